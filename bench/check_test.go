@@ -66,9 +66,9 @@ func web(b *testing.B, dir string, n int) {
 
 // BenchmarkCheck compares reading and checking a plan with tools that read a graph.
 func BenchmarkCheck(b *testing.B) {
-	wavex := built(b)
+	wavex := wavexBinary(b)
 	sizes := []int{1000, 10_000, 100_000}
-	if given.large {
+	if benchFlags.large {
 		sizes = append(sizes, 1_000_000)
 	}
 	for b.Loop() {
@@ -76,7 +76,7 @@ func BenchmarkCheck(b *testing.B) {
 			dir := b.TempDir()
 			web(b, dir, n)
 			in := func(name string) string { return filepath.Join(dir, name) }
-			list := []contestant{
+			list := []competitor{
 				{name: "wavex check", argv: []string{wavex, "check", in("plan.json")}},
 				{name: "make -n", argv: []string{"make", "-n", "-f", in("Makefile")}},
 				{name: "ninja -n", argv: []string{"ninja", "-n", "-f", in("build.ninja")}},
@@ -92,12 +92,12 @@ func BenchmarkCheck(b *testing.B) {
 				r := ratio(w.wall, m.wall)
 				b.ReportMetric(1/r, fmt.Sprintf("x-faster-than-make/%dk", n/1000))
 				if n == 100_000 {
-					verdict(b, "of make -n", r, 1.0/3)
+					checkBound(b, "of make -n", r, 1.0/3)
 				}
 			}
 			if n == 1_000_000 {
-				verdict(b, "seconds", w.median()/1000, 6)
-				verdict(b, "megabytes", w.rss, 1500)
+				checkBound(b, "seconds", w.median()/1000, 6)
+				checkBound(b, "megabytes", w.rss, 1500)
 			}
 		}
 	}

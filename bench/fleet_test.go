@@ -13,10 +13,10 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// BenchmarkFleet compares wavex with xargs on twelve short tasks of the real CLI, at -j4 against a
+// BenchmarkParallelAgents compares wavex with xargs on twelve short tasks of the real CLI, at -j4 against a
 // scripted API, which answers after 1 s in one case and at once in the other.
-func BenchmarkFleet(b *testing.B) {
-	if given.claude == "" {
+func BenchmarkParallelAgents(b *testing.B) {
+	if benchFlags.claude == "" {
 		fmt.Println("\nfleet: not measured; name the CLI with -claude or WAVEX_CLAUDE")
 		return
 	}
@@ -24,11 +24,11 @@ func BenchmarkFleet(b *testing.B) {
 		delay time.Duration
 		most  float64 // limit of the wall time of wavex divided by that of xargs
 	}{{time.Second, 0.9}, {0, 1.05}} {
-		b.Run(fmt.Sprint("answer-after-", c.delay), func(b *testing.B) { fleet(b, c.delay, c.most) })
+		b.Run(fmt.Sprint("answer-after-", c.delay), func(b *testing.B) { runParallelAgents(b, c.delay, c.most) })
 	}
 }
 
-func fleet(b *testing.B, delay time.Duration, most float64) {
+func runParallelAgents(b *testing.B, delay time.Duration, most float64) {
 	const tasks = 12
 	said := fakeapi.Text("It is done.")
 	said.Delay = delay
@@ -37,7 +37,7 @@ func fleet(b *testing.B, delay time.Duration, most float64) {
 		b.Fatal(err)
 	}
 	defer srv.Close()
-	wavex, dir := built(b), b.TempDir()
+	wavex, dir := wavexBinary(b), b.TempDir()
 	var list, prompts []string
 	for i := range tasks {
 		text := fmt.Sprintf("Say that task %d is done.", i)
@@ -53,17 +53,18 @@ func fleet(b *testing.B, delay time.Duration, most float64) {
 	env := []string{"HOME=" + dir, "CLAUDE_CONFIG_DIR=" + dir + "/.claude", "PATH=" + os.Getenv("PATH"), "TMPDIR=" +
 		b.TempDir(),
 		"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=anything", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_MAX_RETRIES=1", "WAVEX_CLAUDE=" + given.claude}
+		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_MAX_RETRIES=1", "WAVEX_CLAUDE=" + benchFlags.claude}
 	for b.Loop() {
 		s := race(b, fmt.Sprintf("%d short tasks of the real CLI at -j4, the API answers after %s", tasks, delay),
-			[]contestant{
-				{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + given.claude + " -p < " + lines}},
+			[]competitor{
+				{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + benchFlags.claude +
+					" -p < " + lines}},
 				{name: "wavex", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain", "--review", "off",
 					"--accept-assumptions"}},
 			})
 		wall, cpu := ratio(s["wavex"].wall, s["xargs"].wall), ratio(s["wavex"].cpu, s["xargs"].cpu)
-		verdict(b, "wall of wavex over xargs", wall, most)
-		verdict(b, "CPU of wavex over xargs", cpu, 1.1)
+		checkBound(b, "wall of wavex over xargs", wall, most)
+		checkBound(b, "CPU of wavex over xargs", cpu, 1.1)
 		b.ReportMetric(wall, "x-xargs")
 		b.ReportMetric(cpu, "x-xargs-cpu")
 	}

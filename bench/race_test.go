@@ -22,28 +22,28 @@ import (
 // TestMain also makes the binary the bare program, and builds wavex once.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "bare" {
-		if err := bare(); err != nil {
+		if err := runBare(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
-	flag.IntVar(&given.rounds, "rounds", 5, "rounds of each comparison")
-	flag.BoolVar(&given.large, "large", false, "measure the check of a million tasks too")
-	flag.StringVar(&given.claude, "claude", os.Getenv("WAVEX_CLAUDE"), "the claude CLI, for the fleet")
+	flag.IntVar(&benchFlags.rounds, "rounds", 5, "rounds of each comparison")
+	flag.BoolVar(&benchFlags.large, "large", false, "measure the check of a million tasks too")
+	flag.StringVar(&benchFlags.claude, "claude", os.Getenv("WAVEX_CLAUDE"), "the claude CLI, for the fleet")
 	flag.Parse()
 	os.Exit(m.Run())
 }
 
-// given holds the options of the command line; TestMain sets it.
-var given struct {
+// benchFlags holds the options of the command line; TestMain sets it.
+var benchFlags struct {
 	rounds int
 	large  bool
 	claude string
 }
 
-// built returns the path of the wavex built from this checkout.
-func built(b *testing.B) string {
+// wavexBinary returns the path of the wavex built from this checkout.
+func wavexBinary(b *testing.B) string {
 	b.Helper()
 	path, clean, err := rig.Wavex(b.Context())
 	if err != nil {
@@ -53,8 +53,8 @@ func built(b *testing.B) string {
 	return path
 }
 
-// contestant is one program in a race. It runs in a fresh folder.
-type contestant struct {
+// competitor is one program in a race. It runs in a fresh folder.
+type competitor struct {
 	name string
 	argv []string
 	env  []string // nil: the environment of this process
@@ -71,9 +71,9 @@ func (s score) median() float64 { return median(s.wall) }
 
 // race runs the contestants in turns, after one round that does not count, and prints their
 // medians. Ratios are medians of the ratios within a round.
-func race(b *testing.B, title string, list []contestant) map[string]*score {
+func race(b *testing.B, title string, list []competitor) map[string]*score {
 	b.Helper()
-	list = slices.DeleteFunc(list, func(c contestant) bool {
+	list = slices.DeleteFunc(list, func(c competitor) bool {
 		_, err := exec.LookPath(c.argv[0])
 		if err != nil {
 			fmt.Printf("%s: %s is not installed: not measured\n", title, c.argv[0])
@@ -82,7 +82,7 @@ func race(b *testing.B, title string, list []contestant) map[string]*score {
 	})
 	scores := map[string]*score{}
 	root := b.TempDir()
-	for round := range given.rounds + 1 {
+	for round := range benchFlags.rounds + 1 {
 		for _, c := range list {
 			// Delete nothing between rounds: ext4 creates files slowly where some were just
 			// deleted.
@@ -90,7 +90,7 @@ func race(b *testing.B, title string, list []contestant) map[string]*score {
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				b.Fatal(err)
 			}
-			wall, cpu, rss := once(b, c, dir)
+			wall, cpu, rss := measureOnce(b, c, dir)
 			if round == 0 {
 				scores[c.name] = &score{}
 				continue
@@ -99,7 +99,7 @@ func race(b *testing.B, title string, list []contestant) map[string]*score {
 			s.wall, s.cpu, s.rss = append(s.wall, wall), append(s.cpu, cpu), max(s.rss, rss)
 		}
 	}
-	fmt.Printf("\n%s (medians of %d rounds in turns)\n", title, given.rounds)
+	fmt.Printf("\n%s (medians of %d rounds in turns)\n", title, benchFlags.rounds)
 	for _, c := range list {
 		s := scores[c.name]
 		fmt.Printf("  %-28s %9.1f ms  %9.1f ms CPU  %6.0f MB  x %.2f\n", c.name, s.median(), median(s.cpu), s.rss,
@@ -108,7 +108,7 @@ func race(b *testing.B, title string, list []contestant) map[string]*score {
 	return scores
 }
 
-func once(b *testing.B, c contestant, dir string) (wall, cpu, rss float64) {
+func measureOnce(b *testing.B, c competitor, dir string) (wall, cpu, rss float64) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Minute)
 	defer cancel()
@@ -154,8 +154,8 @@ func ratio(a, to []float64) float64 {
 	return median(r)
 }
 
-// verdict prints a measurement beside its limit.
-func verdict[T cmp.Ordered](b *testing.B, what string, got, most T) {
+// checkBound prints a measurement beside its limit.
+func checkBound[T cmp.Ordered](b *testing.B, what string, got, most T) {
 	word := "held"
 	if got > most {
 		word = "MISSED"

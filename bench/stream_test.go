@@ -20,9 +20,9 @@ import (
 // streamSize is about the size of a long attempt's stream.
 const streamSize = 64 << 20
 
-// talk writes a stream like that of the CLI in a long attempt: assistant lines with usage and tool
+// writeStream writes a stream like that of the CLI in a long attempt: assistant lines with usage and tool
 // uses, partial messages, and tool results, which are the bulk.
-func talk(b *testing.B, path string) {
+func writeStream(b *testing.B, path string) {
 	b.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -54,8 +54,8 @@ func talk(b *testing.B, path string) {
 	}
 }
 
-// decoded parses the same stream with bufio.Scanner and encoding/json.
-func decoded(path string) (tokens float64, err error) {
+// decodeNaively parses the same stream with bufio.Scanner and encoding/json.
+func decodeNaively(path string) (tokens float64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
@@ -86,7 +86,7 @@ func decoded(path string) (tokens float64, err error) {
 func BenchmarkStream(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "stream.jsonl") // the name that Recall reads
-	talk(b, path)
+	writeStream(b, path)
 	var fast, slow, jq []float64
 	var grown uint64
 	rate := func(run func() error) float64 {
@@ -97,26 +97,26 @@ func BenchmarkStream(b *testing.B) {
 		return streamSize / 1e6 / time.Since(began).Seconds()
 	}
 	for b.Loop() {
-		for range given.rounds {
+		for range benchFlags.rounds {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			fast = append(fast, rate(func() error { _, err := runner.Recall(dir, nil, 0); return err }))
+			fast = append(fast, rate(func() error { _, err := runner.RecoverCost(dir, nil, 0); return err }))
 			runtime.ReadMemStats(&after)
 			grown = max(grown, after.TotalAlloc-before.TotalAlloc)
-			slow = append(slow, rate(func() error { _, err := decoded(path); return err }))
+			slow = append(slow, rate(func() error { _, err := decodeNaively(path); return err }))
 			if _, err := exec.LookPath("jq"); err == nil {
 				jq = append(jq, rate(func() error {
 					return exec.CommandContext(b.Context(), "jq", "-c", `select(.type=="assistant").message.usage`, path).Run()
 				}))
 			}
 		}
-		fmt.Printf("\nstream of %d MB (medians of %d rounds in turns)\n", streamSize>>20, given.rounds)
+		fmt.Printf("\nstream of %d MB (medians of %d rounds in turns)\n", streamSize>>20, benchFlags.rounds)
 		fmt.Printf("  %-28s %9.0f MB/s, %.1f MB allocated in all\n  %-28s %9.0f MB/s\n", "wavex", median(fast),
 			float64(grown)/(1<<20), "bufio.Scanner, encoding/json", median(slow))
 		if len(jq) > 0 {
 			fmt.Printf("  %-28s %9.0f MB/s\n", "jq", median(jq))
 		}
-		verdict(b, "of the decoder's time", ratio(slow, fast), 0.1)
+		checkBound(b, "of the decoder's time", ratio(slow, fast), 0.1)
 		b.ReportMetric(ratio(fast, slow), "x-decoder")
 	}
 }

@@ -24,9 +24,9 @@ const (
 	wide   = 100
 )
 
-// bare is the baseline program: "bare LAYERS WIDE PROGRAM" runs the program with an errgroup, eight
+// runBare is the baseline program: "bare LAYERS WIDE PROGRAM" runs the program with an errgroup, eight
 // at a time, reads its output from a pipe, and writes no journal.
-func bare() error {
+func runBare() error {
 	n, err := strconv.Atoi(os.Args[2])
 	if err != nil {
 		return err
@@ -104,11 +104,11 @@ func file(b *testing.B, dir, name, text string) string {
 
 // BenchmarkTasks measures the overhead of wavex over the processes that it starts.
 func BenchmarkTasks(b *testing.B) {
-	wavex, self := built(b), must(os.Executable())
+	wavex, self := wavexBinary(b), must(os.Executable())
 	plan, makefile, ninja := grid(b, b.TempDir())
 	const n = layers * wide
 	for b.Loop() {
-		s := race(b, fmt.Sprintf("%d tasks of /bin/true in %d layers at -j8", n, layers), []contestant{
+		s := race(b, fmt.Sprintf("%d tasks of /bin/true in %d layers at -j8", n, layers), []competitor{
 			{name: "bare", argv: []string{self, "bare", strconv.Itoa(layers), strconv.Itoa(wide), "/bin/true"}},
 			{name: "wavex", argv: []string{wavex, "run", plan, "-j8", "--plain"}},
 			{name: "wavex eager", argv: []string{wavex, "run", plan, "-j8", "--plain", "--schedule", "eager"}},
@@ -117,14 +117,14 @@ func BenchmarkTasks(b *testing.B) {
 			{name: "xargs, no graph", argv: []string{"sh", "-c", fmt.Sprintf("seq %d | xargs -P8 -n1 /bin/true", n)}},
 		})
 		r := ratio(s["wavex"].wall, s["bare"].wall)
-		verdict(b, "wavex over bare", r, 1.3)
+		checkBound(b, "wavex over bare", r, 1.3)
 		b.ReportMetric(r, "x-bare")
 		if m := s["make"]; m != nil {
-			verdict(b, "wavex over make", ratio(s["wavex"].wall, m.wall), 1.0)
+			checkBound(b, "wavex over make", ratio(s["wavex"].wall, m.wall), 1.0)
 			b.ReportMetric(ratio(s["wavex"].wall, m.wall), "x-make")
 		}
 		own := (median(s["wavex"].cpu) - median(s["bare"].cpu)) / n
-		verdict(b, "ms of CPU a task more than bare", own, 0.5)
+		checkBound(b, "ms of CPU a task more than bare", own, 0.5)
 		b.ReportMetric(own, "ms-CPU/task")
 	}
 }

@@ -25,7 +25,7 @@ func FuzzParseUSD(f *testing.F) {
 
 // FuzzLoadPrices checks that an accepted table yields no negative sum and keeps all listed models.
 func FuzzLoadPrices(f *testing.F) {
-	f.Add([]byte(listed), int64(1000))
+	f.Add([]byte(embeddedPrices), int64(1000))
 	f.Add([]byte(`{"models":{"claude-opus-5-5":{"input":1,"output":2,"cache_read":3,"cache_write":4}}}`), int64(1))
 	f.Add([]byte(`{"date":"2026-01-01"}`), int64(-1))
 	f.Fuzz(func(t *testing.T, overlay []byte, n int64) {

@@ -24,15 +24,15 @@ const MinReservation = Dollar / 100
 // every cost stays within its reservation, the spent money never exceeds the limit. Otherwise it
 // exceeds the limit by at most the sum of the excess costs.
 type Ledger struct {
-	limits  Limits
-	spent   USD
-	charged int // iterations that have ended
-	tokens  int64
-	held    []hold // sorted by key; never changed in place, because copies share it
+	limits       Limits
+	spent        USD
+	charged      int // iterations that have ended
+	tokens       int64
+	reservations []reservation // sorted by key; never changed in place, because copies share it
 }
 
-// hold is one reservation.
-type hold struct {
+// reservation is one reservation.
+type reservation struct {
 	Key       string `json:"key"`
 	USD       USD    `json:"usd"`
 	Iteration bool   `json:"iteration,omitempty"`
@@ -61,34 +61,34 @@ func (l *Ledger) Reserve(key string, usd USD, iteration bool) error {
 		return fmt.Errorf("reserving for %q: the amount %d is negative", key, usd)
 	}
 	if !l.limits.NoUSD && usd > l.Available() {
-		return l.short(usd)
+		return l.shortage(usd)
 	}
 	if iteration && l.IterationsLeft() == 0 {
 		return &LimitError{Limit: LimitIterations, Value: int64(l.limits.Iterations),
-			Spent: int64(l.charged), Reserved: int64(l.running()), Wanted: 1}
+			Spent: int64(l.charged), Reserved: int64(l.reservedIterations()), Wanted: 1}
 	}
 	if l.limits.Tokens > 0 && l.tokens >= l.limits.Tokens {
 		return &LimitError{Limit: LimitTokens, Value: l.limits.Tokens, Spent: l.tokens}
 	}
-	l.held = slices.Insert(slices.Clone(l.held), at, hold{key, usd, iteration})
+	l.reservations = slices.Insert(slices.Clone(l.reservations), at, reservation{key, usd, iteration})
 	return nil
 }
 
-// Settle replaces the reservation under key by the actual cost in micro-dollars and the tokens.
+// Commit replaces the reservation under key by the actual cost in micro-dollars and the tokens.
 // charged reports whether a reserved iteration counts; otherwise it is released. Negative values
 // count as 0. Settle panics if key holds no reservation, because money would be counted twice or
 // not at all.
-func (l *Ledger) Settle(key string, cost USD, tokens int64, charged bool) {
+func (l *Ledger) Commit(key string, cost USD, tokens int64, charged bool) {
 	at, found := l.find(key)
 	if !found {
 		panic(fmt.Sprintf("budget: settling %q, which holds no reservation", key))
 	}
-	if charged && l.held[at].Iteration {
+	if charged && l.reservations[at].Iteration {
 		l.charged++
 	}
-	l.held = slices.Concat(l.held[:at], l.held[at+1:])
-	if len(l.held) == 0 {
-		l.held = nil // as in a new ledger
+	l.reservations = slices.Concat(l.reservations[:at], l.reservations[at+1:])
+	if len(l.reservations) == 0 {
+		l.reservations = nil // as in a new ledger
 	}
 	l.Spend(cost, tokens)
 }
@@ -96,17 +96,17 @@ func (l *Ledger) Settle(key string, cost USD, tokens int64, charged bool) {
 // Spend adds a cost without a reservation, such as that of an attempt found after a crash. Negative
 // values count as 0.
 func (l *Ledger) Spend(cost USD, tokens int64) {
-	l.spent = add(l.spent, max(cost, 0))
-	l.tokens = add(l.tokens, max(tokens, 0))
+	l.spent = addSaturating(l.spent, max(cost, 0))
+	l.tokens = addSaturating(l.tokens, max(tokens, 0))
 }
 
-// Holds returns the reservation under key, and whether there is one.
-func (l *Ledger) Holds(key string) (USD, bool) {
+// Reservation returns the reservation under key, and whether there is one.
+func (l *Ledger) Reservation(key string) (USD, bool) {
 	at, found := l.find(key)
 	if !found {
 		return 0, false
 	}
-	return l.held[at].USD, true
+	return l.reservations[at].USD, true
 }
 
 // Spent returns the actual cost so far.
@@ -115,8 +115,8 @@ func (l *Ledger) Spent() USD { return l.spent }
 // Reserved returns the money reserved by running work.
 func (l *Ledger) Reserved() USD {
 	var sum USD
-	for _, h := range l.held {
-		sum = add(sum, h.USD)
+	for _, h := range l.reservations {
+		sum = addSaturating(sum, h.USD)
 	}
 	return sum
 }
@@ -127,11 +127,11 @@ func (l *Ledger) Available() USD {
 	if l.limits.NoUSD {
 		return math.MaxInt64
 	}
-	return max(l.limits.USD-add(l.spent, l.Reserved()), 0)
+	return max(l.limits.USD-addSaturating(l.spent, l.Reserved()), 0)
 }
 
 // Iterations returns the number of attempts that count or are still running.
-func (l *Ledger) Iterations() int { return l.charged + l.running() }
+func (l *Ledger) Iterations() int { return l.charged + l.reservedIterations() }
 
 // Charged returns the number of iterations that have ended; Iterations adds the running ones.
 func (l *Ledger) Charged() int { return l.charged }
@@ -179,10 +179,10 @@ func (l *Ledger) Shortage() *LimitError {
 	if l.limits.NoUSD {
 		return nil
 	}
-	return l.short(MinReservation)
+	return l.shortage(MinReservation)
 }
 
-func (l *Ledger) short(wanted USD) *LimitError {
+func (l *Ledger) shortage(wanted USD) *LimitError {
 	return &LimitError{Limit: LimitMoney, Value: int64(l.limits.USD),
 		Spent: int64(l.spent), Reserved: int64(l.Reserved()), Wanted: int64(wanted)}
 }
@@ -197,7 +197,7 @@ func (l *Ledger) Over() *LimitError {
 		return &LimitError{Limit: LimitMoney, Value: int64(n.USD), Spent: int64(l.spent), Reserved: int64(l.Reserved())}
 	case !n.NoIterations && l.charged >= n.Iterations:
 		return &LimitError{Limit: LimitIterations, Value: int64(n.Iterations), Spent: int64(l.charged),
-			Reserved: int64(l.running())}
+			Reserved: int64(l.reservedIterations())}
 	case n.Tokens > 0 && l.tokens >= n.Tokens:
 		return &LimitError{Limit: LimitTokens, Value: n.Tokens, Spent: l.tokens}
 	}
@@ -212,31 +212,31 @@ func (l *Ledger) OverWall(elapsed time.Duration) *LimitError {
 	return nil
 }
 
-// Notices returns which of 50, 75 and 90 percent of the money limit were crossed since the cost was
+// CrossedPercents returns which of 50, 75 and 90 percent of the money limit were crossed since the cost was
 // before, ascending; nil if there are none or there is no limit.
-func (l *Ledger) Notices(before USD) []int {
+func (l *Ledger) CrossedPercents(before USD) []int {
 	if l.limits.NoUSD || l.limits.USD == 0 {
 		return nil
 	}
 	var crossed []int
 	for _, percent := range [...]int{50, 75, 90} {
-		if mark := part(l.limits.USD, percent); before < mark && l.spent >= mark {
+		if mark := percentOf(l.limits.USD, percent); before < mark && l.spent >= mark {
 			crossed = append(crossed, percent)
 		}
 	}
 	return crossed
 }
 
-// part returns that percentage of an amount, rounded up, without overflow.
-func part(u USD, percent int) USD {
+// percentOf returns that percentage of an amount, rounded up, without overflow.
+func percentOf(u USD, percent int) USD {
 	p := USD(percent)
 	return u/100*p + (u%100*p+99)/100
 }
 
-// running returns the number of reserved iterations.
-func (l *Ledger) running() int {
+// reservedIterations returns the number of reserved iterations.
+func (l *Ledger) reservedIterations() int {
 	n := 0
-	for _, h := range l.held {
+	for _, h := range l.reservations {
 		if h.Iteration {
 			n++
 		}
@@ -245,13 +245,13 @@ func (l *Ledger) running() int {
 }
 
 func (l *Ledger) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(l.held, key, func(h hold, key string) int {
+	return slices.BinarySearchFunc(l.reservations, key, func(h reservation, key string) int {
 		return strings.Compare(h.Key, key)
 	})
 }
 
-// add returns the sum of two amounts that are not negative, at most the largest value of T.
-func add[T ~int64](a, b T) T {
+// addSaturating returns the sum of two amounts that are not negative, at most the largest value of T.
+func addSaturating[T ~int64](a, b T) T {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}

@@ -31,7 +31,7 @@ func TestDefaultIterations(t *testing.T) {
 	}
 }
 
-func TestReserveAndSettle(t *testing.T) {
+func TestReserveAndCommit(t *testing.T) {
 	t.Parallel()
 	l := NewLedger(Limits{USD: 10 * Dollar, Iterations: 3})
 	for _, key := range []string{"b", "a"} {
@@ -43,7 +43,7 @@ func TestReserveAndSettle(t *testing.T) {
 		l.IterationsLeft() != 1 {
 		t.Errorf("held: %+v", l)
 	}
-	if usd, ok := l.Holds("b"); usd != 4*Dollar || !ok {
+	if usd, ok := l.Reservation("b"); usd != 4*Dollar || !ok {
 		t.Errorf("b holds %v, %v", usd, ok)
 	}
 	want := LimitError{Limit: LimitMoney, Value: int64(10 * Dollar), Reserved: int64(8 * Dollar),
@@ -60,15 +60,15 @@ func TestReserveAndSettle(t *testing.T) {
 	if err := l.Reserve("panel", 0, false); err != nil {
 		t.Errorf("what costs nothing and is no iteration: %v", err)
 	}
-	l.Settle("panel", 0, 0, true) // key held no iteration, so there is none to charge
-	l.Settle("a", 5*Dollar, 700, true)
-	l.Settle("b", Dollar, 30, false)
-	l.Settle("c", 0, 0, false)
+	l.Commit("panel", 0, 0, true) // key held no iteration, so there is none to charge
+	l.Commit("a", 5*Dollar, 700, true)
+	l.Commit("b", Dollar, 30, false)
+	l.Commit("c", 0, 0, false)
 	if l.Spent() != 6*Dollar || l.Reserved() != 0 || l.Available() != 4*Dollar || l.Tokens() != 730 ||
 		l.Iterations() != 1 || l.IterationsLeft() != 2 {
 		t.Errorf("settled: %+v", l)
 	}
-	if _, ok := l.Holds("b"); ok {
+	if _, ok := l.Reservation("b"); ok {
 		t.Error("b still holds")
 	}
 	l.Spend(5*Dollar, 1)
@@ -101,7 +101,7 @@ func TestMistakesOfTheCaller(t *testing.T) {
 			t.Errorf("panic %v, want %q", got, want)
 		}
 	}()
-	l.Settle("b", 0, 0, true)
+	l.Commit("b", 0, 0, true)
 }
 
 func TestUnlimited(t *testing.T) {
@@ -116,9 +116,9 @@ func TestUnlimited(t *testing.T) {
 		t.Errorf("%v reserved, %v available, %d left", l.Reserved(), l.Available(), l.IterationsLeft())
 	}
 	l.Spend(math.MaxInt64, math.MaxInt64)
-	l.Settle("1", math.MaxInt64, math.MaxInt64, true)
+	l.Commit("1", math.MaxInt64, math.MaxInt64, true)
 	if l.Spent() != math.MaxInt64 || l.Tokens() != math.MaxInt64 || l.Over() != nil || l.Shortage() != nil ||
-		l.Notices(0) != nil {
+		l.CrossedPercents(0) != nil {
 		t.Errorf("at the end of the numbers: %+v", l)
 	}
 	for _, own := range []USD{0, 7, -7} {
@@ -200,7 +200,7 @@ func TestOver(t *testing.T) {
 				}
 			}
 			for i := range c.runs {
-				l.Settle(fmt.Sprint(i), 0, 0, true)
+				l.Commit(fmt.Sprint(i), 0, 0, true)
 			}
 			l.Spend(c.cost, c.tokens)
 			e := l.Over()
@@ -226,7 +226,7 @@ func TestRunningIsNotOver(t *testing.T) {
 	if e := l.Over(); e != nil {
 		t.Errorf("over with one running: %v", e)
 	}
-	l.Settle("a", 99, 0, false)
+	l.Commit("a", 99, 0, false)
 	if err := l.Reserve("b", 1, true); err != nil {
 		t.Errorf("after the iteration came back: %v", err)
 	}
@@ -257,14 +257,14 @@ func TestSetLimits(t *testing.T) {
 	if l.Available() != 0 || l.IterationsLeft() != 0 || l.Limits() != (Limits{USD: 5}) {
 		t.Errorf("lowered: %v available, %d left, limits %+v", l.Available(), l.IterationsLeft(), l.Limits())
 	}
-	l.Settle("a", 10, 0, true)
+	l.Commit("a", 10, 0, true)
 	l.SetLimits(Limits{USD: 15, Iterations: 2})
 	if l.Available() != 5 || l.IterationsLeft() != 1 || l.Over() != nil {
 		t.Errorf("raised: %v available, %d left", l.Available(), l.IterationsLeft())
 	}
 }
 
-func TestNotices(t *testing.T) {
+func TestCrossedPercents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		limit, before, now USD
@@ -284,7 +284,7 @@ func TestNotices(t *testing.T) {
 	} {
 		l := NewLedger(Limits{USD: c.limit})
 		l.Spend(c.now, 0)
-		if got := l.Notices(c.before); !slices.Equal(got, c.want) {
+		if got := l.CrossedPercents(c.before); !slices.Equal(got, c.want) {
 			t.Errorf("limit %d, %d to %d: %v, want %v", c.limit, c.before, c.now, got, c.want)
 		}
 	}

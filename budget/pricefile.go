@@ -81,7 +81,7 @@ func (r *priceReader) object(who string, member func(name string) error) error {
 		return r.wrong(err)
 	}
 	if t != json.Delim('{') {
-		return r.mistake("%swant an object, not %s", who, shown(t))
+		return r.mistake("%swant an object, not %s", who, tokenText(t))
 	}
 	seen := map[string]bool{}
 	for {
@@ -223,7 +223,7 @@ func (r *priceReader) text(name string) (string, error) {
 	}
 	s, ok := t.(string)
 	if !ok {
-		return "", r.mistake("%s: want a text, not %s", name, shown(t))
+		return "", r.mistake("%s: want a text, not %s", name, tokenText(t))
 	}
 	return s, nil
 }
@@ -235,7 +235,7 @@ func (r *priceReader) number(who string) (int64, error) {
 	}
 	s, ok := t.(json.Number)
 	if !ok {
-		return 0, r.mistake("%s: want a whole number, not %s", who, shown(t))
+		return 0, r.mistake("%s: want a whole number, not %s", who, tokenText(t))
 	}
 	n, err := strconv.ParseInt(s.String(), 10, 64)
 	if err != nil {
@@ -244,7 +244,7 @@ func (r *priceReader) number(who string) (int64, error) {
 	return n, nil
 }
 
-func shown(t json.Token) string {
+func tokenText(t json.Token) string {
 	switch v := t.(type) {
 	case nil:
 		return "null"

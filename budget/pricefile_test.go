@@ -45,7 +45,7 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 }
 
 func FuzzPriceErrors(f *testing.F) {
-	f.Add([]byte(listed))
+	f.Add([]byte(embeddedPrices))
 	f.Add([]byte(`{"models":{"a":{"input":1,"long":{"above":5}}}}`))
 	f.Add([]byte("{\n\"date\":"))
 	f.Fuzz(func(t *testing.T, data []byte) {

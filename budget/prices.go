@@ -11,11 +11,11 @@ import (
 	"math/bits"
 )
 
-// listed holds the list prices of the Claude models in use, with the date on which they were read.
+// embeddedPrices holds the list prices of the Claude models in use, with the date on which they were read.
 // It is embedded data, because prices change; the user can overlay it.
 //
 //go:embed prices.json
-var listed string
+var embeddedPrices string
 
 // Rates are micro-dollars per million tokens. CacheWrite is for entries that live
 // five minutes. Those that live an hour cost twice Input with every model listed
@@ -58,11 +58,13 @@ type Tokens struct {
 type Pico int64
 
 // USD rounds to the nearest micro-dollar, half up.
-func (p Pico) USD() USD { return USD(p/picos) + USD((p%picos+picos/2)/picos) }
+func (p Pico) USD() USD {
+	return USD(p/picoPerMicro) + USD((p%picoPerMicro+picoPerMicro/2)/picoPerMicro)
+}
 
 const (
-	picos       = 1_000_000
-	searchPrice = 10_000 // micro-dollars of one web search (observed on claude 2.1.197 and 2.1.330)
+	picoPerMicro = 1_000_000
+	searchPrice  = 10_000 // micro-dollars of one web search (observed on claude 2.1.197 and 2.1.330)
 )
 
 const priceUnit = "micro-dollars per million tokens"
@@ -73,7 +75,7 @@ const priceUnit = "micro-dollars per million tokens"
 // trailing data is a *PriceError.
 func LoadPrices(overlay []byte) (Prices, error) {
 	p := Prices{models: map[string]price{}}
-	if err := p.read([]byte(listed)); err != nil {
+	if err := p.read([]byte(embeddedPrices)); err != nil {
 		return Prices{}, fmt.Errorf("reading the embedded prices: %w", err)
 	}
 	if len(bytes.TrimSpace(overlay)) > 0 {
@@ -93,22 +95,22 @@ func LoadPrices(overlay []byte) (Prices, error) {
 // responses is priced as long if the sum of their prompts is long. That may be too much, but it is
 // never too little as long as long prompts cost more.
 func (p Prices) Cost(model string, in, out, cacheRead, cacheWrite int64) (USD, bool) {
-	s, ok := p.sum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
-	return s.million(), ok
+	s, ok := p.microSum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
+	return s.perMillion(), ok
 }
 
 // Price returns the price of one response, with model as in Cost; it saturates at the largest Pico.
 // For every model, a cache entry of an hour costs twice the price of input. The fast mode
 // multiplies the whole price (both observed on claude 2.1.330).
 func (p Prices) Price(model string, t Tokens) (Pico, bool) {
-	s, ok := p.sum(model, t)
+	s, ok := p.microSum(model, t)
 	if s.hi > 0 || s.lo > math.MaxInt64 {
 		return math.MaxInt64, ok
 	}
 	return Pico(s.lo), ok
 }
 
-func (p Prices) sum(model string, t Tokens) (s sum, ok bool) {
+func (p Prices) microSum(model string, t Tokens) (s uint128, ok bool) {
 	m, ok := p.find(model)
 	if !ok {
 		return s, false
@@ -116,7 +118,7 @@ func (p Prices) sum(model string, t Tokens) (s sum, ok bool) {
 	in, write, read := max(t.Input, 0), max(t.CacheWrite, 0), max(t.CacheRead, 0)
 	hour := min(max(t.CacheHour, 0), write)
 	r := m.rates
-	if m.above > 0 && add(add(in, read), write) > m.above {
+	if m.above > 0 && addSaturating(addSaturating(in, read), write) > m.above {
 		r = m.long
 	}
 	s.mul(in, r.Input)
@@ -126,9 +128,9 @@ func (p Prices) sum(model string, t Tokens) (s sum, ok bool) {
 	s.mul(read, r.CacheRead)
 	s.mul(write-hour, r.CacheWrite)
 	if t.Fast && m.fast > 1 {
-		s.times(uint64(m.fast))
+		s.scale(uint64(m.fast))
 	}
-	s.mul(max(t.Searches, 0), searchPrice*picos)
+	s.mul(max(t.Searches, 0), searchPrice*picoPerMicro)
 	return s, true
 }
 
@@ -148,18 +150,18 @@ func alnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// sum adds products of counts and rates in 128 bits, which cannot overflow.
-type sum struct{ hi, lo uint64 }
+// uint128 adds products of counts and rates in 128 bits, which cannot overflow.
+type uint128 struct{ hi, lo uint64 }
 
-func (s *sum) mul(count int64, rate USD) {
+func (s *uint128) mul(count int64, rate USD) {
 	hi, lo := bits.Mul64(uint64(count), uint64(rate))
 	var carry uint64
 	s.lo, carry = bits.Add64(s.lo, lo, 0)
 	s.hi, _ = bits.Add64(s.hi, hi, carry)
 }
 
-// times multiplies the sum and saturates.
-func (s *sum) times(n uint64) {
+// scale multiplies the sum and saturates.
+func (s *uint128) scale(n uint64) {
 	over, hi := bits.Mul64(s.hi, n)
 	carry, lo := bits.Mul64(s.lo, n)
 	hi, more := bits.Add64(hi, carry, 0)
@@ -168,8 +170,8 @@ func (s *sum) times(n uint64) {
 	}
 }
 
-// million returns the sum over a million, rounded half up, saturated.
-func (s sum) million() USD {
+// perMillion returns the sum over a million, rounded half up, saturated.
+func (s uint128) perMillion() USD {
 	const million = 1_000_000
 	lo, carry := bits.Add64(s.lo, million/2, 0)
 	hi := s.hi + carry

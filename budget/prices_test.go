@@ -83,8 +83,8 @@ func TestPriceIsTheCLIs(t *testing.T) {
 		{"claude-haiku-5-5", Tokens{CacheWrite: 100_001, CacheHour: 100_001}, 100_001},
 		{"claude-opus-5-5", Tokens{Input: -1, CacheHour: 5}, 0},
 	} {
-		if got, ok := p.Price(c.model, c.use); !ok || got != c.want*picos {
-			t.Errorf("%s %+v: %d, %v, want %d", c.model, c.use, got, ok, c.want*picos)
+		if got, ok := p.Price(c.model, c.use); !ok || got != c.want*picoPerMicro {
+			t.Errorf("%s %+v: %d, %v, want %d", c.model, c.use, got, ok, c.want*picoPerMicro)
 		}
 	}
 	if got, ok := p.Price("claude-opus-5-5", Tokens{Output: math.MaxInt64, Fast: true}); !ok || got != math.MaxInt64 {

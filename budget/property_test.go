@@ -9,18 +9,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sums is a model of the ledger: maps and plain additions.
-type sums struct {
-	limits  Limits
-	spent   USD
-	tokens  int64
-	charged int
-	held    map[string]hold
-	over    USD // sum of costs above their reservations, and of costs without one
+// ledgerModel is a model of the ledger: maps and plain additions.
+type ledgerModel struct {
+	limits       Limits
+	spent        USD
+	tokens       int64
+	charged      int
+	reservations map[string]reservation
+	over         USD // sum of costs above their reservations, and of costs without one
 }
 
-func (m *sums) reserved() (usd USD, iterations int) {
-	for _, h := range m.held {
+func (m *ledgerModel) reserved() (usd USD, iterations int) {
+	for _, h := range m.reservations {
 		usd += h.USD
 		if h.Iteration {
 			iterations++
@@ -42,15 +42,16 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			Tokens:       rapid.SampledFrom([]int64{0, 0, 300}).Draw(t, "tokens"),
 		}
 		l := NewLedger(limits)
-		m := sums{limits: limits, held: map[string]hold{}}
+		m := ledgerModel{limits: limits, reservations: map[string]reservation{}}
 		key := rapid.Map(rapid.IntRange(0, 5), func(n int) string { return fmt.Sprintf("T-%d", n) })
 
 		t.Repeat(map[string]func(*rapid.T){
 			"reserve": func(t *rapid.T) {
 				k := key.Draw(t, "key")
-				h := hold{k, USD(rapid.Int64Range(0, int64(MinReservation)).Draw(t, "usd")), rapid.Bool().Draw(t, "iteration")}
+				h := reservation{k, USD(rapid.Int64Range(0, int64(MinReservation)).Draw(t, "usd")),
+					rapid.Bool().Draw(t, "iteration")}
 				reserved, running := m.reserved()
-				_, twice := m.held[k]
+				_, twice := m.reservations[k]
 				fits := !twice && (limits.NoUSD || h.USD == 0 || m.spent+reserved+h.USD <= limits.USD) &&
 					(!h.Iteration || limits.NoIterations || m.charged+running < limits.Iterations) &&
 					(limits.Tokens == 0 || m.tokens < limits.Tokens)
@@ -60,7 +61,7 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 					t.Fatalf("reserving %+v: %v; fits: %v", h, err, fits)
 				}
 				if err == nil {
-					m.held[k] = h
+					m.reservations[k] = h
 				} else if !reflect.DeepEqual(l, before) {
 					t.Fatalf("a refusal changed the ledger")
 				}
@@ -79,24 +80,24 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 				if least := min(MinReservation, max(own, 0)); ok && !limits.NoUSD && usd < max(least, 1) {
 					t.Fatalf("a useless share of %d", usd)
 				}
-				if _, twice := m.held[k]; !ok || twice || limits.Tokens > 0 && m.tokens >= limits.Tokens {
+				if _, twice := m.reservations[k]; !ok || twice || limits.Tokens > 0 && m.tokens >= limits.Tokens {
 					return
 				}
 				if err := l.Reserve(k, usd, false); err != nil {
 					t.Fatalf("a share of %d was refused: %v", usd, err)
 				}
-				m.held[k] = hold{k, usd, false}
+				m.reservations[k] = reservation{k, usd, false}
 			},
 			"settle": func(t *rapid.T) {
 				k := key.Draw(t, "key")
-				h, ok := m.held[k]
+				h, ok := m.reservations[k]
 				if !ok {
 					return
 				}
 				cost := USD(rapid.Int64Range(0, int64(h.USD)+500).Draw(t, "cost"))
 				tokens, charged := rapid.Int64Range(0, 50).Draw(t, "tokens"), rapid.Bool().Draw(t, "charged")
-				l.Settle(k, cost, tokens, charged)
-				delete(m.held, k)
+				l.Commit(k, cost, tokens, charged)
+				delete(m.reservations, k)
 				m.spent += cost
 				m.tokens += tokens
 				m.over += max(cost-h.USD, 0)
@@ -124,8 +125,8 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			"a copy is independent": func(t *rapid.T) {
 				data, _ := json.Marshal(l)
 				ended, begun := l, l
-				for k := range m.held {
-					ended.Settle(k, 1000, 1, true)
+				for k := range m.reservations {
+					ended.Commit(k, 1000, 1, true)
 				}
 				begun.SetLimits(Limits{NoUSD: true, NoIterations: true})
 				for _, k := range []string{"", "T-00", "T-9"} { // before, between and after the others
@@ -164,8 +165,8 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			},
 		})
 		// After all reservations have ended nothing is held, for any order.
-		for k := range m.held {
-			l.Settle(k, 0, 0, false)
+		for k := range m.reservations {
+			l.Commit(k, 0, 0, false)
 		}
 		if l.Reserved() != 0 || l.Spent() != m.spent || l.Iterations() != m.charged {
 			t.Fatalf("after the end: %+v, want %+v", l, m)

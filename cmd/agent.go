@@ -24,7 +24,7 @@ import (
 // findAgent finds the agent's program. It writes nothing.
 func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
-	if a.Rehearses() {
+	if a.IsRehearsal() {
 		self, err := os.Executable()
 		if err != nil {
 			return a, fmt.Errorf("finding wavex itself: %w", err)
@@ -42,19 +42,20 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 	}
 	found, err := findClaude(o.claude)
 	if err != nil {
-		if !agent.Needed(p) {
+		if !agent.NeedsAgent(p) {
 			a.Argv = []string{found}
 			return a, nil
 		}
-		return a, refuse.Blocked(fmt.Errorf("the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
-			found, unusable(err), doctor.Install))
+		return a, refuse.Blocked(fmt.Errorf(
+			"the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
+			found, claudeProblem(err), doctor.Install))
 	}
 	a.Argv = []string{found}
 	return a, nil
 }
 
-// unusable returns the reason why findClaude found no program.
-func unusable(err error) string {
+// claudeProblem returns the reason why findClaude found no program.
+func claudeProblem(err error) string {
 	switch {
 	case errors.Is(err, syscall.EISDIR):
 		return "is a directory: name the file of the CLI in it"
@@ -85,12 +86,12 @@ func newAgent(std Stdio) *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			return exitOf(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err))
+			return exitStatus(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err))
 		},
 	}
 }
 
-func exitOf(code int) error {
+func exitStatus(code int) error {
 	if code == 0 {
 		return nil
 	}

@@ -20,18 +20,18 @@ import (
 // This file asks whether to resume an unfinished run. It asks only a person at a terminal; without
 // one it never reads stdin.
 
-// mayAsk reports whether the user can be asked: no flag answers the question, the output is for
+// canPromptResume reports whether the user can be asked: no flag answers the question, the output is for
 // people, and stdin and stderr are terminals.
-func (r *launch) mayAsk() bool {
+func (r *invocation) canPromptResume() bool {
 	o := r.opts
 	if o.resuming || o.resume || o.fresh || o.output != "text" || o.changed("if-unfinished") {
 		return false
 	}
-	return r.std.interactive()
+	return r.std.isInteractive()
 }
 
-// interactive reports whether a person at a terminal can be asked.
-func (s Stdio) interactive() bool {
+// isInteractive reports whether a person at a terminal can be asked.
+func (s Stdio) isInteractive() bool {
 	if s.Terminal != nil {
 		return s.Terminal()
 	}
@@ -43,9 +43,9 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ask asks whether to resume the unfinished run: yes, no (start over), or status, which shows the
+// promptResume asks whether to resume the unfinished run: yes, no (start over), or status, which shows the
 // run's status and asks again. If the input ends without an answer, nothing is started.
-func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err error) {
+func (r *invocation) promptResume(past []scheduler.Event, last *record.Run) (resume bool, err error) {
 	s := scheduler.NewState(r.plan)
 	if err := s.Replay(past); err != nil {
 		return false, err
@@ -79,16 +79,16 @@ func (r *launch) ask(past []scheduler.Event, last *record.Run) (resume bool, err
 	}
 }
 
-// unfinished decides whether an unfinished run is resumed, by the flags or by asking the user. It
+// resumeOrFresh decides whether an unfinished run is resumed, by the flags or by asking the user. It
 // refuses a run that is under way before it asks.
-func (r *launch) unfinished(past []scheduler.Event, last *record.Run, dir string) (*scheduler.Config, error) {
-	if !r.mayAsk() {
+func (r *invocation) resumeOrFresh(past []scheduler.Event, last *record.Run, dir string) (*scheduler.Config, error) {
+	if !r.canPromptResume() {
 		return &last.Config, nil
 	}
-	if err := journal.Free(filepath.Join(dir, ".loop")); err != nil {
+	if err := journal.CheckLock(filepath.Join(dir, ".loop")); err != nil {
 		return nil, err
 	}
-	resume, err := r.ask(past, last)
+	resume, err := r.promptResume(past, last)
 	if err != nil {
 		return nil, err
 	}

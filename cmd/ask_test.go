@@ -18,9 +18,10 @@ import (
 )
 
 // halfway returns the launch of a run with one of two tasks completed, and the run's past events.
-func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Event) {
+func halfway(t *testing.T, in io.Reader, out io.Writer) (*invocation, []scheduler.Event) {
 	t.Helper()
-	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"Do a","verify":["true"]},{"id":"b","subject":"Do b","verify":["true"]}]}`), plan.Options{})
+	p, diags := plan.Parse(
+		"plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"Do a","verify":["true"]},{"id":"b","subject":"Do b","verify":["true"]}]}`), plan.Options{})
 	if p == nil {
 		t.Fatal(diags)
 	}
@@ -38,7 +39,7 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*launch, []scheduler.Ev
 	} {
 		past = append(past, scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}
-	r := &launch{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
+	r := &invocation{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
 	r.opts = runOptions{output: "text", ifUnfinished: "resume", changed: func(string) bool { return false }}
 	return r, past
 }
@@ -73,7 +74,7 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 			t.Parallel()
 			var said strings.Builder
 			r, past := halfway(t, strings.NewReader(tt.answer), &said)
-			c, err := r.choose(past, t.TempDir())
+			c, err := r.chooseRun(past, t.TempDir())
 			got := nothing
 			var use *refuse.UsageError
 			switch {
@@ -104,31 +105,31 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 // terminal.
 func TestDoNotAsk(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*launch){
-		"no terminal":   func(r *launch) { r.std.Terminal = func() bool { return false } },
-		"no file":       func(r *launch) { r.std.Terminal = nil },
-		"the command":   func(r *launch) { r.opts.resuming = true },
-		"--resume":      func(r *launch) { r.opts.resume = true },
-		"--output json": func(r *launch) { r.opts.output = "json" },
-		"--if-unfinished resume": func(r *launch) {
+	for name, change := range map[string]func(*invocation){
+		"no terminal":   func(r *invocation) { r.std.Terminal = func() bool { return false } },
+		"no file":       func(r *invocation) { r.std.Terminal = nil },
+		"the command":   func(r *invocation) { r.opts.resuming = true },
+		"--resume":      func(r *invocation) { r.opts.resume = true },
+		"--output json": func(r *invocation) { r.opts.output = "json" },
+		"--if-unfinished resume": func(r *invocation) {
 			r.opts.changed = func(name string) bool { return name == "if-unfinished" }
 		},
 	} {
 		var said strings.Builder
 		r, past := halfway(t, untouched{t}, &said)
 		change(r)
-		if c, err := r.choose(past, t.TempDir()); err != nil || c == nil || said.Len() > 0 {
+		if c, err := r.chooseRun(past, t.TempDir()); err != nil || c == nil || said.Len() > 0 {
 			t.Errorf("%s: %v, %v, %q", name, c, err, said.String())
 		}
 	}
 	r, past := halfway(t, untouched{t}, io.Discard)
 	r.opts.fresh = true
-	if c, err := r.choose(past, t.TempDir()); err != nil || c != nil {
+	if c, err := r.chooseRun(past, t.TempDir()); err != nil || c != nil {
 		t.Errorf("--fresh: %v, %v", c, err)
 	}
 	r, past = halfway(t, untouched{t}, io.Discard)
 	past[len(past)-1].Body = scheduler.RunEnded{Status: "complete"}
-	if c, err := r.choose(past, t.TempDir()); err != nil || c != nil || r.opts.fresh {
+	if c, err := r.chooseRun(past, t.TempDir()); err != nil || c != nil || r.opts.fresh {
 		t.Errorf("complete: %v, %v", c, err)
 	}
 }
@@ -147,7 +148,7 @@ func TestDoNotAskAboutALiveRun(t *testing.T) {
 	}
 	defer func() { _ = l.Unlock() }()
 	r, past := halfway(t, untouched{t}, io.Discard)
-	_, err = r.choose(past, dir)
+	_, err = r.chooseRun(past, dir)
 	var locked *journal.LockedError
 	if !errors.As(err, &locked) || locked.Holder.PID != 4711 {
 		t.Errorf("%v", err)

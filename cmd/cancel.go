@@ -38,7 +38,7 @@ interrupted, and waited for. The files stay; --purge removes .loop.
 Exit status: 0 cancelled, 2 there is no unfinished run, 5 the wavex at work did
 not stop.`,
 		Example: "  wavex cancel\n  wavex cancel --purge",
-		Args:    maybeArg("a plan file"),
+		Args:    optionalArg("a plan file"),
 		RunE:    func(c *cobra.Command, args []string) error { return runCancel(c.Context(), args, o, std) },
 	}
 	c.Flags().BoolVar(&o.purge, "purge", false, "remove .loop with the records of all past runs")
@@ -47,23 +47,23 @@ not stop.`,
 }
 
 func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) error {
-	p, err := keptRun(args)
+	p, err := findStoredRun(args)
 	if err != nil {
 		return err
 	}
 	loop := p.Loop
-	if err := askToStop(ctx, loop, o.wait, std); err != nil {
+	if err := signalOwner(ctx, loop, o.wait, std); err != nil {
 		return err
 	}
-	lock, err := record.Hold(loop, p.State.Config.Run)
+	lock, err := record.Lock(loop, p.State.Config.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if p, err = record.Shown(loop, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
+	if p, err = record.LoadForDisplay(loop, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
 		return err
 	}
-	if last := record.Last(p.Events); last.Over() {
+	if last := record.Last(p.Events); last.Final() {
 		if !o.purge {
 			return usage("run %s is over already (%s); there is nothing to cancel", last.Config.Run, last.Ended.Status)
 		}
@@ -84,11 +84,11 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	return nil
 }
 
-// askToStop asks the wavex process that holds the folder to stop, with the signals that its user
+// signalOwner asks the wavex process that holds the folder to stop, with the signals that its user
 // would send: the first to start nothing more, the second, once the journal records the first, to
 // interrupt running attempts.
-func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
-	pid, err := journal.Owner(loop)
+func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
+	pid, err := journal.LockOwner(loop)
 	if err != nil {
 		return refuse.Blocked(err)
 	}
@@ -100,7 +100,8 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 		err = self.Signal(syscall.SIGTERM)
 	}
 	if err != nil {
-		return refuse.Blocked(fmt.Errorf("wavex process %d is at work and cannot be asked to stop (%w); stop it, then cancel again", pid, err))
+		return refuse.Blocked(fmt.Errorf(
+			"wavex process %d is at work and cannot be asked to stop (%w); stop it, then cancel again", pid, err))
 	}
 	fmt.Fprintf(std.Err, "wavex process %d is asked to stop\n", pid)
 	late, cancel := context.WithTimeout(ctx, wait)
@@ -109,11 +110,11 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 	defer look.Stop()
 	asked := false
 	for {
-		now, err := journal.Owner(loop)
+		now, err := journal.LockOwner(loop)
 		if err == nil && now != pid {
 			return nil // the next TryLock finds the other process
 		}
-		if err == nil && !asked && draining(loop) {
+		if err == nil && !asked && isDraining(loop) {
 			asked = true
 			_ = self.Signal(syscall.SIGTERM) // if it is gone, the next look sees it
 		}
@@ -126,8 +127,8 @@ func askToStop(ctx context.Context, loop string, wait time.Duration, std Stdio) 
 	}
 }
 
-// draining reports whether the journal says that nothing more is to start.
-func draining(loop string) bool {
+// isDraining reports whether the journal says that nothing more is to start.
+func isDraining(loop string) bool {
 	events, err := record.Read(loop)
 	if err != nil {
 		return false
@@ -136,7 +137,7 @@ func draining(loop string) bool {
 		switch events[i].Body.(type) {
 		case scheduler.Draining:
 			return true
-		case scheduler.RunStarted, scheduler.Resumed:
+		case scheduler.RunStarted, scheduler.RunResumed:
 			return false
 		}
 	}
@@ -144,24 +145,24 @@ func draining(loop string) bool {
 }
 
 // cancelRun ends the run's remaining processes and records the end of the run.
-func cancelRun(ctx context.Context, p *record.Past, std Stdio) error {
+func cancelRun(ctx context.Context, p *record.History, std Stdio) error {
 	run := p.State.Config.Run
 	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
 	var end scheduler.RunEnded
 	var ends []func() scheduler.Body
-	for _, b := range record.Ends(p.State, p.Loop) {
+	for _, b := range record.UnfinishedEnds(p.State, p.Loop) {
 		ends = append(ends, func() scheduler.Body { return b })
 	}
-	a := record.Amendment{State: p.State, Events: p.Events}
-	if err := a.Add(std.Err, append(ends, func() scheduler.Body {
-		end = scheduler.AfterCancel(p.State)
+	a := record.Appender{State: p.State, Events: p.Events}
+	if err := a.Append(std.Err, append(ends, func() scheduler.Body {
+		end = scheduler.EndAfterCancel(p.State)
 		return end
 	})...); err != nil {
 		return err
 	}
-	_ = hook.End(p.Loop, end) // without a card, hooks let every session go
+	_ = hook.WriteEnd(p.Loop, end) // without a card, hooks let every session go
 	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
 		report.Plural(len(p.State.Tasks), "task", "tasks"), end.Cost.Spent())
 	return nil

@@ -56,7 +56,7 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 	}
 	r := checkReport{OK: p != nil, Waves: [][]string{}, CriticalPath: []string{}, Diagnostics: diags}
 	if p != nil {
-		r.Diagnostics = append(diags, forecast.Short(p, forecast.Limits(p))...)
+		r.Diagnostics = append(diags, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
 		r.Waves = waveIDs(p)
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
@@ -104,20 +104,20 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 		if p.Sequential(i+1) && len(w) > 1 {
 			after = " (one after the other)"
 		}
-		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, clipList(w, 12), after)
+		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, joinFirstN(w, 12), after)
 	}
-	_, err := fmt.Fprintf(std.Out, "critical path: %s\n%s", strings.Join(clip(r.CriticalPath, 20), " -> "), r.Makespan)
+	_, err := fmt.Fprintf(std.Out, "critical path: %s\n%s", strings.Join(firstN(r.CriticalPath, 20), " -> "), r.Makespan)
 	return err
 }
 
-func clip(ids []string, n int) []string {
+func firstN(ids []string, n int) []string {
 	if len(ids) <= n {
 		return ids
 	}
 	return append(slices.Clone(ids[:n]), fmt.Sprintf("... %d more", len(ids)-n))
 }
 
-func clipList(ids []string, n int) string { return strings.Join(clip(ids, n), " ") }
+func joinFirstN(ids []string, n int) string { return strings.Join(firstN(ids, n), " ") }
 
 func waveIDs(p *plan.Plan) [][]string {
 	wave, total := p.Waves()

@@ -12,22 +12,22 @@ import (
 // This file reports the end of a run to a CI system in the system's own form. It supports GitHub
 // Actions. On other systems, --report writes files.
 
-// onGitHub reports whether the end of the run goes to GitHub Actions.
-func (r *launch) onGitHub() bool {
+// reportsToGitHub reports whether the end of the run goes to GitHub Actions.
+func (r *invocation) reportsToGitHub() bool {
 	return r.opts.ci == "github" || r.opts.ci == "auto" && os.Getenv("GITHUB_ACTIONS") == "true"
 }
 
-// tellGitHub writes annotations to stderr, which the Actions runner reads like stdout. It appends
+// reportToGitHub writes annotations to stderr, which the Actions runner reads like stdout. It appends
 // to the step's summary and outputs if the runner set files for them.
-func (r *launch) tellGitHub(sum *report.Summary) error {
+func (r *invocation) reportToGitHub(sum *report.Summary) error {
 	fmt.Fprint(r.std.Err, r.secrets.String(sum.Annotations(repoPath(sum.Plan))))
-	if err := r.appendTo("GITHUB_STEP_SUMMARY", sum.Markdown()); err != nil {
+	if err := r.appendToEnvFile("GITHUB_STEP_SUMMARY", sum.Markdown()); err != nil {
 		return err
 	}
-	return r.appendTo("GITHUB_OUTPUT", sum.Outputs())
+	return r.appendToEnvFile("GITHUB_OUTPUT", sum.Outputs())
 }
 
-func (r *launch) appendTo(variable, text string) error {
+func (r *invocation) appendToEnvFile(variable, text string) error {
 	path := os.Getenv(variable)
 	if path == "" {
 		return nil

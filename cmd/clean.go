@@ -51,7 +51,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	if o.run != "" && !workspace.Known(filepath.Join(dir, ".loop"), o.run) {
+	if o.run != "" && !workspace.Exists(filepath.Join(dir, ".loop"), o.run) {
 		return usage("there is no run %s in %s", o.run, filepath.Join(dir, ".loop"))
 	}
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
@@ -67,9 +67,9 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	}
 	yes := o.yes
 	if o.output == "text" && !o.yes {
-		tellItems(std, items, "would remove")
-		if removable > 0 && std.interactive() {
-			yes = agreed(std, removable)
+		printItems(std, items, "would remove")
+		if removable > 0 && std.isInteractive() {
+			yes = confirmClean(std, removable)
 		} else if removable > 0 {
 			fmt.Fprintln(std.Err, "wavex: nothing was removed; to remove it: wavex clean --yes")
 		}
@@ -79,12 +79,12 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 			return refuse.Blocked(err)
 		}
 		if o.output == "text" {
-			tellItems(std, items, "removed")
+			printItems(std, items, "removed")
 		}
 	}
 	if o.output == "json" {
 		if items == nil {
-			items = []workspace.Item{}
+			items = []workspace.CleanupItem{}
 		}
 		return json.NewEncoder(std.Out).Encode(items)
 	}
@@ -94,8 +94,8 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	return nil
 }
 
-// tellItems prints the items, one per line.
-func tellItems(std Stdio, items []workspace.Item, removed string) {
+// printItems prints the items, one per line.
+func printItems(std Stdio, items []workspace.CleanupItem, removed string) {
 	for _, it := range items {
 		line := fmt.Sprintf("%s %s %s", removed, it.Kind, it.Name)
 		if !it.Removed {
@@ -107,8 +107,8 @@ func tellItems(std Stdio, items []workspace.Item, removed string) {
 	}
 }
 
-// agreed asks the user and reports whether the answer is yes. No answer counts as no.
-func agreed(std Stdio, n int) bool {
+// confirmClean asks the user and reports whether the answer is yes. No answer counts as no.
+func confirmClean(std Stdio, n int) bool {
 	fmt.Fprintf(std.Err, "Remove %d of these? [y/N] ", n)
 	line, _ := bufio.NewReader(std.In).ReadString('\n')
 	switch strings.ToLower(strings.TrimSpace(line)) {

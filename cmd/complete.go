@@ -23,7 +23,7 @@ import (
 // completeTask offers the task ids of the last run's plan, with their subjects, for the first
 // argument.
 func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	p := planOfLast(args)
+	p := lastRunPlan(args)
 	if p == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -36,10 +36,10 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeUndo offers the targets of a rollback: tasks, waves and the run.
-func completeUndo(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeRollback offers the targets of a rollback: tasks, waves and the run.
+func completeRollback(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, how := completeTask(c, args, begun)
-	if p := planOfLast(args); p != nil {
+	if p := lastRunPlan(args); p != nil {
 		_, waves := p.Waves()
 		for n := range waves {
 			out = append(out, fmt.Sprintf("wave-%d", n+1))
@@ -55,14 +55,14 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
-	for _, r := range report.Runs(eventsHere(), true) {
-		out = append(out, cobra.CompletionWithDesc(r.Run, r.Status+", "+r.Began.UTC().Format(time.RFC3339)))
+	for _, r := range report.Runs(readLocalEvents(), true) {
+		out = append(out, cobra.CompletionWithDesc(r.Run, r.Status+", "+r.Started.UTC().Format(time.RFC3339)))
 	}
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// eventsHere returns the journal of the current directory, or nil if it cannot be read.
-func eventsHere() []scheduler.Event {
+// readLocalEvents returns the journal of the current directory, or nil if it cannot be read.
+func readLocalEvents() []scheduler.Event {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil
@@ -74,22 +74,22 @@ func eventsHere() []scheduler.Event {
 	return events
 }
 
-// planOfLast returns the plan of the last run, to complete a first argument. It returns nil if
+// lastRunPlan returns the plan of the last run, to complete a first argument. It returns nil if
 // there is none.
-func planOfLast(args []string) *plan.Plan {
+func lastRunPlan(args []string) *plan.Plan {
 	if len(args) > 0 {
 		return nil
 	}
-	last := record.Last(eventsHere())
+	last := record.Last(readLocalEvents())
 	if last == nil {
 		return nil
 	}
 	if dir, err := os.Getwd(); err == nil {
-		if p := record.KeptPlan(filepath.Join(dir, ".loop"), last.Config.Run); p != nil {
+		if p := record.SavedPlan(filepath.Join(dir, ".loop"), last.Config.Run); p != nil {
 			return p
 		}
 	}
-	p, err := planfile.Again(last.Plan, last.Config.Run)
+	p, err := planfile.Reread(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil
 	}

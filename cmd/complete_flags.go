@@ -25,36 +25,36 @@ func isCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// completeRest adds the missing completions to each command below root.
-func completeRest(root *cobra.Command) {
+// addCompletions adds the missing completions to each command below root.
+func addCompletions(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		completeRest(c)
+		addCompletions(c)
 		if c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 && !c.HasSubCommands() {
-			c.ValidArgsFunction = argument(c.Use)
+			c.ValidArgsFunction = argCompletion(c.Use)
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			// An error means that the flag has a completion of its own.
-			_ = c.RegisterFlagCompletionFunc(f.Name, value(f.Name))
+			_ = c.RegisterFlagCompletionFunc(f.Name, flagCompletion(f.Name))
 		})
 	}
 }
 
-// argument returns the completion of a command's argument.
-func argument(use string) cobra.CompletionFunc {
+// argCompletion returns the completion of a command's argument.
+func argCompletion(use string) cobra.CompletionFunc {
 	_, what, _ := strings.Cut(use, " ")
 	switch strings.Trim(what, "[]") {
 	case "PLAN", "FILE":
 		return completePlan
 	case "RUN":
-		return completeOldRun
+		return completeRunID
 	case "COMMAND":
 		return completeCommand
 	}
 	return cobra.NoFileCompletions
 }
 
-// value returns the completion of a flag's value.
-func value(name string) cobra.CompletionFunc {
+// flagCompletion returns the completion of a flag's value.
+func flagCompletion(name string) cobra.CompletionFunc {
 	switch name {
 	case "claude", "to", "gaps":
 		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -67,7 +67,7 @@ func value(name string) cobra.CompletionFunc {
 	case "track", "project":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	case "run":
-		return completeOldRun
+		return completeRunID
 	case "deliver":
 		return cobra.FixedCompletions([]cobra.Completion{"auto", "branch", "ff", "pr", "patch"},
 			cobra.ShellCompDirectiveNoFileComp)
@@ -86,8 +86,8 @@ func value(name string) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// completeOldRun offers the ids of runs, and no files.
-func completeOldRun(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeRunID offers the ids of runs, and no files.
+func completeRunID(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, _ := completeRun(c, args, begun)
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
@@ -154,7 +154,7 @@ func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	if len(args) == 0 {
 		return nil, how
 	}
-	past, err := record.Shown(".loop", "", "")
+	past, err := record.LoadForDisplay(".loop", "", "")
 	if err != nil {
 		return nil, how
 	}

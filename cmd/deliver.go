@@ -21,7 +21,7 @@ import (
 
 type deliverOptions struct {
 	run     string // "": the last one
-	how     string
+	method  string
 	project string
 	output  string
 }
@@ -41,7 +41,7 @@ Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 		Example: `  wavex deliver
   wavex deliver 20260314-091500-k3fd --deliver branch
   wavex deliver --deliver "patch work.patch"`,
-		Args: maybeArg("a run id"),
+		Args: optionalArg("a run id"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.run = args[0]
@@ -49,7 +49,7 @@ Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 			return runDeliver(c.Context(), o, std)
 		},
 	}
-	c.Flags().StringVar(&o.how, "deliver", "ff", "ff, auto, branch, pr, or patch FILE (see wavex run --help)")
+	c.Flags().StringVar(&o.method, "deliver", "ff", "ff, auto, branch, pr, or patch FILE (see wavex run --help)")
 	projectFlag(c, &o.project)
 	outputFlag(c, &o.output)
 	return c
@@ -62,15 +62,15 @@ func projectFlag(c *cobra.Command, to *string) {
 }
 
 func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
-	if err := checkDelivery(o.how); err != nil {
+	if err := checkDelivery(o.method); err != nil {
 		return err
 	}
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
-	r, err := recall(o.project, o.run)
+	r, err := findJournaledRun(o.project, o.run)
 	if err != nil {
 		return err
 	}
-	d, err := site.Deliver(ctx, r.plan, r.config, r.events, o.how, r.complete)
+	d, err := site.Deliver(ctx, r.plan, r.config, r.events, o.method, r.complete)
 	if err != nil {
 		return refuse.Blocked(err)
 	}
@@ -91,16 +91,16 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	return nil
 }
 
-// pastSession holds a run of a journal.
-type pastSession struct {
+// journaledRun holds a run of a journal.
+type journaledRun struct {
 	plan     *plan.Plan
 	config   scheduler.Config
 	events   []scheduler.Event // up to the end of the run
 	complete bool
 }
 
-// recall finds a run in the journal of a project. An empty run means the last one.
-func recall(project, run string) (*pastSession, error) {
+// findJournaledRun finds a run in the journal of a project. An empty run means the last one.
+func findJournaledRun(project, run string) (*journaledRun, error) {
 	dir, err := filepath.Abs(project)
 	if err != nil {
 		return nil, err
@@ -129,11 +129,11 @@ func recall(project, run string) (*pastSession, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, filepath.Join(dir, ".loop"))
 	}
-	p, err := planfile.Again(last.Plan, last.Config.Run)
+	p, err := planfile.Reread(last.Plan, last.Config.Run)
 	if err != nil {
 		return nil, err
 	}
-	r := &pastSession{plan: p, config: last.Config, events: events[:end]}
+	r := &journaledRun{plan: p, config: last.Config, events: events[:end]}
 	r.complete = last.Complete()
 	r.config.Dir, r.config.Loop = dir, filepath.Join(dir, ".loop")
 	return r, nil

@@ -18,7 +18,7 @@ func TestRecallUnknownRun(t *testing.T) {
 	for name, bodies := range map[string][]scheduler.Body{
 		"nothing":      nil,
 		"a run":        {scheduler.RunStarted{Config: config}, scheduler.RunEnded{Status: "paused"}},
-		"no beginning": {scheduler.Resumed{Config: config}, scheduler.RunEnded{Status: "paused"}},
+		"no beginning": {scheduler.RunResumed{Config: config}, scheduler.RunEnded{Status: "paused"}},
 	} {
 		dir := t.TempDir()
 		j, _, err := record.Open(filepath.Join(dir, ".loop"), "r-1", false, 0)
@@ -35,7 +35,7 @@ func TestRecallUnknownRun(t *testing.T) {
 		}
 		j.Close()
 		var wrong *refuse.UsageError
-		if _, err := recall(dir, "r-2"); !errors.As(err, &wrong) {
+		if _, err := findJournaledRun(dir, "r-2"); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -50,7 +50,7 @@ permissions by itself.
 Exit status: 0 nothing but warnings, 2 the plan cannot run as it is, 5 a person
 must put something right.`,
 		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
-		Args:    maybeArg("a plan file"),
+		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runDoctor(c.Context(), args, o, std)
 		},
@@ -72,18 +72,18 @@ type doctorReport struct {
 	Checks   []doctor.Check `json:"checks"`
 	ProbeUSD *float64       `json:"probe_cost_usd,omitempty"` // only with --probe
 	// Statements holds the results of the probes; only with --probe.
-	Statements []provedStatement `json:"statements,omitempty"`
+	Statements []statementResult `json:"statements,omitempty"`
 }
 
-// answerWait bounds how long a program may take to print its version or a state. A cold CLI takes
+// answerTimeout bounds how long a program may take to print its version or a state. A cold CLI takes
 // 0.2 s (observed on 2.1.197); a busy machine may take many times that. Tests shorten it.
-var answerWait = 30 * time.Second
+var answerTimeout = 30 * time.Second
 
 func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) error {
 	if o.parallel < 0 {
 		return usage("-j takes a number from 1")
 	}
-	d := &examination{opts: o, env: proc.Environ(os.Environ(), nil), dir: "."}
+	d := &diagnosis{opts: o, env: proc.Environ(os.Environ(), nil), dir: "."}
 	var err error
 	if d.dir, err = os.Getwd(); err != nil {
 		return err
@@ -102,34 +102,34 @@ func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) e
 	if err != nil {
 		return err
 	}
-	return exitOf(r.ExitCode)
+	return exitStatus(r.ExitCode)
 }
 
-// examination holds the state of one call of doctor.
-type examination struct {
-	opts     doctorOptions
-	env      []string // environment of the attempts
-	dir      string   // the project directory
-	plan     *plan.Plan
-	planned  []doctor.Check // about the plan
-	probeUSD *float64
-	proved   []provedStatement
-	holds    statement.Verdicts // about the CLI
+// diagnosis holds the state of one call of doctor.
+type diagnosis struct {
+	opts             doctorOptions
+	env              []string // environment of the attempts
+	dir              string   // the project directory
+	plan             *plan.Plan
+	planChecks       []doctor.Check // about the plan
+	probeUSD         *float64
+	statementResults []statementResult
+	support          statement.SupportSet // about the CLI
 }
 
 // readPlan checks the plan. It reports a plan with mistakes, and doctor continues without it.
-func (d *examination) readPlan(path string) error {
+func (d *diagnosis) readPlan(path string) error {
 	p, diags, err := planfile.Load(path, "")
 	if err != nil {
 		return err
 	}
 	if p == nil {
-		d.planned = append(d.planned, doctor.Check{Name: "plan", Status: doctor.Fail,
+		d.planChecks = append(d.planChecks, doctor.Check{Name: "plan", Status: doctor.Fail,
 			Text: strings.TrimSpace((refuse.Plan(diags)).Error()), Fix: "correct what is named, and see `wavex check`"})
 		return nil
 	}
 	d.plan = p
-	if d.dir, err = planfile.Project(p); err != nil {
+	if d.dir, err = planfile.ProjectDir(p); err != nil {
 		return err
 	}
 	good := doctor.Check{Name: "plan", Status: doctor.OK, Text: fmt.Sprintf("%s, in %s",
@@ -142,12 +142,12 @@ func (d *examination) readPlan(path string) error {
 		}
 		good.Status, good.Text, good.Fix = doctor.Warn, strings.TrimSpace(b.String()), "see `wavex check`"
 	}
-	d.planned = append(d.planned, good)
-	if agent.Needed(p) {
-		d.planned = append(d.planned, modelPrices(p))
+	d.planChecks = append(d.planChecks, good)
+	if agent.NeedsAgent(p) {
+		d.planChecks = append(d.planChecks, modelPrices(p))
 	}
-	if w := forecast.Short(p, forecast.Limits(p)); len(w) > 0 {
-		d.planned = append(d.planned, doctor.Check{Name: "limits", Status: doctor.Fail, Text: w[0].Message,
+	if w := forecast.InsufficientLimits(p, forecast.Limits(p)); len(w) > 0 {
+		d.planChecks = append(d.planChecks, doctor.Check{Name: "limits", Status: doctor.Fail, Text: w[0].Message,
 			Fix: "raise the limit; run refuses this without --allow-short"})
 	}
 	return nil
@@ -172,18 +172,18 @@ func modelPrices(p *plan.Plan) doctor.Check {
 	})
 }
 
-func (d *examination) report(ctx context.Context) doctorReport {
+func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks, argv := d.agent(ctx)
-	checks = append(checks, d.planned...)
-	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerWait), doctor.Disk(d.dir),
+	checks = append(checks, d.planChecks...)
+	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(freeMemory(), d.parallel()),
 		doctor.Lock(filepath.Join(d.dir, ".loop")), d.journal(), doctor.TaskList(d.env))
 	if d.opts.probe && argv != nil {
 		checks = append(checks, d.probe(ctx, argv))
 	}
-	r := doctorReport{Checks: checks, ProbeUSD: d.probeUSD, Statements: d.proved}
+	r := doctorReport{Checks: checks, ProbeUSD: d.probeUSD, Statements: d.statementResults}
 	switch {
-	case doctor.Worst(d.planned) == doctor.Fail:
+	case doctor.Worst(d.planChecks) == doctor.Fail:
 		r.ExitCode = exitUsage
 	case doctor.Worst(checks) == doctor.Fail:
 		r.ExitCode = exitBlocked
@@ -193,8 +193,8 @@ func (d *examination) report(ctx context.Context) doctorReport {
 }
 
 // agent checks the CLI, its login and its permissions. argv is nil if there is nothing to probe.
-func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []string) {
-	if d.plan != nil && !agent.Needed(d.plan) {
+func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []string) {
+	if d.plan != nil && !agent.NeedsAgent(d.plan) {
 		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: "not needed: every task of the plan is a command"}}, nil
 	}
 	path, err := findClaude(d.opts.claude)
@@ -202,20 +202,20 @@ func (d *examination) agent(ctx context.Context) (checks []doctor.Check, argv []
 		Fix: "install it with: " + doctor.Install}
 	var p known.Program
 	if err == nil {
-		p, cli = doctor.CLI(ctx, path, d.env, answerWait)
+		p, cli = doctor.CLI(ctx, path, d.env, answerTimeout)
 	}
 	checks = []doctor.Check{cli}
 	if cli.Status != doctor.Fail {
 		argv = []string{p.Path}
 		found := d.statements(ctx, p)
-		d.holds = found.Verdicts
+		d.support = found.Support
 		checks = append(checks, doctor.Statements(found))
 	}
-	return append(checks, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassing(d.plan), isRoot(),
+	return append(checks, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassTasks(d.plan), isRoot(),
 		d.env)), argv
 }
 
-func (d *examination) parallel() int {
+func (d *diagnosis) parallel() int {
 	switch {
 	case d.opts.parallel > 0:
 		return d.opts.parallel
@@ -226,7 +226,7 @@ func (d *examination) parallel() int {
 }
 
 // journal checks whether there is a run here, and whether it can be read.
-func (d *examination) journal() doctor.Check {
+func (d *diagnosis) journal() doctor.Check {
 	const name = "journal"
 	events, err := record.Read(filepath.Join(d.dir, ".loop"))
 	if err != nil {
@@ -239,7 +239,7 @@ func (d *examination) journal() doctor.Check {
 	case last == nil:
 	case last.Ended != nil && last.Ended.Status == "complete":
 		text = "run " + last.Config.Run + " is complete"
-	case last.Over():
+	case last.Final():
 		text = "run " + last.Config.Run + " was cancelled"
 	default:
 		text = "run " + last.Config.Run + " of " + last.Plan + " is unfinished; `wavex resume` continues it"

@@ -16,12 +16,12 @@ import (
 // These bounds limit the probe. A question and an answer of a few words cost far less with any
 // model (observed: the request of a lean call is 1.2 KB).
 const (
-	probeCap  = budget.Dollar / 20
-	probeWait = 2 * time.Minute
+	probeCap     = budget.Dollar / 20
+	probeTimeout = 2 * time.Minute
 )
 
 // probe asks the model one question, in the same way as wavex asks an expert.
-func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
+func (d *diagnosis) probe(ctx context.Context, argv []string) doctor.Check {
 	const name = "probe"
 	bad := func(text, fix string) doctor.Check {
 		return doctor.Check{Name: name, Status: doctor.Fail, Text: text, Fix: fix}
@@ -36,16 +36,16 @@ func (d *examination) probe(ctx context.Context, argv []string) doctor.Check {
 	}
 	defer func() { _ = os.RemoveAll(logs) }() // a leftover temporary folder is harmless
 	q := runner.Question{Name: "doctor", Dir: d.dir, LogDir: logs, System: "Answer with one word.", Prompt: "Say: ready",
-		Cap: probeCap, Timeout: probeWait}
+		Cap: probeCap, Timeout: probeTimeout}
 	if d.plan != nil {
 		q.Model = d.plan.Defaults.Model
 	}
 	who := &runner.Agent{Argv: argv, Run: "doctor-" + record.NewID(time.Now()), Env: os.Environ(), Prices: prices,
-		CLI: d.holds}
+		Support: d.support}
 	a := who.Ask(ctx, q)
 	usd := a.Cost.Float()
 	d.probeUSD = &usd
-	cost := fmt.Sprintf("%s, %s", report.Took(a.Duration), a.Cost.Spent())
+	cost := fmt.Sprintf("%s, %s", report.FormatDuration(a.Duration), a.Cost.Spent())
 	switch a.Outcome {
 	case runner.Done:
 		return doctor.Check{Name: name, Status: doctor.OK, Text: "the model answered (" + cost + ")"}

@@ -48,12 +48,12 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
-// codeOf returns the exit code of an error and prints nothing.
-func codeOf(err error) int { return tellError(Stdio{Err: io.Discard}, err) }
+// exitCodeOf returns the exit code of an error and prints nothing.
+func exitCodeOf(err error) int { return reportError(Stdio{Err: io.Discard}, err) }
 
-// tellError prints an error for the user and returns its exit code. It is the only place that maps
+// reportError prints an error for the user and returns its exit code. It is the only place that maps
 // errors to exit codes.
-func tellError(std Stdio, err error) int {
+func reportError(std Stdio, err error) int {
 	if err == nil {
 		return exitComplete
 	}
@@ -79,51 +79,54 @@ func tellError(std Stdio, err error) int {
 		return exitUsage
 	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version),
 		errors.As(err, &corrupt), errors.As(err, &write), errors.As(err, &path):
-		fmt.Fprintln(std.Err, "wavex: "+err.Error()+wayOut(err))
+		fmt.Fprintln(std.Err, "wavex: "+err.Error()+writeErrorAdvice(err))
 		return exitBlocked
 	}
 	fmt.Fprintf(std.Err, "wavex: internal error: %v\nthis is a bug in wavex; the run's journal is kept\n", err)
 	return exitBug
 }
 
-// advised is an error with advice for the user.
-type advised struct {
+// advisedError is an error with advice for the user.
+type advisedError struct {
 	err    error
 	advice string
 }
 
-func (a *advised) Error() string { return a.err.Error() + "\n" + a.advice }
-func (a *advised) Unwrap() error { return a.err }
+func (a *advisedError) Error() string { return a.err.Error() + "\n" + a.advice }
+func (a *advisedError) Unwrap() error { return a.err }
 
-// wayOut returns advice for a file that could not be written. It returns "" if err contains the
+// writeErrorAdvice returns advice for a file that could not be written. It returns "" if err contains the
 // advice already, or if there is none.
-func wayOut(err error) string {
-	var told *advised
+func writeErrorAdvice(err error) string {
+	var told *advisedError
 	var path *fs.PathError
 	switch {
 	case errors.As(err, &told):
-	case full(err):
+	case isDiskFull(err):
 		return "\nfree some space there, then give the command again"
 	case !errors.As(err, &path) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
 	default:
 		// The error is about a file in the folder, or about the folder itself.
 		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+".loop"+
 			string(filepath.Separator)); in {
-			return fmt.Sprintf("\nwavex keeps what it knows of a run in %s, and tasks work beside it: let whoever runs wavex write in %s,"+
-				" or run the plan in a copy of that folder (defaults.dir of the plan can name it)",
+			return fmt.Sprintf(
+				"\nwavex keeps what it knows of a run in %s, and tasks work beside it: let whoever runs wavex write in %s,"+
+					" or run the plan in a copy of that folder (defaults.dir of the plan can name it)",
 				filepath.Join(dir, ".loop"), dir)
 		}
 	}
 	return ""
 }
 
-// outOf returns the advice to print before a command that continues the run.
-func outOf(err error) string {
-	if full(err) {
+// continueAdvice returns the advice to print before a command that continues the run.
+func continueAdvice(err error) string {
+	if isDiskFull(err) {
 		return "free some space there"
 	}
 	return "put that right"
 }
 
-// full reports whether a write failed for lack of disk space.
-func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+// isDiskFull reports whether a write failed for lack of disk space.
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

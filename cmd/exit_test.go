@@ -15,14 +15,14 @@ import (
 )
 
 // An error of writing is printed once, with advice, and its exit code says that a person must act.
-func TestTellWhatCannotBeWritten(t *testing.T) {
+func TestUnwritableFileErrors(t *testing.T) {
 	t.Parallel()
 	project := filepath.Join(string(filepath.Separator), "home", "me", "project")
 	loop := filepath.Join(project, ".loop")
 	log := filepath.Join(loop, "journal.jsonl")
-	run := &launch{plan: &plan.Plan{Path: "my plan.json"}}
+	inv := &invocation{plan: &plan.Plan{Path: "my plan.json"}}
 	stopped := func(err syscall.Errno) error {
-		return run.finish(session.Outcome{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write",
+		return inv.exitError(session.Result{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write",
 			Path: log, Err: err}})
 	}
 	for name, c := range map[string]struct {
@@ -47,7 +47,7 @@ func TestTellWhatCannotBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			if code := tellError(Stdio{Err: &out}, c.err); code != exitBlocked {
+			if code := reportError(Stdio{Err: &out}, c.err); code != exitBlocked {
 				t.Errorf("exit code %d", code)
 			}
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

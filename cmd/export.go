@@ -45,7 +45,7 @@ Exit status: 0 written, 2 the plan has mistakes.`,
 }
 
 func runExport(ctx context.Context, path string, o exportOptions, std Stdio) error {
-	p, err := planfile.Read(path, runOf(path, false))
+	p, err := planfile.Read(path, listRunID(path, false))
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 // stateBlock returns the loop block of a STATE.md's front matter: the values in the journal of the
 // plan's project, or else the initial values.
 func stateBlock(p *plan.Plan) ([]byte, error) {
-	dir, err := planfile.Project(p)
+	dir, err := planfile.ProjectDir(p)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func stateBlock(p *plan.Plan) ([]byte, error) {
 		return nil, err
 	}
 	last := record.Last(events)
-	if last == nil || last.Digest != p.Digest && !planfile.Same(last.Plan, p.Path) {
+	if last == nil || last.Digest != p.Digest && !planfile.SamePath(last.Plan, p.Path) {
 		return report.StateBlock(nil, nil, ""), nil
 	}
 	s := scheduler.NewState(p)

@@ -2,5 +2,5 @@ package cmd
 
 import "time"
 
-// SetAnswerWait bounds how long a program may take to print its version or a state.
-func SetAnswerWait(d time.Duration) { answerWait = d }
+// SetAnswerTimeout bounds how long a program may take to print its version or a state.
+func SetAnswerTimeout(d time.Duration) { answerTimeout = d }

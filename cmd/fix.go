@@ -16,8 +16,8 @@ import (
 // This file closes the gaps that a verification found. It adds a task to the run for each gap,
 // resumes the run, and verifies everything again.
 
-// stale is the number of rounds in a row that may close no gap before fixing stops.
-const stale = 2
+// maxIdleRounds is the number of rounds in a row that may close no gap before fixing stops.
+const maxIdleRounds = 2
 
 func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
 	if o.rounds < 1 {
@@ -25,35 +25,35 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 	}
 	inner := o.run
 	inner.output = "text" // stdout is for the verification
-	var who *person
-	if o.run.mode == scheduler.Interactive && mayAskAnybody(std) {
+	var who *prompter
+	if o.run.mode == scheduler.Interactive && canPrompt(std) {
 		in := bufio.NewReader(std.In)
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
-		who = &person{in: in, out: std.Err}
+		who = &prompter{in: in, out: std.Err}
 	}
 	var before []gaps.Gap
 	idle := 0
-	var last *launch
+	var last *invocation
 	for round := 1; ; round++ {
-		v, err := openAudit(args, o.from, std)
+		v, err := openVerification(args, o.from, std)
 		if err != nil {
 			return err
 		}
 		if v.State == nil {
-			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.Loop(),
-				plan.Word(v.Plan.Path))
+			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.LoopDir(),
+				plan.ShellQuote(v.Plan.Path))
 		}
 		var stop error
-		doc, err := v.Make(ctx, func(doc *gaps.Document) error {
-			if round > 1 && !closed(before, doc.Gaps) {
+		doc, err := v.Run(ctx, func(doc *gaps.Document) error {
+			if round > 1 && !anyClosed(before, doc.Gaps) {
 				idle++
 			} else {
 				idle = 0
 			}
 			switch {
 			case len(doc.Gaps) == 0:
-				stop = errDone
-			case idle >= stale:
+				stop = errNoGaps
+			case idle >= maxIdleRounds:
 				fmt.Fprintf(std.Err, "wavex: %d rounds closed no gap; %s left\n", idle, report.Plural(len(doc.Gaps), "gap is",
 					"gaps are"))
 				stop = exitCode(exitBreaker)
@@ -70,7 +70,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 						return err
 					}
 				}
-				return v.Mend(doc, round, o.rounds)
+				return v.AddRemediation(doc, round, o.rounds)
 			}
 			return nil
 		})
@@ -78,25 +78,26 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 			return err
 		}
 		if stop != nil {
-			return fixed(v, doc, o, last, stop, std)
+			return finishFix(v, doc, o, last, stop, std)
 		}
 		before = doc.Gaps
 		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
 		inner.planPath = v.Plan.Path
-		if last, err = fixSession(ctx, inner, std); err != nil && codeOf(err) != exitFailed {
+		if last, err = fixSession(ctx, inner, std); err != nil && exitCodeOf(err) != exitFailed {
 			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
 	}
 }
 
-var errDone = errors.New("no gaps")
+var errNoGaps = errors.New("no gaps")
 
-// fixed reports how fixing ended. A run that fixing completed ends like any other.
-func fixed(v *audit.Audit, doc *gaps.Document, o verifyOptions, last *launch, stop error, std Stdio) error {
-	if err := printAudit(v, doc, o.run, std); err != nil {
+// finishFix reports how fixing ended. A run that fixing completed ends like any other.
+func finishFix(v *audit.Inspection, doc *gaps.Document, o verifyOptions, last *invocation, stop error,
+	std Stdio) error {
+	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
 	}
-	if !errors.Is(stop, errDone) {
+	if !errors.Is(stop, errNoGaps) {
 		return stop
 	}
 	if last != nil && o.run.output == "text" {
@@ -107,18 +108,18 @@ func fixed(v *audit.Audit, doc *gaps.Document, o verifyOptions, last *launch, st
 
 // fixSession resumes the run for one session, without its last block: it is not known yet whether
 // gaps remain.
-func fixSession(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
+func fixSession(ctx context.Context, o runOptions, std Stdio) (*invocation, error) {
 	r, err := prepare(ctx, o, std)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close(ctx)
-	r.mute = true
+	r.suppressCompletion = true
 	return r, r.run(ctx)
 }
 
-// closed reports whether any gap of before is gone.
-func closed(before, now []gaps.Gap) bool {
+// anyClosed reports whether any gap of before is gone.
+func anyClosed(before, now []gaps.Gap) bool {
 	left := map[string]bool{}
 	for _, g := range now {
 		left[g.Key()] = true

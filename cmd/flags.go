@@ -20,45 +20,45 @@ func outputFlag(c *cobra.Command, to *string) {
 // choiceFlag adds a flag that takes one of the choices.
 func choiceFlag(c *cobra.Command, to *string, name, def string, choices []string, help string) {
 	*to = def
-	c.Flags().Var(&choice{to, choices}, name, help+": "+strings.Join(choices, ", "))
+	c.Flags().Var(&choiceValue{to, choices}, name, help+": "+strings.Join(choices, ", "))
 	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // ignoredFlag accepts a flag of earlier versions with any value and ignores it, so that existing
 // scripts and printed commands still work. It prints one line on stderr with the reason.
 func ignoredFlag(c *cobra.Command, name, why string) {
-	c.Flags().Var(&ignored{c: c, text: "wavex: --" + name + " is ignored: " + why}, name, "")
+	c.Flags().Var(&ignoredValue{c: c, text: "wavex: --" + name + " is ignored: " + why}, name, "")
 	c.Flags().Lookup(name).Hidden = true
 }
 
-type ignored struct {
-	c    *cobra.Command
-	text string
-	said bool
+type ignoredValue struct {
+	c      *cobra.Command
+	text   string
+	warned bool
 }
 
-func (i *ignored) String() string { return "" }
-func (i *ignored) Type() string   { return "word" }
-func (i *ignored) Set(string) error {
-	if !i.said {
-		i.said = true
+func (i *ignoredValue) String() string { return "" }
+func (i *ignoredValue) Type() string   { return "word" }
+func (i *ignoredValue) Set(string) error {
+	if !i.warned {
+		i.warned = true
 		fmt.Fprintln(i.c.ErrOrStderr(), i.text)
 	}
 	return nil
 }
 
-type choice struct {
-	to      *string
+type choiceValue struct {
+	target  *string
 	choices []string
 }
 
-func (c *choice) String() string { return *c.to }
-func (c *choice) Type() string   { return "word" }
-func (c *choice) Set(s string) error {
+func (c *choiceValue) String() string { return *c.target }
+func (c *choiceValue) Type() string   { return "word" }
+func (c *choiceValue) Set(s string) error {
 	if !slices.Contains(c.choices, s) {
 		return usage("%q is not one of %s", s, strings.Join(c.choices, ", "))
 	}
-	*c.to = s
+	*c.target = s
 	return nil
 }
 
@@ -72,8 +72,8 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// maybeArg accepts at most one argument. Its error names the argument.
-func maybeArg(what string) cobra.PositionalArgs {
+// optionalArg accepts at most one argument. Its error names the argument.
+func optionalArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return usage("%s takes at most %s\nsee: %s --help", c.CommandPath(), what, c.CommandPath())
@@ -90,15 +90,15 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagWords returns the text of an error about a flag. It replaces the parser's terms with plain
+// flagErrorText returns the text of an error about a flag. It replaces the parser's terms with plain
 // words.
-func flagWords(c *cobra.Command, err error) string {
+func flagErrorText(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-		if there := elsewhere(c, unknown.GetSpecifiedName()); there != "" {
+		if there := equivalentFlag(c, unknown.GetSpecifiedName()); there != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; " + there
 		}
-		if near := nearFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
+		if near := similarFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; did you mean --" + near + "?"
 		}
 	}
@@ -109,8 +109,8 @@ func flagWords(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// nearFlag returns the flag that the user probably meant, or "" if no flag is similar.
-func nearFlag(flags *pflag.FlagSet, got string) string {
+// similarFlag returns the flag that the user probably meant, or "" if no flag is similar.
+func similarFlag(flags *pflag.FlagSet, got string) string {
 	best, distance := "", 2+len(got)/4
 	if len(got) > 64 {
 		return ""
@@ -127,8 +127,8 @@ func nearFlag(flags *pflag.FlagSet, got string) string {
 	return best
 }
 
-// elsewhere says where wavex has a feature that other programs have as a flag.
-func elsewhere(c *cobra.Command, name string) string {
+// equivalentFlag says where wavex has a feature that other programs have as a flag.
+func equivalentFlag(c *cobra.Command, name string) string {
 	switch {
 	case name == "json" && c.Flags().Lookup("output") != nil:
 		return "it is --output json"

@@ -15,7 +15,7 @@ type follower struct{ *record.Follower }
 // follow starts to follow the run that a command's arguments name. It returns an error if there is
 // no such run.
 func follow(args []string) (follower, error) {
-	loop, path, err := shownLoop(args)
+	loop, path, err := findLoopDirLenient(args)
 	if err != nil {
 		return follower{}, err
 	}
@@ -24,7 +24,7 @@ func follow(args []string) (follower, error) {
 		return f, err
 	}
 	if f.State == nil {
-		return f, record.NoRun(loop)
+		return f, record.NoRunError(loop)
 	}
 	return f, nil
 }
@@ -44,11 +44,11 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 	r := page.Of(f.State, f.Events, now, f.Alive)
 	for _, d := range f.Running() {
 		if i, ok := f.State.Index(d.Task); ok && r.Tasks[i].Now != nil && d.Kind == "attempt" {
-			r.Tasks[i].Now.See(d.Last, d.At)
+			r.Tasks[i].Now.Update(d.Last, d.At)
 		}
 	}
 	return r, page.DetailsOf(f.State, f.Events, f.Files())
 }
 
 // summary returns the run's summary, as in its report.
-func (f follower) summary() report.Summary { return report.Of(f.State, f.Events).Seen(f.Alive) }
+func (f follower) summary() report.Summary { return report.Of(f.State, f.Events).MarkCutOff(f.Alive) }

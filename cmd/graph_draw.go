@@ -15,16 +15,16 @@ import (
 
 // Sizes of a task's box, in terminal columns.
 const (
-	drawnSubject = 120
-	drawnLine    = 36
+	maxSubjectColumns = 120
+	labelColumns      = 36
 )
 
-// drawn returns the lines in a task's box: its id, and its subject wrapped to the width of a box.
-func drawn(t *plan.Task) []string {
+// labelLines returns the lines in a task's box: its id, and its subject wrapped to the width of a box.
+func labelLines(t *plan.Task) []string {
 	out := []string{safe.Line(t.ID)}
 	line := ""
-	for _, w := range strings.Fields(safe.Fit(t.Title(), drawnSubject, false)) {
-		if line != "" && safe.Width(line)+1+safe.Width(w) > drawnLine {
+	for _, w := range strings.Fields(safe.Fit(t.Title(), maxSubjectColumns, false)) {
+		if line != "" && safe.Width(line)+1+safe.Width(w) > labelColumns {
 			out, line = append(out, line), ""
 		}
 		line = strings.TrimSpace(line + " " + w)
@@ -40,7 +40,7 @@ func graphDot(w io.Writer, p *plan.Plan) {
 	for n, tasks := range tasksByWave(p) {
 		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
 		for _, i := range tasks {
-			lines := drawn(&p.Tasks[i])
+			lines := labelLines(&p.Tasks[i])
 			for k, l := range lines {
 				lines[k] = dotText(strings.ReplaceAll(l, "&", "&amp;"))
 			}
@@ -71,7 +71,7 @@ func graphMermaid(w io.Writer, p *plan.Plan) {
 		}
 		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n+1, n+1)
 		for _, i := range tasks {
-			lines := drawn(&p.Tasks[i])
+			lines := labelLines(&p.Tasks[i])
 			for k, l := range lines {
 				lines[k] = mermaidText(l)
 			}

@@ -8,9 +8,9 @@ import (
 	"wavex/internal/proc"
 )
 
-// newGuard returns the command of the guard process, which sweeps after a wavex that was killed.
+// newWatchdog returns the command of the guard process, which sweeps after a wavex that was killed.
 // The guard holds a pipe from wavex and acts if the pipe closes without a goodbye.
-func newGuard(std Stdio) *cobra.Command {
+func newWatchdog(std Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:    "guard MARK [LOCK]",
 		Short:  "Sweep after a killed wavex",
@@ -18,16 +18,16 @@ func newGuard(std Stdio) *cobra.Command {
 		Args:   cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 2 {
-				defer proc.HoldGuard(c.Context(), args[1])()
+				defer proc.LockWatchdog(c.Context(), args[1])()
 			}
-			return exitOf(proc.GuardMain(std.In, args[0]))
+			return exitStatus(proc.WatchdogMain(std.In, args[0]))
 		},
 	}
 }
 
-// guardArgv returns the command line that starts wavex as a guard, or nil if the path of wavex is
+// watchdogArgv returns the command line that starts wavex as a guard, or nil if the path of wavex is
 // unknown.
-func guardArgv() []string {
+func watchdogArgv() []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 // helpWidth is the maximum width of help in columns. Every terminal is at least this wide.
 const helpWidth = 80
 
-// tellUsage prints the usage of a command, no line wider than helpWidth. Cobra's own form prints
+// printUsage prints the usage of a command, no line wider than helpWidth. Cobra's own form prints
 // each flag on one line, however long.
-func tellUsage(c *cobra.Command) error {
+func printUsage(c *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if c.Runnable() && c.HasParent() {
@@ -80,7 +80,7 @@ func onlyCommands(c *cobra.Command, args []string) error {
 func unknownCommand(root *cobra.Command, name string) error {
 	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
 		return usage("%q is a file, not a command; to run it: %s run %s\nsee: %s --help", name, root.CommandPath(),
-			plan.Word(name), root.CommandPath())
+			plan.ShellQuote(name), root.CommandPath())
 	}
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		return usage("unknown command %q; did you mean %s?\nsee: %s --help", name, strings.Join(near, " or "),

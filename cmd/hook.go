@@ -72,7 +72,7 @@ Exit status: always 0.`,
 		Example: "  wavex hook stop < input.json\n  wavex hook stop --format ok < input.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			safely(std, func() { hookStop(c.Context(), std, strings.Join(args, " "), format, limit) })
+			recoverPanic(std, func() { hookStop(c.Context(), std, strings.Join(args, " "), format, limit) })
 			return nil
 		},
 	}
@@ -89,14 +89,14 @@ func newHookSessionStart(std Stdio) *cobra.Command {
 		Example: "  wavex hook session-start < input.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			safely(std, func() { hookSessionStart(std, strings.Join(args, " ")) })
+			recoverPanic(std, func() { hookSessionStart(std, strings.Join(args, " ")) })
 			return nil
 		},
 	}
 }
 
-// safely runs f and recovers from panics, so that a bug in wavex cannot hold a session.
-func safely(std Stdio, f func()) {
+// recoverPanic runs f and recovers from panics, so that a bug in wavex cannot hold a session.
+func recoverPanic(std Stdio, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintln(std.Err, "wavex: a bug in wavex:", p)
@@ -107,36 +107,36 @@ func safely(std Stdio, f func()) {
 
 func hookStop(ctx context.Context, std Stdio, args, format string, limit int) {
 	in, run, err := hookInput(std, args)
-	v := hook.Verdict{}
+	v := hook.StopDecision{}
 	switch {
 	case err == nil:
-		v = answer(in, run, limit)
-	case in.Session == "" || errors.Is(err, errOurs):
-		v.Why = err.Error()
+		v = stopVerdict(in, run, limit)
+	case in.Session == "" || errors.Is(err, errChildSession):
+		v.LogReason = err.Error()
 	default:
-		v.Why, v.Other = err.Error(), true
+		v.LogReason, v.Unrelated = err.Error(), true
 	}
-	if name := os.Getenv(tasklist.EnvVar); v.Other && name != "" {
+	if name := os.Getenv(tasklist.EnvVar); v.Unrelated && name != "" {
 		list, err := hook.ReadList(ctx, in, name, os.Getenv)
 		switch {
 		case err != nil:
-			v.Why += "; " + err.Error()
-		case run.Card.Plan == list.Card.Plan && !run.Over():
-			v.Why += "; a run has taken task list " + list.List
+			v.LogReason += "; " + err.Error()
+		case run.Snapshot.Plan == list.Snapshot.Plan && !run.Over():
+			v.LogReason += "; a run has taken task list " + list.List
 		default:
-			v = answer(in, list, limit)
+			v = stopVerdict(in, list, limit)
 		}
 	}
-	if !v.Hold {
-		fmt.Fprintln(std.Err, "wavex: let go:", v.Why)
+	if !v.Block {
+		fmt.Fprintln(std.Err, "wavex: let go:", v.LogReason)
 	}
 	_, _ = std.Out.Write(hook.Render(v, format)) // a CLI that does not read the output continues without it
 }
 
-func answer(in hook.Input, run hook.Run, limit int) hook.Verdict {
-	v := hook.Stop(in, run, limit, func() (int, bool) { return hook.Count(in, run) })
-	if !v.Hold {
-		hook.Forget(in, run)
+func stopVerdict(in hook.Input, run hook.Run, limit int) hook.StopDecision {
+	v := hook.DecideStop(in, run, limit, func() (int, bool) { return hook.CountStreak(in, run) })
+	if !v.Block {
+		hook.ResetStreak(in, run)
 	}
 	return v
 }
@@ -147,31 +147,31 @@ func hookSessionStart(std Stdio, args string) {
 	switch {
 	case err == nil:
 		text = hook.Announcement(run)
-	case run.Loop == "" || errors.Is(err, errOurs):
+	case run.Loop == "" || errors.Is(err, errChildSession):
 		fmt.Fprintln(std.Err, "wavex: nothing to tell:", err)
 		return
 	}
 	if text == "" && run.Loop != "" {
-		text = requested(run.Loop)
+		text = requestAnnouncement(run.Loop)
 	}
 	_, _ = std.Out.Write(hook.RenderContext(text))
 }
 
-// maxRequest bounds, in bytes, a journal that is read whole for a hook. The journal of a request
+// maxRequestJournal bounds, in bytes, a journal that is read whole for a hook. The journal of a request
 // without a run is short.
-const maxRequest = 512 << 10
+const maxRequestJournal = 512 << 10
 
-// requested returns the announcement of a request that has no plan yet, or "" if there is none.
-func requested(loop string) string {
-	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequest {
+// requestAnnouncement returns the announcement of a request that has no plan yet, or "" if there is none.
+func requestAnnouncement(loop string) string {
+	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequestJournal {
 		return ""
 	}
 	events, err := record.Read(loop)
 	if err != nil {
 		return ""
 	}
-	s, err := stage.Stand(events)
-	if err != nil || s == nil || s.Ran {
+	s, err := stage.ReadProgress(events)
+	if err != nil || s == nil || s.RunStarted {
 		return ""
 	}
 	spec, fit := "-", "-"
@@ -182,7 +182,8 @@ func requested(loop string) string {
 	if s.NotReady {
 		next = "the request is too vague: wavex plan, with what it lacks"
 	}
-	return fmt.Sprintf("[LOOP RESUME] Active loop detected\nStage: %s | Spec: %s/10 | Fit: %s\nProgress: 0/0 tasks | Wave: 1\nReviews: none\nNext: %s\nRequest: %s | In: %s\n",
+	return fmt.Sprintf(
+		"[LOOP RESUME] Active loop detected\nStage: %s | Spec: %s/10 | Fit: %s\nProgress: 0/0 tasks | Wave: 1\nReviews: none\nNext: %s\nRequest: %s | In: %s\n",
 		s.Stage, spec, fit, next, safe.Fit(s.Opened.Request, 300, false), safe.Line(filepath.Dir(loop)))
 }
 
@@ -197,7 +198,7 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 	}
 	if slices.ContainsFunc([]string{proc.RunVar, proc.AttemptVar},
 		func(name string) bool { return os.Getenv(name) != "" }) {
-		return in, run, errOurs
+		return in, run, errChildSession
 	}
 	here, _ := os.Getwd()
 	loop := cmp.Or(hook.Find(in.Dir), hook.Find(os.Getenv("CLAUDE_PROJECT_DIR")))
@@ -211,8 +212,8 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 	return in, run, err
 }
 
-var errOurs = errors.New("this session is a child of wavex")
+var errChildSession = errors.New("this session is a child of wavex")
 
-// owner returns the id of the Claude Code session that started wavex. The CLI puts it into the
+// ownerSession returns the id of the Claude Code session that started wavex. The CLI puts it into the
 // environment of every tool command (observed on claude 2.1.197).
-func owner() string { return os.Getenv("CLAUDE_CODE_SESSION_ID") }
+func ownerSession() string { return os.Getenv("CLAUDE_CODE_SESSION_ID") }

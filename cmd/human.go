@@ -16,14 +16,14 @@ import (
 // discuss or skip each. It decides nothing itself, and it cleans the text of others before it shows
 // it.
 
-// human asks the person at the terminal about findings.
-type human struct {
-	who *person
-	out io.Writer
+// interactiveJudge asks the person at the terminal about findings.
+type interactiveJudge struct {
+	prompter *prompter
+	out      io.Writer
 }
 
-// refuseLonely refuses --interactive without a terminal, before anything is written.
-func (r *launch) refuseLonely() error {
+// checkInteractive refuses --interactive without a terminal, before anything is written.
+func (r *invocation) checkInteractive() error {
 	if !r.opts.interactive {
 		return nil
 	}
@@ -40,43 +40,44 @@ func (r *launch) refuseLonely() error {
 	return nil
 }
 
-// judge returns the judge of findings, or nil without --interactive.
-func (r *launch) judge() hearing.Judge {
+// findingJudge returns the judge of findings, or nil without --interactive.
+func (r *invocation) findingJudge() hearing.Judge {
 	if !r.opts.interactive {
 		return nil
 	}
-	return &human{who: r.sitting(), out: r.std.Err}
+	return &interactiveJudge{prompter: r.terminalPrompter(), out: r.std.Err}
 }
 
-// read returns the next line. It reports false if the input or ctx ended.
-func (h *human) read(ctx context.Context) (string, bool) {
-	line, err := h.who.next(ctx)
+// readLine returns the next line. It reports false if the input or ctx ended.
+func (h *interactiveJudge) readLine(ctx context.Context) (string, bool) {
+	line, err := h.prompter.nextLine(ctx)
 	return line, err == nil
 }
 
 // Judge asks about each standing blocker and each warning. Findings without an answer stay as they
 // would be without a person.
-func (h *human) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review) {
+func (h *interactiveJudge) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		blocks := f.Severity == counsel.Blocker && f.Confirmed
 		if !blocks && f.Severity != counsel.Warning {
 			continue
 		}
-		fmt.Fprintf(h.out, "\n%s: %s\n", f.Severity, safe.Line(scheduler.Where(*f)+f.Text))
+		fmt.Fprintf(h.out, "\n%s: %s\n", f.Severity, safe.Line(scheduler.Location(*f)+f.Text))
 		for _, l := range [][2]string{{"evidence", f.Evidence}, {"fix", f.Fix}} {
 			if l[1] != "" {
 				fmt.Fprintf(h.out, "  %s: %s\n", l[0], safe.Line(l[1]))
 			}
 		}
-		if !h.resolve(ctx, p, c, r, f, blocks) {
+		if !h.resolveFinding(ctx, p, c, r, f, blocks) {
 			return
 		}
 	}
 }
 
-// resolve asks about one finding until it is resolved. It reports false if there is no answer.
-func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review,
+// resolveFinding asks about one finding until it is resolved. It reports false if there is no answer.
+func (h *interactiveJudge) resolveFinding(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase,
+	r *counsel.Review,
 	f *counsel.Finding, blocks bool) bool {
 	ask := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? "
 	if blocks {
@@ -84,7 +85,7 @@ func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewC
 	}
 	for {
 		fmt.Fprint(h.out, ask)
-		line, ok := h.read(ctx)
+		line, ok := h.readLine(ctx)
 		if !ok {
 			fmt.Fprintln(h.out)
 			return false
@@ -108,13 +109,13 @@ func (h *human) resolve(ctx context.Context, p *counsel.Panel, c counsel.ReviewC
 			return true
 		case "d", "discuss":
 			fmt.Fprint(h.out, "Your question: ")
-			question, ok := h.read(ctx)
+			question, ok := h.readLine(ctx)
 			if !ok {
 				return false
 			}
 			answer, cost := p.Discuss(ctx, c, *f, question)
 			r.Cost += cost
-			fmt.Fprintf(h.out, "%s\n", safe.Text(answer, 4000))
+			fmt.Fprintf(h.out, "%s\n", safe.Multiline(answer, 4000))
 		default:
 			fmt.Fprintln(h.out, "Please answer approve, task, discuss or skip.")
 		}

@@ -40,7 +40,7 @@ func TestAPersonJudgesFindings(t *testing.T) {
 			for _, l := range c.lines {
 				typed += l + "\n"
 			}
-			h := &human{who: &person{in: bufio.NewReader(strings.NewReader(typed)), out: &out}, out: &out}
+			h := &interactiveJudge{prompter: &prompter{in: bufio.NewReader(strings.NewReader(typed)), out: &out}, out: &out}
 			r := counsel.Review{Findings: []counsel.Finding{
 				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "a.go", Line: 3, Text: "it is \x1b[31mlost"},
 				{ID: "F-2", Severity: counsel.Blocker, Refuted: "no", Text: "refuted"},
@@ -71,12 +71,12 @@ func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]runOptions{"no terminal": {interactive: true, output: "text"},
 		"a program": {interactive: true, output: "json"}} {
-		r := &launch{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
-		if err := r.refuseLonely(); err == nil {
+		r := &invocation{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
+		if err := r.checkInteractive(); err == nil {
 			t.Errorf("%s: a person would be asked", name)
 		}
 	}
-	if err := (&launch{std: Stdio{Terminal: func() bool { return false }}}).refuseLonely(); err != nil {
+	if err := (&invocation{std: Stdio{Terminal: func() bool { return false }}}).checkInteractive(); err != nil {
 		t.Error(err)
 	}
 }

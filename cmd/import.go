@@ -61,7 +61,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 		return err
 	}
 	// The counts come from parsing the written output, not from the importer.
-	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: foreign.Beside(path)})
+	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: foreign.PromptDir(path)})
 	if p == nil {
 		return fmt.Errorf("the plan made of %s does not load", path)
 	}

@@ -53,7 +53,7 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	dir, err := track.New(project, track.Meta{Slug: slug, Goal: o.goal, Pipeline: o.pipeline, At: now})
+	dir, err := track.Create(project, track.Meta{Slug: slug, Goal: o.goal, Pipeline: o.pipeline, At: now})
 	if errors.Is(err, track.ErrExists) {
 		return usage("%s; take another slug, or use it as it is: wavex run PLAN --track %s", err, slug)
 	}
@@ -72,13 +72,13 @@ func resolveTrack(o runOptions, p *plan.Plan, c *scheduler.Config) error {
 	case o.changed("track") && o.track == "":
 		c.Track = ""
 	case o.changed("track"):
-		dir, err := track.Find(c.Dir, o.track)
+		dir, err := track.FindDir(c.Dir, o.track)
 		if err != nil {
 			return usage("--track: %s", err)
 		}
 		c.Track = dir
 	case c.Track == "":
-		c.Track = track.Of(c.Dir, planfile.Path(p))
+		c.Track = track.DirOf(c.Dir, planfile.AbsPath(p))
 	}
 	return nil
 }

@@ -30,35 +30,35 @@ import (
 // This file turns flags into a session, and the end of the session into an exit code. Package
 // internal/session does the rest.
 
-// launch holds a run or a resume before its session.
-type launch struct {
-	opts    runOptions
-	std     Stdio
-	plan    *plan.Plan
-	config  scheduler.Config
-	resume  bool // the last run in the journal is resumed
-	seen    int  // number of journal records at the time of that decision
-	agent   agent.Agent
-	prices  budget.Prices
-	secrets *secret.Redactor // cleans all text that is kept or shown
-	reports []reportFile
-	hooks   []notify.Hook
+// invocation holds a run or a resume before its session.
+type invocation struct {
+	opts       runOptions
+	std        Stdio
+	plan       *plan.Plan
+	config     scheduler.Config
+	resume     bool // the last run in the journal is resumed
+	journalLen int  // number of journal records at the time of that decision
+	agent      agent.Agent
+	prices     budget.Prices
+	secrets    *secret.Redactor // cleans all text that is kept or shown
+	reports    []reportFile
+	webhooks   []notify.Webhook
 
-	session *session.Session
-	who     *person          // the person at the terminal; nil before the first question
-	mute    bool             // the caller prints the last block
-	state   *scheduler.State // at the end; nil if the session was left at once
+	session            *session.Session
+	prompter           *prompter        // the person at the terminal; nil before the first question
+	suppressCompletion bool             // the caller prints the last block
+	state              *scheduler.State // at the end; nil if the session was left at once
 }
 
 // prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
 // or a missing CLI leaves nothing behind.
-func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
-	r := &launch{opts: o, std: std, secrets: secret.New(os.Environ())}
+func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) {
+	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ())}
 	var err error
 	if r.reports, err = parseReports(o.reports); err != nil {
 		return nil, err
 	}
-	if r.hooks, err = parseHooks(o.webhooks); err != nil {
+	if r.webhooks, err = parseWebhooks(o.webhooks); err != nil {
 		return nil, err
 	}
 	if err := r.load(); err != nil {
@@ -67,24 +67,25 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
 		return nil, err
 	}
-	if ids := r.agent.Strange(r.plan); len(ids) > 0 {
+	if ids := r.agent.UnknownTasks(r.plan); len(ids) > 0 {
 		fmt.Fprintf(r.std.Err, "wavex: warning: %s names tasks that the plan does not have, and nothing will come of it: %s\n", o.scenario, strings.Join(ids, ", "))
 	}
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.refuseShort(), r.refuseKeyless(), r.refuseLonely(), r.refuseRoster()); err != nil {
+	if err := errors.Join(r.checkLimits(), r.checkAPIKey(), r.checkInteractive(), r.checkRoster()); err != nil {
 		return nil, err
 	}
-	if err := r.fit(ctx); err != nil {
+	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
 	r.session, err = session.Open(ctx, session.Options{
-		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, Seen: r.seen, Wavex: Version(), Owner: owner(),
-		Agent: r.agent, Prices: r.prices, Secrets: r.secrets, Guard: guardArgv(),
-		Grace: o.grace, Chair: o.chair, OverAPI: r.overAPI(), AutoLearn: o.autoLearn, Hooks: r.hooks,
-		HookSecret: os.Getenv(webhookSecretVar),
-		Err:        std.Err, Text: o.output == "text",
+		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
+		OwnerSession: ownerSession(),
+		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(),
+		Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
+		WebhookSecret: os.Getenv(webhookSecretVar),
+		Err:           std.Err, Notices: o.output == "text",
 	})
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*launch, error) {
 }
 
 // load reads the plan and the journal, and decides between a new run and a resume.
-func (r *launch) load() error {
+func (r *invocation) load() error {
 	o := r.opts
 	var dir string
 	var past []scheduler.Event
@@ -109,21 +110,22 @@ func (r *launch) load() error {
 		}
 		last := record.Last(past)
 		if last == nil {
-			return record.NoRun(filepath.Join(dir, ".loop"))
+			return record.NoRunError(filepath.Join(dir, ".loop"))
 		}
-		if last.Over() {
-			return usage("there is no unfinished run; start one with: wavex run %s", plan.Word(nearer(last.Plan, dir)))
+		if last.Final() {
+			return usage("there is no unfinished run; start one with: wavex run %s",
+				plan.ShellQuote(relativePath(last.Plan, dir)))
 		}
-		if o.planPath, err = last.PlanHere(); err != nil {
+		if o.planPath, err = last.PlanPath(); err != nil {
 			return err
 		}
-		o.planPath = nearer(o.planPath, dir)
+		o.planPath = relativePath(o.planPath, dir)
 	}
 	ours := ""
 	if !o.fresh {
-		ours = runOf(o.planPath, true)
+		ours = listRunID(o.planPath, true)
 	}
-	if err := planfile.Kept(o.planPath); err != nil {
+	if err := planfile.CheckReopenable(o.planPath); err != nil {
 		return err
 	}
 	p, diags, err := planfile.Load(o.planPath, ours)
@@ -140,7 +142,7 @@ func (r *launch) load() error {
 	}
 	r.plan = p
 	if dir == "" {
-		if dir, err = planfile.Project(p); err != nil {
+		if dir, err = planfile.ProjectDir(p); err != nil {
 			return err
 		}
 		// --fresh must work with a journal that cannot be read, so it does not read it.
@@ -150,45 +152,45 @@ func (r *launch) load() error {
 			}
 		}
 	}
-	r.seen = len(past)
+	r.journalLen = len(past)
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
 	}
-	old, err := r.choose(past, dir)
+	old, err := r.chooseRun(past, dir)
 	if err != nil {
 		return err
 	}
 	if r.opts.fresh { // the user chose so just now: the journal is moved aside
-		r.seen = 0
+		r.journalLen = 0
 	}
 	r.resume = old != nil
-	r.config, err = resolve(o, p, dir, old)
+	r.config, err = resolveConfig(o, p, dir, old)
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == scheduler.Interactive) && !o.yes && o.output == "text" &&
-		mayAskAnybody(r.std)
+		canPrompt(r.std)
 	if err == nil && o.shareList {
-		err = r.sharedList()
+		err = r.resolveSharedList()
 	}
 	return err
 }
 
-// nearer returns path relative to dir if path is below dir, else path itself.
-func nearer(path, dir string) string {
+// relativePath returns path relative to dir if path is below dir, else path itself.
+func relativePath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path
 }
 
-// choose returns the configuration of the run to resume, or nil for a new run.
-func (r *launch) choose(past []scheduler.Event, dir string) (*scheduler.Config, error) {
+// chooseRun returns the configuration of the run to resume, or nil for a new run.
+func (r *invocation) chooseRun(past []scheduler.Event, dir string) (*scheduler.Config, error) {
 	o, last := r.opts, record.Last(past)
-	if last == nil || last.Over() {
+	if last == nil || last.Final() {
 		if o.resuming || o.resume {
-			return nil, usage("there is no unfinished run; start one with: wavex run %s", plan.Word(r.plan.Path))
+			return nil, usage("there is no unfinished run; start one with: wavex run %s", plan.ShellQuote(r.plan.Path))
 		}
 		return nil, nil
 	}
-	same := last.Digest == r.plan.Digest || planfile.Same(last.Plan, r.plan.Path)
+	same := last.Digest == r.plan.Digest || planfile.SamePath(last.Plan, r.plan.Path)
 	switch {
 	case o.fresh:
 		return nil, nil
@@ -196,37 +198,41 @@ func (r *launch) choose(past []scheduler.Event, dir string) (*scheduler.Config, 
 		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh",
 			last.Config.Run, last.Plan)
 	case !same && !o.resuming && !o.resume:
-		return nil, usage("an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside", last.Plan)
+		return nil, usage(
+			"an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside",
+			last.Plan)
 	}
-	return r.unfinished(past, last, dir)
+	return r.resumeOrFresh(past, last, dir)
 }
 
-// refuseShort refuses limits that cannot suffice, before anything is spent.
-func (r *launch) refuseShort() error {
+// checkLimits refuses limits that cannot suffice, before anything is spent.
+func (r *invocation) checkLimits() error {
 	if r.opts.allowShort || r.opts.resuming {
 		return nil
 	}
-	if w := forecast.Short(r.plan, r.config.Limits); len(w) > 0 {
+	if w := forecast.InsufficientLimits(r.plan, r.config.Limits); len(w) > 0 {
 		return usage("%s; raise the limit, or go on with --allow-short", w[0].Message)
 	}
 	return nil
 }
 
-// overAPI reports whether experts are asked without the CLI. A rehearsal asks no experts over the
+// counselOverAPI reports whether experts are asked without the CLI. A rehearsal asks no experts over the
 // API.
-func (r *launch) overAPI() bool { return r.opts.counselVia == "api" && !r.agent.Rehearses() }
+func (r *invocation) counselOverAPI() bool {
+	return r.opts.counselVia == "api" && !r.agent.IsRehearsal()
+}
 
-// refuseKeyless refuses a panel over the API without a key, before anything is written.
-func (r *launch) refuseKeyless() error {
-	if r.overAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
+// checkAPIKey refuses a panel over the API without a key, before anything is written.
+func (r *invocation) checkAPIKey() error {
+	if r.counselOverAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
 		return refuse.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
 	}
 	return nil
 }
 
-// refuseRoster refuses wrong expert profiles and unknown names of experts, before anything is
+// checkRoster refuses wrong expert profiles and unknown names of experts, before anything is
 // written.
-func (r *launch) refuseRoster() error {
+func (r *invocation) checkRoster() error {
 	if _, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), r.config.Blocked); err != nil {
 		return usage("%s", err)
 	}
@@ -234,48 +240,49 @@ func (r *launch) refuseRoster() error {
 }
 
 // run runs the session and prints its end.
-func (r *launch) run(ctx context.Context) error {
-	c := session.Console{View: r.newView(), Judge: r.judge(), Person: r.person()}
-	stop := r.signals(&c)
+func (r *invocation) run(ctx context.Context) error {
+	c := session.Console{View: r.newView(), Judge: r.findingJudge(), Approver: r.approver()}
+	stop := r.forwardSignals(&c)
 	defer stop()
 	out, err := r.session.Run(ctx, c)
 	r.state = out.State
-	end := r.reported(r.finish(out, err))
+	end := r.withReports(r.exitError(out, err))
 	r.close(ctx)
-	if end == nil && !r.mute {
+	if end == nil && !r.suppressCompletion {
 		r.printComplete()
 	}
 	return end
 }
 
-// finish maps the end of the session to an exit code.
-func (r *launch) finish(out session.Outcome, err error) error {
+// exitError maps the end of the session to an exit code.
+func (r *invocation) exitError(out session.Result, err error) error {
 	var lost *journal.WriteError
 	switch {
 	case errors.As(err, &lost):
-		return &advised{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s",
-			outOf(err), plan.Word(r.plan.Path))}
+		return &advisedError{err, fmt.Sprintf("what was under way was stopped; %s, then continue with: wavex resume %s",
+			continueAdvice(err), plan.ShellQuote(r.plan.Path))}
 	case err != nil:
 		return err
-	case out.Left != 0:
-		return exitCode(out.Left)
+	case out.AbortCode != 0:
+		return exitCode(out.AbortCode)
 	}
-	return exitOf(out.End.ExitCode)
+	return exitStatus(out.End.ExitCode)
 }
 
 // printComplete prints the last block once everything is done and recorded.
-func (r *launch) printComplete() {
+func (r *invocation) printComplete() {
 	if r.opts.output != "text" {
 		return
 	}
-	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, columns(r.std.Out),
+	if _, err := r.std.Out.Write(r.secrets.Bytes([]byte(report.Completion(r.state, outputColumns(r.std.Out),
 		asciiOnly(r.opts.ascii, r.std.Out, os.Getenv))))); err != nil {
 		fmt.Fprintln(r.std.Err, "wavex: writing the last block:", err) // a closed output does not fail the run
 	}
 }
 
-func (r *launch) newView() ui.View {
-	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Status: r.opts.status, Asks: r.config.Attended}
+func (r *invocation) newView() ui.View {
+	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Status: r.opts.status,
+		Interactive: r.config.Attended}
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
@@ -290,4 +297,4 @@ func (r *launch) newView() ui.View {
 }
 
 // close releases the resources that prepare acquired.
-func (r *launch) close(ctx context.Context) { r.session.Close(ctx) }
+func (r *invocation) close(ctx context.Context) { r.session.Close(ctx) }

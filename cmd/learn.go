@@ -57,18 +57,18 @@ func runLearn(o learnOptions, std Stdio) error {
 	if err != nil {
 		return refuse.Blocked(err)
 	}
-	keep, err := named(list, o.accept, "--accept")
+	keep, err := selectLearnings(list, o.accept, "--accept")
 	if err != nil {
 		return err
 	}
-	drop, err := named(list, o.drop, "--drop")
+	drop, err := selectLearnings(list, o.drop, "--drop")
 	if err != nil {
 		return err
 	}
 	if len(keep)+len(drop) == 0 {
-		return tellLearnings(list, o, std)
+		return printLearnings(list, o, std)
 	}
-	to := filepath.Join(userdata.Project(dir), learn.FileName)
+	to := filepath.Join(userdata.ProjectDir(dir), learn.FileName)
 	if o.user {
 		root := userdata.Dir()
 		if root == "" {
@@ -81,7 +81,10 @@ func runLearn(o learnOptions, std Stdio) error {
 	if err := learn.Add(to, keep); err != nil {
 		return refuse.Blocked(err)
 	}
-	rest := slices.DeleteFunc(list, func(l learn.Learning) bool { return has(keep, l) || has(drop, l) })
+	rest := slices.DeleteFunc(list, func(l learn.Learning) bool {
+		return containsLearning(keep, l) ||
+			containsLearning(drop, l)
+	})
 	if err := learn.Replace(pending, rest); err != nil {
 		return refuse.Blocked(err)
 	}
@@ -89,7 +92,7 @@ func runLearn(o learnOptions, std Stdio) error {
 	return nil
 }
 
-func tellLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
+func printLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
 	if o.output == "json" {
 		if list == nil {
 			list = []learn.Learning{}
@@ -105,8 +108,8 @@ func tellLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
 	return nil
 }
 
-// named returns the proposals with the given ids; "all" stands for every one.
-func named(list []learn.Learning, ids []string, flag string) ([]learn.Learning, error) {
+// selectLearnings returns the proposals with the given ids; "all" stands for every one.
+func selectLearnings(list []learn.Learning, ids []string, flag string) ([]learn.Learning, error) {
 	if slices.Contains(ids, "all") {
 		return slices.Clone(list), nil
 	}
@@ -121,6 +124,6 @@ func named(list []learn.Learning, ids []string, flag string) ([]learn.Learning, 
 	return out, nil
 }
 
-func has(list []learn.Learning, l learn.Learning) bool {
+func containsLearning(list []learn.Learning, l learn.Learning) bool {
 	return slices.ContainsFunc(list, func(o learn.Learning) bool { return o.ID == l.ID })
 }

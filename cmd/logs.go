@@ -63,7 +63,7 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	l := &log{f: f, raw: o.raw, out: bufio.NewWriter(std.Out),
+	l := &attemptLog{f: f, raw: o.raw, out: bufio.NewWriter(std.Out),
 		view: ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv)}}
 	if l.task, err = f.task(id); err != nil {
 		return err
@@ -73,7 +73,7 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 		l.view.Color = ui.Color(l.tty, os.Getenv)
 	}
 	n := o.attempt
-	last := l.last()
+	last := l.lastAttempt()
 	switch {
 	case n == 0:
 		n = last
@@ -85,7 +85,7 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err = l.attempts(ctx, n, o)
+	err = l.showAttempts(ctx, n, o)
 	return errors.Join(err, l.out.Flush())
 }
 
@@ -110,8 +110,8 @@ func (f follower) task(id string) (string, error) {
 	return "", usage("there is no task %s in run %s; wavex status lists them", safe.Line(id), f.State.Config.Run)
 }
 
-// log shows the attempts of one task.
-type log struct {
+// attemptLog shows the attempts of one task.
+type attemptLog struct {
 	f    follower
 	task string
 	raw  bool
@@ -121,8 +121,8 @@ type log struct {
 	view ui.Options
 }
 
-// last returns the number of the last attempt that was started, or 0 if there is none.
-func (l *log) last() int {
+// lastAttempt returns the number of the last attempt that was started, or 0 if there is none.
+func (l *attemptLog) lastAttempt() int {
 	i, ok := l.f.State.Index(l.task)
 	if !ok {
 		return 0
@@ -130,22 +130,22 @@ func (l *log) last() int {
 	return l.f.State.Tasks[i].Attempts
 }
 
-// attempts shows attempt n and, with --follow, the later ones.
-func (l *log) attempts(ctx context.Context, n int, o logsOptions) error {
+// showAttempts shows attempt n and, with --follow, the later ones.
+func (l *attemptLog) showAttempts(ctx context.Context, n int, o logsOptions) error {
 	for {
-		for n == 0 || n > l.last() {
-			if !o.follow || l.settled() {
+		for n == 0 || n > l.lastAttempt() {
+			if !o.follow || l.noMoreAttempts() {
 				return nil
 			}
-			if n == 0 && l.last() > 0 {
+			if n == 0 && l.lastAttempt() > 0 {
 				break
 			}
-			if again, err := l.wait(ctx); !again {
+			if again, err := l.waitForChange(ctx); !again {
 				return err
 			}
 		}
 		n = max(n, 1)
-		if again, err := l.one(ctx, n, o.follow); !again {
+		if again, err := l.showAttempt(ctx, n, o.follow); !again {
 			return err
 		}
 		if o.attempt != 0 || !o.follow {
@@ -155,19 +155,19 @@ func (l *log) attempts(ctx context.Context, n int, o logsOptions) error {
 	}
 }
 
-// settled reports whether no further attempt will come without a resume.
-func (l *log) settled() bool {
+// noMoreAttempts reports whether no further attempt will come without a resume.
+func (l *attemptLog) noMoreAttempts() bool {
 	i, ok := l.f.State.Index(l.task)
-	return !ok || l.f.Over() || l.f.State.Tasks[i].Status.Settled()
+	return !ok || l.f.Done() || l.f.State.Tasks[i].Status.Finished()
 }
 
-// wait waits a moment and reads the journal again. It reports false if there is nothing more to
+// waitForChange waits a moment and reads the journal again. It reports false if there is nothing more to
 // wait for.
-func (l *log) wait(ctx context.Context) (again bool, err error) {
+func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) {
 	if err := l.out.Flush(); err != nil {
 		return false, err
 	}
-	t := time.NewTimer(lookEvery)
+	t := time.NewTimer(pollInterval)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
@@ -178,8 +178,8 @@ func (l *log) wait(ctx context.Context) (again bool, err error) {
 	return err == nil && l.f.State != nil, err
 }
 
-// records returns the start and the end of attempt n in the journal; nil for a missing one.
-func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end *scheduler.AttemptEnded) {
+// attemptEvents returns the start and the end of attempt n in the journal; nil for a missing one.
+func (l *attemptLog) attemptEvents(n int) (start *scheduler.AttemptStarted, at time.Time, end *scheduler.AttemptEnded) {
 	for _, e := range l.f.Events {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
@@ -197,22 +197,22 @@ func (l *log) records(n int) (start *scheduler.AttemptStarted, at time.Time, end
 	return start, at, end
 }
 
-// one shows one attempt. With follow it returns when the attempt has ended.
-func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err error) {
+// showAttempt shows one attempt. With follow it returns when the attempt has ended.
+func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again bool, err error) {
 	dir := path.Join(l.task, "attempt-"+strconv.Itoa(n))
 	if !l.raw {
-		if start, at, _ := l.records(n); start != nil {
+		if start, at, _ := l.attemptEvents(n); start != nil {
 			fmt.Fprintln(l.out, ui.LogStart(l.f.State, *start, at))
 		}
 	}
-	g := &growing{files: l.f.Files(), names: []string{path.Join(dir, "stream.jsonl"), path.Join(dir, "output.txt")}}
+	g := &tailReader{files: l.f.Files(), names: []string{path.Join(dir, "stream.jsonl"), path.Join(dir, "output.txt")}}
 	for {
-		_, _, end := l.records(n) // looked up before reading the stream, so that the stream is whole if end is set
-		if err := g.next(l.line); err != nil {
+		_, _, end := l.attemptEvents(n) // looked up before reading the stream, so that the stream is whole if end is set
+		if err := g.readNew(l.showLine); err != nil {
 			return false, err
 		}
-		if end != nil || !follow || l.f.Over() {
-			if err := g.rest(l.line); err != nil {
+		if end != nil || !follow || l.f.Done() {
+			if err := g.readRest(l.showLine); err != nil {
 				return false, err
 			}
 			if end != nil && !l.raw {
@@ -220,15 +220,15 @@ func (l *log) one(ctx context.Context, n int, follow bool) (again bool, err erro
 			}
 			return true, l.out.Flush()
 		}
-		if again, err := l.wait(ctx); !again {
+		if again, err := l.waitForChange(ctx); !again {
 			return false, err
 		}
 	}
 }
 
-// line shows one line of a stream. It prints a line of a command's output, which is no stream,
+// showLine shows one line of a stream. It prints a line of a command's output, which is no stream,
 // unchanged.
-func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
+func (l *attemptLog) showLine(r *transcript.Reader, line []byte, stream bool) {
 	switch {
 	case l.raw && l.tty:
 		line = safe.JSON(line)
@@ -236,7 +236,7 @@ func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
 	case l.raw:
 		_, _ = l.out.Write(append(line, '\n')) // Flush reports the error
 	case !stream:
-		fmt.Fprintln(l.out, safe.Text(string(line), 0))
+		fmt.Fprintln(l.out, safe.Multiline(string(line), 0))
 	default:
 		for _, e := range r.Line(line) {
 			if e.Kind == transcript.Init && e.Target != "" {
@@ -250,17 +250,17 @@ func (l *log) line(r *transcript.Reader, line []byte, stream bool) {
 	}
 }
 
-// growing reads a file line by line while the file grows. It takes the first of its names that
+// tailReader reads a file line by line while the file grows. It takes the first of its names that
 // exists.
-type growing struct {
-	files  fs.FS
-	names  []string
-	at     int64
-	part   []byte // an incomplete line
-	reader transcript.Reader
+type tailReader struct {
+	files   fs.FS
+	names   []string
+	offset  int64
+	partial []byte // an incomplete line
+	reader  transcript.Reader
 }
 
-func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
+func (g *tailReader) readNew(each func(*transcript.Reader, []byte, bool)) error {
 	for i, name := range g.names {
 		file, err := g.files.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -275,16 +275,16 @@ func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
 			return fmt.Errorf("%s is no file", name)
 		}
 		g.names = g.names[i : i+1]
-		if _, err := in.Seek(g.at, io.SeekStart); err != nil {
+		if _, err := in.Seek(g.offset, io.SeekStart); err != nil {
 			return err
 		}
 		for r := bufio.NewReaderSize(in, 64<<10); ; {
 			text, err := r.ReadBytes('\n')
-			g.at += int64(len(text))
-			g.part = append(g.part, text...)
-			if line, whole := bytes.CutSuffix(g.part, []byte("\n")); whole {
+			g.offset += int64(len(text))
+			g.partial = append(g.partial, text...)
+			if line, whole := bytes.CutSuffix(g.partial, []byte("\n")); whole {
 				each(&g.reader, line, strings.HasSuffix(name, ".jsonl"))
-				g.part = g.part[:0]
+				g.partial = g.partial[:0]
 			}
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -297,14 +297,14 @@ func (g *growing) next(each func(*transcript.Reader, []byte, bool)) error {
 	return nil
 }
 
-// rest reads the rest of the file, including a last line without a newline.
-func (g *growing) rest(each func(*transcript.Reader, []byte, bool)) error {
-	if err := g.next(each); err != nil {
+// readRest reads the rest of the file, including a last line without a newline.
+func (g *tailReader) readRest(each func(*transcript.Reader, []byte, bool)) error {
+	if err := g.readNew(each); err != nil {
 		return err
 	}
-	if len(g.part) > 0 {
-		each(&g.reader, g.part, strings.HasSuffix(g.names[0], ".jsonl"))
-		g.part = nil
+	if len(g.partial) > 0 {
+		each(&g.reader, g.partial, strings.HasSuffix(g.names[0], ".jsonl"))
+		g.partial = nil
 	}
 	return nil
 }

@@ -25,9 +25,9 @@ func Main(ctx context.Context, args []string, std Stdio) int {
 	app := Root(std)
 	app.SetArgs(args)
 	if isCompletion(args) {
-		completeRest(app)
+		addCompletions(app)
 	}
-	return tellError(std, app.ExecuteContext(ctx))
+	return reportError(std, app.ExecuteContext(ctx))
 }
 
 // Root returns the whole command line, for programs that document it.
@@ -47,7 +47,7 @@ itself, and stops with everything on record.`,
 		Args:          onlyCommands,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version {
-				return tellVersion(std.Out)
+				return printVersion(std.Out)
 			}
 			return c.Help()
 		},
@@ -57,10 +57,10 @@ itself, and stops with everything on record.`,
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
 	root.SuggestionsMinimumDistance = 2
-	root.SetUsageFunc(tellUsage)
+	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%s\nsee: %s --help", flagWords(c, err), c.CommandPath())
+		return usage("%s\nsee: %s --help", flagErrorText(c, err), c.CommandPath())
 	})
 	root.AddCommand(
 		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std),
@@ -70,7 +70,7 @@ itself, and stops with everything on record.`,
 		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
 		newCompletion(std),
 		newHook(std), newHooks(std), newCancel(std), newInit(std),
-		newAgent(std), newGuard(std),
+		newAgent(std), newWatchdog(std),
 	)
 	return root
 }

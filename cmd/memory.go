@@ -20,13 +20,13 @@ func freeMemory() int64 {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
-	return freeIn(os.DirFS("/"))
+	return freeMemoryIn(os.DirFS("/"))
 }
 
-// freeIn returns freeMemory of the file system root.
-func freeIn(root fs.FS) int64 {
+// freeMemoryIn returns freeMemory of the file system root.
+func freeMemoryIn(root fs.FS) int64 {
 	free := int64(math.MaxInt64)
-	if kb, ok := field(root, "proc/meminfo", "MemAvailable:"); ok && kb > 0 && kb < math.MaxInt64>>10 {
+	if kb, ok := readField(root, "proc/meminfo", "MemAvailable:"); ok && kb > 0 && kb < math.MaxInt64>>10 {
 		free = kb << 10
 	}
 	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // a missing file means no group
@@ -37,10 +37,10 @@ func freeIn(root fs.FS) int64 {
 		case len(part) < 3:
 		case part[1] == "":
 			for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"} {
-				free = min(free, left(root, mount, part[2], "memory.max", "memory.current", ""))
+				free = min(free, cgroupFree(root, mount, part[2], "memory.max", "memory.current", ""))
 			}
 		case strings.Contains(","+part[1]+",", ",memory,"):
-			free = min(free, left(root, "sys/fs/cgroup/memory", part[2], "memory.limit_in_bytes",
+			free = min(free, cgroupFree(root, "sys/fs/cgroup/memory", part[2], "memory.limit_in_bytes",
 				"memory.usage_in_bytes", "total_"))
 		}
 	}
@@ -50,19 +50,19 @@ func freeIn(root fs.FS) int64 {
 	return free
 }
 
-// left returns the smallest amount of memory, in bytes and at least 1, that the group and its
+// cgroupFree returns the smallest amount of memory, in bytes and at least 1, that the group and its
 // parents have left. Page cache, which can be read again, does not count as used; stat is the
 // prefix of its names. In a container without a cgroup namespace the path is the host's and does
 // not exist; there the mount is the container's group.
-func left(root fs.FS, mount, group, limit, used, stat string) int64 {
+func cgroupFree(root fs.FS, mount, group, limit, used, stat string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := path.Join("/", group); ; dir = path.Dir(dir) {
 		at := path.Join(mount, dir)
 		// No limit is "max" or the largest number of pages.
-		if most, ok := number(root, path.Join(at, limit)); ok && most < math.MaxInt64>>1 {
-			have, _ := number(root, path.Join(at, used))
+		if most, ok := readNumber(root, path.Join(at, limit)); ok && most < math.MaxInt64>>1 {
+			have, _ := readNumber(root, path.Join(at, used))
 			for _, kind := range []string{"inactive_file", "active_file"} {
-				again, _ := field(root, path.Join(at, "memory.stat"), stat+kind)
+				again, _ := readField(root, path.Join(at, "memory.stat"), stat+kind)
 				have -= again
 			}
 			least = min(least, max(1, most-max(0, have)))
@@ -73,8 +73,8 @@ func left(root fs.FS, mount, group, limit, used, stat string) int64 {
 	}
 }
 
-// number returns the content of a file that holds one number.
-func number(root fs.FS, name string) (int64, bool) {
+// readNumber returns the content of a file that holds one number.
+func readNumber(root fs.FS, name string) (int64, bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
 		return 0, false
@@ -83,8 +83,8 @@ func number(root fs.FS, name string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// field returns the number after a word at the start of a line.
-func field(root fs.FS, name, word string) (int64, bool) {
+// readField returns the number after a word at the start of a line.
+func readField(root fs.FS, name, word string) (int64, bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
 		return 0, false

@@ -39,7 +39,7 @@ func TestFreeMemory(t *testing.T) {
 			for path, text := range tc.files {
 				root[path] = &fstest.MapFile{Data: []byte(text)}
 			}
-			if got := freeIn(root); got != tc.want {
+			if got := freeMemoryIn(root); got != tc.want {
 				t.Errorf("%d bytes, want %d", got, tc.want)
 			}
 		})

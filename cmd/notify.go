@@ -15,18 +15,18 @@ const (
 	webhookSecretVar = "WAVEX_WEBHOOK_SECRET"
 )
 
-// parseHooks parses the values of --webhook and the webhook of the environment.
-func parseHooks(values []string) ([]notify.Hook, error) {
-	var out []notify.Hook
+// parseWebhooks parses the values of --webhook and the webhook of the environment.
+func parseWebhooks(values []string) ([]notify.Webhook, error) {
+	var out []notify.Webhook
 	if v := os.Getenv(webhookVar); v != "" {
-		h, err := notify.ParseHook(v)
+		h, err := notify.ParseWebhook(v)
 		if err != nil {
 			return nil, usage("%s: %s", webhookVar, err)
 		}
 		out = append(out, h)
 	}
 	for _, v := range values {
-		h, err := notify.ParseHook(v)
+		h, err := notify.ParseWebhook(v)
 		if err != nil {
 			return nil, usage("--webhook: %s", err)
 		}

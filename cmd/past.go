@@ -12,45 +12,45 @@ import (
 
 // This file finds the run that a command's arguments name.
 
-// pastRun returns a run with the state of its journal and the current plan. args is empty (the last
+// findRun returns a run with the state of its journal and the current plan. args is empty (the last
 // run in .loop of the current directory), a plan file (the last run in its project directory), or
 // the id of a run in .loop of the current directory.
-func pastRun(args []string) (*record.Past, error) {
-	id, args := idOf(args)
-	loop, path, err := loopOf(args)
+func findRun(args []string) (*record.History, error) {
+	id, args := splitRunID(args)
+	loop, path, err := findLoopDir(args)
 	if err != nil {
 		return nil, err
 	}
-	return record.Find(loop, path, id)
+	return record.Load(loop, path, id)
 }
 
-// keptRun is like pastRun, but with the plan at the time of the run, for commands that show or end
+// findStoredRun is like findRun, but with the plan at the time of the run, for commands that show or end
 // a run. The plan file may be gone or have mistakes by now.
-func keptRun(args []string) (*record.Past, error) {
-	id, args := idOf(args)
-	loop, path, err := shownLoop(args)
+func findStoredRun(args []string) (*record.History, error) {
+	id, args := splitRunID(args)
+	loop, path, err := findLoopDirLenient(args)
 	if err != nil {
 		return nil, err
 	}
-	return record.Shown(loop, path, id)
+	return record.LoadForDisplay(loop, path, id)
 }
 
-// shownRun is like keptRun, for commands that only show a run: an id may also name a run in a .loop
+// findRunOrArchived is like findStoredRun, for commands that only show a run: an id may also name a run in a .loop
 // that was moved aside.
-func shownRun(args []string) (*record.Past, error) {
-	past, err := keptRun(args)
+func findRunOrArchived(args []string) (*record.History, error) {
+	past, err := findStoredRun(args)
 	if err == nil {
 		return past, past.Settle()
 	}
-	if len(args) != 1 || !record.IsID(args[0]) {
+	if len(args) != 1 || !record.ValidID(args[0]) {
 		return past, err
 	}
-	loop, _, wrong := loopOf(nil)
+	loop, _, wrong := findLoopDir(nil)
 	if wrong != nil {
 		return nil, err
 	}
-	for _, dir := range record.Aside(loop) {
-		if past, wrong := record.Shown(dir, "", args[0]); wrong == nil {
+	for _, dir := range record.Backups(loop) {
+		if past, wrong := record.LoadForDisplay(dir, "", args[0]); wrong == nil {
 			past.State.Config.Loop = dir
 			return past, past.Settle()
 		}
@@ -58,9 +58,9 @@ func shownRun(args []string) (*record.Past, error) {
 	return nil, err
 }
 
-// idOf returns the run id if args consists of one, else the args as rest.
-func idOf(args []string) (id string, rest []string) {
-	if len(args) == 1 && record.IsID(args[0]) {
+// splitRunID returns the run id if args consists of one, else the args as rest.
+func splitRunID(args []string) (id string, rest []string) {
+	if len(args) == 1 && record.ValidID(args[0]) {
 		if _, err := os.Stat(args[0]); err != nil {
 			return args[0], nil
 		}
@@ -68,9 +68,9 @@ func idOf(args []string) (id string, rest []string) {
 	return "", args
 }
 
-// loopOf returns the .loop directory of the project of the plan file in args, or of the current
+// findLoopDir returns the .loop directory of the project of the plan file in args, or of the current
 // directory.
-func loopOf(args []string) (loop, plan string, err error) {
+func findLoopDir(args []string) (loop, plan string, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", "", err
@@ -78,42 +78,42 @@ func loopOf(args []string) (loop, plan string, err error) {
 	if len(args) == 0 {
 		return filepath.Join(dir, ".loop"), "", nil
 	}
-	p, err := planfile.Read(args[0], runOf(args[0], false))
+	p, err := planfile.Read(args[0], listRunID(args[0], false))
 	if err != nil {
 		return "", "", err
 	}
-	if dir, err = planfile.Project(p); err != nil {
+	if dir, err = planfile.ProjectDir(p); err != nil {
 		return "", "", err
 	}
 	return filepath.Join(dir, ".loop"), args[0], nil
 }
 
-// shownLoop is like loopOf, for commands that show a run. A plan file that is gone or has mistakes
+// findLoopDirLenient is like findLoopDir, for commands that show a run. A plan file that is gone or has mistakes
 // still names the run in the current directory that was started with it.
-func shownLoop(args []string) (loop, plan string, err error) {
-	loop, plan, err = loopOf(args)
+func findLoopDirLenient(args []string) (loop, plan string, err error) {
+	loop, plan, err = findLoopDir(args)
 	if err == nil {
 		return loop, plan, nil
 	}
 	var bad *refuse.PlanError
 	var use *refuse.UsageError
-	here, _, wrong := loopOf(nil)
+	here, _, wrong := findLoopDir(nil)
 	if len(args) == 0 || wrong != nil || !errors.As(err, &bad) && !errors.As(err, &use) {
 		return "", "", err
 	}
 	events, wrong := record.Read(here)
-	if last := record.Last(events); wrong == nil && last != nil && planfile.Same(last.Plan, args[0]) {
+	if last := record.Last(events); wrong == nil && last != nil && planfile.SamePath(last.Plan, args[0]) {
 		return here, "", nil
 	}
 	return "", "", err
 }
 
-// runOf returns the id of the run in the current directory whose plan is the list at path, or "" if
+// listRunID returns the id of the run in the current directory whose plan is the list at path, or "" if
 // there is none. With unfinished, as for a new run or a resume, it ignores finished runs.
-func runOf(path string, unfinished bool) string {
+func listRunID(path string, unfinished bool) string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
-	return record.Of(filepath.Join(dir, ".loop"), path, unfinished)
+	return record.RunOfList(filepath.Join(dir, ".loop"), path, unfinished)
 }

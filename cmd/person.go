@@ -29,91 +29,91 @@ import (
 // errNoAnswer reports that the input ended before an answer.
 var errNoAnswer = errors.New("no answer")
 
-// mayAskAnybody reports whether stdin and stderr are terminals of a person.
-func mayAskAnybody(std Stdio) bool {
+// canPrompt reports whether stdin and stderr are terminals of a person.
+func canPrompt(std Stdio) bool {
 	if std.Terminal != nil {
 		return std.Terminal()
 	}
 	return os.Getenv("CI") == "" && isTerminal(std.In) && isTerminal(std.Err)
 }
 
-type person struct {
+type prompter struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	reading chan read // the line being read; nil when no read is in progress
+	pending chan inputLine // the line being read; nil when no read is in progress
 }
 
-// read is a line of input, or the error of reading it.
-type read struct {
+// inputLine is a line of input, or the error of reading it.
+type inputLine struct {
 	line string
 	err  error
 }
 
-// person returns the person that is asked at the gates of a run, or nil for an unattended run.
-func (r *launch) person() scheduler.Person {
+// approver returns the person that is asked at the gates of a run, or nil for an unattended run.
+func (r *invocation) approver() scheduler.Approver {
 	if !r.config.Attended {
 		return nil
 	}
-	return atGate{r.sitting()}
+	return gatePrompter{r.terminalPrompter()}
 }
 
-// atGate is a person whose questions appear in the view, below the run.
-type atGate struct{ *person }
+// gatePrompter is a person whose questions appear in the view, below the run.
+type gatePrompter struct{ *prompter }
 
 // Confirm waits for the answer to a question that the view already shows.
-func (g atGate) Confirm(ctx context.Context, question string) (bool, error) {
-	return g.answer(ctx, question)
+func (g gatePrompter) Confirm(ctx context.Context, question string) (bool, error) {
+	return g.awaitAnswer(ctx, question)
 }
 
-// sitting returns the person at the terminal. A session has only one, so that no answer goes to
+// terminalPrompter returns the person at the terminal. A session has only one, so that no answer goes to
 // another question.
-func (r *launch) sitting() *person {
-	if r.who == nil {
-		r.who = &person{in: bufio.NewReader(r.std.In), out: r.std.Err}
+func (r *invocation) terminalPrompter() *prompter {
+	if r.prompter == nil {
+		r.prompter = &prompter{in: bufio.NewReader(r.std.In), out: r.std.Err}
 	}
-	return r.who
+	return r.prompter
 }
 
 // Confirm asks at a gate of a run. It gives up when ctx ends; the line that it waited for goes to
 // the next question. Only a line ends a read of a terminal, so the reading goroutine may live until
 // the process ends.
-func (p *person) Confirm(ctx context.Context, question string) (bool, error) {
+func (p *prompter) Confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(p.out, ui.Prompt(question))
-	return p.answer(ctx, question)
+	return p.awaitAnswer(ctx, question)
 }
 
-// answer waits for the answer to a question that was already shown. It repeats the question after
+// awaitAnswer waits for the answer to a question that was already shown. It repeats the question after
 // an unclear answer.
-func (p *person) answer(ctx context.Context, question string) (bool, error) {
+func (p *prompter) awaitAnswer(ctx context.Context, question string) (bool, error) {
 	for {
-		line, err := p.next(ctx)
+		line, err := p.nextLine(ctx)
 		if err != nil {
 			fmt.Fprintln(p.out)
 			return false, err
 		}
-		if yes, ok := yesOrNo(line); ok {
+		if yes, ok := parseYesNo(line); ok {
 			return yes, nil
 		}
 		fmt.Fprint(p.out, "Please answer yes or no.\n"+ui.Prompt(question))
 	}
 }
 
-// next waits for a line until ctx ends. It trims blanks.
-func (p *person) next(ctx context.Context) (string, error) {
-	if p.reading == nil {
-		c := make(chan read, 1)
-		p.reading = c
+// nextLine waits for a line until ctx ends. It trims blanks.
+func (p *prompter) nextLine(ctx context.Context) (string, error) {
+	if p.pending == nil {
+		c := make(chan inputLine, 1)
+		p.pending = c
 		go func() {
 			line, err := p.in.ReadString('\n')
-			c <- read{strings.TrimSpace(line), err}
+			c <- inputLine{strings.TrimSpace(line), err}
 		}()
 	}
 	select {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
-	case r := <-p.reading:
-		p.reading = nil
+	case r := <-p.pending:
+		p.pending = nil
 		if r.err != nil && r.line == "" {
 			return "", errNoAnswer
 		}
@@ -121,7 +121,7 @@ func (p *person) next(ctx context.Context) (string, error) {
 	}
 }
 
-func yesOrNo(a string) (yes, ok bool) {
+func parseYesNo(a string) (yes, ok bool) {
 	switch strings.ToLower(a) {
 	case "", "y", "yes":
 		return true, true
@@ -131,8 +131,8 @@ func yesOrNo(a string) (yes, ok bool) {
 	return false, false
 }
 
-// line prints a prompt and returns the answer without surrounding blanks.
-func (p *person) line(prompt string) (string, error) {
+// promptLine prints a prompt and returns the answer without surrounding blanks.
+func (p *prompter) promptLine(prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	line, err := p.in.ReadString('\n')
 	if line = strings.TrimSpace(line); err != nil && line == "" {
@@ -142,34 +142,34 @@ func (p *person) line(prompt string) (string, error) {
 	return line, nil
 }
 
-// ask is like line, but returns when ctx ends.
-func (p *person) ask(ctx context.Context, prompt string) (string, error) {
+// promptLineContext is like line, but returns when ctx ends.
+func (p *prompter) promptLineContext(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
-	line, err := p.next(ctx)
+	line, err := p.nextLine(ctx)
 	if err != nil {
 		fmt.Fprintln(p.out)
 	}
 	return line, err
 }
 
-// yes asks a question whose default answer is yes.
-func (p *person) yes(question string) (bool, error) {
+// promptYesNo asks a question whose default answer is yes.
+func (p *prompter) promptYesNo(question string) (bool, error) {
 	for {
-		a, err := p.line(question + " [Y/n] ")
+		a, err := p.promptLine(question + " [Y/n] ")
 		if err != nil {
 			return false, err
 		}
-		if yes, ok := yesOrNo(a); ok {
+		if yes, ok := parseYesNo(a); ok {
 			return yes, nil
 		}
 		fmt.Fprintln(p.out, "Please answer yes or no.")
 	}
 }
 
-// Recalled asks which of the learnings do not matter.
-func (p *person) Recalled(ctx context.Context, list []learn.Learning) ([]string, error) {
+// DismissLearnings asks which of the learnings do not matter.
+func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) ([]string, error) {
 	for {
-		a, err := p.ask(ctx, "Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
+		a, err := p.promptLineContext(ctx, "Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
 		if err != nil {
 			return nil, err
 		}
@@ -197,15 +197,16 @@ func (p *person) Recalled(ctx context.Context, list []learn.Learning) ([]string,
 }
 
 // Clarify asks each question. A letter selects a proposal.
-func (p *person) Clarify(ctx context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error) {
-	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, intent.Ready)
+func (p *prompter) Clarify(ctx context.Context, s intent.Score, asked []counsel.ClarifyQuestion) (map[string]string,
+	error) {
+	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, intent.MinReady)
 	out := map[string]string{}
 	for _, q := range asked {
 		fmt.Fprintf(p.out, "%s: %s\n", q.Dimension, q.Question)
 		for i, x := range q.Proposals {
 			fmt.Fprintf(p.out, "  %c) %s\n", 'a'+i, x)
 		}
-		a, err := p.ask(ctx, "> ")
+		a, err := p.promptLineContext(ctx, "> ")
 		if err != nil {
 			return nil, err
 		}
@@ -220,15 +221,15 @@ func (p *person) Clarify(ctx context.Context, s intent.Score, asked []counsel.As
 	return out, nil
 }
 
-// menu asks, once and only on a terminal, for the settings that no flag gives. The journal keeps
+// promptSettings asks, once and only on a terminal, for the settings that no flag gives. The journal keeps
 // the answers with the request.
-func (q *request) menu() error {
-	if q.person == nil || q.standing != nil || q.offline {
+func (q *requestCommand) promptSettings() error {
+	if q.prompter == nil || q.progress != nil || q.offline {
 		return nil
 	}
-	p := q.person
+	p := q.prompter
 	if !q.run.changed("budget") {
-		a, err := p.choose("Budget in dollars", []string{"10", "25", "50", "none"}, "25")
+		a, err := p.promptChoice("Budget in dollars", []string{"10", "25", "50", "none"}, "25")
 		if err != nil {
 			return err
 		}
@@ -242,7 +243,7 @@ func (q *request) menu() error {
 		return nil
 	}
 	if !q.run.changed("max-iterations") {
-		a, err := p.choose("Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
+		a, err := p.promptChoice("Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
 		if err != nil {
 			return err
 		}
@@ -251,7 +252,7 @@ func (q *request) menu() error {
 		}
 	}
 	for {
-		a, err := p.line("Task list of Claude Code: new/resume/session-only [session-only] ")
+		a, err := p.promptLine("Task list of Claude Code: new/resume/session-only [session-only] ")
 		switch {
 		case err != nil:
 			return err
@@ -261,54 +262,54 @@ func (q *request) menu() error {
 			q.config.TaskList = a
 			return nil
 		case a == "resume":
-			name, err := p.line(fmt.Sprintf("Its name [%s] ", q.ownList()))
+			name, err := p.promptLine(fmt.Sprintf("Its name [%s] ", q.projectList()))
 			if err != nil {
 				return err
 			}
-			return &resumeList{cmp.Or(name, q.ownList())}
+			return &resumeListError{cmp.Or(name, q.projectList())}
 		}
 		fmt.Fprintln(p.out, "Please give one of the words.")
 	}
 }
 
-// resumeList is the choice of an existing task list: its tasks are run, and nothing is planned.
-type resumeList struct{ name string }
+// resumeListError is the choice of an existing task list: its tasks are run, and nothing is planned.
+type resumeListError struct{ name string }
 
-func (r *resumeList) Error() string { return "the task list " + r.name + " is run instead" }
+func (r *resumeListError) Error() string { return "the task list " + r.name + " is run instead" }
 
-// ownList returns the name of the project's own task list.
-func (q *request) ownList() string { return filepath.Base(q.dir) + "-loop" }
+// projectList returns the name of the project's own task list.
+func (q *requestCommand) projectList() string { return filepath.Base(q.dir) + "-loop" }
 
-// runList runs an existing task list with the settings of the menu.
-func (q *request) runList(ctx context.Context, name string) error {
-	path, err := planOrList(nil, name)
+// runTaskList runs an existing task list with the settings of the menu.
+func (q *requestCommand) runTaskList(ctx context.Context, name string) error {
+	path, err := planOrListPath(nil, name)
 	if err != nil {
 		return err
 	}
-	q.say("nothing is planned: the tasks are those of the list " + name)
-	return runPlan(ctx, q.handOver(&plan.Plan{Path: path}, ""), q.std)
+	q.notify("nothing is planned: the tasks are those of the list " + name)
+	return runPlan(ctx, q.runOptionsFor(&plan.Plan{Path: path}, ""), q.std)
 }
 
-// shareList writes the plan into a new task list, so that sessions of Claude Code see its tasks.
+// createTaskList writes the plan into a new task list, so that sessions of Claude Code see its tasks.
 // The run itself reads the plan, which holds more. An existing list, as after a resume, is not
 // changed.
-func (q *request) shareList(ctx context.Context, p *plan.Plan) error {
+func (q *requestCommand) createTaskList(ctx context.Context, p *plan.Plan) error {
 	if q.config.TaskList != "new" {
 		return nil
 	}
-	err := exportList(ctx, q.ownList(), p.Path, p, q.std)
+	err := exportList(ctx, q.projectList(), p.Path, p, q.std)
 	var use *refuse.UsageError
 	if errors.As(err, &use) {
-		q.say("task list: " + use.Error())
+		q.notify("task list: " + use.Error())
 		return nil
 	}
 	return err
 }
 
-// choose asks for one of the choices, or for a number.
-func (p *person) choose(what string, choices []string, def string) (string, error) {
+// promptChoice asks for one of the choices, or for a number.
+func (p *prompter) promptChoice(what string, choices []string, def string) (string, error) {
 	for {
-		a, err := p.line(fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))
+		a, err := p.promptLine(fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))
 		if err != nil {
 			return "", err
 		}

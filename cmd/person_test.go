@@ -20,12 +20,12 @@ func TestNoLineAfterAnInterrupt(t *testing.T) {
 	t.Cleanup(func() { _ = typing.Close() }) // ends the pending read
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out := &prompted{at: "> ", then: func() { cancel(scheduler.ErrInterrupted) }}
-	p := &person{in: bufio.NewReader(in), out: out}
-	_, err := p.Clarify(ctx, intent.Score{}, []counsel.Asked{{Dimension: "done", Question: "When is it over?"}})
+	p := &prompter{in: bufio.NewReader(in), out: out}
+	_, err := p.Clarify(ctx, intent.Score{}, []counsel.ClarifyQuestion{{Dimension: "done", Question: "When is it over?"}})
 	if !errors.Is(err, scheduler.ErrInterrupted) {
 		t.Errorf("clarifying ended with %v", err)
 	}
-	if _, err := p.Recalled(ctx, nil); !errors.Is(err, scheduler.ErrInterrupted) {
+	if _, err := p.DismissLearnings(ctx, nil); !errors.Is(err, scheduler.ErrInterrupted) {
 		t.Errorf("recalling ended with %v", err)
 	}
 	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {

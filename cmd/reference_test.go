@@ -35,8 +35,9 @@ func TestReference(t *testing.T) {
 func commandPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is made of it; a test holds them together.\n\n```text\n" +
-		told(t, 0, "--help") + "```\n")
+	b.WriteString(
+		"# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is made of it; a test holds them together.\n\n```text\n" +
+			told(t, 0, "--help") + "```\n")
 	for _, name := range commands(t) {
 		if name == "help" { // its text repeats that of the others
 			continue
@@ -90,8 +91,9 @@ func eventPage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("# Events\n\nEvery record of `.loop/journal.jsonl`, and every line of `--output json`, is one of these. This page is made of the JSON Schema in\n" +
-		"`internal/ui/events.schema.json`; a test holds them together. Money is in micro-dollars, durations are in nanoseconds unless a field says otherwise,\ntimes are RFC 3339 in UTC.\n\n")
+	b.WriteString(
+		"# Events\n\nEvery record of `.loop/journal.jsonl`, and every line of `--output json`, is one of these. This page is made of the JSON Schema in\n" +
+			"`internal/ui/events.schema.json`; a test holds them together. Money is in micro-dollars, durations are in nanoseconds unless a field says otherwise,\ntimes are RFC 3339 in UTC.\n\n")
 	events := map[string]bool{}
 	for _, e := range schema.OneOf {
 		if kind, ok := e.Properties["type"]; ok {

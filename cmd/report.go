@@ -43,7 +43,7 @@ Exit status: 0 printed, 2 there is no such run here.`,
   wavex report --html > report.html
   wavex report --format junit > report.xml
   wavex report --counsel`,
-		Args: maybeArg("a plan file or the id of a run"), ValidArgsFunction: completeRun,
+		Args: optionalArg("a plan file or the id of a run"), ValidArgsFunction: completeRun,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if o.html {
 				o.format = "html"
@@ -62,19 +62,19 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if o.counsel && o.format != "table" && o.format != "json" {
 		return usage("--counsel has the formats table and json, not %s", o.format)
 	}
-	past, err := shownRun(args)
+	past, err := findRunOrArchived(args)
 	if err != nil {
 		return err
 	}
 	var out []byte
 	if o.counsel {
-		out, err = counselReport(report.CounselOf(past.Events, past.State.Plan), o.format)
+		out, err = counselReport(report.CounselStatsOf(past.Events, past.State.Plan), o.format)
 	} else {
-		sum := report.Of(past.State, past.Events).Seen(past.Alive)
+		sum := report.Of(past.State, past.Events).MarkCutOff(past.Alive)
 		if o.format == "table" {
-			out = []byte(sum.Table(columns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
+			out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 		} else {
-			out, err = render(past, &sum, o.format)
+			out, err = renderReport(past, &sum, o.format)
 		}
 	}
 	if err == nil {
@@ -83,7 +83,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	return err
 }
 
-func counselReport(c report.Counsel, format string) ([]byte, error) {
+func counselReport(c report.CounselStats, format string) ([]byte, error) {
 	if format == "table" {
 		return []byte(c.Text()), nil
 	}
@@ -91,8 +91,8 @@ func counselReport(c report.Counsel, format string) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// render returns a run in one of the formats. sum is the run's summary.
-func render(p *record.Past, sum *report.Summary, format string) ([]byte, error) {
+// renderReport returns a run in one of the formats. sum is the run's summary.
+func renderReport(p *record.History, sum *report.Summary, format string) ([]byte, error) {
 	switch format {
 	case "json":
 		return sum.JSON()
@@ -144,11 +144,11 @@ func parseReports(values []string) ([]reportFile, error) {
 	return out, nil
 }
 
-// reported writes the requested reports, however the run ended, and returns end. If a run ended
+// withReports writes the requested reports, however the run ended, and returns end. If a run ended
 // well but its report could not be written, a person must act, because a missing report is easily
 // overlooked.
-func (r *launch) reported(end error) error {
-	if len(r.reports) == 0 && !r.onGitHub() {
+func (r *invocation) withReports(end error) error {
+	if len(r.reports) == 0 && !r.reportsToGitHub() {
 		return end
 	}
 	err := r.writeReports(end)
@@ -164,7 +164,7 @@ func (r *launch) reported(end error) error {
 
 // writeReports reads the journal again. It does not use the state, which still belongs to the loop
 // if the loop was abandoned.
-func (r *launch) writeReports(end error) error {
+func (r *invocation) writeReports(end error) error {
 	events, err := record.Read(r.config.Loop)
 	if err != nil {
 		return err
@@ -173,19 +173,19 @@ func (r *launch) writeReports(end error) error {
 	if err := s.Replay(events); err != nil {
 		return err
 	}
-	p := &record.Past{Loop: r.config.Loop, State: s, Events: events}
+	p := &record.History{Loop: r.config.Loop, State: s, Events: events}
 	sum := report.Of(s, events)
 	if s.Ended == nil { // left at once, or the journal could not be written
-		sum.Status, sum.ExitCode = "interrupted", codeOf(end)
+		sum.Status, sum.ExitCode = "interrupted", exitCodeOf(end)
 		sum.Reason = "wavex ended before the run did"
 	}
-	if r.onGitHub() {
-		if err := r.tellGitHub(&sum); err != nil {
+	if r.reportsToGitHub() {
+		if err := r.reportToGitHub(&sum); err != nil {
 			return err
 		}
 	}
 	for _, f := range r.reports {
-		b, err := render(p, &sum, f.format)
+		b, err := renderReport(p, &sum, f.format)
 		if err == nil {
 			err = maybe.WriteFile(f.path, r.secrets.Bytes(b), 0o644)
 		}

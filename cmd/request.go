@@ -40,27 +40,27 @@ type requestOptions struct {
 	shape    string
 	score    []int // of the five dimensions; nil: computed
 	force    bool
-	to       string // plan file
+	planFile string // plan file
 }
 
-// request holds the wired stages from a request to a plan.
-type request struct {
+// requestCommand holds the wired stages from a request to a plan.
+type requestCommand struct {
 	requestOptions
 	std      Stdio
 	dir      string
 	loop     string
 	past     []scheduler.Event
-	standing *stage.Standing // nil: a new request
+	progress *stage.Progress // nil: a new request
 	config   scheduler.RequestConfig
 	id       string
 	secrets  *secret.Redactor
-	person   *person        // nil: there is no person to ask
-	intake   *intake.Intake // nil: not opened yet
+	prompter *prompter      // nil: there is no person to ask
+	intake   *intake.Driver // nil: not opened yet
 }
 
 // load reads the journal of the current directory and decides whether its request is continued. It
 // returns finished if the request already has a run, which is then continued instead.
-func (q *request) load() (finished bool, err error) {
+func (q *requestCommand) load() (finished bool, err error) {
 	if q.dir, err = os.Getwd(); err != nil {
 		return false, err
 	}
@@ -72,51 +72,52 @@ func (q *request) load() (finished bool, err error) {
 		}
 	}
 	last := record.Last(q.past)
-	busy := last != nil && !last.Over()
-	if q.standing, err = stage.Stand(q.past); err != nil {
+	busy := last != nil && !last.Final()
+	if q.progress, err = stage.ReadProgress(q.past); err != nil {
 		return false, refuse.Blocked(fmt.Errorf("%w; start over with --fresh, which moves .loop aside", err))
 	}
-	s := q.standing
+	s := q.progress
 	same := s != nil && (q.text == "" || q.text == s.Opened.Request)
 	switch {
-	case s != nil && !s.Ran && same && (q.text == "" || s.Opened.Config.Offline == q.offline):
+	case s != nil && !s.RunStarted && same && (q.text == "" || s.Opened.Config.Offline == q.offline):
 		return false, nil
-	case s != nil && s.Ran && same && busy && !q.planOnly:
+	case s != nil && s.RunStarted && same && busy && !q.planOnly:
 		return true, nil
 	case q.text == "":
-		return false, q.nothing(busy, last)
-	case busy && (s == nil || s.Ran):
+		return false, q.noRequestError(busy, last)
+	case busy && (s == nil || s.RunStarted):
 		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh",
 			last.Plan)
-	case s != nil && !s.Ran && !s.NotReady && !s.Planned && !s.Opened.Config.Offline:
-		return false, usage("another request is under way here: %q; continue it with: wavex start, or start over with --fresh", s.Opened.Request)
+	case s != nil && !s.RunStarted && !s.NotReady && !s.Planned && !s.Opened.Config.Offline:
+		return false, usage(
+			"another request is under way here: %q; continue it with: wavex start, or start over with --fresh", s.Opened.Request)
 	}
-	q.standing = nil
+	q.progress = nil
 	return false, nil
 }
 
-// settle builds the request's configuration from the record, the flags and the defaults.
-func (q *request) settle() error {
+// resolveConfig builds the request's configuration from the record, the flags and the defaults.
+func (q *requestCommand) resolveConfig() error {
 	c := scheduler.DefaultConfig()
 	c.Limits = budget.Limits{USD: budget.DefaultUSD, NoIterations: true}
-	if err := q.given(); err != nil {
+	if err := q.checkGivenFlags(); err != nil {
 		return err
 	}
-	if q.standing != nil {
-		q.id, q.config = q.standing.Opened.Run, q.standing.Opened.Config
+	if q.progress != nil {
+		q.id, q.config = q.progress.Opened.Run, q.progress.Opened.Config
 		c.Limits = q.config.Limits
 	} else {
 		q.id = record.NewID(time.Now())
 		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
 			Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
-		if q.to != "" {
-			abs, err := filepath.Abs(q.to)
+		if q.planFile != "" {
+			abs, err := filepath.Abs(q.planFile)
 			if err != nil {
 				return err
 			}
 			if _, err := os.Stat(abs); err == nil && !q.offline {
-				return usage("%s is there already; it is never overwritten: name another file with -o, or move it", q.to)
+				return usage("%s is there already; it is never overwritten: name another file with -o, or move it", q.planFile)
 			}
 			q.config.Plan = abs
 		}
@@ -128,18 +129,18 @@ func (q *request) settle() error {
 	return nil
 }
 
-// given validates the flags that replace computed values. They apply only to a new request: for a
+// checkGivenFlags validates the flags that replace computed values. They apply only to a new request: for a
 // recorded one they would have no effect.
-func (q *request) given() error {
+func (q *requestCommand) checkGivenFlags() error {
 	if q.score != nil {
 		if _, err := intent.Given(q.score); err != nil {
 			return usage("--spec-score: %s", err)
 		}
 	}
-	if q.standing == nil {
+	if q.progress == nil {
 		return nil
 	}
-	was := q.standing.Opened.Config
+	was := q.progress.Opened.Config
 	for _, f := range []struct {
 		name string
 		same bool
@@ -153,8 +154,8 @@ func (q *request) given() error {
 }
 
 // open prepares the stages. It writes only after all checks have passed. view receives the events.
-func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
-	if err := q.settle(); err != nil {
+func (q *requestCommand) open(ctx context.Context, view func(scheduler.Event)) error {
+	if err := q.resolveConfig(); err != nil {
 		return err
 	}
 	var who agent.Agent
@@ -168,8 +169,8 @@ func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	if err != nil {
 		return err
 	}
-	if !q.config.Offline && !who.Rehearses() {
-		if _, err := vet(ctx, &who, proc.Environ(os.Environ(), nil), q.std); err != nil {
+	if !q.config.Offline && !who.IsRehearsal() {
+		if _, err := checkCLI(ctx, &who, proc.Environ(os.Environ(), nil), q.std); err != nil {
 			return err
 		}
 	}
@@ -177,51 +178,53 @@ func (q *request) open(ctx context.Context, view func(scheduler.Event)) error {
 	if err != nil {
 		return usage("%s", err)
 	}
-	if err := q.menu(); err != nil {
+	if err := q.promptSettings(); err != nil {
 		return err
 	}
 	o := intake.Options{
-		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.standing == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
-		Seen:        len(q.past),
-		BudgetGiven: q.run.changed("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster, Secrets: q.secrets,
-		Guard: guardArgv(), Say: q.say, View: view,
+		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.progress == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
+		JournalLen:  len(q.past),
+		BudgetGiven: q.run.changed("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster,
+		Redactor: q.secrets,
+		Watchdog: watchdogArgv(), Notify: q.notify, View: view,
 	}
-	if q.person != nil {
-		o.Person = q.person
+	if q.prompter != nil {
+		o.Prompter = q.prompter
 	}
 	q.intake, err = intake.Open(o)
 	return err
 }
 
-// nothing returns the error that there is no request to continue. It contains an example that is
+// noRequestError returns the error that there is no request to continue. It contains an example that is
 // clear enough to be planned.
-func (q *request) nothing(busy bool, last *record.Run) error {
+func (q *requestCommand) noRequestError(busy bool, last *record.Run) error {
 	also := ""
 	if busy && !q.planOnly {
 		also = fmt.Sprintf(" (the unfinished run of %s continues with: wavex resume)", last.Plan)
 	}
-	return usage("there is no request to continue%s; give one that says what changes where, what must stay, and what shows that it is done, as in:\n  wavex %s %q",
-		also, q.command(), "add a --json flag to cmd/status.go; go test ./cmd passes; no new dependencies; done when the tests pass")
+	return usage(
+		"there is no request to continue%s; give one that says what changes where, what must stay, and what shows that it is done, as in:\n  wavex %s %q",
+		also, q.verb(), "add a --json flag to cmd/status.go; go test ./cmd passes; no new dependencies; done when the tests pass")
 }
 
 // close releases the journal.
-func (q *request) close() {
+func (q *requestCommand) close() {
 	if q.intake != nil {
 		q.intake.Close()
 	}
 }
 
-// say prints text for people. If the output is for programs, it prints nothing: they read the
+// notify prints text for people. If the output is for programs, it prints nothing: they read the
 // events.
-func (q *request) say(text string) {
+func (q *requestCommand) notify(text string) {
 	if q.run.output == "text" {
 		fmt.Fprintln(q.std.Err, q.secrets.String(text))
 	}
 }
 
-// through runs the stages and returns their result. If they stop, it prints the reason with the
+// runStages runs the stages and returns their result. If they stop, it prints the reason with the
 // command that continues.
-func (q *request) through(ctx context.Context) (stage.Result, error) {
+func (q *requestCommand) runStages(ctx context.Context) (stage.Result, error) {
 	var view func(scheduler.Event)
 	if q.run.output == "json" {
 		events := ui.NDJSON(q.std.Out)
@@ -231,18 +234,18 @@ func (q *request) through(ctx context.Context) (stage.Result, error) {
 	if err := q.open(ctx, view); err != nil {
 		return stage.Result{}, err
 	}
-	ctx, stopped := interruptible(ctx)
+	ctx, stopped := withSignalCancel(ctx)
 	res, err := q.intake.Run(ctx)
 	code := stopped()
 	if err == nil {
 		return res, nil
 	}
-	return res, q.stop(err, code)
+	return res, q.stageError(err, code)
 }
 
-// requestUnderWay reports whether the journal of the current directory ends with a request without
+// requestPending reports whether the journal of the current directory ends with a request without
 // a run.
-func requestUnderWay() (bool, error) {
+func requestPending() (bool, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return false, err
@@ -251,20 +254,20 @@ func requestUnderWay() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s, err := stage.Stand(events)
+	s, err := stage.ReadProgress(events)
 	if err != nil {
 		return false, refuse.Blocked(err)
 	}
-	return s != nil && !s.Ran && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
+	return s != nil && !s.RunStarted && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
 }
 
 // runRequest runs start and plan.
 func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
-	q := &request{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
-	if o.run.output == "text" && !o.run.yes && mayAskAnybody(std) {
+	q := &requestCommand{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
+	if o.run.output == "text" && !o.run.yes && canPrompt(std) {
 		q.std.In = bufio.NewReader(std.In) // one reader for every question, so that no line is lost between them
 		q.std.Terminal = func() bool { return true }
-		q.person = &person{in: q.std.In.(*bufio.Reader), out: std.Err}
+		q.prompter = &prompter{in: q.std.In.(*bufio.Reader), out: std.Err}
 	}
 	finished, err := q.load()
 	if err != nil {
@@ -275,35 +278,35 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 		return runPlan(ctx, o.run, q.std)
 	}
 	defer q.close()
-	res, err := q.through(ctx)
-	var list *resumeList
+	res, err := q.runStages(ctx)
+	var list *resumeListError
 	if errors.As(err, &list) {
 		q.close()
-		return q.runList(ctx, list.name)
+		return q.runTaskList(ctx, list.name)
 	}
 	if err != nil {
 		return err
 	}
 	if q.config.Offline {
-		q.say("scored offline; nothing was planned")
+		q.notify("scored offline; nothing was planned")
 		return printJSON(q, res)
 	}
-	if err := q.tellPlan(res); err != nil || q.planOnly {
+	if err := q.printPlan(res); err != nil || q.planOnly {
 		return err
 	}
-	p, err := q.ready(res)
+	p, err := q.confirmPlan(res)
 	if err != nil {
 		return err
 	}
-	if err := q.shareList(ctx, p); err != nil {
+	if err := q.createTaskList(ctx, p); err != nil {
 		return err
 	}
 	q.close()
-	return runPlan(ctx, q.handOver(p, res.Intent.Decision.Shape), q.std)
+	return runPlan(ctx, q.runOptionsFor(p, res.Intent.Decision.Shape), q.std)
 }
 
 // printJSON prints the verdict of an offline score for scripts.
-func printJSON(q *request, res stage.Result) error {
+func printJSON(q *requestCommand, res stage.Result) error {
 	if q.run.output != "json" {
 		return nil
 	}

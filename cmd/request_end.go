@@ -21,11 +21,11 @@ import (
 // This file reports why a request ended before its plan, with the command that continues, and
 // returns the exit code.
 
-// interruptible returns a context that a signal cancels. stopped stops listening and returns the
+// withSignalCancel returns a context that a signal cancels. stopped stops listening and returns the
 // signal's exit code, or 0 if there was none.
-func interruptible(ctx context.Context) (_ context.Context, stopped func() int) {
+func withSignalCancel(ctx context.Context) (_ context.Context, stopped func() int) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	in := notified()
+	in := notifyStopSignals()
 	quit, done := make(chan struct{}), make(chan int, 1)
 	go func() {
 		select {
@@ -33,7 +33,7 @@ func interruptible(ctx context.Context) (_ context.Context, stopped func() int) 
 			done <- 0
 		case s := <-in:
 			cancel(scheduler.ErrInterrupted)
-			done <- wish(s).Code
+			done <- initialSignal(s).Code
 		}
 	}()
 	return ctx, func() int {
@@ -45,11 +45,11 @@ func interruptible(ctx context.Context) (_ context.Context, stopped func() int) 
 	}
 }
 
-// stop prints why the stages ended before the plan and returns the exit code.
-func (q *request) stop(err error, signalled int) error {
+// stageError prints why the stages ended before the plan and returns the exit code.
+func (q *requestCommand) stageError(err error, signalled int) error {
 	var (
-		vague   *stage.NotReady
-		large   *stage.TooLarge
+		vague   *stage.NotReadyError
+		large   *stage.TooLargeError
 		call    *stage.CallError
 		refusal *decompose.Refusal
 		limit   *budget.LimitError
@@ -67,7 +67,7 @@ func (q *request) stop(err error, signalled int) error {
 		fmt.Fprintf(out, "wavex: interrupted; %s; continue with: %s\n", spent, again)
 		return exitCode(signalled)
 	case errors.As(err, &vague):
-		q.tellVague(vague)
+		q.printNotReady(vague)
 		return exitCode(exitBlocked)
 	case errors.As(err, &large):
 		fmt.Fprintf(out, "wavex: %s; nothing was started. Take them one after the other:\n", err)
@@ -87,11 +87,11 @@ func (q *request) stop(err error, signalled int) error {
 		fmt.Fprintf(out, "%s; continue with: %s --budget +10\n", st, again)
 		return exitCode(exitLimit)
 	case errors.As(err, &call):
-		return q.stopCall(call, again, spent)
+		return q.callError(call, again, spent)
 	case errors.As(err, &shape):
 		return refuse.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
 	case errors.As(err, &full):
-		return &advised{err, outOf(err) + ", then continue with: " + again}
+		return &advisedError{err, continueAdvice(err) + ", then continue with: " + again}
 	case errors.Is(err, errNoAnswer):
 		fmt.Fprintf(out, "wavex: no answer, so nothing more was done; %s; continue with: %s\n", spent, again)
 		return exitCode(exitBlocked)
@@ -99,8 +99,8 @@ func (q *request) stop(err error, signalled int) error {
 	return err
 }
 
-// stopCall maps the end of a question to an exit code, with the rules for attempts.
-func (q *request) stopCall(c *stage.CallError, again, spent string) error {
+// callError maps the end of a question to an exit code, with the rules for attempts.
+func (q *requestCommand) callError(c *stage.CallError, again, spent string) error {
 	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
 	code := exitBlocked
 	switch c.Outcome {
@@ -119,35 +119,35 @@ func (q *request) stopCall(c *stage.CallError, again, spent string) error {
 	return exitCode(code)
 }
 
-// tellVague prints the missing parts of a request, and for each dimension a question and two
+// printNotReady prints the missing parts of a request, and for each dimension a question and two
 // proposals.
-func (q *request) tellVague(e *stage.NotReady) {
+func (q *requestCommand) printNotReady(e *stage.NotReadyError) {
 	fmt.Fprintf(q.std.Err, "wavex: %s; nothing was planned.\n", e)
-	for _, a := range e.Asked {
+	for _, a := range e.Questions {
 		fmt.Fprintf(q.std.Err, "  %s: %s\n", a.Dimension, a.Question)
 		for i, p := range a.Proposals {
 			fmt.Fprintf(q.std.Err, "    %c) %s\n", 'a'+i, p)
 		}
 	}
-	fmt.Fprintf(q.std.Err, "Give the request again with the answers in it; --force goes on as it is. With every first proposal it is:\n  %s\n", q.answered(e))
+	fmt.Fprintf(q.std.Err, "Give the request again with the answers in it; --force goes on as it is. With every first proposal it is:\n  %s\n", q.answeredCommand(e))
 }
 
-// answered returns the command with the request and the first proposal for each question.
-func (q *request) answered(e *stage.NotReady) string {
+// answeredCommand returns the command with the request and the first proposal for each question.
+func (q *requestCommand) answeredCommand(e *stage.NotReadyError) string {
 	text := q.text
-	if text == "" && q.standing != nil {
-		text = q.standing.Opened.Request
+	if text == "" && q.progress != nil {
+		text = q.progress.Opened.Request
 	}
-	for _, a := range e.Asked {
+	for _, a := range e.Questions {
 		if len(a.Proposals) > 0 {
 			text += "; " + a.Proposals[0]
 		}
 	}
-	return "wavex " + q.command() + " " + plan.Word(safe.Line(q.secrets.String(text)))
+	return "wavex " + q.verb() + " " + plan.ShellQuote(safe.Line(q.secrets.String(text)))
 }
 
-// command returns the command that the user called.
-func (q *request) command() string {
+// verb returns the command that the user called.
+func (q *requestCommand) verb() string {
 	if q.planOnly {
 		return "plan"
 	}

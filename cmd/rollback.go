@@ -21,10 +21,10 @@ import (
 )
 
 type rollbackOptions struct {
-	what  string
-	plan  string
-	force bool
-	dry   bool
+	target string
+	plan   string
+	force  bool
+	dryRun bool
 }
 
 func newRollback(std Stdio) *cobra.Command {
@@ -43,16 +43,16 @@ nor a task that other tasks already build on.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 		Example: "  wavex rollback T-003 --dry-run\n  wavex rollback wave-2\n  wavex rollback run --force",
-		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeUndo,
+		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeRollback,
 		RunE: func(c *cobra.Command, args []string) error {
-			o.what = args[0]
+			o.target = args[0]
 			return runRollback(c.Context(), o, std)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.plan, "plan", "", "the plan file (default: that of the run in .loop)")
 	f.BoolVar(&o.force, "force", false, "also undo later changes by others, and tasks that other tasks build on")
-	f.BoolVarP(&o.dry, "dry-run", "n", false, "only list the changes")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only list the changes")
 	return c
 }
 
@@ -61,16 +61,16 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if o.plan != "" {
 		args = []string{o.plan}
 	}
-	past, err := pastRun(args)
+	past, err := findRun(args)
 	if err != nil {
 		return err
 	}
 	s := past.State
 	b := rollback{opts: o, std: std, s: s, events: past.Events}
-	if err := b.aim(); err != nil {
+	if err := b.resolveTarget(); err != nil {
 		return err
 	}
-	lock, err := record.Hold(s.Config.Loop, s.Config.Run)
+	lock, err := record.Lock(s.Config.Loop, s.Config.Run)
 	if err != nil {
 		return err
 	}
@@ -85,24 +85,25 @@ type rollback struct {
 	s      *scheduler.State
 	events []scheduler.Event
 
-	target workspace.Target
-	tasks  []string // tasks to undo, in plan order
-	built  []string // completed tasks that depend on an undone task
-	last   []string // those with effects beyond files
+	target       workspace.Target
+	tasks        []string // tasks to undo, in plan order
+	descendants  []string // completed tasks that depend on an undone task
+	irreversible []string // those with effects beyond files
 }
 
-// aim resolves the argument. A task's id takes precedence over the words wave-N and run.
-func (b *rollback) aim() error {
+// resolveTarget resolves the argument. A task's id takes precedence over the words wave-N and run.
+func (b *rollback) resolveTarget() error {
 	s := b.s
 	if s.Config.Isolation == scheduler.Isolated {
-		return usage("run %s worked in worktrees: your checkout was not touched before the delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s", s.Config.Run, s.Config.Run)
+		return usage(
+			"run %s worked in worktrees: your checkout was not touched before the delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s", s.Config.Run, s.Config.Run)
 	}
-	i, isTask := s.Plan.Lookup(b.opts.what)
-	wave, isWave := strings.CutPrefix(b.opts.what, "wave-")
+	i, isTask := s.Plan.Lookup(b.opts.target)
+	wave, isWave := strings.CutPrefix(b.opts.target, "wave-")
 	switch {
 	case isTask:
 		b.target.Task = s.Plan.Tasks[i].ID
-	case b.opts.what == "run":
+	case b.opts.target == "run":
 		b.target.Wave = 1
 	case isWave:
 		n, err := strconv.Atoi(wave)
@@ -111,7 +112,7 @@ func (b *rollback) aim() error {
 		}
 		b.target.Wave = n
 	default:
-		return usage("%q is no task of %s, no wave-N, and not run", b.opts.what, s.Plan.Path)
+		return usage("%q is no task of %s, no wave-N, and not run", b.opts.target, s.Plan.Path)
 	}
 	for j := range s.Tasks {
 		t := &s.Plan.Tasks[j]
@@ -120,34 +121,34 @@ func (b *rollback) aim() error {
 		}
 		b.tasks = append(b.tasks, t.ID)
 		if t.Reversibility == "1" {
-			b.last = append(b.last, t.ID)
+			b.irreversible = append(b.irreversible, t.ID)
 		}
 	}
 	if isTask {
-		for _, j := range s.Plan.Graph.Cone(i) {
+		for _, j := range s.Plan.Graph.Descendants(i) {
 			if s.Tasks[j].Status == scheduler.Completed {
-				b.built = append(b.built, s.Plan.Tasks[j].ID)
+				b.descendants = append(b.descendants, s.Plan.Tasks[j].ID)
 			}
 		}
-		b.target.Leave = b.others(i)
+		b.target.Exclude = b.otherTasksPaths(i)
 	}
 	if dir := s.Config.Track; dir != "" {
 		// The tracking folder describes the run, and a rollback adds a note to it.
-		b.target.Leave = append(b.target.Leave, dir)
+		b.target.Exclude = append(b.target.Exclude, dir)
 	}
 	return nil
 }
 
-// others returns the paths, in git's form, that other tasks declare to write and this one does not.
-func (b *rollback) others(i int) []string {
+// otherTasksPaths returns the paths, in git's form, that other tasks declare to write and this one does not.
+func (b *rollback) otherTasksPaths(i int) []string {
 	own := map[string]bool{}
 	for _, f := range b.s.Plan.Tasks[i].Files {
-		own[b.place(i, f.Path)] = true
+		own[b.filePath(i, f.Path)] = true
 	}
 	var out []string
 	for j := range b.s.Plan.Tasks {
 		for _, f := range b.s.Plan.Tasks[j].Files {
-			if path := b.place(j, f.Path); j != i && f.Writes() && !own[path] {
+			if path := b.filePath(j, f.Path); j != i && f.Writes() && !own[path] {
 				out = append(out, path)
 			}
 		}
@@ -155,8 +156,8 @@ func (b *rollback) others(i int) []string {
 	return out
 }
 
-// place returns the absolute path of a file that a task declares.
-func (b *rollback) place(i int, file string) string {
+// filePath returns the absolute path of a file that a task declares.
+func (b *rollback) filePath(i int, file string) string {
 	dir := b.s.Config.Dir
 	if s := b.s.Plan.Tasks[i].Settings; s != nil && s.Dir != "" {
 		dir = filepath.Join(dir, filepath.FromSlash(s.Dir))
@@ -165,71 +166,72 @@ func (b *rollback) place(i int, file string) string {
 }
 
 func (b *rollback) run(ctx context.Context) error {
-	points, err := workspace.OpenPoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
+	points, err := workspace.OpenCheckpoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
 	if err != nil {
 		return refuse.Blocked(err)
 	}
-	if b.target.Leave, err = points.Relative(b.target.Leave); err != nil {
+	if b.target.Exclude, err = points.RelativePaths(b.target.Exclude); err != nil {
 		return err
 	}
-	found, err := points.Rollback(ctx, b.target)
-	if errors.Is(err, workspace.ErrNoPoint) {
-		return usage("there is no checkpoint of %s; they are made in a git checkout, before tasks whose reversibility is 2B or 1, and before the waves of a plan that has such tasks", b.opts.what)
+	found, err := points.PlanRollback(ctx, b.target)
+	if errors.Is(err, workspace.ErrNoCheckpoint) {
+		return usage(
+			"there is no checkpoint of %s; they are made in a git checkout, before tasks whose reversibility is 2B or 1, and before the waves of a plan that has such tasks", b.opts.target)
 	}
 	if err != nil {
 		return refuse.Blocked(err)
 	}
-	b.list(found)
-	if err := b.refuse(found); err != nil || b.opts.dry {
+	b.printChanges(found)
+	if err := b.checkConflicts(found); err != nil || b.opts.dryRun {
 		return err
 	}
 	if err := points.Restore(ctx, found); err != nil {
 		return refuse.Blocked(err)
 	}
-	if err := b.record(found); err != nil {
+	if err := b.appendRecord(found); err != nil {
 		return err
 	}
-	if err := points.Forget(ctx, b.tasks, b.target.Wave); err != nil {
+	if err := points.Delete(ctx, b.tasks, b.target.Wave); err != nil {
 		return refuse.Blocked(err)
 	}
-	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.what,
+	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.target,
 		report.Plural(len(found.Changes), "path", "paths"), found.Undo)
 	fmt.Fprintf(b.std.Out, "pending again: %s; do it again with: %s\n", strings.Join(b.tasks, ", "), b.s.Ended.Resume)
 	return nil
 }
 
-// list prints the changes, one per path.
-func (b *rollback) list(found *workspace.Rollback) {
+// printChanges prints the changes, one per path.
+func (b *rollback) printChanges(found *workspace.Rollback) {
 	out := b.std.Out
 	for _, c := range found.Changes {
 		note := ""
-		if slices.Contains(found.Theirs, c.Path) && found.Unknown == "" {
+		if slices.Contains(found.ChangedByOthers, c.Path) && found.Unknown == "" {
 			note = "  (changed since by somebody else)"
 		}
 		fmt.Fprintf(out, "%-10s %s%s\n", c.Action, safe.Line(c.Path), note)
 	}
-	for _, path := range found.Left {
+	for _, path := range found.Skipped {
 		fmt.Fprintf(out, "%-10s %s  (declared by another task, a note about the run, or a repository of its own)\n", "leave",
 			safe.Line(path))
 	}
 	if len(found.Changes) == 0 {
 		fmt.Fprintln(out, "no file differs from the checkpoint")
 	}
-	if len(b.last) > 0 {
-		fmt.Fprintf(out, "reversibility 1: what %s did elsewhere than in files stays\n", strings.Join(b.last, ", "))
+	if len(b.irreversible) > 0 {
+		fmt.Fprintf(out, "reversibility 1: what %s did elsewhere than in files stays\n", strings.Join(b.irreversible, ", "))
 	}
 }
 
-// refuse returns an error if the rollback would lose other work.
-func (b *rollback) refuse(found *workspace.Rollback) error {
+// checkConflicts returns an error if the rollback would lose other work.
+func (b *rollback) checkConflicts(found *workspace.Rollback) error {
 	if b.opts.force {
 		return nil
 	}
 	var why []string
-	if len(b.built) > 0 {
-		why = append(why, "completed tasks build on it: "+strings.Join(b.built, ", "))
+	if len(b.descendants) > 0 {
+		why = append(why, "completed tasks build on it: "+strings.Join(b.descendants, ", "))
 	}
-	switch n := len(found.Theirs); {
+	switch n := len(found.ChangedByOthers); {
 	case n == 0:
 	case found.Unknown != "":
 		why = append(why, found.Unknown)
@@ -243,11 +245,11 @@ func (b *rollback) refuse(found *workspace.Rollback) error {
 		strings.Join(why, "; ")))
 }
 
-// record adds the rollback to the run: the journal, the state and the files in .loop.
-func (b *rollback) record(found *workspace.Rollback) error {
-	a := record.Amendment{State: b.s, Events: b.events}
-	return a.Add(b.std.Err, func() scheduler.Body {
-		return scheduler.RolledBack{What: b.opts.what, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
+// appendRecord adds the rollback to the run: the journal, the state and the files in .loop.
+func (b *rollback) appendRecord(found *workspace.Rollback) error {
+	a := record.Appender{State: b.s, Events: b.events}
+	return a.Append(b.std.Err, func() scheduler.Body {
+		return scheduler.RolledBack{What: b.opts.target, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
 			Paths: len(found.Changes), Forced: b.opts.force}
-	}, func() scheduler.Body { return scheduler.AfterRollback(b.s, b.opts.what) })
+	}, func() scheduler.Body { return scheduler.EndAfterRollback(b.s, b.opts.target) })
 }

@@ -97,10 +97,10 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
   wavex run plan.json --agent rehearse      (no account, nothing real is asked)
   wavex run plan.json --output json > events.ndjson
   wavex run --task-list my-list`,
-		Args: maybeArg("a plan file"), ValidArgsFunction: completePlan,
+		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if o.planPath, err = planOrList(args, o.taskList); err != nil {
+			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
 				return err
 			}
 			o.changed = c.Flags().Changed
@@ -134,14 +134,14 @@ unless given; +N raises one.
 		Example: `  wavex resume
   wavex resume --budget +10
   wavex resume --max-iterations +25`,
-		Args: maybeArg("a plan file"),
+		Args: optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.planPath = args[0]
 			}
 			o.changed = c.Flags().Changed
 			if o.planPath == "" {
-				if under, err := requestUnderWay(); err != nil || under {
+				if under, err := requestPending(); err != nil || under {
 					if err != nil {
 						return err
 					}

@@ -24,7 +24,7 @@ about one of them. (* after a cost: a subscription; the cost is not billed.)
 
 Exit status: 0 listed, 2 there is no run here.`,
 		Example:           "  wavex runs\n  wavex runs --output json\n  wavex report 20260102-030405-k3j5 --html > report.html",
-		Args:              maybeArg("a plan file"),
+		Args:              optionalArg("a plan file"),
 		ValidArgsFunction: completePlan,
 		RunE:              func(_ *cobra.Command, args []string) error { return runRuns(args, output, std) },
 	}
@@ -33,31 +33,31 @@ Exit status: 0 listed, 2 there is no run here.`,
 }
 
 func runRuns(args []string, output string, std Stdio) error {
-	loop, _, err := shownLoop(args)
+	loop, _, err := findLoopDirLenient(args)
 	if err != nil {
 		return err
 	}
-	events, alive, err := record.Told(loop)
+	events, alive, err := record.ReadSettled(loop)
 	if err != nil {
 		return err
 	}
-	var list []report.Past
-	for _, dir := range record.Aside(loop) {
-		old, alive, err := record.Told(dir)
+	var list []report.RunEntry
+	for _, dir := range record.Backups(loop) {
+		old, alive, err := record.ReadSettled(dir)
 		if err != nil {
 			fmt.Fprintln(std.Err, "wavex: warning:", err)
 			continue
 		}
 		for _, p := range report.Runs(old, alive) {
-			p.Aside = filepath.Base(dir)
+			p.MovedTo = filepath.Base(dir)
 			list = append(list, p)
 		}
 	}
 	list = append(list, report.Runs(events, alive)...)
 	if len(list) == 0 {
-		return record.NoRun(loop)
+		return record.NoRunError(loop)
 	}
-	out := []byte(report.RunsTable(list, columns(std.Out)))
+	out := []byte(report.RunsTable(list, outputColumns(std.Out)))
 	if output == "json" {
 		if out, err = report.RunsJSON(list); err != nil {
 			return err

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(leakChecked{m}, map[string]func(){"wavex": func() {
 		if d, err := time.ParseDuration(os.Getenv("WAVEX_TEST_ANSWER_WAIT")); err == nil {
-			cmd.SetAnswerWait(d)
+			cmd.SetAnswerTimeout(d)
 		}
 		os.Exit(cmd.Main(context.Background(), os.Args[1:], cmd.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}})

@@ -14,9 +14,9 @@ import (
 	"wavex/scheduler"
 )
 
-// resolve builds the run's configuration from flags, the plan and defaults, in this order. old is
+// resolveConfig builds the run's configuration from flags, the plan and defaults, in this order. old is
 // the configuration of the resumed run; its values stay unless a flag replaces them.
-func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (scheduler.Config, error) {
+func resolveConfig(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (scheduler.Config, error) {
 	c := scheduler.DefaultConfig()
 	if old != nil {
 		c = *old
@@ -48,7 +48,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 	if c.Parallel == 0 {
 		c.Parallel = defaultParallel(c.Agent)
 	}
-	c.Spares = spares(c.Agent, c.Parallel)
+	c.Spares = spareCount(c.Agent, c.Parallel)
 	if old == nil {
 		c.Isolation = o.isolation // a run keeps its working directory mode
 		if p.Isolation != "" && !given("isolation") {
@@ -119,7 +119,7 @@ func resolve(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (sch
 		}
 	}
 	if old == nil || given("judge") {
-		c.Judge = o.judge == "on" || o.judge == "auto" && agent.Needed(p)
+		c.Judge = o.judge == "on" || o.judge == "auto" && agent.NeedsAgent(p)
 	}
 	if old == nil || given("accept-assumptions") {
 		c.AcceptAssumptions = o.accept
@@ -226,15 +226,15 @@ func defaultParallel(agent string) int {
 	if agent != "claude" || free <= 0 {
 		return want
 	}
-	return int(min(want, max(1, free/perProcess)))
+	return int(min(want, max(1, free/memoryPerAttempt)))
 }
 
-// perProcess is the memory that one attempt is assumed to need, in bytes.
-const perProcess = 400 << 20
+// memoryPerAttempt is the memory that one attempt is assumed to need, in bytes.
+const memoryPerAttempt = 400 << 20
 
-// spares returns how many processes may be started ahead of their attempts: at most 2, fewer if
+// spareCount returns how many processes may be started ahead of their attempts: at most 2, fewer if
 // memory does not hold them beside parallel attempts, and none in rehearsals.
-func spares(agent string, parallel int) int {
+func spareCount(agent string, parallel int) int {
 	const want = 2
 	free := freeMemory()
 	switch {
@@ -243,5 +243,5 @@ func spares(agent string, parallel int) int {
 	case free <= 0:
 		return want
 	}
-	return int(min(want, max(0, free/perProcess-int64(parallel))))
+	return int(min(want, max(0, free/memoryPerAttempt-int64(parallel))))
 }

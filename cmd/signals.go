@@ -12,15 +12,15 @@ import (
 
 // This file maps signals to requests to stop. The session carries them out.
 
-// signals passes signals to the session until stop is called.
-func (r *launch) signals(c *session.Console) (stop func()) {
-	in := notified()
+// forwardSignals passes signals to the session until stop is called.
+func (r *invocation) forwardSignals(c *session.Console) (stop func()) {
+	in := notifyStopSignals()
 	out := make(chan scheduler.Signal, 2) // drain and interrupt, each once
 	gone := make(chan int, 1)
 	quit := make(chan struct{})
 	finished := make(chan struct{})
-	c.Signals, c.Leave = out, gone
-	w := wishes{atOnce: r.opts.onSignal == "interrupt"}
+	c.Signals, c.Abort = out, gone
+	w := stopRequests{interruptFirst: r.opts.onSignal == "interrupt"}
 	go func() {
 		defer close(finished)
 		for {
@@ -28,7 +28,7 @@ func (r *launch) signals(c *session.Console) (stop func()) {
 			case <-quit:
 				return
 			case s := <-in:
-				sig, leave, words := w.hear(s)
+				sig, leave, words := w.handle(s)
 				switch {
 				case leave != 0:
 					gone <- leave
@@ -47,30 +47,30 @@ func (r *launch) signals(c *session.Console) (stop func()) {
 	}
 }
 
-// wishes counts the signals so far. Of Ctrl-C and SIGTERM the first drains, the second interrupts,
+// stopRequests counts the signals so far. Of Ctrl-C and SIGTERM the first drains, the second interrupts,
 // the third abandons everything at once. The end of the terminal (SIGHUP) interrupts and never does
 // more, however often it arrives: a shell that exits repeats the kernel's signal, and the end of a
 // login adds SIGTERM.
-type wishes struct {
-	atOnce       bool // the first signal interrupts
-	asked        int  // signals without SIGHUP
-	interrupting bool
+type stopRequests struct {
+	interruptFirst bool // the first signal interrupts
+	count          int  // signals without SIGHUP
+	interrupting   bool
 }
 
-// hear returns the signal for the session (nil if the session has it already), the exit code if
+// handle returns the signal for the session (nil if the session has it already), the exit code if
 // wavex must leave at once, else 0, and a text for the user.
-func (w *wishes) hear(s os.Signal) (sig *scheduler.Signal, leave int, words string) {
-	is, last, knew := wish(s), 3, w.interrupting
-	if w.atOnce {
+func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, words string) {
+	is, last, knew := initialSignal(s), 3, w.interrupting
+	if w.interruptFirst {
 		last = 2
 	}
 	if s != syscall.SIGHUP {
-		w.asked++
+		w.count++
 	}
-	if w.asked >= last && s != syscall.SIGHUP {
+	if w.count >= last && s != syscall.SIGHUP {
 		return nil, is.Code, ""
 	}
-	w.interrupting = knew || s == syscall.SIGHUP || w.atOnce || w.asked > 1
+	w.interrupting = knew || s == syscall.SIGHUP || w.interruptFirst || w.count > 1
 	if is.Interrupt = w.interrupting; !knew {
 		sig = &is
 	}
@@ -79,7 +79,7 @@ func (w *wishes) hear(s os.Signal) (sig *scheduler.Signal, leave int, words stri
 		words = "nothing more is started; running attempts may finish (again to interrupt them, a third time to leave at once)"
 	case s == syscall.SIGHUP:
 		words = "the terminal is gone; interrupting the running attempts"
-	case w.asked == last-1:
+	case w.count == last-1:
 		words = "interrupting the running attempts (again to leave at once)"
 	default:
 		words = "interrupting the running attempts"
@@ -87,9 +87,9 @@ func (w *wishes) hear(s os.Signal) (sig *scheduler.Signal, leave int, words stri
 	return sig, 0, words
 }
 
-// notified listens to the signals that ask wavex to stop. A SIGHUP that was ignored when wavex
+// notifyStopSignals listens to the signals that ask wavex to stop. A SIGHUP that was ignored when wavex
 // started, as under nohup, stays ignored, also in the processes that wavex starts.
-func notified() chan os.Signal {
+func notifyStopSignals() chan os.Signal {
 	in := make(chan os.Signal, 4)
 	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -102,8 +102,8 @@ func notified() chan os.Signal {
 	return in
 }
 
-// wish returns the request to stop that a first signal makes.
-func wish(s os.Signal) scheduler.Signal {
+// initialSignal returns the request to stop that a first signal makes.
+func initialSignal(s os.Signal) scheduler.Signal {
 	switch s {
 	case syscall.SIGTERM:
 		return scheduler.Signal{Name: "SIGTERM", Code: exitSIGTERM}

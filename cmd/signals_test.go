@@ -9,7 +9,7 @@ import (
 
 // Each row lists the effect of each signal: d drains, i interrupts, a dash sends nothing new to the
 // session, a number leaves at once with that code.
-func TestWishes(t *testing.T) {
+func TestStopRequests(t *testing.T) {
 	t.Parallel()
 	const (
 		in   = syscall.SIGINT
@@ -32,10 +32,10 @@ func TestWishes(t *testing.T) {
 		{false, []os.Signal{hup, term, term, term}, "i - - 143"},
 		{true, []os.Signal{hup, term, term}, "i - 143"},
 	} {
-		w := wishes{atOnce: tt.atOnce}
+		w := stopRequests{interruptFirst: tt.atOnce}
 		var got []string
 		for _, s := range tt.signals {
-			sig, leave, words := w.hear(s)
+			sig, leave, words := w.handle(s)
 			switch {
 			case leave != 0:
 				got = append(got, map[int]string{130: "130", 143: "143", 129: "129"}[leave])

@@ -38,7 +38,7 @@ Elsewhere, and with --yes, nothing is ever asked.
       no new dependencies; done when the tests pass"
   wavex start                               (continue)
   wavex start "..." --agent rehearse        (nobody is asked, nothing is spent)`,
-		Args: maybeArg("a request in quotes"),
+		Args: optionalArg("a request in quotes"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.text = args[0]
@@ -72,7 +72,7 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
       dependencies; go test ./api passes; done when the tests pass"
   wavex plan "..." -o orders.json --budget 2
   wavex plan "make it better" --offline`,
-		Args: maybeArg("a request in quotes"),
+		Args: optionalArg("a request in quotes"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.text = args[0]
@@ -88,7 +88,7 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 	f.StringVar(&o.run.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	f.StringVar(&o.run.budget, "budget", "", "dollars for the request and its run, +N more, or none (default: 25)")
 	f.StringVar(&o.run.prices, "prices", "", "a price table (JSON) that overrides the built-in one")
-	f.StringVarP(&o.to, "to", "o", "plan.json", "plan file to write")
+	f.StringVarP(&o.planFile, "to", "o", "plan.json", "plan file to write")
 	f.BoolVar(&o.run.yes, "yes", false, "never ask")
 	f.BoolVar(&o.offline, "offline", false, "only score the request, by a heuristic")
 	choiceFlag(c, &o.run.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
@@ -108,8 +108,8 @@ func requestFlags(c *cobra.Command, o *requestOptions) {
 	f.BoolVar(&o.run.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 }
 
-// tellPlan prints the plan, its doubtful points and its forecast.
-func (q *request) tellPlan(res stage.Result) error {
+// printPlan prints the plan, its doubtful points and its forecast.
+func (q *requestCommand) printPlan(res stage.Result) error {
 	p, diags, err := planfile.Load(res.Path, "")
 	if err != nil {
 		return err
@@ -118,36 +118,36 @@ func (q *request) tellPlan(res stage.Result) error {
 		return refuse.Plan(diags)
 	}
 	_, waves := p.Waves()
-	q.say(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"),
+	q.notify(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"),
 		report.Plural(waves, "wave", "waves"), res.Path, res.Origin.Spent.Spent()))
 	for i, ids := range waveIDs(p) {
-		q.say(fmt.Sprintf("  wave %d: %s", i+1, clipList(ids, 12)))
+		q.notify(fmt.Sprintf("  wave %d: %s", i+1, joinFirstN(ids, 12)))
 	}
 	for _, e := range res.Plan.Edges {
-		q.say("  the critic: " + e)
+		q.notify("  the critic: " + e)
 	}
 	for _, d := range diags {
-		q.say("  " + d.String())
+		q.notify("  " + d.String())
 	}
 	for _, n := range res.Plan.Notes {
-		q.say("  doubt: " + n)
+		q.notify("  doubt: " + n)
 	}
-	q.say(forecast.Expect(q.past, p, q.parallel(p)).String())
+	q.notify(forecast.Expect(q.past, p, q.parallelism(p)).String())
 	if q.planOnly {
-		q.say("read and change it, then: wavex run " + q.shown(res.Path))
+		q.notify("read and change it, then: wavex run " + q.displayPath(res.Path))
 	}
 	return nil
 }
 
-func (q *request) parallel(p *plan.Plan) int {
+func (q *requestCommand) parallelism(p *plan.Plan) int {
 	if q.run.parallel > 0 {
 		return q.run.parallel
 	}
 	return cmp.Or(p.Parallel, defaultParallel(q.config.Agent))
 }
 
-// shown returns path as a person would type it in the current directory.
-func (q *request) shown(path string) string {
+// displayPath returns path as a person would type it in the current directory.
+func (q *requestCommand) displayPath(path string) string {
 	if rel, err := filepath.Rel(q.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		path = rel
 	}
@@ -157,23 +157,25 @@ func (q *request) shown(path string) string {
 	return path
 }
 
-// ready prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,
+// confirmPlan prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,
 // nothing has been started.
-func (q *request) ready(res stage.Result) (*plan.Plan, error) {
+func (q *requestCommand) confirmPlan(res stage.Result) (*plan.Plan, error) {
 	p, err := planfile.Read(res.Path, "")
 	if err != nil {
 		return nil, err
 	}
 	_, waves := p.Waves()
-	facts := intent.Facts{Decision: &res.Intent.Decision, Undo: &res.Intent.Undo, Kind: &res.Intent.Kind,
-		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.shown(res.Path), State: q.shown(q.loop),
+	facts := intent.PreflightFacts{Decision: &res.Intent.Decision, Reversibility: &res.Intent.Reversibility,
+		Workflow: &res.Intent.Kind,
+		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.displayPath(res.Path),
+		State:  q.displayPath(q.loop),
 		Budget: q.config.Limits.USD.String()}
 	if q.config.Limits.NoUSD {
 		facts.Budget = "no limit"
 	}
 	for _, c := range p.Criteria {
 		if c.Verification == "assumption" {
-			facts.Assumed++
+			facts.Assumptions++
 		}
 	}
 	for i := range p.Tasks {
@@ -182,42 +184,42 @@ func (q *request) ready(res stage.Result) (*plan.Plan, error) {
 		}
 	}
 	points := intent.Preflight(facts)
-	q.say("preflight:")
+	q.notify("preflight:")
 	for i, pt := range points {
 		mark := "ok"
 		if !pt.OK {
 			mark = "NO"
 		}
-		q.say(fmt.Sprintf("  %d. %s %s: %s", i+1, mark, pt.Name, pt.Says))
+		q.notify(fmt.Sprintf("  %d. %s %s: %s", i+1, mark, pt.Name, pt.Text))
 	}
-	if !intent.Passed(points) {
+	if !intent.PreflightPassed(points) {
 		fmt.Fprintln(q.std.Err, "wavex: the checklist is not passed; nothing was started. Put it right, then continue with: wavex start")
 		return nil, exitCode(exitBlocked)
 	}
-	if q.person != nil && res.Intent.Decision.Shape == intent.Colleague {
-		if err := q.gate1(p); err != nil {
+	if q.prompter != nil && res.Intent.Decision.Shape == intent.Colleague {
+		if err := q.confirmG1(p); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// gate1 shows the steps and asks whether to continue.
-func (q *request) gate1(p *plan.Plan) error {
+// confirmG1 shows the steps and asks whether to continue.
+func (q *requestCommand) confirmG1(p *plan.Plan) error {
 	fmt.Fprintf(q.std.Err, "G1: Decomposed into %s:\n", report.Plural(len(p.Tasks), "step", "steps"))
 	for i := range p.Tasks {
 		fmt.Fprintf(q.std.Err, "  %d. %s\n", i+1, cmp.Or(p.Tasks[i].Subject, p.Tasks[i].ID))
 	}
-	yes, err := q.person.yes("Proceed?")
+	yes, err := q.prompter.promptYesNo("Proceed?")
 	if err == nil && yes {
 		return nil
 	}
-	fmt.Fprintf(q.std.Err, "wavex: not at G1; nothing was started. Change %s as you like, then continue with: wavex start\n", q.shown(p.Path))
+	fmt.Fprintf(q.std.Err, "wavex: not at G1; nothing was started. Change %s as you like, then continue with: wavex start\n", q.displayPath(p.Path))
 	return exitCode(exitFailed)
 }
 
-// handOver returns the options that run the plan: the given flags and the settings of the request.
-func (q *request) handOver(p *plan.Plan, shape intent.Shape) runOptions {
+// runOptionsFor returns the options that run the plan: the given flags and the settings of the request.
+func (q *requestCommand) runOptionsFor(p *plan.Plan, shape intent.Shape) runOptions {
 	o := q.run
 	switch shape {
 	case intent.Colleague:

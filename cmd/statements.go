@@ -9,31 +9,31 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// provedStatement is one result of the probes of statements.
-type provedStatement struct {
+// statementResult is one result of the probes of statements.
+type statementResult struct {
 	ID       statement.ID      `json:"id"`
 	Kind     statement.Kind    `json:"kind"`
 	Text     string            `json:"text"`
-	Verdict  statement.Verdict `json:"verdict"`
+	Verdict  statement.Support `json:"verdict"`
 	Seen     string            `json:"seen,omitempty"` // set if it fails
 	Fallback string            `json:"fallback"`
 }
 
 // statements returns the known facts about the CLI, or probes it.
-func (d *examination) statements(ctx context.Context, p known.Program) known.CLI {
+func (d *diagnosis) statements(ctx context.Context, p known.Program) known.CLI {
 	if !d.opts.probe {
-		return known.UserStore().Look(p)
+		return known.UserStore().Lookup(p)
 	}
-	found := known.UserStore().All(ctx, p)
+	found := known.UserStore().ProbeAll(ctx, p)
 	for _, s := range statement.All() {
-		d.proved = append(d.proved, provedStatement{ID: s.ID, Kind: s.Kind, Text: s.Text,
-			Verdict: found.Verdicts[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})
+		d.statementResults = append(d.statementResults, statementResult{ID: s.ID, Kind: s.Kind, Text: s.Text,
+			Verdict: found.Support[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})
 	}
 	return found
 }
 
 // statementTable returns the results of the probes for people.
-func statementTable(list []provedStatement) string {
+func statementTable(list []statementResult) string {
 	var b strings.Builder
 	for i, s := range list {
 		if i == 0 {

@@ -36,7 +36,7 @@ With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 
 Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 		Example: "  wavex status\n  wavex status --output json\n  wavex status --rebuild",
-		Args:    maybeArg("a plan file"),
+		Args:    optionalArg("a plan file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, again, ascii, plain, std) },
 	}
 	c.Flags().BoolVar(&again, "rebuild", false, "rebuild the files in .loop from the journal")
@@ -47,13 +47,13 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 }
 
 func runStatus(args []string, output string, again, ascii, plain bool, std Stdio) error {
-	wide := columns(std.Out)
+	wide := outputColumns(std.Out)
 	ascii = asciiOnly(ascii, std.Out, os.Getenv)
 	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
-	p, err := keptRun(args)
-	loop, path, lerr := shownLoop(args)
+	p, err := findStoredRun(args)
+	loop, path, lerr := findLoopDirLenient(args)
 	if err != nil && lerr == nil && output == "text" && !again {
-		if shown, serr := requestStatus(loop, look, plain, std); shown {
+		if shown, serr := printRequestStatus(loop, look, plain, std); shown {
 			return serr
 		}
 	}
@@ -68,7 +68,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	if err := p.Settle(); err != nil {
 		return err
 	}
-	sum := report.Of(p.State, p.Events).Seen(p.Alive)
+	sum := report.Of(p.State, p.Events).MarkCutOff(p.Alive)
 	if output == "json" {
 		b, err := sum.JSON()
 		if err == nil {
@@ -76,12 +76,12 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		}
 		return err
 	}
-	st := standing(p)
+	st := newStatusView(p)
 	st.Plain = plain
-	if st.Edit, st.Gone, st.Wrong = p.Edited(path); st.Gone {
+	if st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path); st.PlanMissing {
 		sum.Resume = "" // the box shows its own
 	}
-	box := ui.Box(st, look)
+	box := ui.StatusBox(st, look)
 	if plain {
 		wide = 0
 	}
@@ -89,10 +89,10 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	return err
 }
 
-// columns returns the width of out: that of the terminal, or COLUMNS if out is not a terminal (as
+// outputColumns returns the width of out: that of the terminal, or COLUMNS if out is not a terminal (as
 // in git and ls; watch(1) and previewers set it for the commands that they run). 0 means that the
 // width is unknown and nothing is cut.
-func columns(out io.Writer) int {
+func outputColumns(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return w
@@ -105,17 +105,17 @@ func columns(out io.Writer) int {
 	return min(w, 10_000)
 }
 
-// requestStatus shows a request without a run. It reports false if there is none.
-func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
+// printRequestStatus shows a request without a run. It reports false if there is none.
+func printRequestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
 	events, err := record.Read(loop)
 	if err != nil {
 		return false, nil // the error was printed already
 	}
-	s, err := stage.Stand(events)
-	if err != nil || s == nil || s.Ran {
+	s, err := stage.ReadProgress(events)
+	if err != nil || s == nil || s.RunStarted {
 		return false, nil
 	}
-	r := ui.Request{Words: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned,
+	r := ui.Request{Text: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned,
 		Split: s.Split,
 		Next:  "wavex start", Plain: plain}
 	switch {
@@ -124,7 +124,7 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	case s.NotReady, s.Split, s.Opened.Config.Offline:
 		r.Next = "wavex start \"...\""
 	case s.Planned && s.Opened.Config.PlanOnly:
-		r.Next = "wavex run " + plan.Word(s.Opened.Config.Plan)
+		r.Next = "wavex run " + plan.ShellQuote(s.Opened.Config.Plan)
 	case s.Opened.Config.PlanOnly:
 		r.Next = "wavex plan"
 	}
@@ -132,15 +132,15 @@ func requestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, erro
 	return true, err
 }
 
-// standing returns the data of a run for the box of wavex status.
-func standing(p *record.Past) ui.Standing {
-	st := ui.Standing{State: p.State, Alive: p.Alive}
+// newStatusView returns the data of a run for the box of wavex status.
+func newStatusView(p *record.History) ui.StatusView {
+	st := ui.StatusView{State: p.State, Alive: p.Alive}
 	for _, e := range p.Events {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
-			st.Delivered = nil
+			st.Delivery = nil
 		case scheduler.DeliveryEnded:
-			st.Delivered = &b
+			st.Delivery = &b
 		}
 	}
 	return st

@@ -16,19 +16,21 @@ import (
 	"wavex/internal/tasklist"
 )
 
-// planOrList returns the source of a run: a plan file, the list of the flag, or the list of the
+// planOrListPath returns the source of a run: a plan file, the list of the flag, or the list of the
 // environment.
-func planOrList(args []string, list string) (path string, err error) {
+func planOrListPath(args []string, list string) (path string, err error) {
 	switch {
 	case len(args) == 1 && list != "":
-		return "", usage("the tasks are those of %s or those of the list %s: take one of them\nto put a plan into a list: wavex export --task-list %s %s", args[0], list, list, args[0])
+		return "", usage(
+			"the tasks are those of %s or those of the list %s: take one of them\nto put a plan into a list: wavex export --task-list %s %s", args[0], list, list, args[0])
 	case len(args) == 1:
 		return args[0], nil
 	case list == "":
 		list = os.Getenv(tasklist.EnvVar)
 	}
 	if list == "" {
-		return "", usage("wavex run takes a plan file, or a task list of Claude Code (--task-list NAME)\nsee: wavex run --help")
+		return "", usage(
+			"wavex run takes a plan file, or a task list of Claude Code (--task-list NAME)\nsee: wavex run --help")
 	}
 	l, err := tasklist.Open(list, os.Getenv)
 	if err != nil {
@@ -41,15 +43,15 @@ func planOrList(args []string, list string) (path string, err error) {
 	return l.Dir, nil
 }
 
-// sharedList opens the list that child processes share, if the user asked for it.
-func (r *launch) sharedList() error {
+// resolveSharedList opens the list that child processes share, if the user asked for it.
+func (r *invocation) resolveSharedList() error {
 	name := os.Getenv(tasklist.EnvVar)
 	if planfile.IsList(r.plan.Path) {
 		own, err := tasklist.Open(filepath.Base(r.plan.Path), os.Getenv)
 		if err != nil {
 			return err
 		}
-		if name = own.Name; !planfile.Same(own.Dir, r.plan.Path) {
+		if name = own.Name; !planfile.SamePath(own.Dir, r.plan.Path) {
 			return usage("--share-task-list: agents would not find %s; it is none of the lists in %s", r.plan.Path,
 				filepath.Dir(own.Dir))
 		}

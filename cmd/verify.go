@@ -42,7 +42,7 @@ until there are none; the other flags are those of resume.
 Exit status: 0 no gaps, 1 gaps, 2 usage, 3 --fix has used up its rounds, 4 two
 rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 		Example: "  wavex verify\n  wavex verify plan.json --output json\n  wavex verify --fix --budget +5",
-		Args:    maybeArg("a plan file"),
+		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.run.changed = c.Flags().Changed
 			if o.fix {
@@ -61,25 +61,25 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 
 // verifyReport is the JSON output of `wavex verify`.
 type verifyReport struct {
-	V      int           `json:"v"`
-	Status string        `json:"status"` // passed, gaps_found
-	Plan   string        `json:"plan"`
-	Checks []gaps.Looked `json:"checks"`
-	Open   []string      `json:"not_verified"`       // criteria in prose
-	Own    []string      `json:"not_made,omitempty"` // checks that hold only at the time of their task
-	Gaps   []gaps.Gap    `json:"gaps"`
+	V      int                `json:"v"`
+	Status string             `json:"status"` // passed, gaps_found
+	Plan   string             `json:"plan"`
+	Checks []gaps.CheckResult `json:"checks"`
+	Open   []string           `json:"not_verified"`       // criteria in prose
+	Own    []string           `json:"not_made,omitempty"` // checks that hold only at the time of their task
+	Gaps   []gaps.Gap         `json:"gaps"`
 }
 
 func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
-	v, err := openAudit(args, o.from, std)
+	v, err := openVerification(args, o.from, std)
 	if err != nil {
 		return err
 	}
-	doc, err := v.Make(ctx, nil)
+	doc, err := v.Run(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := printAudit(v, doc, o.run, std); err != nil {
+	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
 	}
 	if len(doc.Gaps) > 0 {
@@ -88,10 +88,10 @@ func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) e
 	return nil
 }
 
-// openAudit finds the work to verify. It needs no run: a plan suffices.
-func openAudit(args []string, from string, std Stdio) (*audit.Audit, error) {
-	v := &audit.Audit{Secrets: secret.New(os.Environ()), Warn: std.Err}
-	past, err := pastRun(args)
+// openVerification finds the work to verify. It needs no run: a plan suffices.
+func openVerification(args []string, from string, std Stdio) (*audit.Inspection, error) {
+	v := &audit.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
+	past, err := findRun(args)
 	var none *refuse.UsageError
 	switch {
 	case err == nil:
@@ -107,7 +107,7 @@ func openAudit(args []string, from string, std Stdio) (*audit.Audit, error) {
 			return nil, errors.Join(loadErr, err)
 		}
 		v.Plan = p
-		if v.Dir, err = planfile.Project(p); err != nil {
+		if v.Dir, err = planfile.ProjectDir(p); err != nil {
 			return nil, err
 		}
 	}
@@ -121,13 +121,14 @@ func openAudit(args []string, from string, std Stdio) (*audit.Audit, error) {
 	return v, nil
 }
 
-// printAudit prints a verification as text or JSON.
-func printAudit(v *audit.Audit, doc *gaps.Document, o runOptions, std Stdio) error {
+// printVerification prints a verification as text or JSON.
+func printVerification(v *audit.Inspection, doc *gaps.Document, o runOptions, std Stdio) error {
 	if o.output != "json" {
-		tellAudit(v, doc, o.ascii, std)
+		printVerificationText(v, doc, o.ascii, std)
 		return nil
 	}
-	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Open: doc.Open, Own: doc.Own,
+	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Open: doc.Unverified,
+		Own:  doc.SkippedChecks,
 		Gaps: doc.Gaps}
 	if r.Gaps == nil {
 		r.Gaps = []gaps.Gap{}
@@ -139,18 +140,18 @@ func printAudit(v *audit.Audit, doc *gaps.Document, o runOptions, std Stdio) err
 	if err != nil {
 		return err
 	}
-	_, err = std.Out.Write(append(safe.JSON(v.Secrets.Bytes(text)), '\n'))
+	_, err = std.Out.Write(append(safe.JSON(v.Redactor.Bytes(text)), '\n'))
 	return err
 }
 
-// tellAudit prints a verification for people.
-func tellAudit(v *audit.Audit, doc *gaps.Document, ascii bool, std Stdio) {
+// printVerificationText prints a verification for people.
+func printVerificationText(v *audit.Inspection, doc *gaps.Document, ascii bool, std Stdio) {
 	ok, bad := "✓", "✗"
 	if ascii {
 		ok, bad = "ok", "FAILED"
 	}
 	line := func(format string, args ...any) {
-		fmt.Fprintln(std.Out, safe.Line(v.Secrets.String(fmt.Sprintf(format, args...))))
+		fmt.Fprintln(std.Out, safe.Line(v.Redactor.String(fmt.Sprintf(format, args...))))
 	}
 	for _, c := range doc.Checks {
 		mark, of, why := ok, "plan", ""
@@ -165,10 +166,10 @@ func tellAudit(v *audit.Audit, doc *gaps.Document, ascii bool, std Stdio) {
 		}
 		line("%s %s %s%s", mark, of, c.Check, why)
 	}
-	for _, text := range doc.Open {
+	for _, text := range doc.Unverified {
 		line("? %s (in prose: nothing was run for it)", text)
 	}
-	for _, text := range doc.Own {
+	for _, text := range doc.SkippedChecks {
 		line("- %s: not made again: true at its own time only", text)
 	}
 	for _, g := range doc.Gaps {

@@ -29,9 +29,9 @@ func Version() string {
 	return version
 }
 
-// built returns the commit and its time, followed by a comma, or "" if the build did not record
+// buildInfo returns the commit and its time, followed by a comma, or "" if the build did not record
 // them.
-func built() string {
+func buildInfo() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
@@ -57,12 +57,12 @@ func newVersion(std Stdio) *cobra.Command {
 		Long:    "version prints the version of wavex and what it was built with.\n\nExit status: 0.",
 		Example: "  wavex version",
 		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return tellVersion(std.Out) },
+		RunE:    func(*cobra.Command, []string) error { return printVersion(std.Out) },
 	}
 }
 
-func tellVersion(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", Version(), built(), runtime.Version(), runtime.GOOS,
+func printVersion(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "wavex %s (%s%s, %s/%s)\n", Version(), buildInfo(), runtime.Version(), runtime.GOOS,
 		runtime.GOARCH)
 	return err
 }

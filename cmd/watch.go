@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	lookEvery = 500 * time.Millisecond // between reads of the journal
-	signEvery = 2 * time.Second        // between reads of the streams of running attempts, for the page
+	pollInterval     = 500 * time.Millisecond // between reads of the journal
+	activityInterval = 2 * time.Second        // between reads of the streams of running attempts, for the page
 )
 
 type watchOptions struct {
@@ -47,7 +47,7 @@ only, until Ctrl-C. Its address, with a secret in it, is printed on stdout.
 
 Exit status: 0 the run has ended, or you have left; 2 there is no run here.`,
 		Example:           "  wavex watch\n  wavex watch --plain\n  wavex watch --web",
-		Args:              maybeArg("a plan file"),
+		Args:              optionalArg("a plan file"),
 		ValidArgsFunction: completePlan,
 		RunE:              func(c *cobra.Command, args []string) error { return runWatch(c.Context(), args, o, std) },
 	}
@@ -74,23 +74,23 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 		return f.serve(ctx, o, std)
 	}
 	if out, ok := std.Out.(*os.File); ok && !o.plain && ui.Live(term.IsTerminal(int(out.Fd())), os.Getenv) {
-		return f.watch(ctx, out, ui.Options{ASCII: o.ascii, Color: ui.Color(true, os.Getenv),
+		return f.redraw(ctx, out, ui.Options{ASCII: o.ascii, Color: ui.Color(true, os.Getenv),
 			Width:  func() int { w, _, _ := term.GetSize(int(out.Fd())); return w },
 			Height: func() int { _, h, _ := term.GetSize(int(out.Fd())); return h }})
 	}
-	return f.lines(ctx, o, std)
+	return f.printLines(ctx, o, std)
 }
 
-// watch redraws the board until the run ends.
-func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
+// redraw redraws the board until the run ends.
+func (f follower) redraw(ctx context.Context, out *os.File, o ui.Options) error {
 	v := ui.NewWatch(out, o)
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if err := v.Show(f.board()); err != nil {
 			return errors.Join(err, v.Close())
 		}
-		if f.Over() {
+		if f.Done() {
 			break
 		}
 		select {
@@ -110,20 +110,20 @@ func (f follower) watch(ctx context.Context, out *os.File, o ui.Options) error {
 	return err
 }
 
-// lines prints the events from now on.
-func (f follower) lines(ctx context.Context, o watchOptions, std Stdio) error {
+// printLines prints the events from now on.
+func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) error {
 	b := f.board()
 	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 },
 		Height: func() int { return 200 }}) {
 		fmt.Fprintln(std.Out, l)
 	}
-	if f.Over() {
+	if f.Done() {
 		return nil
 	}
 	v := ui.Plain(std.Out, ui.Options{ASCII: o.ascii})
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	for !f.Over() {
+	for !f.Done() {
 		select {
 		case <-ctx.Done():
 			return v.Close()
@@ -149,7 +149,7 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 	if err != nil {
 		return refuse.Blocked(err)
 	}
-	if err := f.show(srv, time.Now()); err != nil {
+	if err := f.publishSnapshot(srv, time.Now()); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -162,7 +162,7 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 
 // publish keeps the page up to date.
 func (f follower) publish(ctx context.Context, srv *web.Server) error {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	last := time.Now()
 	for {
@@ -175,8 +175,8 @@ func (f follower) publish(ctx context.Context, srv *web.Server) error {
 		if err != nil {
 			return err
 		}
-		if now := time.Now(); f.State != nil && (changed || f.Alive && now.Sub(last) >= signEvery) {
-			if err := f.show(srv, now); err != nil {
+		if now := time.Now(); f.State != nil && (changed || f.Alive && now.Sub(last) >= activityInterval) {
+			if err := f.publishSnapshot(srv, now); err != nil {
 				return err
 			}
 			last = now
@@ -184,7 +184,7 @@ func (f follower) publish(ctx context.Context, srv *web.Server) error {
 	}
 }
 
-func (f follower) show(srv *web.Server, now time.Time) error {
+func (f follower) publishSnapshot(srv *web.Server, now time.Time) error {
 	run, details := f.page(now)
 	return srv.Publish(web.Snapshot{Run: run, Details: details})
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// analysis returns the text for <analysis>. It leaves out the dissent, which has a section of its
+// analysisText returns the text for <analysis>. It leaves out the dissent, which has a section of its
 // own in the prompt. split means that the dissent is as strong as the lead.
-func analysis(lead Opinion, split bool) string {
+func analysisText(lead Opinion, split bool) string {
 	var b strings.Builder
 	b.WriteString(lead.Diagnosis)
 	if lead.Cause != "" && lead.Cause != lead.Diagnosis {
@@ -21,13 +21,14 @@ func analysis(lead Opinion, split bool) string {
 		b.WriteString("\nCheck this first; the diagnosis is wrong if: " + lead.Falsifier)
 	}
 	if split {
-		b.WriteString("\nThe experts are split, a genuine tradeoff: where the evidence speaks against this, follow the dissent.")
+		b.WriteString(
+			"\nThe experts are split, a genuine tradeoff: where the evidence speaks against this, follow the dissent.")
 	}
 	return headTail(b.String(), maxAnalysis)
 }
 
-// fix returns the text for <suggested_fix>.
-func fix(lead Opinion) string {
+// fixText returns the text for <suggested_fix>.
+func fixText(lead Opinion) string {
 	var b strings.Builder
 	switch lead.Action {
 	case Amend:
@@ -35,9 +36,11 @@ func fix(lead Opinion) string {
 		b.WriteString("The experts hold that the task's own words or checks are at fault. Those are not yours to change: " +
 			"do what can be done within them, and report plainly where they are wrong. Their proposal: ")
 	case Split:
-		b.WriteString("The experts hold that this is too much for one attempt. Do the parts in order, each verified before the next: ")
+		b.WriteString(
+			"The experts hold that this is too much for one attempt. Do the parts in order, each verified before the next: ")
 	case Abandon:
-		b.WriteString("The experts doubt that this can be done as asked. Do not force it; report plainly what stands in the way. Their advice: ")
+		b.WriteString(
+			"The experts doubt that this can be done as asked. Do not force it; report plainly what stands in the way. Their advice: ")
 	}
 	b.WriteString(lead.Approach)
 	return headTail(b.String(), maxFix)
@@ -62,7 +65,7 @@ func (v Verdict) Line() string {
 		by, v.Action, agree, v.Confidence, v.Cost.Spent(), v.Fix), 300)
 }
 
-// Advice returns the advice in one line of at most 400 bytes, for Case.Earlier of the next panel,
+// Advice returns the advice in one line of at most 400 bytes, for Case.PastAdvice of the next panel,
 // or "" if there was none.
 func (v Verdict) Advice() string {
 	if v.Unavailable != "" {

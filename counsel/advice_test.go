@@ -46,7 +46,7 @@ func TestAdviceWords(t *testing.T) {
 }
 
 // An agent that reads that the checks are wrong would edit them unless told not to.
-func TestAdviceAgainstTheTaskIsNoLeaveToChangeIt(t *testing.T) {
+func TestAmendAdviceDoesNotAllowChangingTheTask(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[Action]string{
 		Amend: "not yours to change", Split: "in order", Abandon: "Do not force it",
@@ -144,7 +144,7 @@ func TestSchemaAndReaderAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, "schema", schema.Validate(value) == nil, tt.ok)
-			o := opine("a", runner.Answer{Outcome: runner.Done, Structured: []byte(tt.text)})
+			o := parseOpinion("a", runner.Answer{Outcome: runner.Done, Structured: []byte(tt.text)})
 			same(t, "reader", o.Unavailable == "", tt.ok)
 		})
 	}
@@ -155,7 +155,7 @@ func FuzzOpinion(f *testing.F) {
 	f.Add([]byte(`{"confidence":1e999}`))
 	f.Add([]byte("{\"approach\":\"\xff\\u0000\"}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := opine("a", runner.Answer{Outcome: runner.Done, Structured: data, Cost: -1})
+		o := parseOpinion("a", runner.Answer{Outcome: runner.Done, Structured: data, Cost: -1})
 		if o.Expert != "a" || o.Cost != 0 {
 			t.Fatalf("%+v", o)
 		}
@@ -166,7 +166,7 @@ func FuzzOpinion(f *testing.F) {
 			return
 		}
 		if o.Approach == "" || o.Diagnosis == "" || o.Action.rank() < 0 || !(o.Confidence >= 0 && o.Confidence <= 1) ||
-			len(o.Approach)+len(o.Cause)+len(o.Diagnosis)+len(o.Falsifier) > 4*maxWords {
+			len(o.Approach)+len(o.Cause)+len(o.Diagnosis)+len(o.Falsifier) > 4*maxText {
 			t.Fatalf("%+v", o)
 		}
 	})

@@ -36,7 +36,7 @@ type API struct {
 	Retries int           // retries after 429, 5xx or a refused connection; 0 means 4, negative means none
 	Wait    time.Duration // before the first retry, doubled for each further one; 0 means 1 s
 
-	Secrets runner.Redactor // for the files that are kept of a question; nil means that they are kept unchanged
+	Redactor runner.Redactor // for the files that are kept of a question; nil means that they are kept unchanged
 }
 
 const (
@@ -58,7 +58,7 @@ const (
 	toolName = "answer"
 )
 
-var errCallSlow = errors.New("no answer from the API in time")
+var errCallTimeout = errors.New("no answer from the API in time")
 
 // String and GoString keep the key out of logs.
 func (a *API) String() string { return "the Messages API at " + host(a.base()) }
@@ -77,10 +77,10 @@ func (a *API) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errCallSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errCallTimeout)
 	defer cancel()
 	ans := a.ask(ctx, q)
-	ans.Reason = oneLine(a.scrub(ans.Reason), 400)
+	ans.Reason = oneLine(a.redactKey(ans.Reason), 400)
 	ans.Duration = time.Since(start)
 	return ans
 }
@@ -114,27 +114,27 @@ func (a *API) ask(ctx context.Context, q runner.Question) runner.Answer {
 		}
 		return broken("%v", err)
 	}
-	if err := a.keep(q.LogDir, "prompt.md", []byte(q.Prompt)); err != nil {
+	if err := a.writeFile(q.LogDir, "prompt.md", []byte(q.Prompt)); err != nil {
 		return broken("writing the log: %v", err)
 	}
-	if err := a.keep(q.LogDir, "request.json", body); err != nil {
+	if err := a.writeFile(q.LogDir, "request.json", body); err != nil {
 		return broken("writing the log: %v", err)
 	}
 
 	status, reply, unsure, err := a.post(ctx, endpoint.JoinPath("v1", "messages").String(), body)
 	// The answer is already paid for. A log that cannot be written must not lose it.
-	_ = a.keep(q.LogDir, "result.json", reply)
+	_ = a.writeFile(q.LogDir, "result.json", reply)
 	switch {
 	case err != nil:
-		ans := failed(ctx, err)
+		ans := transportFailure(ctx, err)
 		if unsure {
 			ans.Cost, ans.Priced = worst, "cap"
 		}
 		return ans
 	case status != http.StatusOK:
-		return refused(status, reply)
+		return statusFailure(status, reply)
 	}
-	return a.read(q, model, reply, tokens, worst)
+	return a.parseReply(q, model, reply, tokens, worst)
 }
 
 type apiRequest struct {
@@ -214,8 +214,8 @@ type apiReply struct {
 	} `json:"usage"`
 }
 
-// read converts a response of status 200 into an answer.
-func (a *API) read(q runner.Question, model string, data []byte, tokens int64, worst budget.USD) runner.Answer {
+// parseReply converts a response of status 200 into an answer.
+func (a *API) parseReply(q runner.Question, model string, data []byte, tokens int64, worst budget.USD) runner.Answer {
 	var r apiReply
 	if err := json.Unmarshal(data, &r); err != nil || r.Content == nil {
 		return runner.Answer{Outcome: runner.Truncated, Reason: "the API's answer is not a message", Cost: worst,
@@ -264,8 +264,8 @@ func (a *API) base() string {
 	return a.BaseURL
 }
 
-// scrub removes the key from s, which may hold foreign text.
-func (a *API) scrub(s string) string {
+// redactKey removes the key from s, which may hold foreign text.
+func (a *API) redactKey(s string) string {
 	if key := a.key(); key != "" {
 		s = strings.ReplaceAll(s, key, "[key]")
 	}
@@ -282,13 +282,13 @@ func host(raw string) string {
 	return "an unreadable URL"
 }
 
-// keep writes a file of the question, with secrets removed.
-func (a *API) keep(dir, name string, data []byte) error {
+// writeFile writes a file of the question, with secrets removed.
+func (a *API) writeFile(dir, name string, data []byte) error {
 	if dir == "" {
 		return nil
 	}
-	if a.Secrets != nil {
-		data = a.Secrets.Bytes(data)
+	if a.Redactor != nil {
+		data = a.Redactor.Bytes(data)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (a *API) post(ctx context.Context, endpoint string, body []byte) (status in
 		Backoff:      retryablehttp.DefaultBackoff,
 		CheckRetry: func(ctx context.Context, resp *http.Response, err error) (bool, error) {
 			unsure = err != nil && !neverSent(err)
-			if ctx.Err() != nil || unsure || asksForMore(resp) {
+			if ctx.Err() != nil || unsure || retryAfterTooLong(resp) {
 				return false, nil
 			}
 			return err != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500, nil
@@ -64,9 +64,9 @@ func (a *API) post(ctx context.Context, endpoint string, body []byte) (status in
 	return resp.StatusCode, reply, err != nil && resp.StatusCode == http.StatusOK, err
 }
 
-// asksForMore reports whether the API asks for a longer pause than a panel is worth. The retry of
+// retryAfterTooLong reports whether the API asks for a longer pause than a panel is worth. The retry of
 // the task then goes on without advice.
-func asksForMore(resp *http.Response) bool {
+func retryAfterTooLong(resp *http.Response) bool {
 	// With zero wait times DefaultBackoff returns the pause of Retry-After.
 	return retryablehttp.DefaultBackoff(0, 0, 0, resp) > maxWait
 }
@@ -91,11 +91,11 @@ func neverSent(err error) bool {
 	return ok
 }
 
-// failed returns the answer to a call without a response. Its reason omits the URL, which may
+// transportFailure returns the answer to a call without a response. Its reason omits the URL, which may
 // hold a password.
-func failed(ctx context.Context, err error) runner.Answer {
+func transportFailure(ctx context.Context, err error) runner.Answer {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errCallSlow), errors.Is(cause, errSlow):
+	case errors.Is(cause, errCallTimeout), errors.Is(cause, errTimeout):
 		return runner.Answer{Outcome: runner.TimedOut, Reason: cause.Error()}
 	case cause != nil:
 		return runner.Answer{Outcome: runner.Interrupted, Reason: "the call was stopped"}
@@ -106,9 +106,9 @@ func failed(ctx context.Context, err error) runner.Answer {
 	return runner.Answer{Outcome: runner.Throttled, Reason: "the API cannot be reached: " + err.Error()}
 }
 
-// refused returns the answer to a status other than 200, classified by its number and the type of
+// statusFailure returns the answer to a status other than 200, classified by its number and the type of
 // the error. The message is for people only.
-func refused(status int, reply []byte) runner.Answer {
+func statusFailure(status int, reply []byte) runner.Answer {
 	var e struct {
 		Error struct {
 			Type    string `json:"type"`

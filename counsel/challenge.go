@@ -60,31 +60,31 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 			return Challenge{Error: err.Error()}
 		}
 	}
-	experts := PickReviewers(roster, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
+	experts := SelectReviewers(roster, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
 	if len(experts) == 0 {
 		return Challenge{Error: "no experts are left: all are blocked"}
 	}
-	share, err := shareOf(c.Cap, len(experts))
+	share, err := seatShare(c.Cap, len(experts))
 	if err != nil {
 		return Challenge{Error: err.Error()}
 	}
-	prompt := fenced([]section{
+	prompt := fence([]section{
 		{"task", c.Task + " " + c.Subject, 400}, {"description", c.Description, 8 << 10},
 		{"what was asked for", c.Request, 2000},
-		{"files it declares", list(c.Files), 4000}, {"its checks", list(c.Checks), 4000},
-		{"must not happen", list(c.MustNot), 4000},
+		{"files it declares", bulletList(c.Files), 4000}, {"its checks", bulletList(c.Checks), 4000},
+		{"must not happen", bulletList(c.MustNot), 4000},
 	})
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
-		q := runner.Question{Name: "precheck/" + c.Task + "/" + e.Name, Dir: c.Dir, LogDir: logs(c.LogDir, e.Name),
+		q := runner.Question{Name: "precheck/" + c.Task + "/" + e.Name, Dir: c.Dir, LogDir: logDir(c.LogDir, e.Name),
 			System: e.Body + "\n\n" + challengeFrame, Prompt: prompt, Schema: json.RawMessage(ChallengeSchema),
-			Tools: p.reading(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
+			Tools: p.readTools(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
 		if len(q.Tools) == 0 {
 			q.System += noTools
 		}
 		questions[i] = q
 	}
-	return tallyChallenge(experts, p.ask(ctx, questions))
+	return tallyChallenge(experts, p.askAll(ctx, questions))
 }
 
 func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {

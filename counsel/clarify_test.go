@@ -24,7 +24,7 @@ func asked(items ...string) runner.Answer {
 }
 
 func item(dimension, question string, proposals ...string) string {
-	b, err := json.Marshal(Asked{Dimension: dimension, Question: question, Proposals: proposals})
+	b, err := json.Marshal(ClarifyQuestion{Dimension: dimension, Question: question, Proposals: proposals})
 	if err != nil {
 		panic(err)
 	}
@@ -35,7 +35,7 @@ func item(dimension, question string, proposals ...string) string {
 // order of the gaps. Answers about other dimensions, and half answers, are left out.
 func TestClarify(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	f.answers["clarify/domain-modeller"] = func(_ context.Context, q runner.Question) runner.Answer {
 		if !strings.Contains(q.Prompt, "- outcome (about outcome)") || !strings.Contains(q.Prompt, "- scope (") ||
 			strings.Contains(q.Prompt, "- done (") ||
@@ -51,10 +51,10 @@ func TestClarify(t *testing.T) {
 	f.answers["clarify/delivery-manager"] = func(context.Context, runner.Question) runner.Answer {
 		return runner.Answer{Outcome: runner.Throttled, Reason: "busy", Cost: 7}
 	}
-	c := (&Panel{Caller: f}).Clarify(t.Context(), Vague{Request: "make it fast", Gaps: openGaps(), Cap: 600,
+	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "make it fast", Gaps: openGaps(), Cap: 600,
 		Dir: t.TempDir()})
 	got := ""
-	for _, a := range c.Asked {
+	for _, a := range c.Questions {
 		got += fmt.Sprintf("%s by %s: %s %q\n", a.Dimension, a.Expert, a.Question, a.Proposals)
 	}
 	want := "outcome by domain-modeller: How fast? [\"100 ms\" \"1 s\"]\nscope by domain-modeller: Which part? [\"cmd/\" \"api/\"]\n"
@@ -63,15 +63,16 @@ func TestClarify(t *testing.T) {
 	}
 }
 
-func TestClarifyNobodyAnswers(t *testing.T) {
+func TestClarifyUnavailable(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	f.answers["clarify/tester"] = func(context.Context, runner.Question) runner.Answer { panic("no") }
-	c := (&Panel{Caller: f}).Clarify(t.Context(), Vague{Request: "x", Gaps: []Gap{{Dimension: "success"}}, Cap: 50})
-	if c.Unavailable == "" || c.Asked != nil || c.Cost != 50 {
+	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}, Cap: 50})
+	if c.Unavailable == "" || c.Questions != nil || c.Cost != 50 {
 		t.Errorf("%+v", c)
 	}
-	if c := (&Panel{Caller: f}).Clarify(t.Context(), Vague{Request: "x"}); c.Unavailable != "" || c.Asked != nil {
+	if c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x"}); c.Unavailable != "" ||
+		c.Questions != nil {
 		t.Errorf("nothing is open: %+v", c)
 	}
 }

@@ -48,7 +48,7 @@ type Case struct {
 	Diff        string            `json:"diff,omitempty"` // the attempt's changes, head and tail
 	Signature   string            `json:"signature,omitempty"`
 	History     []string          `json:"history,omitempty"`    // earlier attempts' reasons, oldest first
-	Earlier     []string          `json:"earlier,omitempty"`    // advice already followed, oldest first
+	PastAdvice  []string          `json:"earlier,omitempty"`    // advice already followed, oldest first
 	Consulted   []string          `json:"consulted,omitempty"`  // experts already asked about this task
 	SameError   bool              `json:"same_error,omitempty"` // the signature equals that of the attempt before
 	Aspects     []string          `json:"aspects,omitempty"`

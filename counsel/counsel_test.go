@@ -16,9 +16,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a scripted Caller with an answer for each name that may ask. A question without a
+// fakeCaller is a scripted Caller with an answer for each name that may ask. A question without a
 // script, and an answer that is never requested, fail the test.
-type fake struct {
+type fakeCaller struct {
 	t       *testing.T
 	answers map[string]func(context.Context, runner.Question) runner.Answer
 
@@ -26,8 +26,8 @@ type fake struct {
 	asked map[string]runner.Question
 }
 
-func newFake(t *testing.T) *fake {
-	f := &fake{t: t, answers: map[string]func(context.Context, runner.Question) runner.Answer{},
+func newFakeCaller(t *testing.T) *fakeCaller {
+	f := &fakeCaller{t: t, answers: map[string]func(context.Context, runner.Question) runner.Answer{},
 		asked: map[string]runner.Question{}}
 	t.Cleanup(func() {
 		for name := range f.answers {
@@ -39,7 +39,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-func (f *fake) Ask(ctx context.Context, q runner.Question) runner.Answer {
+func (f *fakeCaller) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	f.mu.Lock()
 	answer, scripted := f.answers[q.Name]
 	_, again := f.asked[q.Name]
@@ -52,11 +52,11 @@ func (f *fake) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	return answer(ctx, q)
 }
 
-func (f *fake) on(expert string, answer func(context.Context, runner.Question) runner.Answer) {
+func (f *fakeCaller) on(expert string, answer func(context.Context, runner.Question) runner.Answer) {
 	f.answers["counsel/"+expert] = answer
 }
 
-func (f *fake) says(expert string, a runner.Answer) {
+func (f *fakeCaller) says(expert string, a runner.Answer) {
 	f.on(expert, func(context.Context, runner.Question) runner.Answer { return a })
 }
 

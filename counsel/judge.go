@@ -32,14 +32,14 @@ type JudgeCase struct {
 	Rehearse   json.RawMessage
 }
 
-// Ruling is a judge's answer about one statement. File, Line and Quote locate the evidence.
-type Ruling struct {
-	ID      string `json:"id"`
-	Verdict string `json:"verdict"` // "yes" or "no"; anything else means that the judge cannot tell
-	Reason  string `json:"reason"`
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Quote   string `json:"quote,omitempty"`
+// Judgement is a judge's answer about one statement. File, Line and Quote locate the evidence.
+type Judgement struct {
+	ID     string `json:"id"`
+	Answer string `json:"verdict"` // "yes" or "no"; anything else means that the judge cannot tell
+	Reason string `json:"reason"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Quote  string `json:"quote,omitempty"`
 }
 
 // JudgeSchema is the JSON Schema of a judge's answer.
@@ -52,27 +52,27 @@ const judgeFrame = `You judge whether statements about a finished piece of work 
 
 // Judge puts the statements to one judge with read-only tools. why is not empty if there is no
 // answer. Each ruling is about a statement of the case, at most one for each.
-func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Ruling, cost budget.USD, why string) {
+func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, cost budget.USD, why string) {
 	var lines []string
 	asked := map[string]bool{}
 	for _, s := range c.Statements {
 		lines = append(lines, s.ID+": "+s.Text)
 		asked[s.ID] = true
 	}
-	prompt := fenced([]section{
-		{"statements", list(lines), 12 << 10}, {"what was asked for", c.Request, 2000},
-		{"files of the work", list(c.Files), 4000}, {"changes", c.Diff, lightDiff},
+	prompt := fence([]section{
+		{"statements", bulletList(lines), 12 << 10}, {"what was asked for", c.Request, 2000},
+		{"files of the work", bulletList(c.Files), 4000}, {"changes", c.Diff, lightDiff},
 	})
-	a := p.put(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir,
+	a := p.askOne(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir,
 		System: judgeFrame, Prompt: prompt,
-		Schema: json.RawMessage(JudgeSchema), Tools: p.reading(), Model: p.Model, Cap: c.Cap, Timeout: p.timeout(),
+		Schema: json.RawMessage(JudgeSchema), Tools: p.readTools(), Model: p.Model, Cap: c.Cap, Timeout: p.timeout(),
 		Rehearse: c.Rehearse})
 	cost = max(0, a.Cost)
 	if a.Outcome != runner.Done {
 		return nil, cost, strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 300), ": ")
 	}
 	var r struct {
-		Rulings []Ruling `json:"rulings"`
+		Rulings []Judgement `json:"rulings"`
 	}
 	if err := json.Unmarshal(a.Structured, &r); err != nil {
 		return nil, cost, "unusable answer: it is not the JSON asked for"
@@ -82,8 +82,8 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Ruling, cost 
 			continue
 		}
 		asked[v.ID] = false
-		v.Reason, v.File, v.Line = bounded(v.Reason), local(v.File), max(0, v.Line)
-		v.Quote = headTail(strings.TrimSpace(strings.ToValidUTF8(v.Quote, "")), maxWords)
+		v.Reason, v.File, v.Line = boundedText(v.Reason), localPath(v.File), max(0, v.Line)
+		v.Quote = headTail(strings.TrimSpace(strings.ToValidUTF8(v.Quote, "")), maxText)
 		rulings = append(rulings, v)
 	}
 	return rulings, cost, ""

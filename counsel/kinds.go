@@ -57,9 +57,9 @@ func FailureKinds() []string {
 	return append(kinds, kindUnchanged, kindRepeated)
 }
 
-// Kinds returns the kinds of failure of the case, sorted. It reads the outcome, the reason, and
+// ClassifyFailure returns the kinds of failure of the case, sorted. It reads the outcome, the reason, and
 // the output of the failed checks, but never the agent's own words.
-func Kinds(c Case) []string {
+func ClassifyFailure(c Case) []string {
 	var text strings.Builder
 	text.WriteString(c.Reason + "\n" + c.Detail + "\n")
 	failed := false
@@ -82,7 +82,7 @@ func Kinds(c Case) []string {
 	if c.SameError || c.Thorough || len(c.History) >= 2 {
 		kinds = append(kinds, kindRepeated)
 	}
-	return normal(kinds)
+	return normalise(kinds)
 }
 
 // fileKinds returns the kinds of the paths, sorted: extensions without the dot, the whole name of

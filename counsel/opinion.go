@@ -25,9 +25,9 @@ const OpinionSchema = `{"type":"object","properties":{` +
 	`"required":["diagnosis","cause","approach","confidence","falsifier","action"],` +
 	`"additionalProperties":false}`
 
-// maxWords bounds each text of an opinion, in bytes, because it goes into a prompt and into the
+// maxText bounds each text of an opinion, in bytes, because it goes into a prompt and into the
 // journal.
-const maxWords = 1200
+const maxText = 1200
 
 // reply is an answer that follows OpinionSchema. Pointers distinguish absent values from empty
 // ones.
@@ -40,9 +40,9 @@ type reply struct {
 	Action     *Action  `json:"action"`
 }
 
-// opine converts an answer into an opinion. The opinion is unavailable, with its reason, if the
+// parseOpinion converts an answer into an opinion. The opinion is unavailable, with its reason, if the
 // call failed or the answer is nonsense. The cost counts either way.
-func opine(expert string, a runner.Answer) Opinion {
+func parseOpinion(expert string, a runner.Answer) Opinion {
 	o := Opinion{Expert: expert, Cost: max(0, a.Cost)}
 	if a.Outcome != runner.Done {
 		o.Unavailable = string(a.Outcome)
@@ -54,15 +54,15 @@ func opine(expert string, a runner.Answer) Opinion {
 		}
 		return o
 	}
-	if err := o.read(a.Structured); err != nil {
+	if err := o.parse(a.Structured); err != nil {
 		return Opinion{Expert: expert, Cost: o.Cost, Unavailable: "unusable answer: " + err.Error()}
 	}
 	return o
 }
 
-// read fills the opinion. Its errors never quote the answer, because the answer is untrusted and
+// parse fills the opinion. Its errors never quote the answer, because the answer is untrusted and
 // errors are displayed.
-func (o *Opinion) read(data json.RawMessage) error {
+func (o *Opinion) parse(data json.RawMessage) error {
 	if len(data) == 0 {
 		return errors.New("it is empty")
 	}
@@ -90,7 +90,7 @@ func (o *Opinion) read(data json.RawMessage) error {
 		{"falsifier", r.Falsifier, &o.Falsifier, false},
 	} {
 		if f.from != nil {
-			*f.to = headTail(strings.TrimSpace(plain(*f.from)), maxWords)
+			*f.to = headTail(strings.TrimSpace(plain(*f.from)), maxText)
 		}
 		if f.need && *f.to == "" {
 			return fmt.Errorf("its %s is empty", f.name)

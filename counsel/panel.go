@@ -27,7 +27,7 @@ type Panel struct {
 	Chair   bool          // if the experts disagree, one more call weighs their opinions
 	Timeout time.Duration // wall clock of one call; 0 means 5 minutes
 	Model   string        // "" means the caller's own choice
-	Blind   bool          // the caller runs no tools, as with the Messages API: reviewers and judges get none
+	NoTools bool          // the caller runs no tools, as with the Messages API: reviewers and judges get none
 	Tools   []string      // read-only tools that the experts may use; a call without tools costs least
 }
 
@@ -44,8 +44,8 @@ const chairName = "chair"
 var chairProfile string
 
 var (
-	errSlow  = errors.New("no answer in time")
-	errFunds = errors.New("the cap cannot be shared among the experts")
+	errTimeout       = errors.New("no answer in time")
+	errShareTooSmall = errors.New("the cap cannot be shared among the experts")
 )
 
 // Diagnose asks a panel why a task is stuck. It asks 2 experts, or 3 if the case is Thorough, in
@@ -61,7 +61,7 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 			return Verdict{Unavailable: err.Error()}
 		}
 	}
-	experts := Pick(roster, c)
+	experts := SelectExperts(roster, c)
 	if len(experts) == 0 {
 		return Verdict{Unavailable: "no experts are left: all are blocked"}
 	}
@@ -69,42 +69,42 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 	if p.Chair && seats > 1 {
 		seats++
 	}
-	share, err := shareOf(c.Cap, seats)
+	share, err := seatShare(c.Cap, seats)
 	if err != nil {
 		return Verdict{Unavailable: err.Error()}
 	}
 
-	prompt := brief(c)
+	prompt := caseBrief(c)
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
 		questions[i] = p.question(c, e.Name, e.Body, prompt, share)
 	}
 	opinions := make([]Opinion, len(experts))
-	for i, a := range p.ask(ctx, questions) {
-		opinions[i] = opine(experts[i].Name, a)
+	for i, a := range p.askAll(ctx, questions) {
+		opinions[i] = parseOpinion(experts[i].Name, a)
 	}
 	v := Tally(opinions)
 	if p.Chair && v.Unavailable == "" && v.Agreement < 1 {
-		v = p.rule(ctx, c, v, share)
+		v = p.askChair(ctx, c, v, share)
 	}
 	return v
 }
 
-// shareOf returns one seat's share of the cap. A cap of 0 means no cap. A share that rounds to 0
+// seatShare returns one seat's share of the cap. A cap of 0 means no cap. A share that rounds to 0
 // is an error, because it would mean no cap at all.
-func shareOf(limit budget.USD, seats int) (budget.USD, error) {
+func seatShare(limit budget.USD, seats int) (budget.USD, error) {
 	if limit == 0 {
 		return 0, nil
 	}
 	share := limit / budget.USD(seats)
 	if share <= 0 {
-		return 0, fmt.Errorf("%w: %s for %d calls", errFunds, limit, seats)
+		return 0, fmt.Errorf("%w: %s for %d calls", errShareTooSmall, limit, seats)
 	}
 	return share, nil
 }
 
 func (p *Panel) question(c Case, name, profile, prompt string, share budget.USD) runner.Question {
-	system := profile + "\n\n" + frame
+	system := profile + "\n\n" + diagnoseFrame
 	if len(p.Tools) == 0 {
 		system += noTools
 	}
@@ -126,39 +126,39 @@ func (p *Panel) timeout() time.Duration {
 	return defaultTimeout
 }
 
-// ask puts the questions in parallel and waits for all answers. answers[i] belongs to qs[i].
-func (p *Panel) ask(ctx context.Context, qs []runner.Question) []runner.Answer {
+// askAll puts the questions in parallel and waits for all answers. answers[i] belongs to qs[i].
+func (p *Panel) askAll(ctx context.Context, qs []runner.Question) []runner.Answer {
 	// Goroutines write by index, because the ResultPool of conc v0.3.0 returns results in the
 	// order in which they end.
 	answers := make([]runner.Answer, len(qs))
 	panel := pool.New().WithMaxGoroutines(len(qs))
 	for i, q := range qs {
-		panel.Go(func() { answers[i] = p.put(ctx, q) })
+		panel.Go(func() { answers[i] = p.askOne(ctx, q) })
 	}
 	panel.Wait()
 	return answers
 }
 
-// put asks one question. It recovers from a panic of the caller.
-func (p *Panel) put(ctx context.Context, q runner.Question) (answer runner.Answer) {
+// askOne asks one question. It recovers from a panic of the caller.
+func (p *Panel) askOne(ctx context.Context, q runner.Question) (answer runner.Answer) {
 	if ctx.Err() != nil {
 		return runner.Answer{Outcome: runner.Interrupted}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout+stopGrace, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout+stopGrace, errTimeout)
 	defer cancel()
 	if caught := panics.Try(func() { answer = p.Caller.Ask(ctx, q) }); caught != nil {
 		// The cost is unknown, so the cap counts, as for any call that died.
 		return runner.Answer{Outcome: runner.Broken, Cost: q.Cap, Priced: "cap",
 			Reason: "the call panicked: " + oneLine(fmt.Sprint(caught.Value), 200)}
 	}
-	if answer.Outcome == runner.Interrupted && context.Cause(ctx) == errSlow {
+	if answer.Outcome == runner.Interrupted && context.Cause(ctx) == errTimeout {
 		answer.Outcome, answer.Reason = runner.TimedOut, fmt.Sprintf("no answer within %s", q.Timeout)
 	}
 	return answer
 }
 
-// rule has a chair weigh the opinions. If the chair is unavailable the tally stands.
-func (p *Panel) rule(ctx context.Context, c Case, v Verdict, share budget.USD) Verdict {
+// askChair has a chair weigh the opinions. If the chair is unavailable the tally stands.
+func (p *Panel) askChair(ctx context.Context, c Case, v Verdict, share budget.USD) Verdict {
 	var views []section
 	for _, o := range v.Opinions {
 		if o.Unavailable == "" {
@@ -167,13 +167,13 @@ func (p *Panel) rule(ctx context.Context, c Case, v Verdict, share budget.USD) V
 				fmt.Sprintf("%s\nCause: %s\nApproach: %s\nWrong if: %s", o.Diagnosis, o.Cause, o.Approach, o.Falsifier), 1300})
 		}
 	}
-	q := p.question(c, chairName, chairProfile, brief(c, views...), share)
-	return v.ruled(opine(chairName, p.put(ctx, q)))
+	q := p.question(c, chairName, chairProfile, caseBrief(c, views...), share)
+	return v.withChair(parseOpinion(chairName, p.askOne(ctx, q)))
 }
 
-// ruled returns the verdict after a chair's opinion. Agreement becomes the share of the experts
+// withChair returns the verdict after a chair's opinion. Agreement becomes the share of the experts
 // that agree with the chair; the others are the dissent. Tradeoff stays as the experts left it.
-func (v Verdict) ruled(chair Opinion) Verdict {
+func (v Verdict) withChair(chair Opinion) Verdict {
 	v.Cost += chair.Cost
 	v.Chair = &chair
 	if chair.Unavailable != "" {
@@ -187,14 +187,14 @@ func (v Verdict) ruled(chair Opinion) Verdict {
 			continue
 		}
 		answered++
-		if o.Action == chair.Action && alike(o.Approach, chair.Approach) {
+		if o.Action == chair.Action && similar(o.Approach, chair.Approach) {
 			with++
 		} else {
-			v.Dissent = append(v.Dissent, dissent(o))
+			v.Dissent = append(v.Dissent, dissentLine(o))
 		}
 	}
 	v.Agreement = float64(with) / float64(answered)
 	// The chair has decided, so the agent must not choose again.
-	v.Analysis, v.Fix = analysis(chair, false), fix(chair)
+	v.Analysis, v.Fix = analysisText(chair, false), fixText(chair)
 	return v
 }

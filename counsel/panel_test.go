@@ -21,8 +21,8 @@ func TestExpertsAreAskedSideBySide(t *testing.T) {
 			t.Parallel()
 			c := stuck()
 			c.Thorough = thorough
-			experts := names(Pick(builtIn(t), c))
-			f := newFake(t)
+			experts := names(SelectExperts(builtIn(t), c))
+			f := newFakeCaller(t)
 			arrived := make(chan string, len(experts))
 			gates := map[string]chan struct{}{}
 			for i, name := range experts {
@@ -86,7 +86,7 @@ func TestUnavailableExperts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFake(t)
+			f := newFakeCaller(t)
 			f.says("debugger", tt.answer)
 			f.says("tester", opinion(Retry, "replace the operator", 0.7, 300))
 			v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
@@ -101,9 +101,9 @@ func TestUnavailableExperts(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestUnavailablePanel(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	f.says("debugger", runner.Answer{Outcome: runner.Throttled, Reason: "529", Cost: 40})
 	f.says("tester", runner.Answer{Outcome: runner.OverCap, Cost: 60})
 	v := (&Panel{Caller: f, Chair: true}).Diagnose(t.Context(), stuck())
@@ -114,7 +114,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 func TestPanicIsOneUnavailableOpinion(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	f.on("debugger", func(context.Context, runner.Question) runner.Answer { panic("index\nout of range") })
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 300))
 	c := stuck()
@@ -146,9 +146,9 @@ func TestCapIsShared(t *testing.T) {
 			t.Parallel()
 			c := stuck()
 			c.Cap, c.Thorough = tt.cap, tt.thorough
-			f := newFake(t)
+			f := newFakeCaller(t)
 			if tt.calls > 0 {
-				for _, e := range Pick(builtIn(t), c) {
+				for _, e := range SelectExperts(builtIn(t), c) {
 					f.says(e.Name, opinion(Retry, "replace the operator", 0.7, 1))
 				}
 			}
@@ -166,7 +166,7 @@ func TestCapIsShared(t *testing.T) {
 
 func TestQuestion(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	f.says("debugger", opinion(Retry, "replace the operator", 0.7, 1))
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 1))
 	c := stuck()
@@ -193,7 +193,7 @@ func TestQuestion(t *testing.T) {
 
 func TestToolsAreTheExperts(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	f.says("debugger", opinion(Retry, "replace the operator", 0.7, 1))
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 1))
 	(&Panel{Caller: f, Tools: []string{"Read", "Grep"}}).Diagnose(t.Context(), stuck())
@@ -212,7 +212,7 @@ func TestCallsAreLean(t *testing.T) {
 	const most = 2400
 	p := &Panel{}
 	for _, e := range builtIn(t).Experts() {
-		q := p.question(stuck(), e.Name, e.Body, brief(stuck()), 0)
+		q := p.question(stuck(), e.Name, e.Body, caseBrief(stuck()), 0)
 		if n := len(q.System) + len(q.Prompt) + len(q.Schema); n > most {
 			t.Errorf("%s: %d bytes for a small case, at most %d", e.Name, n, most)
 		}
@@ -223,7 +223,7 @@ func TestLongCasesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := longCase(strings.Repeat("a line of output\n", 5000))
 	largest := Expert{Name: "own", Body: strings.Repeat("x", maxBody)}
-	q := (&Panel{}).question(c, largest.Name, largest.Body, brief(c), 0)
+	q := (&Panel{}).question(c, largest.Name, largest.Body, caseBrief(c), 0)
 	if n := len(q.System) + len(q.Prompt) + len(q.Schema); n > 12<<10 {
 		t.Errorf("%d bytes", n)
 	}
@@ -232,7 +232,7 @@ func TestLongCasesAreBounded(t *testing.T) {
 func TestSlowCallerIsCutOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t)
+		f := newFakeCaller(t)
 		for _, name := range []string{"debugger", "tester"} {
 			f.on(name, func(ctx context.Context, q runner.Question) runner.Answer {
 				<-ctx.Done()
@@ -249,7 +249,7 @@ func TestSlowCallerIsCutOff(t *testing.T) {
 
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
+	f := newFakeCaller(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("drained"))
 	v := (&Panel{Caller: f}).Diagnose(ctx, stuck())
@@ -263,7 +263,7 @@ func TestEverybodyBlocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := (&Panel{Caller: newFake(t), Experts: r}).Diagnose(t.Context(), stuck())
+	v := (&Panel{Caller: newFakeCaller(t), Experts: r}).Diagnose(t.Context(), stuck())
 	same(t, "why", v.Unavailable, "no experts are left: all are blocked")
 }
 
@@ -305,7 +305,7 @@ func TestChair(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFake(t)
+			f := newFakeCaller(t)
 			f.says("debugger", tt.first)
 			f.says("tester", tt.second)
 			if tt.chair != nil {

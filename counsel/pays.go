@@ -40,26 +40,26 @@ type Class struct {
 	Without Arm    `json:"without"`
 }
 
-// Payoff compares retries with counsel to those without.
-type Payoff struct {
-	With    Arm     `json:"with"`
-	Without Arm     `json:"without"`
-	Classes []Class `json:"classes"` // by name
-	Gain    float64 `json:"gain"`    // With.Rate minus Without.Rate; 0 if an arm is empty
-	Low     float64 `json:"low"`     // 95 % interval of the gain (Newcombe's, from the Wilson intervals)
-	High    float64 `json:"high"`    // the interval is -1 to 1 if an arm has no trials
-	Enough  bool    `json:"enough"`  // both arms have at least minTrials
-	Words   string  `json:"words"`   // the finding in plain sentences
+// Effect compares retries with counsel to those without.
+type Effect struct {
+	With       Arm     `json:"with"`
+	Without    Arm     `json:"without"`
+	Classes    []Class `json:"classes"` // by name
+	Gain       float64 `json:"gain"`    // With.Rate minus Without.Rate; 0 if an arm is empty
+	Low        float64 `json:"low"`     // 95 % interval of the gain (Newcombe's, from the Wilson intervals)
+	High       float64 `json:"high"`    // the interval is -1 to 1 if an arm has no trials
+	Sufficient bool    `json:"enough"`  // both arms have at least minTrials
+	Summary    string  `json:"words"`   // the finding in plain sentences
 }
 
 // minTrials is the number of trials that an arm needs for a conclusion. With 20 the interval of a
 // rate is still about 40 points wide.
 const minTrials = 20
 
-// Pays compares the trials with counsel to those without. It is a pure function, and the order of
+// MeasureEffect compares the trials with counsel to those without. It is a pure function, and the order of
 // the trials does not matter.
-func Pays(trials []Trial) Payoff {
-	var p Payoff
+func MeasureEffect(trials []Trial) Effect {
+	var p Effect
 	byClass := map[string]*Class{}
 	for _, t := range trials {
 		c := byClass[t.Class]
@@ -83,9 +83,9 @@ func Pays(trials []Trial) Payoff {
 		p.Classes = append(p.Classes, *c)
 	}
 	slices.SortFunc(p.Classes, func(a, b Class) int { return cmp.Compare(a.Class, b.Class) })
-	p.Gain, p.Low, p.High = gainOf(p.With, p.Without)
-	p.Enough = p.With.Trials >= minTrials && p.Without.Trials >= minTrials
-	p.Words = p.words()
+	p.Gain, p.Low, p.High = rateGain(p.With, p.Without)
+	p.Sufficient = p.With.Trials >= minTrials && p.Without.Trials >= minTrials
+	p.Summary = p.summary()
 	return p
 }
 
@@ -124,9 +124,9 @@ func Wilson(passed, n int) (low, high float64) {
 	return min(low, p), max(high, p)
 }
 
-// gainOf returns the difference of two rates with its interval. Newcombe's method is valid for
+// rateGain returns the difference of two rates with its interval. Newcombe's method is valid for
 // small numbers, unlike the usual one.
-func gainOf(a, b Arm) (gain, low, high float64) {
+func rateGain(a, b Arm) (gain, low, high float64) {
 	if a.Trials == 0 || b.Trials == 0 {
 		return 0, -1, 1
 	}
@@ -136,17 +136,18 @@ func gainOf(a, b Arm) (gain, low, high float64) {
 	return gain, max(-1, low), min(1, high)
 }
 
-func (p Payoff) words() string {
+func (p Effect) summary() string {
 	if p.With.Trials+p.Without.Trials == 0 {
 		return "No task has been retried yet, so there is nothing to compare."
 	}
-	said := []string{"With counsel " + p.With.words() + "; without " + p.Without.words() + "."}
+	said := []string{"With counsel " + p.With.summary() + "; without " + p.Without.summary() + "."}
 	switch {
 	case p.With.Trials == 0 || p.Without.Trials == 0:
 		said = append(said, "There is nothing to compare with; --counsel-holdout leaves a share of retries without a panel.")
 		return strings.Join(said, " ")
-	case !p.Enough:
-		said = append(said, fmt.Sprintf("The numbers are too small to say whether panels help (at least %d retries of each kind are needed).", minTrials))
+	case !p.Sufficient:
+		said = append(said, fmt.Sprintf(
+			"The numbers are too small to say whether panels help (at least %d retries of each kind are needed).", minTrials))
 	case p.Low > 0:
 		said = append(said, "Panels helped.")
 	case p.High < 0:
@@ -154,12 +155,13 @@ func (p Payoff) words() string {
 	default:
 		said = append(said, "No difference is shown: the interval includes none.")
 	}
-	said = append(said, fmt.Sprintf("The difference is %+.0f points (95 %% interval %+.0f to %+.0f).", points(p.Gain),
-		points(p.Low), points(p.High)))
+	said = append(said, fmt.Sprintf("The difference is %+.0f points (95 %% interval %+.0f to %+.0f).",
+		percentPoints(p.Gain),
+		percentPoints(p.Low), percentPoints(p.High)))
 	return strings.Join(said, " ")
 }
 
-func (a Arm) words() string {
+func (a Arm) summary() string {
 	if a.Trials == 0 {
 		return "no retry was made"
 	}
@@ -171,5 +173,5 @@ func (a Arm) words() string {
 	return s
 }
 
-// points returns a difference of rates in percentage points, never minus zero.
-func points(f float64) float64 { return math.Round(100*f) + 0 }
+// percentPoints returns a difference of rates in percentage points, never minus zero.
+func percentPoints(f float64) float64 { return math.Round(100*f) + 0 }

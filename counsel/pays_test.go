@@ -44,24 +44,24 @@ func TestWilson(t *testing.T) {
 	}
 }
 
-func TestPays(t *testing.T) {
+func TestMeasureEffect(t *testing.T) {
 	t.Parallel()
-	p := Pays(append(trials(true, "wrong", 15, 20, 300_000), trials(false, "wrong", 5, 20, 200_000)...))
+	p := MeasureEffect(append(trials(true, "wrong", 15, 20, 300_000), trials(false, "wrong", 5, 20, 200_000)...))
 	same(t, "with", []int{p.With.Passed, p.With.Trials}, []int{15, 20})
 	same(t, "cost", p.With.Cost, 6*budget.Dollar)
 	same(t, "per pass", []budget.USD{p.With.PerPass, p.Without.PerPass}, []budget.USD{400_000, 800_000})
 	same(t, "gain", p.Gain, 0.5)
-	same(t, "enough", p.Enough, true)
+	same(t, "enough", p.Sufficient, true)
 	// Newcombe's interval by hand: sqrt(0.21870²+0.21870²) = 0.30929 below, sqrt(0.13814²+0.13814²) = 0.19536 above.
 	if math.Abs(p.Low-0.19071) > 5e-5 || math.Abs(p.High-0.69536) > 5e-5 {
 		t.Errorf("interval %.5f to %.5f", p.Low, p.High)
 	}
-	same(t, "words", p.Words, "With counsel 15 of 20 retries passed (75 %, 95 % interval 53 to 89 %), $6.00 in all, $0.40 for each that passed; "+
+	same(t, "words", p.Summary, "With counsel 15 of 20 retries passed (75 %, 95 % interval 53 to 89 %), $6.00 in all, $0.40 for each that passed; "+
 		"without 5 of 20 retries passed (25 %, 95 % interval 11 to 47 %), $4.00 in all, $0.80 for each that passed. "+
 		"Panels helped. The difference is +50 points (95 % interval +19 to +70).")
 }
 
-func TestPaysInWords(t *testing.T) {
+func TestEffectSummary(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -83,21 +83,21 @@ func TestPaysInWords(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := Pays(tt.trials)
-			same(t, "enough", p.Enough, tt.enough)
-			if !strings.Contains(p.Words, tt.want) {
-				t.Errorf("%q lacks %q", p.Words, tt.want)
+			p := MeasureEffect(tt.trials)
+			same(t, "enough", p.Sufficient, tt.enough)
+			if !strings.Contains(p.Summary, tt.want) {
+				t.Errorf("%q lacks %q", p.Summary, tt.want)
 			}
-			if !tt.enough && strings.Contains(p.Words, "elped") {
-				t.Errorf("a conclusion from too little: %q", p.Words)
+			if !tt.enough && strings.Contains(p.Summary, "elped") {
+				t.Errorf("a conclusion from too little: %q", p.Summary)
 			}
 		})
 	}
 }
 
-func TestPaysByClass(t *testing.T) {
+func TestEffectByClass(t *testing.T) {
 	t.Parallel()
-	p := Pays(slices.Concat(trials(false, "wrong", 1, 2, 10), trials(true, "stalled", 1, 1, 30),
+	p := MeasureEffect(slices.Concat(trials(false, "wrong", 1, 2, 10), trials(true, "stalled", 1, 1, 30),
 		trials(true, "wrong", 2, 4, 20)))
 	same(t, "classes", []string{p.Classes[0].Class, p.Classes[1].Class}, []string{"stalled", "wrong"})
 	same(t, "stalled", []int{p.Classes[0].With.Trials, p.Classes[0].Without.Trials}, []int{1, 0})
@@ -105,7 +105,7 @@ func TestPaysByClass(t *testing.T) {
 	same(t, "cost", p.Classes[1].With.Cost, budget.USD(80))
 }
 
-func TestPaysProperties(t *testing.T) {
+func TestEffectProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Trial {
@@ -113,7 +113,7 @@ func TestPaysProperties(t *testing.T) {
 				Class: rapid.SampledFrom([]string{"wrong", "stalled"}).Draw(t, "class"),
 				Cost:  budget.USD(rapid.IntRange(0, 1e6).Draw(t, "cost"))}
 		})).Draw(t, "trials")
-		p := Pays(all)
+		p := MeasureEffect(all)
 		arms := []Arm{p.With, p.Without}
 		n := 0
 		for _, c := range p.Classes {
@@ -136,7 +136,7 @@ func TestPaysProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := json.Marshal(Pays(all))
+		two, err := json.Marshal(MeasureEffect(all))
 		if err != nil {
 			t.Fatal(err)
 		}

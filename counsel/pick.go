@@ -23,11 +23,11 @@ const (
 	coveredShare = 4
 )
 
-// Pick returns the experts for a case: 2, or 3 for Thorough, fewer if the roster is smaller. They
+// SelectExperts returns the experts for a case: 2, or 3 for Thorough, fewer if the roster is smaller. They
 // are the best fit with distinct views, best first; the same case and roster give the same
 // choice. After the same error twice, experts already consulted come last, the longest ago first.
 // A thorough panel has at least one expert that was not consulted yet, if there is one.
-func Pick(r *Roster, c Case) []Expert {
+func SelectExperts(r *Roster, c Case) []Expert {
 	size := panelSize
 	if c.Thorough {
 		size = thoroughSize
@@ -39,36 +39,36 @@ func Pick(r *Roster, c Case) []Expert {
 	var picked []Expert
 	if c.SameError {
 		fresh := slices.DeleteFunc(slices.Clone(pool), func(e Expert) bool { return consulted(e) >= 0 })
-		picked = greedy(nil, fresh, tags, size, c.Consulted)
+		picked = selectGreedy(nil, fresh, tags, size, c.Consulted)
 		// There are not enough new views. Add the experts asked before, the longest ago first.
 		for _, name := range c.Consulted {
 			i := slices.IndexFunc(pool, func(e Expert) bool { return e.Name == name })
-			if i >= 0 && len(picked) < size && !has(picked, name) {
+			if i >= 0 && len(picked) < size && !containsExpert(picked, name) {
 				picked = append(picked, pool[i])
 			}
 		}
 		return picked
 	}
 
-	picked = greedy(nil, pool, tags, size, c.Consulted)
+	picked = selectGreedy(nil, pool, tags, size, c.Consulted)
 	if c.Thorough && len(picked) > 0 && !slices.ContainsFunc(picked, func(e Expert) bool { return consulted(e) < 0 }) {
 		fresh := slices.DeleteFunc(slices.Clone(pool), func(e Expert) bool { return consulted(e) >= 0 })
 		kept := picked[:len(picked)-1]
-		if with := greedy(kept, fresh, tags, len(kept)+1, nil); len(with) > len(kept) {
+		if with := selectGreedy(kept, fresh, tags, len(kept)+1, nil); len(with) > len(kept) {
 			picked = with
 		}
 	}
 	return picked
 }
 
-// greedy appends experts from pool to picked, each time the one with the highest gain, until
+// selectGreedy appends experts from pool to picked, each time the one with the highest gain, until
 // there are size. Ties go to experts that were not consulted, then to the lower name.
-func greedy(picked, pool []Expert, tags map[string]int, size int, consulted []string) []Expert {
+func selectGreedy(picked, pool []Expert, tags map[string]int, size int, consulted []string) []Expert {
 	picked = slices.Clone(picked)
 	for len(picked) < size {
 		best, bestGain := -1, -1
 		for i, e := range pool {
-			if has(picked, e.Name) {
+			if containsExpert(picked, e.Name) {
 				continue
 			}
 			g := gain(e, picked, tags)
@@ -105,10 +105,10 @@ func gain(e Expert, picked []Expert, tags map[string]int) int {
 // caseTags returns the features of the case with their points.
 func caseTags(c Case) map[string]int {
 	tags := map[string]int{"kind " + anyFailure: pointsAny}
-	for _, k := range Kinds(c) {
+	for _, k := range ClassifyFailure(c) {
 		tags["kind "+k] = pointsKind
 	}
-	for _, a := range normal(c.Aspects) {
+	for _, a := range normalise(c.Aspects) {
 		tags["aspect "+a] = pointsAspect
 	}
 	for _, f := range fileKinds(c.Files) {
@@ -131,6 +131,6 @@ func expertTags(e Expert) map[string]bool {
 	return tags
 }
 
-func has(experts []Expert, name string) bool {
+func containsExpert(experts []Expert, name string) bool {
 	return slices.ContainsFunc(experts, func(e Expert) bool { return e.Name == name })
 }

@@ -16,7 +16,7 @@ func failing(output string) Case {
 		Attempt: 1}
 }
 
-func TestPick(t *testing.T) {
+func TestSelectExperts(t *testing.T) {
 	t.Parallel()
 	with := func(c Case, change func(*Case)) Case { change(&c); return c }
 	test := "--- FAIL: TestSum\n want 5"
@@ -64,26 +64,26 @@ func TestPick(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			same(t, "experts", names(Pick(builtIn(t), tt.c)), tt.want)
+			same(t, "experts", names(SelectExperts(builtIn(t), tt.c)), tt.want)
 		})
 	}
 }
 
-func TestPickOfASmallRoster(t *testing.T) {
+func TestSelectFromASmallRoster(t *testing.T) {
 	t.Parallel()
 	all := builtIn(t).Experts()
 	two := &Roster{experts: []Expert{all[3], all[10]}} // debugger, tester
 	c := failing("--- FAIL")
 	c.Thorough = true
-	same(t, "all there are", names(Pick(two, c)), []string{"debugger", "tester"})
+	same(t, "all there are", names(SelectExperts(two, c)), []string{"debugger", "tester"})
 	c.SameError, c.Consulted = true, []string{"tester", "gone", "debugger"}
-	same(t, "the longest ago first", names(Pick(two, c)), []string{"tester", "debugger"})
+	same(t, "the longest ago first", names(SelectExperts(two, c)), []string{"tester", "debugger"})
 	c.Consulted = []string{"debugger"}
-	same(t, "new views first", names(Pick(two, c)), []string{"tester", "debugger"})
-	same(t, "nobody", len(Pick(&Roster{}, c)), 0)
+	same(t, "new views first", names(SelectExperts(two, c)), []string{"tester", "debugger"})
+	same(t, "nobody", len(SelectExperts(&Roster{}, c)), 0)
 }
 
-func TestPickProperties(t *testing.T) {
+func TestSelectProperties(t *testing.T) {
 	t.Parallel()
 	roster := builtIn(t)
 	all := names(roster.Experts())
@@ -96,8 +96,8 @@ func TestPickProperties(t *testing.T) {
 			3).Draw(t, "files")
 		c.Consulted = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, len(all), rapid.ID[string]).Draw(t, "consulted")
 		c.SameError, c.Thorough = rapid.Bool().Draw(t, "same"), rapid.Bool().Draw(t, "thorough")
-		got := names(Pick(roster, c))
-		if again := names(Pick(roster, c)); !slices.Equal(got, again) {
+		got := names(SelectExperts(roster, c))
+		if again := names(SelectExperts(roster, c)); !slices.Equal(got, again) {
 			t.Fatalf("%v, then %v", got, again)
 		}
 		want := panelSize
@@ -123,7 +123,7 @@ func TestPickProperties(t *testing.T) {
 	})
 }
 
-func TestKinds(t *testing.T) {
+func TestClassifyFailure(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -148,7 +148,7 @@ func TestKinds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			same(t, "kinds", Kinds(tt.c), tt.want)
+			same(t, "kinds", ClassifyFailure(tt.c), tt.want)
 		})
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // A named pipe as an expert's profile is refused and does not block.
-func TestPipeForProfile(t *testing.T) {
+func TestProfileThatIsAPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "expert.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadRoster(dir, nil); !errors.Is(err, wary.ErrNoFile) {
+	if _, err := LoadRoster(dir, nil); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("%v", err)
 	}
 }

@@ -66,7 +66,7 @@ func parseProfile(file string, data []byte) (Expert, error) {
 	}
 
 	e := Expert{Source: file}
-	if err := readFront(&e, strings.Join(lines[1:end], "\n")); err != nil {
+	if err := parseFrontMatter(&e, strings.Join(lines[1:end], "\n")); err != nil {
 		// The front matter begins on line 2 of the file.
 		return bad(max(1, err.line)+1, "%s", err.problem)
 	}
@@ -83,20 +83,20 @@ func parseProfile(file string, data []byte) (Expert, error) {
 	return e, nil
 }
 
-type frontError struct {
+type frontMatterError struct {
 	line    int // within the front matter, from 1
 	problem string
 }
 
-// readFront reads the keys one by one instead of decoding into a struct, so that each error has
+// parseFrontMatter reads the keys one by one instead of decoding into a struct, so that each error has
 // its line.
-func readFront(e *Expert, text string) *frontError {
+func parseFrontMatter(e *Expert, text string) *frontMatterError {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	file, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
-		fe := &frontError{1, "the front matter is not YAML"}
+		fe := &frontMatterError{1, "the front matter is not YAML"}
 		if ye, ok := errors.AsType[yaml.Error](err); ok {
 			fe.problem += ": " + oneLine(ye.GetMessage(), 200)
 			if tok := ye.GetToken(); tok != nil && tok.Position != nil {
@@ -106,7 +106,7 @@ func readFront(e *Expert, text string) *frontError {
 		return fe
 	}
 	if len(file.Docs) != 1 {
-		return &frontError{1, "the front matter is not one list of keys"}
+		return &frontMatterError{1, "the front matter is not one list of keys"}
 	}
 	var pairs []*ast.MappingValueNode
 	switch n := file.Docs[0].Body.(type) {
@@ -117,7 +117,7 @@ func readFront(e *Expert, text string) *frontError {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
 		return nil
 	default:
-		return &frontError{1, "the front matter is not a list of keys; write `name: ...` and so on"}
+		return &frontMatterError{1, "the front matter is not a list of keys; write `name: ...` and so on"}
 	}
 	for _, pair := range pairs {
 		if fe := readKey(e, pair); fe != nil {
@@ -127,7 +127,7 @@ func readFront(e *Expert, text string) *frontError {
 	return nil
 }
 
-func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
+func readKey(e *Expert, pair *ast.MappingValueNode) *frontMatterError {
 	line := 1
 	if tok := pair.Key.GetToken(); tok != nil && tok.Position != nil {
 		line = tok.Position.Line
@@ -135,22 +135,22 @@ func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
 	key := pair.Key.String()
 	words, ok := scalars(pair.Value)
 	if !ok {
-		return &frontError{line, fmt.Sprintf("%s is a word or a list of words, such as [a, b]", oneLine(key, 40))}
+		return &frontMatterError{line, fmt.Sprintf("%s is a word or a list of words, such as [a, b]", oneLine(key, 40))}
 	}
 	switch key {
 	case "name":
 		if len(words) != 1 || !validName(words[0]) {
-			return &frontError{line, "name is one word of lower-case letters, digits and dashes, at most 32"}
+			return &frontMatterError{line, "name is one word of lower-case letters, digits and dashes, at most 32"}
 		}
 		e.Name = words[0]
 	case "aspects":
-		e.Aspects = normal(words)
+		e.Aspects = normalise(words)
 	case "failures":
-		e.Failures = normal(words)
+		e.Failures = normalise(words)
 		known := FailureKinds()
 		for _, w := range e.Failures {
 			if w != anyFailure && !slices.Contains(known, w) {
-				return &frontError{line, fmt.Sprintf("no kind of failure is called %q; there are: %s, %s",
+				return &frontMatterError{line, fmt.Sprintf("no kind of failure is called %q; there are: %s, %s",
 					oneLine(w, 40), anyFailure, strings.Join(known, ", "))}
 			}
 		}
@@ -158,9 +158,9 @@ func readKey(e *Expert, pair *ast.MappingValueNode) *frontError {
 		for i, w := range words {
 			words[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(w), "*"), ".")
 		}
-		e.Files = normal(words)
+		e.Files = normalise(words)
 	default:
-		return &frontError{line, fmt.Sprintf("no key is called %q; there are: name, aspects, failures, files",
+		return &frontMatterError{line, fmt.Sprintf("no key is called %q; there are: name, aspects, failures, files",
 			oneLine(key, 40))}
 	}
 	return nil
@@ -202,8 +202,8 @@ func scalar(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// normal returns words in a comparable form: lower case, dashes for blanks, sorted, each once.
-func normal(words []string) []string {
+// normalise returns words in a comparable form: lower case, dashes for blanks, sorted, each once.
+func normalise(words []string) []string {
 	var out []string
 	for _, w := range words {
 		w = strings.Join(strings.Fields(strings.ToLower(w)), "-")

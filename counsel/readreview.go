@@ -43,9 +43,9 @@ type reviewReply struct {
 	} `json:"findings"`
 }
 
-// readReview reads one answer. why describes the fault of an answer that cannot be read; it never
+// parseReview reads one answer. why describes the fault of an answer that cannot be read; it never
 // quotes the answer, which is untrusted.
-func readReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
+func parseReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
 	if a.Outcome != runner.Done {
 		if why = string(a.Outcome); why == "" {
 			why = "no outcome"
@@ -67,19 +67,20 @@ func readReview(expert string, a runner.Answer) (score float64, found []Finding,
 		return 0, nil, "unusable answer: its score is not between 0 and 10"
 	}
 	for _, f := range r.Findings {
-		text := bounded(f.Text)
+		text := boundedText(f.Text)
 		if text == "" || len(found) == maxFindings {
 			continue
 		}
-		found = append(found, Finding{Severity: severity(f.Severity), File: local(f.File), Line: max(0, f.Line), Text: text,
-			Evidence: bounded(f.Evidence), Fix: bounded(f.Fix), Aspects: aspects(f.Aspects), Expert: expert})
+		found = append(found, Finding{Severity: parseSeverity(f.Severity), File: localPath(f.File),
+			Line: max(0, f.Line), Text: text,
+			Evidence: boundedText(f.Evidence), Fix: boundedText(f.Fix), Aspects: parseAspects(f.Aspects), Expert: expert})
 	}
 	return *r.Score, found, ""
 }
 
-func bounded(s string) string { return headTail(strings.TrimSpace(plain(s)), maxWords) }
+func boundedText(s string) string { return headTail(strings.TrimSpace(plain(s)), maxText) }
 
-func severity(s string) Severity {
+func parseSeverity(s string) Severity {
 	switch v := Severity(strings.ToUpper(strings.TrimSpace(s))); v {
 	case Blocker, Suggestion:
 		return v
@@ -87,8 +88,8 @@ func severity(s string) Severity {
 	return Warning
 }
 
-// local returns a path inside the project as plans write it, or "".
-func local(s string) string {
+// localPath returns a path inside the project as plans write it, or "".
+func localPath(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(oneLine(s, 300)), `\`, "/")
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "a/"), "b/") // as in a diff
 	if s == "" || s[0] == '/' || s[0] == '~' || len(s) > 1 && s[1] == ':' {
@@ -100,8 +101,8 @@ func local(s string) string {
 	return s
 }
 
-func aspects(list []string) []string {
-	out := normal(list)
+func parseAspects(list []string) []string {
+	out := normalise(list)
 	for i, a := range out {
 		out[i] = oneLine(a, 40)
 	}
@@ -116,7 +117,7 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	failures := map[runner.Outcome]bool{}
 	for i, a := range answers {
 		r.Cost += max(0, a.Cost)
-		score, found, why := readReview(experts[i].Name, a)
+		score, found, why := parseReview(experts[i].Name, a)
 		if why != "" {
 			failures[a.Outcome] = true
 			r.Silent = append(r.Silent, experts[i].Name+": "+why)
@@ -125,7 +126,7 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 		r.Experts = append(r.Experts, experts[i].Name)
 		sum += score
 		for _, f := range found {
-			r.take(f)
+			r.addFinding(f)
 		}
 	}
 	if 2*len(r.Experts) < len(answers) || len(r.Experts) == 0 {
@@ -150,13 +151,13 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	return r
 }
 
-// take adds a finding, unless another reviewer has reported the same one: then it keeps the more
+// addFinding adds a finding, unless another reviewer has reported the same one: then it keeps the more
 // severe of the two.
-func (r *Review) take(f Finding) {
+func (r *Review) addFinding(f Finding) {
 	const near = 5 // lines
 	for i, old := range r.Findings {
 		if old.Expert != f.Expert && old.File == f.File && max(old.Line-f.Line, f.Line-old.Line) <= near &&
-			alike(old.Text, f.Text) {
+			similar(old.Text, f.Text) {
 			if f.Severity == Blocker && old.Severity != Blocker {
 				r.Findings[i] = f
 			}
@@ -166,9 +167,9 @@ func (r *Review) take(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
-// judged applies the answer of an expert that tried to refute the blocker. why is not empty if
+// applyRefutation applies the answer of an expert that tried to refute the blocker. why is not empty if
 // there is no usable answer.
-func (f *Finding) judged(a runner.Answer) (why string) {
+func (f *Finding) applyRefutation(a runner.Answer) (why string) {
 	var r struct {
 		Refuted  *bool  `json:"refuted"`
 		Reason   string `json:"reason"`
@@ -182,13 +183,13 @@ func (f *Finding) judged(a runner.Answer) (why string) {
 		return "unusable answer"
 	}
 	if *r.Refuted {
-		if f.Refuted = bounded(r.Reason); f.Refuted == "" {
+		if f.Refuted = boundedText(r.Reason); f.Refuted == "" {
 			f.Refuted = "no reason was given"
 		}
 		return ""
 	}
 	f.Confirmed = true
-	switch fix := bounded(r.Fix); {
+	switch fix := boundedText(r.Fix); {
 	case fix != "":
 		f.Fix = fix
 	case strings.TrimSpace(r.Violates) != "":

@@ -13,9 +13,9 @@ import (
 // This file computes the cost of a panel that was interrupted from the files that its calls left
 // on disk.
 
-// Recall returns the cost of the calls below a panel's directory. known is false if that is only
+// RecoverCost returns the cost of the calls below a panel's directory. known is false if that is only
 // a part. If the directory is missing no expert was asked.
-func Recall(dir string, prices runner.Pricer) (cost budget.USD, known bool) {
+func RecoverCost(dir string, prices runner.Pricer) (cost budget.USD, known bool) {
 	calls, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, errors.Is(err, fs.ErrNotExist)
@@ -27,7 +27,7 @@ func Recall(dir string, prices runner.Pricer) (cost budget.USD, known bool) {
 			known = false // over the Messages API: the cost is not recorded anywhere
 			continue
 		}
-		spent, err := runner.Recall(logs, prices, 0)
+		spent, err := runner.RecoverCost(logs, prices, 0)
 		cost += spent.Cost
 		known = known && err == nil && spent.Priced != "cap"
 	}

@@ -8,7 +8,7 @@ import (
 	"wavex/budget"
 )
 
-func TestRecall(t *testing.T) {
+func TestRecoverCost(t *testing.T) {
 	t.Parallel()
 	const (
 		begun    = `{"type":"system","subtype":"init","session_id":"s","model":"m"}` + "\n"
@@ -46,7 +46,7 @@ func TestRecall(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if cost, known := Recall(dir, prices); cost != c.cost || known != c.known {
+			if cost, known := RecoverCost(dir, prices); cost != c.cost || known != c.known {
 				t.Errorf("cost %d, known %v; want %d, %v", cost, known, c.cost, c.known)
 			}
 		})

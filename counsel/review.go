@@ -28,7 +28,7 @@ type ReviewCase struct {
 	Files      []string  // changed or declared
 	Aspects    []string  // of the tasks
 	Candidates []Finding // blockers that light reviews reported
-	Mended     []Finding // blockers of the round before, which tasks were to mend
+	Remediated []Finding // blockers of the round before, which tasks were to mend
 	Cap        budget.USD
 	Dir        string
 	LogDir     string
@@ -72,7 +72,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	if strings.TrimSpace(c.Diff) == "" {
 		return Review{Nothing: "nothing was changed"}
 	}
-	experts := PickReviewers(roster, c)
+	experts := SelectReviewers(roster, c)
 	if len(experts) == 0 {
 		return Review{Error: "no experts are left: all are blocked"}
 	}
@@ -80,7 +80,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	if c.Mode == Thorough {
 		seats += 2 // for the experts that try to refute
 	}
-	share, err := shareOf(c.Cap, seats)
+	share, err := seatShare(c.Cap, seats)
 	if err != nil {
 		return Review{Error: err.Error()}
 	}
@@ -91,57 +91,57 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	prompt := reviewBrief(c, room)
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
-		q := runner.Question{Name: "review/" + c.Name + "/" + e.Name, Dir: c.Dir, LogDir: logs(c.LogDir, e.Name),
+		q := runner.Question{Name: "review/" + c.Name + "/" + e.Name, Dir: c.Dir, LogDir: logDir(c.LogDir, e.Name),
 			System: e.Body + "\n\n" + reviewFrame, Prompt: prompt, Schema: json.RawMessage(ReviewSchema),
 			Tools: p.Tools, Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
 		if c.Mode == Thorough && len(c.Diff) > room {
-			q.Tools = p.reading()
+			q.Tools = p.readTools()
 		}
 		if len(q.Tools) == 0 {
 			q.System += noTools
 		}
 		questions[i] = q
 	}
-	r := tallyReview(experts, p.ask(ctx, questions))
+	r := tallyReview(experts, p.askAll(ctx, questions))
 	if c.Mode == Thorough && r.Error == "" {
-		p.confirm(ctx, c, roster, experts, &r)
+		p.confirmBlockers(ctx, c, roster, experts, &r)
 	}
 	return r
 }
 
-// reading returns the CLI's read-only tools, or none if the caller cannot run tools.
-func (p *Panel) reading() []string {
-	if p.Blind {
+// readTools returns the CLI's read-only tools, or none if the caller cannot run tools.
+func (p *Panel) readTools() []string {
+	if p.NoTools {
 		return nil
 	}
 	return []string{"Read", "Grep", "Glob"}
 }
 
-func logs(dir, name string) string {
+func logDir(dir, name string) string {
 	if dir == "" {
 		return ""
 	}
 	return filepath.Join(dir, name)
 }
 
-// PickReviewers returns the experts that fit the aspects of the work and the kinds of files it
+// SelectReviewers returns the experts that fit the aspects of the work and the kinds of files it
 // touched, best first. The same case and roster give the same choice.
-func PickReviewers(r *Roster, c ReviewCase) []Expert {
+func SelectReviewers(r *Roster, c ReviewCase) []Expert {
 	size := lightSize
 	if c.Mode == Thorough {
 		size = reviewSize
 	}
-	if len(c.Files) > broadFiles || len(normal(c.Aspects)) >= broadAspects {
+	if len(c.Files) > broadFiles || len(normalise(c.Aspects)) >= broadAspects {
 		size++
 	}
 	tags := map[string]int{"kind " + anyFailure: pointsAny, "kind test": pointsAny}
-	for _, a := range normal(c.Aspects) {
+	for _, a := range normalise(c.Aspects) {
 		tags["aspect "+a] = pointsAspect
 	}
 	for _, f := range fileKinds(c.Files) {
 		tags["file "+f] = pointsFile
 	}
-	return greedy(nil, r.Experts(), tags, size, nil)
+	return selectGreedy(nil, r.Experts(), tags, size, nil)
 }
 
 // reviewBrief returns the case as a prompt. The diff comes last and has the most room.
@@ -150,13 +150,13 @@ func reviewBrief(c ReviewCase, room int) string {
 	if c.Mode == Light {
 		head = "review of one wave's changes; the run goes on meanwhile.\n"
 	}
-	return head + fenced([]section{
+	return head + fence([]section{
 		{"what was asked for", c.Request, 2000},
-		{"tasks", list(c.Tasks), 3000},
-		{"criteria and how they are met", list(c.Criteria), 3000},
-		{"must not happen", list(c.MustNot), 1500},
+		{"tasks", bulletList(c.Tasks), 3000},
+		{"criteria and how they are met", bulletList(c.Criteria), 3000},
+		{"must not happen", bulletList(c.MustNot), 1500},
 		{"blockers that quick reviews claimed, not confirmed", findingLines(c.Candidates), 3000},
-		{"blockers of the round before, which were to be mended: look whether they are", findingLines(c.Mended), 3000},
+		{"blockers of the round before, which were to be mended: look whether they are", findingLines(c.Remediated), 3000},
 		{"changes", c.Diff, room},
 	})
 }
@@ -164,12 +164,12 @@ func reviewBrief(c ReviewCase, room int) string {
 func findingLines(fs []Finding) string {
 	var lines []string
 	for _, f := range fs {
-		lines = append(lines, place(f)+f.Text)
+		lines = append(lines, location(f)+f.Text)
 	}
-	return list(lines)
+	return bulletList(lines)
 }
 
-func place(f Finding) string {
+func location(f Finding) string {
 	switch {
 	case f.File == "":
 		return ""
@@ -179,8 +179,8 @@ func place(f Finding) string {
 	return fmt.Sprintf("%s:%d: ", f.File, f.Line)
 }
 
-// confirm puts each blocker to an expert that did not find it.
-func (p *Panel) confirm(ctx context.Context, c ReviewCase, roster *Roster, asked []Expert, r *Review) {
+// confirmBlockers puts each blocker to an expert that did not find it.
+func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roster, asked []Expert, r *Review) {
 	var at []int
 	for i, f := range r.Findings {
 		if f.Severity == Blocker {
@@ -200,23 +200,23 @@ func (p *Panel) confirm(ctx context.Context, c ReviewCase, roster *Roster, asked
 	questions := make([]runner.Question, len(at))
 	for k, i := range at {
 		f := &r.Findings[i]
-		e := second(roster, asked, f.Expert, k)
-		prompt := fenced([]section{
-			{"claim", place(*f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its proposed fix", f.Fix, 1500},
-			{"what was asked for", c.Request, 1500}, {"criteria and how they are met", list(c.Criteria), 2000},
-			{"must not happen", list(c.MustNot), 1500}, {"changes", part(c.Diff, f.File), refuteDiff},
+		e := refuter(roster, asked, f.Expert, k)
+		prompt := fence([]section{
+			{"claim", location(*f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its proposed fix", f.Fix, 1500},
+			{"what was asked for", c.Request, 1500}, {"criteria and how they are met", bulletList(c.Criteria), 2000},
+			{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},
 		})
 		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir,
-			LogDir: logs(c.LogDir, "refute-"+f.ID),
+			LogDir: logDir(c.LogDir, "refute-"+f.ID),
 			System: e.Body + "\n\n" + refuteFrame, Prompt: prompt, Schema: json.RawMessage(RefuteSchema),
-			Tools: p.reading(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
+			Tools: p.readTools(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
 	}
 	var open []string
 	confirmed := false
-	for k, a := range p.ask(ctx, questions) {
+	for k, a := range p.askAll(ctx, questions) {
 		f := &r.Findings[at[k]]
 		r.Cost += max(0, a.Cost)
-		if why := f.judged(a); why != "" {
+		if why := f.applyRefutation(a); why != "" {
 			open = append(open, f.ID+": "+why)
 			if a.Outcome == runner.Interrupted {
 				r.Failure = runner.Interrupted
@@ -229,9 +229,9 @@ func (p *Panel) confirm(ctx context.Context, c ReviewCase, roster *Roster, asked
 	}
 }
 
-// second returns the expert that tries to refute: another reviewer, in turn, or else any other
+// refuter returns the expert that tries to refute: another reviewer, in turn, or else any other
 // expert.
-func second(roster *Roster, asked []Expert, finder string, turn int) Expert {
+func refuter(roster *Roster, asked []Expert, finder string, turn int) Expert {
 	others := slices.DeleteFunc(slices.Clone(asked), func(e Expert) bool { return e.Name == finder })
 	if len(others) == 0 {
 		others = slices.DeleteFunc(roster.Experts(), func(e Expert) bool { return e.Name == finder })
@@ -242,8 +242,8 @@ func second(roster *Roster, asked []Expert, finder string, turn int) Expert {
 	return others[turn%len(others)]
 }
 
-// part returns the section of a diff about one file, or the whole diff if the file is not in it.
-func part(diff, file string) string {
+// fileDiff returns the section of a diff about one file, or the whole diff if the file is not in it.
+func fileDiff(diff, file string) string {
 	if file == "" {
 		return diff
 	}
@@ -270,16 +270,16 @@ const discussFrame = `You review changes; a person asks about a finding of a rev
 // It returns the expert's words for that person, or the reason why there are none.
 func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding, question string) (answer string,
 	cost budget.USD) {
-	prompt := fenced([]section{
-		{"finding", place(f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its fix", f.Fix, 1500},
-		{"must not happen", list(c.MustNot), 1500}, {"changes", part(c.Diff, f.File), refuteDiff},
+	prompt := fence([]section{
+		{"finding", location(f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its fix", f.Fix, 1500},
+		{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},
 	}) + "\nThe person asks: " + oneLine(question, 1000) + "\n"
-	a := p.put(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,
-		LogDir: logs(c.LogDir, "discuss-"+f.ID),
-		System: discussFrame, Prompt: prompt, Tools: p.reading(), Model: p.Model, Cap: c.Cap / 10, Timeout: p.timeout(),
+	a := p.askOne(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,
+		LogDir: logDir(c.LogDir, "discuss-"+f.ID),
+		System: discussFrame, Prompt: prompt, Tools: p.readTools(), Model: p.Model, Cap: c.Cap / 10, Timeout: p.timeout(),
 		Rehearse: c.Rehearse})
 	if a.Outcome != runner.Done {
 		return strings.TrimSuffix("no answer: "+string(a.Outcome)+": "+oneLine(a.Reason, 300), ": "), max(0, a.Cost)
 	}
-	return headTail(strings.TrimSpace(plain(a.Text)), maxWords), max(0, a.Cost)
+	return headTail(strings.TrimSpace(plain(a.Text)), maxText), max(0, a.Cost)
 }

@@ -10,15 +10,15 @@ import (
 	"wavex/runner"
 )
 
-// panelOf is a Caller that chooses the answer by the first part of a question's name, or by the
+// scriptedCaller is a Caller that chooses the answer by the first part of a question's name, or by the
 // expert if that one has an answer of its own.
-type panelOf struct {
+type scriptedCaller struct {
 	t       *testing.T
 	answers map[string]runner.Answer
 	asked   chan runner.Question
 }
 
-func (p panelOf) Ask(_ context.Context, q runner.Question) runner.Answer {
+func (p scriptedCaller) Ask(_ context.Context, q runner.Question) runner.Answer {
 	p.asked <- q
 	parts := strings.Split(q.Name, "/")
 	for _, name := range []string{parts[len(parts)-1], parts[0]} {
@@ -36,7 +36,7 @@ func said(cost budget.USD, v string) runner.Answer {
 
 func reviewed(t *testing.T, mode Mode, answers map[string]runner.Answer) (Review, []runner.Question) {
 	t.Helper()
-	p := panelOf{t, answers, make(chan runner.Question, 100)}
+	p := scriptedCaller{t, answers, make(chan runner.Question, 100)}
 	r := (&Panel{Caller: p}).Review(t.Context(), ReviewCase{Mode: mode, Name: "round-1",
 		Diff:  "diff --git a/a.go b/a.go\n+x\ndiff --git a/b.go b/b.go\n+y\n",
 		Files: []string{"a.go"}, Cap: budget.Dollar, MustNot: []string{"delete a.go"}})
@@ -99,7 +99,7 @@ func TestBlockersNeedASecondExpert(t *testing.T) {
 	}
 }
 
-func TestLightReviewsConfirmNothing(t *testing.T) {
+func TestLightReviewsDoNotConfirm(t *testing.T) {
 	t.Parallel()
 	r, asked := reviewed(t, Light, map[string]runner.Answer{"review": said(100, oneBlocker)})
 	if len(asked) != 2 || r.Error != "" || len(r.Blockers()) != 0 || r.Count(Blocker) != 1 || r.Score != 4 {
@@ -155,7 +155,7 @@ func TestTheSameFindingCountsOnce(t *testing.T) {
 	}
 }
 
-func TestJudgesRuleOnWhatTheyWereAsked(t *testing.T) {
+func TestJudgementsAreOfAskedStatements(t *testing.T) {
 	t.Parallel()
 	c := JudgeCase{Round: 2, Statements: []Statement{{"C-1", "it is fast"}, {"C-2", "it is nice"}}}
 	for name, tt := range map[string]struct {
@@ -169,12 +169,12 @@ func TestJudgesRuleOnWhatTheyWereAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := panelOf{t, map[string]runner.Answer{"judge": tt.answer}, make(chan runner.Question, 1)}
+			p := scriptedCaller{t, map[string]runner.Answer{"judge": tt.answer}, make(chan runner.Question, 1)}
 			got, cost, why := (&Panel{Caller: p}).Judge(t.Context(), c)
 			if len(got) != tt.n || cost != 7 || (tt.why == "") != (why == "") || !strings.Contains(why, tt.why) {
 				t.Errorf("%+v, %d, %q", got, cost, why)
 			}
-			if tt.n > 0 && (got[0].Verdict != "yes" || got[0].File != "") {
+			if tt.n > 0 && (got[0].Answer != "yes" || got[0].File != "") {
 				t.Errorf("ruling %+v", got[0])
 			}
 			if q := <-p.asked; q.Name != "judge/round-2" || len(q.Tools) != 3 {
@@ -193,7 +193,7 @@ func FuzzReadReview(f *testing.F) {
 			t.Errorf("review %+v", r)
 		}
 		for _, f := range r.Findings {
-			if f.Text == "" || len(f.Text) > maxWords || f.Line < 0 || strings.HasPrefix(f.File, "/") ||
+			if f.Text == "" || len(f.Text) > maxText || f.Line < 0 || strings.HasPrefix(f.File, "/") ||
 				strings.HasPrefix(f.File, "..") {
 				t.Errorf("finding %+v", f)
 			}

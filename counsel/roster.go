@@ -90,7 +90,7 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 		r.experts = append(r.experts, e)
 	}
 	slices.SortFunc(r.experts, func(a, b Expert) int { return strings.Compare(a.Name, b.Name) })
-	for _, b := range normal(blocked) {
+	for _, b := range normalise(blocked) {
 		if _, ok := byName[b]; !ok {
 			errs = append(errs, fmt.Errorf("blocked experts: nobody is called %q; there are: %s",
 				oneLine(b, 40), strings.Join(r.Names(), ", ")))
@@ -99,7 +99,7 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	block := normal(blocked)
+	block := normalise(blocked)
 	r.experts = slices.DeleteFunc(r.experts, func(e Expert) bool { return slices.Contains(block, e.Name) })
 	return r, nil
 }

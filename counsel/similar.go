@@ -12,13 +12,13 @@ import (
 // two words unless the shorter one has fewer. Experts word the same advice differently, so the
 // bar is low. Two recipes against one failure share the names of its parts, so it is not lower.
 const (
-	alikePercent = 35
-	alikeWords   = 2
+	similarPercent = 35
+	similarWords   = 2
 )
 
-// alike is symmetric. Texts without significant words are alike only if they are equal.
-func alike(a, b string) bool {
-	wa, wb := words(a), words(b)
+// similar is symmetric. Texts without significant words are alike only if they are equal.
+func similar(a, b string) bool {
+	wa, wb := keywords(a), keywords(b)
 	if len(wa) == 0 || len(wb) == 0 {
 		return strings.TrimSpace(a) == strings.TrimSpace(b)
 	}
@@ -29,17 +29,17 @@ func alike(a, b string) bool {
 		}
 	}
 	shorter := min(len(wa), len(wb))
-	return shared >= min(alikeWords, shorter) && shared*100 >= shorter*alikePercent
+	return shared >= min(similarWords, shorter) && shared*100 >= shorter*similarPercent
 }
 
-// words returns the set of significant words of a text: lower case, without endings and without
+// keywords returns the set of significant words of a text: lower case, without endings and without
 // the words that every advice has.
-func words(s string) map[string]bool {
+func keywords(s string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 	}) {
-		if len(w) < 3 || common(w) {
+		if len(w) < 3 || isCommonWord(w) {
 			continue
 		}
 		set[stem(w)] = true
@@ -56,7 +56,7 @@ func stem(w string) string {
 	return w
 }
 
-func common(w string) bool {
+func isCommonWord(w string) bool {
 	const list = " the and for not that this with from into then than its it's are was were will would should could must can may " +
 		"has have had but one two all any you your they them their which what when where while does did done use using used " +
 		"make makes made instead before after first next again also only just more most out off over under between about " +

@@ -45,12 +45,12 @@ func Tally(opinions []Opinion) Verdict {
 		answered = append(answered, *o)
 	}
 	if len(answered) == 0 {
-		v.Unavailable = nobody(v.Opinions)
+		v.Unavailable = whyUnavailable(v.Opinions)
 		return v
 	}
-	slices.SortFunc(answered, better)
+	slices.SortFunc(answered, compareOpinions)
 
-	camps := campsOf(answered)
+	camps := groupOpinions(answered)
 	camp := camps[0]
 	lead := camp[0]
 	v.Action, v.Confidence = lead.Action, lead.Confidence
@@ -65,24 +65,24 @@ func Tally(opinions []Opinion) Verdict {
 			v.Tradeoff = true
 		}
 		for _, o := range other {
-			v.Dissent = append(v.Dissent, dissent(o))
+			v.Dissent = append(v.Dissent, dissentLine(o))
 		}
 	}
-	v.Analysis, v.Fix = analysis(lead, v.Tradeoff), fix(lead)
+	v.Analysis, v.Fix = analysisText(lead, v.Tradeoff), fixText(lead)
 	return v
 }
 
-// campsOf groups opinions of the same action and similar approaches, the camp to follow first.
+// groupOpinions groups opinions of the same action and similar approaches, the camp to follow first.
 // ops and each camp are sorted by better. Likeness counts as transitive, so that the grouping
 // does not depend on the order of comparison.
-func campsOf(ops []Opinion) [][]Opinion {
+func groupOpinions(ops []Opinion) [][]Opinion {
 	label := make([]int, len(ops))
 	for i := range ops {
 		label[i] = i
 	}
 	for i := range ops {
 		for j := range i {
-			if label[i] != label[j] && ops[i].Action == ops[j].Action && alike(ops[i].Approach, ops[j].Approach) {
+			if label[i] != label[j] && ops[i].Action == ops[j].Action && similar(ops[i].Approach, ops[j].Approach) {
 				from, to := max(label[i], label[j]), min(label[i], label[j])
 				for k := range label {
 					if label[k] == from {
@@ -108,9 +108,9 @@ func campsOf(ops []Opinion) [][]Opinion {
 		if a[0].Action != b[0].Action {
 			return cmp.Or(
 				cmp.Compare(count(ops, b[0].Action), count(ops, a[0].Action)),
-				better(best(ops, a[0].Action), best(ops, b[0].Action)))
+				compareOpinions(firstFor(ops, a[0].Action), firstFor(ops, b[0].Action)))
 		}
-		return cmp.Or(cmp.Compare(len(b), len(a)), better(a[0], b[0]))
+		return cmp.Or(cmp.Compare(len(b), len(a)), compareOpinions(a[0], b[0]))
 	})
 	return camps
 }
@@ -125,14 +125,14 @@ func count(ops []Opinion, a Action) int {
 	return n
 }
 
-// best returns the first of sorted opinions that wants the action.
-func best(ops []Opinion, a Action) Opinion {
+// firstFor returns the first of sorted opinions that wants the action.
+func firstFor(ops []Opinion, a Action) Opinion {
 	return ops[slices.IndexFunc(ops, func(o Opinion) bool { return o.Action == a })]
 }
 
-// better sorts the most confident and most testable opinion first. It is a total order up to
+// compareOpinions sorts the most confident and most testable opinion first. It is a total order up to
 // equal opinions: the milder action, then the texts break ties.
-func better(a, b Opinion) int {
+func compareOpinions(a, b Opinion) int {
 	return cmp.Or(
 		cmp.Compare(weight(b), weight(a)),
 		cmp.Compare(b.Confidence, a.Confidence),
@@ -177,7 +177,7 @@ func clamp(f float64) float64 {
 	return min(1, max(0, f))
 }
 
-func nobody(ops []Opinion) string {
+func whyUnavailable(ops []Opinion) string {
 	if len(ops) == 0 {
 		return "nobody was asked"
 	}
@@ -189,6 +189,6 @@ func nobody(ops []Opinion) string {
 	return oneLine("no expert answered: "+strings.Join(why, "; "), 800)
 }
 
-func dissent(o Opinion) string {
+func dissentLine(o Opinion) string {
 	return oneLine(fmt.Sprintf("%s (%s, %.2f): %s", o.Expert, o.Action, o.Confidence, o.Approach), maxDissent)
 }

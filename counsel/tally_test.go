@@ -86,7 +86,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-func TestTallyOfNobody(t *testing.T) {
+func TestTallyUnavailable(t *testing.T) {
 	t.Parallel()
 	same(t, "none asked", Tally(nil), Verdict{Unavailable: "nobody was asked"})
 	v := Tally([]Opinion{{Expert: "b", Unavailable: "throttled", Cost: 3}, {Expert: "a", Unavailable: "stalled", Cost: 4}})
@@ -200,7 +200,7 @@ func TestTestable(t *testing.T) {
 	}
 }
 
-func TestAlike(t *testing.T) {
+func TestSimilar(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		a, b string
@@ -216,7 +216,7 @@ func TestAlike(t *testing.T) {
 		{"", "", true},
 		{"", "mock the clock", false},
 	} {
-		same(t, tt.a+" ~ "+tt.b, alike(tt.a, tt.b), tt.want)
-		same(t, tt.b+" ~ "+tt.a, alike(tt.b, tt.a), tt.want)
+		same(t, tt.a+" ~ "+tt.b, similar(tt.a, tt.b), tt.want)
+		same(t, tt.b+" ~ "+tt.a, similar(tt.b, tt.a), tt.want)
 	}
 }

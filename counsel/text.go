@@ -59,16 +59,16 @@ func headTail(s string, limit int) string {
 	if limit < 80 {
 		return s[:runeStart(s, max(0, limit))]
 	}
-	room := limit - len(gap(len(s)))
+	room := limit - len(elision(len(s)))
 	head := runeStart(s, room*2/5)
 	tail := len(s) - (room - head)
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
-	return s[:head] + gap(tail-head) + s[tail:]
+	return s[:head] + elision(tail-head) + s[tail:]
 }
 
-func gap(n int) string { return fmt.Sprintf("\n[... %d bytes left out ...]\n", n) }
+func elision(n int) string { return fmt.Sprintf("\n[... %d bytes left out ...]\n", n) }
 
 // runeStart returns the last index at or before i where a rune starts.
 func runeStart(s string, i int) int {

@@ -69,7 +69,7 @@ func (b *Builder) Build(tasks int) *Graph {
 			at[task]++
 		}
 	}
-	up.item = collapse(up)
+	up.item = dedupe(up)
 
 	// Edges that were added task by task are already sorted in down. Otherwise transpose once more,
 	// which sorts them and drops the duplicates.
@@ -88,7 +88,7 @@ func (b *Builder) Build(tasks int) *Graph {
 			}
 		}
 	}
-	g.up, g.down = up, down
+	g.blockers, g.dependents = up, down
 	g.order = g.sort(at)
 	return g
 }
@@ -100,8 +100,8 @@ func accumulate(start []int32) {
 	}
 }
 
-// collapse drops repeated neighbours from each row, in place, and returns the remaining items.
-func collapse(r rows) []int32 {
+// dedupe drops repeated neighbours from each row, in place, and returns the remaining items.
+func dedupe(r rows) []int32 {
 	n, from := int32(0), int32(0)
 	for i := range len(r.start) - 1 {
 		to := r.start[i+1]
@@ -138,13 +138,13 @@ func ascending(r rows) bool {
 func (g *Graph) sort(left []int32) []int32 {
 	order := make([]int32, 0, g.nodes)
 	for i := range g.nodes {
-		left[i] = g.up.start[i+1] - g.up.start[i]
+		left[i] = g.blockers.start[i+1] - g.blockers.start[i]
 		if left[i] == 0 {
 			order = append(order, int32(i))
 		}
 	}
 	for next := 0; next < len(order); next++ {
-		for _, d := range g.down.row(int(order[next])) {
+		for _, d := range g.dependents.row(int(order[next])) {
 			if left[d]--; left[d] == 0 {
 				order = append(order, d)
 			}

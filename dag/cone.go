@@ -2,9 +2,9 @@ package dag
 
 import "math/bits"
 
-// Cone returns the nodes that wait for i, directly or indirectly, ascending and without i itself,
+// Descendants returns the nodes that wait for i, directly or indirectly, ascending and without i itself,
 // even if i is on a cycle. These nodes cannot run after i has failed.
-func (g *Graph) Cone(i int) []int {
+func (g *Graph) Descendants(i int) []int {
 	seen := make([]uint64, (g.nodes+63)/64)
 	mark := func(n int32) bool {
 		word, bit := &seen[n>>6], uint64(1)<<(n&63)

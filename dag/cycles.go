@@ -4,10 +4,10 @@ package dag
 
 import "slices"
 
-// searchWork bounds the number of edges that Cycles visits to find shorter cycles in the whole
+// maxSearchWork bounds the number of edges that Cycles visits to find shorter cycles in the whole
 // graph, which takes a few tenths of a second. A graph is searched completely if the sum of nodes
 // times edges over its components is less.
-const searchWork = 1 << 25
+const maxSearchWork = 1 << 25
 
 // Cycles returns one shortest cycle for each strongly connected component that has one, and nil if
 // the graph is acyclic. A cycle lists each node once; each is blocked by the next, and the last by
@@ -50,7 +50,7 @@ func (g *Graph) components() [][]int32 {
 	count := int32(0)
 	enter := func(v int32) {
 		count++
-		num[v], low[v], next[v] = count, count, g.up.start[v]
+		num[v], low[v], next[v] = count, count, g.blockers.start[v]
 		path, open = append(path, v), append(open, v)
 	}
 	for root := range g.nodes {
@@ -60,8 +60,8 @@ func (g *Graph) components() [][]int32 {
 		enter(int32(root))
 		for len(path) > 0 {
 			v := path[len(path)-1]
-			if next[v] < g.up.start[v+1] {
-				w := g.up.item[next[v]]
+			if next[v] < g.blockers.start[v+1] {
+				w := g.blockers.item[next[v]]
 				next[v]++
 				switch {
 				case num[w] == 0:
@@ -99,19 +99,19 @@ func (g *Graph) components() [][]int32 {
 
 // cycleSearch holds the state that the searches of all components share.
 type cycleSearch struct {
-	g     *Graph
-	alive []bool  // in the current component, and possibly on a remaining cycle
-	left  []int32 // number of blockers that are alive
-	seen  []int32 // 1 + the start of the search that last reached the node
-	from  []int32 // the node from which it was reached
-	queue []int32
-	work  int // number of visited edges
-	bound int // bound of work, after which no other start is tried
+	g      *Graph
+	alive  []bool  // in the current component, and possibly on a remaining cycle
+	left   []int32 // number of blockers that are alive
+	seen   []int32 // 1 + the start of the search that last reached the node
+	parent []int32 // the node from which it was reached
+	queue  []int32
+	work   int // number of visited edges
+	bound  int // bound of work, after which no other start is tried
 }
 
 func newCycleSearch(g *Graph) *cycleSearch {
 	return &cycleSearch{g: g, alive: make([]bool, g.nodes), left: make([]int32, g.nodes),
-		seen: make([]int32, g.nodes), from: make([]int32, g.nodes), bound: searchWork}
+		seen: make([]int32, g.nodes), parent: make([]int32, g.nodes), bound: maxSearchWork}
 }
 
 // shortest returns the shortest cycle of one component, or nil if it has none. It tries the members
@@ -176,7 +176,7 @@ func (s *cycleSearch) through(start int32, limit int) []int {
 				return s.trace(start, v, length)
 			}
 			if s.alive[b] && s.seen[b] != start+1 {
-				s.seen[b], s.from[b] = start+1, v
+				s.seen[b], s.parent[b] = start+1, v
 				s.queue = append(s.queue, b)
 			}
 		}
@@ -189,7 +189,7 @@ func (s *cycleSearch) trace(start, last int32, length int) []int {
 	cycle := make([]int, length)
 	for i := length - 1; i > 0; i-- {
 		cycle[i] = int(last)
-		last = s.from[last]
+		last = s.parent[last]
 	}
 	cycle[0] = int(start)
 	return cycle

@@ -176,7 +176,7 @@ func TestBuilderBuildsAgain(t *testing.T) {
 	}
 }
 
-func TestMistakesPanicInWords(t *testing.T) {
+func TestMistakesPanicWithMessages(t *testing.T) {
 	t.Parallel()
 	ring := graph(3, [2]int{0, 1}, [2]int{1, 0}, [2]int{2, 0})
 	for _, c := range []struct {

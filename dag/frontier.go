@@ -7,17 +7,17 @@ import "fmt"
 // Frontier tracks which nodes may start: a node is ready when all its blockers are completed. It
 // keeps only counts. It belongs to one goroutine.
 type Frontier struct {
-	g    *Graph
-	left []int32 // unmet blockers
-	done []bool
+	g     *Graph
+	unmet []int32 // unmet blockers
+	done  []bool
 }
 
 // NewFrontier returns the frontier of a run without completed nodes. Nodes on a cycle, and nodes
 // that wait for them, never become ready.
 func NewFrontier(g *Graph) *Frontier {
-	f := &Frontier{g: g, left: make([]int32, g.nodes), done: make([]bool, g.nodes)}
-	for i := range f.left {
-		f.left[i] = g.up.start[i+1] - g.up.start[i]
+	f := &Frontier{g: g, unmet: make([]int32, g.nodes), done: make([]bool, g.nodes)}
+	for i := range f.unmet {
+		f.unmet[i] = g.blockers.start[i+1] - g.blockers.start[i]
 	}
 	return f
 }
@@ -27,7 +27,7 @@ func NewFrontier(g *Graph) *Frontier {
 // that become ready.
 func (f *Frontier) Ready() []int {
 	var ready []int
-	for i, n := range f.left {
+	for i, n := range f.unmet {
 		if n == 0 && !f.done[i] {
 			ready = append(ready, i)
 		}
@@ -46,15 +46,15 @@ func (f *Frontier) Complete(i int) []int {
 	f.done[i] = true
 	var ready []int
 	for _, d := range f.g.Dependents(i) {
-		if f.left[d]--; f.left[d] == 0 && !f.done[d] {
+		if f.unmet[d]--; f.unmet[d] == 0 && !f.done[d] {
 			ready = append(ready, int(d))
 		}
 	}
 	return ready
 }
 
-// Blocked returns the number of i's blockers that are not completed.
-func (f *Frontier) Blocked(i int) int { return int(f.left[i]) }
+// UnmetBlockers returns the number of i's blockers that are not completed.
+func (f *Frontier) UnmetBlockers(i int) int { return int(f.unmet[i]) }
 
 // Completed reports whether i is completed.
 func (f *Frontier) Completed(i int) bool { return f.done[i] }

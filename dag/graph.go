@@ -13,9 +13,9 @@ import "fmt"
 // Graph is an immutable graph, safe for concurrent use. Builder.Build returns one. It may contain
 // cycles, which Cycles returns.
 type Graph struct {
-	nodes int
-	up    rows // blockers of each node
-	down  rows // dependents of each node
+	nodes      int
+	blockers   rows // blockers of each node
+	dependents rows // dependents of each node
 	// order holds every node after all its blockers. In a cyclic graph it lacks the nodes that are
 	// on a cycle or wait for one.
 	order []int32
@@ -36,15 +36,15 @@ func (r rows) row(i int) []int32 {
 func (g *Graph) Len() int { return g.nodes }
 
 // Edges returns the number of different edges, including self-edges.
-func (g *Graph) Edges() int { return len(g.up.item) }
+func (g *Graph) Edges() int { return len(g.blockers.item) }
 
 // Blockers returns the nodes that i waits for directly, ascending. The caller must not modify the
 // slice.
-func (g *Graph) Blockers(i int) []int32 { return g.up.row(i) }
+func (g *Graph) Blockers(i int) []int32 { return g.blockers.row(i) }
 
 // Dependents returns the nodes that wait for i directly, ascending. The caller must not modify the
 // slice.
-func (g *Graph) Dependents(i int) []int32 { return g.down.row(i) }
+func (g *Graph) Dependents(i int) []int32 { return g.dependents.row(i) }
 
 // acyclic reports whether every node could be ordered.
 func (g *Graph) acyclic() bool { return len(g.order) == g.nodes }

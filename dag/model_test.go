@@ -6,15 +6,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the graph as a matrix: slow, short, and simple enough to verify by reading. The
+// refGraph is the graph as a matrix: slow, short, and simple enough to verify by reading. The
 // properties compare the real graph with it.
-type naive struct {
+type refGraph struct {
 	n     int
 	waits [][]bool // waits[task][blocker]
 }
 
-func newNaive(n int) naive {
-	m := naive{n, make([][]bool, n)}
+func newRefGraph(n int) refGraph {
+	m := refGraph{n, make([][]bool, n)}
 	for i := range m.waits {
 		m.waits[i] = make([]bool, n)
 	}
@@ -23,9 +23,9 @@ func newNaive(n int) naive {
 
 // drawGraph draws edges, with repetitions and in any order, and builds both graphs from them.
 // Acyclic ones are relabelled, so that node numbers do not imply an order.
-func drawGraph(t *rapid.T, most int, acyclic bool) (*Graph, naive) {
+func drawGraph(t *rapid.T, most int, acyclic bool) (*Graph, refGraph) {
 	n := rapid.IntRange(0, most).Draw(t, "nodes")
-	m := newNaive(n)
+	m := newRefGraph(n)
 	var b Builder
 	if n > 0 {
 		label := rapid.Permutation(upTo(n)).Draw(t, "labels")
@@ -53,7 +53,7 @@ func upTo(n int) []int {
 	return s
 }
 
-func (m naive) blockers(i int) []int {
+func (m refGraph) blockers(i int) []int {
 	var s []int
 	for j := range m.n {
 		if m.waits[i][j] {
@@ -63,7 +63,7 @@ func (m naive) blockers(i int) []int {
 	return s
 }
 
-func (m naive) dependents(i int) []int {
+func (m refGraph) dependents(i int) []int {
 	var s []int
 	for j := range m.n {
 		if m.waits[j][i] {
@@ -74,7 +74,7 @@ func (m naive) dependents(i int) []int {
 }
 
 // closure returns which node waits for which, directly or indirectly (Warshall).
-func (m naive) closure() [][]bool {
+func (m refGraph) closure() [][]bool {
 	c := make([][]bool, m.n)
 	for i := range c {
 		c[i] = slices.Clone(m.waits[i])
@@ -91,7 +91,7 @@ func (m naive) closure() [][]bool {
 
 // cycles tries every simple path. It returns the first of the shortest cycles for each set of nodes
 // that wait for each other.
-func (m naive) cycles() [][]int {
+func (m refGraph) cycles() [][]int {
 	c := m.closure()
 	var found [][]int
 	taken := make([]bool, m.n)
@@ -126,7 +126,7 @@ func (m naive) cycles() [][]int {
 }
 
 // paths returns every path from i to an end, in the order of execution.
-func (m naive) paths(i int) [][]int {
+func (m refGraph) paths(i int) [][]int {
 	ends := m.dependents(i)
 	if len(ends) == 0 {
 		return [][]int{{i}}

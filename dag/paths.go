@@ -16,7 +16,7 @@ func (g *Graph) Remaining(weight func(i int) float64) []float64 {
 		for _, d := range g.Dependents(i) {
 			longest = max(longest, left[d])
 		}
-		left[i] = longest + weigh(weight, i)
+		left[i] = longest + checkedWeight(weight, i)
 	}
 	return left
 }
@@ -52,7 +52,7 @@ func (g *Graph) CriticalPath(weight func(i int) float64) (path []int, length flo
 	}
 }
 
-func weigh(weight func(i int) float64, i int) float64 {
+func checkedWeight(weight func(i int) float64, i int) float64 {
 	if weight == nil {
 		return 1
 	}

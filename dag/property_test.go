@@ -113,7 +113,7 @@ func TestCyclesAreCycles(t *testing.T) {
 }
 
 // back returns the length of the shortest path from i to itself, computed with sets.
-func (m naive) back(i int) int {
+func (m refGraph) back(i int) int {
 	now := map[int]bool{i: true}
 	for d := 1; d <= m.n; d++ {
 		next := map[int]bool{}
@@ -196,7 +196,7 @@ func TestPathsAreTheHeaviest(t *testing.T) {
 	})
 }
 
-func TestConeIsTheClosure(t *testing.T) {
+func TestDescendantsAreTheClosure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		g, m := drawGraph(t, 80, rapid.Bool().Draw(t, "acyclic"))
@@ -208,7 +208,7 @@ func TestConeIsTheClosure(t *testing.T) {
 					want = append(want, j)
 				}
 			}
-			if got := g.Cone(i); !slices.Equal(got, want) {
+			if got := g.Descendants(i); !slices.Equal(got, want) {
 				t.Fatalf("cone of %d: %v, want %v", i, got, want)
 			}
 		}
@@ -256,8 +256,8 @@ func TestFrontierFollowsAnyOrder(t *testing.T) {
 				t.Fatalf("completing %d made %v ready, want %v", i, got, want)
 			}
 			for j := range m.n {
-				if f.Blocked(j) != unmet(j) || f.Completed(j) != done[j] {
-					t.Fatalf("node %d: blocked %d, want %d", j, f.Blocked(j), unmet(j))
+				if f.UnmetBlockers(j) != unmet(j) || f.Completed(j) != done[j] {
+					t.Fatalf("node %d: blocked %d, want %d", j, f.UnmetBlockers(j), unmet(j))
 				}
 			}
 			before = after

@@ -24,18 +24,18 @@ import (
 	"wavex/runner"
 )
 
-// bench is the fixture of an attempt: an agent, and a request to vary.
-type bench struct {
+// fixture is the fixture of an attempt: an agent, and a request to vary.
+type fixture struct {
 	agent *runner.Agent
 	req   runner.Request
 }
 
-func newBench(t *testing.T, srv *fakeapi.Server) *bench {
+func newFixture(t *testing.T, srv *fakeapi.Server) *fixture {
 	t.Helper()
-	return newBenchOn(t, shared.cli, srv)
+	return newFixtureOn(t, shared.cli, srv)
 }
 
-func newBenchOn(t *testing.T, c cli, srv *fakeapi.Server) *bench {
+func newFixtureOn(t *testing.T, c cli, srv *fakeapi.Server) *fixture {
 	t.Helper()
 	prices, err := budget.LoadPrices(nil)
 	if err != nil {
@@ -43,12 +43,12 @@ func newBenchOn(t *testing.T, c cli, srv *fakeapi.Server) *bench {
 	}
 	run := "e2e-" + uuid.NewString()
 	logs := t.TempDir()
-	return &bench{
+	return &fixture{
 		agent: &runner.Agent{Name: "claude", Argv: []string{c.path}, Prices: prices,
 			Env: Env(t, srv, proc.RunVar+"="+run)},
 		req: runner.Request{Run: run, Task: "T-001", Attempt: 1, Dir: t.TempDir(), LogDir: logs,
-			Base: filepath.Join(logs, "base.json"), Prompt: "# Your task: T-001\nDo it.", Session: uuid.NewString(),
-			Settings: plan.Settings{Model: model, Timeout: limit}},
+			Baseline: filepath.Join(logs, "base.json"), Prompt: "# Your task: T-001\nDo it.", Session: uuid.NewString(),
+			Settings: plan.Settings{Model: model, Timeout: testLimit}},
 	}
 }
 
@@ -56,65 +56,66 @@ func has(path, text string) plan.Check { return plan.Check{File: path, Contains:
 
 func TestAttempts(t *testing.T) {
 	t.Parallel()
-	write := fakeapi.Use(fakeapi.Write("a.txt", "one\n")).Costing(use)
-	said := fakeapi.Text("It is done.").Costing(use)
+	write := fakeapi.Use(fakeapi.Write("a.txt", "one\n")).WithUsage(use)
+	said := fakeapi.Text("It is done.").WithUsage(use)
 	reset := time.Now().Add(time.Hour).Truncate(time.Second)
 	twice := func(r fakeapi.Reply) []fakeapi.Reply { return []fakeapi.Reply{r.Times(2)} } // MAX_RETRIES=1
 	kill := func(signal string) fakeapi.Reply {
-		return fakeapi.Use(fakeapi.Bash("kill -" + signal + " $PPID; sleep 20")).Costing(use)
+		return fakeapi.Use(fakeapi.Bash("kill -" + signal + " $PPID; sleep 20")).WithUsage(use)
 	}
 	for _, c := range []struct {
 		name  string
 		steps []fakeapi.Reply
-		set   func(*bench)
+		set   func(*fixture)
 		want  runner.Outcome
 		says  string // part of Reason
 		free  bool   // nothing was charged, so any Priced is right
-		look  func(*testing.T, *bench, runner.Result)
+		look  func(*testing.T, *fixture, runner.Result)
 	}{
 		{name: "done", steps: []fakeapi.Reply{write, said}, want: runner.Done,
-			set: func(b *bench) {
+			set: func(b *fixture) {
 				b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}}
 				b.req.Checks = []plan.Check{has("a.txt", "one"), {Run: "grep -q one a.txt"}}
 			},
-			look: func(t *testing.T, b *bench, r runner.Result) {
+			look: func(t *testing.T, b *fixture, r runner.Result) {
 				if !slices.Equal(r.Changed, []string{"a.txt"}) || r.Session != b.req.Session || r.ClaudeVersion == "" ||
 					r.Vacuous || len(r.Checks) != 2 || r.Report != "It is done." || r.Priced != "result" || r.Usage.Input == 0 {
 					t.Errorf("%+v", r)
 				}
 			}},
 		{name: "a failing check", steps: []fakeapi.Reply{write, said}, want: runner.Wrong,
-			set: func(b *bench) { b.req.Checks = []plan.Check{{Run: "echo because of this; exit 3"}} },
-			look: func(t *testing.T, _ *bench, r runner.Result) {
+			set: func(b *fixture) { b.req.Checks = []plan.Check{{Run: "echo because of this; exit 3"}} },
+			look: func(t *testing.T, _ *fixture, r runner.Result) {
 				if !strings.Contains(r.Detail, "because of this") || r.Checks[0].ExitCode != 3 || r.Signature == "" {
 					t.Errorf("%+v", r)
 				}
 			}},
 		{name: "a promised edit is missing", steps: []fakeapi.Reply{said}, want: runner.Wrong, says: "a.txt",
-			set: func(b *bench) { b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}} }},
+			set: func(b *fixture) { b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}} }},
 		{name: "the agent reports failure", steps: []fakeapi.Reply{report("false")}, want: runner.Wrong},
 		{name: "vacuous", steps: []fakeapi.Reply{said}, want: runner.Done,
-			set: func(b *bench) { b.req.Checks = []plan.Check{{Run: "true"}} },
-			look: func(t *testing.T, _ *bench, r runner.Result) {
+			set: func(b *fixture) { b.req.Checks = []plan.Check{{Run: "true"}} },
+			look: func(t *testing.T, _ *fixture, r runner.Result) {
 				if !r.Vacuous {
 					t.Error("not flagged as vacuous")
 				}
 			}},
 		{name: "max turns", steps: []fakeapi.Reply{write}, want: runner.OverTurns,
-			set: func(b *bench) { b.req.Settings.MaxTurns = 1 }},
-		{name: "the cap", steps: []fakeapi.Reply{write, fakeapi.Use(fakeapi.Bash("pwd")).Costing(use)}, want: runner.OverCap,
-			set: func(b *bench) { b.req.Cap = 10_000 }},
-		{name: "denied and not done", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).Costing(use), said},
+			set: func(b *fixture) { b.req.Settings.MaxTurns = 1 }},
+		{name: "the cap", steps: []fakeapi.Reply{write, fakeapi.Use(fakeapi.Bash("pwd")).WithUsage(use)},
+			want: runner.OverCap,
+			set:  func(b *fixture) { b.req.Cap = 10_000 }},
+		{name: "denied and not done", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).WithUsage(use), said},
 			want: runner.Denied, says: "Bash(make all)",
-			set: func(b *bench) { b.req.Checks = []plan.Check{has("a.txt", "one")} },
-			look: func(t *testing.T, _ *bench, r runner.Result) {
+			set: func(b *fixture) { b.req.Checks = []plan.Check{has("a.txt", "one")} },
+			look: func(t *testing.T, _ *fixture, r runner.Result) {
 				if !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(make all)"}}) {
 					t.Errorf("denials %v", r.Denials)
 				}
 			}},
-		{name: "denied and done all the same", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).Costing(use),
+		{name: "denied and done all the same", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).WithUsage(use),
 			write, said},
-			want: runner.Done, set: func(b *bench) { b.req.Checks = []plan.Check{has("a.txt", "one")} }},
+			want: runner.Done, set: func(b *fixture) { b.req.Checks = []plan.Check{has("a.txt", "one")} }},
 		{name: "401", steps: twice(fakeapi.Fail(401, "invalid x-api-key")), want: runner.Unauthorised, free: true},
 		{name: "403", steps: []fakeapi.Reply{fakeapi.Fail(403, "no")}, want: runner.Unauthorised, free: true},
 		{name: "out of credit", want: runner.Unauthorised, free: true,
@@ -126,35 +127,35 @@ func TestAttempts(t *testing.T) {
 		{name: "a usage limit", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)},
 			want: runner.Limited, free: true,
 			set: subscribe,
-			look: func(t *testing.T, _ *bench, r runner.Result) {
+			look: func(t *testing.T, _ *fixture, r runner.Result) {
 				if !r.ResetsAt.Equal(reset) || !r.Notional {
 					t.Errorf("resets at %v, notional %v; want %v", r.ResetsAt, r.Notional, reset)
 				}
 			}},
 		{name: "no such CLI", want: runner.Broken, free: true,
-			set: func(b *bench) { b.agent.Argv = []string{filepath.Join(b.req.Dir, "nowhere")} }},
+			set: func(b *fixture) { b.agent.Argv = []string{filepath.Join(b.req.Dir, "nowhere")} }},
 		{name: "a flag that is refused", want: runner.Broken, free: true,
-			set: func(b *bench) { b.agent.Argv = append(b.agent.Argv, "--no-such-flag") }},
+			set: func(b *fixture) { b.agent.Argv = append(b.agent.Argv, "--no-such-flag") }},
 		{name: "killed by somebody", steps: []fakeapi.Reply{kill("KILL")}, want: runner.Truncated, set: allowBash,
-			look: func(t *testing.T, _ *bench, r runner.Result) {
+			look: func(t *testing.T, _ *fixture, r runner.Result) {
 				if r.Priced != "stream" || r.ExitCode == 0 {
 					t.Errorf("priced %q, exit %d", r.Priced, r.ExitCode)
 				}
 			}},
 		{name: "terminated by somebody", steps: []fakeapi.Reply{kill("TERM")}, want: runner.Truncated, set: allowBash},
-		{name: "wall clock", steps: []fakeapi.Reply{write, said.Held(fakeapi.NewGate())}, want: runner.TimedOut,
-			set: func(b *bench) { b.req.Settings.Timeout = 20 * time.Second }},
-		{name: "no sign of life", steps: []fakeapi.Reply{write, said.Held(fakeapi.NewGate())}, want: runner.Stalled,
-			set: func(b *bench) { b.req.Settings.IdleTimeout = 18 * time.Second }},
+		{name: "wall clock", steps: []fakeapi.Reply{write, said.WaitingFor(fakeapi.NewLatch())}, want: runner.TimedOut,
+			set: func(b *fixture) { b.req.Settings.Timeout = 20 * time.Second }},
+		{name: "no sign of life", steps: []fakeapi.Reply{write, said.WaitingFor(fakeapi.NewLatch())}, want: runner.Stalled,
+			set: func(b *fixture) { b.req.Settings.IdleTimeout = 18 * time.Second }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			srv := serve(t, c.steps...)
-			b := newBench(t, srv)
+			b := newFixture(t, srv)
 			if c.set != nil {
 				c.set(b)
 			}
-			room(t, 1)
+			reserveProcesses(t, 1)
 			r := b.agent.Attempt(t.Context(), b.req)
 			if r.Outcome != c.want || !strings.Contains(r.Reason, c.says) || (r.Reason == "") != (c.want == runner.Done) {
 				t.Errorf("outcome %s (%s), want %s %q\n%s", r.Outcome, r.Reason, c.want, c.says, logs(b))
@@ -173,7 +174,7 @@ func TestAttempts(t *testing.T) {
 }
 
 // logs returns the files in the attempt's log folder, shortened.
-func logs(b *bench) string {
+func logs(b *fixture) string {
 	var s strings.Builder
 	files, _ := filepath.Glob(filepath.Join(b.req.LogDir, "*"))
 	for _, f := range files {
@@ -183,20 +184,20 @@ func logs(b *bench) string {
 	return s.String()
 }
 
-func subscribe(b *bench) {
+func subscribe(b *fixture) {
 	b.agent.Env = slices.DeleteFunc(b.agent.Env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
 	b.agent.Env = append(b.agent.Env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
 }
 
-func allowBash(b *bench) { b.req.Settings.AllowedTools = []string{"Bash"} }
+func allowBash(b *fixture) { b.req.Settings.AllowedTools = []string{"Bash"} }
 
 // The agent can run the checks of its task without any permission line, in any shell syntax.
-func TestChecksMayBeRun(t *testing.T) {
+func TestChecksAreAllowed(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, checksMayBeRun)
+	eachCLI(t, checksAreAllowed)
 }
 
-func checksMayBeRun(t *testing.T, c cli) {
+func checksAreAllowed(t *testing.T, c cli) {
 	checks := []string{"./a && ./a | tail -1", `test "$(./a x)" = out`, `./a "(x)" 'y)' \(z\)`, "./a 'a, b'; ./a",
 		`for i in 1 2; do ./a $i; done`, `! ./a --false`, `X=1 ./a`, `[ "$(./a | wc -l)" -eq 1 ]`}
 	steps := []fakeapi.Reply{}
@@ -204,7 +205,7 @@ func checksMayBeRun(t *testing.T, c cli) {
 		steps = append(steps, fakeapi.Use(fakeapi.Bash(check)))
 	}
 	srv := serve(t, append(steps, fakeapi.Use(fakeapi.Bash("./a of my own")), fakeapi.Text("done"))...)
-	b := newBenchOn(t, c, srv)
+	b := newFixtureOn(t, c, srv)
 	script := "#!/bin/sh\necho out\n[ \"$1\" != --false ]\n"
 	if err := os.WriteFile(filepath.Join(b.req.Dir, "a"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
@@ -212,7 +213,7 @@ func checksMayBeRun(t *testing.T, c cli) {
 	for _, check := range checks {
 		b.req.Checks = append(b.req.Checks, plan.Check{Run: check})
 	}
-	room(t, 1)
+	reserveProcesses(t, 1)
 	r := b.agent.Attempt(t.Context(), b.req)
 	if r.Outcome != runner.Done || !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(./a of my own)"}}) {
 		t.Errorf("%s (%s), denials %v", r.Outcome, r.Reason, r.Denials)
@@ -222,9 +223,9 @@ func checksMayBeRun(t *testing.T, c cli) {
 func TestAttemptWithAPromptOf400KB(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, fakeapi.Text("read it"))
-	b := newBench(t, srv)
+	b := newFixture(t, srv)
 	b.req.Prompt = strings.Repeat("a long prompt ", 30_000) + "with an end"
-	room(t, 1)
+	reserveProcesses(t, 1)
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done {
 		t.Errorf("%s (%s)", r.Outcome, r.Reason)
 	}
@@ -235,12 +236,12 @@ func TestAttemptWithAPromptOf400KB(t *testing.T) {
 
 func TestTwoAttemptsAtOnce(t *testing.T) {
 	t.Parallel()
-	gate := fakeapi.NewGate()
-	srv := serve(t, fakeapi.Text("held").Costing(use).Held(gate).Times(2))
-	room(t, 2)
+	gate := fakeapi.NewLatch()
+	srv := serve(t, fakeapi.Text("held").WithUsage(use).WaitingFor(gate).Times(2))
+	reserveProcesses(t, 2)
 	var wg sync.WaitGroup
 	for _, id := range []string{"T-001", "T-002"} {
-		b := newBench(t, srv)
+		b := newFixture(t, srv)
 		b.req.Task, b.req.Prompt = id, "# Your task: "+id+"\n"
 		wg.Go(func() {
 			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.Cost != 7_650 {
@@ -248,7 +249,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 			}
 		})
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	for _, id := range []string{"T-001", "T-002"} {
 		if _, err := srv.Wait(ctx, task(id)); err != nil {
@@ -270,14 +271,14 @@ func TestAttemptInterrupted(t *testing.T) {
 
 func attemptInterrupted(t *testing.T, c cli) {
 	life := newTool(t)
-	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(use))
-	b := newBenchOn(t, c, srv)
+	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).WithUsage(use))
+	b := newFixtureOn(t, c, srv)
 	allowBash(b)
 	// Only the interrupt can end it in time: the later steps come much later.
-	b.agent.StopWait = runner.StopWait{Interrupt: 2 * limit, Close: limit, Terminate: limit}
+	b.agent.StopWait = runner.StopWait{Interrupt: 2 * testLimit, Close: testLimit, Terminate: testLimit}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	room(t, 1)
+	reserveProcesses(t, 1)
 	done := make(chan runner.Result, 1)
 	go func() { done <- b.agent.Attempt(ctx, b.req) }()
 	life.started(t)
@@ -287,10 +288,10 @@ func attemptInterrupted(t *testing.T, c cli) {
 	if r.Outcome != runner.Interrupted || r.Cost != srv.Charged() || r.Cost != 7_650 || r.Priced != "result" {
 		t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, srv.Charged())
 	}
-	if d := time.Since(asked); d > limit {
+	if d := time.Since(asked); d > testLimit {
 		t.Errorf("stopping took %v", d)
 	}
-	if !r.Contained || !life.dies(limit) {
+	if !r.Contained || !life.dies(testLimit) {
 		t.Error("the tool lives on")
 	}
 }
@@ -302,9 +303,9 @@ func TestAttemptResumes(t *testing.T) {
 }
 
 func attemptResumes(t *testing.T, c cli) {
-	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
-	b := newBenchOn(t, c, srv)
-	room(t, 1)
+	srv := serve(t, fakeapi.Text("one").WithUsage(use), fakeapi.Text("two").WithUsage(use))
+	b := newFixtureOn(t, c, srv)
+	reserveProcesses(t, 1)
 	first := b.agent.Attempt(t.Context(), b.req)
 	b.req.Attempt, b.req.Resume, b.req.Prompt, b.req.LogDir = 2, true, "Go on.", t.TempDir()
 	second := b.agent.Attempt(t.Context(), b.req)

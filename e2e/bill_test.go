@@ -14,25 +14,25 @@ import (
 	"wavex/runner"
 )
 
-// dear is a response of 8,000 tokens of output; it costs 0.123 dollars.
-var dear = fakeapi.Usage{Input: 1_000, Output: 8_000}
+// expensiveUsage is a response of 8,000 tokens of output; it costs 0.123 dollars.
+var expensiveUsage = fakeapi.Usage{Input: 1_000, Output: 8_000}
 
 // A CLI that is killed after eleven responses is booked at ten of them at least.
 func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		steps := slices.Repeat([]fakeapi.Reply{fakeapi.Use(fakeapi.Bash("true")).Costing(dear)}, 10)
-		srv := serve(t, append(steps, fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).Costing(dear))...)
-		b := newBenchOn(t, c, srv)
+		steps := slices.Repeat([]fakeapi.Reply{fakeapi.Use(fakeapi.Bash("true")).WithUsage(expensiveUsage)}, 10)
+		srv := serve(t, append(steps, fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).WithUsage(expensiveUsage))...)
+		b := newFixtureOn(t, c, srv)
 		allowBash(b)
-		room(t, 1)
+		reserveProcesses(t, 1)
 		r := b.agent.Attempt(t.Context(), b.req)
 		charged := srv.Charged()
 		if r.Outcome != runner.Truncated || r.Priced != "stream" || r.Cost > charged || r.Cost < charged-123_000 ||
 			charged != 11*123_000 {
 			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, charged)
 		}
-		again, err := runner.Recall(b.req.LogDir, b.agent.Prices, 0)
+		again, err := runner.RecoverCost(b.req.LogDir, b.agent.Prices, 0)
 		if err != nil || again.Cost != r.Cost {
 			t.Errorf("its stream says %d, %v", again.Cost, err)
 		}
@@ -40,14 +40,15 @@ func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 }
 
 // A CLI that reports zero is not trusted: its tokens are priced.
-func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
+func TestZeroCostIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		srv := serve(t, fakeapi.Use(fakeapi.Bash("true")).Costing(dear), fakeapi.Text("done").Costing(dear))
-		b := newBenchOn(t, c, srv)
+		srv := serve(t, fakeapi.Use(fakeapi.Bash("true")).WithUsage(expensiveUsage),
+			fakeapi.Text("done").WithUsage(expensiveUsage))
+		b := newFixtureOn(t, c, srv)
 		b.agent.Argv = []string{c.lying(t, "zero cost").path}
 		allowBash(b)
-		room(t, 1)
+		reserveProcesses(t, 1)
 		r := b.agent.Attempt(t.Context(), b.req)
 		if r.Outcome != runner.Done || r.Priced != "table" || r.Disputed != 0 || r.Cost != srv.Charged() ||
 			r.Cost != 2*123_000 {
@@ -57,14 +58,15 @@ func TestCLIThatTellsZeroIsNotBelieved(t *testing.T) {
 }
 
 // A session that continues in several processes, one of them killed, is booked once.
-func TestSessionOfSeveralProcessesIsBookedOnce(t *testing.T) {
+func TestSessionOfSeveralProcessesIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		srv := serve(t, fakeapi.Text("one").Costing(dear), fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).Costing(dear),
-			fakeapi.Text("three").Costing(dear), fakeapi.Text("four").Costing(dear))
-		b := newBenchOn(t, c, srv)
+		srv := serve(t, fakeapi.Text("one").WithUsage(expensiveUsage),
+			fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).WithUsage(expensiveUsage),
+			fakeapi.Text("three").WithUsage(expensiveUsage), fakeapi.Text("four").WithUsage(expensiveUsage))
+		b := newFixtureOn(t, c, srv)
 		allowBash(b)
-		room(t, 1)
+		reserveProcesses(t, 1)
 		var sum budget.USD
 		for n := range 4 {
 			b.req.Attempt, b.req.Resume, b.req.LogDir = n+1, n > 0, t.TempDir()

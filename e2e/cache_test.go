@@ -28,7 +28,7 @@ func gitRepo(t *testing.T, dir string) {
 
 // The CLI puts the folder and the state of git at the start of its system prompt, before all
 // texts of wavex, unless a flag prevents it.
-func TestWhereTheCLIPutsItsFolder(t *testing.T) {
+func TestFolderInTheSystemPrompt(t *testing.T) {
 	t.Parallel()
 	const moves = "--exclude-dynamic-system-prompt-sections"
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices,
@@ -37,7 +37,7 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 	gitRepo(t, r.dir)
 	env := Env(t, srv)
 	for i, args := range [][]string{nil, nil, {moves}} {
-		if e := begin(t, srv, setup{dir: r.dir, env: env, stdin: "the same words", args: args}).end(); e.exit != 0 {
+		if e := startCLI(t, srv, setup{dir: r.dir, env: env, stdin: "the same words", args: args}).end(); e.exit != 0 {
 			t.Fatalf("exit %d\n%s", e.exit, e.stderr)
 		}
 		if i == 0 {
@@ -45,7 +45,7 @@ func TestWhereTheCLIPutsItsFolder(t *testing.T) {
 		}
 	}
 	asked := srv.Messages(nil)
-	kept, differs := asked[1].Kept(asked[0])
+	kept, differs := asked[1].CachedBytes(asked[0])
 	if c := shared.cli; c.old && (differs != "system 2" || !strings.Contains(asked[0].System(), "gitStatus") ||
 		!strings.Contains(asked[0].System(), r.dir)) {
 		t.Errorf("one file more, and the first difference is %q", differs)
@@ -70,13 +70,14 @@ func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 	t.Parallel()
 	var agents []*fakeapi.Agent
 	var tasks []string
-	gate := fakeapi.NewGate()
+	gate := fakeapi.NewLatch()
 	for i := range 2 {
 		id := fmt.Sprintf("T-%03d", i+1)
 		tasks = append(tasks, fmt.Sprintf(`{"id": %q, "subject": "Write file %d", "files": [{"path": "f%d.txt", "action": "create"}], "verify": [{"file": "f%d.txt", "contains": "sheep"}]}`, id, i, i, i))
 		agents = append(agents, &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use).Held(gate), // both have arrived
-			report("true").Costing(use),
+			fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).WithUsage(use).WaitingFor(gate),
+			// both have arrived
+			report("true").WithUsage(use),
 		}})
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
@@ -85,7 +86,7 @@ func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 		model, strings.Join(tasks, ",")))
 	gitRepo(t, r.dir)
 	w := r.wavex(srv, "run", "plan.json", "--output", "json")
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	for i := range 2 {
 		if _, err := srv.Wait(ctx, task(fmt.Sprintf("T-%03d", i+1))); err != nil {
@@ -101,7 +102,7 @@ func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {
 		string(os.PathSeparator)) {
 		t.Fatalf("they work in %s and %s", one.Dir(), two.Dir())
 	}
-	kept, differs := two.Kept(one)
+	kept, differs := two.CachedBytes(one)
 	if !strings.HasPrefix(differs, "message 0.") || one.System() != two.System() {
 		t.Errorf("the first difference is %q", differs)
 	}

@@ -36,8 +36,8 @@ var prices = fakeapi.Prices{
 // model is the model of the tests' requests; it has a price above.
 const model = "claude-sonnet-4-5"
 
-// limit bounds any one process of a test, on the slowest machine.
-const limit = 3 * time.Minute
+// testLimit bounds any one process of a test, on the slowest machine.
+const testLimit = 3 * time.Minute
 
 // goneTime bounds the wait for processes that must end by themselves, which takes milliseconds. A
 // process left alive by mistake lives for five minutes.
@@ -86,8 +86,8 @@ type setup struct {
 	room  bool     // the test holds the room for it already
 }
 
-// process is a running CLI.
-type process struct {
+// cliProcess is a running CLI.
+type cliProcess struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	dir    string
@@ -129,8 +129,8 @@ type denial struct {
 	Input json.RawMessage `json:"tool_input"`
 }
 
-// ended is a CLI process that has ended.
-type ended struct {
+// cliEnd is a CLI process that has ended.
+type cliEnd struct {
 	exit   int // 128+n for signal n
 	lines  []line
 	plain  string // stdout that is not JSON
@@ -138,15 +138,15 @@ type ended struct {
 	dir    string
 }
 
-// begin starts a CLI. It is killed, with its process group, when the test ends.
-func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
+// startCLI starts a CLI. It is killed, with its process group, when the test ends.
+func startCLI(t *testing.T, srv *fakeapi.Server, s setup) *cliProcess {
 	t.Helper()
 	release := func() {}
 	if !s.room {
-		release = room(t, 1)
+		release = reserveProcesses(t, 1)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	p := &process{t: t, dir: s.dir, news: make(chan struct{}), release: release}
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	p := &cliProcess{t: t, dir: s.dir, news: make(chan struct{}), release: release}
 	if p.dir == "" {
 		p.dir = t.TempDir()
 	}
@@ -192,7 +192,7 @@ func begin(t *testing.T, srv *fakeapi.Server, s setup) *process {
 	return p
 }
 
-func (p *process) read(out io.Reader) {
+func (p *cliProcess) read(out io.Reader) {
 	r := bufio.NewReader(out)
 	for {
 		data, err := r.ReadBytes('\n')
@@ -214,8 +214,8 @@ func (p *process) read(out io.Reader) {
 	}
 }
 
-// say sends one user turn, or any other object, to a process started with talk.
-func (p *process) say(v any) {
+// send sends one user turn, or any other object, to a process started with talk.
+func (p *cliProcess) send(v any) {
 	p.t.Helper()
 	if s, ok := v.(string); ok {
 		v = map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": s}}
@@ -230,9 +230,9 @@ func (p *process) say(v any) {
 }
 
 // await returns the first line from number from on that matches, and its number.
-func (p *process) await(from int, match func(line) bool) (line, int) {
+func (p *cliProcess) await(from int, match func(line) bool) (line, int) {
 	p.t.Helper()
-	deadline := time.After(limit)
+	deadline := time.After(testLimit)
 	for {
 		p.mu.Lock()
 		lines, news, over := p.lines, p.news, p.ended
@@ -248,14 +248,14 @@ func (p *process) await(from int, match func(line) bool) (line, int) {
 		select {
 		case <-news:
 		case <-deadline:
-			p.t.Fatalf("no such line within %v\n%s", limit, p.transcript())
+			p.t.Fatalf("no such line within %v\n%s", testLimit, p.transcript())
 		}
 	}
 }
 
 func ofType(kind string) func(line) bool { return func(l line) bool { return l.Type == kind } }
 
-func (p *process) signal(s syscall.Signal) {
+func (p *cliProcess) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatalf("signalling the CLI: %v", err)
@@ -263,7 +263,7 @@ func (p *process) signal(s syscall.Signal) {
 }
 
 // end waits for the process and returns its output.
-func (p *process) end() ended {
+func (p *cliProcess) end() cliEnd {
 	p.t.Helper()
 	if p.in != nil {
 		_ = p.in.Close()
@@ -275,7 +275,7 @@ func (p *process) end() ended {
 	if err != nil && !errors.As(err, &exit) {
 		p.t.Fatalf("waiting for the CLI: %v\n%s", err, p.transcript())
 	}
-	e := ended{exit: p.cmd.ProcessState.ExitCode(), stderr: p.stderr.String(), dir: p.dir}
+	e := cliEnd{exit: p.cmd.ProcessState.ExitCode(), stderr: p.stderr.String(), dir: p.dir}
 	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		e.exit = 128 + int(ws.Signal())
 	}
@@ -286,7 +286,7 @@ func (p *process) end() ended {
 }
 
 // drain waits until stdout is closed, as exec wants before Wait.
-func (p *process) drain() {
+func (p *cliProcess) drain() {
 	for {
 		p.mu.Lock()
 		news, over := p.news, p.ended
@@ -298,7 +298,7 @@ func (p *process) drain() {
 	}
 }
 
-func (p *process) transcript() string {
+func (p *cliProcess) transcript() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var b strings.Builder
@@ -310,13 +310,13 @@ func (p *process) transcript() string {
 }
 
 // call runs a CLI to its end.
-func call(t *testing.T, srv *fakeapi.Server, s setup) ended {
+func call(t *testing.T, srv *fakeapi.Server, s setup) cliEnd {
 	t.Helper()
-	return begin(t, srv, s).end()
+	return startCLI(t, srv, s).end()
 }
 
 // result returns the run's result line; without one the test fails.
-func (e ended) result(t *testing.T) result {
+func (e cliEnd) result(t *testing.T) result {
 	t.Helper()
 	rs := e.results(t)
 	if len(rs) == 0 {
@@ -325,7 +325,7 @@ func (e ended) result(t *testing.T) result {
 	return rs[len(rs)-1]
 }
 
-func (e ended) results(t *testing.T) []result {
+func (e cliEnd) results(t *testing.T) []result {
 	t.Helper()
 	var rs []result
 	for _, l := range e.lines {
@@ -341,7 +341,7 @@ func (e ended) results(t *testing.T) []result {
 }
 
 // of returns the lines of a type and subtype ("" matches any).
-func (e ended) of(kind, subtype string) []line {
+func (e cliEnd) of(kind, subtype string) []line {
 	var out []line
 	for _, l := range e.lines {
 		if l.Type == kind && (subtype == "" || l.Subtype == subtype) {

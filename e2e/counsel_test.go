@@ -26,16 +26,16 @@ func panelAdvises(t *testing.T, c cli) {
 	opinion := fakeapi.Use(fakeapi.StructuredOutput(map[string]any{
 		"diagnosis": "The file has goats in it.", "cause": "The animals were mixed up.",
 		"approach": "Write sheep in place of goats.", "confidence": 0.9,
-		"falsifier": "grep finds sheep in the file", "action": "retry"})).Costing(use)
+		"falsifier": "grep finds sheep in the file", "action": "retry"})).WithUsage(use)
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		{Name: "experts", When: expert, Then: &opinion},
 		{Name: "T-001", When: task("T-001"), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).Costing(use), report("true"),
-			fakeapi.Use(fakeapi.Read("f0.txt")).Costing(use),
-			fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).Costing(use), report("true"),
+			fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).WithUsage(use), report("true"),
+			fakeapi.Use(fakeapi.Read("f0.txt")).WithUsage(use),
+			fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).WithUsage(use), report("true"),
 		}},
 	}})
-	e := newRepo(t, sheep(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json").end()
+	e := newRepo(t, manyTasks(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json").end()
 	_, last := e.events(t)
 	if e.exit != 0 || last.Tasks.Completed != 1 || last.Iterations != 2 {
 		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
@@ -51,9 +51,9 @@ func panelAdvises(t *testing.T, c cli) {
 	}
 	// Order: the first attempt, the panel, the second attempt.
 	work := srv.Messages(task("T-001"))
-	if first, second := work[1], work[2]; asked[0].N < first.N || asked[len(asked)-1].N > second.N {
-		t.Errorf("experts asked at %d to %d, the attempts are at %d and %d", asked[0].N, asked[len(asked)-1].N,
-			first.N, second.N)
+	if first, second := work[1], work[2]; asked[0].Index < first.Index || asked[len(asked)-1].Index > second.Index {
+		t.Errorf("experts asked at %d to %d, the attempts are at %d and %d", asked[0].Index, asked[len(asked)-1].Index,
+			first.Index, second.Index)
 	}
 	if got := work[2].Users(); !strings.Contains(got, "Write sheep in place of goats.") {
 		t.Error("the advice is not in the prompt of the second attempt")

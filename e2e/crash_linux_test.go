@@ -48,7 +48,7 @@ func marked(t *testing.T, entry string) map[int]int {
 // mustBeGone asserts that no process has the entry after within, as counted by rig.Within.
 func mustBeGone(t *testing.T, entry string, within time.Duration, after string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	var alive []string
 	took, ok := rig.Within(ctx, within, func() bool {
@@ -65,18 +65,20 @@ func mustBeGone(t *testing.T, entry string, within time.Duration, after string) 
 	}
 }
 
-// herd returns a plan of three tasks, two of them at once, whose agents may do anything.
-func herd() string { return sheepPlan{n: 3, parallel: 2, model: model, tools: `"Bash"`}.String() }
+// orphanPlan returns a plan of three tasks, two of them at once, whose agents may do anything.
+func orphanPlan() string {
+	return manyTasksPlan{n: 3, parallel: 2, model: model, tools: `"Bash"`}.String()
+}
 
-// strays returns the agents of herd. Unlike shepherds, each leaves a process behind, in its own
+// orphanAgents returns the agents of herd. Unlike shepherds, each leaves a process behind, in its own
 // session.
-func strays() []*fakeapi.Agent {
-	agents := shepherds(3)
+func orphanAgents() []*fakeapi.Agent {
+	agents := fileWriters(3)
 	for _, a := range agents {
-		plain := a.Then.Do
-		stray := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+		plain := a.Then.Compute
+		stray := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 			reply := plain(r)
-			if r.Worked() == 1 {
+			if r.ToolTurns() == 1 {
 				reply.Tools = []fakeapi.Tool{fakeapi.Bash("setsid sleep 300 >/dev/null 2>&1 & pwd")}
 			}
 			return reply
@@ -109,8 +111,8 @@ func TestKilledAndResumed(t *testing.T) {
 
 func killedAndResumed(t *testing.T, c cli, n int32) {
 	last := &fakeapi.Agent{Name: "the last", When: nth(n),
-		Steps: []fakeapi.Reply{fakeapi.Text("too late").Held(fakeapi.NewGate())}}
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{last}, strays()...)})
+		Steps: []fakeapi.Reply{fakeapi.Text("too late").WaitingFor(fakeapi.NewLatch())}}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{last}, orphanAgents()...)})
 	env := Env(t, srv)
 	mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]
 	t.Cleanup(func() {
@@ -120,10 +122,10 @@ func killedAndResumed(t *testing.T, c cli, n int32) {
 			t.Logf("left to the test to kill: %d", pid)
 		}
 	})
-	r := newRepo(t, herd()).on(c)
+	r := newRepo(t, orphanPlan()).on(c)
 
 	w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	if _, err := srv.Wait(ctx, nth(n)); err != nil {
 		t.Fatal(err)

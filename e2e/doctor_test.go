@@ -36,9 +36,9 @@ func (r wavexEnd) doctor(t *testing.T) (d doctorReport, probe string) {
 // The probe asks the real CLI one small question and reports the cost that the API charged.
 func TestDoctorProbe(t *testing.T) {
 	t.Parallel()
-	reply := fakeapi.Text("ready").Costing(use)
+	reply := fakeapi.Text("ready").WithUsage(use)
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{reply}}}})
-	e := newRepo(t, sheep(1, 1)).wavex(srv, "doctor", "plan.json", "--probe", "--output", "json").end()
+	e := newRepo(t, manyTasks(1, 1)).wavex(srv, "doctor", "plan.json", "--probe", "--output", "json").end()
 	d, probe := e.doctor(t)
 	if e.exit != 0 || !d.OK || d.ProbeUSD == nil || !strings.HasPrefix(probe, "ok the model answered") {
 		t.Fatalf("exit %d, %q\n%s%s", e.exit, probe, e.stdout, e.stderr)
@@ -57,7 +57,7 @@ func TestDoctorProbeRefused(t *testing.T) {
 	t.Parallel()
 	no := fakeapi.Fail(401, "invalid x-api-key")
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &no}}})
-	e := newRepo(t, sheep(1, 1)).wavex(srv, "doctor", "--probe", "--output", "json").end()
+	e := newRepo(t, manyTasks(1, 1)).wavex(srv, "doctor", "--probe", "--output", "json").end()
 	if d, probe := e.doctor(t); e.exit != 5 || d.OK || !strings.HasPrefix(probe, "fail ") {
 		t.Errorf("exit %d, %q\n%s", e.exit, probe, e.stderr)
 	}
@@ -70,17 +70,18 @@ func TestSubscriptionIsNotional(t *testing.T) {
 	reset := time.Now().Add(time.Hour).Truncate(time.Second)
 	var agents []*fakeapi.Agent
 	for i := range 3 {
-		a := shepherd(i)
-		inner := a.Then.Do
-		then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-			return inner(r).Headed(fakeapi.Unified("allowed", "five_hour", reset))
+		a := fileWriter(i)
+		inner := a.Then.Compute
+		then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+			return inner(r).WithHeaders(fakeapi.RateLimitHeaders("allowed", "five_hour", reset))
 		})
 		a.Then = &then
 		agents = append(agents, a)
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	env := slices.DeleteFunc(Env(t, srv), func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
-	e := newRepo(t, sheep(3, 1)).wavexEnv(append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything"), "run", "plan.json", "--output",
+	e := newRepo(t, manyTasks(3, 1)).wavexEnv(append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything"), "run",
+		"plan.json", "--output",
 		"json").end()
 	if e.exit != 0 {
 		t.Fatalf("exit %d\n%s%s", e.exit, e.stdout, e.stderr)

@@ -85,7 +85,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-func checkRejected(t *testing.T, e ended, reset time.Time) {
+func checkRejected(t *testing.T, e cliEnd, reset time.Time) {
 	t.Helper()
 	for _, l := range e.of("rate_limit_event", "") {
 		var v struct {
@@ -113,7 +113,7 @@ func TestMaxBudgetOvershootsByOneResponse(t *testing.T) {
 
 func maxBudgetOvershoots(t *testing.T, c cli) {
 	use := fakeapi.Usage{Input: 9_000, Output: 200} // 0.030 dollars
-	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).Costing(use).Times(2))
+	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).WithUsage(use).Times(2))
 	e := call(t, srv, setup{cli: c, stdin: "go", args: []string{"--max-budget-usd", "0.05"}})
 	r := e.result(t)
 	if e.exit != 1 || r.Subtype != "error_max_budget_usd" || !r.IsError || len(r.Errors) == 0 {
@@ -154,7 +154,7 @@ func deniedToolExitsZero(t *testing.T, c cli) {
 	}
 }
 
-func TestNothingToReadAtAll(t *testing.T) {
+func TestEmptyOutput(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

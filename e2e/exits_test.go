@@ -17,7 +17,7 @@ import (
 func TestExits(t *testing.T) {
 	t.Parallel()
 	reset := time.Now().Add(time.Hour).Truncate(time.Second)
-	make42 := fakeapi.Use(fakeapi.Bash("make all")).Costing(use)
+	make42 := fakeapi.Use(fakeapi.Bash("make all")).WithUsage(use)
 	for _, c := range []struct {
 		name     string
 		agent    fakeapi.Reply // answers everything
@@ -31,7 +31,7 @@ func TestExits(t *testing.T) {
 		{name: "a usage limit", agent: fakeapi.UsageLimit("five_hour", reset), oauth: true, exit: 6,
 			says: reset.UTC().Format(time.RFC3339)[:16], sessions: 1},
 		{name: "denied", exit: 5, says: "Bash(make all)", sessions: 1,
-			agent: fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+			agent: fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 				if r.Turn() == 0 {
 					return make42
 				}
@@ -48,7 +48,7 @@ func TestExits(t *testing.T) {
 				env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
 				env = append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
 			}
-			e := newRepo(t, sheep(2, 1)).wavexEnv(env, append([]string{"run", "plan.json"}, c.args...)...).end()
+			e := newRepo(t, manyTasks(2, 1)).wavexEnv(env, append([]string{"run", "plan.json"}, c.args...)...).end()
 			if e.exit != c.exit || !strings.Contains(e.stderr+e.stdout, c.says) {
 				t.Errorf("exit %d, want %d and %q\nstdout: %s\nstderr: %s", e.exit, c.exit, c.says, e.stdout, e.stderr)
 			}

@@ -27,8 +27,8 @@ const shop = `-- plan.json --
 ]}
 `
 
-// hooked returns the shop with wavex's hooks in the project's settings.
-func hooked(t *testing.T) repo {
+// hookedRepo returns the shop with wavex's hooks in the project's settings.
+func hookedRepo(t *testing.T) repo {
 	t.Helper()
 	r := newRepo(t, shop)
 	r.tool("hooks", "install", "--project")
@@ -69,7 +69,7 @@ run=$(ls .loop/runs); while lines | grep -q "[g]uard $run"; do sleep 0.05; done`
 
 // A session that started a run is held until the tasks are completed, then released. It gets the
 // messages of a held session, and knows of the run when it starts.
-func TestStopHookHolds(t *testing.T) {
+func TestStopHookBlocks(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."),
 		Steps: []fakeapi.Reply{
@@ -79,7 +79,7 @@ func TestStopHookHolds(t *testing.T) {
 			fakeapi.Use(fakeapi.Bash(shared.wavex + " resume --plain")),
 			fakeapi.Text("All tasks are completed."), // released
 		}}}})
-	r := hooked(t)
+	r := hookedRepo(t)
 	e := call(t, srv, setup{stdin: "Run the shop.", dir: r.dir, env: withWavex(t, srv), args: []string{"--allowedTools",
 		"Bash", "--session-id", session}})
 	if got := e.result(t); e.exit != 0 || got.Result != "All tasks are completed." {
@@ -118,9 +118,9 @@ func TestStopHookHolds(t *testing.T) {
 
 // A session that keeps stopping is released. Another one in the same folder gets a message about
 // the run, and is never held.
-func TestStopHookLetsGo(t *testing.T) {
+func TestStopHookAllowsStop(t *testing.T) {
 	t.Parallel()
-	r := hooked(t)
+	r := hookedRepo(t)
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run the shop."),
 		Steps: []fakeapi.Reply{
 			cutOff(), fakeapi.Text("no").Times(4), // once, and three times with a hook that holds it already
@@ -146,7 +146,7 @@ func TestStopHookLetsGo(t *testing.T) {
 
 // A child of wavex is released, with the same hooks in its project, even if its id is that of the
 // session that owns the run. It gets no messages.
-func TestStopHookSparesChildren(t *testing.T) {
+func TestStopHookIgnoresChildren(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Your task: 1"),
 		Steps: []fakeapi.Reply{
@@ -176,7 +176,7 @@ func TestStopHookSparesChildren(t *testing.T) {
 }
 
 // A session that does the tasks of a task list itself is held until it has completed them.
-func TestStopHookHoldsTaskList(t *testing.T) {
+func TestStopHookBlocksForTaskList(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Plan the shop."),
 		Steps: []fakeapi.Reply{
@@ -186,7 +186,7 @@ func TestStopHookHoldsTaskList(t *testing.T) {
 			change("2", "status", "completed"),
 			fakeapi.Text("All of it."), // released
 		}}}})
-	r := hooked(t)
+	r := hookedRepo(t)
 	e := call(t, srv, setup{stdin: "Plan the shop.", dir: r.dir, env: withWavex(t, srv, "CLAUDE_CODE_TASK_LIST_ID=shop")})
 	if got := e.result(t); e.exit != 0 || got.Result != "All of it." {
 		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
@@ -219,7 +219,8 @@ func TestPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRepo(t, shop)
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Run a plan with wavex: plan.json --budget 3"), Steps: []fakeapi.Reply{
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt(
+		"Run a plan with wavex: plan.json --budget 3"), Steps: []fakeapi.Reply{
 		cutOff(),
 		fakeapi.Text("Started."),
 		fakeapi.Use(fakeapi.Bash(shared.wavex + " resume --plain")),
@@ -252,7 +253,7 @@ func TestPlugin(t *testing.T) {
 // The manifests have the form that the CLI requires, and the checkout is a marketplace.
 func TestPluginInstalls(t *testing.T) {
 	t.Parallel()
-	release := room(t, 1)
+	release := reserveProcesses(t, 1)
 	defer release()
 	top, err := filepath.Abs("..")
 	if err != nil {

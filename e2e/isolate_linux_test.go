@@ -20,7 +20,7 @@ func inNamespace(clis []cli, wavex string) (code int, ok bool) {
 	if os.Geteuid() != 0 || os.Getenv("WAVEX_E2E_NO_NAMESPACE") != "" {
 		return 0, false
 	}
-	code, err := rig.Again(syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}, insideMark+"="+pack(clis),
+	code, err := rig.Reexec(syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}, insideMark+"="+pack(clis),
 		insideWavex+"="+wavex)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: no network namespace, running without:", err)

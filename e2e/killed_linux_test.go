@@ -19,26 +19,26 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// heavy costs 0.1275 dollars at the tests' prices, nearly all of it output.
-var heavy = fakeapi.Usage{Input: 1_000, Output: 8_000, CacheRead: 10_000, CacheWrite: 400}
+// heavyUsage costs 0.1275 dollars at the tests' prices, nearly all of it output.
+var heavyUsage = fakeapi.Usage{Input: 1_000, Output: 8_000, CacheRead: 10_000, CacheWrite: 400}
 
 const heavyCost budget.USD = 127_500
 
 // responses is the number of heavy responses of a task before the kill.
 const responses = 11
 
-// diggers returns the agents of n tasks: heavy responses one after another, then the file.
-func diggers(n int) (all []*fakeapi.Agent) {
+// heavyAgents returns the agents of n tasks: heavy responses one after another, then the file.
+func heavyAgents(n int) (all []*fakeapi.Agent) {
 	for i := range n {
-		plain := shepherd(i)
-		then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-			switch n := r.Worked(); {
+		plain := fileWriter(i)
+		then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+			switch n := r.ToolTurns(); {
 			case n < responses:
-				return fakeapi.Use(fakeapi.Bash("true " + strconv.Itoa(n))).Costing(heavy)
+				return fakeapi.Use(fakeapi.Bash("true " + strconv.Itoa(n))).WithUsage(heavyUsage)
 			case n == responses:
-				return fakeapi.Use(fakeapi.Write("f"+strconv.Itoa(i)+".txt", "sheep\n")).Costing(use)
+				return fakeapi.Use(fakeapi.Write("f"+strconv.Itoa(i)+".txt", "sheep\n")).WithUsage(use)
 			}
-			return report("true").Costing(use)
+			return report("true").WithUsage(use)
 		})
 		plain.Then = &then
 		all = append(all, plain)
@@ -61,11 +61,11 @@ func TestLedgerAfterKill(t *testing.T) {
 
 func ledgerAfterKill(t *testing.T, c cli, killWavex, killCLI bool) {
 	const processes = 2
-	gate := fakeapi.NewGate()
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: holding(diggers(processes), responses, gate)})
+	gate := fakeapi.NewLatch()
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(heavyAgents(processes), responses, gate)})
 	env := Env(t, srv)
 	mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]
-	r := newRepo(t, sheepPlan{n: processes, parallel: processes, model: model, tools: `"Bash"`}.String()).on(c)
+	r := newRepo(t, manyTasksPlan{n: processes, parallel: processes, model: model, tools: `"Bash"`}.String()).on(c)
 	w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
 	awaitAll(t, srv, processes, responses)
 	if killWavex {

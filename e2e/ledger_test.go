@@ -18,8 +18,8 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// paid checks that a run's ledger equals the API's charges.
-func paid(t *testing.T, srv *fakeapi.Server, last event) {
+// checkLedger checks that a run's ledger equals the API's charges.
+func checkLedger(t *testing.T, srv *fakeapi.Server, last event) {
 	t.Helper()
 	if spent, charged := budget.FromFloat(last.CostUSD), srv.Charged(); spent != charged || charged == 0 {
 		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
@@ -27,21 +27,21 @@ func paid(t *testing.T, srv *fakeapi.Server, last event) {
 }
 
 // Panels and reviews are in TestPanelAdvisesTheRetry and TestReviewedToCompletion.
-func TestLedgerIsWhatWasCharged(t *testing.T) {
+func TestLedgerMatchesCharges(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		of   sheepPlan
+		of   manyTasksPlan
 	}{
-		{"chain", sheepPlan{n: 8, parallel: 4, chained: true, model: model}},
-		{"chain on the default model", sheepPlan{n: 3, parallel: 1, chained: true}},
-		{"side by side", sheepPlan{n: 4, parallel: 4, model: model}},
-		{"worktrees", sheepPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}},
+		{"chain", manyTasksPlan{n: 8, parallel: 4, chained: true, model: model}},
+		{"chain on the default model", manyTasksPlan{n: 3, parallel: 1, chained: true}},
+		{"side by side", manyTasksPlan{n: 4, parallel: 4, model: model}},
+		{"worktrees", manyTasksPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			eachCLI(t, func(t *testing.T, c cli) {
-				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(test.of.n)})
+				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(test.of.n)})
 				r := newRepo(t, "-- .gitignore --\n.loop\n"+test.of.String()).on(c)
 				if test.of.isolation != "" {
 					gitRepo(t, r.dir)
@@ -51,7 +51,7 @@ func TestLedgerIsWhatWasCharged(t *testing.T) {
 				if e.exit != 0 || last.Tasks.Completed != test.of.n {
 					t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 				}
-				paid(t, srv, last)
+				checkLedger(t, srv, last)
 			})
 		})
 	}
@@ -64,20 +64,20 @@ func TestLedgerOfRetriesInOneSession(t *testing.T) {
 		srv := fakeapi.New(t, fakeapi.Script{Prices: prices,
 			Agents: []*fakeapi.Agent{{When: task("T-001"), Steps: []fakeapi.Reply{
 				report("true"), // a false report, twice
-				fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).Costing(use), report("true"),
-				fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).Costing(use), report("true"),
+				fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).WithUsage(use), report("true"),
+				fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).WithUsage(use), report("true"),
 			}}}})
-		e := newRepo(t, sheep(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off",
+		e := newRepo(t, manyTasks(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off",
 			"--retry-session", "same").end()
 		_, last := e.events(t)
 		if e.exit != 0 || last.Iterations != 3 {
 			t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 		}
-		paid(t, srv, last)
+		checkLedger(t, srv, last)
 		asked := srv.Messages(nil)
 		for _, r := range asked[1:] {
 			if r.Session() != asked[0].Session() {
-				t.Errorf("request %d is of session %s, the first of %s", r.N, r.Session(), asked[0].Session())
+				t.Errorf("request %d is of session %s, the first of %s", r.Index, r.Session(), asked[0].Session())
 			}
 		}
 	})
@@ -85,17 +85,17 @@ func TestLedgerOfRetriesInOneSession(t *testing.T) {
 
 // worked matches the request with the results of a task's nth use of tools.
 func worked(id string, n int) fakeapi.Match {
-	return fakeapi.All(task(id), func(r *fakeapi.Request) bool { return r.Worked() == n })
+	return fakeapi.All(task(id), func(r *fakeapi.Request) bool { return r.ToolTurns() == n })
 }
 
-// holding returns agents that wait at a gate once they have used tools n times.
-func holding(agents []*fakeapi.Agent, n int, gate *fakeapi.Gate) []*fakeapi.Agent {
+// waitingAgents returns agents that wait at a gate once they have used tools n times.
+func waitingAgents(agents []*fakeapi.Agent, n int, gate *fakeapi.Latch) []*fakeapi.Agent {
 	for _, a := range agents {
-		plain := a.Then.Do
-		held := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+		plain := a.Then.Compute
+		held := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 			reply := plain(r)
-			if r.Worked() == n {
-				reply = reply.Held(gate)
+			if r.ToolTurns() == n {
+				reply = reply.WaitingFor(gate)
 			}
 			return reply
 		})
@@ -107,9 +107,9 @@ func holding(agents []*fakeapi.Agent, n int, gate *fakeapi.Gate) []*fakeapi.Agen
 // awaitAll waits for a request of each of the first n tasks that has used tools that often.
 func awaitAll(t *testing.T, srv *fakeapi.Server, n, times int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
-	for _, a := range shepherds(n) {
+	for _, a := range fileWriters(n) {
 		if _, err := srv.Wait(ctx, worked(a.Name, times)); err != nil {
 			t.Fatalf("%s: %v", a.Name, err)
 		}
@@ -122,7 +122,7 @@ func (w *wavexRun) interrupted(s syscall.Signal, r repo) wavexEnd {
 	if err := w.cmd.Process.Signal(s); err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+	ctx, cancel := context.WithTimeout(w.t.Context(), testLimit)
 	defer cancel()
 	text := ""
 	heard := rig.Until(ctx, func() bool {
@@ -148,10 +148,10 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 		t.Run(test.signal.String(), func(t *testing.T) {
 			t.Parallel()
 			eachCLI(t, func(t *testing.T, c cli) {
-				gate := fakeapi.NewGate()
-				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: holding(shepherds(3), 1, gate)})
+				gate := fakeapi.NewLatch()
+				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(fileWriters(3), 1, gate)})
 				env := Env(t, srv)
-				r := newRepo(t, sheep(3, 2)).on(c)
+				r := newRepo(t, manyTasks(3, 2)).on(c)
 				w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
 				awaitAll(t, srv, 2, 1)
 				e := w.interrupted(test.signal, r)
@@ -159,14 +159,14 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 				if e.exit != test.exit {
 					t.Fatalf("stopped: exit %d, want %d\n%s", e.exit, test.exit, e.stderr)
 				}
-				paid(t, srv, last)
+				checkLedger(t, srv, last)
 				gate.Open()
 				e = r.wavexEnv(env, "resume", "--output", "json").end()
 				_, last = e.events(t)
 				if e.exit != 0 || last.Tasks.Completed != 3 {
 					t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 				}
-				paid(t, srv, last)
+				checkLedger(t, srv, last)
 			})
 		})
 	}
@@ -177,8 +177,8 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 func TestBudgetBinds(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(12)})
-		e := newRepo(t, sheep(12, 4)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--budget", "0.06",
+		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(12)})
+		e := newRepo(t, manyTasks(12, 4)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--budget", "0.06",
 			"--allow-short").end()
 		_, last := e.events(t)
 		if e.exit != 3 || last.Tasks.Pending == 0 {
@@ -187,6 +187,6 @@ func TestBudgetBinds(t *testing.T) {
 		if charged, most := srv.Charged(), budget.USD(60_000+4*7_650); charged > most {
 			t.Errorf("charged %d, more than the budget and a response for each process, %d", charged, most)
 		}
-		paid(t, srv, last)
+		checkLedger(t, srv, last)
 	})
 }

@@ -23,25 +23,26 @@ import (
 type scene struct {
 	args   []string
 	more   string // further members of the plan
-	tools  string // as in sheepPlan
+	tools  string // as in manyTasksPlan
 	agents func() []*fakeapi.Agent
 	held   bool // the test interrupts the run while the CLI waits for its second response
 	exit   int
 }
 
 var (
-	plain = scene{agents: func() []*fakeapi.Agent { return shepherds(1) }}
+	plain = scene{agents: func() []*fakeapi.Agent { return fileWriters(1) }}
 	// lost has no successful attempt.
 	lost = scene{agents: plain.agents, exit: 5}
 	// denied has a tool call without permission.
-	denied = scene{agents: steps(fakeapi.Use(fakeapi.Bash("touch elsewhere")).Costing(use), writesSheep, report("true"))}
+	denied = scene{agents: steps(fakeapi.Use(fakeapi.Bash("touch elsewhere")).WithUsage(use), writesSheep, report("true"))}
 	// resumed has two attempts in one session.
 	resumed = scene{args: []string{"--retry-session", "same"}, agents: steps(report("true"), writesSheep, report("true"))}
 	// killed kills the CLI after three responses.
-	killed = scene{tools: `"Bash"`, exit: 3, agents: steps(fakeapi.Use(fakeapi.Bash("true")).Costing(dear),
-		fakeapi.Use(fakeapi.Bash("true 2")).Costing(dear), fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).Costing(dear))}
+	killed = scene{tools: `"Bash"`, exit: 3, agents: steps(fakeapi.Use(fakeapi.Bash("true")).WithUsage(expensiveUsage),
+		fakeapi.Use(fakeapi.Bash("true 2")).WithUsage(expensiveUsage),
+		fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5")).WithUsage(expensiveUsage))}
 	stopped = scene{held: true, exit: 130, agents: func() []*fakeapi.Agent {
-		return holding(shepherds(1), 1, fakeapi.NewGate())
+		return waitingAgents(fileWriters(1), 1, fakeapi.NewLatch())
 	}}
 	// judged has a criterion for the judge, which is a lean call.
 	judged = scene{exit: 1, more: `"criteria": ["the file is about sheep"], `, agents: func() []*fakeapi.Agent {
@@ -55,7 +56,7 @@ func yes(*fakeapi.Request) map[string]any {
 		"file": "f0.txt", "line": 1, "quote": "sheep"}}}
 }
 
-var writesSheep = fakeapi.Use(fakeapi.Write("f0.txt", "sheep\n")).Costing(use)
+var writesSheep = fakeapi.Use(fakeapi.Write("f0.txt", "sheep\n")).WithUsage(use)
 
 func steps(all ...fakeapi.Reply) func() []*fakeapi.Agent {
 	return func() []*fakeapi.Agent { return []*fakeapi.Agent{{When: task("T-001"), Steps: all}} }
@@ -133,17 +134,17 @@ func (test liesTest) run(t *testing.T, c cli) {
 	}
 	srv, cache := fakeapi.New(t, script), t.TempDir()
 	env := Env(t, srv, known.EnvVar+"="+cache)
-	text := sheepPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
+	text := manyTasksPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
 	r := newRepo(t, strings.Replace(text, `"defaults"`, s.more+`"defaults"`, 1)).on(c.lying(t, test.lie))
 	processes := int64(2) // of probes
 	if test.probed == fully {
 		processes = 3
 	}
-	release := room(t, processes)
+	release := reserveProcesses(t, processes)
 	if test.probed != byTheRun {
-		test.probed.keep(t, r.cli, env, known.Store{Dir: filepath.Join(cache, "claude"), Limit: limit})
+		test.probed.keep(t, r.cli, env, known.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
 		release()
-		release = room(t, 1)
+		release = reserveProcesses(t, 1)
 	}
 	w := r.wavexIn(release, env, append([]string{"run", "plan.json", "--output", "json", "--budget", "3",
 		"--counsel", "off", "--grace", "1s"}, s.args...)...)
@@ -159,7 +160,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 	} else {
 		e = w.end()
 	}
-	told(t, e, "wavex: warning: claude ", string(broken.ID), "wavex does without")
+	checkOutput(t, e, "wavex: warning: claude ", string(broken.ID), "wavex does without")
 	_, last := e.events(t)
 	if e.exit != s.exit {
 		t.Errorf("exit %d, want %d: %s\n%s", e.exit, s.exit, last.Data, e.stderr)
@@ -179,13 +180,13 @@ func (test liesTest) run(t *testing.T, c cli) {
 // keep probes a CLI and keeps the verdicts in the store that the run reads.
 func (p probing) keep(t *testing.T, c cli, env []string, store known.Store) {
 	t.Helper()
-	program, check := doctor.CLI(t.Context(), c.path, env, limit)
+	program, check := doctor.CLI(t.Context(), c.path, env, testLimit)
 	if check.Status == doctor.Fail {
 		t.Fatal(check.Text)
 	}
 	if p == fully {
-		store.All(t.Context(), program)
+		store.ProbeAll(t.Context(), program)
 		return
 	}
-	store.Ready(t.Context(), program)
+	store.Ensure(t.Context(), program)
 }

@@ -23,7 +23,7 @@ const onePlan = `
 
 // writesA returns an agent that does the task of onePlan, times times.
 func writesA(times int) *fakeapi.Agent {
-	once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write("a", "done")).Costing(use), report("true")}
+	once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write("a", "done")).WithUsage(use), report("true")}
 	return &fakeapi.Agent{Name: "a", When: task("a"), Steps: slices.Repeat(once, times)}
 }
 

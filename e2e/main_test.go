@@ -32,11 +32,11 @@ var shared struct {
 // procLimit is how many CLI processes run at once.
 const procLimit = 3
 
-// room waits for room for n CLI processes and returns what gives it back, at the
+// reserveProcesses waits for room for n CLI processes and returns what gives it back, at the
 // latest when the test ends. A test that needs several at once asks for all of them in
 // one call: asking one by one while others do the same would wait for ever. The time limit
 // ends such a wait.
-func room(t *testing.T, n int64) (release func()) {
+func reserveProcesses(t *testing.T, n int64) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
 	defer cancel()
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(lieVar); name != "" {
 		os.Exit(beLiar(name, os.Getenv(lieAbout), os.Args[1:]))
 	}
-	if rig.Lists() {
+	if rig.OnlyLists() {
 		os.Exit(m.Run())
 	}
 	code, err := prepare(m)

@@ -13,8 +13,8 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// sheepPlan is a plan of n tasks, each of which writes one file.
-type sheepPlan struct {
+// manyTasksPlan is a plan of n tasks, each of which writes one file.
+type manyTasksPlan struct {
 	n, parallel int
 	model       string // "" means the CLI's default
 	chained     bool   // each task waits for the one before
@@ -22,7 +22,7 @@ type sheepPlan struct {
 	tools       string // allowed to all, as JSON strings
 }
 
-func (f sheepPlan) String() string {
+func (f manyTasksPlan) String() string {
 	var tasks []string
 	for i := range f.n {
 		after := ""
@@ -41,32 +41,35 @@ func (f sheepPlan) String() string {
 	if isolation == "" {
 		isolation = "auto"
 	}
-	return fmt.Sprintf("-- plan.json --\n{\"version\": 1, \"name\": \"sheep\", \"parallel\": %d, \"isolation\": %q, \"defaults\": {%s},\n\"tasks\": [\n%s\n]}\n",
+	return fmt.Sprintf(
+		"-- plan.json --\n{\"version\": 1, \"name\": \"sheep\", \"parallel\": %d, \"isolation\": %q, \"defaults\": {%s},\n\"tasks\": [\n%s\n]}\n",
 		f.parallel, isolation, defaults, strings.Join(tasks, ",\n"))
 }
 
-// sheep returns a plan of n independent tasks, each of which writes one file.
-func sheep(n, parallel int) string { return sheepPlan{n: n, parallel: parallel, model: model}.String() }
+// manyTasks returns a plan of n independent tasks, each of which writes one file.
+func manyTasks(n, parallel int) string {
+	return manyTasksPlan{n: n, parallel: parallel, model: model}.String()
+}
 
-// shepherd writes the file of a task of sheep, looks around once, and reports: three replies in
+// fileWriter writes the file of a task of sheep, looks around once, and reports: three replies in
 // each session, however often it is started.
-func shepherd(i int) *fakeapi.Agent {
+func fileWriter(i int) *fakeapi.Agent {
 	id := fmt.Sprintf("T-%03d", i+1)
-	then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-		switch r.Worked() {
+	then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+		switch r.ToolTurns() {
 		case 0:
-			return fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use)
+			return fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).WithUsage(use)
 		case 1:
-			return fakeapi.Use(fakeapi.Bash("pwd")).Costing(use)
+			return fakeapi.Use(fakeapi.Bash("pwd")).WithUsage(use)
 		}
-		return report("true").Costing(use)
+		return report("true").WithUsage(use)
 	})
 	return &fakeapi.Agent{Name: id, When: task(id), Then: &then}
 }
 
-func shepherds(n int) (all []*fakeapi.Agent) {
+func fileWriters(n int) (all []*fakeapi.Agent) {
 	for i := range n {
-		all = append(all, shepherd(i))
+		all = append(all, fileWriter(i))
 	}
 	return all
 }
@@ -79,8 +82,8 @@ func TestBudgetHolds(t *testing.T) {
 }
 
 func budgetHolds(t *testing.T, c cli) {
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: shepherds(8)})
-	r := newRepo(t, sheep(8, 4)).on(c)
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(8)})
+	r := newRepo(t, manyTasks(8, 4)).on(c)
 	env := Env(t, srv)
 	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--budget", "0.05", "--allow-short").end()
 	_, last := e.events(t)

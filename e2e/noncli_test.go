@@ -24,10 +24,10 @@ func executable(t *testing.T, lines string) cli {
 	return cli{path: path}
 }
 
-func TestWhatIsNoCLI(t *testing.T) {
+func TestProgramThatIsNotACLI(t *testing.T) {
 	t.Parallel()
 	// Its attempt is given up after 5 s without a line.
-	brief := strings.Replace(sheep(2, 2), `"defaults": {`, `"defaults": {"idleTimeout": "5s", `, 1)
+	brief := strings.Replace(manyTasks(2, 2), `"defaults": {`, `"defaults": {"idleTimeout": "5s", `, 1)
 	const tells = "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.330 (Claude Code)' && exit\n"
 	plain := filepath.Join(t.TempDir(), "claude")
 	if err := os.WriteFile(plain, []byte("not a program\n"), 0o644); err != nil {
@@ -68,11 +68,11 @@ func refused(t *testing.T, srv *fakeapi.Server, e wavexEnd, why ...string) {
 	if n := len(srv.Messages(nil)); n > 0 {
 		t.Errorf("the API was asked %d times", n)
 	}
-	told(t, e, why...)
+	checkOutput(t, e, why...)
 }
 
-// told checks that one line of stderr has all parts.
-func told(t *testing.T, e wavexEnd, parts ...string) {
+// checkOutput checks that one line of stderr has all parts.
+func checkOutput(t *testing.T, e wavexEnd, parts ...string) {
 	t.Helper()
 	for line := range strings.Lines(e.stderr) {
 		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {

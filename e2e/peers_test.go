@@ -33,7 +33,7 @@ func offers(t *testing.T, srv *fakeapi.Server, m fakeapi.Match, tools []string) 
 
 func TestPeerToolsAreWithheld(t *testing.T) {
 	t.Parallel()
-	release := room(t, procLimit)
+	release := reserveProcesses(t, procLimit)
 	bare := serve(t, fakeapi.Text("done"))
 	if e := call(t, bare, setup{stdin: "go", room: true}); e.exit != 0 {
 		t.Fatalf("exit %d: %s", e.exit, e.stderr)
@@ -41,7 +41,7 @@ func TestPeerToolsAreWithheld(t *testing.T) {
 	has := offers(t, bare, nil, peerTools) // none on 2.1.197
 	done := func(id string) *fakeapi.Agent {
 		return &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Write(id, "done")).Costing(use), report("true")}}
+			fakeapi.Use(fakeapi.Write(id, "done")).WithUsage(use), report("true")}}
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{done("plain"), done("own"),
 		done("asks")}})
@@ -67,7 +67,7 @@ func TestPeerToolsAreWithheld(t *testing.T) {
 }
 
 // Calls that name their tools get no others.
-func TestNamedToolsAreAll(t *testing.T) {
+func TestOnlyNamedToolsAreOffered(t *testing.T) {
 	t.Parallel()
 	for _, tools := range []string{"", "Read,Grep,Glob"} {
 		srv := serve(t, fakeapi.Text("done"))

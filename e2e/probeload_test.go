@@ -33,15 +33,15 @@ func BenchmarkProbesBesideLoad(b *testing.B) {
 			unknown, cut := 0, 0
 			for b.Loop() {
 				r := probe.Urgent(b.Context(), probe.Target{Argv: []string{c.path}, Env: os.Environ()}, probe.UrgentLimit)
-				for id, v := range r.Verdicts {
+				for id, v := range r.Support {
 					if v != want[id] {
 						b.Errorf("%s %s: %s", id, v, r.Why[id])
 					}
 				}
-				if why, _ := (known.CLI{Verdicts: r.Verdicts, Why: r.Why}).Refusal(); why != "" {
+				if why, _ := (known.CLI{Support: r.Support, Why: r.Why}).Refusal(); why != "" {
 					b.Error(why)
 				}
-				for _, s := range r.Verdicts.Select(statement.Unknown) {
+				for _, s := range r.Support.Select(statement.Unknown) {
 					if s.Kind.Urgent() {
 						unknown++
 					}

@@ -81,8 +81,8 @@ func TestQuickstartForReal(t *testing.T) {
 	}
 	// The CLI refuses to write an existing file that was not read before.
 	agents = append(agents, &fakeapi.Agent{Name: "T-006", When: task("T-006"), Steps: []fakeapi.Reply{
-		fakeapi.Use(fakeapi.Read(filepath.Join(r.dir, "project/README.md"))).Costing(use),
-		fakeapi.Use(fakeapi.Write("project/README.md", solution("README.md"))).Costing(use), report("true")}})
+		fakeapi.Use(fakeapi.Read(filepath.Join(r.dir, "project/README.md"))).WithUsage(use),
+		fakeapi.Use(fakeapi.Write("project/README.md", solution("README.md"))).WithUsage(use), report("true")}})
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	e := r.wavex(srv, "run", "plan.json", "--output", "json").end()
 	_, end := e.events(t)

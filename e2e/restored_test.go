@@ -17,12 +17,12 @@ import (
 
 // A copy of .loop from the middle of a run replaces .loop after the end, and is resumed again:
 // each time the same attempt of the same run is made once more.
-func TestRestoredLoopGoesOn(t *testing.T) {
+func TestRestoredLoopContinues(t *testing.T) {
 	t.Parallel()
-	release := room(t, procLimit)
+	release := reserveProcesses(t, procLimit)
 	defer release()
 	does := func(id string, times int) *fakeapi.Agent {
-		once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write(id, "done")).Costing(use), report("true")}
+		once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write(id, "done")).WithUsage(use), report("true")}
 		return &fakeapi.Agent{Name: id, When: task(id), Steps: slices.Repeat(once, times)}
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{does("a", 1), does("b", 2)}})
@@ -60,7 +60,7 @@ func TestRestoredLoopGoesOn(t *testing.T) {
 
 func TestSessionInUseIsReplaced(t *testing.T) {
 	t.Parallel()
-	release := room(t, procLimit)
+	release := reserveProcesses(t, procLimit)
 	defer release()
 	srv := serve(t, report("true"), report("true"))
 	who := &runner.Agent{Argv: []string{shared.cli.path}, Env: Env(t, srv)}

@@ -16,20 +16,20 @@ import (
 // have changed in between. claude 2.1.330 keeps the system prompt in the session.
 func TestResumedSessionTakesTheNewSystemPrompt(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
-	b := newBench(t, srv)
+	srv := serve(t, fakeapi.Text("one").WithUsage(use), fakeapi.Text("two").WithUsage(use))
+	b := newFixture(t, srv)
 	b.req.Settings.AppendSystemPrompt = "Speak of apples."
 	first := b.agent.Attempt(t.Context(), b.req)
 	if first.Outcome != runner.Done {
 		t.Fatalf("%+v", first)
 	}
 	var known bool
-	if b.agent.CLI, known = statement.Tested(first.ClaudeVersion); !known {
+	if b.agent.Support, known = statement.Tested(first.ClaudeVersion); !known {
 		t.Fatalf("there are no verdicts on claude %s", first.ClaudeVersion)
 	}
 	b.req.Attempt, b.req.Resume, b.req.LogDir = 2, true, filepath.Join(b.req.LogDir, "2")
 	b.req.Settings.AppendSystemPrompt = "Speak of pears."
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.Fresh {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.SessionReplaced {
 		t.Fatalf("%+v", r)
 	}
 	asked := srv.Messages(nil)

@@ -19,8 +19,8 @@ import (
 
 // answers returns an agent that gives one structured answer to every call of a kind.
 func answers(name string, when fakeapi.Match, what func(*fakeapi.Request) map[string]any) *fakeapi.Agent {
-	then := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-		return fakeapi.Use(fakeapi.StructuredOutput(what(r))).Costing(use)
+	then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+		return fakeapi.Use(fakeapi.StructuredOutput(what(r))).WithUsage(use)
 	})
 	return &fakeapi.Agent{Name: name, When: when, Then: &then}
 }
@@ -64,8 +64,8 @@ func reviewedToCompletion(t *testing.T, c cli) {
 		}),
 		author("T-001", "f0.txt", "sheep\n", "pwd", nil), author("T-002", "f1.txt", "sheep\n", "pwd", nil),
 		{Name: "R-001", When: task("R-001"), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Read("f0.txt")).Costing(use),
-			fakeapi.Use(fakeapi.Edit("f0.txt", "sheep", "named sheep")).Costing(use), report("true")}},
+			fakeapi.Use(fakeapi.Read("f0.txt")).WithUsage(use),
+			fakeapi.Use(fakeapi.Edit("f0.txt", "sheep", "named sheep")).WithUsage(use), report("true")}},
 	}})
 	r := newRepo(t, `-- plan.json --
 {"name": "flock", "defaults": {"model": "`+model+`"}, "mustNot": ["never write of goats"],

@@ -32,5 +32,5 @@ func task(id string) fakeapi.Match { return fakeapi.Prompt("# Your task: " + id 
 // report returns the last message of an agent.
 func report(exit string) fakeapi.Reply {
 	return fakeapi.Text("All there.\n---LOOP_STATUS---\nEXIT_SIGNAL: " + exit +
-		"\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: none\n---END_STATUS---").Costing(use)
+		"\nCRITERIA: {}\nSTUCK_COUNT: 0\nNEXT: none\n---END_STATUS---").WithUsage(use)
 }

@@ -27,7 +27,7 @@ func sessionIDs(t *testing.T, c cli) {
 	}
 	srv := serve(t, steps...)
 	s := setup{cli: c, env: Env(t, srv), dir: t.TempDir()}
-	begin := func(prompt, flag, dir string) ended {
+	begin := func(prompt, flag, dir string) cliEnd {
 		s := s
 		s.stdin, s.args, s.dir = prompt, []string{flag, session}, dir
 		return call(t, srv, s)
@@ -61,11 +61,11 @@ func TestCostIsCumulativeOverTurns(t *testing.T) {
 }
 
 func costIsCumulative(t *testing.T, c cli) {
-	srv := serve(t, fakeapi.Text("one").Costing(use), fakeapi.Text("two").Costing(use))
-	p := begin(t, srv, setup{cli: c, talk: true})
-	p.say("first")
+	srv := serve(t, fakeapi.Text("one").WithUsage(use), fakeapi.Text("two").WithUsage(use))
+	p := startCLI(t, srv, setup{cli: c, talk: true})
+	p.send("first")
 	_, at := p.await(0, ofType("result"))
-	p.say("second")
+	p.send("second")
 	p.await(at+1, ofType("result"))
 	e := p.end()
 	rs := e.results(t)

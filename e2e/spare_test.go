@@ -24,7 +24,7 @@ import (
 // runner).
 func TestProcessBeforeItsPrompt(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, fakeapi.Text("one").Costing(use))
+	srv := serve(t, fakeapi.Text("one").WithUsage(use))
 	dir, env := t.TempDir(), Env(t, srv)
 	memory := filepath.Join(dir, "CLAUDE.md")
 	write := func(text string) {
@@ -34,9 +34,10 @@ func TestProcessBeforeItsPrompt(t *testing.T) {
 	}
 	write("Rule of before.\n")
 	args := []string{"--session-id", session}
-	ready := func() *process {
-		p := begin(t, srv, setup{talk: true, dir: dir, env: env, args: args})
-		p.say(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{"subtype": "interrupt"}})
+	ready := func() *cliProcess {
+		p := startCLI(t, srv, setup{talk: true, dir: dir, env: env, args: args})
+		p.send(map[string]any{"type": "control_request", "request_id": "r",
+			"request": map[string]any{"subtype": "interrupt"}})
 		p.await(0, ofType("control_response"))
 		return p
 	}
@@ -45,7 +46,7 @@ func TestProcessBeforeItsPrompt(t *testing.T) {
 	}
 	p := ready()
 	write("Rule of now.\n")
-	p.say("hello")
+	p.send("hello")
 	if e := p.end(); e.exit != 0 || e.result(t).SessionID != session {
 		t.Errorf("exit %d, %s", e.exit, e.stderr)
 	}
@@ -65,16 +66,17 @@ func TestSpares(t *testing.T) {
 		id := fmt.Sprintf("T-%03d", i+1)
 		tasks = append(tasks, fmt.Sprintf(`{"id": %q, "subject": "Write file %d", "files": [{"path": "f%d.txt", "action": "create"}],
  "verify": [{"file": "f%d.txt", "contains": "sheep"}, "test -n %s"]}`, id, i, i, i, id))
-		first := fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).Costing(use)
+		first := fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).WithUsage(use)
 		first.Delay = 500 * time.Millisecond
 		agents = append(agents, &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{first,
-			fakeapi.Use(fakeapi.Bash("test -n "+id), fakeapi.Bash("printenv WAVEX_ATTEMPT WAVEX_SLOT")).Costing(use),
-			report("true").Costing(use),
+			fakeapi.Use(fakeapi.Bash("test -n "+id), fakeapi.Bash("printenv WAVEX_ATTEMPT WAVEX_SLOT")).WithUsage(use),
+			report("true").WithUsage(use),
 		}})
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
-	r := newRepo(t, fmt.Sprintf("-- plan.json --\n{\"version\": 1, \"name\": \"flock\", \"parallel\": 2, \"isolation\": \"shared\","+
-		" \"defaults\": {\"model\": %q, \"allowedTools\": [\"Bash(printenv:*)\"]},\n\"tasks\": [\n%s\n]}\n",
+	r := newRepo(t, fmt.Sprintf(
+		"-- plan.json --\n{\"version\": 1, \"name\": \"flock\", \"parallel\": 2, \"isolation\": \"shared\","+
+			" \"defaults\": {\"model\": %q, \"allowedTools\": [\"Bash(printenv:*)\"]},\n\"tasks\": [\n%s\n]}\n",
 		model, strings.Join(tasks, ",\n")))
 	e := r.wavex(srv, "run", "plan.json", "--output", "json").end()
 	all, last := e.events(t)

@@ -28,7 +28,7 @@ func packages() string {
 	return files
 }
 
-const wish = "Write the packages that the tests describe; only the standard library; all tests pass and vet is clean; done when they pass"
+const requestText = "Write the packages that the tests describe; only the standard library; all tests pass and vet is clean; done when they pass"
 
 // stages lists the stages that ask the API, in order, each with a part of its system prompt.
 var stages = []struct{ step, system string }{
@@ -52,19 +52,19 @@ func planners() []*fakeapi.Agent {
 				"run": "go test ./..."}},
 			"mustNot": []any{map[string]any{"text": "a dependency is added", "run": "test -e go.sum"}}})),
 		fakeapi.Text("# The code\n\nTwo packages have tests and no code."),
-		fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
-			if r.Worked() == 0 {
-				return fakeapi.Use(fakeapi.Read("go.mod")).Costing(use)
+		fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+			if r.ToolTurns() == 0 {
+				return fakeapi.Use(fakeapi.Read("go.mod")).WithUsage(use)
 			}
 			return fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"name": "calc", "tasks": []any{
-				part("T-001", "Write Add", "add"), part("T-002", "Write Sub", "sub")}})).Costing(use)
+				part("T-001", "Write Add", "add"), part("T-002", "Write Sub", "sub")}})).WithUsage(use)
 		}),
 		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"missingEdges": []any{}, "passAlready": []any{},
 			"unserved": []any{}})),
 	}
 	var agents []*fakeapi.Agent
 	for i, s := range stages {
-		reply := answers[i].Costing(use)
+		reply := answers[i].WithUsage(use)
 		agents = append(agents, &fakeapi.Agent{Name: s.step, When: fakeapi.System(s.system), Then: &reply})
 	}
 	return append(agents, author("T-001", "add/add.go", addGo, "go test ./add", nil), author("T-002", "sub/sub.go", subGo,
@@ -127,7 +127,7 @@ func TestRequestToResult(t *testing.T) {
 	})
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append([]*fakeapi.Agent{reviewers}, planners()...)})
 	r := newRepo(t, packages())
-	e := r.wavex(srv, "start", wish, "--yes").end()
+	e := r.wavex(srv, "start", requestText, "--yes").end()
 	if n := len(srv.Messages(asks("thorough review of a whole run"))); n < 3 {
 		t.Errorf("%d questions of the thorough review, want three experts at least", n)
 	}
@@ -168,9 +168,9 @@ func TestRequestToResult(t *testing.T) {
 func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	t := r.t
 	t.Helper()
-	release := room(t, procLimit)
+	release := reserveProcesses(t, procLimit)
 	defer release()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, shared.wavex, args...)
 	c.Dir, c.Env = r.dir, append(slices.Clone(env), "WAVEX_CLAUDE="+r.cli.path)
@@ -222,7 +222,7 @@ func TestRequestKilledAtEachBoundary(t *testing.T) {
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: planners()})
 	env := Env(t, srv)
 	r := newRepo(t, packages())
-	first := []string{"start", wish, "--output", "json", "--review", "off"}
+	first := []string{"start", requestText, "--output", "json", "--review", "off"}
 	again := []string{"start", "--output", "json", "--review", "off"}
 	args := first
 	// Each answer as soon as it is recorded (the next call takes a while to start), and the start

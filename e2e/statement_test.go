@@ -17,33 +17,33 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// proved is one statement in the output of `wavex doctor --probe --output json`.
-type proved struct {
+// probedStatement is one statement in the output of `wavex doctor --probe --output json`.
+type probedStatement struct {
 	ID            statement.ID
 	Verdict, Seen string
 }
 
 // proves probes the CLI of the repository. The scripted API answers doctor's one question.
-func (r repo) proves(srv *fakeapi.Server, env []string) []proved {
+func (r repo) proves(srv *fakeapi.Server, env []string) []probedStatement {
 	r.t.Helper()
 	e := r.wavexEnv(env, "doctor", "--probe", "--output", "json").end()
-	var d struct{ Statements []proved }
+	var d struct{ Statements []probedStatement }
 	if err := json.Unmarshal([]byte(e.stdout), &d); err != nil || len(d.Statements) != len(statement.All()) {
 		r.t.Fatalf("exit %d, %v\n%s%s", e.exit, err, e.stdout, e.stderr)
 	}
 	return d.Statements
 }
 
-func TestBuiltInVerdicts(t *testing.T) {
+func TestBuiltInSupport(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, builtInVerdicts)
+	eachCLI(t, builtInSupport)
 }
 
-func builtInVerdicts(t *testing.T, c cli) {
-	srv := serve(t, fakeapi.Text("ready").Costing(use))
+func builtInSupport(t *testing.T, c cli) {
+	srv := serve(t, fakeapi.Text("ready").WithUsage(use))
 	env := Env(t, srv)
 	tmp := lastOf(env, "TMPDIR")
-	seen := newRepo(t, sheep(1, 1)).on(c).proves(srv, env)
+	seen := newRepo(t, manyTasks(1, 1)).on(c).proves(srv, env)
 	want, known := statement.Tested(per(c, statement.Oldest(), statement.Newest()))
 	if !known {
 		t.Fatal("no verdicts are built in")
@@ -86,9 +86,9 @@ func (r repo) wrapper(body string) cli {
 // A wrapper that changes nothing works like its program, and its verdicts are kept.
 func TestWrapperIsProbedOnce(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, sheep(1, 1))
+	r := newRepo(t, manyTasks(1, 1))
 	r = r.on(r.wrapper(`exec CLI "$@"`))
-	srv := serve(t, fakeapi.Text("ready").Costing(use))
+	srv := serve(t, fakeapi.Text("ready").WithUsage(use))
 	env := Env(t, srv)
 	r.proves(srv, env)
 	kept, err := filepath.Glob(filepath.Join(lastOf(env, "HOME"), ".cache", "wavex", "claude", "*"))

@@ -50,7 +50,7 @@ func (l *tool) started(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = first.Close() }()
-	_ = first.SetReadDeadline(time.Now().Add(limit))
+	_ = first.SetReadDeadline(time.Now().Add(testLimit))
 	buf := make([]byte, 32)
 	n, err := first.Read(buf)
 	if err != nil {
@@ -90,12 +90,12 @@ var anyTool = []string{"--allowedTools", "Bash"}
 func TestInterruptWhileAToolRuns(t *testing.T) {
 	t.Parallel()
 	life := newTool(t)
-	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).Costing(fakeapi.Usage{Input: 1_000, Output: 1_000}),
+	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).WithUsage(fakeapi.Usage{Input: 1_000, Output: 1_000}),
 		fakeapi.Text("second"))
-	p := begin(t, srv, setup{talk: true, args: anyTool})
-	p.say("first")
+	p := startCLI(t, srv, setup{talk: true, args: anyTool})
+	p.send("first")
 	life.started(t)
-	p.say(interrupt)
+	p.send(interrupt)
 	l, at := p.await(0, ofType("result"))
 	var r result
 	if err := json.Unmarshal(l.raw, &r); err != nil {
@@ -105,11 +105,11 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 		budget.FromFloat(r.TotalCostUSD) != 18_000 {
 		t.Errorf("%+v", r)
 	}
-	if !life.dies(limit) {
+	if !life.dies(testLimit) {
 		t.Error("the tool lives on after the interrupt")
 	}
 	// The process continues, with its context.
-	p.say("and now")
+	p.send("and now")
 	p.await(at+1, ofType("result"))
 	if e := p.end(); e.exit != 0 && e.exit != 1 || !strings.Contains(srv.Messages(nil)[1].Users(), "first") {
 		t.Errorf("exit %d", e.exit)
@@ -118,12 +118,12 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 
 func TestInterruptWhileTheAPIAnswers(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).Costing(fakeapi.Usage{Input: 1_000, Output: 1_000}),
-		fakeapi.Text("a long answer that is never finished").HeldAfter(3, fakeapi.NewGate()))
-	p := begin(t, srv, setup{talk: true})
-	p.say("first")
+	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).WithUsage(fakeapi.Usage{Input: 1_000, Output: 1_000}),
+		fakeapi.Text("a long answer that is never finished").WaitingAfter(3, fakeapi.NewLatch()))
+	p := startCLI(t, srv, setup{talk: true})
+	p.send("first")
 	waitTurn(t, srv, 1)
-	p.say(interrupt)
+	p.send(interrupt)
 	p.await(0, ofType("result"))
 	e := p.end()
 	if r := e.result(t); r.Subtype != "error_during_execution" || budget.FromFloat(r.TotalCostUSD) < 18_000 {
@@ -134,7 +134,7 @@ func TestInterruptWhileTheAPIAnswers(t *testing.T) {
 // waitTurn waits for the request after n replies.
 func waitTurn(t *testing.T, srv *fakeapi.Server, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	if _, err := srv.Wait(ctx, func(r *fakeapi.Request) bool { return r.Err() == nil && r.Turn() == n }); err != nil {
 		t.Fatal(err)
@@ -162,14 +162,14 @@ func TestSignals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			life := newTool(t)
-			gate := fakeapi.NewGate()
-			steps := []fakeapi.Reply{fakeapi.Text("held").Held(gate)}
+			gate := fakeapi.NewLatch()
+			steps := []fakeapi.Reply{fakeapi.Text("held").WaitingFor(gate)}
 			if c.tool {
 				steps = []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(life.command))}
 			}
 			after := fakeapi.Text("after the tool")
 			srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: steps, Then: &after}}})
-			p := begin(t, srv, setup{stdin: "go", args: anyTool})
+			p := startCLI(t, srv, setup{stdin: "go", args: anyTool})
 			if c.tool {
 				life.started(t)
 			} else {
@@ -196,7 +196,7 @@ func TestSignals(t *testing.T) {
 				}
 				life.kill()
 			}
-			if !life.dies(limit) {
+			if !life.dies(testLimit) {
 				t.Error("the tool is still alive")
 			}
 		})
@@ -213,7 +213,7 @@ func resumeAfterKill(t *testing.T, c cli) {
 	life := newTool(t)
 	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)), fakeapi.Text("resumed"))
 	env, dir := Env(t, srv), t.TempDir()
-	p := begin(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir,
+	p := startCLI(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir,
 		args: append([]string{"--session-id", session}, anyTool...)})
 	life.started(t)
 	transcribed(t, env, "remember me")
@@ -234,7 +234,7 @@ func transcribed(t *testing.T, env []string, text string) {
 	t.Helper()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for late := time.After(limit); ; {
+	for late := time.After(testLimit); ; {
 		for _, f := range transcripts(env) {
 			if data, _ := os.ReadFile(f); strings.Contains(string(data), text) && strings.Contains(string(data), `"tool_use"`) {
 				return
@@ -269,9 +269,9 @@ func TestNoResumeBeforeTheFirstAnswer(t *testing.T) {
 }
 
 func noResumeBeforeTheFirstAnswer(t *testing.T, c cli) {
-	srv := serve(t, fakeapi.Text("held").Held(fakeapi.NewGate()))
+	srv := serve(t, fakeapi.Text("held").WaitingFor(fakeapi.NewLatch()))
 	env, dir := Env(t, srv), t.TempDir()
-	p := begin(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir, args: []string{"--session-id", session}})
+	p := startCLI(t, srv, setup{cli: c, stdin: "remember me", env: env, dir: dir, args: []string{"--session-id", session}})
 	waitTurn(t, srv, 0)
 	p.signal(syscall.SIGKILL)
 	p.end()

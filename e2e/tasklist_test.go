@@ -71,8 +71,8 @@ func readList(t *testing.T, dir string) map[string]listTask {
 	return all
 }
 
-// mirrored checks that blocks and blockedBy agree.
-func mirrored(t *testing.T, tasks map[string]listTask) {
+// checkMirrored checks that blocks and blockedBy agree.
+func checkMirrored(t *testing.T, tasks map[string]listTask) {
 	t.Helper()
 	for id, task := range tasks {
 		for _, b := range task.BlockedBy {
@@ -135,7 +135,7 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 	// hold returns then with an action on the request: it takes a lock as the CLI does, with the
 	// given age.
 	hold := func(name string, age time.Duration, then fakeapi.Reply) fakeapi.Reply {
-		return fakeapi.From(func(*fakeapi.Request) fakeapi.Reply {
+		return fakeapi.Computed(func(*fakeapi.Request) fakeapi.Reply {
 			at := time.Now().Add(-age)
 			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 				t.Error(err)
@@ -191,8 +191,8 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 // nothing is lost, edges stay mirrored, and the CLI reads the files that wavex wrote.
 func TestListIsSharedWithSessions(t *testing.T) {
 	t.Parallel()
-	release := room(t, procLimit)
-	gate := fakeapi.NewGate()
+	release := reserveProcesses(t, procLimit)
+	gate := fakeapi.NewLatch()
 	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"),
 		fakeapi.Prompt("how does it stand")
 	// The other session changes the tasks that wavex works on, before, during and after their
@@ -203,7 +203,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	for k := range rounds {
 		step := change(fmt.Sprint(k%3+1), "metadata", map[string]any{fmt.Sprintf("note%d", k): k})
 		if k == 2 {
-			step = step.Held(gate)
+			step = step.WaitingFor(gate)
 		}
 		busy = append(busy, step)
 	}
@@ -231,13 +231,13 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	if e := call(t, srv, setup{stdin: "make a plan", env: joined, room: true}); e.exit != 0 {
 		t.Fatalf("the planner: exit %d %s", e.exit, e.stderr)
 	}
-	mirrored(t, readList(t, dir))
+	checkMirrored(t, readList(t, dir))
 
 	r := newRepo(t, calculator)
 	w := r.wavexIn(release, env, "run", "--task-list", "team", "-j", "2", "--output", "json", "--counsel", "off")
-	p := begin(t, srv, setup{stdin: "look after the list", env: joined, room: true})
+	p := startCLI(t, srv, setup{stdin: "look after the list", env: joined, room: true})
 	for _, m := range []fakeapi.Match{task("2"),
-		fakeapi.All(other, func(r *fakeapi.Request) bool { return r.Worked() == 5 })} {
+		fakeapi.All(other, func(r *fakeapi.Request) bool { return r.ToolTurns() == 5 })} {
 		if _, err := srv.Wait(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	}
 
 	tasks := readList(t, dir)
-	mirrored(t, tasks)
+	checkMirrored(t, tasks)
 	if len(tasks) != 5 || tasks["4"].Subject != "Mine" || tasks["5"].Subject != "Mine too" ||
 		!slices.Equal(tasks["4"].BlockedBy, []string{"3"}) {
 		t.Errorf("the tasks are %+v", tasks)

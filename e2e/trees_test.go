@@ -61,18 +61,19 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 
 func TestFourTasksInOnePackage(t *testing.T) {
 	t.Parallel()
-	gate := fakeapi.NewGate()
+	gate := fakeapi.NewLatch()
 	script := fakeapi.Script{Prices: prices}
 	for _, o := range ops() {
 		// The table first: until the function is written the package does not build. All four
 		// agents reach this point before any continues.
 		script.Agents = append(script.Agents, &fakeapi.Agent{Name: o.id, When: task(o.id), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Read("table.go")).Costing(use),
+			fakeapi.Use(fakeapi.Read("table.go")).WithUsage(use),
 			fakeapi.Use(fakeapi.Edit("table.go", "\t// "+o.name+" is to be here.", fmt.Sprintf("\t%q: %s,", o.sign,
-				o.name))).Costing(use),
+				o.name))).WithUsage(use),
 			fakeapi.Use(fakeapi.Write(strings.ToLower(o.name)+".go",
-				fmt.Sprintf("package ops\n\nfunc %s(a, b int) int { return %s }\n", o.name, o.body))).Costing(use).Held(gate),
-			fakeapi.Use(fakeapi.Bash("go vet . && go test -run Test" + o.name + " .")).Costing(use),
+				fmt.Sprintf("package ops\n\nfunc %s(a, b int) int { return %s }\n", o.name,
+					o.body))).WithUsage(use).WaitingFor(gate),
+			fakeapi.Use(fakeapi.Bash("go vet . && go test -run Test" + o.name + " .")).WithUsage(use),
 			report("true"),
 		}})
 	}
@@ -84,10 +85,10 @@ func TestFourTasksInOnePackage(t *testing.T) {
 	gitIn(t, r.dir, "add", "-A")
 	gitIn(t, r.dir, "commit", "-qm", "first")
 	w := r.wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off")
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	for _, o := range ops() {
-		third := func(m *fakeapi.Request) bool { return m.Worked() == 2 }
+		third := func(m *fakeapi.Request) bool { return m.ToolTurns() == 2 }
 		if _, err := srv.Wait(ctx, fakeapi.All(task(o.id), third)); err != nil {
 			t.Errorf("%s beside the others: %v", o.id, err)
 		}

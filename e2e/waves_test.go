@@ -110,29 +110,29 @@ func main() {
 )
 
 // author returns an agent that writes one file, runs the check and reports.
-func author(id, path, content, check string, g *fakeapi.Gate) *fakeapi.Agent {
-	first := fakeapi.Use(fakeapi.Write(path, content)).Costing(use)
+func author(id, path, content, check string, g *fakeapi.Latch) *fakeapi.Agent {
+	first := fakeapi.Use(fakeapi.Write(path, content)).WithUsage(use)
 	if g != nil {
-		first = first.Held(g)
+		first = first.WaitingFor(g)
 	}
 	return &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{first,
-		fakeapi.Use(fakeapi.Bash(check)).Costing(use), report("true")}}
+		fakeapi.Use(fakeapi.Bash(check)).WithUsage(use), report("true")}}
 }
 
 // Three waves, the first with two tasks at once, the second with a retry.
 func TestThreeWaves(t *testing.T) {
 	t.Parallel()
-	gate := fakeapi.NewGate()
+	gate := fakeapi.NewLatch()
 	wrong := strings.Replace(evalGo, `op == "-"`, `op == "minus"`, 1)
 	eval := &fakeapi.Agent{Name: "T-003", When: task("T-003"), Steps: []fakeapi.Reply{
-		fakeapi.Use(fakeapi.Write("eval/eval.go", wrong)).Costing(use), report("true"), // a false report
+		fakeapi.Use(fakeapi.Write("eval/eval.go", wrong)).WithUsage(use), report("true"), // a false report
 	}}
 	again := &fakeapi.Agent{Name: "T-003 again", When: fakeapi.All(task("T-003"), func(r *fakeapi.Request) bool {
 		return strings.Contains(r.Users(), "<previous_attempt>")
 	}), Steps: []fakeapi.Reply{
-		fakeapi.Use(fakeapi.Read("eval/eval.go")).Costing(use),
-		fakeapi.Use(fakeapi.Edit("eval/eval.go", `op == "minus"`, `op == "-"`)).Costing(use),
-		fakeapi.Use(fakeapi.Bash("go test ./eval")).Costing(use), report("true"),
+		fakeapi.Use(fakeapi.Read("eval/eval.go")).WithUsage(use),
+		fakeapi.Use(fakeapi.Edit("eval/eval.go", `op == "minus"`, `op == "-"`)).WithUsage(use),
+		fakeapi.Use(fakeapi.Bash("go test ./eval")).WithUsage(use), report("true"),
 	}}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		author("T-001", "add/add.go", addGo, "go test ./add", gate),
@@ -143,7 +143,7 @@ func TestThreeWaves(t *testing.T) {
 	r := newRepo(t, calculator)
 	w := r.wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off")
 	// Both first tasks send their request to the API before either gets an answer.
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	for _, id := range []string{"T-001", "T-002"} {
 		if _, err := srv.Wait(ctx, task(id)); err != nil {

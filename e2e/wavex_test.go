@@ -85,7 +85,7 @@ func (r repo) wavex(srv *fakeapi.Server, args ...string) *wavexRun {
 // the CLI, and scripts would have to answer them all.
 func (r repo) wavexEnv(env []string, args ...string) *wavexRun {
 	r.t.Helper()
-	return r.wavexIn(room(r.t, procLimit), env, args...)
+	return r.wavexIn(reserveProcesses(r.t, procLimit), env, args...)
 }
 
 // wavexIn starts it in room that the test holds already.
@@ -98,7 +98,7 @@ func (r repo) wavexIn(release func(), env []string, args ...string) *wavexRun {
 	if shared.wavex == "" {
 		t.Fatal("the wavex binary did not build; see the beginning of the output")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*testLimit)
 	w := &wavexRun{t: t, cmd: exec.CommandContext(ctx, shared.wavex, args...), done: make(chan error, 1), release: release}
 	w.cmd.Dir = r.dir
 	w.cmd.Env = append(env, "WAVEX_CLAUDE="+r.cli.path)

@@ -47,17 +47,17 @@ type Agent struct {
 	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also if the plan has no
 	// rehearse block for it.
 	Rehearsal bool
-	// CLI holds the verdicts on the statements that wavex relies on. For a statement that does not
+	// Support holds the verdicts on the statements that wavex relies on. For a statement that does not
 	// hold, wavex uses the fallback. If nil, it uses every fallback.
-	CLI statement.Verdicts
-	// Extra is set in every child's environment: variables of the agent itself.
-	Extra map[string]string
+	Support statement.SupportSet
+	// ExtraEnv is set in every child's environment: variables of the agent itself.
+	ExtraEnv map[string]string
 	// Prices prices attempts that end without a result line. If nil, they count at their cap.
 	Prices Pricer
-	// Secrets removes secrets from every file of an attempt and from the Reason and Detail of its
+	// Redactor removes secrets from every file of an attempt and from the Reason and Detail of its
 	// Result. If nil, nothing is removed. The caller must clean the other fields and the
 	// Observations.
-	Secrets Redactor
+	Redactor Redactor
 	// Observe receives signs of life, from one goroutine per attempt. It must not block. May be
 	// nil.
 	Observe func(Observation)
@@ -71,11 +71,11 @@ type Agent struct {
 	// Now is the clock of Started and Duration; nil: time.Now.
 	Now func() time.Time
 
-	// expiry replaces the timeout of the agent's turn in tests, which end the turn at a chosen
+	// turnContext replaces the timeout of the agent's turn in tests, which end the turn at a chosen
 	// moment. Its context ends with ErrTimeout. nil: the wall clock.
-	expiry func(context.Context) (context.Context, context.CancelFunc)
+	turnContext func(context.Context) (context.Context, context.CancelFunc)
 
-	answered atomic.Bool // a process has printed a line of the CLI's protocol
+	protocolSeen atomic.Bool // a process has printed a line of the CLI's protocol
 
 	inherit   sync.Once
 	inherited proc.Inherited // of Env and Pass
@@ -112,16 +112,16 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	t.res.Outcome = v.outcome
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
 	// secret that was cut or lost its digits would not be recognised.
-	v.reason, v.detail = a.clean(v.reason), a.clean(v.detail)
+	v.reason, v.detail = a.redact(v.reason), a.redact(v.detail)
 	t.res.Reason = verify.OneLine(v.reason, reasonMax)
-	t.res.Detail = verify.Shorten(v.detail, detailMax)
+	t.res.Detail = verify.ExcerptOf(v.detail, detailMax)
 	t.res.ResetsAt = v.resetsAt
 	t.res.RetryAfter = v.retryAfter
 	if v.outcome != Done {
 		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
 	}
 	t.res.Duration = a.now().Sub(t.res.Started)
-	if t.silent && v.outcome == Done {
+	if t.noOutput && v.outcome == Done {
 		// The journal has everything that the files would hold. Thousands of small files would cost
 		// more than the commands.
 		return t.res
@@ -129,7 +129,7 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	// The file is a projection: the journal has the Result, so a full disk loses nothing. But the
 	// same write error may be the reason why the agent did not start and why nothing it said was
 	// kept.
-	if err := a.keepJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
+	if err := a.writeJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
 		t.res.Reason = verify.OneLine(v.reason+"; "+err.Error(), reasonMax)
 	}
 	return t.res
@@ -138,53 +138,53 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 // attempt is the state of one call of Attempt.
 type attempt struct {
 	*Agent
-	req    Request
-	res    Result
-	env    []string
-	spent  budget.USD // cost of a spare that was not used
-	edited bool       // the agent used a tool that edits
-	silent bool       // a command task that printed nothing
+	req       Request
+	res       Result
+	env       []string
+	spareCost budget.USD // cost of a spare that was not used
+	edited    bool       // the agent used a tool that edits
+	noOutput  bool       // a command task that printed nothing
 }
 
-func (t *attempt) run(ctx context.Context) verdict {
+func (t *attempt) run(ctx context.Context) classification {
 	if err := context.Cause(ctx); err != nil {
-		return verdict{outcome: Interrupted, reason: "stopped before it began: " + err.Error()}
+		return classification{outcome: Interrupted, reason: "stopped before it began: " + err.Error()}
 	}
 	env, err := t.prepare()
 	if err != nil {
-		return verdict{outcome: Broken, reason: err.Error()}
+		return classification{outcome: Broken, reason: err.Error()}
 	}
 	t.env = env
-	before, err := t.before(ctx)
+	before, err := t.openBaseline(ctx)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return verdict{outcome: Interrupted, reason: "stopped during the checks before: " + cause.Error()}
+			return classification{outcome: Interrupted, reason: "stopped during the checks before: " + cause.Error()}
 		}
-		return verdict{outcome: Broken, reason: err.Error()}
+		return classification{outcome: Broken, reason: err.Error()}
 	}
 	t.res.Vacuous = before.Vacuous
 	first := before
-	if t.req.Base != "" && t.req.Shell == "" && t.req.Attempt > 1 {
-		before = before.mended(t.req)
+	if t.req.Baseline != "" && t.req.Command == "" && t.req.Attempt > 1 {
+		before = before.withOutsideChanges(t.req)
 	}
-	defer func() { before.keepLeft(first, t.req) }()
+	defer func() { before.saveFinalState(first, t.req) }()
 
-	var v verdict
+	var v classification
 	w := work{files: t.req.Files, vacuous: before.Vacuous}
-	if t.req.Shell != "" {
-		v = t.command(ctx)
+	if t.req.Command != "" {
+		v = t.runCommand(ctx)
 	} else {
-		v, w.claim = t.agent(ctx)
+		v, w.claim = t.runAgent(ctx)
 	}
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
 	n := len(t.req.Checks)
-	if t.req.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.mustCheck()) {
+	if t.req.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.hasMustNotChecks()) {
 		release, err := t.req.BeforeChecks(ctx)
 		if err != nil {
 			if v.outcome != Done {
 				return v
 			}
-			return verdict{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
+			return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 		}
 		defer release()
 	}
@@ -193,15 +193,15 @@ func (t *attempt) run(ctx context.Context) verdict {
 	if v.outcome != Done {
 		return v
 	}
-	if broken := before.broken(t.req.Protect, t.req.Dir); len(broken) > 0 {
-		return verdict{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
+	if broken := before.changedProtected(t.req.Protect, t.req.Dir); len(broken) > 0 {
+		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
 			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
 	}
 	if n > 0 {
-		t.tell("checking", strconv.Itoa(n)+" checks")
+		t.observe("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		for i := range w.checks { // the verdict quotes the checks
-			w.checks[i].Check = t.clean(w.checks[i].Check)
+			w.checks[i].Check = t.redact(w.checks[i].Check)
 		}
 		t.res.Checks = w.checks
 		if verify.Passed(w.checks) {
@@ -211,11 +211,11 @@ func (t *attempt) run(ctx context.Context) verdict {
 	// A check may have created a declared file, for example by building it.
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
-	return judgeWork(w)
+	return classifyWork(w)
 }
 
-// mustCheck reports whether a mustNot condition has a check.
-func (t *attempt) mustCheck() bool {
+// hasMustNotChecks reports whether a mustNot condition has a check.
+func (t *attempt) hasMustNotChecks() bool {
 	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
 }
 
@@ -237,13 +237,13 @@ func (t *attempt) violated(ctx context.Context) []string {
 // prepare creates the folder and the first files of an attempt, and returns the environment for all
 // its processes.
 func (t *attempt) prepare() ([]string, error) {
-	if t.req.Shell == "" {
+	if t.req.Command == "" {
 		if err := os.MkdirAll(t.req.LogDir, 0o700); err != nil {
 			return nil, err
 		}
 	}
 	if t.req.Prompt != "" {
-		if err := t.keep(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt)); err != nil {
+		if err := t.writeFile(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt)); err != nil {
 			return nil, err
 		}
 	}
@@ -253,27 +253,28 @@ func (t *attempt) prepare() ([]string, error) {
 	add[proc.AttemptVar] = fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt)
 	add["WAVEX_TASK"] = t.req.Task
 	add["WAVEX_SLOT"] = strconv.Itoa(t.req.Slot)
-	if t.req.Shell != "" {
+	if t.req.Command != "" {
 		return t.environ(add), nil
 	}
-	err := t.assign(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt, Block: t.req.Rehearse})
+	err := t.writeAssignment(add, t.req.LogDir, assignment{Task: t.req.Task, Attempt: t.req.Attempt,
+		Block: t.req.Rehearse})
 	return t.environ(add), err
 }
 
-// before returns the base of the task: the digests from before the first attempt, and whether the
+// openBaseline returns the base of the task: the digests from before the first attempt, and whether the
 // checks passed then.
-func (t *attempt) before(ctx context.Context) (base, error) {
+func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil {
-		return base{}, nil
+		return baseline{}, nil
 	}
-	return openBase(t.req.Base, t.req, func() (bool, error) {
+	return openBaseline(t.req.Baseline, t.req, func() (bool, error) {
 		evidence, err := verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		return verify.Passed(evidence), err
 	})
 }
 
-// tell passes an observation to Observe.
-func (t *attempt) tell(kind, text string) {
+// observe passes an observation to Observe.
+func (t *attempt) observe(kind, text string) {
 	if t.Observe != nil {
 		t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: t.res.Cost})
 	}
@@ -286,8 +287,8 @@ type assignment struct {
 	Block   json.RawMessage `json:"block,omitempty"`
 }
 
-// assign writes the assignment file of the rehearsal agent, if there is a rehearsal.
-func (a *Agent) assign(env map[string]string, logDir string, what assignment) error {
+// writeAssignment writes the assignment file of the rehearsal agent, if there is a rehearsal.
+func (a *Agent) writeAssignment(env map[string]string, logDir string, what assignment) error {
 	if !a.Rehearsal && len(what.Block) == 0 {
 		return nil
 	}
@@ -303,7 +304,7 @@ func (a *Agent) assign(env map[string]string, logDir string, what assignment) er
 
 // environ returns the environment of a child: the variables that proc lets pass, Extra and add.
 func (a *Agent) environ(add map[string]string) []string {
-	for k, v := range a.Extra {
+	for k, v := range a.ExtraEnv {
 		if _, ours := add[k]; !ours {
 			add[k] = v
 		}
@@ -312,10 +313,10 @@ func (a *Agent) environ(add map[string]string) []string {
 	return a.inherited.With(add)
 }
 
-// within returns ctx with the time limit of an agent's turn.
-func (a *Agent) within(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
-	if a.expiry != nil {
-		return a.expiry(ctx)
+// withTurnLimit returns ctx with the time limit of an agent's turn.
+func (a *Agent) withTurnLimit(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
+	if a.turnContext != nil {
+		return a.turnContext(ctx)
 	}
 	return context.WithTimeoutCause(ctx, wall, ErrTimeout)
 }
@@ -341,7 +342,7 @@ func orDefault(d, def time.Duration) time.Duration {
 	return def
 }
 
-// limits returns the timeouts of a task's settings, or the defaults.
-func limits(s plan.Settings) (wall, idle time.Duration) {
+// timeouts returns the timeouts of a task's settings, or the defaults.
+func timeouts(s plan.Settings) (wall, idle time.Duration) {
 	return orDefault(s.Timeout, DefaultTimeout), orDefault(s.IdleTimeout, DefaultIdleTimeout)
 }

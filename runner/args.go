@@ -16,15 +16,15 @@ import (
 // passed in a file: the kernel's limit is 128 KB.
 const argumentMax = 32 << 10
 
-// speaking holds the flags of every process: headless, one JSON object per line in both directions,
+// protocolFlags holds the flags of every process: headless, one JSON object per line in both directions,
 // with a stream_event for the final usage of each response, which assistant lines do not have.
-var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+var protocolFlags = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 	"--include-partial-messages"}
 
-// movesSections moves the working directory, git status and memory from the system prompt to the
+// excludeSectionsFlag moves the working directory, git status and memory from the system prompt to the
 // first user message. All attempts then have the same system prompt, which the provider's cache
 // serves.
-const movesSections = "--exclude-dynamic-system-prompt-sections"
+const excludeSectionsFlag = "--exclude-dynamic-system-prompt-sections"
 
 // attemptArgs returns the program and the arguments for an attempt.
 func (t *attempt) attemptArgs(resume bool) ([]string, error) {
@@ -34,7 +34,7 @@ func (t *attempt) attemptArgs(resume bool) ([]string, error) {
 	}
 	args := append(append([]string{}, t.Argv...), flags...)
 	args = append(args, sessionFlags(t.req.Session, resume)...)
-	if resume && t.CLI.Holds(statement.SystemPromptSnapshot) {
+	if resume && t.Support.Holds(statement.SystemPromptSnapshot) {
 		args = append(args, "--system-prompt-snapshot", "off")
 	}
 	if len(rules) > 0 {
@@ -44,7 +44,7 @@ func (t *attempt) attemptArgs(resume bool) ([]string, error) {
 		}
 		args = append(args, "--settings", string(settings))
 	}
-	return capped(args, t.req.Cap), nil
+	return appendCap(args, t.req.Cap), nil
 }
 
 // sessionFlags returns the flags that open or resume a session.
@@ -64,26 +64,27 @@ func sessionFlags(session string, resume bool) []string {
 // the user's own settings. The CLI skips a rule that it cannot parse and applies the others.
 func (t *attempt) flags() (args, rules []string, err error) {
 	s := t.req.Settings
-	args = append([]string{}, speaking...)
+	args = append([]string{}, protocolFlags...)
 	mode := s.PermissionMode
 	if mode == "" {
 		mode = "acceptEdits"
 	}
 	args = append(args, "--permission-mode", mode)
-	if t.CLI.Holds(statement.MovesSections) {
-		args = append(args, movesSections)
+	if t.Support.Holds(statement.MovesSections) {
+		args = append(args, excludeSectionsFlag)
 	}
 	rules = checkRules(t.req.Checks)
 	var others []string
 	for _, r := range s.AllowedTools {
-		if oneRule(r) {
+		if isSingleRule(r) {
 			rules = append(rules, r)
 		} else {
 			others = append(others, r) // "Read,Grep": the CLI's own list syntax
 		}
 	}
-	args = list(args, "--allowedTools", others)
-	args = list(args, "--disallowedTools", append(slices.Clone(s.DisallowedTools), withheld(s.AllowedTools)...))
+	args = appendList(args, "--allowedTools", others)
+	args = appendList(args, "--disallowedTools", append(slices.Clone(s.DisallowedTools),
+		withheldPeerTools(s.AllowedTools)...))
 	switch s.MCPConfig {
 	case "inherit":
 	case "":
@@ -104,7 +105,7 @@ func (t *attempt) flags() (args, rules []string, err error) {
 			args = append(args, f.flag, f.value)
 		}
 	}
-	args, err = texted(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
+	args, err = appendText(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
 	return args, rules, err
 }
 
@@ -113,8 +114,8 @@ func (t *attempt) flags() (args, rules []string, err error) {
 // (observed on claude 2.1.330; 2.1.197 has no such tools and accepts their names).
 var peerTools = []string{"ListAgents", "SendMessage"}
 
-// withheld returns the peerTools that no rule of allowed names.
-func withheld(allowed []string) []string {
+// withheldPeerTools returns the peerTools that no rule of allowed names.
+func withheldPeerTools(allowed []string) []string {
 	named := map[string]bool{}
 	for _, r := range allowed {
 		for _, tool := range strings.FieldsFunc(r, func(c rune) bool { return c == ',' || c == ' ' }) {
@@ -127,7 +128,7 @@ func withheld(allowed []string) []string {
 
 // askArgs returns the arguments of a lean call: no session, and only the tools of q.
 func askArgs(q Question) ([]string, error) {
-	args := append([]string{}, speaking...)
+	args := append([]string{}, protocolFlags...)
 	args = append(args, "--tools", strings.Join(q.Tools, ","), "--no-session-persistence", "--strict-mcp-config")
 	if len(q.Schema) > 0 {
 		args = append(args, "--json-schema", string(q.Schema))
@@ -135,26 +136,26 @@ func askArgs(q Question) ([]string, error) {
 	if q.Model != "" {
 		args = append(args, "--model", q.Model)
 	}
-	return texted(capped(args, q.Cap), "--system-prompt", q.System, q.LogDir)
+	return appendText(appendCap(args, q.Cap), "--system-prompt", q.System, q.LogDir)
 }
 
-// capped adds the money cap. It leaves out a cap of 0, which the CLI refuses.
-func capped(args []string, limit budget.USD) []string {
+// appendCap adds the money cap. It leaves out a cap of 0, which the CLI refuses.
+func appendCap(args []string, limit budget.USD) []string {
 	if limit <= 0 {
 		return args
 	}
 	return append(args, "--max-budget-usd", strconv.FormatFloat(limit.Float(), 'f', -1, 64))
 }
 
-func list(args []string, flag string, values []string) []string {
+func appendList(args []string, flag string, values []string) []string {
 	if len(values) == 0 {
 		return args
 	}
 	return append(append(args, flag), values...)
 }
 
-// texted adds a text, in a file if it is too long for an argument.
-func texted(args []string, flag, text, logDir string) ([]string, error) {
+// appendText adds a text, in a file if it is too long for an argument.
+func appendText(args []string, flag, text, logDir string) ([]string, error) {
 	switch {
 	case text == "":
 		return args, nil

@@ -70,7 +70,7 @@ func TestAskArguments(t *testing.T) {
 		t.Fatalf("answer = %+v", a)
 	}
 	d := readDump(t, file)
-	want := append(slices.Clone(speaking), "--tools", "Read,Grep", "--no-session-persistence", "--strict-mcp-config",
+	want := append(slices.Clone(protocolFlags), "--tools", "Read,Grep", "--no-session-persistence", "--strict-mcp-config",
 		"--model", "haiku", "--max-budget-usd", "0.05", "--system-prompt", "sys")
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments %q, want %q", d.Args, want)

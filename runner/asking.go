@@ -12,47 +12,49 @@ import (
 // session, and later during the turn. claude 2.1.197 and 2.1.330 answer within milliseconds, also
 // during a turn, and send nothing to the API.
 const (
-	beforeID   = "wavex-before"
-	spentID    = "wavex-spent"
-	beforeLine = `{"type":"control_request","request_id":"` + beforeID + `","request":{"subtype":"get_usage"}}` + "\n"
-	spentLine  = `{"type":"control_request","request_id":"` + spentID + `","request":{"subtype":"get_usage"}}` + "\n"
+	baselineUsageID   = "wavex-before"
+	usageID           = "wavex-spent"
+	baselineUsageLine = `{"type":"control_request","request_id":"` + baselineUsageID +
+		`","request":{"subtype":"get_usage"}}` + "\n"
+	usageLine = `{"type":"control_request","request_id":"` + usageID + `","request":{"subtype":"get_usage"}}` +
+		"\n"
 )
 
-// ask asks for the total. At most one question is open at a time.
-func (f *facts) ask() {
+// askUsage asks for the total. At most one question is open at a time.
+func (f *transcript) askUsage() {
 	switch {
-	case f.asks == nil:
-	case f.asking:
-		f.askAgain = true
+	case f.requestUsage == nil:
+	case f.usagePending:
+		f.usageStale = true
 	default:
-		f.asking = true
-		f.asks()
+		f.usagePending = true
+		f.requestUsage()
 	}
 }
 
-// onAnswer handles the answer to a control request.
-func (f *facts) onAnswer(r gjson.Result) {
+// onUsage handles the answer to a control request.
+func (f *transcript) onUsage(r gjson.Result) {
 	id := r.Get("request_id").Str
-	if id != beforeID && id != spentID {
+	if id != baselineUsageID && id != usageID {
 		return // answers an interrupt; a result line follows
 	}
 	total := r.Get("response.session.total_cost_usd")
 	if total.Type != gjson.Number || total.Num < 0 {
-		f.asks = nil // this CLI does not support get_usage
+		f.requestUsage = nil // this CLI does not support get_usage
 		return
 	}
 	if len(r.Get("response.behaviors").Raw) > len("null") {
-		f.asks = nil // a subscription: the CLI would read all past sessions to answer, for dollars that are not billed
+		f.requestUsage = nil // a subscription: the CLI would read all past sessions to answer, for dollars that are not billed
 	}
-	if id == beforeID {
+	if id == baselineUsageID {
 		if f.responses.cost == 0 && f.results == 0 {
-			f.account.before = total.Num
+			f.account.startTotal = total.Num
 		}
 		return
 	}
-	f.account.asked(total.Num, &f.responses)
-	if f.asking = false; f.askAgain {
-		f.askAgain = false
-		f.ask()
+	f.account.onUsage(total.Num, &f.responses)
+	if f.usagePending = false; f.usageStale {
+		f.usageStale = false
+		f.askUsage()
 	}
 }

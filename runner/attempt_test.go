@@ -42,19 +42,19 @@ func prints(lines ...string) []step {
 
 func then(steps []step, more ...step) []step { return append(slices.Clone(steps), more...) }
 
-// TestTraps plays every trap of docs/claude-cli.md with a process.
-func TestTraps(t *testing.T) {
+// TestAgentFailures plays every trap of docs/claude-cli.md with a process.
+func TestAgentFailures(t *testing.T) {
 	t.Parallel()
-	quick := func(b *bench) {
+	quick := func(b *fixture) {
 		b.agent.Grace = 100 * time.Millisecond
 		b.agent.StopWait = StopWait{Interrupt: 200 * time.Millisecond, Close: 100 * time.Millisecond,
 			Terminate: 200 * time.Millisecond}
 	}
 	// The timeout comes after the agent's first words, and not before.
-	upAtText := func(b *bench) {
+	upAtText := func(b *fixture) {
 		quick(b)
 		var up func()
-		b.agent.expiry = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		b.agent.turnContext = func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			up = func() { cancel(ErrTimeout) }
 			return ctx, func() { cancel(nil) }
@@ -70,7 +70,7 @@ func TestTraps(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		steps  []step
-		adjust func(*bench)
+		adjust func(*fixture)
 		want   Outcome
 		reason string // part of it
 		priced string
@@ -78,7 +78,7 @@ func TestTraps(t *testing.T) {
 	}{
 		{name: "success", steps: then(prints(initLine, textLine), step{Write: map[string]string{"made.txt": "made"}},
 			step{Print: resultGood}, step{EOF: true}),
-			adjust: func(b *bench) { b.req.Checks, b.req.Files = passing, promise }, want: Done, priced: "result",
+			adjust: func(b *fixture) { b.req.Checks, b.req.Files = passing, promise }, want: Done, priced: "result",
 			check: func(t *testing.T, r Result) {
 				if r.Cost != 6250 || r.Turns != 2 || r.Report != "all done" || r.ClaudeVersion != "2.1.197" || r.Vacuous ||
 					!slices.Equal(r.Changed, []string{"made.txt"}) {
@@ -94,7 +94,7 @@ func TestTraps(t *testing.T) {
 			}},
 		{name: "works on after its result", steps: then(prints(initLine, resultGood, textLine),
 			step{Write: map[string]string{"made.txt": "made"}}, step{Print: resultGood}, step{EOF: true}),
-			adjust: func(b *bench) { b.req.Checks = passing }, want: Done, priced: "result"},
+			adjust: func(b *fixture) { b.req.Checks = passing }, want: Done, priced: "result"},
 		{name: "error 401", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":401`)),
 			step{Exit: code(1)}), want: Unauthorised, reason: "all done", priced: "result"},
 		{name: "error 429", steps: then(prints(initLine, with(apiError, `"api_error_status":null`, `"api_error_status":429`)),
@@ -127,19 +127,19 @@ func TestTraps(t *testing.T) {
 		{name: "denied, checks fail", steps: then(prints(initLine, with(resultGood, `"permission_denials":[]`,
 			`"permission_denials":[{"tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"npm test"}}]`)),
 			step{EOF: true}),
-			adjust: func(b *bench) { b.req.Checks = passing }, want: Denied, reason: "Bash(npm test)", priced: "result"},
+			adjust: func(b *fixture) { b.req.Checks = passing }, want: Denied, reason: "Bash(npm test)", priced: "result"},
 		{name: "denied, checks pass", steps: then(prints(initLine), step{Write: map[string]string{"made.txt": "made"}},
 			step{Print: with(resultGood, `"permission_denials":[]`,
 				`"permission_denials":[{"tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"npm test"}}]`)},
 			step{EOF: true}),
-			adjust: func(b *bench) { b.req.Checks = passing }, want: Done, priced: "result",
+			adjust: func(b *fixture) { b.req.Checks = passing }, want: Done, priced: "result",
 			check: func(t *testing.T, r Result) {
 				if len(r.Denials) != 1 || r.Denials[0].Rule != "Bash(npm test)" {
 					t.Errorf("denials = %v", r.Denials)
 				}
 			}},
 		{name: "promised, nothing changed", steps: then(prints(initLine, resultGood), step{EOF: true}),
-			adjust: func(b *bench) { b.req.Files = promise }, want: Wrong, reason: "no declared file changed: made.txt",
+			adjust: func(b *fixture) { b.req.Files = promise }, want: Wrong, reason: "no declared file changed: made.txt",
 			priced: "result"},
 		{name: "says failure", steps: then(prints(initLine,
 			with(resultGood, "all done", `no\n---LOOP_STATUS---\nEXIT_SIGNAL: false\nCRITERIA: {\"x\": false}\n---END_STATUS---`)), step{EOF: true}), want: Wrong, reason: "unmet: x", priced: "result"},
@@ -149,9 +149,9 @@ func TestTraps(t *testing.T) {
 		{name: "words on stdout only", steps: []step{{Print: "cannot be used with root privileges"}, {Exit: code(1)}},
 			want: Broken, reason: "root privileges"},
 		{name: "dies before reading a long prompt", steps: []step{{Exit: code(1)}},
-			adjust: func(b *bench) { b.req.Prompt = strings.Repeat("long ", 100_000) }, want: Broken, reason: "said nothing"},
-		{name: "no such program", adjust: func(b *bench) { b.agent.Argv = []string{"no-such-claude"}; b.agent.Name = "claude" }, want: Broken, reason: "is claude installed"},
-		{name: "no such folder", adjust: func(b *bench) { b.req.Dir += "/gone" }, want: Broken},
+			adjust: func(b *fixture) { b.req.Prompt = strings.Repeat("long ", 100_000) }, want: Broken, reason: "said nothing"},
+		{name: "no such program", adjust: func(b *fixture) { b.agent.Argv = []string{"no-such-claude"}; b.agent.Name = "claude" }, want: Broken, reason: "is claude installed"},
+		{name: "no such folder", adjust: func(b *fixture) { b.req.Dir += "/gone" }, want: Broken},
 
 		{name: "SIGTERM while waiting for the API", steps: then(prints(initLine, textLine), step{Exit: code(143)}),
 			want: Truncated, reason: "exit code 143", priced: "stream"},
@@ -168,7 +168,7 @@ func TestTraps(t *testing.T) {
 			reason: "unreadable", priced: "stream"},
 		{name: "garbage", steps: then(prints(initLine, "}{", "\x00\xff", `{"type":`, `{"type":"result"`), step{EOF: true}),
 			want: TimedOut,
-			adjust: func(b *bench) {
+			adjust: func(b *fixture) {
 				b.req.Settings.IdleTimeout = time.Hour
 				b.req.Settings.Timeout = 300 * time.Millisecond
 				b.agent.StopWait.Interrupt = 200 * time.Millisecond // it exits only when stdin is closed
@@ -183,20 +183,20 @@ func TestTraps(t *testing.T) {
 		{name: "hangs after its result", steps: then(prints(initLine, resultGood), step{Term: code(-1)}, step{Hang: true}),
 			adjust: quick, want: Done, priced: "result"},
 		{name: "hangs at start, deaf to all", steps: []step{{Term: code(-1)}, {Hang: true}},
-			adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Broken,
+			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Broken,
 			reason: "not a line of the CLI's protocol in 300ms"},
 		{name: "noise without end", steps: []step{{Read: true}, {Noise: true}},
-			adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = time.Hour },
+			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = time.Hour },
 			want:   Broken, reason: "it does not speak like the claude CLI; it said: garbage"},
 		{name: "noise after its first line", steps: then(prints(initLine), step{Noise: true}),
-			adjust: func(b *bench) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond },
+			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond },
 			want:   Stalled, priced: "cap"},
 		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
 			step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),
-			adjust: func(b *bench) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Stalled, priced: "result"},
+			adjust: func(b *fixture) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: Stalled, priced: "result"},
 		{name: "wall clock, and it ends like a success", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
 			step{Print: resultGood}, step{EOF: true}),
-			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut,
+			adjust: func(b *fixture) { b.req.Settings.Timeout = 300 * time.Millisecond }, want: TimedOut,
 			reason: "not finished after 300ms", priced: "result"},
 		{name: "wall clock, ignores everything", steps: then([]step{{Term: code(-1)}}, then(prints(initLine, textLine),
 			step{Hang: true})...),
@@ -206,7 +206,7 @@ func TestTraps(t *testing.T) {
 			adjust: upAtText, want: TimedOut, priced: "stream"},
 		{name: "wall clock, but something useful was done", steps: then(prints(initLine, textLine),
 			step{Write: map[string]string{"made.txt": "x"}}, step{Await: "interrupt"}, step{Print: aborted}, step{EOF: true}),
-			adjust: func(b *bench) { b.req.Settings.Timeout = 300 * time.Millisecond; b.req.Files = promise }, want: TimedOut,
+			adjust: func(b *fixture) { b.req.Settings.Timeout = 300 * time.Millisecond; b.req.Files = promise }, want: TimedOut,
 			priced: "result",
 			check: func(t *testing.T, r Result) {
 				if !slices.Equal(r.Changed, []string{"made.txt"}) {
@@ -235,7 +235,7 @@ func TestTraps(t *testing.T) {
 			if tc.check != nil {
 				tc.check(t, r)
 			}
-			kept(t, b, r)
+			checkLogFiles(t, b, r)
 		})
 	}
 }
@@ -256,8 +256,8 @@ func TestHangsAfterOthersWorked(t *testing.T) {
 	}
 }
 
-// kept checks the files of an attempt: complete, private, and with the returned result.
-func kept(t *testing.T, b *bench, r Result) {
+// checkLogFiles checks the files of an attempt: complete, private, and with the returned result.
+func checkLogFiles(t *testing.T, b *fixture, r Result) {
 	t.Helper()
 	err := filepath.WalkDir(b.logs, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -349,7 +349,7 @@ func TestOrphanIsSwept(t *testing.T) {
 
 // The child gets the flags, the prompt as one line and wavex's marks, and neither secrets of the
 // parent nor nesting marks.
-func TestWhatTheChildGets(t *testing.T) {
+func TestChildEnvironment(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "dump")
 	b := setup(t, script{Steps: then(prints(initLine), step{Dump: file}, step{Print: resultGood}, step{EOF: true})})
@@ -423,7 +423,7 @@ func TestArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(got[len(speaking):], " ")
+		return strings.Join(got[len(protocolFlags):], " ")
 	}
 	for _, tc := range []struct {
 		settings plan.Settings
@@ -449,14 +449,14 @@ func TestArguments(t *testing.T) {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)
 		}
 	}
-	at := &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.MovesSections: statement.Holds}},
+	at := &attempt{Agent: &Agent{Support: statement.SupportSet{statement.MovesSections: statement.Holds}},
 		req: Request{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
-	if got, _, err := at.flags(); err != nil || strings.Join(got[len(speaking):], " ") !=
+	if got, _, err := at.flags(); err != nil || strings.Join(got[len(protocolFlags):], " ") !=
 		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep "+without+
 			" --strict-mcp-config" {
 		t.Errorf("arguments = %s, %v", got, err)
 	}
-	at = &attempt{Agent: &Agent{CLI: statement.Verdicts{statement.SystemPromptSnapshot: statement.Holds}},
+	at = &attempt{Agent: &Agent{Support: statement.SupportSet{statement.SystemPromptSnapshot: statement.Holds}},
 		req: Request{Session: "S"}}
 	for resume, want := range map[bool]string{false: "--session-id S", true: "--resume S --system-prompt-snapshot off"} {
 		if got, err := at.attemptArgs(resume); err != nil || !strings.HasSuffix(strings.Join(got, " "), want) {
@@ -468,7 +468,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestResumeStartsAfreshOnce(t *testing.T) {
+func TestResumeOpensANewSessionOnce(t *testing.T) {
 	t.Parallel()
 	lost := []step{{Read: true}, {Print: with(aborted, `"num_turns":2`, `"num_turns":0`, `"errors"`, `"errors"`,
 		`"terminal_reason":"aborted_tools"`, `"errors":["No conversation found with session ID: x"]`, "0.00625", "0")},
@@ -476,7 +476,7 @@ func TestResumeStartsAfreshOnce(t *testing.T) {
 	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}),
 		With: map[string][]step{"--resume": lost}})
 	b.req.Resume = true
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !r.Fresh || r.Cost != 6250 {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !r.SessionReplaced || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
 	// A process that hangs was not refused.
@@ -484,14 +484,14 @@ func TestResumeStartsAfreshOnce(t *testing.T) {
 		With: map[string][]step{"--resume": {{EOF: true}}}})
 	b.req.Resume, b.req.Settings.IdleTimeout = true, 200*time.Millisecond
 	b.agent.StopWait = StopWait{Interrupt: time.Millisecond, Close: 10 * time.Second}
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.SessionReplaced {
 		t.Errorf("result = %+v", r)
 	}
 	// If a new session does not start either, the first reason counts.
 	b = setup(t, script{Steps: []step{{Stderr: "already in use"}, {Exit: code(1)}},
 		With: map[string][]step{"--resume": {{Stderr: "error: bad flag"}, {Exit: code(1)}}}})
 	b.req.Resume = true
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Fresh ||
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.SessionReplaced ||
 		!strings.Contains(r.Reason, "bad flag") {
 		t.Errorf("result = %+v", r)
 	}
@@ -501,7 +501,7 @@ func TestResumeStartsAfreshOnce(t *testing.T) {
 func TestSessionInUse(t *testing.T) {
 	t.Parallel()
 	const other = "22222222-2222-4222-8222-222222222222"
-	steps := func(b *bench) map[string][]step {
+	steps := func(b *fixture) map[string][]step {
 		refused := []step{{Stderr: "Error: Session ID " + b.req.Session + " is already in use."}, {Exit: code(1)}}
 		return map[string][]step{b.req.Session: refused}
 	}
@@ -510,12 +510,13 @@ func TestSessionInUse(t *testing.T) {
 	b.rewrite(script{Steps: then(prints(renamed.Replace(initLine), renamed.Replace(resultGood)), step{EOF: true}),
 		With: steps(b)})
 	b.agent.NewSession = func() string { return other }
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || r.Fresh || r.Cost != 6250 {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || r.SessionReplaced ||
+		r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
 	// A session that was cut off at its beginning can be neither resumed nor opened.
 	b.req.Resume = true
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || !r.Fresh {
+	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || r.Session != other || !r.SessionReplaced {
 		t.Errorf("result = %+v", r)
 	}
 	// The id is not replaced a second time.
@@ -535,7 +536,7 @@ func TestSessionInUse(t *testing.T) {
 	}
 }
 
-func TestVacuousAndBase(t *testing.T) {
+func TestVacuousAndBaseline(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true})})
 	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there"), 0o644))
@@ -551,7 +552,7 @@ func TestVacuousAndBase(t *testing.T) {
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Done || !slices.Equal(r.Changed, []string{"a.txt"}) {
 		t.Errorf("second attempt = %+v", r)
 	}
-	must(os.WriteFile(b.req.Base, []byte("{oops"), 0o600))
+	must(os.WriteFile(b.req.Baseline, []byte("{oops"), 0o600))
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || !strings.Contains(r.Reason, "base.json") {
 		t.Errorf("with an unreadable base = %+v", r)
 	}
@@ -595,7 +596,7 @@ func TestCommandTasks(t *testing.T) {
 			t.Parallel()
 			b := setup(t, script{})
 			b.agent.Argv = []string{"must-not-be-started"}
-			b.req.Shell, b.req.Checks, b.req.Prompt = tc.shell, tc.checks, ""
+			b.req.Command, b.req.Checks, b.req.Prompt = tc.shell, tc.checks, ""
 			if tc.want != Done {
 				b.req.Prompt = "kept"
 			}
@@ -607,14 +608,14 @@ func TestCommandTasks(t *testing.T) {
 				t.Errorf("result = %+v", r)
 			}
 			if r.Outcome != Done {
-				kept(t, b, r)
+				checkLogFiles(t, b, r)
 			} else if left, err := os.ReadDir(b.logs); err != nil || len(left) > 0 {
 				t.Errorf("a command that ended well and said nothing left files: %v, %v", left, err)
 			}
 		})
 	}
 	b := setup(t, script{})
-	b.req.Shell = "echo begun; : > " + filepath.Join(b.logs, "x") + "; sleep 600"
+	b.req.Command = "echo begun; : > " + filepath.Join(b.logs, "x") + "; sleep 600"
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("run is over"))
 	defer cancel()
 	if r := b.agent.Attempt(ctx, b.req); r.Outcome != Interrupted || !strings.Contains(r.Reason, "run is over") {

@@ -16,9 +16,9 @@ import (
 	"wavex/internal/wary"
 )
 
-// base records the files from before a task's first attempt. It is written once, before any attempt
+// baseline records the files from before a task's first attempt. It is written once, before any attempt
 // can change a file, and is only read afterwards.
-type base struct {
+type baseline struct {
 	// Files maps declared paths to digests; "" for a file that did not exist.
 	Files map[string]string `json:"files"`
 	// Guards holds the digests of guarded files, Protected those of the files that the plan
@@ -29,34 +29,34 @@ type base struct {
 	Vacuous bool `json:"vacuous,omitempty"`
 }
 
-// maxBase bounds the size of a base file and of a left file when they are read, in bytes.
-const maxBase = 256 << 20
+// maxBaseline bounds the size of a base file and of a left file when they are read, in bytes.
+const maxBaseline = 256 << 20
 
-// openBase reads the base at path, or takes and writes one if path does not exist. If path is
-// empty, the base is not written. checks runs the task's checks; if it returns an error, openBase
+// openBaseline reads the base at path, or takes and writes one if path does not exist. If path is
+// empty, the base is not written. checks runs the task's checks; if it returns an error, openBaseline
 // writes nothing.
-func openBase(path string, req Request, checks func() (bool, error)) (base, error) {
+func openBaseline(path string, req Request, checks func() (bool, error)) (baseline, error) {
 	if path != "" {
-		data, err := wary.Read(path, maxBase)
+		data, err := wary.Read(path, maxBaseline)
 		if err == nil {
-			var b base
+			var b baseline
 			if err := json.Unmarshal(data, &b); err != nil {
-				return base{}, fmt.Errorf("reading %s: %w", path, err)
+				return baseline{}, fmt.Errorf("reading %s: %w", path, err)
 			}
 			return b, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return base{}, fmt.Errorf("reading the digests of the declared files: %w", err)
+			return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 		}
 	}
-	b := base{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards),
+	b := baseline{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards),
 		Protected: req.Protect.digests(req.Dir)}
 	for _, f := range req.Files {
 		b.Files[f.Path] = fileDigest(req.Dir, f.Path)
 	}
 	passed, err := checks()
 	if err != nil {
-		return base{}, err
+		return baseline{}, err
 	}
 	b.Vacuous = passed
 	if path == "" {
@@ -64,13 +64,13 @@ func openBase(path string, req Request, checks func() (bool, error)) (base, erro
 	}
 	data, err := json.Marshal(b)
 	if err != nil {
-		return base{}, err
+		return baseline{}, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return base{}, err
+		return baseline{}, err
 	}
 	if err := writeOnce(path, append(data, '\n')); err != nil {
-		return base{}, fmt.Errorf("writing the digests of the declared files: %w", err)
+		return baseline{}, fmt.Errorf("writing the digests of the declared files: %w", err)
 	}
 	return b, nil
 }
@@ -100,7 +100,7 @@ func writeOnce(path string, data []byte) error {
 
 // changed returns the declared files that differ from the base, in their order. A file that was
 // declared after the base was taken counts as changed if it exists.
-func (b base) changed(dir string, files []plan.File) []string {
+func (b baseline) changed(dir string, files []plan.File) []string {
 	var out []string
 	for _, f := range files {
 		if fileDigest(dir, f.Path) != b.Files[f.Path] && !slices.Contains(out, f.Path) {

@@ -20,36 +20,36 @@ import (
 // and stops the process after the last turn or at its deadline. It handles deadlines and the order
 // of steps; facts parses the stream.
 type conversation struct {
-	agent  *Agent
-	argv   []string
-	dir    string
-	env    []string
-	mark   string
-	logDir string
-	prompt string
-	wall   time.Duration
-	idle   time.Duration // 0: no limit
-	facts  *facts
+	agent      *Agent
+	argv       []string
+	dir        string
+	env        []string
+	mark       string
+	logDir     string
+	prompt     string
+	wall       time.Duration
+	idle       time.Duration // 0: no limit
+	transcript *transcript
 
-	p       *proc.Process
-	errs    *record // its standard error; nil before start
-	atStart string  // for a spare: digest of the files that the process read at its start
-	resume  bool
-	turns   chan turn     // from the reader goroutine
-	asks    chan struct{} // from the reader goroutine: send spentLine
-	last    atomic.Int64  // Unix time of the last output byte, in nanoseconds
-	gone    chan struct{}
-	closed  bool
-	end     turnEnd
-	exit    proc.Exit
+	p             *proc.Process
+	stderr        *logFile // its standard error; nil before start
+	startDigest   string   // for a spare: digest of the files that the process read at its start
+	resume        bool
+	turns         chan turnEvent // from the reader goroutine
+	usageRequests chan struct{}  // from the reader goroutine: send usageLine
+	lastRead      atomic.Int64   // Unix time of the last output byte, in nanoseconds
+	exited        chan struct{}
+	closed        bool
+	end           turnEnd
+	exit          proc.Exit
 }
 
-// turn is an event that the reader sends when a turn of the agent begins or ends.
-type turn bool
+// turnEvent is an event that the reader sends when a turn of the agent begins or ends.
+type turnEvent bool
 
 const (
-	working turn = false // a turn began after a result line, for example because a background command ended
-	over    turn = true  // a result line ended the turn
+	turnResumed turnEvent = false // a turn began after a result line, for example because a background command ended
+	turnOver    turnEvent = true  // a result line ended the turn
 )
 
 // run starts the process, holds the conversation, and returns when the process and the reader have
@@ -57,26 +57,26 @@ const (
 func (c *conversation) run(ctx context.Context) {
 	c.end = turnEnd{agent: true, exit: -1, timeout: c.wall, idle: c.idle}
 	c.exit = proc.Exit{Code: -1, Contained: true}
-	out, err := c.agent.create(c.logDir, streamFile)
+	out, err := c.agent.createLog(c.logDir, streamFile)
 	if err != nil {
 		c.end.startErr = err
 		return
 	}
 	defer out.close()
-	if c.errs == nil {
-		if c.errs, err = c.agent.create(c.logDir, stderrFile); err != nil {
+	if c.stderr == nil {
+		if c.stderr, err = c.agent.createLog(c.logDir, stderrFile); err != nil {
 			c.end.startErr = err
 			return
 		}
 	}
-	defer c.errs.close()
-	opening, err := userTurn(c.prompt)
+	defer c.stderr.close()
+	opening, err := userMessage(c.prompt)
 	if err != nil {
 		c.end.startErr = err
 		return
 	}
 
-	ctx, cancel := c.agent.within(ctx, c.wall)
+	ctx, cancel := c.agent.withTurnLimit(ctx, c.wall)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -87,12 +87,12 @@ func (c *conversation) run(ctx context.Context) {
 			return
 		}
 	}
-	c.last.Store(time.Now().UnixNano())
-	c.turns, c.asks, c.gone = make(chan turn), make(chan struct{}, 1), make(chan struct{})
+	c.lastRead.Store(time.Now().UnixNano())
+	c.turns, c.usageRequests, c.exited = make(chan turnEvent), make(chan struct{}, 1), make(chan struct{})
 	var read, written = make(chan struct{}), make(chan struct{})
 	say := make(chan []byte, 4) // room for two first lines, one question and one interrupt
 	if c.resume {
-		say <- []byte(beforeLine)
+		say <- []byte(baselineUsageLine)
 	}
 	say <- opening
 	go func() {
@@ -112,15 +112,15 @@ func (c *conversation) run(ctx context.Context) {
 	close(say)
 	c.close()
 	c.exit = c.p.Wait()
-	close(c.gone)
+	close(c.exited)
 	<-read
 	<-written
-	c.conclude(c.errs.flush())
+	c.conclude(c.stderr.flush())
 }
 
 // start starts the process.
 func (c *conversation) start() (err error) {
-	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true, Stderr: c.errs})
+	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true, Stderr: c.stderr})
 	return err
 }
 
@@ -140,22 +140,22 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 		case <-c.p.Done():
 			return
 		case e := <-c.turns:
-			if done = e == over; done {
+			if done = e == turnOver; done {
 				c.close() // no request is open: the process may exit
 				grace.Reset(orDefault(c.agent.Grace, 10*time.Second))
 			} else {
 				grace.Stop() // the agent works on, for example on the output of a background command
 			}
-		case <-c.asks:
+		case <-c.usageRequests:
 			if !c.closed { // there is room: the next question is sent only after the answer
-				say <- []byte(spentLine)
+				say <- []byte(usageLine)
 			}
 		case <-grace.C:
-			c.end.cut = true
+			c.end.endedAfterTurn = true
 			c.terminate()
 			return
 		case <-idle.C:
-			quiet := time.Since(time.Unix(0, c.last.Load()))
+			quiet := time.Since(time.Unix(0, c.lastRead.Load()))
 			if quiet >= c.idle && !done {
 				giveUp(ErrIdle)
 			}
@@ -176,7 +176,7 @@ func (c *conversation) stop(cause error, done bool, say chan<- []byte) {
 	default:
 	}
 	if done {
-		c.end.cut = true // the turn was over, so its result counts
+		c.end.endedAfterTurn = true // the turn was over, so its result counts
 		c.terminate()
 		return
 	}
@@ -214,7 +214,7 @@ func (c *conversation) await(d, def time.Duration, turn bool) bool {
 		case <-c.p.Done():
 			return true
 		case e := <-c.turns:
-			if e == over && turn {
+			if e == turnOver && turn {
 				return true
 			}
 		case <-timer.C:
@@ -241,61 +241,61 @@ var errNoise = errors.New("output without a line of the CLI's protocol")
 
 // read reads the whole stream. Only lines of the protocol count as signs of life.
 func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
-	c.facts.turn = func(e turn) {
+	c.transcript.onTurn = func(e turnEvent) {
 		select {
 		case c.turns <- e:
-		case <-c.gone:
+		case <-c.exited:
 		}
 	}
-	c.facts.asks = func() {
+	c.transcript.requestUsage = func() {
 		select {
-		case c.asks <- struct{}{}:
+		case c.usageRequests <- struct{}{}:
 		default: // the previous request has not been sent yet
 		}
 	}
 	noise := 0
-	s := &stream{raw: raw, line: c.facts.line, alive: func(n int, json bool) {
+	s := &stream{raw: raw, onLine: c.transcript.onLine, onRead: func(n int, json bool) {
 		if json {
-			c.last.Store(time.Now().UnixNano())
-		} else if noise += n; noise > noiseMax && c.facts.lines == 0 {
+			c.lastRead.Store(time.Now().UnixNano())
+		} else if noise += n; noise > noiseMax && c.transcript.lines == 0 {
 			giveUp(errNoise)
 		}
 	}}
 	var err error
 	if r := panics.Try(func() { err = s.run(c.p.Stdout) }); r != nil {
 		// Drain the pipe: the agent must not block because of a bug in wavex.
-		c.facts.badResult = true
-		c.facts.stray = verify.OneLine("reading its stream: "+r.String(), 300)
+		c.transcript.badResult = true
+		c.transcript.strayLine = verify.OneLine("reading its stream: "+r.String(), 300)
 		_, _ = io.Copy(io.Discard, c.p.Stdout)
 		return
 	}
 	if err == nil {
 		err = s.rawErr
 	}
-	if err != nil && c.facts.stray == "" {
-		c.facts.stray = "its stream could not be kept: " + err.Error()
+	if err != nil && c.transcript.strayLine == "" {
+		c.transcript.strayLine = "its stream could not be kept: " + err.Error()
 	}
 }
 
 // conclude fills c.end after the process has exited.
 func (c *conversation) conclude(stderr string) {
-	f := c.facts
+	f := c.transcript
 	e := &c.end
 	e.exit, e.signal = c.exit.Code, c.exit.Signal
-	e.lines, e.begun = f.lines, f.begun
+	e.lines, e.initSeen = f.lines, f.initSeen
 	if f.lines > 0 {
-		c.agent.answered.Store(true)
+		c.agent.protocolSeen.Store(true)
 	}
-	e.answered = c.agent.answered.Load()
+	e.protocolSeen = c.agent.protocolSeen.Load()
 	e.result, e.badResult = f.result, f.badResult
 	e.retries, e.limit = f.retries, f.limit
 	e.lastError, e.lastText = f.lastError, f.lastText
-	e.words = plainWords(stderr, f.stray)
+	e.plainText = plainText(stderr, f.strayLine)
 }
 
-// plainWords returns the agent's plain text output: the last lines of stderr, or the first line of
+// plainText returns the agent's plain text output: the last lines of stderr, or the first line of
 // stdout that is not JSON.
-func plainWords(stderr, stray string) string {
+func plainText(stderr, stray string) string {
 	f, err := wary.Open(stderr)
 	if err != nil {
 		return stray
@@ -311,8 +311,8 @@ func plainWords(stderr, stray string) string {
 	return stray
 }
 
-// userTurn returns a user message as a line of the CLI's input.
-func userTurn(prompt string) ([]byte, error) {
+// userMessage returns a user message as a line of the CLI's input.
+func userMessage(prompt string) ([]byte, error) {
 	type message struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`

@@ -21,58 +21,58 @@ type Pricer interface {
 // model_usage_since_last_result, which only newer versions have, covers exactly one turn. On both
 // versions, the answer to the control request get_usage has the total at any time.
 type account struct {
-	before float64 // dollars: the total of a resumed session before this process, reported before the first response
-	turns  float64 // dollars: the sum of model_usage_since_last_result
-	usage  Usage   // for the same turns, or of the last modelUsage
-	coarse bool    // a result line lacked model_usage_since_last_result
+	startTotal float64 // dollars: the total of a resumed session before this process, reported before the first response
+	turnSum    float64 // dollars: the sum of model_usage_since_last_result
+	usage      Usage   // for the same turns, or of the last modelUsage
+	totalsOnly bool    // a result line lacked model_usage_since_last_result
 
-	told     bool        // there is a figure
-	ended    bool        // the figure is from a result line
-	sum      budget.USD  // the figure, for this process alone
-	covers   budget.Pico // the priced cost of the responses that the figure includes
-	unpriced int         // the number of those responses without a price
+	known      bool        // there is a figure
+	fromResult bool        // the figure is from a result line
+	total      budget.USD  // the figure, for this process alone
+	covered    budget.Pico // the priced cost of the responses that the figure includes
+	unpriced   int         // the number of those responses without a price
 }
 
-// result adds the figures of a result line. They include every response that had begun, unless it
+// onResult adds the figures of a result line. They include every response that had begun, unless it
 // was cancelled.
-func (a *account) result(r *resultLine, c *responses) {
-	if a.usage = a.usage.Plus(r.turnUsage); !r.hasTurn || a.coarse {
-		a.coarse, a.usage = true, Usage{}
-		if a.before == 0 {
+func (a *account) onResult(r *resultLine, c *responses) {
+	if a.usage = a.usage.Plus(r.turnUsage); !r.hasTurn || a.totalsOnly {
+		a.totalsOnly, a.usage = true, Usage{}
+		if a.startTotal == 0 {
 			a.usage = r.usage
 		}
 	}
-	a.turns += r.turnCost
+	a.turnSum += r.turnCost
 	switch {
-	case !a.coarse:
-		a.sum = budget.FromFloat(a.turns)
+	case !a.totalsOnly:
+		a.total = budget.FromFloat(a.turnSum)
 	case r.hasCost:
-		a.sum = budget.FromFloat(a.since(r.total))
+		a.total = budget.FromFloat(a.since(r.total))
 	default:
 		return
 	}
-	a.told = true
-	a.ended = true
-	a.covers = c.cost
+	a.known = true
+	a.fromResult = true
+	a.covered = c.cost
 	a.unpriced = c.unpriced
 }
 
-// asked adds the total of an answer to get_usage, which does not include a response in progress.
-func (a *account) asked(total float64, c *responses) {
-	if a.ended && c.cost == a.covers {
+// onUsage adds the total of an answer to get_usage, which does not include a response in progress.
+func (a *account) onUsage(total float64, c *responses) {
+	if a.fromResult && c.cost == a.covered {
 		return // the result line has the same figure
 	}
-	a.told, a.ended, a.sum = true, false, budget.FromFloat(a.since(total))
-	a.covers, a.unpriced = c.finished, c.unpriced
+	a.known, a.fromResult, a.total = true, false, budget.FromFloat(a.since(total))
+	a.covered, a.unpriced = c.finished, c.unpriced
 }
 
 // since returns total less the cost of the session before this process. A total below that
 // restarted at zero.
 func (a *account) since(total float64) float64 {
-	if total < a.before {
+	if total < a.startTotal {
 		return total
 	}
-	return total - a.before
+	return total - a.startTotal
 }
 
 // bill holds the cost of one process.
@@ -86,64 +86,64 @@ type bill struct {
 // bill returns the best known cost of the process: the CLI's own figure, plus the priced responses
 // after it. If the priced responses alone cost more, their price counts, because the ledger must
 // not be below the API's charges.
-func (f *facts) bill(limit budget.USD) bill {
+func (f *transcript) bill(limit budget.USD) bill {
 	c, a := &f.responses, &f.account
 	seen := c.cost.USD()
 	b := bill{usage: c.usage, cost: seen, priced: "stream"}
 	switch {
-	case a.told:
-		b.cost = a.sum + (c.cost - a.covers).USD()
-		if a.ended && c.cost == a.covers {
+	case a.known:
+		b.cost = a.total + (c.cost - a.covered).USD()
+		if a.fromResult && c.cost == a.covered {
 			b.priced = "result"
 			if a.usage != (Usage{}) {
 				b.usage = a.usage
 			}
 		}
 		// Both figures are rounded.
-		if finished := c.finished.USD(); a.ended && finished > b.cost+1 {
+		if finished := c.finished.USD(); a.fromResult && finished > b.cost+1 {
 			return bill{cost: seen, priced: "table", disputed: b.cost, usage: c.usage}
 		}
 		if seen > b.cost+1 {
 			b.cost = seen // includes a cancelled response, which 2.1.197 does not count
 		}
-	case !f.begun && f.lines == 0: // the process sent no request to the API
+	case !f.initSeen && f.lines == 0: // the process sent no request to the API
 		return bill{usage: c.usage}
-	case c.usage == (Usage{}) && f.stray != "":
+	case c.usage == (Usage{}) && f.strayLine != "":
 		// Other output is mixed into the stream, so missing usage lines prove nothing.
 		b.cost, b.priced = max(seen, limit), "cap"
 	}
-	if c.unpriced > a.unpriced || !a.ended && c.untold() {
+	if c.unpriced > a.unpriced || !a.fromResult && c.untold() {
 		b.cost, b.priced = max(b.cost, limit), "cap"
 	}
 	return b
 }
 
-// Spent holds the cost of an attempt that was running when wavex ended.
-type Spent struct {
+// RecoveredCost holds the cost of an attempt that was running when wavex ended.
+type RecoveredCost struct {
 	Cost    budget.USD // micro-dollars
 	Priced  string     // as in Result
 	Usage   Usage
 	Session string // as the CLI reported it; "" if it did not
 }
 
-// Recall reads the cost of an attempt from its files. It prices a stream without a result line with
+// RecoverCost reads the cost of an attempt from its files. It prices a stream without a result line with
 // prices, or counts it at the cap if that is not possible. An attempt without a stream file cost
 // nothing. Recall changes no file.
-func Recall(logDir string, prices Pricer, limit budget.USD) (Spent, error) {
+func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost, error) {
 	in, err := wary.Open(filepath.Join(logDir, streamFile))
 	if os.IsNotExist(err) {
-		return Spent{}, nil
+		return RecoveredCost{}, nil
 	}
 	if err != nil {
-		return Spent{}, err
+		return RecoveredCost{}, err
 	}
 	defer func() { _ = in.Close() }() // read only: nothing to lose
-	return recall(in, prices, limit)
+	return recoverCost(in, prices, limit)
 }
 
-func recall(in io.Reader, prices Pricer, limit budget.USD) (Spent, error) {
-	f := facts{responses: responses{prices: prices}}
-	err := (&stream{line: f.line}).run(in)
+func recoverCost(in io.Reader, prices Pricer, limit budget.USD) (RecoveredCost, error) {
+	f := transcript{responses: responses{prices: prices}}
+	err := (&stream{onLine: f.onLine}).run(in)
 	b := f.bill(limit)
-	return Spent{Cost: b.cost, Priced: b.priced, Usage: b.usage, Session: f.session}, err
+	return RecoveredCost{Cost: b.cost, Priced: b.priced, Usage: b.usage, Session: f.session}, err
 }

@@ -97,7 +97,7 @@ func TestBill(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := recall(strings.NewReader(tc.stream), flat{}, 20_000)
+			s, err := recoverCost(strings.NewReader(tc.stream), flatPrices{}, 20_000)
 			if err != nil || s.Cost != tc.cost || s.Priced != tc.priced || s.Usage.Output != tc.output {
 				t.Errorf("%+v, %v; want %d %q, output %d", s, err, tc.cost, tc.priced, tc.output)
 			}
@@ -124,7 +124,7 @@ func TestUnknownModel(t *testing.T) {
 		lines(initLine, start330, delta330, result197):   {cost: full, priced: "result"},
 		lines(usageAnswer, start330):                     {cost: 12_500, priced: "cap"},
 	} {
-		s, err := recall(strings.NewReader(stream), nobody{}, 99)
+		s, err := recoverCost(strings.NewReader(stream), noPrices{}, 99)
 		if err != nil || s.Cost != want.cost || s.Priced != want.priced {
 			t.Errorf("%s\n%+v, %v; want %+v", stream, s, err, want)
 		}
@@ -133,7 +133,7 @@ func TestUnknownModel(t *testing.T) {
 
 // Parts of messages are neither kept nor parsed, for any split of the input and any order of their
 // keys; everything else is kept.
-func TestPartsOfMessagesAreNotKept(t *testing.T) {
+func TestPartialMessagesAreDropped(t *testing.T) {
 	t.Parallel()
 	turned := `{"session_id":"s","event":{"index":0,"type":"content_block_delta","delta":{"text":"y"}},"type":"stream_event"}`
 	huge := long(`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"`, 3*chunkSize, `"}}}`)
@@ -144,9 +144,9 @@ func TestPartsOfMessagesAreNotKept(t *testing.T) {
 	for step := range 3 {
 		var raw bytes.Buffer
 		looked := 0
-		f := listed()
-		s := &stream{raw: &raw, line: func(l []byte, cut bool) { looked++; f.line(l, cut) }}
-		if err := s.run(cutter{strings.NewReader(lines(come...)), 1 + step*(chunkSize/2+7)}); err != nil {
+		f := listPriced()
+		s := &stream{raw: &raw, onLine: func(l []byte, cut bool) { looked++; f.onLine(l, cut) }}
+		if err := s.run(cutReader{strings.NewReader(lines(come...)), 1 + step*(chunkSize/2+7)}); err != nil {
 			t.Fatal(err)
 		}
 		if raw.String() != lines(kept...) {
@@ -159,14 +159,14 @@ func TestPartsOfMessagesAreNotKept(t *testing.T) {
 }
 
 // Only one question is open at a time; another follows if something happened meanwhile.
-func TestAsking(t *testing.T) {
+func TestUsageRequests(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	f := listed()
-	f.asks = func() { asked++ }
+	f := listPriced()
+	f.requestUsage = func() { asked++ }
 	tell := func(l ...string) {
 		for _, l := range l {
-			f.line([]byte(l), false)
+			f.onLine([]byte(l), false)
 		}
 	}
 	tell(initLine, start330, assistant330, delta330)
@@ -187,8 +187,8 @@ func TestAsking(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times on a subscription, whose answers are dear", asked)
 	}
-	f = listed()
-	f.asks = func() { asked++ }
+	f = listPriced()
+	f.requestUsage = func() { asked++ }
 	tell(progress, usageRefused, progress)
 	if asked != 3 {
 		t.Errorf("asked %d times of a CLI that cannot tell", asked)
@@ -240,7 +240,7 @@ func TestBillIsWhatWasCharged(t *testing.T) {
 				charged, since, seen, open = charged+in+1, since+in+1, seen+in+1, true
 			}
 		}
-		s, err := recall(strings.NewReader(b.String()), flat{}, 0)
+		s, err := recoverCost(strings.NewReader(b.String()), flatPrices{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,20 +15,20 @@ import (
 // reportMax bounds the agent's last message in a Result, in bytes.
 const reportMax = 4 << 10
 
-// facts holds the parsed facts of a stream; judge.go decides on them. Field names and types are as
+// transcript holds the parsed facts of a stream; judge.go decides on them. Field names and types are as
 // observed on claude 2.1.197; a field that is missing or has another type reads as zero.
-type facts struct {
-	note func(kind, text string) // for displays; may be nil
-	turn func(turn)              // receives the turns; may be nil. It may block.
-	asks func()                  // sends spentLine to the CLI; may be nil. It must not block.
+type transcript struct {
+	observe      func(kind, text string) // for displays; may be nil
+	onTurn       func(turnEvent)         // receives the turns; may be nil. It may block.
+	requestUsage func()                  // sends usageLine to the CLI; may be nil. It must not block.
 
-	responses responses
-	account   account
-	asking    bool // an answer to spentLine is outstanding
-	askAgain  bool // that answer will be out of date: ask again
+	responses    responses
+	account      account
+	usagePending bool // an answer to usageLine is outstanding
+	usageStale   bool // that answer will be out of date: ask again
 
 	lines     int    // JSON objects that were parsed
-	stray     string // the first line that is not JSON: plain text of the CLI
+	strayLine string // the first line that is not JSON: plain text of the CLI
 	session   string
 	version   string
 	clearing  bool // the next result line answers /clear (see onShared)
@@ -40,9 +40,9 @@ type facts struct {
 	notional  bool // a subscription login
 	result    *resultLine
 	results   int
-	begun     bool // the init line was seen
+	initSeen  bool // the init line was seen
 	badResult bool // the last result line could not be read
-	ids       map[uint64]struct{}
+	seenIDs   map[uint64]struct{}
 	seed      maphash.Seed
 }
 
@@ -63,17 +63,17 @@ type limit struct {
 	used     float64 // utilization, 0 to 1; 0 if not reported
 }
 
-// line parses one line. cut reports that long strings in it were shortened.
-func (f *facts) line(line []byte, cut bool) {
+// onLine parses one line. cut reports that long strings in it were shortened.
+func (f *transcript) onLine(line []byte, cut bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
-		f.astray(line)
+		f.onStrayLine(line)
 		return
 	}
 	// Strings are parsed without a copy and must be cloned to be kept: the next read overwrites the
 	// bytes.
 	o := gjson.Parse(unsafe.String(&line[0], len(line)))
-	kind, ok := sniff(line)
+	kind, ok := lineType(line)
 	if !ok {
 		kind = o.Get("type").Str
 	}
@@ -82,12 +82,12 @@ func (f *facts) line(line []byte, cut bool) {
 		return
 	}
 	if kind == "" && !gjson.ValidBytes(line) {
-		f.astray(line)
+		f.onStrayLine(line)
 		return
 	}
 	switch kind {
 	case "control_response":
-		f.onAnswer(o.Get("response"))
+		f.onUsage(o.Get("response"))
 		return
 	case sharedType:
 		f.onShared(o)
@@ -106,46 +106,46 @@ func (f *facts) line(line []byte, cut bool) {
 	}
 }
 
-func (f *facts) astray(line []byte) {
-	if f.stray == "" {
-		f.stray = verify.OneLine(string(line[:min(len(line), 1<<10)]), 300)
+func (f *transcript) onStrayLine(line []byte) {
+	if f.strayLine == "" {
+		f.strayLine = verify.OneLine(string(line[:min(len(line), 1<<10)]), 300)
 	}
 }
 
-func (f *facts) onSystem(o gjson.Result) {
+func (f *transcript) onSystem(o gjson.Result) {
 	switch o.Get("subtype").Str {
 	case "init":
-		f.begun = true
+		f.initSeen = true
 		f.session = strings.Clone(o.Get("session_id").Str)
 		f.version = strings.Clone(o.Get("claude_code_version").Str)
-		f.resumed()
-		f.tell("init", "claude "+f.version+", "+o.Get("model").Str)
+		f.onWork()
+		f.report("init", "claude "+f.version+", "+o.Get("model").Str)
 	case "api_retry":
 		f.retries.count++
 		f.retries.status = int(o.Get("error_status").Int())
 		f.retries.kind = strings.Clone(o.Get("error").Str)
 		f.retries.delay = time.Duration(o.Get("retry_delay_ms").Float() * float64(time.Millisecond))
-		f.tell("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
+		f.report("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
 	case "task_progress", "task_notification", "compact_boundary":
-		f.ask() // responses of subagents are not in the stream
+		f.askUsage() // responses of subagents are not in the stream
 	}
 }
 
 // onEvent handles a stream_event of an API response (--include-partial-messages).
-func (f *facts) onEvent(o gjson.Result) {
+func (f *transcript) onEvent(o gjson.Result) {
 	who, e := o.Get("parent_tool_use_id").Str, o.Get("event")
 	switch e.Get("type").Str {
 	case "message_start":
-		f.resumed()
-		if m := e.Get("message"); f.first("m", m.Get("id").Str) {
-			f.responses.begin(strings.Clone(who), strings.Clone(m.Get("model").Str), m.Get("usage"))
+		f.onWork()
+		if m := e.Get("message"); f.isNew("m", m.Get("id").Str) {
+			f.responses.start(strings.Clone(who), strings.Clone(m.Get("model").Str), m.Get("usage"))
 		}
 	case "message_delta":
-		f.responses.final(who, e.Get("usage"))
+		f.responses.finish(who, e.Get("usage"))
 	}
 }
 
-func (f *facts) onLimit(o gjson.Result) {
+func (f *transcript) onLimit(o gjson.Result) {
 	f.notional = true
 	f.limit = limit{
 		status:  strings.Clone(o.Get("status").Str),
@@ -156,11 +156,11 @@ func (f *facts) onLimit(o gjson.Result) {
 	if at := o.Get("resetsAt").Int(); at > 0 {
 		f.limit.resetsAt = time.Unix(at, 0).UTC()
 	}
-	f.tell("rate_limit", f.limit.status+" "+f.limit.window)
+	f.report("rate_limit", f.limit.status+" "+f.limit.window)
 }
 
-func (f *facts) onAssistant(o gjson.Result) {
-	f.resumed()
+func (f *transcript) onAssistant(o gjson.Result) {
+	f.onWork()
 	var message gjson.Result
 	f.lastError = ""
 	inner := false // a subagent's message
@@ -190,11 +190,11 @@ func (f *facts) onAssistant(o gjson.Result) {
 		}
 		return true
 	})
-	if model != "<synthetic>" && usage.IsObject() && f.first("m", id) {
-		f.responses.whole(strings.Clone(model), usage, inner)
+	if model != "<synthetic>" && usage.IsObject() && f.isNew("m", id) {
+		f.responses.addWhole(strings.Clone(model), usage, inner)
 	}
 	if inner {
-		f.ask()
+		f.askUsage()
 	}
 	content.ForEach(func(_, block gjson.Result) bool {
 		switch block.Get("type").Str {
@@ -202,16 +202,16 @@ func (f *facts) onAssistant(o gjson.Result) {
 			f.onTool(block)
 		case "text":
 			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
-				f.lastText = shortened(text)
-				f.tell("text", text)
+				f.lastText = boundedCopy(text)
+				f.report("text", text)
 			}
 		}
 		return true
 	})
 }
 
-func (f *facts) onTool(block gjson.Result) {
-	if !f.first("t", block.Get("id").Str) {
+func (f *transcript) onTool(block gjson.Result) {
+	if !f.isNew("t", block.Get("id").Str) {
 		return
 	}
 	name, input := block.Get("name").Str, block.Get("input")
@@ -235,44 +235,44 @@ func (f *facts) onTool(block gjson.Result) {
 		}
 		target = input.Get(k).Str
 	}
-	f.tell("tool", name+" "+target)
+	f.report("tool", name+" "+target)
 }
 
-// resumed reports that the agent works on after a result line, for example because one of its
+// onWork reports that the agent works on after a result line, for example because one of its
 // background commands ended.
-func (f *facts) resumed() {
-	if f.results > 0 && f.turn != nil {
-		f.turn(working)
+func (f *transcript) onWork() {
+	if f.results > 0 && f.onTurn != nil {
+		f.onTurn(turnResumed)
 	}
 }
 
-// shortened returns a copy of text, cut to about reportMax bytes.
-func shortened(text string) string {
+// boundedCopy returns a copy of text, cut to about reportMax bytes.
+func boundedCopy(text string) string {
 	if len(text) <= reportMax {
 		return strings.Clone(text)
 	}
-	return verify.Shorten(text, reportMax)
+	return verify.ExcerptOf(text, reportMax)
 }
 
-// first reports whether an id of a kind is new. It stores hashes, because a stream may have a
+// isNew reports whether an id of a kind is new. It stores hashes, because a stream may have a
 // million ids. A line without an id is always new.
-func (f *facts) first(kind, id string) bool {
+func (f *transcript) isNew(kind, id string) bool {
 	if id == "" {
 		return true
 	}
-	if f.ids == nil {
-		f.ids, f.seed = map[uint64]struct{}{}, maphash.MakeSeed()
+	if f.seenIDs == nil {
+		f.seenIDs, f.seed = map[uint64]struct{}{}, maphash.MakeSeed()
 	}
 	h := maphash.String(f.seed, kind+id)
-	if _, seen := f.ids[h]; seen {
+	if _, seen := f.seenIDs[h]; seen {
 		return false
 	}
-	f.ids[h] = struct{}{}
+	f.seenIDs[h] = struct{}{}
 	return true
 }
 
-func (f *facts) tell(kind, text string) {
-	if f.note != nil {
-		f.note(kind, verify.OneLine(text[:min(len(text), 1<<10)], 200))
+func (f *transcript) report(kind, text string) {
+	if f.observe != nil {
+		f.observe(kind, verify.OneLine(text[:min(len(text), 1<<10)], 200))
 	}
 }

@@ -30,7 +30,7 @@ type Tamper struct {
 }
 
 // tampered returns the guarded files that were changed.
-func (b base) tampered(dir string, guards []Guard, touched []string) []Tamper {
+func (b baseline) tampered(dir string, guards []Guard, touched []string) []Tamper {
 	var out []Tamper
 	for _, g := range guards {
 		changed := slices.ContainsFunc(touched, func(p string) bool {
@@ -112,8 +112,8 @@ func (p *Protect) matches(rel string) bool {
 	return false
 }
 
-// broken returns at most ten protected files that differ from the base.
-func (b base) broken(p *Protect, dir string) []string {
+// changedProtected returns at most ten protected files that differ from the base.
+func (b baseline) changedProtected(p *Protect, dir string) []string {
 	if p == nil || len(p.Patterns) == 0 || b.Protected == nil {
 		return nil
 	}

@@ -25,11 +25,11 @@ func TestProtected(t *testing.T) {
 	}
 	p := &Protect{Patterns: []string{"go.mod", "golden", "*.lock"}, Under: "sub"}
 	dir := filepath.Join(root, "sub")
-	b := base{Protected: p.digests(dir)}
+	b := baseline{Protected: p.digests(dir)}
 	if len(b.Protected) != 2 {
 		t.Fatalf("protected are %v", b.Protected)
 	}
-	if got := b.broken(p, dir); got != nil {
+	if got := b.changedProtected(p, dir); got != nil {
 		t.Errorf("nothing changed, and %v is broken", got)
 	}
 	put("sub/a.go", "changed")
@@ -38,7 +38,8 @@ func TestProtected(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := b.broken(p, dir), []string{"go.mod", "golden/x/y.txt", "new.lock"}; !slices.Equal(got, want) {
+	if got, want := b.changedProtected(p, dir), []string{"go.mod", "golden/x/y.txt", "new.lock"}; !slices.Equal(got,
+		want) {
 		t.Errorf("broken are %v, want %v", got, want)
 	}
 }
@@ -50,7 +51,7 @@ func TestTampered(t *testing.T) {
 		t.Fatal(err)
 	}
 	guards := []Guard{{Path: "check.sh", Own: true}, {Path: "gone.sh"}, {Path: ".loop", Tools: true}}
-	b := base{Guards: guardDigests(dir, guards)}
+	b := baseline{Guards: guardDigests(dir, guards)}
 	if got := b.tampered(dir, guards, []string{"other", ".loopy"}); got != nil {
 		t.Errorf("nothing changed, and %v is", got)
 	}

@@ -23,29 +23,29 @@ var (
 
 // turnEnd holds the observed end of one agent process.
 type turnEnd struct {
-	agent    bool   // the process should speak the CLI's protocol; the process of a command task does not
-	startErr error  // the process could not be started
-	exit     int    // -1 after a signal
-	signal   string // "SIGKILL"
-	stop     error  // why wavex stopped the turn; nil: it did not
-	cut      bool   // wavex ended the process after its turn was over
-	timeout  time.Duration
-	idle     time.Duration
+	agent          bool   // the process should speak the CLI's protocol; the process of a command task does not
+	startErr       error  // the process could not be started
+	exit           int    // -1 after a signal
+	signal         string // "SIGKILL"
+	stop           error  // why wavex stopped the turn; nil: it did not
+	endedAfterTurn bool   // wavex ended the process after its turn was over
+	timeout        time.Duration
+	idle           time.Duration
 
-	lines     int    // JSON lines on stdout
-	answered  bool   // this process, or an earlier one of the same Agent, printed such a line
-	begun     bool   // one of them was the session's init line
-	words     string // plain text output of the CLI, on stdout or stderr
-	result    *resultLine
-	badResult bool
-	retries   retries
-	limit     limit
-	lastError string // kind of error of the last message
-	lastText  string
+	lines        int    // JSON lines on stdout
+	protocolSeen bool   // this process, or an earlier one of the same Agent, printed such a line
+	initSeen     bool   // one of them was the session's init line
+	plainText    string // plain text output of the CLI, on stdout or stderr
+	result       *resultLine
+	badResult    bool
+	retries      retries
+	limit        limit
+	lastError    string // kind of error of the last message
+	lastText     string
 }
 
-// verdict is an outcome with its explanation for the user and for the next attempt.
-type verdict struct {
+// classification is an outcome with its explanation for the user and for the next attempt.
+type classification struct {
 	outcome    Outcome
 	reason     string
 	detail     string
@@ -53,87 +53,90 @@ type verdict struct {
 	retryAfter time.Duration
 }
 
-// judgeTurn returns the outcome of the agent's turn. Done means only that there is work to verify.
+// classifyTurn returns the outcome of the agent's turn. Done means only that there is work to verify.
 // A stop by wavex is checked first, because an interrupted run can look like a good one (exit 0,
 // result success).
-func judgeTurn(e turnEnd) verdict {
+func classifyTurn(e turnEnd) classification {
 	switch {
 	case e.startErr != nil:
-		return verdict{outcome: Broken, reason: e.startErr.Error()}
+		return classification{outcome: Broken, reason: e.startErr.Error()}
 	case errors.Is(e.stop, errNoise):
-		return verdict{outcome: Broken, reason: said("it does not speak like the claude CLI", e.words), detail: e.words}
-	case e.agent && !e.answered && (errors.Is(e.stop, ErrTimeout) || errors.Is(e.stop, ErrIdle)):
+		return classification{outcome: Broken, reason: withPlainText("it does not speak like the claude CLI", e.plainText),
+			detail: e.plainText}
+	case e.agent && !e.protocolSeen && (errors.Is(e.stop, ErrTimeout) || errors.Is(e.stop, ErrIdle)):
 		// No process of this program has printed a line yet, so another attempt would hang as well.
 		// If an earlier process has, this one is retried like any stalled attempt.
-		return verdict{outcome: Broken, detail: e.words,
-			reason: said("it does not answer: not a line of the CLI's protocol in "+
-				min(e.timeout, orDefault(e.idle, e.timeout)).String(), e.words)}
+		return classification{outcome: Broken, detail: e.plainText,
+			reason: withPlainText("it does not answer: not a line of the CLI's protocol in "+
+				min(e.timeout, orDefault(e.idle, e.timeout)).String(), e.plainText)}
 	case errors.Is(e.stop, ErrTimeout):
-		return verdict{outcome: TimedOut, reason: fmt.Sprintf("not finished after %s", e.timeout)}
+		return classification{outcome: TimedOut, reason: fmt.Sprintf("not finished after %s", e.timeout)}
 	case errors.Is(e.stop, ErrIdle):
-		return verdict{outcome: Stalled, reason: fmt.Sprintf("no sign of life for %s", e.idle)}
+		return classification{outcome: Stalled, reason: fmt.Sprintf("no sign of life for %s", e.idle)}
 	case e.stop != nil:
-		return verdict{outcome: Interrupted, reason: "stopped: " + e.stop.Error()}
+		return classification{outcome: Interrupted, reason: "stopped: " + e.stop.Error()}
 	case e.result == nil || e.badResult:
-		return judgeSilence(e)
+		return classifyNoResult(e)
 	case e.result.isError || e.result.subtype != "success":
-		return judgeError(e)
-	case e.cut:
+		return classifyError(e)
+	case e.endedAfterTurn:
 		// The process did not exit after its result line, but the result counts.
 	case e.signal != "":
-		return verdict{outcome: Truncated, reason: "the result says success, but the process was ended by " + e.signal}
+		return classification{outcome: Truncated, reason: "the result says success, but the process was ended by " + e.signal}
 	case e.exit != 0:
-		return verdict{outcome: Truncated, reason: fmt.Sprintf("the result says success, but the exit code is %d", e.exit),
-			detail: e.words}
+		return classification{outcome: Truncated, reason: fmt.Sprintf("the result says success, but the exit code is %d",
+			e.exit),
+			detail: e.plainText}
 	}
-	return verdict{outcome: Done}
+	return classification{outcome: Done}
 }
 
-// judgeSilence returns the outcome for a process without a readable result line. A process that
+// classifyNoResult returns the outcome for a process without a readable result line. A process that
 // exited before its first JSON line has printed the reason in plain text; for others the reason is
 // unknown.
-func judgeSilence(e turnEnd) verdict {
+func classifyNoResult(e turnEnd) classification {
 	ended := fmt.Sprintf("exit code %d", e.exit)
 	if e.signal != "" {
 		ended = "ended by " + e.signal
 	}
 	switch {
 	case e.badResult:
-		return verdict{outcome: Truncated, reason: "the result line is unreadable, " + ended, detail: e.words}
-	case e.lines == 0 && e.signal == "" && e.exit == 0 && e.words != "":
-		return verdict{outcome: Broken, reason: said("it does not speak like the claude CLI", e.words), detail: e.words}
+		return classification{outcome: Truncated, reason: "the result line is unreadable, " + ended, detail: e.plainText}
+	case e.lines == 0 && e.signal == "" && e.exit == 0 && e.plainText != "":
+		return classification{outcome: Broken, reason: withPlainText("it does not speak like the claude CLI", e.plainText),
+			detail: e.plainText}
 	case e.lines == 0 && e.signal == "" && e.exit > 0 && e.exit < 128:
-		reason := e.words
+		reason := e.plainText
 		if reason == "" {
 			reason = "it ended before it read its prompt, and said nothing"
 		}
-		return verdict{outcome: Broken, reason: fmt.Sprintf("%s (%s)", verify.OneLine(reason, reasonMax-40), ended),
-			detail: e.words}
+		return classification{outcome: Broken, reason: fmt.Sprintf("%s (%s)", verify.OneLine(reason, reasonMax-40), ended),
+			detail: e.plainText}
 	}
-	return verdict{outcome: Truncated, reason: "no result line, " + ended, detail: e.words}
+	return classification{outcome: Truncated, reason: "no result line, " + ended, detail: e.plainText}
 }
 
-// said appends the plain text output of the CLI to a reason.
-func said(reason, words string) string {
+// withPlainText appends the plain text output of the CLI to a reason.
+func withPlainText(reason, words string) string {
 	if words == "" {
 		return reason
 	}
 	return reason + "; it said: " + words
 }
 
-// judgeError returns the outcome for a result line that reports an error. It uses the CLI's codes
+// classifyError returns the outcome for a result line that reports an error. It uses the CLI's codes
 // and kinds. The only text that it matches is "credit balance", because some versions report no
 // kind for it.
-func judgeError(e turnEnd) verdict {
+func classifyError(e turnEnd) classification {
 	r := e.result
 	said := r.text
 	if len(r.errors) > 0 {
 		said = strings.Join(r.errors, "; ")
 	}
 	if said == "" {
-		said = e.words
+		said = e.plainText
 	}
-	v := verdict{reason: said, detail: said}
+	v := classification{reason: said, detail: said}
 	status := r.status
 	if status == 0 && r.subtype == "success" && e.retries.count > 0 {
 		status = e.retries.status // null after repeated 529s
@@ -161,7 +164,7 @@ func judgeError(e turnEnd) verdict {
 		v.outcome = Broken
 	case status >= 400: // the API rejects the request itself: too long a prompt, a bad image
 		v.outcome = Wrong
-	case r.subtype == "error_during_execution" && !e.begun && r.turns == 0:
+	case r.subtype == "error_during_execution" && !e.initSeen && r.turns == 0:
 		v.outcome = Broken // the CLI refused to start, for example an unknown session to resume
 	default:
 		v.outcome = Truncated
@@ -182,9 +185,9 @@ type work struct {
 	edited  bool // the agent used a tool that edits
 }
 
-// judgeWork returns the outcome of the work. Only evidence makes it Done; the agent's own claim can
+// classifyWork returns the outcome of the work. Only evidence makes it Done; the agent's own claim can
 // only make it worse.
-func judgeWork(w work) verdict {
+func classifyWork(w work) classification {
 	var promised []string
 	for _, f := range w.files {
 		if f.Writes() {
@@ -192,38 +195,38 @@ func judgeWork(w work) verdict {
 		}
 	}
 	missing := len(promised) > 0 && len(w.changed) == 0
-	reason, detail := failures(w.checks)
+	reason, detail := failedChecks(w.checks)
 	switch {
 	case w.stop != nil:
-		return verdict{outcome: Interrupted, reason: "stopped during the checks: " + w.stop.Error()}
+		return classification{outcome: Interrupted, reason: "stopped during the checks: " + w.stop.Error()}
 	case reason != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
-		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; " + reason, detail: detail}
+		return classification{outcome: Denied, reason: denialReason(w.denials) + "; " + reason, detail: detail}
 	case reason != "" && len(w.denials) > 0:
 		// The agent could edit, and did. A denied tool call (agents try several) is not why the
 		// check fails, and no reason to stop the run. The next attempt gets the denials in its
 		// prompt.
-		return verdict{outcome: Wrong, reason: reason, detail: detail + "\n" + denialReason(w.denials)}
+		return classification{outcome: Wrong, reason: reason, detail: detail + "\n" + denialReason(w.denials)}
 	case reason != "":
-		return verdict{outcome: Wrong, reason: reason, detail: detail}
+		return classification{outcome: Wrong, reason: reason, detail: detail}
 	case missing && len(w.denials) > 0 && (len(w.checks) == 0 || editDenied(w.denials, true)):
-		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; no declared file changed"}
+		return classification{outcome: Denied, reason: denialReason(w.denials) + "; no declared file changed"}
 	case missing:
 		reason = "no declared file changed: " + strings.Join(promised, ", ")
 		if w.vacuous {
 			reason += "; the checks passed before the attempt already"
 		}
-		return verdict{outcome: Wrong, reason: reason}
+		return classification{outcome: Wrong, reason: reason}
 	case w.claim.failed && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
 		// The agent itself reports failure. Another attempt would be denied as well.
-		return verdict{outcome: Denied, reason: denialReason(w.denials) + "; " + w.claim.why}
+		return classification{outcome: Denied, reason: denialReason(w.denials) + "; " + w.claim.why}
 	case w.claim.failed:
-		return verdict{outcome: Wrong, reason: w.claim.why}
+		return classification{outcome: Wrong, reason: w.claim.why}
 	}
-	return verdict{outcome: Done}
+	return classification{outcome: Done}
 }
 
-// failures returns a line that names the failed checks, and a text with their outputs.
-func failures(checks []verify.Evidence) (reason, detail string) {
+// failedChecks returns a line that names the failed checks, and a text with their outputs.
+func failedChecks(checks []verify.Evidence) (reason, detail string) {
 	var b strings.Builder
 	failed := 0
 	for _, c := range checks {
@@ -270,17 +273,18 @@ func editDenied(ds []Denial, bash bool) bool {
 	return false
 }
 
-// judgeCommand returns the outcome for the command of a command task.
-func judgeCommand(e turnEnd) verdict {
+// classifyCommand returns the outcome for the command of a command task.
+func classifyCommand(e turnEnd) classification {
 	switch {
 	case e.startErr != nil, e.stop != nil:
-		return judgeTurn(e)
+		return classifyTurn(e)
 	case e.signal != "":
-		return verdict{outcome: Wrong, reason: "the command was ended by " + e.signal, detail: e.words}
+		return classification{outcome: Wrong, reason: "the command was ended by " + e.signal, detail: e.plainText}
 	case e.exit != 0:
-		return verdict{outcome: Wrong, reason: fmt.Sprintf("the command's exit code is %d", e.exit), detail: e.words}
+		return classification{outcome: Wrong, reason: fmt.Sprintf("the command's exit code is %d", e.exit),
+			detail: e.plainText}
 	}
-	return verdict{outcome: Done}
+	return classification{outcome: Done}
 }
 
 // reasonMax and detailMax bound the texts of a Result, in bytes.

@@ -10,8 +10,8 @@ import (
 	"wavex/internal/verify"
 )
 
-// TestJudgeTurn covers every trap of docs/claude-cli.md and every row of the table of outcomes.
-func TestJudgeTurn(t *testing.T) {
+// TestClassifyTurn covers every trap of docs/claude-cli.md and every row of the table of outcomes.
+func TestClassifyTurn(t *testing.T) {
 	t.Parallel()
 	ok := &resultLine{subtype: "success"}
 	failed := func(status int, text string) *resultLine {
@@ -25,101 +25,106 @@ func TestJudgeTurn(t *testing.T) {
 		want   Outcome
 		reason string // part of it
 	}{
-		{"success", turnEnd{lines: 3, begun: true, result: ok}, Done, ""},
+		{"success", turnEnd{lines: 3, initSeen: true, result: ok}, Done, ""},
 
-		{"401", turnEnd{exit: 1, lines: 3, begun: true, result: failed(401, "Invalid API key"),
+		{"401", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(401, "Invalid API key"),
 			lastError: "authentication_failed", retries: retries{count: 1, status: 401}}, Unauthorised, "Invalid API key"},
-		{"403", turnEnd{exit: 1, lines: 3, begun: true, result: failed(403, "no")}, Unauthorised, "no"},
-		{"401 seen in the retries only", turnEnd{exit: 1, lines: 3, begun: true, result: failed(0, "x"),
+		{"403", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(403, "no")}, Unauthorised, "no"},
+		{"401 seen in the retries only", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "x"),
 			retries: retries{count: 1, status: 401}}, Unauthorised, "x"},
-		{"out of credit, by kind", turnEnd{exit: 1, lines: 3, begun: true, result: failed(400, "pay"),
+		{"out of credit, by kind", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(400, "pay"),
 			lastError: "billing_error"}, Unauthorised, "pay"},
-		{"out of credit, by text", turnEnd{exit: 1, lines: 3, begun: true,
+		{"out of credit, by text", turnEnd{exit: 1, lines: 3, initSeen: true,
 			result: failed(400, "Your Credit Balance is too low")}, Unauthorised, "Credit"},
-		{"429", turnEnd{exit: 1, lines: 3, begun: true, result: failed(429, "slow"), lastError: "rate_limit"},
+		{"429", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(429, "slow"), lastError: "rate_limit"},
 			Throttled, "slow"},
-		{"500", turnEnd{exit: 1, lines: 3, begun: true, result: failed(500, "boom")}, Throttled, "boom"},
-		{"529", turnEnd{exit: 1, lines: 3, begun: true, result: failed(529, "over")}, Throttled, "over"},
-		{"null after repeated 529s", turnEnd{exit: 1, lines: 3, begun: true, result: failed(0, "over"),
+		{"500", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(500, "boom")}, Throttled, "boom"},
+		{"529", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(529, "over")}, Throttled, "over"},
+		{"null after repeated 529s", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "over"),
 			retries: retries{count: 3, status: 529, kind: "overloaded"}}, Throttled, "over"},
-		{"network", turnEnd{exit: 1, lines: 3, begun: true, result: failed(0, "Unable to connect"), lastError: "server_error",
-			retries: retries{count: 1, kind: "unknown"}}, Throttled, "connect"},
-		{"network, no kind", turnEnd{exit: 1, lines: 3, begun: true, result: failed(0, "Unable to connect"),
+		{"network", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "Unable to connect"),
+			lastError: "server_error",
+			retries:   retries{count: 1, kind: "unknown"}}, Throttled, "connect"},
+		{"network, no kind", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "Unable to connect"),
 			retries: retries{count: 1}}, Throttled, "connect"},
-		{"model unknown", turnEnd{exit: 1, lines: 3, begun: true, result: failed(404, "issue with the selected model"),
+		{"model unknown", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(404, "issue with the selected model"),
 			lastError: "model_not_found"}, Broken, "selected model"},
-		{"prompt too long", turnEnd{exit: 1, lines: 3, begun: true, result: failed(400, "Prompt is too long"),
+		{"prompt too long", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(400, "Prompt is too long"),
 			lastError: "invalid_request"}, Wrong, "too long"},
-		{"error without any hint", turnEnd{exit: 1, lines: 3, begun: true, result: failed(0, "odd")}, Truncated, "odd"},
+		{"error without any hint", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "odd")}, Truncated, "odd"},
 
-		{"limit with reset", turnEnd{exit: 1, lines: 3, begun: true, result: failed(429, "You've hit your limit"),
+		{"limit with reset", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(429, "You've hit your limit"),
 			limit: limit{status: "rejected", resetsAt: reset, window: "five_hour"}}, Limited,
 			"five_hour, resets at 2026-11-21T04:29:00Z"},
-		{"limit without reset", turnEnd{exit: 1, lines: 3, begun: true, result: failed(429, "limit"),
+		{"limit without reset", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(429, "limit"),
 			limit: limit{status: "rejected"}}, Throttled, "limit"},
-		{"limit rejected, but overage carried on", turnEnd{lines: 3, begun: true, result: ok, limit: limit{status: "rejected",
-			resetsAt: reset, overage: true}}, Done, ""},
-		{"limit only warned", turnEnd{exit: 1, lines: 3, begun: true, result: failed(429, "slow"),
+		{"limit rejected, but overage carried on", turnEnd{lines: 3, initSeen: true, result: ok,
+			limit: limit{status: "rejected",
+				resetsAt: reset, overage: true}}, Done, ""},
+		{"limit only warned", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(429, "slow"),
 			limit: limit{status: "allowed_warning", resetsAt: reset}}, Throttled, "slow"},
 
-		{"max turns", turnEnd{exit: 1, lines: 3, begun: true, result: &resultLine{subtype: "error_max_turns", isError: true,
-			errors: []string{"Reached maximum number of turns (1)"}}}, OverTurns, "turns (1)"},
-		{"max budget", turnEnd{exit: 1, lines: 3, begun: true, result: &resultLine{subtype: "error_max_budget_usd",
+		{"max turns", turnEnd{exit: 1, lines: 3, initSeen: true, result: &resultLine{subtype: "error_max_turns",
+			isError: true,
+			errors:  []string{"Reached maximum number of turns (1)"}}}, OverTurns, "turns (1)"},
+		{"max budget", turnEnd{exit: 1, lines: 3, initSeen: true, result: &resultLine{subtype: "error_max_budget_usd",
 			isError: true, errors: []string{"Reached maximum budget ($0.01)"}}}, OverCap, "$0.01"},
-		{"schema never honoured", turnEnd{exit: 1, lines: 3, begun: true,
+		{"schema never honoured", turnEnd{exit: 1, lines: 3, initSeen: true,
 			result: &resultLine{subtype: "error_max_structured_output_retries", isError: true}}, Wrong, ""},
-		{"error subtype of a later version", turnEnd{exit: 1, lines: 3, begun: true, result: &resultLine{subtype: "error_new",
-			isError: true}}, Truncated, "error_new"},
-		{"subtype error without is_error", turnEnd{lines: 3, begun: true,
+		{"error subtype of a later version", turnEnd{exit: 1, lines: 3, initSeen: true,
+			result: &resultLine{subtype: "error_new",
+				isError: true}}, Truncated, "error_new"},
+		{"subtype error without is_error", turnEnd{lines: 3, initSeen: true,
 			result: &resultLine{subtype: "error_during_execution"}}, Truncated, "error_during_execution"},
-		{"somebody else's SIGINT while a tool runs", turnEnd{exit: 0, lines: 3, begun: true,
+		{"somebody else's SIGINT while a tool runs", turnEnd{exit: 0, lines: 3, initSeen: true,
 			result: &resultLine{subtype: "error_during_execution", isError: true, terminal: "aborted_tools", turns: 2}},
 			Truncated, "aborted_tools"},
 		{"unknown session to resume", turnEnd{exit: 1, lines: 1, result: &resultLine{subtype: "error_during_execution",
 			isError: true, errors: []string{"No conversation found"}}}, Broken, "No conversation"},
 
-		{"unknown option, already in use, root with bypass", turnEnd{exit: 1, words: "error: unknown option '--nonsense'"},
+		{"unknown option, already in use, root with bypass",
+			turnEnd{exit: 1, plainText: "error: unknown option '--nonsense'"},
 			Broken, "error: unknown option '--nonsense' (exit code 1)"},
 		{"died before reading the prompt", turnEnd{exit: 1}, Broken, "said nothing (exit code 1)"},
 		{"could not start", turnEnd{exit: -1, startErr: errors.New("starting claude: not found")}, Broken, "not found"},
 
-		{"SIGTERM while waiting for the API", turnEnd{exit: 143, lines: 1, begun: true}, Truncated, "exit code 143"},
-		{"SIGINT while waiting for the API: exit 0, no result", turnEnd{exit: 0, lines: 1, begun: true}, Truncated,
+		{"SIGTERM while waiting for the API", turnEnd{exit: 143, lines: 1, initSeen: true}, Truncated, "exit code 143"},
+		{"SIGINT while waiting for the API: exit 0, no result", turnEnd{exit: 0, lines: 1, initSeen: true}, Truncated,
 			"no result line, exit code 0"},
-		{"SIGKILL", turnEnd{exit: -1, signal: "SIGKILL", lines: 4, begun: true}, Truncated, "SIGKILL"},
+		{"SIGKILL", turnEnd{exit: -1, signal: "SIGKILL", lines: 4, initSeen: true}, Truncated, "SIGKILL"},
 		{"SIGKILL before the first line", turnEnd{exit: -1, signal: "SIGKILL"}, Truncated, "SIGKILL"},
 		{"137 of a wrapper before the first line", turnEnd{exit: 137}, Truncated, "137"},
 		{"nothing at all, exit 0", turnEnd{}, Truncated, "no result line"},
-		{"garbage, exit 0", turnEnd{words: "welcome"}, Broken, "does not speak like the claude CLI; it said: welcome"},
+		{"garbage, exit 0", turnEnd{plainText: "welcome"}, Broken, "does not speak like the claude CLI; it said: welcome"},
 		{"hangs before its first line", turnEnd{agent: true, exit: -1, signal: "SIGTERM", stop: ErrIdle, timeout: time.Hour,
 			idle: time.Minute}, Broken, "does not answer: not a line of the CLI's protocol in 1m0s"},
 		{"hangs before its first line, for ever", turnEnd{agent: true, exit: -1, signal: "SIGTERM", stop: ErrTimeout,
-			timeout: time.Hour, words: "wait"}, Broken, "in 1h0m0s; it said: wait"},
-		{"unreadable result", turnEnd{lines: 4, begun: true, badResult: true}, Truncated, "unreadable"},
-		{"a good result, then an unreadable one", turnEnd{lines: 4, begun: true, result: ok, badResult: true}, Truncated,
+			timeout: time.Hour, plainText: "wait"}, Broken, "in 1h0m0s; it said: wait"},
+		{"unreadable result", turnEnd{lines: 4, initSeen: true, badResult: true}, Truncated, "unreadable"},
+		{"a good result, then an unreadable one", turnEnd{lines: 4, initSeen: true, result: ok, badResult: true}, Truncated,
 			"unreadable"},
-		{"success, but exit 1", turnEnd{exit: 1, lines: 4, begun: true, result: ok}, Truncated, "exit code is 1"},
-		{"success, then killed by somebody", turnEnd{exit: -1, signal: "SIGKILL", lines: 4, begun: true, result: ok},
+		{"success, but exit 1", turnEnd{exit: 1, lines: 4, initSeen: true, result: ok}, Truncated, "exit code is 1"},
+		{"success, then killed by somebody", turnEnd{exit: -1, signal: "SIGKILL", lines: 4, initSeen: true, result: ok},
 			Truncated, "SIGKILL"},
-		{"success, then it hung and we ended it", turnEnd{exit: -1, signal: "SIGTERM", lines: 4, begun: true, result: ok,
-			cut: true}, Done, ""},
-		{"401, then it hung and we ended it", turnEnd{exit: -1, signal: "SIGTERM", lines: 4, begun: true,
-			result: failed(401, "key"), cut: true}, Unauthorised, "key"},
+		{"success, then it hung and we ended it", turnEnd{exit: -1, signal: "SIGTERM", lines: 4, initSeen: true, result: ok,
+			endedAfterTurn: true}, Done, ""},
+		{"401, then it hung and we ended it", turnEnd{exit: -1, signal: "SIGTERM", lines: 4, initSeen: true,
+			result: failed(401, "key"), endedAfterTurn: true}, Unauthorised, "key"},
 
-		{"our stop, and it looks like success (SIGTERM while a tool runs)", turnEnd{exit: 0, lines: 4, begun: true,
+		{"our stop, and it looks like success (SIGTERM while a tool runs)", turnEnd{exit: 0, lines: 4, initSeen: true,
 			result: ok, stop: stopped}, Interrupted, "interrupted by the user"},
-		{"our stop, error_during_execution", turnEnd{exit: 1, lines: 4, begun: true,
+		{"our stop, error_during_execution", turnEnd{exit: 1, lines: 4, initSeen: true,
 			result: &resultLine{subtype: "error_during_execution", isError: true}, stop: stopped}, Interrupted, ""},
 		{"our stop, no result", turnEnd{exit: 143, lines: 1, stop: stopped}, Interrupted, ""},
-		{"our stop, and it looks like a refusal to start", turnEnd{exit: 1, words: "x", stop: stopped}, Interrupted, ""},
-		{"wall clock, and it looks like success", turnEnd{exit: 0, lines: 4, begun: true, result: ok, stop: ErrTimeout,
+		{"our stop, and it looks like a refusal to start", turnEnd{exit: 1, plainText: "x", stop: stopped}, Interrupted, ""},
+		{"wall clock, and it looks like success", turnEnd{exit: 0, lines: 4, initSeen: true, result: ok, stop: ErrTimeout,
 			timeout: time.Minute}, TimedOut, "not finished after 1m0s"},
-		{"idle", turnEnd{exit: 0, lines: 4, begun: true, stop: ErrIdle, idle: time.Minute}, Stalled,
+		{"idle", turnEnd{exit: 0, lines: 4, initSeen: true, stop: ErrIdle, idle: time.Minute}, Stalled,
 			"no sign of life for 1m0s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			v := judgeTurn(tc.end)
+			v := classifyTurn(tc.end)
 			if v.outcome != tc.want || !strings.Contains(v.reason, tc.reason) {
 				t.Errorf("judgeTurn = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
 			}
@@ -130,7 +135,7 @@ func TestJudgeTurn(t *testing.T) {
 	}
 }
 
-func TestJudgeWork(t *testing.T) {
+func TestClassifyWork(t *testing.T) {
 	t.Parallel()
 	good := verify.Evidence{Check: "go test", Passed: true}
 	bad := verify.Evidence{Check: "go test", Reason: "exit code 1", Output: "FAIL x"}
@@ -186,7 +191,7 @@ func TestJudgeWork(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			v := judgeWork(tc.work)
+			v := classifyWork(tc.work)
 			if v.outcome != tc.want || !strings.Contains(v.reason, tc.reason) {
 				t.Errorf("judgeWork = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
 			}

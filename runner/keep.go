@@ -20,23 +20,23 @@ type Redactor interface {
 	Writer(w io.Writer) io.WriteCloser
 }
 
-// clean returns text without secrets.
-func (a *Agent) clean(text string) string {
-	if a.Secrets == nil || text == "" {
+// redact returns text without secrets.
+func (a *Agent) redact(text string) string {
+	if a.Redactor == nil || text == "" {
 		return text
 	}
-	return string(a.Secrets.Bytes([]byte(text)))
+	return string(a.Redactor.Bytes([]byte(text)))
 }
 
-// record is a log file that is written while an attempt runs.
-type record struct {
+// logFile is a log file that is written while an attempt runs.
+type logFile struct {
 	io.Writer
-	file  *os.File
-	clean io.Closer // nil: secrets are not removed
+	file     *os.File
+	redactor io.Closer // nil: secrets are not removed
 }
 
-// create creates a record.
-func (a *Agent) create(dir, name string) (*record, error) {
+// createLog creates a record.
+func (a *Agent) createLog(dir, name string) (*logFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -44,37 +44,37 @@ func (a *Agent) create(dir, name string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &record{Writer: f, file: f}
-	if a.Secrets != nil {
-		w := a.Secrets.Writer(f)
-		r.Writer, r.clean = w, w
+	r := &logFile{Writer: f, file: f}
+	if a.Redactor != nil {
+		w := a.Redactor.Writer(f)
+		r.Writer, r.redactor = w, w
 	}
 	return r, nil
 }
 
 // flush writes the buffered rest and returns the path of the file.
-func (r *record) flush() string {
-	if r.clean != nil {
-		_ = r.clean.Close() // the file is an excerpt for people; the next write returns the error
+func (r *logFile) flush() string {
+	if r.redactor != nil {
+		_ = r.redactor.Close() // the file is an excerpt for people; the next write returns the error
 	}
 	return r.file.Name()
 }
 
-func (r *record) close() {
+func (r *logFile) close() {
 	_ = r.flush()
 	_ = r.file.Close() // the writes have returned its errors
 }
 
-// keep writes a whole file.
-func (a *Agent) keep(path string, data []byte) error {
-	if a.Secrets != nil {
-		data = a.Secrets.Bytes(data)
+// writeFile writes a whole file.
+func (a *Agent) writeFile(path string, data []byte) error {
+	if a.Redactor != nil {
+		data = a.Redactor.Bytes(data)
 	}
 	return wary.Write(path, data, 0o600)
 }
 
-// keepJSON writes a value as JSON. It creates the folder, which a command task may not have yet.
-func (a *Agent) keepJSON(path string, v any) error {
+// writeJSON writes a value as JSON. It creates the folder, which a command task may not have yet.
+func (a *Agent) writeJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
@@ -82,5 +82,5 @@ func (a *Agent) keepJSON(path string, v any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return a.keep(path, append(data, '\n'))
+	return a.writeFile(path, append(data, '\n'))
 }

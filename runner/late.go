@@ -1,26 +1,26 @@
 package runner
 
-// late is a record whose file is created on the first write: most commands of a large plan print
+// lazyFile is a record whose file is created on the first write: most commands of a large plan print
 // nothing.
-type late struct {
+type lazyFile struct {
 	*Agent
 	dir, name string
-	rec       *record
+	log       *logFile
 	err       error // of creating the file; all later writes are dropped
 }
 
-func (l *late) Write(b []byte) (int, error) {
-	if l.rec == nil && l.err == nil {
-		l.rec, l.err = l.create(l.dir, l.name)
+func (l *lazyFile) Write(b []byte) (int, error) {
+	if l.log == nil && l.err == nil {
+		l.log, l.err = l.createLog(l.dir, l.name)
 	}
 	if l.err != nil {
 		return 0, l.err
 	}
-	return l.rec.Write(b)
+	return l.log.Write(b)
 }
 
-func (l *late) close() {
-	if l.rec != nil {
-		l.rec.close()
+func (l *lazyFile) close() {
+	if l.log != nil {
+		l.log.close()
 	}
 }

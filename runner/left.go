@@ -13,9 +13,9 @@ import (
 // resume. It stores the state in which an attempt left those files. A change while an attempt runs
 // counts as made by the attempt. After a kill the state is unknown.
 
-// left is the state in which an attempt left the guarded and protected files. It is stored beside
+// finalState is the state in which an attempt left the guarded and protected files. It is stored beside
 // the base and holds only the differences.
-type left struct {
+type finalState struct {
 	Attempt int `json:"attempt"`
 	// Guards and Protected replace the digests of the base that others have changed since.
 	// AfterGuards and AfterProtected hold the digests at the end of the attempt that differ from
@@ -26,51 +26,52 @@ type left struct {
 	AfterProtected map[string]string `json:"after_protected,omitempty"`
 }
 
-func leftPath(base string) string { return filepath.Join(filepath.Dir(base), "left.json") }
+func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), "left.json") }
 
-// mended returns the base with the changes that others made after the previous attempt. Without a
+// withOutsideChanges returns the base with the changes that others made after the previous attempt. Without a
 // left file of that attempt it returns b.
-func (b base) mended(req Request) base {
-	data, err := wary.Read(leftPath(req.Base), maxBase)
+func (b baseline) withOutsideChanges(req Request) baseline {
+	data, err := wary.Read(finalStatePath(req.Baseline), maxBaseline)
 	if err != nil {
 		return b
 	}
-	var l left
+	var l finalState
 	if json.Unmarshal(data, &l) != nil { // the file was cut off, so the state is unknown
 		return b
 	}
-	b.Guards, b.Protected = overlaid(b.Guards, l.Guards), overlaid(b.Protected, l.Protected)
+	b.Guards, b.Protected = overlay(b.Guards, l.Guards), overlay(b.Protected, l.Protected)
 	if l.Attempt != req.Attempt-1 {
 		return b
 	}
-	b.Guards = adopted(b.Guards, overlaid(b.Guards, l.AfterGuards), b.guardsNow(req))
+	b.Guards = adoptChanges(b.Guards, overlay(b.Guards, l.AfterGuards), b.currentGuards(req))
 	if b.Protected != nil {
-		b.Protected = adopted(b.Protected, overlaid(b.Protected, l.AfterProtected), req.Protect.digests(req.Dir))
+		b.Protected = adoptChanges(b.Protected, overlay(b.Protected, l.AfterProtected), req.Protect.digests(req.Dir))
 	}
 	return b
 }
 
-// keepLeft stores the state in which the attempt leaves the files; first is the base as it was
-// taken. If keepLeft fails, a later attempt is compared with the base.
-func (b base) keepLeft(first base, req Request) {
-	if req.Base == "" || req.Shell != "" || len(b.Guards) == 0 && len(b.Protected) == 0 {
+// saveFinalState stores the state in which the attempt leaves the files; first is the base as it was
+// taken. If saveFinalState fails, a later attempt is compared with the base.
+func (b baseline) saveFinalState(first baseline, req Request) {
+	if req.Baseline == "" || req.Command != "" || len(b.Guards) == 0 && len(b.Protected) == 0 {
 		return
 	}
-	l := left{Attempt: req.Attempt, Guards: unlike(first.Guards, b.Guards), Protected: unlike(first.Protected,
-		b.Protected),
-		AfterGuards: unlike(b.Guards, b.guardsNow(req))}
+	l := finalState{Attempt: req.Attempt, Guards: diffDigests(first.Guards, b.Guards),
+		Protected: diffDigests(first.Protected,
+			b.Protected),
+		AfterGuards: diffDigests(b.Guards, b.currentGuards(req))}
 	if len(b.Protected) > 0 {
-		l.AfterProtected = unlike(b.Protected, req.Protect.digests(req.Dir))
+		l.AfterProtected = diffDigests(b.Protected, req.Protect.digests(req.Dir))
 	}
 	data, err := json.Marshal(l)
 	if err == nil {
-		_ = wary.Write(leftPath(req.Base), append(data, '\n'), 0o600)
+		_ = wary.Write(finalStatePath(req.Baseline), append(data, '\n'), 0o600)
 	}
 }
 
-// guardsNow returns the current digests of the guarded files that the base has. The set of guarded
+// currentGuards returns the current digests of the guarded files that the base has. The set of guarded
 // files may change with the plan.
-func (b base) guardsNow(req Request) map[string]string {
+func (b baseline) currentGuards(req Request) map[string]string {
 	out := maps.Clone(b.Guards)
 	for path, d := range guardDigests(req.Dir, req.Guards) {
 		if _, known := out[path]; known {
@@ -80,8 +81,8 @@ func (b base) guardsNow(req Request) map[string]string {
 	return out
 }
 
-// overlaid returns a with the entries of over, which win.
-func overlaid(a, over map[string]string) map[string]string {
+// overlay returns a with the entries of over, which win.
+func overlay(a, over map[string]string) map[string]string {
 	if len(over) == 0 {
 		return a
 	}
@@ -93,8 +94,8 @@ func overlaid(a, over map[string]string) map[string]string {
 	return out
 }
 
-// unlike returns the entries of b that differ from a, and "" for those that b lacks.
-func unlike(a, b map[string]string) map[string]string {
+// diffDigests returns the entries of b that differ from a, and "" for those that b lacks.
+func diffDigests(a, b map[string]string) map[string]string {
 	out := map[string]string{}
 	for path, d := range b {
 		if was, known := a[path]; !known || was != d {
@@ -109,7 +110,7 @@ func unlike(a, b map[string]string) map[string]string {
 	return out
 }
 
-// adopted returns a with the differences between left and now.
-func adopted(a, left, now map[string]string) map[string]string {
-	return overlaid(a, unlike(left, now))
+// adoptChanges returns a with the differences between left and now.
+func adoptChanges(a, left, now map[string]string) map[string]string {
+	return overlay(a, diffDigests(left, now))
 }

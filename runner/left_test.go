@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMended: a change by an attempt counts until it is undone, a change by others between two
+// TestOutsideChanges: a change by an attempt counts until it is undone, a change by others between two
 // attempts never counts, and an unobserved change is compared with the base.
-func TestMended(t *testing.T) {
+func TestOutsideChanges(t *testing.T) {
 	t.Parallel()
 	dir, kept := t.TempDir(), t.TempDir()
 	write := func(path, text string) {
@@ -20,26 +20,26 @@ func TestMended(t *testing.T) {
 	write("test.sh", "1")
 	write("plan.json", "1")
 	write("go.mod", "1")
-	req := Request{Dir: dir, Base: filepath.Join(kept, "base.json"), Attempt: 1,
+	req := Request{Dir: dir, Baseline: filepath.Join(kept, "base.json"), Attempt: 1,
 		Guards:  []Guard{{Path: "test.sh"}, {Path: "plan.json"}, {Path: "late.sh"}},
 		Protect: &Protect{Patterns: []string{"*.mod"}}}
-	var first base
+	var first baseline
 	// attempt makes an attempt that does work, and returns the changes reported for it.
 	attempt := func(work func()) (tampered, broken []string) {
 		t.Helper()
-		b, err := openBase(req.Base, req, func() (bool, error) { return false, nil })
+		b, err := openBaseline(req.Baseline, req, func() (bool, error) { return false, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first = b; req.Attempt > 1 {
-			b = b.mended(req)
+			b = b.withOutsideChanges(req)
 		}
 		work()
 		for _, g := range b.tampered(dir, req.Guards, nil) {
 			tampered = append(tampered, g.Path)
 		}
-		broken = b.broken(req.Protect, dir)
-		b.keepLeft(first, req)
+		broken = b.changedProtected(req.Protect, dir)
+		b.saveFinalState(first, req)
 		req.Attempt++
 		return tampered, broken
 	}
@@ -76,7 +76,7 @@ func TestMended(t *testing.T) {
 	write("test.sh", "1")
 	a, b = attempt(func() {})
 	want("less is guarded", a, b)
-	if err := os.WriteFile(leftPath(req.Base), []byte(`{"attempt":8,"gua`), 0o600); err != nil {
+	if err := os.WriteFile(finalStatePath(req.Baseline), []byte(`{"attempt":8,"gua`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a, b = attempt(func() {})

@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 		os.Exit(standIn(path))
 	}
 	if os.Getenv("STANDIN_READER") != "" {
-		s, err := recall(os.Stdin, flat{}, 0)
+		s, err := recoverCost(os.Stdin, flatPrices{}, 0)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Printf("%d %s, peak %d\n", s.Cost, s.Priced, peak())
+		fmt.Printf("%d %s, peak %d\n", s.Cost, s.Priced, peakMemory())
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -114,7 +114,7 @@ func standIn(path string) int {
 			must(os.WriteFile(st.Dump, out, 0o600))
 		case st.Orphan != "":
 			c := exec.Command("/bin/sh", "-c", "sleep 600")
-			c.SysProcAttr = apart()
+			c.SysProcAttr = newSession()
 			must(c.Start())
 			must(os.WriteFile(st.Orphan, fmt.Append(nil, c.Process.Pid), 0o600))
 		case st.Term != nil:
@@ -185,11 +185,11 @@ func must(err error) {
 	}
 }
 
-// flat prices every token of every model at one micro-dollar, and tokens that are cached for an
+// flatPrices prices every token of every model at one micro-dollar, and tokens that are cached for an
 // hour at two.
-type flat struct{}
+type flatPrices struct{}
 
-func (flat) Price(_ string, t budget.Tokens) (budget.Pico, bool) {
+func (flatPrices) Price(_ string, t budget.Tokens) (budget.Pico, bool) {
 	return budget.Pico(t.Input+t.Output+t.CacheRead+t.CacheWrite+t.CacheHour) * 1_000_000, true
 }
 
@@ -208,17 +208,17 @@ func readDump(t *testing.T, path string) dump {
 
 func code(n int) *int { return &n }
 
-// bench holds the directories of one attempt: project, logs, stand-in.
-type bench struct {
+// fixture holds the directories of one attempt: project, logs, stand-in.
+type fixture struct {
 	dir, logs, script string
 	agent             *Agent
 	req               Request
 }
 
-func setup(t *testing.T, s script) *bench {
+func setup(t *testing.T, s script) *fixture {
 	t.Helper()
 	root := t.TempDir()
-	b := &bench{dir: filepath.Join(root, "project"), logs: filepath.Join(root, "logs"),
+	b := &fixture{dir: filepath.Join(root, "project"), logs: filepath.Join(root, "logs"),
 		script: filepath.Join(root, "script.json")}
 	for _, d := range []string{b.dir, b.logs} {
 		must(os.Mkdir(d, 0o755))
@@ -230,20 +230,20 @@ func setup(t *testing.T, s script) *bench {
 	// process.
 	run := "run-" + filepath.Base(filepath.Dir(root)) + filepath.Base(root)
 	b.agent = &Agent{
-		Argv: []string{exe}, Env: os.Environ(), Extra: map[string]string{"STANDIN_SCRIPT": b.script,
+		Argv: []string{exe}, Env: os.Environ(), ExtraEnv: map[string]string{"STANDIN_SCRIPT": b.script,
 			"GORACE": "atexit_sleep_ms=0"},
-		Prices: flat{}, Grace: 10 * time.Second, Run: run,
+		Prices: flatPrices{}, Grace: 10 * time.Second, Run: run,
 		StopWait: StopWait{Interrupt: 10 * time.Second, Close: 10 * time.Second, Terminate: 10 * time.Second},
 	}
 	b.req = Request{
 		Run: run, Task: "T-001", Attempt: 1, Slot: 2, Dir: b.dir, LogDir: b.logs,
-		Base: filepath.Join(root, "base.json"), Prompt: "do it", Session: "11111111-1111-4111-8111-111111111111",
+		Baseline: filepath.Join(root, "base.json"), Prompt: "do it", Session: "11111111-1111-4111-8111-111111111111",
 	}
 	return b
 }
 
 // rewrite replaces the script of the stand-in.
-func (b *bench) rewrite(s script) {
+func (b *fixture) rewrite(s script) {
 	data, err := json.Marshal(s)
 	must(err)
 	must(os.WriteFile(b.script, data, 0o600))

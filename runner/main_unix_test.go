@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func newSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// peak returns the largest resident set of this process so far, in bytes. On Linux, the rusage of a
+// peakMemory returns the largest resident set of this process so far, in bytes. On Linux, the rusage of a
 // process includes the resident set of its parent at the fork; VmHWM does not.
-func peak() int64 {
+func peakMemory() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {
 		var kb int64

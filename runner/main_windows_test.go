@@ -2,6 +2,6 @@ package runner
 
 import "syscall"
 
-func apart() *syscall.SysProcAttr { return nil }
+func newSession() *syscall.SysProcAttr { return nil }
 
-func peak() int64 { return 0 }
+func peakMemory() int64 { return 0 }

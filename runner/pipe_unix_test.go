@@ -22,29 +22,30 @@ func TestPipesForOwnFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	req := Request{Dir: dir, Base: filepath.Join(dir, "base.json")}
-	if _, err := openBase(req.Base, req, func() (bool, error) { return false, nil }); !errors.Is(err, wary.ErrNoFile) {
+	req := Request{Dir: dir, Baseline: filepath.Join(dir, "base.json")}
+	if _, err := openBaseline(req.Baseline, req, func() (bool, error) { return false, nil }); !errors.Is(err,
+		wary.ErrNotRegular) {
 		t.Errorf("the base: %v", err)
 	}
-	was := base{Guards: map[string]string{"a": "1"}}
-	if now := was.mended(req); now.Guards["a"] != "1" {
+	was := baseline{Guards: map[string]string{"a": "1"}}
+	if now := was.withOutsideChanges(req); now.Guards["a"] != "1" {
 		t.Errorf("what was left: %+v", now)
 	}
-	was.keepLeft(was, req)
-	if text, err := wary.Read(leftPath(req.Base), 1<<10); err != nil || len(text) == 0 {
+	was.saveFinalState(was, req)
+	if text, err := wary.Read(finalStatePath(req.Baseline), 1<<10); err != nil || len(text) == 0 {
 		t.Errorf("what is left is not kept: %q, %v", text, err)
 	}
-	if _, err := Recall(dir, nil, 0); !errors.Is(err, wary.ErrNoFile) {
+	if _, err := RecoverCost(dir, nil, 0); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("the stream: %v", err)
 	}
-	if words := plainWords(filepath.Join(dir, "stderr.txt"), "stray"); words != "stray" {
+	if words := plainText(filepath.Join(dir, "stderr.txt"), "stray"); words != "stray" {
 		t.Errorf("its words: %q", words)
 	}
 }
 
 // If links and pipes were planted in the log folder of a later attempt, records replace them
 // instead of following them.
-func TestRecordsFollowNoLink(t *testing.T) {
+func TestLogFilesFollowNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	theirs := filepath.Join(t.TempDir(), "theirs")
@@ -58,7 +59,7 @@ func TestRecordsFollowNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Agent{}
-	r, err := a.create(dir, streamFile)
+	r, err := a.createLog(dir, streamFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestRecordsFollowNoLink(t *testing.T) {
 		t.Error(err)
 	}
 	r.close()
-	if err := a.keep(filepath.Join(dir, promptFile), []byte("ours")); err != nil {
+	if err := a.writeFile(filepath.Join(dir, promptFile), []byte("ours")); err != nil {
 		t.Error(err)
 	}
 	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, streamFile): "ours",

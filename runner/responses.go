@@ -21,25 +21,25 @@ type responses struct {
 	unpriced int         // responses of models without a price
 	own      int         // responses of the agent itself
 	told     bool        // one of them has a final count of output tokens
-	under    map[string]*response
+	open     map[string]*response
 }
 
-// response is one that the stream reports event by event. Its key in responses.under is "" for the
+// response is one that the stream reports event by event. Its key in responses.open is "" for the
 // agent itself, or the parent_tool_use_id of a subagent.
 type response struct {
-	model string
-	use   budget.Tokens
-	cost  budget.Pico
-	final bool // its final usage is known
-	seen  bool // it is counted
+	model   string
+	tokens  budget.Tokens
+	cost    budget.Pico
+	final   bool // its final usage is known
+	counted bool // it is counted
 }
 
 // untold reports whether a response of the agent itself ended and the stream has no final usage at
 // all. The cost is far too low then.
 func (c *responses) untold() bool { return c.own > 1 && !c.told }
 
-// whole counts a response that is reported in one line. inner marks a response of a subagent.
-func (c *responses) whole(model string, usage gjson.Result, inner bool) {
+// addWhole counts a response that is reported in one line. inner marks a response of a subagent.
+func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
 	if !inner {
 		c.own++
 	}
@@ -48,22 +48,22 @@ func (c *responses) whole(model string, usage gjson.Result, inner bool) {
 	c.finished += r.cost
 }
 
-// begin counts the first usage of a response.
-func (c *responses) begin(who, model string, usage gjson.Result) {
-	if c.under == nil {
-		c.under = map[string]*response{}
+// start counts the first usage of a response.
+func (c *responses) start(who, model string, usage gjson.Result) {
+	if c.open == nil {
+		c.open = map[string]*response{}
 	}
 	if who == "" {
 		c.own++
 	}
 	r := &response{model: model}
-	c.under[who] = r
+	c.open[who] = r
 	c.add(r, usage)
 }
 
-// final counts the final usage of a response. The CLI may print several; the last counts.
-func (c *responses) final(who string, usage gjson.Result) {
-	r := c.under[who]
+// finish counts the final usage of a response. The CLI may print several; the last counts.
+func (c *responses) finish(who string, usage gjson.Result) {
+	r := c.open[who]
 	if r == nil {
 		return // its begin was not seen
 	}
@@ -80,7 +80,7 @@ func (c *responses) final(who string, usage gjson.Result) {
 // missing or 0, and replaces it otherwise.
 func (c *responses) add(r *response, usage gjson.Result) {
 	was := *r
-	u := &r.use
+	u := &r.tokens
 	set := func(to *int64, v gjson.Result) {
 		if n := tokens(v); n > 0 {
 			*to = n
@@ -105,17 +105,17 @@ func (c *responses) add(r *response, usage gjson.Result) {
 		}
 		return true
 	})
-	c.usage = c.usage.Plus(Usage{Input: u.Input - was.use.Input, Output: u.Output - was.use.Output,
-		CacheRead: u.CacheRead - was.use.CacheRead, CacheWrite: u.CacheWrite - was.use.CacheWrite})
+	c.usage = c.usage.Plus(Usage{Input: u.Input - was.tokens.Input, Output: u.Output - was.tokens.Output,
+		CacheRead: u.CacheRead - was.tokens.CacheRead, CacheWrite: u.CacheWrite - was.tokens.CacheWrite})
 	known := false
 	if c.prices != nil {
 		r.cost, known = c.prices.Price(r.model, *u)
 		c.cost += r.cost - was.cost
 	}
-	if !known && !r.seen {
+	if !known && !r.counted {
 		c.unpriced++
 	}
-	r.seen = true
+	r.counted = true
 }
 
 // tokens returns a count, or 0 for an implausible value, so that no sum overflows.

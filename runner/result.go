@@ -39,12 +39,12 @@ type denial struct {
 }
 
 // onResult parses a result line. Sums are cumulative, so the last line counts.
-func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
+func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 	if !gjson.ValidBytes(line) {
 		f.badResult = true
 		return
 	}
-	if id := o.Get("uuid").Str; id != "" && !f.first("r", id) {
+	if id := o.Get("uuid").Str; id != "" && !f.isNew("r", id) {
 		return // printed twice
 	}
 	f.lines++
@@ -58,7 +58,7 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 		cut:      cut,
 	}
 	text := o.Get("result").Str
-	r.full, r.text, r.claim = strings.Clone(text), verify.Shorten(text, reportMax), readClaim(text)
+	r.full, r.text, r.claim = strings.Clone(text), verify.ExcerptOf(text, reportMax), readClaim(text)
 	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
 		r.total, r.hasCost = c.Num, true
 	}
@@ -92,9 +92,9 @@ func (f *facts) onResult(o gjson.Result, line []byte, cut bool) {
 	}
 	f.results++
 	f.result = r
-	f.account.result(r, &f.responses)
-	if f.turn != nil {
-		f.turn(over)
+	f.account.onResult(r, &f.responses)
+	if f.onTurn != nil {
+		f.onTurn(turnOver)
 	}
 }
 
@@ -119,6 +119,6 @@ const sharedType = "wavex"
 // onShared handles that line. If the process began a new session with /clear, the next result line
 // answers /clear and ends no turn. The sums of the process before are not subtracted: /clear resets
 // them on 2.1.330 and not on 2.1.197, and an attempt must not be priced below its cost.
-func (f *facts) onShared(o gjson.Result) {
+func (f *transcript) onShared(o gjson.Result) {
 	f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
 }

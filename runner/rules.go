@@ -26,7 +26,7 @@ func checkRules(checks []plan.Check) []string {
 	seen := map[string]bool{}
 	add := func(command string) {
 		command = strings.TrimSpace(command)
-		if command == "" || seen[command] || !ruleSays(command) {
+		if command == "" || seen[command] || !ruleIsNarrow(command) {
 			return
 		}
 		seen[command] = true
@@ -43,10 +43,10 @@ func checkRules(checks []plan.Check) []string {
 	return rules
 }
 
-// ruleSays reports whether a rule for the command allows little more than the command. A wildcard
+// ruleIsNarrow reports whether a rule for the command allows little more than the command. A wildcard
 // among the arguments is the user's own pattern, but one in the program's name, or the prefix form,
 // would allow other programs.
-func ruleSays(command string) bool {
+func ruleIsNarrow(command string) bool {
 	program, _, _ := strings.Cut(command, " ")
 	return !strings.Contains(program, "*") && !strings.HasSuffix(command, ":*")
 }
@@ -58,8 +58,8 @@ func bashRule(command string) string {
 
 var ruleEscapes = strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`)
 
-// oneRule reports whether a text is a single rule with a specifier, Tool(...), and not a list.
-func oneRule(s string) bool {
+// isSingleRule reports whether a text is a single rule with a specifier, Tool(...), and not a list.
+func isSingleRule(s string) bool {
 	open := strings.IndexByte(s, '(')
 	if open <= 0 || !strings.HasSuffix(s, ")") || strings.ContainsAny(s[:open], ", \t") {
 		return false
@@ -90,7 +90,7 @@ func pipeline(command string) []string {
 		case '\\':
 			i++
 		case '\'', '"', '`':
-			i = quoted(command, i)
+			i = closingQuote(command, i)
 		case '(', '{':
 			depth++
 		case ')', '}':
@@ -112,8 +112,8 @@ func pipeline(command string) []string {
 	return append(parts, command[begin:])
 }
 
-// quoted returns the index of the quote that closes the one at i, or of the end.
-func quoted(s string, i int) int {
+// closingQuote returns the index of the quote that closes the one at i, or of the end.
+func closingQuote(s string, i int) int {
 	for q := s[i]; i+1 < len(s); {
 		i++
 		if s[i] == '\\' && q != '\'' {
@@ -135,7 +135,7 @@ func denials(refused []denial, granted []string) []Denial {
 	var out []Denial
 	seen := map[Denial]bool{}
 	for _, r := range refused {
-		for _, rule := range allowing(r) {
+		for _, rule := range rulesFor(r) {
 			d := Denial{Tool: r.tool, Rule: rule}
 			if had[rule] {
 				d.Rule = r.tool // denied in spite of its own rule: only a rule for the whole tool helps
@@ -149,13 +149,13 @@ func denials(refused []denial, granted []string) []Denial {
 	return out
 }
 
-// allowing returns the rules that together allow one tool call.
-func allowing(r denial) []string {
+// rulesFor returns the rules that together allow one tool call.
+func rulesFor(r denial) []string {
 	command := r.input.Get("command").Str
 	if r.tool != "Bash" || strings.TrimSpace(command) == "" {
 		return []string{allowRule(r)}
 	}
-	if beyondRules(command) {
+	if needsWholeTool(command) {
 		return []string{r.tool}
 	}
 	var rules []string
@@ -198,9 +198,9 @@ func pathRule(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// beyondRules reports whether a command uses a form that the CLI allows only with a rule for the
+// needsWholeTool reports whether a command uses a form that the CLI allows only with a rule for the
 // whole tool: subshells, groups, background jobs, process substitution.
-func beyondRules(command string) bool {
+func needsWholeTool(command string) bool {
 	c := strings.TrimSpace(command)
 	if strings.HasPrefix(c, "(") || strings.HasPrefix(c, "{") || strings.Contains(c, "<(") || strings.Contains(c, ">(") {
 		return true
@@ -210,7 +210,7 @@ func beyondRules(command string) bool {
 		case '\\':
 			i++
 		case '\'', '"', '`':
-			i = quoted(c, i)
+			i = closingQuote(c, i)
 		case '&':
 			if i+1 < len(c) && (c[i+1] == '&' || c[i+1] == '>') {
 				i++

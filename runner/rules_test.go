@@ -60,7 +60,7 @@ func TestPipelineLosesNothing(t *testing.T) {
 		if strings.Trim(rest, "|&") != "" {
 			t.Fatalf("%q lost %q", s, rest)
 		}
-		beyondRules(s) // must not panic
+		needsWholeTool(s) // must not panic
 	})
 }
 
@@ -100,14 +100,14 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-func TestOneRule(t *testing.T) {
+func TestIsSingleRule(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{
 		"Bash(go test ./...)": true, `Bash(test "$(x)" = y)`: true, `Bash(f \) x)`: true, "mcp__a__b(c)": true,
 		"Read": false, "Read,Grep": false, "Bash(a) Edit": false, "Bash(a),Bash(b)": false, "Read Bash(a)": false,
 		"Bash(a": false, "(a)": false, "": false,
 	} {
-		if got := oneRule(s); got != want {
+		if got := isSingleRule(s); got != want {
 			t.Errorf("oneRule(%q) = %v", s, got)
 		}
 	}

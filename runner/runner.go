@@ -65,17 +65,17 @@ type Request struct {
 	Attempt int    `json:"attempt"` // from 1
 	Slot    int    `json:"slot"`    // 0..parallel, unique among running attempts and a spare
 
-	Dir    string `json:"dir"`               // absolute; where the agent and its checks work
-	LogDir string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
-	Base   string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
-	Prompt string `json:"-"`                 // goes on stdin; written to LogDir/prompt.md
-	Shell  string `json:"command,omitempty"` // a command task: run this instead of an agent
+	Dir      string `json:"dir"`               // absolute; where the agent and its checks work
+	LogDir   string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
+	Baseline string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
+	Prompt   string `json:"-"`                 // goes on stdin; written to LogDir/prompt.md
+	Command  string `json:"command,omitempty"` // a command task: run this instead of an agent
 
 	Session string `json:"session"`          // UUID minted by the scheduler
 	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
-	// Whole is the prompt for a new session. It replaces Prompt if the session to resume no longer
+	// FullPrompt is the prompt for a new session. It replaces Prompt if the session to resume no longer
 	// exists. "": Prompt serves for both.
-	Whole string `json:"-"`
+	FullPrompt string `json:"-"`
 
 	Settings plan.Settings `json:"settings"`      // resolved: the task's over the plan's
 	Cap      budget.USD    `json:"cap,omitempty"` // micro-dollars; 0: no cap
@@ -91,7 +91,7 @@ type Request struct {
 	Protect *Protect `json:"protect,omitempty"`
 
 	// Env is set in the environment of all processes of the attempt, such as the resources of its
-	// slot. It wins over Agent.Extra, never over wavex's own marks.
+	// slot. It wins over Agent.ExtraEnv, never over wavex's own marks.
 	Env map[string]string `json:"env,omitempty"`
 	// BeforeChecks, if set, is called once between the agent's turn and the checks. It may block
 	// until checks may run; release is called after them. An error, such as the end of ctx,
@@ -144,14 +144,14 @@ type Result struct {
 	Violated []string       `json:"violated,omitempty"`
 	Edits    map[string]int `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1
 
-	ResetsAt      time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
-	Notional      bool          `json:"notional,omitempty"`    // a subscription login: Cost is not billed
-	Window        *Window       `json:"window,omitempty"`      // last reported limit of a subscription; nil: none
-	RetryAfter    time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
-	Fresh         bool          `json:"fresh,omitempty"`       // a new session replaced the one to Resume
-	ExitCode      int           `json:"exit_code"`
-	Contained     bool          `json:"contained"` // no process of the attempt was alive after the sweep
-	ClaudeVersion string        `json:"claude_version,omitempty"`
+	ResetsAt        time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
+	Notional        bool          `json:"notional,omitempty"`    // a subscription login: Cost is not billed
+	Window          *Window       `json:"window,omitempty"`      // last reported limit of a subscription; nil: none
+	RetryAfter      time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
+	SessionReplaced bool          `json:"fresh,omitempty"`       // a new session replaced the one to Resume
+	ExitCode        int           `json:"exit_code"`
+	Contained       bool          `json:"contained"` // no process of the attempt was alive after the sweep
+	ClaudeVersion   string        `json:"claude_version,omitempty"`
 }
 
 // Window is the used share of a subscription's usage limit.

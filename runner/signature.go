@@ -14,46 +14,46 @@ import (
 // error"; "" means no error.
 func Signature(reason, detail string) string {
 	var parts []string
-	if r := steady(reason); r != "" {
+	if r := normalise(reason); r != "" {
 		parts = append(parts, r)
 	}
 	for line := range strings.Lines(detail) {
 		if len(parts) > 3 {
 			break
 		}
-		if !telling().MatchString(line) {
+		if !errorLine().MatchString(line) {
 			continue
 		}
-		if l := steady(line); l != "" && !strings.Contains(strings.Join(parts, " | "), l) {
+		if l := normalise(line); l != "" && !strings.Contains(strings.Join(parts, " | "), l) {
 			parts = append(parts, l)
 		}
 	}
 	return verify.OneLine(strings.Join(parts, " | "), 300)
 }
 
-// telling finds the lines of an output that name an error.
-var telling = lazy.Regexp(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
+// errorLine finds the lines of an output that name an error.
+var errorLine = lazy.New(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
 
-// steady removes the parts that differ between two occurrences of one error. Order matters: times
+// normalise removes the parts that differ between two occurrences of one error. Order matters: times
 // before digits, directories before their names lose digits.
-func steady(s string) string {
-	for _, r := range unsteady {
+func normalise(s string) string {
+	for _, r := range variableParts {
 		s = r.find().ReplaceAllString(s, r.put)
 	}
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-var unsteady = []struct {
+var variableParts = []struct {
 	find func() *regexp.Regexp
 	put  string
 }{
-	{lazy.Regexp(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
-	{lazy.Regexp(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
-	{lazy.Regexp(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
-	{lazy.Regexp(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
-	{lazy.Regexp(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
-	{lazy.Regexp(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
-	{lazy.Regexp(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
-	{lazy.Regexp(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
-	{lazy.Regexp(`\d+`), ""},
+	{lazy.New(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
+	{lazy.New(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
+	{lazy.New(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
+	{lazy.New(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
+	{lazy.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
+	{lazy.New(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
+	{lazy.New(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
+	{lazy.New(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
+	{lazy.New(`\d+`), ""},
 }

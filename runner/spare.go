@@ -20,20 +20,20 @@ type Spare struct {
 	agent *Agent
 	req   Request
 	offer chan *conversation // receives the process, once
-	gone  chan struct{}      // closed when Keep returns
+	ended chan struct{}      // closed when Keep returns
 }
 
-// Prepare returns a spare for the attempt of req. It does not use req.Prompt.
-func (a *Agent) Prepare(req Request) *Spare {
+// NewSpare returns a spare for the attempt of req. It does not use req.Prompt.
+func (a *Agent) NewSpare(req Request) *Spare {
 	req.Prompt = ""
-	return &Spare{agent: a, req: req, offer: make(chan *conversation), gone: make(chan struct{})}
+	return &Spare{agent: a, req: req, offer: make(chan *conversation), ended: make(chan struct{})}
 }
 
-// Keep starts the process. It returns when the attempt has taken it, or when ctx has ended and the
+// Run starts the process. It returns when the attempt has taken it, or when ctx has ended and the
 // process is gone; cost is then the cost of the process in micro-dollars. If the process cannot be
 // started, the attempt reports the error.
-func (s *Spare) Keep(ctx context.Context) (cost budget.USD, used bool) {
-	defer close(s.gone)
+func (s *Spare) Run(ctx context.Context) (cost budget.USD, used bool) {
+	defer close(s.ended)
 	c := s.start()
 	select {
 	case s.offer <- c:
@@ -50,24 +50,24 @@ func (s *Spare) start() *conversation {
 	if t.env, err = t.prepare(); err != nil {
 		return nil
 	}
-	c, err := t.conversation(false, "")
+	c, err := t.newConversation(false, "")
 	if err != nil {
 		return nil
 	}
-	if c.errs, err = s.agent.create(c.logDir, stderrFile); err != nil {
+	if c.stderr, err = s.agent.createLog(c.logDir, stderrFile); err != nil {
 		return nil
 	}
-	c.atStart = readAtStart(c.dir)
+	c.startDigest = startFilesDigest(c.dir)
 	if err := c.start(); err != nil {
-		c.errs.close()
+		c.stderr.close()
 		return nil
 	}
 	return c
 }
 
-// take gives an attempt the process of the spare if the attempt would start an equal one now. It
+// claim gives an attempt the process of the spare if the attempt would start an equal one now. It
 // ends a process that differs; lost is the cost of that process in micro-dollars.
-func (s *Spare) take(c *conversation) (ok bool, lost budget.USD) {
+func (s *Spare) claim(c *conversation) (ok bool, lost budget.USD) {
 	if s == nil {
 		return false, 0
 	}
@@ -76,9 +76,9 @@ func (s *Spare) take(c *conversation) (ok bool, lost budget.USD) {
 		if spare == nil || !spare.fits(c) {
 			return false, spare.discard()
 		}
-		c.p, c.errs = spare.p, spare.errs
+		c.p, c.stderr = spare.p, spare.stderr
 		return true, 0
-	case <-s.gone:
+	case <-s.ended:
 		return false, 0
 	}
 }
@@ -92,7 +92,7 @@ func (c *conversation) fits(want *conversation) bool {
 	}
 	return slices.Equal(c.argv, want.argv) && c.dir == want.dir && c.mark == want.mark &&
 		slices.Equal(slices.Sorted(slices.Values(c.env)), slices.Sorted(slices.Values(want.env))) &&
-		c.atStart == readAtStart(want.dir)
+		c.startDigest == startFilesDigest(want.dir)
 }
 
 // discard ends a process that had no prompt and returns its cost in micro-dollars: 0, unless the
@@ -104,17 +104,17 @@ func (c *conversation) discard() budget.USD {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_ = (&stream{line: c.facts.line}).run(c.p.Stdout) // the unread rest has no price
+		_ = (&stream{onLine: c.transcript.onLine}).run(c.p.Stdout) // the unread rest has no price
 	}()
-	c.turns = make(chan turn)
+	c.turns = make(chan turnEvent)
 	c.close()
 	if !c.await(c.agent.StopWait.Close, 3*time.Second, false) {
 		c.terminate()
 	}
 	c.p.Wait()
 	<-read
-	c.errs.close()
-	return c.facts.bill(0).cost
+	c.stderr.close()
+	return c.transcript.bill(0).cost
 }
 
 // startFiles are files of a project that the CLI reads when it starts (observed on claude
@@ -125,9 +125,9 @@ var startFiles = []string{
 	".claude/output-styles",
 }
 
-// readAtStart identifies the content of the project files that a process reads when it starts in
+// startFilesDigest identifies the content of the project files that a process reads when it starts in
 // dir now.
-func readAtStart(dir string) string {
+func startFilesDigest(dir string) string {
 	var all []string
 	for {
 		for _, f := range startFiles {

@@ -11,17 +11,17 @@ import (
 	"wavex/budget"
 )
 
-// keep starts a spare for the request of a bench.
-func keep(t *testing.T, b *bench) (s *Spare, leave func() (budget.USD, bool)) {
+// runSpare starts a spare for the request of a bench.
+func runSpare(t *testing.T, b *fixture) (s *Spare, leave func() (budget.USD, bool)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s = b.agent.Prepare(b.req)
+	s = b.agent.NewSpare(b.req)
 	var cost budget.USD
 	var used bool
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		cost, used = s.Keep(ctx)
+		cost, used = s.Run(ctx)
 	}()
 	leave = func() (budget.USD, bool) {
 		cancel()
@@ -36,7 +36,7 @@ func keep(t *testing.T, b *bench) (s *Spare, leave func() (budget.USD, bool)) {
 func TestSpareIsUsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
-	s, leave := keep(t, b)
+	s, leave := runSpare(t, b)
 	b.req.Spare = s
 	r := b.agent.Attempt(t.Context(), b.req)
 	if _, used := leave(); r.Outcome != Done || r.Cost != 6250 || !r.Contained || !used {
@@ -53,26 +53,26 @@ func TestSpareIsUsed(t *testing.T) {
 // a process of its own, with the arguments of its request.
 func TestSpareFits(t *testing.T) {
 	t.Parallel()
-	file := func(name string) func(*bench) {
-		return func(b *bench) {
+	file := func(name string) func(*fixture) {
+		return func(b *fixture) {
 			path := filepath.Join(b.dir, name)
 			must(os.MkdirAll(filepath.Dir(path), 0o755))
 			must(os.WriteFile(path, []byte("new"), 0o644))
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*bench)
+		change func(*fixture)
 		fits   bool
 	}{
-		"the same":         {func(*bench) {}, true},
-		"another prompt":   {func(b *bench) { b.req.Prompt = "do that" }, true},
+		"the same":         {func(*fixture) {}, true},
+		"another prompt":   {func(b *fixture) { b.req.Prompt = "do that" }, true},
 		"work of others":   {file("main.go"), true},
-		"cap":              {func(b *bench) { b.req.Cap = budget.Dollar }, false},
-		"model":            {func(b *bench) { b.req.Settings.Model = "other" }, false},
-		"variables":        {func(b *bench) { b.req.Env = map[string]string{"MORE": "1"} }, false},
-		"slot":             {func(b *bench) { b.req.Slot++ }, false},
-		"directory":        {func(b *bench) { b.req.Dir = filepath.Dir(b.dir) }, false},
-		"another attempt":  {func(b *bench) { b.req.Attempt++ }, false},
+		"cap":              {func(b *fixture) { b.req.Cap = budget.Dollar }, false},
+		"model":            {func(b *fixture) { b.req.Settings.Model = "other" }, false},
+		"variables":        {func(b *fixture) { b.req.Env = map[string]string{"MORE": "1"} }, false},
+		"slot":             {func(b *fixture) { b.req.Slot++ }, false},
+		"directory":        {func(b *fixture) { b.req.Dir = filepath.Dir(b.dir) }, false},
+		"another attempt":  {func(b *fixture) { b.req.Attempt++ }, false},
 		"new instructions": {file("CLAUDE.md"), false},
 		"above it":         {file("../CLAUDE.md"), false},
 		"new agents":       {file(".claude/agents/new.md"), false},
@@ -81,7 +81,7 @@ func TestSpareFits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
-			s := b.agent.Prepare(b.req)
+			s := b.agent.NewSpare(b.req)
 			was := s.start()
 			if was == nil {
 				t.Fatal("it was not started")
@@ -93,11 +93,11 @@ func TestSpareFits(t *testing.T) {
 			if at.env, err = at.prepare(); err != nil {
 				t.Fatal(err)
 			}
-			want, err := at.conversation(false, b.req.Prompt)
+			want, err := at.newConversation(false, b.req.Prompt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			fits, lost := s.take(want)
+			fits, lost := s.claim(want)
 			if fits != c.fits || lost != 0 || fits != (want.p != nil) {
 				t.Errorf("it fits: %v, lost %d", fits, lost)
 			}
@@ -112,7 +112,7 @@ func TestSpareFits(t *testing.T) {
 func TestSpareThatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
-	s := b.agent.Prepare(b.req)
+	s := b.agent.NewSpare(b.req)
 	c := s.start()
 	if c == nil {
 		t.Fatal("it was not started")
@@ -125,7 +125,7 @@ func TestSpareThatDied(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	b.agent.Argv = []string{filepath.Join(b.dir, "none")}
-	b.req.Spare, _ = keep(t, b)
+	b.req.Spare, _ = runSpare(t, b)
 	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != Broken || r.Cost != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -145,7 +145,7 @@ func TestSpareThatIsNotUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, script{Steps: c.steps})
-			_, leave := keep(t, b)
+			_, leave := runSpare(t, b)
 			if cost, used := leave(); used || cost != c.cost {
 				t.Errorf("used: %v, cost %d", used, cost)
 			}
@@ -155,7 +155,7 @@ func TestSpareThatIsNotUsed(t *testing.T) {
 			if c.cost == 0 {
 				return
 			}
-			b.req.Spare, _ = keep(t, b)
+			b.req.Spare, _ = runSpare(t, b)
 			b.req.Slot++
 			if r := b.agent.Attempt(t.Context(), b.req); r.Cost != 2*c.cost {
 				t.Errorf("the attempt beside it costs %d, want %d", r.Cost, 2*c.cost)

@@ -11,8 +11,8 @@ import (
 // These are sizes of the stream reader, in bytes. A line up to chunkSize is parsed in place; a
 // longer one is skipped or slimmed, never held whole.
 const (
-	chunkSize = 256 << 10
-	slimMax   = 4 << 20 // of a slimmed line
+	chunkSize   = 256 << 10
+	truncateMax = 4 << 20 // of a slimmed line
 )
 
 // stream reads the CLI's output: one JSON object per line, lines of any length. It finds the lines
@@ -20,26 +20,26 @@ const (
 // input, whatever the lines hold.
 type stream struct {
 	raw io.Writer // receives the kept lines, each before it is parsed
-	// alive is called after every read that returned bytes, with their number and whether they
+	// onRead is called after every read that returned bytes, with their number and whether they
 	// belong to a line that may be JSON.
-	alive func(n int, object bool)
-	line  func(line []byte, cut bool)
+	onRead func(n int, object bool)
+	onLine func(line []byte, cut bool)
 	// rawErr is the first error of raw. Reading continues without raw, because a full disk must not
 	// fail the attempt.
 	rawErr error
 
-	long *slimmer // of the long line in progress; nil: it is not parsed
-	rest rest     // handling of the rest of the long line in progress
-	json bool     // the long line in progress begins with {
+	long         *truncator // of the long line in progress; nil: it is not parsed
+	longMode     longMode   // handling of the rest of the long line in progress
+	longIsObject bool       // the long line in progress begins with {
 }
 
-// rest says how the rest of a line is handled that is longer than the buffer.
-type rest uint8
+// longMode says how the rest of a line is handled that is longer than the buffer.
+type longMode uint8
 
 const (
-	none   rest = iota // there is no such line
-	passed             // it is kept
-	lost               // it is not kept
+	notLong     longMode = iota // there is no such line
+	longKept                    // it is kept
+	longDropped                 // it is not kept
 )
 
 // run reads to the end. It returns the error of in, except io.EOF.
@@ -48,19 +48,19 @@ func (s *stream) run(in io.Reader) error {
 	held := 0 // bytes of an unfinished line at the front of buf
 	for {
 		n, err := in.Read(buf[held:])
-		if n > 0 && s.alive != nil {
-			s.alive(n, s.object(buf[:held+n]))
+		if n > 0 && s.onRead != nil {
+			s.onRead(n, s.inObject(buf[:held+n]))
 		}
 		data := s.lines(buf[:held+n], held)
-		if len(data) == len(buf) || len(data) > 0 && s.rest != none {
-			s.piece(data)
+		if len(data) == len(buf) || len(data) > 0 && s.longMode != notLong {
+			s.longPart(data)
 			data = nil
 		}
 		held = copy(buf, data)
 		if err == nil {
 			continue
 		}
-		s.end(buf[:held])
+		s.finish(buf[:held])
 		if err == io.EOF {
 			return nil
 		}
@@ -68,10 +68,10 @@ func (s *stream) run(in io.Reader) error {
 	}
 }
 
-// object reports whether data, from the last line end on, belongs to a line that begins like a JSON
+// inObject reports whether data, from the last line end on, belongs to a line that begins like a JSON
 // object.
-func (s *stream) object(data []byte) bool {
-	if s.rest != none && s.json || s.rest == none && data[0] == '{' {
+func (s *stream) inObject(data []byte) bool {
+	if s.longMode != notLong && s.longIsObject || s.longMode == notLong && data[0] == '{' {
 		return true
 	}
 	return bytes.Contains(data, []byte("\n{"))
@@ -91,12 +91,12 @@ func (s *stream) lines(data []byte, from int) []byte {
 		line := data[at:end]
 		from = 0
 		switch {
-		case s.rest != none:
-			s.piece(data[at : end+1])
+		case s.longMode != notLong:
+			s.longPart(data[at : end+1])
 			s.endLong()
 			first = end + 1
 		default:
-			keep, look := sorted(line)
+			keep, look := filterLine(line)
 			if !keep {
 				s.tee(data[first:at])
 				first = end + 1
@@ -104,26 +104,26 @@ func (s *stream) lines(data []byte, from int) []byte {
 			if look {
 				s.tee(data[first : end+1])
 				first = end + 1
-				s.line(line, false)
+				s.onLine(line, false)
 			}
 		}
 		at = end + 1
 	}
 }
 
-// piece handles a part of a line that is longer than the buffer.
-func (s *stream) piece(b []byte) {
-	if s.rest == none {
-		kind, known := sniff(b)
-		s.rest, s.json = passed, b[0] == '{'
-		if known && kind == "stream_event" && !priced(b) {
-			s.rest = lost
+// longPart handles a part of a line that is longer than the buffer.
+func (s *stream) longPart(b []byte) {
+	if s.longMode == notLong {
+		kind, known := lineType(b)
+		s.longMode, s.longIsObject = longKept, b[0] == '{'
+		if known && kind == "stream_event" && !hasUsage(b) {
+			s.longMode = longDropped
 		}
-		if s.long = nil; s.rest == passed && (!known || wanted(kind)) {
-			s.long = &slimmer{}
+		if s.long = nil; s.longMode == longKept && (!known || isRelevant(kind)) {
+			s.long = &truncator{}
 		}
 	}
-	if s.rest == passed {
+	if s.longMode == longKept {
 		s.tee(b)
 	}
 	if s.long != nil {
@@ -134,30 +134,30 @@ func (s *stream) piece(b []byte) {
 // endLong parses the long line that has ended.
 func (s *stream) endLong() {
 	if s.long != nil {
-		if line, ok := s.long.take(); ok {
-			s.line(line, true)
+		if line, ok := s.long.result(); ok {
+			s.onLine(line, true)
 		}
 	}
-	s.long, s.rest = nil, none
+	s.long, s.longMode = nil, notLong
 }
 
-// end handles the bytes behind the last line end: a whole line, or the beginning of one.
-func (s *stream) end(b []byte) {
-	if s.rest != none {
-		s.piece(b)
+// finish handles the bytes behind the last line end: a whole line, or the beginning of one.
+func (s *stream) finish(b []byte) {
+	if s.longMode != notLong {
+		s.longPart(b)
 		s.endLong()
 		return
 	}
-	keep, look := sorted(b)
+	keep, look := filterLine(b)
 	if len(b) == 0 || !keep {
 		return
 	}
 	s.tee(b)
-	if _, known := sniff(b); !known && b[0] == '{' && !gjson.ValidBytes(b) {
+	if _, known := lineType(b); !known && b[0] == '{' && !gjson.ValidBytes(b) {
 		return // the beginning of a line has no use
 	}
 	if look {
-		s.line(b, false)
+		s.onLine(b, false)
 	}
 }
 
@@ -168,23 +168,23 @@ func (s *stream) tee(b []byte) {
 	_, s.rawErr = s.raw.Write(b)
 }
 
-// sorted reports whether a line is kept and whether it is parsed. It keeps all lines but the parts
+// filterLine reports whether a line is kept and whether it is parsed. It keeps all lines but the parts
 // of messages, which come again in an assistant line; of the events of a message it keeps those
 // with usage.
-func sorted(line []byte) (keep, look bool) {
-	kind, known := sniff(line)
+func filterLine(line []byte) (keep, look bool) {
+	kind, known := lineType(line)
 	if !known && len(line) > 0 && line[0] == '{' {
 		kind = gjson.Get(unsafe.String(&line[0], len(line)), "type").Str
 	}
 	if kind == "stream_event" {
-		keep = priced(line)
+		keep = hasUsage(line)
 		return keep, keep
 	}
-	return true, (kind == "" || wanted(kind)) && len(bytes.TrimSpace(line)) > 0
+	return true, (kind == "" || isRelevant(kind)) && len(bytes.TrimSpace(line)) > 0
 }
 
-// priced reports whether a stream_event line has the usage of a response.
-func priced(line []byte) bool {
+// hasUsage reports whether a stream_event line has the usage of a response.
+func hasUsage(line []byte) bool {
 	const head = `{"type":"stream_event","event":{"type":"`
 	if rest, ok := bytes.CutPrefix(line, []byte(head)); ok {
 		return bytes.HasPrefix(rest, []byte(`message_start"`)) || bytes.HasPrefix(rest, []byte(`message_delta"`))
@@ -193,9 +193,9 @@ func priced(line []byte) bool {
 	return event == "message_start" || event == "message_delta"
 }
 
-// wanted reports whether lines of a type are parsed. User lines (tool results) are the bulk of a
+// isRelevant reports whether lines of a type are parsed. User lines (tool results) are the bulk of a
 // stream and hold nothing that is needed.
-func wanted(kind string) bool {
+func isRelevant(kind string) bool {
 	switch kind {
 	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response", sharedType:
 		return true
@@ -203,9 +203,9 @@ func wanted(kind string) bool {
 	return false
 }
 
-// sniff returns the type of a line if type is its first key, which holds for most lines of claude
+// lineType returns the type of a line if type is its first key, which holds for most lines of claude
 // 2.1.197 and 2.1.330 but not for the result lines of 2.1.330.
-func sniff(line []byte) (kind string, ok bool) {
+func lineType(line []byte) (kind string, ok bool) {
 	const head = `{"type":"`
 	if !bytes.HasPrefix(line, []byte(head)) {
 		return "", false

@@ -30,25 +30,25 @@ const (
 	resultBad  = `{"type":"result","subtype":"error_max_budget_usd","is_error":true,"num_turns":1,"total_cost_usd":0.13,"usage":{"input_tokens":0},"modelUsage":{"m":{"inputTokens":1000,"outputTokens":5000}},"permission_denials":[],"errors":["Reached maximum budget ($0.01)"]}`
 )
 
-// listed returns facts with the prices of flat.
-func listed() *facts { return &facts{responses: responses{prices: flat{}}} }
+// listPriced returns facts with the prices of flat.
+func listPriced() *transcript { return &transcript{responses: responses{prices: flatPrices{}}} }
 
-func parse(t *testing.T, r io.Reader) *facts {
+func parse(t *testing.T, r io.Reader) *transcript {
 	t.Helper()
-	f := listed()
-	if err := (&stream{line: f.line}).run(r); err != nil {
+	f := listPriced()
+	if err := (&stream{onLine: f.onLine}).run(r); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func TestFacts(t *testing.T) {
+func TestTranscript(t *testing.T) {
 	t.Parallel()
 	f := parse(t, strings.NewReader(strings.Join([]string{
 		"a word of its own", initLine, "", textLine, editLine, editLine, userLine, retryLine, limitLine,
 		`{"type":"brand_new","x":[1,2]}`, `[1,2]`, `{"no":"type"}`, `{"type":"stream_event","event":{}}`, resultGood, "",
 	}, "\n")))
-	if f.stray != "a word of its own" || !f.begun || f.version != "2.1.197" || f.session == "" {
+	if f.strayLine != "a word of its own" || !f.initSeen || f.version != "2.1.197" || f.session == "" {
 		t.Errorf("facts = %+v", f)
 	}
 	if want := (Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.responses.usage != want {
@@ -75,7 +75,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-func TestSpent(t *testing.T) {
+func TestRecoverCost(t *testing.T) {
 	t.Parallel()
 	join := func(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 	for _, tc := range []struct {
@@ -84,25 +84,25 @@ func TestSpent(t *testing.T) {
 		cost         budget.USD
 		priced       string
 	}{
-		{"nothing was said", "", flat{}, 0, ""},
-		{"plain words only", "error: unknown option\n", flat{}, 0, ""},
-		{"the result counts", join(initLine, textLine, resultGood), flat{}, 6250, "result"},
-		{"also where usage is zero", join(initLine, textLine, resultBad), flat{}, 130_000, "result"},
-		{"no result: the stream", join(initLine, textLine), flat{}, 1341, "stream"},
+		{"nothing was said", "", flatPrices{}, 0, ""},
+		{"plain words only", "error: unknown option\n", flatPrices{}, 0, ""},
+		{"the result counts", join(initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
+		{"also where usage is zero", join(initLine, textLine, resultBad), flatPrices{}, 130_000, "result"},
+		{"no result: the stream", join(initLine, textLine), flatPrices{}, 1341, "stream"},
 		{"no prices: the cap", join(initLine, textLine), nil, 99, "cap"},
-		{"unknown model: the cap", join(initLine, textLine), nobody{}, 99, "cap"},
-		{"a request under way, none answered: nothing known to be spent", join(initLine), flat{}, 0, "stream"},
-		{"strange words and nothing known: the cap", join("?!", initLine), flat{}, 99, "cap"},
-		{"half a result line", join(initLine, textLine) + resultGood[:300], flat{}, 1341, "stream"},
+		{"unknown model: the cap", join(initLine, textLine), noPrices{}, 99, "cap"},
+		{"a request under way, none answered: nothing known to be spent", join(initLine), flatPrices{}, 0, "stream"},
+		{"strange words and nothing known: the cap", join("?!", initLine), flatPrices{}, 99, "cap"},
+		{"half a result line", join(initLine, textLine) + resultGood[:300], flatPrices{}, 1341, "stream"},
 		{"a process shared with other attempts, by earlier versions: never below the cost",
-			join(sharedLine, cleared, initLine, textLine), flat{}, 1341, "stream"},
-		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flat{}, 6250, "result"},
+			join(sharedLine, cleared, initLine, textLine), flatPrices{}, 1341, "stream"},
+		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
 		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"",
-			"0.0125,\"usage\"", 1)), flat{}, 12500, "result"},
+			"0.0125,\"usage\"", 1)), flatPrices{}, 12500, "result"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := recall(strings.NewReader(tc.stream), tc.prices, 99)
+			s, err := recoverCost(strings.NewReader(tc.stream), tc.prices, 99)
 			if err != nil || s.Cost != tc.cost || s.Priced != tc.priced {
 				t.Errorf("recall = %+v, %v; want %d %q", s, err, tc.cost, tc.priced)
 			}
@@ -116,9 +116,9 @@ const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.
 
 var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
 
-type nobody struct{}
+type noPrices struct{}
 
-func (nobody) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false }
+func (noPrices) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false }
 
 // The result does not depend on how the input is split, and every byte is kept.
 func TestSplitAnywhere(t *testing.T) {
@@ -133,8 +133,8 @@ func TestSplitAnywhere(t *testing.T) {
 		"EOF at once":  iotest.DataErrReader(strings.NewReader(all)),
 	} {
 		var raw bytes.Buffer
-		f := listed()
-		if err := (&stream{raw: &raw, line: f.line}).run(r); err != nil {
+		f := listPriced()
+		if err := (&stream{raw: &raw, onLine: f.onLine}).run(r); err != nil {
 			t.Fatal(err)
 		}
 		if raw.String() != all {
@@ -174,11 +174,11 @@ func TestLongLines(t *testing.T) {
 	late := long(`{"message":{"id":"l2","model":"m","content":[{"type":"text","text":"`, n,
 		`"}],"usage":{"input_tokens":70}},"type":"assistant"}`)
 	user := long(`{"type":"user","message":"`, n, `"}`)
-	hopeless := `{"type":"assistant","message":[` + strings.Repeat("1,", slimMax) + "1]}"
+	hopeless := `{"type":"assistant","message":[` + strings.Repeat("1,", truncateMax) + "1]}"
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
 		"as it comes": func(r io.Reader) io.Reader { return r },
 		"halves":      iotest.HalfReader,
-		"small":       func(r io.Reader) io.Reader { return small{r} },
+		"small":       func(r io.Reader) io.Reader { return smallReader{r} },
 	} {
 		f := parse(t, wrap(strings.NewReader(strings.Join([]string{initLine, text, user, late, hopeless, result},
 			"\n")+"\n")))
@@ -192,13 +192,13 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// small reads a few bytes at a time.
-type small struct{ r io.Reader }
+// smallReader reads a few bytes at a time.
+type smallReader struct{ r io.Reader }
 
-func (s small) Read(b []byte) (int, error) { return s.r.Read(b[:min(len(b), 977)]) }
+func (s smallReader) Read(b []byte) (int, error) { return s.r.Read(b[:min(len(b), 977)]) }
 
 // A slimmed line stays JSON, and its short strings are unchanged.
-func TestSlimKeepsJSON(t *testing.T) {
+func TestTruncatorKeepsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		short := rapid.StringN(0, 50, -1).Draw(t, "short")
@@ -208,13 +208,13 @@ func TestSlimKeepsJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := rapid.IntRange(1, 50_000).Draw(t, "step")
-		var s slimmer
+		var s truncator
 		for rest := line; len(rest) > 0; {
 			n := min(step, len(rest))
 			s.feed(rest[:n])
 			rest = rest[n:]
 		}
-		out, ok := s.take()
+		out, ok := s.result()
 		if !ok || !json.Valid(out) {
 			t.Fatalf("not JSON any more: %v %.100s", ok, out)
 		}
@@ -229,8 +229,8 @@ func TestSlimKeepsJSON(t *testing.T) {
 
 func TestFullDiskDoesNotStopTheReader(t *testing.T) {
 	t.Parallel()
-	f := &facts{}
-	s := &stream{raw: failing{}, line: f.line}
+	f := &transcript{}
+	s := &stream{raw: failing{}, onLine: f.onLine}
 	if err := s.run(strings.NewReader(initLine + "\n" + resultGood + "\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -290,15 +290,15 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, step uint16) {
 		var raw bytes.Buffer
-		whole, pieces := listed(), listed()
-		if err := (&stream{raw: &raw, line: whole.line}).run(bytes.NewReader(data)); err != nil {
+		whole, pieces := listPriced(), listPriced()
+		if err := (&stream{raw: &raw, onLine: whole.onLine}).run(bytes.NewReader(data)); err != nil {
 			t.Fatal(err)
 		}
-		again := listed()
-		if err := (&stream{line: again.line}).run(&raw); err != nil || again.bill(9) != whole.bill(9) {
+		again := listPriced()
+		if err := (&stream{onLine: again.onLine}).run(&raw); err != nil || again.bill(9) != whole.bill(9) {
 			t.Fatalf("what is kept makes %+v, the stream %+v, %v", again.bill(9), whole.bill(9), err)
 		}
-		if err := (&stream{line: pieces.line}).run(cutter{bytes.NewReader(data), int(step%97) + 1}); err != nil {
+		if err := (&stream{onLine: pieces.onLine}).run(cutReader{bytes.NewReader(data), int(step%97) + 1}); err != nil {
 			t.Fatal(err)
 		}
 		if whole.bill(9) != pieces.bill(9) || whole.lines != pieces.lines || whole.badResult != pieces.badResult ||
@@ -306,23 +306,23 @@ func FuzzStream(f *testing.F) {
 			t.Fatalf("read differently in pieces: %+v, %+v", whole, pieces)
 		}
 		if r := whole.result; r != nil && !whole.badResult {
-			judgeTurn(turnEnd{result: r, lines: whole.lines, retries: whole.retries, limit: whole.limit})
+			classifyTurn(turnEnd{result: r, lines: whole.lines, retries: whole.retries, limit: whole.limit})
 			denials(r.denials, nil)
 		}
-		var s slimmer
+		var s truncator
 		s.feed(data)
-		if out, ok := s.take(); ok && json.Valid(data) && !json.Valid(out) {
+		if out, ok := s.result(); ok && json.Valid(data) && !json.Valid(out) {
 			t.Fatalf("slimming broke %q into %q", data, out)
 		}
 	})
 }
 
-type cutter struct {
+type cutReader struct {
 	r io.Reader
 	n int
 }
 
-func (c cutter) Read(b []byte) (int, error) { return c.r.Read(b[:min(len(b), c.n)]) }
+func (c cutReader) Read(b []byte) (int, error) { return c.r.Read(b[:min(len(b), c.n)]) }
 
 // session returns a stream like that of a working session: mostly tool results.
 func session() []byte {
@@ -343,8 +343,8 @@ func BenchmarkStream(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		f := listed()
-		if err := (&stream{line: f.line}).run(bytes.NewReader(data)); err != nil || f.result == nil {
+		f := listPriced()
+		if err := (&stream{onLine: f.onLine}).run(bytes.NewReader(data)); err != nil || f.result == nil {
 			b.Fatal(err)
 		}
 	}

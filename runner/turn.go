@@ -16,33 +16,33 @@ import (
 	"wavex/internal/verify"
 )
 
-// agent runs the agent's turn and stores its cost and work in the result.
-func (t *attempt) agent(ctx context.Context) (verdict, claim) {
+// runAgent runs the agent's turn and stores its cost and work in the result.
+func (t *attempt) runAgent(ctx context.Context) (classification, claim) {
 	k, err := t.converse(ctx, t.req.Resume, t.req.Prompt)
 	if err != nil {
-		return verdict{outcome: Broken, reason: err.Error()}, claim{}
+		return classification{outcome: Broken, reason: err.Error()}, claim{}
 	}
-	v := judgeTurn(k.end)
-	refused := v.outcome == Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.begun
-	if refused && (t.req.Resume || k.end.refuses(t.req.Session)) && ctx.Err() == nil {
+	v := classifyTurn(k.end)
+	refused := v.outcome == Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.initSeen
+	if refused && (t.req.Resume || k.end.namesSession(t.req.Session)) && ctx.Err() == nil {
 		// The CLI does not have the session to resume: another directory, another machine, or the
 		// session was never written. Or it already has one with the id to open, from a run that
 		// this journal does not have, for example before .loop was restored. Nothing was spent, so
 		// start once more with a new id. A session that was cut off at its beginning can be neither
 		// resumed nor opened.
 		prompt := t.req.Prompt
-		if t.req.Whole != "" {
-			prompt = t.req.Whole
+		if t.req.FullPrompt != "" {
+			prompt = t.req.FullPrompt
 		}
 		t.req.Session = t.newSession()
 		if again, err := t.converse(ctx, false, prompt); err == nil {
-			if av := judgeTurn(again.end); again.end.begun || av.outcome == Interrupted {
+			if av := classifyTurn(again.end); again.end.initSeen || av.outcome == Interrupted {
 				k, v = again, av
-				t.res.Fresh = t.req.Resume
+				t.res.SessionReplaced = t.req.Resume
 			}
 		}
 	}
-	t.record(k)
+	t.fillResult(k)
 	var c claim
 	if r := k.end.result; r != nil {
 		c = r.claim
@@ -54,11 +54,11 @@ func (t *attempt) agent(ctx context.Context) (verdict, claim) {
 	return v, c
 }
 
-// refuses reports whether the CLI's plain text output names the session. It does if a session of
+// namesSession reports whether the CLI's plain text output names the session. It does if a session of
 // that id exists already: exit 1, before the first JSON line (observed on claude 2.1.197 and
 // 2.1.330).
-func (e turnEnd) refuses(session string) bool {
-	return session != "" && strings.Contains(e.words, session)
+func (e turnEnd) namesSession(session string) bool {
+	return session != "" && strings.Contains(e.plainText, session)
 }
 
 // newSession returns a random id for a session of the CLI.
@@ -71,26 +71,26 @@ func (a *Agent) newSession() string {
 
 // converse holds one conversation of the attempt, with a process of its own.
 func (t *attempt) converse(ctx context.Context, resume bool, prompt string) (*conversation, error) {
-	k, err := t.conversation(resume, prompt)
+	k, err := t.newConversation(resume, prompt)
 	if err != nil {
 		return nil, err
 	}
-	_, lost := t.req.Spare.take(k)
-	t.spent += lost
+	_, lost := t.req.Spare.claim(k)
+	t.spareCost += lost
 	t.req.Spare = nil
 	k.run(ctx)
 	return k, nil
 }
 
-// conversation returns a conversation that has not started.
-func (t *attempt) conversation(resume bool, prompt string) (*conversation, error) {
+// newConversation returns a conversation that has not started.
+func (t *attempt) newConversation(resume bool, prompt string) (*conversation, error) {
 	argv, err := t.attemptArgs(resume)
 	if err != nil {
 		return nil, err
 	}
-	f := &facts{responses: responses{prices: t.Prices}}
+	f := &transcript{responses: responses{prices: t.Prices}}
 	if t.Observe != nil {
-		f.note = func(kind, text string) {
+		f.observe = func(kind, text string) {
 			t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text,
 				Cost: f.responses.cost.USD()})
 		}
@@ -98,21 +98,21 @@ func (t *attempt) conversation(resume bool, prompt string) (*conversation, error
 	k := &conversation{
 		agent: t.Agent, argv: argv, dir: t.req.Dir, env: t.env,
 		mark:   fmt.Sprintf("%s/%s/%d", t.req.Run, t.req.Task, t.req.Attempt),
-		logDir: t.req.LogDir, prompt: prompt, facts: f, resume: resume,
+		logDir: t.req.LogDir, prompt: prompt, transcript: f, resume: resume,
 	}
-	k.wall, k.idle = limits(t.req.Settings)
+	k.wall, k.idle = timeouts(t.req.Settings)
 	return k, nil
 }
 
-// record stores the facts of the conversation, other than its outcome, in the result.
-func (t *attempt) record(k *conversation) {
-	f, res := k.facts, &t.res
+// fillResult stores the facts of the conversation, other than its outcome, in the result.
+func (t *attempt) fillResult(k *conversation) {
+	f, res := k.transcript, &t.res
 	b := f.bill(t.req.Cap)
 	res.Cost = b.cost
 	res.Priced = b.priced
 	res.Disputed = b.disputed
 	res.Usage = b.usage
-	res.Cost += t.spent
+	res.Cost += t.spareCost
 	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
 	res.ClaudeVersion, res.Notional = f.version, f.notional
 	if f.limit.window != "" && f.limit.used > 0 {
@@ -151,15 +151,15 @@ func (t *attempt) record(k *conversation) {
 // touchedMax bounds Result.Touched.
 const touchedMax = 100
 
-// command runs the command of a command task; the shell's exit code decides.
-func (t *attempt) command(ctx context.Context) verdict {
+// runCommand runs the command of a command task; the shell's exit code decides.
+func (t *attempt) runCommand(ctx context.Context) classification {
 	e := turnEnd{exit: -1}
-	e.timeout, _ = limits(t.req.Settings)
-	out := &late{Agent: t.Agent, dir: t.req.LogDir, name: outputFile}
+	e.timeout, _ = timeouts(t.req.Settings)
+	out := &lazyFile{Agent: t.Agent, dir: t.req.LogDir, name: outputFile}
 	defer out.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.timeout, ErrTimeout)
 	defer cancel()
-	exit, said, err := verify.Command(ctx, t.req.Dir, t.env, t.req.Shell, out)
+	exit, said, err := verify.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, out)
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
@@ -167,13 +167,13 @@ func (t *attempt) command(ctx context.Context) verdict {
 	case err != nil:
 		e.stop = err
 	}
-	e.exit, e.signal, e.words = exit.Code, exit.Signal, said.String()
+	e.exit, e.signal, e.plainText = exit.Code, exit.Signal, said.String()
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
-	t.res.Report = e.words
-	t.silent = out.rec == nil
-	v := judgeCommand(e)
+	t.res.Report = e.plainText
+	t.noOutput = out.log == nil
+	v := classifyCommand(e)
 	if v.detail == "" {
-		v.detail = e.words
+		v.detail = e.plainText
 	}
 	if v.outcome == Done {
 		v.detail = ""
@@ -185,14 +185,14 @@ func (t *attempt) command(ctx context.Context) verdict {
 // call is stopped and the outcome is Interrupted.
 func (a *Agent) Ask(ctx context.Context, q Question) Answer {
 	began := a.now()
-	ans := a.ask(ctx, q)
+	ans := a.runQuestion(ctx, q)
 	ans.Reason = verify.OneLine(ans.Reason, reasonMax)
 	ans.Duration = a.now().Sub(began)
-	_ = a.keepJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has the answer anyway
+	_ = a.writeJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has the answer anyway
 	return ans
 }
 
-func (a *Agent) ask(ctx context.Context, q Question) Answer {
+func (a *Agent) runQuestion(ctx context.Context, q Question) Answer {
 	if err := context.Cause(ctx); err != nil {
 		return Answer{Outcome: Interrupted, Reason: "stopped before it began: " + err.Error()}
 	}
@@ -201,32 +201,32 @@ func (a *Agent) ask(ctx context.Context, q Question) Answer {
 	// sweep of one call does not end the processes of another.
 	k := &conversation{agent: a, dir: q.Dir, mark: a.Run + "/" + q.Name + "/" + uuid.NewString(), logDir: q.LogDir,
 		prompt: q.Prompt,
-		wall:   orDefault(q.Timeout, DefaultAskTimeout), facts: &facts{responses: responses{prices: a.Prices}}}
+		wall:   orDefault(q.Timeout, DefaultAskTimeout), transcript: &transcript{responses: responses{prices: a.Prices}}}
 	args, err := a.prepareAsk(q, add)
 	if err != nil {
 		return Answer{Outcome: Broken, Reason: err.Error()}
 	}
 	k.argv, k.env = append(append([]string{}, a.Argv...), args...), a.environ(add)
 	k.run(ctx)
-	return answer(q, k.end, k.facts, q.Cap)
+	return questionAnswer(q, k.end, k.transcript, q.Cap)
 }
 
 func (a *Agent) prepareAsk(q Question, add map[string]string) ([]string, error) {
 	if err := os.MkdirAll(q.LogDir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := a.keep(filepath.Join(q.LogDir, promptFile), []byte(q.Prompt)); err != nil {
+	if err := a.writeFile(filepath.Join(q.LogDir, promptFile), []byte(q.Prompt)); err != nil {
 		return nil, err
 	}
-	if err := a.assign(add, q.LogDir, assignment{Task: q.Name, Attempt: 1, Block: q.Rehearse}); err != nil {
+	if err := a.writeAssignment(add, q.LogDir, assignment{Task: q.Name, Attempt: 1, Block: q.Rehearse}); err != nil {
 		return nil, err
 	}
 	return askArgs(q)
 }
 
-// answer returns the Answer for the observed end of a call.
-func answer(q Question, e turnEnd, f *facts, limit budget.USD) Answer {
-	v := judgeTurn(e)
+// questionAnswer returns the Answer for the observed end of a call.
+func questionAnswer(q Question, e turnEnd, f *transcript, limit budget.USD) Answer {
+	v := classifyTurn(e)
 	ans := Answer{Outcome: v.outcome, Reason: v.reason, ResetsAt: v.resetsAt}
 	b := f.bill(limit)
 	ans.Cost = b.cost

@@ -13,62 +13,62 @@ import (
 // This file starts attempts, panels, reviews and other work after their start events. Each runs on
 // its own goroutine and sends one message back. It makes no decisions.
 
-// act starts the work of a start event.
-func (r *running) act(e Event) {
+// startWork starts the work of a start event.
+func (r *running) startWork(e Event) {
 	switch b := e.Body.(type) {
 	case AttemptStarted:
 		i, _ := r.s.Index(b.Task)
 		req, err := r.Request(r.s, i, b)
-		release := r.hand(b, &req)
-		r.work(i, func() message {
+		release := r.assignSpare(b, &req)
+		r.runJob(i, func() message {
 			defer release()
 			if err != nil {
 				return message{attempt: &runner.Result{Outcome: runner.Broken, Reason: err.Error()}}
 			}
-			res := r.attempt(req)
+			res := r.runAttempt(req)
 			return message{attempt: &res}
 		})
 	case SpareStarted:
-		r.prepare(b)
+		r.startSpare(b)
 	case IntegrationStarted:
-		r.work(0, func() message {
-			got, err := r.Trees.Integrate(r.kill, b.Wave, b.Tasks)
-			return message{trees: &integration{b.Wave, got, err}}
+		r.runJob(0, func() message {
+			got, err := r.Integrator.Integrate(r.kill, b.Wave, b.Tasks)
+			return message{integration: &integrationResult{b.Wave, got, err}}
 		})
 	case DeliveryStarted:
-		r.work(0, func() message {
-			d, err := r.Trees.Deliver(r.kill, b.Complete)
+		r.runJob(0, func() message {
+			d, err := r.Integrator.Deliver(r.kill, b.Complete)
 			if err != nil {
 				d = DeliveryEnded{How: "none", Why: err.Error(), Failed: true}
 			}
 			return message{event: d}
 		})
 	case PrecheckStarted:
-		r.precheck(b)
+		r.startPrecheck(b)
 	case CriteriaStarted:
-		r.verify(b)
+		r.startVerification(b)
 	case ReviewStarted:
-		r.beside(r.review(b))
+		r.runBackground(r.reviewJob(b))
 	case Asked:
-		r.confirm(b)
+		r.askApproval(b)
 	case CounselStarted:
 		i, _ := r.s.Index(b.Task)
 		c := r.Case(r.s, i, b)
-		r.work(i, func() message {
-			v := r.diagnose(c)
+		r.runJob(i, func() message {
+			v := r.runPanel(c)
 			return message{verdict: &v, panel: b.Panel}
 		})
 	}
 }
 
-// work runs f under the parallel limit and sends its message to the loop. Workers are reused, with
+// runJob runs f under the parallel limit and sends its message to the loop. Workers are reused, with
 // the stack that they have grown. Events are admitted within the limit, so the loop waits at most
 // for a worker that has sent its message and is about to become idle.
-func (r *running) work(task int, f func() message) {
+func (r *running) runJob(task int, f func() message) {
 	job := func() {
 		m := f()
 		m.task = task
-		r.done <- m // has room for all work that may run
+		r.results <- m // has room for all work that may run
 	}
 	select {
 	case r.jobs <- job:
@@ -87,56 +87,56 @@ func (r *running) work(task int, f func() message) {
 	}
 }
 
-// beside runs f outside the parallel limit.
-func (r *running) beside(f func() Body) {
-	r.side.Go(func() error {
-		r.done <- message{event: f()}
+// runBackground runs f outside the parallel limit.
+func (r *running) runBackground(f func() Body) {
+	r.background.Go(func() error {
+		r.results <- message{event: f()}
 		return nil
 	})
 }
 
-// verify runs a verification outside the parallel limit; the loop decides what follows.
-func (r *running) verify(b CriteriaStarted) {
+// startVerification runs a verification outside the parallel limit; the loop decides what follows.
+func (r *running) startVerification(b CriteriaStarted) {
 	work := func(context.Context, func() bool) (v Verification, err error) { return v, nil }
 	if r.Verify != nil {
 		work = r.Verify(r.s, b)
 	}
-	var begin context.Context
-	begin, r.enough = context.WithCancel(r.kill)
-	enough := r.enough
-	r.side.Go(func() error {
-		defer enough()
-		v := verifiedOf{started: b}
-		if p := panics.Try(func() { v.got, v.err = work(r.kill, func() bool { return begin.Err() == nil }) }); p != nil {
+	var startCtx context.Context
+	startCtx, r.stopRechecks = context.WithCancel(r.kill)
+	stopRechecks := r.stopRechecks
+	r.background.Go(func() error {
+		defer stopRechecks()
+		v := verificationResult{started: b}
+		if p := panics.Try(func() { v.got, v.err = work(r.kill, func() bool { return startCtx.Err() == nil }) }); p != nil {
 			v.got = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
 			if len(b.Rechecks) > 0 {
 				v.err = fmt.Errorf("a bug in wavex: %v", p.Value)
 			}
 		}
-		r.done <- message{verified: &v}
+		r.results <- message{verification: &v}
 		return nil
 	})
 }
 
-// precheck asks the panel outside the parallel limit; the loop decides what follows.
-func (r *running) precheck(b PrecheckStarted) {
+// startPrecheck asks the panel outside the parallel limit; the loop decides what follows.
+func (r *running) startPrecheck(b PrecheckStarted) {
 	out := counsel.Challenge{Error: "nobody is there to ask"}
 	work := func(context.Context) counsel.Challenge { return out }
 	if i, ok := r.s.Index(b.Task); ok && r.Precheck != nil {
 		work = r.Precheck(r.s, i, b)
 	}
-	r.side.Go(func() error {
+	r.background.Go(func() error {
 		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
 			out = counsel.Challenge{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
 		}
-		r.done <- message{challenge: &challengeOf{b, out}}
+		r.results <- message{challenge: &challengeResult{b, out}}
 		return nil
 	})
 }
 
-func (r *running) review(b ReviewStarted) func() Body {
+func (r *running) reviewJob(b ReviewStarted) func() Body {
 	if r.Review == nil {
-		return func() Body { return reviewOver(b, counsel.Review{Nothing: "there are no reviewers"}) }
+		return func() Body { return onReview(b, counsel.Review{Nothing: "there are no reviewers"}) }
 	}
 	work := r.Review(r.s, b)
 	return func() Body {
@@ -144,11 +144,11 @@ func (r *running) review(b ReviewStarted) func() Body {
 		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
 			out = counsel.Review{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
 		}
-		return reviewOver(b, out)
+		return onReview(b, out)
 	}
 }
 
-func (r *running) attempt(req runner.Request) (res runner.Result) {
+func (r *running) runAttempt(req runner.Request) (res runner.Result) {
 	if p := panics.Try(func() { res = r.Runner.Attempt(r.kill, req) }); p != nil {
 		return runner.Result{Outcome: runner.Broken, Reason: fmt.Sprintf("a bug in wavex: %v", p.Value), Detail: p.String(),
 			Cost: req.Cap, Priced: "cap"}
@@ -156,7 +156,7 @@ func (r *running) attempt(req runner.Request) (res runner.Result) {
 	return res
 }
 
-func (r *running) diagnose(c counsel.Case) (v counsel.Verdict) {
+func (r *running) runPanel(c counsel.Case) (v counsel.Verdict) {
 	if p := panics.Try(func() { v = r.Panel.Diagnose(r.kill, c) }); p != nil {
 		return counsel.Verdict{Unavailable: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: c.Cap}
 	}

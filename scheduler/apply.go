@@ -11,42 +11,42 @@ import (
 
 // NewState returns the state before the first event.
 func NewState(p *plan.Plan) *State {
-	s := &State{Plan: p, base: p, took: map[string]time.Duration{}}
+	s := &State{Plan: p, filePlan: p, durations: map[string]time.Duration{}}
 	s.clear()
 	return s
 }
 
 // clear resets every task: a journal holds one run after the other, and the last one counts.
 func (s *State) clear() {
-	s.Plan = s.base
+	s.Plan = s.filePlan
 	p := s.Plan
 	s.index = make(map[string]int32, len(p.Tasks))
 	for i := range p.Tasks {
 		s.index[p.Tasks[i].ID] = int32(i)
 	}
 	waves, total := p.Waves()
-	s.Verdicts, s.closing = Verdicts{Criteria: criteriaOf(p, 0)}, newClosing(total)
+	s.Assessment, s.completion = Assessment{Criteria: criteriaOf(p, 0)}, newCompletion(total)
 	s.Waves, s.Wave = total, 0
 	s.Tasks = make([]Task, len(p.Tasks))
 	s.queue = newQueue(total)
 	s.frontier = dag.NewFrontier(p.Graph)
-	s.hard = s.irreversible()
-	s.files = newFileLocks(func(i int) []string { return holds(&p.Tasks[i]) }, len(p.Tasks))
-	s.slots, s.ahead = slots{}, nil
-	s.open = map[string]Body{}
+	s.irreversibleTasks = s.findIrreversible()
+	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
+	s.slots, s.openSpares = slots{}, nil
+	s.openWork = map[string]Body{}
 	s.Counts = Counts{Pending: len(p.Tasks)}
-	s.running, s.Same, s.Unmet = 0, 0, nil
-	s.Stop, s.Ended, s.Hold = nil, nil, time.Time{}
+	s.running, s.UnmetStreak, s.Unmet = 0, 0, nil
+	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
 		s.Tasks[i] = Task{Status: Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
-		s.queue.left[waves[i]]++
+		s.queue.unfinished[waves[i]]++
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 	}
 }
 
-// holds returns the names that a task locks while it runs: the files that it writes, and its
+// exclusiveKeys returns the names that a task locks while it runs: the files that it writes, and its
 // exclusive names.
-func holds(t *plan.Task) []string {
+func exclusiveKeys(t *plan.Task) []string {
 	var list []string
 	for _, f := range t.Files {
 		if f.Writes() {
@@ -66,75 +66,75 @@ func (s *State) apply(e Event) error {
 	switch b := e.Body.(type) {
 	case RunStarted:
 		s.clear()
-		s.Config, s.Opened = b.Config, e.Time
+		s.Config, s.RunStart = b.Config, e.Time
 		s.Ledger = budget.NewLedger(b.Config.Limits)
-		s.purses = nil
+		s.waveLedgers = nil
 		s.Notional = false
 		s.Window = nil
-		if s.From = b.From; b.From != nil {
-			s.Ledger.Spend(b.From.Spent, 0)
+		if s.Origin = b.Origin; b.Origin != nil {
+			s.Ledger.Spend(b.Origin.Spent, 0)
 		}
-		s.begin(b.Config, e.Time)
-	case Resumed:
+		s.startSession(b.Config, e.Time)
+	case RunResumed:
 		s.reopen()
-		s.begin(b.Config, e.Time)
+		s.startSession(b.Config, e.Time)
 		s.nonce = b.Nonce
 		s.setLimits()
 	case WaveStarted:
-		s.Wave, s.cold = min(b.Wave, s.Waves), s.Config.Stagger == Staggered
+		s.Wave, s.warming = min(b.Wave, s.Waves), s.Config.Stagger == Staggered
 	case WaveWarmed:
-		s.cold = false
+		s.warming = false
 	case AttemptStarted:
-		return s.attemptStarted(b, e.Time)
+		return s.applyAttemptStarted(b, e.Time)
 	case AttemptEnded:
-		return s.attemptEnded(b)
+		return s.applyAttemptEnded(b)
 	case SpareStarted:
-		return s.spareStarted(b)
+		return s.applySpareStarted(b)
 	case SpareEnded:
-		s.spareEnded(b)
+		s.applySpareEnded(b)
 	case CounselStarted:
-		return s.counselStarted(b)
+		return s.applyCounselStarted(b)
 	case CounselEnded:
-		return s.counselEnded(b)
+		return s.applyCounselEnded(b)
 	case CounselSkipped:
 		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == Advising {
-			s.queue.convened(i)
+			s.queue.removePanel(i)
 			s.Tasks[i].Advice = nil
 			s.move(i, Pending)
 		}
 	case IntegrationStarted, DeliveryStarted:
 		s.busy = true
 	case IntegrationEnded:
-		s.integrationEnded(b)
+		s.applyIntegrationEnded(b)
 	case DeliveryEnded:
 		s.busy, s.delivered, s.undelivered = false, true, ""
 		if b.Failed {
 			s.undelivered = b.Why
 		}
 	case CriteriaStarted:
-		return s.criteriaStarted(b)
+		return s.applyCriteriaStarted(b)
 	case CriteriaEnded:
-		s.criteriaEnded(b)
+		s.applyCriteriaEnded(b)
 	case ReviewStarted:
-		return s.reviewStarted(b)
+		return s.applyReviewStarted(b)
 	case ReviewEnded:
-		s.reviewEnded(b)
+		s.applyReviewEnded(b)
 	case ReviewSkipped:
-		s.reviewSkipped(b)
+		s.applyReviewSkipped(b)
 	case TasksAdded:
-		s.tasksAdded(b)
+		s.applyTasksAdded(b)
 	case GateEnded:
 		s.Gate, s.ExitSignal = &b, b.ExitSignal
 	case PrecheckStarted:
-		return s.precheckStarted(b)
+		return s.applyPrecheckStarted(b)
 	case PrecheckEnded:
-		s.precheckEnded(b)
+		s.applyPrecheckEnded(b)
 	case RolledBack:
-		s.rolledBack(b)
+		s.applyRolledBack(b)
 	case Asked:
-		s.asking = &b
+		s.openQuestion = &b
 	case Answered:
-		s.answered(b)
+		s.applyAnswered(b)
 	case Draining:
 		s.Stop = &b.Stop
 	case RunEnded:
@@ -149,18 +149,18 @@ func (s *State) apply(e Event) error {
 	return nil
 }
 
-// begin starts a session of the run.
-func (s *State) begin(c Config, at time.Time) {
-	s.Config, s.Began, s.Wave = c, at, 0
+// startSession starts a session of the run.
+func (s *State) startSession(c Config, at time.Time) {
+	s.Config, s.SessionStart, s.Wave = c, at, 0
 	s.busy = false
 	s.rechecking = false
 	s.delivered = false
-	s.cold = false
+	s.warming = false
 	s.undelivered = ""
-	s.closing.begin()
-	s.consent = consent{}
+	s.completion.resetSession()
+	s.approvals = approvals{}
 	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
-	s.Fleet = newFleet(c.Parallel)
+	s.Limiter = newLimiter(c.Parallel)
 	s.requeue()
 }
 
@@ -168,13 +168,13 @@ func (s *State) begin(c Config, at time.Time) {
 // half open, and after an end, failed tasks get another chance, as with make.
 func (s *State) reopen() {
 	again := s.Ended != nil
-	s.Stop, s.Ended, s.Hold = nil, nil, time.Time{}
-	s.Same, s.Unmet = 0, nil
+	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
+	s.UnmetStreak, s.Unmet = 0, nil
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		t.SameError, t.Again, t.NotBefore = 0, 0, time.Time{}
+		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
 		if again && (t.Status == Failed || t.Status == Blocked) {
-			t.Tries, t.Root = 0, ""
+			t.Tries, t.RootCause = 0, ""
 			if t.Challenge != nil && !t.Challenge.Go {
 				t.Challenge = nil // asked again
 			}
@@ -186,13 +186,13 @@ func (s *State) reopen() {
 // requeue rebuilds the queue from the statuses.
 func (s *State) requeue() {
 	for l := range s.queue.lists {
-		s.queue.lists[l], s.queue.heads[l], s.queue.turns[l] = nil, 0, 0
+		s.queue.lists[l], s.queue.heads[l], s.queue.finishedFront[l] = nil, 0, 0
 	}
 	s.queue.panels, s.queue.delayed = s.queue.panels[:0], s.queue.delayed[:0]
-	for _, i := range s.arrange() {
+	for _, i := range s.rankTasks() {
 		if s.Tasks[i].Status == Pending {
 			s.enqueue(int(i))
-			s.postpone(int(i), s.Tasks[i].NotBefore)
+			s.delayTask(int(i), s.Tasks[i].NotBefore)
 		}
 	}
 	for i := range s.Tasks {
@@ -204,12 +204,12 @@ func (s *State) requeue() {
 
 // enqueue queues a pending task if its blockers are completed.
 func (s *State) enqueue(i int) {
-	if s.frontier.Blocked(i) == 0 {
-		s.queue.push(s.list(s.Tasks[i].Wave), i)
+	if s.frontier.UnmetBlockers(i) == 0 {
+		s.queue.push(s.queueIndex(s.Tasks[i].Wave), i)
 	}
 }
 
-func (s *State) list(wave int) int {
+func (s *State) queueIndex(wave int) int {
 	if s.Config.Schedule == "eager" {
 		return 0
 	}
@@ -221,22 +221,22 @@ func (s *State) move(i int, to Status) {
 	t := &s.Tasks[i]
 	from := t.Status
 	t.Status = to
-	if from.Settled() != to.Settled() {
-		if to.Settled() {
-			s.queue.left[t.Wave]--
+	if from.Finished() != to.Finished() {
+		if to.Finished() {
+			s.queue.unfinished[t.Wave]--
 		} else {
-			s.queue.left[t.Wave]++
+			s.queue.unfinished[t.Wave]++
 		}
 	}
 	if from == Verified {
-		s.queue.verified--
+		s.queue.awaitingIntegration--
 	}
 	if to == Verified {
-		s.queue.verified++
+		s.queue.awaitingIntegration++
 	}
 	*s.Counts.of(from)--
 	*s.Counts.of(to)++
-	s.moved(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.left[t.Wave])
+	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.unfinished[t.Wave])
 	switch to {
 	case Completed:
 		for _, d := range s.frontier.Complete(i) {

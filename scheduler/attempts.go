@@ -13,12 +13,12 @@ func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n
 
 func panelKey(task string, n int) string { return fmt.Sprintf("%s/counsel-%d", task, n) }
 
-func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
-	s.dropSpare(b.Task, b.Attempt, 0)
+func (s *State) applyAttemptStarted(b AttemptStarted, at time.Time) error {
+	s.releaseSpare(b.Task, b.Attempt, 0)
 	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
 		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
 	}
-	s.open[attemptKey(b.Task, b.Attempt)] = b
+	s.openWork[attemptKey(b.Task, b.Attempt)] = b
 	i, ok := s.Index(b.Task)
 	if !ok {
 		return nil // the task is no longer in the plan
@@ -32,26 +32,26 @@ func (s *State) attemptStarted(b AttemptStarted, at time.Time) error {
 	t.Continue, t.Next = false, b.Why
 	s.occupy(i, b.Slot)
 	s.move(i, InProgress)
-	s.files.take(i)
+	s.files.acquire(i)
 	return nil
 }
 
-func (s *State) attemptEnded(b AttemptEnded) error {
+func (s *State) applyAttemptEnded(b AttemptEnded) error {
 	r := b.Result
 	s.learn(b)
-	begun, _ := s.open[attemptKey(b.Task, b.Attempt)].(AttemptStarted)
-	delete(s.open, attemptKey(b.Task, b.Attempt))
-	s.pay(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
-	s.login(r)
-	s.Fleet = s.Fleet.after(r.Outcome)
+	begun, _ := s.openWork[attemptKey(b.Task, b.Attempt)].(AttemptStarted)
+	delete(s.openWork, attemptKey(b.Task, b.Attempt))
+	s.commitCost(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
+	s.updateLogin(r)
+	s.Limiter = s.Limiter.afterOutcome(r.Outcome)
 	if s.Config.Isolation != Isolated {
-		s.changes++
+		s.changeCount++
 	}
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
 	}
-	if b.Hold.After(s.Hold) {
-		s.Hold = b.Hold
+	if b.PauseUntil.After(s.PauseUntil) {
+		s.PauseUntil = b.PauseUntil
 	}
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Key != b.Key {
@@ -59,7 +59,7 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	}
 	t := &s.Tasks[i]
 	if s.Plan.Tasks[i].Command == "" {
-		s.cold = false // the first attempt has ended, so the others need not wait any more
+		s.warming = false // the first attempt has ended, so the others need not wait any more
 	}
 	if t.Status != InProgress || t.Attempts != b.Attempt {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
@@ -69,59 +69,59 @@ func (s *State) attemptEnded(b AttemptEnded) error {
 	t.Cost += r.Cost
 	t.Usage = t.Usage.Plus(r.Usage)
 	t.Took += r.Duration
-	t.remember(r, b.Status == Verified)
+	t.noteResult(r, b.Status == Verified)
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
-	s.postpone(i, b.NotBefore)
+	s.delayTask(i, b.NotBefore)
 	if r.Session != "" {
 		t.Session = r.Session
 	}
 	if r.Outcome.Stuck() {
-		unmet := failing(b.Task, r)
-		if equal(unmet, s.Unmet) {
-			s.Same++
+		unmet := failedChecks(b.Task, r)
+		if sameChecks(unmet, s.Unmet) {
+			s.UnmetStreak++
 		} else {
-			s.Same, s.Unmet = 1, unmet
+			s.UnmetStreak, s.Unmet = 1, unmet
 		}
 	} else if r.Outcome == runner.Done {
-		s.Same, s.Unmet = 0, nil
+		s.UnmetStreak, s.Unmet = 0, nil
 	}
-	t.Next, t.Commit = why(r.Outcome), r.Commit
+	t.Next, t.Commit = nextReason(r.Outcome), r.Commit
 	if s.Config.Isolation != Isolated {
-		t.Moved = s.changes
-		if b.Status == Completed && t.shows() {
-			t.Shown = s.changes
+		t.ChangedAt = s.changeCount
+		if b.Status == Completed && t.checksPassed() {
+			t.PassedAt = s.changeCount
 		}
 	}
 	s.move(i, b.Status)
 	s.block(b.Task, b.Blocked)
 	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == GateAttempts {
-		s.steps = append(s.steps, b.Task)
+		s.pendingSteps = append(s.pendingSteps, b.Task)
 	}
 	return nil
 }
 
-// remember stores the facts about an attempt that the next attempt, a panel and breakers use.
+// noteResult stores the facts about an attempt that the next attempt, a panel and breakers use.
 //
 // With isolation, an attempt that is only verified in its own tree does not end a series of equal
 // failures: its work may still fail together with the rest.
-func (t *Task) remember(r runner.Result, verified bool) {
+func (t *Task) noteResult(r runner.Result, verified bool) {
 	switch {
 	case r.Outcome.Stuck():
-		if t.failedSo(r) {
+		if t.isSameFailure(r) {
 			t.SameError++
 		} else {
 			t.SameError = 1
 		}
-		t.Failure = r.Signature
+		t.LastSignature = r.Signature
 		t.History = append(t.History, r.Reason)
-		t.Again = 0
+		t.TransientFailures = 0
 	case r.Outcome == runner.Throttled, r.Outcome == runner.Truncated:
-		t.Again++
+		t.TransientFailures++
 	case r.Outcome == runner.Interrupted, r.Outcome == runner.Limited:
 	case verified:
-		t.Again = 0
+		t.TransientFailures = 0
 	default:
-		t.Again, t.SameError = 0, 0
+		t.TransientFailures, t.SameError = 0, 0
 	}
 	// An outcome that is no fault of the task must not replace the last failure, which the next
 	// prompt describes.
@@ -130,13 +130,13 @@ func (t *Task) remember(r runner.Result, verified bool) {
 	}
 }
 
-// failedSo reports whether the task's last failure had the same signature.
-func (t *Task) failedSo(r runner.Result) bool {
-	return t.SameError > 0 && r.Signature != "" && t.Failure == r.Signature
+// isSameFailure reports whether the task's last failure had the same signature.
+func (t *Task) isSameFailure(r runner.Result) bool {
+	return t.SameError > 0 && r.Signature != "" && t.LastSignature == r.Signature
 }
 
-// why returns the reason of the next attempt after an outcome.
-func why(o runner.Outcome) string {
+// nextReason returns the reason of the next attempt after an outcome.
+func nextReason(o runner.Outcome) string {
 	switch {
 	case o.Stuck():
 		return "retry"
@@ -146,25 +146,25 @@ func why(o runner.Outcome) string {
 	return "again"
 }
 
-func (s *State) counselStarted(b CounselStarted) error {
+func (s *State) applyCounselStarted(b CounselStarted) error {
 	if err := s.reserve(panelKey(b.Task, b.Panel), b.Wave, b.Cap, false); err != nil {
 		return fmt.Errorf("counsel for %s: %w", b.Task, err)
 	}
-	s.open[panelKey(b.Task, b.Panel)] = b
+	s.openWork[panelKey(b.Task, b.Panel)] = b
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != Advising {
 		return nil
 	}
 	s.Tasks[i].Panels = b.Panel
-	s.occupy(i, s.slots.free())
-	s.queue.convened(i)
+	s.occupy(i, s.slots.nextFree())
+	s.queue.removePanel(i)
 	return nil
 }
 
-func (s *State) counselEnded(b CounselEnded) error {
-	begun, _ := s.open[panelKey(b.Task, b.Panel)].(CounselStarted)
-	delete(s.open, panelKey(b.Task, b.Panel))
-	s.pay(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
+func (s *State) applyCounselEnded(b CounselEnded) error {
+	begun, _ := s.openWork[panelKey(b.Task, b.Panel)].(CounselStarted)
+	delete(s.openWork, panelKey(b.Task, b.Panel))
+	s.commitCost(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != Advising {
 		return nil
@@ -174,7 +174,7 @@ func (s *State) counselEnded(b CounselEnded) error {
 	t.Cost += b.Verdict.Cost
 	t.CounselCost += b.Verdict.Cost
 	if t.Advice != nil && t.Advice.Fix != "" {
-		t.Earlier = append(t.Earlier, t.Advice.Advice())
+		t.PastAdvice = append(t.PastAdvice, t.Advice.Advice())
 	}
 	t.Advice = nil
 	if b.Verdict.Unavailable == "" {
@@ -187,7 +187,7 @@ func (s *State) counselEnded(b CounselEnded) error {
 
 func (s *State) occupy(i, slot int) {
 	s.Tasks[i].Slot = slot
-	s.slots.take(slot)
+	s.slots.acquire(slot)
 	s.running++
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// promising returns a task with one criterion that a command verifies and one in prose.
-func promising(id string, blockedBy ...string) string {
+// taskWithCriterion returns a task with one criterion that a command verifies and one in prose.
+func taskWithCriterion(id string, blockedBy ...string) string {
 	return strings.TrimSuffix(task(id, blockedBy...), "}") +
 		fmt.Sprintf(`,"criteria":[{"text":"%s works","verify":"true"},"%s is nice"]}`, id, id)
 }
@@ -21,9 +21,10 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.AcceptAssumptions = true
-	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"),
-		promising("d", "b"))[1:]
-	b := newBundle(t, mustPlan(t, text), c)
+	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(taskWithCriterion("a"),
+		taskWithCriterion("b", "a"),
+		taskWithCriterion("d", "b"))[1:]
+	b := newFixture(t, mustPlan(t, text), c)
 	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		var out []Criterion
 		for _, k := range s.Criteria {
@@ -64,8 +65,9 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 // A verification that keeps failing is not repeated forever.
 func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 	t.Parallel()
-	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(promising("a"), promising("b", "a"))[1:]
-	b := newBundle(t, mustPlan(t, text), testConfig())
+	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(taskWithCriterion("a"),
+		taskWithCriterion("b", "a"))[1:]
+	b := newFixture(t, mustPlan(t, text), testConfig())
 	b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		return func(context.Context, func() bool) (Verification, error) {
 			return Verification{}, errors.New("the tree is gone")
@@ -76,7 +78,7 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 		!strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {
 		t.Errorf("ended as %+v", end)
 	}
-	if got := of[CriteriaStarted](b.journal); len(got) != 1+maxSilent {
+	if got := of[CriteriaStarted](b.journal); len(got) != 1+maxUnanswered {
 		t.Errorf("tried %d times: %+v", len(got), got)
 	}
 }

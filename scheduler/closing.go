@@ -14,102 +14,103 @@ import (
 
 // This file applies the events of verifications, reviews and the gate. gate.go makes the decisions.
 
-// closing holds the progress of verification and review.
-type closing struct {
-	work     int    // counts completed tasks; evidence from a lower count is out of date
-	checked  int    // work at the last verification of all criteria; -1: none in this session
-	looked   int    // the same, including verifications after waves
-	vain     int    // verifications of all criteria in a row that ended with an error, in this session
-	vainly   string // error of the last of them
-	reviewed int    // work at the last thorough review; -1: none counts
-	silent   int    // thorough reviews without an answer in a row, in this session
-	rounds   int    // thorough reviews with an answer, in this session
-	mended   int    // times that tasks were added for unmet criteria, in this session
+// completion holds the progress of verification and review.
+type completion struct {
+	workCount           int    // counts completed tasks; evidence from a lower count is out of date
+	verifiedAt          int    // work at the last verification of all criteria; -1: none in this session
+	waveVerifiedAt      int    // the same, including verifications after waves
+	failedVerifications int    // verifications of all criteria in a row that ended with an error, in this session
+	verificationError   string // error of the last of them
+	reviewedAt          int    // work at the last thorough review; -1: none counts
+	unansweredReviews   int    // thorough reviews without an answer in a row, in this session
+	reviewRounds        int    // thorough reviews with an answer, in this session
+	remediations        int    // times that tasks were added for unmet criteria, in this session
 
-	changes   int // grows with every event that may change files: ends of attempts, integrations, sessions
-	session   int // changes when this session began
-	rechecked int // changes when tasks' own checks were last repeated; -1: not in this session
+	changeCount   int // grows with every event that may change files: ends of attempts, integrations, sessions
+	sessionChange int // changes when this session began
+	recheckedAt   int // changes when tasks' own checks were last repeated; -1: not in this session
 
-	verifications int          // of the run
-	reviews       int          // of the run, of both modes
-	lit           map[int]bool // waves whose light review has started or was skipped
-	lighting      bool         // a light review is running
-	due           []int        // finished waves in which agents worked, in the order of their ends
-	agents        int          // number of tasks that agents completed
-	inWave        map[int]int  // the same by wave
-	planned       int          // number of waves in the plan file
-	cut           []int        // numbers of interrupted reviews
+	verifications    int          // of the run
+	reviews          int          // of the run, of both modes
+	lightReviewed    map[int]bool // waves whose light review has started or was skipped
+	lightRunning     bool         // a light review is running
+	dueLightReviews  []int        // finished waves in which agents worked, in the order of their ends
+	agentTasks       int          // number of tasks that agents completed
+	agentTasksInWave map[int]int  // the same by wave
+	planWaves        int          // number of waves in the plan file
+	cutReviews       []int        // numbers of interrupted reviews
 }
 
-func newClosing(planned int) closing {
-	return closing{checked: -1, looked: -1, reviewed: -1, rechecked: -1, lit: map[int]bool{}, inWave: map[int]int{},
-		planned: planned}
+func newCompletion(planned int) completion {
+	return completion{verifiedAt: -1, waveVerifiedAt: -1, reviewedAt: -1, recheckedAt: -1, lightReviewed: map[int]bool{},
+		agentTasksInWave: map[int]int{},
+		planWaves:        planned}
 }
 
-// moved updates the counters when a task changes its status.
-func (c *closing) moved(wave int, to Status, agent bool, left int) {
+// countMove updates the counters when a task changes its status.
+func (c *completion) countMove(wave int, to Status, agent bool, left int) {
 	if to == Completed {
-		c.work++
+		c.workCount++
 		if agent {
-			c.agents++
-			c.inWave[wave]++
+			c.agentTasks++
+			c.agentTasksInWave[wave]++
 		}
 	}
-	if to.Settled() && left == 0 && c.inWave[wave] > 0 && !c.lit[wave] && wave <= c.planned {
-		c.due = append(c.due, wave)
+	if to.Finished() && left == 0 && c.agentTasksInWave[wave] > 0 && !c.lightReviewed[wave] && wave <= c.planWaves {
+		c.dueLightReviews = append(c.dueLightReviews, wave)
 	}
 }
 
-// begin resets the facts that hold only within a session, because people work on the files between
+// resetSession resets the facts that hold only within a session, because people work on the files between
 // sessions. A review that passed stays valid; one that did not pass can be repeated.
-func (c *closing) begin() {
-	c.checked = -1
-	c.looked = -1
-	c.vain = 0
-	c.vainly = ""
-	c.rounds = 0
-	c.mended = 0
-	c.silent = 0
-	c.lighting = false
-	c.changes, c.rechecked = c.changes+1, -1
-	c.session = c.changes
+func (c *completion) resetSession() {
+	c.verifiedAt = -1
+	c.waveVerifiedAt = -1
+	c.failedVerifications = 0
+	c.verificationError = ""
+	c.reviewRounds = 0
+	c.remediations = 0
+	c.unansweredReviews = 0
+	c.lightRunning = false
+	c.changeCount, c.recheckedAt = c.changeCount+1, -1
+	c.sessionChange = c.changeCount
 }
 
 // CutShort returns the numbers of interrupted reviews. Some of their answers may have been paid
 // for.
-func (s *State) CutShort() []int { return slices.Clone(s.cut) }
+func (s *State) CutShort() []int { return slices.Clone(s.cutReviews) }
 
 func criteriaKey(round int) string { return fmt.Sprintf("/criteria-%d", round) }
 func reviewKey(n int) string       { return fmt.Sprintf("/review-%d", n) }
 
-func (s *State) criteriaStarted(b CriteriaStarted) error {
+func (s *State) applyCriteriaStarted(b CriteriaStarted) error {
 	if err := s.Ledger.Reserve(criteriaKey(b.Round), b.Cap, false); err != nil {
 		return fmt.Errorf("verification %d of the criteria: %w", b.Round, err)
 	}
-	s.open[criteriaKey(b.Round)] = b
+	s.openWork[criteriaKey(b.Round)] = b
 	s.verifications, s.busy, s.rechecking = b.Round, true, len(b.Rechecks) > 0
 	return nil
 }
 
-func (s *State) criteriaEnded(b CriteriaEnded) {
-	if _, open := s.open[criteriaKey(b.Round)]; open {
-		delete(s.open, criteriaKey(b.Round))
-		s.Ledger.Settle(criteriaKey(b.Round), b.Cost, 0, false)
+func (s *State) applyCriteriaEnded(b CriteriaEnded) {
+	if _, open := s.openWork[criteriaKey(b.Round)]; open {
+		delete(s.openWork, criteriaKey(b.Round))
+		s.Ledger.Commit(criteriaKey(b.Round), b.Cost, 0, false)
 		s.busy, s.rechecking = false, false
 	} else { // of `wavex verify`, which reserves nothing
 		s.Ledger.Spend(b.Cost, 0)
 	}
-	s.looked = s.work
+	s.waveVerifiedAt = s.workCount
 	switch {
 	case b.Error != "" && b.Wave == 0:
-		s.vain, s.vainly = s.vain+1, b.Error
+		s.failedVerifications, s.verificationError = s.failedVerifications+1, b.Error
 		return
 	case b.Error != "":
 		return // the verification at the end covers all criteria
 	}
-	s.settle(b.Criteria)
+	s.updateCriteria(b.Criteria)
 	if b.Wave == 0 {
-		s.checked, s.vain, s.rechecked = s.work, 0, s.changes
+		s.verifiedAt, s.failedVerifications, s.recheckedAt = s.workCount, 0, s.changeCount
 	}
 	if b.Rechecked != nil {
 		s.Regressions = b.Rechecked.Regressions
@@ -121,9 +122,9 @@ func (s *State) criteriaEnded(b CriteriaEnded) {
 	}
 }
 
-// Unsettled returns the gate of a completed run after a later verification found failures: it does
+// GateAfterVerify returns the gate of a completed run after a later verification found failures: it does
 // not pass any more.
-func Unsettled(s *State, against []string) GateEnded {
+func GateAfterVerify(s *State, against []string) GateEnded {
 	const most = 5
 	what := strings.Join(against[:min(len(against), most)], "; ")
 	if more := len(against) - most; more > 0 {
@@ -136,8 +137,8 @@ func Unsettled(s *State, against []string) GateEnded {
 	return g
 }
 
-// AfterVerification returns the end of such a run. It can be resumed.
-func AfterVerification(s *State) RunEnded {
+// EndAfterVerify returns the end of such a run. It can be resumed.
+func EndAfterVerify(s *State) RunEnded {
 	e := RunEnded{Status: "failed", ExitCode: 1, Reason: "the gate refused", Resume: resumeCommand(s),
 		Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
 		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
@@ -147,60 +148,60 @@ func AfterVerification(s *State) RunEnded {
 	return e
 }
 
-func (s *State) reviewStarted(b ReviewStarted) error {
+func (s *State) applyReviewStarted(b ReviewStarted) error {
 	if err := s.Ledger.Reserve(reviewKey(b.N), b.Cap, false); err != nil {
 		return fmt.Errorf("review %d: %w", b.N, err)
 	}
-	s.open[reviewKey(b.N)] = b
+	s.openWork[reviewKey(b.N)] = b
 	s.reviews = b.N
 	if b.Mode == counsel.Light {
-		s.lit[b.Wave], s.lighting = true, true
+		s.lightReviewed[b.Wave], s.lightRunning = true, true
 	} else {
 		s.busy = true
 	}
 	return nil
 }
 
-func (s *State) reviewEnded(b ReviewEnded) {
-	delete(s.open, reviewKey(b.N))
-	s.Ledger.Settle(reviewKey(b.N), b.Review.Cost, 0, false)
+func (s *State) applyReviewEnded(b ReviewEnded) {
+	delete(s.openWork, reviewKey(b.N))
+	s.Ledger.Commit(reviewKey(b.N), b.Review.Cost, 0, false)
 	cut := b.Review.Failure == runner.Interrupted
 	if cut {
-		s.cut = append(s.cut, b.N)
+		s.cutReviews = append(s.cutReviews, b.N)
 	} else {
-		s.keep(b)
+		s.addReview(b)
 	}
 	if b.Mode == counsel.Light {
-		s.lit[b.Wave], s.lighting = !cut, false
+		s.lightReviewed[b.Wave], s.lightRunning = !cut, false
 		return
 	}
 	s.busy = false
 	if b.Review.Error != "" {
 		if b.Review.Failure != runner.Interrupted {
-			s.silent++
+			s.unansweredReviews++
 		}
 		return
 	}
-	s.silent = 0
-	s.rounds++
-	s.reviewed = s.work
+	s.unansweredReviews = 0
+	s.reviewRounds++
+	s.reviewedAt = s.workCount
 }
 
-func (s *State) reviewSkipped(b ReviewSkipped) {
+func (s *State) applyReviewSkipped(b ReviewSkipped) {
 	if b.Mode == counsel.Light {
-		s.lit[b.Wave] = true
+		s.lightReviewed[b.Wave] = true
 	}
 }
 
-// tasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
-func (s *State) tasksAdded(b TasksAdded) {
+// applyTasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
+func (s *State) applyTasksAdded(b TasksAdded) {
 	s.ExitSignal, s.Gate = false, nil
 	if b.Origin == "criteria" {
-		s.mended++
+		s.remediations++
 	}
 	before := len(s.Plan.Tasks)
 	for _, a := range b.Tasks {
-		grown, err := s.Plan.With(b.Wave, json.RawMessage(a.Task))
+		grown, err := s.Plan.WithTasks(b.Wave, json.RawMessage(a.Task))
 		if err != nil {
 			continue
 		}
@@ -220,26 +221,27 @@ func (s *State) grow(before int) {
 	for s.Waves < total {
 		s.Waves++
 		s.queue.lists, s.queue.heads = append(s.queue.lists, nil), append(s.queue.heads, 0)
-		s.queue.left, s.queue.members, s.queue.turns = append(s.queue.left, 0), append(s.queue.members, nil),
-			append(s.queue.turns, 0)
+		s.queue.unfinished, s.queue.members, s.queue.finishedFront = append(s.queue.unfinished, 0),
+			append(s.queue.members, nil),
+			append(s.queue.finishedFront, 0)
 	}
-	s.hard = s.irreversible()
+	s.irreversibleTasks = s.findIrreversible()
 	s.frontier = dag.NewFrontier(p.Graph)
 	for i := range s.Tasks {
 		if s.Tasks[i].Status == Completed {
 			s.frontier.Complete(i)
 		}
 	}
-	s.files = newFileLocks(func(i int) []string { return holds(&p.Tasks[i]) }, len(p.Tasks))
+	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	for i := range s.Tasks {
 		if s.Tasks[i].Status == InProgress {
-			s.files.take(i)
+			s.files.acquire(i)
 		}
 	}
 	for i, keys := before, p.Keys(); i < len(p.Tasks); i++ {
 		s.index[p.Tasks[i].ID] = int32(i)
 		s.Tasks = append(s.Tasks, Task{Status: Pending, Key: keys[i], Wave: waves[i], Slot: -1, Next: "first"})
-		s.queue.left[waves[i]]++
+		s.queue.unfinished[waves[i]]++
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 		s.Counts.Pending++
 		s.enqueue(i)

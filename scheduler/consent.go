@@ -43,30 +43,30 @@ func (Asked) Type() string { return "asked" }
 // Type names the event.
 func (Answered) Type() string { return "answered" }
 
-// Person answers gates. Confirm is called from a worker goroutine, one question at a time. It
+// Approver answers gates. Confirm is called from a worker goroutine, one question at a time. It
 // blocks until there is an answer, or returns an error soon after ctx ends.
-type Person interface {
+type Approver interface {
 	Confirm(ctx context.Context, question string) (yes bool, err error)
 }
 
-// consent holds the questions and answers of a session.
-type consent struct {
-	asking *Asked   // the open question; may be nil
-	steps  []string // tasks whose completion needs an answer at G2
-	agreed int      // the last wave with a positive answer
-	closed bool     // G3 was answered with yes
+// approvals holds the questions and answers of a session.
+type approvals struct {
+	openQuestion *Asked   // the open question; may be nil
+	pendingSteps []string // tasks whose completion needs an answer at G2
+	approvedWave int      // the last wave with a positive answer
+	endApproved  bool     // G3 was answered with yes
 }
 
-// consentDue returns the question that must be asked before anything else starts, or nil.
-func consentDue(s *State) Body {
+// decideApproval returns the question that must be asked before anything else starts, or nil.
+func decideApproval(s *State) Body {
 	if !s.Config.Attended || s.running >= s.Config.Parallel {
 		return nil
 	}
-	if len(s.steps) > 0 {
-		id := s.steps[0]
+	if len(s.pendingSteps) > 0 {
+		id := s.pendingSteps[0]
 		return Asked{Gate: "G2", Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
 	}
-	if i, ok := s.unagreed(); ok {
+	if i, ok := s.unapprovedRetry(); ok {
 		t := &s.Tasks[i]
 		retries := s.Retries(i)
 		return Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID,
@@ -75,32 +75,33 @@ func consentDue(s *State) Body {
 	return nil
 }
 
-// unagreed returns a task whose retry has no agreement yet.
-func (s *State) unagreed() (int, bool) {
+// unapprovedRetry returns a task whose retry has no agreement yet.
+func (s *State) unapprovedRetry() (int, bool) {
 	if s.Config.Mode != Interactive {
 		return 0, false
 	}
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		if (t.Status == Pending || t.Status == Advising) && t.Next == "retry" && t.Tries > 0 && t.Agreed < t.Attempts {
+		if (t.Status == Pending || t.Status == Advising) && t.Next == "retry" && t.Tries > 0 &&
+			t.ApprovedAttempt < t.Attempts {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// gateWave returns the question before the next wave opens, or nil.
-func gateWave(s *State, next int) Body {
-	if !s.Config.Attended || s.Config.Gates != GateWaves || s.Wave == 0 || next <= s.Wave || s.agreed >= s.Wave {
+// decideWaveApproval returns the question before the next wave opens, or nil.
+func decideWaveApproval(s *State, next int) Body {
+	if !s.Config.Attended || s.Config.Gates != GateWaves || s.Wave == 0 || next <= s.Wave || s.approvedWave >= s.Wave {
 		return nil
 	}
 	return Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?",
 		s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
 }
 
-// gateEnd returns the question before the run is complete, or nil.
-func gateEnd(s *State) Body {
-	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.closed || s.Stop != nil ||
+// decideEndApproval returns the question before the run is complete, or nil.
+func decideEndApproval(s *State) Body {
+	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.endApproved || s.Stop != nil ||
 		s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
 		return nil
 	}
@@ -115,9 +116,9 @@ func (s *State) title(id string) string {
 	return id
 }
 
-// answer returns the consequences of an answer. An error also stops the run, because there was no
+// onAnswer returns the consequences of an answer. An error also stops the run, because there was no
 // agreement.
-func answer(s *State, q Asked, yes bool, err error) Answered {
+func onAnswer(s *State, q Asked, yes bool, err error) Answered {
 	a := Answered{Gate: q.Gate, Task: q.Task, Wave: q.Wave, Yes: yes && err == nil}
 	switch {
 	case a.Yes:
@@ -126,8 +127,8 @@ func answer(s *State, q Asked, yes bool, err error) Answered {
 			Advice: "resume asks again"}
 	case q.Gate == "retry":
 		if i, ok := s.Index(q.Task); ok {
-			for _, j := range s.Plan.Graph.Cone(i) {
-				if !s.Tasks[j].Status.Settled() {
+			for _, j := range s.Plan.Graph.Descendants(i) {
+				if !s.Tasks[j].Status.Finished() {
 					a.Blocked = append(a.Blocked, s.Plan.Tasks[j].ID)
 				}
 			}
@@ -139,8 +140,8 @@ func answer(s *State, q Asked, yes bool, err error) Answered {
 	return a
 }
 
-func (s *State) answered(b Answered) {
-	s.asking = nil
+func (s *State) applyAnswered(b Answered) {
+	s.openQuestion = nil
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
 	}
@@ -151,45 +152,45 @@ func (s *State) answered(b Answered) {
 			return
 		}
 		if b.Yes {
-			s.Tasks[i].Agreed = s.Tasks[i].Attempts
+			s.Tasks[i].ApprovedAttempt = s.Tasks[i].Attempts
 			return
 		}
-		s.dismiss(i)
+		s.dropPanel(i)
 		s.move(i, Failed)
 		s.block(b.Task, b.Blocked)
 	case b.Gate == "G2" && b.Task != "":
-		s.steps = s.steps[1:]
+		s.pendingSteps = s.pendingSteps[1:]
 	case b.Gate == "G2":
-		s.agreed = b.Wave
+		s.approvedWave = b.Wave
 	case b.Gate == "G3":
-		s.closed = b.Yes
+		s.endApproved = b.Yes
 	}
 }
 
-// dismiss removes a task that will not be retried from the panels that are due.
-func (s *State) dismiss(i int) {
+// dropPanel removes a task that will not be retried from the panels that are due.
+func (s *State) dropPanel(i int) {
 	if s.Tasks[i].Status == Advising {
-		s.queue.convened(i)
+		s.queue.removePanel(i)
 	}
 }
 
-// confirm asks the person an open question.
-func (r *running) confirm(q Asked) {
+// askApproval asks the person an open question.
+func (r *running) askApproval(q Asked) {
 	ctx, cancel := context.WithCancel(r.kill)
-	r.unask = cancel
-	r.work(0, func() message {
+	r.cancelQuestion = cancel
+	r.runJob(0, func() message {
 		defer cancel()
-		if r.Person == nil {
-			return message{answer: &answerOf{q, false, context.Canceled}}
+		if r.Approver == nil {
+			return message{answer: &answerResult{q, false, context.Canceled}}
 		}
-		yes, err := r.Person.Confirm(ctx, q.Text)
-		return message{answer: &answerOf{q, yes, err}}
+		yes, err := r.Approver.Confirm(ctx, q.Text)
+		return message{answer: &answerResult{q, yes, err}}
 	})
 }
 
-// answerOf carries a person's answer to the loop.
-type answerOf struct {
-	to  Asked
-	yes bool
-	err error
+// answerResult carries a person's answer to the loop.
+type answerResult struct {
+	question Asked
+	yes      bool
+	err      error
 }

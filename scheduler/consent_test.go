@@ -11,15 +11,15 @@ import (
 	"wavex/runner"
 )
 
-// somebody answers as scripted and stores the questions. Without further answers it returns an
+// fakeApprover answers as scripted and stores the questions. Without further answers it returns an
 // error; with asked set, it sends the question and waits for the end of ctx.
-type somebody struct {
+type fakeApprover struct {
 	answers []string // "y", "n"
 	said    []string
 	asked   chan string
 }
 
-func (p *somebody) Confirm(ctx context.Context, question string) (bool, error) {
+func (p *fakeApprover) Confirm(ctx context.Context, question string) (bool, error) {
 	p.said = append(p.said, question)
 	if p.asked != nil {
 		p.asked <- question
@@ -77,12 +77,12 @@ func TestGates(t *testing.T) {
 			t.Parallel()
 			cfg := testConfig()
 			cfg.Gates, cfg.Mode, cfg.Attended, cfg.Parallel = c.gates, c.mode, !c.away, 1
-			b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"))), cfg)
-			p := &somebody{answers: strings.Split(c.answers, "")}
+			b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"))), cfg)
+			p := &fakeApprover{answers: strings.Split(c.answers, "")}
 			if c.answers == "" {
 				p.answers = nil
 			}
-			b.Person = p
+			b.Approver = p
 			for id, list := range c.results {
 				b.runner.results[id] = list
 			}
@@ -97,12 +97,12 @@ func TestGates(t *testing.T) {
 				t.Errorf("%d answers were not asked for", len(p.answers))
 			}
 			// The journal has every event, and its replay leads to the same state.
-			again := NewState(b.State.base)
+			again := NewState(b.State.filePlan)
 			if err := again.Replay(b.journal.events); err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(again.consent, b.State.consent) || again.Counts != b.State.Counts {
-				t.Errorf("replayed: %+v, want %+v", again.consent, b.State.consent)
+			if !reflect.DeepEqual(again.approvals, b.State.approvals) || again.Counts != b.State.Counts {
+				t.Errorf("replayed: %+v, want %+v", again.approvals, b.State.approvals)
 			}
 		})
 	}
@@ -110,14 +110,14 @@ func TestGates(t *testing.T) {
 
 // Running work continues while a question is open, and nothing new starts. A signal cancels the
 // question, and a resume asks again.
-func TestOpenQuestion(t *testing.T) {
+func TestQuestionIsCancelledByAStop(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.Gates, cfg.Attended, cfg.Parallel = GateAttempts, true, 2
-	b := newBundle(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"))), cfg)
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"))), cfg)
 	b.runner.gates["b"] = make(chan struct{})
-	p := &somebody{asked: make(chan string)}
-	b.Person = p
+	p := &fakeApprover{asked: make(chan string)}
+	b.Approver = p
 	done := make(chan RunEnded)
 	go func() { end, _ := b.Run(t.Context()); done <- end }()
 	if q := <-p.asked; !strings.HasPrefix(q, "G2: Step a") {
@@ -129,16 +129,16 @@ func TestOpenQuestion(t *testing.T) {
 	if end.Status != "interrupted" || end.ExitCode != 130 || end.Tasks.Completed != 2 || len(b.runner.calls) != 2 {
 		t.Fatalf("%+v, started %v", end, b.runner.order())
 	}
-	again := newBundle(t, b.State.base, cfg)
+	again := newFixture(t, b.State.filePlan, cfg)
 	if err := again.State.Replay(b.journal.events); err != nil {
 		t.Fatal(err)
 	}
-	again.Open = Resumed{Config: cfg}
-	again.Person = &somebody{answers: []string{"y", "y", "y"}}
+	again.StartEvent = RunResumed{Config: cfg}
+	again.Approver = &fakeApprover{answers: []string{"y", "y", "y"}}
 	if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" || end.Tasks.Completed != 4 {
 		t.Errorf("resumed: %+v, %v", end, err)
 	}
-	if said := again.Person.(*somebody).said; len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "G3") {
+	if said := again.Approver.(*fakeApprover).said; len(said) == 0 || !strings.HasPrefix(said[len(said)-1], "G3") {
 		t.Errorf("asked %q", said)
 	}
 }

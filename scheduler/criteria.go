@@ -10,11 +10,11 @@ import (
 // This file decides when criteria are verified, and whether the evidence suffices for completion.
 // It is pure; verifications run elsewhere.
 
-// between returns the verification that is due between two waves, or nil. It covers the criteria
+// decideWaveCriteria returns the verification that is due between two waves, or nil. It covers the criteria
 // with a check that belong to completed tasks, and those that were met before, because later work
 // may have broken them. It costs no money. Nothing else runs at the same time.
-func between(s *State) Body {
-	if s.Wave == 0 || s.running > 0 || s.looked == s.work {
+func decideWaveCriteria(s *State) Body {
+	if s.Wave == 0 || s.running > 0 || s.waveVerifiedAt == s.workCount {
 		return nil
 	}
 	ev := CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
@@ -33,40 +33,41 @@ func between(s *State) Body {
 	return ev
 }
 
-// verification verifies all criteria, and repeats checks of tasks.
-func verification(s *State, again []Recheck) Body {
-	if s.vain >= maxSilent {
+// decideVerification verifies all criteria, and repeats checks of tasks.
+func decideVerification(s *State, again []Recheck) Body {
+	if s.failedVerifications >= maxUnanswered {
 		what := "the criteria"
 		if len(s.Criteria) == 0 {
 			what = "the tasks' checks"
 		}
-		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: what + " could not be verified: " + s.vainly,
+		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: what + " could not be verified: " +
+			s.verificationError,
 			Advice: "put the cause right, then resume"}}
 	}
 	ev := CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
-	if s.Config.Judge && prose(s) {
+	if s.Config.Judge && hasProseCriteria(s) {
 		limit, ok := s.Ledger.Share(1, judgeCap)
 		probe := s.Ledger
 		if !ok {
-			return unpaid("a judge of the criteria", s.Ledger.Shortage())
+			return decideLimitPause("a judge of the criteria", s.Ledger.Shortage())
 		}
 		if err := probe.Reserve(criteriaKey(ev.Round), limit, false); err != nil {
-			return unpaid("a judge of the criteria", err)
+			return decideLimitPause("a judge of the criteria", err)
 		}
 		ev.Cap, ev.Judge = limit, true
 	}
 	return ev
 }
 
-// unpaid returns the stop for a step that the run's limits do not allow.
-func unpaid(what string, err error) Body {
-	st := atLimit(err)
+// decideLimitPause returns the stop for a step that the run's limits do not allow.
+func decideLimitPause(what string, err error) Body {
+	st := limitStop(err)
 	st.Reason = "nothing is left for " + what + ": " + st.Reason
 	return Draining{Stop: st}
 }
 
-// prose reports whether only a judge can decide any of the criteria.
-func prose(s *State) bool {
+// hasProseCriteria reports whether only a judge can decide any of the criteria.
+func hasProseCriteria(s *State) bool {
 	for _, c := range s.Criteria {
 		if c := s.Condition(c.ID); c != nil && c.Check == nil && c.Verification != Assumption {
 			return true
@@ -75,8 +76,8 @@ func prose(s *State) bool {
 	return false
 }
 
-// unmet returns the criteria that were verified and are not met.
-func unmet(s *State) []Criterion {
+// unmetCriteria returns the criteria that were verified and are not met.
+func unmetCriteria(s *State) []Criterion {
 	var out []Criterion
 	for _, c := range s.Criteria {
 		if !c.Met && c.Verification != Assumption {
@@ -117,20 +118,20 @@ func unproven(s *State) (against, assumed []string) {
 		added[a.ID] = a.Origin != FromList // the finder of the problem checks the repairs
 	}
 	for i := range s.Tasks {
-		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.ShownBy(i) == Assumption {
-			trust(id, fmt.Sprintf("nothing shows that task %s is done: %s", id, nothing(s, i)))
+		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.EvidenceKind(i) == Assumption {
+			trust(id, fmt.Sprintf("nothing shows that task %s is done: %s", id, whyUnproven(s, i)))
 		}
 	}
 	return against, assumed
 }
 
-// tampered reports whether an attempt changed files that its own checks depend on.
-func tampered(r *runner.Result) bool {
+// tamperedOwnChecks reports whether an attempt changed files that its own checks depend on.
+func tamperedOwnChecks(r *runner.Result) bool {
 	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
 }
 
-func nothing(s *State, i int) string {
-	if last := s.Tasks[i].Last; last != nil && tampered(last) {
+func whyUnproven(s *State, i int) string {
+	if last := s.Tasks[i].Last; last != nil && tamperedOwnChecks(last) {
 		return "it changed what its own checks rest on"
 	}
 	if last := s.Tasks[i].Last; last != nil && last.Vacuous {
@@ -139,16 +140,16 @@ func nothing(s *State, i int) string {
 	return "it has no check, no criterion, and no declared file that changed"
 }
 
-// ShownBy returns the kind of evidence of a completed task: its command, its checks (unless they
+// EvidenceKind returns the kind of evidence of a completed task: its command, its checks (unless they
 // passed before the work and nothing was edited), or a declared file that changed.
-func (s *State) ShownBy(i int) string {
+func (s *State) EvidenceKind(i int) string {
 	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
 	switch {
 	case p.Command != "":
 		return ExecutionOutput
 	case last == nil:
 		return Assumption
-	case tampered(last):
+	case tamperedOwnChecks(last):
 		return Assumption
 	case len(p.Verify) > 0 && (!last.Vacuous || len(last.Touched) > 0):
 		for _, c := range p.Verify {

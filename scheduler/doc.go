@@ -8,7 +8,7 @@
 //	next    decide the next steps (a wave opens, an attempt starts, the run ends),
 //	        again after each event until there is no further decision
 //	flush   make the events durable, then show them and act on them (commands that a durable
-//	        record has announced start earlier, see running.foretold)
+//	        record has announced start earlier, see running.covered)
 //
 // react and next are pure: they read a State and a time and return an event. Only apply changes a
 // State, live or in a replay. A fresh run therefore replays nothing, and a resume is no special

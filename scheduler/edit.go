@@ -5,15 +5,15 @@ package scheduler
 
 // Edit lists the changes to a plan since the last session, by ids in the plan's order.
 type Edit struct {
-	Again   []string `json:"again,omitempty"`   // completed tasks that changed, or whose blockers changed
+	Rerun   []string `json:"again,omitempty"`   // completed tasks that changed, or whose blockers changed
 	Changed []string `json:"changed,omitempty"` // the same for tasks that were not completed
 	Added   []string `json:"added,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// Edited returns the effect of an edit of the plan on a run: before is the run with the previous
+// ComparePlans returns the effect of an edit of the plan on a run: before is the run with the previous
 // plan, now the same run with the current one. It returns nil if the plans are equal.
-func Edited(before, now *State) *Edit {
+func ComparePlans(before, now *State) *Edit {
 	e := &Edit{}
 	for i := range now.Tasks {
 		id := now.Plan.Tasks[i].ID
@@ -22,7 +22,7 @@ func Edited(before, now *State) *Edit {
 		case !ok:
 			e.Added = append(e.Added, id)
 		case before.Tasks[j].Status == Completed && now.Tasks[i].Status != Completed:
-			e.Again = append(e.Again, id)
+			e.Rerun = append(e.Rerun, id)
 		case before.Tasks[j].Key != now.Tasks[i].Key:
 			e.Changed = append(e.Changed, id)
 		}
@@ -32,7 +32,7 @@ func Edited(before, now *State) *Edit {
 			e.Dropped = append(e.Dropped, before.Plan.Tasks[j].ID)
 		}
 	}
-	if before.Plan.Digest == now.Plan.Digest && len(e.Again)+len(e.Changed)+len(e.Added)+len(e.Dropped) == 0 {
+	if before.Plan.Digest == now.Plan.Digest && len(e.Rerun)+len(e.Changed)+len(e.Added)+len(e.Dropped) == 0 {
 		return nil
 	}
 	return e

@@ -8,7 +8,7 @@ import (
 )
 
 // Edited lists exactly the tasks that an edit affects.
-func TestEdited(t *testing.T) {
+func TestComparePlans(t *testing.T) {
 	t.Parallel()
 	const before = `{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`
 	for name, c := range map[string]struct {
@@ -18,14 +18,14 @@ func TestEdited(t *testing.T) {
 		"the same":      {before, nil},
 		"only the form": {" " + before, &Edit{}},
 		"a limit":       {`{"tasks":[{"id":"a","command":"true","timeout":"1m"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{}},
-		"the first":     {`{"tasks":[{"id":"a","command":"false"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Again: []string{"a", "b"}, Changed: []string{"c"}}},
+		"the first":     {`{"tasks":[{"id":"a","command":"false"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Rerun: []string{"a", "b"}, Changed: []string{"c"}}},
 		"the last":      {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"false","blockedBy":"b"}]}`, &Edit{Changed: []string{"c"}}},
-		"an edge":       {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Again: []string{"b"}, Changed: []string{"c"}}},
+		"an edge":       {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Rerun: []string{"b"}, Changed: []string{"c"}}},
 		"another id":    {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"d","command":"true","blockedBy":"b"}]}`, &Edit{Added: []string{"d"}, Dropped: []string{"c"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			was, now := ran(t, before), ran(t, c.now)
+			was, now := replayedRun(t, before), replayedRun(t, c.now)
 			for _, id := range []string{"a", "b"} {
 				i, _ := was.Index(id)
 				was.move(i, Completed)
@@ -33,15 +33,15 @@ func TestEdited(t *testing.T) {
 					now.move(i, Completed)
 				}
 			}
-			if got := Edited(was, now); !reflect.DeepEqual(got, c.want) {
+			if got := ComparePlans(was, now); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("edited: %+v, want %+v", got, c.want)
 			}
 		})
 	}
 }
 
-// ran returns the state of a plan after a run has begun.
-func ran(t *testing.T, text string) *State {
+// replayedRun returns the state of a plan after a run has begun.
+func replayedRun(t *testing.T, text string) *State {
 	t.Helper()
 	p, ds := plan.Parse("plan.json", []byte(text), plan.Options{})
 	if p == nil {

@@ -35,12 +35,12 @@ type RunStarted struct {
 	Waves  int    `json:"waves"`
 	Wavex  string `json:"wavex"`           // version of wavex
 	Owner  string `json:"owner,omitempty"` // Claude Code session whose command started wavex; "": none
-	// From describes the request that the plan comes from; nil if a person wrote the plan.
-	From *Origin `json:"from,omitempty"`
+	// Origin describes the request that the plan comes from; nil if a person wrote the plan.
+	Origin *Origin `json:"from,omitempty"`
 }
 
-// Resumed opens a further session of the same run, possibly with other limits and an edited plan.
-type Resumed struct {
+// RunResumed opens a further session of the same run, possibly with other limits and an edited plan.
+type RunResumed struct {
 	Config Config `json:"config"`
 	Plan   string `json:"plan"`
 	Digest string `json:"digest"`
@@ -85,14 +85,14 @@ type AttemptEnded struct {
 	Result  runner.Result `json:"result"`
 	Charged bool          `json:"charged"` // counts as an iteration
 
-	Status    Status    `json:"status"` // the task's status after the event
-	Stuck     int       `json:"stuck"`  // the task's stuckCount after the event
-	NotBefore time.Time `json:"not_before,omitzero"`
-	Continue  bool      `json:"continue,omitempty"` // the next attempt continues the session
-	Blocked   []string  `json:"blocked,omitempty"`  // tasks that can no longer start
-	Hold      time.Time `json:"hold,omitzero"`      // nothing starts before this time (usage limit, throttling)
-	Stop      *Stop     `json:"stop,omitempty"`     // no work starts any more
-	Note      string    `json:"note,omitempty"`     // explanation for the user
+	Status     Status    `json:"status"` // the task's status after the event
+	Stuck      int       `json:"stuck"`  // the task's stuckCount after the event
+	NotBefore  time.Time `json:"not_before,omitzero"`
+	Continue   bool      `json:"continue,omitempty"` // the next attempt continues the session
+	Blocked    []string  `json:"blocked,omitempty"`  // tasks that can no longer start
+	PauseUntil time.Time `json:"hold,omitzero"`      // nothing starts before this time (usage limit, throttling)
+	Stop       *Stop     `json:"stop,omitempty"`     // no work starts any more
+	Note       string    `json:"note,omitempty"`     // explanation for the user
 }
 
 // CounselStarted convenes a panel for a stuck task.
@@ -164,7 +164,7 @@ type Stop struct {
 }
 
 func (RunStarted) Type() string     { return "run_started" }
-func (Resumed) Type() string        { return "run_resumed" }
+func (RunResumed) Type() string     { return "run_resumed" }
 func (WaveStarted) Type() string    { return "wave_started" }
 func (AttemptStarted) Type() string { return "attempt_started" }
 func (AttemptEnded) Type() string   { return "attempt_ended" }
@@ -225,7 +225,7 @@ func decodeBody(typ string, data []byte) (Body, error) {
 	case "run_started":
 		return decode[RunStarted](data)
 	case "run_resumed":
-		return decode[Resumed](data)
+		return decode[RunResumed](data)
 	case "wave_warmed":
 		return decode[WaveWarmed](data)
 	case "wave_started":

@@ -36,8 +36,8 @@ type Criterion struct {
 	Round    int               `json:"round,omitempty"` // the verification that decided it, from 1; 0: none yet
 }
 
-// Shown reports whether the criterion is met with evidence.
-func (c Criterion) Shown() bool { return c.Met && c.Verification != Assumption }
+// Proven reports whether the criterion is met with evidence.
+func (c Criterion) Proven() bool { return c.Met && c.Verification != Assumption }
 
 // CriteriaStarted begins a verification of all criteria and of tasks' own checks that must be
 // repeated, or, after a wave, of the criteria that its work may have changed.
@@ -61,7 +61,7 @@ type CriteriaEnded struct {
 	Cost     budget.USD  `json:"cost"`
 	Error    string      `json:"error,omitempty"` // why it was interrupted; no criterion is settled then
 	// Rechecked is the result of CriteriaStarted.Rechecks; nil if there were none.
-	Rechecked *Rechecked `json:"rechecked,omitempty"`
+	Rechecked *RecheckSummary `json:"rechecked,omitempty"`
 }
 
 // ReviewStarted convenes reviewers of one wave's changes, or of all changes.
@@ -134,8 +134,8 @@ func (ReviewSkipped) Type() string   { return "review_skipped" }
 func (TasksAdded) Type() string      { return "tasks_added" }
 func (GateEnded) Type() string       { return "gate_ended" }
 
-// Verdicts holds the run's knowledge of its own work beyond single tasks.
-type Verdicts struct {
+// Assessment holds the run's knowledge of its own work beyond single tasks.
+type Assessment struct {
 	// Criteria are the plan's, then those of the tasks, in plan order.
 	Criteria []Criterion
 	// Reviews are the latest of each: light ones by wave, thorough ones by round.
@@ -152,7 +152,7 @@ type Verdicts struct {
 }
 
 // Thorough returns the latest thorough review, or nil.
-func (v *Verdicts) Thorough() *ReviewEnded {
+func (v *Assessment) Thorough() *ReviewEnded {
 	for i := len(v.Reviews) - 1; i >= 0; i-- {
 		if v.Reviews[i].Mode == counsel.Thorough {
 			return &v.Reviews[i]
@@ -162,7 +162,7 @@ func (v *Verdicts) Thorough() *ReviewEnded {
 }
 
 // Light returns the light review of a wave, or nil.
-func (v *Verdicts) Light(wave int) *ReviewEnded {
+func (v *Assessment) Light(wave int) *ReviewEnded {
 	for i := range v.Reviews {
 		if r := &v.Reviews[i]; r.Mode == counsel.Light && r.Wave == wave {
 			return r
@@ -171,8 +171,8 @@ func (v *Verdicts) Light(wave int) *ReviewEnded {
 	return nil
 }
 
-// keep stores a review. A second light review of the same wave replaces the first.
-func (v *Verdicts) keep(b ReviewEnded) {
+// addReview stores a review. A second light review of the same wave replaces the first.
+func (v *Assessment) addReview(b ReviewEnded) {
 	if b.Mode == counsel.Light {
 		if old := v.Light(b.Wave); old != nil {
 			*old = b
@@ -182,8 +182,8 @@ func (v *Verdicts) keep(b ReviewEnded) {
 	v.Reviews = append(v.Reviews, b)
 }
 
-// settle stores the results of a verification. It skips criteria that changed or no longer exist.
-func (v *Verdicts) settle(found []Criterion) {
+// updateCriteria stores the results of a verification. It skips criteria that changed or no longer exist.
+func (v *Assessment) updateCriteria(found []Criterion) {
 	at := make(map[string]int, len(v.Criteria))
 	for i, c := range v.Criteria {
 		at[c.ID] = i

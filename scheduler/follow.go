@@ -10,9 +10,9 @@ import (
 	"wavex/runner"
 )
 
-// follow returns the consequences of an attempt's end. It is pure. luck in [0,1) is the jitter that
+// onAttempt returns the consequences of an attempt's end. It is pure. luck in [0,1) is the jitter that
 // randomises waits.
-func follow(s *State, i int, r runner.Result, now time.Time, luck float64) AttemptEnded {
+func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) AttemptEnded {
 	t := &s.Tasks[i]
 	id := s.Plan.Tasks[i].ID
 	e := AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
@@ -23,7 +23,7 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 	case o == runner.Done:
 		e.Status = Completed
 	case o.Stuck():
-		followStuck(s, i, r, &e)
+		onStuck(s, i, r, &e)
 	case o == runner.OverCap:
 		if own := s.Plan.Tasks[i].BudgetUSD; own > 0 && own-t.Cost-r.Cost < min(own, budget.MinReservation) {
 			s.fail(i, &e, fmt.Sprintf("its own budget of %s is spent", own))
@@ -32,12 +32,12 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 			e.Note = "the attempt's cap was used up; it continues with more from the run's budget"
 		}
 	case o == runner.Throttled:
-		followThrottled(t, r, now, luck, &e)
+		onThrottled(t, r, now, jitter, &e)
 	case o == runner.Limited:
-		followLimited(s, r, now, luck, &e)
+		onLimited(s, r, now, jitter, &e)
 	case o == runner.Denied:
 		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason),
-			Advice: allow(r.Denials)}
+			Advice: allowAdvice(r.Denials)}
 	case o == runner.Unauthorised:
 		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the CLI is not logged in or may not spend: " + r.Reason,
 			Advice: "log in with `claude` or set ANTHROPIC_API_KEY, then resume"}
@@ -45,7 +45,7 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the agent could not be run: " + r.Reason,
 			Advice: "see `wavex doctor`"}
 	case o == runner.Truncated:
-		if t.Again > 0 {
+		if t.TransientFailures > 0 {
 			e.Stop = &Stop{Status: "blocked", ExitCode: 5,
 				Reason: fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
 				Advice: "look at stream.jsonl and stderr.txt of the attempt, then resume"}
@@ -60,21 +60,21 @@ func follow(s *State, i int, r runner.Result, now time.Time, luck float64) Attem
 			Reason: fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
 			Advice: "undo it or change the plan's mustNot; resume closes the breaker"}
 	}
-	failedFast(s, &e)
+	stopOnFailFast(s, &e)
 	return e
 }
 
-// failedFast stops the run at the first failed task, if --fail-fast is set.
-func failedFast(s *State, e *AttemptEnded) {
+// stopOnFailFast stops the run at the first failed task, if --fail-fast is set.
+func stopOnFailFast(s *State, e *AttemptEnded) {
 	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
 		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", e.Task)}
 	}
 }
 
-func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
+func onStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
 	t, c := &s.Tasks[i], s.Config
 	e.Stuck++
-	e.Continue = s.Plan.Tasks[i].Command == "" && continues(s.retrySession(i), t, r)
+	e.Continue = s.Plan.Tasks[i].Command == "" && continuesSession(s.retrySession(i), t, r)
 	retries := s.Retries(i)
 	switch {
 	case t.Tries > retries:
@@ -82,23 +82,23 @@ func followStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
 	case c.Counsel && s.Plan.Tasks[i].Command == "" && e.Stuck >= c.Threshold:
 		e.Status = Advising
 	}
-	e.Stop = tripped(s, i, r)
+	e.Stop = breakerStop(s, i, r)
 }
 
 // fail settles a task for good and blocks the tasks that depend on it, and no others.
 func (s *State) fail(i int, e *AttemptEnded, note string) {
 	e.Status, e.Note, e.Continue = Failed, note, false
-	for _, j := range s.Plan.Graph.Cone(i) {
-		if !s.Tasks[j].Status.Settled() {
+	for _, j := range s.Plan.Graph.Descendants(i) {
+		if !s.Tasks[j].Status.Finished() {
 			e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
 		}
 	}
 }
 
-// continues reports whether a retry continues the session of the failed attempt. It does so to keep
+// continuesSession reports whether a retry continues the session of the failed attempt. It does so to keep
 // context and cache, unless the context itself seems to be the problem: the same error twice, or a
 // stalled process.
-func continues(mode string, t *Task, r runner.Result) bool {
+func continuesSession(mode string, t *Task, r runner.Result) bool {
 	if r.Session == "" {
 		return false
 	}
@@ -111,16 +111,16 @@ func continues(mode string, t *Task, r runner.Result) bool {
 	if r.Outcome == runner.Stalled {
 		return false
 	}
-	return !t.failedSo(r)
+	return !t.isSameFailure(r)
 }
 
 // throttleWait bounds the wait after throttling: full jitter from zero to the bound, but at least
 // the wait that the API asks for.
 const throttleWait = 30 * time.Second
 
-func followThrottled(t *Task, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
-	wait := max(time.Duration(luck*float64(throttleWait)), r.RetryAfter)
-	if t.Again > 0 {
+func onThrottled(t *Task, r runner.Result, now time.Time, jitter float64, e *AttemptEnded) {
+	wait := max(time.Duration(jitter*float64(throttleWait)), r.RetryAfter)
+	if t.TransientFailures > 0 {
 		at := now.Add(max(wait, 5*time.Minute))
 		e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "the API keeps refusing or failing: " + r.Reason, ResumeAt: at,
 			Advice: "nothing is wrong with the tasks; resume later"}
@@ -138,7 +138,7 @@ const resetJitter = 30 * time.Second
 // end after the report. An older time does not belong to the current limit.
 const resetPast = time.Minute
 
-func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *AttemptEnded) {
+func onLimited(s *State, r runner.Result, now time.Time, jitter float64, e *AttemptEnded) {
 	at := r.ResetsAt
 	switch {
 	case now.Sub(at) > resetPast:
@@ -146,9 +146,9 @@ func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *At
 	case at.Before(now):
 		at = now
 	}
-	at = at.Add(time.Second + time.Duration(luck*float64(resetJitter)))
+	at = at.Add(time.Second + time.Duration(jitter*float64(resetJitter)))
 	if at.Sub(now) <= s.Config.WaitForReset {
-		e.Hold = at
+		e.PauseUntil = at
 		e.Note = "usage limit; waiting until " + at.UTC().Format(time.RFC3339)
 		return
 	}
@@ -157,14 +157,14 @@ func followLimited(s *State, r runner.Result, now time.Time, luck float64, e *At
 		Advice:   "resume after the reset, or run with --wait-for-reset"}
 }
 
-// tripped returns the stop of the breaker that a stuck attempt trips, or nil.
-func tripped(s *State, i int, r runner.Result) *Stop {
+// breakerStop returns the stop of the breaker that a stuck attempt trips, or nil.
+func breakerStop(s *State, i int, r runner.Result) *Stop {
 	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
 	stop := func(name, reason, advice string) *Stop {
 		return &Stop{Status: "paused", ExitCode: 4, Breaker: name, Reason: reason, Advice: advice}
 	}
 	same := 1
-	if t.failedSo(r) {
+	if t.isSameFailure(r) {
 		same = t.SameError + 1
 	}
 	if c.SameError > 0 && same >= c.SameError {
@@ -180,8 +180,8 @@ func tripped(s *State, i int, r runner.Result) *Stop {
 		}
 	}
 	unmet := 1
-	if equal(failing(id, r), s.Unmet) {
-		unmet = s.Same + 1
+	if sameChecks(failedChecks(id, r), s.Unmet) {
+		unmet = s.UnmetStreak + 1
 	}
 	if c.SameUnmet > 0 && unmet >= c.SameUnmet {
 		return stop("same-unmet", fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet,
@@ -191,8 +191,8 @@ func tripped(s *State, i int, r runner.Result) *Stop {
 	return nil
 }
 
-// failing returns the checks that failed in a stuck attempt, sorted.
-func failing(task string, r runner.Result) []string {
+// failedChecks returns the checks that failed in a stuck attempt, sorted.
+func failedChecks(task string, r runner.Result) []string {
 	var out []string
 	for _, c := range r.Checks {
 		if !c.Passed {
@@ -206,10 +206,10 @@ func failing(task string, r runner.Result) []string {
 	return out
 }
 
-func equal(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
+func sameChecks(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
 
-// allow names the rules that would have allowed the denied tool calls.
-func allow(denials []runner.Denial) string {
+// allowAdvice names the rules that would have allowed the denied tool calls.
+func allowAdvice(denials []runner.Denial) string {
 	var rules []string
 	for _, d := range denials {
 		if !slices.Contains(rules, d.Rule) {

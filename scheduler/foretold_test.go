@@ -20,7 +20,7 @@ const (
 )
 
 // seen returns how durable the record of an attempt's start is.
-func (m *memory) seen(task string, attempt int) string {
+func (m *memJournal) seen(task string, attempt int) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	is := func(e Event) bool {
@@ -36,15 +36,15 @@ func (m *memory) seen(task string, attempt int) string {
 	return appended
 }
 
-// looking is a Runner that stores how durable the start records were, by task and attempt. Each
+// observingRunner is a Runner that stores how durable the start records were, by task and attempt. Each
 // attempt takes a millisecond, and the first attempt at t3 is wrong.
-type looking struct {
-	journal *memory
+type observingRunner struct {
+	journal *memJournal
 	mu      sync.Mutex
 	saw     map[string]string
 }
 
-func (l *looking) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (l *observingRunner) Attempt(_ context.Context, req runner.Request) runner.Result {
 	l.mu.Lock()
 	l.saw[fmt.Sprintf("%s/%d", req.Task, req.Attempt)] = l.journal.seen(req.Task, req.Attempt)
 	l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *looking) Attempt(_ context.Context, req runner.Request) runner.Result {
 // A command that the durable record of its wave names starts when its start record is written. Work
 // that costs money, cannot be undone, is a retry, has its own tree or starts together with its wave
 // needs a durable start record.
-func TestStartedWhenOnRecord(t *testing.T) {
+func TestCommandStartsWhenWritten(t *testing.T) {
 	t.Parallel()
 	text := planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`, `{"id":"t3","command":"true"}`,
 		`{"id":"t4","command":"true","reversibility":"1"}`, task("t5"),
@@ -78,11 +78,11 @@ func TestStartedWhenOnRecord(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := testConfig()
 				cfg.Parallel, cfg.Isolation = 1, c.isolation
-				b := newBundle(t, mustPlan(t, text), cfg)
-				look := &looking{journal: b.journal, saw: map[string]string{}}
-				b.Runner, b.Lag = look, 10*time.Millisecond
+				b := newFixture(t, mustPlan(t, text), cfg)
+				look := &observingRunner{journal: b.journal, saw: map[string]string{}}
+				b.Runner, b.SyncDelay = look, 10*time.Millisecond
 				if c.isolation == Isolated {
-					b.Trees = &trees{}
+					b.Integrator = &fakeIntegrator{}
 				}
 				if end, err := b.Run(t.Context()); err != nil || end.Status != "complete" {
 					t.Fatal(end, err)
@@ -101,23 +101,23 @@ func TestStartedWhenOnRecord(t *testing.T) {
 }
 
 // A resumed session records its waves again: no command starts before that record is durable.
-func TestNothingIsForetoldAfterAResume(t *testing.T) {
+func TestNoCommandIsCoveredAfterAResume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`,
 			`{"id":"t9","command":"true","blockedBy":["t1","t2"]}`))
 		cfg := testConfig()
 		cfg.Parallel = 1
-		first := newBundle(t, p, cfg)
+		first := newFixture(t, p, cfg)
 		first.run(t)
 		ended := slices.IndexFunc(first.journal.events, func(e Event) bool { _, ok := e.Body.(AttemptEnded); return ok })
-		again := newBundle(t, p, cfg)
+		again := newFixture(t, p, cfg)
 		if err := again.State.Replay(first.journal.events[:ended+1]); err != nil {
 			t.Fatal(err)
 		}
-		again.Open = Resumed{Config: cfg, Plan: p.Path, Tasks: len(p.Tasks), Waves: again.State.Waves}
-		look := &looking{journal: again.journal, saw: map[string]string{}}
-		again.Runner, again.Journal, again.Lag = look, slow{again.journal}, 10*time.Millisecond
+		again.StartEvent = RunResumed{Config: cfg, Plan: p.Path, Tasks: len(p.Tasks), Waves: again.State.Waves}
+		look := &observingRunner{journal: again.journal, saw: map[string]string{}}
+		again.Runner, again.Journal, again.SyncDelay = look, slowJournal{again.journal}, 10*time.Millisecond
 		again.run(t)
 		if got := look.saw; len(got) != 2 || got["t2/1"] != durable || got["t9/1"] != durable {
 			t.Errorf("%v", got)
@@ -126,15 +126,15 @@ func TestNothingIsForetoldAfterAResume(t *testing.T) {
 }
 
 // Written events become durable after the lag, also if nothing else happens.
-func TestLagEnds(t *testing.T) {
+func TestSyncDelayEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		cfg.Parallel = 2
-		b := newBundle(t, mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`,
+		b := newFixture(t, mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`,
 			`{"id":"t3","command":"true"}`)), cfg)
-		b.Runner = lasting{"t1": time.Millisecond, "t2": time.Hour, "t3": time.Hour}
-		b.Lag = 10 * time.Millisecond
+		b.Runner = timedRunner{"t1": time.Millisecond, "t2": time.Hour, "t3": time.Hour}
+		b.SyncDelay = 10 * time.Millisecond
 		var shown []string
 		b.Views = []View{viewOf(func(e Event) {
 			if a, ok := e.Body.(AttemptStarted); ok && a.Task == "t3" {
@@ -165,13 +165,13 @@ func TestLagEnds(t *testing.T) {
 	})
 }
 
-// slow is a journal with a slow disk, so that a test sees work that starts before its record is
+// slowJournal is a journal with a slow disk, so that a test sees work that starts before its record is
 // durable.
-type slow struct{ *memory }
+type slowJournal struct{ *memJournal }
 
-func (s slow) Sync() error {
+func (s slowJournal) Sync() error {
 	time.Sleep(time.Millisecond) // virtual time of the synctest bubble
-	return s.memory.Sync()
+	return s.memJournal.Sync()
 }
 
 type viewOf func(Event)

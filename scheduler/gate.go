@@ -13,46 +13,46 @@ import (
 // It is pure. criteria.go and review.go implement the steps, mend.go makes the tasks that repair
 // the findings.
 
-// conclude returns the next step after every task is completed, or nil to wait.
-func conclude(s *State, now time.Time) Body {
+// decideCompletion returns the next step after every task is completed, or nil to wait.
+func decideCompletion(s *State, now time.Time) Body {
 	if s.Gate != nil {
-		if s.lighting {
+		if s.lightRunning {
 			return nil
 		}
-		return finish(s)
+		return decideFinish(s)
 	}
-	if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
-		return Draining{Stop: atLimit(over)}
+	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
+		return Draining{Stop: limitStop(over)}
 	}
-	if again := rechecks(s); len(again) > 0 || len(s.Criteria) > 0 && s.checked != s.work {
-		return verification(s, again)
+	if again := dueRechecks(s); len(again) > 0 || len(s.Criteria) > 0 && s.verifiedAt != s.workCount {
+		return decideVerification(s, again)
 	}
-	if open := unmet(s); len(open) > 0 && s.mended < s.Config.ReviewRounds {
-		if body := mendCriteria(s, open); body != nil {
+	if open := unmetCriteria(s); len(open) > 0 && s.remediations < s.Config.ReviewRounds {
+		if body := decideCriteriaRemediation(s, open); body != nil {
 			return body
 		}
 	}
 	against, assumed := unproven(s)
 	if len(against) > 0 { // a review costs money and would not change that
-		return s.gate(against, assumed)
+		return s.decideGate(against, assumed)
 	}
-	if body, wait := review(s); body != nil || wait {
+	if body, wait := decideThoroughReview(s); body != nil || wait {
 		return body
 	}
-	if last := s.Thorough(); reviews(s) && last != nil && !last.Passed {
-		if st := refused(*last); st != nil {
+	if last := s.Thorough(); needsThoroughReview(s) && last != nil && !last.Passed {
+		if st := reviewStop(*last); st != nil {
 			return Draining{Stop: *st}
 		}
 		if last.Review.Error == "" {
-			return remedy(s, last)
+			return decideRemediation(s, last)
 		}
 	}
-	return s.gate(unreviewed(s), assumed)
+	return s.decideGate(unreviewed(s), assumed)
 }
 
 // unreviewed returns the reasons why the review prevents completion.
 func unreviewed(s *State) []string {
-	if last := s.Thorough(); reviews(s) && (last == nil || !last.Passed || s.reviewed != s.work) {
+	if last := s.Thorough(); needsThoroughReview(s) && (last == nil || !last.Passed || s.reviewedAt != s.workCount) {
 		why := "it did not take place"
 		if last != nil && last.Review.Error != "" {
 			why = last.Review.Error
@@ -62,19 +62,19 @@ func unreviewed(s *State) []string {
 	return nil
 }
 
-// gate returns the last decision; against lists the reasons against completion.
-func (s *State) gate(against, assumed []string) Body {
+// decideGate returns the last decision; against lists the reasons against completion.
+func (s *State) decideGate(against, assumed []string) Body {
 	g := GateEnded{Passed: len(against) == 0, Reasons: against, Assumed: assumed, Review: "off"}
 	g.ExitSignal = g.Passed
 	last := s.Thorough()
 	switch c := s.Config.Review; {
-	case reviews(s) && last != nil && last.Review.Nothing == "":
+	case needsThoroughReview(s) && last != nil && last.Review.Nothing == "":
 		g.Review = "thorough"
 	case c == ReviewThorough, c == ReviewAuto:
 		g.Review = "nothing to review"
 	}
 	if g.Passed && g.Review == "off" {
-		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+or(s.Config.Review, ReviewOff))
+		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+orDefault(s.Config.Review, ReviewOff))
 	}
 	for i := range s.Tasks {
 		if last := s.Tasks[i].Last; last != nil {
@@ -92,7 +92,7 @@ func (s *State) gate(against, assumed []string) Body {
 	return g
 }
 
-func or(s, instead string) string {
+func orDefault(s, instead string) string {
 	if s == "" {
 		return instead
 	}

@@ -15,7 +15,7 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.Review, c.Parallel = ReviewAuto, 1
-	b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
 	b.runner.started = make(chan string, 10)
 	gate := make(chan struct{})
 	b.Review = func(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
@@ -96,7 +96,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 			t.Parallel()
 			cfg := testConfig()
 			cfg.Review, cfg.AcceptAssumptions = ReviewOff, c.accept
-			b := newBundle(t, mustPlan(t, c.plan), cfg)
+			b := newFixture(t, mustPlan(t, c.plan), cfg)
 			b.runner.results["a"] = []runner.Result{c.result}
 			b.Verify = c.verify
 			end := b.run(t)
@@ -123,7 +123,7 @@ func TestACriterionCanBecomeFalseAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !s.ExitSignal || !s.Criteria[0].Shown() {
+	if !s.ExitSignal || !s.Criteria[0].Proven() {
 		t.Fatal("not shown")
 	}
 	if err := s.apply(Event{Seq: 5, Body: settled(2, false)}); err != nil {
@@ -134,11 +134,11 @@ func TestACriterionCanBecomeFalseAgain(t *testing.T) {
 	}
 }
 
-func TestBlockersAreMendedByTasksOfTheirOwn(t *testing.T) {
+func TestBlockersLeadToRemediationTasks(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.Review = ReviewThorough
-	b := newBundle(t, mustPlan(t, `{"mustNot":["break it"],"tasks":[{"id":"R-001","subject":"taken","files":["x.go"],"verify":["go vet"]}]}`), c)
+	b := newFixture(t, mustPlan(t, `{"mustNot":["break it"],"tasks":[{"id":"R-001","subject":"taken","files":["x.go"],"verify":["go vet"]}]}`), c)
 	b.Review = func(s *State, _ ReviewStarted) func(context.Context) counsel.Review {
 		var fs []counsel.Finding
 		if len(s.Added) == 0 {
@@ -177,7 +177,7 @@ func TestBlockersAreMendedByTasksOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestAReviewThatNobodyCanGiveStopsWithTheReason(t *testing.T) {
+func TestUnavailableReviewStopsWithTheReason(t *testing.T) {
 	t.Parallel()
 	for failure, exit := range map[runner.Outcome]int{runner.Limited: 6, runner.Throttled: 6, runner.Unauthorised: 5,
 		runner.Broken: 5, runner.Wrong: 1, "": 1} {
@@ -185,7 +185,7 @@ func TestAReviewThatNobodyCanGiveStopsWithTheReason(t *testing.T) {
 			t.Parallel()
 			c := testConfig()
 			c.Review = ReviewAuto
-			b := newBundle(t, mustPlan(t, planText(task("a"))), c)
+			b := newFixture(t, mustPlan(t, planText(task("a"))), c)
 			b.Review = func(*State, ReviewStarted) func(context.Context) counsel.Review {
 				return func(context.Context) counsel.Review { return counsel.Review{Error: "nobody answers", Failure: failure} }
 			}

@@ -45,8 +45,8 @@ func planText(tasks ...string) string {
 	return out + "]}"
 }
 
-// memory is a journal that keeps all events and can fail.
-type memory struct {
+// memJournal is a journal that keeps all events and can fail.
+type memJournal struct {
 	mu      sync.Mutex // guards events and pending, which runners read in some tests
 	events  []Event
 	written int // number of pending events that survive a kill
@@ -55,7 +55,7 @@ type memory struct {
 	failAt  int64
 }
 
-func (m *memory) Append(e Event) error {
+func (m *memJournal) Append(e Event) error {
 	// Encode and decode as on disk, so that fields that are not in the journal are lost here too.
 	b, err := json.Marshal(e)
 	if err != nil {
@@ -71,14 +71,14 @@ func (m *memory) Append(e Event) error {
 	return nil
 }
 
-func (m *memory) Write() error {
+func (m *memJournal) Write() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.written = len(m.pending)
 	return nil
 }
 
-func (m *memory) Sync() error {
+func (m *memJournal) Sync() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil && m.pending[len(m.pending)-1].Seq >= m.failAt {
@@ -89,23 +89,23 @@ func (m *memory) Sync() error {
 	return nil
 }
 
-// script is a Runner with scripted results by task; the last one repeats. A gate holds an attempt
+// scriptedRunner is a Runner with scripted results by task; the last one repeats. A gate holds an attempt
 // until the test opens it.
-type script struct {
-	mu      sync.Mutex
-	results map[string][]runner.Result
-	gates   map[string]chan struct{}
-	started chan string // receives every start; may be nil
-	calls   []runner.Request
-	running int
-	most    int
+type scriptedRunner struct {
+	mu         sync.Mutex
+	results    map[string][]runner.Result
+	gates      map[string]chan struct{}
+	started    chan string // receives every start; may be nil
+	calls      []runner.Request
+	running    int
+	maxRunning int
 }
 
-func (s *script) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (s *scriptedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	s.mu.Lock()
 	s.calls = append(s.calls, req)
 	s.running++
-	s.most = max(s.most, s.running)
+	s.maxRunning = max(s.maxRunning, s.running)
 	gate := s.gates[req.Task]
 	res := runner.Result{Outcome: runner.Done, Session: req.Session, Cost: 1000, Priced: "result", Turns: 1}
 	if list := s.results[req.Task]; len(list) > 0 {
@@ -131,7 +131,7 @@ func (s *script) Attempt(ctx context.Context, req runner.Request) runner.Result 
 	return res
 }
 
-func (s *script) order() []string {
+func (s *scriptedRunner) order() []string {
 	var out []string
 	for _, c := range s.calls {
 		out = append(out, c.Task)
@@ -139,26 +139,26 @@ func (s *script) order() []string {
 	return out
 }
 
-// advice is a panel that always gives the same advice.
-type advice struct {
+// fakePanel is a panel that always gives the same advice.
+type fakePanel struct {
 	mu    sync.Mutex
 	cases []counsel.Case
 	v     counsel.Verdict
 }
 
-func (a *advice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
+func (a *fakePanel) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.cases = append(a.cases, c)
 	return a.v
 }
 
-// bundle holds a loop with all its fakes.
-type bundle struct {
+// fixture holds a loop with all its fakes.
+type fixture struct {
 	*Loop
-	journal *memory
-	runner  *script
-	panel   *advice
+	journal *memJournal
+	runner  *scriptedRunner
+	panel   *fakePanel
 	signals chan Signal
 }
 
@@ -171,13 +171,14 @@ func testConfig() Config {
 	return c
 }
 
-func newBundle(t testing.TB, p *plan.Plan, c Config) *bundle {
+func newFixture(t testing.TB, p *plan.Plan, c Config) *fixture {
 	t.Helper()
 	s := NewState(p)
-	b := &bundle{journal: &memory{}, runner: &script{results: map[string][]runner.Result{},
+	b := &fixture{journal: &memJournal{}, runner: &scriptedRunner{results: map[string][]runner.Result{},
 		gates: map[string]chan struct{}{}},
-		panel: &advice{v: counsel.Verdict{Analysis: "because", Fix: "do otherwise", Cost: 100}}, signals: make(chan Signal)}
-	b.Loop = &Loop{State: s, Open: RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves},
+		panel:   &fakePanel{v: counsel.Verdict{Analysis: "because", Fix: "do otherwise", Cost: 100}},
+		signals: make(chan Signal)}
+	b.Loop = &Loop{State: s, StartEvent: RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves},
 		Journal: b.journal, Runner: b.runner, Panel: b.panel, Signals: b.signals,
 		Request: func(s *State, i int, e AttemptStarted) (runner.Request, error) {
 			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume, Cap: e.Cap,
@@ -186,12 +187,12 @@ func newBundle(t testing.TB, p *plan.Plan, c Config) *bundle {
 		Case: func(s *State, i int, e CounselStarted) counsel.Case {
 			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap, Thorough: e.Thorough}
 		},
-		Now: time.Now, Luck: func() float64 { return 0.5 },
+		Now: time.Now, Jitter: func() float64 { return 0.5 },
 	}
 	return b
 }
 
-func (b *bundle) run(t testing.TB) RunEnded {
+func (b *fixture) run(t testing.TB) RunEnded {
 	t.Helper()
 	end, err := b.Run(t.Context())
 	if err != nil {
@@ -201,7 +202,7 @@ func (b *bundle) run(t testing.TB) RunEnded {
 }
 
 // of returns the bodies of one type from the journal.
-func of[T Body](m *memory) []T {
+func of[T Body](m *memJournal) []T {
 	var out []T
 	for _, e := range m.events {
 		if b, ok := e.Body.(T); ok {

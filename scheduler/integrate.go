@@ -90,9 +90,9 @@ type Integrator interface {
 // Isolated is the value of Config.Isolation that gives each task its own tree.
 const Isolated = "worktree"
 
-// together returns the integration that is due, or nil.
-func together(s *State) Body {
-	if s.queue.verified == 0 {
+// decideIntegration returns the integration that is due, or nil.
+func decideIntegration(s *State) Body {
+	if s.queue.awaitingIntegration == 0 {
 		return nil
 	}
 	ev := IntegrationStarted{Wave: s.Wave}
@@ -104,9 +104,9 @@ func together(s *State) Body {
 	return ev
 }
 
-// finish returns the end, or the delivery that must precede it.
-func finish(s *State) Body {
-	if q := gateEnd(s); q != nil {
+// decideFinish returns the end, or the delivery that must precede it.
+func decideFinish(s *State) Body {
+	if q := decideEndApproval(s); q != nil {
 		return q
 	}
 	if s.Config.Isolation == Isolated && !s.delivered && s.Counts.Completed > 0 {
@@ -114,11 +114,11 @@ func finish(s *State) Body {
 			return DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
 		}
 	}
-	return end(s)
+	return decideRunEnd(s)
 }
 
-// afterIntegration returns the consequences of an integration. Only the culprits are reopened.
-func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded {
+// onIntegration returns the consequences of an integration. Only the culprits are reopened.
+func onIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded {
 	e := IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
 	if err != nil {
 		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "bringing the wave's work together: " + err.Error(),
@@ -133,8 +133,8 @@ func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEn
 		res := runner.Result{Outcome: runner.Wrong, Reason: fmt.Sprintf("%s: %s", c.Kind, c.Reason), Detail: c.Detail,
 			Signature: "integration " + c.Kind + ": " + c.Reason, Session: s.Tasks[i].Session, Contained: true}
 		a := AttemptEnded{Task: c.Task, Status: Pending, Stuck: s.Tasks[i].Stuck}
-		followStuck(s, i, res, &a)
-		failedFast(s, &a)
+		onStuck(s, i, res, &a)
+		stopOnFailFast(s, &a)
 		if a.Stop != nil && e.Stop == nil {
 			e.Stop = a.Stop
 		}
@@ -144,7 +144,7 @@ func afterIntegration(s *State, wave int, r Integrated, err error) IntegrationEn
 	return e
 }
 
-func (s *State) integrationEnded(b IntegrationEnded) {
+func (s *State) applyIntegrationEnded(b IntegrationEnded) {
 	s.busy = false
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
@@ -155,14 +155,14 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 			s.move(i, Completed)
 		}
 	}
-	s.stand(b)
+	s.markIntegrated(b)
 	for _, r := range b.Reopened {
 		i, ok := s.Index(r.Task)
 		if !ok || s.Tasks[i].Status != Verified {
 			continue
 		}
 		t := &s.Tasks[i]
-		t.remember(r.Result, false)
+		t.noteResult(r.Result, false)
 		t.Stuck = r.Stuck
 		t.Continue = false
 		t.Next = "retry"
@@ -175,8 +175,8 @@ func (s *State) integrationEnded(b IntegrationEnded) {
 // block blocks the tasks that depend on a failed task.
 func (s *State) block(root string, ids []string) {
 	for _, id := range ids {
-		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Settled() {
-			s.Tasks[j].Root = root
+		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Finished() {
+			s.Tasks[j].RootCause = root
 			s.move(j, Blocked)
 		}
 	}

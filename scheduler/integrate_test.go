@@ -9,8 +9,8 @@ import (
 	"wavex/runner"
 )
 
-// trees is an Integrator that blames the given tasks, once each.
-type trees struct {
+// fakeIntegrator is an Integrator that blames the given tasks, once each.
+type fakeIntegrator struct {
 	blame     map[string]int // number of times, by task
 	calls     [][]string
 	delivered []bool
@@ -18,7 +18,7 @@ type trees struct {
 	lost      error // error of the first delivery
 }
 
-func (f *trees) Integrate(_ context.Context, _ int, tasks []string) (Integrated, error) {
+func (f *fakeIntegrator) Integrate(_ context.Context, _ int, tasks []string) (Integrated, error) {
 	f.calls = append(f.calls, tasks)
 	if f.err != nil {
 		err := f.err
@@ -37,7 +37,7 @@ func (f *trees) Integrate(_ context.Context, _ int, tasks []string) (Integrated,
 	return out, nil
 }
 
-func (f *trees) Deliver(_ context.Context, complete bool) (DeliveryEnded, error) {
+func (f *fakeIntegrator) Deliver(_ context.Context, complete bool) (DeliveryEnded, error) {
 	f.delivered = append(f.delivered, complete)
 	if f.lost != nil {
 		err := f.lost
@@ -47,21 +47,21 @@ func (f *trees) Deliver(_ context.Context, complete bool) (DeliveryEnded, error)
 	return DeliveryEnded{How: "ff"}, nil
 }
 
-func isolated(t *testing.T, f *trees, change func(*Config), tasks ...string) *bundle {
+func isolated(t *testing.T, f *fakeIntegrator, change func(*Config), tasks ...string) *fixture {
 	c := testConfig()
 	c.Isolation = Isolated
 	if change != nil {
 		change(&c)
 	}
-	b := newBundle(t, mustPlan(t, planText(tasks...)), c)
-	b.Trees = f
+	b := newFixture(t, mustPlan(t, planText(tasks...)), c)
+	b.Integrator = f
 	return b
 }
 
 func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []string{"waves", "eager"} {
-		f := &trees{}
+		f := &fakeIntegrator{}
 		b := isolated(t, f, func(c *Config) { c.Schedule = schedule }, task("a"), task("b"), task("c", "a", "b"))
 		end := b.run(t)
 		if end.Status != "complete" || len(f.calls) != 2 || !slices.Equal(f.calls[0], []string{"a", "b"}) ||
@@ -80,7 +80,7 @@ func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 
 func TestACulpritIsWrongAndItAlone(t *testing.T) {
 	t.Parallel()
-	f := &trees{blame: map[string]int{"b": 1}}
+	f := &fakeIntegrator{blame: map[string]int{"b": 1}}
 	b := isolated(t, f, nil, task("a"), task("b"), task("c", "b"))
 	end := b.run(t)
 	if end.Status != "complete" || len(b.panel.cases) != 1 || b.panel.cases[0].Task != "b" {
@@ -94,9 +94,9 @@ func TestACulpritIsWrongAndItAlone(t *testing.T) {
 	}
 }
 
-func TestACulpritForGoodBlocksItsConeAndTheRestIsDelivered(t *testing.T) {
+func TestAFailedCulpritBlocksItsDependentsOnly(t *testing.T) {
 	t.Parallel()
-	f := &trees{blame: map[string]int{"b": 99}}
+	f := &fakeIntegrator{blame: map[string]int{"b": 99}}
 	b := isolated(t, f, nil, task("a"), task("b"), task("c", "b"), task("d", "a"))
 	end := b.run(t)
 	if end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 1}) ||
@@ -105,9 +105,9 @@ func TestACulpritForGoodBlocksItsConeAndTheRestIsDelivered(t *testing.T) {
 	}
 }
 
-func TestAnIntegrationThatCannotBeDoneIsDoneAgainByTheResume(t *testing.T) {
+func TestAFailedIntegrationIsRepeatedByTheResume(t *testing.T) {
 	t.Parallel()
-	f := &trees{err: errors.New("disk full")}
+	f := &fakeIntegrator{err: errors.New("disk full")}
 	b := isolated(t, f, nil, task("a"), task("b", "a"))
 	end := b.run(t)
 	if end.ExitCode != 5 || end.Tasks.Completed != 0 {
@@ -118,7 +118,7 @@ func TestAnIntegrationThatCannotBeDoneIsDoneAgainByTheResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.journal.events = b.journal.events
-	again.Open = Resumed{Config: again.Open.(RunStarted).Config}
+	again.StartEvent = RunResumed{Config: again.StartEvent.(RunStarted).Config}
 	if end := again.run(t); end.Status != "complete" || !slices.Equal(again.runner.order(), []string{"b"}) {
 		t.Fatalf("the resume ended as %+v and ran %v", end, again.runner.order())
 	}
@@ -126,7 +126,7 @@ func TestAnIntegrationThatCannotBeDoneIsDoneAgainByTheResume(t *testing.T) {
 
 func TestVerifiedIsNotCompleted(t *testing.T) {
 	t.Parallel()
-	b := isolated(t, &trees{}, nil, task("a"))
+	b := isolated(t, &fakeIntegrator{}, nil, task("a"))
 	b.run(t)
 	ends := of[AttemptEnded](b.journal)
 	if len(ends) != 1 || ends[0].Status != Verified || ends[0].Result.Outcome != runner.Done {
@@ -135,9 +135,9 @@ func TestVerifiedIsNotCompleted(t *testing.T) {
 }
 
 // A run whose delivery failed is not complete; a resume delivers it.
-func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
+func TestUndeliveredRunIsNotComplete(t *testing.T) {
 	t.Parallel()
-	f := &trees{lost: errors.New("no remote")}
+	f := &fakeIntegrator{lost: errors.New("no remote")}
 	b := isolated(t, f, nil, task("a"))
 	end := b.run(t)
 	if end.Status != "blocked" || end.ExitCode != 5 || end.Reason != "everything is done, but not delivered: no remote" ||
@@ -148,7 +148,7 @@ func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
 	if err := again.State.Replay(b.journal.events); err != nil {
 		t.Fatal(err)
 	}
-	again.Open = Resumed{Config: again.Open.(RunStarted).Config}
+	again.StartEvent = RunResumed{Config: again.StartEvent.(RunStarted).Config}
 	if end = again.run(t); end.Status != "complete" || end.ExitCode != 0 {
 		t.Fatalf("the resume ended as %+v", end)
 	}
@@ -161,7 +161,7 @@ func TestWhatIsNotDeliveredIsNotOver(t *testing.T) {
 func TestFailFastAfterAnIntegration(t *testing.T) {
 	t.Parallel()
 	for _, fast := range []bool{true, false} {
-		f := &trees{blame: map[string]int{"b": 1}}
+		f := &fakeIntegrator{blame: map[string]int{"b": 1}}
 		b := isolated(t, f, func(c *Config) { c.FailFast, c.MaxRetries = fast, 0 }, task("a"), task("b"), task("c", "a"))
 		end := b.run(t)
 		if started := slices.Contains(b.runner.order(), "c"); started == fast || end.ExitCode != 1 {
@@ -174,7 +174,7 @@ func TestFailFastAfterAnIntegration(t *testing.T) {
 // passes in its own tree in between.
 func TestTheBreakerCountsIntegrations(t *testing.T) {
 	t.Parallel()
-	f := &trees{blame: map[string]int{"b": 9}}
+	f := &fakeIntegrator{blame: map[string]int{"b": 9}}
 	b := isolated(t, f, func(c *Config) { c.SameError, c.MaxRetries = 3, 9 }, task("a"), task("b"))
 	end := b.run(t)
 	if end.ExitCode != 4 || b.State.Stop == nil || b.State.Stop.Breaker != "same-error" || b.State.Tasks[1].Attempts != 3 {

@@ -8,14 +8,14 @@ import (
 
 // Tasks that join while an attempt runs get a wave after it, in the order of their edges. They need
 // evidence like others, and no task joins a run that stops.
-func TestTasksJoinARunThatGoesOn(t *testing.T) {
+func TestTasksAreAddedToARunningRun(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
 	b.runner.started = make(chan string, 10)
 	gate := make(chan struct{})
 	b.runner.gates = map[string]chan struct{}{"a": gate}
 	joins := make(chan []json.RawMessage)
-	b.Joins = joins
+	b.AddedTasks = joins
 	done := make(chan RunEnded)
 	go func() { done <- b.run(t) }()
 	<-b.runner.started
@@ -36,17 +36,17 @@ func TestTasksJoinARunThatGoesOn(t *testing.T) {
 	if got := of[TasksAdded](b.journal); len(got) != 1 || got[0].Origin != FromList || len(got[0].Tasks) != 2 {
 		t.Errorf("added %+v", got)
 	}
-	if joined(b.State, []json.RawMessage{[]byte(task("f"))}) != nil {
+	if onAddedTasks(b.State, []json.RawMessage{[]byte(task("f"))}) != nil {
 		t.Error("a task joins a run that has ended")
 	}
 }
 
 // A joined task without evidence prevents completion, unlike a repair task.
-func TestWhatJoinsHasToBeShown(t *testing.T) {
+func TestAddedTasksNeedEvidence(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
 	for i, body := range []Body{RunStarted{Config: testConfig()},
-		joined(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
+		onAddedTasks(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
 		if err := s.apply(Event{Seq: int64(i + 1), Body: body}); err != nil {
 			t.Fatal(err)
 		}

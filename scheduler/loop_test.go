@@ -18,7 +18,7 @@ import (
 func TestWavesRunBehindABarrier(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d", "b", "c")))
-	b := newBundle(t, p, testConfig())
+	b := newFixture(t, p, testConfig())
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
 	done := make(chan RunEnded)
@@ -78,7 +78,7 @@ func TestSequentialWavesTakeTurns(t *testing.T) {
 			p := mustPlan(t, strings.Replace(text, `"tasks"`, `"waves":[{"wave":2,"parallel":false}],"tasks"`, 1))
 			c := testConfig()
 			c.Schedule = schedule
-			b := newBundle(t, p, c)
+			b := newFixture(t, p, c)
 			b.runner.results["c"] = []runner.Result{wrong("no"), {Outcome: runner.Done}}
 			if end := b.run(t); end.Status != "complete" {
 				t.Fatalf("ended as %+v", end)
@@ -114,7 +114,7 @@ func TestEagerDropsTheBarrier(t *testing.T) {
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a")))
 	c := testConfig()
 	c.Schedule = "eager"
-	b := newBundle(t, p, c)
+	b := newFixture(t, p, c)
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
 	done := make(chan RunEnded)
@@ -137,12 +137,12 @@ func TestParallelIsBounded(t *testing.T) {
 	}
 	c := testConfig()
 	c.Parallel = 3
-	b := newBundle(t, mustPlan(t, planText(tasks...)), c)
+	b := newFixture(t, mustPlan(t, planText(tasks...)), c)
 	if end := b.run(t); end.Status != "complete" {
 		t.Fatalf("ended as %+v", end)
 	}
-	if b.runner.most > 3 {
-		t.Fatalf("%d attempts ran side by side, with -j 3", b.runner.most)
+	if b.runner.maxRunning > 3 {
+		t.Fatalf("%d attempts ran side by side, with -j 3", b.runner.maxRunning)
 	}
 	slots := map[int]bool{}
 	for _, s := range of[AttemptStarted](b.journal) {
@@ -159,7 +159,7 @@ func TestSameFileTasksTakeTurns(t *testing.T) {
 		{"id":"a","subject":"a","verify":["true"],"files":[{"path":"x.go","action":"modify"}]},
 		{"id":"b","subject":"b","verify":["true"],"files":[{"path":"./x.go","action":"modify"},"y.go"]},
 		{"id":"c","subject":"c","verify":["true"],"files":[{"path":"x.go","action":"read"}]}]}`)
-	b := newBundle(t, p, testConfig())
+	b := newFixture(t, p, testConfig())
 	b.runner.gates["a"] = make(chan struct{})
 	b.runner.started = make(chan string)
 	done := make(chan RunEnded)
@@ -176,14 +176,14 @@ func TestSameFileTasksTakeTurns(t *testing.T) {
 	<-done
 }
 
-func TestWhatIsExclusiveIsUsedByOneAtATime(t *testing.T) {
+func TestExclusiveNamesSerialise(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, `{"version":1,"schedule":"eager","tasks":[
 		{"id":"a","subject":"a","verify":["true"],"exclusive":["db","gpu"]},
 		{"id":"b","subject":"b","verify":["true"],"exclusive":"db"},
 		{"id":"c","subject":"c","verify":["true"],"exclusive":["gpu"],"files":["db"]},
 		{"id":"d","subject":"d","verify":["true"],"files":["db2"]}]}`)
-	b := newBundle(t, p, testConfig())
+	b := newFixture(t, p, testConfig())
 	for _, id := range []string{"a", "b", "c", "d"} {
 		b.runner.gates[id] = make(chan struct{})
 	}
@@ -213,7 +213,7 @@ func TestWhatIsExclusiveIsUsedByOneAtATime(t *testing.T) {
 
 func TestFirstFailureConvenesThePanelOnceBeforeTheRetry(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 	b.runner.results["a"] = []runner.Result{wrong("check failed"), {Outcome: runner.Done, Cost: 1000}}
 	end := b.run(t)
 	if end.Status != "complete" || end.Iterations != 2 {
@@ -240,7 +240,7 @@ func TestNoPanelForWhatIsNotTheTasksFault(t *testing.T) {
 		runner.Truncated, runner.OverCap, runner.Broken, runner.Limited} {
 		t.Run(string(o), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+				b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 				b.runner.results["a"] = []runner.Result{outcome(o), {Outcome: runner.Done}}
 				b.run(t)
 				if len(b.panel.cases) != 0 {
@@ -282,7 +282,7 @@ func TestOutcomesLeadToTheDocumentedEnd(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+				b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 				b.runner.results["a"] = tc.results
 				end := b.run(t)
 				if end.Status != tc.status || end.ExitCode != tc.exit || end.Iterations != tc.iterations {
@@ -299,12 +299,12 @@ func TestOutcomesLeadToTheDocumentedEnd(t *testing.T) {
 	}
 }
 
-func TestFailureBlocksItsConeOnly(t *testing.T) {
+func TestFailureBlocksItsDependentsOnly(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d", "c"), task("e", "b")))
 	c := testConfig()
 	c.MaxRetries = 0
-	b := newBundle(t, p, c)
+	b := newFixture(t, p, c)
 	b.runner.results["a"] = []runner.Result{wrong("no")}
 	end := b.run(t)
 	if end.Status != "failed" || end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 2}) {
@@ -314,8 +314,8 @@ func TestFailureBlocksItsConeOnly(t *testing.T) {
 		t.Fatalf("ran %v", got)
 	}
 	i, _ := b.State.Index("d")
-	if b.State.Tasks[i].Root != "a" {
-		t.Fatalf("d does not know why it is blocked: %q", b.State.Tasks[i].Root)
+	if b.State.Tasks[i].RootCause != "a" {
+		t.Fatalf("d does not know why it is blocked: %q", b.State.Tasks[i].RootCause)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestFailFastStops(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.MaxRetries, c.FailFast, c.Parallel = 0, true, 1
-	b := newBundle(t, mustPlan(t, planText(task("a"), task("b"))), c)
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"))), c)
 	b.runner.results["a"] = []runner.Result{wrong("no")}
 	if end := b.run(t); end.ExitCode != 1 || end.Tasks.Pending != 1 || len(b.runner.calls) != 1 {
 		t.Fatalf("ended as %+v after %v", end, b.runner.order())
@@ -345,7 +345,7 @@ func TestLimitsPause(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := testConfig()
 			tc.change(&c)
-			b := newBundle(t, p, c)
+			b := newFixture(t, p, c)
 			for _, id := range []string{"a", "b", "c"} {
 				b.runner.results[id] = []runner.Result{{Outcome: runner.Done, Cost: 7000, Usage: runner.Usage{Input: 6}}}
 			}
@@ -365,7 +365,7 @@ func TestWallClockDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig()
 		c.Limits.Wall = time.Hour
-		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
 		gate := make(chan struct{})
 		b.runner.gates["a"] = gate
 		go func() { time.Sleep(2 * time.Hour); close(gate) }() // virtual time of the synctest bubble
@@ -397,7 +397,7 @@ func TestBreakers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := testConfig()
 			tc.change(&c)
-			b := newBundle(t, mustPlan(t, planText(task("a"))), c)
+			b := newFixture(t, mustPlan(t, planText(task("a"))), c)
 			b.runner.results["a"] = tc.results
 			end := b.run(t)
 			if end.ExitCode != 4 || b.State.Stop.Breaker != tc.breaker || len(b.runner.calls) != tc.starts {
@@ -409,7 +409,7 @@ func TestBreakers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := DefaultConfig()
 			c.Run, c.Limits = "r", budget.Limits{NoUSD: true, NoIterations: true}
-			b := newBundle(t, mustPlan(t, planText(task("a"), task("b"), task("c"))), c)
+			b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"))), c)
 			for _, id := range []string{"a", "b", "c"} {
 				b.runner.results[id] = []runner.Result{outcome(runner.Throttled), {Outcome: runner.Done}}
 			}
@@ -436,7 +436,7 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				config := testConfig()
 				config.WaitForReset = 6 * time.Hour
-				b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), config)
+				b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), config)
 				start := time.Now()
 				hit := outcome(runner.Limited)
 				if c.reset != 0 {
@@ -457,8 +457,8 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 
 func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) (*bundle, chan RunEnded) {
-		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+	start := func(t *testing.T) (*fixture, chan RunEnded) {
+		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
 		b.runner.gates["a"] = make(chan struct{})
 		b.runner.started = make(chan string, 9)
 		done := make(chan RunEnded, 1)
@@ -487,7 +487,7 @@ func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 		}
 	})
 	t.Run("all done all the same", func(t *testing.T) {
-		b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+		b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 		b.runner.gates["a"] = make(chan struct{})
 		b.runner.started = make(chan string, 1)
 		done := make(chan RunEnded, 1)
@@ -503,13 +503,13 @@ func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 
 func TestPanicsAreContained(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 	b.Runner = panicking{}
 	end := b.run(t)
 	if end.ExitCode != 5 || b.State.Tasks[0].Last.Outcome != runner.Broken {
 		t.Fatalf("ended as %+v", end)
 	}
-	b = newBundle(t, mustPlan(t, planText(task("a"))), testConfig())
+	b = newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 	b.runner.results["a"] = []runner.Result{wrong("x"), {Outcome: runner.Done}}
 	b.Panel = panicking{}
 	if end := b.run(t); end.Status != "complete" {
@@ -521,7 +521,7 @@ func TestJournalThatCannotBeWrittenStopsTheRun(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")
 	for at := int64(1); at < 8; at++ {
-		b := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
 		b.journal.fail, b.journal.failAt = full, at
 		if _, err := b.Run(t.Context()); !errors.Is(err, full) {
 			t.Fatalf("record %d could not be written and the run ended with %v", at, err)
@@ -537,7 +537,7 @@ func TestMoneyIsSharedAmongWhatStartsTogether(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.Limits.USD = 8 * budget.Dollar
-	b := newBundle(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
 	b.run(t)
 	var first []budget.USD
 	for _, s := range of[AttemptStarted](b.journal)[:4] {
@@ -573,7 +573,7 @@ func TestThePlanSaysTheSessionOfRetries(t *testing.T) {
 		}
 		cfg := testConfig()
 		cfg.RetrySession, cfg.ForceSession, cfg.MaxRetries = c.flag, c.forced, 1
-		b := newBundle(t, mustPlan(t, `{"defaults":{"retrySession":"auto"},"tasks":[`+own+`}]}`), cfg)
+		b := newFixture(t, mustPlan(t, `{"defaults":{"retrySession":"auto"},"tasks":[`+own+`}]}`), cfg)
 		b.runner.results["a"] = []runner.Result{wrong("no")}
 		b.run(t)
 		if len(b.runner.calls) != 2 || b.runner.calls[1].Resume != c.resumes {

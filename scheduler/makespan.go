@@ -22,7 +22,8 @@ func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int
 	if err := m.apply(RunStarted{Config: c}); err != nil {
 		return 0, err
 	}
-	s.Fleet = Fleet{Limit: max(1, parallel), Max: max(1, parallel)} // no slow start, which is the same for all schedules
+	s.Limiter = Limiter{Limit: max(1, parallel),
+		Max: max(1, parallel)} // no slow start, which is the same for all schedules
 	for {
 		if err := m.start(); err != nil {
 			return 0, err
@@ -57,7 +58,7 @@ func (m *simulation) apply(b Body) error {
 // start applies all decisions that may follow now.
 func (m *simulation) start() error {
 	for m.s.Counts.Pending > 0 {
-		body := next(m.s, epoch)
+		body := decideNext(m.s, epoch)
 		switch b := body.(type) {
 		case nil:
 			return nil
@@ -79,7 +80,7 @@ func (m *simulation) start() error {
 func (m *simulation) end() error {
 	e := heap.Pop(&m.ends).(ending)
 	m.now = e.at
-	return m.apply(follow(m.s, e.task, runner.Result{Outcome: runner.Done}, epoch, 0))
+	return m.apply(onAttempt(m.s, e.task, runner.Result{Outcome: runner.Done}, epoch, 0))
 }
 
 // ending is the time at which a running attempt will end.
@@ -103,9 +104,9 @@ func (h *endings) Pop() any {
 	return x
 }
 
-// LeastMakespan returns a lower bound of every schedule: the critical path, or the total work
+// MakespanLowerBound returns a lower bound of every schedule: the critical path, or the total work
 // divided by the parallel limit.
-func LeastMakespan(p *plan.Plan, parallel int, seconds func(task int) float64) float64 {
+func MakespanLowerBound(p *plan.Plan, parallel int, seconds func(task int) float64) float64 {
 	work := 0.0
 	for i := range p.Tasks {
 		work += seconds(i)

@@ -45,7 +45,7 @@ func meanRatio(t testing.TB, plans []*plan.Plan, schedule string, parallel int) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		least := LeastMakespan(p, parallel, estimate(p))
+		least := MakespanLowerBound(p, parallel, estimate(p))
 		if got < least*(1-1e-9) {
 			t.Fatalf("%s at -j %d takes %f, less than the bound %f", schedule, parallel, got, least)
 		}

@@ -34,18 +34,18 @@ func (s *State) Condition(id string) *plan.Condition {
 	return &list[n-1]
 }
 
-// mending is a task in the form of a plan file.
-type mending struct {
+// remediationTask is a task in the form of a plan file.
+type remediationTask struct {
 	ID          string      `json:"id"`
 	Subject     string      `json:"subject"`
 	Description string      `json:"description"`
 	Files       []plan.File `json:"files,omitempty"`
-	Verify      []check     `json:"verify,omitempty"`
+	Verify      []checkJSON `json:"verify,omitempty"`
 	Aspects     []string    `json:"aspects,omitempty"`
 	Dir         string      `json:"dir,omitempty"`
 }
 
-type check struct {
+type checkJSON struct {
 	Run      string `json:"run,omitempty"`
 	Timeout  string `json:"timeout,omitempty"`
 	File     string `json:"file,omitempty"`
@@ -53,24 +53,24 @@ type check struct {
 	Matches  string `json:"matches,omitempty"`
 }
 
-func checkOf(c plan.Check) check {
-	out := check{Run: c.Run, File: c.File, Contains: c.Contains, Matches: c.Matches}
+func checkJSONOf(c plan.Check) checkJSON {
+	out := checkJSON{Run: c.Run, File: c.File, Contains: c.Contains, Matches: c.Matches}
 	if c.Timeout > 0 {
 		out.Timeout = c.Timeout.String()
 	}
 	return out
 }
 
-// mendCriteria returns the event that adds a task for each unmet criterion.
-func mendCriteria(s *State, open []Criterion) Body {
-	ev := TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.mended + 1}
+// decideCriteriaRemediation returns the event that adds a task for each unmet criterion.
+func decideCriteriaRemediation(s *State, open []Criterion) Body {
+	ev := TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.remediations + 1}
 	free := freeIDs(s)
 	for _, c := range open {
-		m := mending{ID: free(), Subject: "Make true: " + clip(c.Text, 120),
+		m := remediationTask{ID: free(), Subject: "Make true: " + clip(c.Text, 120),
 			Description: "This must be true when the work is done, and it is not:\n" + c.Text + "\n\nWhat was seen:\n" +
-				or(clip(c.Evidence, 2000), "nothing")}
+				orDefault(clip(c.Evidence, 2000), "nothing")}
 		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
-			m.Verify = append(m.Verify, checkOf(*cond.Check))
+			m.Verify = append(m.Verify, checkJSONOf(*cond.Check))
 		}
 		if i, ok := s.Index(c.Task); ok && c.Task != "" {
 			m.Aspects = s.Plan.Tasks[i].Aspects
@@ -86,20 +86,20 @@ func mendCriteria(s *State, open []Criterion) Body {
 	return ev
 }
 
-// mendFindings returns the event that adds a task for each blocker to repair, or nil if the user
+// decideFindingRemediation returns the event that adds a task for each blocker to repair, or nil if the user
 // skipped all of them.
-func mendFindings(s *State, last *ReviewEnded) Body {
+func decideFindingRemediation(s *State, last *ReviewEnded) Body {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "review", Round: last.Round}
 	free := freeIDs(s)
 	for _, f := range last.Review.Blockers() {
 		if f.Resolution == "skipped" {
 			continue
 		}
-		m := mending{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects,
+		m := remediationTask{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects,
 			Description: clip(findingText(s, f), 8000)}
 		if f.File != "" {
 			m.Files = []plan.File{{Path: f.File, Action: "create or modify"}}
-			m.Verify = checksOn(s, f.File)
+			m.Verify = checksOfFile(s, f.File)
 		}
 		ev.add(s, m, fmt.Sprintf("review %d, %s", last.N, f.ID))
 	}
@@ -111,10 +111,10 @@ func mendFindings(s *State, last *ReviewEnded) Body {
 
 // add adds a task to the event. If the reviewer's files or aspects make the task invalid, it leaves
 // them out: an event that does not add its task would be decided again and again.
-func (ev *TasksAdded) add(s *State, m mending, what string) {
+func (ev *TasksAdded) add(s *State, m remediationTask, what string) {
 	raw, err := json.Marshal(m)
 	if err == nil {
-		_, err = s.Plan.With(ev.Wave, raw)
+		_, err = s.Plan.WithTasks(ev.Wave, raw)
 	}
 	if err != nil && (m.Files != nil || m.Aspects != nil) {
 		m.Files, m.Aspects = nil, nil
@@ -131,7 +131,7 @@ func (ev *TasksAdded) add(s *State, m mending, what string) {
 // bounded and marked as theirs.
 func findingText(s *State, f counsel.Finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", Where(f), f.Text)
+	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", Location(f), f.Text)
 	if f.Evidence != "" {
 		fmt.Fprintf(&b, "\nEvidence:\n%s\n", f.Evidence)
 	}
@@ -147,11 +147,11 @@ func findingText(s *State, f counsel.Finding) string {
 	return b.String()
 }
 
-// checksOn returns the checks of the tasks that write a file, so that the repair breaks none of
+// checksOfFile returns the checks of the tasks that write a file, so that the repair breaks none of
 // them. Tasks that work in a directory of their own are left out.
-func checksOn(s *State, file string) []check {
+func checksOfFile(s *State, file string) []checkJSON {
 	const most = 5
-	var out []check
+	var out []checkJSON
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
 		if t.Settings != nil && t.Settings.Dir != "" ||
@@ -159,7 +159,7 @@ func checksOn(s *State, file string) []check {
 			continue
 		}
 		for _, c := range t.Verify {
-			if k := checkOf(c); !c.NoRecheck && len(out) < most && !slices.Contains(out, k) {
+			if k := checkJSONOf(c); !c.NoRecheck && len(out) < most && !slices.Contains(out, k) {
 				out = append(out, k)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 
 // This file makes the tasks that repair the findings of a verification outside of a session.
 
-// Mending is a repair task without an id.
-type Mending struct {
+// Remediation is a repair task without an id.
+type Remediation struct {
 	For         string // the finding that it repairs, for the record
 	Subject     string
 	Description string
@@ -18,25 +18,25 @@ type Mending struct {
 	Checks      []plan.Check
 }
 
-// ErrNoMending means that none of the tasks is valid.
-var ErrNoMending = errors.New("there is nothing to mend")
+// ErrNoRemediation means that none of the tasks is valid.
+var ErrNoRemediation = errors.New("there is nothing to mend")
 
-// Mend adds repair tasks to a run between sessions. The next session runs them.
-func Mend(s *State, round int, list []Mending) (TasksAdded, error) {
+// Remediate adds repair tasks to a run between sessions. The next session runs them.
+func Remediate(s *State, round int, list []Remediation) (TasksAdded, error) {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "verify", Round: round}
 	free := freeIDs(s)
 	for _, one := range list {
-		m := mending{ID: free(), Subject: clip(one.Subject, 150), Description: one.Description, Dir: one.Dir}
+		m := remediationTask{ID: free(), Subject: clip(one.Subject, 150), Description: one.Description, Dir: one.Dir}
 		for _, f := range one.Files {
 			m.Files = append(m.Files, plan.File{Path: f, Action: "create or modify"})
 		}
 		for _, c := range one.Checks {
-			m.Verify = append(m.Verify, checkOf(c))
+			m.Verify = append(m.Verify, checkJSONOf(c))
 		}
 		ev.add(s, m, one.For)
 	}
 	if len(ev.Tasks) == 0 {
-		return ev, ErrNoMending
+		return ev, ErrNoRemediation
 	}
 	return ev, nil
 }

@@ -19,15 +19,15 @@ func (s *State) setLimits() {
 		l.NoUSD = true
 	}
 	s.Ledger.SetLimits(l)
-	for _, p := range s.purses {
-		p.SetLimits(s.purseLimits())
+	for _, p := range s.waveLedgers {
+		p.SetLimits(s.waveLimits())
 	}
 }
 
-// login learns from an attempt whether its dollars are billed. A subscription shows in every answer
+// updateLogin learns from an attempt whether its dollars are billed. A subscription shows in every answer
 // of the API (observed on claude 2.1.197). A paid attempt without that sign was billed, and the
 // budget applies again from then on, because real money must not be spent without a limit.
-func (s *State) login(r runner.Result) {
+func (s *State) updateLogin(r runner.Result) {
 	if r.Window != nil {
 		s.Window = r.Window
 	}
@@ -45,17 +45,19 @@ func (s *State) login(r runner.Result) {
 	s.setLimits()
 }
 
-// money holds the values that notice compares.
-type money struct {
+// moneySnapshot holds the values that notice compares.
+type moneySnapshot struct {
 	spent    budget.USD
 	notional bool
 	disputed *runner.Result // the first attempt whose CLI figure was disputed; may be nil
 }
 
-func (s *State) money() money { return money{s.Ledger.Spent(), s.Notional, s.disputed} }
+func (s *State) moneySnapshot() moneySnapshot {
+	return moneySnapshot{s.Ledger.Spent(), s.Notional, s.disputed}
+}
 
-// notice returns a message about a change in money since before, or nil.
-func notice(s *State, before money) *Notice {
+// moneyNotice returns a message about a change in money since before, or nil.
+func moneyNotice(s *State, before moneySnapshot) *Notice {
 	l, was := s.Ledger.Limits(), before.notional
 	switch {
 	case s.disputed != nil && before.disputed == nil:
@@ -64,15 +66,17 @@ func notice(s *State, before money) *Notice {
 			"%s at list prices, which is counted, here and from now on; if your prices are lower, give them with --prices",
 			r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())}
 	case s.Notional && !was && s.Config.BudgetGiven:
-		return &Notice{Level: "info", Text: fmt.Sprintf("subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}
+		return &Notice{Level: "info", Text: fmt.Sprintf(
+			"subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}
 	case s.Notional && !was:
 		return &Notice{Level: "info", Text: "subscription login: dollars are notional, nobody is billed them, and they do not stop the run; --budget makes them"}
 	case was && !s.Notional && s.Config.Limits.NoUSD:
 		return &Notice{Level: "warning", Text: "the login changed: dollars are billed from now on"}
 	case was && !s.Notional:
-		return &Notice{Level: "warning", Text: fmt.Sprintf("the login changed: dollars are billed from now on, and the budget of %s holds", l.USD)}
+		return &Notice{Level: "warning", Text: fmt.Sprintf(
+			"the login changed: dollars are billed from now on, and the budget of %s holds", l.USD)}
 	}
-	crossed := s.Ledger.Notices(before.spent)
+	crossed := s.Ledger.CrossedPercents(before.spent)
 	if len(crossed) == 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ func paid(usd budget.USD, notional bool) runner.Result {
 }
 
 // oneByOne runs tasks a, b, c... one after the other, with a budget of a dollar by default.
-func oneByOne(t *testing.T, change func(*Config), results ...runner.Result) (*bundle, RunEnded) {
+func oneByOne(t *testing.T, change func(*Config), results ...runner.Result) (*fixture, RunEnded) {
 	t.Helper()
 	c := testConfig()
 	c.Parallel, c.Limits.USD = 1, budget.Dollar
@@ -26,21 +26,21 @@ func oneByOne(t *testing.T, change func(*Config), results ...runner.Result) (*bu
 	for i := range results {
 		tasks = append(tasks, task(string(rune('a'+i))))
 	}
-	b := newBundle(t, mustPlan(t, planText(tasks...)), c)
+	b := newFixture(t, mustPlan(t, planText(tasks...)), c)
 	for i, r := range results {
 		b.runner.results[string(rune('a'+i))] = []runner.Result{r}
 	}
 	return b, b.run(t)
 }
 
-func caps(b *bundle) (out []budget.USD) {
+func caps(b *fixture) (out []budget.USD) {
 	for _, e := range of[AttemptStarted](b.journal) {
 		out = append(out, e.Cap)
 	}
 	return out
 }
 
-func notices(b *bundle) (out []string) {
+func notices(b *fixture) (out []string) {
 	for _, n := range of[Notice](b.journal) {
 		out = append(out, n.Text)
 	}
@@ -87,18 +87,18 @@ func TestABilledLoginBindsAgain(t *testing.T) {
 
 // An attempt that shows nothing about the login (it was stopped, or cost nothing) does not change
 // Notional.
-func TestOnlyPaidAttemptsTellTheLogin(t *testing.T) {
+func TestOnlyPaidAttemptsShowTheLogin(t *testing.T) {
 	t.Parallel()
 	s := &State{Config: Config{Limits: budget.Limits{USD: budget.Dollar}}}
-	s.login(paid(1, true))
+	s.updateLogin(paid(1, true))
 	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 5, Priced: "stream"}, {Outcome: runner.Done},
-		wrong("x"), lost(5)} {
-		s.login(r)
+		wrong("x"), lostResult(5)} {
+		s.updateLogin(r)
 		if l := s.Ledger.Limits(); !s.Notional || !l.NoUSD {
 			t.Errorf("after %+v: notional %t, limits %+v", r, s.Notional, l)
 		}
 	}
-	s.login(paid(1, false))
+	s.updateLogin(paid(1, false))
 	if l := s.Ledger.Limits(); s.Notional || l.NoUSD || l.USD != budget.Dollar {
 		t.Errorf("notional %t, limits %+v", s.Notional, l)
 	}
@@ -113,7 +113,7 @@ func TestALoginSurvivesAResume(t *testing.T) {
 		c := b.State.Config
 		c.BudgetGiven = given
 		events := append(b.journal.events[:len(b.journal.events):len(b.journal.events)],
-			Event{Seq: s.Seq, Body: Resumed{Config: c}})
+			Event{Seq: s.Seq, Body: RunResumed{Config: c}})
 		if err := s.Replay(events); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestALoginSurvivesAResume(t *testing.T) {
 	}
 }
 
-func TestSharesOfTheBudgetAreTold(t *testing.T) {
+func TestBudgetNotices(t *testing.T) {
 	t.Parallel()
 	b, end := oneByOne(t, nil, paid(490_000, false), paid(20_000, false), paid(300_000, false), paid(0, false))
 	if end.Status != "complete" {
@@ -151,7 +151,7 @@ func TestSharesOfTheBudgetAreTold(t *testing.T) {
 	}
 }
 
-func TestMoneyFieldsAreLeftOutWhenTheySayNothing(t *testing.T) {
+func TestEmptyMoneyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{Config{}, RunEnded{}} {
 		b, err := json.Marshal(v)
@@ -168,7 +168,7 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 	c := testConfig()
 	c.Parallel, c.Limits.USD, c.Limits.Wave = 1, 10*budget.Dollar, budget.Dollar
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b")))
-	b := newBundle(t, p, c)
+	b := newFixture(t, p, c)
 	b.runner.results["a"] = []runner.Result{paid(budget.Dollar*9/10, false)}
 	b.runner.results["b"] = []runner.Result{paid(budget.Dollar/10+5, false)}
 	b.runner.results["c"] = []runner.Result{paid(budget.Dollar/2, false)}
@@ -180,7 +180,7 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 		t.Errorf("caps %v", got)
 	}
 
-	b = newBundle(t, p, c)
+	b = newFixture(t, p, c)
 	b.runner.results["a"] = []runner.Result{paid(budget.Dollar*2, false)}
 	end = b.run(t)
 	if end.Status != "paused" || end.ExitCode != 3 || b.State.Stop.Limit != budget.LimitWave ||
@@ -191,7 +191,7 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 }
 
 // A disputed CLI figure is reported once in a run.
-func TestADisputedFigureIsToldOnce(t *testing.T) {
+func TestADisputedFigureIsNoticedOnce(t *testing.T) {
 	t.Parallel()
 	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1,
 		ClaudeVersion: "2.9.9"}

@@ -14,20 +14,20 @@ import (
 	"wavex/runner"
 )
 
-// next returns the next decision at a time, or nil if the run must wait. It is called again after
+// decideNext returns the next decision at a time, or nil if the run must wait. It is called again after
 // each of its events was applied.
-func next(s *State, now time.Time) Body {
+func decideNext(s *State, now time.Time) Body {
 	switch {
 	case s.rechecking && s.Stop == nil:
 		// Do not start the remaining checks after the deadline.
-		if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
-			return Draining{Stop: atLimit(over)}
+		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
+			return Draining{Stop: limitStop(over)}
 		}
 		return nil
-	case s.Ended != nil || s.busy || s.asking != nil:
+	case s.Ended != nil || s.busy || s.openQuestion != nil:
 		return nil
 	}
-	if body := light(s, now); body != nil {
+	if body := decideLightReview(s, now); body != nil {
 		return body
 	}
 	if s.Counts.Pending == 0 || s.Stop != nil {
@@ -35,55 +35,55 @@ func next(s *State, now time.Time) Body {
 		case s.running > 0:
 			return nil
 		case s.Stop == nil && s.Counts.Completed == len(s.Tasks):
-			return conclude(s, now)
-		case s.lighting:
+			return decideCompletion(s, now)
+		case s.lightRunning:
 			return nil
 		}
-		return finish(s)
+		return decideFinish(s)
 	}
-	if q := consentDue(s); q != nil {
+	if q := decideApproval(s); q != nil {
 		return q
 	}
-	if over := s.Ledger.OverWall(now.Sub(s.Began)); over != nil {
-		return Draining{Stop: atLimit(over)}
+	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
+		return Draining{Stop: limitStop(over)}
 	}
-	if s.Wave == 0 || s.queue.left[s.Wave] == 0 {
-		if body := between(s); body != nil {
+	if s.Wave == 0 || s.queue.unfinished[s.Wave] == 0 {
+		if body := decideWaveCriteria(s); body != nil {
 			return body
 		}
-		return openWave(s)
+		return decideWave(s)
 	}
-	if s.running >= s.Fleet.Limit || now.Before(s.Hold) {
+	if s.running >= s.Limiter.Limit || now.Before(s.PauseUntil) {
 		return nil
 	}
-	if body, wait := precheck(s); body != nil || wait {
+	if body, wait := decidePrecheck(s); body != nil || wait {
 		return body
 	}
 	if len(s.queue.panels) > 0 {
-		return panel(s, int(s.queue.panels[0]))
+		return decidePanel(s, int(s.queue.panels[0]))
 	}
-	body, waiting := attempt(s, now)
+	body, waiting := decideAttempt(s, now)
 	if body != nil || waiting || s.running > 0 {
 		return body
 	}
-	if ev := together(s); ev != nil {
+	if ev := decideIntegration(s); ev != nil {
 		return ev
 	}
 	return Draining{Stop: Stop{Status: "failed", ExitCode: 1,
-		Reason: fmt.Sprintf("wave %d has %d tasks left and none of them can start", s.Wave, s.queue.left[s.Wave])}}
+		Reason: fmt.Sprintf("wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave])}}
 }
 
-func openWave(s *State) Body {
+func decideWave(s *State) Body {
 	for w := max(1, s.Wave); w <= s.Waves; w++ {
-		if s.queue.left[w] == 0 {
+		if s.queue.unfinished[w] == 0 {
 			continue
 		}
-		if q := gateWave(s, w); q != nil {
+		if q := decideWaveApproval(s, w); q != nil {
 			return q
 		}
 		ev := WaveStarted{Wave: w, Of: s.Waves}
 		for _, i := range s.queue.members[w] {
-			if !s.Tasks[i].Status.Settled() {
+			if !s.Tasks[i].Status.Finished() {
 				ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
 			}
 		}
@@ -92,18 +92,18 @@ func openWave(s *State) Body {
 	return nil
 }
 
-// attempt returns the start of the first queued task that may start now. waiting reports whether a
+// decideAttempt returns the start of the first queued task that may start now. waiting reports whether a
 // task waits for a time, or for a file or money that others hold.
-func attempt(s *State, now time.Time) (ev Body, waiting bool) {
+func decideAttempt(s *State, now time.Time) (ev Body, waiting bool) {
 	pick := -1
 	ready := 0
-	s.queue.scan(s.list(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
-		if !s.turn(i) {
+	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+		if !s.isTurn(i) {
 			waiting = true
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
 			return pick < 0 || s.Config.Schedule == "eager"
 		}
-		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.held(i) {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) {
 			waiting = true
 			return true
 		}
@@ -111,47 +111,47 @@ func attempt(s *State, now time.Time) (ev Body, waiting bool) {
 			pick = i
 		}
 		ready++
-		return ready < s.Fleet.Limit-s.running+s.spares() // the tasks that could start now share the money
+		return ready < s.Limiter.Limit-s.running+s.freeSpares() // the tasks that could start now share the money
 	})
 	if pick < 0 {
 		return nil, waiting
 	}
-	return start(s, pick, ready)
+	return decideAttemptStart(s, pick, ready)
 }
 
-// turn holds back all but one task of a sequential wave. The next one starts after the previous one
+// isTurn holds back all but one task of a sequential wave. The next one starts after the previous one
 // is settled, its retries included.
-func (s *State) turn(i int) bool {
+func (s *State) isTurn(i int) bool {
 	wave := s.Tasks[i].Wave
-	return !s.Plan.Sequential(wave) || s.queue.turn(wave, i, func(j int) bool { return s.Tasks[j].Status.Settled() })
+	return !s.Plan.Sequential(wave) || s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() })
 }
 
-// start returns the start of one attempt with its reservation. The attempts that could start now
+// decideAttemptStart returns the start of one attempt with its reservation. The attempts that could start now
 // share the money, so that the first does not take it all.
-func start(s *State, i, ready int) (Body, bool) {
+func decideAttemptStart(s *State, i, ready int) (Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	var cap budget.USD
 	probe, slot := s.Ledger, -1
 	if spare := s.spareOf(p.ID, t.Attempts+1); spare != nil {
-		if !s.affords(spare) {
+		if !s.canReserve(spare) {
 			return nil, true // the spare must end first
 		}
 		cap, slot = spare.Cap, spare.Slot
-		probe.Settle(attemptKey(p.ID, t.Attempts+1), 0, 0, false)
-	} else if slot = s.slots.free(); p.Command == "" {
+		probe.Commit(attemptKey(p.ID, t.Attempts+1), 0, 0, false)
+	} else if slot = s.slots.nextFree(); p.Command == "" {
 		var short *budget.LimitError
-		if cap, short = s.share(t.Wave, ready, s.own(i)); short != nil {
-			if s.running > 0 || s.lighting {
+		if cap, short = s.share(t.Wave, ready, s.taskBudget(i)); short != nil {
+			if s.running > 0 || s.lightRunning {
 				return nil, true // reserved money may be released
 			}
-			return Draining{Stop: atLimit(short)}, false
+			return Draining{Stop: limitStop(short)}, false
 		}
 	}
 	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
-		if s.running > 0 || s.lighting {
+		if s.running > 0 || s.lightRunning {
 			return nil, true
 		}
-		return Draining{Stop: atLimit(err)}, false
+		return Draining{Stop: limitStop(err)}, false
 	}
 	ev := AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
 		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: slot, Cap: cap, Advised: t.Advice != nil}
@@ -161,13 +161,13 @@ func start(s *State, i, ready int) (Body, bool) {
 	if t.Continue && t.Session != "" && p.Command == "" {
 		ev.Session, ev.Resume = t.Session, true
 	} else {
-		ev.Session = session(s.Config.Run+s.nonce, p.ID, ev.Attempt)
+		ev.Session = sessionID(s.Config.Run+s.nonce, p.ID, ev.Attempt)
 	}
 	return ev, false
 }
 
-// own returns the plan's budget for a task less its cost so far; 0: no budget.
-func (s *State) own(i int) budget.USD {
+// taskBudget returns the plan's budget for a task less its cost so far; 0: no budget.
+func (s *State) taskBudget(i int) budget.USD {
 	own := s.Plan.Tasks[i].BudgetUSD
 	if own > 0 {
 		own = max(own-s.Tasks[i].Cost, min(own, budget.MinReservation))
@@ -175,18 +175,18 @@ func (s *State) own(i int) budget.USD {
 	return own
 }
 
-// session returns the id of a new CLI session. It is a function of recorded values, so that
+// sessionID returns the id of a new CLI session. It is a function of recorded values, so that
 // decisions need no randomness. Attempts are counted over the whole run, and run ends with the
 // nonce of the wavex session, so ids are unique, also after an older .loop was restored.
-func session(run, task string, attempt int) string {
+func sessionID(run, task string, attempt int) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "wavex:%s/%s/%d", run, task, attempt)).String()
 }
 
 // panelCap bounds the cost of one panel.
 const panelCap = budget.Dollar
 
-// panel convenes a panel for a stuck task, or records why it is skipped.
-func panel(s *State, i int) Body {
+// decidePanel convenes a panel for a stuck task, or records why it is skipped.
+func decidePanel(s *State, i int) Body {
 	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
 	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
 		return CounselSkipped{Task: id, Reason: "holdout"}
@@ -207,8 +207,8 @@ func chance(run, task string, attempt int) float64 {
 	return float64(h.Sum64()>>11) / (1 << 53)
 }
 
-// atLimit returns the stop at one of the run's limits, with the flag that raises it.
-func atLimit(err error) Stop {
+// limitStop returns the stop at one of the run's limits, with the flag that raises it.
+func limitStop(err error) Stop {
 	st := Stop{Status: "paused", ExitCode: 3, Reason: err.Error()}
 	var le *budget.LimitError
 	if errors.As(err, &le) {
@@ -226,8 +226,8 @@ func atLimit(err error) Stop {
 	return st
 }
 
-// end returns the end of the session: complete, failed, or the status of the stop.
-func end(s *State) RunEnded {
+// decideRunEnd returns the end of the session: complete, failed, or the status of the stop.
+func decideRunEnd(s *State) RunEnded {
 	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
 		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
@@ -237,7 +237,7 @@ func end(s *State) RunEnded {
 		e.ExitCode = s.Stop.ExitCode
 		e.Reason = s.Stop.Reason
 		e.ResumeAt = s.Stop.ResumeAt
-	case refusedEnd(s, &e):
+	case fillPrecheckRefusal(s, &e):
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
 		e.Status, e.ExitCode = "failed", 1
 		e.Reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
@@ -258,16 +258,16 @@ func end(s *State) RunEnded {
 
 // resumeCommand returns the command that continues the run after a stop.
 func resumeCommand(s *State) string {
-	cmd := "wavex resume " + plan.Word(s.Plan.Path)
+	cmd := "wavex resume " + plan.ShellQuote(s.Plan.Path)
 	if st := s.Stop; st != nil && st.ExitCode == 3 {
 		cmd += " " + st.Advice
 	}
 	return cmd
 }
 
-// wake returns the time at which the loop must decide again without a message, or zero if only a
+// nextWake returns the time at which the loop must decide again without a message, or zero if only a
 // message can change anything.
-func wake(s *State, now time.Time) time.Time {
+func nextWake(s *State, now time.Time) time.Time {
 	var at time.Time
 	sooner := func(t time.Time) {
 		if t.After(now) && (at.IsZero() || t.Before(at)) {
@@ -277,9 +277,9 @@ func wake(s *State, now time.Time) time.Time {
 	if s.Ended != nil || s.Stop != nil {
 		return at
 	}
-	sooner(s.Hold)
+	sooner(s.PauseUntil)
 	if w := s.Config.Limits.Wall; w > 0 {
-		sooner(s.Began.Add(w))
+		sooner(s.SessionStart.Add(w))
 	}
 	for _, i := range s.queue.delayed {
 		if s.Tasks[i].Status == Pending {
@@ -289,17 +289,17 @@ func wake(s *State, now time.Time) time.Time {
 	return at
 }
 
-// signalled returns the decision after a first signal.
-func signalled(s *State, code int, name string) Body {
+// onSignal returns the decision after a first signal.
+func onSignal(s *State, code int, name string) Body {
 	if s.Ended != nil || s.Stop != nil && s.Stop.Status == "interrupted" {
 		return nil
 	}
 	return Draining{Stop: Stop{Status: "interrupted", ExitCode: code, Reason: "stopped by " + name}}
 }
 
-// lost returns the result of an attempt without a recorded end, because wavex died. Its cost is the
+// lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the
 // cap, unless the caller finds the actual cost.
-func lost(cap budget.USD) runner.Result {
+func lostResult(cap budget.USD) runner.Result {
 	r := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Cost: cap}
 	if cap > 0 {
 		r.Priced = "cap"

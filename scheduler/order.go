@@ -23,7 +23,7 @@ func (s *State) Learn(events []Event) {
 
 func (s *State) learn(b AttemptEnded) {
 	if b.Result.Outcome == runner.Done && b.Result.Duration > 0 {
-		s.took[b.Task] = b.Result.Duration
+		s.durations[b.Task] = b.Result.Duration
 	}
 }
 
@@ -36,8 +36,8 @@ func (s *State) Expected() (seconds []float64, known bool) {
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
 		w := t.Estimate.Seconds
-		if w <= 0 && len(s.took) > 0 {
-			w = s.took[t.ID].Seconds()
+		if w <= 0 && len(s.durations) > 0 {
+			w = s.durations[t.ID].Seconds()
 		}
 		if w > 0 {
 			seconds[i] = w
@@ -58,10 +58,10 @@ func (s *State) Expected() (seconds []float64, known bool) {
 	return seconds, n > 0
 }
 
-// arrange ranks the tasks for a new session. Within a wave the longest task goes first, which
+// rankTasks ranks the tasks for a new session. Within a wave the longest task goes first, which
 // leaves the least idle time before the barrier. With the eager schedule the longest remaining path
 // goes first. Tasks of a sequential wave and tasks with equal ranks keep the plan's order.
-func (s *State) arrange() (order []int32) {
+func (s *State) rankTasks() (order []int32) {
 	s.queue.rank = make([]float64, len(s.Tasks))
 	order = make([]int32, len(s.Tasks))
 	for i := range order {
@@ -83,8 +83,8 @@ func (s *State) arrange() (order []int32) {
 	return order
 }
 
-// postpone records a task that waits for a time, so that wake need not search for it.
-func (s *State) postpone(i int, until time.Time) {
+// delayTask records a task that waits for a time, so that wake need not search for it.
+func (s *State) delayTask(i int, until time.Time) {
 	if !until.IsZero() {
 		s.queue.delayed = append(s.queue.delayed, int32(i))
 	}

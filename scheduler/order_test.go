@@ -11,8 +11,8 @@ import (
 	"wavex/runner"
 )
 
-// begun returns a state in which a run of p has begun.
-func begun(t testing.TB, text, schedule string, past ...Event) *State {
+// startedState returns a state in which a run of p has begun.
+func startedState(t testing.TB, text, schedule string, past ...Event) *State {
 	t.Helper()
 	s := NewState(mustPlan(t, text))
 	s.Learn(past)
@@ -34,7 +34,7 @@ func queued(s *State, list int) []string {
 	return out
 }
 
-func TestOrder(t *testing.T) {
+func TestPriority(t *testing.T) {
 	t.Parallel()
 	const estimates = `{"tasks":[
 		{"id":"a","command":"x","estimate":{"seconds":5}},
@@ -62,7 +62,7 @@ func TestOrder(t *testing.T) {
 		{"a sequential wave keeps its order", `{"waves":[{"wave":1,"parallel":false}],"tasks":[
 			{"id":"a","wave":1,"command":"x","estimate":{"seconds":1}},{"id":"b","wave":1,"command":"x","estimate":{"seconds":2}}]}`, "waves", nil, 1, []string{"a", "b"}},
 	} {
-		if got := queued(begun(t, tc.plan, tc.schedule, tc.past...), tc.list); !slices.Equal(got, tc.want) {
+		if got := queued(startedState(t, tc.plan, tc.schedule, tc.past...), tc.list); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -40,9 +40,9 @@ func TestEndsShareASync(t *testing.T) {
 				}
 				cfg := testConfig()
 				cfg.Parallel = len(c.ends)
-				b := newBundle(t, mustPlan(t, planText(tasks...)), cfg)
-				j := &dated{memory: b.journal, began: time.Now()}
-				b.Journal, b.Runner, b.Busy, b.Patience = j, lasting(last), 2, c.patience
+				b := newFixture(t, mustPlan(t, planText(tasks...)), cfg)
+				j := &timedJournal{memJournal: b.journal, started: time.Now()}
+				b.Journal, b.Runner, b.BatchAbove, b.BatchDelay = j, timedRunner(last), 2, c.patience
 				if end, err := b.Run(t.Context()); err != nil || end.Status != "complete" {
 					t.Fatal(end, err)
 				}
@@ -54,10 +54,10 @@ func TestEndsShareASync(t *testing.T) {
 	}
 }
 
-// lasting is a Runner whose attempts succeed after a time, by task.
-type lasting map[string]time.Duration
+// timedRunner is a Runner whose attempts succeed after a time, by task.
+type timedRunner map[string]time.Duration
 
-func (l lasting) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (l timedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	select {
 	case <-time.After(l[req.Task]):
 	case <-ctx.Done():
@@ -65,14 +65,14 @@ func (l lasting) Attempt(ctx context.Context, req runner.Request) runner.Result 
 	return runner.Result{Outcome: runner.Done, Session: req.Session}
 }
 
-// dated is a journal that stores when ends of attempts became durable.
-type dated struct {
-	*memory
-	began time.Time
-	syncs []string
+// timedJournal is a journal that stores when ends of attempts became durable.
+type timedJournal struct {
+	*memJournal
+	started time.Time
+	syncs   []string
 }
 
-func (d *dated) Sync() error {
+func (d *timedJournal) Sync() error {
 	n := 0
 	for _, e := range d.pending {
 		if _, ok := e.Body.(AttemptEnded); ok {
@@ -80,7 +80,7 @@ func (d *dated) Sync() error {
 		}
 	}
 	if n > 0 {
-		d.syncs = append(d.syncs, fmt.Sprintf("%d at %s", n, time.Since(d.began)))
+		d.syncs = append(d.syncs, fmt.Sprintf("%d at %s", n, time.Since(d.started)))
 	}
-	return d.memory.Sync()
+	return d.memJournal.Sync()
 }

@@ -38,8 +38,8 @@ func (PrecheckEnded) Type() string { return "precheck_ended" }
 
 func precheckKey(task string, n int) string { return fmt.Sprintf("/precheck-%s-%d", task, n) }
 
-// irreversible returns the plan's tasks of reversibility 1.
-func (s *State) irreversible() []int32 {
+// findIrreversible returns the plan's tasks of reversibility 1.
+func (s *State) findIrreversible() []int32 {
 	var out []int32
 	for i := range s.Plan.Tasks {
 		if s.Plan.Tasks[i].Reversibility == "1" {
@@ -49,17 +49,17 @@ func (s *State) irreversible() []int32 {
 	return out
 }
 
-// precheck returns the challenge that is due, or nil. wait reports whether it waits for money that
+// decidePrecheck returns the challenge that is due, or nil. wait reports whether it waits for money that
 // may be released.
-func precheck(s *State) (body Body, wait bool) {
+func decidePrecheck(s *State) (body Body, wait bool) {
 	if !s.Config.Precheck {
 		return nil, false
 	}
-	for _, i := range s.hard {
+	for _, i := range s.irreversibleTasks {
 		t := &s.Tasks[i]
 		due := t.Wave == s.Wave
 		if s.Config.Schedule == "eager" {
-			due = s.frontier.Blocked(int(i)) == 0
+			due = s.frontier.UnmetBlockers(int(i)) == 0
 		}
 		if !due || t.Status != Pending || t.Challenge != nil {
 			continue
@@ -69,7 +69,7 @@ func precheck(s *State) (body Body, wait bool) {
 			if s.running > 0 {
 				return nil, true
 			}
-			return Draining{Stop: atLimit(s.Ledger.Shortage())}, false
+			return Draining{Stop: limitStop(s.Ledger.Shortage())}, false
 		}
 		id := s.Plan.Tasks[i].ID
 		probe := s.Ledger
@@ -77,18 +77,18 @@ func precheck(s *State) (body Body, wait bool) {
 			if s.running > 0 {
 				return nil, true
 			}
-			return Draining{Stop: atLimit(err)}, false
+			return Draining{Stop: limitStop(err)}, false
 		}
 		return PrecheckStarted{Task: id, Key: t.Key, N: t.Prechecks + 1, Cap: limit}, false
 	}
 	return nil, false
 }
 
-func (s *State) precheckStarted(b PrecheckStarted) error {
+func (s *State) applyPrecheckStarted(b PrecheckStarted) error {
 	if err := s.Ledger.Reserve(precheckKey(b.Task, b.N), b.Cap, false); err != nil {
 		return fmt.Errorf("pre-check of %s: %w", b.Task, err)
 	}
-	s.open[precheckKey(b.Task, b.N)] = b
+	s.openWork[precheckKey(b.Task, b.N)] = b
 	s.busy = true
 	if i, ok := s.Index(b.Task); ok {
 		s.Tasks[i].Prechecks = b.N
@@ -96,9 +96,9 @@ func (s *State) precheckStarted(b PrecheckStarted) error {
 	return nil
 }
 
-func (s *State) precheckEnded(b PrecheckEnded) {
-	delete(s.open, precheckKey(b.Task, b.N))
-	s.Ledger.Settle(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
+func (s *State) applyPrecheckEnded(b PrecheckEnded) {
+	delete(s.openWork, precheckKey(b.Task, b.N))
+	s.Ledger.Commit(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
 	s.busy = false
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
@@ -121,22 +121,22 @@ func (s *State) precheckEnded(b PrecheckEnded) {
 	}
 }
 
-// challengeOf carries the result of a challenge to the loop.
-type challengeOf struct {
+// challengeResult carries the result of a challenge to the loop.
+type challengeResult struct {
 	started PrecheckStarted
 	got     counsel.Challenge
 }
 
-// challenged returns the consequences of a challenge.
-func challenged(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded {
+// onChallenge returns the consequences of a challenge.
+func onChallenge(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded {
 	e := PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N, Challenge: c}
 	i, ok := s.Index(b.Task)
 	switch {
 	case c.Error != "":
-		e.Stop = unchallenged(b.Task, c)
+		e.Stop = precheckStop(b.Task, c)
 	case !c.Go && ok:
-		for _, j := range s.Plan.Graph.Cone(i) {
-			if !s.Tasks[j].Status.Settled() {
+		for _, j := range s.Plan.Graph.Descendants(i) {
+			if !s.Tasks[j].Status.Finished() {
 				e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
 			}
 		}
@@ -144,9 +144,9 @@ func challenged(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded 
 	return e
 }
 
-// unchallenged returns the stop of a run whose pre-check failed, or nil if the run itself was
+// precheckStop returns the stop of a run whose pre-check failed, or nil if the run itself was
 // stopped.
-func unchallenged(task string, c counsel.Challenge) *Stop {
+func precheckStop(task string, c counsel.Challenge) *Stop {
 	st := &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s",
 		task, c.Error),
 		Advice: "resume asks again; --precheck off goes on without"}
@@ -161,10 +161,10 @@ func unchallenged(task string, c counsel.Challenge) *Stop {
 	return st
 }
 
-// Refused returns the tasks that a pre-check refused, each with the reason.
-func (s *State) Refused() []string {
+// PrecheckRefusals returns the tasks that a pre-check refused, each with the reason.
+func (s *State) PrecheckRefusals() []string {
 	var out []string
-	for _, i := range s.hard {
+	for _, i := range s.irreversibleTasks {
 		if t := &s.Tasks[i]; t.Status == Blocked && t.Challenge != nil && !t.Challenge.Go {
 			out = append(out, s.Plan.Tasks[i].ID+": "+t.Challenge.Reason)
 		}
@@ -172,9 +172,9 @@ func (s *State) Refused() []string {
 	return out
 }
 
-// refusedEnd fills in the end of a run in which nothing failed but a pre-check refused.
-func refusedEnd(s *State, e *RunEnded) bool {
-	refused := s.Refused()
+// fillPrecheckRefusal fills in the end of a run in which nothing failed but a pre-check refused.
+func fillPrecheckRefusal(s *State, e *RunEnded) bool {
+	refused := s.PrecheckRefusals()
 	if s.Counts.Failed > 0 || len(refused) == 0 {
 		return false
 	}

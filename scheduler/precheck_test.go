@@ -34,9 +34,9 @@ func TestPrecheckEnded(t *testing.T) {
 			s.S.Plan.Tasks[0].Reversibility = "1"
 			c := reporttest.Config()
 			c.Precheck = true
-			s.Begin(c).Wave(1)
+			s.StartRun(c).StartWave(1)
 			i, _ := s.S.Index("1")
-			s.Tell(scheduler.PrecheckStarted{Task: "1", Key: s.S.Tasks[i].Key, N: 1, Cap: budget.Dollar})
+			s.Apply(scheduler.PrecheckStarted{Task: "1", Key: s.S.Tasks[i].Key, N: 1, Cap: budget.Dollar})
 			if free := s.S.Ledger.Available(); free != 24*budget.Dollar {
 				t.Errorf("%s are free while it is asked", free)
 			}
@@ -45,15 +45,17 @@ func TestPrecheckEnded(t *testing.T) {
 			if test.status == scheduler.Blocked {
 				ev.Blocked = []string{"2"}
 			}
-			s.After(time.Second).Tell(ev)
+			s.Advance(time.Second).Apply(ev)
 			task := &s.S.Tasks[i]
-			if task.Status != test.status || s.S.Counts.Blocked != test.blocked || !slices.Equal(s.S.Refused(), test.refused) ||
+			if task.Status != test.status || s.S.Counts.Blocked != test.blocked || !slices.Equal(s.S.PrecheckRefusals(),
+				test.refused) ||
 				task.CounselCost != 5000 || s.S.Ledger.Spent() != 5000 {
-				t.Errorf("the task is %+v, %d blocked, refused %q", *task, s.S.Counts.Blocked, s.S.Refused())
+				t.Errorf("the task is %+v, %d blocked, refused %q", *task, s.S.Counts.Blocked, s.S.PrecheckRefusals())
 			}
-			s.Run("3", 0).After(time.Second).End("3", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
-			s.Over("blocked", 5, "", "wavex resume")
-			s.Tell(scheduler.Resumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 3, Waves: 2})
+			s.StartAttempt("3", 0).Advance(time.Second).EndAttempt("3", runner.Result{Outcome: runner.Done},
+				scheduler.Completed, nil)
+			s.EndRun("blocked", 5, "", "wavex resume")
+			s.Apply(scheduler.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 3, Waves: 2})
 			if asked := s.S.Tasks[i].Challenge == nil; asked != test.again || s.S.Tasks[i].Status != scheduler.Pending {
 				t.Errorf("after a resume it is %s, and asked again: %t", s.S.Tasks[i].Status, asked)
 			}

@@ -9,22 +9,22 @@ import (
 // This file limits the money of single waves, within the run's own limit. The cost of a wave's
 // attempts and panels is counted also without a limit, so that a resume can set or raise one.
 
-// purse returns the ledger of a wave. It counts money only.
-func (s *State) purse(wave int) *budget.Ledger {
-	p := s.purses[wave]
+// waveLedger returns the ledger of a wave. It counts money only.
+func (s *State) waveLedger(wave int) *budget.Ledger {
+	p := s.waveLedgers[wave]
 	if p == nil {
-		l := budget.NewLedger(s.purseLimits())
+		l := budget.NewLedger(s.waveLimits())
 		p = &l
-		if s.purses == nil {
-			s.purses = map[int]*budget.Ledger{}
+		if s.waveLedgers == nil {
+			s.waveLedgers = map[int]*budget.Ledger{}
 		}
-		s.purses[wave] = p
+		s.waveLedgers[wave] = p
 	}
 	return p
 }
 
-// purseLimits returns the limits of every wave.
-func (s *State) purseLimits() budget.Limits {
+// waveLimits returns the limits of every wave.
+func (s *State) waveLimits() budget.Limits {
 	wave := s.Config.Limits.Wave
 	return budget.Limits{USD: wave, NoUSD: wave == 0 || s.Notional && !s.Config.BudgetGiven, NoIterations: true}
 }
@@ -37,11 +37,11 @@ func (s *State) share(wave, slots int, own budget.USD) (limit budget.USD, short 
 	if !ok {
 		return 0, s.Ledger.Shortage()
 	}
-	p := s.purse(wave)
+	p := s.waveLedger(wave)
 	part, ok := p.Share(slots, own)
 	switch {
 	case !ok:
-		return 0, ofWave(p.Shortage())
+		return 0, markWaveLimit(p.Shortage())
 	case p.Limits().NoUSD:
 		return limit, nil
 	case limit == 0: // neither the run nor the task has a limit
@@ -52,24 +52,24 @@ func (s *State) share(wave, slots int, own budget.USD) (limit budget.USD, short 
 
 // reserve reserves money of the run and of the wave, both or neither.
 func (s *State) reserve(key string, wave int, usd budget.USD, iteration bool) error {
-	if err := s.purse(wave).Reserve(key, usd, false); err != nil {
-		return ofWave(err)
+	if err := s.waveLedger(wave).Reserve(key, usd, false); err != nil {
+		return markWaveLimit(err)
 	}
 	if err := s.Ledger.Reserve(key, usd, iteration); err != nil {
-		s.purse(wave).Settle(key, 0, 0, false)
+		s.waveLedger(wave).Commit(key, 0, 0, false)
 		return err
 	}
 	return nil
 }
 
-// pay replaces a reservation by the actual cost.
-func (s *State) pay(key string, wave int, cost budget.USD, tokens int64, charged bool) {
-	s.Ledger.Settle(key, cost, tokens, charged)
-	s.purse(wave).Settle(key, cost, 0, false)
+// commitCost replaces a reservation by the actual cost.
+func (s *State) commitCost(key string, wave int, cost budget.USD, tokens int64, charged bool) {
+	s.Ledger.Commit(key, cost, tokens, charged)
+	s.waveLedger(wave).Commit(key, cost, 0, false)
 }
 
-// ofWave marks a LimitError as a wave limit.
-func ofWave[E error](err E) E {
+// markWaveLimit marks a LimitError as a wave limit.
+func markWaveLimit[E error](err E) E {
 	var short *budget.LimitError
 	if errors.As(err, &short) && short != nil {
 		short.Limit = budget.LimitWave

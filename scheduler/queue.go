@@ -10,34 +10,34 @@ import (
 // are skipped; a task that becomes pending again is queued again. queue does not handle limits or
 // files.
 type queue struct {
-	lists    [][]entry
-	heads    []int
-	rank     []float64 // of each task; a higher one goes first
-	pushed   []int32   // number of times that each task was queued; only the entry with this number counts
-	delayed  []int32   // tasks that wait, or waited, for a time
-	panels   []int32   // tasks whose panel is due, oldest first
-	verified int       // number of tasks that wait for their integration
-	left     []int     // number of tasks that are not settled, by wave
-	members  [][]int32 // every task, by wave
-	turns    []int     // number of settled members at the front, by wave
+	lists               [][]entry
+	heads               []int
+	rank                []float64 // of each task; a higher one goes first
+	pushCount           []int32   // number of times that each task was queued; only the entry with this number counts
+	delayed             []int32   // tasks that wait, or waited, for a time
+	panels              []int32   // tasks whose panel is due, oldest first
+	awaitingIntegration int       // number of tasks that wait for their integration
+	unfinished          []int     // number of tasks that are not settled, by wave
+	members             [][]int32 // every task, by wave
+	finishedFront       []int     // number of settled members at the front, by wave
 }
 
 // entry is a task in a list, queued for the nth time.
 type entry struct{ task, nth int32 }
 
 func newQueue(waves int) queue {
-	return queue{lists: make([][]entry, waves+1), heads: make([]int, waves+1), left: make([]int, waves+1),
-		members: make([][]int32, waves+1), turns: make([]int, waves+1)}
+	return queue{lists: make([][]entry, waves+1), heads: make([]int, waves+1), unfinished: make([]int, waves+1),
+		members: make([][]int32, waves+1), finishedFront: make([]int, waves+1)}
 }
 
-// turn reports whether a task is the first of its wave that is not settled. A settled task stays
+// isNext reports whether a task is the first of its wave that is not settled. A settled task stays
 // settled until requeue, so turn needs no search.
-func (q *queue) turn(wave, task int, settled func(int) bool) bool {
+func (q *queue) isNext(wave, task int, settled func(int) bool) bool {
 	m := q.members[wave]
-	for q.turns[wave] < len(m) && settled(int(m[q.turns[wave]])) {
-		q.turns[wave]++
+	for q.finishedFront[wave] < len(m) && settled(int(m[q.finishedFront[wave]])) {
+		q.finishedFront[wave]++
 	}
-	return q.turns[wave] < len(m) && int(m[q.turns[wave]]) == task
+	return q.finishedFront[wave] < len(m) && int(m[q.finishedFront[wave]]) == task
 }
 
 // push queues a task after those of equal rank. Most tasks are pushed in order, so the search
@@ -46,23 +46,23 @@ func (q *queue) push(list int, task int) {
 	for len(q.rank) <= task { // the task joined a running plan
 		q.rank = append(q.rank, 0)
 	}
-	for len(q.pushed) <= task {
-		q.pushed = append(q.pushed, 0)
+	for len(q.pushCount) <= task {
+		q.pushCount = append(q.pushCount, 0)
 	}
-	q.pushed[task]++
+	q.pushCount[task]++
 	l, head := q.lists[list], q.heads[list]
 	at := len(l)
 	if at > head && q.rank[l[at-1].task] < q.rank[task] {
 		at = head + sort.Search(at-head, func(k int) bool { return q.rank[l[head+k].task] < q.rank[task] })
 	}
-	q.lists[list] = slices.Insert(l, at, entry{int32(task), q.pushed[task]})
+	q.lists[list] = slices.Insert(l, at, entry{int32(task), q.pushCount[task]})
 }
 
 // scan calls f in order for each queued task of a list that live accepts, until f returns false. It
 // drops stale entries at the front.
 func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
 	l := q.lists[list]
-	counts := func(e entry) bool { return q.pushed[e.task] == e.nth && live(int(e.task)) }
+	counts := func(e entry) bool { return q.pushCount[e.task] == e.nth && live(int(e.task)) }
 	for q.heads[list] < len(l) && !counts(l[q.heads[list]]) {
 		q.heads[list]++
 	}
@@ -73,8 +73,8 @@ func (q *queue) scan(list int, live func(int) bool, f func(int) bool) {
 	}
 }
 
-// convened removes a task from the panels that are due.
-func (q *queue) convened(task int) {
+// removePanel removes a task from the panels that are due.
+func (q *queue) removePanel(task int) {
 	if k := slices.Index(q.panels, int32(task)); k >= 0 {
 		q.panels = slices.Delete(q.panels, k, k+1)
 	}
@@ -84,14 +84,14 @@ func (q *queue) convened(task int) {
 // same time. It handles only names of more than one task. A task takes all its locks or none, so no
 // two tasks wait for each other.
 type fileLocks struct {
-	of   [][]int32 // shared files of each task; nil for most
-	held []int32   // by file: the number of the task that holds it plus one; 0: free
+	filesOf [][]int32 // shared files of each task; nil for most
+	holders []int32   // by file: the number of the task that holds it plus one; 0: free
 }
 
 func newFileLocks(paths func(i int) []string, tasks int) fileLocks {
 	first := map[string]int32{} // path to the only task that declared it so far, or -1-id once shared
 	var f fileLocks
-	f.of = make([][]int32, tasks)
+	f.filesOf = make([][]int32, tasks)
 	for i := range tasks {
 		for _, p := range paths(i) {
 			prev, seen := first[p]
@@ -99,13 +99,13 @@ func newFileLocks(paths func(i int) []string, tasks int) fileLocks {
 			case !seen:
 				first[p] = int32(i)
 			case prev >= 0 && prev != int32(i):
-				id := int32(len(f.held))
-				f.held = append(f.held, 0)
+				id := int32(len(f.holders))
+				f.holders = append(f.holders, 0)
 				first[p] = -1 - id
-				f.of[prev] = append(f.of[prev], id)
-				f.of[i] = append(f.of[i], id)
+				f.filesOf[prev] = append(f.filesOf[prev], id)
+				f.filesOf[i] = append(f.filesOf[i], id)
 			case prev < 0:
-				f.of[i] = append(f.of[i], -1-prev)
+				f.filesOf[i] = append(f.filesOf[i], -1-prev)
 			}
 		}
 	}
@@ -113,24 +113,24 @@ func newFileLocks(paths func(i int) []string, tasks int) fileLocks {
 }
 
 func (f *fileLocks) free(task int) bool {
-	for _, id := range f.of[task] {
-		if h := f.held[id]; h != 0 && h != int32(task)+1 {
+	for _, id := range f.filesOf[task] {
+		if h := f.holders[id]; h != 0 && h != int32(task)+1 {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *fileLocks) take(task int) {
-	for _, id := range f.of[task] {
-		f.held[id] = int32(task) + 1
+func (f *fileLocks) acquire(task int) {
+	for _, id := range f.filesOf[task] {
+		f.holders[id] = int32(task) + 1
 	}
 }
 
 func (f *fileLocks) release(task int) {
-	for _, id := range f.of[task] {
-		if f.held[id] == int32(task)+1 {
-			f.held[id] = 0
+	for _, id := range f.filesOf[task] {
+		if f.holders[id] == int32(task)+1 {
+			f.holders[id] = 0
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (f *fileLocks) release(task int) {
 // slots hands out the smallest free number below the parallel limit.
 type slots struct{ used []bool }
 
-func (s *slots) take(n int) {
+func (s *slots) acquire(n int) {
 	for len(s.used) <= n {
 		s.used = append(s.used, false)
 	}
@@ -151,7 +151,7 @@ func (s *slots) release(n int) {
 	}
 }
 
-func (s *slots) free() int {
+func (s *slots) nextFree() int {
 	for i, u := range s.used {
 		if !u {
 			return i

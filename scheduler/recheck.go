@@ -20,11 +20,11 @@ type Recheck struct {
 	N     int      `json:"n"`     // number of the check in the first task, from 1
 }
 
-// Rechecked holds the results of repeated checks.
-type Rechecked struct {
+// RecheckSummary holds the results of repeated checks.
+type RecheckSummary struct {
 	Made int `json:"made"`
-	// Left counts the checks that were not repeated, because the run was stopping.
-	Left int `json:"left,omitempty"`
+	// Skipped counts the checks that were not repeated, because the run was stopping.
+	Skipped int `json:"left,omitempty"`
 	// Flaky are those that failed, and passed in another run alone.
 	Flaky       []string     `json:"flaky,omitempty"`
 	Regressions []Regression `json:"regressions,omitempty"`
@@ -43,9 +43,9 @@ type Regression struct {
 	// order: one of them broke it. More counts those that are not listed.
 	Since []string `json:"since"`
 	More  int      `json:"more,omitempty"`
-	// Before means that the check passed in an earlier session: people may have changed files
+	// EarlierSession means that the check passed in an earlier session: people may have changed files
 	// since.
-	Before bool `json:"before,omitempty"`
+	EarlierSession bool `json:"before,omitempty"`
 }
 
 // String returns the regression in one sentence.
@@ -54,18 +54,18 @@ func (r Regression) String() string {
 	if why == "" {
 		why = fmt.Sprintf("exit code %d", r.ExitCode)
 	}
-	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", few(r.Tasks), clip(r.Check, 200), clip(why, 200))
+	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", listIDs(r.Tasks), clip(r.Check, 200), clip(why, 200))
 	if len(r.Since) > 0 {
-		said += "; ended since: " + few(r.Since, r.More)
+		said += "; ended since: " + listIDs(r.Since, r.More)
 	}
-	if r.Before {
+	if r.EarlierSession {
 		said += "; it passed in an earlier session"
 	}
 	return said
 }
 
-// few returns at most five ids; more counts further ones.
-func few(ids []string, more ...int) string {
+// listIDs returns at most five ids; more counts further ones.
+func listIDs(ids []string, more ...int) string {
 	const most = 5
 	n := max(len(ids)-most, 0)
 	for _, m := range more {
@@ -81,13 +81,13 @@ func few(ids []string, more ...int) string {
 // Verification is the result of a verification.
 type Verification struct {
 	Criteria []Criterion
-	Cost     budget.USD // micro-dollars
-	Rechecks []Remade   // one for each of CriteriaStarted.Rechecks, in their order
+	Cost     budget.USD      // micro-dollars
+	Rechecks []RecheckResult // one for each of CriteriaStarted.Rechecks, in their order
 }
 
-// Remade is the result of one repeated check.
-type Remade struct {
-	Left     bool // it was not repeated, or not often enough to be sure
+// RecheckResult is the result of one repeated check.
+type RecheckResult struct {
+	Skipped  bool // it was not repeated, or not often enough to be sure
 	Passed   bool
 	Flaky    bool // it passed only when it was run again
 	Check    string
@@ -97,26 +97,26 @@ type Remade struct {
 	Output   string
 }
 
-// same is the identity of a check: equal checks in the same directory have the same result.
-type same struct {
+// checkKey is the identity of a check: equal checks in the same directory have the same result.
+type checkKey struct {
 	check plan.Check
 	dir   string
 	task  string // the task, if the command may depend on it
 }
 
-func sameAs(t *plan.Task, c plan.Check) same {
-	k := same{check: c, dir: t.WorkDir("")}
+func checkKeyOf(t *plan.Task, c plan.Check) checkKey {
+	k := checkKey{check: c, dir: t.WorkDir("")}
 	if strings.Contains(c.Run, "WAVEX_") { // a variable of the attempt's environment
 		k.task = t.ID
 	}
 	return k
 }
 
-// rechecks returns the checks that are due: each has passed, and an event since then may have
+// dueRechecks returns the checks that are due: each has passed, and an event since then may have
 // changed files. A check that passed after the last change is not due, nor is an equal check. A
 // check that was last found broken is always due.
-func rechecks(s *State) []Recheck {
-	if s.rechecked == s.changes {
+func dueRechecks(s *State) []Recheck {
+	if s.recheckedAt == s.changeCount {
 		return nil
 	}
 	type asked struct {
@@ -124,24 +124,24 @@ func rechecks(s *State) []Recheck {
 		shown int
 	}
 	var list []asked
-	at := map[same]int{}
+	at := map[checkKey]int{}
 	for i := range s.Tasks {
 		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
-		if t.Status != Completed || t.Shown == 0 {
+		if t.Status != Completed || t.PassedAt == 0 {
 			continue
 		}
 		for n, c := range p.Verify {
 			if c.NoRecheck {
 				continue
 			}
-			k, known := at[sameAs(p, c)]
+			k, known := at[checkKeyOf(p, c)]
 			if !known {
 				k = len(list)
-				at[sameAs(p, c)] = k
+				at[checkKeyOf(p, c)] = k
 				list = append(list, asked{Recheck: Recheck{N: n + 1}})
 			}
 			a := &list[k]
-			a.shown = max(a.shown, t.Shown)
+			a.shown = max(a.shown, t.PassedAt)
 			if !slices.Contains(a.Tasks[max(len(a.Tasks)-1, 0):], p.ID) {
 				a.Tasks = append(a.Tasks, p.ID)
 			}
@@ -153,15 +153,15 @@ func rechecks(s *State) []Recheck {
 			return r.N == a.N &&
 				r.Tasks[0] == a.Tasks[0]
 		})
-		if a.shown < s.changes || broken {
+		if a.shown < s.changeCount || broken {
 			due = append(due, a.Recheck)
 		}
 	}
 	return due
 }
 
-// verified returns the consequences of a verification; err means that it was interrupted.
-func verified(s *State, b CriteriaStarted, v Verification, err error) CriteriaEnded {
+// onVerification returns the consequences of a verification; err means that it was interrupted.
+func onVerification(s *State, b CriteriaStarted, v Verification, err error) CriteriaEnded {
 	e := CriteriaEnded{Round: b.Round, Wave: b.Wave, Criteria: v.Criteria, Cost: v.Cost}
 	if err != nil {
 		e.Criteria, e.Error = nil, err.Error()
@@ -170,43 +170,43 @@ func verified(s *State, b CriteriaStarted, v Verification, err error) CriteriaEn
 	if len(b.Rechecks) == 0 {
 		return e
 	}
-	e.Rechecked = &Rechecked{}
+	e.Rechecked = &RecheckSummary{}
 	for k, r := range b.Rechecks {
-		got := Remade{Left: true}
+		got := RecheckResult{Skipped: true}
 		if k < len(v.Rechecks) {
 			got = v.Rechecks[k]
 		}
-		if got.Left {
-			e.Rechecked.Left++
+		if got.Skipped {
+			e.Rechecked.Skipped++
 			continue
 		}
 		e.Rechecked.Made++
 		if got.Flaky {
-			e.Rechecked.Flaky = append(e.Rechecked.Flaky, few(r.Tasks)+": "+got.Check)
+			e.Rechecked.Flaky = append(e.Rechecked.Flaky, listIDs(r.Tasks)+": "+got.Check)
 		}
 		if !got.Passed {
 			g := Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration,
 				Reason: got.Reason, Output: got.Output}
-			g.suspects(s)
+			g.findSuspects(s)
 			e.Rechecked.Regressions = append(e.Rechecked.Regressions, g)
 		}
 	}
 	return e
 }
 
-// suspects fills in the tasks that ended after the check had last passed.
-func (r *Regression) suspects(s *State) {
+// findSuspects fills in the tasks that ended after the check had last passed.
+func (r *Regression) findSuspects(s *State) {
 	const most = 20
 	shown := 0
 	for _, id := range r.Tasks {
 		if i, ok := s.Index(id); ok {
-			shown = max(shown, s.Tasks[i].Shown)
+			shown = max(shown, s.Tasks[i].PassedAt)
 		}
 	}
-	r.Since, r.Before = []string{}, shown < s.session
+	r.Since, r.EarlierSession = []string{}, shown < s.sessionChange
 	for i := range s.Tasks {
 		switch {
-		case s.Tasks[i].Moved <= shown:
+		case s.Tasks[i].ChangedAt <= shown:
 		case len(r.Since) == most:
 			r.More++
 		default:
@@ -215,8 +215,8 @@ func (r *Regression) suspects(s *State) {
 	}
 }
 
-// shows reports whether the last attempt had checks and all of them passed.
-func (t *Task) shows() bool {
+// checksPassed reports whether the last attempt had checks and all of them passed.
+func (t *Task) checksPassed() bool {
 	if t.Last == nil || len(t.Last.Checks) == 0 {
 		return false
 	}
@@ -228,25 +228,25 @@ func (t *Task) shows() bool {
 	return true
 }
 
-// stand records that the checks of the completed tasks of a wave hold on the combined tree after an
+// markIntegrated records that the checks of the completed tasks of a wave hold on the combined tree after an
 // integration. If the integration has a note, these checks are repeated.
-func (s *State) stand(b IntegrationEnded) {
+func (s *State) markIntegrated(b IntegrationEnded) {
 	if len(b.Completed) == 0 {
 		return
 	}
-	s.changes++
+	s.changeCount++
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == Completed {
 			t := &s.Tasks[i]
-			t.Moved, t.Stood = s.changes, b.Wave
-			if t.shows() {
-				t.Shown = s.changes - 1
+			t.ChangedAt, t.IntegratedWave = s.changeCount, b.Wave
+			if t.checksPassed() {
+				t.PassedAt = s.changeCount - 1
 			}
 		}
 	}
 	for i := range s.Tasks {
-		if t := &s.Tasks[i]; b.Note == "" && t.Status == Completed && t.Stood == b.Wave && t.Shown > 0 {
-			t.Shown = s.changes
+		if t := &s.Tasks[i]; b.Note == "" && t.Status == Completed && t.IntegratedWave == b.Wave && t.PassedAt > 0 {
+			t.PassedAt = s.changeCount
 		}
 	}
 }

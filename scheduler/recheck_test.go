@@ -18,8 +18,8 @@ func checked(id, checks string, blockedBy ...string) string {
 	return strings.Replace(task(id, blockedBy...), `["true"]`, "["+checks+"]", 1)
 }
 
-// shown returns a successful attempt with n checks that passed.
-func shown(n int) runner.Result {
+// resultWithChecks returns a successful attempt with n checks that passed.
+func resultWithChecks(n int) runner.Result {
 	r := outcome(runner.Done)
 	for range n {
 		r.Checks = append(r.Checks, verify.Evidence{Passed: true})
@@ -27,23 +27,24 @@ func shown(n int) runner.Result {
 	return r
 }
 
-// remakes answers a verification: the checks in fails, named by task and number, fail now.
-func remakes(fails ...string) func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+// verifyFailing answers a verification: the checks in fails, named by task and number, fail now.
+func verifyFailing(fails ...string) func(*State, CriteriaStarted) func(context.Context,
+	func() bool) (Verification, error) {
 	return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		v := Verification{Criteria: slices.Clone(s.Criteria)}
 		for i := range v.Criteria {
 			v.Criteria[i].Met, v.Criteria[i].Verification = true, ExecutionOutput
 		}
 		for _, r := range e.Rechecks {
-			v.Rechecks = append(v.Rechecks, Remade{Check: "look", Passed: !slices.Contains(fails,
+			v.Rechecks = append(v.Rechecks, RecheckResult{Check: "look", Passed: !slices.Contains(fails,
 				fmt.Sprintf("%s/%d", r.Tasks[0], r.N)), ExitCode: 1})
 		}
 		return func(context.Context, func() bool) (Verification, error) { return v, nil }
 	}
 }
 
-// told returns the rechecks of each verification in short.
-func told(m *memory) (out []string) {
+// regressionTexts returns the rechecks of each verification in short.
+func regressionTexts(m *memJournal) (out []string) {
 	for _, b := range of[CriteriaStarted](m) {
 		var list []string
 		for _, r := range b.Rechecks {
@@ -54,7 +55,7 @@ func told(m *memory) (out []string) {
 	return out
 }
 
-func TestChecksAreMadeAgainWhereLaterWorkMayHaveBrokenThem(t *testing.T) {
+func TestRechecksAfterLaterWork(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		plan  string
@@ -97,19 +98,19 @@ func TestChecksAreMadeAgainWhereLaterWorkMayHaveBrokenThem(t *testing.T) {
 			t.Parallel()
 			cfg := testConfig()
 			cfg.Review, cfg.Parallel, cfg.Counsel = ReviewOff, 1, false
-			b := newBundle(t, mustPlan(t, c.plan), cfg)
+			b := newFixture(t, mustPlan(t, c.plan), cfg)
 			for i := range b.State.Plan.Tasks {
 				id := b.State.Plan.Tasks[i].ID
 				if r, ok := c.first[id]; ok {
 					b.runner.results[id] = append(b.runner.results[id], r)
 				}
-				b.runner.results[id] = append(b.runner.results[id], shown(c.done[id]))
+				b.runner.results[id] = append(b.runner.results[id], resultWithChecks(c.done[id]))
 			}
-			b.Verify = remakes(c.fails...)
+			b.Verify = verifyFailing(c.fails...)
 			if end := b.run(t); end.Status != "complete" || end.ExitCode != 0 || !b.State.ExitSignal {
 				t.Fatalf("ended as %+v", end)
 			}
-			if got := told(b.journal); !slices.Equal(got, c.want) {
+			if got := regressionTexts(b.journal); !slices.Equal(got, c.want) {
 				t.Errorf("made again %q, want %q", got, c.want)
 			}
 			var said []string
@@ -130,21 +131,21 @@ func TestChecksAreMadeAgainWhereLaterWorkMayHaveBrokenThem(t *testing.T) {
 }
 
 // A broken check is repeated after the next work, also if an equal check has passed with it.
-func TestABrokenCheckIsLookedAtAgain(t *testing.T) {
+func TestABrokenCheckIsRecheckedAgain(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.Review, cfg.Parallel = ReviewOff, 1
 	text := `{"criteria":[{"text":"c","verify":"z"}],` + planText(checked("a", `"z"`), checked("b", `"y"`, "a"))[1:]
-	b := newBundle(t, mustPlan(t, text), cfg)
+	b := newFixture(t, mustPlan(t, text), cfg)
 	for _, id := range []string{"a", "b", "R-001"} {
-		b.runner.results[id] = []runner.Result{shown(1)}
+		b.runner.results[id] = []runner.Result{resultWithChecks(1)}
 	}
 	round := 0
 	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		round++
-		work := remakes("a/1")(s, e)
+		work := verifyFailing("a/1")(s, e)
 		if round > 1 {
-			work = remakes()(s, e)
+			work = verifyFailing()(s, e)
 		}
 		met := round > 1
 		return func(ctx context.Context, more func() bool) (Verification, error) {
@@ -156,7 +157,7 @@ func TestABrokenCheckIsLookedAtAgain(t *testing.T) {
 	if end := b.run(t); end.Status != "complete" {
 		t.Fatalf("ended as %+v", end)
 	}
-	if got, want := told(b.journal), []string{"a/1", "a+R-001/1 b/1"}; !slices.Equal(got, want) {
+	if got, want := regressionTexts(b.journal), []string{"a/1", "a+R-001/1 b/1"}; !slices.Equal(got, want) {
 		t.Errorf("made again %q, want %q", got, want)
 	}
 	if len(b.State.Regressions) > 0 {
@@ -166,14 +167,15 @@ func TestABrokenCheckIsLookedAtAgain(t *testing.T) {
 
 // After a signal the running check ends and no other starts. A resume repeats all of them, because
 // people may have changed files.
-func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
+func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		cfg.Review, cfg.Parallel = ReviewOff, 1
 		p := mustPlan(t, planText(checked("a", `"w","x"`), checked("b", `"y"`, "a")))
-		b := newBundle(t, p, cfg)
-		b.runner.results["a"], b.runner.results["b"] = []runner.Result{shown(2)}, []runner.Result{shown(1)}
+		b := newFixture(t, p, cfg)
+		b.runner.results["a"], b.runner.results["b"] = []runner.Result{resultWithChecks(2)},
+			[]runner.Result{resultWithChecks(1)}
 		begun := make(chan struct{})
 		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			return func(ctx context.Context, more func() bool) (Verification, error) {
@@ -181,7 +183,7 @@ func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 				for more() {
 					time.Sleep(time.Second) // virtual time of the synctest bubble
 				}
-				return Verification{Rechecks: []Remade{{Passed: true}, {Left: true}}}, context.Cause(ctx)
+				return Verification{Rechecks: []RecheckResult{{Passed: true}, {Skipped: true}}}, context.Cause(ctx)
 			}
 		}
 		go func() {
@@ -192,41 +194,42 @@ func TestASignalLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 			t.Fatalf("ended as %+v", end)
 		}
 		if got := of[CriteriaEnded](b.journal); len(got) != 1 || got[0].Error != "" || got[0].Rechecked.Made != 1 ||
-			got[0].Rechecked.Left != 1 {
+			got[0].Rechecked.Skipped != 1 {
 			t.Errorf("it came to %+v", got)
 		}
 
-		again := newBundle(t, p, cfg)
+		again := newFixture(t, p, cfg)
 		if err := again.State.Replay(b.journal.events); err != nil {
 			t.Fatal(err)
 		}
-		again.Open, again.Verify = Resumed{Config: cfg, Plan: p.Path}, remakes("a/2")
+		again.StartEvent, again.Verify = RunResumed{Config: cfg, Plan: p.Path}, verifyFailing("a/2")
 		if end := again.run(t); end.Status != "complete" {
 			t.Fatalf("ended as %+v", end)
 		}
-		if got, want := told(again.journal), []string{"a/1 a/2 b/1"}; !slices.Equal(got, want) {
+		if got, want := regressionTexts(again.journal), []string{"a/1 a/2 b/1"}; !slices.Equal(got, want) {
 			t.Errorf("made again %q, want %q", got, want)
 		}
-		if r := again.State.Regressions; len(r) != 1 || !r[0].Before {
+		if r := again.State.Regressions; len(r) != 1 || !r[0].EarlierSession {
 			t.Errorf("broken: %+v", r)
 		}
 	})
 }
 
 // After the time limit no check starts, and the run pauses.
-func TestTheTimeLimitLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
+func TestTheTimeLimitSkipsTheRemainingRechecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
 		cfg.Review, cfg.Parallel, cfg.Limits.Wall = ReviewOff, 1, time.Hour
-		b := newBundle(t, mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"))), cfg)
-		b.runner.results["a"], b.runner.results["b"] = []runner.Result{shown(1)}, []runner.Result{shown(1)}
+		b := newFixture(t, mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"))), cfg)
+		b.runner.results["a"], b.runner.results["b"] = []runner.Result{resultWithChecks(1)},
+			[]runner.Result{resultWithChecks(1)}
 		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			return func(_ context.Context, more func() bool) (Verification, error) {
 				for more() {
 					time.Sleep(time.Minute) // virtual time of the synctest bubble
 				}
-				return Verification{Rechecks: []Remade{{Left: true}}}, nil
+				return Verification{Rechecks: []RecheckResult{{Skipped: true}}}, nil
 			}
 		}
 		if end := b.run(t); end.Status != "paused" || end.ExitCode != 3 || !strings.Contains(end.Reason, "wall") {
@@ -237,7 +240,7 @@ func TestTheTimeLimitLeavesOutWhatIsLeftOfTheChecks(t *testing.T) {
 
 // With isolation, checks that passed on the combined tree in the last integration are not repeated,
 // unless the integration has a note.
-func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
+func TestChecksOfAnIntegrationAreNotRechecked(t *testing.T) {
 	t.Parallel()
 	for note, want := range map[string][]string{"": {"a/1"}, "flaky: x": {"a/1", "b/1", "c/1"}} {
 		t.Run(note, func(t *testing.T) {
@@ -256,7 +259,7 @@ func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
 			tell(RunStarted{Config: cfg})
 			for i, id := range []string{"a", "b", "c", "d"} {
 				tell(AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1}, AttemptEnded{Task: id, Key: s.Tasks[i].Key,
-					Attempt: 1, Result: shown(1), Status: Verified})
+					Attempt: 1, Result: resultWithChecks(1), Status: Verified})
 				switch id {
 				case "b":
 					tell(IntegrationStarted{Wave: 1}, IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})
@@ -266,14 +269,14 @@ func TestWhatAnIntegrationHasShownIsNotMadeAgain(t *testing.T) {
 			}
 			tell(IntegrationStarted{Wave: 2}, IntegrationEnded{Wave: 2, Completed: []string{"d"}, Note: note})
 			var got []string
-			for _, r := range rechecks(s) {
+			for _, r := range dueRechecks(s) {
 				got = append(got, fmt.Sprintf("%s/%d", r.Tasks[0], r.N))
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("due %q, want %q", got, want)
 			}
 			g := Regression{Tasks: []string{"a"}, N: 1}
-			if g.suspects(s); !slices.Equal(g.Since, []string{"c", "d"}) || g.Before {
+			if g.findSuspects(s); !slices.Equal(g.Since, []string{"c", "d"}) || g.EarlierSession {
 				t.Errorf("suspects %+v", g)
 			}
 		})

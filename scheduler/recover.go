@@ -13,56 +13,56 @@ import (
 
 // This file closes open work of an earlier session before any new decision.
 
-// Sources return the results of work that an earlier session started and did not end. Each may be
+// RecoveredWork return the results of work that an earlier session started and did not end. Each may be
 // nil: the work then counts at its cap.
-type Sources struct {
+type RecoveredWork struct {
 	Attempt func(AttemptStarted) runner.Result
 	Panel   func(CounselStarted) counsel.Verdict
-	// Asked returns the cost of the calls of a review ("review-3"), a verification ("criteria-1")
+	// Cost returns the cost of the calls of a review ("review-3"), a verification ("criteria-1")
 	// or a challenge, at most limit if it is unknown.
-	Asked func(name string, limit budget.USD) budget.USD
+	Cost func(name string, limit budget.USD) budget.USD
 }
 
-const withSession = "interrupted with the earlier session"
+const interruptedEarlier = "interrupted with the earlier session"
 
-// Lost returns the ends of all open work. It was interrupted, which is no fault of the tasks, but
+// SettleUnfinished returns the ends of all open work. It was interrupted, which is no fault of the tasks, but
 // its money is spent.
-func (s *State) Lost(from Sources) []Body {
+func (s *State) SettleUnfinished(from RecoveredWork) []Body {
 	asked := func(key string, limit budget.USD) budget.USD {
-		if from.Asked == nil {
+		if from.Cost == nil {
 			return limit
 		}
-		return from.Asked(strings.TrimPrefix(key, "/"), limit)
+		return from.Cost(strings.TrimPrefix(key, "/"), limit)
 	}
 	var ends []Body
-	for _, key := range slices.Sorted(maps.Keys(s.open)) {
+	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
 		var b Body
-		switch o := s.open[key].(type) {
+		switch o := s.openWork[key].(type) {
 		case AttemptStarted:
-			res := lost(o.Cap)
+			res := lostResult(o.Cap)
 			if from.Attempt != nil {
 				res = from.Attempt(o)
 			}
 			end := AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: Pending,
-				Continue: res.Session != "" && res.Turns > 0, Note: withSession}
+				Continue: res.Session != "" && res.Turns > 0, Note: interruptedEarlier}
 			if i, ok := s.Index(o.Task); ok {
 				end.Stuck = s.Tasks[i].Stuck
 			}
 			b = end
 		case CounselStarted:
-			v := counsel.Verdict{Unavailable: withSession, Cost: o.Cap}
+			v := counsel.Verdict{Unavailable: interruptedEarlier, Cost: o.Cap}
 			if from.Panel != nil {
 				v = from.Panel(o)
 			}
 			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
 		case PrecheckStarted:
-			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: withSession,
+			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: interruptedEarlier,
 				Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
 		case CriteriaStarted:
-			b = CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: asked(key, o.Cap), Error: withSession}
+			b = CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: asked(key, o.Cap), Error: interruptedEarlier}
 		case ReviewStarted:
 			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
-				Review: counsel.Review{Error: withSession, Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
+				Review: counsel.Review{Error: interruptedEarlier, Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
 		default:
 			continue // an integration or a delivery costs nothing
 		}
@@ -71,24 +71,24 @@ func (s *State) Lost(from Sources) []Body {
 	return ends
 }
 
-// recover records the ends of the open work of an earlier session.
-func (r *running) recover(ctx context.Context) error {
-	var from Sources
+// settleUnfinished records the ends of the open work of an earlier session.
+func (r *running) settleUnfinished(ctx context.Context) error {
+	var from RecoveredWork
 	if r.Recover != nil {
 		from.Attempt = func(e AttemptStarted) runner.Result { return r.Recover(ctx, e) }
 	}
 	if r.RecoverPanel != nil {
 		from.Panel = func(e CounselStarted) counsel.Verdict { return r.RecoverPanel(ctx, e) }
 	}
-	if r.Asked != nil {
-		from.Asked = func(name string, limit budget.USD) budget.USD { return r.Asked(ctx, name, limit) }
+	if r.RecoverCost != nil {
+		from.Cost = func(name string, limit budget.USD) budget.USD { return r.RecoverCost(ctx, name, limit) }
 	}
-	for _, b := range r.s.Lost(from) {
-		if err := r.stage(b); err != nil {
+	for _, b := range r.s.SettleUnfinished(from) {
+		if err := r.emit(b); err != nil {
 			return err
 		}
 	}
-	if err := r.recoverSpares(ctx); err != nil {
+	if err := r.settleSpares(ctx); err != nil {
 		return err
 	}
 	return r.flush()

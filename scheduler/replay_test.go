@@ -17,21 +17,22 @@ import (
 	"wavex/runner"
 )
 
-// dice is a Runner and a Panel whose results are a function of a seed: the same attempt always ends
+// randomRunner is a Runner and a Panel whose results are a function of a seed: the same attempt always ends
 // in the same way.
-type dice struct {
+type randomRunner struct {
 	seed uint64
 }
 
 // oneResponse is the largest cost of one API response in these tests.
 const oneResponse = 7_650
 
-var diceOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, runner.Done, runner.Wrong, runner.OverTurns,
+var randomOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, runner.Done, runner.Wrong,
+	runner.OverTurns,
 	runner.TimedOut, runner.Stalled, runner.OverCap, runner.Throttled, runner.Truncated}
 
-func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (d randomRunner) Attempt(_ context.Context, req runner.Request) runner.Result {
 	n := uint64(chance(fmt.Sprint(d.seed), req.Task, req.Attempt) * 1e9)
-	o := diceOutcomes[n%uint64(len(diceOutcomes))]
+	o := randomOutcomes[n%uint64(len(randomOutcomes))]
 	// As with the real CLI, the cap is checked after each response, so the cost exceeds it by at
 	// most one response.
 	cost := min(budget.USD(n%90_000), max(req.Cap, 0)) + budget.USD(n%uint64(oneResponse+1))
@@ -43,12 +44,12 @@ func (d dice) Attempt(_ context.Context, req runner.Request) runner.Result {
 	return r
 }
 
-func (d dice) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
+func (d randomRunner) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 	return counsel.Verdict{Analysis: "a", Fix: "f", Cost: min(5000, c.Cap)}
 }
 
 // review sometimes finds a confirmed blocker or gives no answer.
-func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
+func (d randomRunner) review(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
 	n := uint64(chance(fmt.Sprint(d.seed), "review", e.N) * 1e9)
 	r := counsel.Review{Score: float64(n % 11), Cost: min(budget.USD(n%70_000), max(e.Cap, 0))}
 	switch n % 5 {
@@ -62,7 +63,7 @@ func (d dice) review(_ *State, e ReviewStarted) func(context.Context) counsel.Re
 }
 
 // verify finds evidence for some criteria.
-func (d dice) verify(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+func (d randomRunner) verify(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 	list := slices.Clone(s.Criteria)
 	for i := range list {
 		n := uint64(chance(fmt.Sprint(d.seed), list[i].ID, e.Round) * 1e9)
@@ -70,10 +71,10 @@ func (d dice) verify(s *State, e CriteriaStarted) func(context.Context, func() b
 			Measurement}[n%4], e.Round
 		list[i].Met = list[i].Met && list[i].Verification != Assumption
 	}
-	var again []Remade
+	var again []RecheckResult
 	for _, r := range e.Rechecks {
 		n := uint64(chance(fmt.Sprint(d.seed), r.Tasks[0], 100+e.Round) * 1e9)
-		again = append(again, Remade{Passed: n%4 > 0, Flaky: n%4 == 1, Check: "look"})
+		again = append(again, RecheckResult{Passed: n%4 > 0, Flaky: n%4 == 1, Check: "look"})
 	}
 	return func(context.Context, func() bool) (Verification, error) {
 		return Verification{Criteria: list, Cost: min(1000, e.Cap), Rechecks: again}, nil
@@ -132,21 +133,22 @@ func genConfig(t *rapid.T) Config {
 	return c
 }
 
-// diceRun runs one session over a journal and returns the state and the events.
-func diceRun(t *rapid.T, p *plan.Plan, c Config, past []Event, d dice, views ...View) (*State, []Event, RunEnded) {
+// runRandom runs one session over a journal and returns the state and the events.
+func runRandom(t *rapid.T, p *plan.Plan, c Config, past []Event, d randomRunner, views ...View) (*State,
+	[]Event, RunEnded) {
 	s := NewState(p)
 	if err := s.Replay(past); err != nil {
 		t.Fatal(err)
 	}
-	j := &memory{events: past}
+	j := &memJournal{events: past}
 	var open Body = RunStarted{Config: c, Plan: p.Path}
 	if len(past) > 0 {
-		open = Resumed{Config: c, Plan: p.Path}
+		open = RunResumed{Config: c, Plan: p.Path}
 	}
-	b := newBundle(nilTB{}, p, c)
-	b.Loop.State, b.Loop.Journal, b.Loop.Open, b.Loop.Runner, b.Loop.Panel, b.Loop.Views = s, j, open, d, d, views
+	b := newFixture(nilTB{}, p, c)
+	b.Loop.State, b.Loop.Journal, b.Loop.StartEvent, b.Loop.Runner, b.Loop.Panel, b.Loop.Views = s, j, open, d, d, views
 	b.Loop.Review, b.Loop.Verify = d.review, d.verify
-	b.Loop.Luck = func() float64 { return 0 } // so that nothing waits
+	b.Loop.Jitter = func() float64 { return 0 } // so that nothing waits
 	var end RunEnded
 	var err error
 	end, err = b.Run(context.Background())
@@ -156,42 +158,42 @@ func diceRun(t *rapid.T, p *plan.Plan, c Config, past []Event, d dice, views ...
 	return s, j.events, end
 }
 
-// nilTB satisfies newBundle inside a property; it never fails.
+// nilTB satisfies newFixture inside a property; it never fails.
 type nilTB struct{ testing.TB }
 
 func (nilTB) Helper() {}
 
-// bound checks two invariants at every event: the cost exceeds the limit by at most one API
+// limitView checks two invariants at every event: the cost exceeds the limit by at most one API
 // response for each process that may run, and nothing runs without a reservation.
-type bound struct {
+type limitView struct {
 	t *rapid.T
 }
 
-func (b bound) Event(e Event, s *State) {
+func (b limitView) Event(e Event, s *State) {
 	l := s.Ledger.Limits()
 	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+2) {
 		b.t.Fatalf("record %d: %s spent of %s with -j %d", e.Seq, s.Ledger.Spent(), l.USD, s.Config.Parallel)
 	}
-	for wave, p := range s.purses {
+	for wave, p := range s.waveLedgers {
 		if over := p.Spent() - p.Limits().USD; !p.Limits().NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+1) {
 			b.t.Fatalf("record %d: wave %d spent %s of %s with -j %d", e.Seq, wave, p.Spent(), p.Limits().USD, s.Config.Parallel)
 		}
 	}
-	for key := range s.open {
-		if _, held := s.Ledger.Holds(key); !held {
+	for key := range s.openWork {
+		if _, held := s.Ledger.Reservation(key); !held {
 			b.t.Fatalf("record %d: %s runs without a reservation", e.Seq, key)
 		}
 	}
-	for _, p := range s.ahead {
-		if held, ok := s.Ledger.Holds(attemptKey(p.Task, p.Attempt)); !ok || held != p.Cap {
+	for _, p := range s.openSpares {
+		if held, ok := s.Ledger.Reservation(attemptKey(p.Task, p.Attempt)); !ok || held != p.Cap {
 			b.t.Fatalf("record %d: the spare of %s waits without a reservation", e.Seq, p.Task)
 		}
 	}
-	if _, begun := e.Body.(SpareStarted); begun && e.Seq == s.Seq && len(unwanted(s, e.Time)) > 0 {
-		b.t.Fatalf("record %d: a spare is unwanted at once: %+v", e.Seq, s.ahead)
+	if _, begun := e.Body.(SpareStarted); begun && e.Seq == s.Seq && len(obsoleteSpares(s, e.Time)) > 0 {
+		b.t.Fatalf("record %d: a spare is unwanted at once: %+v", e.Seq, s.openSpares)
 	}
-	if len(s.ahead) > s.Config.Spares {
-		b.t.Fatalf("record %d: %d spares, at most %d", e.Seq, len(s.ahead), s.Config.Spares)
+	if len(s.openSpares) > s.Config.Spares {
+		b.t.Fatalf("record %d: %d spares, at most %d", e.Seq, len(s.openSpares), s.Config.Spares)
 	}
 	if !l.NoIterations && s.Ledger.Iterations() > l.Iterations {
 		b.t.Fatalf("record %d: %d iterations of %d", e.Seq, s.Ledger.Iterations(), l.Iterations)
@@ -219,9 +221,10 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p, c := genPlan(t), genConfig(t)
-		d := dice{seed: rapid.Uint64().Draw(t, "seed")}
-		s, events, end := diceRun(t, p, c, nil, d, bound{t})
-		if end.Status == "" || s.Running() != 0 || len(s.open) != 0 || len(s.ahead) != 0 || s.Ledger.Reserved() != 0 {
+		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
+		s, events, end := runRandom(t, p, c, nil, d, limitView{t})
+		if end.Status == "" || s.Running() != 0 || len(s.openWork) != 0 || len(s.openSpares) != 0 ||
+			s.Ledger.Reserved() != 0 {
 			t.Fatalf("ended as %+v with %d running", end, s.Running())
 		}
 		var counts Counts
@@ -243,8 +246,8 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			t.Fatalf("%s with %+v, exit signal %t", end.Status, counts, s.ExitSignal)
 		}
 		if end.Status == "complete" {
-			sound(t, s, c)
-			lookedAtLast(t, s, events)
+			checkInvariants(t, s, c)
+			checkLastVerified(t, s, events)
 		}
 		again := NewState(p)
 		if err := again.Replay(events); err != nil {
@@ -293,8 +296,8 @@ func usedOnce(t *rapid.T, events []Event) {
 func visible(s *State) any {
 	type shot struct {
 		Tasks  []Task
-		Said   Verdicts
-		How    closing
+		Said   Assessment
+		How    completion
 		Plan   int
 		Counts Counts
 		Spent  budget.USD
@@ -309,7 +312,7 @@ func visible(s *State) any {
 		tasks[i].Started, tasks[i].NotBefore = tasks[i].Started.UTC().Round(0), tasks[i].NotBefore.UTC().Round(0)
 		tasks[i].Advice = nil
 	}
-	said, how := s.Verdicts, s.closing
+	said, how := s.Assessment, s.completion
 	said.Reviews = slices.Clone(said.Reviews)
 	return shot{tasks, said, how, len(s.Plan.Tasks), s.Counts, s.Ledger.Spent(), s.Ledger.Iterations(), s.Wave, s.Seq}
 }
@@ -327,23 +330,24 @@ func verdictCost(events []Event) (sum budget.USD) {
 	return sum
 }
 
-// sound checks that a completed run has evidence.
-func sound(t *rapid.T, s *State, c Config) {
+// checkInvariants checks that a completed run has evidence.
+func checkInvariants(t *rapid.T, s *State, c Config) {
 	for _, k := range s.Criteria {
-		if !k.Shown() && !(c.AcceptAssumptions && k.Verification == Assumption) {
+		if !k.Proven() && !(c.AcceptAssumptions && k.Verification == Assumption) {
 			t.Fatalf("complete with criterion %+v", k)
 		}
 	}
 	if c.Review == ReviewThorough || c.Review == ReviewAuto {
-		if last := s.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 || s.reviewed != s.work {
+		if last := s.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 ||
+			s.reviewedAt != s.workCount {
 			t.Fatalf("complete with review %+v", last)
 		}
 	}
 }
 
-// lookedAtLast checks that each task's own check passed with the last work, or was repeated after
+// checkLastVerified checks that each task's own check passed with the last work, or was repeated after
 // it.
-func lookedAtLast(t *rapid.T, s *State, events []Event) {
+func checkLastVerified(t *rapid.T, s *State, events []Event) {
 	work, looked := 0, map[plan.Check]int{}
 	var begun CriteriaStarted
 	for n, e := range events {
@@ -376,18 +380,18 @@ func lookedAtLast(t *rapid.T, s *State, events []Event) {
 	}
 }
 
-// TestACutAnywhereLosesAndRepeatsNothing cuts the journal after every record, resumes, and searches
+// TestACrashAnywhereLosesAndRepeatsNothing cuts the journal after every record, resumes, and searches
 // for completed work that starts again and for lost money.
-func TestACutAnywhereLosesAndRepeatsNothing(t *testing.T) {
+func TestACrashAnywhereLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p, c := genPlan(t), genConfig(t)
 		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
-		d := dice{seed: rapid.Uint64().Draw(t, "seed")}
-		_, whole, _ := diceRun(t, p, c, nil, d)
+		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
+		_, whole, _ := runRandom(t, p, c, nil, d)
 		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
 		past := append([]Event(nil), whole[:cut]...)
-		s, events, end := diceRun(t, p, c, past, d)
+		s, events, end := runRandom(t, p, c, past, d)
 		done, lit := map[string]bool{}, map[int]bool{}
 		passed := false // and no work was done since
 		spent := verdictCost(events)

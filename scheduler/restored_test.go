@@ -6,22 +6,22 @@ import (
 
 // Two wavex processes that resume the same records, for example after an older .loop was restored,
 // open sessions with different ids for the same attempt.
-func TestResumesOpenSessionsOfTheirOwn(t *testing.T) {
+func TestEachResumeOpensNewSessions(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.Limits.Iterations = 1
-	first := newBundle(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+	first := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
 	if end, err := first.Run(t.Context()); err != nil || end.ExitCode != 3 {
 		t.Fatalf("%+v, %v", end, err)
 	}
 	c.Limits.Iterations = 10
 	opened := map[string]bool{first.runner.calls[0].Session: true}
 	for _, nonce := range []string{"one", "other"} {
-		again := newBundle(t, first.State.base, c)
+		again := newFixture(t, first.State.filePlan, c)
 		if err := again.State.Replay(first.journal.events); err != nil {
 			t.Fatal(err)
 		}
-		again.Open = Resumed{Config: c, Nonce: nonce}
+		again.StartEvent = RunResumed{Config: c, Nonce: nonce}
 		if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" {
 			t.Fatalf("%+v, %v", end, err)
 		}

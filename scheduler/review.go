@@ -28,18 +28,19 @@ const (
 	judgeCap    = budget.Dollar
 )
 
-// maxSilent bounds the thorough reviews in a row without an answer.
-const maxSilent = 2
+// maxUnanswered bounds the thorough reviews in a row without an answer.
+const maxUnanswered = 2
 
-// light returns the light review that is due, or nil. It needs no slot and only money that attempts
+// decideLightReview returns the light review that is due, or nil. It needs no slot and only money that attempts
 // do not need, so it never delays the next wave.
-func light(s *State, now time.Time) Body {
-	if c := s.Config.Review; c != ReviewLight && c != ReviewAuto || s.lighting || len(s.due) == 0 || s.Stop != nil ||
-		now.Before(s.Hold) {
+func decideLightReview(s *State, now time.Time) Body {
+	if c := s.Config.Review; c != ReviewLight && c != ReviewAuto || s.lightRunning || len(s.dueLightReviews) == 0 ||
+		s.Stop != nil ||
+		now.Before(s.PauseUntil) {
 		return nil
 	}
-	for _, w := range s.due {
-		if s.lit[w] || s.queue.left[w] > 0 || s.Config.Review == ReviewAuto && w == s.planned {
+	for _, w := range s.dueLightReviews {
+		if s.lightReviewed[w] || s.queue.unfinished[w] > 0 || s.Config.Review == ReviewAuto && w == s.planWaves {
 			continue // the thorough review, which follows at once, covers the last wave
 		}
 		limit, ok := lightCap, true
@@ -56,44 +57,44 @@ func light(s *State, now time.Time) Body {
 	return nil
 }
 
-// reviews reports whether the run gets a thorough review: only if agents did work.
-func reviews(s *State) bool {
+// needsThoroughReview reports whether the run gets a thorough review: only if agents did work.
+func needsThoroughReview(s *State) bool {
 	c := s.Config.Review
-	return (c == ReviewThorough || c == ReviewAuto) && s.agents > 0
+	return (c == ReviewThorough || c == ReviewAuto) && s.agentTasks > 0
 }
 
-// review returns the thorough review that is due. wait reports whether it must wait.
-func review(s *State) (body Body, wait bool) {
+// decideThoroughReview returns the thorough review that is due. wait reports whether it must wait.
+func decideThoroughReview(s *State) (body Body, wait bool) {
 	last := s.Thorough()
-	again := last != nil && !last.Passed && s.rounds == 0 // last was made by an earlier session
+	again := last != nil && !last.Passed && s.reviewRounds == 0 // last was made by an earlier session
 	switch {
-	case !reviews(s) || s.reviewed == s.work && !again || s.silent >= maxSilent:
+	case !needsThoroughReview(s) || s.reviewedAt == s.workCount && !again || s.unansweredReviews >= maxUnanswered:
 		return nil, false
-	case s.lighting:
+	case s.lightRunning:
 		return nil, true // the light review's blockers are candidates
 	}
 	limit, ok := s.Ledger.Share(1, thoroughCap)
 	if !ok {
-		return unpaid("the thorough review", s.Ledger.Shortage()), false
+		return decideLimitPause("the thorough review", s.Ledger.Shortage()), false
 	}
 	probe := s.Ledger
 	if err := probe.Reserve(reviewKey(s.reviews+1), limit, false); err != nil {
-		return unpaid("the thorough review", err), false
+		return decideLimitPause("the thorough review", err), false
 	}
-	return ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.rounds + 1, Cap: limit}, false
+	return ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.reviewRounds + 1, Cap: limit}, false
 }
 
-// remedy returns the event after a thorough review with blockers: tasks that repair them, or a
+// decideRemediation returns the event after a thorough review with blockers: tasks that repair them, or a
 // pause if the rounds are used up or the user skipped all blockers.
-func remedy(s *State, last *ReviewEnded) Body {
-	if s.rounds < s.Config.ReviewRounds {
-		if body := mendFindings(s, last); body != nil {
+func decideRemediation(s *State, last *ReviewEnded) Body {
+	if s.reviewRounds < s.Config.ReviewRounds {
+		if body := decideFindingRemediation(s, last); body != nil {
 			return body
 		}
 	}
 	var left []string
 	for _, f := range last.Review.Blockers() {
-		left = append(left, Where(f)+f.Text)
+		left = append(left, Location(f)+f.Text)
 	}
 	return Draining{Stop: Stop{Status: "paused", ExitCode: 4, Breaker: "review",
 		Reason: fmt.Sprintf("%d blockers remain after round %d of the thorough review: %s", len(left), last.Round,
@@ -101,8 +102,8 @@ func remedy(s *State, last *ReviewEnded) Body {
 		Advice: "mend them, or judge them with --interactive; resume reviews again"}}
 }
 
-// Where returns the position of a finding as "file:line: ", or "".
-func Where(f counsel.Finding) string {
+// Location returns the position of a finding as "file:line: ", or "".
+func Location(f counsel.Finding) string {
 	switch {
 	case f.File == "":
 		return ""
@@ -112,8 +113,8 @@ func Where(f counsel.Finding) string {
 	return fmt.Sprintf("%s:%d: ", f.File, f.Line)
 }
 
-// reviewOver returns the event for the result of a review.
-func reviewOver(e ReviewStarted, r counsel.Review) ReviewEnded {
+// onReview returns the event for the result of a review.
+func onReview(e ReviewStarted, r counsel.Review) ReviewEnded {
 	blockers := len(r.Blockers())
 	if e.Mode == counsel.Light {
 		blockers = r.Count(counsel.Blocker)
@@ -122,8 +123,8 @@ func reviewOver(e ReviewStarted, r counsel.Review) ReviewEnded {
 		Passed: r.Error == "" && blockers == 0}
 }
 
-// refused returns the stop after a thorough review whose calls all failed in the same way, or nil.
-func refused(e ReviewEnded) *Stop {
+// reviewStop returns the stop after a thorough review whose calls all failed in the same way, or nil.
+func reviewStop(e ReviewEnded) *Stop {
 	if e.Mode != counsel.Thorough || e.Review.Error == "" {
 		return nil
 	}

@@ -21,11 +21,11 @@ type RolledBack struct {
 // Type names the event.
 func (RolledBack) Type() string { return "rolled_back" }
 
-// rolledBack undoes completions; no other code does. Attempts that are still open stay open: the
+// applyRolledBack undoes completions; no other code does. Attempts that are still open stay open: the
 // next session settles them.
-func (s *State) rolledBack(b RolledBack) {
+func (s *State) applyRolledBack(b RolledBack) {
 	s.ExitSignal, s.Gate = false, nil
-	s.checked, s.reviewed, s.Regressions = -1, -1, nil
+	s.verifiedAt, s.reviewedAt, s.Regressions = -1, -1, nil
 	for i := range s.Criteria {
 		c := &s.Criteria[i]
 		*c = Criterion{ID: c.ID, Task: c.Task, Text: c.Text, Verification: Assumption}
@@ -39,9 +39,9 @@ func (s *State) rolledBack(b RolledBack) {
 		case InProgress, Advising:
 		default:
 			t.Tries = 0
-			t.Again = 0
+			t.TransientFailures = 0
 			t.SameError = 0
-			t.Root = ""
+			t.RootCause = ""
 			t.Last = nil
 			t.Advice = nil
 			t.Continue = false
@@ -58,8 +58,8 @@ func (s *State) rolledBack(b RolledBack) {
 	s.requeue()
 }
 
-// AfterRollback returns the end of a session that only rolled back work.
-func AfterRollback(s *State, what string) RunEnded {
+// EndAfterRollback returns the end of a session that only rolled back work.
+func EndAfterRollback(s *State, what string) RunEnded {
 	return RunEnded{Status: "blocked", ExitCode: 5, Reason: what +
 		" was rolled back; it is done again when the run is resumed",
 		Resume: resumeCommand(s), Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),

@@ -15,24 +15,27 @@ func TestRolledBack(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "chain", reporttest.Tasks{{"1", "a", nil}, {"2", "b", []int{0}}, {"3", "c", []int{1}},
 		{"4", "d", nil}})
-	s.Begin(reporttest.Config()).Wave(1)
+	s.StartRun(reporttest.Config()).StartWave(1)
 	for _, id := range []string{"1", "4", "2", "3"} {
-		s.Run(id, 0).After(time.Second).End(id, reporttest.Good(10_000), scheduler.Completed, nil)
+		s.StartAttempt(id, 0).Advance(time.Second).EndAttempt(id, reporttest.PassingResult(10_000), scheduler.Completed, nil)
 	}
-	s.Over("complete", 0, "", "")
-	s.Tell(scheduler.RolledBack{What: "wave-2", Tasks: []string{"2", "3"}, From: "c", Undo: "u"})
-	s.Tell(scheduler.AfterRollback(s.S, "wave-2"))
+	s.EndRun("complete", 0, "", "")
+	s.Apply(scheduler.RolledBack{What: "wave-2", Tasks: []string{"2", "3"}, From: "c", Undo: "u"})
+	s.Apply(scheduler.EndAfterRollback(s.S, "wave-2"))
 	if c := s.S.Counts; c.Completed != 2 || c.Pending != 2 || s.S.ExitSignal || s.S.Ended.Status == "complete" ||
 		s.S.Ended.Resume == "" {
 		t.Errorf("counts %+v, exit signal %t, ended %+v", c, s.S.ExitSignal, s.S.Ended)
 	}
-	s.Tell(scheduler.Resumed{Config: reporttest.Config(), Plan: "plan.json", Digest: "d", Tasks: 4, Waves: 3}).Wave(2)
+	s.Apply(scheduler.RunResumed{Config: reporttest.Config(), Plan: "plan.json", Digest: "d", Tasks: 4,
+		Waves: 3}).StartWave(2)
 	i, _ := s.S.Index("2")
 	if task := s.S.Tasks[i]; task.Next != "first" || task.Tries != 0 || task.Last != nil || task.Attempts != 1 {
 		t.Errorf("the task is %+v", task)
 	}
-	s.Run("2", 0).After(time.Second).End("2", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
-	s.Wave(3).Run("3", 0).After(time.Second).End("3", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+	s.StartAttempt("2", 0).Advance(time.Second).EndAttempt("2", runner.Result{Outcome: runner.Done},
+		scheduler.Completed, nil)
+	s.StartWave(3).StartAttempt("3", 0).Advance(time.Second).EndAttempt("3", runner.Result{Outcome: runner.Done},
+		scheduler.Completed, nil)
 	if c := s.S.Counts; c.Completed != 4 || c.Pending != 0 {
 		t.Errorf("at the end there are %+v", c)
 	}
@@ -46,10 +49,10 @@ func TestRolledBack(t *testing.T) {
 func TestRolledBackAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "pair", reporttest.Tasks{{"1", "a", nil}, {"2", "b", nil}})
-	s.Begin(reporttest.Config()).Wave(1).Run("1", 0).Run("2", 1)
-	s.After(time.Second).End("1", reporttest.Good(10_000), scheduler.Completed, nil)
-	s.Tell(scheduler.RolledBack{What: "run", Tasks: []string{"1", "2"}, From: "c", Undo: "u"})
-	s.End("2", runner.Result{Outcome: runner.Interrupted}, scheduler.Pending, nil)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).StartAttempt("2", 1)
+	s.Advance(time.Second).EndAttempt("1", reporttest.PassingResult(10_000), scheduler.Completed, nil)
+	s.Apply(scheduler.RolledBack{What: "run", Tasks: []string{"1", "2"}, From: "c", Undo: "u"})
+	s.EndAttempt("2", runner.Result{Outcome: runner.Interrupted}, scheduler.Pending, nil)
 	if c := s.S.Counts; c.Pending != 2 || s.S.Running() != 0 {
 		t.Errorf("%+v, %d running", c, s.S.Running())
 	}

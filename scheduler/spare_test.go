@@ -8,14 +8,14 @@ import (
 	"wavex/runner"
 )
 
-// spareBundle returns a loop with tasks without blockers.
-func spareBundle(t *testing.T, c Config, tasks ...string) *bundle {
+// spareFixture returns a loop with tasks without blockers.
+func spareFixture(t *testing.T, c Config, tasks ...string) *fixture {
 	t.Helper()
 	var list []string
 	for _, id := range tasks {
 		list = append(list, task(id))
 	}
-	return newBundle(t, mustPlan(t, planText(list...)), c)
+	return newFixture(t, mustPlan(t, planText(list...)), c)
 }
 
 func spareConfig() Config {
@@ -30,7 +30,7 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 	t.Parallel()
 	c := spareConfig()
 	c.Limits.USD = 3 * budget.Dollar
-	b := spareBundle(t, c, "a", "b", "c")
+	b := spareFixture(t, c, "a", "b", "c")
 	if end := b.run(t); end.Status != "complete" {
 		t.Fatalf("%+v", end)
 	}
@@ -49,9 +49,9 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 // While an agent is still starting, no other process is started ahead.
 func TestSpareWaitsForTheAPI(t *testing.T) {
 	t.Parallel()
-	b := spareBundle(t, spareConfig(), "a", "b", "c")
+	b := spareFixture(t, spareConfig(), "a", "b", "c")
 	asking := make(chan string)
-	b.Asking = asking
+	b.FirstRequest = asking
 	b.runner.gates["a"], b.runner.gates["b"], b.runner.started = make(chan struct{}), make(chan struct{}),
 		make(chan string, 9)
 	done := make(chan RunEnded)
@@ -79,11 +79,11 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 
 // The reservation of a spare never changes another decision: a panel that lacks the money gets it
 // after the spare has ended.
-func TestSpareLeavesForAPanel(t *testing.T) {
+func TestSpareEndsForAPanel(t *testing.T) {
 	t.Parallel()
 	c := spareConfig()
 	c.Limits.USD = 30_000
-	b := spareBundle(t, c, "a", "b", "c")
+	b := spareFixture(t, c, "a", "b", "c")
 	hold := make(chan struct{})
 	b.runner.gates["b"] = hold
 	fail := wrong("no")
@@ -108,7 +108,7 @@ func TestSpareLeavesForAPanel(t *testing.T) {
 // when wavex was killed, at no cost.
 func TestSpareEndsWithItsSession(t *testing.T) {
 	t.Parallel()
-	b := spareBundle(t, spareConfig(), "a", "b", "c")
+	b := spareFixture(t, spareConfig(), "a", "b", "c")
 	b.runner.gates["a"], b.runner.gates["b"] = make(chan struct{}), make(chan struct{})
 	b.Views = []View{viewOf(func(e Event) {
 		if _, ok := e.Body.(SpareStarted); ok {
@@ -125,11 +125,11 @@ func TestSpareEndsWithItsSession(t *testing.T) {
 			break
 		}
 	}
-	again := spareBundle(t, spareConfig(), "a", "b", "c")
+	again := spareFixture(t, spareConfig(), "a", "b", "c")
 	if err := again.State.Replay(past); err != nil {
 		t.Fatal(err)
 	}
-	again.Open = Resumed{Config: spareConfig()}
+	again.StartEvent = RunResumed{Config: spareConfig()}
 	asked := 0
 	again.Recover = func(_ context.Context, e AttemptStarted) runner.Result {
 		asked++

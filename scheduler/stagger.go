@@ -17,21 +17,21 @@ type WaveWarmed struct {
 // Type returns the event's name in the journal.
 func (WaveWarmed) Type() string { return "wave_warmed" }
 
-// warmed returns the event for the first response of a wave, or nil if no task waits for it.
-func warmed(s *State, task string) Body {
+// onFirstResponse returns the event for the first response of a wave, or nil if no task waits for it.
+func onFirstResponse(s *State, task string) Body {
 	i, ok := s.Index(task)
-	if !ok || !s.cold || s.Tasks[i].Status != InProgress {
+	if !ok || !s.warming || s.Tasks[i].Status != InProgress {
 		return nil
 	}
 	return WaveWarmed{Wave: s.Wave, Task: task}
 }
 
-// held reports whether a task must wait for the first response of its wave.
-func (s *State) held(i int) bool {
-	if !s.cold || s.Plan.Tasks[i].Command != "" {
+// waitsForWarmup reports whether a task must wait for the first response of its wave.
+func (s *State) waitsForWarmup(i int) bool {
+	if !s.warming || s.Plan.Tasks[i].Command != "" {
 		return false
 	}
-	for _, b := range s.open {
+	for _, b := range s.openWork {
 		if a, ok := b.(AttemptStarted); ok {
 			if j, ok := s.Index(a.Task); ok && s.Plan.Tasks[j].Command == "" {
 				return true

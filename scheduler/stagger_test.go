@@ -24,7 +24,7 @@ func TestStagger(t *testing.T) {
 	// start applies all decisions that may follow and returns the tasks that start.
 	start := func() (started []string) {
 		t.Helper()
-		for b := next(s, epoch); b != nil; b = next(s, epoch) {
+		for b := decideNext(s, epoch); b != nil; b = decideNext(s, epoch) {
 			apply(b)
 			if a, ok := b.(AttemptStarted); ok {
 				started = append(started, a.Task)
@@ -35,7 +35,7 @@ func TestStagger(t *testing.T) {
 	end := func(task string) {
 		t.Helper()
 		i, _ := s.Index(task)
-		apply(follow(s, i, runner.Result{Outcome: runner.Done, Duration: time.Second}, epoch, 0))
+		apply(onAttempt(s, i, runner.Result{Outcome: runner.Done, Duration: time.Second}, epoch, 0))
 	}
 	want := func(what string, tasks ...string) {
 		t.Helper()
@@ -49,12 +49,12 @@ func TestStagger(t *testing.T) {
 	want("at the start", "a", "x")
 	end("x")
 	want("a command ended")
-	if warmed(s, "b") != nil || warmed(s, "nobody") != nil {
+	if onFirstResponse(s, "b") != nil || onFirstResponse(s, "nobody") != nil {
 		t.Fatal("a task that does not run has a response")
 	}
-	apply(warmed(s, "a"))
+	apply(onFirstResponse(s, "a"))
 	want("the first response", "b", "c")
-	if warmed(s, "b") != nil {
+	if onFirstResponse(s, "b") != nil {
 		t.Fatal("a wave is warmed twice")
 	}
 	end("b")

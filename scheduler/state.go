@@ -25,102 +25,102 @@ const (
 	Blocked    Status = "blocked" // a blocker failed
 )
 
-// Settled reports whether the status is final for this session.
-func (s Status) Settled() bool { return s == Completed || s == Failed || s == Blocked }
+// Finished reports whether the status is final for this session.
+func (s Status) Finished() bool { return s == Completed || s == Failed || s == Blocked }
 
 // Task holds the run's knowledge of one task beyond the plan.
 type Task struct {
-	Status   Status
-	Key      string // content key
-	Wave     int    // from 1
-	Attempts int    // number of starts, and the number of the last attempt
-	Tries    int    // first try and retries; MaxRetries bounds it
-	Again    int    // starts in a row that failed through no fault of the task
-	Stuck    int    // stuckCount
-	Panels   int    // panels convened
-	Slot     int    // of the running attempt or panel; -1: none
+	Status            Status
+	Key               string // content key
+	Wave              int    // from 1
+	Attempts          int    // number of starts, and the number of the last attempt
+	Tries             int    // first try and retries; MaxRetries bounds it
+	TransientFailures int    // starts in a row that failed through no fault of the task
+	Stuck             int    // stuckCount
+	Panels            int    // panels convened
+	Slot              int    // of the running attempt or panel; -1: none
 
 	NotBefore time.Time // backoff
 	Continue  bool      // the next attempt continues Session
 	Next      string    // reason of the next attempt: "first", "retry", "continue", "again"
 	Session   string
 
-	Commit    string         // commit of its work, with isolation; "" before
-	Last      *runner.Result // of the last attempt; nil before
-	Advice    *counsel.Verdict
-	Earlier   []string           // advice that was already followed
-	Challenge *counsel.Challenge // for a task of reversibility 1; nil before its pre-check
-	Prechecks int
-	Consulted []string // experts asked
-	History   []string // reasons of failed attempts, oldest first
-	SameError int      // failures in a row with the same signature as the last
-	Failure   string   // that signature
+	Commit        string         // commit of its work, with isolation; "" before
+	Last          *runner.Result // of the last attempt; nil before
+	Advice        *counsel.Verdict
+	PastAdvice    []string           // advice that was already followed
+	Challenge     *counsel.Challenge // for a task of reversibility 1; nil before its pre-check
+	Prechecks     int
+	Consulted     []string // experts asked
+	History       []string // reasons of failed attempts, oldest first
+	SameError     int      // failures in a row with the same signature as the last
+	LastSignature string   // that signature
 
-	Cost        budget.USD // attempts and panels
-	CounselCost budget.USD
-	Usage       runner.Usage
-	Took        time.Duration // sum over all attempts
-	Started     time.Time     // of the running attempt
-	Root        string        // for a blocked task: the failed task
-	Agreed      int           // the attempt whose retry a person agreed to
+	Cost            budget.USD // attempts and panels
+	CounselCost     budget.USD
+	Usage           runner.Usage
+	Took            time.Duration // sum over all attempts
+	Started         time.Time     // of the running attempt
+	RootCause       string        // for a blocked task: the failed task
+	ApprovedAttempt int           // the attempt whose retry a person agreed to
 
-	Moved int // number of the last change by this task, see closing.changes; 0: none yet
-	Shown int // number of the last change after which its checks passed; 0: never
-	Stood int // the wave with which it was integrated
+	ChangedAt      int // number of the last change by this task, see completion.changeCount; 0: none yet
+	PassedAt       int // number of the last change after which its checks passed; 0: never
+	IntegratedWave int // the wave with which it was integrated
 }
 
 // State holds a run's whole knowledge. Only apply changes it.
 type State struct {
-	Plan   *plan.Plan
-	Config Config
-	Tasks  []Task
-	Wave   int // the open wave; 0 before the first
-	Waves  int
-	Ledger budget.Ledger
-	purses map[int]*budget.Ledger // by wave
+	Plan        *plan.Plan
+	Config      Config
+	Tasks       []Task
+	Wave        int // the open wave; 0 before the first
+	Waves       int
+	Ledger      budget.Ledger
+	waveLedgers map[int]*budget.Ledger // by wave
 	// Window is the last reported usage of the subscription's limit; nil: not reported.
 	Window *runner.Window
 	// Notional means that attempts use a subscription, which is not billed their cost.
-	Notional bool
-	disputed *runner.Result // the first attempt whose Priced is "table"; may be nil
-	Unmet    []string       // failing checks of the last stuck attempt, sorted
-	Same     int            // stuck attempts in a row with the same Unmet (the loop's breaker counter)
+	Notional    bool
+	disputed    *runner.Result // the first attempt whose Priced is "table"; may be nil
+	Unmet       []string       // failing checks of the last stuck attempt, sorted
+	UnmetStreak int            // stuck attempts in a row with the same Unmet (the loop's breaker counter)
 
-	Began   time.Time // of this session of the run
-	nonce   string    // of this session; "" in a run's first session, whose run id is random
-	Opened  time.Time // of the run
-	Hold    time.Time // no work starts before this time
-	Stop    *Stop     // no work starts any more; may be nil
-	Ended   *RunEnded
-	Seq     int64
-	From    *Origin // the request; may be nil
-	Fleet   Fleet   // adaptive limit of concurrent attempts
-	running int     // number of attempts and panels
+	SessionStart time.Time // of this session of the run
+	nonce        string    // of this session; "" in a run's first session, whose run id is random
+	RunStart     time.Time // of the run
+	PauseUntil   time.Time // no work starts before this time
+	Stop         *Stop     // no work starts any more; may be nil
+	Ended        *RunEnded
+	Seq          int64
+	Origin       *Origin // the request; may be nil
+	Limiter      Limiter // adaptive limit of concurrent attempts
+	running      int     // number of attempts and panels
 
-	Verdicts
-	consent
+	Assessment
+	approvals
 
-	base    *plan.Plan // the plan of the file; Plan may have grown since
-	closing            // progress of verification and review
+	filePlan   *plan.Plan // the plan of the file; Plan may have grown since
+	completion            // progress of verification and review
 
-	hard []int32 // tasks of reversibility 1
-	busy bool    // an integration or the delivery is running
+	irreversibleTasks []int32 // tasks of reversibility 1
+	busy              bool    // an integration or the delivery is running
 	// rechecking means that a verification is running that repeats tasks' own checks.
 	rechecking bool
 	delivered  bool
 	// undelivered says why the delivery failed; "": it did not.
 	undelivered string
-	cold        bool // the other tasks of the wave wait for its first response
+	warming     bool // the other tasks of the wave wait for its first response
 
-	index    map[string]int32 // task id to node
-	frontier *dag.Frontier
-	queue    queue
-	files    fileLocks
-	slots    slots
-	ahead    []SpareStarted           // spares, in the order of their start
-	took     map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
-	open     map[string]Body          // attempts and panels that have not ended, by their ledger key
-	Counts   Counts
+	index      map[string]int32 // task id to node
+	frontier   *dag.Frontier
+	queue      queue
+	files      fileLocks
+	slots      slots
+	openSpares []SpareStarted           // spares, in the order of their start
+	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
+	openWork   map[string]Body          // attempts and panels that have not ended, by their ledger key
+	Counts     Counts
 }
 
 // Running returns the number of running attempts and panels.

@@ -25,20 +25,20 @@ const scenarioText = `{"tasks": {
   "C": {"writes": [{"path": "c.txt", "content": "c"}]}
 }}`
 
-// place holds the folders that outlive the machines of one test.
-type place struct {
+// ciFixture holds the folders that outlive the machines of one test.
+type ciFixture struct {
 	t       *testing.T
 	root    string
 	project string
 	cache   string
 }
 
-func newPlace(t *testing.T) *place {
+func newCIFixture(t *testing.T) *ciFixture {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t: t, root: root, project: t.TempDir(), cache: t.TempDir()}
+	p := &ciFixture{t: t, root: root, project: t.TempDir(), cache: t.TempDir()}
 	for name, text := range map[string]string{"plan.json": planText, "scenario.json": scenarioText} {
 		if err := os.WriteFile(filepath.Join(p.project, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -47,8 +47,8 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// machine returns a fresh machine, at another path than the one before.
-func (p *place) machine(event, overlay map[string]string) *machine {
+// newMachine returns a fresh machine, at another path than the one before.
+func (p *ciFixture) newMachine(event, overlay map[string]string) *machine {
 	m := &machine{t: p.t, root: p.root, workspace: p.t.TempDir(), temp: p.t.TempDir(), cache: p.cache, project: p.project,
 		event: event, overlay: overlay}
 	for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTOOLCHAIN",
@@ -62,7 +62,7 @@ func (p *place) machine(event, overlay map[string]string) *machine {
 
 // push copies the files that tasks wrote into the repository, as the work of a real run is there
 // when the next job starts.
-func (p *place) push(m *machine, names ...string) {
+func (p *ciFixture) push(m *machine, names ...string) {
 	for _, name := range names {
 		b, err := os.ReadFile(filepath.Join(m.workspace, name))
 		if err != nil {
@@ -79,7 +79,7 @@ func (p *place) push(m *machine, names ...string) {
 func TestGitHub(t *testing.T) {
 	t.Parallel()
 	var w workflow
-	p := newPlace(t)
+	p := newCIFixture(t)
 	read(t, filepath.Join(p.root, "examples", "ci", "github.yml"), &w)
 	steps := w.Jobs["run"].Steps
 	dispatch := map[string]string{"github.event_name": "workflow_dispatch", "inputs.budget": "5",
@@ -111,7 +111,7 @@ func TestGitHub(t *testing.T) {
 		{"has nothing to do", hourly, with(), false, map[string]string{"status": "idle"}, "there is nothing to continue",
 			nil},
 	} {
-		m := p.machine(c.event, c.overlay)
+		m := p.newMachine(c.event, c.overlay)
 		o := m.job(steps)
 		if o.failed != c.failed || !strings.Contains(o.log, c.says) {
 			t.Fatalf("%s: failed %t, want %t, and to read %q:\n%s", c.name, o.failed, c.failed, c.says, o.log)
@@ -135,8 +135,8 @@ func TestGitHub(t *testing.T) {
 // TestFailOnPause: with this input a pause fails the step.
 func TestFailOnPause(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	m := p.machine(nil, nil)
+	p := newCIFixture(t)
+	m := p.newMachine(nil, nil)
 	m.copy(p.project, m.workspace)
 	with := map[string]string{"plan": "plan.json", "agent": "rehearse", "max-iterations": "1",
 		"args": "--scenario scenario.json --allow-short", "fail-on-pause": "true"}
@@ -166,7 +166,7 @@ func TestGitLab(t *testing.T) {
 			Reports map[string]string `yaml:"reports"`
 		} `yaml:"artifacts"`
 	}
-	p := newPlace(t)
+	p := newCIFixture(t)
 	b, err := os.ReadFile(filepath.Join(p.root, "examples", "ci", "gitlab.yml"))
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestGitLab(t *testing.T) {
 		{"schedule", "--agent rehearse", "", "", "there is nothing to continue"},
 	} {
 		job.Variables["CI_PIPELINE_SOURCE"] = c.source
-		m := p.machine(nil, nil)
+		m := p.newMachine(nil, nil)
 		m.copy(p.project, m.workspace)
 		if saved := filepath.Join(p.cache, ".loop"); c.source == "schedule" {
 			m.copy(saved, filepath.Join(m.workspace, ".loop"))

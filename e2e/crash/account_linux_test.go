@@ -21,8 +21,8 @@ const (
 	priceOut = 25
 )
 
-// streamed is the content of a stream file.
-type streamed struct {
+// streamCost is the content of a stream file.
+type streamCost struct {
 	there  bool       // the file exists and its first line is whole
 	result bool       // there is a result line
 	total  budget.USD // its total_cost_usd
@@ -45,12 +45,12 @@ type usage struct {
 
 func (u usage) worth() budget.USD { return u.In*priceIn + u.Out*priceOut }
 
-func readStream(dir string) streamed {
+func readStream(dir string) streamCost {
 	data, err := os.ReadFile(filepath.Join(dir, "stream.jsonl"))
 	if err != nil {
-		return streamed{}
+		return streamCost{}
 	}
-	var s streamed
+	var s streamCost
 	seen := map[string]bool{}
 	var begun usage // of the response in progress
 	for line := range bytes.Lines(data) {
@@ -95,8 +95,8 @@ func readStream(dir string) streamed {
 	return s
 }
 
-// worth returns the cost that has to be counted for the stream, and its source.
-func (s streamed) worth() (cost budget.USD, priced string) {
+// expected returns the cost that has to be counted for the stream, and its source.
+func (s streamCost) expected() (cost budget.USD, priced string) {
 	switch {
 	case s.result:
 		return s.total - s.before, "result"
@@ -143,7 +143,7 @@ func (p project) account(torn bool) (priced map[string]int) {
 			if b.Status == scheduler.Completed {
 				done[b.Task] = e.Seq
 			}
-			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).worth()
+			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).expected()
 			if torn && b.Result.Priced == "result" && b.Result.Cost > cost {
 				cost, by = b.Result.Cost, "result"
 			}
@@ -157,7 +157,7 @@ func (p project) account(torn bool) (priced map[string]int) {
 			var cost budget.USD
 			calls, _ := filepath.Glob(filepath.Join(place, b.Task, "counsel-"+strconv.Itoa(b.Panel), "*"))
 			for _, dir := range calls {
-				spent, _ := readStream(dir).worth()
+				spent, _ := readStream(dir).expected()
 				cost += spent
 			}
 			if torn && b.Verdict.Unavailable == "" {

@@ -27,8 +27,8 @@ const peakLimit = 64 << 20
 // bulkVar, in the environment, makes the test binary an agent that prints a stream.
 const bulkVar = "CLAUDE_CRASH_BULK"
 
-// bulk returns the streams by name, each as the function that writes it.
-func bulk() map[string]func(w *bufio.Writer) {
+// largeStreams returns the streams by name, each as the function that writes it.
+func largeStreams() map[string]func(w *bufio.Writer) {
 	return map[string]func(w *bufio.Writer){
 		// Two hundred megabytes of ordinary responses and tool results, each with an id. By the
 		// price table the responses cost $1.50, as in every result line.
@@ -48,23 +48,23 @@ func bulk() map[string]func(w *bufio.Writer) {
 				{`{"subtype":"of another order","text":"`, `","type":"system"}`},
 				{`no JSON at all `, ``},
 			} {
-				pour(w, ends[0], 50<<20, ends[1])
+				writeLongLine(w, ends[0], 50<<20, ends[1])
 			}
 		},
 		// One line of two hundred megabytes.
 		"one": func(w *bufio.Writer) {
-			pour(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`,
+			writeLongLine(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`,
 				200<<20, `"}]}}`)
 		},
 		// A result line that is itself fifty megabytes long.
 		"result": func(w *bufio.Writer) {
-			pour(w, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"total_cost_usd":1.5,"session_id":"s","result":"`, 50<<20, `"}`)
+			writeLongLine(w, `{"type":"result","subtype":"success","is_error":false,"num_turns":1,"total_cost_usd":1.5,"session_id":"s","result":"`, 50<<20, `"}`)
 		},
 	}
 }
 
-// pour writes one line with n bytes between its ends.
-func pour(w *bufio.Writer, head string, n int, tail string) {
+// writeLongLine writes one line with n bytes between its ends.
+func writeLongLine(w *bufio.Writer, head string, n int, tail string) {
 	_, _ = w.WriteString(head)
 	chunk := bytes.Repeat([]byte("0123456789abcdef"), 4096)
 	for ; n > 0; n -= len(chunk) {
@@ -81,7 +81,7 @@ func bulkAgent(in io.Reader, out io.Writer) int {
 	what := os.Getenv(bulkVar)
 	w := bufio.NewWriterSize(out, 256<<10)
 	_, _ = w.WriteString(`{"type":"system","subtype":"init","session_id":"s","model":"claude-opus-4-8","claude_code_version":"2.1.197"}` + "\n")
-	bulk()[what](w)
+	largeStreams()[what](w)
 	if what != "result" {
 		_, _ = w.WriteString(`{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"ok","total_cost_usd":1.5,"session_id":"s"}` + "\n")
 	}
@@ -102,7 +102,9 @@ func TestBulkyStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			cli := filepath.Join(t.TempDir(), "claude")
-			script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n", bulkVar, name, self)
+			script := fmt.Sprintf(
+				"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n",
+				bulkVar, name, self)
 			proctest.Script(t, cli, script)
 			w := p.start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel",
 				"off", "--plain")

@@ -15,9 +15,9 @@ import (
 	"wavex/internal/journal"
 )
 
-// backwards returns a clock that loses a minute each time it is read. Its times have no monotonic
+// backwardsClock returns a clock that loses a minute each time it is read. Its times have no monotonic
 // reading, as after a suspend or over a network file.
-func backwards(from time.Time) func() time.Time {
+func backwardsClock(from time.Time) func() time.Time {
 	from = from.Round(0)
 	return func() time.Time {
 		from = from.Add(-time.Minute)
@@ -25,8 +25,8 @@ func backwards(from time.Time) func() time.Time {
 	}
 }
 
-// soon bounds a session that must not wait for any clock.
-func soon(t *testing.T) context.Context {
+// shortContext bounds a session that must not wait for any clock.
+func shortContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
@@ -37,8 +37,8 @@ func TestClockRunsBackwards(t *testing.T) {
 	t.Parallel()
 	// f is throttled at first, which waits until a time; this clock never reaches it.
 	p := parsed(t, `{"version": 1, "tasks": [{"id": "a", "subject": "a", "verify": ["true"]}, {"id": "e", "subject": "e", "verify": ["true"], "blockedBy": ["a"]}, {"id": "b", "subject": "b", "verify": ["true"]}]}`)
-	path := filepath.Join(fast(t), "journal")
-	s, _, err := session(soon(t), p, path, backwards(time.Now()))
+	path := filepath.Join(memoryDir(t), "journal")
+	s, _, err := session(shortContext(t), p, path, backwardsClock(time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +50,10 @@ func TestClockRunsBackwards(t *testing.T) {
 func TestClockWasAhead(t *testing.T) {
 	t.Parallel()
 	p := parsed(t, tenTasks)
-	dir := fast(t)
+	dir := memoryDir(t)
 	ahead := func() time.Time { return time.Now().Add(24 * time.Hour) }
 	path := filepath.Join(dir, "whole")
-	if _, _, err := session(soon(t), p, path, ahead); err != nil {
+	if _, _, err := session(shortContext(t), p, path, ahead); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func TestClockWasAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	s, past, err := session(soon(t), p, path, time.Now)
+	s, past, err := session(shortContext(t), p, path, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

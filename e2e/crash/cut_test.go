@@ -17,9 +17,9 @@ import (
 	"wavex/internal/plan"
 )
 
-// fast returns a directory in memory if there is one, because thousands of journals are synced,
+// memoryDir returns a directory in memory if there is one, because thousands of journals are synced,
 // and their durability is not under test.
-func fast(t *testing.T) string {
+func memoryDir(t *testing.T) string {
 	t.Helper()
 	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
 		return t.TempDir()
@@ -35,7 +35,7 @@ func fast(t *testing.T) string {
 // complete runs the plan at once, and returns the bytes of its journal.
 func complete(t *testing.T, p *plan.Plan, path string) []byte {
 	t.Helper()
-	if err := goOn(t.Context(), p, path, nil); err != nil {
+	if err := resumeAndAudit(t.Context(), p, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -45,8 +45,8 @@ func complete(t *testing.T, p *plan.Plan, path string) []byte {
 	return data
 }
 
-// goOn writes data as a journal, resumes from it, and audits the whole.
-func goOn(ctx context.Context, p *plan.Plan, path string, data []byte) error {
+// resumeAndAudit writes data as a journal, resumes from it, and audits the whole.
+func resumeAndAudit(ctx context.Context, p *plan.Plan, path string, data []byte) error {
 	if data != nil {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			return err
@@ -73,7 +73,7 @@ func goOn(ctx context.Context, p *plan.Plan, path string, data []byte) error {
 func TestJournalCutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	p := parsed(t, tenTasks)
-	dir := fast(t)
+	dir := memoryDir(t)
 	data := complete(t, p, filepath.Join(dir, "whole"))
 	t.Logf("%d bytes, %d records", len(data), bytes.Count(data, []byte("\n"))-1)
 	step := 16
@@ -93,7 +93,7 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 				if !atEnd && n/shards%step != 0 {
 					continue
 				}
-				if err := goOn(t.Context(), p, path, data[:n]); err != nil {
+				if err := resumeAndAudit(t.Context(), p, path, data[:n]); err != nil {
 					t.Fatalf("cut after byte %d: %v", n, err)
 				}
 				longer, err := os.ReadFile(path)
@@ -101,7 +101,7 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 					t.Fatal(err)
 				}
 				again := min(n+luck.IntN(max(len(longer)-n, 1)), len(longer))
-				if err := goOn(t.Context(), p, path, longer[:again]); err != nil {
+				if err := resumeAndAudit(t.Context(), p, path, longer[:again]); err != nil {
 					t.Fatalf("cut after byte %d, resumed, and cut after byte %d: %v", n, again, err)
 				}
 			}
@@ -140,7 +140,7 @@ func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
 func TestJournalFlippedAtEveryByte(t *testing.T) {
 	t.Parallel()
 	p := parsed(t, tenTasks)
-	dir := fast(t)
+	dir := memoryDir(t)
 	data := complete(t, p, filepath.Join(dir, "whole"))
 	path := filepath.Join(dir, "flipped")
 	line := 1

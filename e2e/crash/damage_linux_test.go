@@ -22,7 +22,7 @@ import (
 // unfinished returns a project whose run was killed in the middle.
 func unfinished(t *testing.T) project {
 	t.Helper()
-	p := newProject(t, stubborn)
+	p := newProject(t, hangingPlan)
 	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 	w.started(3)
 	if err := w.cmd.Process.Kill(); err != nil {
@@ -45,7 +45,7 @@ func TestDamagedJournal(t *testing.T) {
 		}, []string{"journal.jsonl has journal version 2", "reads version 1", "--fresh"}},
 		{"an event of a newer version", func(b []byte) []byte {
 			lines := bytes.SplitAfter(b, []byte("\n"))
-			return append(lines[0], sealed(t, `{"v":2,"seq":1,"type":"run_started","data":{}}`)...)
+			return append(lines[0], checksummedLine(t, `{"v":2,"seq":1,"type":"run_started","data":{}}`)...)
 		}, []string{"version 2", "--fresh"}},
 		{"a flipped byte in the middle", func(b []byte) []byte {
 			at := bytes.Index(b, []byte("wave_started"))
@@ -76,7 +76,7 @@ func TestDamagedJournal(t *testing.T) {
 			if now, err := os.ReadFile(p.journal()); err != nil || !bytes.Equal(now, data) {
 				t.Errorf("the journal was changed, %v", err)
 			}
-			p.write("plan.json", brief) // its first attempts end
+			p.write("plan.json", fiveTasksPlan) // its first attempts end
 			if e := p.rehearse("--fresh"); e.exit != 0 {
 				t.Fatalf("--fresh: exit %d\n%s", e.exit, e.stderr)
 			}
@@ -92,8 +92,8 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// sealed returns a journal line with a good checksum.
-func sealed(t *testing.T, record string) []byte {
+// checksummedLine returns a journal line with a good checksum.
+func checksummedLine(t *testing.T, record string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "j")
 	l, _, err := journal.Open(path)
@@ -142,7 +142,7 @@ func TestLockOfTheDead(t *testing.T) {
 // not disturbed.
 func TestLockOfTheLiving(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, polite)
+	p := newProject(t, interruptiblePlan)
 	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 	w.started(2)
 	held := fmt.Sprintf("in use by wavex process %d", w.cmd.Process.Pid)

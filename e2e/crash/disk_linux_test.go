@@ -18,8 +18,8 @@ import (
 	"wavex/e2e/rig"
 )
 
-// brief is a plan of five quick tasks in three waves, one of which fails at first.
-const brief = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
+// fiveTasksPlan is a plan of five quick tasks in three waves, one of which fails at first.
+const fiveTasksPlan = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.01, "runs": ["seq 2000"]}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "5ms", "cost": 0.02, "runs": ["seq 2000"]}},
  {"id": "c", "subject": "c", "blockedBy": ["a"], "verify": ["test -e c"], "rehearse": {"duration": "5ms", "cost": 0.01, "attempts": [{"outcome": "fail"}, {"writes": [{"path": "c", "content": "c"}]}]}},
@@ -75,7 +75,7 @@ func TestNoRoomLeft(t *testing.T) {
 	for kb := 4; kb <= 324; kb += 20 {
 		t.Run(fmt.Sprint(kb, " KB"), func(t *testing.T) {
 			t.Parallel()
-			p := newProject(t, brief)
+			p := newProject(t, fiveTasksPlan)
 			p.ownDisk(fmt.Sprintf("size=%dk", kb), 0)
 			e := p.run("run", "plan.json", "--agent", "rehearse", "--plain")
 			if e.exit != 0 || kb < 100 {
@@ -149,7 +149,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	t.Run("a new run", func(t *testing.T) {
 		t.Parallel()
-		p := newProject(t, brief)
+		p := newProject(t, fiveTasksPlan)
 		p.ownDisk("size=1m", unix.MS_RDONLY)
 		p.rehearse().mustSay(t, 5, "read-only file system", ".loop")
 		p.remount("size=1m", 0)
@@ -158,7 +158,7 @@ func TestReadOnly(t *testing.T) {
 	})
 	t.Run("an unfinished run", func(t *testing.T) {
 		t.Parallel()
-		p := newProject(t, stubborn)
+		p := newProject(t, hangingPlan)
 		p.ownDisk("size=1m", 0)
 		w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 		w.started(3)

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// strays is a plan of seven tasks in three waves. Most agents leave a process behind: from a
+// orphansPlan is a plan of seven tasks in three waves. Most agents leave a process behind: from a
 // command while they still work (runs), or at their end (orphan), one of them with its stdout.
 // One task fails at first, so that a panel is asked.
-const strays = `{"version": 1, "parallel": 3, "budget": {"usd": 2}, "tasks": [
+const orphansPlan = `{"version": 1, "parallel": 3, "budget": {"usd": 2}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "40ms", "cost": 0.01, "outcome": "orphan", "linger": "5m"}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "30ms", "cost": 0.02, "turns": 3, "runs": ["setsid sleep 300 >/dev/null 2>&1 & true"]}},
  {"id": "c", "subject": "c", "verify": ["true"], "rehearse": {"duration": "10ms", "cost": 0.03, "outcome": "orphan-stdout", "linger": "5m"}},
@@ -66,10 +66,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			t.Run(strconv.Itoa(worker), func(t *testing.T) {
 				t.Parallel()
 				luck := rand.New(rand.NewPCG(start, uint64(worker)))
-				whole := unharmed(t)
+				whole := runWithoutKill(t)
 				for chain := 0; left.Load() > 0 && !t.Failed(); chain++ {
 					t.Run(strconv.Itoa(chain), func(t *testing.T) {
-						at, took, priced := killed(t, luck, whole, &left)
+						at, took, priced := runWithKills(t, luck, whole, &left)
 						mu.Lock()
 						defer mu.Unlock()
 						moved, gone = append(moved, at...), append(gone, took...)
@@ -93,10 +93,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// unharmed runs the plan without a kill, and returns its duration.
-func unharmed(t *testing.T) time.Duration {
+// runWithoutKill runs the plan without a kill, and returns its duration.
+func runWithoutKill(t *testing.T) time.Duration {
 	t.Helper()
-	p := newProject(t, strays)
+	p := newProject(t, orphansPlan)
 	began := time.Now()
 	p.mustComplete()
 	whole := time.Since(began)
@@ -105,13 +105,13 @@ func unharmed(t *testing.T) time.Duration {
 	return whole
 }
 
-// killed runs the plan, kills wavex at a random moment, and continues until it is complete; it
+// runWithKills runs the plan, kills wavex at a random moment, and continues until it is complete; it
 // kills one to three of the sessions. It returns the moments, and how long processes stayed alive
 // after each kill.
-func killed(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at, gone []time.Duration,
+func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at, gone []time.Duration,
 	priced map[string]int) {
 	t.Helper()
-	p := newProject(t, strays)
+	p := newProject(t, orphansPlan)
 	for range 1 + luck.IntN(3) {
 		run, end := lastRun(p.events())
 		if end != nil && end.Status == "complete" {

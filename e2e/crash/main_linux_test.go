@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(bulkVar) != "" {
 		os.Exit(bulkAgent(os.Stdin, os.Stdout))
 	}
-	if rig.Lists() {
+	if rig.OnlyLists() {
 		os.Exit(m.Run())
 	}
 	code, err := prepare(m)
@@ -79,5 +79,5 @@ func inNamespace(wavex string) (code int, err error) {
 		attr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
 	}
-	return rig.Again(attr, insideMark+"="+wavex)
+	return rig.Reexec(attr, insideMark+"="+wavex)
 }

@@ -177,7 +177,7 @@ func lastRun(events []scheduler.Event) (run string, end *scheduler.RunEnded) {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
 			run, end = b.Config.Run, nil
-		case scheduler.Resumed:
+		case scheduler.RunResumed:
 			end = nil
 		case scheduler.RunEnded:
 			end = &b

@@ -64,10 +64,10 @@ func whole(c budget.USD, seen bool) budget.USD {
 	return c
 }
 
-// pretend is a simulated Runner and Panel.
-type pretend struct{}
+// fakeRunner is a simulated Runner and Panel.
+type fakeRunner struct{}
 
-func (pretend) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (fakeRunner) Attempt(_ context.Context, req runner.Request) runner.Result {
 	o := outcomes(req.Task, req.Attempt)
 	r := runner.Result{Outcome: o, Session: req.Session, Turns: 1, Cost: attemptCost(req.Task, req.Attempt, true),
 		Priced: "result"}
@@ -77,14 +77,14 @@ func (pretend) Attempt(_ context.Context, req runner.Request) runner.Result {
 	return r
 }
 
-func (pretend) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
+func (fakeRunner) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 	return counsel.Verdict{Analysis: "because", Fix: "do otherwise", Cost: panelCost(c.Task, 1, true)}
 }
 
-// onDisk writes events into a journal, as wavex does.
-type onDisk struct{ log *journal.Log }
+// memoryLog writes events into a journal, as wavex does.
+type memoryLog struct{ log *journal.Log }
 
-func (d onDisk) Append(e scheduler.Event) error {
+func (d memoryLog) Append(e scheduler.Event) error {
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -92,9 +92,9 @@ func (d onDisk) Append(e scheduler.Event) error {
 	return d.log.Append(b)
 }
 
-func (d onDisk) Write() error { return d.log.Write() }
+func (d memoryLog) Write() error { return d.log.Write() }
 
-func (d onDisk) Sync() error { return d.log.Sync() }
+func (d memoryLog) Sync() error { return d.log.Sync() }
 
 func parsed(t *testing.T, text string) *plan.Plan {
 	t.Helper()
@@ -130,9 +130,9 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 	c.Limits = budget.Limits{USD: budget.Dollar, Iterations: 25, Wall: time.Hour}
 	var open scheduler.Body = scheduler.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	if len(events) > 0 {
-		open = scheduler.Resumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
+		open = scheduler.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	}
-	loop := &scheduler.Loop{State: s, Open: open, Journal: onDisk{log}, Runner: pretend{}, Panel: pretend{},
+	loop := &scheduler.Loop{State: s, StartEvent: open, Journal: memoryLog{log}, Runner: fakeRunner{}, Panel: fakeRunner{},
 		Request: func(_ *scheduler.State, _ int, e scheduler.AttemptStarted) (runner.Request, error) {
 			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume,
 				Cap: e.Cap}, nil
@@ -147,9 +147,9 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 		RecoverPanel: func(_ context.Context, e scheduler.CounselStarted) counsel.Verdict {
 			return counsel.Verdict{Unavailable: "wavex ended", Cost: panelCost(e.Task, 1, false)}
 		},
-		Review: review,
-		Asked:  func(context.Context, string, budget.USD) budget.USD { return reviewCost / 2 },
-		Now:    now, Luck: func() float64 { return 0 }}
+		Review:      review,
+		RecoverCost: func(context.Context, string, budget.USD) budget.USD { return reviewCost / 2 },
+		Now:         now, Jitter: func() float64 { return 0 }}
 	_, err = loop.Run(ctx)
 	return s, len(events), err
 }

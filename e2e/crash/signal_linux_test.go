@@ -17,9 +17,9 @@ import (
 	"wavex/scheduler"
 )
 
-// stubborn is a plan of three tasks side by side, then one more. The first attempts do not end by
+// hangingPlan is a plan of three tasks side by side, then one more. The first attempts do not end by
 // themselves, and one of them ignores every signal but SIGKILL.
-const stubborn = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": [
+const hangingPlan = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "turns": 2, "attempts": [{"outcome": "ignore-sigterm"}, {"outcome": "orphan", "linger": "5m"}]}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "turns": 2, "attempts": [{"outcome": "stall"}, {}]}},
  {"id": "c", "subject": "c", "verify": ["true"], "rehearse": {"duration": "20ms", "cost": 0.01, "runs": ["setsid sleep 300 >/dev/null 2>&1 & exec sleep 300"],
@@ -27,8 +27,8 @@ const stubborn = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": [
  {"id": "d", "subject": "d", "blockedBy": ["a", "b", "c"], "verify": ["true"], "rehearse": {"duration": "20ms"}}
 ]}`
 
-// polite is the same plan with agents that end on an interrupt.
-const polite = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
+// interruptiblePlan is the same plan with agents that end on an interrupt.
+const interruptiblePlan = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "tasks": [
  {"id": "a", "subject": "a", "verify": ["true"], "rehearse": {"cost": 0.01, "turns": 2, "duration": "20ms", "attempts": [{"outcome": "stall"}, {}]}},
  {"id": "b", "subject": "b", "verify": ["true"], "rehearse": {"cost": 0.01, "duration": "20ms", "attempts": [{"duration": "5m"}, {}]}},
  {"id": "c", "subject": "c", "blockedBy": ["a"], "verify": ["true"], "rehearse": {"duration": "20ms"}}
@@ -70,7 +70,7 @@ func TestCancelledByARunner(t *testing.T) {
 	for n := range 6 {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
-			p := newProject(t, stubborn)
+			p := newProject(t, hangingPlan)
 			w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--on-signal", "interrupt", "--output", "json")
 			w.started(3)
 			moment := time.Duration(rand.New(rand.NewPCG(start, uint64(n))).Int64N(int64(400 * time.Millisecond)))
@@ -96,7 +96,7 @@ func TestCancelledByARunner(t *testing.T) {
 
 func TestInterruptedInTime(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, polite)
+	p := newProject(t, interruptiblePlan)
 	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--on-signal", "interrupt", "--plain")
 	w.started(2)
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {

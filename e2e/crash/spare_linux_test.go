@@ -11,8 +11,8 @@ import (
 	"wavex/scheduler"
 )
 
-// fleet is a plan in which one task works and another waits for the slot.
-const fleet = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"usd": 2}, "tasks": [
+// oneSlotPlan is a plan in which one task works and another waits for the slot.
+const oneSlotPlan = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"usd": 2}, "tasks": [
  {"id": "a", "subject": "a"}, {"id": "b", "subject": "b"}, {"id": "c", "subject": "c"}]}`
 
 // cli returns the rehearsal agent as a claude CLI of the newest version: it has spares, unlike
@@ -32,7 +32,7 @@ func (p project) cli() string {
 // session records the end of that process, and completes the run.
 func TestKilledWithASpare(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, fleet)
+	p := newProject(t, oneSlotPlan)
 	args := []string{"run", "plan.json", "--claude", p.cli(), "--output", "json"}
 	env := []string{"ANTHROPIC_API_KEY=anything"}
 	w := p.start(env, args...)

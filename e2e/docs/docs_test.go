@@ -57,7 +57,7 @@ var settings = []setting{
 var wavex string // the executable; set by TestMain before any test runs
 
 func TestMain(m *testing.M) {
-	if rig.Lists() {
+	if rig.OnlyLists() {
 		os.Exit(m.Run())
 	}
 	path, clean, err := rig.Wavex(context.Background())
@@ -71,10 +71,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is the project in one of its states, with the environment of its commands.
-type world struct{ dir, home string }
+// sandbox is the project in one of its states, with the environment of its commands.
+type sandbox struct{ dir, home string }
 
-func (w world) command(ctx context.Context, text string) *exec.Cmd {
+func (w sandbox) command(ctx context.Context, text string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "bash", "-c", text)
 	c.Dir = w.dir
 	c.Env = []string{"HOME=" + w.home, "PATH=" + filepath.Dir(wavex) + string(os.PathListSeparator) + os.Getenv("PATH"),
@@ -86,9 +86,9 @@ func (w world) command(ctx context.Context, text string) *exec.Cmd {
 
 // prepare makes a project in the given state. Its claude is the rehearsal agent, so that commands
 // can be tried unchanged.
-func prepare(t *testing.T, state string) world {
+func prepare(t *testing.T, state string) sandbox {
 	t.Helper()
-	w := world{dir: t.TempDir(), home: t.TempDir()}
+	w := sandbox{dir: t.TempDir(), home: t.TempDir()}
 	write := func(path, text string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

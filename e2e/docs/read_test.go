@@ -14,8 +14,8 @@ import (
 // This file finds the commands in the documentation: lines of code blocks and spans of code that
 // begin with wavex.
 
-// shown is a command as a page shows it.
-type shown struct {
+// example is a command as a page shows it.
+type example struct {
 	page string
 	line int
 	text string
@@ -34,13 +34,13 @@ func pages(t *testing.T) []string {
 }
 
 // find returns the commands of a page, in order.
-func find(t *testing.T, page string) []shown {
+func find(t *testing.T, page string) []example {
 	t.Helper()
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []shown
+	var all []example
 	fenced, runs := false, false
 	for i, line := range strings.Split(string(b), "\n") {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "```"); ok {
@@ -56,13 +56,13 @@ func find(t *testing.T, page string) []shown {
 			code = strings.TrimPrefix(strings.TrimSpace(code), "$ ")
 			code = strings.Replace(code, "go run ./cmd/wavex ", "wavex ", 1)
 			if strings.HasPrefix(code, "wavex ") {
-				all = append(all, shown{page, i + 1, comment.ReplaceAllString(code, "")})
+				all = append(all, example{page, i + 1, comment.ReplaceAllString(code, "")})
 			}
 			continue
 		}
 		if !fenced {
 			for _, m := range span.FindAllStringSubmatch(line, -1) {
-				all = append(all, shown{page, i + 1, m[1]})
+				all = append(all, example{page, i + 1, m[1]})
 			}
 		}
 	}

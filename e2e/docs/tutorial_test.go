@@ -22,7 +22,7 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world{dir: t.TempDir(), home: t.TempDir()}
+	w := sandbox{dir: t.TempDir(), home: t.TempDir()}
 	steps := 0
 	for _, part := range strings.Split(string(b), "\n```")[1:] {
 		info, text, _ := strings.Cut(part, "\n")

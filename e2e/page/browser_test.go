@@ -271,8 +271,8 @@ func (p *tab) text(selector string) string {
 	return p.eval("document.querySelector(" + quoted(selector) + ").innerText").Str
 }
 
-// press sends a key press like a person's.
-func (p *tab) press(key string) {
+// pressKey sends a key press like a person's.
+func (p *tab) pressKey(key string) {
 	p.b.t.Helper()
 	down := map[string]any{"type": "keyDown", "key": key}
 	switch key {
@@ -294,8 +294,8 @@ func (p *tab) write(text string) {
 	p.do("Input.insertText", map[string]any{"text": text})
 }
 
-// shot saves a screenshot to the folder in WAVEX_E2E_SHOTS, for people to look at.
-func (p *tab) shot(name string) {
+// screenshot saves a screenshot to the folder in WAVEX_E2E_SHOTS, for people to look at.
+func (p *tab) screenshot(name string) {
 	p.b.t.Helper()
 	dir := os.Getenv("WAVEX_E2E_SHOTS")
 	if dir == "" {
@@ -311,9 +311,9 @@ func (p *tab) shot(name string) {
 	}
 }
 
-// quiet fails the test if the page reported a fault on the console, or requested a URL that is
+// expectNoErrors fails the test if the page reported a fault on the console, or requested a URL that is
 // not below allowed.
-func (p *tab) quiet(allowed string) {
+func (p *tab) expectNoErrors(allowed string) {
 	p.b.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ func TestLivePage(t *testing.T) {
 		run := page.Of(s.S, s.Events, s.Now(), s.S.Ended == nil)
 		for i := range run.Tasks {
 			if d := run.Tasks[i].Now; d != nil {
-				d.See("Bash go test ./...", s.Now().Add(-3*time.Second))
+				d.Update("Bash go test ./...", s.Now().Add(-3*time.Second))
 			}
 		}
 		if err := srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}); err != nil {
@@ -45,7 +45,7 @@ func TestLivePage(t *testing.T) {
 			<-served
 		}
 	}()
-	s.Begin(reporttest.Config()).Wave(1).Run("T-001", 0).After(12 * time.Second)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).Advance(12 * time.Second)
 	show()
 
 	p := launch(t).tab(1360, 1000, "dark")
@@ -54,25 +54,27 @@ func TestLivePage(t *testing.T) {
 	if rows := p.text("#rows"); !strings.Contains(rows, "Bash go test ./..., 3s ago") {
 		t.Errorf("the table shows %q", rows)
 	}
-	p.press("/")
+	p.pressKey("/")
 	p.write("first")
-	p.press("Enter")
+	p.pressKey("Enter")
 	p.until(`document.querySelector("#panel-title") && document.querySelector("#panel").innerText.includes("Attempt 1")`)
-	p.shot("live-dark")
+	p.screenshot("live-dark")
 
-	s.End("T-001", reporttest.Bad(50_000), scheduler.Advising, nil).Tell(scheduler.CounselStarted{Task: "T-001",
-		Attempt: 1, Panel: 1}).After(4 * time.Second)
+	s.EndAttempt("T-001", reporttest.FailingResult(50_000), scheduler.Advising,
+		nil).Apply(scheduler.CounselStarted{Task: "T-001",
+		Attempt: 1, Panel: 1}).Advance(4 * time.Second)
 	show()
 	p.until(`document.querySelector("#rows").innerText.includes("counsel 1, since 4s")`)
-	s.Tell(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).Run("T-001",
-		0).After(time.Second)
+	s.Apply(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).StartAttempt("T-001",
+		0).Advance(time.Second)
 	show()
 	p.until(`document.querySelector("#panel").innerText.includes("Attempt 2")`)
 	if got := p.eval(`document.querySelector("#search").value`).Str; got != "first" {
 		t.Errorf("the search now holds %q", got)
 	}
-	s.End("T-001", reporttest.Good(20_000), scheduler.Completed, nil).Wave(2).Run("T-002", 0).After(time.Second).
-		End("T-002", reporttest.Good(30_000), scheduler.Completed, nil).Over("complete", 0, "", "")
+	s.EndAttempt("T-001", reporttest.PassingResult(20_000), scheduler.Completed, nil).StartWave(2).StartAttempt("T-002",
+		0).Advance(time.Second).
+		EndAttempt("T-002", reporttest.PassingResult(30_000), scheduler.Completed, nil).EndRun("complete", 0, "", "")
 	show()
 	p.until(`document.querySelector("h1").innerText.includes("Complete") && document.querySelector("#pulse").textContent === "ended"`)
 	if got := p.text(".tiles"); !strings.Contains(got, "$0.14") || !strings.Contains(got, "2/2") {
@@ -84,5 +86,5 @@ func TestLivePage(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("ending: %v", err)
 	}
-	p.quiet(srv.URL())
+	p.expectNoErrors(srv.URL())
 }

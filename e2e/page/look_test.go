@@ -10,33 +10,34 @@ import (
 
 // The pages of the other stories, in both themes, wide and narrow: no console messages, and no
 // element wider than the screen. With WAVEX_E2E_SHOTS screenshots are saved.
-func TestLooks(t *testing.T) {
+func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	b := launch(t)
 	for _, look := range []struct {
 		name   string
-		story  *reporttest.Story
+		story  *reporttest.FakeRun
 		scheme string
 		width  int
 	}{
-		{"mixed", reporttest.Mixed(t, nil), "dark", 1360}, {"mixed-narrow", reporttest.Mixed(t, nil), "light", 400},
-		{"refused", reporttest.Refused(t, nil), "light", 1360}, {"complete", reporttest.Complete(t, nil), "light", 1360},
-		{"paused-narrow", reporttest.Paused(t, nil), "dark", 400},
-		{"hostile", reporttest.Hostile(t, nil), "light", 800}, {"60", reporttest.Big(t, 60), "dark", 1360},
-		{"1000", reporttest.Big(t, 1000), "light", 1360},
+		{"mixed", reporttest.MixedRun(t, nil), "dark", 1360}, {"mixed-narrow", reporttest.MixedRun(t, nil), "light", 400},
+		{"refused", reporttest.RefusedRun(t, nil), "light", 1360}, {"complete", reporttest.CompleteRun(t, nil),
+			"light", 1360},
+		{"paused-narrow", reporttest.PausedRun(t, nil), "dark", 400},
+		{"hostile", reporttest.HostileRun(t, nil), "light", 800}, {"60", reporttest.BigRun(t, 60), "dark", 1360},
+		{"1000", reporttest.BigRun(t, 1000), "light", 1360},
 	} {
-		url := saved(t, look.story)
+		url := savePage(t, look.story)
 		p := b.tab(look.width, 2000, look.scheme)
 		took := p.open(url)
 		t.Logf("%s: opened in %v", look.name, took)
 		if w := p.eval(`document.documentElement.scrollWidth`).Int(); w > int64(look.width) {
 			t.Errorf("%s: the page is %d wide", look.name, w)
 		}
-		p.shot(look.name)
+		p.screenshot(look.name)
 		p.eval(`document.querySelector("#rows .open").click()`)
 		p.until(`document.querySelector("#panel-title")`)
-		p.shot(look.name + "-panel")
-		p.quiet(url)
+		p.screenshot(look.name + "-panel")
+		p.expectNoErrors(url)
 		p.close()
 	}
 }

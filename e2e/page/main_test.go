@@ -19,7 +19,7 @@ import (
 var chromium string
 
 func TestMain(m *testing.M) {
-	if rig.Lists() {
+	if rig.OnlyLists() {
 		os.Exit(m.Run())
 	}
 	chromium = rig.Browser()

@@ -14,9 +14,9 @@ import (
 	"wavex/internal/report/reporttest"
 )
 
-// saved writes a story's report as a file, with the prompt and the stream of an attempt of T-033,
+// savePage writes a story's report as a file, with the prompt and the stream of an attempt of T-033,
 // and returns its address.
-func saved(t *testing.T, s *reporttest.Story) string {
+func savePage(t *testing.T, s *reporttest.FakeRun) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
 	f, err := os.Create(path)
@@ -43,8 +43,8 @@ func saved(t *testing.T, s *reporttest.Story) string {
 // task opened, by keys alone.
 func TestReportOf300(t *testing.T) {
 	t.Parallel()
-	story := reporttest.Big(t, 300)
-	url := saved(t, story)
+	story := reporttest.BigRun(t, 300)
+	url := savePage(t, story)
 	p := launch(t).tab(1360, 1000, "light")
 	took := p.open(url)
 	for range 9 { // retries, because the machine may be busy or the browser cold
@@ -69,19 +69,19 @@ func TestReportOf300(t *testing.T) {
 			t.Errorf("%s shows %q, want %q in it", selector, got, want)
 		}
 	}
-	p.shot("300-light")
+	p.screenshot("300-light")
 
-	p.press("/")
+	p.pressKey("/")
 	p.write("FAILED go test")
 	p.until(`document.querySelector("#matches").textContent.includes(" of 300")`)
 	rows := p.eval(`[...document.querySelectorAll("#rows tbody tr")].map((r) => r.innerText).join("|")`).Str
 	if n := strings.Count(rows, "|") + 1; n != story.S.Counts.Failed || strings.Count(rows, "check failed: go test") != n {
 		t.Errorf("the search found %q, want the %d failed tasks", rows, story.S.Counts.Failed)
 	}
-	p.press("Escape")
+	p.pressKey("Escape")
 	p.write("T-033")
 	p.until(`document.querySelectorAll("#rows tbody tr").length === 1`)
-	p.press("Enter")
+	p.pressKey("Enter")
 	p.until(`!document.querySelector("#panel").hidden && document.querySelector("#panel-title")`)
 	panel := p.text("#panel")
 	for _, want := range []string{"T-033", "go test ./...", "exit code 1", "Attempt 1", "Attempt 2",
@@ -100,61 +100,61 @@ func TestReportOf300(t *testing.T) {
 	if got := p.text("#panel .diff .a"); got != "+\tn := 1 // people count from 1" {
 		t.Errorf("the first added line of the diff is %q", got)
 	}
-	p.shot("300-panel-light")
-	p.press("Escape")
+	p.screenshot("300-panel-light")
+	p.pressKey("Escape")
 	if !p.eval(`document.querySelector("#panel").hidden`).Bool() {
 		t.Error("Escape does not close the panel")
 	}
-	p.quiet(url)
+	p.expectNoErrors(url)
 }
 
 // The page follows the system's scheme unless the reader chooses one.
 func TestThemes(t *testing.T) {
 	t.Parallel()
-	url := saved(t, reporttest.Big(t, 300))
+	url := savePage(t, reporttest.BigRun(t, 300))
 	p := launch(t).tab(1360, 1000, "dark")
 	p.open(url)
 	ground := func() string { return p.eval(`getComputedStyle(document.body).backgroundColor`).Str }
 	if got := ground(); got != "rgb(13, 17, 22)" {
 		t.Errorf("in a dark system the ground is %s", got)
 	}
-	p.shot("300-dark")
-	p.press("t")
+	p.screenshot("300-dark")
+	p.pressKey("t")
 	if got := ground(); got != "rgb(246, 245, 241)" {
 		t.Errorf("after t the ground is %s", got)
 	}
-	p.press("t")
+	p.pressKey("t")
 	if got := ground(); got != "rgb(13, 17, 22)" {
 		t.Errorf("after t again the ground is %s", got)
 	}
-	p.quiet(url)
+	p.expectNoErrors(url)
 }
 
 // Without a pointer: arrows move in the graph, j and k in the table, and Escape closes dialogs.
 // The names and roles for screen readers exist.
 func TestKeysAndNames(t *testing.T) {
 	t.Parallel()
-	url := saved(t, reporttest.Mixed(t, nil))
+	url := savePage(t, reporttest.MixedRun(t, nil))
 	p := launch(t).tab(1360, 1000, "light")
 	p.open(url)
 	p.eval(`document.querySelector('.node[tabindex="0"]').focus()`)
-	p.press("ArrowRight")
+	p.pressKey("ArrowRight")
 	if got := p.eval(`document.activeElement.getAttribute("aria-label")`).Str; !strings.HasPrefix(got, "T-004 ") {
 		t.Errorf("right of the first task is %q", got)
 	}
-	p.press("Enter")
+	p.pressKey("Enter")
 	p.until(`document.querySelector("#panel .idline")?.innerText.includes("T-004")`)
-	p.press("j")
+	p.pressKey("j")
 	p.until(`document.querySelector("#panel .idline").innerText.includes("T-005")`)
 	if got := p.eval(`location.hash`).Str; got != "#task=T-005" {
 		t.Errorf("the address ends in %q", got)
 	}
-	p.press("Escape")
-	p.press("?")
+	p.pressKey("Escape")
+	p.pressKey("?")
 	if !p.eval(`document.querySelector("#help").open`).Bool() {
 		t.Error("? does not open the list of keys")
 	}
-	p.press("Escape")
+	p.pressKey("Escape")
 	for _, missing := range []string{
 		`[...document.querySelectorAll("button, a[href], input, select")].filter((x) => !(x.getAttribute("aria-label") || x.textContent.trim())).map((x) => x.outerHTML)`,
 		`[...document.querySelectorAll("svg:not([aria-hidden])")].filter((x) => !x.getAttribute("aria-label")).map((x) => x.parentNode.className)`,
@@ -174,17 +174,17 @@ func TestKeysAndNames(t *testing.T) {
 	if got := p.text("#timeline details.alt"); !strings.Contains(got, "throttled: the API is overloaded (529)") {
 		t.Errorf("the timeline as a table: %s", got)
 	}
-	p.quiet(url)
+	p.expectNoErrors(url)
 }
 
 // A link to a task opens it, even if the task is not among the first rows.
 func TestLinkToATask(t *testing.T) {
 	t.Parallel()
-	url := saved(t, reporttest.Big(t, 300))
+	url := savePage(t, reporttest.BigRun(t, 300))
 	p := launch(t).tab(1360, 1000, "light")
 	p.open(url + "#task=T-290")
 	p.until(`document.querySelector("#panel .idline")?.innerText.includes("T-290")`)
 	p.eval(`document.querySelector(".more").click()`)
 	p.until(`document.querySelector("tr.sel")?.innerText.includes("T-290")`)
-	p.quiet(url)
+	p.expectNoErrors(url)
 }

@@ -66,7 +66,7 @@ func TestWatchWeb(t *testing.T) {
 	p.open(url)
 	p.until(`document.querySelector("#pulse").textContent === "live" && document.querySelector("h1").innerText.includes("Running: watched")`)
 	p.until(`document.querySelector("#rows").innerText.includes("Bash echo")`)
-	p.shot("watch-light")
+	p.screenshot("watch-light")
 	touch(t, filepath.Join(dir, "go"), os.O_WRONLY)
 	p.until(`document.querySelector("h1").innerText.includes("Complete: watched")`)
 	p.eval(`document.querySelector("#rows .open").click()`)
@@ -81,7 +81,7 @@ func TestWatchWeb(t *testing.T) {
 	if err := watch.Wait(); err != nil {
 		t.Errorf("watch ends with %v", err)
 	}
-	p.quiet(url)
+	p.expectNoErrors(url)
 }
 
 // touch opens a FIFO, which waits for its other end, and closes it. A FIFO open for reading is

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Again runs this test binary again, with the same arguments, in a process that attr makes, for
+// Reexec runs this test binary again, with the same arguments, in a process that attr makes, for
 // example in a namespace, and that ends with this one. env is added to its environment. code is
 // its exit code. An error means that it could not be started.
-func Again(attr syscall.SysProcAttr, env ...string) (code int, err error) {
+func Reexec(attr syscall.SysProcAttr, env ...string) (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err

@@ -35,9 +35,9 @@ func Wavex(ctx context.Context) (path string, clean func(), err error) {
 	return path, clean, nil
 }
 
-// Lists reports whether the test binary only lists its tests, so that nothing needs to be
+// OnlyLists reports whether the test binary only lists its tests, so that nothing needs to be
 // prepared.
-func Lists() bool {
+func OnlyLists() bool {
 	flag.Parse()
 	return flag.Lookup("test.list").Value.String() != ""
 }

@@ -15,7 +15,7 @@ import (
 func Within(ctx context.Context, d time.Duration, cond func() bool) (took time.Duration, ok bool) {
 	return within(ctx, d, cond, func() float64 {
 		loadavg, _ := os.ReadFile("/proc/loadavg") // missing on other systems
-		return share(string(loadavg), runtime.NumCPU())
+		return cpuShare(string(loadavg), runtime.NumCPU())
 	})
 }
 
@@ -33,10 +33,10 @@ func within(ctx context.Context, d time.Duration, cond func() bool, share func()
 	return took, ok && took <= d
 }
 
-// share returns the share of a processor that a runnable thread gets, by the fourth field of
+// cpuShare returns the share of a processor that a runnable thread gets, by the fourth field of
 // /proc/loadavg. The first number of that field is that of the runnable threads, including this
 // one.
-func share(loadavg string, processors int) float64 {
+func cpuShare(loadavg string, processors int) float64 {
 	var runnable, threads int
 	var load float64
 	if _, err := fmt.Sscanf(loadavg, "%f %f %f %d/%d", &load, &load, &load, &runnable, &threads); err != nil {

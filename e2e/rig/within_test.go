@@ -51,7 +51,7 @@ func TestShare(t *testing.T) {
 		"0.00 0.00 0.00 0/0 0":       1,
 		"":                           1,
 	} {
-		if got := share(loadavg, 2); got != want {
+		if got := cpuShare(loadavg, 2); got != want {
 			t.Errorf("%q: %v, want %v", loadavg, got, want)
 		}
 	}

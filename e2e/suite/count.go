@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// count counts tests by their results, subtests included, and prints the output that go test
+// testCounter counts tests by their results, subtests included, and prints the output that go test
 // would print without -v.
-type count struct {
+type testCounter struct {
 	out                     io.Writer
 	passed, failed, skipped int
-	packages                map[string]*record
+	packages                map[string]*packageOutput
 }
 
-// record holds the output of a running package.
-type record struct {
+// packageOutput holds the output of a running package.
+type packageOutput struct {
 	lines  []line
 	passed map[string]bool // tests whose output is not printed
 	failed bool            // some test failed
@@ -37,10 +37,12 @@ type event struct {
 	Action, Package, Test, Output string
 }
 
-func newCount(out io.Writer) *count { return &count{out: out, packages: map[string]*record{}} }
+func newTestCounter(out io.Writer) *testCounter {
+	return &testCounter{out: out, packages: map[string]*packageOutput{}}
+}
 
 // String returns the last line of the output.
-func (c *count) String() string {
+func (c *testCounter) String() string {
 	s := fmt.Sprintf("%d passed, %d failed", c.passed, c.failed)
 	if c.skipped > 0 {
 		s += fmt.Sprintf(", %d skipped", c.skipped)
@@ -49,10 +51,10 @@ func (c *count) String() string {
 }
 
 // ok reports whether the tests as a whole passed. In CI a skipped test counts as a failed one.
-func (c *count) ok(ci bool) bool { return c.failed == 0 && (c.skipped == 0 || !ci) }
+func (c *testCounter) ok(ci bool) bool { return c.failed == 0 && (c.skipped == 0 || !ci) }
 
 // run runs go test in dir and counts. An error means that the tests could not run to their end.
-func (c *count) run(ctx context.Context, dir string, args, packages []string) error {
+func (c *testCounter) run(ctx context.Context, dir string, args, packages []string) error {
 	if len(packages) == 0 {
 		return nil // go test without packages would test the folder
 	}
@@ -83,13 +85,13 @@ func (c *count) run(ctx context.Context, dir string, args, packages []string) er
 }
 
 // read counts the output of one go test.
-func (c *count) read(r io.Reader) error {
+func (c *testCounter) read(r io.Reader) error {
 	for b := bufio.NewReader(r); ; {
 		text, err := b.ReadBytes('\n')
 		var e event
 		switch {
 		case len(text) > 0 && json.Unmarshal(text, &e) == nil:
-			c.tell(e)
+			c.addEvent(e)
 		case len(text) > 0:
 			fmt.Fprintf(c.out, "%s", text)
 		}
@@ -101,8 +103,8 @@ func (c *count) read(r io.Reader) error {
 	}
 }
 
-// tell counts one event, and prints a package when it has ended.
-func (c *count) tell(e event) {
+// addEvent counts one event, and prints a package when it has ended.
+func (c *testCounter) addEvent(e event) {
 	if e.Action == "build-output" {
 		fmt.Fprint(c.out, e.Output)
 	}
@@ -111,7 +113,7 @@ func (c *count) tell(e event) {
 	}
 	p := c.packages[e.Package]
 	if p == nil {
-		p = &record{passed: map[string]bool{}}
+		p = &packageOutput{passed: map[string]bool{}}
 		c.packages[e.Package] = p
 	}
 	switch {
@@ -130,7 +132,7 @@ func (c *count) tell(e event) {
 	}
 }
 
-func (c *count) end(action string) {
+func (c *testCounter) end(action string) {
 	switch action {
 	case "pass":
 		c.passed++
@@ -144,7 +146,7 @@ func (c *count) end(action string) {
 // endPackage prints a package: its last line if it passed, and the output of its tests that did
 // not pass. A package that fails without a failed test, because it does not build or ends early,
 // counts as a failed test. A package with tests of which none ran counts as a skipped one.
-func (c *count) endPackage(p *record, action string) {
+func (c *testCounter) endPackage(p *packageOutput, action string) {
 	var notes strings.Builder
 	for _, l := range p.lines {
 		if !p.passed[l.test] && !strings.HasPrefix(l.text, "=== ") && l.text != "PASS\n" {

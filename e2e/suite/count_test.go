@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCount runs packages that end in every possible way, and checks the counts and the output.
-func TestCount(t *testing.T) {
+// TestTestCounter runs packages that end in every possible way, and checks the counts and the output.
+func TestTestCounter(t *testing.T) {
 	t.Parallel()
 	files, err := txtar.ParseFile("testdata/packages.txtar")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestCount(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	c := newCount(&out)
+	c := newTestCounter(&out)
 	if err := c.run(t.Context(), dir, nil, []string{"./..."}); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestOK(t *testing.T) {
 		failed, skipped int
 		ci, ok          bool
 	}{{0, 0, true, true}, {0, 0, false, true}, {1, 0, false, false}, {0, 1, false, true}, {0, 1, true, false}} {
-		if got := (&count{passed: 1, failed: c.failed, skipped: c.skipped}).ok(c.ci); got != c.ok {
+		if got := (&testCounter{passed: 1, failed: c.failed, skipped: c.skipped}).ok(c.ci); got != c.ok {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -20,9 +20,9 @@ import (
 	"wavex/e2e/rig"
 )
 
-// hang bounds the time of a package on a busy machine; the slowest takes a few minutes on an idle
+// packageTimeout bounds the time of a package on a busy machine; the slowest takes a few minutes on an idle
 // one.
-const hang = "60m"
+const packageTimeout = "60m"
 
 // pageTests needs a browser, the other packages need Go, git, Node and npm; benchmarks has no tests.
 const (
@@ -41,7 +41,7 @@ var (
 		"wavex/internal/secret", "wavex/internal/shape", "wavex/internal/transcript", "wavex/internal/ui/safe",
 		"wavex/internal/wary", "wavex/scheduler",
 	}
-	alone = []string{"wavex/e2e", "wavex/e2e/crash", pageTests}
+	serial = []string{"wavex/e2e", "wavex/e2e/crash", pageTests}
 )
 
 func main() {
@@ -65,12 +65,12 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("listing the packages: %w", err)
 	}
-	tools := look(ctx)
+	tools := detectTools(ctx)
 	fmt.Fprintln(out, tools)
 	if whole && !(tools.race && tools.browser) {
 		return false, nil
 	}
-	c := newCount(out)
+	c := newTestCounter(out)
 	for _, g := range groups(strings.Fields(string(listed)), tools) {
 		began := time.Now()
 		err := c.run(ctx, ".", g.args, g.packages)
@@ -90,7 +90,7 @@ type tools struct {
 	browser bool // Chromium or Chrome
 }
 
-func look(ctx context.Context) tools {
+func detectTools(ctx context.Context) tools {
 	var t tools
 	// go env prints CGO_ENABLED=0 if there is no C compiler.
 	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
@@ -123,7 +123,7 @@ type group struct {
 
 // groups returns the packages that run first, second and one by one.
 func groups(packages []string, t tools) []group {
-	args := []string{"-timeout", hang}
+	args := []string{"-timeout", packageTimeout}
 	if t.race {
 		args = append(args, "-race")
 	}
@@ -137,7 +137,7 @@ func groups(packages []string, t tools) []group {
 		switch {
 		case p == benchmarks, p == pageTests && !t.browser:
 			continue
-		case slices.Contains(alone, p):
+		case slices.Contains(serial, p):
 			n = 2
 		case slices.Contains(quick, p):
 			n = 0

@@ -28,18 +28,18 @@ const (
 type Agent struct {
 	Name     string // Claude or Rehearsal
 	Argv     []string
-	Scenario *rehearse.Scenario // nil means that the rehearsal agent chooses by itself
-	CLI      statement.Verdicts // on the program; nil means that nothing is known
+	Scenario *rehearse.Scenario   // nil means that the rehearsal agent chooses by itself
+	CLI      statement.SupportSet // on the program; nil means that nothing is known
 }
 
-// Rehearses reports whether it is the rehearsal agent.
-func (a Agent) Rehearses() bool { return a.Name == Rehearsal }
+// IsRehearsal reports whether it is the rehearsal agent.
+func (a Agent) IsRehearsal() bool { return a.Name == Rehearsal }
 
-// StartsAhead reports whether a process may be started before there is a prompt for it.
-func (a Agent) StartsAhead() bool { return a.CLI.Holds(statement.SilentBeforePrompt) }
+// AllowsSpares reports whether a process may be started before there is a prompt for it.
+func (a Agent) AllowsSpares() bool { return a.CLI.Holds(statement.SilentBeforePrompt) }
 
-// Needed reports whether any task is for an agent and not a command.
-func Needed(p *plan.Plan) bool {
+// NeedsAgent reports whether any task is for an agent and not a command.
+func NeedsAgent(p *plan.Plan) bool {
 	for i := range p.Tasks {
 		if p.Tasks[i].Command == "" {
 			return true
@@ -52,7 +52,7 @@ func Needed(p *plan.Plan) bool {
 // the folder of its sessions, so that resuming one can be rehearsed. loop is the .loop directory.
 // It returns nil for other agents.
 func (a Agent) Env(loop, run string) map[string]string {
-	if !a.Rehearses() {
+	if !a.IsRehearsal() {
 		return nil
 	}
 	env := map[string]string{rehearse.SessionsVar: filepath.Join(loop, "runs", run, "sessions")}
@@ -68,9 +68,9 @@ func (a Agent) Block(p *plan.Plan, t *plan.Task) json.RawMessage {
 	return a.Scenario.Block(t.ID, rehearse.Overlay(p.Rehearse, t.Rehearse))
 }
 
-// Strange returns the tasks that the scenario names and the plan lacks, except R-001 and so on,
+// UnknownTasks returns the tasks that the scenario names and the plan lacks, except R-001 and so on,
 // which a review may add later.
-func (a Agent) Strange(p *plan.Plan) []string {
+func (a Agent) UnknownTasks(p *plan.Plan) []string {
 	if a.Scenario == nil {
 		return nil
 	}
@@ -85,35 +85,36 @@ func (a Agent) Caller(who *runner.Agent) counsel.Caller { return caller{who, a.S
 
 type caller struct {
 	*runner.Agent
-	scenario *rehearse.Scenario
+	rehearsal *rehearse.Scenario
 }
 
 // Ask makes one lean call.
 func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	if c.Rehearsal {
-		q.Rehearse = c.scenario.Panel(q.Name, standIn(q))
+		q.Rehearse = c.rehearsal.Panel(q.Name, rehearsalAnswer(q))
 	}
 	return c.Agent.Ask(ctx, q)
 }
 
-// standIn returns the rehearsal agent's default answer: nothing to mend. A blocker stands,
+// rehearsalAnswer returns the rehearsal agent's default answer: nothing to mend. A blocker stands,
 // because only a scenario can have made it up.
-func standIn(q runner.Question) json.RawMessage {
+func rehearsalAnswer(q runner.Question) json.RawMessage {
 	kind, _, _ := strings.Cut(q.Name, "/")
 	switch {
 	case q.Rehearse != nil:
 	case kind == "review":
-		return Answer(map[string]any{"score": 8, "findings": []any{}})
+		return AnswerBlock(map[string]any{"score": 8, "findings": []any{}})
 	case kind == "precheck":
-		return Answer(map[string]any{"verdict": "go", "reason": "a rehearsal: nobody has looked for a reason against it"})
+		return AnswerBlock(map[string]any{"verdict": "go",
+			"reason": "a rehearsal: nobody has looked for a reason against it"})
 	case kind == "refute":
-		return Answer(map[string]any{"refuted": false, "reason": "a rehearsal: nobody has tried to refute it"})
+		return AnswerBlock(map[string]any{"refuted": false, "reason": "a rehearsal: nobody has tried to refute it"})
 	}
 	return q.Rehearse
 }
 
-// Answer returns a block that has the rehearsal agent answer structured to a lean call.
-func Answer(structured any) json.RawMessage {
+// AnswerBlock returns a block that has the rehearsal agent answer structured to a lean call.
+func AnswerBlock(structured any) json.RawMessage {
 	out, err := json.Marshal(map[string]any{"structured": structured, "duration": "20ms", "cost": 0.002})
 	if err != nil {
 		return nil // plain data: it cannot fail

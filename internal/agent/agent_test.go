@@ -20,13 +20,13 @@ func scenario(t *testing.T, text string) *rehearse.Scenario {
 	return s
 }
 
-func TestNeeded(t *testing.T) {
+func TestNeedsAgent(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"tasks":[{"id":"a","subject":"a","command":"true"}]}`:                          false,
 		`{"tasks":[{"id":"a","subject":"a","command":"true"},{"id":"b","subject":"b"}]}`: true,
 	} {
-		if got := Needed(roomtest.Plan(t, ".", text)); got != want {
+		if got := NeedsAgent(roomtest.Plan(t, ".", text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -54,21 +54,21 @@ func TestBlock(t *testing.T) {
 	p := roomtest.Plan(t, ".", `{"rehearse":{"duration":"1s","cost":1},"tasks":[{"id":"T-1","subject":"a","rehearse":{"cost":2}},{"id":"b","subject":"b"}]}`)
 	a := Agent{Name: Rehearsal, Scenario: scenario(t, `{"tasks":{"T-1":{"duration":"3s"},"t-001":{},"R-001":{},"zz":{}}}`)}
 	for i, want := range []string{`{"cost":2,"duration":"3s"}`, `{"cost":1,"duration":"1s"}`} {
-		if got := shown(t, a.Block(p, &p.Tasks[i])); got != want {
+		if got := normalizeJSON(t, a.Block(p, &p.Tasks[i])); got != want {
 			t.Errorf("%s: %s, want %s", p.Tasks[i].ID, got, want)
 		}
 	}
-	if got := fmt.Sprint(a.Strange(p)); got != "[t-001 zz]" {
+	if got := fmt.Sprint(a.UnknownTasks(p)); got != "[t-001 zz]" {
 		t.Errorf("strange are %s", got)
 	}
 	a.Scenario = nil
-	if got := shown(t, a.Block(p, &p.Tasks[0])); got != `{"cost":2,"duration":"1s"}` || a.Strange(p) != nil {
-		t.Errorf("without a scenario %s, %v", got, a.Strange(p))
+	if got := normalizeJSON(t, a.Block(p, &p.Tasks[0])); got != `{"cost":2,"duration":"1s"}` || a.UnknownTasks(p) != nil {
+		t.Errorf("without a scenario %s, %v", got, a.UnknownTasks(p))
 	}
 }
 
-// shown returns a block with its keys in order.
-func shown(t *testing.T, raw json.RawMessage) string {
+// normalizeJSON returns a block with its keys in order.
+func normalizeJSON(t *testing.T, raw json.RawMessage) string {
 	t.Helper()
 	var v any
 	roomtest.Must(t, json.Unmarshal(raw, &v))
@@ -79,11 +79,11 @@ func shown(t *testing.T, raw json.RawMessage) string {
 
 // Without a scenario a lean call finds nothing to mend, and a blocker stands. The caller's own
 // block is not replaced. The rehearsal agent accepts all of these blocks.
-func TestStandIn(t *testing.T) {
+func TestRehearsalAnswer(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"review/round-1/tester": `"score":8`, "precheck/a": `"verdict":"go"`,
 		"refute/1": `"refuted":false`, "review": `"score":8`, "counsel/debugger": "", "reviewer/x": "", "": ""} {
-		got := string(standIn(runner.Question{Name: name}))
+		got := string(rehearsalAnswer(runner.Question{Name: name}))
 		if want == "" && got != "" || want != "" && !contains(t, got, want) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -93,11 +93,11 @@ func TestStandIn(t *testing.T) {
 			}
 		}
 	}
-	own := Answer(map[string]any{"score": 1})
-	if got := standIn(runner.Question{Name: "review/x", Rehearse: own}); string(got) != string(own) {
+	own := AnswerBlock(map[string]any{"score": 1})
+	if got := rehearsalAnswer(runner.Question{Name: "review/x", Rehearse: own}); string(got) != string(own) {
 		t.Errorf("%s", got)
 	}
-	if got := Answer(func() {}); got != nil {
+	if got := AnswerBlock(func() {}); got != nil {
 		t.Errorf("what is no data: %s", got)
 	}
 }

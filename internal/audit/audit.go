@@ -19,40 +19,40 @@ import (
 	"wavex/scheduler"
 )
 
-// Audit holds the plan to verify, and its run if there is one.
-type Audit struct {
-	Plan    *plan.Plan
-	State   *scheduler.State // nil if there was no run
-	Events  []scheduler.Event
-	Dir     string     // of the project, absolute
-	Known   []gaps.Gap // found elsewhere, and included in the result
-	Secrets *secret.Redactor
-	Warn    io.Writer // receives messages for people, one per line
+// Inspection holds the plan to verify, and its run if there is one.
+type Inspection struct {
+	Plan     *plan.Plan
+	State    *scheduler.State // nil if there was no run
+	Events   []scheduler.Event
+	Dir      string     // of the project, absolute
+	Known    []gaps.Gap // found elsewhere, and included in the result
+	Redactor *secret.Redactor
+	Warn     io.Writer // receives messages for people, one per line
 
-	at    string                     // Dir, or another directory that holds the run's work
-	asked map[string]plan.Check      // the check of a gap, by the gap's key
-	shown map[string]verify.Evidence // the evidence for criteria, by the criterion's id
+	workDir          string                     // Dir, or another directory that holds the run's work
+	gapChecks        map[string]plan.Check      // the check of a gap, by the gap's key
+	criteriaEvidence map[string]verify.Evidence // the evidence for criteria, by the criterion's id
 }
 
-// Make verifies the work, keeps the result, and calls then, unless it is nil, while no run can
+// Run verifies the work, keeps the result, and calls then, unless it is nil, while no run can
 // begin. The error is a *journal.LockedError if a run is under way.
-func (a *Audit) Make(ctx context.Context, then func(*gaps.Document) error) (*gaps.Document, error) {
-	unlock, err := a.lock()
+func (a *Inspection) Run(ctx context.Context, then func(*gaps.Document) error) (*gaps.Document, error) {
+	unlock, err := a.lockLoop()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	a.at = a.Dir
+	a.workDir = a.Dir
 	var doc *gaps.Document
-	err = a.within(ctx, func() (err error) {
-		doc, err = a.look(ctx)
+	err = a.withWork(ctx, func() (err error) {
+		doc, err = a.findGaps(ctx)
 		return err
 	})
 	if err == nil {
-		err = a.keep(doc)
+		err = a.writeDocument(doc)
 	}
 	if err == nil {
-		err = a.settle(doc)
+		err = a.journalResult(doc)
 	}
 	if err == nil && then != nil {
 		err = then(doc)
@@ -60,25 +60,25 @@ func (a *Audit) Make(ctx context.Context, then func(*gaps.Document) error) (*gap
 	return doc, err
 }
 
-// Loop returns the path of the .loop directory, which may be missing.
-func (a *Audit) Loop() string { return filepath.Join(a.Dir, ".loop") }
+// LoopDir returns the path of the .loop directory, which may be missing.
+func (a *Inspection) LoopDir() string { return filepath.Join(a.Dir, ".loop") }
 
-// lock prevents runs while checks are made in the directory.
-func (a *Audit) lock() (func(), error) {
-	if st, err := os.Stat(a.Loop()); err != nil || !st.IsDir() {
+// lockLoop prevents runs while checks are made in the directory.
+func (a *Inspection) lockLoop() (func(), error) {
+	if st, err := os.Stat(a.LoopDir()); err != nil || !st.IsDir() {
 		return func() {}, nil
 	}
-	lock, err := record.Hold(a.Loop(), "")
+	lock, err := record.Lock(a.LoopDir(), "")
 	if err != nil {
 		return nil, err
 	}
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// keep writes VERIFICATION.md if there is a .loop.
-func (a *Audit) keep(doc *gaps.Document) error {
-	if st, err := os.Stat(a.Loop()); err != nil || !st.IsDir() {
+// writeDocument writes VERIFICATION.md if there is a .loop.
+func (a *Inspection) writeDocument(doc *gaps.Document) error {
+	if st, err := os.Stat(a.LoopDir()); err != nil || !st.IsDir() {
 		return nil
 	}
-	return maybe.WriteFile(filepath.Join(a.Loop(), "VERIFICATION.md"), a.Secrets.Bytes([]byte(doc.Markdown())), 0o600)
+	return maybe.WriteFile(filepath.Join(a.LoopDir(), "VERIFICATION.md"), a.Redactor.Bytes([]byte(doc.Markdown())), 0o600)
 }

@@ -23,20 +23,20 @@ import (
 
 func TestMain(m *testing.M) { roomtest.Main(m) }
 
-// planned returns a verification of a plan without a run.
-func planned(t *testing.T, dir, text string) (*Audit, *bytes.Buffer) {
+// newInspection returns a verification of a plan without a run.
+func newInspection(t *testing.T, dir, text string) (*Inspection, *bytes.Buffer) {
 	t.Helper()
 	var warn bytes.Buffer
-	return &Audit{Plan: roomtest.Plan(t, dir, text), Dir: dir,
-		Secrets: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
+	return &Inspection{Plan: roomtest.Plan(t, dir, text), Dir: dir,
+		Redactor: secret.New([]string{"API_KEY=a-very-secret-value"}), Warn: &warn}, &warn
 }
 
-// ran returns a verification of a plan whose run has completed tasks, with end as its status; ""
+// newInspectionOfRun returns a verification of a plan whose run has completed tasks, with end as its status; ""
 // for a run that has not ended.
-func ran(t *testing.T, dir, text string, completed []string, end string) *Audit {
+func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end string) *Inspection {
 	t.Helper()
-	a, _ := planned(t, dir, text)
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: a.Loop(), Parallel: 4, Schedule: "waves",
+	a, _ := newInspection(t, dir, text)
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: a.LoopDir(), Parallel: 4, Schedule: "waves",
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	bodies := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: a.Plan.Path, Tasks: len(a.Plan.Tasks)}}
 	a.State = scheduler.NewState(a.Plan)
@@ -50,41 +50,41 @@ func ran(t *testing.T, dir, text string, completed []string, end string) *Audit 
 	if end != "" {
 		bodies = append(bodies, scheduler.RunEnded{Status: end})
 	}
-	a.Events = roomtest.Journal(t, a.Loop(), bodies...)
+	a.Events = roomtest.Journal(t, a.LoopDir(), bodies...)
 	roomtest.Must(t, a.State.Replay(a.Events))
 	return a
 }
 
-func told(doc *gaps.Document) (out []string) {
+func gapLines(doc *gaps.Document) (out []string) {
 	for _, g := range doc.Gaps {
 		out = append(out, strings.TrimSpace(strings.Join([]string{g.Type, g.Task, g.File, g.Check}, " ")))
 	}
 	return out
 }
 
-const many = `{"name":"all","criteria":[{"text":"it is named","verify":{"file":"name.txt"}},"it is nice"],
+const mixedPlan = `{"name":"all","criteria":[{"text":"it is named","verify":{"file":"name.txt"}},"it is nice"],
 	"mustNot":[{"text":"a core dump","verify":{"file":"core"}},{"text":"a trace","verify":"test -e trace"},"rude words"],
 	"tasks":[{"id":"T-1","subject":"a","dir":"sub","verify":["test -e here",{"file":"doc.md","contains":"hello"}],"criteria":[{"text":"it runs","verify":"test -e here"},"it is kind"]},
 	{"id":"b","subject":"b","verify":["echo a-very-secret-value; false"]}]}`
 
 // Every check is made in its own place, and a failed one is a gap.
-func TestMake(t *testing.T) {
+func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"sub/here": "", "sub/doc.md": "good bye\n", "core": "", "here": ""}.Write(t, dir)
-	a, _ := planned(t, dir, many)
-	doc, err := a.Make(t.Context(), nil)
+	a, _ := newInspection(t, dir, mixedPlan)
+	doc, err := a.Run(t.Context(), nil)
 	roomtest.Must(t, err)
 	if doc.Name != "all" || len(doc.Checks) != 7 || doc.Passed() != 3 {
 		t.Errorf("%s: %d checks, %d passed: %+v", doc.Name, len(doc.Checks), doc.Passed(), doc.Checks)
 	}
 	want := []string{`check_failure T-1 sub/doc.md doc.md contains "hello"`,
 		"ci_failure b  echo a-very-secret-value; false", "check_failure  name.txt name.txt exists", "must_not   core exists"}
-	if got := told(doc); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := gapLines(doc); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("gaps %q, want %q", got, want)
 	}
-	if want := []string{"T-001: it is kind", "it is nice", "must not: rude words"}; !slices.Equal(doc.Open, want) {
-		t.Errorf("open %q, want %q", doc.Open, want)
+	if want := []string{"T-001: it is kind", "it is nice", "must not: rude words"}; !slices.Equal(doc.Unverified, want) {
+		t.Errorf("open %q, want %q", doc.Unverified, want)
 	}
 	if got := doc.Gaps[1].Evidence; got == "" || strings.Contains(got, "very-secret") {
 		t.Errorf("the evidence is %q", got)
@@ -98,12 +98,12 @@ func TestMake(t *testing.T) {
 }
 
 // The same check in the same place is made once, even if several tasks ask for it.
-func TestChecksAreMadeOnce(t *testing.T) {
+func TestChecksRunOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
-	a, _ := planned(t, dir, `{"criteria":[{"text":"c","verify":"echo x >> made"}],"tasks":[{"id":"a","subject":"a","verify":["echo x >> made"]},{"id":"b","subject":"b","verify":["echo x >> made"]},{"id":"c","subject":"c","dir":"sub","verify":["echo x >> made"]}]}`)
-	doc, err := a.Make(t.Context(), nil)
+	a, _ := newInspection(t, dir, `{"criteria":[{"text":"c","verify":"echo x >> made"}],"tasks":[{"id":"a","subject":"a","verify":["echo x >> made"]},{"id":"b","subject":"b","verify":["echo x >> made"]},{"id":"c","subject":"c","dir":"sub","verify":["echo x >> made"]}]}`)
+	doc, err := a.Run(t.Context(), nil)
 	if err != nil || len(doc.Checks) != 4 {
 		t.Fatalf("%+v, %v", doc, err)
 	}
@@ -115,20 +115,20 @@ func TestChecksAreMadeOnce(t *testing.T) {
 }
 
 // With a .loop the document is kept in it, readable by its owner only and without secrets.
-func TestKeep(t *testing.T) {
+func TestWriteDocument(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["echo a-very-secret-value; false"]}]}`)
-	roomtest.Must(t, os.Mkdir(a.Loop(), 0o755))
+	a, _ := newInspection(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["echo a-very-secret-value; false"]}]}`)
+	roomtest.Must(t, os.Mkdir(a.LoopDir(), 0o755))
 	elsewhere := filepath.Join(t.TempDir(), "precious")
 	roomtest.Must(t, os.WriteFile(elsewhere, []byte("precious"), 0o600))
-	at := filepath.Join(a.Loop(), "VERIFICATION.md")
+	at := filepath.Join(a.LoopDir(), "VERIFICATION.md")
 	roomtest.Must(t, os.Symlink(elsewhere, at))
 	called := false
-	_, err := a.Make(t.Context(), func(doc *gaps.Document) error {
+	_, err := a.Run(t.Context(), func(doc *gaps.Document) error {
 		called = true
 		var held *journal.LockedError
-		if _, err := record.Hold(a.Loop(), "x"); !errors.As(err, &held) {
+		if _, err := record.Lock(a.LoopDir(), "x"); !errors.As(err, &held) {
 			t.Errorf("a run could begin meanwhile: %v", err)
 		}
 		return nil
@@ -145,7 +145,7 @@ func TestKeep(t *testing.T) {
 	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "precious" {
 		t.Errorf("the link was followed: %q, %v", text, err)
 	}
-	if lock, err := record.Hold(a.Loop(), "x"); err != nil {
+	if lock, err := record.Lock(a.LoopDir(), "x"); err != nil {
 		t.Errorf("the lock was kept: %v", err)
 	} else {
 		roomtest.Must(t, lock.Unlock())
@@ -156,13 +156,13 @@ func TestKeep(t *testing.T) {
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["touch made"]}]}`)
-	roomtest.Must(t, os.Mkdir(a.Loop(), 0o755))
-	lock, err := record.Hold(a.Loop(), "r")
+	a, _ := newInspection(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["touch made"]}]}`)
+	roomtest.Must(t, os.Mkdir(a.LoopDir(), 0o755))
+	lock, err := record.Lock(a.LoopDir(), "r")
 	roomtest.Must(t, err)
 	defer func() { roomtest.Must(t, lock.Unlock()) }()
 	var held *journal.LockedError
-	if doc, err := a.Make(t.Context(), nil); doc != nil || !errors.As(err, &held) {
+	if doc, err := a.Run(t.Context(), nil); doc != nil || !errors.As(err, &held) {
 		t.Errorf("%+v, %v", doc, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
@@ -173,52 +173,53 @@ func TestLocked(t *testing.T) {
 // A cancelled verification keeps nothing and does not call then.
 func TestCutShort(t *testing.T) {
 	t.Parallel()
-	a := ran(t, t.TempDir(), many, []string{"T-1", "b"}, "complete")
+	a := newInspectionOfRun(t, t.TempDir(), mixedPlan, []string{"T-1", "b"}, "complete")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if doc, err := a.Make(ctx, func(*gaps.Document) error { t.Error("called"); return nil }); doc != nil ||
+	if doc, err := a.Run(ctx, func(*gaps.Document) error { t.Error("called"); return nil }); doc != nil ||
 		!errors.Is(err, why) {
 		t.Errorf("%+v, %v", doc, err)
 	}
-	if _, err := os.Stat(filepath.Join(a.Loop(), "VERIFICATION.md")); err == nil {
+	if _, err := os.Stat(filepath.Join(a.LoopDir(), "VERIFICATION.md")); err == nil {
 		t.Error("something was kept")
 	}
-	if now, err := record.Read(a.Loop()); err != nil || len(now) != len(a.Events) {
+	if now, err := record.Read(a.LoopDir()); err != nil || len(now) != len(a.Events) {
 		t.Errorf("the journal has %d records, %v", len(now), err)
 	}
 }
 
-const stub = "package a\n\nfunc A() { panic(\"not implemented\") }\n"
+const stubSource = "package a\n\nfunc A() { panic(\"not implemented\") }\n"
 
 // Files of completed tasks are scanned, and their gaps name the task.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	const text = `{"links":[{"from":"x.md","to":"y.md"}],"tasks":[{"id":"a","subject":"a","dir":"sub","files":["a.go","both.go"]},{"id":"b","subject":"b","files":["b.go","sub/both.go",{"path":"read.go","action":"read"},{"path":"away.go","action":"delete"}]}]}`
 	dir, outside := t.TempDir(), t.TempDir()
-	roomtest.Files{"sub/a.go": stub, "b.go": stub, "sub/both.go": stub, "read.go": stub, "away.go": stub, "x.md": "x",
+	roomtest.Files{"sub/a.go": stubSource, "b.go": stubSource, "sub/both.go": stubSource, "read.go": stubSource,
+		"away.go": stubSource, "x.md": "x",
 		"y.md": "y"}.Write(t, dir)
 	for name, c := range map[string]struct {
-		a    *Audit
+		a    *Inspection
 		want string
 	}{
-		"no run": {func() *Audit { a, _ := planned(t, dir, text); return a }(),
+		"no run": {func() *Inspection { a, _ := newInspection(t, dir, text); return a }(),
 			"[stub b b.go stub a sub/a.go stub  sub/both.go broken_link  x.md]"},
-		"half way": {ran(t, dir, text, []string{"a"}, ""), "[stub a sub/a.go stub  sub/both.go]"},
+		"half way": {newInspectionOfRun(t, dir, text, []string{"a"}, ""), "[stub a sub/a.go stub  sub/both.go]"},
 	} {
-		doc, err := c.a.Make(t.Context(), nil)
-		if err != nil || fmt.Sprint(told(doc)) != c.want {
-			t.Errorf("%s: %q, %v", name, told(doc), err)
+		doc, err := c.a.Run(t.Context(), nil)
+		if err != nil || fmt.Sprint(gapLines(doc)) != c.want {
+			t.Errorf("%s: %q, %v", name, gapLines(doc), err)
 		}
 	}
 	// A link that an agent left must not lead outside the project.
-	roomtest.Files{"b.go": stub}.Write(t, outside)
+	roomtest.Files{"b.go": stubSource}.Write(t, outside)
 	roomtest.Must(t, os.Remove(filepath.Join(dir, "b.go")))
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
-	a, _ := planned(t, dir, text)
-	if doc, err := a.Make(t.Context(), nil); err != nil ||
+	a, _ := newInspection(t, dir, text)
+	if doc, err := a.Run(t.Context(), nil); err != nil ||
 		slices.ContainsFunc(doc.Gaps, func(g gaps.Gap) bool { return g.File == "b.go" }) {
-		t.Errorf("%q, %v", told(doc), err)
+		t.Errorf("%q, %v", gapLines(doc), err)
 	}
 }
 
@@ -226,30 +227,34 @@ func TestScan(t *testing.T) {
 func TestKnown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, _ := planned(t, dir, `{"tasks":[{"id":"a","subject":"a","files":["a.go"],"verify":["false"]}]}`)
+	a, _ := newInspection(t, dir, `{"tasks":[{"id":"a","subject":"a","files":["a.go"],"verify":["false"]}]}`)
 	a.Known = []gaps.Gap{{Type: gaps.CIFailure, Check: "false", Description: "the check fails: exit code 1"},
 		{Type: gaps.Stub, File: "./a.go", Description: "empty"}}
-	doc, err := a.Make(t.Context(), nil)
-	if got := fmt.Sprint(told(doc)); err != nil || got != "[ci_failure a  false stub a ./a.go]" {
+	doc, err := a.Run(t.Context(), nil)
+	if got := fmt.Sprint(gapLines(doc)); err != nil || got != "[ci_failure a  false stub a ./a.go]" {
 		t.Errorf("%s, %v", got, err)
 	}
 }
 
 // Mend adds a task for each gap: one if several tasks ask for the same, two for a command in two
 // places.
-func TestMend(t *testing.T) {
+func TestAddRemediation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"one/x": "", "two/x": "", "s.go": stub}.Write(t, dir)
-	a := ran(t, dir, `{"criteria":[{"text":"all is well","verify":"false"}],"tasks":[{"id":"a","subject":"a","dir":"one","verify":["false"]},{"id":"b","subject":"b","dir":"one","verify":["false"]},{"id":"c","subject":"c","dir":"two","verify":["false"]},{"id":"d","subject":"d","files":["s.go"]}]}`, []string{"a", "b", "c", "d"}, "")
+	roomtest.Files{"one/x": "", "two/x": "", "s.go": stubSource}.Write(t, dir)
+	a := newInspectionOfRun(t, dir, `{"criteria":[{"text":"all is well","verify":"false"}],"tasks":[{"id":"a","subject":"a","dir":"one","verify":["false"]},{"id":"b","subject":"b","dir":"one","verify":["false"]},{"id":"c","subject":"c","dir":"two","verify":["false"]},{"id":"d","subject":"d","files":["s.go"]}]}`, []string{"a", "b", "c", "d"}, "")
 	var doc *gaps.Document
-	if _, err := a.Make(t.Context(), func(d *gaps.Document) error { doc = d; return a.Mend(d, 2, 20) }); err != nil {
+	if _, err := a.Run(t.Context(), func(d *gaps.Document) error {
+		doc = d
+		return a.AddRemediation(d, 2,
+			20)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(doc.Gaps) != 5 {
-		t.Errorf("%d gaps: %q", len(doc.Gaps), told(doc))
+		t.Errorf("%d gaps: %q", len(doc.Gaps), gapLines(doc))
 	}
-	events, err := record.Read(a.Loop())
+	events, err := record.Read(a.LoopDir())
 	roomtest.Must(t, err)
 	added, ok := events[len(events)-1].Body.(scheduler.TasksAdded)
 	if !ok || added.Round != 2 || added.Origin != "verify" {
@@ -275,13 +280,13 @@ func TestMend(t *testing.T) {
 	if fmt.Sprintf("%q", got) != `["one false" "two false" " false" " s.go"]` {
 		t.Errorf("the tasks are %q", got)
 	}
-	if err := a.Mend(&gaps.Document{}, 3, 20); !errors.Is(err, scheduler.ErrNoMending) {
+	if err := a.AddRemediation(&gaps.Document{}, 3, 20); !errors.Is(err, scheduler.ErrNoRemediation) {
 		t.Errorf("of nothing: %v", err)
 	}
 }
 
 // A criterion that no longer holds is recorded, and a run that was complete no longer is.
-func TestSettle(t *testing.T) {
+func TestJournalResult(t *testing.T) {
 	t.Parallel()
 	const text = `{"criteria":[{"text":"it is there","verify":{"file":"there"}},"it is nice"],"tasks":[{"id":"a","subject":"a","verify":["true"]}]}`
 	for name, c := range map[string]struct {
@@ -301,11 +306,11 @@ func TestSettle(t *testing.T) {
 			if c.there {
 				roomtest.Files{"there": ""}.Write(t, dir)
 			}
-			a := ran(t, dir, text, []string{"a"}, c.end)
+			a := newInspectionOfRun(t, dir, text, []string{"a"}, c.end)
 			n := len(a.Events)
-			_, err := a.Make(t.Context(), nil)
+			_, err := a.Run(t.Context(), nil)
 			roomtest.Must(t, err)
-			events, err := record.Read(a.Loop())
+			events, err := record.Read(a.LoopDir())
 			roomtest.Must(t, err)
 			var got []string
 			for _, e := range events[n:] {

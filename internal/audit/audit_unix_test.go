@@ -13,9 +13,9 @@ import (
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Pipe(t, filepath.Join(dir, "a.go"))
-	a, _ := planned(t, dir, `{"links":[{"from":"a.go","to":"a.go"}],"tasks":[{"id":"a","subject":"a","files":["a.go"]}]}`)
-	if doc, err := a.Make(t.Context(), nil); err != nil || len(doc.Gaps) != 1 {
-		t.Errorf("%q, %v", told(doc), err)
+	roomtest.NamedPipe(t, filepath.Join(dir, "a.go"))
+	a, _ := newInspection(t, dir, `{"links":[{"from":"a.go","to":"a.go"}],"tasks":[{"id":"a","subject":"a","files":["a.go"]}]}`)
+	if doc, err := a.Run(t.Context(), nil); err != nil || len(doc.Gaps) != 1 {
+		t.Errorf("%q, %v", gapLines(doc), err)
 	}
 }

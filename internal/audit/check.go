@@ -15,24 +15,24 @@ import (
 
 // This file makes the checks of a plan, each once, and collects their evidence.
 
-// checking is one round of checks.
-type checking struct {
-	*Audit
-	doc  *gaps.Document
-	made map[string]verify.Evidence // by directory and check
+// checkRound is one round of checks.
+type checkRound struct {
+	*Inspection
+	doc             *gaps.Document
+	evidenceByCheck map[string]verify.Evidence // by directory and check
 }
 
-// check makes every check of the plan. The error is the cause of ctx.
-func (a *Audit) check(ctx context.Context, doc *gaps.Document) error {
-	a.asked, a.shown = map[string]plan.Check{}, map[string]verify.Evidence{}
-	c := &checking{a, doc, map[string]verify.Evidence{}}
+// runChecks makes every check of the plan. The error is the cause of ctx.
+func (a *Inspection) runChecks(ctx context.Context, doc *gaps.Document) error {
+	a.gapChecks, a.criteriaEvidence = map[string]plan.Check{}, map[string]verify.Evidence{}
+	c := &checkRound{a, doc, map[string]verify.Evidence{}}
 	for i := range a.Plan.Tasks {
 		if err := c.task(ctx, &a.Plan.Tasks[i]); err != nil {
 			return err
 		}
 	}
 	for k, one := range a.Plan.Criteria {
-		if err := c.criterion(ctx, "", fmt.Sprintf("C-%d", k+1), a.at, one); err != nil {
+		if err := c.criterion(ctx, "", fmt.Sprintf("C-%d", k+1), a.workDir, one); err != nil {
 			return err
 		}
 	}
@@ -45,18 +45,18 @@ func (a *Audit) check(ctx context.Context, doc *gaps.Document) error {
 }
 
 // task makes the checks of a task and of its criteria.
-func (c *checking) task(ctx context.Context, t *plan.Task) error {
+func (c *checkRound) task(ctx context.Context, t *plan.Task) error {
 	for _, one := range t.Verify {
 		if one.NoRecheck {
-			c.doc.Own = append(c.doc.Own, report.DisplayID(t.ID)+" "+c.Secrets.String(verify.Describe(one)))
+			c.doc.SkippedChecks = append(c.doc.SkippedChecks, report.DisplayID(t.ID)+" "+c.Redactor.String(verify.Describe(one)))
 			continue
 		}
-		if err := c.must(ctx, t.ID, "", t.WorkDir(c.at), "", one); err != nil {
+		if err := c.requireCheck(ctx, t.ID, "", t.WorkDir(c.workDir), "", one); err != nil {
 			return err
 		}
 	}
 	for k, one := range t.Criteria {
-		if err := c.criterion(ctx, t.ID, fmt.Sprintf("%s/C-%d", t.ID, k+1), t.WorkDir(c.at), one); err != nil {
+		if err := c.criterion(ctx, t.ID, fmt.Sprintf("%s/C-%d", t.ID, k+1), t.WorkDir(c.workDir), one); err != nil {
 			return err
 		}
 	}
@@ -64,29 +64,29 @@ func (c *checking) task(ctx context.Context, t *plan.Task) error {
 }
 
 // criterion makes the check of a criterion; a criterion in prose stays open.
-func (c *checking) criterion(ctx context.Context, task, id, dir string, one plan.Condition) error {
+func (c *checkRound) criterion(ctx context.Context, task, id, dir string, one plan.Condition) error {
 	if one.Check == nil {
 		text := one.Text
 		if task != "" {
 			text = report.DisplayID(task) + ": " + text
 		}
-		c.doc.Open = append(c.doc.Open, text)
+		c.doc.Unverified = append(c.doc.Unverified, text)
 		return nil
 	}
-	return c.must(ctx, task, id, dir, "not true: "+one.Text, *one.Check)
+	return c.requireCheck(ctx, task, id, dir, "not true: "+one.Text, *one.Check)
 }
 
 // mustNot makes the check of a condition that must not be true.
-func (c *checking) mustNot(ctx context.Context, one plan.Condition) error {
+func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
 	if one.Check == nil {
-		c.doc.Open = append(c.doc.Open, "must not: "+one.Text)
+		c.doc.Unverified = append(c.doc.Unverified, "must not: "+one.Text)
 		return nil
 	}
-	e, err := c.evidence(ctx, "", c.at, *one.Check)
+	e, err := c.runOnce(ctx, "", c.workDir, *one.Check)
 	if err != nil {
 		return err
 	}
-	c.doc.Checks = append(c.doc.Checks, gaps.Looked{Check: "must not: " + e.Check, Passed: !e.Passed})
+	c.doc.Checks = append(c.doc.Checks, gaps.CheckResult{Check: "must not: " + e.Check, Passed: !e.Passed})
 	if e.Passed {
 		c.doc.Gaps = append(c.doc.Gaps, gaps.Gap{Type: "must_not", Check: e.Check,
 			Description: "this is true and must not be: " + one.Text})
@@ -94,47 +94,47 @@ func (c *checking) mustNot(ctx context.Context, one plan.Condition) error {
 	return nil
 }
 
-// must makes a check that has to pass; if it fails it adds a gap. id is the check's criterion, ""
+// requireCheck makes a check that has to pass; if it fails it adds a gap. id is the check's criterion, ""
 // for a task's own check.
-func (c *checking) must(ctx context.Context, task, id, dir, words string, one plan.Check) error {
-	e, err := c.evidence(ctx, task, dir, one)
+func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words string, one plan.Check) error {
+	e, err := c.runOnce(ctx, task, dir, one)
 	if err != nil {
 		return err
 	}
 	if id != "" {
-		c.shown[id] = e
+		c.criteriaEvidence[id] = e
 	}
-	reason := c.Secrets.String(e.Reason)
-	c.doc.Checks = append(c.doc.Checks, gaps.Looked{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
+	reason := c.Redactor.String(e.Reason)
+	c.doc.Checks = append(c.doc.Checks, gaps.CheckResult{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
 	if e.Passed {
 		return nil
 	}
 	g := gaps.Gap{Type: gaps.CIFailure, Task: task, Check: e.Check, Description: words,
-		Evidence: safe.Block(c.Secrets.String(e.Output))}
+		Evidence: safe.Block(c.Redactor.String(e.Output))}
 	if one.Run == "" {
-		g.Type, g.File, g.Evidence = gaps.CheckFailure, c.place(dir, one.File), reason
+		g.Type, g.File, g.Evidence = gaps.CheckFailure, c.relativePath(dir, one.File), reason
 	}
 	if g.Description == "" {
 		g.Description = fmt.Sprintf("the check fails: %s", reason)
 	}
 	c.doc.Gaps = append(c.doc.Gaps, g)
-	c.asked[g.Key()] = one
+	c.gapChecks[g.Key()] = one
 	return nil
 }
 
-// evidence makes a check, or returns its evidence from before.
-func (c *checking) evidence(ctx context.Context, task, dir string, one plan.Check) (verify.Evidence, error) {
+// runOnce makes a check, or returns its evidence from before.
+func (c *checkRound) runOnce(ctx context.Context, task, dir string, one plan.Check) (verify.Evidence, error) {
 	key := fmt.Sprintf("%s\x00%+v", dir, one)
-	if e, ok := c.made[key]; ok {
+	if e, ok := c.evidenceByCheck[key]; ok {
 		return e, nil
 	}
 	// The mark must be unique, because the processes that a check leaves are swept by it.
 	mark := fmt.Sprintf("verify-%d", os.Getpid())
 	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark,
-		task, len(c.made)+1)})
+		task, len(c.evidenceByCheck)+1)})
 	got, err := verify.Run(ctx, dir, env, []plan.Check{one})
 	if err == nil {
-		c.made[key] = got[0]
+		c.evidenceByCheck[key] = got[0]
 	}
 	return got[0], err
 }

@@ -15,17 +15,17 @@ import (
 // This file makes the checks of a plan, and scans the files that its tasks declare. It writes
 // nothing.
 
-// look makes all checks and scans the work.
-func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
+// findGaps makes all checks and scans the work.
+func (a *Inspection) findGaps(ctx context.Context) (*gaps.Document, error) {
 	name := a.Plan.Name
 	if name == "" {
 		name = filepath.Base(a.Plan.Path)
 	}
-	doc := &gaps.Document{Name: name, At: time.Now(), Checks: []gaps.Looked{}}
-	if err := a.check(ctx, doc); err != nil {
+	doc := &gaps.Document{Name: name, Time: time.Now(), Checks: []gaps.CheckResult{}}
+	if err := a.runChecks(ctx, doc); err != nil {
 		return nil, err
 	}
-	if err := a.scan(doc); err != nil {
+	if err := a.scanFiles(doc); err != nil {
 		return nil, err
 	}
 	for _, g := range a.Known {
@@ -33,36 +33,36 @@ func (a *Audit) look(ctx context.Context) (*gaps.Document, error) {
 			doc.Gaps = append(doc.Gaps, g)
 		}
 	}
-	a.attribute(doc.Gaps)
+	a.assignTasks(doc.Gaps)
 	return doc, nil
 }
 
-// scan looks for gaps in the files of the work and at the links between them. It follows no
+// scanFiles looks for gaps in the files of the work and at the links between them. It follows no
 // symbolic link out of the project.
-func (a *Audit) scan(doc *gaps.Document) error {
-	root, err := os.OpenRoot(a.at)
+func (a *Inspection) scanFiles(doc *gaps.Document) error {
+	root, err := os.OpenRoot(a.workDir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // read only
-	files, created := a.files()
-	doc.Gaps = append(doc.Gaps, gaps.Scan(root.FS(), files, created)...)
-	doc.Gaps = append(doc.Gaps, gaps.Links(root.FS(), a.links())...)
+	files, created := a.declaredFiles()
+	doc.Gaps = append(doc.Gaps, gaps.Files(root.FS(), files, created)...)
+	doc.Gaps = append(doc.Gaps, gaps.Links(root.FS(), a.keyLinks())...)
 	return nil
 }
 
-// place returns a file of a check, relative to the project.
-func (a *Audit) place(dir, file string) string {
-	rel, err := filepath.Rel(a.at, filepath.Join(dir, filepath.FromSlash(file)))
+// relativePath returns a file of a check, relative to the project.
+func (a *Inspection) relativePath(dir, file string) string {
+	rel, err := filepath.Rel(a.workDir, filepath.Join(dir, filepath.FromSlash(file)))
 	if err != nil {
 		return file
 	}
 	return filepath.ToSlash(rel)
 }
 
-// files returns the files that tasks declare to write, relative to the project, and those among
+// declaredFiles returns the files that tasks declare to write, relative to the project, and those among
 // them that they declare to create. It omits tasks that a run has not completed.
-func (a *Audit) files() (all, created []string) {
+func (a *Inspection) declaredFiles() (all, created []string) {
 	for i := range a.Plan.Tasks {
 		if a.State != nil && a.State.Tasks[i].Status != scheduler.Completed {
 			continue
@@ -71,7 +71,7 @@ func (a *Audit) files() (all, created []string) {
 			if !f.Writes() || f.Action == "delete" {
 				continue
 			}
-			name := a.place(a.Plan.Tasks[i].WorkDir(a.at), f.Path)
+			name := a.relativePath(a.Plan.Tasks[i].WorkDir(a.workDir), f.Path)
 			all = append(all, name)
 			if f.Action == "create" {
 				created = append(created, name)
@@ -81,9 +81,9 @@ func (a *Audit) files() (all, created []string) {
 	return all, created
 }
 
-// links returns the plan's key links. With a run it returns them only if all tasks are completed,
+// keyLinks returns the plan's key links. With a run it returns them only if all tasks are completed,
 // because the files do not exist before.
-func (a *Audit) links() []gaps.Link {
+func (a *Inspection) keyLinks() []gaps.Link {
 	if a.State != nil && a.State.Counts.Completed < len(a.State.Tasks) {
 		return nil
 	}
@@ -94,12 +94,12 @@ func (a *Audit) links() []gaps.Link {
 	return out
 }
 
-// attribute sets the task of each gap whose file exactly one task declared.
-func (a *Audit) attribute(list []gaps.Gap) {
+// assignTasks sets the task of each gap whose file exactly one task declared.
+func (a *Inspection) assignTasks(list []gaps.Gap) {
 	owner := map[string]string{}
 	for i := range a.Plan.Tasks {
 		for _, f := range a.Plan.Tasks[i].Files {
-			if name := a.place(a.Plan.Tasks[i].WorkDir(a.at), f.Path); f.Writes() {
+			if name := a.relativePath(a.Plan.Tasks[i].WorkDir(a.workDir), f.Path); f.Writes() {
 				if _, shared := owner[name]; shared {
 					owner[name] = ""
 				} else {

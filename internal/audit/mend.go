@@ -14,28 +14,28 @@ import (
 
 // This file turns gaps into tasks of the run.
 
-// Mend adds a task for each gap. A gap that several tasks share is one gap.
-func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
-	var list []scheduler.Mending
+// AddRemediation adds a task for each gap. A gap that several tasks share is one gap.
+func (a *Inspection) AddRemediation(doc *gaps.Document, round, rounds int) error {
+	var list []scheduler.Remediation
 	seen := map[string]bool{}
 	for _, g := range doc.Gaps {
-		c, asked := a.asked[g.Key()]
-		alike, dir := g.Key(), ""
+		c, asked := a.gapChecks[g.Key()]
+		key, dir := g.Key(), ""
 		if asked {
 			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" && a.Plan.Tasks[i].Settings != nil {
 				dir = a.Plan.Tasks[i].Settings.Dir
 			}
 			// The same check is one gap for all its tasks, but a command is another gap in
 			// another directory.
-			alike = strings.Join([]string{g.Type, g.File, g.Check, dir}, "\x00")
+			key = strings.Join([]string{g.Type, g.File, g.Check, dir}, "\x00")
 		}
-		if seen[alike] {
+		if seen[key] {
 			continue
 		}
-		seen[alike] = true
-		m := scheduler.Mending{For: g.Type + " " + g.File + g.Check,
+		seen[key] = true
+		m := scheduler.Remediation{For: g.Type + " " + g.File + g.Check,
 			Subject: safe.Line("Close the gap: " + g.Description),
-			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.Element(strconv.Itoa(round),
+			Description: fmt.Sprintf("This was found when the work was verified:\n\n%s\n%s\n", g.XML(strconv.Itoa(round),
 				strconv.Itoa(rounds)), g.Strategy())}
 		if asked {
 			m.Checks, m.Dir = []plan.Check{c}, dir
@@ -44,10 +44,10 @@ func (a *Audit) Mend(doc *gaps.Document, round, rounds int) error {
 		}
 		list = append(list, m)
 	}
-	ev, err := scheduler.Mend(a.State, round, list)
+	ev, err := scheduler.Remediate(a.State, round, list)
 	if err != nil {
 		return err
 	}
-	to := record.Amendment{State: a.State, Events: a.Events}
-	return to.Add(a.Warn, func() scheduler.Body { return ev })
+	to := record.Appender{State: a.State, Events: a.Events}
+	return to.Append(a.Warn, func() scheduler.Body { return ev })
 }

@@ -17,11 +17,11 @@ import (
 // This file connects a verification outside a session with the run: it finds the run's work, and
 // records in the run that some of it no longer holds.
 
-// within calls look with the directory of the run's work: the project's directory, or, while the
+// withWork calls look with the directory of the run's work: the project's directory, or, while the
 // work of an isolated run is not part of the project's checkout, a tree that holds it.
-func (a *Audit) within(ctx context.Context, look func() error) (err error) {
+func (a *Inspection) withWork(ctx context.Context, look func() error) (err error) {
 	s := a.State
-	if s == nil || s.Config.Isolation != scheduler.Isolated || !workspace.Known(s.Config.Loop, s.Config.Run) {
+	if s == nil || s.Config.Isolation != scheduler.Isolated || !workspace.Exists(s.Config.Loop, s.Config.Run) {
 		return look()
 	}
 	space, err := site.Reattach(ctx, s.Plan, s.Config)
@@ -29,25 +29,25 @@ func (a *Audit) within(ctx context.Context, look func() error) (err error) {
 		return refuse.Blocked(err)
 	}
 	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
-	taken, err := space.Taken(ctx)
+	delivered, err := space.IsInCheckout(ctx)
 	if err != nil {
 		return refuse.Blocked(err)
 	}
-	if taken {
+	if delivered {
 		return look()
 	}
 	fmt.Fprintf(a.Warn, "wavex: the work of run %s is not in the checkout; looking at it on its branch\n", s.Config.Run)
-	return space.Standing(ctx, func(dir string) error {
-		a.at = dir
-		defer func() { a.at = a.Dir }()
+	return space.WithIntegrated(ctx, func(dir string) error {
+		a.workDir = dir
+		defer func() { a.workDir = a.Dir }()
 		return look()
 	})
 }
 
-// settle records which criteria are met now, if that differs from the run's state. If any no
+// journalResult records which criteria are met now, if that differs from the run's state. If any no
 // longer holds, a complete run is no longer complete: settle removes its exit signal, and a
 // resume continues it.
-func (a *Audit) settle(doc *gaps.Document) error {
+func (a *Inspection) journalResult(doc *gaps.Document) error {
 	if a.State == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (a *Audit) settle(doc *gaps.Document) error {
 	changed := false
 	for _, c := range a.State.Criteria {
 		ev.Round = max(ev.Round, c.Round+1)
-		if e, ok := a.shown[c.ID]; ok && e.Passed != c.Met {
+		if e, ok := a.criteriaEvidence[c.ID]; ok && e.Passed != c.Met {
 			changed = true
 			c.Met = e.Passed
 			c.Verification = e.Kind
@@ -68,7 +68,7 @@ func (a *Audit) settle(doc *gaps.Document) error {
 		ev.Criteria = append(ev.Criteria, c)
 	}
 	for i := range ev.Criteria {
-		if _, ok := a.shown[ev.Criteria[i].ID]; ok {
+		if _, ok := a.criteriaEvidence[ev.Criteria[i].ID]; ok {
 			ev.Criteria[i].Round = ev.Round
 		}
 	}
@@ -76,21 +76,21 @@ func (a *Audit) settle(doc *gaps.Document) error {
 	if changed {
 		bodies = append(bodies, func() scheduler.Body { return ev })
 	}
-	var against []string
+	var failing []string
 	for _, c := range doc.Checks {
 		if !c.Passed {
-			against = append(against, strings.TrimSpace(c.Task+" "+c.Check))
+			failing = append(failing, strings.TrimSpace(c.Task+" "+c.Check))
 		}
 	}
-	if end := a.State.Ended; end != nil && end.Status == "complete" && against != nil {
-		bodies = append(bodies, func() scheduler.Body { return scheduler.Unsettled(a.State, against) },
-			func() scheduler.Body { return scheduler.AfterVerification(a.State) })
+	if end := a.State.Ended; end != nil && end.Status == "complete" && failing != nil {
+		bodies = append(bodies, func() scheduler.Body { return scheduler.GateAfterVerify(a.State, failing) },
+			func() scheduler.Body { return scheduler.EndAfterVerify(a.State) })
 	}
 	if bodies == nil {
 		return nil
 	}
-	to := record.Amendment{State: a.State, Events: a.Events}
-	err := to.Add(a.Warn, bodies...)
+	to := record.Appender{State: a.State, Events: a.Events}
+	err := to.Append(a.Warn, bodies...)
 	a.Events = to.Events
 	return err
 }

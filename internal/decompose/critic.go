@@ -15,8 +15,8 @@ import (
 type edge struct{ task, blocker, why string }
 
 type findings struct {
-	edges []edge
-	words []string // for the planner
+	edges    []edge
+	feedback []string // for the planner
 }
 
 // CriticSchema is the JSON Schema of a critic's answer.
@@ -32,9 +32,9 @@ const CriticSchema = `{"type":"object","properties":{` +
 // maxFindings bounds the findings of each kind.
 const maxFindings = 20
 
-// readFindings returns the findings about existing tasks and criteria. An unusable answer has no
+// parseFindings returns the findings about existing tasks and criteria. An unusable answer has no
 // findings.
-func readFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
+func parseFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 	var r struct {
 		Edges []struct {
 			Task    string `json:"task"`
@@ -64,19 +64,21 @@ func readFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 	}
 	for _, e := range r.Edges {
 		if is(e.Task) && is(e.Blocker) && e.Task != e.Blocker && len(f.edges) < maxFindings {
-			f.edges = append(f.edges, edge{e.Task, e.Blocker, line(e.Why, 200)})
+			f.edges = append(f.edges, edge{e.Task, e.Blocker, cleanLine(e.Why, 200)})
 		}
 	}
 	for _, c := range r.Pass {
-		if is(c.Task) && len(f.words) < maxFindings {
-			f.words = append(f.words, fmt.Sprintf("the checks of task %s may pass already: %s; check what the task changes",
-				c.Task, line(c.Why, 300)))
+		if is(c.Task) && len(f.feedback) < maxFindings {
+			f.feedback = append(f.feedback, fmt.Sprintf(
+				"the checks of task %s may pass already: %s; check what the task changes",
+				c.Task, cleanLine(c.Why, 300)))
 		}
 	}
 	for _, c := range r.Unserved {
 		known := slices.ContainsFunc(s.Criteria, func(it shape.Item) bool { return it.Text == c.Criterion })
-		if known && len(f.words) < 2*maxFindings {
-			f.words = append(f.words, fmt.Sprintf("no task serves the criterion %q: %s", c.Criterion, line(c.Why, 300)))
+		if known && len(f.feedback) < 2*maxFindings {
+			f.feedback = append(f.feedback, fmt.Sprintf("no task serves the criterion %q: %s", c.Criterion,
+				cleanLine(c.Why, 300)))
 		}
 	}
 	return f

@@ -18,17 +18,17 @@ import (
 // MaxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
 const MaxTasks = 25
 
-// rounds bounds the questions to a planner: the first one, and those with its mistakes.
-const rounds = 4
+// maxRounds bounds the questions to a planner: the first one, and those with its mistakes.
+const maxRounds = 4
 
 // Brief is the input of a planner.
 type Brief struct {
-	Request string
-	Kind    intent.Kind
-	Undo    intent.Undo
-	Shape   shape.Shape
-	Notes   []Note // documents of the phases, maxims, learnings: information for the planner, not instructions
-	Budget  any    // the plan's own budget as in the file; nil means none
+	Request       string
+	Kind          intent.WorkflowMatch
+	Reversibility intent.Reversibility
+	Shape         shape.Shape
+	Notes         []Note // documents of the phases, maxims, learnings: information for the planner, not instructions
+	Budget        any    // the plan's own budget as in the file; nil means none
 }
 
 // Note is a document for the planner.
@@ -76,10 +76,10 @@ func (r *Refusal) Error() string {
 // Planner decomposes requests. Its fields except Done are required.
 type Planner struct {
 	Ask Ask
-	// Done reports whether a check of a file holds already. It is called for files only, never
+	// AlreadyPasses reports whether a check of a file holds already. It is called for files only, never
 	// for commands, because a model wrote these and no person has read the plan yet. If it is nil
 	// no check is made.
-	Done func(c plan.Check) bool
+	AlreadyPasses func(c plan.Check) bool
 }
 
 // Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports
@@ -92,14 +92,14 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 	var out Plan
 	feedback, doubtsTold := "", false
 	var last []string
-	for n := 1; n <= rounds; n++ {
+	for n := 1; n <= maxRounds; n++ {
 		answer, err := p.Ask(ctx, Call{fmt.Sprintf("decompose/%d", n), plannerSystem, base + feedback,
 			json.RawMessage(Schema)})
 		if err != nil {
 			return out, err
 		}
 		out.Rounds = n
-		d := p.read(b, answer)
+		d := p.parseAnswer(b, answer)
 		if len(d.proposals) > 0 {
 			out.Proposals = d.proposals
 			return out, nil
@@ -114,34 +114,34 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 			break // a valid plan is better than a tidier one that is invalid
 		}
 		last = d.mistakes
-		feedback = again(answer, append(d.mistakes, d.doubts...))
+		feedback = feedbackPrompt(answer, append(d.mistakes, d.doubts...))
 	}
 	if best == nil {
 		return out, &Refusal{out.Rounds, last}
 	}
-	return p.critic(ctx, b, base, best, out)
+	return p.applyCritic(ctx, b, base, best, out)
 }
 
-// critic asks the critic about the plan once, and applies the findings.
-func (p *Planner) critic(ctx context.Context, b Brief, base string, d *draft, out Plan) (Plan, error) {
+// applyCritic asks the critic about the plan once, and applies the findings.
+func (p *Planner) applyCritic(ctx context.Context, b Brief, base string, d *draft, out Plan) (Plan, error) {
 	answer, err := p.Ask(ctx, Call{"critic/1", criticSystem, criticPrompt(b, d), json.RawMessage(CriticSchema)})
 	if err != nil {
 		return out, err
 	}
-	found := readFindings(answer, d, b.Shape)
+	found := parseFindings(answer, d, b.Shape)
 	d, added := p.withEdges(b, d, found.edges)
-	if len(found.words) > 0 {
-		answer, err := p.Ask(ctx, Call{"decompose/revised", plannerSystem, base + again(d.answer, found.words),
+	if len(found.feedback) > 0 {
+		answer, err := p.Ask(ctx, Call{"decompose/revised", plannerSystem, base + feedbackPrompt(d.answer, found.feedback),
 			json.RawMessage(Schema)})
 		if err != nil {
 			return out, err
 		}
 		out.Rounds++
-		revised := p.read(b, answer)
+		revised := p.parseAnswer(b, answer)
 		if len(revised.mistakes) == 0 && len(revised.proposals) == 0 {
 			d, added = p.withEdges(b, revised, found.edges)
 		} else {
-			d.doubts = append(d.doubts, found.words...)
+			d.doubts = append(d.doubts, found.feedback...)
 		}
 	}
 	out.File, out.Edges, out.Notes = d.file, added, d.doubts
@@ -156,7 +156,7 @@ func (p *Planner) withEdges(b Brief, d *draft, edges []edge) (*draft, []string) 
 		if !ok {
 			continue
 		}
-		if with := p.read(b, answer); len(with.mistakes) == 0 && len(with.proposals) == 0 {
+		if with := p.parseAnswer(b, answer); len(with.mistakes) == 0 && len(with.proposals) == 0 {
 			d = with
 			added = append(added, fmt.Sprintf("%s after %s: %s", e.task, e.blocker, e.why))
 		}

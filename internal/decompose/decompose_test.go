@@ -17,9 +17,9 @@ import (
 )
 
 var brief = decompose.Brief{
-	Request: "Write the calculator; `go test ./...` passes",
-	Kind:    intent.Kind{Workflow: intent.Build},
-	Undo:    intent.Undo{Class: intent.Quick},
+	Request:       "Write the calculator; `go test ./...` passes",
+	Kind:          intent.WorkflowMatch{Workflow: intent.Build},
+	Reversibility: intent.Reversibility{Class: intent.Quick},
 	Shape: shape.Shape{Criteria: []shape.Item{{Text: "all tests pass", Verification: "execution output",
 		Run: "go test ./..."}},
 		MustNot: []shape.Item{{Text: "a dependency is added"}}},
@@ -193,7 +193,7 @@ func TestMake(t *testing.T) {
 			a := &asker{t: t, answers: c.answers}
 			p := &decompose.Planner{Ask: a.ask}
 			if c.done {
-				p.Done = func(plan.Check) bool { return true }
+				p.AlreadyPasses = func(plan.Check) bool { return true }
 			}
 			got, err := p.Make(t.Context(), brief)
 			if a.steps() != c.steps {
@@ -256,7 +256,7 @@ func TestAnyAnswer(t *testing.T) {
 				asked[c.Step] = true
 				return answer(t, c.Step), nil
 			},
-			Done: func(plan.Check) bool { return rapid.Bool().Draw(t, "done") },
+			AlreadyPasses: func(plan.Check) bool { return rapid.Bool().Draw(t, "done") },
 		}
 		got, err := p.Make(context.Background(), brief)
 		var refusal *decompose.Refusal

@@ -1,7 +1,7 @@
 package decompose
 
 // This file reads a planner's answer as a plan file, and lists its mistakes. It does no I/O
-// except by Planner.Done.
+// except by Planner.AlreadyPasses.
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ type draft struct {
 // judges them.
 type reply struct {
 	Name      string     `json:"name"`
-	Tasks     []ordered  `json:"tasks"`
+	Tasks     []rawTask  `json:"tasks"`
 	Proposals []Proposal `json:"proposals"`
 }
 
@@ -48,14 +48,14 @@ type file struct {
 	Defaults map[string]string `json:"defaults,omitempty"`
 	Criteria []condition       `json:"criteria,omitempty"`
 	MustNot  []condition       `json:"mustNot,omitempty"`
-	Tasks    []ordered         `json:"tasks"`
+	Tasks    []rawTask         `json:"tasks"`
 }
 
-// ordered is a task whose keys come in the order of taskKeys.
-type ordered map[string]json.RawMessage
+// rawTask is a task whose keys come in the order of taskKeys.
+type rawTask map[string]json.RawMessage
 
 // MarshalJSON writes the keys that are set.
-func (o ordered) MarshalJSON() ([]byte, error) {
+func (o rawTask) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for _, key := range taskKeys {
 		if v, ok := o[key]; ok {
@@ -86,8 +86,8 @@ func conditions(items []shape.Item) []condition {
 	return out
 }
 
-// read judges an answer. It never fails: an unreadable answer is a mistake.
-func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
+// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake.
+func (p *Planner) parseAnswer(b Brief, answer json.RawMessage) *draft {
 	d := &draft{answer: answer}
 	var r reply
 	if err := json.Unmarshal(answer, &r); err != nil {
@@ -95,7 +95,7 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 		return d
 	}
 	for _, x := range r.Proposals {
-		x.Name, x.Request = line(x.Name, 100), line(x.Request, 1000)
+		x.Name, x.Request = cleanLine(x.Name, 100), cleanLine(x.Request, 1000)
 		if x.Request != "" && len(d.proposals) < MaxTasks {
 			d.proposals = append(d.proposals, x)
 		}
@@ -105,14 +105,15 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 		return d
 	case len(r.Tasks) > MaxTasks:
 		d.proposals = nil
-		d.mistakes = append(d.mistakes, fmt.Sprintf("%d tasks are more than one plan may have (%d); leave tasks empty and put two or more smaller requests into proposals", len(r.Tasks), MaxTasks))
+		d.mistakes = append(d.mistakes, fmt.Sprintf(
+			"%d tasks are more than one plan may have (%d); leave tasks empty and put two or more smaller requests into proposals", len(r.Tasks), MaxTasks))
 		return d
 	}
 	d.proposals = nil // proposals count only alone
 	for i, t := range r.Tasks {
 		for key := range t {
 			if !slices.Contains(taskKeys, key) {
-				d.mistakes = append(d.mistakes, fmt.Sprintf("tasks[%d] has %q; a planner may set only %s", i, line(key, 40),
+				d.mistakes = append(d.mistakes, fmt.Sprintf("tasks[%d] has %q; a planner may set only %s", i, cleanLine(key, 40),
 					strings.Join(taskKeys, ", ")))
 			}
 		}
@@ -122,7 +123,7 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 		slices.Sort(d.mistakes)
 		return d
 	}
-	f := file{Version: 1, Name: line(r.Name, 100), Request: text(b.Request), Budget: b.Budget,
+	f := file{Version: 1, Name: cleanLine(r.Name, 100), Request: text(b.Request), Budget: b.Budget,
 		Defaults: map[string]string{"appendSystemPrompt": b.Kind.Workflow.Gate()},
 		Criteria: conditions(b.Shape.Criteria), MustNot: conditions(b.Shape.MustNot), Tasks: r.Tasks}
 	data, err := json.MarshalIndent(f, "", "  ")
@@ -145,12 +146,12 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 		d.mistakes = []string{"the plan does not load"}
 	}
 	if len(d.mistakes) > 0 {
-		d.mistakes = capped(d.mistakes)
+		d.mistakes = firstFew(d.mistakes)
 		return d
 	}
 	d.plan = loaded
-	d.lint(p.Done)
-	d.doubts = capped(d.doubts)
+	d.lint(p.AlreadyPasses)
+	d.doubts = firstFew(d.doubts)
 	return d
 }
 
@@ -158,8 +159,9 @@ func (p *Planner) read(b Brief, answer json.RawMessage) *draft {
 func (d *draft) lint(done func(plan.Check) bool) {
 	for i := range d.plan.Tasks {
 		t := &d.plan.Tasks[i]
-		if two().MatchString(t.Subject) {
-			d.doubts = append(d.doubts, fmt.Sprintf("task %s does two things (%q); one sentence without \"and\": split it, or say the one thing", t.ID, t.Subject))
+		if conjunction().MatchString(t.Subject) {
+			d.doubts = append(d.doubts, fmt.Sprintf(
+				"task %s does two things (%q); one sentence without \"and\": split it, or say the one thing", t.ID, t.Subject))
 		}
 		if done == nil {
 			continue
@@ -169,15 +171,17 @@ func (d *draft) lint(done func(plan.Check) bool) {
 			all = all && c.Run == "" && done(c)
 		}
 		if all {
-			d.doubts = append(d.doubts, fmt.Sprintf("the checks of task %s pass already (%s), so they prove nothing; check what the task changes", t.ID, verify.Describe(t.Verify[0])))
+			d.doubts = append(d.doubts, fmt.Sprintf(
+				"the checks of task %s pass already (%s), so they prove nothing; check what the task changes", t.ID,
+				verify.Describe(t.Verify[0])))
 		}
 	}
 }
 
-var two = lazy.Regexp(`(?i)\band\b`)
+var conjunction = lazy.New(`(?i)\band\b`)
 
-// capped bounds feedback, because the first mistakes usually explain the others.
-func capped(list []string) []string {
+// firstFew bounds feedback, because the first mistakes usually explain the others.
+func firstFew(list []string) []string {
 	const most = 20
 	if len(list) <= most {
 		return list
@@ -185,8 +189,8 @@ func capped(list []string) []string {
 	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 }
 
-// line returns s as one clean line of at most n bytes.
-func line(s string, n int) string {
+// cleanLine returns s as one clean line of at most n bytes.
+func cleanLine(s string, n int) string {
 	s = strings.Join(strings.Fields(text(s)), " ")
 	if len(s) > n {
 		s = strings.ToValidUTF8(s[:n], "")

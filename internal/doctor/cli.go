@@ -35,94 +35,96 @@ const Install = "npm install -g @anthropic-ai/claude-code"
 // program.
 func CLI(ctx context.Context, path string, env []string, wait time.Duration) (known.Program, Check) {
 	ask := func(path string) (string, error) {
-		return output(ctx, question{argv: []string{path, "--version"}, env: env}, wait)
+		return runOutput(ctx, programRun{argv: []string{path, "--version"}, env: env}, wait)
 	}
 	p := known.Program{Path: path, Env: env}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		p.Path = real
 	}
 	said, err := ask(p.Path)
-	if p.Path != path && (err != nil || !statement.Named(said)) {
+	if p.Path != path && (err != nil || !statement.NamesClaude(said)) {
 		if again, err2 := ask(path); err2 == nil {
 			p.Path, p.Link = path, true
 			said, err = again, nil
 		}
 	}
 	if err != nil {
-		return p, silent(p.Path, said, err, wait)
+		return p, noVersionCheck(p.Path, said, err, wait)
 	}
 	v, told := statement.ParseVersion(said)
 	switch {
 	case told && v.Less(Oldest):
 		p.Version = v
-		return p, wrong(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest),
+		return p, failCheck(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest),
 			"update it with: "+Install+"@latest")
-	case !statement.Named(said):
-		if !speaks(ctx, []string{p.Path}, env, wait) {
-			return p, wrong(cliCheck, fmt.Sprintf("%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
-				p.Path, first(said)), "name the CLI with --claude, or install it with: "+Install)
+	case !statement.NamesClaude(said):
+		if !speaksProtocol(ctx, []string{p.Path}, env, wait) {
+			return p, failCheck(cliCheck, fmt.Sprintf(
+				"%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
+				p.Path, firstLine(said)), "name the CLI with --claude, or install it with: "+Install)
 		}
-		return p, warn(cliCheck, fmt.Sprintf("%s tells no version: %q", p.Path, first(said)), "see that it is the claude CLI")
+		return p, warnCheck(cliCheck, fmt.Sprintf("%s tells no version: %q", p.Path, firstLine(said)),
+			"see that it is the claude CLI")
 	}
 	p.Version = v
-	return p, ok(cliCheck, fmt.Sprintf("%s, version %s", p.Path, v))
+	return p, okCheck(cliCheck, fmt.Sprintf("%s, version %s", p.Path, v))
 }
 
 const cliCheck = "cli"
 
-// silent returns the check of a program that did not report its version.
-func silent(program, said string, err error, wait time.Duration) Check {
+// noVersionCheck returns the check of a program that did not report its version.
+func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 	const name = cliCheck
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
 		if isFile(program) {
-			return wrong(name, program+" cannot be started: the program that its first line names is not there",
+			return failCheck(name, program+" cannot be started: the program that its first line names is not there",
 				"install it again with: "+Install)
 		}
-		return wrong(name, program+" is not there", "install it with: "+Install)
+		return failCheck(name, program+" is not there", "install it with: "+Install)
 	case errors.As(err, &start):
-		return wrong(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
+		return failCheck(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
 			runtime.GOARCH, errors.Unwrap(start)),
 			"name the CLI with --claude, or install it with: "+Install)
-	case errors.Is(err, errSilent):
-		return wrong(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),
+	case errors.Is(err, errNoAnswer):
+		return failCheck(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),
 			"try it by hand; something holds it up")
 	}
-	return wrong(name, fmt.Sprintf("%s --version: %v: %s", program, err, first(said)),
+	return failCheck(name, fmt.Sprintf("%s --version: %v: %s", program, err, firstLine(said)),
 		"try it by hand; install it again with: "+Install)
 }
 
-// speaks reports whether a program answers a control request of the CLI's protocol before any
+// speaksProtocol reports whether a program answers a control request of the CLI's protocol before any
 // prompt. The CLI makes no API request for that (observed on claude 2.1.197 and 2.1.330).
-func speaks(ctx context.Context, argv, env []string, wait time.Duration) bool {
-	said, err := output(ctx, question{env: env,
-		argv:  with(argv, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+func speaksProtocol(ctx context.Context, argv, env []string, wait time.Duration) bool {
+	said, err := runOutput(ctx, programRun{env: env,
+		argv:  appendArgs(argv, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
 		input: `{"type":"control_request","request_id":"wavex-hello","request":{"subtype":"initialize","hooks":null}}` + "\n",
 	}, wait)
 	return err == nil && strings.Contains(said, `"control_response"`) && strings.Contains(said, `"wavex-hello"`)
 }
 
-// with returns argv with more arguments appended.
-func with(argv []string, more ...string) []string { return append(slices.Clone(argv), more...) }
+// appendArgs returns argv with more arguments appended.
+func appendArgs(argv []string, more ...string) []string { return append(slices.Clone(argv), more...) }
 
-// question is a program to run, with its environment and input.
-type question struct {
+// programRun is a program to run, with its environment and input.
+type programRun struct {
 	argv  []string
 	dir   string   // absolute; "" means the current one
 	env   []string // complete
 	input string   // at most the capacity of a pipe, 4 KB
 }
 
-// errSilent means that a program did not end in time.
-var errSilent = errors.New("no answer in time")
+// errNoAnswer means that a program did not end in time.
+var errNoAnswer = errors.New("no answer in time")
 
-// output runs a program to its end and returns at most maxOutput bytes of stdout and stderr
+// runOutput runs a program to its end and returns at most maxOutput bytes of stdout and stderr
 // together.
-func output(ctx context.Context, q question, wait time.Duration) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, errSilent)
+func runOutput(ctx context.Context, q programRun, wait time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
-	var b head
+	var b limitedBuffer
 	p, err := proc.Start(proc.Spec{Argv: q.argv, Dir: q.dir, Env: q.env, Combined: &b, Stdin: q.input != ""})
 	if err != nil {
 		return "", err
@@ -150,16 +152,16 @@ func output(ctx context.Context, q question, wait time.Duration) (string, error)
 
 const maxOutput = 64 << 10
 
-// head keeps the first maxOutput bytes and discards the rest.
-type head struct{ bytes.Buffer }
+// limitedBuffer keeps the first maxOutput bytes and discards the rest.
+type limitedBuffer struct{ bytes.Buffer }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *limitedBuffer) Write(p []byte) (int, error) {
 	h.Buffer.Write(p[:min(len(p), maxOutput-h.Len())])
 	return len(p), nil
 }
 
-// first returns the first line of a text, bounded.
-func first(text string) string {
+// firstLine returns the first line of a text, bounded.
+func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if len(line) > 200 {
 		line = strings.ToValidUTF8(line[:200], "") + "..."

@@ -22,9 +22,9 @@ type Check struct {
 	Fix    string `json:"fix,omitempty"` // advice for a person; "" if there is nothing to do
 }
 
-func ok(name, text string) Check         { return Check{Name: name, Status: OK, Text: text} }
-func warn(name, text, fix string) Check  { return Check{name, Warn, text, fix} }
-func wrong(name, text, fix string) Check { return Check{name, Fail, text, fix} }
+func okCheck(name, text string) Check        { return Check{Name: name, Status: OK, Text: text} }
+func warnCheck(name, text, fix string) Check { return Check{name, Warn, text, fix} }
+func failCheck(name, text, fix string) Check { return Check{name, Fail, text, fix} }
 
 // Worst returns the worst status among checks, OK if there are none.
 func Worst(checks []Check) Status {

@@ -27,7 +27,7 @@ func is(t *testing.T, c Check, status Status, words string) {
 
 func TestWorst(t *testing.T) {
 	t.Parallel()
-	good, odd, bad := ok("a", ""), warn("b", "", "do"), wrong("c", "", "do")
+	good, odd, bad := okCheck("a", ""), warnCheck("b", "", "do"), failCheck("c", "", "do")
 	for _, tt := range []struct {
 		checks []Check
 		want   Status
@@ -226,10 +226,10 @@ func TestDisk(t *testing.T) {
 		status Status
 		words  string
 	}{
-		{0, false, OK, "not known"}, {0, true, Fail, "0 MB free"}, {fullDisk, true, Warn, "100 MB free"},
-		{tightDisk, true, OK, "1.0 GB free"}, {250 << 30, true, OK, "250.0 GB free"},
+		{0, false, OK, "not known"}, {0, true, Fail, "0 MB free"}, {minFreeDisk, true, Warn, "100 MB free"},
+		{lowFreeDisk, true, OK, "1.0 GB free"}, {250 << 30, true, OK, "250.0 GB free"},
 	} {
-		is(t, disk(tt.free, tt.known), tt.status, tt.words)
+		is(t, diskCheck(tt.free, tt.known), tt.status, tt.words)
 	}
 	is(t, Disk(filepath.Join(t.TempDir(), "nowhere")), Fail, "cannot be written")
 }

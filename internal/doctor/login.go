@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// logins lists the variables that log the CLI in, with their meaning. Login checks only whether
+// loginVars lists the variables that log the CLI in, with their meaning. Login checks only whether
 // they are set.
-var logins = []struct{ name, what string }{
+var loginVars = []struct{ name, what string }{
 	{"ANTHROPIC_API_KEY", "an API key"},
 	{"ANTHROPIC_AUTH_TOKEN", "a gateway's token"},
 	{"CLAUDE_CODE_OAUTH_TOKEN", "a subscription token"},
@@ -42,7 +42,7 @@ func ConfigDir(env []string) string {
 func Login(env []string, keychain bool) Check {
 	const name = "login"
 	var found []string
-	for _, l := range logins {
+	for _, l := range loginVars {
 		if lookup(env, l.name) != "" {
 			found = append(found, l.name+" is set ("+l.what+")")
 		}
@@ -54,14 +54,14 @@ func Login(env []string, keychain bool) Check {
 	const fix = "log in with `claude`, or set ANTHROPIC_API_KEY"
 	switch {
 	case len(found) > 0:
-		return ok(name, strings.Join(found, "; "))
+		return okCheck(name, strings.Join(found, "; "))
 	case keychain:
-		return warn(name, "no variable and no credentials file; the keychain was not asked", fix+"; --probe finds out")
+		return warnCheck(name, "no variable and no credentials file; the keychain was not asked", fix+"; --probe finds out")
 	case dir != "" && isFile(filepath.Join(dir, "settings.json")):
-		return warn(name, "no variable and no credentials file; settings may name a helper that logs in",
+		return warnCheck(name, "no variable and no credentials file; settings may name a helper that logs in",
 			fix+"; --probe finds out")
 	}
-	return wrong(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
+	return failCheck(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
 }
 
 // LoggedOut reports whether the CLI itself says that it has no login. It runs `claude auth
@@ -69,7 +69,7 @@ func Login(env []string, keychain bool) Check {
 // (observed on claude 2.1.197 and 2.1.330). It returns false if there is no answer within wait,
 // or another answer.
 func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Duration) bool {
-	said, _ := output(ctx, question{argv: with(argv, "auth", "status"), dir: dir, env: env},
+	said, _ := runOutput(ctx, programRun{argv: appendArgs(argv, "auth", "status"), dir: dir, env: env},
 		wait) // exit code 1 without a login
 	_, object, found := strings.Cut(said, "{")
 	var status struct {
@@ -85,17 +85,17 @@ func Bypass(tasks []string, root bool, env []string) Check {
 	const name = "permissions"
 	switch {
 	case len(tasks) == 0:
-		return ok(name, "no task bypasses permissions")
+		return okCheck(name, "no task bypasses permissions")
 	case root && lookup(env, "IS_SANDBOX") != "1":
-		return wrong(name, "permissionMode bypassPermissions of "+some(tasks)+" is refused by the CLI as root",
+		return failCheck(name, "permissionMode bypassPermissions of "+firstNames(tasks)+" is refused by the CLI as root",
 			"run as another user, or use permissionMode acceptEdits with allowedTools; in a sandbox of its own set IS_SANDBOX=1")
 	}
-	return warn(name, "permissions are bypassed by "+some(tasks),
+	return warnCheck(name, "permissions are bypassed by "+firstNames(tasks),
 		"keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
 }
 
-// some returns the first few of many names.
-func some(names []string) string {
+// firstNames returns the first few of many names.
+func firstNames(names []string) string {
 	const most = 5
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -123,23 +123,24 @@ func TaskList(env []string) Check {
 	const name = "task list"
 	dir := ConfigDir(env)
 	if dir == "" {
-		return warn(name, "neither CLAUDE_CONFIG_DIR nor HOME is set, so there is no place for task lists", "set HOME")
+		return warnCheck(name, "neither CLAUDE_CONFIG_DIR nor HOME is set, so there is no place for task lists", "set HOME")
 	}
 	dir = filepath.Join(dir, "tasks")
-	at, err := nearest(dir)
+	at, err := nearestExisting(dir)
 	switch {
 	case err != nil:
-		return warn(name, "task lists cannot be reached: "+err.Error(), "only mirroring a run into a task list needs them")
+		return warnCheck(name, "task lists cannot be reached: "+err.Error(),
+			"only mirroring a run into a task list needs them")
 	case !writable(at):
-		return warn(name, "task lists cannot be written in "+at, "only mirroring a run into a task list needs that")
+		return warnCheck(name, "task lists cannot be written in "+at, "only mirroring a run into a task list needs that")
 	case at == dir:
-		return ok(name, dir+" can be written")
+		return okCheck(name, dir+" can be written")
 	}
-	return ok(name, dir+" can be made")
+	return okCheck(name, dir+" can be made")
 }
 
-// nearest returns the path itself or the closest existing folder above it.
-func nearest(path string) (string, error) {
+// nearestExisting returns the path itself or the closest existing folder above it.
+func nearestExisting(path string) (string, error) {
 	for {
 		info, err := os.Stat(path)
 		switch {

@@ -13,54 +13,54 @@ import (
 
 // Disk thresholds, in bytes. A run's own files are small; builds and tests are not.
 const (
-	fullDisk  = 100 << 20
-	tightDisk = 1 << 30
+	minFreeDisk = 100 << 20
+	lowFreeDisk = 1 << 30
 )
 
 // Disk reports whether the project directory can be written and has space.
 func Disk(dir string) Check {
 	const name = "disk"
 	if !writable(dir) {
-		return wrong(name, dir+" cannot be written", "give the user that runs wavex the right to write there")
+		return failCheck(name, dir+" cannot be written", "give the user that runs wavex the right to write there")
 	}
 	free, known := freeDisk(dir)
-	return disk(free, known)
+	return diskCheck(free, known)
 }
 
-func disk(free uint64, known bool) Check {
+func diskCheck(free uint64, known bool) Check {
 	const name, fix = "disk", "make room; agents build and test here"
 	switch {
 	case !known:
-		return ok(name, "free space is not known on this system")
-	case free < fullDisk:
-		return wrong(name, bytesText(free)+" free", fix)
-	case free < tightDisk:
-		return warn(name, bytesText(free)+" free", fix)
+		return okCheck(name, "free space is not known on this system")
+	case free < minFreeDisk:
+		return failCheck(name, formatBytes(free)+" free", fix)
+	case free < lowFreeDisk:
+		return warnCheck(name, formatBytes(free)+" free", fix)
 	}
-	return ok(name, bytesText(free)+" free")
+	return okCheck(name, formatBytes(free)+" free")
 }
 
-// eachProcess is the memory of a CLI process in bytes (observed on claude 2.1.197: about 195 MB),
+// memoryPerProcess is the memory of a CLI process in bytes (observed on claude 2.1.197: about 195 MB),
 // without the commands that it runs.
-const eachProcess = 200 << 20
+const memoryPerProcess = 200 << 20
 
 // Memory reports whether parallel CLI processes fit into memory. free is the available memory in
 // bytes; 0 means unknown.
 func Memory(free int64, parallel int) Check {
 	const name = "memory"
-	need := int64(parallel) * eachProcess
+	need := int64(parallel) * memoryPerProcess
 	switch {
 	case free <= 0:
-		return ok(name, "free memory is not known on this system")
+		return okCheck(name, "free memory is not known on this system")
 	case need > free:
-		return warn(name, fmt.Sprintf("%s free, and %d side by side need %s", bytesText(uint64(free)), parallel,
-			bytesText(uint64(need))),
-			fmt.Sprintf("use -j %d", max(1, free/eachProcess)))
+		return warnCheck(name, fmt.Sprintf("%s free, and %d side by side need %s", formatBytes(uint64(free)), parallel,
+			formatBytes(uint64(need))),
+			fmt.Sprintf("use -j %d", max(1, free/memoryPerProcess)))
 	}
-	return ok(name, fmt.Sprintf("%s free, enough for %d side by side", bytesText(uint64(free)), parallel))
+	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", formatBytes(uint64(free)), parallel))
 }
 
-func bytesText(n uint64) string {
+func formatBytes(n uint64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
 	}
@@ -70,15 +70,15 @@ func bytesText(n uint64) string {
 // Lock reports whether a run could start in a run folder, or which run holds it.
 func Lock(loop string) Check {
 	const name = "lock"
-	err := journal.Free(loop)
+	err := journal.CheckLock(loop)
 	var locked *journal.LockedError
 	switch {
 	case errors.As(err, &locked):
-		return wrong(name, locked.Error(), "`wavex status` shows where that run stands")
+		return failCheck(name, locked.Error(), "`wavex status` shows where that run stands")
 	case err != nil:
-		return wrong(name, err.Error(), "see who may read and write "+loop)
+		return failCheck(name, err.Error(), "see who may read and write "+loop)
 	}
-	return ok(name, "no other wavex works here")
+	return okCheck(name, "no other wavex works here")
 }
 
 // Git reports the state of the repository that a directory is in. It never prevents a run; it
@@ -87,29 +87,30 @@ func Git(ctx context.Context, dir string, env []string, wait time.Duration) Chec
 	const name = "git"
 	const fix = "commit or set them aside first, so that the agents' work can be told from yours"
 	git := func(args ...string) (string, error) {
-		return output(ctx, question{argv: append([]string{"git", "--no-optional-locks"}, args...), dir: dir, env: env}, wait)
+		return runOutput(ctx, programRun{argv: append([]string{"git", "--no-optional-locks"}, args...), dir: dir, env: env},
+			wait)
 	}
 	said, err := git("rev-parse", "--is-inside-work-tree")
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
-		return warn(name, "git is not there, so changes cannot be looked at or taken back", "install git")
-	case errors.Is(err, errSilent):
-		return warn(name, "git gave no answer in "+wait.String(), "try `git status` by hand")
+		return warnCheck(name, "git is not there, so changes cannot be looked at or taken back", "install git")
+	case errors.Is(err, errNoAnswer):
+		return warnCheck(name, "git gave no answer in "+wait.String(), "try `git status` by hand")
 	case err != nil || strings.TrimSpace(said) != "true":
-		return warn(name, dir+" is in no git repository, so changes cannot be looked at or taken back",
+		return warnCheck(name, dir+" is in no git repository, so changes cannot be looked at or taken back",
 			"git init, and commit what is there")
 	}
 	said, err = git("status", "--porcelain", "--untracked-files=normal")
 	if err != nil {
-		return warn(name, "git status: "+err.Error()+": "+first(said), "try it by hand")
+		return warnCheck(name, "git status: "+err.Error()+": "+firstLine(said), "try it by hand")
 	}
 	n := strings.Count(said, "\n")
 	switch {
 	case n == 1:
-		return warn(name, "a repository with 1 uncommitted change", fix)
+		return warnCheck(name, "a repository with 1 uncommitted change", fix)
 	case n > 1:
-		return warn(name, fmt.Sprintf("a repository with %d uncommitted changes", n), fix)
+		return warnCheck(name, fmt.Sprintf("a repository with %d uncommitted changes", n), fix)
 	}
-	return ok(name, "a clean repository")
+	return okCheck(name, "a clean repository")
 }

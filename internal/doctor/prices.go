@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// aliases are names that the CLI replaces with a model. `--help` of 2.1.330 names fable, opus and
+// modelAliases are names that the CLI replaces with a model. `--help` of 2.1.330 names fable, opus and
 // sonnet.
-var aliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
+var modelAliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
 
-// alias reports whether model is an alias, with or without the suffix for a long context.
-func alias(model string) bool { return slices.Contains(aliases, strings.TrimSuffix(model, "[1m]")) }
+// isModelAlias reports whether model is an alias, with or without the suffix for a long context.
+func isModelAlias(model string) bool {
+	return slices.Contains(modelAliases, strings.TrimSuffix(model, "[1m]"))
+}
 
 // Prices reports the models without a price. For an attempt that ends, the ledger uses the CLI's
 // own figure. Without a price, an attempt that dies counts at its cap, and a figure of the CLI
@@ -20,14 +22,14 @@ func Prices(models []string, known func(model string) bool) Check {
 	const name = "prices"
 	var missing []string
 	for _, m := range models {
-		if m != "" && !alias(m) && !known(m) && !slices.Contains(missing, m) {
+		if m != "" && !isModelAlias(m) && !known(m) && !slices.Contains(missing, m) {
 			missing = append(missing, m)
 		}
 	}
 	if len(missing) == 0 {
-		return ok(name, "every model that is named has a price")
+		return okCheck(name, "every model that is named has a price")
 	}
-	return warn(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap",
+	return warnCheck(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap",
 		strings.Join(missing, ", ")),
 		"add it to a price table and name that with run --prices FILE")
 }

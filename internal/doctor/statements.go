@@ -13,25 +13,25 @@ import (
 func Statements(c known.CLI) Check {
 	const name = "statements"
 	if why, advice := c.Refusal(); why != "" {
-		return wrong(name, why, advice)
+		return failCheck(name, why, advice)
 	}
-	fail, unknown := c.Lacking()
+	fail, unknown := c.Missing()
 	all := len(statement.All())
 	if c.Source == known.BuiltIn {
-		return ok(name, fmt.Sprintf("what wavex relies on was tested on this version (%d statements)", all))
+		return okCheck(name, fmt.Sprintf("what wavex relies on was tested on this version (%d statements)", all))
 	}
-	text := fmt.Sprintf("the program %s; of %d statements %d hold, %d are unknown", c.Age(), all,
-		len(c.Verdicts.Select(statement.Holds)), len(c.Verdicts.Select(statement.Unknown)))
+	text := fmt.Sprintf("the program %s; of %d statements %d hold, %d are unknown", c.VersionStatus(), all,
+		len(c.Support.Select(statement.Holds)), len(c.Support.Select(statement.Unknown)))
 	switch {
 	case len(fail)+len(unknown) == 0:
-		return ok(name, text)
+		return okCheck(name, text)
 	case len(fail) > 0:
-		text += "; does not hold: " + names(fail)
+		text += "; does not hold: " + statementNames(fail)
 	}
-	return warn(name, text, "see wavex doctor --probe; wavex does without what does not hold")
+	return warnCheck(name, text, "see wavex doctor --probe; wavex does without what does not hold")
 }
 
-func names(list []statement.Statement) string {
+func statementNames(list []statement.Statement) string {
 	var ids []string
 	for _, s := range list {
 		ids = append(ids, string(s.ID))

@@ -13,9 +13,9 @@ import (
 
 // Part is one tool, or one block of the system prompt or of a message.
 type Part struct {
-	Name   string // "tool Bash", "system 2", "message 0.3"
-	JSON   string // in canonical form, without the mark
-	Marked bool
+	Name        string // "tool Bash", "system 2", "message 0.3"
+	JSON        string // in canonical form, without the mark
+	CacheMarked bool
 }
 
 // Parts returns the request's parts in the order in which the cache reads them.
@@ -43,16 +43,16 @@ func (r *Request) Parts() []Part {
 	return parts
 }
 
-// Kept returns the number of bytes of the request that the cache would serve if it had seen only
+// CachedBytes returns the number of bytes of the request that the cache would serve if it had seen only
 // before, and the name of the first part that differs ("" if none does).
-func (r *Request) Kept(before *Request) (bytes int, differs string) {
+func (r *Request) CachedBytes(before *Request) (bytes int, differs string) {
 	had := before.Parts()
 	sum := 0
 	for i, p := range r.Parts() {
 		if i >= len(had) || had[i].JSON != p.JSON {
 			return bytes, p.Name
 		}
-		if sum += len(p.JSON); had[i].Marked {
+		if sum += len(p.JSON); had[i].CacheMarked {
 			bytes = sum
 		}
 	}
@@ -84,7 +84,7 @@ func part(name string, raw json.RawMessage) Part {
 	if err != nil {
 		text = raw
 	}
-	return Part{Name: name, JSON: string(text), Marked: marked}
+	return Part{Name: name, JSON: string(text), CacheMarked: marked}
 }
 
 func toolName(raw json.RawMessage) string {

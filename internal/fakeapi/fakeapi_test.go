@@ -126,7 +126,7 @@ func TestErrorsAndHeaders(t *testing.T) {
 	t.Parallel()
 	reset := time.Unix(1_900_000_000, 0)
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{
-		fakeapi.Fail(529, "busy").Times(2).Headed(map[string]string{"Retry-After": "3"}),
+		fakeapi.Fail(529, "busy").Times(2).WithHeaders(map[string]string{"Retry-After": "3"}),
 		fakeapi.UsageLimit("five_hour", reset),
 	}}}})
 	c := dial(t, srv)
@@ -172,7 +172,7 @@ func TestAgentsAnswerTheirOwn(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestScriptErrors(t *testing.T) {
 	t.Parallel()
 	srv, err := fakeapi.Start(fakeapi.Script{Agents: []*fakeapi.Agent{
 		{Name: "first", When: fakeapi.Prompt("one"), Steps: []fakeapi.Reply{fakeapi.Text("a")}},
@@ -201,7 +201,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestFaultsFailTheTest(t *testing.T) {
+func TestScriptErrorsFailTheTest(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{}
 	fakeapi.New(tb, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{fakeapi.Text("unused")}}}})
@@ -221,11 +221,11 @@ func (r *recorder) Errorf(f string, a ...any) { r.errors = append(r.errors, fmt.
 func (r *recorder) Fatalf(f string, a ...any) { r.Errorf(f, a...) }
 func (r *recorder) Cleanup(f func())          { r.cleanup = f }
 
-func TestGateHoldsBothAtOnce(t *testing.T) {
+func TestLatchHoldsTwoRequests(t *testing.T) {
 	t.Parallel()
-	gate := fakeapi.NewGate()
+	gate := fakeapi.NewLatch()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{
-		fakeapi.Text("held").Held(gate), fakeapi.Text("held in the stream").HeldAfter(2, gate),
+		fakeapi.Text("held").WaitingFor(gate), fakeapi.Text("held in the stream").WaitingAfter(2, gate),
 	}}}})
 	c := dial(t, srv)
 	var wg sync.WaitGroup
@@ -250,10 +250,10 @@ func TestGateHoldsBothAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCloseLetsHeldRepliesGo(t *testing.T) {
+func TestCloseReleasesWaitingReplies(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{
-		fakeapi.Text("never").Held(fakeapi.NewGate()), {Delay: time.Hour},
+		fakeapi.Text("never").WaitingFor(fakeapi.NewLatch()), {Delay: time.Hour},
 	}}}})
 	c := dial(t, srv)
 	var wg sync.WaitGroup
@@ -264,7 +264,7 @@ func TestCloseLetsHeldRepliesGo(t *testing.T) {
 			}
 		})
 	}
-	_, err := srv.Wait(t.Context(), func(r *fakeapi.Request) bool { return r.N == 1 })
+	_, err := srv.Wait(t.Context(), func(r *fakeapi.Request) bool { return r.Index == 1 })
 	if err != nil {
 		t.Error(err)
 	}
@@ -276,8 +276,8 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	prices := fakeapi.Prices{"m": {Input: 1_000_000, Output: 5_000_000}}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{
-		fakeapi.Reply{Cut: true}.Costing(fakeapi.Usage{Input: 7, Output: 9}),
-		fakeapi.Text("words that get lost").CutAfter(3).Costing(fakeapi.Usage{Input: 7, Output: 9}),
+		fakeapi.Reply{Cut: true}.WithUsage(fakeapi.Usage{Input: 7, Output: 9}),
+		fakeapi.Text("words that get lost").CutAfter(3).WithUsage(fakeapi.Usage{Input: 7, Output: 9}),
 	}}}})
 	c := dial(t, srv)
 	if _, _, err := c.post(t.Context(), body(true, "go")); err == nil {
@@ -292,9 +292,9 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestDo(t *testing.T) {
+func TestCompute(t *testing.T) {
 	t.Parallel()
-	echo := fakeapi.From(func(r *fakeapi.Request) fakeapi.Reply {
+	echo := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 		return fakeapi.Text(fmt.Sprintf("turn %d of %s: %s", r.Turn(), r.Model(), r.LastUser()))
 	})
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &echo}}})
@@ -319,7 +319,7 @@ func TestRequestReadsToolResults(t *testing.T) {
 }
 
 // The cache serves whole marked parts from the start of the request, up to the first difference.
-func TestKept(t *testing.T) {
+func TestCachedBytes(t *testing.T) {
 	t.Parallel()
 	const mark = `,"cache_control":{"type":"ephemeral"}`
 	request := func(tool, system, one, two, marked string) *fakeapi.Request {
@@ -342,7 +342,7 @@ func TestKept(t *testing.T) {
 		{request("Bash", "sys", "1", "2, and more", mark), sys, "message 0.1"},
 		{&fakeapi.Request{Body: []byte("oops")}, 0, ""},
 	} {
-		if kept, differs := tt.now.Kept(was); kept != tt.kept || differs != tt.differs {
+		if kept, differs := tt.now.CachedBytes(was); kept != tt.kept || differs != tt.differs {
 			t.Errorf("%s: %d bytes, then %q; want %d, %q", tt.now.Body, kept, differs, tt.kept, tt.differs)
 		}
 	}
@@ -393,7 +393,7 @@ func TestChargedIsExact(t *testing.T) {
 		var steps []fakeapi.Reply
 		var want int64
 		for _, u := range usages {
-			steps = append(steps, fakeapi.Text("x").Costing(u))
+			steps = append(steps, fakeapi.Text("x").WithUsage(u))
 			want += 3*u.Input + 15*u.Output + 3*(u.CacheRead/10) + 15*(u.CacheWrite/4)
 		}
 		srv, err := fakeapi.Start(fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: steps}},

@@ -26,17 +26,17 @@ type Reply struct {
 
 	// After counts the events (of a stream) written before Hold and Cut take
 	// effect; 0 means before the response's headers. message_start is the first.
-	After int
-	Hold  *Gate // wait here until the test opens it
-	Cut   bool  // then close the connection
+	After   int
+	WaitFor *Latch // wait here until the test opens it
+	Cut     bool   // then close the connection
 
 	// Delay passes before the first byte. Prefer Hold.
 	Delay time.Duration
 	// Count is the number of requests that get this reply; 0 means 1.
 	Count int
-	// Do, if not nil, computes the reply from the request; Count and Hold still come from the
+	// Compute, if not nil, computes the reply from the request; Count and Hold still come from the
 	// outer reply. It is called in the request's own goroutine.
-	Do func(*Request) Reply
+	Compute func(*Request) Reply
 }
 
 // Text returns a reply that ends the turn with text.
@@ -48,20 +48,20 @@ func Use(tools ...Tool) Reply { return Reply{Tools: tools} }
 // Fail returns an error reply. Its type follows from the status as in the API.
 func Fail(status int, message string) Reply { return Reply{Status: status, Message: message} }
 
-// From returns a reply that do computes from the request.
-func From(do func(*Request) Reply) Reply { return Reply{Do: do} }
+// Computed returns a reply that do computes from the request.
+func Computed(do func(*Request) Reply) Reply { return Reply{Compute: do} }
 
 // UsageLimit returns the 429 of a subscription whose window (claim, such as "five_hour") is used
 // up until reset. The CLI (2.1.197) reads it from these headers and does not retry.
 func UsageLimit(claim string, reset time.Time) Reply {
 	r := Fail(429, "This request would exceed your account's rate limit.")
-	r.Header = Unified("rejected", claim, reset)
+	r.Header = RateLimitHeaders("rejected", claim, reset)
 	return r
 }
 
-// Unified returns the anthropic-ratelimit-unified headers; status is "allowed", "allowed_warning"
+// RateLimitHeaders returns the anthropic-ratelimit-unified headers; status is "allowed", "allowed_warning"
 // or "rejected".
-func Unified(status, claim string, reset time.Time) map[string]string {
+func RateLimitHeaders(status, claim string, reset time.Time) map[string]string {
 	window := map[string]string{"five_hour": "5h", "seven_day": "7d"}[claim]
 	const p = "anthropic-ratelimit-unified-"
 	at := strconv.FormatInt(reset.Unix(), 10)
@@ -81,14 +81,14 @@ func Unified(status, claim string, reset time.Time) map[string]string {
 	return h
 }
 
-// Costing returns the reply with the usage u.
-func (r Reply) Costing(u Usage) Reply { r.Usage = u; return r }
+// WithUsage returns the reply with the usage u.
+func (r Reply) WithUsage(u Usage) Reply { r.Usage = u; return r }
 
-// Held returns the reply with a wait for g before its headers.
-func (r Reply) Held(g *Gate) Reply { r.Hold = g; return r }
+// WaitingFor returns the reply with a wait for g before its headers.
+func (r Reply) WaitingFor(g *Latch) Reply { r.WaitFor = g; return r }
 
-// HeldAfter returns the reply with a wait for g after n events.
-func (r Reply) HeldAfter(n int, g *Gate) Reply { r.After, r.Hold = n, g; return r }
+// WaitingAfter returns the reply with a wait for g after n events.
+func (r Reply) WaitingAfter(n int, g *Latch) Reply { r.After, r.WaitFor = n, g; return r }
 
 // CutAfter returns the reply cut off after n events.
 func (r Reply) CutAfter(n int) Reply { r.After, r.Cut = n, true; return r }
@@ -96,8 +96,8 @@ func (r Reply) CutAfter(n int) Reply { r.After, r.Cut = n, true; return r }
 // Times returns the reply for n requests.
 func (r Reply) Times(n int) Reply { r.Count = n; return r }
 
-// Headed returns the reply with more headers.
-func (r Reply) Headed(h map[string]string) Reply {
+// WithHeaders returns the reply with more headers.
+func (r Reply) WithHeaders(h map[string]string) Reply {
 	all := map[string]string{}
 	maps.Copy(all, r.Header)
 	maps.Copy(all, h)

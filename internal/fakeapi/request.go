@@ -16,7 +16,7 @@ import (
 // Request is one request that the server received. Its body is decoded on first use. The methods
 // are safe for concurrent use.
 type Request struct {
-	N      int       // order of arrival, from 0
+	Index  int       // order of arrival, from 0
 	Time   time.Time // of arrival
 	Method string
 	Path   string // with its query
@@ -93,7 +93,7 @@ func (r *Request) decode() *message {
 }
 
 // ToolID returns the id of the ith tool call in the answer to the request.
-func (r *Request) ToolID(i int) string { return fmt.Sprintf("toolu_%04d_%d", r.N, i) }
+func (r *Request) ToolID(i int) string { return fmt.Sprintf("toolu_%04d_%d", r.Index, i) }
 
 // Err returns the reason why the body is not a Messages request, or nil.
 func (r *Request) Err() error { r.decode(); return r.err }
@@ -136,7 +136,7 @@ func (r *Request) FirstUser() string {
 
 // LastUser returns the text of the last user message, without tool results.
 func (r *Request) LastUser() string {
-	if t := r.last(); t != nil {
+	if t := r.lastUserTurn(); t != nil {
 		return t.Content.text()
 	}
 	return ""
@@ -165,10 +165,10 @@ func (r *Request) Turn() int {
 	return n
 }
 
-// Worked returns the number of messages with tool results so far in this conversation. Unlike
+// ToolTurns returns the number of messages with tool results so far in this conversation. Unlike
 // Turn it does not count the messages that the CLI itself adds in the model's name when it
 // resumes a session that was cut off (observed on claude 2.1.197).
-func (r *Request) Worked() int {
+func (r *Request) ToolTurns() int {
 	n := 0
 	for _, t := range r.decode().Messages {
 		if slices.ContainsFunc(t.Content, func(b block) bool { return b.Type == "tool_result" }) {
@@ -180,7 +180,7 @@ func (r *Request) Worked() int {
 
 // ToolResults returns the results in the last user message, in order.
 func (r *Request) ToolResults() []ToolResult {
-	t := r.last()
+	t := r.lastUserTurn()
 	if t == nil {
 		return nil
 	}
@@ -193,24 +193,24 @@ func (r *Request) ToolResults() []ToolResult {
 	return out
 }
 
-var uuid = lazy.Regexp(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var uuidPattern = lazy.New(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // Session returns the CLI's session id, or "". The CLI (2.1.197) sends it as a header.
 func (r *Request) Session() string {
-	return uuid().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
+	return uuidPattern().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
 }
 
-var cwd = lazy.Regexp(`(?m)[Ww]orking directory: (.+)$`)
+var cwdPattern = lazy.New(`(?m)[Ww]orking directory: (.+)$`)
 
 // Dir returns the working directory that the CLI's system prompt names, or "".
 func (r *Request) Dir() string {
-	if m := cwd().FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
+	if m := cwdPattern().FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
 		return strings.TrimSpace(m[1])
 	}
 	return ""
 }
 
-func (r *Request) last() *turn {
+func (r *Request) lastUserTurn() *turn {
 	ts := r.decode().Messages
 	for i := len(ts) - 1; i >= 0; i-- {
 		if ts[i].Role == "user" {

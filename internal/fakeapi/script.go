@@ -54,27 +54,29 @@ type Script struct {
 	Prices Prices
 }
 
-// play is the state of a script.
-type play struct {
-	mu     sync.Mutex
-	script Script
-	at     []position
-	wrong  []string
+// playback is the state of a script.
+type playback struct {
+	mu        sync.Mutex
+	script    Script
+	positions []position
+	errors    []string
 }
 
 type position struct{ step, times int }
 
-func newPlay(s Script) *play { return &play{script: s, at: make([]position, len(s.Agents))} }
+func newPlayback(s Script) *playback {
+	return &playback{script: s, positions: make([]position, len(s.Agents))}
+}
 
 // next returns the step that answers r.
-func (p *play) next(r *Request) (Reply, bool) {
+func (p *playback) next(r *Request) (Reply, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, a := range p.script.Agents {
 		if a.When != nil && !a.When(r) {
 			continue
 		}
-		at := &p.at[i]
+		at := &p.positions[i]
 		if at.step < len(a.Steps) {
 			reply := a.Steps[at.step]
 			if at.times++; at.times >= max(reply.Count, 1) {
@@ -85,28 +87,28 @@ func (p *play) next(r *Request) (Reply, bool) {
 		if a.Then != nil {
 			return *a.Then, true
 		}
-		p.wrong = append(p.wrong, fmt.Sprintf("request %d: %s has no step left (after %d); last user text %q",
-			r.N, a.name(i), len(a.Steps), head(r.LastUser())))
+		p.errors = append(p.errors, fmt.Sprintf("request %d: %s has no step left (after %d); last user text %q",
+			r.Index, a.name(i), len(a.Steps), head(r.LastUser())))
 		return Reply{}, false
 	}
-	p.wrong = append(p.wrong, fmt.Sprintf("request %d: no agent answers it; model %s, first user text ends %q, last %q",
-		r.N, r.Model(), tail(r.FirstUser()), head(r.LastUser())))
+	p.errors = append(p.errors, fmt.Sprintf("request %d: no agent answers it; model %s, first user text ends %q, last %q",
+		r.Index, r.Model(), tail(r.FirstUser()), head(r.LastUser())))
 	return Reply{}, false
 }
 
-func (p *play) blame(format string, args ...any) {
+func (p *playback) addErrorf(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+	p.errors = append(p.errors, fmt.Sprintf(format, args...))
 }
 
-// faults returns the faults so far and the steps without a request.
-func (p *play) faults() []string {
+// allErrors returns the faults so far and the steps without a request.
+func (p *playback) allErrors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := append([]string(nil), p.wrong...)
+	out := append([]string(nil), p.errors...)
 	for i, a := range p.script.Agents {
-		if at := p.at[i]; at.step < len(a.Steps) {
+		if at := p.positions[i]; at.step < len(a.Steps) {
 			out = append(out, fmt.Sprintf("%s: step %d of %d was not asked for (%d of its %d times)",
 				a.name(i), at.step+1, len(a.Steps), at.times, max(a.Steps[at.step].Count, 1)))
 		}

@@ -24,18 +24,18 @@ type TB interface {
 
 // Server is a running scripted API. Its methods are safe for concurrent use.
 type Server struct {
-	play *play
-	http *http.Server
-	url  string
-	done chan struct{} // closed by Close: held replies give up
-	gone chan struct{} // closed when the listener's goroutine has ended
-	once sync.Once
+	playback *playback
+	http     *http.Server
+	url      string
+	closing  chan struct{} // closed by Close: held replies give up
+	closed   chan struct{} // closed when the listener's goroutine has ended
+	once     sync.Once
 
 	mu       sync.Mutex
-	news     chan struct{} // closed and replaced at every request
+	changed  chan struct{} // closed and replaced at every request
 	requests []*Request
 	charges  []charge
-	flying   int
+	inFlight int
 	peak     int
 }
 
@@ -72,11 +72,11 @@ func Start(s Script) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on loopback: %w", err)
 	}
-	srv := &Server{play: newPlay(s), url: "http://" + l.Addr().String(),
-		done: make(chan struct{}), gone: make(chan struct{}), news: make(chan struct{})}
+	srv := &Server{playback: newPlayback(s), url: "http://" + l.Addr().String(),
+		closing: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{})}
 	srv.http = &http.Server{Handler: srv, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		defer close(srv.gone)
+		defer close(srv.closed)
 		_ = srv.http.Serve(l) // always http.ErrServerClosed: only Close ends it
 	}()
 	return srv, nil
@@ -89,15 +89,15 @@ func (s *Server) URL() string { return s.url }
 // script: none if it was played as written.
 func (s *Server) Close() []string {
 	s.once.Do(func() {
-		close(s.done)
+		close(s.closing)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		if err := s.http.Shutdown(ctx); err != nil {
 			_ = s.http.Close() // a client that never read its answer
 		}
-		<-s.gone
+		<-s.closed
 	})
-	return s.play.faults()
+	return s.playback.allErrors()
 }
 
 // Requests returns all requests so far, in order of arrival.
@@ -122,7 +122,7 @@ func (s *Server) Messages(match Match) []*Request {
 func (s *Server) Wait(ctx context.Context, match Match) (*Request, error) {
 	for next := 0; ; {
 		s.mu.Lock()
-		seen, news := s.requests, s.news
+		seen, news := s.requests, s.changed
 		s.mu.Unlock()
 		for ; next < len(seen); next++ {
 			if match(seen[next]) {
@@ -152,9 +152,9 @@ func (s *Server) Charged() budget.USD {
 	defer s.mu.Unlock()
 	var pico int64
 	for _, c := range s.charges {
-		price, ok := s.play.script.Prices.Of(c.model)
+		price, ok := s.playback.script.Prices.Of(c.model)
 		if !ok {
-			s.play.blame("no price for model %q", c.model)
+			s.playback.addErrorf("no price for model %q", c.model)
 		}
 		pico += price.pico(c.usage)
 	}
@@ -169,9 +169,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	r := &Request{Time: time.Now(), Method: hr.Method, Path: hr.URL.RequestURI(), Header: hr.Header, Body: body}
 	message := isMessage(r)
-	s.record(r, message)
+	s.addRequest(r, message)
 	if message {
-		defer s.landed()
+		defer s.requestDone()
 	}
 	switch {
 	case message:
@@ -183,23 +183,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 }
 
-func (s *Server) record(r *Request, message bool) {
+func (s *Server) addRequest(r *Request, message bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.N = len(s.requests)
+	r.Index = len(s.requests)
 	s.requests = append(s.requests, r)
 	if message {
-		s.flying++
-		s.peak = max(s.peak, s.flying)
+		s.inFlight++
+		s.peak = max(s.peak, s.inFlight)
 	}
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-func (s *Server) landed() {
+func (s *Server) requestDone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flying--
+	s.inFlight--
 }
 
 func (s *Server) charge(model string, u Usage) {
@@ -211,37 +211,37 @@ func (s *Server) charge(model string, u Usage) {
 // message plays the script's next step for r.
 func (s *Server) message(ctx context.Context, w http.ResponseWriter, r *Request) {
 	if err := r.Err(); err != nil {
-		s.play.blame("request %d: body is not a Messages request: %v", r.N, err)
+		s.playback.addErrorf("request %d: body is not a Messages request: %v", r.Index, err)
 		writeError(w, http.StatusBadRequest, "unreadable body")
 		return
 	}
-	reply, ok := s.play.next(r)
+	reply, ok := s.playback.next(r)
 	if !ok {
 		writeError(w, http.StatusBadRequest, "the script has no reply for this request")
 		return
 	}
-	if reply.Do != nil {
-		made := reply.Do(r)
-		if made.Hold == nil {
-			made.Hold, made.After = reply.Hold, reply.After
+	if reply.Compute != nil {
+		made := reply.Compute(r)
+		if made.WaitFor == nil {
+			made.WaitFor, made.After = reply.WaitFor, reply.After
 		}
 		reply = made
 	}
 	if !s.pause(ctx, reply.Delay) {
 		return
 	}
-	if reply.After == 0 && !s.pass(ctx, reply) {
+	if reply.After == 0 && !s.waitLatch(ctx, reply) {
 		panic(http.ErrAbortHandler)
 	}
 	for k, v := range reply.Header {
 		w.Header().Set(k, v)
 	}
-	w.Header().Set("Request-Id", fmt.Sprintf("req_%04d", r.N))
+	w.Header().Set("Request-Id", fmt.Sprintf("req_%04d", r.Index))
 	if reply.Status != 0 && reply.Status != http.StatusOK {
 		writeError(w, reply.Status, reply.Message)
 		return
 	}
-	a := concrete(reply, r)
+	a := resolveReply(reply, r)
 	if !r.Streaming() {
 		s.charge(a.model, a.usage)
 		writeJSON(w, http.StatusOK, a.message(a.blocks, a.stop, a.usage))
@@ -250,12 +250,12 @@ func (s *Server) message(ctx context.Context, w http.ResponseWriter, r *Request)
 	s.stream(ctx, w, a, reply)
 }
 
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, a answer, reply Reply) {
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, a resolvedReply, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
 	for i, e := range a.events() {
-		if i > 0 && i == reply.After && !s.pass(ctx, reply) {
+		if i > 0 && i == reply.After && !s.waitLatch(ctx, reply) {
 			panic(http.ErrAbortHandler)
 		}
 		if e.write(w) != nil {
@@ -263,24 +263,24 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, a answer, re
 		}
 		switch e.name {
 		case "message_start":
-			s.charge(a.model, a.opening())
+			s.charge(a.model, a.startUsage())
 		case "message_delta":
 			rest := a.usage
-			s.charge(a.model, Usage{Output: rest.Output - a.opening().Output})
+			s.charge(a.model, Usage{Output: rest.Output - a.startUsage().Output})
 		}
 	}
 }
 
-// pass waits at the reply's gate. It returns false if the connection must be cut: the caller then
+// waitLatch waits at the reply's gate. It returns false if the connection must be cut: the caller then
 // panics with ErrAbortHandler, with which net/http closes a connection without an orderly end, as
 // a broken network does.
-func (s *Server) pass(ctx context.Context, reply Reply) bool {
-	if reply.Hold != nil {
+func (s *Server) waitLatch(ctx context.Context, reply Reply) bool {
+	if reply.WaitFor != nil {
 		select {
-		case <-reply.Hold.open:
+		case <-reply.WaitFor.opened:
 		case <-ctx.Done():
 			return false
-		case <-s.done:
+		case <-s.closing:
 			return false
 		}
 	}
@@ -297,7 +297,7 @@ func (s *Server) pause(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-	case <-s.done:
+	case <-s.closing:
 	}
 	return false
 }

@@ -14,8 +14,8 @@ type event struct {
 
 type object = map[string]any
 
-// answer is a reply completed for one request.
-type answer struct {
+// resolvedReply is a reply completed for one request.
+type resolvedReply struct {
 	id     string
 	model  string
 	stop   string
@@ -23,8 +23,8 @@ type answer struct {
 	blocks []object
 }
 
-func concrete(reply Reply, r *Request) answer {
-	a := answer{id: fmt.Sprintf("msg_%04d", r.N), model: reply.Model, stop: reply.Stop, usage: reply.Usage}
+func resolveReply(reply Reply, r *Request) resolvedReply {
+	a := resolvedReply{id: fmt.Sprintf("msg_%04d", r.Index), model: reply.Model, stop: reply.Stop, usage: reply.Usage}
 	if a.model == "" {
 		a.model = r.Model()
 	}
@@ -47,9 +47,9 @@ func concrete(reply Reply, r *Request) answer {
 	return a
 }
 
-// opening returns the usage in message_start: all input, and the one token of output that the API
+// startUsage returns the usage in message_start: all input, and the one token of output that the API
 // counts at that time.
-func (a answer) opening() Usage {
+func (a resolvedReply) startUsage() Usage {
 	u := a.usage
 	u.Output = min(u.Output, 1)
 	return u
@@ -60,16 +60,16 @@ func (u Usage) object() object {
 		"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite}
 }
 
-func (a answer) message(content []object, stop any, u Usage) object {
+func (a resolvedReply) message(content []object, stop any, u Usage) object {
 	return object{"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": content,
 		"stop_reason": stop, "stop_sequence": nil, "usage": u.object()}
 }
 
 // events returns the answer as a stream. Long texts and inputs come in two deltas, to expose a
 // reader that takes the first for the whole.
-func (a answer) events() []event {
+func (a resolvedReply) events() []event {
 	evs := []event{{"message_start", object{"type": "message_start",
-		"message": a.message([]object{}, nil, a.opening())}}}
+		"message": a.message([]object{}, nil, a.startUsage())}}}
 	for i, b := range a.blocks {
 		start, field, whole := object{"type": "text", "text": ""}, "text", ""
 		kind := "text_delta"
@@ -83,7 +83,7 @@ func (a answer) events() []event {
 		}
 		evs = append(evs, event{"content_block_start", object{"type": "content_block_start", "index": i,
 			"content_block": start}})
-		for _, part := range halves(whole) {
+		for _, part := range splitHalf(whole) {
 			evs = append(evs, event{"content_block_delta", object{"type": "content_block_delta", "index": i,
 				"delta": object{"type": kind, field: part}}})
 		}
@@ -95,8 +95,8 @@ func (a answer) events() []event {
 		event{"message_stop", object{"type": "message_stop"}})
 }
 
-// halves cuts s at the start of a rune.
-func halves(s string) []string {
+// splitHalf cuts s at the start of a rune.
+func splitHalf(s string) []string {
 	for i := range s {
 		if i >= 8 && i >= len(s)/2 {
 			return []string{s[:i], s[i:]}

@@ -18,7 +18,7 @@ import (
 // Expectation is a forecast; a zero Spread means that there is none.
 type Expectation struct {
 	Tasks   int
-	History int // completed tasks it is based on; 0 means the plan's own estimates
+	Samples int // completed tasks it is based on; 0 means the plan's own estimates
 	Cost    budget.USD
 	Time    time.Duration
 	// The bounds of an 80 % interval; zero if the history is too short for one.
@@ -26,40 +26,40 @@ type Expectation struct {
 	TimeLow, TimeHigh time.Duration
 }
 
-// enough is the number of tasks that a spread needs.
-const enough = 4
+// minSamples is the number of tasks that a spread needs.
+const minSamples = 4
 
 // z80 bounds 80 % of a normal distribution, in standard deviations.
 const z80 = 1.2816
 
 // Expect returns the forecast of a run of p with parallel attempts side by side.
 func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
-	costs, times := history(events)
+	costs, times := completedTasks(events)
 	_, waves := p.Waves()
 	n := len(p.Tasks)
 	// The number of rounds is the length of the longest chain, or that of the tasks run side by
 	// side if it is larger.
 	rounds := max(waves, (n+max(1, parallel)-1)/max(1, parallel))
-	e := Expectation{Tasks: n, History: len(costs)}
+	e := Expectation{Tasks: n, Samples: len(costs)}
 	if len(costs) == 0 {
 		for i := range p.Tasks {
 			e.Cost += p.Tasks[i].Estimate.USD
 		}
 		_, longest := p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
-		e.Time = bounded(longest * float64(time.Second))
+		e.Time = clampDuration(longest * float64(time.Second))
 		return e
 	}
-	cost, low, high := sum(costs, n)
+	cost, low, high := forecastSum(costs, n)
 	e.Cost, e.CostLow, e.CostHigh = budget.USD(cost), budget.USD(low), budget.USD(high)
-	took, low, high := sum(times, rounds)
-	e.Time, e.TimeLow, e.TimeHigh = bounded(took), bounded(low), bounded(high)
+	took, low, high := forecastSum(times, rounds)
+	e.Time, e.TimeLow, e.TimeHigh = clampDuration(took), clampDuration(low), clampDuration(high)
 	return e
 }
 
-// history returns the costs of the journal's completed tasks in micro-dollars, with their panels,
+// completedTasks returns the costs of the journal's completed tasks in micro-dollars, with their panels,
 // and their durations in nanoseconds. A task that was redone because its work failed after
 // integration counts once, with its total.
-func history(events []scheduler.Event) (costs, times []float64) {
+func completedTasks(events []scheduler.Event) (costs, times []float64) {
 	type sums struct{ cost, took float64 }
 	run, open, verified := "", map[string]*sums{}, map[string]*sums{}
 	var done []*sums
@@ -105,15 +105,15 @@ func history(events []scheduler.Event) (costs, times []float64) {
 	return costs, times
 }
 
-// sum returns the forecast of the sum of n more values like those in seen, with its 80 %
+// forecastSum returns the forecast of the sum of n more values like those in seen, with its 80 %
 // interval: the spread of each value, and the uncertainty of the mean.
-func sum(seen []float64, n int) (mid, low, high float64) {
+func forecastSum(seen []float64, n int) (mid, low, high float64) {
 	mean := 0.0
 	for _, v := range seen {
 		mean += v / float64(len(seen))
 	}
 	mid = mean * float64(n)
-	if len(seen) < enough {
+	if len(seen) < minSamples {
 		return mid, 0, 0
 	}
 	varied := 0.0
@@ -124,8 +124,8 @@ func sum(seen []float64, n int) (mid, low, high float64) {
 	return mid, max(0, mid-half), mid + half
 }
 
-// bounded returns ns nanoseconds as a Duration, at most its maximum of 292 years.
-func bounded(ns float64) time.Duration {
+// clampDuration returns ns nanoseconds as a Duration, at most its maximum of 292 years.
+func clampDuration(ns float64) time.Duration {
 	if ns >= math.MaxInt64 {
 		return math.MaxInt64
 	}
@@ -136,15 +136,16 @@ func bounded(ns float64) time.Duration {
 func (e Expectation) String() string {
 	took := func(d time.Duration) string { return d.Round(time.Second).String() }
 	switch {
-	case e.History == 0 && e.Cost == 0 && e.Time == 0:
+	case e.Samples == 0 && e.Cost == 0 && e.Time == 0:
 		return "expected: not known; the plan has no estimates, and no task was completed here before"
-	case e.History == 0:
-		return fmt.Sprintf("expected: %s and %s by the planner's own estimates, one attempt each; no task was completed here before to judge them by", e.Cost.Spent(), took(e.Time))
+	case e.Samples == 0:
+		return fmt.Sprintf(
+			"expected: %s and %s by the planner's own estimates, one attempt each; no task was completed here before to judge them by", e.Cost.Spent(), took(e.Time))
 	case e.CostHigh == 0 && e.TimeHigh == 0:
 		return fmt.Sprintf("expected: %s and %s, by %s completed here before; too few for a spread", e.Cost.Spent(),
-			took(e.Time), report.Plural(e.History, "task", "tasks"))
+			took(e.Time), report.Plural(e.Samples, "task", "tasks"))
 	}
 	return fmt.Sprintf("expected: %s (80 %% interval %s to %s) and %s (%s to %s), by %s completed here before",
 		e.Cost.Spent(), e.CostLow.Spent(), e.CostHigh.Spent(), took(e.Time), took(e.TimeLow), took(e.TimeHigh),
-		report.Plural(e.History, "task", "tasks"))
+		report.Plural(e.Samples, "task", "tasks"))
 }

@@ -18,12 +18,12 @@ import (
 
 // A forecast lies within its bounds, and these are not negative. Values that were always equal
 // have no spread, and n of them cost n times as much.
-func TestSumKeepsItsLaws(t *testing.T) {
+func TestSumProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		seen := rapid.SliceOfN(rapid.Float64Range(0, 1e12), 1, 30).Draw(t, "seen")
 		n := rapid.IntRange(1, 10_000).Draw(t, "n")
-		mid, low, high := sum(seen, n)
+		mid, low, high := forecastSum(seen, n)
 		mean := 0.0
 		for _, v := range seen {
 			mean += v
@@ -31,7 +31,7 @@ func TestSumKeepsItsLaws(t *testing.T) {
 		if mean /= float64(len(seen)); math.Abs(mid-mean*float64(n)) > 1e-6*max(1, mid) {
 			t.Fatalf("%d of %v make %v", n, seen, mid)
 		}
-		if len(seen) < enough {
+		if len(seen) < minSamples {
 			if low != 0 || high != 0 {
 				t.Fatalf("%d are too few: %v to %v", len(seen), low, high)
 			}
@@ -44,7 +44,7 @@ func TestSumKeepsItsLaws(t *testing.T) {
 		for i := range same {
 			same[i] = seen[0]
 		}
-		if mid, low, high := sum(same, n); high-low > 1e-6*max(1, mid) {
+		if mid, low, high := forecastSum(same, n); high-low > 1e-6*max(1, mid) {
 			t.Fatalf("of what is always alike %v to %v", low, high)
 		}
 	})
@@ -72,7 +72,7 @@ func TestLargeEstimates(t *testing.T) {
 		strings.Contains(m.String(), "Inf") || strings.Contains(m.String(), "NaN") {
 		t.Errorf("%s, %v", m, err)
 	}
-	for _, d := range Short(p, budget.Limits{USD: budget.Dollar, Iterations: 1, Wall: time.Hour}) {
+	for _, d := range InsufficientLimits(p, budget.Limits{USD: budget.Dollar, Iterations: 1, Wall: time.Hour}) {
 		if strings.Contains(d.Message, "$-") || d.Severity != plan.SeverityWarning {
 			t.Errorf("%+v", d)
 		}
@@ -118,7 +118,7 @@ func TestHistory(t *testing.T) {
 		for _, b := range c.bodies {
 			events = append(events, scheduler.Event{Body: b})
 		}
-		costs, times := history(events)
+		costs, times := completedTasks(events)
 		if got := fmt.Sprint(costs, times); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -126,7 +126,7 @@ func TestHistory(t *testing.T) {
 }
 
 // The limits of a plain run, and which of them cannot suffice.
-func TestShort(t *testing.T) {
+func TestInsufficientLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ budget, want string }{
 		"nothing said": {`{}`, "[]"},
@@ -140,7 +140,7 @@ func TestShort(t *testing.T) {
 		p := roomtest.Plan(t, ".", `{"budget":`+c.budget+
 			`,"tasks":[{"id":"a","subject":"a","estimate":{"usd":0.1,"seconds":30}},{"id":"b","subject":"b","blockedBy":["a"],"estimate":{"usd":0.1,"seconds":30}},{"id":"c","subject":"c","estimate":{"usd":0.1,"seconds":30}}]}`)
 		var codes []string
-		for _, d := range Short(p, Limits(p)) {
+		for _, d := range InsufficientLimits(p, Limits(p)) {
 			codes = append(codes, d.Code)
 		}
 		if got := fmt.Sprint(codes); got != c.want {
@@ -173,7 +173,8 @@ func TestSimulate(t *testing.T) {
 		if err != nil || m == nil {
 			rt.Fatalf("%v, %v", m, err)
 		}
-		if much := 1e-6 * max(1, m.Least); m.Least <= 0 || m.Waves < m.Least-much || m.Eager < m.Least-much {
+		if much := 1e-6 * max(1, m.LowerBound); m.LowerBound <= 0 || m.Waves < m.LowerBound-much ||
+			m.Eager < m.LowerBound-much {
 			rt.Fatalf("%+v", m)
 		}
 		if s := m.String(); !strings.HasSuffix(s, "\n") || strings.ContainsAny(strings.TrimPrefix(s, "expected at -j"),

@@ -31,8 +31,8 @@ func Limits(p *plan.Plan) budget.Limits {
 	return l
 }
 
-// Short returns the limits that cannot suffice in any case.
-func Short(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
+// InsufficientLimits returns the limits that cannot suffice in any case.
+func InsufficientLimits(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
 	var out []plan.Diagnostic
 	warn := func(code, format string, args ...any) {
 		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...),

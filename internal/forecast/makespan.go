@@ -13,20 +13,20 @@ import (
 // Makespan is the expected duration of a plan, with one attempt for each task and nothing else
 // counted.
 type Makespan struct {
-	Parallel int     `json:"parallel"`
-	Unit     string  `json:"unit"` // "s", or "tasks" if the plan has no estimate and each task counts as 1
-	Waves    float64 `json:"waves"`
-	Eager    float64 `json:"eager"`
-	Least    float64 `json:"least"` // the critical path, or the evenly shared work
+	Parallel   int     `json:"parallel"`
+	Unit       string  `json:"unit"` // "s", or "tasks" if the plan has no estimate and each task counts as 1
+	Waves      float64 `json:"waves"`
+	Eager      float64 `json:"eager"`
+	LowerBound float64 `json:"least"` // the critical path, or the evenly shared work
 }
 
-// simulated bounds the number of tasks of a plan that check simulates. For more tasks the
+// maxSimulated bounds the number of tasks of a plan that check simulates. For more tasks the
 // simulation would take longer than the check.
-const simulated = 10_000
+const maxSimulated = 10_000
 
 // Simulate computes both schedules. It returns nil for an empty or a very large plan.
 func Simulate(p *plan.Plan) (*Makespan, error) {
-	if len(p.Tasks) == 0 || len(p.Tasks) > simulated {
+	if len(p.Tasks) == 0 || len(p.Tasks) > maxSimulated {
 		return nil, nil
 	}
 	seconds, known := scheduler.NewState(p).Expected()
@@ -42,7 +42,7 @@ func Simulate(p *plan.Plan) (*Makespan, error) {
 	if m.Eager, err = scheduler.Makespan(p, "eager", m.Parallel, each); err != nil {
 		return nil, err
 	}
-	m.Least = scheduler.LeastMakespan(p, m.Parallel, each)
+	m.LowerBound = scheduler.MakespanLowerBound(p, m.Parallel, each)
 	return m, nil
 }
 
@@ -53,7 +53,7 @@ func (m *Makespan) String() string {
 	}
 	say := func(v float64) string {
 		if m.Unit == "s" {
-			return bounded(v * float64(time.Second)).Truncate(time.Second / 10).String()
+			return clampDuration(v * float64(time.Second)).Truncate(time.Second / 10).String()
 		}
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
@@ -61,7 +61,7 @@ func (m *Makespan) String() string {
 	if m.Unit != "s" {
 		what += ", in lengths of a task"
 	}
-	line := fmt.Sprintf("%s: waves %s, eager %s, at best %s", what, say(m.Waves), say(m.Eager), say(m.Least))
+	line := fmt.Sprintf("%s: waves %s, eager %s, at best %s", what, say(m.Waves), say(m.Eager), say(m.LowerBound))
 	if cost := 100 * (m.Waves/m.Eager - 1); cost >= 1 {
 		line += fmt.Sprintf("; the barriers cost %.0f %%", cost)
 	}

@@ -17,16 +17,16 @@ import (
 
 // Document is the result of one verification.
 type Document struct {
-	Name   string // of the plan
-	At     time.Time
-	Checks []Looked
-	Open   []string // criteria in prose, without a command to run
-	Own    []string // checks, after their task, that hold only at the task's own time: not made
-	Gaps   []Gap
+	Name          string // of the plan
+	Time          time.Time
+	Checks        []CheckResult
+	Unverified    []string // criteria in prose, without a command to run
+	SkippedChecks []string // checks, after their task, that hold only at the task's own time: not made
+	Gaps          []Gap
 }
 
-// Looked is one check that was made.
-type Looked struct {
+// CheckResult is one check that was made.
+type CheckResult struct {
 	Task   string `json:"task,omitempty"` // "" for a check of the plan
 	Check  string `json:"check"`
 	Passed bool   `json:"passed"`
@@ -55,7 +55,7 @@ func (d *Document) Passed() (n int) {
 func (d *Document) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\nstatus: %s\ngaps: %d\nchecks: %d\nchecks_passed: %d\nverified: %s\n---\n\n# Verification: %s\n",
-		d.Status(), len(d.Gaps), len(d.Checks), d.Passed(), d.At.UTC().Format(time.RFC3339), oneLine(d.Name))
+		d.Status(), len(d.Gaps), len(d.Checks), d.Passed(), d.Time.UTC().Format(time.RFC3339), oneLine(d.Name))
 	if len(d.Checks) > 0 {
 		b.WriteString("\n## Checks\n\n")
 		for _, c := range d.Checks {
@@ -73,31 +73,31 @@ func (d *Document) Markdown() string {
 			b.WriteByte('\n')
 		}
 	}
-	if len(d.Open) > 0 {
+	if len(d.Unverified) > 0 {
 		b.WriteString("\n## Not verified\n\nIn prose, so nothing was run for them:\n\n")
-		for _, text := range d.Open {
+		for _, text := range d.Unverified {
 			fmt.Fprintf(&b, "- %s\n", oneLine(text))
 		}
 	}
-	if len(d.Own) > 0 {
+	if len(d.SkippedChecks) > 0 {
 		b.WriteString("\n## Not made\n\nTrue at their task's own time only:\n\n")
-		for _, text := range d.Own {
+		for _, text := range d.SkippedChecks {
 			fmt.Fprintf(&b, "- %s\n", oneLine(text))
 		}
 	}
 	if len(d.Gaps) > 0 {
 		b.WriteString("\n## Gaps\n\n<gaps>\n")
 		for _, g := range d.Gaps {
-			b.WriteString(g.Element("", ""))
+			b.WriteString(g.XML("", ""))
 		}
 		b.WriteString("</gaps>\n")
 	}
 	return b.String()
 }
 
-// Element returns the gap as an element. iteration and most, unless "", are the round that is to
+// XML returns the gap as an element. iteration and most, unless "", are the round that is to
 // close it and the number of rounds.
-func (g Gap) Element(iteration, most string) string {
+func (g Gap) XML(iteration, most string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<gap type=%s", attr(g.Type))
 	if iteration != "" {
@@ -131,9 +131,9 @@ func attr(s string) string { return `"` + strings.ReplaceAll(escape(oneLine(s)),
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 var (
-	gapRe  = lazy.Regexp(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
-	attrRe = lazy.Regexp(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
-	partRe = lazy.Regexp(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
+	gapRe  = lazy.New(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
+	attrRe = lazy.New(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	partRe = lazy.New(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
 )
 
 // Parse returns the gaps of a document: every <gap> element, with its file and words as

@@ -11,10 +11,11 @@ import (
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	d := Document{Name: "Parser", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Checks: []Looked{{"T-001", "go test ./...", true, ""}, {"", "README.md contains \"x\"", false, "it does not"}},
-		Open:   []string{"It is fast."},
-		Own:    []string{"T-001 ! go test ./..."},
+	d := Document{Name: "Parser", Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Checks: []CheckResult{{"T-001", "go test ./...", true, ""}, {"", "README.md contains \"x\"", false,
+			"it does not"}},
+		Unverified:    []string{"It is fast."},
+		SkippedChecks: []string{"T-001 ! go test ./..."},
 		Gaps: []Gap{{Type: CheckFailure, File: "README.md", Check: `README.md contains "x"`, Description: "it does not",
 			Evidence: "a <b>\n& c"},
 			{Type: Stub, File: "a.go", Line: 7, Task: "T-001", Description: "A is not implemented"}}}
@@ -68,14 +69,14 @@ True at their task's own time only:
 	if read := Parse(got); !reflect.DeepEqual(read, d.Gaps) {
 		t.Errorf("read back as %+v", read)
 	}
-	if e := d.Gaps[1].Element("2", "20"); !strings.HasPrefix(e,
+	if e := d.Gaps[1].XML("2", "20"); !strings.HasPrefix(e,
 		`<gap type="stub" iteration="2/20" task="T-001" line="7">`) {
 		t.Errorf("the element is %s", e)
 	}
 }
 
 // Foreign documents: attributes in any form, plain text, an unknown type.
-func TestParseOthers(t *testing.T) {
+func TestParseDocumentsOfOthers(t *testing.T) {
 	t.Parallel()
 	got := Parse(`# Verification
 <gaps>

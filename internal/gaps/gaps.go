@@ -69,10 +69,10 @@ const maxFiles = 20_000
 // maxText bounds the size of the files that are read, in bytes.
 const maxText = 1 << 20
 
-// Scan looks at files of a project, slash-separated and relative to its root. created are the new
+// Files looks at files of a project, slash-separated and relative to its root. created are the new
 // ones among them; only these can be orphans. A file that cannot be read or parsed yields no gap.
 // The result is sorted.
-func Scan(root fs.FS, files, created []string) []Gap {
+func Files(root fs.FS, files, created []string) []Gap {
 	p := &project{root: root}
 	var out []Gap
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
@@ -84,11 +84,11 @@ func Scan(root fs.FS, files, created []string) []Gap {
 		isNew := slices.Contains(created, name)
 		switch path.Ext(name) {
 		case ".go":
-			out = append(out, p.golang(name, text, isNew)...)
+			out = append(out, p.scanGo(name, text, isNew)...)
 		case ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts":
-			out = append(out, p.script(name, text, isNew)...)
+			out = append(out, p.scanScript(name, text, isNew)...)
 		case ".md", ".markdown":
-			out = append(out, p.markdown(name, text)...)
+			out = append(out, p.scanMarkdown(name, text)...)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Gap) int {

@@ -24,7 +24,7 @@ func (tr tree) scan(t *testing.T) []string {
 		}
 	}
 	got := []string{}
-	for _, g := range Scan(root, files, created) {
+	for _, g := range Files(root, files, created) {
 		where := g.File
 		if g.Line > 0 {
 			where += ":" + string(rune('0'+g.Line%10))
@@ -39,7 +39,7 @@ func (tr tree) scan(t *testing.T) []string {
 
 const gomod = "module example.com/m\n\ngo 1.22\n"
 
-func TestScan(t *testing.T) {
+func TestFiles(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		tree tree
@@ -163,7 +163,7 @@ export function i() { throw new Error("bad input") }
 	}
 }
 
-func FuzzScan(f *testing.F) {
+func FuzzFiles(f *testing.F) {
 	for _, s := range []string{"import {a} from './b'", "package a\nfunc A() { panic(\"todo\") }", "[a](b) `x` ```",
 		"/* ' ` \\", "export {", "import(`"} {
 		f.Add(s)
@@ -175,12 +175,12 @@ func FuzzScan(f *testing.F) {
 			root[name] = &fstest.MapFile{Data: []byte(s)}
 			files = append(files, name)
 		}
-		for _, g := range Scan(root, files, files) {
+		for _, g := range Files(root, files, files) {
 			if g.Type == "" || g.Description == "" || g.Line < 0 || g.Line > 1+strings.Count(s, "\n") {
 				t.Errorf("%q has the gap %+v", s, g)
 			}
 		}
-		if got := uncommented(s); len(got) != len(s) || strings.Count(got, "\n") != strings.Count(s, "\n") {
+		if got := blankComments(s); len(got) != len(s) || strings.Count(got, "\n") != strings.Count(s, "\n") {
 			t.Errorf("%q without comments is %q", s, got)
 		}
 	})

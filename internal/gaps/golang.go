@@ -19,10 +19,10 @@ type module struct {
 
 // goNames holds the top-level names of a package.
 type goNames struct {
-	name  string // of the package
-	names map[string]bool
-	files int
-	torn  bool // one of its files cannot be parsed and may declare any name
+	name     string // of the package
+	names    map[string]bool
+	files    int
+	unparsed bool // one of its files cannot be parsed and may declare any name
 }
 
 func (n *goNames) add(d ast.Decl) {
@@ -45,7 +45,7 @@ func (n *goNames) add(d ast.Decl) {
 	}
 }
 
-func (p *project) golang(name, text string, isNew bool) []Gap {
+func (p *project) scanGo(name, text string, isNew bool) []Gap {
 	if strings.Contains("/"+name, "/testdata/") {
 		return nil // not built with the others
 	}
@@ -57,21 +57,21 @@ func (p *project) golang(name, text string, isNew bool) []Gap {
 	var out []Gap
 	test := strings.HasSuffix(name, "_test.go")
 	if !test {
-		out = append(out, goStubs(fset, f, name)...)
+		out = append(out, findGoStubs(fset, f, name)...)
 	}
-	mod := p.moduleOf(path.Dir(name))
+	mod := p.findModule(path.Dir(name))
 	if mod == nil {
 		return out
 	}
-	out = append(out, p.goImports(fset, f, mod, name)...)
+	out = append(out, p.checkGoImports(fset, f, mod, name)...)
 	if isNew && !test && f.Name.Name != "main" {
-		out = append(out, p.goOrphan(mod, name)...)
+		out = append(out, p.checkGoOrphan(mod, name)...)
 	}
 	return out
 }
 
-// goStubs returns the functions whose body only reports that they are not implemented.
-func goStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
+// findGoStubs returns the functions whose body only reports that they are not implemented.
+func findGoStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
 	var out []Gap
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -81,10 +81,10 @@ func goStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
 		says := ""
 		switch st := fn.Body.List[0].(type) {
 		case *ast.ExprStmt:
-			says = excuse(st.X)
+			says = notImplementedText(st.X)
 		case *ast.ReturnStmt:
 			for _, r := range st.Results {
-				if s := excuse(r); s != "" {
+				if s := notImplementedText(r); s != "" {
 					says = s
 				}
 			}
@@ -97,9 +97,9 @@ func goStubs(fset *token.FileSet, f *ast.File, name string) []Gap {
 	return out
 }
 
-// excuse returns the text with which panic, errors.New or fmt.Errorf reports that something is
+// notImplementedText returns the text with which panic, errors.New or fmt.Errorf reports that something is
 // not implemented; "" for any other expression.
-func excuse(e ast.Expr) string {
+func notImplementedText(e ast.Expr) string {
 	call, ok := e.(*ast.CallExpr)
 	if !ok || len(call.Args) == 0 {
 		return ""
@@ -117,7 +117,7 @@ func excuse(e ast.Expr) string {
 	default:
 		return ""
 	}
-	if inner := excuse(call.Args[0]); inner != "" {
+	if inner := notImplementedText(call.Args[0]); inner != "" {
 		return inner // panic(errors.New("…"))
 	}
 	lit, ok := call.Args[0].(*ast.BasicLit)
@@ -125,14 +125,14 @@ func excuse(e ast.Expr) string {
 		return ""
 	}
 	text, err := strconv.Unquote(lit.Value)
-	if err != nil || !unfinished(text) {
+	if err != nil || !saysUnfinished(text) {
 		return ""
 	}
 	return text
 }
 
-// unfinished reports whether a message says that work remains to be done.
-func unfinished(text string) bool {
+// saysUnfinished reports whether a message says that work remains to be done.
+func saysUnfinished(text string) bool {
 	t := strings.ToLower(text)
 	for _, words := range []string{"not implemented", "not yet implemented", "unimplemented", "implement me"} {
 		if strings.Contains(t, words) {
@@ -142,9 +142,9 @@ func unfinished(text string) bool {
 	return strings.HasPrefix(t, "todo")
 }
 
-// goImports checks the targets of imports of the project's own packages, and that the names used
+// checkGoImports checks the targets of imports of the project's own packages, and that the names used
 // of them exist.
-func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name string) []Gap {
+func (p *project) checkGoImports(fset *token.FileSet, f *ast.File, mod *module, name string) []Gap {
 	var out []Gap
 	of := map[string]*goNames{} // by the name in the file
 	for _, spec := range f.Imports {
@@ -157,11 +157,11 @@ func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name 
 			continue
 		}
 		dir := path.Join(mod.dir, rel)
-		if other := p.moduleOf(dir); other != nil && *other != *mod {
+		if other := p.findModule(dir); other != nil && *other != *mod {
 			continue // a module within the module
 		}
 		// A package's own tests see more names: export_test.go may add some.
-		names := p.namesOf(dir, dir == path.Dir(name))
+		names := p.packageNames(dir, dir == path.Dir(name))
 		if names.files == 0 {
 			out = append(out, Gap{Type: WrongImport, File: name, Line: fset.Position(spec.Pos()).Line,
 				Description: fmt.Sprintf("the import %q leads to no package", imp), Evidence: "there is no Go file in " + dir})
@@ -184,7 +184,7 @@ func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name 
 		if !ok || x.Obj != nil { // a variable of the file
 			return true
 		}
-		if names := of[x.Name]; names != nil && !names.torn && !names.names[sel.Sel.Name] {
+		if names := of[x.Name]; names != nil && !names.unparsed && !names.names[sel.Sel.Name] {
 			out = append(out, Gap{Type: MissingExport, File: name, Line: fset.Position(sel.Pos()).Line,
 				Description: fmt.Sprintf("package %s has no %s", x.Name, sel.Sel.Name)})
 		}
@@ -193,9 +193,9 @@ func (p *project) goImports(fset *token.FileSet, f *ast.File, mod *module, name 
 	return out
 }
 
-// goOrphan reports a new package below internal without importers. Other modules cannot import
+// checkGoOrphan reports a new package below internal without importers. Other modules cannot import
 // it, so it is unused.
-func (p *project) goOrphan(mod *module, name string) []Gap {
+func (p *project) checkGoOrphan(mod *module, name string) []Gap {
 	dir := path.Dir(name)
 	if dir != "internal" && !strings.Contains("/"+dir+"/", "/internal/") {
 		return nil
@@ -216,18 +216,18 @@ func (p *project) goOrphan(mod *module, name string) []Gap {
 			return nil
 		}
 	}
-	if p.lone == nil {
-		p.lone = map[string]bool{}
+	if p.orphanPackages == nil {
+		p.orphanPackages = map[string]bool{}
 	}
-	if p.lone[own] {
+	if p.orphanPackages[own] {
 		return nil // reported once, with its first file
 	}
-	p.lone[own] = true
+	p.orphanPackages[own] = true
 	return []Gap{{Type: Orphan, File: name, Description: fmt.Sprintf("no package imports %s", own)}}
 }
 
-// moduleOf returns the module of the go.mod above a folder; nil if there is none.
-func (p *project) moduleOf(dir string) *module {
+// findModule returns the module of the go.mod above a folder; nil if there is none.
+func (p *project) findModule(dir string) *module {
 	if p.modules == nil {
 		p.modules = map[string]*module{}
 	}
@@ -260,9 +260,9 @@ func modulePath(text string) string {
 	return ""
 }
 
-// namesOf returns the top-level names of a package, from files for any platform; with tests,
+// packageNames returns the top-level names of a package, from files for any platform; with tests,
 // those of its test files too.
-func (p *project) namesOf(dir string, tests bool) *goNames {
+func (p *project) packageNames(dir string, tests bool) *goNames {
 	if p.packages == nil {
 		p.packages = map[string]*goNames{}
 	}
@@ -287,7 +287,7 @@ func (p *project) namesOf(dir string, tests bool) *goNames {
 		n.files++
 		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		if f == nil || err != nil {
-			n.torn = true
+			n.unparsed = true
 			continue
 		}
 		if !strings.HasSuffix(name, "_test.go") {

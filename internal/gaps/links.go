@@ -17,7 +17,7 @@ func Links(root fs.FS, links []Link) []Gap {
 	for _, l := range links {
 		from, here := p.read(path.Clean(l.From))
 		to, there := p.read(path.Clean(l.To))
-		if here && names(from, l.To) || there && names(to, l.From) {
+		if here && mentionsFile(from, l.To) || there && mentionsFile(to, l.From) {
 			continue
 		}
 		g := Gap{Type: BrokenLink, File: path.Clean(l.From), Description: "it is to be connected with " + l.To +
@@ -36,9 +36,9 @@ func Links(root fs.FS, links []Link) []Gap {
 	return out
 }
 
-// names reports whether a text contains the name of a file or, as in imports, its path without
+// mentionsFile reports whether a text contains the name of a file or, as in imports, its path without
 // the extension at the end of a string.
-func names(text, file string) bool {
+func mentionsFile(text, file string) bool {
 	base := path.Base(path.Clean(file))
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	return strings.Contains(text, base) || strings.Contains(text, "/"+stem+`"`) || strings.Contains(text, "/"+stem+"'")

@@ -13,17 +13,17 @@ import (
 // definitions, and skips code, links to other sites, and anchors.
 
 var (
-	linkRe = lazy.Regexp(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
-	defRe  = lazy.Regexp(`(?m)^ {0,3}\[[^\]\n]+\]:\s*<?(\S+?)>?(?:\s|$)`)
-	codeRe = lazy.Regexp("(`+)[^`\n]+(`+)")
+	linkRe = lazy.New(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
+	defRe  = lazy.New(`(?m)^ {0,3}\[[^\]\n]+\]:\s*<?(\S+?)>?(?:\s|$)`)
+	codeRe = lazy.New("(`+)[^`\n]+(`+)")
 )
 
-func (p *project) markdown(name, text string) []Gap {
-	text = withoutCode(text)
+func (p *project) scanMarkdown(name, text string) []Gap {
+	text = blankCode(text)
 	var out []Gap
 	for _, re := range []func() *regexp.Regexp{linkRe, defRe} {
 		for _, m := range re().FindAllStringSubmatchIndex(text, -1) {
-			if p.broken(name, text[m[2]:m[3]]) {
+			if p.isBroken(name, text[m[2]:m[3]]) {
 				out = append(out, Gap{Type: BrokenLink, File: name, Line: lineOf(text, m[2]),
 					Description: "the link to " + text[m[2]:m[3]] + " leads to no file"})
 			}
@@ -32,8 +32,8 @@ func (p *project) markdown(name, text string) []Gap {
 	return out
 }
 
-// broken reports whether a link names a file of the project that is missing.
-func (p *project) broken(name, link string) bool {
+// isBroken reports whether a link names a file of the project that is missing.
+func (p *project) isBroken(name, link string) bool {
 	u, err := url.Parse(link)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.ContainsAny(link, "{}$*|") {
 		return false
@@ -44,12 +44,12 @@ func (p *project) broken(name, link string) bool {
 	if path.Ext(u.Path) == "" {
 		return false // a page of a site that is built from these files, or a folder
 	}
-	target, ok := inside(name, u.Path)
-	return ok && p.is(target) == ""
+	target, ok := joinInProject(name, u.Path)
+	return ok && p.fileKind(target) == ""
 }
 
-// withoutCode replaces fenced and inline code with blanks.
-func withoutCode(text string) string {
+// blankCode replaces fenced and inline code with blanks.
+func blankCode(text string) string {
 	var b strings.Builder
 	fence := ""
 	for line := range strings.Lines(text) {
@@ -57,21 +57,21 @@ func withoutCode(text string) string {
 		switch {
 		case fence == "" && (strings.HasPrefix(body, "```") || strings.HasPrefix(body, "~~~")):
 			fence = body[:3]
-			line = blanked(line)
+			line = blankLine(line)
 		case fence != "":
 			if strings.HasPrefix(body, fence) {
 				fence = ""
 			}
-			line = blanked(line)
+			line = blankLine(line)
 		default:
-			line = codeRe().ReplaceAllStringFunc(line, blanked)
+			line = codeRe().ReplaceAllStringFunc(line, blankLine)
 		}
 		b.WriteString(line)
 	}
 	return b.String()
 }
 
-func blanked(s string) string {
+func blankLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' {
 			return r

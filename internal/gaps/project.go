@@ -11,13 +11,13 @@ import (
 // of languages.
 
 type project struct {
-	root fs.FS
-	all  []string // all files of the project; see files
-	seen bool
+	root   fs.FS
+	all    []string // all files of the project; see files
+	listed bool
 
-	modules  map[string]*module  // by directory of go.mod
-	packages map[string]*goNames // by directory; with /_test, as seen by its own tests
-	lone     map[string]bool     // packages that are orphans
+	modules        map[string]*module  // by directory of go.mod
+	packages       map[string]*goNames // by directory; with /_test, as seen by its own tests
+	orphanPackages map[string]bool     // packages that are orphans
 }
 
 // read returns the content of a text file of at most maxText bytes.
@@ -41,8 +41,8 @@ func (p *project) read(name string) (string, bool) {
 	return string(text), true
 }
 
-// is returns the kind of a path: "file", "dir", or "" if it does not exist.
-func (p *project) is(name string) string {
+// fileKind returns the kind of a path: "file", "dir", or "" if it does not exist.
+func (p *project) fileKind(name string) string {
 	if !fs.ValidPath(name) {
 		return ""
 	}
@@ -56,21 +56,21 @@ func (p *project) is(name string) string {
 	return "file"
 }
 
-// foreign holds the names of folders of foreign or generated work.
-var foreign = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "out": true,
+// skippedDirs holds the names of folders of foreign or generated work.
+var skippedDirs = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "out": true,
 	"target": true, "coverage": true, "__pycache__": true}
 
 // files returns the project's files, at most maxFiles; whole is false if there are more.
 func (p *project) files() (names []string, whole bool) {
-	if !p.seen {
-		p.seen = true
+	if !p.listed {
+		p.listed = true
 		_ = fs.WalkDir(p.root, ".", func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil && d != nil && d.IsDir():
 				return fs.SkipDir // skip what cannot be read
 			case err != nil:
 				return nil
-			case d.IsDir() && name != "." && (foreign[d.Name()] || strings.HasPrefix(d.Name(), ".")):
+			case d.IsDir() && name != "." && (skippedDirs[d.Name()] || strings.HasPrefix(d.Name(), ".")):
 				return fs.SkipDir
 			case d.Type().IsRegular():
 				p.all = append(p.all, name)
@@ -84,9 +84,9 @@ func (p *project) files() (names []string, whole bool) {
 	return p.all, len(p.all) <= maxFiles
 }
 
-// inside joins rel, a path relative to a file, with the file's folder. ok is false if the result
+// joinInProject joins rel, a path relative to a file, with the file's folder. ok is false if the result
 // is outside the project.
-func inside(file, rel string) (string, bool) {
+func joinInProject(file, rel string) (string, bool) {
 	joined := path.Join(path.Dir(file), rel)
 	return joined, joined != ".." && !strings.HasPrefix(joined, "../") && !path.IsAbs(joined)
 }

@@ -17,26 +17,26 @@ var scriptExts = []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs",
 
 var (
 	// fromRe matches an import or re-export with a source: its names and the source.
-	fromRe = lazy.Regexp(`(?m)(?:^|[;\s}])(import|export)\s+(type\s+)?([^;'"()]*?)\s*from\s*(['"])([^'"\n]+)['"]`)
-	// bareRe matches an import for its effects, a dynamic one, or a require.
-	bareRe = lazy.Regexp(`(?m)(?:(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)['"]`)
+	fromRe = lazy.New(`(?m)(?:^|[;\s}])(import|export)\s+(type\s+)?([^;'"()]*?)\s*from\s*(['"])([^'"\n]+)['"]`)
+	// importPathRe matches an import for its effects, a dynamic one, or a require.
+	importPathRe = lazy.New(`(?m)(?:(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)['"]`)
 	// stubRe matches a function whose whole body throws that it is not implemented.
-	stubRe = lazy.Regexp(`\{\s*throw\s+new\s+\w*Error\s*\(\s*(['"])([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
-	nameRe = lazy.Regexp(`^[A-Za-z_$][\w$]*$`)
+	stubRe = lazy.New(`\{\s*throw\s+new\s+\w*Error\s*\(\s*(['"])([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
+	nameRe = lazy.New(`^[A-Za-z_$][\w$]*$`)
 
-	exportListRe = lazy.Regexp(`\bexport\s+(?:type\s+)?\{([^}]*)\}`)
-	exportDeclRe = lazy.Regexp(`\bexport\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?|class|const\s+enum|const|let|var|interface|type|enum|namespace)\s+([A-Za-z_$][\w$]*)`)
-	// openRe matches an export whose names are not visible as text: another module's, CommonJS's,
+	exportListRe = lazy.New(`\bexport\s+(?:type\s+)?\{([^}]*)\}`)
+	exportDeclRe = lazy.New(`\bexport\s+(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?(?:function\s*\*?|class|const\s+enum|const|let|var|interface|type|enum|namespace)\s+([A-Za-z_$][\w$]*)`)
+	// unknownExportsRe matches an export whose names are not visible as text: another module's, CommonJS's,
 	// or destructured ones.
-	openRe    = lazy.Regexp(`\bexport\s*\*|\bmodule\.exports\b|\bexports\.|\bexport\s+(?:const|let|var)\s*[\[{]|\bexport\s*=|\bexport\s+as\b`)
-	severalRe = lazy.Regexp(`,\s*[A-Za-z_$][\w$]*\s*=[^=>]`)
+	unknownExportsRe = lazy.New(`\bexport\s*\*|\bmodule\.exports\b|\bexports\.|\bexport\s+(?:const|let|var)\s*[\[{]|\bexport\s*=|\bexport\s+as\b`)
+	declListRe       = lazy.New(`,\s*[A-Za-z_$][\w$]*\s*=[^=>]`)
 )
 
-func (p *project) script(name, text string, isNew bool) []Gap {
-	code := uncommented(text)
+func (p *project) scanScript(name, text string, isNew bool) []Gap {
+	code := blankComments(text)
 	var out []Gap
 	for _, m := range stubRe().FindAllStringSubmatchIndex(code, -1) {
-		if says := code[m[4]:m[5]]; unfinished(says) {
+		if says := code[m[4]:m[5]]; saysUnfinished(says) {
 			out = append(out, Gap{Type: Stub, File: name, Line: lineOf(code, m[0]),
 				Description: "a function is not implemented: " + says,
 				Evidence:    strings.Join(strings.Fields(code[m[0]:m[1]]), " ")})
@@ -44,15 +44,15 @@ func (p *project) script(name, text string, isNew bool) []Gap {
 	}
 	for _, m := range fromRe().FindAllStringSubmatchIndex(code, -1) {
 		at, from := lineOf(code, m[10]), code[m[10]:m[11]]
-		target, gap := p.follow(name, from, at)
+		target, gap := p.resolveImport(name, from, at)
 		if gap != nil {
 			out = append(out, *gap)
 		}
 		if target == "" {
 			continue
 		}
-		names, known := p.exports(target)
-		for _, want := range wanted(code[m[6]:m[7]]) {
+		names, known := p.exportedNames(target)
+		for _, want := range importedNames(code[m[6]:m[7]]) {
 			if known && !names[want] {
 				out = append(out, Gap{Type: MissingExport, File: name, Line: at,
 					Description: fmt.Sprintf("%s exports no %s", target, want),
@@ -60,50 +60,50 @@ func (p *project) script(name, text string, isNew bool) []Gap {
 			}
 		}
 	}
-	for _, m := range bareRe().FindAllStringSubmatchIndex(code, -1) {
-		if _, gap := p.follow(name, code[m[4]:m[5]], lineOf(code, m[4])); gap != nil {
+	for _, m := range importPathRe().FindAllStringSubmatchIndex(code, -1) {
+		if _, gap := p.resolveImport(name, code[m[4]:m[5]], lineOf(code, m[4])); gap != nil {
 			out = append(out, *gap)
 		}
 	}
 	if isNew && strings.Contains(code, "export") {
-		out = append(out, p.scriptOrphan(name)...)
+		out = append(out, p.checkScriptOrphan(name)...)
 	}
 	return out
 }
 
-// follow resolves a relative import. target is "" if it is not a script, not relative, or
+// resolveImport resolves a relative import. target is "" if it is not a script, not relative, or
 // missing.
-func (p *project) follow(name, from string, line int) (target string, gap *Gap) {
+func (p *project) resolveImport(name, from string, line int) (target string, gap *Gap) {
 	if !strings.HasPrefix(from, "./") && !strings.HasPrefix(from, "../") && from != "." && from != ".." {
 		return "", nil
 	}
 	if strings.ContainsAny(from, "?#!*${") { // a loader's own syntax
 		return "", nil
 	}
-	base, ok := inside(name, from)
+	base, ok := joinInProject(name, from)
 	if !ok {
 		return "", nil // outside the project
 	}
-	if found := p.resolve(base); found != "" {
+	if found := p.resolveFile(base); found != "" {
 		if ext := path.Ext(found); ext == ".json" || !slices.Contains(scriptExts, ext) {
 			return "", nil
 		}
 		return found, nil
 	}
-	if p.generated(base) {
+	if p.isGenerated(base) {
 		return "", nil
 	}
 	return "", &Gap{Type: WrongImport, File: name, Line: line,
 		Description: fmt.Sprintf("the import %q leads to no file", from)}
 }
 
-// resolve returns the file that an import names, with omitted extensions added.
-func (p *project) resolve(base string) string {
-	if p.is(base) == "file" {
+// resolveFile returns the file that an import names, with omitted extensions added.
+func (p *project) resolveFile(base string) string {
+	if p.fileKind(base) == "file" {
 		return base
 	}
 	for _, ext := range scriptExts {
-		if p.is(base+ext) == "file" {
+		if p.fileKind(base+ext) == "file" {
 			return base + ext
 		}
 	}
@@ -112,18 +112,18 @@ func (p *project) resolve(base string) string {
 		".mjs": {".mts", ".d.mts"}, ".cjs": {".cts", ".d.cts"}} {
 		if stem, ok := strings.CutSuffix(base, js); ok {
 			for _, ts := range list {
-				if p.is(stem+ts) == "file" {
+				if p.fileKind(stem+ts) == "file" {
 					return stem + ts
 				}
 			}
 		}
 	}
-	if p.is(base) == "dir" {
-		if p.is(path.Join(base, "package.json")) == "file" {
+	if p.fileKind(base) == "dir" {
+		if p.fileKind(path.Join(base, "package.json")) == "file" {
 			return path.Join(base, "package.json")
 		}
 		for _, ext := range scriptExts {
-			if p.is(path.Join(base, "index"+ext)) == "file" {
+			if p.fileKind(path.Join(base, "index"+ext)) == "file" {
 				return path.Join(base, "index"+ext)
 			}
 		}
@@ -131,18 +131,18 @@ func (p *project) resolve(base string) string {
 	return ""
 }
 
-// generated reports whether a path is in a folder that a build makes.
-func (p *project) generated(name string) bool {
+// isGenerated reports whether a path is in a folder that a build makes.
+func (p *project) isGenerated(name string) bool {
 	for _, part := range strings.Split(name, "/") {
-		if foreign[part] || strings.HasPrefix(part, ".") || strings.Contains(part, "generated") {
+		if skippedDirs[part] || strings.HasPrefix(part, ".") || strings.Contains(part, "generated") {
 			return true
 		}
 	}
 	return false
 }
 
-// wanted returns the names in the braces of an import, as in the source.
-func wanted(clause string) []string {
+// importedNames returns the names in the braces of an import, as in the source.
+func importedNames(clause string) []string {
 	_, list, ok := strings.Cut(clause, "{")
 	list, _, closed := strings.Cut(list, "}")
 	if !ok || !closed {
@@ -161,15 +161,15 @@ func wanted(clause string) []string {
 	return out
 }
 
-// exports returns the names that a script exports; known is false if they are not visible as
+// exportedNames returns the names that a script exports; known is false if they are not visible as
 // text.
-func (p *project) exports(name string) (names map[string]bool, known bool) {
+func (p *project) exportedNames(name string) (names map[string]bool, known bool) {
 	text, ok := p.read(name)
 	if !ok {
 		return nil, false
 	}
-	code := uncommented(text)
-	if openRe().MatchString(code) || !strings.Contains(code, "export") {
+	code := blankComments(text)
+	if unknownExportsRe().MatchString(code) || !strings.Contains(code, "export") {
 		return nil, false
 	}
 	names = map[string]bool{}
@@ -177,7 +177,7 @@ func (p *project) exports(name string) (names map[string]bool, known bool) {
 		names[code[m[2]:m[3]]] = true
 		// In "export const a = 1, b = 2" the other names cannot be distinguished from the values.
 		rest, _, _ := strings.Cut(code[m[3]:], "\n")
-		if severalRe().MatchString(rest) || strings.HasSuffix(strings.TrimSpace(rest), ",") {
+		if declListRe().MatchString(rest) || strings.HasSuffix(strings.TrimSpace(rest), ",") {
 			return nil, false
 		}
 	}
@@ -191,13 +191,13 @@ func (p *project) exports(name string) (names map[string]bool, known bool) {
 	return names, true
 }
 
-// entry matches files that have other users than imports: tests, settings, entry points, and the
+// entryPointRe matches files that have other users than imports: tests, settings, entry points, and the
 // folders whose files a framework finds by itself.
-var entry = lazy.Regexp(`(?:^|/)\.[^/]*$|rc\.\w+$|(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|workers?|functions|commands|plugins)/`)
+var entryPointRe = lazy.New(`(?:^|/)\.[^/]*$|rc\.\w+$|(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|workers?|functions|commands|plugins)/`)
 
-// scriptOrphan reports a new module that no file of the project names.
-func (p *project) scriptOrphan(name string) []Gap {
-	if entry().MatchString(name) {
+// checkScriptOrphan reports a new module that no file of the project names.
+func (p *project) checkScriptOrphan(name string) []Gap {
+	if entryPointRe().MatchString(name) {
 		return nil
 	}
 	all, whole := p.files()
@@ -213,16 +213,16 @@ func (p *project) scriptOrphan(name string) []Gap {
 		case ".md", ".markdown", ".txt", ".lock", ".map", ".svg":
 			continue // documentation is not a use
 		}
-		if text, ok := p.read(other); ok && mentions(text, stem) {
+		if text, ok := p.read(other); ok && mentionsStem(text, stem) {
 			return nil
 		}
 	}
 	return []Gap{{Type: Orphan, File: name, Description: "no file of the project imports or names it"}}
 }
 
-// mentions reports whether a text has a file's name as the end of a path: after a slash or a
+// mentionsStem reports whether a text has a file's name as the end of a path: after a slash or a
 // quote, and before an extension or a quote.
-func mentions(text, stem string) bool {
+func mentionsStem(text, stem string) bool {
 	for rest := text; ; {
 		i := strings.Index(rest, stem)
 		if i < 0 {
@@ -237,9 +237,9 @@ func mentions(text, stem string) bool {
 	}
 }
 
-// uncommented replaces comments and template literals (which may contain code of their own) with
+// blankComments replaces comments and template literals (which may contain code of their own) with
 // blanks, and keeps every other byte at its index.
-func uncommented(text string) string {
+func blankComments(text string) string {
 	b := []byte(text)
 	blank := func(from, to int) {
 		for i := from; i < to; i++ {

@@ -21,68 +21,68 @@ import (
 	"wavex/scheduler"
 )
 
-// maxChanges is the number of bytes that are read of each source of a diff. The panel shortens the
+// maxDiff is the number of bytes that are read of each source of a diff. The panel shortens the
 // diff further.
-const maxChanges = 64 << 10
+const maxDiff = 64 << 10
 
-// maxNames is the number of bytes that are read of a list of files.
-const maxNames = 4 << 20
+// maxFileList is the number of bytes that are read of a list of files.
+const maxFileList = 4 << 20
 
-// since is the state that a directory is compared with.
-type since struct {
+// baseline is the state that a directory is compared with.
+type baseline struct {
 	dir   string
 	base  string            // a commit; "": the state that env selects, else HEAD
 	env   map[string]string // variables that make git compare with the directory before the run
 	large []string          // untracked files that existed before, of unknown contents
 }
 
-// since returns the state of the project before the run, including the user's uncommitted changes.
+// baselineOf returns the state of the project before the run, including the user's uncommitted changes.
 // If that is unknown, it returns the commit that the project was at.
-func (h *Hearing) since(dir string) since {
-	if b, ok := workspace.Remembered(beforeDir(h.o.Config)); ok && h.o.Config.Isolation != scheduler.Isolated {
-		return since{dir: dir, env: b.Env, large: b.Large}
+func (h *Coordinator) baselineOf(dir string) baseline {
+	if b, ok := workspace.LoadBaseline(baselineDir(h.opts.Config)); ok && h.opts.Config.Isolation != scheduler.Isolated {
+		return baseline{dir: dir, env: b.Env, large: b.Large}
 	}
-	return since{dir: dir, base: cmp.Or(h.o.Config.Base, "HEAD")}
+	return baseline{dir: dir, base: cmp.Or(h.opts.Config.Base, "HEAD")}
 }
 
-// beforeDir returns the folder that records the state of the project before a run.
-func beforeDir(c scheduler.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
+// baselineDir returns the folder that records the state of the project before a run.
+func baselineDir(c scheduler.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
 
-// Remember records the state of a shared directory before a run of p, for reviewers and panels:
+// SaveBaseline records the state of a shared directory before a run of p, for reviewers and panels:
 // they judge the work of tasks, not the user's uncommitted changes. The caller should report an
 // error to people.
-func Remember(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
-	if c.Isolation == scheduler.Isolated || !agent.Needed(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
+func SaveBaseline(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
+	if c.Isolation == scheduler.Isolated || !agent.NeedsAgent(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
 		return nil
 	}
-	return workspace.Remember(ctx, c.Dir, beforeDir(c), os.Environ())
+	return workspace.SaveBaseline(ctx, c.Dir, baselineDir(c), os.Environ())
 }
 
-// Base returns the commit that a project directory is at, or "".
-func Base(ctx context.Context, dir string) string {
-	at, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--verify", "--quiet",
+// HeadCommit returns the commit that a project directory is at, or "".
+func HeadCommit(ctx context.Context, dir string) string {
+	at, _ := git(ctx, maxFileList, dir, nil, "rev-parse", "--verify", "--quiet",
 		"HEAD^{commit}") // an error: no repository, or no commit
 	return strings.TrimSpace(at)
 }
 
 func inCheckout(ctx context.Context, dir string) bool {
-	is, _ := git(ctx, maxNames, dir, nil, "rev-parse", "--is-inside-work-tree") // an error: no repository
+	is, _ := git(ctx, maxFileList, dir, nil, "rev-parse", "--is-inside-work-tree") // an error: no repository
 	return strings.TrimSpace(is) == "true"
 }
 
 // diff returns git's diff of the directory, with paths relative to it, whatever the user's
 // configuration of diffs is.
-func (s since) diff(ctx context.Context, args ...string) (string, error) {
-	return git(ctx, maxChanges, s.dir, s.env, s.args([]string{"--src-prefix=a/", "--dst-prefix=b/"}, args)...)
+func (s baseline) diff(ctx context.Context, args ...string) (string, error) {
+	return git(ctx, maxDiff, s.dir, s.env, s.diffArgs([]string{"--src-prefix=a/", "--dst-prefix=b/"}, args)...)
 }
 
-// differ returns the files that diff shows.
-func (s since) differ(ctx context.Context, args ...string) ([]string, error) {
-	out, err := git(ctx, maxNames, s.dir, s.env, s.args([]string{"--name-only", "-z"}, args)...)
-	return names(out), err
+// changedFiles returns the files that diff shows.
+func (s baseline) changedFiles(ctx context.Context, args ...string) ([]string, error) {
+	out, err := git(ctx, maxFileList, s.dir, s.env, s.diffArgs([]string{"--name-only", "-z"}, args)...)
+	return splitNUL(out), err
 }
 
-func (s since) args(how, args []string) []string {
+func (s baseline) diffArgs(how, args []string) []string {
 	cmd := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relative"}, how...)
 	if s.base != "" {
 		cmd = append(cmd, s.base)
@@ -90,10 +90,10 @@ func (s since) args(how, args []string) []string {
 	return append(cmd, args...)
 }
 
-// changes returns the diff of the declared files, and the full text of those that git does not
+// describeFiles returns the diff of the declared files, and the full text of those that git does not
 // know. It is for people and experts to read, and cannot be applied. With an error it returns the
 // part that it could read.
-func (s since) changes(ctx context.Context, files []string) (string, error) {
+func (s baseline) describeFiles(ctx context.Context, files []string) (string, error) {
 	if len(files) == 0 {
 		return "", nil
 	}
@@ -106,24 +106,24 @@ func (s since) changes(ctx context.Context, files []string) (string, error) {
 			only = append(only, ":(literal)"+f)
 		}
 		diff, err1 := s.diff(ctx, only...)
-		list, err2 := git(ctx, maxNames, s.dir, s.env, append([]string{"ls-files", "-z"}, only...)...)
+		list, err2 := git(ctx, maxFileList, s.dir, s.env, append([]string{"ls-files", "-z"}, only...)...)
 		b.WriteString(diff)
-		known, err = names(list), errors.Join(err1, err2)
+		known, err = splitNUL(list), errors.Join(err1, err2)
 	}
 	for _, f := range files {
 		if slices.Contains(known, f) {
 			continue
 		}
-		if text := head(s.dir, f); text != "" && !show(&b, f, text) {
+		if text := fileText(s.dir, f); text != "" && !appendNewFile(&b, f, text) {
 			break
 		}
 	}
 	return b.String(), err
 }
 
-// show appends a file that git does not know. It returns false if there is no room for more.
-func show(b *strings.Builder, file, text string) bool {
-	if b.Len() > 2*maxChanges {
+// appendNewFile appends a file that git does not know. It returns false if there is no room for more.
+func appendNewFile(b *strings.Builder, file, text string) bool {
+	if b.Len() > 2*maxDiff {
 		b.WriteString("and further new files\n")
 		return false
 	}
@@ -131,8 +131,8 @@ func show(b *strings.Builder, file, text string) bool {
 	return true
 }
 
-// names splits git's NUL-terminated output. It drops a last name without NUL, which may be cut off.
-func names(out string) []string {
+// splitNUL splits git's NUL-terminated output. It drops a last name without NUL, which may be cut off.
+func splitNUL(out string) []string {
 	end := strings.LastIndexByte(out, 0)
 	if end < 0 {
 		return nil
@@ -143,23 +143,23 @@ func names(out string) []string {
 // git returns the first most bytes of the output of a read-only git command. env is added to
 // wavex's environment.
 func git(ctx context.Context, most int, dir string, env map[string]string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, gitWait, errLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, errGitTimeout)
 	defer cancel()
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
 	// Keep git's warnings on standard error out of the answer.
-	said := &bounded{left: 1 << 10}
+	stderr := &limitedBuffer{left: 1 << 10}
 	p, err := proc.Start(proc.Spec{Argv: append([]string{"git", "--no-optional-locks", "-c", "core.quotePath=false", "-c",
 		"core.fsmonitor=false"}, args...),
-		Dir: dir, Env: proc.Environ(os.Environ(), env), Stderr: said})
+		Dir: dir, Env: proc.Environ(os.Environ(), env), Stderr: stderr})
 	if err != nil {
 		return "", err
 	}
-	out := &bounded{left: most}
-	whole := make(chan struct{})
+	out := &limitedBuffer{left: most}
+	copied := make(chan struct{})
 	go func() {
-		defer close(whole)
+		defer close(copied)
 		_, _ = io.Copy(out, p.Stdout) // the exit code reports a failure
 	}()
 	select {
@@ -168,30 +168,30 @@ func git(ctx context.Context, most int, dir string, env map[string]string, args 
 		_ = p.Kill()
 	}
 	exit := p.Wait()
-	<-whole
+	<-copied
 	switch {
 	case exit.Code == 0:
-		return out.b.String(), nil
+		return out.buf.String(), nil
 	case context.Cause(ctx) != nil:
 		return "", fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
 	}
-	return "", fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, verify.OneLine(said.b.String(), 300))
+	return "", fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, verify.OneLine(stderr.buf.String(), 300))
 }
 
-// gitWait limits the time of one git command.
-const gitWait = 10 * time.Second
+// gitTimeout limits the time of one git command.
+const gitTimeout = 10 * time.Second
 
-var errLong = errors.New("git took too long")
+var errGitTimeout = errors.New("git took too long")
 
-// bounded is a Writer that keeps the first bytes and discards the rest.
-type bounded struct {
-	b    bytes.Buffer
+// limitedBuffer is a Writer that keeps the first bytes and discards the rest.
+type limitedBuffer struct {
+	buf  bytes.Buffer
 	left int
 }
 
-func (w *bounded) Write(p []byte) (int, error) {
+func (w *limitedBuffer) Write(p []byte) (int, error) {
 	n := min(len(p), w.left)
 	w.left -= n
-	w.b.Write(p[:n])
+	w.buf.Write(p[:n])
 	return len(p), nil
 }

@@ -15,26 +15,26 @@ import (
 	"wavex/scheduler"
 )
 
-func TestBase(t *testing.T) {
+func TestHeadCommit(t *testing.T) {
 	t.Parallel()
 	none, empty := t.TempDir(), t.TempDir()
 	roomtest.Git(t, empty, "init", "-q")
 	for _, dir := range []string{none, empty, filepath.Join(none, "gone")} {
-		if got := Base(t.Context(), dir); got != "" {
+		if got := HeadCommit(t.Context(), dir); got != "" {
 			t.Errorf("without a commit it is %q", got)
 		}
 	}
 	// Git warns about a branch named HEAD; the warning is not taken for a commit.
 	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
-	want := Base(t.Context(), dir)
+	want := HeadCommit(t.Context(), dir)
 	roomtest.Git(t, dir, "update-ref", "refs/heads/HEAD", "HEAD")
-	if got := Base(t.Context(), dir); len(want) < 40 || got != want {
+	if got := HeadCommit(t.Context(), dir); len(want) < 40 || got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 // The changes of declared files are a diff or the contents, and of no other file.
-func TestChanges(t *testing.T) {
+func TestDescribeFiles(t *testing.T) {
 	t.Parallel()
 	base := roomtest.Files{"pkg/a.go": "package pkg\n", "same.go": "same\n", "i.tsx": "i\n", "gone": "gone\n"}
 	for name, c := range map[string]struct {
@@ -67,7 +67,7 @@ func TestChanges(t *testing.T) {
 			t.Parallel()
 			dir := roomtest.Repo(t, base)
 			c.change.Write(t, dir)
-			got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), c.declare)
+			got, err := baseline{dir: dir, base: "HEAD"}.describeFiles(t.Context(), c.declare)
 			if err != nil {
 				t.Error(err)
 			}
@@ -86,57 +86,57 @@ func TestChanges(t *testing.T) {
 }
 
 // Links are shown and not followed, so experts see no file outside the project.
-func TestChangesFollowNoLink(t *testing.T) {
+func TestDescribeFilesFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	roomtest.Files{"key": "private"}.Write(t, outside)
 	for _, dir := range []string{t.TempDir(), roomtest.Repo(t, nil)} {
 		roomtest.Must(t, os.Symlink(filepath.Join(outside, "key"), filepath.Join(dir, "notes.md")))
-		got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), []string{"notes.md"})
+		got, err := baseline{dir: dir, base: "HEAD"}.describeFiles(t.Context(), []string{"notes.md"})
 		if err != nil || strings.Contains(got, "private") || !strings.Contains(got, "a link to ") {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
 }
 
-func TestChangesWithoutGit(t *testing.T) {
+func TestDescribeFilesWithoutGit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"a": "one", "b": "two", "c": "three"}.Write(t, dir)
-	got, err := since{dir: dir, base: "HEAD"}.changes(t.Context(), []string{"a", "b"})
+	got, err := baseline{dir: dir, base: "HEAD"}.describeFiles(t.Context(), []string{"a", "b"})
 	if err != nil || got != "new file a\none\nnew file b\ntwo\n" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
 // For any number and size of files the result is bounded.
-func TestChangesAreBounded(t *testing.T) {
+func TestDescribeFilesIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var all []string
 	for i := range 10 {
 		name := fmt.Sprintf("f%d", i)
-		roomtest.Files{name: strings.Repeat("z", 2*maxChanges)}.Write(t, dir)
+		roomtest.Files{name: strings.Repeat("z", 2*maxDiff)}.Write(t, dir)
 		all = append(all, name)
 	}
-	got, err := since{dir: dir}.changes(t.Context(), all)
-	if err != nil || len(got) > 4*maxChanges || !strings.HasSuffix(got, "and further new files\n") {
+	got, err := baseline{dir: dir}.describeFiles(t.Context(), all)
+	if err != nil || len(got) > 4*maxDiff || !strings.HasSuffix(got, "and further new files\n") {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 
 // If git cannot show the changes, that is an error, not an empty result.
-func TestDiffTellsFailures(t *testing.T) {
+func TestWorkDiffReportsErrors(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a": "a"})
-	if text, err := (since{dir: dir, base: "no-such-commit"}).diff(t.Context(), "--"); err == nil ||
+	if text, err := (baseline{dir: dir, base: "no-such-commit"}).diff(t.Context(), "--"); err == nil ||
 		!strings.Contains(err.Error(), "no-such-commit") {
 		t.Errorf("%q, %v", text, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if text, err := (since{dir: dir, base: "HEAD"}).diff(ctx, "--"); !errors.Is(err, why) {
+	if text, err := (baseline{dir: dir, base: "HEAD"}).diff(ctx, "--"); !errors.Is(err, why) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -144,19 +144,19 @@ func TestDiffTellsFailures(t *testing.T) {
 const onePlan = `{"tasks":[{"id":"a","subject":"do a","files":[{"path":"a.go"}]}]}`
 
 // whole has all changes, with paths of the project, without wavex's own files.
-func TestWhole(t *testing.T) {
+func TestRunDiff(t *testing.T) {
 	t.Parallel()
 	top := roomtest.Repo(t, roomtest.Files{"sub/old.go": "old\n", "sub/plan.json": "{}\n", "other/x": "x\n",
 		"sub/.gitignore": "out/\n"})
 	dir := filepath.Join(top, "sub")
-	h, _ := heard(t, dir, onePlan, nil)
+	h, _ := newCoordinator(t, dir, onePlan, nil)
 	for _, config := range []string{"diff.noprefix", "diff.mnemonicPrefix"} { // popular settings of users
 		roomtest.Git(t, top, "config", config, "true")
 	}
 	roomtest.Files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own",
 		".loop.bak-1/x": "own",
 		"../other/x":    "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.Write(t, dir)
-	got, changed, err := h.whole(t.Context(), []string{"out/made"})
+	got, changed, err := h.runDiff(t.Context(), []string{"out/made"})
 	if err != nil || fmt.Sprint(changed) != "[old.go doc.md é new.go]" {
 		t.Errorf("changed %q, %v", changed, err)
 	}
@@ -171,24 +171,24 @@ func TestWhole(t *testing.T) {
 			t.Errorf("%q is in\n%s", not, got)
 		}
 	}
-	for i := range mostNew + 5 {
+	for i := range maxNewFiles + 5 {
 		roomtest.Files{fmt.Sprintf("many/%03d", i): "m"}.Write(t, dir)
 	}
-	if got, changed, err = h.whole(t.Context(), nil); err != nil || len(changed) > mostNew+1 ||
+	if got, changed, err = h.runDiff(t.Context(), nil); err != nil || len(changed) > maxNewFiles+1 ||
 		!strings.Contains(got, "and further new files") {
 		t.Errorf("%d changed, %v", len(changed), err)
 	}
 }
 
 // The user's uncommitted changes are not the tasks' work.
-func TestRemembered(t *testing.T) {
+func TestSavedBaseline(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"a.go": "one\n"})
 	roomtest.Files{"a.go": "one\ntwo\n", "mine.go": "mine\n"}.Write(t, dir)
-	h, _ := heard(t, dir, onePlan, nil)
-	roomtest.Must(t, Remember(t.Context(), h.o.Plan, h.o.Config))
+	h, _ := newCoordinator(t, dir, onePlan, nil)
+	roomtest.Must(t, SaveBaseline(t.Context(), h.opts.Plan, h.opts.Config))
 	roomtest.Files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n"}.Write(t, dir)
-	got, changed, err := h.whole(t.Context(), nil)
+	got, changed, err := h.runDiff(t.Context(), nil)
 	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") ||
 		!strings.Contains(got, "+three") || strings.Contains(got, "mine") {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
@@ -199,20 +199,20 @@ func TestRemembered(t *testing.T) {
 		"commands": func(*scheduler.Config) string { return `{"tasks":[{"id":"a","command":"true"}]}` },
 		"no git":   func(c *scheduler.Config) string { c.Dir, c.Base = t.TempDir(), ""; return onePlan },
 	} {
-		c := h.o.Config
+		c := h.opts.Config
 		c.Run = name
 		p := roomtest.Plan(t, dir, f(&c))
-		if err := Remember(t.Context(), p, c); err != nil {
+		if err := SaveBaseline(t.Context(), p, c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := os.Stat(beforeDir(c)); err == nil {
+		if _, err := os.Stat(baselineDir(c)); err == nil {
 			t.Errorf("%s: something is kept", name)
 		}
 	}
 }
 
 // A name ends with NUL; a name that was cut off is dropped.
-func TestNames(t *testing.T) {
+func TestSplitNUL(t *testing.T) {
 	t.Parallel()
 	name := rapid.StringMatching(`[a-z\n "/é]{1,8}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -221,22 +221,22 @@ func TestNames(t *testing.T) {
 		for _, n := range want {
 			text += n + "\x00"
 		}
-		if got := names(text + rapid.StringMatching(`[a-z]{0,3}`).Draw(t, "rest")); fmt.Sprintf("%q",
+		if got := splitNUL(text + rapid.StringMatching(`[a-z]{0,3}`).Draw(t, "rest")); fmt.Sprintf("%q",
 			got) != fmt.Sprintf("%q", want) {
 			t.Fatalf("%q is %q", text, got)
 		}
 	})
 }
 
-func TestBoundedTakesAll(t *testing.T) {
+func TestLimitedBufferAcceptsAll(t *testing.T) {
 	t.Parallel()
-	w := &bounded{left: 5}
+	w := &limitedBuffer{left: 5}
 	for _, s := range []string{"abc", "defg", "h", ""} {
 		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
 			t.Errorf("%q: %d, %v", s, n, err)
 		}
 	}
-	if w.b.String() != "abcde" {
-		t.Errorf("kept %q", w.b.String())
+	if w.buf.String() != "abcde" {
+		t.Errorf("kept %q", w.buf.String())
 	}
 }

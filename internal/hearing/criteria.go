@@ -25,35 +25,36 @@ import (
 // This file verifies criteria. It runs the check of a criterion that has one. For the others it
 // asks a judge, and looks up the judge's quotes. A criterion without evidence stays an assumption.
 
-// item is a criterion and the data for its verification.
-type item struct {
+// criterionCase is a criterion and the data for its verification.
+type criterionCase struct {
 	scheduler.Criterion
-	check *plan.Check
-	dir   string // of the check, relative to the project
-	prose bool   // a judge may be asked
-	mean  bool   // the plan calls the output of its command a measurement
+	check    *plan.Check
+	dir      string // of the check, relative to the project
+	forJudge bool   // a judge may be asked
+	measured bool   // the plan calls the output of its command a measurement
 }
 
-// looked is a check and the directory in which it ran.
-type looked struct {
+// checkKey is a check and the directory in which it ran.
+type checkKey struct {
 	dir   string
 	check plan.Check
 }
 
-// verification returns a function that verifies the criteria of e and makes its rechecks. The
+// prepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
 // loop's goroutine calls verification; the returned function runs in another goroutine.
-func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context,
+func (h *Coordinator) prepareVerification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context,
 	more func() bool) (scheduler.Verification, error) {
-	items := make([]item, 0, len(s.Criteria))
+	items := make([]criterionCase, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
 		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
 			continue
 		}
-		it := item{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text, Verification: scheduler.Assumption,
-			Round: e.Round}}
+		it := criterionCase{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text,
+			Verification: scheduler.Assumption,
+			Round:        e.Round}}
 		if c := s.Condition(k.ID); c != nil {
-			it.check, it.mean = c.Check, c.Verification == scheduler.Measurement
-			it.prose = c.Check == nil && c.Verification != scheduler.Assumption
+			it.check, it.measured = c.Check, c.Verification == scheduler.Measurement
+			it.forJudge = c.Check == nil && c.Verification != scheduler.Assumption
 		}
 		if i, ok := s.Index(k.Task); ok && k.Task != "" {
 			if own := s.Plan.Tasks[i].Settings; own != nil {
@@ -62,20 +63,20 @@ func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) 
 		}
 		items = append(items, it)
 	}
-	files := touched(s, 0)
+	files := taskFiles(s, 0)
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
-	list := rechecks(s, e)
+	list := dueRechecks(s, e)
 	return func(ctx context.Context, more func() bool) (out scheduler.Verification, err error) {
-		err = h.standing(ctx, true, func(dir string) {
-			made := map[looked]verify.Evidence{} // each check runs once
+		err = h.withIntegrated(ctx, true, func(dir string) {
+			made := map[checkKey]verify.Evidence{} // each check runs once
 			for i := range items {
 				if items[i].check != nil {
-					h.run(ctx, dir, &items[i], made)
+					h.runCriterion(ctx, dir, &items[i], made)
 				}
 			}
-			out.Rechecks = h.remake(ctx, dir, e.Round, list, made, more)
+			out.Rechecks = h.runRechecks(ctx, dir, e.Round, list, made, more)
 			if e.Judge {
-				out.Cost = h.judge(ctx, e, dir, request, files, items)
+				out.Cost = h.judgeCriteria(ctx, e, dir, request, files, items)
 			}
 		})
 		if err == nil {
@@ -88,42 +89,44 @@ func (h *Hearing) verification(s *scheduler.State, e scheduler.CriteriaStarted) 
 	}
 }
 
-// run runs a criterion's own check, and stores the evidence in made.
-func (h *Hearing) run(ctx context.Context, dir string, it *item, made map[looked]verify.Evidence) {
-	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.o.Config.Run,
-		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.o.Config.Run, it.Round)})
+// runCriterion runs a criterion's own check, and stores the evidence in made.
+func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterionCase,
+	made map[checkKey]verify.Evidence) {
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.opts.Config.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, it.Round)})
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
 	got, err := verify.Run(ctx, at, env, []plan.Check{*it.check})
 	if err != nil {
 		return // interrupted, and so is the whole verification
 	}
 	e := got[0]
-	made[looked{at, *it.check}] = e
+	made[checkKey{at, *it.check}] = e
 	it.Met = e.Passed
 	it.Check, it.ExitCode, it.Duration = e.Check, e.ExitCode, e.Duration
 	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
 	switch {
 	case it.check.Run == "":
 		it.Verification = scheduler.Observation
-		if sum := fileSum(at, it.check.File); sum != "" {
+		if sum := fileDigest(at, it.check.File); sum != "" {
 			it.Files = map[string]string{it.check.File: sum}
 		}
-	case it.mean:
+	case it.measured:
 		it.Verification = scheduler.Measurement
 	default:
 		it.Verification = scheduler.ExecutionOutput
 	}
 }
 
-// judge asks a judge about the remaining criteria. A ruling that a criterion is met counts only
+// judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only
 // with a quote that is in the file that the ruling names.
-func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, request string, files []string,
-	items []item) budget.USD {
-	at := map[string]*item{}
+func (h *Coordinator) judgeCriteria(ctx context.Context, e scheduler.CriteriaStarted, dir, request string,
+	files []string,
+	items []criterionCase) budget.USD {
+	at := map[string]*criterionCase{}
 	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
-		LogDir: filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
+		LogDir: filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
 	for i := range items {
-		if items[i].prose {
+		if items[i].forJudge {
 			at[items[i].ID] = &items[i]
 			c.Statements = append(c.Statements, counsel.Statement{ID: items[i].ID, Text: items[i].Text})
 		}
@@ -132,10 +135,10 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 		return 0
 	}
 	var more []string
-	c.Diff, more, _ = h.diff(ctx, 0, files) // on an error the judge can still read the files
-	c.Files = merged(files, more)
-	if h.o.Agent.Rehearses() {
-		c.Rehearse = standInRulings(dir, c)
+	c.Diff, more, _ = h.workDiff(ctx, 0, files) // on an error the judge can still read the files
+	c.Files = mergeSorted(files, more)
+	if h.opts.Agent.IsRehearsal() {
+		c.Rehearse = rehearsalJudgements(dir, c)
 	}
 	rulings, cost, why := h.panel.Judge(ctx, c)
 	for _, it := range at {
@@ -148,15 +151,15 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 		it := at[r.ID]
 		it.Evidence = r.Reason
 		switch {
-		case r.Verdict == "no":
+		case r.Answer == "no":
 			it.Verification = scheduler.Observation
-		case r.Verdict != "yes":
-		case !h.evident(r.File):
+		case r.Answer != "yes":
+		case !h.isWorkFile(r.File):
 			it.Evidence = "the judge holds that it is met, but what it quotes is no part of the work: " + r.Reason
-		case quoted(dir, r.File, r.Quote):
+		case containsQuote(dir, r.File, r.Quote):
 			it.Met, it.Verification = true, scheduler.Observation
 			it.Evidence = fmt.Sprintf("%s:%d: %s\n%s", r.File, r.Line, r.Quote, r.Reason)
-			it.Files = map[string]string{r.File: fileSum(dir, r.File)}
+			it.Files = map[string]string{r.File: fileDigest(dir, r.File)}
 		default:
 			it.Evidence = "the judge holds that it is met, but what it quotes is not there: " + r.Reason
 		}
@@ -166,39 +169,39 @@ func (h *Hearing) judge(ctx context.Context, e scheduler.CriteriaStarted, dir, r
 	return cost
 }
 
-// evident reports whether a file can be evidence of the work. The plan is not, since it states the
+// isWorkFile reports whether a file can be evidence of the work. The plan is not, since it states the
 // request; neither is wavex's own folder.
-func (h *Hearing) evident(file string) bool {
+func (h *Coordinator) isWorkFile(file string) bool {
 	at := filepath.Clean(filepath.FromSlash(file))
 	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" ||
 		strings.HasPrefix(first, ".loop.") {
 		return false
 	}
-	rel, err := filepath.Rel(h.o.Config.Dir, planfile.Path(h.o.Plan))
+	rel, err := filepath.Rel(h.opts.Config.Dir, planfile.AbsPath(h.opts.Plan))
 	return err != nil || rel != at
 }
 
-// standInRulings returns the answer of the stand-in if a scenario has no other: it quotes the first
+// rehearsalJudgements returns the answer of the stand-in if a scenario has no other: it quotes the first
 // line of the first file of the work. Without a file it cannot tell.
-func standInRulings(dir string, c counsel.JudgeCase) json.RawMessage {
+func rehearsalJudgements(dir string, c counsel.JudgeCase) json.RawMessage {
 	file, quote, at := firstLine(dir, c.Files)
-	var rulings []counsel.Ruling
+	var rulings []counsel.Judgement
 	for _, s := range c.Statements {
-		r := counsel.Ruling{ID: s.ID, Verdict: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: at,
+		r := counsel.Judgement{ID: s.ID, Answer: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: at,
 			Quote: quote}
 		if quote == "" {
-			r.Verdict = "unknown"
+			r.Answer = "unknown"
 		}
 		rulings = append(rulings, r)
 	}
-	return agent.Answer(map[string]any{"rulings": rulings})
+	return agent.AnswerBlock(map[string]any{"rulings": rulings})
 }
 
 // firstLine returns the first line with text in some files, and its place.
 func firstLine(dir string, files []string) (file, line string, at int) {
 	for _, f := range files {
 		at := 0
-		for line := range strings.Lines(string(read(dir, f, maxChanges))) {
+		for line := range strings.Lines(string(readStart(dir, f, maxDiff))) {
 			at++
 			if line = strings.TrimSpace(line); len(line) > 3 {
 				return f, line, at

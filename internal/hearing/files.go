@@ -16,11 +16,11 @@ import (
 // follows no link out of the directory, opens no file that could block, and reads a limited number
 // of bytes. Names have slashes and are relative to the directory.
 
-// maxQuoted is the number of bytes of a file that are searched for a quote.
-const maxQuoted = 8 << 20
+// maxQuoteSearch is the number of bytes of a file that are searched for a quote.
+const maxQuoteSearch = 8 << 20
 
-// read returns the first bytes of a regular file, or nil if there is none.
-func read(dir, file string, most int64) []byte {
+// readStart returns the first bytes of a regular file, or nil if there is none.
+func readStart(dir, file string, most int64) []byte {
 	f, err := wary.OpenIn(dir, file)
 	if err != nil {
 		return nil
@@ -33,21 +33,21 @@ func read(dir, file string, most int64) []byte {
 	return text
 }
 
-// head returns the beginning of a text file, or the target of a link in the way of git; "" for
+// fileText returns the beginning of a text file, or the target of a link in the way of git; "" for
 // other files.
-func head(dir, file string) string {
-	if to := link(dir, file); to != "" {
+func fileText(dir, file string) string {
+	if to := readLink(dir, file); to != "" {
 		return "a link to " + to
 	}
-	text := read(dir, file, maxChanges)
+	text := readStart(dir, file, maxDiff)
 	if bytes.IndexByte(text, 0) >= 0 {
 		return ""
 	}
 	return string(text)
 }
 
-// link returns the target of a symbolic link, or "" for other files.
-func link(dir, file string) string {
+// readLink returns the target of a symbolic link, or "" for other files.
+func readLink(dir, file string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return ""
@@ -60,17 +60,17 @@ func link(dir, file string) string {
 	return to
 }
 
-// quoted reports whether a file contains the quote, apart from white space.
-func quoted(dir, file, quote string) bool {
+// containsQuote reports whether a file contains the quote, apart from white space.
+func containsQuote(dir, file, quote string) bool {
 	words := strings.Join(strings.Fields(quote), " ")
 	if file == "" || len(words) < 3 {
 		return false
 	}
-	return strings.Contains(strings.Join(strings.Fields(string(read(dir, file, maxQuoted))), " "), words)
+	return strings.Contains(strings.Join(strings.Fields(string(readStart(dir, file, maxQuoteSearch))), " "), words)
 }
 
-// fileSum returns the SHA-256 of a regular file in hex, or "".
-func fileSum(dir, file string) string {
+// fileDigest returns the SHA-256 of a regular file in hex, or "".
+func fileDigest(dir, file string) string {
 	f, err := wary.OpenIn(dir, file)
 	if err != nil {
 		return ""

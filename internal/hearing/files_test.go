@@ -10,10 +10,11 @@ import (
 )
 
 // A quote counts only if it is in a file of the work.
-func TestQuoted(t *testing.T) {
+func TestContainsQuote(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
-	roomtest.Files{"a/b.md": "one  two\n\tthree four\n", "big": strings.Repeat("x", maxQuoted) + "beyond"}.Write(t, dir)
+	roomtest.Files{"a/b.md": "one  two\n\tthree four\n", "big": strings.Repeat("x", maxQuoteSearch) +
+		"beyond"}.Write(t, dir)
 	roomtest.Files{"secret": "one two three"}.Write(t, outside)
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
 	roomtest.Must(t, os.Symlink(outside, filepath.Join(dir, "away")))
@@ -40,33 +41,33 @@ func TestQuoted(t *testing.T) {
 		{"big", "xxx", true},
 		{"big", "beyond", false},
 	} {
-		if got := quoted(dir, c.file, c.quote); got != c.want {
+		if got := containsQuote(dir, c.file, c.quote); got != c.want {
 			t.Errorf("%q in %s: %v, want %v", c.quote, c.file, got, c.want)
 		}
 	}
 }
 
-func TestHead(t *testing.T) {
+func TestFileText(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
 	roomtest.Files{"text": "words", "binary": "a\x00b", "empty": "", "d/x": "x",
-		"big": strings.Repeat("y", maxChanges+1)}.Write(t, dir)
+		"big": strings.Repeat("y", maxDiff+1)}.Write(t, dir)
 	roomtest.Files{"secret": "private"}.Write(t, outside)
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "out")))
 	roomtest.Must(t, os.Symlink(outside, filepath.Join(dir, "away")))
 	for file, want := range map[string]string{
-		"text": "words", "binary": "", "empty": "", "d": "", "none": "", "big": strings.Repeat("y", maxChanges),
+		"text": "words", "binary": "", "empty": "", "d": "", "none": "", "big": strings.Repeat("y", maxDiff),
 		"out": "a link to " + filepath.Join(outside, "secret"), "away/secret": "", "../x": "",
 	} {
-		if got := head(dir, file); got != want {
+		if got := fileText(dir, file); got != want {
 			t.Errorf("%s: %.40q, want %.40q", file, got, want)
 		}
 	}
-	if got := fileSum(dir, "text"); got != "dba36bffa5cab0f922d087a3aeb179f9d4e745df40b323e1b1471402848c8a3e" {
+	if got := fileDigest(dir, "text"); got != "dba36bffa5cab0f922d087a3aeb179f9d4e745df40b323e1b1471402848c8a3e" {
 		t.Errorf("the sum is %s", got)
 	}
 	for _, file := range []string{"out", "away/secret", "d", "none"} {
-		if got := fileSum(dir, file); got != "" {
+		if got := fileDigest(dir, file); got != "" {
 			t.Errorf("the sum of %s is %s", file, got)
 		}
 	}

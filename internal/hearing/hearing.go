@@ -23,16 +23,16 @@ import (
 
 // Options configures a Hearing.
 type Options struct {
-	Plan    *plan.Plan
-	Config  scheduler.Config
-	Site    *site.Site // gives access to the work
-	Agent   agent.Agent
-	Who     *runner.Agent // asks
-	Prices  budget.Prices
-	Secrets *secret.Redactor
-	Chair   bool  // one more call weighs opinions that differ
-	OverAPI bool  // experts are asked over the Messages API instead of by Who
-	Judge   Judge // judges the findings of a thorough review; nil: no judge
+	Plan      *plan.Plan
+	Config    scheduler.Config
+	Workspace *site.Workspace // gives access to the work
+	Agent     agent.Agent
+	Runner    *runner.Agent // asks
+	Prices    budget.Prices
+	Redactor  *secret.Redactor
+	Chair     bool  // one more call weighs opinions that differ
+	OverAPI   bool  // experts are asked over the Messages API instead of by Who
+	Judge     Judge // judges the findings of a thorough review; nil: no judge
 }
 
 // Judge settles the findings of a thorough review, and may ask the panel about them. It is called
@@ -41,35 +41,35 @@ type Judge interface {
 	Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review)
 }
 
-// Hearing has all the experts of a run.
-type Hearing struct {
-	o     Options
+// Coordinator has all the experts of a run.
+type Coordinator struct {
+	opts  Options
 	panel *counsel.Panel
 }
 
 // New reads the roster of experts. It returns a *refuse.UsageError if the roster is invalid.
-func New(o Options) (*Hearing, error) {
+func New(o Options) (*Coordinator, error) {
 	roster, err := counsel.LoadRoster(filepath.Join(o.Config.Loop, "experts"), o.Config.Blocked)
 	if err != nil {
 		return nil, refuse.Usage("%s", err)
 	}
-	h := &Hearing{o: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Who), Experts: roster, Chair: o.Chair}}
+	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Runner), Experts: roster, Chair: o.Chair}}
 	if o.OverAPI {
 		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"),
-			Model: h.apiModel(), Prices: o.Prices, Secrets: o.Secrets}
-		h.panel.Blind = true
+			Model: h.apiModel(), Prices: o.Prices, Redactor: o.Redactor}
+		h.panel.NoTools = true
 	}
 	return h, nil
 }
 
 // Wire sets the hearing's functions in a loop.
-func (h *Hearing) Wire(loop *scheduler.Loop) {
-	if h.o.Config.Counsel {
-		loop.Panel = witness{h.panel, h}
+func (h *Coordinator) Wire(loop *scheduler.Loop) {
+	if h.opts.Config.Counsel {
+		loop.Panel = diffPanel{h.panel, h}
 	}
-	loop.Case, loop.RecoverPanel = h.panelCase, h.recoverPanel
-	loop.Review = h.review
-	loop.Verify = h.verification
-	loop.Asked = h.asked
-	loop.Precheck = h.precheck
+	loop.Case, loop.RecoverPanel = h.preparePanel, h.recoverPanel
+	loop.Review = h.prepareReview
+	loop.Verify = h.prepareVerification
+	loop.RecoverCost = h.recoverCost
+	loop.Precheck = h.preparePrecheck
 }

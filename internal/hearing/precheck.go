@@ -13,15 +13,15 @@ import (
 
 // This file prepares the challenge of tasks that are hard to undo: the material for the experts.
 
-// precheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
+// preparePrecheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
 // returned function runs in another goroutine.
-func (h *Hearing) precheck(s *scheduler.State, i int,
+func (h *Coordinator) preparePrecheck(s *scheduler.State, i int,
 	e scheduler.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
 	t := &s.Plan.Tasks[i]
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
 		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap,
-		Dir:    s.Plan.Tasks[i].WorkDir(h.o.Config.Dir),
-		LogDir: filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
+		Dir:    s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
+		LogDir: filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
 	for _, f := range t.Files {
 		if f.Writes() {
 			c.Files = append(c.Files, f.Path)
@@ -36,9 +36,9 @@ func (h *Hearing) precheck(s *scheduler.State, i int,
 	return func(ctx context.Context) counsel.Challenge {
 		var out counsel.Challenge
 		// Reading a shared directory needs no exclusive access, which would make others wait.
-		apart := h.o.Config.Isolation == scheduler.Isolated
-		if err := h.standing(ctx, apart, func(dir string) {
-			if apart {
+		isolated := h.opts.Config.Isolation == scheduler.Isolated
+		if err := h.withIntegrated(ctx, isolated, func(dir string) {
+			if isolated {
 				c.Dir = dir
 			}
 			out = h.panel.Challenge(ctx, c)

@@ -23,8 +23,8 @@ type recheck struct {
 	check plan.Check
 }
 
-// rechecks returns the checks that a verification requests, in its order.
-func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
+// dueRechecks returns the checks that a verification requests, in its order.
+func dueRechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
 	out := make([]recheck, len(e.Rechecks))
 	for k, r := range e.Rechecks {
 		if i, ok := s.Index(r.Tasks[0]); ok && r.N <= len(s.Plan.Tasks[i].Verify) {
@@ -35,32 +35,33 @@ func rechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
 	return out
 }
 
-// remake runs the checks in parallel, as attempts do, except for tasks that must run alone. It
+// runRechecks runs the checks in parallel, as attempts do, except for tasks that must run alone. It
 // repeats a failed check alone, since checks of tasks that never ran together may disturb each
 // other. It calls more before each check. known has the evidence that exists already, by check and
 // directory.
-func (h *Hearing) remake(ctx context.Context, dir string, round int, list []recheck, known map[looked]verify.Evidence,
-	more func() bool) []scheduler.Remade {
-	out := make([]scheduler.Remade, len(list))
-	look := func(k, slot, nth int) {
+func (h *Coordinator) runRechecks(ctx context.Context, dir string, round int, list []recheck,
+	known map[checkKey]verify.Evidence,
+	more func() bool) []scheduler.RecheckResult {
+	out := make([]scheduler.RecheckResult, len(list))
+	runOne := func(k, slot, nth int) {
 		t := list[k].task
 		if !more() {
-			out[k].Left = true
+			out[k].Skipped = true
 			return
 		}
-		env, leave := h.o.Site.Slot(slot)
-		defer leave()
+		env, release := h.opts.Workspace.SlotEnv(slot)
+		defer release()
 		vars := maps.Clone(env)
-		vars[proc.RunVar], vars["WAVEX_TASK"] = h.o.Config.Run, t.ID
-		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.o.Config.Run, round, k+1,
+		vars[proc.RunVar], vars["WAVEX_TASK"] = h.opts.Config.Run, t.ID
+		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.opts.Config.Run, round, k+1,
 			nth) // a mark of its own, for the sweep of its processes
 		got, err := verify.Run(ctx, t.WorkDir(dir), proc.Environ(os.Environ(), vars), []plan.Check{list[k].check})
-		out[k] = remade(got[0])
-		out[k].Left = err != nil
+		out[k] = recheckResult(got[0])
+		out[k].Skipped = err != nil
 		out[k].Flaky = nth > 1 && got[0].Passed
 	}
 	var alone []int
-	wide := max(1, h.o.Config.Parallel)
+	wide := max(1, h.opts.Config.Parallel)
 	free := make(chan int, wide)
 	for slot := range wide {
 		free <- slot
@@ -70,37 +71,38 @@ func (h *Hearing) remake(ctx context.Context, dir string, round int, list []rech
 	for k, r := range list {
 		e, seen := verify.Evidence{}, false
 		if r.task != nil {
-			e, seen = known[looked{r.task.WorkDir(dir), r.check}]
+			e, seen = known[checkKey{r.task.WorkDir(dir), r.check}]
 		}
 		switch {
 		case r.task == nil: // it is not in the plan any more
-			out[k].Left = true
+			out[k].Skipped = true
 		case seen:
-			out[k] = remade(e)
+			out[k] = recheckResult(e)
 		case len(r.task.Exclusive) > 0:
 			alone = append(alone, k)
 		default:
 			side.Go(func() error {
 				slot := <-free
 				defer func() { free <- slot }()
-				look(k, slot, 1)
+				runOne(k, slot, 1)
 				return nil
 			})
 		}
 	}
 	_ = side.Wait() // no error is possible
 	for _, k := range alone {
-		look(k, 0, 1)
+		runOne(k, 0, 1)
 	}
 	for k := range out {
-		if r := out[k]; !r.Left && !r.Passed {
-			look(k, 0, 2)
+		if r := out[k]; !r.Skipped && !r.Passed {
+			runOne(k, 0, 2)
 		}
 	}
 	return out
 }
 
-func remade(e verify.Evidence) scheduler.Remade {
-	return scheduler.Remade{Passed: e.Passed, Check: e.Check, ExitCode: e.ExitCode, Duration: e.Duration, Reason: e.Reason,
+func recheckResult(e verify.Evidence) scheduler.RecheckResult {
+	return scheduler.RecheckResult{Passed: e.Passed, Check: e.Check, ExitCode: e.ExitCode, Duration: e.Duration,
+		Reason: e.Reason,
 		Output: e.Output}
 }

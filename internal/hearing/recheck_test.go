@@ -12,13 +12,13 @@ import (
 	"wavex/scheduler"
 )
 
-const remade7 = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks":[
+const recheckPlan = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks":[
 	{"id":"a","subject":"A","verify":["echo made >>once","test $WAVEX_TASK = a && test -d $TMPDIR && test -n \"$WAVEX_PORT_BASE\""]},
 	{"id":"b","subject":"B","verify":["test -e seen || { touch seen; exit 1; }","echo why; exit 7"]},
 	{"id":"c","subject":"C","dir":"sub","exclusive":"db","verify":[{"file":"here"},"test -e here"]}]}`
 
-// asks returns a verification that repeats the named checks.
-func asks(names ...string) scheduler.CriteriaStarted {
+// recheckStarted returns a verification that repeats the named checks.
+func recheckStarted(names ...string) scheduler.CriteriaStarted {
 	e := scheduler.CriteriaStarted{Round: 3}
 	for _, n := range names {
 		task, nth, _ := strings.Cut(n, "/")
@@ -29,13 +29,14 @@ func asks(names ...string) scheduler.CriteriaStarted {
 
 // A check that ran for a criterion is not repeated; a failed check runs twice; and the checks of
 // tasks that run alone, in any directory, are made.
-func TestChecksMadeAgain(t *testing.T) {
+func TestRunRechecks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"sub/here": ""}.Write(t, dir)
-	h, s := heard(t, dir, remade7, &asked{})
-	h.o.Config.Parallel = 2
-	v, err := h.verification(s, asks("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1", "a/9"))(t.Context(),
+	h, s := newCoordinator(t, dir, recheckPlan, &fakeCaller{})
+	h.opts.Config.Parallel = 2
+	v, err := h.prepareVerification(s, recheckStarted("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1",
+		"a/9"))(t.Context(),
 		func() bool { return true })
 	if err != nil || len(v.Rechecks) != 8 || len(v.Criteria) != 1 || !v.Criteria[0].Met {
 		t.Fatalf("%+v, %v", v, err)
@@ -44,7 +45,7 @@ func TestChecksMadeAgain(t *testing.T) {
 		{passed: true}, {passed: true}, {passed: true, flaky: true}, {}, {passed: true}, {passed: true}, {left: true},
 		{left: true},
 	} {
-		if got := v.Rechecks[k]; got.Left != want.left || got.Passed != want.passed || got.Flaky != want.flaky {
+		if got := v.Rechecks[k]; got.Skipped != want.left || got.Passed != want.passed || got.Flaky != want.flaky {
 			t.Errorf("check %d: %+v", k+1, got)
 		}
 	}
@@ -59,19 +60,19 @@ func TestChecksMadeAgain(t *testing.T) {
 
 // When the run stops, no further check and no second try begins, and uncertain results stay open;
 // an interrupted check has no result.
-func TestChecksLeftOut(t *testing.T) {
+func TestSkippedRechecks(t *testing.T) {
 	t.Parallel()
-	h, s := heard(t, t.TempDir(), remade7, &asked{})
+	h, s := newCoordinator(t, t.TempDir(), recheckPlan, &fakeCaller{})
 	n := 0
-	v, err := h.verification(s, asks("b/2", "a/1"))(t.Context(), func() bool { n++; return n == 1 })
-	if err != nil || !v.Rechecks[0].Left || !v.Rechecks[1].Passed {
+	v, err := h.prepareVerification(s, recheckStarted("b/2", "a/1"))(t.Context(), func() bool { n++; return n == 1 })
+	if err != nil || !v.Rechecks[0].Skipped || !v.Rechecks[1].Passed {
 		t.Errorf("%+v, %v", v.Rechecks, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	v, err = h.verification(s, asks("a/2", "b/2"))(ctx, func() bool { return true })
-	if !errors.Is(err, why) || !v.Rechecks[0].Left || !v.Rechecks[1].Left {
+	v, err = h.prepareVerification(s, recheckStarted("a/2", "b/2"))(ctx, func() bool { return true })
+	if !errors.Is(err, why) || !v.Rechecks[0].Skipped || !v.Rechecks[1].Skipped {
 		t.Errorf("%+v, %v", v.Rechecks, err)
 	}
 }

@@ -22,16 +22,17 @@ import (
 // This file prepares reviews: it makes the case for the reviewers, and chooses where their answers
 // are stored.
 
-func (h *Hearing) reviewDir(n int) string {
-	return filepath.Join(h.o.Config.Loop, "runs", h.o.Config.Run, "reviews", fmt.Sprint(n))
+func (h *Coordinator) reviewDir(n int) string {
+	return filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, "reviews", fmt.Sprint(n))
 }
 
-// review returns a function that makes a review. The loop's goroutine calls review; the returned
+// prepareReview returns a function that makes a review. The loop's goroutine calls review; the returned
 // function runs in another goroutine.
-func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
+func (h *Coordinator) prepareReview(s *scheduler.State,
+	e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
 	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request,
 		s.Plan.Name),
-		Cap: e.Cap, Dir: h.o.Config.Dir, LogDir: h.reviewDir(e.N)}
+		Cap: e.Cap, Dir: h.opts.Config.Dir, LogDir: h.reviewDir(e.N)}
 	if e.Mode == counsel.Light {
 		c.Name = fmt.Sprintf("wave-%d", e.Wave)
 	}
@@ -43,9 +44,9 @@ func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 		c.Tasks = append(c.Tasks, t.ID+" "+cmp.Or(t.Subject, t.Command))
 		c.Aspects = append(c.Aspects, t.Aspects...)
 	}
-	c.Files = touched(s, e.Wave)
+	c.Files = taskFiles(s, e.Wave)
 	for _, k := range s.Criteria {
-		c.Criteria = append(c.Criteria, standing(k))
+		c.Criteria = append(c.Criteria, criterionStatus(k))
 	}
 	for _, m := range s.Plan.MustNot {
 		c.MustNot = append(c.MustNot, m.Text)
@@ -59,36 +60,36 @@ func (h *Hearing) review(s *scheduler.State, e scheduler.ReviewStarted) func(ctx
 			}
 		}
 		if last := s.Thorough(); last != nil {
-			c.Mended = last.Review.Blockers()
+			c.Remediated = last.Review.Blockers()
 		}
 	}
 	panel := *h.panel
-	panel.Caller = again{panel.Caller, h, s.CutShort()}
+	panel.Caller = cachedAnswers{panel.Caller, h, s.CutShort()}
 	return func(ctx context.Context) counsel.Review {
 		var out counsel.Review
-		err := h.standing(ctx, e.Mode == counsel.Thorough, func(dir string) {
+		err := h.withIntegrated(ctx, e.Mode == counsel.Thorough, func(dir string) {
 			c.Dir = dir
 			var known []string
 			var err error
-			if c.Diff, known, err = h.diff(ctx, e.Wave, c.Files); err != nil {
+			if c.Diff, known, err = h.workDiff(ctx, e.Wave, c.Files); err != nil {
 				out.Error = "finding what was changed: " + err.Error() // unknown changes are not the same as no changes
 				return
 			}
-			c.Files = merged(c.Files, known)
+			c.Files = mergeSorted(c.Files, known)
 			out = panel.Review(ctx, c)
 		})
 		if err != nil {
 			return counsel.Review{Error: err.Error()}
 		}
-		if e.Mode == counsel.Thorough && h.o.Judge != nil && out.Error == "" {
-			h.o.Judge.Judge(ctx, &panel, c, &out)
+		if e.Mode == counsel.Thorough && h.opts.Judge != nil && out.Error == "" {
+			h.opts.Judge.Judge(ctx, &panel, c, &out)
 		}
 		return out
 	}
 }
 
-// standing returns the state of a criterion in one line.
-func standing(k scheduler.Criterion) string {
+// criterionStatus returns the state of a criterion in one line.
+func criterionStatus(k scheduler.Criterion) string {
 	how := "not met"
 	if k.Met {
 		how = "met"
@@ -96,9 +97,9 @@ func standing(k scheduler.Criterion) string {
 	return fmt.Sprintf("%s: %s (%s, by %s)", k.ID, k.Text, how, k.Verification)
 }
 
-// touched returns the files that completed tasks declared to write or changed, of one wave or (0)
+// taskFiles returns the files that completed tasks declared to write or changed, of one wave or (0)
 // of all, as paths of the project.
-func touched(s *scheduler.State, wave int) []string {
+func taskFiles(s *scheduler.State, wave int) []string {
 	var out []string
 	for i := range s.Tasks {
 		if wave > 0 && s.Tasks[i].Wave != wave || s.Tasks[i].Status != scheduler.Completed {
@@ -122,57 +123,57 @@ func touched(s *scheduler.State, wave int) []string {
 			}
 		}
 	}
-	return merged(out, nil)
+	return mergeSorted(out, nil)
 }
 
-func merged(a, b []string) []string {
+func mergeSorted(a, b []string) []string {
 	out := slices.Concat(a, b)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// standing calls use with a directory that has the combined work: the project's own, or, if tasks
+// withIntegrated calls use with a directory that has the combined work: the project's own, or, if tasks
 // work in trees, a checkout of the integrated tree. A light review reads no files, so it gets the
 // project's directory without waiting.
-func (h *Hearing) standing(ctx context.Context, files bool, use func(dir string)) error {
+func (h *Coordinator) withIntegrated(ctx context.Context, files bool, use func(dir string)) error {
 	if !files {
-		use(h.o.Config.Dir)
+		use(h.opts.Config.Dir)
 		return nil
 	}
-	return h.o.Site.Standing(ctx, func(dir string) error {
+	return h.opts.Workspace.WithIntegrated(ctx, func(dir string) error {
 		use(dir)
 		return nil
 	})
 }
 
-// asked stops the processes of an earlier session's review or verification, and returns the cost of
+// recoverCost stops the processes of an earlier session's review or verification, and returns the cost of
 // its calls.
-func (h *Hearing) asked(ctx context.Context, name string, limit budget.USD) budget.USD {
+func (h *Coordinator) recoverCost(ctx context.Context, name string, limit budget.USD) budget.USD {
 	// This session has started no process yet, so every process with the run's mark is old.
-	_, _ = proc.Sweep(ctx, h.o.Config.Run) // a process that survives is found again after each attempt
-	return h.lost().Asked(name, limit)
+	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
+	return h.recovery().Cost(name, limit)
 }
 
-// maxAnswer is the largest stored question or answer that is read, in bytes.
-const maxAnswer = 64 << 20
+// maxCached is the largest stored question or answer that is read, in bytes.
+const maxCached = 64 << 20
 
-// again is a Caller that reuses the answers of an interrupted review if the questions are the same,
+// cachedAnswers is a Caller that reuses the answers of an interrupted review if the questions are the same,
 // because they are paid for. It asks all other questions.
-type again struct {
+type cachedAnswers struct {
 	counsel.Caller
-	of  *Hearing
-	cut []int
+	coordinator *Coordinator
+	unfinished  []int
 }
 
 // Ask returns a stored answer if there is one.
-func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
-	for _, n := range a.cut {
-		old := filepath.Join(a.of.reviewDir(n), filepath.Base(q.LogDir))
-		prompt, err := wary.Read(filepath.Join(old, "prompt.md"), maxAnswer)
-		if err != nil || string(prompt) != string(a.of.o.Secrets.Bytes([]byte(q.Prompt))) {
+func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer {
+	for _, n := range a.unfinished {
+		old := filepath.Join(a.coordinator.reviewDir(n), filepath.Base(q.LogDir))
+		prompt, err := wary.Read(filepath.Join(old, "prompt.md"), maxCached)
+		if err != nil || string(prompt) != string(a.coordinator.opts.Redactor.Bytes([]byte(q.Prompt))) {
 			continue
 		}
-		data, err := wary.Read(filepath.Join(old, "result.json"), maxAnswer)
+		data, err := wary.Read(filepath.Join(old, "result.json"), maxCached)
 		var answer runner.Answer
 		if err != nil || json.Unmarshal(data, &answer) != nil || answer.Outcome != runner.Done {
 			continue
@@ -183,64 +184,65 @@ func (a again) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	return a.Caller.Ask(ctx, q)
 }
 
-// diff returns the changes of the run, or of one wave, and the changed files. Without git it
+// workDiff returns the changes of the run, or of one wave, and the changed files. Without git it
 // returns the files themselves. With an error it returns the part that it could read.
-func (h *Hearing) diff(ctx context.Context, wave int, files []string) (text string, changed []string, err error) {
-	if h.o.Site.Mode() == scheduler.Isolated {
-		from, to, err := h.o.Site.Span(ctx, wave)
+func (h *Coordinator) workDiff(ctx context.Context, wave int, files []string) (text string, changed []string,
+	err error) {
+	if h.opts.Workspace.Mode() == scheduler.Isolated {
+		from, to, err := h.opts.Workspace.WaveRange(ctx, wave)
 		if err != nil || from == to {
 			return "", nil, err
 		}
-		span := since{dir: h.o.Config.Dir, base: from}
-		changed, err1 := span.differ(ctx, to)
+		span := baseline{dir: h.opts.Config.Dir, base: from}
+		changed, err1 := span.changedFiles(ctx, to)
 		text, err2 := span.diff(ctx, to)
 		return text, changed, errors.Join(err1, err2)
 	}
 	if wave > 0 && len(files) > 0 {
-		text, err = h.since(h.o.Config.Dir).changes(ctx, files)
+		text, err = h.baselineOf(h.opts.Config.Dir).describeFiles(ctx, files)
 		return text, nil, err
 	}
-	return h.whole(ctx, files)
+	return h.runDiff(ctx, files)
 }
 
-// mostNew is the maximum number of files unknown to git that are shown.
-const mostNew = 50
+// maxNewFiles is the maximum number of files unknown to git that are shown.
+const maxNewFiles = 50
 
-// whole returns all changes since the run began, except to wavex's own files.
-func (h *Hearing) whole(ctx context.Context, files []string) (text string, changed []string, err error) {
-	dir := h.o.Config.Dir
-	before := h.since(dir)
+// runDiff returns all changes since the run began, except to wavex's own files.
+func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string, changed []string, err error) {
+	dir := h.opts.Config.Dir
+	before := h.baselineOf(dir)
 	if !inCheckout(ctx, dir) {
-		text, err = before.changes(ctx, files)
+		text, err = before.describeFiles(ctx, files)
 		return text, nil, err
 	}
 	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
-	if rel, err := filepath.Rel(dir, planfile.Path(h.o.Plan)); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(dir, planfile.AbsPath(h.opts.Plan)); err == nil && filepath.IsLocal(rel) {
 		own = append(own, ":(exclude,literal)"+filepath.ToSlash(rel))
 	}
-	changed, err1 := before.differ(ctx, own...)
+	changed, err1 := before.changedFiles(ctx, own...)
 	diff, err2 := before.diff(ctx, own...)
-	others, err3 := git(ctx, maxNames, dir, before.env,
+	others, err3 := git(ctx, maxFileList, dir, before.env,
 		append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
 	var b strings.Builder
 	b.WriteString(diff)
-	news := slices.DeleteFunc(names(others), func(f string) bool {
+	newFiles := slices.DeleteFunc(splitNUL(others), func(f string) bool {
 		return slices.Contains(before.large, f) &&
 			!slices.Contains(files, f)
 	})
-	for k, f := range news {
-		if k == mostNew {
+	for k, f := range newFiles {
+		if k == maxNewFiles {
 			fmt.Fprintf(&b, "and further new files\n")
 			break
 		}
-		if !show(&b, f, head(dir, f)) {
+		if !appendNewFile(&b, f, fileText(dir, f)) {
 			break
 		}
 		changed = append(changed, f)
 	}
 	// Files that tasks wrote in an ignored folder are also their work.
 	unseen := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(changed, f) })
-	rest, err4 := before.changes(ctx, unseen[:min(len(unseen), mostNew)])
+	rest, err4 := before.describeFiles(ctx, unseen[:min(len(unseen), maxNewFiles)])
 	b.WriteString(rest)
 	return b.String(), changed, errors.Join(err1, err2, err3, err4)
 }

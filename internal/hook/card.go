@@ -13,21 +13,21 @@ import (
 	"wavex/scheduler"
 )
 
-// CardVersion is the version of the card's file format.
-const CardVersion = 1
+// SnapshotVersion is the version of the card's file format.
+const SnapshotVersion = 1
 
-// cardFile is the name of the card in the loop folder.
-const cardFile = "hook.json"
+// snapshotFile is the name of the card in the loop folder.
+const snapshotFile = "hook.json"
 
 // Bounds, in bytes, of the files that a hook reads.
 const (
-	maxCard = 1 << 20
-	maxTail = 1 << 18 // the last record of a journal; the record of an end is far smaller
+	maxSnapshot   = 1 << 20
+	maxLastRecord = 1 << 18 // the last record of a journal; the record of an end is far smaller
 )
 
-// Card holds the facts that hooks need about a run. It is stored in .loop/hook.json. Its size does
+// Snapshot holds the facts that hooks need about a run. It is stored in .loop/hook.json. Its size does
 // not grow with the plan.
-type Card struct {
+type Snapshot struct {
 	V       int    `json:"v"`
 	Run     string `json:"run"`
 	Owner   string `json:"owner,omitempty"` // session that started wavex last; "": none
@@ -41,12 +41,12 @@ type Card struct {
 	Completed int    `json:"completed"`
 	Current   []Task `json:"current,omitempty"` // under way, else the next to start; the first few
 
-	Iterations int             `json:"iterations"`     // ended; those under way may be given back
-	MaxIter    int             `json:"max_iterations"` // 0: no limit
-	Same       int             `json:"same_unmet"`     // stuck attempts in a row with the same unmet checks
-	MaxSame    int             `json:"breaker_same_unmet"`
-	Stop       *scheduler.Stop `json:"stop,omitempty"` // decided, while running work may finish
-	Announce   []string        `json:"announce"`       // the announcement for new sessions
+	Iterations   int             `json:"iterations"`     // ended; those under way may be given back
+	MaxIter      int             `json:"max_iterations"` // 0: no limit
+	SameUnmet    int             `json:"same_unmet"`     // stuck attempts in a row with the same unmet checks
+	MaxSameUnmet int             `json:"breaker_same_unmet"`
+	Stop         *scheduler.Stop `json:"stop,omitempty"` // decided, while running work may finish
+	Announcement []string        `json:"announce"`       // the announcement for new sessions
 
 	Ended *scheduler.RunEnded `json:"ended,omitempty"` // of its last session; nil during a session
 }
@@ -61,10 +61,10 @@ type Task struct {
 
 // Run holds the facts that a hook finds in a loop folder.
 type Run struct {
-	Card  Card
-	Ended *scheduler.RunEnded // nil: wavex runs, or was killed
-	Live  bool                // a wavex process holds the folder
-	Loop  string              // the folder
+	Snapshot Snapshot
+	Ended    *scheduler.RunEnded // nil: wavex runs, or was killed
+	Live     bool                // a wavex process holds the folder
+	Loop     string              // the folder
 
 	List    string   // the task list, if Run stands for a list instead of a run
 	Pending []string // subjects of the list's tasks that are not completed
@@ -99,30 +99,30 @@ func Find(dir string) string {
 // plan.
 func Read(loop string) (Run, error) {
 	r := Run{Loop: loop}
-	rec, err := journal.Last(filepath.Join(loop, "journal.jsonl"), maxTail)
+	rec, err := journal.Last(filepath.Join(loop, "journal.jsonl"), maxLastRecord)
 	if err != nil {
 		return r, err
 	}
 	if rec == nil {
 		return r, ErrNoRun
 	}
-	if r.Ended, err = ending(rec); err != nil {
+	if r.Ended, err = decodeRunEnded(rec); err != nil {
 		return r, err
 	}
-	r.Card, err = readCard(filepath.Join(loop, cardFile))
+	r.Snapshot, err = readSnapshot(filepath.Join(loop, snapshotFile))
 	if err != nil {
 		return r, err
 	}
 	if r.Ended == nil {
-		r.Ended = r.Card.Ended // the journal may hold more than runs by now
+		r.Ended = r.Snapshot.Ended // the journal may hold more than runs by now
 	}
-	r.Live = journal.Held(loop)
+	r.Live = journal.Locked(loop)
 	return r, nil
 }
 
-// ending decodes a record if it ends a run. It does not decode other records, because a newer wavex
+// decodeRunEnded decodes a record if it ends a run. It does not decode other records, because a newer wavex
 // may write other fields there.
-func ending(rec []byte) (*scheduler.RunEnded, error) {
+func decodeRunEnded(rec []byte) (*scheduler.RunEnded, error) {
 	var body struct {
 		Data scheduler.RunEnded `json:"data"`
 	}
@@ -141,41 +141,41 @@ func ending(rec []byte) (*scheduler.RunEnded, error) {
 	return &body.Data, nil
 }
 
-func readCard(path string) (Card, error) {
+func readSnapshot(path string) (Snapshot, error) {
 	f, err := wary.Open(path)
 	if err != nil {
-		return Card{}, err
+		return Snapshot{}, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxCard))
+	b, err := io.ReadAll(io.LimitReader(f, maxSnapshot))
 	if err != nil {
-		return Card{}, fmt.Errorf("reading %s: %w", path, err)
+		return Snapshot{}, fmt.Errorf("reading %s: %w", path, err)
 	}
-	c, err := parseCard(b)
+	c, err := parseSnapshot(b)
 	if err != nil {
-		return Card{}, fmt.Errorf("reading %s: %w", path, err)
+		return Snapshot{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// End records the end of a run in its card when no Mirror is running.
-func End(loop string, e scheduler.RunEnded) error {
-	path := filepath.Join(loop, cardFile)
-	c, err := readCard(path)
+// WriteEnd records the end of a run in its card when no Mirror is running.
+func WriteEnd(loop string, e scheduler.RunEnded) error {
+	path := filepath.Join(loop, snapshotFile)
+	c, err := readSnapshot(path)
 	if err != nil {
 		return err
 	}
 	c.Ended = &e
-	return write(path, c, nil)
+	return writeSnapshot(path, c, nil)
 }
 
-func parseCard(b []byte) (Card, error) {
-	var c Card
+func parseSnapshot(b []byte) (Snapshot, error) {
+	var c Snapshot
 	if err := json.Unmarshal(b, &c); err != nil {
-		return Card{}, err
+		return Snapshot{}, err
 	}
-	if c.V != CardVersion {
-		return Card{}, fmt.Errorf("version %d, not %d", c.V, CardVersion)
+	if c.V != SnapshotVersion {
+		return Snapshot{}, fmt.Errorf("version %d, not %d", c.V, SnapshotVersion)
 	}
 	return c, nil
 }

@@ -17,15 +17,15 @@ import (
 	"wavex/scheduler"
 )
 
-// kept plays a story into a mirror and a journal in a folder, as a run does.
-func kept(t *testing.T, tell func(testing.TB,
-	func(scheduler.Event, *scheduler.State)) *reporttest.Story) (loop string) {
+// writeFakeRun plays a story into a mirror and a journal in a folder, as a run does.
+func writeFakeRun(t *testing.T, tell func(testing.TB,
+	func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun) (loop string) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
 	must(t, os.MkdirAll(loop, 0o755))
 	log, _, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
 	must(t, err)
-	m := NewMirror(loop, "", nil)
+	m := NewSnapshotWriter(loop, "", nil)
 	tell(t, func(e scheduler.Event, s *scheduler.State) {
 		b, err := json.Marshal(e)
 		must(t, err)
@@ -36,21 +36,22 @@ func kept(t *testing.T, tell func(testing.TB,
 	return loop
 }
 
-func TestMirror(t *testing.T) {
+func TestSnapshotWriter(t *testing.T) {
 	t.Parallel()
-	loop := kept(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.Story {
+	loop := writeFakeRun(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun {
 		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}, {ID: "T-2", Subject: "Second"},
 			{ID: "T-3", Subject: "Third", Blockers: []int{0}}})
 		s.S.Plan.Tasks[1].Description = "What to do.\nVerify: make"
 		s.Show = show
-		s.Tell(scheduler.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop", Tasks: 3, Waves: 2,
+		s.Apply(scheduler.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop",
+			Tasks: 3, Waves: 2,
 			Owner: "s1"})
-		s.Wave(1).Run("T-1", 0).Run("T-2", 1).After(time.Second)
-		return s.End("T-1", reporttest.Good(10_000), scheduler.Completed, nil)
+		s.StartWave(1).StartAttempt("T-1", 0).StartAttempt("T-2", 1).Advance(time.Second)
+		return s.EndAttempt("T-1", reporttest.PassingResult(10_000), scheduler.Completed, nil)
 	})
 	r, err := Read(loop)
 	must(t, err)
-	c := r.Card
+	c := r.Snapshot
 	if r.Ended != nil || r.Live || c.Run != "r-1" || c.Owner != "s1" || c.Tasks != 3 || c.Completed != 1 ||
 		c.Iterations != 1 || c.MaxIter != 25 || c.Name != "shop" {
 		t.Errorf("read %+v", r)
@@ -59,8 +60,8 @@ func TestMirror(t *testing.T) {
 		Status: scheduler.InProgress}}; fmt.Sprint(c.Current) != fmt.Sprint(want) {
 		t.Errorf("current %+v, want %+v", c.Current, want)
 	}
-	if want := "[LOOP RESUME] Active loop detected|Stage: executing|Progress: 1/3 tasks | Wave: 1|Next: T-3 Third"; !inOrder(strings.Join(c.Announce, "|"), want) {
-		t.Errorf("announces %q, want %q", c.Announce, want)
+	if want := "[LOOP RESUME] Active loop detected|Stage: executing|Progress: 1/3 tasks | Wave: 1|Next: T-3 Third"; !inOrder(strings.Join(c.Announcement, "|"), want) {
+		t.Errorf("announces %q, want %q", c.Announcement, want)
 	}
 }
 
@@ -80,17 +81,17 @@ func inOrder(text, want string) bool {
 func TestReadEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tell   func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story
+		tell   func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun
 		status string // "": not ended
 	}{
-		"complete": {reporttest.Complete, "complete"},
-		"mixed":    {reporttest.Mixed, "failed"},
-		"resumed":  {reporttest.Paused, ""},
-		"hostile":  {reporttest.Hostile, "paused"},
+		"complete": {reporttest.CompleteRun, "complete"},
+		"mixed":    {reporttest.MixedRun, "failed"},
+		"resumed":  {reporttest.PausedRun, ""},
+		"hostile":  {reporttest.HostileRun, "paused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			loop := kept(t, c.tell)
+			loop := writeFakeRun(t, c.tell)
 			r, err := Read(loop)
 			must(t, err)
 			status := ""
@@ -118,20 +119,21 @@ func TestReadRefuses(t *testing.T) {
 			b[len(b)-20] ^= 1
 			return errors.Join(err, os.WriteFile(path, b, 0o600))
 		},
-		"no card":     func(loop string) error { return os.Remove(filepath.Join(loop, cardFile)) },
-		"half a card": func(loop string) error { return os.Truncate(filepath.Join(loop, cardFile), 30) },
+		"no card":     func(loop string) error { return os.Remove(filepath.Join(loop, snapshotFile)) },
+		"half a card": func(loop string) error { return os.Truncate(filepath.Join(loop, snapshotFile), 30) },
 		"a card of another version": func(loop string) error {
-			return os.WriteFile(filepath.Join(loop, cardFile),
+			return os.WriteFile(filepath.Join(loop, snapshotFile),
 				[]byte(`{"v":2}`), 0o600)
 		},
 		"a card without end": func(loop string) error {
-			return os.WriteFile(filepath.Join(loop, cardFile), []byte(`{"v":1,"run":"`+strings.Repeat("x", 2*maxCard)+`"}`),
+			return os.WriteFile(filepath.Join(loop, snapshotFile),
+				[]byte(`{"v":1,"run":"`+strings.Repeat("x", 2*maxSnapshot)+`"}`),
 				0o600)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			loop := kept(t, reporttest.Paused)
+			loop := writeFakeRun(t, reporttest.PausedRun)
 			must(t, spoil(loop))
 			if r, err := Read(loop); err == nil {
 				t.Errorf("read %+v", r)
@@ -163,7 +165,7 @@ func TestFind(t *testing.T) {
 func TestBoundedRead(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	loop := kept(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.Story {
+	loop := writeFakeRun(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun {
 		var text strings.Builder
 		for i := range n {
 			fmt.Fprintf(&text, `,{"id":"T-%d","subject":"Change one of many things","prompt":"%s"}`, i,
@@ -190,7 +192,7 @@ func TestBoundedRead(t *testing.T) {
 		}
 		for i := range n / 10 {
 			start(i, 0)
-			tell(scheduler.AttemptEnded{Task: p.Tasks[i].ID, Key: p.Key(i), Attempt: 1, Result: reporttest.Good(10_000),
+			tell(scheduler.AttemptEnded{Task: p.Tasks[i].ID, Key: p.Key(i), Attempt: 1, Result: reporttest.PassingResult(10_000),
 				Charged: true, Status: scheduler.Completed})
 		}
 		start(n-1, 0)
@@ -199,9 +201,9 @@ func TestBoundedRead(t *testing.T) {
 	})
 	journal, err := os.Stat(filepath.Join(loop, "journal.jsonl"))
 	must(t, err)
-	card, err := os.Stat(filepath.Join(loop, cardFile))
+	card, err := os.Stat(filepath.Join(loop, snapshotFile))
 	must(t, err)
-	if journal.Size() < maxTail || card.Size() > 32<<10 {
+	if journal.Size() < maxLastRecord || card.Size() > 32<<10 {
 		t.Fatalf("the journal has %d bytes, the card %d", journal.Size(), card.Size())
 	}
 	// The minimum of several measurements, because other tests run in parallel.
@@ -210,11 +212,12 @@ func TestBoundedRead(t *testing.T) {
 		began := time.Now()
 		r, err := Read(loop)
 		must(t, err)
-		v := Stop(Input{Event: "Stop", Session: "s1"}, r, 3, func() (int, bool) { return Count(Input{Session: "s1"}, r) })
+		v := DecideStop(Input{Event: "Stop", Session: "s1"}, r, 3,
+			func() (int, bool) { return CountStreak(Input{Session: "s1"}, r) })
 		least = min(least, time.Since(began))
-		if !v.Hold || !strings.Contains(v.Reason, "[1000/10000] completed") ||
+		if !v.Block || !strings.Contains(v.Reason, "[1000/10000] completed") ||
 			!strings.Contains(v.Reason, "**Current task**: #T-1000") || !strings.Contains(v.Reason, "**Beside it**: #T-9999") {
-			t.Fatalf("held %t: %.500s", v.Hold, v.Reason)
+			t.Fatalf("held %t: %.500s", v.Block, v.Reason)
 		}
 	}
 	t.Logf("a hook read and decided in %v; journal of %d bytes", least, journal.Size())
@@ -225,7 +228,7 @@ func TestBoundedRead(t *testing.T) {
 
 func TestSummaryOfTask(t *testing.T) {
 	t.Parallel()
-	got := content(&plan.Task{Description: " ", Prompt: strings.Repeat("ü", 10_000), Command: "make"})
+	got := taskContent(&plan.Task{Description: " ", Prompt: strings.Repeat("ü", 10_000), Command: "make"})
 	if len(got) > maxContent+100 || !strings.HasSuffix(got, "Command: make") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}

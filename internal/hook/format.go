@@ -11,23 +11,23 @@ func Formats() []string { return append([]string(nil), formats...) }
 
 // Render returns a verdict as the output of a Stop hook. The output is empty if the session is let
 // go and the format needs no text for that.
-func Render(v Verdict, format string) []byte {
+func Render(v StopDecision, format string) []byte {
 	var out any
 	switch {
-	case format == "ok" && v.Hold:
+	case format == "ok" && v.Block:
 		out = okAnswer{false, v.Reason}
 	case format == "ok":
-		out = okAnswer{true, v.Why}
-	case format == "gsd" && v.Hold:
+		out = okAnswer{true, v.LogReason}
+	case format == "gsd" && v.Block:
 		out = gsdAnswer{"block", v.Reason}
 	case format == "gsd":
 		out = gsdAnswer{"allow", ""}
-	case v.Hold:
-		out = stopAnswer{"block", v.Reason, "wavex: " + v.Why + "; the session goes on"}
+	case v.Block:
+		out = stopAnswer{"block", v.Reason, "wavex: " + v.LogReason + "; the session goes on"}
 	default:
 		return nil
 	}
-	return line(out)
+	return encodeLine(out)
 }
 
 type okAnswer struct {
@@ -61,10 +61,10 @@ func RenderContext(text string) []byte {
 		} `json:"hookSpecificOutput"`
 	}
 	out.Specific.Event, out.Specific.Context = "SessionStart", text
-	return line(out)
+	return encodeLine(out)
 }
 
-func line(v any) []byte {
+func encodeLine(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil // encoding strings and booleans cannot fail

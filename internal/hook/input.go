@@ -41,10 +41,10 @@ func ReadInput(r io.Reader, instead string) (Input, error) {
 	if b = bytes.TrimSpace(b); len(b) == 0 {
 		b = []byte(strings.TrimSpace(instead))
 	}
-	return parse(b)
+	return parseInput(b)
 }
 
-func parse(b []byte) (in Input, err error) {
+func parseInput(b []byte) (in Input, err error) {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	switch {
 	case len(b) == 0:

@@ -64,7 +64,7 @@ func TestReadInput(t *testing.T) {
 
 // For every input and every folder, the hook answers, and it holds only the session that owns the
 // run.
-func FuzzStop(f *testing.F) {
+func FuzzDecideStop(f *testing.F) {
 	for _, s := range []string{observed, `{}`, ``, "\ufeff{}", `{"session_id":null}`, "\x00\xff",
 		`{"cwd":"\u0000/../..","session_id":"s1"}`, strings.Repeat(`{"a":`, 50)} {
 		f.Add([]byte(s), []byte(`{"v":1,"run":"r","owner":"s1","tasks":2}`))
@@ -76,13 +76,13 @@ func FuzzStop(f *testing.F) {
 			t.Fatalf("an error, and a session %q", in.Session)
 		}
 		Find(in.Dir)
-		c, err := parseCard(card)
+		c, err := parseSnapshot(card)
 		if err != nil {
 			return
 		}
-		r := Run{Card: c}
-		v := Stop(in, r, 3, func() (int, bool) { return 0, true })
-		if v.Hold && (in.Session == "" || in.Session != c.Owner) {
+		r := Run{Snapshot: c}
+		v := DecideStop(in, r, 3, func() (int, bool) { return 0, true })
+		if v.Block && (in.Session == "" || in.Session != c.Owner) {
 			t.Fatalf("held session %q of a run of %q", in.Session, c.Owner)
 		}
 		for _, format := range Formats() {

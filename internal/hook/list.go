@@ -19,9 +19,9 @@ import (
 
 // Bounds of a hook's reading of a list.
 const (
-	maxFiles = 1000
-	maxWait  = 40 * time.Millisecond
-	maxNamed = 3 // pending tasks that are listed by name
+	maxFiles      = 1000
+	readTimeout   = 40 * time.Millisecond
+	maxNamedTasks = 3 // pending tasks that are listed by name
 )
 
 // ReadList reads the task list of a session as if it were the session's run. It ignores tasks that
@@ -39,13 +39,13 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 	if len(entries) > maxFiles {
 		return Run{}, fmt.Errorf("task list %s has more than %d files", l.Name, maxFiles)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, fmt.Errorf("task list %s is being written", l.Name))
+	ctx, cancel := context.WithTimeoutCause(ctx, readTimeout, fmt.Errorf("task list %s is being written", l.Name))
 	defer cancel()
 	all, _, err := l.Read(ctx) // files that are not tasks are ignored
 	if err != nil {
 		return Run{}, err
 	}
-	r := Run{List: l.Name, Card: Card{V: CardVersion, Run: l.Name, Owner: in.Session, Dir: in.Dir, Plan: l.Dir,
+	r := Run{List: l.Name, Snapshot: Snapshot{V: SnapshotVersion, Run: l.Name, Owner: in.Session, Dir: in.Dir, Plan: l.Dir,
 		Name: l.Name}}
 	if cache, err := os.UserCacheDir(); err == nil {
 		r.Loop = filepath.Join(cache, "wavex")
@@ -59,26 +59,26 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 		if t.Metadata.Text("loopId") != "" {
 			continue
 		}
-		r.Card.Tasks++
+		r.Snapshot.Tasks++
 		if t.Status == tasklist.Completed {
-			r.Card.Completed++
+			r.Snapshot.Completed++
 		} else {
 			open = append(open, t)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b *tasklist.Task) int { return rank(a, done) - rank(b, done) })
+	slices.SortStableFunc(open, func(a, b *tasklist.Task) int { return taskRank(a, done) - taskRank(b, done) })
 	for i, t := range open {
 		r.Pending = append(r.Pending, prompt.Clip(maxSubject, t.Subject))
 		if i == 0 {
-			r.Card.Current = []Task{{ID: t.ID, Subject: prompt.Clip(maxSubject, t.Subject),
+			r.Snapshot.Current = []Task{{ID: t.ID, Subject: prompt.Clip(maxSubject, t.Subject),
 				Content: prompt.Clip(maxContent, t.Description), Status: scheduler.Status(t.Status)}}
 		}
 	}
 	return r, nil
 }
 
-// rank orders open tasks: first those in progress, then those that can start, then those that wait.
-func rank(t *tasklist.Task, done map[string]bool) int {
+// taskRank orders open tasks: first those in progress, then those that can start, then those that wait.
+func taskRank(t *tasklist.Task, done map[string]bool) int {
 	switch {
 	case t.Status == tasklist.InProgress:
 		return 0
@@ -88,10 +88,10 @@ func rank(t *tasklist.Task, done map[string]bool) int {
 	return 1
 }
 
-// pending names the first tasks that are not completed.
-func pending(list []string) string {
-	text := "pending tasks: " + strings.Join(list[:min(len(list), maxNamed)], ", ")
-	if n := len(list) - maxNamed; n > 0 {
+// pendingText names the first tasks that are not completed.
+func pendingText(list []string) string {
+	text := "pending tasks: " + strings.Join(list[:min(len(list), maxNamedTasks)], ", ")
+	if n := len(list) - maxNamedTasks; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// listed creates a task list of the user.
-func listed(t *testing.T, files map[string]string) func(string) string {
+// readFakeList creates a task list of the user.
+func readFakeList(t *testing.T, files map[string]string) func(string) string {
 	t.Helper()
 	config := t.TempDir()
 	dir := filepath.Join(config, "tasks", "shop")
@@ -26,7 +26,7 @@ func item(id, status, more string) string {
 		id, id, id, status, more)
 }
 
-func TestList(t *testing.T) {
+func TestReadList(t *testing.T) {
 	t.Parallel()
 	in := Input{Event: "Stop", Session: "s1", Dir: "/p"}
 	never := func() (int, bool) { return 0, true }
@@ -53,30 +53,30 @@ func TestList(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := ReadList(t.Context(), in, "shop", listed(t, c.files))
+			r, err := ReadList(t.Context(), in, "shop", readFakeList(t, c.files))
 			must(t, err)
-			v := Stop(in, r, 3, never)
-			if v.Hold != (c.reason != "") || !strings.Contains(v.Why, c.why) || v.Other {
-				t.Errorf("held %t because %q", v.Hold, v.Why)
+			v := DecideStop(in, r, 3, never)
+			if v.Block != (c.reason != "") || !strings.Contains(v.LogReason, c.why) || v.Unrelated {
+				t.Errorf("held %t because %q", v.Block, v.LogReason)
 			}
 			if c.reason != "" && !inOrder(v.Reason, c.reason) {
 				t.Errorf("lacks a part of %q:\n%s", c.reason, v.Reason)
 			}
 		})
 	}
-	if r, err := ReadList(t.Context(), in, "no such list", listed(t, nil)); err == nil {
+	if r, err := ReadList(t.Context(), in, "no such list", readFakeList(t, nil)); err == nil {
 		t.Errorf("read %+v", r)
 	}
 	many := map[string]string{}
 	for i := range maxFiles + 1 {
 		many[fmt.Sprint(i, ".json")] = "{}"
 	}
-	if _, err := ReadList(t.Context(), in, "shop", listed(t, many)); err == nil {
+	if _, err := ReadList(t.Context(), in, "shop", readFakeList(t, many)); err == nil {
 		t.Error("read a list without end")
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ReadList(late, in, "shop", listed(t, map[string]string{"1.json": "{"})); err == nil {
+	if _, err := ReadList(late, in, "shop", readFakeList(t, map[string]string{"1.json": "{"})); err == nil {
 		t.Error("took half a file for all of the list")
 	}
 }

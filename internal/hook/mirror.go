@@ -24,61 +24,61 @@ const (
 	maxContent = 4096 // bytes
 )
 
-// Mirror keeps the card of a run up to date. Event belongs to the scheduler's goroutine and never
+// SnapshotWriter keeps the card of a run up to date. Event belongs to the scheduler's goroutine and never
 // waits for the disk; while one card is written, newer cards replace each other.
-type Mirror struct {
-	path    string
-	context string
-	clean   func([]byte) []byte // removes secrets
-	words   ui.Announcer
+type SnapshotWriter struct {
+	path      string
+	context   string
+	redact    func([]byte) []byte // removes secrets
+	announcer ui.Announcer
 
-	owner string
-	plan  string
-	order []int // tasks by wave
-	at    int   // all tasks before it are settled
+	owner     string
+	plan      string
+	order     []int // tasks by wave
+	firstOpen int   // all tasks before it are settled
 
-	box  chan Card     // holds the newest unwritten card
-	quit chan struct{} // closed by Close
-	done chan struct{} // closed when the goroutine has ended
-	stop func()
-	err  error // of the last write; read after done
+	pending chan Snapshot // holds the newest unwritten card
+	quit    chan struct{} // closed by Close
+	done    chan struct{} // closed when the goroutine has ended
+	stop    func()
+	err     error // of the last write; read after done
 }
 
-// NewMirror starts to keep the card in the loop folder. context is the absolute path of the run's
+// NewSnapshotWriter starts to keep the card in the loop folder. context is the absolute path of the run's
 // context file, or "". clean removes secrets from the written card.
-func NewMirror(loop, context string, clean func([]byte) []byte) *Mirror {
-	m := &Mirror{path: filepath.Join(loop, cardFile), context: context, clean: clean,
-		box: make(chan Card, 1), quit: make(chan struct{}), done: make(chan struct{})}
+func NewSnapshotWriter(loop, context string, clean func([]byte) []byte) *SnapshotWriter {
+	m := &SnapshotWriter{path: filepath.Join(loop, snapshotFile), context: context, redact: clean,
+		pending: make(chan Snapshot, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	m.stop = sync.OnceFunc(func() { close(m.quit) })
 	go m.write()
 	return m
 }
 
-// pace is the mean time between cards under load: hooks read a card only when an agent stops, but a
+// writeInterval is the mean time between cards under load: hooks read a card only when an agent stops, but a
 // run of small commands has a thousand events per second. A short burst is written at once, so that
 // a wavex that is killed early leaves its last card.
 const (
-	pace  = 100 * time.Millisecond
-	burst = 20
+	writeInterval = 100 * time.Millisecond
+	writeBurst    = 20
 )
 
-func (m *Mirror) write() {
+func (m *SnapshotWriter) write() {
 	defer close(m.done)
 	next := time.NewTimer(0)
 	defer next.Stop()
-	var last [burst]time.Time // times of the latest cards
+	var last [writeBurst]time.Time // times of the latest cards
 	n := 0
 	for {
 		select {
-		case c := <-m.box:
-			m.err = write(m.path, c, m.clean)
-			now, first := time.Now(), last[n%burst]
-			last[n%burst] = now
+		case c := <-m.pending:
+			m.err = writeSnapshot(m.path, c, m.redact)
+			now, first := time.Now(), last[n%writeBurst]
+			last[n%writeBurst] = now
 			n++
-			if now.Sub(first) >= burst*pace {
+			if now.Sub(first) >= writeBurst*writeInterval {
 				continue
 			}
-			next.Reset(pace)
+			next.Reset(writeInterval)
 			select {
 			case <-next.C:
 				continue
@@ -87,17 +87,17 @@ func (m *Mirror) write() {
 		case <-m.quit:
 		}
 		select {
-		case c := <-m.box:
-			m.err = write(m.path, c, m.clean)
+		case c := <-m.pending:
+			m.err = writeSnapshot(m.path, c, m.redact)
 		default:
 			return
 		}
 	}
 }
 
-// write replaces the card without syncing it. A card that is lost in a crash of the machine lets
+// writeSnapshot replaces the card without syncing it. A card that is lost in a crash of the machine lets
 // every session go; a late card is older than the run.
-func write(path string, c Card, clean func([]byte) []byte) error {
+func writeSnapshot(path string, c Snapshot, clean func([]byte) []byte) error {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if clean != nil {
 		b = clean(b)
@@ -115,38 +115,40 @@ func write(path string, c Card, clean func([]byte) []byte) error {
 }
 
 // Event implements scheduler.View.
-func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
+func (m *SnapshotWriter) Event(e scheduler.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
-	case scheduler.Resumed:
+	case scheduler.RunResumed:
 		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
 	}
-	c := m.card(e.Seq, s)
+	c := m.snapshot(e.Seq, s)
 	select {
-	case <-m.box: // drop an older unwritten card
+	case <-m.pending: // drop an older unwritten card
 	default:
 	}
 	select {
-	case m.box <- c: // there is room, because only Event sends
+	case m.pending <- c: // there is room, because only Event sends
 	default:
 	}
 }
 
 // Close writes the last card, ends the goroutine and returns the error of the last write. Later
 // events, from an abandoned run, are ignored.
-func (m *Mirror) Close() error {
+func (m *SnapshotWriter) Close() error {
 	m.stop()
 	<-m.done
 	return m.err
 }
 
-func (m *Mirror) card(seq int64, s *scheduler.State) Card {
+func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 	l := s.Ledger.Limits()
-	c := Card{V: CardVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan, Name: s.Plan.Name,
+	c := Snapshot{V: SnapshotVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan,
+		Name:    s.Plan.Name,
 		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
-		Iterations: s.Ledger.Charged(), Same: s.Same, MaxSame: s.Config.SameUnmet, Stop: s.Stop, Ended: s.Ended,
-		Announce: m.words.Lines(s)}
+		Iterations: s.Ledger.Charged(), SameUnmet: s.UnmetStreak, MaxSameUnmet: s.Config.SameUnmet, Stop: s.Stop,
+		Ended:        s.Ended,
+		Announcement: m.announcer.Lines(s)}
 	if !l.NoIterations {
 		c.MaxIter = l.Iterations
 	}
@@ -157,20 +159,20 @@ func (m *Mirror) card(seq int64, s *scheduler.State) Card {
 }
 
 // current returns the tasks in progress, else the next task. It does not scan every task each time.
-func (m *Mirror) current(s *scheduler.State) []Task {
+func (m *SnapshotWriter) current(s *scheduler.State) []Task {
 	if len(m.order) != len(s.Tasks) {
-		m.order, m.at = make([]int, len(s.Tasks)), 0
+		m.order, m.firstOpen = make([]int, len(s.Tasks)), 0
 		for i := range m.order {
 			m.order[i] = i
 		}
 		slices.SortStableFunc(m.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
 	}
-	for m.at < len(m.order) && s.Tasks[m.order[m.at]].Status.Settled() {
-		m.at++
+	for m.firstOpen < len(m.order) && s.Tasks[m.order[m.firstOpen]].Status.Finished() {
+		m.firstOpen++
 	}
 	var under []int
 	next, seen := -1, 0
-	for _, i := range m.order[m.at:] {
+	for _, i := range m.order[m.firstOpen:] {
 		switch s.Tasks[i].Status {
 		case scheduler.InProgress, scheduler.Advising:
 			if seen++; len(under) < maxCurrent {
@@ -190,20 +192,20 @@ func (m *Mirror) current(s *scheduler.State) []Task {
 	}
 	out := make([]Task, len(under))
 	for n, i := range under {
-		out[n] = brief(s, i)
+		out[n] = snapshotTask(s, i)
 		if n == 0 {
-			out[n].Content = content(&s.Plan.Tasks[i])
+			out[n].Content = taskContent(&s.Plan.Tasks[i])
 		}
 	}
 	return out
 }
 
-func brief(s *scheduler.State, i int) Task {
+func snapshotTask(s *scheduler.State, i int) Task {
 	t := &s.Plan.Tasks[i]
 	return Task{ID: prompt.Clip(maxSubject, t.ID), Subject: prompt.Clip(maxSubject, t.Subject), Status: s.Tasks[i].Status}
 }
 
-func content(t *plan.Task) string {
+func taskContent(t *plan.Task) string {
 	parts := []string{t.Description, t.Prompt}
 	if t.Command != "" {
 		parts = append(parts, "Command: "+t.Command)

@@ -18,23 +18,23 @@ import (
 func TestPipesForHooks(t *testing.T) {
 	t.Parallel()
 	loop := t.TempDir()
-	if err := unix.Mkfifo(filepath.Join(loop, cardFile), 0o600); err != nil {
+	if err := unix.Mkfifo(filepath.Join(loop, snapshotFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readCard(filepath.Join(loop, cardFile)); !errors.Is(err, wary.ErrNoFile) {
+	if _, err := readSnapshot(filepath.Join(loop, snapshotFile)); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("the card: %v", err)
 	}
-	if err := unix.Mkfifo(filepath.Join(loop, cardFile+".next"), 0o600); err != nil {
+	if err := unix.Mkfifo(filepath.Join(loop, snapshotFile+".next"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(filepath.Join(loop, cardFile), Card{}, nil); err != nil {
+	if err := writeSnapshot(filepath.Join(loop, snapshotFile), Snapshot{}, nil); err != nil {
 		t.Errorf("the card is not written: %v", err)
 	}
-	count := tallyPath(loop, "s")
+	count := streakPath(loop, "s")
 	if err := errors.Join(os.Mkdir(filepath.Dir(count), 0o700), unix.Mkfifo(count, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if n, ok := Count(Input{Session: "s"}, Run{Loop: loop}); n != 0 || !ok {
+	if n, ok := CountStreak(Input{Session: "s"}, Run{Loop: loop}); n != 0 || !ok {
 		t.Errorf("it was counted: %d, %v", n, ok)
 	}
 }

@@ -44,19 +44,19 @@ type group struct {
 	Hooks []handler `json:"hooks"`
 }
 
-// wanted lists the hooks of wavex by event.
-var wanted = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart", "session-start"}}
+// hookEvents lists the hooks of wavex by event.
+var hookEvents = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart", "session-start"}}
 
 // Groups returns a value of "hooks" that has only the hooks of wavex, with command as the program.
 func Groups(command string) ([]byte, error) {
 	all := map[string][]group{}
-	for _, w := range wanted {
-		all[w.event] = []group{{[]handler{ours(command, w.verb)}}}
+	for _, w := range hookEvents {
+		all[w.event] = []group{{[]handler{newHandler(command, w.verb)}}}
 	}
 	return json.Marshal(all)
 }
 
-func ours(command, verb string) handler {
+func newHandler(command, verb string) handler {
 	return handler{"command", command, []string{"hook", verb}, 10}
 }
 
@@ -64,20 +64,20 @@ func ours(command, verb string) handler {
 // it updates them. Empty text stands for an empty file. If nothing changes, the result is text
 // itself.
 func Install(text []byte, command string) ([]byte, error) {
-	return edit(text, func(doc []byte) ([]byte, error) {
-		for _, w := range wanted {
-			found := places(doc, w.event, w.verb)
+	return editSettings(text, func(doc []byte) ([]byte, error) {
+		for _, w := range hookEvents {
+			found := findHandlers(doc, w.event, w.verb)
 			var err error
 			if len(found) == 0 {
-				doc, err = set(doc, "hooks."+w.event+".-1", group{[]handler{ours(command, w.verb)}})
+				doc, err = setValue(doc, "hooks."+w.event+".-1", group{[]handler{newHandler(command, w.verb)}})
 			} else {
 				// Keep the user's changes beside it, such as the timeout.
 				at := found[len(found)-1]
-				if doc, err = set(doc, at.path()+".command", command); err == nil {
-					doc, err = set(doc, at.path()+".args", []string{"hook", w.verb})
+				if doc, err = setValue(doc, at.jsonPath()+".command", command); err == nil {
+					doc, err = setValue(doc, at.jsonPath()+".args", []string{"hook", w.verb})
 				}
 				if err == nil {
-					doc, err = drop(doc, found[:len(found)-1])
+					doc, err = removeHandlers(doc, found[:len(found)-1])
 				}
 			}
 			if err != nil {
@@ -90,18 +90,18 @@ func Install(text []byte, command string) ([]byte, error) {
 
 // Uninstall removes the hooks of wavex, and the groups and keys that become empty.
 func Uninstall(text []byte) ([]byte, error) {
-	return edit(text, func(doc []byte) ([]byte, error) {
-		for _, w := range wanted {
-			found := places(doc, w.event, w.verb)
+	return editSettings(text, func(doc []byte) ([]byte, error) {
+		for _, w := range hookEvents {
+			found := findHandlers(doc, w.event, w.verb)
 			if len(found) == 0 {
 				continue
 			}
 			var err error
-			if doc, err = drop(doc, found); err != nil {
+			if doc, err = removeHandlers(doc, found); err != nil {
 				return nil, err
 			}
 			for _, path := range []string{"hooks." + w.event, "hooks"} {
-				if v := gjson.GetBytes(doc, path); v.Exists() && empty(v) {
+				if v := gjson.GetBytes(doc, path); v.Exists() && isEmpty(v) {
 					if doc, err = sjson.DeleteBytes(doc, path); err != nil {
 						return nil, err
 					}
@@ -112,22 +112,24 @@ func Uninstall(text []byte) ([]byte, error) {
 	})
 }
 
-// place is the position of a wavex handler: hooks.EVENT[group].hooks[index].
-type place struct {
+// handlerPath is the position of a wavex handler: hooks.EVENT[group].hooks[index].
+type handlerPath struct {
 	event        string
 	group, index int
 }
 
-func (p place) path() string { return fmt.Sprintf("hooks.%s.%d.hooks.%d", p.event, p.group, p.index) }
+func (p handlerPath) jsonPath() string {
+	return fmt.Sprintf("hooks.%s.%d.hooks.%d", p.event, p.group, p.index)
+}
 
-// places returns the wavex handlers of an event, the last first, so that removing one does not move
+// findHandlers returns the wavex handlers of an event, the last first, so that removing one does not move
 // the next.
-func places(doc []byte, event, verb string) []place {
-	var found []place
+func findHandlers(doc []byte, event, verb string) []handlerPath {
+	var found []handlerPath
 	for g, one := range gjson.GetBytes(doc, "hooks."+event).Array() {
 		for i, h := range one.Get("hooks").Array() {
-			if isOurs(h, verb) {
-				found = append(found, place{event, g, i})
+			if isOurHandler(h, verb) {
+				found = append(found, handlerPath{event, g, i})
 			}
 		}
 	}
@@ -135,9 +137,9 @@ func places(doc []byte, event, verb string) []place {
 	return found
 }
 
-// isOurs reports whether h is a handler of wavex. It knows both forms: with args, and as a shell
+// isOurHandler reports whether h is a handler of wavex. It knows both forms: with args, and as a shell
 // line that a user may have written by hand.
-func isOurs(h gjson.Result, verb string) bool {
+func isOurHandler(h gjson.Result, verb string) bool {
 	words := []string{h.Get("command").String()}
 	if args := h.Get("args"); args.IsArray() {
 		for _, a := range args.Array() {
@@ -155,10 +157,10 @@ func isWavex(word string) bool {
 	return strings.TrimSuffix(word[strings.LastIndexAny(word, `/\`)+1:], ".exe") == "wavex"
 }
 
-// drop removes handlers, the last first, and groups that become empty.
-func drop(doc []byte, list []place) ([]byte, error) {
+// removeHandlers removes handlers, the last first, and groups that become empty.
+func removeHandlers(doc []byte, list []handlerPath) ([]byte, error) {
 	for _, p := range list {
-		path := p.path()
+		path := p.jsonPath()
 		if one := fmt.Sprintf("hooks.%s.%d", p.event, p.group); len(gjson.GetBytes(doc, one+".hooks").Array()) == 1 {
 			path = one
 		}
@@ -170,7 +172,7 @@ func drop(doc []byte, list []place) ([]byte, error) {
 	return doc, nil
 }
 
-func set(doc []byte, path string, value any) ([]byte, error) {
+func setValue(doc []byte, path string, value any) ([]byte, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -181,20 +183,20 @@ func set(doc []byte, path string, value any) ([]byte, error) {
 	return sjson.SetRawBytes(doc, path, raw)
 }
 
-func empty(v gjson.Result) bool {
+func isEmpty(v gjson.Result) bool {
 	some := false
 	v.ForEach(func(_, _ gjson.Result) bool { some = true; return false })
 	return !some
 }
 
-// edit changes the text of a settings file and keeps its form: a byte order mark, line ends, and
+// editSettings changes the text of a settings file and keeps its form: a byte order mark, line ends, and
 // the indentation if it is consistent.
-func edit(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) {
-	doc := bytes.TrimPrefix(text, []byte(mark))
+func editSettings(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) {
+	doc := bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(doc)) == 0 {
 		doc = []byte("{}\n")
 	}
-	if err := editable(doc); err != nil {
+	if err := checkEditable(doc); err != nil {
 		return nil, err
 	}
 	out, err := change(doc)
@@ -215,13 +217,13 @@ func edit(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) 
 	if bytes.Contains(doc, []byte("\r\n")) {
 		out = bytes.ReplaceAll(bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	}
-	if bytes.HasPrefix(text, []byte(mark)) {
-		out = append([]byte(mark), out...)
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		out = append([]byte(byteOrderMark), out...)
 	}
 	return out, nil
 }
 
-const mark = "\ufeff"
+const byteOrderMark = "\ufeff"
 
 // indentation returns the unit by which the whole document is indented. ok is false if the document
 // has no indentation, or several.
@@ -243,15 +245,15 @@ func indent(doc []byte, unit string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// editable refuses text that is not JSON, and settings with another type where hooks belong. It
+// checkEditable refuses text that is not JSON, and settings with another type where hooks belong. It
 // also refuses a name that occurs twice: the CLI takes the last one, but an edit might change the
 // first.
-func editable(doc []byte) error {
+func checkEditable(doc []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(doc))
 	for {
 		if d.StackDepth() == 0 && d.InputOffset() > 0 {
 			if rest := bytes.TrimLeft(doc[d.InputOffset():], " \t\r\n"); len(rest) > 0 {
-				return wrongAt(doc, int64(len(doc)-len(rest)), "something stands behind the settings")
+				return errorAt(doc, int64(len(doc)-len(rest)), "something stands behind the settings")
 			}
 		}
 		_, err := d.ReadToken()
@@ -268,7 +270,7 @@ func editable(doc []byte) error {
 					reason += " at " + string(bad.JSONPointer)
 				}
 			}
-			return wrongAt(doc, at, "not valid JSON: "+reason)
+			return errorAt(doc, at, "not valid JSON: "+reason)
 		}
 	}
 	top := gjson.ParseBytes(doc)
@@ -277,19 +279,19 @@ func editable(doc []byte) error {
 	}
 	hooks := top.Get("hooks")
 	if hooks.Exists() && !hooks.IsObject() {
-		return wrongAt(doc, int64(hooks.Index), `"hooks" is not an object`)
+		return errorAt(doc, int64(hooks.Index), `"hooks" is not an object`)
 	}
-	for _, w := range wanted {
+	for _, w := range hookEvents {
 		event := hooks.Get(w.event)
 		if event.Exists() && !event.IsArray() {
-			return wrongAt(doc, int64(event.Index), fmt.Sprintf("hooks.%s is not an array", w.event))
+			return errorAt(doc, int64(event.Index), fmt.Sprintf("hooks.%s is not an array", w.event))
 		}
 	}
 	return nil
 }
 
-// wrongAt returns an error at a byte of the text.
-func wrongAt(doc []byte, offset int64, reason string) error {
+// errorAt returns an error at a byte of the text.
+func errorAt(doc []byte, offset int64, reason string) error {
 	before := doc[:min(max(offset, 0), int64(len(doc)))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1

@@ -79,7 +79,7 @@ func TestInstall(t *testing.T) {
 }
 
 // Install keeps the form of the file.
-func TestInstallKeepsForm(t *testing.T) {
+func TestInstallKeepsFormatting(t *testing.T) {
 	t.Parallel()
 	tabs := "{\n\t\"b\": 1,\n\t\"a\": [\n\t\t2\n\t]\n}"
 	for name, c := range map[string]struct{ text, has string }{
@@ -218,7 +218,7 @@ func FuzzSettings(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !json.Valid([]byte(strings.TrimPrefix(string(once), mark))) {
+		if !json.Valid([]byte(strings.TrimPrefix(string(once), byteOrderMark))) {
 			t.Fatalf("no JSON: %q", once)
 		}
 		if twice, err := Install(once, "wavex"); err != nil || string(twice) != string(once) {
@@ -228,8 +228,8 @@ func FuzzSettings(f *testing.F) {
 		if err != nil {
 			t.Fatalf("cannot be taken out of %q: %v", once, err)
 		}
-		for _, w := range wanted {
-			if left := places(out, w.event, w.verb); len(left) > 0 {
+		for _, w := range hookEvents {
+			if left := findHandlers(out, w.event, w.verb); len(left) > 0 {
 				t.Fatalf("left in %q: %v", out, left)
 			}
 		}

@@ -6,62 +6,62 @@ import "strings"
 // that has held a turn eight times (claude 2.1.197; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
 const MaxStreak = 8
 
-// Verdict is the answer to a Stop hook.
-type Verdict struct {
-	Hold   bool
-	Why    string // why the session is let go or held, in one line
-	Reason string // text for a held session
-	Other  bool   // let go because there is no run, or none of this session
+// StopDecision is the answer to a Stop hook.
+type StopDecision struct {
+	Block     bool
+	LogReason string // why the session is let go or held, in one line
+	Reason    string // text for a held session
+	Unrelated bool   // let go because there is no run, or none of this session
 }
 
-func letGo(why string) Verdict { return Verdict{Why: why} }
+func allowStop(why string) StopDecision { return StopDecision{LogReason: why} }
 
-// Stop decides whether a session may stop. tell returns the number of consecutive evaluations,
+// DecideStop decides whether a session may stop. tell returns the number of consecutive evaluations,
 // including this one, in which a hook had already held the turn without progress of the run. Stop
 // calls it last; false means that the count is not available.
 //
 // The first condition that holds decides: no run, another session's run, an ended run (complete,
 // cancelled, paused, a breaker, a limit), the runaway guard. Otherwise the session is held.
-func Stop(in Input, r Run, limit int, tell func() (int, bool)) Verdict {
-	c := &r.Card
+func DecideStop(in Input, r Run, limit int, tell func() (int, bool)) StopDecision {
+	c := &r.Snapshot
 	switch {
 	case in.Event != "" && in.Event != "Stop":
-		return letGo("not a Stop hook: " + in.Event)
+		return allowStop("not a Stop hook: " + in.Event)
 	case c.Run == "":
-		return Verdict{Why: ErrNoRun.Error(), Other: true}
+		return StopDecision{LogReason: ErrNoRun.Error(), Unrelated: true}
 	case in.Session == "" || c.Owner != in.Session:
-		return Verdict{Why: "the loop is not this session's", Other: true}
+		return StopDecision{LogReason: "the loop is not this session's", Unrelated: true}
 	case r.List != "" && len(r.Pending) == 0:
-		return letGo("every task of list " + r.List + " is completed")
+		return allowStop("every task of list " + r.List + " is completed")
 	}
 	if e := r.Ended; e != nil && e.Status != "interrupted" {
-		return letGo("the run is " + e.Status)
+		return allowStop("the run is " + e.Status)
 	}
 	if s := c.Stop; r.Ended == nil && s != nil && s.Status != "interrupted" {
-		return letGo("the run stops: " + s.Reason)
+		return allowStop("the run stops: " + s.Reason)
 	}
 	switch {
-	case c.MaxSame > 0 && c.Same >= c.MaxSame:
-		return letGo("the circuit breaker is open")
+	case c.MaxSameUnmet > 0 && c.SameUnmet >= c.MaxSameUnmet:
+		return allowStop("the circuit breaker is open")
 	case !r.Live && c.MaxIter > 0 && c.Iterations >= c.MaxIter:
-		return letGo("the iterations are spent")
-	case r.Live && background(in.Background):
-		return letGo("wavex runs in the background; the CLI goes on when it ends")
+		return allowStop("the iterations are spent")
+	case r.Live && runsWavex(in.Background):
+		return allowStop("wavex runs in the background; the CLI goes on when it ends")
 	}
 	if n, ok := tell(); !ok {
-		return letGo("how often the session was held cannot be counted")
+		return allowStop("how often the session was held cannot be counted")
 	} else if n >= min(max(limit, 1), MaxStreak) {
-		return letGo("held often enough without progress")
+		return allowStop("held often enough without progress")
 	}
-	v := Verdict{Hold: true, Why: progress(c), Reason: reinforcement(in, r)}
+	v := StopDecision{Block: true, LogReason: progressText(c), Reason: reinforcement(in, r)}
 	if r.List != "" {
-		v.Why += ", " + pending(r.Pending)
+		v.LogReason += ", " + pendingText(r.Pending)
 	}
 	return v
 }
 
-// background reports whether a background command is a run of wavex.
-func background(list []Background) bool {
+// runsWavex reports whether a background command is a run of wavex.
+func runsWavex(list []Background) bool {
 	for _, b := range list {
 		if b.Status != "" && b.Status != "running" && b.Status != "pending" {
 			continue

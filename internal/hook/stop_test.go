@@ -9,16 +9,16 @@ import (
 	"wavex/scheduler"
 )
 
-// held returns a run that was cut off, and the session that owns it.
-func held() (Input, Run) {
+// cutOffRun returns a run that was cut off, and the session that owns it.
+func cutOffRun() (Input, Run) {
 	return Input{Event: "Stop", Session: "s1", Dir: "/p"},
-		Run{Loop: "/p/.loop", Card: Card{V: CardVersion, Run: "r", Owner: "s1", Dir: "/p",
-			Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSame: 5,
+		Run{Loop: "/p/.loop", Snapshot: Snapshot{V: SnapshotVersion, Run: "r", Owner: "s1", Dir: "/p",
+			Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSameUnmet: 5,
 			Current: []Task{{ID: "3", Subject: "Implement user login", Content: "Add the form.\nVerify: make test"}}}}
 }
 
 // The order of the decisions: each row is decided by one rule only.
-func TestStop(t *testing.T) {
+func TestDecideStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(in *Input, r *Run)
@@ -32,37 +32,40 @@ func TestStop(t *testing.T) {
 		"another hook": {change: func(in *Input, _ *Run) { in.Event = "SubagentStop" },
 			why: "not a Stop hook"},
 		"no event named":  {change: func(in *Input, _ *Run) { in.Event = "" }, held: true, limit: 3},
-		"no run":          {change: func(_ *Input, r *Run) { r.Card = Card{} }, why: "no loop"},
+		"no run":          {change: func(_ *Input, r *Run) { r.Snapshot = Snapshot{} }, why: "no loop"},
 		"another session": {change: func(in *Input, _ *Run) { in.Session = "s2" }, why: "not this session's"},
-		"no session": {change: func(in *Input, r *Run) { in.Session, r.Card.Owner = "", "" },
+		"no session": {change: func(in *Input, r *Run) { in.Session, r.Snapshot.Owner = "", "" },
 			why: "not this session's"},
-		"started from a shell":            {change: func(_ *Input, r *Run) { r.Card.Owner = "" }, why: "not this session's"},
-		"complete":                        {change: ended("complete"), why: "the run is complete"},
-		"cancelled":                       {change: ended("cancelled"), why: "the run is cancelled"},
-		"paused":                          {change: ended("paused"), why: "the run is paused"},
-		"limited":                         {change: ended("limited"), why: "the run is limited"},
-		"blocked":                         {change: ended("blocked"), why: "the run is blocked"},
-		"failed":                          {change: ended("failed"), why: "the run is failed"},
-		"interrupted":                     {change: ended("interrupted"), held: true, limit: 3},
-		"a breaker tripped before a kill": {change: stopping("paused"), why: "the run stops: b"},
-		"a signal before a kill":          {change: stopping("interrupted"), held: true, limit: 3},
-		"the circuit is open":             {change: func(_ *Input, r *Run) { r.Card.Same = 5 }, why: "circuit breaker"},
-		"the circuit is off": {change: func(_ *Input, r *Run) { r.Card.Same, r.Card.MaxSame = 9, 0 },
+		"started from a shell": {change: func(_ *Input, r *Run) { r.Snapshot.Owner = "" },
+			why: "not this session's"},
+		"complete":                        {change: withEnd("complete"), why: "the run is complete"},
+		"cancelled":                       {change: withEnd("cancelled"), why: "the run is cancelled"},
+		"paused":                          {change: withEnd("paused"), why: "the run is paused"},
+		"limited":                         {change: withEnd("limited"), why: "the run is limited"},
+		"blocked":                         {change: withEnd("blocked"), why: "the run is blocked"},
+		"failed":                          {change: withEnd("failed"), why: "the run is failed"},
+		"interrupted":                     {change: withEnd("interrupted"), held: true, limit: 3},
+		"a breaker tripped before a kill": {change: withStop("paused"), why: "the run stops: b"},
+		"a signal before a kill":          {change: withStop("interrupted"), held: true, limit: 3},
+		"the circuit is open": {change: func(_ *Input, r *Run) { r.Snapshot.SameUnmet = 5 },
+			why: "circuit breaker"},
+		"the circuit is off": {change: func(_ *Input, r *Run) { r.Snapshot.SameUnmet, r.Snapshot.MaxSameUnmet = 9, 0 },
 			held: true, limit: 3},
-		"iterations spent": {change: func(_ *Input, r *Run) { r.Card.Iterations = 10 }, why: "iterations"},
-		"no limit of iterations": {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Card.MaxIter = 99, 0 },
+		"iterations spent": {change: func(_ *Input, r *Run) { r.Snapshot.Iterations = 10 }, why: "iterations"},
+		"no limit of iterations": {change: func(_ *Input, r *Run) { r.Snapshot.Iterations, r.Snapshot.MaxIter = 99, 0 },
 			held: true, limit: 3},
-		"spent, but at work": {change: func(_ *Input, r *Run) { r.Card.Iterations, r.Live = 10, true },
+		"spent, but at work": {change: func(_ *Input, r *Run) { r.Snapshot.Iterations, r.Live = 10, true },
 			held: true, limit: 3},
-		"at work in the background": {change: background1("cd x && /opt/wavex run plan.json", "running", true),
+		"at work in the background": {change: withBackground("cd x && /opt/wavex run plan.json", "running", true),
 			why: "in the background"},
-		"on Windows": {change: background1(`"C:\bin\wavex.exe" resume`, "running", true),
+		"on Windows": {change: withBackground(`"C:\bin\wavex.exe" resume`, "running", true),
 			why: "in the background"},
-		"it was in the background": {change: background1("wavex run plan.json", "running", false),
+		"it was in the background": {change: withBackground("wavex run plan.json", "running", false),
 			held: true, limit: 3},
-		"ended in the background": {change: background1("wavex run plan.json", "completed", true),
+		"ended in the background": {change: withBackground("wavex run plan.json", "completed", true),
 			held: true, limit: 3},
-		"other work in the background":   {change: background1("tail -f wavex.log", "running", true), held: true, limit: 3},
+		"other work in the background": {change: withBackground("tail -f wavex.log", "running", true),
+			held: true, limit: 3},
 		"held twice":                     {streak: 2, limit: 3, held: true},
 		"held three times":               {streak: 3, limit: 3, why: "held often enough"},
 		"at once, as LEDGER S0-54":       {streak: 1, limit: 1, why: "held often enough"},
@@ -73,53 +76,53 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, r := held()
+			in, r := cutOffRun()
 			if c.change != nil {
 				c.change(&in, &r)
 			}
-			v := Stop(in, r, c.limit, func() (int, bool) { return c.streak, !c.lost })
-			if v.Hold != c.held || !strings.Contains(v.Why, c.why) {
-				t.Errorf("held %t because %q, want %t because %q", v.Hold, v.Why, c.held, c.why)
+			v := DecideStop(in, r, c.limit, func() (int, bool) { return c.streak, !c.lost })
+			if v.Block != c.held || !strings.Contains(v.LogReason, c.why) {
+				t.Errorf("held %t because %q, want %t because %q", v.Block, v.LogReason, c.held, c.why)
 			}
-			if v.Hold == (v.Reason == "") {
-				t.Errorf("held %t and told %q", v.Hold, v.Reason)
+			if v.Block == (v.Reason == "") {
+				t.Errorf("held %t and told %q", v.Block, v.Reason)
 			}
 		})
 	}
 }
 
-func ended(status string) func(*Input, *Run) {
+func withEnd(status string) func(*Input, *Run) {
 	return func(_ *Input, r *Run) { r.Ended = &scheduler.RunEnded{Status: status} }
 }
 
-func stopping(status string) func(*Input, *Run) {
-	return func(_ *Input, r *Run) { r.Card.Stop = &scheduler.Stop{Status: status, Reason: "b"} }
+func withStop(status string) func(*Input, *Run) {
+	return func(_ *Input, r *Run) { r.Snapshot.Stop = &scheduler.Stop{Status: status, Reason: "b"} }
 }
 
-func background1(command, status string, live bool) func(*Input, *Run) {
+func withBackground(command, status string, live bool) func(*Input, *Run) {
 	return func(in *Input, r *Run) { in.Background, r.Live = []Background{{status, command}}, live }
 }
 
 // A session that repeatedly tries to stop is let go within the limit; each task completed meanwhile
 // resets the count.
-func TestHeldOnlySoOften(t *testing.T) {
+func TestStreakLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		in, r := held()
+		in, r := cutOffRun()
 		in.Session = rapid.StringN(1, 20, -1).Draw(t, "session")
-		r.Card.Owner, r.Loop = in.Session, dir
+		r.Snapshot.Owner, r.Loop = in.Session, dir
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
-		defer Forget(in, r)
+		defer ResetStreak(in, r)
 		vain, most := 0, limit
 		for i := 0; ; i++ {
 			in.StopActive = i > 0
 			if i > 0 && i < 4 && rapid.Bool().Draw(t, "a task is done") {
-				r.Card.Completed++
+				r.Snapshot.Completed++
 				vain, most = 0, max(1, limit-1) // the evaluation that sees the progress starts a new row
 			}
-			v := Stop(in, r, limit, func() (int, bool) { return Count(in, r) })
-			if !v.Hold {
+			v := DecideStop(in, r, limit, func() (int, bool) { return CountStreak(in, r) })
+			if !v.Block {
 				break
 			}
 			if vain++; vain > most {
@@ -127,17 +130,17 @@ func TestHeldOnlySoOften(t *testing.T) {
 			}
 		}
 		in.StopActive = false
-		if v := Stop(in, r, limit, func() (int, bool) { return Count(in, r) }); !v.Hold {
-			t.Fatalf("the next turn is let go: %s", v.Why)
+		if v := DecideStop(in, r, limit, func() (int, bool) { return CountStreak(in, r) }); !v.Block {
+			t.Fatalf("the next turn is let go: %s", v.LogReason)
 		}
 	})
 }
 
 func TestReinforcement(t *testing.T) {
 	t.Parallel()
-	in, r := held()
-	r.Card.Context = "/p/.claude/pensieve/loop/2026-01-02-login/_context.md"
-	got := Stop(in, r, 3, func() (int, bool) { return 0, true }).Reason
+	in, r := cutOffRun()
+	r.Snapshot.Context = "/p/.claude/pensieve/loop/2026-01-02-login/_context.md"
+	got := DecideStop(in, r, 3, func() (int, bool) { return 0, true }).Reason
 	want := `## Loop Continue
 
 **Pipeline**: develop
@@ -162,8 +165,8 @@ Verify: make test
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	in.Dir, r.Live = "/p/sub", true
-	r.Card.Current = append(r.Card.Current, Task{ID: "4", Subject: "B\x1b[31m"})
-	got = Stop(in, r, 3, func() (int, bool) { return 0, true }).Reason
+	r.Snapshot.Current = append(r.Snapshot.Current, Task{ID: "4", Subject: "B\x1b[31m"})
+	got = DecideStop(in, r, 3, func() (int, bool) { return 0, true }).Reason
 	for _, part := range []string{"Let the run complete the task", "`wavex status` in /p", "**Beside it**: #4 B"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("lacks %q:\n%s", part, got)
@@ -176,9 +179,9 @@ Verify: make test
 
 func TestRender(t *testing.T) {
 	t.Parallel()
-	hold, free := Verdict{Hold: true, Why: "w", Reason: "a \"b\"\n"}, Verdict{Why: "w"}
+	hold, free := StopDecision{Block: true, LogReason: "w", Reason: "a \"b\"\n"}, StopDecision{LogReason: "w"}
 	for _, c := range []struct {
-		v            Verdict
+		v            StopDecision
 		format, want string
 	}{
 		{hold, "claude", `{"decision":"block","reason":"a \"b\"\n","systemMessage":"wavex: w; the session goes on"}`},
@@ -189,10 +192,11 @@ func TestRender(t *testing.T) {
 		{free, "gsd", `{"decision":"allow"}`},
 	} {
 		if got := strings.TrimSuffix(string(Render(c.v, c.format)), "\n"); got != c.want {
-			t.Errorf("%s, held %t: %s, want %s", c.format, c.v.Hold, got, c.want)
+			t.Errorf("%s, held %t: %s, want %s", c.format, c.v.Block, got, c.want)
 		}
 	}
-	if got := string(RenderContext("x")); got != `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"x"}}`+"\n" {
+	if got := string(RenderContext(
+		"x")); got != `{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"x"}}`+"\n" {
 		t.Errorf("session start: %s", got)
 	}
 	if got := RenderContext(""); got != nil {
@@ -211,15 +215,15 @@ func TestAnnouncement(t *testing.T) {
 		"paused": {func(_ *Input, r *Run) {
 			r.Ended = &scheduler.RunEnded{Status: "paused", Reason: "money", Resume: "wavex resume --budget +5"}
 		}, "Status: paused (money) | Continue: wavex resume --budget +5 (in /p)"},
-		"failed":    {ended("failed"), "Status: failed | Continue: wavex resume (in /p)"},
-		"complete":  {ended("complete"), ""},
-		"cancelled": {ended("cancelled"), ""},
-		"no run":    {func(_ *Input, r *Run) { r.Card = Card{} }, ""},
+		"failed":    {withEnd("failed"), "Status: failed | Continue: wavex resume (in /p)"},
+		"complete":  {withEnd("complete"), ""},
+		"cancelled": {withEnd("cancelled"), ""},
+		"no run":    {func(_ *Input, r *Run) { r.Snapshot = Snapshot{} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, r := held()
-			r.Card.Announce = []string{"[LOOP RESUME] Active loop detected", "Next: x"}
+			in, r := cutOffRun()
+			r.Snapshot.Announcement = []string{"[LOOP RESUME] Active loop detected", "Next: x"}
 			if c.change != nil {
 				c.change(&in, &r)
 			}

@@ -10,33 +10,33 @@ import (
 	"wavex/internal/wary"
 )
 
-// tally counts, per session, the consecutive holds without progress of the run. It is kept in
+// streakFile counts, per session, the consecutive holds without progress of the run. It is kept in
 // .loop/hook/.
-type tally struct {
+type streakFile struct {
 	Streak    int `json:"streak"`
 	Completed int `json:"completed"`
 }
 
-// maxTally bounds, in bytes, the file of a count.
-const maxTally = 1 << 10
+// maxStreakFile bounds, in bytes, the file of a count.
+const maxStreakFile = 1 << 10
 
-// tallyPath returns the file of a session's count. It does not use the session's name as a file
+// streakPath returns the file of a session's count. It does not use the session's name as a file
 // name, because the name is untrusted.
-func tallyPath(loop, session string) string {
+func streakPath(loop, session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return filepath.Join(loop, "hook", hex.EncodeToString(sum[:8])+".json")
 }
 
-// Count counts one more evaluation of a session's Stop hook. ok is false if the count cannot be
+// CountStreak counts one more evaluation of a session's Stop hook. ok is false if the count cannot be
 // kept, so that an unwritable folder never holds a session for ever.
-func Count(in Input, r Run) (streak int, ok bool) {
-	path := tallyPath(r.Loop, in.Session)
-	var was tally
-	b, err := wary.Read(path, maxTally)
+func CountStreak(in Input, r Run) (streak int, ok bool) {
+	path := streakPath(r.Loop, in.Session)
+	var was streakFile
+	b, err := wary.Read(path, maxStreakFile)
 	if err == nil {
 		_ = json.Unmarshal(b, &was) // if unreadable, the count starts again
 	}
-	now := tally{Completed: r.Card.Completed}
+	now := streakFile{Completed: r.Snapshot.Completed}
 	switch {
 	case !in.StopActive:
 	case now.Completed > was.Completed:
@@ -56,9 +56,9 @@ func Count(in Input, r Run) (streak int, ok bool) {
 	return now.Streak, err == nil
 }
 
-// Forget deletes the count of a session that was let go.
-func Forget(in Input, r Run) {
+// ResetStreak deletes the count of a session that was let go.
+func ResetStreak(in Input, r Run) {
 	if in.Session != "" && r.Loop != "" {
-		_ = os.Remove(tallyPath(r.Loop, in.Session)) // a leftover count restarts with the next turn
+		_ = os.Remove(streakPath(r.Loop, in.Session)) // a leftover count restarts with the next turn
 	}
 }

@@ -10,17 +10,17 @@ import (
 
 // This file has the texts for sessions. Texts of the plan pass through package safe.
 
-func progress(c *Card) string {
+func progressText(c *Snapshot) string {
 	return fmt.Sprintf("[%d/%d] completed", c.Completed, c.Tasks)
 }
 
 // reinforcement returns the text for a held session.
 func reinforcement(in Input, r Run) string {
-	c := &r.Card
+	c := &r.Snapshot
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", safe.Line(c.Name), progress(c))
+	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", safe.Line(c.Name), progressText(c))
 	if r.List != "" {
-		fmt.Fprintf(&b, "**Open**: %s\n", safe.Line(pending(r.Pending)))
+		fmt.Fprintf(&b, "**Open**: %s\n", safe.Line(pendingText(r.Pending)))
 	}
 	content := ""
 	if len(c.Current) == 0 {
@@ -28,11 +28,11 @@ func reinforcement(in Input, r Run) string {
 	}
 	for i, t := range c.Current {
 		if i == 0 {
-			fmt.Fprintf(&b, "**Current task**: %s\n", title(t))
+			fmt.Fprintf(&b, "**Current task**: %s\n", taskTitle(t))
 			content = t.Content
 			continue
 		}
-		fmt.Fprintf(&b, "**Beside it**: %s\n", title(t))
+		fmt.Fprintf(&b, "**Beside it**: %s\n", taskTitle(t))
 	}
 	if content = strings.TrimSpace(content); content != "" {
 		fmt.Fprintf(&b, "\n---\n\n## Task Content\n%s\n", safe.Block(content))
@@ -44,7 +44,7 @@ func reinforcement(in Input, r Run) string {
 	return b.String()
 }
 
-func title(t Task) string {
+func taskTitle(t Task) string {
 	s := "#" + safe.Line(t.ID)
 	if t.Subject != "" {
 		s += " " + safe.Line(t.Subject)
@@ -53,7 +53,7 @@ func title(t Task) string {
 }
 
 func requirements(in Input, r Run) []string {
-	c := &r.Card
+	c := &r.Snapshot
 	if r.List != "" {
 		return []string{"Complete the task.", "TaskUpdate -> completed.",
 			"If intervention occurs, record it in _context.md, where the loop has one."}
@@ -62,9 +62,11 @@ func requirements(in Input, r Run) []string {
 	if filepath.Clean(in.Dir) != filepath.Clean(c.Dir) {
 		where = " in " + safe.Line(c.Dir)
 	}
-	do := fmt.Sprintf("Complete the task, and those after it: run `wavex resume`%s. It continues where the run was cut off.", where)
+	do := fmt.Sprintf(
+		"Complete the task, and those after it: run `wavex resume`%s. It continues where the run was cut off.", where)
 	if r.Live {
-		do = fmt.Sprintf("Let the run complete the task, and those after it: wavex is at work. Look with `wavex status`%s until it has ended.", where)
+		do = fmt.Sprintf(
+			"Let the run complete the task, and those after it: wavex is at work. Look with `wavex status`%s until it has ended.", where)
 	}
 	list := []string{do,
 		"wavex marks a task completed when its checks pass; do neither the work nor the marking by hand."}
@@ -78,12 +80,12 @@ func requirements(in Input, r Run) []string {
 // Announcement returns the text for a new session about a run that can continue, or "" if there is
 // none.
 func Announcement(r Run) string {
-	c := &r.Card
-	if c.Run == "" || len(c.Announce) == 0 {
+	c := &r.Snapshot
+	if c.Run == "" || len(c.Announcement) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	for _, l := range c.Announce {
+	for _, l := range c.Announcement {
 		b.WriteString(safe.Line(l) + "\n")
 	}
 	switch e := r.Ended; {

@@ -34,15 +34,15 @@ func asked(dir, text string) (o Options, said *[]string, told *[]scheduler.Event
 		Agent: agent.Agent{Name: agent.Rehearsal},
 		Config: scheduler.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true,
 			Limits: budget.Limits{NoUSD: true, NoIterations: true}},
-		Secrets: secret.New([]string{"API_KEY=a-very-secret-value-5"}),
-		Say:     func(text string) { *said = append(*said, text) },
-		View:    func(e scheduler.Event) { *told = append(*told, e) }}, said, told
+		Redactor: secret.New([]string{"API_KEY=a-very-secret-value-5"}),
+		Notify:   func(text string) { *said = append(*said, text) },
+		View:     func(e scheduler.Event) { *told = append(*told, e) }}, said, told
 }
 
 // A request is on record from the start, without secrets. Each event is shown after it was
 // recorded, with its own number, the file has the stage, and a second session continues the
 // request.
-func TestRequest(t *testing.T) {
+func TestDriver(t *testing.T) {
 	dir := t.TempDir()
 	o, said, told := asked(dir, precise+" The key is a-very-secret-value-5.")
 	r, err := Open(o)
@@ -82,7 +82,7 @@ func TestRequest(t *testing.T) {
 		!strings.Contains(string(text), "Add a function") {
 		t.Errorf("%s, %v", text, err)
 	}
-	o.New, o.Seen, *told = false, len(events), nil
+	o.New, o.JournalLen, *told = false, len(events), nil
 	again, err := Open(o)
 	roomtest.Must(t, err)
 	defer again.Close()
@@ -100,14 +100,14 @@ func TestVague(t *testing.T) {
 	o, _, _ := asked(dir, "make it better")
 	r, err := Open(o)
 	roomtest.Must(t, err)
-	var vague *stage.NotReady
+	var vague *stage.NotReadyError
 	if _, err := r.Run(t.Context()); !errors.As(err, &vague) {
 		t.Errorf("%v", err)
 	}
 	r.Close()
 	events, err := record.Read(o.Loop)
 	roomtest.Must(t, err)
-	o.New, o.Seen, o.Force = false, len(events), true
+	o.New, o.JournalLen, o.Force = false, len(events), true
 	r, err = Open(o)
 	roomtest.Must(t, err)
 	defer r.Close()
@@ -121,15 +121,15 @@ func TestVague(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	o, said, _ := asked(dir, precise)
-	o.Seen = 4
+	o.JournalLen = 4
 	var blocked *refuse.BlockedError
 	if r, err := Open(o); r != nil || !errors.As(err, &blocked) {
 		t.Errorf("others were here: %v, %v", r, err)
 	}
-	if events, err := record.Read(o.Loop); err != nil || len(events) != 0 || journal.Held(o.Loop) {
-		t.Errorf("%v, %v, held %v", events, err, journal.Held(o.Loop))
+	if events, err := record.Read(o.Loop); err != nil || len(events) != 0 || journal.Locked(o.Loop) {
+		t.Errorf("%v, %v, held %v", events, err, journal.Locked(o.Loop))
 	}
-	o.Seen = 0
+	o.JournalLen = 0
 	roomtest.Files{".loop/workflow-state.json/x": ""}.Write(t, dir)
 	r, err := Open(o)
 	roomtest.Must(t, err)
@@ -140,11 +140,11 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // A file check is evaluated without starting a process.
-func TestLooks(t *testing.T) {
+func TestFileCheckPasses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"doc.md": "hello there", "folder/x": ""}.Write(t, dir)
-	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
+	roomtest.NamedPipe(t, filepath.Join(dir, "pipe"))
 	for _, c := range []struct {
 		check plan.Check
 		want  bool
@@ -154,7 +154,7 @@ func TestLooks(t *testing.T) {
 		{plan.Check{File: "doc.md", Matches: "h.*o"}, true}, {plan.Check{Run: "touch made"}, false},
 		{plan.Check{File: "pipe", Contains: "x"}, false},
 	} {
-		if got := looks(t.Context(), dir, c.check); got != c.want {
+		if got := fileCheckPasses(t.Context(), dir, c.check); got != c.want {
 			t.Errorf("%+v: %v", c.check, got)
 		}
 	}
@@ -163,7 +163,7 @@ func TestLooks(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if looks(ctx, dir, plan.Check{File: "none"}) {
+	if fileCheckPasses(ctx, dir, plan.Check{File: "none"}) {
 		t.Error("what was not looked at is there")
 	}
 }
@@ -182,8 +182,8 @@ func TestPlanBudget(t *testing.T) {
 	} {
 		o, _, _ := asked(t.TempDir(), precise)
 		o.BudgetGiven, o.Config.Limits = c.given, c.limits
-		r := &Intake{o: o}
-		if got := fmt.Sprint(r.wire(nil).PlanBudget); got != c.want {
+		r := &Driver{opts: o}
+		if got := fmt.Sprint(r.newMachine(nil).PlanBudget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -14,8 +14,8 @@ const (
 	Tool       Shape = "tool"        // no person is asked; the end is reported
 )
 
-// Ready is the lowest spec score with which a request is planned.
-const Ready = 5
+// MinReady is the lowest spec score with which a request is planned.
+const MinReady = 5
 
 // MaxFamiliarity is the maximum that recall can add to a fit score.
 const MaxFamiliarity = 10
@@ -31,16 +31,16 @@ const MaxFamiliarity = 10
 func Fit(s Score, familiarity int) int {
 	fit := s.Total() * 5
 	for _, d := range []Dimension{Constraints, Success, Done} {
-		if s.Of(d).Points == MaxPoints {
+		if s.Rating(d).Points == MaxPoints {
 			fit += 5
 		}
 	}
 	return fit + min(MaxFamiliarity, max(0, familiarity))
 }
 
-// ShapeOfFit returns the shape for a fit score alone: 40 and more is a tool, 30 a tool with review,
+// ShapeByFit returns the shape for a fit score alone: 40 and more is a tool, 30 a tool with review,
 // 25 a colleague, less is blocked.
-func ShapeOfFit(fit int) Shape {
+func ShapeByFit(fit int) Shape {
 	switch {
 	case fit >= 40:
 		return Tool
@@ -52,13 +52,13 @@ func ShapeOfFit(fit int) Shape {
 	return Blocked
 }
 
-// ShapeOfSpec returns the shape for a spec score alone: 8 and more is a tool, 5 a colleague, less
+// ShapeBySpec returns the shape for a spec score alone: 8 and more is a tool, 5 a colleague, less
 // is blocked.
-func ShapeOfSpec(spec int) Shape {
+func ShapeBySpec(spec int) Shape {
 	switch {
 	case spec >= 8:
 		return Tool
-	case spec >= Ready:
+	case spec >= MinReady:
 		return Colleague
 	}
 	return Blocked
@@ -93,8 +93,8 @@ func (d Decision) Force(given Shape) Decision {
 // some requests the two scores disagree, so both are kept.
 func Decide(s Score, familiarity int) Decision {
 	d := Decision{Spec: s.Total(), Familiarity: min(MaxFamiliarity, max(0, familiarity)), Fit: Fit(s, familiarity)}
-	d.BySpec, d.ByFit = ShapeOfSpec(d.Spec), ShapeOfFit(d.Fit)
-	if d.Spec < Ready {
+	d.BySpec, d.ByFit = ShapeBySpec(d.Spec), ShapeByFit(d.Fit)
+	if d.Spec < MinReady {
 		d.Shape, d.Why = Blocked, "the spec score is below 5: clarify first"
 		return d
 	}

@@ -12,18 +12,18 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/golden.txt anew")
 
-// verdictOf returns all results for a request without a model, in one line.
-func verdictOf(request string) string {
+// offlineLine returns all results for a request without a model, in one line.
+func offlineLine(request string) string {
 	s := intent.Offline(request)
 	d := intent.Decide(s, 0)
-	k, u := intent.Classify(request), intent.Reversibility(request)
+	k, u := intent.ClassifyWorkflow(request), intent.ClassifyReversibility(request)
 	var phases []string
 	for _, p := range intent.Phases(s, k, u) {
 		phases = append(phases, string(p))
 	}
 	marks := ""
 	for _, dim := range intent.Dimensions {
-		marks += fmt.Sprint(s.Of(dim).Points)
+		marks += fmt.Sprint(s.Rating(dim).Points)
 	}
 	return fmt.Sprintf("%s=%d fit %d %s (spec %s, fit %s) | %s by %s | %s by %s | %s", marks, d.Spec, d.Fit, d.Shape,
 		d.BySpec, d.ByFit,
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 	for line := range strings.Lines(string(requests)) {
 		line = strings.TrimSpace(line)
 		n++
-		fmt.Fprintf(&b, "%s\n    %s\n", line, verdictOf(line))
+		fmt.Fprintf(&b, "%s\n    %s\n", line, offlineLine(line))
 	}
 	if n != 30 {
 		t.Errorf("%d requests, want 30", n)

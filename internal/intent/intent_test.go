@@ -11,26 +11,26 @@ import (
 	"wavex/internal/intent"
 )
 
-// scored returns a score with these points.
-func scored(points ...int) intent.Score {
+// newScore returns a score with these points.
+func newScore(points ...int) intent.Score {
 	s := intent.Score{Source: intent.FromModel}
 	for i, d := range intent.Dimensions {
-		s.Of(d).Points = points[i]
+		s.Rating(d).Points = points[i]
 	}
 	return s
 }
 
 // Each anchor gets the points that it is the example for.
-func TestAnchors(t *testing.T) {
+func TestExamples(t *testing.T) {
 	t.Parallel()
 	for _, d := range intent.Dimensions {
 		for points := range intent.MaxPoints + 1 {
-			anchor := d.Anchor(points)
+			anchor := d.Example(points)
 			if anchor == "none stated" || anchor == "implied" {
 				anchor = ""
 			}
 			s := intent.Offline(anchor)
-			if got := s.Of(d).Points; got != points {
+			if got := s.Rating(d).Points; got != points {
 				t.Errorf("%s: %q scores %d, want %d", d, anchor, got, points)
 			}
 		}
@@ -44,7 +44,7 @@ func TestProposalsAreClear(t *testing.T) {
 	for _, d := range intent.Dimensions {
 		for _, p := range d.Proposals() {
 			s := intent.Offline("Improve the search\n" + d.Title() + ": " + p)
-			if got := s.Of(d); got.Points != intent.MaxPoints {
+			if got := s.Rating(d); got.Points != intent.MaxPoints {
 				t.Errorf("%s: %q scores %d (%s)", d, p, got.Points, got.Reason)
 			}
 		}
@@ -55,7 +55,7 @@ func TestSpecBoundaries(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[int]intent.Shape{0: intent.Blocked, 4: intent.Blocked, 5: intent.Colleague,
 		7: intent.Colleague, 8: intent.Tool, 10: intent.Tool} {
-		if got := intent.ShapeOfSpec(spec); got != want {
+		if got := intent.ShapeBySpec(spec); got != want {
 			t.Errorf("spec %d is %s, want %s", spec, got, want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestFitBoundaries(t *testing.T) {
 	for fit, want := range map[int]intent.Shape{0: intent.Blocked, 24: intent.Blocked, 25: intent.Colleague,
 		29: intent.Colleague,
 		30: intent.ToolReview, 39: intent.ToolReview, 40: intent.Tool, 75: intent.Tool} {
-		if got := intent.ShapeOfFit(fit); got != want {
+		if got := intent.ShapeByFit(fit); got != want {
 			t.Errorf("fit %d is %s, want %s", fit, got, want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestDecide(t *testing.T) {
 		{[]int{2, 2, 2, 2, 2}, 99, 75, intent.Tool, intent.Tool, intent.Tool},                 // the maximum
 		{[]int{2, 2, 2, 2, 2}, -9, 65, intent.Tool, intent.Tool, intent.Tool},
 	} {
-		d := intent.Decide(scored(c.points...), c.familiarity)
+		d := intent.Decide(newScore(c.points...), c.familiarity)
 		if d.Fit != c.fit || d.Shape != c.shape || d.BySpec != c.bySpec || d.ByFit != c.byFit {
 			t.Errorf("%v with familiarity %d: %+v, want fit %d, %s (spec %s, fit %s)", c.points, c.familiarity, d, c.fit,
 				c.shape, c.bySpec, c.byFit)
@@ -115,9 +115,9 @@ func TestDecideAlways(t *testing.T) {
 		for range intent.Dimensions {
 			points = append(points, rapid.IntRange(0, intent.MaxPoints).Draw(t, "points"))
 		}
-		s, familiarity := scored(points...), rapid.IntRange(-5, 20).Draw(t, "familiarity")
+		s, familiarity := newScore(points...), rapid.IntRange(-5, 20).Draw(t, "familiarity")
 		d := intent.Decide(s, familiarity)
-		if (d.Shape == intent.Blocked) != (d.Spec < intent.Ready) {
+		if (d.Shape == intent.Blocked) != (d.Spec < intent.MinReady) {
 			t.Errorf("%v: %+v", points, d)
 		}
 		if d.BySpec == intent.Tool && d.Shape != intent.Tool {
@@ -131,24 +131,24 @@ func TestDecideAlways(t *testing.T) {
 		}
 		missing := s.Missing()
 		for i, dim := range missing {
-			if s.Of(dim).Points >= intent.MaxPoints || i > 0 && s.Of(dim).Points < s.Of(missing[i-1]).Points {
+			if s.Rating(dim).Points >= intent.MaxPoints || i > 0 && s.Rating(dim).Points < s.Rating(missing[i-1]).Points {
 				t.Errorf("%v: missing %v", points, missing)
 			}
 		}
 	})
 }
 
-func TestScoreCheck(t *testing.T) {
+func TestScoreValidate(t *testing.T) {
 	t.Parallel()
-	if err := scored(0, 1, 2, 1, 0).Check(); err != nil {
+	if err := newScore(0, 1, 2, 1, 0).Validate(); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []int{-1, 3} {
-		if scored(0, bad, 0, 0, 0).Check() == nil {
+		if newScore(0, bad, 0, 0, 0).Validate() == nil {
 			t.Errorf("%d points pass", bad)
 		}
 	}
-	if got, want := scored(2, 1, 0, 0, 1).String(),
+	if got, want := newScore(2, 1, 0, 0, 1).String(),
 		"4/10 (outcome 2, scope 1, constraints 0, success 0, done 1)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -173,7 +173,7 @@ func TestWorkflowPrecedence(t *testing.T) {
 		"bring latency below 5 ms":                    intent.Build,
 		"implement error handling for the new parser": intent.Debug, // a documented false match
 	} {
-		if got := intent.Classify(request); got.Workflow != want {
+		if got := intent.ClassifyWorkflow(request); got.Workflow != want {
 			t.Errorf("%q is %s by %q, want %s", request, got.Workflow, got.By, want)
 		}
 	}
@@ -188,26 +188,26 @@ func TestWorkflowPrecedence(t *testing.T) {
 	}
 }
 
-func TestReversibility(t *testing.T) {
+func TestClassifyReversibility(t *testing.T) {
 	t.Parallel()
-	for request, want := range map[string]intent.Class{
+	for request, want := range map[string]intent.ReversibilityClass{
 		"rename a config key":                             intent.Quick,
 		"upgrade the dependencies":                        intent.Stepwise,
 		"add a flag; no new dependencies":                 intent.Quick,
 		"add a flag without a breaking change":            intent.Quick,
 		"keep the public API and split the file":          intent.Stepwise,
-		"change the database schema":                      intent.OneWay,
-		"drop the column and upgrade the dependency":      intent.OneWay,
+		"change the database schema":                      intent.Irreversible,
+		"drop the column and upgrade the dependency":      intent.Irreversible,
 		"speed it up; the public API stays as it is":      intent.Quick,
 		"rewrite the parser":                              intent.Stepwise,
-		"change the public API":                           intent.OneWay,
-		"Do not touch the schema. Publish it when done":   intent.OneWay,
+		"change the public API":                           intent.Irreversible,
+		"Do not touch the schema. Publish it when done":   intent.Irreversible,
 		"write \"deploy to production\" into the README":  intent.Quick,
-		"delete all user data that is older than a year":  intent.OneWay,
+		"delete all user data that is older than a year":  intent.Irreversible,
 		"migrate the build to make":                       intent.Stepwise,
-		"migrate the data of the users to the new tables": intent.OneWay,
+		"migrate the data of the users to the new tables": intent.Irreversible,
 	} {
-		if got := intent.Reversibility(request); got.Class != want {
+		if got := intent.ClassifyReversibility(request); got.Class != want {
 			t.Errorf("%q is %s by %q, want %s", request, got.Class, got.By, want)
 		}
 	}
@@ -215,35 +215,36 @@ func TestReversibility(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	d := intent.Decide(scored(2, 2, 2, 1, 1), 0)
-	good := intent.Facts{Decision: &d, Undo: &intent.Undo{Class: intent.Quick}, Kind: &intent.Kind{Workflow: intent.Debug},
+	d := intent.Decide(newScore(2, 2, 2, 1, 1), 0)
+	good := intent.PreflightFacts{Decision: &d, Reversibility: &intent.Reversibility{Class: intent.Quick},
+		Workflow: &intent.WorkflowMatch{Workflow: intent.Debug},
 		Criteria: 3, Tasks: 4, Waves: 2, Plan: "plan.json", State: ".loop", Budget: "$25"}
 	points := intent.Preflight(good)
-	if len(points) != 8 || !intent.Passed(points) {
+	if len(points) != 8 || !intent.PreflightPassed(points) {
 		t.Fatalf("%d points: %+v", len(points), points)
 	}
 	if got, want := intent.Announcement(good),
 		"[LOOP] Starting | Shape: tool (8/10) | Workflow: B | Steps: 4 | Budget: $25"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for name, spoil := range map[string]func(*intent.Facts){
-		"spec scored":                      func(f *intent.Facts) { f.Decision = nil },
-		"reversibility classified":         func(f *intent.Facts) { f.Undo = nil },
-		"success criteria extracted":       func(f *intent.Facts) { f.Criteria = 0 },
-		"decomposed into steps":            func(f *intent.Facts) { f.Tasks = 0 },
-		"tasks written, each with a check": func(f *intent.Facts) { f.Unchecked = []string{"T-001"} },
-		"state can be kept":                func(f *intent.Facts) { f.State = "" },
-		"announced":                        func(f *intent.Facts) { f.Kind = nil },
+	for name, spoil := range map[string]func(*intent.PreflightFacts){
+		"spec scored":                      func(f *intent.PreflightFacts) { f.Decision = nil },
+		"reversibility classified":         func(f *intent.PreflightFacts) { f.Reversibility = nil },
+		"success criteria extracted":       func(f *intent.PreflightFacts) { f.Criteria = 0 },
+		"decomposed into steps":            func(f *intent.PreflightFacts) { f.Tasks = 0 },
+		"tasks written, each with a check": func(f *intent.PreflightFacts) { f.Unchecked = []string{"T-001"} },
+		"state can be kept":                func(f *intent.PreflightFacts) { f.State = "" },
+		"announced":                        func(f *intent.PreflightFacts) { f.Workflow = nil },
 	} {
 		bad := good
 		spoil(&bad)
 		points := intent.Preflight(bad)
-		at := slices.IndexFunc(points, func(p intent.Point) bool { return p.Name == name })
-		if intent.Passed(points) || at < 0 || points[at].OK {
+		at := slices.IndexFunc(points, func(p intent.PreflightItem) bool { return p.Name == name })
+		if intent.PreflightPassed(points) || at < 0 || points[at].OK {
 			t.Errorf("%s: %+v", name, points)
 		}
 	}
-	low := intent.Decide(scored(1, 1, 1, 1, 0), 0)
+	low := intent.Decide(newScore(1, 1, 1, 1, 0), 0)
 	bad := good
 	bad.Decision = &low
 	if points := intent.Preflight(bad); points[0].OK || points[1].OK {
@@ -253,28 +254,28 @@ func TestPreflight(t *testing.T) {
 
 func TestPhases(t *testing.T) {
 	t.Parallel()
-	build, refactor := intent.Kind{Workflow: intent.Build}, intent.Kind{Workflow: intent.Refactor}
-	quick, oneWay := intent.Undo{Class: intent.Quick}, intent.Undo{Class: intent.OneWay}
+	build, refactor := intent.WorkflowMatch{Workflow: intent.Build}, intent.WorkflowMatch{Workflow: intent.Refactor}
+	quick, oneWay := intent.Reversibility{Class: intent.Quick}, intent.Reversibility{Class: intent.Irreversible}
 	for _, c := range []struct {
-		score intent.Score
-		kind  intent.Kind
-		undo  intent.Undo
-		want  string
+		s    intent.Score
+		kind intent.WorkflowMatch
+		undo intent.Reversibility
+		want string
 	}{
-		{scored(2, 2, 2, 1, 1), build, quick, "[]"},
-		{scored(2, 1, 2, 2, 1), build, quick, "[plan]"},
-		{scored(2, 2, 2, 1, 1), refactor, quick, "[plan design]"},
-		{scored(2, 2, 2, 1, 1), build, oneWay, "[plan design]"},
-		{scored(2, 2, 2, 0, 2), build, quick, "[plan requirements design]"},
+		{newScore(2, 2, 2, 1, 1), build, quick, "[]"},
+		{newScore(2, 1, 2, 2, 1), build, quick, "[plan]"},
+		{newScore(2, 2, 2, 1, 1), refactor, quick, "[plan design]"},
+		{newScore(2, 2, 2, 1, 1), build, oneWay, "[plan design]"},
+		{newScore(2, 2, 2, 0, 2), build, quick, "[plan requirements design]"},
 	} {
-		if got := fmt.Sprint(intent.Phases(c.score, c.kind, c.undo)); got != c.want {
-			t.Errorf("%s %s %s: %s, want %s", c.score, c.kind.Workflow, c.undo.Class, got, c.want)
+		if got := fmt.Sprint(intent.Phases(c.s, c.kind, c.undo)); got != c.want {
+			t.Errorf("%s %s %s: %s, want %s", c.s, c.kind.Workflow, c.undo.Class, got, c.want)
 		}
 	}
 }
 
 // Large work gets requirements in the right place, and no phase twice.
-func TestPhasesOf(t *testing.T) {
+func TestPhasesForSize(t *testing.T) {
 	t.Parallel()
 	plan, req, design := intent.PhasePlan, intent.PhaseRequirements, intent.PhaseDesign
 	for _, c := range []struct {
@@ -287,7 +288,7 @@ func TestPhasesOf(t *testing.T) {
 		{[]intent.Phase{plan, design}, 25, "[plan requirements design]"}, {[]intent.Phase{plan, req, design}, 25,
 			"[plan requirements design]"},
 	} {
-		if got := fmt.Sprint(intent.PhasesOf(c.phases, c.tasks)); got != c.want {
+		if got := fmt.Sprint(intent.PhasesForSize(c.phases, c.tasks)); got != c.want {
 			t.Errorf("%v and %d tasks: %s, want %s", c.phases, c.tasks, got, c.want)
 		}
 	}
@@ -299,13 +300,13 @@ func FuzzOffline(f *testing.F) {
 	f.Add("\xff`\"make it better")
 	f.Fuzz(func(t *testing.T, request string) {
 		s := intent.Offline(request)
-		if err := s.Check(); err != nil {
+		if err := s.Validate(); err != nil {
 			t.Error(err)
 		}
 		if again := intent.Offline(request); again != s || s.Source != intent.FromHeuristic {
 			t.Errorf("%q scores %s, then %s", request, s, again)
 		}
-		if k := intent.Classify(request); k.Workflow == "" || k.By == "" {
+		if k := intent.ClassifyWorkflow(request); k.Workflow == "" || k.By == "" {
 			t.Errorf("%q has no workflow", request)
 		}
 	})

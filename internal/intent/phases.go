@@ -14,14 +14,14 @@ const (
 	PhaseDesign       Phase = "design"       // the solution, if there is a choice
 )
 
-// Large is the number of tasks from which on requirements are written down, even for a clear
+// LargeWork is the number of tasks from which on requirements are written down, even for a clear
 // request.
-const Large = 6
+const LargeWork = 6
 
-// PhasesOf returns the phases of work with an estimated number of tasks: it adds requirements to
+// PhasesForSize returns the phases of work with an estimated number of tasks: it adds requirements to
 // large work.
-func PhasesOf(phases []Phase, tasks int) []Phase {
-	if tasks < Large || slices.Contains(phases, PhaseRequirements) {
+func PhasesForSize(phases []Phase, tasks int) []Phase {
+	if tasks < LargeWork || slices.Contains(phases, PhaseRequirements) {
 		return phases
 	}
 	at := 0
@@ -34,11 +34,11 @@ func PhasesOf(phases []Phase, tasks int) []Phase {
 // Phases returns the documents that a request needs: none for a clear request with an exact place;
 // plan if the code must be understood; also design if the work restructures code or cannot be
 // undone; all of them if the criteria of success are unclear.
-func Phases(s Score, k Kind, u Undo) []Phase {
+func Phases(s Score, k WorkflowMatch, u Reversibility) []Phase {
 	switch {
 	case s.Success.Points == 0 || s.Outcome.Points == 0:
 		return []Phase{PhasePlan, PhaseRequirements, PhaseDesign}
-	case k.Workflow == Refactor || u.Class == OneWay:
+	case k.Workflow == Refactor || u.Class == Irreversible:
 		return []Phase{PhasePlan, PhaseDesign}
 	case s.Scope.Points == MaxPoints && s.Total() >= 8:
 		return nil

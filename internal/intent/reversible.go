@@ -10,21 +10,21 @@ import (
 	"wavex/internal/lazy"
 )
 
-// Class is the time needed to undo the work: 2A under a minute, 2B under five minutes, 1 hours or
+// ReversibilityClass is the time needed to undo the work: 2A under a minute, 2B under five minutes, 1 hours or
 // never.
-type Class string
+type ReversibilityClass string
 
 // The classes.
 const (
-	Quick    Class = "2A" // executed freely
-	Stepwise Class = "2B" // a checkpoint after each step
-	OneWay   Class = "1"  // an adversarial check before anything is done
+	Quick        ReversibilityClass = "2A" // executed freely
+	Stepwise     ReversibilityClass = "2B" // a checkpoint after each step
+	Irreversible ReversibilityClass = "1"  // an adversarial check before anything is done
 )
 
-// Care returns the precaution that the class requires.
-func (c Class) Care() string {
+// Handling returns the precaution that the class requires.
+func (c ReversibilityClass) Handling() string {
 	switch c {
-	case OneWay:
+	case Irreversible:
 		return "hours to undo: an adversarial check comes before the first wave"
 	case Stepwise:
 		return "minutes to undo: a checkpoint after each step"
@@ -32,51 +32,51 @@ func (c Class) Care() string {
 	return "undone in a minute: executed freely"
 }
 
-// Undo is a class and the words that led to it.
-type Undo struct {
-	Class Class  `json:"class"`
-	By    string `json:"by"` // the words found, or "default"
+// Reversibility is a class and the words that led to it.
+type Reversibility struct {
+	Class ReversibilityClass `json:"class"`
+	By    string             `json:"by"` // the words found, or "default"
 }
 
-var undoRules = [...]struct {
-	class Class
+var reversibilityRules = [...]struct {
+	class ReversibilityClass
 	words func() *regexp.Regexp
 }{
-	{OneWay, lazy.Regexp(`(?i)\b(?:(?:database |db |table )?schemas?|migrat(?:e|es|ed|ing|ions?)\b[^.;\n]*\b(?:data|database|table|schema|users|production)|data migrations?|drop (?:the )?(?:table|column|database)|(?:delete|purge|erase) (?:all |the |user |old )*(?:data|records|rows|users|accounts)|public (?:api|interface|contract)s?|breaking changes?|wire format|file format|protocol|publish(?:es|ed|ing)?|releas(?:e|es|ed|ing)|deploy(?:s|ed|ing|ments?)?|production|rewrit(?:e|ing) (?:the )?history|force[- ]push)\b`)},
-	{Stepwise, lazy.Regexp(`(?i)\b(?:dependenc(?:y|ies)|upgrad(?:e|es|ed|ing)|downgrad(?:e|es|ed|ing)|bump(?:s|ed|ing)?|refactor(?:s|ed|ing)?|reorgani[sz](?:e|es|ed|ing)|restructur(?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ions?)|mov(?:e|es|ed|ing) (?:the )?(?:package|module|files?|code)|split(?:s|ting)?|rewrit(?:e|es|ing)|ci|pipelines?)\b`)},
+	{Irreversible, lazy.New(`(?i)\b(?:(?:database |db |table )?schemas?|migrat(?:e|es|ed|ing|ions?)\b[^.;\n]*\b(?:data|database|table|schema|users|production)|data migrations?|drop (?:the )?(?:table|column|database)|(?:delete|purge|erase) (?:all |the |user |old )*(?:data|records|rows|users|accounts)|public (?:api|interface|contract)s?|breaking changes?|wire format|file format|protocol|publish(?:es|ed|ing)?|releas(?:e|es|ed|ing)|deploy(?:s|ed|ing|ments?)?|production|rewrit(?:e|ing) (?:the )?history|force[- ]push)\b`)},
+	{Stepwise, lazy.New(`(?i)\b(?:dependenc(?:y|ies)|upgrad(?:e|es|ed|ing)|downgrad(?:e|es|ed|ing)|bump(?:s|ed|ing)?|refactor(?:s|ed|ing)?|reorgani[sz](?:e|es|ed|ing)|restructur(?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ions?)|mov(?:e|es|ed|ing) (?:the )?(?:package|module|files?|code)|split(?:s|ting)?|rewrit(?:e|es|ing)|ci|pipelines?)\b`)},
 }
 
-// negated matches words before a match that reverse it: "no new dependencies" is a limit, not a
+// negations matches words before a match that reverse it: "no new dependencies" is a limit, not a
 // plan. They apply to the rest of their clause.
 var (
-	negated   = lazy.Regexp(`(?i)\b(?:no|not|never|without|don't|keep|keeping|leave|unchanged|avoid|nor)\b`)
-	clauseEnd = lazy.Regexp(`(?i)[.,;:\n]|\b(?:and|then|but)\b`)
+	negations = lazy.New(`(?i)\b(?:no|not|never|without|don't|keep|keeping|leave|unchanged|avoid|nor)\b`)
+	clauseEnd = lazy.New(`(?i)[.,;:\n]|\b(?:and|then|but)\b`)
 )
 
-// stays matches words after a match that say that it does not change.
-var stays = lazy.Regexp(`(?i)^[^.,;:\n]{0,20}\b(?:stays?|unchanged|remains?|as it is|is kept|are kept)\b`)
+// unchangedSuffix matches words after a match that say that it does not change.
+var unchangedSuffix = lazy.New(`(?i)^[^.,;:\n]{0,20}\b(?:stays?|unchanged|remains?|as it is|is kept|are kept)\b`)
 
-// forbidden reports whether the text between before and behind is mentioned only to exclude it.
-func forbidden(before, behind string) bool {
-	if stays().MatchString(behind) {
+// isRuledOut reports whether the text between before and behind is mentioned only to exclude it.
+func isRuledOut(before, behind string) bool {
+	if unchangedSuffix().MatchString(behind) {
 		return true
 	}
 	if ends := clauseEnd().FindAllStringIndex(before, -1); len(ends) > 0 {
 		before = before[ends[len(ends)-1][1]:]
 	}
-	return negated().MatchString(before)
+	return negations().MatchString(before)
 }
 
-// Reversibility returns the class of a request. A word that is only excluded ("no new
+// ClassifyReversibility returns the class of a request. A word that is only excluded ("no new
 // dependencies", "without a breaking change") does not count.
-func Reversibility(request string) Undo {
-	text := unquoted(request)
-	for _, r := range undoRules {
+func ClassifyReversibility(request string) Reversibility {
+	text := withoutQuotes(request)
+	for _, r := range reversibilityRules {
 		for _, at := range r.words().FindAllStringIndex(text, -1) {
-			if !forbidden(text[:at[0]], text[at[1]:]) {
-				return Undo{r.class, clip(strings.ToLower(text[at[0]:at[1]]), 40)}
+			if !isRuledOut(text[:at[0]], text[at[1]:]) {
+				return Reversibility{r.class, truncate(strings.ToLower(text[at[0]:at[1]]), 40)}
 			}
 		}
 	}
-	return Undo{Quick, "default"}
+	return Reversibility{Quick, "default"}
 }

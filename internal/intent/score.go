@@ -34,8 +34,8 @@ func (d Dimension) String() string {
 	return [...]string{"outcome", "scope", "constraints", "success", "done"}[d]
 }
 
-// Asks describes the dimension in a few words.
-func (d Dimension) Asks() string {
+// Meaning describes the dimension in a few words.
+func (d Dimension) Meaning() string {
 	return [...]string{
 		"what is different afterwards, if possible in numbers",
 		"where: the files, the package, the endpoint",
@@ -45,8 +45,8 @@ func (d Dimension) Asks() string {
 	}[d]
 }
 
-// Anchor returns the example for 0, 1 or 2 points.
-func (d Dimension) Anchor(points int) string {
+// Example returns the example for 0, 1 or 2 points.
+func (d Dimension) Example(points int) string {
 	return [...][MaxPoints + 1]string{
 		{"Make it better", "Improve performance", "p95 latency <100ms"},
 		{"Fix the app", "Fix auth", "Fix /api/auth/token"},
@@ -56,8 +56,8 @@ func (d Dimension) Anchor(points int) string {
 	}[d][points]
 }
 
-// Mark has the points of one dimension, and the reason.
-type Mark struct {
+// Rating has the points of one dimension, and the reason.
+type Rating struct {
 	Points int    `json:"points"` // 0 to MaxPoints
 	Reason string `json:"reason,omitempty"`
 }
@@ -66,41 +66,41 @@ type Mark struct {
 const (
 	FromModel     = "model"     // one structured call
 	FromHeuristic = "heuristic" // Offline: words and patterns, no model
-	FromPerson    = "given"     // Given
+	FromUser      = "given"     // Given
 )
 
 // Score is the clarity of a request, by dimension.
 type Score struct {
-	Outcome     Mark   `json:"outcome"`
-	Scope       Mark   `json:"scope"`
-	Constraints Mark   `json:"constraints"`
-	Success     Mark   `json:"success"`
-	Done        Mark   `json:"done"`
-	Source      string `json:"source"` // FromModel, FromHeuristic or FromPerson
+	Outcome     Rating `json:"outcome"`
+	Scope       Rating `json:"scope"`
+	Constraints Rating `json:"constraints"`
+	Success     Rating `json:"success"`
+	Done        Rating `json:"done"`
+	Source      string `json:"source"` // FromModel, FromHeuristic or FromUser
 }
 
 // Given returns the score that the user gives a request: the points for each of Dimensions.
 func Given(points []int) (Score, error) {
-	s := Score{Source: FromPerson}
+	s := Score{Source: FromUser}
 	if len(points) != len(Dimensions) {
 		return s, fmt.Errorf("a score is %d numbers, of %v, and not %d", len(Dimensions), Dimensions, len(points))
 	}
 	for i, d := range Dimensions {
-		*s.Of(d) = Mark{points[i], "given"}
+		*s.Rating(d) = Rating{points[i], "given"}
 	}
-	return s, s.Check()
+	return s, s.Validate()
 }
 
-// Of returns the mark of a dimension.
-func (s *Score) Of(d Dimension) *Mark {
-	return [...]*Mark{&s.Outcome, &s.Scope, &s.Constraints, &s.Success, &s.Done}[d]
+// Rating returns the mark of a dimension.
+func (s *Score) Rating(d Dimension) *Rating {
+	return [...]*Rating{&s.Outcome, &s.Scope, &s.Constraints, &s.Success, &s.Done}[d]
 }
 
 // Total returns the spec score, 0 to MaxScore.
 func (s Score) Total() int {
 	sum := 0
 	for _, d := range Dimensions {
-		sum += s.Of(d).Points
+		sum += s.Rating(d).Points
 	}
 	return sum
 }
@@ -111,7 +111,7 @@ func (s Score) Missing() []Dimension {
 	var out []Dimension
 	for points := range MaxPoints {
 		for _, d := range Dimensions {
-			if s.Of(d).Points == points {
+			if s.Rating(d).Points == points {
 				out = append(out, d)
 			}
 		}
@@ -119,10 +119,10 @@ func (s Score) Missing() []Dimension {
 	return out
 }
 
-// Check returns an error if a mark is out of range, as in a model's answer it may be.
-func (s Score) Check() error {
+// Validate returns an error if a mark is out of range, as in a model's answer it may be.
+func (s Score) Validate() error {
 	for _, d := range Dimensions {
-		if p := s.Of(d).Points; p < 0 || p > MaxPoints {
+		if p := s.Rating(d).Points; p < 0 || p > MaxPoints {
 			return fmt.Errorf("%s has %d points; they go from 0 to %d", d, p, MaxPoints)
 		}
 	}
@@ -133,7 +133,7 @@ func (s Score) Check() error {
 func (s Score) String() string {
 	var parts []string
 	for _, d := range Dimensions {
-		parts = append(parts, fmt.Sprintf("%s %d", d, s.Of(d).Points))
+		parts = append(parts, fmt.Sprintf("%s %d", d, s.Rating(d).Points))
 	}
 	return fmt.Sprintf("%d/%d (%s)", s.Total(), MaxScore, strings.Join(parts, ", "))
 }

@@ -43,42 +43,42 @@ func (w Workflow) Gate() string {
 	return "Library search first: look in the standard library and in the project's own dependencies and code for what does this already, and say what was found, before anything is written."
 }
 
-// Kind is a workflow and the words that led to it.
-type Kind struct {
+// WorkflowMatch is a workflow and the words that led to it.
+type WorkflowMatch struct {
 	Workflow Workflow `json:"workflow"`
 	By       string   `json:"by"` // the word found, "given", or "default"
 }
 
-type wordRule struct {
+type workflowRule struct {
 	workflow Workflow
 	words    func() *regexp.Regexp
 }
 
 // workflowRules returns the rules in order of precedence.
-func workflowRules() []wordRule {
-	rule := func(w Workflow, words string) wordRule {
-		return wordRule{w, lazy.Regexp(`(?i)\b(?:` + words + `)\b`)}
+func workflowRules() []workflowRule {
+	rule := func(w Workflow, words string) workflowRule {
+		return workflowRule{w, lazy.New(`(?i)\b(?:` + words + `)\b`)}
 	}
-	return []wordRule{
+	return []workflowRule{
 		rule(Debug, `fix(?:es|ed|ing)?|debug(?:s|ged|ging)?|broken|breaks|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|bugs?|regressions?`),
 		rule(Refactor, `refactor(?:s|ed|ing|ings)?|clean(?:s|ed|ing)?[ -]?up|clean up|reorgani[sz](?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ion)|simplif(?:y|ies|ied|ying)|restructur(?:e|es|ed|ing)`),
 		rule(Build, `add(?:s|ed|ing)?|implement(?:s|ed|ing)?|creat(?:e|es|ed|ing)|new feature|builds?|writes?|introduces?|supports?`),
 	}
 }
 
-// Classify returns the workflow of a request; without any matching word it is Build. Text in
+// ClassifyWorkflow returns the workflow of a request; without any matching word it is Build. Text in
 // backticks or quotes is a name and is ignored.
-func Classify(request string) Kind {
-	text := unquoted(request)
+func ClassifyWorkflow(request string) WorkflowMatch {
+	text := withoutQuotes(request)
 	for _, r := range workflowRules() {
 		if word := r.words().FindString(text); word != "" {
-			return Kind{r.workflow, strings.ToLower(word)}
+			return WorkflowMatch{r.workflow, strings.ToLower(word)}
 		}
 	}
-	return Kind{Build, "default"}
+	return WorkflowMatch{Build, "default"}
 }
 
-var quotes = lazy.Regexp("`[^`\n]*`|\"[^\"\n]*\"")
+var quotedText = lazy.New("`[^`\n]*`|\"[^\"\n]*\"")
 
-// unquoted returns the text without its quotations.
-func unquoted(s string) string { return quotes().ReplaceAllString(s, " ") }
+// withoutQuotes returns the text without its quotations.
+func withoutQuotes(s string) string { return quotedText().ReplaceAllString(s, " ") }

@@ -25,7 +25,7 @@ func Follow(path string) *Follower { return &Follower{path: path} }
 // that the journal is a new file (the first one, or one that replaces a journal that was moved
 // aside), and that the records are its first ones. A missing journal has no records.
 func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
-	if err := readable(f.path); err != nil {
+	if err := checkReadable(f.path); err != nil {
 		return nil, false, err
 	}
 	in, err := os.Open(f.path)
@@ -64,7 +64,7 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 				return nil, fresh, err
 			}
 		} else {
-			rec, reason := open(text)
+			rec, reason := decodeLine(text)
 			if reason != "" {
 				return records, fresh, &CorruptError{f.path, f.line + 1, reason}
 			}

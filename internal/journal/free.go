@@ -10,15 +10,15 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Free returns nil if the lock of dir is free, or a *LockedError that names its holder. It creates
+// CheckLock returns nil if the lock of dir is free, or a *LockedError that names its holder. It creates
 // no file. It holds a shared lock for an instant; a TryLock in that instant is refused.
-func Free(dir string) error {
+func CheckLock(dir string) error {
 	path := filepath.Join(dir, "lock")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	f := flock.New(path)
-	err := plain(path)
+	err := checkRegular(path)
 	ok := false
 	if err == nil {
 		ok, err = f.TryRLock()
@@ -29,12 +29,12 @@ func Free(dir string) error {
 	if ok {
 		return f.Unlock()
 	}
-	return &LockedError{Dir: dir, Holder: holderOf(dir)}
+	return &LockedError{Dir: dir, Holder: readHolder(dir)}
 }
 
-// Held reports whether a process holds the lock of dir. If the lock cannot be read, Held returns
+// Locked reports whether a process holds the lock of dir. If the lock cannot be read, Held returns
 // false; TryLock returns the error.
-func Held(dir string) bool {
+func Locked(dir string) bool {
 	var held *LockedError
-	return errors.As(Free(dir), &held)
+	return errors.As(CheckLock(dir), &held)
 }

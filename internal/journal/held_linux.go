@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// locks asks the kernel whether a process holds the lock of a file. known is false if the kernel
+// ownsLock asks the kernel whether a process holds the lock of a file. known is false if the kernel
 // does not name the holder (another pid namespace, a network file system).
-func locks(path string, pid int) (holds, known bool) {
+func ownsLock(path string, pid int) (holds, known bool) {
 	var st syscall.Stat_t
 	if err := syscall.Stat(path, &st); err != nil {
 		return false, false

@@ -2,5 +2,5 @@
 
 package journal
 
-// locks cannot ask the kernel on this system.
-func locks(string, int) (holds, known bool) { return false, false }
+// ownsLock cannot ask the kernel on this system.
+func ownsLock(string, int) (holds, known bool) { return false, false }

@@ -16,27 +16,27 @@ import (
 
 // Restored returns how often the journal was removed, replaced or lengthened by another process and
 // then restored.
-func (l *Log) Restored() int { return l.amends }
+func (l *Log) Restored() int { return l.restored }
 
-// hold checks that the path still names the open file and that its size is unchanged, and restores
+// ensureIntact checks that the path still names the open file and that its size is unchanged, and restores
 // it if possible. It returns an error if it cannot.
-func (l *Log) hold() error {
+func (l *Log) ensureIntact() error {
 	now, err := os.Stat(l.path)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
-	case err != nil || !os.SameFile(now, l.known):
+	case err != nil || !os.SameFile(now, l.info):
 		if err := l.restore(err == nil); err != nil {
 			return fmt.Errorf("somebody removed or replaced it, and it could not be written again: %w", err)
 		}
-		l.amends++
+		l.restored++
 	case now.Size() < l.size:
 		return fmt.Errorf("somebody has cut it from %d to %d bytes", l.size, now.Size())
 	case now.Size() > l.size:
 		if err := l.f.Truncate(l.size); err != nil {
 			return err
 		}
-		l.amends++
+		l.restored++
 	}
 	return nil
 }
@@ -78,6 +78,6 @@ func (l *Log) restore(taken bool) error {
 		return err
 	}
 	_ = l.f.Close() // the file has no name any more
-	l.f, l.known = f, info
+	l.f, l.info = f, info
 	return nil
 }

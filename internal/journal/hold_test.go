@@ -11,7 +11,7 @@ import (
 
 // If another process changes the journal's file while it is written, no record is lost silently:
 // either all are in the file afterwards, or the log reports an error and accepts no more.
-func TestSomebodyElseAtTheJournal(t *testing.T) {
+func TestJournalChangedByOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		harm     func(path string) error
@@ -111,7 +111,7 @@ func TestALockCanBeLost(t *testing.T) {
 		t.Error("the lock that counts is the one whose file is there")
 	}
 	var held *LockedError
-	if err := l.Keep(); !errors.As(err, &held) || held.Holder.PID != 2 {
+	if err := l.Restore(); !errors.As(err, &held) || held.Holder.PID != 2 {
 		t.Errorf("kept beside another: %v", err)
 	}
 	if err := again.Unlock(); err != nil {
@@ -121,7 +121,7 @@ func TestALockCanBeLost(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, gone)); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Keep(); err != nil || l.Lost() {
+		if err := l.Restore(); err != nil || l.Lost() {
 			t.Fatalf("%s: kept: %v, and lost: %v", gone, err, l.Lost())
 		}
 		if _, err := TryLock(dir, Holder{PID: 3}); !errors.As(err, &held) || held.Holder.PID != 1 {

@@ -31,7 +31,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s has journal version %s; this wavex reads version %d: use the wavex that wrote it, or start over with --fresh (which moves it aside)", e.Path, e.Found, Version)
+	return fmt.Sprintf(
+		"%s has journal version %s; this wavex reads version %d: use the wavex that wrote it, or start over with --fresh (which moves it aside)", e.Path, e.Found, Version)
 }
 
 // CorruptError names the first unreadable record.
@@ -42,7 +43,9 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s:%d: %s: the journal is damaged; restore it from a copy, or start over with --fresh (which moves it aside)", e.Path, e.Line, e.Reason)
+	return fmt.Sprintf(
+		"%s:%d: %s: the journal is damaged; restore it from a copy, or start over with --fresh (which moves it aside)",
+		e.Path, e.Line, e.Reason)
 }
 
 // WriteError means that a record could not be made durable (a full disk, a read-only folder). The
@@ -62,21 +65,21 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.
 
 // Log is an open journal. It is not safe for concurrent use.
 type Log struct {
-	path   string
-	f      *os.File
-	buf    []byte
-	size   int64 // bytes written
-	safe   int64 // bytes that are durable
-	broken error // the first write error; later writes return it
+	path     string
+	f        *os.File
+	buf      []byte
+	size     int64 // bytes written
+	synced   int64 // bytes that are durable
+	writeErr error // the first write error; later writes return it
 
-	known  os.FileInfo // of f
-	amends int         // see Restored
+	info     os.FileInfo // of f
+	restored int         // see Restored
 }
 
 // Open opens or creates the journal at path and returns its records, oldest first. The caller must
 // hold the run lock. Open cuts off a torn tail.
 func Open(path string) (*Log, [][]byte, error) {
-	if err := readable(path); err != nil {
+	if err := checkReadable(path); err != nil {
 		return nil, nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -88,8 +91,8 @@ func Open(path string) (*Log, [][]byte, error) {
 		f.Close()
 		return nil, nil, err
 	}
-	l := &Log{path: path, f: f, size: size, safe: size}
-	if l.known, err = f.Stat(); err != nil {
+	l := &Log{path: path, f: f, size: size, synced: size}
+	if l.info, err = f.Stat(); err != nil {
 		f.Close()
 		return nil, nil, &WriteError{path, err}
 	}
@@ -121,7 +124,7 @@ func (l *Log) prepare() error {
 // Read returns the records of a journal without opening it for writing. It ignores a torn tail. A
 // missing journal has no records.
 func Read(path string) ([][]byte, error) {
-	if err := readable(path); err != nil {
+	if err := checkReadable(path); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(path)
@@ -154,7 +157,7 @@ func scan(path string, f *os.File) (records [][]byte, size int64, err error) {
 				return nil, 0, err
 			}
 		} else {
-			rec, reason := open(text)
+			rec, reason := decodeLine(text)
 			if reason != "" {
 				return nil, 0, &CorruptError{path, line, reason}
 			}
@@ -176,27 +179,27 @@ func checkHeader(path string, text []byte) error {
 	return nil
 }
 
-const sumMark = `,"crc":"`
-const sumLen = len(sumMark) + 8 + len(`"}`)
+const checksumMark = `,"crc":"`
+const checksumLen = len(checksumMark) + 8 + len(`"}`)
 
-// seal converts a JSON object into a line: it adds the checksum as the last member.
-func seal(buf, object []byte) ([]byte, error) {
+// encodeLine converts a JSON object into a line: it adds the checksum as the last member.
+func encodeLine(buf, object []byte) ([]byte, error) {
 	if len(object) < 3 || object[0] != '{' || object[len(object)-1] != '}' || bytes.IndexByte(object, '\n') >= 0 {
 		return buf, errors.New("a journal record must be a JSON object on one line")
 	}
 	body := object[:len(object)-1]
 	buf = append(buf, body...)
-	return fmt.Appendf(buf, "%s%08x\"}\n", sumMark, checksum(body)), nil
+	return fmt.Appendf(buf, "%s%08x\"}\n", checksumMark, checksum(body)), nil
 }
 
-// open is the inverse of seal; reason says why it fails.
-func open(line []byte) (object []byte, reason string) {
-	n := len(line) - sumLen
-	if n < 2 || !bytes.HasPrefix(line[n:], []byte(sumMark)) || !bytes.HasSuffix(line, []byte(`"}`)) {
+// decodeLine is the inverse of seal; reason says why it fails.
+func decodeLine(line []byte) (object []byte, reason string) {
+	n := len(line) - checksumLen
+	if n < 2 || !bytes.HasPrefix(line[n:], []byte(checksumMark)) || !bytes.HasSuffix(line, []byte(`"}`)) {
 		return nil, "no whole record"
 	}
 	// Compare as text, because a flipped bit may change only the case of a digit.
-	if want := fmt.Sprintf("%08x", checksum(line[:n])); string(line[n+len(sumMark):len(line)-2]) != want {
+	if want := fmt.Sprintf("%08x", checksum(line[:n])); string(line[n+len(checksumMark):len(line)-2]) != want {
 		return nil, "checksum does not match"
 	}
 	return append(bytes.Clone(line[:n]), '}'), ""
@@ -204,10 +207,10 @@ func open(line []byte) (object []byte, reason string) {
 
 // Append adds a record, a JSON object, to the buffer of the next Write or Sync.
 func (l *Log) Append(object []byte) error {
-	if l.broken != nil {
-		return l.broken
+	if l.writeErr != nil {
+		return l.writeErr
 	}
-	buf, err := seal(l.buf, object)
+	buf, err := encodeLine(l.buf, object)
 	if err != nil {
 		return err
 	}
@@ -219,10 +222,10 @@ func (l *Log) Append(object []byte) error {
 // but not a failure of the machine. After an error the log accepts no further records, and the file
 // is cut back to its durable part.
 func (l *Log) Write() error {
-	if l.broken != nil || len(l.buf) == 0 {
-		return l.broken
+	if l.writeErr != nil || len(l.buf) == 0 {
+		return l.writeErr
 	}
-	if err := l.hold(); err != nil {
+	if err := l.ensureIntact(); err != nil {
 		return l.fail(err)
 	}
 	if _, err := l.f.Write(l.buf); err != nil {
@@ -235,34 +238,34 @@ func (l *Log) Write() error {
 
 // Sync calls Write and makes all written records durable.
 func (l *Log) Sync() error {
-	if err := l.Write(); err != nil || l.safe == l.size {
+	if err := l.Write(); err != nil || l.synced == l.size {
 		return err
 	}
 	if err := l.f.Sync(); err != nil {
 		return l.fail(err)
 	}
-	l.safe = l.size
+	l.synced = l.size
 	return nil
 }
 
 func (l *Log) fail(err error) error {
-	l.broken = &WriteError{l.path, err}
-	_ = l.f.Truncate(l.safe)
-	return l.broken
+	l.writeErr = &WriteError{l.path, err}
+	_ = l.f.Truncate(l.synced)
+	return l.writeErr
 }
 
 // Close closes the file. It does not write the buffer.
 func (l *Log) Close() error { return l.f.Close() }
 
-// Sound reports whether each whole line of a part of a journal is a valid record. The part must
+// Valid reports whether each whole line of a part of a journal is a valid record. The part must
 // begin with a record. A last line without a newline is ignored, because it may be incomplete.
-func Sound(piece []byte) bool {
+func Valid(piece []byte) bool {
 	for line := range bytes.Lines(piece) {
 		text, whole := bytes.CutSuffix(line, []byte("\n"))
 		if !whole {
 			return true
 		}
-		if _, reason := open(text); reason != "" {
+		if _, reason := decodeLine(text); reason != "" {
 			return false
 		}
 	}

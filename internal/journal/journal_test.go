@@ -38,7 +38,7 @@ func fill(t *testing.T, path string, n int) []byte {
 	return data
 }
 
-func TestRecordsComeBack(t *testing.T) {
+func TestRecordsAreReadBack(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j")
 	fill(t, path, 3)
@@ -166,7 +166,7 @@ func TestWriteErrorStopsTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Log{path: full.Name(), f: full, known: known}
+	l := &Log{path: full.Name(), f: full, info: known}
 	defer l.Close()
 	if err := l.Append([]byte(`{"a":1}`)); err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestGroupCommit(t *testing.T) {
 
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(header + "1}\n{\"a\":1,\"crc\":\"00000000\"}\n"))
-	good, _ := seal(nil, []byte(`{"a":1}`))
+	good, _ := encodeLine(nil, []byte(`{"a":1}`))
 	f.Add(append([]byte(header+"1}\n"), good...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "j")
@@ -324,11 +324,11 @@ func TestWrittenBeforeDurable(t *testing.T) {
 	if err := errors.Join(l.Append([]byte(`{"n":1}`)), l.Sync(), l.Append([]byte(`{"n":2}`))); err != nil || count() != 1 {
 		t.Fatalf("%v, %d records", err, count())
 	}
-	if err := l.Write(); err != nil || count() != 2 || l.safe == l.size {
-		t.Fatalf("%v, %d records, %d of %d bytes durable", err, count(), l.safe, l.size)
+	if err := l.Write(); err != nil || count() != 2 || l.synced == l.size {
+		t.Fatalf("%v, %d records, %d of %d bytes durable", err, count(), l.synced, l.size)
 	}
-	if err := l.Sync(); err != nil || l.safe != l.size {
-		t.Fatalf("%v, %d of %d bytes durable", err, l.safe, l.size)
+	if err := l.Sync(); err != nil || l.synced != l.size {
+		t.Fatalf("%v, %d of %d bytes durable", err, l.synced, l.size)
 	}
 	if err := errors.Join(l.Append([]byte(`{"n":3}`)), l.Write()); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // nil if there is no record or no journal, or if the record is longer than n. Like Read, it ignores
 // a torn tail. It does not check the bytes before the record.
 func Last(path string, n int64) ([]byte, error) {
-	if err := readable(path); err != nil {
+	if err := checkReadable(path); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(path)
@@ -41,7 +41,7 @@ func Last(path string, n int64) ([]byte, error) {
 	if begin < 0 {
 		return nil, nil // the header, or the end of a longer record
 	}
-	rec, reason := open(data[begin+1 : end])
+	rec, reason := decodeLine(data[begin+1 : end])
 	if reason != "" {
 		return nil, fmt.Errorf("%s: the last record: %s", path, reason)
 	}

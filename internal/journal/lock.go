@@ -46,7 +46,7 @@ type Lock struct {
 // TryLock takes the lock of dir for h, or returns a *LockedError that names the holder.
 func TryLock(dir string, h Holder) (*Lock, error) {
 	f := flock.New(filepath.Join(dir, "lock"))
-	if err := plain(f.Path()); err != nil {
+	if err := checkRegular(f.Path()); err != nil {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
 	ok, err := f.TryLock()
@@ -54,10 +54,10 @@ func TryLock(dir string, h Holder) (*Lock, error) {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
 	if !ok {
-		return nil, &LockedError{Dir: dir, Holder: holderOf(dir)}
+		return nil, &LockedError{Dir: dir, Holder: readHolder(dir)}
 	}
 	l := &Lock{f, dir, h}
-	if err := l.sign(); err != nil {
+	if err := l.writeHolder(); err != nil {
 		_ = f.Unlock()
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func TryLock(dir string, h Holder) (*Lock, error) {
 // holderName is the file beside the lock that identifies its holder.
 const holderName = "holder.json"
 
-func (l *Lock) sign() error {
+func (l *Lock) writeHolder() error {
 	b, err := json.Marshal(l.holder)
 	if err == nil {
 		err = maybe.WriteFile(filepath.Join(l.dir, holderName), append(b, '\n'), 0o600)
@@ -81,9 +81,9 @@ func (l *Lock) sign() error {
 // Unlock releases the lock.
 func (l *Lock) Unlock() error { return l.f.Unlock() }
 
-// Keep restores files that another process removed: it takes the lock again in a new lock file, or
+// Restore restores files that another process removed: it takes the lock again in a new lock file, or
 // writes the holder's file again. It returns a *LockedError if another wavex took the lock first.
-func (l *Lock) Keep() error {
+func (l *Lock) Restore() error {
 	if l.Lost() {
 		again, err := TryLock(l.dir, l.holder)
 		if err != nil {
@@ -94,7 +94,7 @@ func (l *Lock) Keep() error {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(l.dir, holderName)); errors.Is(err, fs.ErrNotExist) {
-		return l.sign()
+		return l.writeHolder()
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// Owner returns the process on this machine that holds the lock of dir, or 0. It trusts holder.json
+// LockOwner returns the process on this machine that holds the lock of dir, or 0. It trusts holder.json
 // only while the lock is held, only on the host that the file names, and, if the system names the
 // lock's holder, only if both agree.
-func Owner(dir string) (pid int, err error) {
+func LockOwner(dir string) (pid int, err error) {
 	var held *LockedError
-	if err := Free(dir); !errors.As(err, &held) {
+	if err := CheckLock(dir); !errors.As(err, &held) {
 		return 0, err
 	}
 	h := held.Holder
@@ -23,7 +23,7 @@ func Owner(dir string) (pid int, err error) {
 	case h.Host != host:
 		return 0, fmt.Errorf("%s is held by process %d on %s, not on this machine", dir, h.PID, h.Host)
 	}
-	if holds, known := locks(filepath.Join(dir, "lock"), h.PID); known && !holds {
+	if holds, known := ownsLock(filepath.Join(dir, "lock"), h.PID); known && !holds {
 		return 0, fmt.Errorf("%s is not held by process %d, which holder.json names", dir, h.PID)
 	}
 	return h.PID, nil

@@ -14,7 +14,7 @@ import (
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if pid, err := Owner(dir); pid != 0 || err != nil {
+	if pid, err := LockOwner(dir); pid != 0 || err != nil {
 		t.Fatalf("of nobody: %d, %v", pid, err)
 	}
 	host, err := os.Hostname()
@@ -25,7 +25,7 @@ func TestOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pid, err := Owner(dir); pid != os.Getpid() || err != nil {
+	if pid, err := LockOwner(dir); pid != os.Getpid() || err != nil {
 		t.Errorf("of ours: %d, %v", pid, err)
 	}
 	for text, want := range map[string]string{
@@ -39,14 +39,14 @@ func TestOwner(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "holder.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if pid, err := Owner(dir); pid != 0 || err == nil || !strings.Contains(err.Error(), want) {
+		if pid, err := LockOwner(dir); pid != 0 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %d, %v", text, pid, err)
 		}
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if pid, err := Owner(dir); pid != 0 || err != nil {
+	if pid, err := LockOwner(dir); pid != 0 || err != nil {
 		t.Errorf("afterwards: %d, %v", pid, err)
 	}
 }

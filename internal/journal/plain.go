@@ -15,25 +15,25 @@ import (
 // maxHolder bounds the size of the holder's file when it is read, in bytes.
 const maxHolder = 1 << 16
 
-// plain returns a *fs.PathError if path exists and is not a regular file. Folders are refused too.
-func plain(path string) error {
+// checkRegular returns a *fs.PathError if path exists and is not a regular file. Folders are refused too.
+func checkRegular(path string) error {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return &fs.PathError{Op: "open", Path: path, Err: wary.ErrNoFile}
+		return &fs.PathError{Op: "open", Path: path, Err: wary.ErrNotRegular}
 	}
 	return nil // the caller's open reports a missing or unreadable file
 }
 
-// readable returns a *CorruptError if path exists and is not a regular file.
-func readable(path string) error {
-	if plain(path) != nil {
-		return &CorruptError{path, 1, wary.ErrNoFile.Error()}
+// checkReadable returns a *CorruptError if path exists and is not a regular file.
+func checkReadable(path string) error {
+	if checkRegular(path) != nil {
+		return &CorruptError{path, 1, wary.ErrNotRegular.Error()}
 	}
 	return nil
 }
 
-// holderOf returns the holder of the lock of dir. It returns the zero Holder if the file cannot be
+// readHolder returns the holder of the lock of dir. It returns the zero Holder if the file cannot be
 // read; the lock is held in any case.
-func holderOf(dir string) (h Holder) {
+func readHolder(dir string) (h Holder) {
 	if b, err := wary.Read(filepath.Join(dir, holderName), maxHolder); err == nil {
 		_ = json.Unmarshal(b, &h)
 	}

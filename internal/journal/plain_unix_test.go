@@ -13,10 +13,10 @@ import (
 )
 
 // Named pipes and folders in place of the journal's files are refused without blocking.
-func TestWhatIsNoFile(t *testing.T) {
+func TestNonRegularFiles(t *testing.T) {
 	t.Parallel()
 	folder := func(t *testing.T, path string) { roomtest.Must(t, os.Mkdir(path, 0o755)) }
-	pipe := func(t *testing.T, path string) { roomtest.Pipe(t, path) }
+	pipe := func(t *testing.T, path string) { roomtest.NamedPipe(t, path) }
 	for name, lay := range map[string]func(t *testing.T, path string){"a folder": folder, "a pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,8 +37,8 @@ func TestWhatIsNoFile(t *testing.T) {
 			}
 			_, err := journal.TryLock(dir, journal.Holder{PID: 1})
 			var held *journal.LockedError
-			if err == nil || errors.As(err, &held) || journal.Free(dir) == nil || journal.Held(dir) {
-				t.Errorf("the lock: %v, free %v", err, journal.Free(dir))
+			if err == nil || errors.As(err, &held) || journal.CheckLock(dir) == nil || journal.Locked(dir) {
+				t.Errorf("the lock: %v, free %v", err, journal.CheckLock(dir))
 			}
 		})
 		t.Run("the holder is "+name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestWhatIsNoFile(t *testing.T) {
 			lay(t, filepath.Join(dir, "holder.json"))
 			var held *journal.LockedError
 			if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 ||
-				!journal.Held(dir) {
+				!journal.Locked(dir) {
 				t.Errorf("%v", err)
 			}
 			roomtest.Must(t, l.Unlock())
@@ -59,7 +59,7 @@ func TestWhatIsNoFile(t *testing.T) {
 }
 
 // An oversized holder's file is not read, and the lock is still held.
-func TestALongHolder(t *testing.T) {
+func TestLongHolderFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := journal.TryLock(dir, journal.Holder{PID: 1})

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Regexp returns a function that compiles expr on its first call, like regexp.MustCompile. The
+// New returns a function that compiles expr on its first call, like regexp.MustCompile. The
 // function is safe for concurrent use.
-func Regexp(expr string) func() *regexp.Regexp {
+func New(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

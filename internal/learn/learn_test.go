@@ -60,7 +60,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-func library() []Learning {
+func sampleLearnings() []Learning {
 	list, _ := Parse([]byte(`
 {"context":"parsing dates in the importer","failure":"dates without a zone were read as local","prevention":"parse with time.UTC","files":["importer/date.go"],"time":"2025-12-01T00:00:00Z"}
 {"context":"importing CSV files","failure":"a byte order mark broke the header","prevention":"trim the BOM","files":["importer/csv.go"],"time":"2025-12-20T00:00:00Z"}
@@ -81,7 +81,7 @@ func TestRecall(t *testing.T) {
 		"":                                              "",
 		"the and of":                                    "",
 	} {
-		hits := Recall(library(), query, day(0))
+		hits := Recall(sampleLearnings(), query, day(0))
 		got := ""
 		if len(hits) > 0 {
 			got = hits[0].Context
@@ -94,7 +94,7 @@ func TestRecall(t *testing.T) {
 
 // Of equal words the newer and more frequent learning ranks higher; there are never more than
 // Top.
-func TestRecallWeighs(t *testing.T) {
+func TestRecallWeights(t *testing.T) {
 	t.Parallel()
 	var list []Learning
 	for i, age := range []int{-800, -3, -400} {
@@ -110,7 +110,7 @@ func TestRecallWeighs(t *testing.T) {
 	for i := range 9 {
 		list = append(list, Learning{ID: string(rune('m' + i)), Context: "flaky network test", Time: day(-i)})
 	}
-	if got := Recall(list, "the network test is flaky", day(0)); len(got) != Top {
+	if got := Recall(list, "the network test is flaky", day(0)); len(got) != MaxRecalled {
 		t.Errorf("%d hits", len(got))
 	}
 }
@@ -129,11 +129,11 @@ func TestFamiliarity(t *testing.T) {
 		t.Errorf("nothing known: %d", got)
 	}
 	q := "Import CSV files with dates"
-	some := Familiarity(Recall(library(), q, day(0)), q)
+	some := Familiarity(Recall(sampleLearnings(), q, day(0)), q)
 	if some < 1 || some > 9 {
 		t.Errorf("something known: %d", some)
 	}
-	many := make([]Hit, Top)
+	many := make([]Hit, MaxRecalled)
 	for i := range many {
 		many[i].Matched = 4
 	}
@@ -144,7 +144,7 @@ func TestFamiliarity(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	got := words("The tests of parseURLPath in cmd/run_test.go")
+	got := keywords("The tests of parseURLPath in cmd/run_test.go")
 	want := []string{"test", "parse", "url", "path", "parseurlpath", "cmd", "run", "test", "go"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -153,7 +153,7 @@ func TestWords(t *testing.T) {
 
 func TestProposals(t *testing.T) {
 	t.Parallel()
-	got := FromTurns([]Turn{
+	got := FromFixedFailures([]FixedFailure{
 		{Run: "r", Task: "T-1", Subject: "Write Sum", Failure: "go test failed", Cause: "a*b", Fix: "write a+b",
 			Time: day(1)},
 		{Task: "T-2", Subject: "nothing helped", Failure: "x"},

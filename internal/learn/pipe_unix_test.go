@@ -13,16 +13,16 @@ import (
 )
 
 // A named pipe in place of a file of learnings is refused and does not block.
-func TestPipeForLearnings(t *testing.T) {
+func TestPipeInPlaceOfLearnings(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(path); !errors.Is(err, wary.ErrNoFile) {
+	if _, _, err := Load(path); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("read: %v", err)
 	}
-	if err := Add(path, []Learning{{Failure: "x"}}); !errors.Is(err, wary.ErrNoFile) {
+	if err := Add(path, []Learning{{Failure: "x"}}); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("added: %v", err)
 	}
 }

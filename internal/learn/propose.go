@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Turn is a retry that passed after counsel: the failure, and the advice that helped.
-type Turn struct {
+// FixedFailure is a retry that passed after counsel: the failure, and the advice that helped.
+type FixedFailure struct {
 	Run, Task, Subject string
 	Failure, Signature string
 	Cause, Fix         string
@@ -17,8 +17,8 @@ type Turn struct {
 	Time               time.Time
 }
 
-// FromTurns proposes a failure for each task that passed after counsel.
-func FromTurns(turns []Turn) []Learning {
+// FromFixedFailures proposes a failure for each task that passed after counsel.
+func FromFixedFailures(turns []FixedFailure) []Learning {
 	var out []Learning
 	for _, t := range turns {
 		if strings.TrimSpace(t.Failure) == "" || strings.TrimSpace(t.Fix) == "" {

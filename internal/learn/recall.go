@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// Top is the maximal number of learnings that a recall returns.
-const Top = 5
+// MaxRecalled is the maximal number of learnings that a recall returns.
+const MaxRecalled = 5
 
 // Hit is a learning that fits, with its score.
 type Hit struct {
@@ -32,7 +32,7 @@ const (
 // request, with file names and error signatures if these are known. A learning that shares a
 // single word with a longer query does not fit.
 func Recall(list []Learning, query string, now time.Time) []Hit {
-	want := distinct(words(query))
+	want := distinct(keywords(query))
 	if len(want) == 0 || len(list) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func Recall(list []Learning, query string, now time.Time) []Hit {
 	having := map[string]int{}
 	for i, l := range list {
 		docs[i] = map[string]int{}
-		all := words(strings.Join(append([]string{l.Context, l.Failure, l.Cause, l.Prevention, l.Signature}, l.Files...),
+		all := keywords(strings.Join(append([]string{l.Context, l.Failure, l.Cause, l.Prevention, l.Signature}, l.Files...),
 			" "))
 		for _, w := range all {
 			docs[i][w]++
@@ -75,7 +75,7 @@ func Recall(list []Learning, query string, now time.Time) []Hit {
 	slices.SortFunc(hits, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), y.Time.Compare(x.Time), strings.Compare(x.ID, y.ID))
 	})
-	return hits[:min(Top, len(hits))]
+	return hits[:min(MaxRecalled, len(hits))]
 }
 
 // recurrence returns a weight: 1.25 for two occurrences, 1.5 for four.
@@ -91,7 +91,7 @@ func recency(age time.Duration) float64 {
 // Familiarity returns how well the domain is known, 0 to 10: up to two points for each hit, by
 // its share of the query's words.
 func Familiarity(hits []Hit, query string) int {
-	want := len(distinct(words(query)))
+	want := len(distinct(keywords(query)))
 	if want == 0 {
 		return 0
 	}
@@ -102,17 +102,17 @@ func Familiarity(hits []Hit, query string) int {
 	return int(min(10, math.Round(sum)))
 }
 
-// words returns the words of a text in lower case: whole names, and the parts of paths and of
+// keywords returns the words of a text in lower case: whole names, and the parts of paths and of
 // camelCase names, without the most common words and without inflections.
-func words(s string) []string {
+func keywords(s string) []string {
 	var out []string
 	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		parts := camel(f)
+		parts := splitCamelCase(f)
 		if len(parts) > 1 {
 			parts = append(parts, f)
 		}
 		for _, p := range parts {
-			if w := stem(strings.ToLower(p)); len(w) > 1 && !strings.Contains(common, " "+w+" ") {
+			if w := stem(strings.ToLower(p)); len(w) > 1 && !strings.Contains(stopWords, " "+w+" ") {
 				out = append(out, w)
 			}
 		}
@@ -120,10 +120,10 @@ func words(s string) []string {
 	return out
 }
 
-const common = " the a an of to in on at by for and or is are be was it its as that this with from not no do does did has have had must should can will when if then into out up so we you "
+const stopWords = " the a an of to in on at by for and or is are be was it its as that this with from not no do does did has have had must should can will when if then into out up so we you "
 
-// camel splits "parseURLPath" into parse, URL and Path.
-func camel(s string) []string {
+// splitCamelCase splits "parseURLPath" into parse, URL and Path.
+func splitCamelCase(s string) []string {
 	r := []rune(s)
 	var out []string
 	start := 0

@@ -18,13 +18,13 @@ func BenchmarkWrite(b *testing.B) {
 	s := reporttest.New(b, "long", tasks)
 	c := reporttest.Config()
 	c.Limits.NoIterations, c.Limits.NoUSD = true, true
-	s.Begin(c).Wave(1)
+	s.StartRun(c).StartWave(1)
 	for i := range 20 {
-		s.Run(tasks[i].ID, 0)
-		s.End(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+		s.StartAttempt(tasks[i].ID, 0)
+		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 	}
-	all := bookOf(s.S, s.Events)
-	to := store{dir: b.TempDir(), last: map[string]last{}}
+	all := newModel(s.S, s.Events)
+	to := fileStore{dir: b.TempDir(), last: map[string]lastWrite{}}
 	for b.Loop() {
 		if err := to.write(all); err != nil {
 			b.Fatal(err)

@@ -30,59 +30,59 @@ const (
 // Files returns the names of all projections.
 func Files() []string { return []string{WorkflowFile, LinearFile, ProgressFile} }
 
-// Ignore makes a .gitignore that keeps the folder out of version control, unless there is one
+// EnsureGitignore makes a .gitignore that keeps the folder out of version control, unless there is one
 // already.
-func Ignore(dir string) error {
+func EnsureGitignore(dir string) error {
 	path := filepath.Join(dir, ".gitignore")
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return write(path, []byte("*\n"), 0o644)
+	return replaceFile(path, []byte("*\n"), 0o644)
 }
 
 // Rebuild writes the projections of a replayed state again. events are all events that led to it,
 // at least one. clean removes secrets from the texts; nil for none. The returned error joins the
 // errors of all files.
 func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []scheduler.Event) error {
-	return store{dir: dir, clean: clean}.write(bookOf(s, events))
+	return fileStore{dir: dir, redact: clean}.write(newModel(s, events))
 }
 
-// store is a folder with projections in it.
-type store struct {
-	dir    string
-	last   map[string]last     // the last written text by name; nil: not used
-	clean  func([]byte) []byte // removes secrets, which plans may have; nil for none
-	before func(name string)   // called before each file is written; nil except in tests
-	wrote  *writings           // the recently written texts; nil: not used
+// fileStore is a folder with projections in it.
+type fileStore struct {
+	dir         string
+	last        map[string]lastWrite // the last written text by name; nil: not used
+	redact      func([]byte) []byte  // removes secrets, which plans may have; nil for none
+	beforeWrite func(name string)    // called before each file is written; nil except in tests
+	history     *writeHistory        // the recently written texts; nil: not used
 }
 
-// last is a JSON file as this process last wrote it. For rest see lay.
-type last struct{ text, rest []byte }
+// lastWrite is a JSON file as this process last wrote it. For rest see lay.
+type lastWrite struct{ text, rest []byte }
 
 // render returns the new text of a JSON file, given the old text or nil, and the part of it that
 // other programs may share; see lay.
 type render func(old []byte) (text, rest []byte, err error)
 
 // write replaces all files. An error with one file does not prevent the others from being written.
-func (s store) write(b *book) error {
+func (s fileStore) write(b *model) error {
 	return errors.Join(
-		s.replace(WorkflowFile, b.workflowOver),
-		s.replace(LinearFile, b.linearOver),
-		s.put(ProgressFile, b.progress()),
+		s.mergeFile(WorkflowFile, b.mergeWorkflow),
+		s.mergeFile(LinearFile, b.mergeLinear),
+		s.writeFile(ProgressFile, b.progress()),
 	)
 }
 
-// replace renders a file over the existing one and writes it. If the existing file is not a JSON
+// mergeFile renders a file over the existing one and writes it. If the existing file is not a JSON
 // object, replace renames it and returns an error that says so.
-func (s store) replace(name string, over render) error {
+func (s fileStore) mergeFile(name string, over render) error {
 	path := filepath.Join(s.dir, name)
 	var old []byte
 	var aside error
 	text, err := wary.Read(path, MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, wary.ErrNoFile) && !isDir(path), errors.Is(err, wary.ErrLong):
-		if aside, err = setAside(path, err); err != nil {
+	case errors.Is(err, wary.ErrNotRegular) && !isDir(path), errors.Is(err, wary.ErrTooLarge):
+		if aside, err = moveUnreadable(path, err); err != nil {
 			return err
 		}
 	case err != nil:
@@ -91,7 +91,7 @@ func (s store) replace(name string, over render) error {
 		if was, ok := s.last[name]; ok && bytes.Equal(was.text, text) {
 			old = was.rest // no other process wrote it, and most of it is wavex's own
 		} else if _, err := members(text); err != nil {
-			if aside, err = setAside(path, err); err != nil {
+			if aside, err = moveUnreadable(path, err); err != nil {
 				return err
 			}
 		} else {
@@ -102,17 +102,17 @@ func (s store) replace(name string, over render) error {
 	if err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
 	}
-	if err := s.put(name, text); err != nil {
+	if err := s.writeFile(name, text); err != nil {
 		return errors.Join(aside, err)
 	}
 	if s.last != nil {
-		s.last[name] = last{text, rest} // if secrets were removed, the file will differ
+		s.last[name] = lastWrite{text, rest} // if secrets were removed, the file will differ
 	}
 	return aside
 }
 
-// setAside renames a file that cannot be read. told is the error that reports it.
-func setAside(path string, why error) (told, err error) {
+// moveUnreadable renames a file that cannot be read. told is the error that reports it.
+func moveUnreadable(path string, why error) (told, err error) {
 	told = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, why, path)
 	if err := os.Rename(path, path+".bad"); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s could not be read", path), err)
@@ -125,34 +125,34 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// put writes a file.
-func (s store) put(name string, text []byte) error {
-	if s.before != nil {
-		s.before(name)
+// writeFile writes a file.
+func (s fileStore) writeFile(name string, text []byte) error {
+	if s.beforeWrite != nil {
+		s.beforeWrite(name)
 	}
-	if s.clean != nil {
-		text = s.clean(text)
+	if s.redact != nil {
+		text = s.redact(text)
 	}
-	s.wrote.add(name, text)
-	return write(filepath.Join(s.dir, name), text, 0o600) // private: it may quote an agent
+	s.history.add(name, text)
+	return replaceFile(filepath.Join(s.dir, name), text, 0o600) // private: it may quote an agent
 }
 
-// leftover reports whether a file is a temporary one of a wavex that was killed while it wrote: the
+// isTempFile reports whether a file is a temporary one of a wavex that was killed while it wrote: the
 // name of a projection between a dot and digits (".state.json4711").
-func leftover(name string) bool {
+func isTempFile(name string) bool {
 	stem := strings.TrimRight(name, "0123456789")
 	of, dotted := strings.CutPrefix(stem, ".")
 	return dotted && stem != name && slices.Contains(append(Files(), ".gitignore"), of)
 }
 
-// tidy removes leftovers. The caller must hold the run's lock.
-func (s store) tidy() {
+// removeTempFiles removes leftovers. The caller must hold the run's lock.
+func (s fileStore) removeTempFiles() {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && leftover(e.Name()) {
+		if e.Type().IsRegular() && isTempFile(e.Name()) {
 			_ = os.Remove(filepath.Join(s.dir, e.Name())) // a remaining one is harmless
 		}
 	}

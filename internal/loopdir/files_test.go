@@ -71,7 +71,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 	put(t, dir, WorkflowFile, `{"x-first": [1,  2], "stage": "intent", "spec_score": 7, "fit_score": 35, "shape_chosen": "tool",
 		"recall_surfaced": ["auth edge cases"], "reviews": {"wave_9": {}}, "version": 3, "last": 1e400}`)
 	put(t, dir, LinearFile, `{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
-	s := reporttest.Mixed(t, nil)
+	s := reporttest.MixedRun(t, nil)
 	for range 2 {
 		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
 			t.Fatal(err)
@@ -109,10 +109,10 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 }
 
 // A value that is not a valid score is not kept.
-func TestOddScoresAreNotKept(t *testing.T) {
+func TestInvalidScoresAreDropped(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Complete(t, nil)
-	text, err := bookOf(s.S, s.Events).workflow([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
+	s := reporttest.CompleteRun(t, nil)
+	text, err := newModel(s.S, s.Events).workflowText([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +120,11 @@ func TestOddScoresAreNotKept(t *testing.T) {
 }
 
 // A file that is not an object is renamed, and the error says so.
-func TestSetsAsideWhatItCannotRead(t *testing.T) {
+func TestUnreadableFilesAreMoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, LinearFile, `{"spec": "torn`)
-	s := reporttest.Complete(t, nil)
+	s := reporttest.CompleteRun(t, nil)
 	err := Rebuild(dir, nil, s.S, s.Events)
 	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
 		t.Errorf("the error is %v", err)
@@ -136,13 +136,13 @@ func TestSetsAsideWhatItCannotRead(t *testing.T) {
 }
 
 // A file that cannot be replaced does not prevent the others from being written.
-func TestOneFailureIsNotAll(t *testing.T) {
+func TestOneFailedFileDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, WorkflowFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := reporttest.Complete(t, nil)
+	s := reporttest.CompleteRun(t, nil)
 	if err := Rebuild(dir, nil, s.S, s.Events); err == nil {
 		t.Error("a directory was replaced")
 	}
@@ -153,11 +153,11 @@ func TestOneFailureIsNotAll(t *testing.T) {
 	}
 }
 
-func TestIgnoreAndTidy(t *testing.T) {
+func TestGitignoreAndTempFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for range 2 {
-		if err := Ignore(dir); err != nil {
+		if err := EnsureGitignore(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,10 +171,10 @@ func TestIgnoreAndTidy(t *testing.T) {
 	for _, name := range others {
 		put(t, dir, name, "an editor's")
 	}
-	if err := Ignore(dir); err != nil {
+	if err := EnsureGitignore(dir); err != nil {
 		t.Fatal(err)
 	}
-	store{dir: dir}.tidy()
+	fileStore{dir: dir}.removeTempFiles()
 	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
 		t.Errorf(".gitignore has %q", text)
 	}
@@ -191,7 +191,7 @@ func TestIgnoreAndTidy(t *testing.T) {
 }
 
 // For any existing object, keep has all of wavex's values and every other key.
-func TestKeepHoldsEveryKey(t *testing.T) {
+func TestMergeKeepsEveryKey(t *testing.T) {
 	t.Parallel()
 	object := rapid.Custom(func(t *rapid.T) map[string]any {
 		return rapid.MapOf(rapid.StringMatching(`[a-e]|"\\|é`), rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true),
@@ -201,7 +201,7 @@ func TestKeepHoldsEveryKey(t *testing.T) {
 		old, ours := object.Draw(t, "old"), object.Draw(t, "ours")
 		a, _ := json.Marshal(old)
 		b, _ := json.Marshal(ours)
-		text, err := keep(a, b, nil)
+		text, err := mergeObjects(a, b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,18 +222,18 @@ func TestKeepHoldsEveryKey(t *testing.T) {
 				t.Fatalf("their %q is gone", k)
 			}
 		}
-		if again, err := keep(text, b, nil); err != nil || !bytes.Equal(again, text) {
+		if again, err := mergeObjects(text, b, nil); err != nil || !bytes.Equal(again, text) {
 			t.Fatalf("a second time it is\n%s\nand was\n%s", again, text)
 		}
 	})
 }
 
 // The shared part is enough for the next merge, given the same keys of wavex with other values.
-func TestRestIsEnough(t *testing.T) {
+func TestMergeOverSharedPart(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}),
 		rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
-	free := open{"a": number, "b": texts}
+	free := openKeys{"a": isNumber, "b": isStringList}
 	rapid.Check(t, func(t *rapid.T) {
 		old := rapid.MapOf(rapid.StringMatching(`[a-f]`), value).Draw(t, "old")
 		first, second := map[string]any{}, map[string]any{}
@@ -243,12 +243,12 @@ func TestRestIsEnough(t *testing.T) {
 		o, _ := json.Marshal(old)
 		a, _ := json.Marshal(first)
 		b, _ := json.Marshal(second)
-		text, rest, err := lay(o, a, free, "d")
+		text, rest, err := mergeShared(o, a, free, "d")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err1 := keep(text, b, free, "d")
-		got, err2 := keep(rest, b, free, "d")
+		want, err1 := mergeObjects(text, b, free, "d")
+		got, err2 := mergeObjects(rest, b, free, "d")
 		if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 			t.Fatalf("over %s it is\n%s\nand over\n%s\nit is\n%s", rest, got, text, want)
 		}
@@ -259,9 +259,9 @@ func TestRestIsEnough(t *testing.T) {
 func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := store{dir: dir, last: map[string]last{}}
-	w := reporttest.Mixed(t, nil)
-	b := bookOf(w.S, w.Events)
+	s := fileStore{dir: dir, last: map[string]lastWrite{}}
+	w := reporttest.MixedRun(t, nil)
+	b := newModel(w.S, w.Events)
 	for i, extra := range []string{`"x":1`, `"y":2`, ``} {
 		if err := s.write(b); err != nil {
 			t.Fatal(err)
@@ -285,7 +285,7 @@ func FuzzMembers(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := indent(list)
+		text, err := encodeIndented(list)
 		if err != nil || !json.Valid(text) {
 			t.Fatalf("%q was read as an object and written as %q, %v", s, text, err)
 		}

@@ -21,14 +21,14 @@ type member struct {
 
 var errNoObject = errors.New("not a JSON object")
 
-// lenient are options to read everything that encoding/json reads, since other programs may write
+// lenientJSON are options to read everything that encoding/json reads, since other programs may write
 // repeated keys and invalid UTF-8, and to write indented text.
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+var lenientJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 	jsontext.PreserveRawStrings(true), jsontext.WithIndent("  ")}
 
 // members reads the members of an object in order. Of a repeated key the last value counts.
 func members(text []byte) ([]member, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(text), lenient...)
+	d := jsontext.NewDecoder(bytes.NewReader(text), lenientJSON...)
 	open, err := d.ReadToken()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func members(text []byte) ([]member, error) {
 			return nil, err
 		}
 		m := member{name, json.RawMessage(value.Clone())}
-		if i := find(out, m.key); i >= 0 {
+		if i := indexKey(out, m.key); i >= 0 {
 			out[i].value = m.value
 		} else {
 			out = append(out, m)
@@ -63,25 +63,25 @@ func members(text []byte) ([]member, error) {
 	return out, nil
 }
 
-func find(list []member, key string) int {
+func indexKey(list []member, key string) int {
 	return slices.IndexFunc(list, func(m member) bool { return m.key == key })
 }
 
-// open maps those top level keys of wavex for which it may have no value to a function that reports
+// openKeys maps those top level keys of wavex for which it may have no value to a function that reports
 // whether another program's value is valid for the key.
-type open map[string]func(value json.RawMessage) bool
+type openKeys map[string]func(value json.RawMessage) bool
 
-// keep merges wavex's object into the old text: wavex's keys come first, in its order, then the
+// mergeObjects merges wavex's object into the old text: wavex's keys come first, in its order, then the
 // keys that only the old text has. If a key is in free and wavex's value is null or empty, a valid
 // old value stays. Objects at the keys deep are merged in the same way.
-func keep(old, ours []byte, free open, deep ...string) ([]byte, error) {
-	text, _, err := lay(old, ours, free, deep...)
+func mergeObjects(old, ours []byte, free openKeys, deep ...string) ([]byte, error) {
+	text, _, err := mergeShared(old, ours, free, deep...)
 	return text, err
 }
 
-// lay is like keep, and also returns the part of the new text that other programs may share:
+// mergeShared is like keep, and also returns the part of the new text that other programs may share:
 // merging wavex's keys into rest gives the same as merging them into all of text.
-func lay(old, ours []byte, free open, deep ...string) (text, rest []byte, err error) {
+func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []byte, err error) {
 	mine, err := members(ours)
 	if err != nil {
 		return nil, nil, err
@@ -95,14 +95,14 @@ func lay(old, ours []byte, free open, deep ...string) (text, rest []byte, err er
 	var shared []member
 	for i := range mine {
 		m := &mine[i]
-		if at := find(theirs, m.key); at >= 0 {
+		if at := indexKey(theirs, m.key); at >= 0 {
 			was := theirs[at].value
 			theirs = slices.Delete(theirs, at, at+1)
-			if fit := free[m.key]; fit != nil && nothing(m.value) && fit(was) {
+			if fit := free[m.key]; fit != nil && isEmptyValue(m.value) && fit(was) {
 				m.value = was
 			}
 			if slices.Contains(deep, m.key) {
-				if both, err := keep(was, m.value, nil); err == nil { // an error: the old value is not an object
+				if both, err := mergeObjects(was, m.value, nil); err == nil { // an error: the old value is not an object
 					m.value = both
 				}
 			}
@@ -111,20 +111,20 @@ func lay(old, ours []byte, free open, deep ...string) (text, rest []byte, err er
 			shared = append(shared, *m)
 		}
 	}
-	if rest, err = object(append(shared, theirs...)); err != nil {
+	if rest, err = encodeObject(append(shared, theirs...)); err != nil {
 		return nil, nil, err
 	}
-	text, err = indent(append(mine, theirs...))
+	text, err = encodeIndented(append(mine, theirs...))
 	return text, rest, err
 }
 
-func nothing(v json.RawMessage) bool {
+func isEmptyValue(v json.RawMessage) bool {
 	s := string(bytes.TrimSpace(v))
 	return s == "null" || s == "[]"
 }
 
-// object encodes members in their order.
-func object(list []member) ([]byte, error) {
+// encodeObject encodes members in their order.
+func encodeObject(list []member) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range list {
@@ -143,13 +143,13 @@ func object(list []member) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// indent encodes an object for people, with a newline at the end.
-func indent(list []member) ([]byte, error) {
-	text, err := object(list)
+// encodeIndented encodes an object for people, with a newline at the end.
+func encodeIndented(list []member) ([]byte, error) {
+	text, err := encodeObject(list)
 	if err != nil {
 		return nil, err
 	}
-	out, err := jsontext.AppendFormat(nil, text, lenient...)
+	out, err := jsontext.AppendFormat(nil, text, lenientJSON...)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 			}
 		}
 		// The next wavex repairs everything.
-		s := reporttest.Mixed(t, nil)
+		s := reporttest.MixedRun(t, nil)
 		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
 			t.Errorf("killed before write %d, then: %v", n, err)
 		}

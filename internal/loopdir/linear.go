@@ -60,19 +60,19 @@ func (c criteria) MarshalJSON() ([]byte, error) {
 		}
 		list[i] = member{c[i].text, value}
 	}
-	return object(list)
+	return encodeObject(list)
 }
 
-// linear returns the text of the file, given the old text or nil.
-func (b *book) linear(old []byte) ([]byte, error) {
-	text, _, err := b.linearOver(old)
+// linearText returns the text of the file, given the old text or nil.
+func (b *model) linearText(old []byte) ([]byte, error) {
+	text, _, err := b.mergeLinear(old)
 	return text, err
 }
 
-func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
-	w := linear{Spec: b.task(), Criteria: []string{}, ExitSignal: b.exit, Steps: b.steps, Completed: []string{},
+func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
+	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
 		Remaining: []string{},
-		Iteration: b.iterations, State: b.status(), Breaker: breaker{b.same, strings.Join(b.unmet, "; ")}}
+		Iteration: b.iterations, State: b.linearStatus(), Breaker: breaker{b.unmetStreak, strings.Join(b.unmet, "; ")}}
 	used := map[string]bool{}
 	for _, c := range b.criteria {
 		text := unique(used, c.Text)
@@ -90,12 +90,12 @@ func (b *book) linearOver(old []byte) (text, rest []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return lay(old, safe.JSON(ours), nil, "circuitBreaker")
+	return mergeShared(old, safe.JSON(ours), nil, "circuitBreaker")
 }
 
-// stepsOf returns the names of the tasks: their subjects, with their ids where a subject is not
+// stepNames returns the names of the tasks: their subjects, with their ids where a subject is not
 // unique, because steps are identified by their text alone.
-func stepsOf(rows []row) []string {
+func stepNames(rows []taskRow) []string {
 	seen := make(map[string]int, len(rows))
 	for i := range rows {
 		seen[rows[i].subject]++

@@ -27,7 +27,7 @@ const killVar = "WAVEX_TEST_KILL_BEFORE"
 // writeForever plays a run and writes its files after each event, until it is killed.
 func writeForever(dir string) {
 	left := int(os.Getenv(killVar)[0] - '0')
-	st := store{dir: dir, before: func(string) {
+	st := fileStore{dir: dir, beforeWrite: func(string) {
 		if left == 0 {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
@@ -36,9 +36,9 @@ func writeForever(dir string) {
 		}
 		left--
 	}}
-	var b book
+	var b model
 	for {
-		reporttest.Mixed(quiet{}, func(e scheduler.Event, s *scheduler.State) {
+		reporttest.MixedRun(quiet{}, func(e scheduler.Event, s *scheduler.State) {
 			b.update(e, s)
 			if err := st.write(&b); err != nil {
 				panic(err)

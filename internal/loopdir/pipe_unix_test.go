@@ -18,7 +18,7 @@ import (
 func TestProjectionsReplacedByOthers(t *testing.T) {
 	t.Parallel()
 	for kind, put := range map[string]func(t *testing.T, path string){
-		"a pipe":   func(t *testing.T, path string) { roomtest.Pipe(t, path) },
+		"a pipe":   func(t *testing.T, path string) { roomtest.NamedPipe(t, path) },
 		"a device": func(t *testing.T, path string) { roomtest.Must(t, os.Symlink("/dev/zero", path)) },
 		"very long": func(t *testing.T, path string) {
 			roomtest.Must(t, os.WriteFile(path, nil, 0o600))
@@ -33,7 +33,7 @@ func TestProjectionsReplacedByOthers(t *testing.T) {
 			}
 			var told string
 			w := NewWriter(dir, nil, func(err error) { told += err.Error() })
-			reporttest.Complete(t, w.Event)
+			reporttest.CompleteRun(t, w.Event)
 			_ = w.Close() // warn has received it
 			for _, name := range names {
 				st, err := os.Lstat(filepath.Join(dir, name))

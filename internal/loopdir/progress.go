@@ -11,19 +11,20 @@ import (
 
 // This file writes PROGRESS.md, for people.
 
-// listed is the maximum number of tasks in a section, since a list of thousands has no reader.
-const listed = 500
+// maxListed is the maximum number of tasks in a section, since a list of thousands has no reader.
+const maxListed = 500
 
 // progress returns the text of the file.
-func (b *book) progress() []byte {
+func (b *model) progress() []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", safe.Line(b.task()))
-	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.where(), b.iterations, report.Paid(b.spent, b.limits,
-		b.notional))
+	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", safe.Line(b.goal()))
+	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.waveText(), b.iterations,
+		report.FormatNotional(b.spent, b.limits,
+			b.notional))
 	if b.ended != nil {
-		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, because(b.ended.Reason))
+		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, reasonSuffix(b.ended.Reason))
 	} else if b.stop != nil {
-		fmt.Fprintf(&out, "**Stopping:** %s%s\n", b.stop.Status, because(b.stop.Reason))
+		fmt.Fprintf(&out, "**Stopping:** %s%s\n", b.stop.Status, reasonSuffix(b.stop.Reason))
 	}
 	b.section(&out, "✅ Completed", "x", scheduler.Completed)
 	b.section(&out, "🔄 In Progress", " ", scheduler.InProgress, scheduler.Advising, scheduler.Verified)
@@ -44,16 +45,16 @@ func (b *book) progress() []byte {
 	return []byte(out.String())
 }
 
-func because(reason string) string {
+func reasonSuffix(reason string) string {
 	if reason == "" {
 		return ""
 	}
 	return ": " + safe.Fit(reason, 300, true)
 }
 
-// where returns "Wave 2 of 4"; without barriers there is no open wave.
-func (b *book) where() string {
-	if b.phased {
+// waveText returns "Wave 2 of 4"; without barriers there is no open wave.
+func (b *model) waveText() string {
+	if b.barriers {
 		return fmt.Sprintf("Wave %d of %d", max(b.wave, 1), b.waves)
 	}
 	return fmt.Sprintf("%d waves, without barriers", b.waves)
@@ -61,20 +62,20 @@ func (b *book) where() string {
 
 // section writes the list of the tasks with some statuses, or nothing if there are none. The title
 // has the waves of tasks that are done or under way, and the first wave of those that wait.
-func (b *book) section(out *strings.Builder, title, mark string, statuses ...scheduler.Status) {
+func (b *model) section(out *strings.Builder, title, mark string, statuses ...scheduler.Status) {
 	first, last, n := 0, 0, 0
 	var list strings.Builder
 	for i := range b.rows {
 		r := &b.rows[i]
-		if !has(statuses, r.status) {
+		if !hasStatus(statuses, r.status) {
 			continue
 		}
 		if first == 0 || r.wave < first {
 			first = r.wave
 		}
 		last = max(last, r.wave)
-		if n++; n <= listed {
-			fmt.Fprintf(&list, "- [%s] %s: %s%s\n", mark, safe.Line(report.DisplayID(r.id)), safe.Line(r.subject), b.note(i))
+		if n++; n <= maxListed {
+			fmt.Fprintf(&list, "- [%s] %s: %s%s\n", mark, safe.Line(report.DisplayID(r.id)), safe.Line(r.subject), b.taskNote(i))
 		}
 	}
 	if n == 0 {
@@ -88,12 +89,12 @@ func (b *book) section(out *strings.Builder, title, mark string, statuses ...sch
 		wave = fmt.Sprintf("Waves %d-%d", first, last)
 	}
 	fmt.Fprintf(out, "\n## %s (%s)\n%s", title, wave, list.String())
-	if n > listed {
-		fmt.Fprintf(out, "- and %d more\n", n-listed)
+	if n > maxListed {
+		fmt.Fprintf(out, "- and %d more\n", n-maxListed)
 	}
 }
 
-func has(list []scheduler.Status, s scheduler.Status) bool {
+func hasStatus(list []scheduler.Status, s scheduler.Status) bool {
 	for _, one := range list {
 		if one == s {
 			return true
@@ -102,8 +103,8 @@ func has(list []scheduler.Status, s scheduler.Status) bool {
 	return false
 }
 
-// note returns the text after the subject in a task's line.
-func (b *book) note(i int) string {
+// taskNote returns the text after the subject in a task's line.
+func (b *model) taskNote(i int) string {
 	r := &b.rows[i]
 	switch r.status {
 	case scheduler.InProgress:
@@ -120,7 +121,7 @@ func (b *book) note(i int) string {
 			return fmt.Sprintf(" (blocked by %s)", safe.Line(report.DisplayID(r.root)))
 		}
 	}
-	switch waits := b.waitsFor(i); {
+	switch waits := b.openBlockers(i); {
 	case len(waits) > 5:
 		return fmt.Sprintf(" (blocked by %s and %d more)", safe.Line(strings.Join(waits[:5], ", ")), len(waits)-5)
 	case len(waits) > 0:

@@ -19,9 +19,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // stories has runs of every kind; each calls show after every event.
-var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
-	"reviewed": reporttest.Reviewed,
+var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun{
+	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
+	"hostile":  reporttest.HostileRun,
+	"reviewed": reporttest.ReviewedRun,
 }
 
 func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
@@ -43,20 +44,20 @@ func TestEveryEvent(t *testing.T) {
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var kept book
+			var kept model
 			var events []scheduler.Event
 			tell(t, func(e scheduler.Event, s *scheduler.State) {
 				events = append(events, e)
 				kept.update(e, s)
-				if whole := bookOf(s, events); !reflect.DeepEqual(*whole, kept) {
+				if whole := newModel(s, events); !reflect.DeepEqual(*whole, kept) {
 					t.Fatalf("after event %d (%s) the book has\n%+v\nand the state\n%+v", e.Seq, e.Body.Type(), kept, *whole)
 				}
-				w, err := kept.workflow(nil)
+				w, err := kept.workflowText(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				valid(t, workflow, w)
-				l, err := kept.linear(nil)
+				l, err := kept.linearText(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,13 +123,13 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := tell(t, nil)
-			b := bookOf(s.S, s.Events)
-			w, err := b.workflow(nil)
+			b := newModel(s.S, s.Events)
+			w, err := b.workflowText(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".workflow.json", w)
-			l, err := b.linear(nil)
+			l, err := b.linearText(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,11 +146,12 @@ func TestProgressExample(t *testing.T) {
 		{"1", "Add ValidationError import to auth.ts", nil}, {"2", "Add ValidationError import to api.ts", nil},
 		{"3", "Create validation schema", []int{0}}, {"4", "Implement validateToken", []int{1}},
 		{"5", "Implement validateUser", []int{2}}, {"R-001", "Close the gap", []int{4}}})
-	good := reporttest.Good(1_000_000)
-	s.Begin(reporttest.Config()).Wave(1).Run("1", 0).Run("2", 1)
-	s.After(time.Second).End("1", good, scheduler.Completed, nil).End("2", reporttest.Good(1_500_000),
+	good := reporttest.PassingResult(1_000_000)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).StartAttempt("2", 1)
+	s.Advance(time.Second).EndAttempt("1", good, scheduler.Completed, nil).EndAttempt("2",
+		reporttest.PassingResult(1_500_000),
 		scheduler.Completed, nil)
-	s.Wave(2).Run("3", 0)
+	s.StartWave(2).StartAttempt("3", 0)
 	want := `# Loop Progress: Add validation to auth
 
 **Status:** Wave 2 of 4 | Iteration 3 | Cost: $2.50/$25
@@ -171,7 +173,7 @@ func TestProgressExample(t *testing.T) {
 - Stuck count: 0
 - Counsel consulted: No
 `
-	if got := string(bookOf(s.S, s.Events).progress()); got != want {
+	if got := string(newModel(s.S, s.Events).progress()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -181,14 +183,14 @@ func TestStepsDiffer(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "", reporttest.Tasks{{"a", "Test", nil}, {"b", "Test", nil}, {"c", "b: Test", nil},
 		{"d", "", nil}})
-	s.Begin(reporttest.Config()).Wave(1).Run("b", 0).End("b", runner.Result{Outcome: runner.Done},
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("b", 0).EndAttempt("b", runner.Result{Outcome: runner.Done},
 		scheduler.Completed, nil)
-	b := bookOf(s.S, s.Events)
+	b := newModel(s.S, s.Events)
 	want := []string{"a: Test", "b: Test", "b: Test (2)", "d"}
 	if got := b.steps; !reflect.DeepEqual(got, want) {
 		t.Errorf("steps are %q, want %q", got, want)
 	}
-	l, err := b.linear(nil)
+	l, err := b.linearText(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,5 +60,5 @@ func (r reviews) MarshalJSON() ([]byte, error) {
 		}
 		list[i] = member{one.name, value}
 	}
-	return object(list)
+	return encodeObject(list)
 }

@@ -13,12 +13,12 @@ import (
 
 // Before a run the file has the stage of the request and is valid; keys of other programs stay, and
 // the scores of an earlier request do not.
-func TestWriteStage(t *testing.T) {
+func TestWriteRequestStage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, WorkflowFile, `{"version":1,"spec_score":3,"shape_chosen":"tool","x-own":[1]}`)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := Stage{Name: "intent", Request: "add a flag", Plan: "/p/plan.json", Run: "r1", Started: at, Updated: at,
+	s := RequestStage{Name: "intent", Request: "add a flag", Plan: "/p/plan.json", Run: "r1", Started: at, Updated: at,
 		Seq: 3, Spent: 0.5}
 	for _, c := range []struct {
 		stage  string
@@ -32,8 +32,8 @@ func TestWriteStage(t *testing.T) {
 		{"shape", &scheduler.Origin{SpecScore: 2, FitScore: 10, Shape: "blocked"},
 			[]string{`"spec_score": 2`, `"shape_chosen": null`}},
 	} {
-		s.Name, s.Scored = c.stage, c.scored
-		if err := WriteStage(dir, nil, s); err != nil {
+		s.Name, s.Origin = c.stage, c.scored
+		if err := WriteRequestStage(dir, nil, s); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, WorkflowFile))

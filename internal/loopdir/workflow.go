@@ -70,19 +70,19 @@ type taskState struct {
 	BlockedBy []string         `json:"blocked_by,omitempty"` // blockers that are not completed
 }
 
-// workflow returns the text of the file, given the old text or nil.
-func (b *book) workflow(old []byte) ([]byte, error) {
-	text, _, err := b.workflowOver(old)
+// workflowText returns the text of the file, given the old text or nil.
+func (b *model) workflowText(old []byte) ([]byte, error) {
+	text, _, err := b.mergeWorkflow(old)
 	return text, err
 }
 
-func (b *book) workflowOver(old []byte) (text, rest []byte, err error) {
-	w := workflow{Version: 1, Stage: b.stage(), Task: b.task(), Started: b.opened, Updated: b.at, Recall: []string{},
+func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
+	w := workflow{Version: 1, Stage: b.stage(), Task: b.goal(), Started: b.opened, Updated: b.at, Recall: []string{},
 		Reviews: reviews(b.reviews),
-		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exit,
+		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exitSignal,
 			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
 			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
-	if f := b.from; f != nil {
+	if f := b.origin; f != nil {
 		w.SpecScore, w.FitScore = &f.SpecScore, &f.FitScore
 		w.Shape = &f.Shape
 		w.Recall = append(w.Recall, f.Recall...)
@@ -104,36 +104,36 @@ func (b *book) workflowOver(old []byte) (text, rest []byte, err error) {
 	}
 	for i := range b.rows {
 		r := &b.rows[i]
-		x.Tasks[i] = taskState{r.id, r.status, r.wave, r.attempts, r.stuck, r.panels, b.waitsFor(i)}
+		x.Tasks[i] = taskState{r.id, r.status, r.wave, r.attempts, r.stuck, r.panels, b.openBlockers(i)}
 	}
 	ours, err := json.Marshal(w)
 	if err != nil {
 		return nil, nil, err
 	}
-	return lay(old, safe.JSON(ours), scored)
+	return mergeShared(old, safe.JSON(ours), scoreKeys)
 }
 
-// scored has the keys that other programs may have filled: a run without a request has no scores,
+// scoreKeys has the keys that other programs may have filled: a run without a request has no scores,
 // and an existing score is never replaced.
-var scored = open{
-	"spec_score":      number,
-	"fit_score":       number,
-	"shape_chosen":    shape,
-	"recall_surfaced": texts,
+var scoreKeys = openKeys{
+	"spec_score":      isNumber,
+	"fit_score":       isNumber,
+	"shape_chosen":    isShapeName,
+	"recall_surfaced": isStringList,
 }
 
-func number(v json.RawMessage) bool {
+func isNumber(v json.RawMessage) bool {
 	var n float64
 	return json.Unmarshal(v, &n) == nil
 }
 
-func shape(v json.RawMessage) bool {
+func isShapeName(v json.RawMessage) bool {
 	var s string
 	return json.Unmarshal(v, &s) == nil && slices.Contains([]string{"colleague", "tool-review",
 		"tool-with-review", "tool"}, s)
 }
 
-func texts(v json.RawMessage) bool {
+func isStringList(v json.RawMessage) bool {
 	var list []string
 	return json.Unmarshal(v, &list) == nil
 }
@@ -143,8 +143,8 @@ func dollars(u budget.USD) *float64 {
 	return &f
 }
 
-// waitsFor returns the blockers of a waiting task that are not completed.
-func (b *book) waitsFor(i int) []string {
+// openBlockers returns the blockers of a waiting task that are not completed.
+func (b *model) openBlockers(i int) []string {
 	r := &b.rows[i]
 	if r.status != scheduler.Pending && r.status != scheduler.Blocked {
 		return nil

@@ -5,5 +5,7 @@ import (
 	"os"
 )
 
-// write replaces a file. On Windows this is not atomic.
-func write(path string, text []byte, perm fs.FileMode) error { return os.WriteFile(path, text, perm) }
+// replaceFile replaces a file. On Windows this is not atomic.
+func replaceFile(path string, text []byte, perm fs.FileMode) error {
+	return os.WriteFile(path, text, perm)
+}

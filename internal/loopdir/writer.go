@@ -12,46 +12,46 @@ import (
 // and always after the last event. It knows no files.
 
 const (
-	// pace is the minimum time between the starts of two writes.
-	pace = 250 * time.Millisecond
-	// share limits the time spent on writing to 1/share: a write that took a second is followed by
+	// minInterval is the minimum time between the starts of two writes.
+	minInterval = 250 * time.Millisecond
+	// idleFactor limits the time spent on writing to 1/share: a write that took a second is followed by
 	// at least nineteen seconds without one.
-	share = 20
+	idleFactor = 20
 )
 
 // Writer keeps the projections of a run current. It is a scheduler.View: Event never waits for a
 // file. One goroutine writes; Close ends it.
 type Writer struct {
-	write func(*book) error
-	pace  time.Duration
-	warn  func(error)
-	wake  chan struct{} // capacity 1: there is something to write
-	quit  chan struct{}
-	done  chan struct{}
-	close sync.Once
+	write       func(*model) error
+	minInterval time.Duration
+	warn        func(error)
+	wake        chan struct{} // capacity 1: there is something to write
+	quit        chan struct{}
+	done        chan struct{}
+	close       sync.Once
 
-	mu    sync.Mutex
-	book  book
-	dirty bool // the book is newer than the files
-	told  bool // the last write failed, and warn was called
+	mu     sync.Mutex
+	model  model
+	dirty  bool // the book is newer than the files
+	warned bool // the last write failed, and warn was called
 
-	wrote *writings
+	history *writeHistory
 }
 
 // NewWriter starts a Writer for an existing folder whose lock the caller holds. clean removes
 // secrets from the texts; nil for none. warn is called from any goroutine when writing fails, and
 // not again before it has succeeded. A failure never stops the run.
 func NewWriter(dir string, clean func([]byte) []byte, warn func(error)) *Writer {
-	wrote := &writings{last: map[string][][sha256.Size]byte{}}
-	s := store{dir: dir, clean: clean, last: map[string]last{}, wrote: wrote}
-	s.tidy()
-	w := newWriter(s.write, pace, warn)
-	w.wrote = wrote
+	wrote := &writeHistory{last: map[string][][sha256.Size]byte{}}
+	s := fileStore{dir: dir, redact: clean, last: map[string]lastWrite{}, history: wrote}
+	s.removeTempFiles()
+	w := newWriter(s.write, minInterval, warn)
+	w.history = wrote
 	return w
 }
 
-func newWriter(write func(*book) error, pace time.Duration, warn func(error)) *Writer {
-	w := &Writer{write: write, pace: pace, warn: warn,
+func newWriter(write func(*model) error, pace time.Duration, warn func(error)) *Writer {
+	w := &Writer{write: write, minInterval: pace, warn: warn,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w
@@ -60,7 +60,7 @@ func newWriter(write func(*book) error, pace time.Duration, warn func(error)) *W
 // Event applies an event to the book.
 func (w *Writer) Event(e scheduler.Event, s *scheduler.State) {
 	w.mu.Lock()
-	w.book.update(e, s)
+	w.model.update(e, s)
 	w.dirty = true
 	w.mu.Unlock()
 	select {
@@ -89,7 +89,7 @@ func (w *Writer) run() {
 		}
 		began := time.Now()
 		_ = w.save() // warn receives the error
-		timer.Reset(max(w.pace, share*time.Since(began)) - time.Since(began))
+		timer.Reset(max(w.minInterval, idleFactor*time.Since(began)) - time.Since(began))
 		select {
 		case <-w.quit:
 			return
@@ -106,12 +106,12 @@ func (w *Writer) save() error {
 		return nil
 	}
 	w.dirty = false
-	b := w.book.snapshot()
+	b := w.model.snapshot()
 	w.mu.Unlock()
 	err := w.write(b)
 	w.mu.Lock()
-	tell := err != nil && !w.told
-	w.told, w.dirty = err != nil, w.dirty || err != nil
+	tell := err != nil && !w.warned
+	w.warned, w.dirty = err != nil, w.dirty || err != nil
 	w.mu.Unlock()
 	if tell {
 		w.warn(err)

@@ -27,12 +27,12 @@ func TestWritesAreCoalesced(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var writes []int64
-		w := newWriter(func(b *book) error {
+		w := newWriter(func(b *model) error {
 			mu.Lock()
 			defer mu.Unlock()
 			writes = append(writes, b.seq)
 			return nil
-		}, pace, func(error) {})
+		}, minInterval, func(error) {})
 		done := func() []int64 {
 			synctest.Wait()
 			mu.Lock()
@@ -43,18 +43,18 @@ func TestWritesAreCoalesced(t *testing.T) {
 		s.Show = w.Event
 		c := reporttest.Config()
 		c.Limits.NoIterations, c.Limits.NoUSD = true, true
-		s.Begin(c).Wave(1)
+		s.StartRun(c).StartWave(1)
 		began := time.Now()
 		for i := range tasks {
-			s.Run(tasks[i].ID, 0)
+			s.StartAttempt(tasks[i].ID, 0)
 			time.Sleep(time.Millisecond) // fake time of the synctest bubble
-			s.End(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+			s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 		}
-		most := int(time.Since(began)/pace) + 2
+		most := int(time.Since(began)/minInterval) + 2
 		if seen := done(); len(seen) < 2 || len(seen) > most {
 			t.Errorf("%d writes in %s, want at most %d", len(seen), time.Since(began), most)
 		}
-		time.Sleep(2 * pace)
+		time.Sleep(2 * minInterval)
 		seen := done()
 		if last := seen[len(seen)-1]; last != s.S.Seq {
 			t.Errorf("in a pause the files are at event %d of %d", last, s.S.Seq)
@@ -73,8 +73,8 @@ func TestCloseWritesTheLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var last int64
-		w := newWriter(func(b *book) error { last = b.seq; return nil }, time.Hour, func(error) {})
-		s := reporttest.Mixed(t, w.Event)
+		w := newWriter(func(b *model) error { last = b.seq; return nil }, time.Hour, func(error) {})
+		s := reporttest.MixedRun(t, w.Event)
 		if err := w.Close(); err != nil || last != s.S.Seq {
 			t.Errorf("the files are at event %d of %d, %v", last, s.S.Seq, err)
 		}
@@ -82,40 +82,40 @@ func TestCloseWritesTheLast(t *testing.T) {
 }
 
 // A write error is reported once, and the writer continues.
-func TestFailuresAreToldOnce(t *testing.T) {
+func TestFailuresAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
 		var fail atomic.Bool
 		var told, wrote atomic.Int32
-		w := newWriter(func(b *book) error {
+		w := newWriter(func(b *model) error {
 			if fail.Load() {
 				return full
 			}
 			wrote.Add(1)
 			return nil
-		}, pace, func(err error) {
+		}, minInterval, func(err error) {
 			if !errors.Is(err, full) {
 				t.Errorf("told %v", err)
 			}
 			told.Add(1)
 		})
-		step := func() { time.Sleep(2 * pace); synctest.Wait() }
+		step := func() { time.Sleep(2 * minInterval); synctest.Wait() }
 		s := reporttest.New(t, "", reporttest.Tasks{{"1", "", nil}})
 		s.Show = w.Event
 		fail.Store(true)
-		s.Begin(reporttest.Config())
+		s.StartRun(reporttest.Config())
 		step()
-		s.Wave(1)
+		s.StartWave(1)
 		step()
 		if n := told.Load(); n != 1 {
 			t.Errorf("told %d times, want once", n)
 		}
 		fail.Store(false)
-		s.Run("1", 0)
+		s.StartAttempt("1", 0)
 		step()
 		fail.Store(true)
-		s.End("1", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+		s.EndAttempt("1", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
 		step()
 		if err := w.Close(); !errors.Is(err, full) || told.Load() != 2 || wrote.Load() != 1 {
 			t.Errorf("closed with %v, told %d times, wrote %d times", err, told.Load(), wrote.Load())

@@ -9,30 +9,30 @@ import (
 // This file stores digests of the recently written texts, so that changes by other processes can be
 // detected.
 
-// recent is the number of texts remembered per file: a text may be replaced between the moment a
+// maxRemembered is the number of texts remembered per file: a text may be replaced between the moment a
 // caller reads it and its call of Wrote.
-const recent = 32
+const maxRemembered = 32
 
-type writings struct {
+type writeHistory struct {
 	mu   sync.Mutex
 	last map[string][][sha256.Size]byte // by name, the newest last
 }
 
 // add records a text that is about to be written.
-func (w *writings) add(name string, text []byte) {
+func (w *writeHistory) add(name string, text []byte) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := append(w.last[name], sha256.Sum256(text))
-	w.last[name] = all[max(0, len(all)-recent):]
+	w.last[name] = all[max(0, len(all)-maxRemembered):]
 }
 
-// Wrote reports whether the writer has recently written this text to the file with that name. It is
+// HasWritten reports whether the writer has recently written this text to the file with that name. It is
 // safe for concurrent use.
-func (w *Writer) Wrote(name string, text []byte) bool {
-	w.wrote.mu.Lock()
-	defer w.wrote.mu.Unlock()
-	return slices.Contains(w.wrote.last[name], sha256.Sum256(text))
+func (w *Writer) HasWritten(name string, text []byte) bool {
+	w.history.mu.Lock()
+	defer w.history.mu.Unlock()
+	return slices.Contains(w.history.last[name], sha256.Sum256(text))
 }

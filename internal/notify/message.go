@@ -30,8 +30,8 @@ type Message struct {
 	Iterations int              `json:"iterations"`
 }
 
-// about returns the message for an event; false if the event needs none.
-func about(e scheduler.Event, s *scheduler.State) (Message, bool) {
+// messageFor returns the message for an event; false if the event needs none.
+func messageFor(e scheduler.Event, s *scheduler.State) (Message, bool) {
 	m := Message{V: 1, Time: e.Time, Run: s.Config.Run}
 	switch b := e.Body.(type) {
 	case scheduler.RunEnded:
@@ -47,15 +47,15 @@ func about(e scheduler.Event, s *scheduler.State) (Message, bool) {
 		}
 		return m, true
 	case scheduler.Draining:
-		return m.tripped(&b.Stop, s)
+		return m.breakerMessage(&b.Stop, s)
 	case scheduler.AttemptEnded:
-		return m.tripped(b.Stop, s)
+		return m.breakerMessage(b.Stop, s)
 	}
 	return m, false
 }
 
-// tripped returns the message for a breaker that stops the run: running attempts may finish.
-func (m Message) tripped(stop *scheduler.Stop, s *scheduler.State) (Message, bool) {
+// breakerMessage returns the message for a breaker that stops the run: running attempts may finish.
+func (m Message) breakerMessage(stop *scheduler.Stop, s *scheduler.State) (Message, bool) {
 	if stop == nil || stop.Breaker == "" {
 		return m, false
 	}

@@ -24,25 +24,25 @@ import (
 	"wavex/scheduler"
 )
 
-// Hook is the address of a webhook.
-type Hook struct {
+// Webhook is the address of a webhook.
+type Webhook struct {
 	URL   string
 	Slack bool // it takes {"text": "..."} as Slack's incoming webhooks do
 }
 
-// ParseHook reads "URL" or "slack=URL". Addresses at hooks.slack.com are Slack's in both cases.
+// ParseWebhook reads "URL" or "slack=URL". Addresses at hooks.slack.com are Slack's in both cases.
 // The error does not quote the address, which may be a secret.
-func ParseHook(s string) (Hook, error) {
+func ParseWebhook(s string) (Webhook, error) {
 	rest, slack := strings.CutPrefix(s, "slack=")
 	u, err := url.Parse(rest)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return Hook{}, errors.New("a webhook is an http or https URL, or slack=URL")
+		return Webhook{}, errors.New("a webhook is an http or https URL, or slack=URL")
 	}
-	return Hook{URL: rest, Slack: slack || u.Hostname() == "hooks.slack.com"}, nil
+	return Webhook{URL: rest, Slack: slack || u.Hostname() == "hooks.slack.com"}, nil
 }
 
 // String returns the address without its possibly secret parts.
-func (h Hook) String() string {
+func (h Webhook) String() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return "a webhook"
@@ -55,48 +55,48 @@ type Options struct {
 	Secret string // signs each body; "" means unsigned
 	// Timeout bounds one try; 0 means 5 s. Last bounds the wait of Close for undelivered
 	// messages; 0 means 15 s.
-	Timeout, Last time.Duration
+	Timeout, CloseTimeout time.Duration
 	// Retries is the number of retries of a failed try, with a growing wait from Wait on; 0 means
 	// 3 retries, from 500 ms.
-	Retries int
-	Wait    time.Duration
+	Retries    int
+	RetryDelay time.Duration
 }
 
-// queueMax is the number of messages that may wait for one slow hook; a session sends few.
-const queueMax = 16
+// maxQueued is the number of messages that may wait for one slow hook; a session sends few.
+const maxQueued = 16
 
 // Sender is a scheduler.View that sends messages to hooks.
 type Sender struct {
-	name  string // of the plan
-	hooks []*hookQueue
-	stop  context.CancelCauseFunc
-	opts  Options
+	name   string // of the plan
+	queues []*webhookQueue
+	stop   context.CancelCauseFunc
+	opts   Options
 }
 
-type hookQueue struct {
-	Hook
+type webhookQueue struct {
+	Webhook
 	queue chan Message
 	done  chan struct{}
 	err   error // the first error; to be read after done is closed
 }
 
-// errLate is the cause of a delivery that is given up at the end.
-var errLate = errors.New("no answer in time")
+// errCloseTimeout is the cause of a delivery that is given up at the end.
+var errCloseTimeout = errors.New("no answer in time")
 
 // New starts a Sender, bounded by ctx. The caller must Close it. plan is the name of the plan in
 // messages.
-func New(ctx context.Context, plan string, hooks []Hook, o Options) *Sender {
+func New(ctx context.Context, plan string, hooks []Webhook, o Options) *Sender {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &Sender{name: plan, stop: stop, opts: o}
 	for _, h := range hooks {
-		q := &hookQueue{Hook: h, queue: make(chan Message, queueMax), done: make(chan struct{})}
-		s.hooks = append(s.hooks, q)
+		q := &webhookQueue{Webhook: h, queue: make(chan Message, maxQueued), done: make(chan struct{})}
+		s.queues = append(s.queues, q)
 		go func() {
 			defer close(q.done)
 			client := s.client()
 			defer client.HTTPClient.CloseIdleConnections()
 			for m := range q.queue {
-				if err := s.deliver(ctx, client, q.Hook, m); err != nil && q.err == nil {
+				if err := s.deliver(ctx, client, q.Webhook, m); err != nil && q.err == nil {
 					q.err = err
 				}
 			}
@@ -109,7 +109,8 @@ func New(ctx context.Context, plan string, hooks []Hook, o Options) *Sender {
 func (s *Sender) client() *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.Logger = nil // the default writes to stderr
-	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3), cmp.Or(s.opts.Wait, 500*time.Millisecond),
+	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3),
+		cmp.Or(s.opts.RetryDelay, 500*time.Millisecond),
 		5*time.Second
 	c.HTTPClient.Timeout = cmp.Or(s.opts.Timeout, 5*time.Second)
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler // the default handler quotes the address
@@ -118,12 +119,12 @@ func (s *Sender) client() *retryablehttp.Client {
 
 // Event queues the message for an event, if it needs one. It never blocks.
 func (s *Sender) Event(e scheduler.Event, st *scheduler.State) {
-	m, ok := about(e, st)
+	m, ok := messageFor(e, st)
 	if !ok {
 		return
 	}
 	m.Plan = s.name
-	for _, h := range s.hooks {
+	for _, h := range s.queues {
 		select {
 		case h.queue <- m:
 		default: // the queue is full: the hook has not answered for a long time
@@ -134,16 +135,16 @@ func (s *Sender) Event(e scheduler.Event, st *scheduler.State) {
 // Close waits until every message is delivered or given up, and returns an error for those given
 // up. The Sender must not be used afterwards.
 func (s *Sender) Close() error {
-	for _, h := range s.hooks {
+	for _, h := range s.queues {
 		close(h.queue)
 	}
-	late := time.AfterFunc(cmp.Or(s.opts.Last, 15*time.Second), func() { s.stop(errLate) })
+	late := time.AfterFunc(cmp.Or(s.opts.CloseTimeout, 15*time.Second), func() { s.stop(errCloseTimeout) })
 	defer late.Stop()
 	var errs []error
-	for _, h := range s.hooks {
+	for _, h := range s.queues {
 		<-h.done
 		if h.err != nil {
-			errs = append(errs, fmt.Errorf("telling %s: %w", h.Hook, h.err))
+			errs = append(errs, fmt.Errorf("telling %s: %w", h.Webhook, h.err))
 		}
 	}
 	s.stop(nil)
@@ -151,7 +152,7 @@ func (s *Sender) Close() error {
 }
 
 // deliver posts a message, and retries after 429, 5xx and network errors.
-func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Hook, m Message) error {
+func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Webhook, m Message) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func Sign(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(h.Sum(nil))
 }
 
-func (h Hook) body(m Message) ([]byte, error) {
+func (h Webhook) body(m Message) ([]byte, error) {
 	if h.Slack {
 		return json.Marshal(map[string]string{"text": m.Text()})
 	}

@@ -50,7 +50,7 @@ func state(t *testing.T) (*scheduler.State, []scheduler.Event) {
 	return s, events
 }
 
-func send(t *testing.T, o Options, hooks ...Hook) error {
+func send(t *testing.T, o Options, hooks ...Webhook) error {
 	t.Helper()
 	st, events := state(t)
 	s := New(t.Context(), "demo", hooks, o)
@@ -77,8 +77,8 @@ func TestDelivers(t *testing.T) {
 		came <- got{q.Header, string(b)}
 	}))
 	defer srv.Close()
-	if err := send(t, Options{Secret: "s3cret", Wait: time.Millisecond},
-		Hook{URL: srv.URL + "/path?token=x"}); err != nil {
+	if err := send(t, Options{Secret: "s3cret", RetryDelay: time.Millisecond},
+		Webhook{URL: srv.URL + "/path?token=x"}); err != nil {
 		t.Fatal(err)
 	}
 	close(came)
@@ -126,7 +126,7 @@ func TestSlack(t *testing.T) {
 		bodies = append(bodies, string(b)) // one hook receives its messages one after the other
 	}))
 	defer srv.Close()
-	h, err := ParseHook("slack=" + srv.URL)
+	h, err := ParseWebhook("slack=" + srv.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,9 +145,9 @@ func TestSlack(t *testing.T) {
 	}
 }
 
-// TestHangs: a hook that never answers delays neither the events nor, for long, the end. The
+// TestHangingWebhook: a hook that never answers delays neither the events nor, for long, the end. The
 // error omits its address.
-func TestHangs(t *testing.T) {
+func TestHangingWebhook(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
@@ -160,14 +160,14 @@ func TestHangs(t *testing.T) {
 	defer srv.Close()
 	defer close(release)
 	st, events := state(t)
-	s := New(t.Context(), "demo", []Hook{{URL: srv.URL + "/hidden"}}, Options{Last: 20 * time.Millisecond})
+	s := New(t.Context(), "demo", []Webhook{{URL: srv.URL + "/hidden"}}, Options{CloseTimeout: 20 * time.Millisecond})
 	for range 100 {
 		for _, e := range events {
 			s.Event(e, st)
 		}
 	}
 	err := s.Close()
-	if err == nil || !strings.Contains(err.Error(), errLate.Error()) || strings.Contains(err.Error(), "hidden") {
+	if err == nil || !strings.Contains(err.Error(), errCloseTimeout.Error()) || strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
 	}
 }
@@ -178,15 +178,15 @@ func TestRefused(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	defer srv.Close()
-	err := send(t, Options{Retries: 1, Wait: time.Millisecond}, Hook{URL: srv.URL + "/hidden"},
-		Hook{URL: closed.URL + "/hidden"})
+	err := send(t, Options{Retries: 1, RetryDelay: time.Millisecond}, Webhook{URL: srv.URL + "/hidden"},
+		Webhook{URL: closed.URL + "/hidden"})
 	if err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "refused") ||
 		strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
 	}
 }
 
-func TestWhatIsTold(t *testing.T) {
+func TestMessages(t *testing.T) {
 	t.Parallel()
 	st := &scheduler.State{}
 	for _, c := range []struct {
@@ -201,7 +201,7 @@ func TestWhatIsTold(t *testing.T) {
 		{scheduler.AttemptEnded{}, ""},
 		{scheduler.Notice{}, ""},
 	} {
-		m, ok := about(scheduler.Event{Time: at, Body: c.body}, st)
+		m, ok := messageFor(scheduler.Event{Time: at, Body: c.body}, st)
 		if ok != (c.want != "") || ok && m.Event != c.want {
 			t.Errorf("%+v: %q %t", c.body, m.Event, ok)
 		}
@@ -210,22 +210,22 @@ func TestWhatIsTold(t *testing.T) {
 
 func TestParseHook(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]Hook{
+	for in, want := range map[string]Webhook{
 		"https://example.org/a":       {URL: "https://example.org/a"},
 		"slack=http://127.0.0.1:1/x":  {URL: "http://127.0.0.1:1/x", Slack: true},
 		"https://hooks.slack.com/s/x": {URL: "https://hooks.slack.com/s/x", Slack: true},
 	} {
-		if got, err := ParseHook(in); err != nil || got != want {
+		if got, err := ParseWebhook(in); err != nil || got != want {
 			t.Errorf("%s: %+v %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"", "example.org", "ftp://x/y", "https://", "slack=", "http://[::1",
 		"teams=https://x/secret"} {
-		if _, err := ParseHook(in); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := ParseWebhook(in); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
-	if got := (Hook{URL: "https://u:p@example.org/secret"}).String(); got != "https://example.org" {
+	if got := (Webhook{URL: "https://u:p@example.org/secret"}).String(); got != "https://example.org" {
 		t.Error(got)
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 func checkFields() []field[Check] {
 	return []field[Check]{
-		{"run", func(d *decoder, c *Check, t source.Token) { d.word(&c.Run, t) }},
+		{"run", func(d *decoder, c *Check, t source.Token) { d.nonEmptyString(&c.Run, t) }},
 		{"timeout", func(d *decoder, c *Check, t source.Token) { d.duration(&c.Timeout, t) }},
-		{"file", func(d *decoder, c *Check, t source.Token) { d.local(&c.File, t) }},
+		{"file", func(d *decoder, c *Check, t source.Token) { d.relativePath(&c.File, t) }},
 		{"contains", func(d *decoder, c *Check, t source.Token) {
 			s, ok := d.str(t)
 			if ok && s == "" {
@@ -36,7 +36,7 @@ func checkFields() []field[Check] {
 			c.Matches = s
 		}},
 		{"recheck", func(d *decoder, c *Check, t source.Token) {
-			if again, ok := d.truth(t); ok {
+			if again, ok := d.boolean(t); ok {
 				c.NoRecheck = !again
 			}
 		}},
@@ -48,7 +48,7 @@ func (d *decoder) check(t source.Token) (Check, bool) {
 	switch t.Kind {
 	case source.KindString:
 		var run string
-		d.word(&run, t)
+		d.nonEmptyString(&run, t)
 		return Check{Run: run}, run != ""
 	case source.KindObject:
 		return d.checkObject(t)
@@ -60,11 +60,11 @@ func (d *decoder) check(t source.Token) (Check, bool) {
 
 func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 	before := d.errors
-	set, _ := d.checkShape.decode(d, &c, t)
+	set, _ := d.checkType.decode(d, &c, t)
 	if d.errors > before {
 		return c, false
 	}
-	has := func(name string) bool { return d.checkShape.had(set, name) }
+	has := func(name string) bool { return d.checkType.has(set, name) }
 	switch {
 	case has("run") && (has("file") || has("contains") || has("matches")):
 		d.errorf(t.At, CodeConflict, "a check is a command or a file, not both; split it into two checks")
@@ -84,21 +84,21 @@ func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 func (d *decoder) verify(t source.Token) []Check {
 	if t.Kind != source.KindArray {
 		if c, ok := d.check(t); ok {
-			d.checks.list = append(d.checks.list, c)
+			d.checks.scratch = append(d.checks.scratch, c)
 		}
-		return d.checks.take()
+		return d.checks.flush()
 	}
 	d.list(t, "a list of checks", func(_ int, e source.Token) {
 		if c, ok := d.check(e); ok {
-			d.checks.list = append(d.checks.list, c)
+			d.checks.scratch = append(d.checks.scratch, c)
 		}
 	})
-	return d.checks.take()
+	return d.checks.flush()
 }
 
-// Tail returns the command of a description that ends in "Verify: COMMAND", on a line of its own or
+// VerifyCommand returns the command of a description that ends in "Verify: COMMAND", on a line of its own or
 // after other words; "" if there is none.
-func Tail(description string) string {
+func VerifyCommand(description string) string {
 	s := strings.TrimRight(description, " \t\r\n")
 	s = s[strings.LastIndexByte(s, '\n')+1:]
 	i := strings.LastIndex(s, "Verify:")
@@ -129,7 +129,7 @@ func conditionFields() []field[Condition] {
 		}
 	}
 	return []field[Condition]{
-		{"text", func(d *decoder, c *Condition, t source.Token) { d.word(&c.Text, t) }},
+		{"text", func(d *decoder, c *Condition, t source.Token) { d.nonEmptyString(&c.Text, t) }},
 		{"verify", evidence},
 		{"check", evidence},
 		{"verification", func(d *decoder, c *Condition, t source.Token) {
@@ -144,9 +144,9 @@ func (d *decoder) conditions(dst *[]Condition, t source.Token) {
 		var c Condition
 		switch e.Kind {
 		case source.KindString:
-			d.word(&c.Text, e)
+			d.nonEmptyString(&c.Text, e)
 		case source.KindObject:
-			if set, _ := d.condShape.decode(d, &c, e); !d.condShape.had(set, "text") {
+			if set, _ := d.conditionType.decode(d, &c, e); !d.conditionType.has(set, "text") {
 				d.errorf(e.At, CodeMissingField, "a criterion needs text: what must be true, in words")
 			}
 		default:
@@ -159,7 +159,7 @@ func (d *decoder) conditions(dst *[]Condition, t source.Token) {
 
 func fileFields() []field[File] {
 	return []field[File]{
-		{"path", func(d *decoder, f *File, t source.Token) { d.local(&f.Path, t) }},
+		{"path", func(d *decoder, f *File, t source.Token) { d.relativePath(&f.Path, t) }},
 		{"action", func(d *decoder, f *File, t source.Token) {
 			d.enum(&f.Action, t, "create", "modify", "create or modify", "delete", "read")
 		}},
@@ -172,25 +172,25 @@ func (d *decoder) fileList(t source.Token) []File {
 		var f File
 		switch e.Kind {
 		case source.KindString:
-			d.local(&f.Path, e)
+			d.relativePath(&f.Path, e)
 		case source.KindObject:
-			if set, _ := d.fileShape.decode(d, &f, e); !d.fileShape.had(set, "path") {
+			if set, _ := d.fileType.decode(d, &f, e); !d.fileType.has(set, "path") {
 				d.errorf(e.At, CodeMissingField, `a file needs path, like {"path": "src/a.go", "action": "modify"}`)
 			}
 		default:
 			d.wrongType(e, "a path or an object with path")
 			d.src.Skip(e)
 		}
-		d.files.list = append(d.files.list, f)
+		d.files.scratch = append(d.files.scratch, f)
 	})
-	return d.files.take()
+	return d.files.flush()
 }
 
-// local reads a slash-separated path that stays in the directory. It stores the clean path, so that
+// relativePath reads a slash-separated path that stays in the directory. It stores the clean path, so that
 // two spellings of one file are equal.
-func (d *decoder) local(dst *string, t source.Token) {
+func (d *decoder) relativePath(dst *string, t source.Token) {
 	var s string
-	if d.word(&s, t); s == "" {
+	if d.nonEmptyString(&s, t); s == "" {
 		return
 	}
 	switch {

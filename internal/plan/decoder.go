@@ -24,31 +24,31 @@ type decoder struct {
 	plan *Plan
 
 	path []step
-	Reports
+	DiagnosticList
 
-	planShape     *shape[Plan]
-	taskShape     *shape[Task]
-	defaultsShape *shape[Settings]
-	limitShape    *shape[Limits]
-	checkShape    *shape[Check]
-	fileShape     *shape[File]
-	condShape     *shape[Condition]
-	guessShape    *shape[Estimate]
-	waveShape     *shape[Wave]
-	linkShape     *shape[Link]
-	checks        slab[Check]
-	files         slab[File]
-	prompts       map[string]prompt // by the name after "@"
-	task          int               // index of the task being read
-	blockedBy     int               // number of names that the task used for blockedBy
-	alias         source.Place      // of its second name for blockedBy, if any
-	idAt          source.Place      // of its id
-	places        []source.Place    // of the tasks
-	named         named
-	ids           index
-	later         []reference // blockers that were named before their task was read
-	edges         *dag.Builder
-	suggestions   int // remaining comparisons for "did you mean" among task ids
+	planType        *objectType[Plan]
+	taskType        *objectType[Task]
+	defaultsType    *objectType[Settings]
+	limitType       *objectType[Limits]
+	checkType       *objectType[Check]
+	fileType        *objectType[File]
+	conditionType   *objectType[Condition]
+	estimateType    *objectType[Estimate]
+	waveType        *objectType[Wave]
+	linkType        *objectType[Link]
+	checks          slab[Check]
+	files           slab[File]
+	prompts         map[string]promptFile // by the name after "@"
+	task            int                   // index of the task being read
+	blockedBy       int                   // number of names that the task used for blockedBy
+	aliasLocation   source.Location       // of its second name for blockedBy, if any
+	idLocation      source.Location       // of its id
+	taskLocations   []source.Location     // of the tasks
+	currentBlockers blockerSet
+	ids             index
+	unresolved      []reference // blockers that were named before their task was read
+	edges           *dag.Builder
+	suggestions     int // remaining comparisons for "did you mean" among task ids
 }
 
 // field is one field of an object: its name and its reader. read must consume the value and report
@@ -58,26 +58,26 @@ type field[T any] struct {
 	read func(*decoder, *T, source.Token)
 }
 
-// shape describes an object. The shapes are the only list of a plan's possible fields; a test
+// objectType describes an object. The shapes are the only list of a plan's possible fields; a test
 // compares the schema with them.
-type shape[T any] struct {
-	what   string // in messages: "a task"
+type objectType[T any] struct {
+	label  string // in messages: "a task"
 	fields []field[T]
 	index  map[string]int
 }
 
-func newShape[T any](what string, fields ...field[T]) *shape[T] {
+func newObjectType[T any](what string, fields ...field[T]) *objectType[T] {
 	if len(fields) > 64 {
 		panic("plan: the fields of " + what + " do not fit the mask of those seen")
 	}
-	s := &shape[T]{what: what, fields: fields, index: make(map[string]int, len(fields))}
+	s := &objectType[T]{label: what, fields: fields, index: make(map[string]int, len(fields))}
 	for i, f := range fields {
 		s.index[f.name] = i
 	}
 	return s
 }
 
-func (s *shape[T]) names() []string {
+func (s *objectType[T]) names() []string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
 		names[i] = f.name
@@ -85,19 +85,19 @@ func (s *shape[T]) names() []string {
 	return names
 }
 
-// seen is the set of fields that an object had, one bit for each field of its shape.
-type seen uint64
+// fieldSet is the set of fields that an object had, one bit for each field of its shape.
+type fieldSet uint64
 
-func (s *shape[T]) had(set seen, name string) bool { return set&(1<<s.index[name]) != 0 }
+func (s *objectType[T]) has(set fieldSet, name string) bool { return set&(1<<s.index[name]) != 0 }
 
 // decode reads the object that t opened into v. It reports whether t was an object at all.
-func (s *shape[T]) decode(d *decoder, v *T, t source.Token) (seen, bool) {
+func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool) {
 	if t.Kind != source.KindObject {
 		d.wrongType(t, source.KindObject.String())
 		d.src.Skip(t)
 		return 0, false
 	}
-	var set seen
+	var set fieldSet
 	for {
 		name := d.src.Next()
 		if name.Kind != source.KindString {
@@ -110,10 +110,10 @@ func (s *shape[T]) decode(d *decoder, v *T, t source.Token) (seen, bool) {
 		case value.Kind == source.KindBad:
 		case !ok:
 			guess := ""
-			if d.errors < maxReports { // guessing is expensive, and further reports are dropped
-				guess = hint(name.Text, s.names())
+			if d.errors < maxDiagnostics { // guessing is expensive, and further reports are dropped
+				guess = suggestName(name.Text, s.names())
 			}
-			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.what, guess)
+			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label, guess)
 			d.src.Skip(value)
 		case set&(1<<i) != 0:
 			d.errorf(name.At, CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
@@ -148,19 +148,19 @@ func (d *decoder) list(t source.Token, want string, read func(i int, t source.To
 func (d *decoder) enter(s step) { d.path = append(d.path, s) }
 func (d *decoder) leave()       { d.path = d.path[:len(d.path)-1] }
 
-func (d *decoder) errorf(at source.Place, code, format string, args ...any) {
-	d.report(at, SeverityError, code, d.path, format, args...)
+func (d *decoder) errorf(at source.Location, code, format string, args ...any) {
+	d.addDiagnostic(at, SeverityError, code, d.path, format, args...)
 }
 
-func (d *decoder) warnf(at source.Place, code, format string, args ...any) {
-	d.report(at, SeverityWarning, code, d.path, format, args...)
+func (d *decoder) warnf(at source.Location, code, format string, args ...any) {
+	d.addDiagnostic(at, SeverityWarning, code, d.path, format, args...)
 }
 
-func (d *decoder) report(at source.Place, severity, code string, path []step, format string, args ...any) {
+func (d *decoder) addDiagnostic(at source.Location, severity, code string, path []step, format string, args ...any) {
 	d.add(at, severity, code, pathString(path), format, args...)
 }
 
-func (d *decoder) wrongType(t source.Token, want string) { d.mistyped(t, want, pathString(d.path)) }
+func (d *decoder) wrongType(t source.Token, want string) { d.wrongTypeAt(t, want, pathString(d.path)) }
 
 func pathString(path []step) string {
 	var b strings.Builder
@@ -197,14 +197,14 @@ func PlainName(s string) bool {
 // slab hands out small slices of exact length from big chunks: most tasks have one check and one or
 // two files, and one allocation for each would take most of the time.
 type slab[T any] struct {
-	free  []T
-	list  []T // scratch for the current list
-	chunk int // size of the last chunk
+	free    []T
+	scratch []T // scratch for the current list
+	chunk   int // size of the last chunk
 }
 
-// take returns a copy of the scratch list and empties it.
-func (s *slab[T]) take() []T {
-	n := len(s.list)
+// flush returns a copy of the scratch list and empties it.
+func (s *slab[T]) flush() []T {
+	n := len(s.scratch)
 	if n == 0 {
 		return nil
 	}
@@ -214,8 +214,8 @@ func (s *slab[T]) take() []T {
 	}
 	out := s.free[:n:n]
 	s.free = s.free[n:]
-	copy(out, s.list)
-	clear(s.list)
-	s.list = s.list[:0]
+	copy(out, s.scratch)
+	clear(s.scratch)
+	s.scratch = s.scratch[:0]
 	return out
 }

@@ -33,8 +33,8 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	d := newDecoder(Options{}, "")
-	for _, names := range [][]string{d.planShape.names(), d.limitShape.names(), d.taskShape.names(), d.checkShape.names(),
-		d.fileShape.names(), d.condShape.names(), d.guessShape.names(), d.waveShape.names(), d.linkShape.names()} {
+	for _, names := range [][]string{d.planType.names(), d.limitType.names(), d.taskType.names(), d.checkType.names(),
+		d.fileType.names(), d.conditionType.names(), d.estimateType.names(), d.waveType.names(), d.linkType.names()} {
 		for _, name := range names {
 			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") &&
 				!strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {

@@ -24,16 +24,16 @@ func planFields() []field[Plan] {
 				d.src.Skip(t)
 			}
 		}},
-		{"name", func(d *decoder, p *Plan, t source.Token) { d.line(&p.Name, t) }},
+		{"name", func(d *decoder, p *Plan, t source.Token) { d.singleLine(&p.Name, t) }},
 		{"request", func(d *decoder, p *Plan, t source.Token) { d.text(&p.Request, t) }},
-		{"budget", func(d *decoder, p *Plan, t source.Token) { d.limitShape.decode(d, &p.Budget, t) }},
+		{"budget", func(d *decoder, p *Plan, t source.Token) { d.limitType.decode(d, &p.Budget, t) }},
 		{"parallel", func(d *decoder, p *Plan, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				p.Parallel = n
 			}
 		}},
 		{"schedule", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Schedule, t, "waves", "eager") }},
-		{"defaults", func(d *decoder, p *Plan, t source.Token) { d.defaultsShape.decode(d, &p.Defaults, t) }},
+		{"defaults", func(d *decoder, p *Plan, t source.Token) { d.defaultsType.decode(d, &p.Defaults, t) }},
 		{"criteria", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.Criteria, t) }},
 		{"mustNot", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.MustNot, t) }},
 		{"links", func(d *decoder, p *Plan, t source.Token) { d.links(t) }},
@@ -85,7 +85,7 @@ func taskFields() []field[Task] {
 	for k, name := range blockerNames() {
 		fields = append(fields, field[Task]{name, func(d *decoder, _ *Task, t source.Token) {
 			if d.blockedBy++; d.blockedBy == 2 {
-				d.alias = t.At
+				d.aliasLocation = t.At
 			}
 			d.blockers(uint8(k), t)
 		}})
@@ -93,25 +93,25 @@ func taskFields() []field[Task] {
 	fields = append(fields,
 		field[Task]{"id", func(d *decoder, task *Task, t source.Token) {
 			var ok bool
-			d.idAt = t.At
+			d.idLocation = t.At
 			if task.ID, ok = d.id(t); ok {
-				if why := unfit(task.ID); why != "" {
+				if why := invalidIDReason(task.ID); why != "" {
 					d.errorf(t.At, CodeBadID, "task id %s %s; ids name folders: use letters, digits, - and _",
 						source.Quote(task.ID), why)
 				}
 			}
 		}},
-		field[Task]{"subject", func(d *decoder, task *Task, t source.Token) { d.line(&task.Subject, t) }},
+		field[Task]{"subject", func(d *decoder, task *Task, t source.Token) { d.singleLine(&task.Subject, t) }},
 		field[Task]{"description", func(d *decoder, task *Task, t source.Token) { d.text(&task.Description, t) }},
-		field[Task]{"activeForm", func(d *decoder, task *Task, t source.Token) { d.line(&task.ActiveForm, t) }},
+		field[Task]{"activeForm", func(d *decoder, task *Task, t source.Token) { d.singleLine(&task.ActiveForm, t) }},
 		field[Task]{"prompt", func(d *decoder, task *Task, t source.Token) { d.prompt(&task.Prompt, t) }},
-		field[Task]{"command", func(d *decoder, task *Task, t source.Token) { d.word(&task.Command, t) }},
+		field[Task]{"command", func(d *decoder, task *Task, t source.Token) { d.nonEmptyString(&task.Command, t) }},
 		field[Task]{"wave", func(d *decoder, task *Task, t source.Token) { d.wave(&task.Wave, t) }},
 		field[Task]{"files", func(d *decoder, task *Task, t source.Token) { task.Files = d.fileList(t) }},
 		field[Task]{"verify", func(d *decoder, task *Task, t source.Token) { task.Verify = d.verify(t) }},
 		field[Task]{"criteria", func(d *decoder, task *Task, t source.Token) { d.conditions(&task.Criteria, t) }},
-		field[Task]{"aspects", func(d *decoder, task *Task, t source.Token) { d.words(&task.Aspects, t) }},
-		field[Task]{"exclusive", func(d *decoder, task *Task, t source.Token) { d.words(&task.Exclusive, t) }},
+		field[Task]{"aspects", func(d *decoder, task *Task, t source.Token) { d.stringList(&task.Aspects, t) }},
+		field[Task]{"exclusive", func(d *decoder, task *Task, t source.Token) { d.stringList(&task.Exclusive, t) }},
 		field[Task]{"reversibility", func(d *decoder, task *Task, t source.Token) {
 			if t.Kind == source.KindNumber {
 				t.Kind = source.KindString // 1 counts as "1"
@@ -125,7 +125,7 @@ func taskFields() []field[Task] {
 			}
 			task.BudgetUSD = u
 		}},
-		field[Task]{"estimate", func(d *decoder, task *Task, t source.Token) { d.guessShape.decode(d, &task.Estimate, t) }},
+		field[Task]{"estimate", func(d *decoder, task *Task, t source.Token) { d.estimateType.decode(d, &task.Estimate, t) }},
 		field[Task]{"metadata", func(d *decoder, task *Task, t source.Token) { d.metadata(task, t) }},
 		field[Task]{"rehearse", func(d *decoder, task *Task, t source.Token) { task.Rehearse = d.rehearse(t) }},
 	)
@@ -140,7 +140,7 @@ func taskFields() []field[Task] {
 	return fields
 }
 
-func guessFields() []field[Estimate] {
+func estimateFields() []field[Estimate] {
 	return []field[Estimate]{
 		{"seconds", func(d *decoder, e *Estimate, t source.Token) {
 			if f, ok := d.number(t, maxDuration.Seconds()); ok {
@@ -161,21 +161,22 @@ func (d *decoder) readTask(i int, t source.Token) {
 	before := d.errors
 	d.task, d.blockedBy = i, 0
 	d.plan.Tasks = append(d.plan.Tasks, Task{Pos: d.src.Pos(t.At)})
-	d.places = append(d.places, t.At)
+	d.taskLocations = append(d.taskLocations, t.At)
 	task := &d.plan.Tasks[i]
-	set, ok := d.taskShape.decode(d, task, t)
+	set, ok := d.taskType.decode(d, task, t)
 	if !ok {
 		return
 	}
-	if !d.taskShape.had(set, "id") {
+	if !d.taskType.has(set, "id") {
 		d.errorf(t.At, CodeMissingField, `a task needs an id, like "T-%03d"`, i+1)
 	} else if task.ID != "" {
-		d.register(i, d.idAt)
+		d.register(i, d.idLocation)
 	}
 	if bits.OnesCount64(uint64(set)&(1<<len(blockerNames())-1)) > 1 {
-		d.warnf(d.alias, CodeMixedAliases, "blockers are given under more than one name; all of them count, but blockedBy alone is clearer")
+		d.warnf(d.aliasLocation, CodeMixedAliases,
+			"blockers are given under more than one name; all of them count, but blockedBy alone is clearer")
 	}
-	had := func(name string) bool { return d.taskShape.had(set, name) }
+	had := func(name string) bool { return d.taskType.has(set, name) }
 	switch {
 	case !had("subject") && !had("prompt") && !had("command"):
 		d.errorf(t.At, CodeNoWork, "task %s has neither subject nor prompt nor command; say what to do",
@@ -184,22 +185,22 @@ func (d *decoder) readTask(i int, t source.Token) {
 		d.errorf(t.At, CodeConflict, "task %s has both command and prompt; a command runs without an agent, so keep one, or split the task", source.Quote(task.ID))
 	}
 	if !had("verify") {
-		if run := Tail(task.Description); run != "" {
-			d.checks.list = append(d.checks.list, Check{Run: run})
-			task.Verify = d.checks.take()
+		if run := VerifyCommand(task.Description); run != "" {
+			d.checks.scratch = append(d.checks.scratch, Check{Run: run})
+			task.Verify = d.checks.flush()
 		}
 	}
 	if task.Reversibility == "" {
 		task.Reversibility = "2A"
 	}
 	// If the task has another mistake, that mistake may be in its check.
-	if d.errors == before && len(task.Verify) == 0 && task.Command == "" && !d.proven(task) {
+	if d.errors == before && len(task.Verify) == 0 && task.Command == "" && !d.hasCriterionCheck(task) {
 		d.warnf(t.At, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", source.Quote(task.ID))
 	}
 }
 
-// proven reports whether a criterion of the task has a check of its own.
-func (d *decoder) proven(task *Task) bool {
+// hasCriterionCheck reports whether a criterion of the task has a check of its own.
+func (d *decoder) hasCriterionCheck(task *Task) bool {
 	for _, c := range task.Criteria {
 		if c.Check != nil {
 			return true
@@ -208,7 +209,7 @@ func (d *decoder) proven(task *Task) bool {
 	return false
 }
 
-func (d *decoder) register(i int, at source.Place) {
+func (d *decoder) register(i int, at source.Location) {
 	id := d.plan.Tasks[i].ID
 	other, ok := d.ids.add(id, i)
 	if ok {

@@ -14,15 +14,15 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// With returns the plan with further tasks after its own. Each is an object as in the tasks of a
+// WithTasks returns the plan with further tasks after its own. Each is an object as in the tasks of a
 // plan file; their blockedBy may name tasks of the plan and earlier tasks of the list, and they run
 // in the given wave (from 1). With does not change p, and the keys of its tasks stay the same. It
 // returns an error if a task is invalid, has an id that is taken, or has an unknown blocker.
-func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
+func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	blockers := make([][]string, len(tasks))
 	for i := range tasks {
 		var err error
-		if tasks, blockers[i], err = unblocked(tasks, i); err != nil {
+		if tasks, blockers[i], err = splitBlockers(tasks, i); err != nil {
 			return nil, fmt.Errorf("adding tasks: %w", err)
 		}
 	}
@@ -47,12 +47,12 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	q.keys = new(keys)
 	q.ids = p.ids.clone()
 	q.Tasks = slices.Concat(p.Tasks, more.Tasks)
-	q.floor = append(slices.Clone(p.floor), make([]int, len(q.Tasks)-len(p.floor))...)
+	q.taskWaves = append(slices.Clone(p.taskWaves), make([]int, len(q.Tasks)-len(p.taskWaves))...)
 	for i := len(p.Tasks); i < len(q.Tasks); i++ {
 		if _, ok := q.ids.add(q.Tasks[i].ID, i); !ok {
 			return nil, fmt.Errorf("adding tasks: there is a task %s already", source.Quote(q.Tasks[i].ID))
 		}
-		q.Tasks[i].Wave, q.Tasks[i].Pos, q.floor[i] = wave, Pos{}, wave
+		q.Tasks[i].Wave, q.Tasks[i].Pos, q.taskWaves[i] = wave, Pos{}, wave
 	}
 	edges := dag.NewBuilder(len(q.Tasks), p.Graph.Edges())
 	for i := range p.Tasks {
@@ -75,9 +75,9 @@ func (p *Plan) With(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	return &q, nil
 }
 
-// unblocked removes the blockers of task i from its object and returns them. It does not change the
+// splitBlockers removes the blockers of task i from its object and returns them. It does not change the
 // given list.
-func unblocked(tasks []json.RawMessage, i int) (rest []json.RawMessage, blockers []string, err error) {
+func splitBlockers(tasks []json.RawMessage, i int) (rest []json.RawMessage, blockers []string, err error) {
 	const field = "blockedBy"
 	var object map[string]json.RawMessage
 	if json.Unmarshal(tasks[i], &object) != nil || object[field] == nil {

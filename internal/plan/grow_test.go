@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-func TestPlansGrow(t *testing.T) {
+func TestWithTasks(t *testing.T) {
 	t.Parallel()
-	p, diags := Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"],"blockedBy":["a"]}]}`), Options{})
+	p, diags := Parse(
+		"plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"],"blockedBy":["a"]}]}`), Options{})
 	if p == nil {
 		t.Fatal(diags)
 	}
 	before := []string{p.Key(0), p.Key(1)}
-	q, err := p.With(3, json.RawMessage(`{"id":"R-001","subject":"mend it","verify":["true"]}`),
+	q, err := p.WithTasks(3, json.RawMessage(`{"id":"R-001","subject":"mend it","verify":["true"]}`),
 		json.RawMessage(`{"id":"R-002","subject":"and that","aspects":["security"]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -31,21 +32,22 @@ func TestPlansGrow(t *testing.T) {
 	if _, ok := p.Lookup("R-001"); ok || len(p.Tasks) != 2 || p.Graph.Len() != 2 {
 		t.Error("the plan itself was changed")
 	}
-	again, err := q.With(4, json.RawMessage(`{"id":"R-003","subject":"once more"}`))
+	again, err := q.WithTasks(4, json.RawMessage(`{"id":"R-003","subject":"once more"}`))
 	if err != nil || again.Tasks[4].ID != "R-003" || again.Graph.Len() != 5 {
 		t.Errorf("a second time: %v", err)
 	}
 	for _, bad := range []string{`{"id":"a","subject":"taken"}`, `{"id":"R-1"}`,
 		`{"id":"R-1","subject":"x","blockedBy":["z"]}`, `{`, `7`} {
-		if _, err := p.With(3, json.RawMessage(bad)); err == nil {
+		if _, err := p.WithTasks(3, json.RawMessage(bad)); err == nil {
 			t.Errorf("accepted %s", bad)
 		}
 	}
 }
 
-func TestPlansMadeByHandHaveTheirKeys(t *testing.T) {
+func TestKeysOfPlansWithoutFile(t *testing.T) {
 	t.Parallel()
-	p, diags := Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"],"blockedBy":["a"]}]}`), Options{})
+	p, diags := Parse(
+		"plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"],"blockedBy":["a"]}]}`), Options{})
 	if p == nil {
 		t.Fatal(diags)
 	}
@@ -65,7 +67,7 @@ func TestWithBlockers(t *testing.T) {
 		`{"id":"3","subject":"c","blockedBy":["2","01"],"verify":["true"]}`
 	whole, _ := Parse("p.json", []byte(`{"tasks":[`+a+`,`+b+`,`+c+`]}`), Options{})
 	p, _ := Parse("p.json", []byte(`{"tasks":[`+a+`]}`), Options{})
-	q, err := p.With(2, json.RawMessage(b), json.RawMessage(c))
+	q, err := p.WithTasks(2, json.RawMessage(b), json.RawMessage(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,7 @@ func TestWithBlockers(t *testing.T) {
 	}
 	for _, bad := range []string{`{"id":"2","subject":"b","blockedBy":["9"]}`,
 		`{"id":"2","subject":"b","blockedBy":["2"]}`, `{"id":"2","subject":"b","blockedBy":"1"}`} {
-		if _, err := p.With(2, json.RawMessage(bad)); err == nil {
+		if _, err := p.WithTasks(2, json.RawMessage(bad)); err == nil {
 			t.Errorf("%s joined", bad)
 		}
 	}

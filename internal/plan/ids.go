@@ -36,8 +36,8 @@ func (x *index) number(n uint64) (int32, bool) {
 	return i, ok
 }
 
-// Numbered returns the number of ids like 1, 01, T01, T-001. Other ids are names.
-func Numbered(id string) (uint64, bool) {
+// NumericID returns the number of ids like 1, 01, T01, T-001. Other ids are names.
+func NumericID(id string) (uint64, bool) {
 	s := id
 	if len(s) > 1 && (s[0] == 'T' || s[0] == 't') {
 		if s = s[1:]; len(s) > 1 && s[0] == '-' {
@@ -60,7 +60,7 @@ func Numbered(id string) (uint64, bool) {
 // get returns the task with that id, in any spelling of its number. Names must match exactly; add
 // refuses names that differ only by case.
 func (x *index) get(tasks []Task, id string) (int32, bool) {
-	if n, ok := Numbered(id); ok {
+	if n, ok := NumericID(id); ok {
 		return x.number(n)
 	}
 	i, ok := x.names[strings.ToLower(id)]
@@ -70,7 +70,7 @@ func (x *index) get(tasks []Task, id string) (int32, bool) {
 // add adds task i, or returns the task that already has the id. Ids that differ only by case are
 // the same, because they name the same folder on macOS and Windows.
 func (x *index) add(id string, i int) (other int, ok bool) {
-	if n, isNumber := Numbered(id); isNumber {
+	if n, isNumber := NumericID(id); isNumber {
 		if at, taken := x.number(n); taken {
 			return int(at), false
 		}
@@ -99,7 +99,7 @@ func (p *Plan) Lookup(id string) (int, bool) {
 func (d *decoder) id(t source.Token) (string, bool) {
 	switch t.Kind {
 	case source.KindString:
-		return t.Text, d.clean(t)
+		return t.Text, d.rejectNUL(t)
 	case source.KindNumber:
 		if _, err := strconv.ParseUint(t.Text, 10, 64); err == nil {
 			return t.Text, true
@@ -112,8 +112,8 @@ func (d *decoder) id(t source.Token) (string, bool) {
 	return "", false
 }
 
-// unfit returns the reason why an id cannot name a folder on every system, or "".
-func unfit(id string) string {
+// invalidIDReason returns the reason why an id cannot name a folder on every system, or "".
+func invalidIDReason(id string) string {
 	switch {
 	case id == "":
 		return "is empty"

@@ -21,11 +21,11 @@ const (
 func isolationFields() []field[Plan] {
 	return []field[Plan]{
 		{"isolation", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Isolation, t, "auto", "shared", "worktree") }},
-		{"share", func(d *decoder, p *Plan, t source.Token) { d.prefixed(&p.Share, t, copyPrefix, d.local) }},
-		{"setup", func(d *decoder, p *Plan, t source.Token) { d.word(&p.Setup, t) }},
+		{"share", func(d *decoder, p *Plan, t source.Token) { d.prefixedList(&p.Share, t, copyPrefix, d.relativePath) }},
+		{"setup", func(d *decoder, p *Plan, t source.Token) { d.nonEmptyString(&p.Setup, t) }},
 		{"protect", func(d *decoder, p *Plan, t source.Token) {
 			var all []string
-			d.prefixed(&all, t, branchPrefix, d.pathPattern)
+			d.prefixedList(&all, t, branchPrefix, d.pathPattern)
 			for _, s := range all {
 				if branch, ok := strings.CutPrefix(s, branchPrefix); ok {
 					p.ProtectBranches = append(p.ProtectBranches, branch)
@@ -37,9 +37,9 @@ func isolationFields() []field[Plan] {
 	}
 }
 
-// prefixed reads a list of paths, or of other values that begin with prefix. One string counts as a
+// prefixedList reads a list of paths, or of other values that begin with prefix. One string counts as a
 // list of one.
-func (d *decoder) prefixed(dst *[]string, t source.Token, prefix string, read func(*string, source.Token)) {
+func (d *decoder) prefixedList(dst *[]string, t source.Token, prefix string, read func(*string, source.Token)) {
 	one := func(t source.Token) {
 		rest, has := strings.CutPrefix(t.Text, prefix)
 		if t.Kind == source.KindString && has {
@@ -69,7 +69,7 @@ func (d *decoder) prefixed(dst *[]string, t source.Token, prefix string, read fu
 // pathPattern reads a path inside the project whose parts may have wildcards.
 func (d *decoder) pathPattern(dst *string, t source.Token) {
 	var s string
-	if d.local(&s, t); s != "" && d.matchable(s, t) {
+	if d.relativePath(&s, t); s != "" && d.validPattern(s, t) {
 		*dst = s
 	}
 }
@@ -77,12 +77,12 @@ func (d *decoder) pathPattern(dst *string, t source.Token) {
 // pattern reads words with wildcards.
 func (d *decoder) pattern(dst *string, t source.Token) {
 	var s string
-	if d.word(&s, t); s != "" && d.matchable(s, t) {
+	if d.nonEmptyString(&s, t); s != "" && d.validPattern(s, t) {
 		*dst = s
 	}
 }
 
-func (d *decoder) matchable(s string, t source.Token) bool {
+func (d *decoder) validPattern(s string, t source.Token) bool {
 	if _, err := path.Match(s, ""); err != nil {
 		d.errorf(t.At, CodeBadPattern, "%s is no pattern: close the bracket, or put a \\ before it", source.Quote(s))
 		return false

@@ -17,9 +17,9 @@ type Link struct {
 
 func linkFields() []field[Link] {
 	return []field[Link]{
-		{"from", func(d *decoder, l *Link, t source.Token) { d.local(&l.From, t) }},
-		{"to", func(d *decoder, l *Link, t source.Token) { d.local(&l.To, t) }},
-		{"why", func(d *decoder, l *Link, t source.Token) { d.line(&l.Why, t) }},
+		{"from", func(d *decoder, l *Link, t source.Token) { d.relativePath(&l.From, t) }},
+		{"to", func(d *decoder, l *Link, t source.Token) { d.relativePath(&l.To, t) }},
+		{"why", func(d *decoder, l *Link, t source.Token) { d.singleLine(&l.Why, t) }},
 	}
 }
 
@@ -31,7 +31,7 @@ func (d *decoder) links(t source.Token) {
 			d.src.Skip(e)
 			return
 		}
-		if set, _ := d.linkShape.decode(d, &l, e); !d.linkShape.had(set, "from") || !d.linkShape.had(set, "to") {
+		if set, _ := d.linkType.decode(d, &l, e); !d.linkType.has(set, "from") || !d.linkType.has(set, "to") {
 			d.errorf(e.At, CodeMissingField, `a link needs from and to, like {"from": "hooks.json", "to": "hooks/stop.sh"}`)
 		}
 		d.plan.Links = append(d.plan.Links, l)

@@ -63,8 +63,8 @@ func (p *Plan) digests() []digest {
 	sums := make([]digest, len(p.Tasks))
 	var h hasher
 	for _, i := range order {
-		if int(i) < len(p.given) {
-			sums[i] = p.given[i]
+		if int(i) < len(p.presetKeys) {
+			sums[i] = p.presetKeys[i]
 			continue
 		}
 		sums[i] = h.task(p, int(i), sums)

@@ -17,7 +17,7 @@ func blockerNames() []string {
 
 // reference is a blocker that was named before its task was read.
 type reference struct {
-	at      source.Place
+	at      source.Location
 	id      string
 	task    int32
 	element int32 // its index in the list; -1 for a single value
@@ -45,28 +45,28 @@ func (d *decoder) blocker(r reference, t source.Token) {
 		return
 	}
 	r.at, r.id = t.At, id
-	d.later = append(d.later, r)
+	d.unresolved = append(d.unresolved, r)
 }
 
-func (d *decoder) edge(task, blocker int32, r reference, at source.Place) {
-	if d.named.twice(task, blocker) {
-		d.report(at, SeverityWarning, CodeDuplicateBlocker, r.path(),
+func (d *decoder) edge(task, blocker int32, r reference, at source.Location) {
+	if d.currentBlockers.checkAndAdd(task, blocker) {
+		d.addDiagnostic(at, SeverityWarning, CodeDuplicateBlocker, r.path(),
 			"%s is already among the blockers of this task; once is enough", source.Quote(d.plan.Tasks[blocker].ID))
 		return
 	}
 	d.edges.Edge(int(task), int(blocker))
 }
 
-// named remembers the blockers of one task at a time. Few tasks have more than a handful, and
+// blockerSet remembers the blockers of one task at a time. Few tasks have more than a handful, and
 // searching those is faster than marks in a table of all tasks.
-type named struct {
+type blockerSet struct {
 	task int32
 	few  []int32
 	many map[int32]bool // used once there are more than a few
 }
 
-// twice adds a blocker, and reports whether it was there already.
-func (n *named) twice(task, blocker int32) bool {
+// checkAndAdd adds a blocker, and reports whether it was there already.
+func (n *blockerSet) checkAndAdd(task, blocker int32) bool {
 	if task != n.task {
 		n.task, n.few, n.many = task, n.few[:0], nil
 	}
@@ -95,29 +95,29 @@ func (r reference) path() []step {
 	return p
 }
 
-// link resolves the remaining references, builds the graph, and reports cycles.
-func (d *decoder) link() {
+// resolveBlockers resolves the remaining references, builds the graph, and reports cycles.
+func (d *decoder) resolveBlockers() {
 	d.suggestions = 5_000_000
-	for _, r := range d.later {
+	for _, r := range d.unresolved {
 		i, ok := d.ids.get(d.plan.Tasks, r.id)
 		switch {
-		case !ok && d.errors >= maxReports:
+		case !ok && d.errors >= maxDiagnostics:
 			d.errors++ // only counted; guessing is expensive
 		case !ok:
-			d.report(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id),
-				blockerNames()[r.name], d.hintID(r.id))
+			d.addDiagnostic(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id),
+				blockerNames()[r.name], d.suggestID(r.id))
 		case i == r.task:
-			d.report(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry",
+			d.addDiagnostic(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry",
 				source.Quote(d.plan.Tasks[i].ID))
 		default:
 			d.edge(r.task, i, r, r.at)
 		}
 	}
-	d.later = nil
+	d.unresolved = nil
 	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
 	for _, cycle := range d.plan.Graph.Cycles() {
 		path := []step{{name: "tasks"}, {index: cycle[0], element: true}}
-		d.report(d.places[cycle[0]], SeverityError, CodeCycle, path,
+		d.addDiagnostic(d.taskLocations[cycle[0]], SeverityError, CodeCycle, path,
 			"cycle: %s; each waits for the next, so none can start: remove one of these from a blockedBy", d.cycleText(cycle))
 	}
 }

@@ -41,9 +41,9 @@ type Options struct {
 	// Lenient turns the error that an imported file has another number of tasks or waves than it
 	// says into a warning.
 	Lenient bool
-	// Rehearse returns the mistake of a rehearse block, whose format another package defines. nil
+	// ValidateRehearse returns the mistake of a rehearse block, whose format another package defines. nil
 	// accepts every block.
-	Rehearse func(block json.RawMessage) error
+	ValidateRehearse func(block json.RawMessage) error
 }
 
 // Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) or else by its
@@ -106,19 +106,19 @@ func tooLarge(path string) error {
 func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []Diagnostic) {
 	src = strings.TrimPrefix(src, "\ufeff")
 	if IsYAML(name, src) {
-		return Read(name, src, source.NewYAML(src), Reports{}, digest, opts)
+		return Read(name, src, source.NewYAML(src), DiagnosticList{}, digest, opts)
 	}
-	return Read(name, src, source.NewJSON(src), Reports{}, digest, opts)
+	return Read(name, src, source.NewJSON(src), DiagnosticList{}, digest, opts)
 }
 
 // Read reads a plan from the tokens of the file name with the text src. The tokens may be the
 // output of an importer, with its reports in found.
-func Read(name, src string, from source.Tokens, found Reports, digest [sha256.Size]byte, opts Options) (*Plan,
+func Read(name, src string, from source.Tokens, found DiagnosticList, digest [sha256.Size]byte, opts Options) (*Plan,
 	[]Diagnostic) {
 	d := newDecoder(opts, src)
-	d.src, d.Reports = from, found
+	d.src, d.DiagnosticList = from, found
 	d.read()
-	ds := d.Of(name, d.src.Pos)
+	ds := d.Resolve(name, d.src.Pos)
 	if d.errors > 0 {
 		return nil, ds
 	}
@@ -152,18 +152,18 @@ func newDecoder(opts Options, src string) *decoder {
 	return &decoder{
 		opts:          opts,
 		plan:          &Plan{Version: Version, Schedule: "waves", Tasks: make([]Task, 0, room), keys: new(keys)},
-		planShape:     newShape("the plan", planFields()...),
-		taskShape:     newShape("a task", taskFields()...),
-		defaultsShape: newShape("defaults", settingsFields()...),
-		limitShape:    newShape("budget", limitFields()...),
-		checkShape:    newShape("a check", checkFields()...),
-		fileShape:     newShape("a file", fileFields()...),
-		condShape:     newShape("a criterion", conditionFields()...),
-		guessShape:    newShape("estimate", guessFields()...),
-		waveShape:     newShape("a wave", waveFields()...),
-		linkShape:     newShape("a link", linkFields()...),
+		planType:      newObjectType("the plan", planFields()...),
+		taskType:      newObjectType("a task", taskFields()...),
+		defaultsType:  newObjectType("defaults", settingsFields()...),
+		limitType:     newObjectType("budget", limitFields()...),
+		checkType:     newObjectType("a check", checkFields()...),
+		fileType:      newObjectType("a file", fileFields()...),
+		conditionType: newObjectType("a criterion", conditionFields()...),
+		estimateType:  newObjectType("estimate", estimateFields()...),
+		waveType:      newObjectType("a wave", waveFields()...),
+		linkType:      newObjectType("a link", linkFields()...),
 		ids:           newIndex(room),
-		places:        make([]source.Place, 0, room),
+		taskLocations: make([]source.Location, 0, room),
 		edges:         dag.NewBuilder(room, edges),
 	}
 }
@@ -171,26 +171,26 @@ func newDecoder(opts Options, src string) *decoder {
 // read decodes the whole plan and judges it.
 func (d *decoder) read() {
 	top := d.src.Next()
-	set, ok := d.planShape.decode(d, d.plan, top)
+	set, ok := d.planType.decode(d, d.plan, top)
 	if ok && d.src.Problem() == nil {
 		d.src.Finish()
 	}
 	broken := d.src.Problem()
 	if broken != nil {
-		d.report(broken.At, SeverityError, broken.Code, nil, "%s", broken.Message)
+		d.addDiagnostic(broken.At, SeverityError, broken.Code, nil, "%s", broken.Message)
 	}
 	switch {
 	case !ok || broken != nil:
-	case !d.planShape.had(set, "tasks"):
+	case !d.planType.has(set, "tasks"):
 		d.errorf(top.At, CodeEmptyPlan, `the plan has no tasks; add "tasks" with at least one`)
 	case len(d.plan.Tasks) == 0 && d.errors == 0:
 		d.errorf(top.At, CodeEmptyPlan, "the plan has no tasks; add at least one")
 	}
 	if broken == nil { // half a file would make known tasks look unknown
-		d.link()
+		d.resolveBlockers()
 	}
 	if d.errors == 0 {
-		d.floors()
+		d.applyDeclaredWaves()
 	}
 	d.edges = nil
 	if d.errors == 0 {
@@ -198,10 +198,10 @@ func (d *decoder) read() {
 	}
 }
 
-// prompt is the content of an "@file", or its problem.
-type prompt struct {
-	text  string
-	wrong string
+// promptFile is the content of an "@file", or its problem.
+type promptFile struct {
+	text    string
+	problem string
 }
 
 // maxPrompt bounds an "@file", in bytes.
@@ -210,7 +210,7 @@ const maxPrompt = 16 << 20
 // prompt reads a prompt: words, or "@" and a file beside the plan. "@@" stands for an @.
 func (d *decoder) prompt(dst *string, t source.Token) {
 	var s string
-	if d.word(&s, t); s == "" {
+	if d.nonEmptyString(&s, t); s == "" {
 		return
 	}
 	if strings.HasPrefix(s, "@@") {
@@ -229,48 +229,48 @@ func (d *decoder) prompt(dst *string, t source.Token) {
 	p, known := d.prompts[name]
 	if !known {
 		if d.prompts == nil {
-			d.prompts = map[string]prompt{}
+			d.prompts = map[string]promptFile{}
 		}
 		p = readPrompt(d.opts.Dir, name)
 		d.prompts[name] = p
 	}
-	if p.wrong != "" {
-		d.errorf(t.At, CodeMissingFile, "prompt file %s: %s", source.Quote(name), p.wrong)
+	if p.problem != "" {
+		d.errorf(t.At, CodeMissingFile, "prompt file %s: %s", source.Quote(name), p.problem)
 		return
 	}
 	*dst = p.text
 }
 
-func readPrompt(dir, name string) prompt {
+func readPrompt(dir, name string) promptFile {
 	file := filepath.FromSlash(name)
 	if !filepath.IsAbs(file) {
 		if dir == "" {
-			return prompt{wrong: "the plan has no directory to look in; put the words into prompt"}
+			return promptFile{problem: "the plan has no directory to look in; put the words into prompt"}
 		}
 		file = filepath.Join(dir, file)
 	}
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return prompt{wrong: fmt.Sprintf("does not exist (looked for %s); paths count from the plan's folder",
+		return promptFile{problem: fmt.Sprintf("does not exist (looked for %s); paths count from the plan's folder",
 			filepath.ToSlash(file))}
 	case err != nil:
-		return prompt{wrong: err.Error()}
+		return promptFile{problem: err.Error()}
 	case !info.Mode().IsRegular():
-		return prompt{wrong: "is not a regular file"}
+		return promptFile{problem: "is not a regular file"}
 	case info.Size() > maxPrompt:
-		return prompt{wrong: fmt.Sprintf("is larger than %d MB", maxPrompt>>20)}
+		return promptFile{problem: fmt.Sprintf("is larger than %d MB", maxPrompt>>20)}
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return prompt{wrong: err.Error()}
+		return promptFile{problem: err.Error()}
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	switch {
 	case strings.TrimSpace(text) == "":
-		return prompt{wrong: "is empty; write what the agent is to do"}
+		return promptFile{problem: "is empty; write what the agent is to do"}
 	case strings.ToValidUTF8(text, "") != text || strings.IndexByte(text, 0) >= 0:
-		return prompt{wrong: "is not UTF-8 text"}
+		return promptFile{problem: "is not UTF-8 text"}
 	}
-	return prompt{text: text}
+	return promptFile{text: text}
 }

@@ -221,7 +221,7 @@ func TestLoadFiles(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
+func TestVerifyCommand(t *testing.T) {
 	t.Parallel()
 	for description, want := range map[string]string{
 		"Add import to src/auth.ts. Verify: grep 'ValidationError' src/auth.ts": "grep 'ValidationError' src/auth.ts",
@@ -234,7 +234,7 @@ func TestTail(t *testing.T) {
 		"echo `a` Verify: echo `date`":                                          "echo `date`",
 		"":                                                                      "",
 	} {
-		if got := Tail(description); got != want {
+		if got := VerifyCommand(description); got != want {
 			t.Errorf("tail(%q) = %q, want %q", description, got, want)
 		}
 	}

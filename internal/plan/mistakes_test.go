@@ -24,7 +24,7 @@ func whole(fields string) string {
 	return `{` + fields + `,"tasks":[{"id":"a","subject":"A","verify":"true"}]}`
 }
 
-func TestMistakes(t *testing.T) {
+func TestDiagnostics(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
 	for _, c := range []struct {

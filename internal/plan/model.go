@@ -45,8 +45,8 @@ type Plan struct {
 
 	ids        index        // of Tasks, for Lookup
 	keys       *keys        // computed on first use
-	given      []digest     // keys of the first tasks, from an outline; nil: computed from the tasks
-	floor      []int        // the tasks' declared waves; nil if there are none
+	presetKeys []digest     // keys of the first tasks, from an outline; nil: computed from the tasks
+	taskWaves  []int        // the tasks' declared waves; nil if there are none
 	sequential map[int]bool // by wave
 }
 

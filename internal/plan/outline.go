@@ -17,12 +17,12 @@ import (
 // outlineVersion is the version of the outline's file format.
 const outlineVersion = 1
 
-// ErrLarge means that a plan has too many edges for an outline.
-var ErrLarge = errors.New("the plan has too many edges for an outline")
+// ErrTooManyEdges means that a plan has too many edges for an outline.
+var ErrTooManyEdges = errors.New("the plan has too many edges for an outline")
 
-// outlineEdges is the maximum number of edges of an outline. A plan of waves without edges stands
+// maxOutlineEdges is the maximum number of edges of an outline. A plan of waves without edges stands
 // for more edges than its file names.
-const outlineEdges = 1 << 20
+const maxOutlineEdges = 1 << 20
 
 // outlineHead is the first line of an outline.
 type outlineHead struct {
@@ -61,10 +61,10 @@ type outlineTask struct {
 }
 
 // Outline writes the plan, one JSON object per line, without the parts that only agents read. The
-// error is ErrLarge, with nothing written, or that of w.
+// error is ErrTooManyEdges, with nothing written, or that of w.
 func (p *Plan) Outline(w io.Writer) error {
-	if p.Graph.Edges() > outlineEdges {
-		return ErrLarge
+	if p.Graph.Edges() > maxOutlineEdges {
+		return ErrTooManyEdges
 	}
 	b := bufio.NewWriterSize(w, 64<<10)
 	to := json.NewEncoder(b)
@@ -77,8 +77,8 @@ func (p *Plan) Outline(w io.Writer) error {
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
 		floor := 0
-		if i < len(p.floor) {
-			floor = p.floor[i]
+		if i < len(p.taskWaves) {
+			floor = p.taskWaves[i]
 		}
 		if err := to.Encode(outlineTask{t.ID, hex.EncodeToString(sums[i][:]), t.Subject, t.ActiveForm, t.Command, t.Wave,
 			floor, p.Graph.Blockers(i),
@@ -120,7 +120,7 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 		if err := from.Decode(&t); err != nil {
 			return nil, fmt.Errorf("reading the outline of a plan: task %d of %d: %w", i+1, h.Tasks, err)
 		}
-		if err := p.outlined(t, h.Tasks, edges); err != nil {
+		if err := p.addOutlineTask(t, h.Tasks, edges); err != nil {
 			return nil, fmt.Errorf("reading the outline of a plan: task %d of %d: %w", i+1, h.Tasks, err)
 		}
 	}
@@ -131,8 +131,8 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 	return p, nil
 }
 
-// outlined adds a task of an outline to the plan. all is the number of tasks of the outline.
-func (p *Plan) outlined(t outlineTask, all int, edges *dag.Builder) error {
+// addOutlineTask adds a task of an outline to the plan. all is the number of tasks of the outline.
+func (p *Plan) addOutlineTask(t outlineTask, all int, edges *dag.Builder) error {
 	i := len(p.Tasks)
 	var key digest
 	if len(t.Key) != hex.EncodedLen(len(key)) {
@@ -153,13 +153,13 @@ func (p *Plan) outlined(t outlineTask, all int, edges *dag.Builder) error {
 		}
 		edges.Edge(i, int(b))
 	}
-	if t.Floor > 0 && p.floor == nil {
-		p.floor = make([]int, all)
+	if t.Floor > 0 && p.taskWaves == nil {
+		p.taskWaves = make([]int, all)
 	}
 	if t.Floor > 0 {
-		p.floor[i] = t.Floor
+		p.taskWaves[i] = t.Floor
 	}
-	p.given = append(p.given, key)
+	p.presetKeys = append(p.presetKeys, key)
 	p.Tasks = append(p.Tasks, Task{ID: t.ID, Subject: t.Subject, ActiveForm: t.ActiveForm, Command: t.Command,
 		Wave: t.Wave, Files: t.Files, Verify: t.Verify,
 		Criteria: t.Criteria, Aspects: t.Aspects, Exclusive: t.Exclusive, Reversibility: t.Reversibility,

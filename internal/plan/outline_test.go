@@ -65,7 +65,7 @@ func outlinedAs(t interface {
 	}
 }
 
-func TestOutlineTellsWhatThePlanDoes(t *testing.T) {
+func TestOutlineRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"testdata/full.json", "testdata/full.yaml"} {
 		p, ds, err := Load(name)
@@ -81,8 +81,8 @@ func TestOutlineTellsWhatThePlanDoes(t *testing.T) {
 		}
 		added := json.RawMessage(`{"id":"more","subject":"More","verify":["true"],"blockedBy":["` + p.Tasks[0].ID + `"]}`)
 		_, total := p.Waves()
-		p2, err1 := p.With(total+1, added)
-		q2, err2 := q.With(total+1, added)
+		p2, err1 := p.WithTasks(total+1, added)
+		q2, err2 := q.WithTasks(total+1, added)
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,8 @@ func TestOutlineTellsWhatThePlanDoes(t *testing.T) {
 
 func TestOutlineOfWavesWithoutEdges(t *testing.T) {
 	t.Parallel()
-	p, ds := Parse("plan.json", []byte(`{"waves":[{"wave":2,"parallel":false}],"tasks":[{"id":"a","command":"true","wave":1},{"id":"b","command":"true","wave":2},{"id":"c","command":"true","wave":4}]}`), Options{})
+	p, ds := Parse(
+		"plan.json", []byte(`{"waves":[{"wave":2,"parallel":false}],"tasks":[{"id":"a","command":"true","wave":1},{"id":"b","command":"true","wave":2},{"id":"c","command":"true","wave":4}]}`), Options{})
 	if p == nil {
 		t.Fatal(ds)
 	}
@@ -117,7 +118,7 @@ func TestOutlineOfWavesWithoutEdges(t *testing.T) {
 		t.Fatal(ds)
 	}
 	var b bytes.Buffer
-	if err := p.Outline(&b); !errors.Is(err, ErrLarge) || b.Len() > 0 {
+	if err := p.Outline(&b); !errors.Is(err, ErrTooManyEdges) || b.Len() > 0 {
 		t.Errorf("an outline of %d edges: %v, %d bytes", p.Graph.Edges(), err, b.Len())
 	}
 }
@@ -154,9 +155,10 @@ func FuzzOutline(f *testing.F) {
 }
 
 // An outline that was cut anywhere is refused.
-func TestCutOutlineIsNone(t *testing.T) {
+func TestTruncatedOutlineIsRefused(t *testing.T) {
 	t.Parallel()
-	p, _ := Parse("plan.json", []byte(`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"}]}`), Options{})
+	p, _ := Parse(
+		"plan.json", []byte(`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"}]}`), Options{})
 	var b bytes.Buffer
 	if err := p.Outline(&b); err != nil {
 		t.Fatal(err)

@@ -64,9 +64,9 @@ func (d *decoder) overlaps() {
 		}
 		i := u.tasks[1]
 		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "files"}}
-		d.report(d.places[i], SeverityWarning, CodeFileOverlap, path,
+		d.addDiagnostic(d.taskLocations[i], SeverityWarning, CodeFileOverlap, path,
 			"tasks %s of wave %d declare %s and will run one after the other; use blockedBy if their order matters",
-			d.some(u.tasks), k.wave, source.Quote(k.path))
+			d.taskNames(u.tasks), k.wave, source.Quote(k.path))
 	}
 }
 
@@ -79,8 +79,8 @@ func writes(files []File, path string) bool {
 	return false
 }
 
-// some names tasks, only the first few of many.
-func (d *decoder) some(tasks []int) string {
+// taskNames names tasks, only the first few of many.
+func (d *decoder) taskNames(tasks []int) string {
 	const most = 5
 	var names []string
 	for _, i := range tasks[:min(most, len(tasks))] {

@@ -78,7 +78,7 @@ func write(t *rapid.T, list []draft, label string) []byte {
 	return []byte(`{"tasks":[` + strings.Join(tasks, ",") + `]}`)
 }
 
-func TestKeysSeeTheWorkOnly(t *testing.T) {
+func TestKeysIgnoreFormatting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list := drafts(t)
@@ -119,7 +119,7 @@ func TestKeysSeeTheWorkOnly(t *testing.T) {
 			t.Fatal(ds)
 		}
 		first, _ := a.Lookup(fmt.Sprint(n + 1))
-		behind := a.Graph.Cone(first)
+		behind := a.Graph.Descendants(first)
 		for m := range list {
 			i, _ := a.Lookup(fmt.Sprint(m + 1))
 			j, _ := c.Lookup(fmt.Sprint(m + 1))
@@ -130,7 +130,7 @@ func TestKeysSeeTheWorkOnly(t *testing.T) {
 	})
 }
 
-func TestKeysSeeEveryPartOfTheWork(t *testing.T) {
+func TestKeysCoverEveryField(t *testing.T) {
 	t.Parallel()
 	key := func(fields string) string {
 		p, ds := Parse("p.json", []byte(tasks(`{"id":"b","subject":"B","verify":"x"}`, `{"id":"a",`+fields+`}`)), Options{})

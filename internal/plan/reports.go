@@ -10,20 +10,20 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// Reports holds the mistakes of a file, with positions in the source's own measure. The zero value
+// DiagnosticList holds the mistakes of a file, with positions in the source's own measure. The zero value
 // is an empty list.
-type Reports struct {
-	list     []report
+type DiagnosticList struct {
+	list     []rawDiagnostic
 	errors   int
 	warnings int
 }
 
-// maxReports bounds the errors and the warnings that are kept: a generated plan may have the same
+// maxDiagnostics bounds the errors and the warnings that are kept: a generated plan may have the same
 // mistake a million times.
-const maxReports = 1000
+const maxDiagnostics = 1000
 
-type report struct {
-	at       source.Place
+type rawDiagnostic struct {
+	at       source.Location
 	severity string
 	code     string
 	message  string
@@ -31,30 +31,30 @@ type report struct {
 }
 
 // Warn adds a warning.
-func (r *Reports) Warn(at source.Place, code, format string, args ...any) {
+func (r *DiagnosticList) Warn(at source.Location, code, format string, args ...any) {
 	r.add(at, SeverityWarning, code, "", format, args...)
 }
 
 // Error adds a mistake, which means that there will be no plan.
-func (r *Reports) Error(at source.Place, code, format string, args ...any) {
+func (r *DiagnosticList) Error(at source.Location, code, format string, args ...any) {
 	r.add(at, SeverityError, code, "", format, args...)
 }
 
-// Mistyped reports that t does not have the wanted type, such as "a string".
-func (r *Reports) Mistyped(t source.Token, want string) { r.mistyped(t, want, "") }
+// WrongType reports that t does not have the wanted type, such as "a string".
+func (r *DiagnosticList) WrongType(t source.Token, want string) { r.wrongTypeAt(t, want, "") }
 
-func (r *Reports) add(at source.Place, severity, code, path, format string, args ...any) {
+func (r *DiagnosticList) add(at source.Location, severity, code, path, format string, args ...any) {
 	n := &r.errors
 	if severity == SeverityWarning {
 		n = &r.warnings
 	}
-	if *n++; *n > maxReports {
+	if *n++; *n > maxDiagnostics {
 		return
 	}
-	r.list = append(r.list, report{at, severity, code, fmt.Sprintf(format, args...), path})
+	r.list = append(r.list, rawDiagnostic{at, severity, code, fmt.Sprintf(format, args...), path})
 }
 
-func (r *Reports) mistyped(t source.Token, want, path string) {
+func (r *DiagnosticList) wrongTypeAt(t source.Token, want, path string) {
 	if t.Kind == source.KindBad { // the source's own problem is reported instead
 		return
 	}
@@ -70,10 +70,10 @@ func (r *Reports) mistyped(t source.Token, want, path string) {
 	r.add(t.At, SeverityError, CodeWrongType, path, "expected %s, found %s%s", want, t.Kind, way)
 }
 
-// Of returns the diagnostics of a file in the order of the file. pos converts positions to lines
+// Resolve returns the diagnostics of a file in the order of the file. pos converts positions to lines
 // and columns.
-func (r *Reports) Of(file string, pos func(source.Place) Pos) []Diagnostic {
-	slices.SortStableFunc(r.list, func(a, b report) int {
+func (r *DiagnosticList) Resolve(file string, pos func(source.Location) Pos) []Diagnostic {
+	slices.SortStableFunc(r.list, func(a, b rawDiagnostic) int {
 		switch {
 		case a.at < b.at:
 			return -1
@@ -91,9 +91,9 @@ func (r *Reports) Of(file string, pos func(source.Place) Pos) []Diagnostic {
 		all = append(all, Diagnostic{e.severity, e.code, e.message, e.path, file, p.Line, p.Column})
 	}
 	more := func(severity string, n int) {
-		if n > maxReports {
+		if n > maxDiagnostics {
 			all = append(all, Diagnostic{Severity: severity, Code: CodeTooMany, File: file,
-				Message: fmt.Sprintf("%d more %ss are not shown; mend these first", n-maxReports, severity)})
+				Message: fmt.Sprintf("%d more %ss are not shown; mend these first", n-maxDiagnostics, severity)})
 		}
 	}
 	more(SeverityError, r.errors)

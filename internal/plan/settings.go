@@ -19,13 +19,13 @@ const mcpNone = "none"
 
 func settingsFields() []field[Settings] {
 	return []field[Settings]{
-		{"model", func(d *decoder, s *Settings, t source.Token) { d.word(&s.Model, t) }},
-		{"fallbackModel", func(d *decoder, s *Settings, t source.Token) { d.word(&s.FallbackModel, t) }},
+		{"model", func(d *decoder, s *Settings, t source.Token) { d.nonEmptyString(&s.Model, t) }},
+		{"fallbackModel", func(d *decoder, s *Settings, t source.Token) { d.nonEmptyString(&s.FallbackModel, t) }},
 		{"permissionMode", func(d *decoder, s *Settings, t source.Token) {
 			d.enum(&s.PermissionMode, t, "acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
 		}},
-		{"allowedTools", func(d *decoder, s *Settings, t source.Token) { d.words(&s.AllowedTools, t) }},
-		{"disallowedTools", func(d *decoder, s *Settings, t source.Token) { d.words(&s.DisallowedTools, t) }},
+		{"allowedTools", func(d *decoder, s *Settings, t source.Token) { d.stringList(&s.AllowedTools, t) }},
+		{"disallowedTools", func(d *decoder, s *Settings, t source.Token) { d.stringList(&s.DisallowedTools, t) }},
 		{"timeout", func(d *decoder, s *Settings, t source.Token) { d.duration(&s.Timeout, t) }},
 		{"idleTimeout", func(d *decoder, s *Settings, t source.Token) { d.duration(&s.IdleTimeout, t) }},
 		{"maxRetries", func(d *decoder, s *Settings, t source.Token) {
@@ -42,12 +42,12 @@ func settingsFields() []field[Settings] {
 				s.MaxTurns = n
 			}
 		}},
-		{"agent", func(d *decoder, s *Settings, t source.Token) { d.word(&s.Agent, t) }},
-		{"appendSystemPrompt", func(d *decoder, s *Settings, t source.Token) { d.word(&s.AppendSystemPrompt, t) }},
+		{"agent", func(d *decoder, s *Settings, t source.Token) { d.nonEmptyString(&s.Agent, t) }},
+		{"appendSystemPrompt", func(d *decoder, s *Settings, t source.Token) { d.nonEmptyString(&s.AppendSystemPrompt, t) }},
 		{"mcpConfig", mcpField},
 		{"mcp", mcpField},
 		{"settingSources", sourcesField},
-		{"dir", func(d *decoder, s *Settings, t source.Token) { d.local(&s.Dir, t) }},
+		{"dir", func(d *decoder, s *Settings, t source.Token) { d.relativePath(&s.Dir, t) }},
 	}
 }
 
@@ -55,14 +55,14 @@ func mcpField(d *decoder, s *Settings, t source.Token) {
 	if s.MCPConfig != "" {
 		d.errorf(t.At, CodeConflict, "mcp and mcpConfig are the same field; keep one")
 	}
-	d.word(&s.MCPConfig, t)
+	d.nonEmptyString(&s.MCPConfig, t)
 }
 
 // sourcesField reads the CLI's comma list, or the same as a list.
 func sourcesField(d *decoder, s *Settings, t source.Token) {
 	var list []string
 	at := t.At
-	d.words(&list, t)
+	d.stringList(&list, t)
 	if len(list) == 1 {
 		list = strings.Split(list[0], ",")
 	}
@@ -85,19 +85,19 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 func (p *Plan) Settings(i int) Settings {
 	s := p.Defaults
 	if own := p.Tasks[i].Settings; own != nil {
-		over(&s.Model, own.Model)
-		over(&s.FallbackModel, own.FallbackModel)
-		over(&s.PermissionMode, own.PermissionMode)
-		over(&s.Timeout, own.Timeout)
-		over(&s.IdleTimeout, own.IdleTimeout)
-		over(&s.MaxRetries, own.MaxRetries)
-		over(&s.RetrySession, own.RetrySession)
-		over(&s.MaxTurns, own.MaxTurns)
-		over(&s.Agent, own.Agent)
-		over(&s.AppendSystemPrompt, own.AppendSystemPrompt)
-		over(&s.MCPConfig, own.MCPConfig)
-		over(&s.SettingSources, own.SettingSources)
-		over(&s.Dir, own.Dir)
+		override(&s.Model, own.Model)
+		override(&s.FallbackModel, own.FallbackModel)
+		override(&s.PermissionMode, own.PermissionMode)
+		override(&s.Timeout, own.Timeout)
+		override(&s.IdleTimeout, own.IdleTimeout)
+		override(&s.MaxRetries, own.MaxRetries)
+		override(&s.RetrySession, own.RetrySession)
+		override(&s.MaxTurns, own.MaxTurns)
+		override(&s.Agent, own.Agent)
+		override(&s.AppendSystemPrompt, own.AppendSystemPrompt)
+		override(&s.MCPConfig, own.MCPConfig)
+		override(&s.SettingSources, own.SettingSources)
+		override(&s.Dir, own.Dir)
 		if own.AllowedTools != nil {
 			s.AllowedTools = own.AllowedTools
 		}
@@ -111,7 +111,7 @@ func (p *Plan) Settings(i int) Settings {
 	return s
 }
 
-func over[T comparable](dst *T, own T) {
+func override[T comparable](dst *T, own T) {
 	var zero T
 	if own != zero {
 		*dst = own

@@ -11,9 +11,9 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// hint returns `; did you mean "x"?` for the nearest of the names. If no name is near, it returns a
+// suggestName returns `; did you mean "x"?` for the nearest of the names. If no name is near, it returns a
 // list of the names if they are few, else "".
-func hint(got string, names []string) string {
+func suggestName(got string, names []string) string {
 	best, distance := "", 1+len(got)/3
 	low := strings.ToLower(got)
 	if len(got) <= 64 {
@@ -27,13 +27,13 @@ func hint(got string, names []string) string {
 	case best != "":
 		return fmt.Sprintf("; did you mean %s?", source.Quote(best))
 	case len(names) <= 8:
-		return "; use " + either(names)
+		return "; use " + orList(names)
 	}
 	return ""
 }
 
-// either returns `"a", "b" or "c"`.
-func either(names []string) string {
+// orList returns `"a", "b" or "c"`.
+func orList(names []string) string {
 	var b strings.Builder
 	for i, n := range names {
 		switch {
@@ -48,9 +48,9 @@ func either(names []string) string {
 	return b.String()
 }
 
-// hintID is like hint, over all task ids. It has a budget: with a bad generator, a big plan would
+// suggestID is like hint, over all task ids. It has a budget: with a bad generator, a big plan would
 // otherwise compare for minutes.
-func (d *decoder) hintID(got string) string {
+func (d *decoder) suggestID(got string) string {
 	best, distance := "", 1+len(got)/4
 	if len(got) > 64 {
 		return ""

@@ -29,11 +29,11 @@ func (d *decoder) str(t source.Token) (string, bool) {
 		d.src.Skip(t)
 		return "", false
 	}
-	return t.Text, d.clean(t)
+	return t.Text, d.rejectNUL(t)
 }
 
-// clean reports a NUL, which no command line, file name or prompt can contain.
-func (d *decoder) clean(t source.Token) bool {
+// rejectNUL reports a NUL, which no command line, file name or prompt can contain.
+func (d *decoder) rejectNUL(t source.Token) bool {
 	if strings.IndexByte(t.Text, 0) >= 0 {
 		d.errorf(t.At, CodeEncoding, "the string contains a NUL character; remove it")
 		return false
@@ -48,8 +48,8 @@ func (d *decoder) text(dst *string, t source.Token) {
 	}
 }
 
-// word reads a string with at least one visible character into dst.
-func (d *decoder) word(dst *string, t source.Token) {
+// nonEmptyString reads a string with at least one visible character into dst.
+func (d *decoder) nonEmptyString(dst *string, t source.Token) {
 	s, ok := d.str(t)
 	if !ok {
 		return
@@ -61,11 +61,11 @@ func (d *decoder) word(dst *string, t source.Token) {
 	*dst = s
 }
 
-// line is like word, for one line. It drops line ends around the text, which YAML's block texts
+// singleLine is like word, for one line. It drops line ends around the text, which YAML's block texts
 // have.
-func (d *decoder) line(dst *string, t source.Token) {
+func (d *decoder) singleLine(dst *string, t source.Token) {
 	var s string
-	d.word(&s, t)
+	d.nonEmptyString(&s, t)
 	if s = strings.TrimSpace(s); strings.ContainsAny(s, "\r\n") {
 		d.errorf(t.At, CodeBadValue, "must be a single line; put the rest into description")
 		return
@@ -73,11 +73,11 @@ func (d *decoder) line(dst *string, t source.Token) {
 	*dst = s
 }
 
-// words reads a list of non-empty strings. A single string counts as a list of one.
-func (d *decoder) words(dst *[]string, t source.Token) {
+// stringList reads a list of non-empty strings. A single string counts as a list of one.
+func (d *decoder) stringList(dst *[]string, t source.Token) {
 	if t.Kind == source.KindString {
 		var s string
-		if d.word(&s, t); s != "" {
+		if d.nonEmptyString(&s, t); s != "" {
 			*dst = []string{s}
 		}
 		return
@@ -85,7 +85,7 @@ func (d *decoder) words(dst *[]string, t source.Token) {
 	list := []string{}
 	if d.list(t, "a list of strings", func(_ int, e source.Token) {
 		var s string
-		if d.word(&s, e); s != "" {
+		if d.nonEmptyString(&s, e); s != "" {
 			list = append(list, s)
 		}
 	}) {
@@ -100,7 +100,7 @@ func (d *decoder) enum(dst *string, t source.Token, allowed ...string) {
 		return
 	}
 	if !slices.Contains(allowed, s) {
-		d.errorf(t.At, CodeBadValue, "%s is not allowed here; use %s", source.Quote(s), either(allowed))
+		d.errorf(t.At, CodeBadValue, "%s is not allowed here; use %s", source.Quote(s), orList(allowed))
 		return
 	}
 	*dst = s
@@ -144,8 +144,8 @@ func (d *decoder) count(t source.Token, least int) (int, bool) {
 	return int(f), true
 }
 
-// truth reads true or false.
-func (d *decoder) truth(t source.Token) (value, ok bool) {
+// boolean reads true or false.
+func (d *decoder) boolean(t source.Token) (value, ok bool) {
 	if t.Kind != source.KindBool {
 		d.wrongType(t, source.KindBool.String())
 		d.src.Skip(t)
@@ -212,7 +212,7 @@ func (d *decoder) usd(t source.Token) (budget.USD, bool) {
 // rehearse reads a block for the rehearsal agent. A mistake is reported at the start of the block.
 func (d *decoder) rehearse(t source.Token) json.RawMessage {
 	raw := d.src.Raw(t)
-	if check := d.opts.Rehearse; check != nil && raw != nil {
+	if check := d.opts.ValidateRehearse; check != nil && raw != nil {
 		if err := check(raw); err != nil {
 			d.errorf(t.At, CodeBadValue, "in the rehearse block: %s", err)
 		}

@@ -21,7 +21,7 @@ type Wave struct {
 
 // Waves returns the wave of each task, from 1, and the number of waves. A task with a declared wave
 // is in that one. A wave below total may have no tasks.
-func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(p.floor) }
+func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(p.taskWaves) }
 
 // Sequential reports whether the tasks of a wave run one after the other, in plan order.
 func (p *Plan) Sequential(wave int) bool { return p.sequential[wave] }
@@ -29,9 +29,9 @@ func (p *Plan) Sequential(wave int) bool { return p.sequential[wave] }
 func waveFields() []field[Wave] {
 	return []field[Wave]{
 		{"wave", func(d *decoder, w *Wave, t source.Token) { d.wave(&w.Number, t) }},
-		{"title", func(d *decoder, w *Wave, t source.Token) { d.line(&w.Title, t) }},
+		{"title", func(d *decoder, w *Wave, t source.Token) { d.singleLine(&w.Title, t) }},
 		{"parallel", func(d *decoder, w *Wave, t source.Token) {
-			if parallel, ok := d.truth(t); ok {
+			if parallel, ok := d.boolean(t); ok {
 				w.Sequential = !parallel
 			}
 		}},
@@ -51,11 +51,11 @@ func (d *decoder) waves(t source.Token) {
 	known := map[int]bool{}
 	d.list(t, "a list of waves", func(_ int, e source.Token) {
 		var w Wave
-		set, ok := d.waveShape.decode(d, &w, e)
+		set, ok := d.waveType.decode(d, &w, e)
 		switch {
 		case !ok:
 			return
-		case !d.waveShape.had(set, "wave"):
+		case !d.waveType.has(set, "wave"):
 			d.errorf(e.At, CodeMissingField, `a wave needs its number, like {"wave": 2, "parallel": false}`)
 			return
 		case known[w.Number]:
@@ -73,8 +73,8 @@ func (d *decoder) waves(t source.Token) {
 	})
 }
 
-// floors applies declared waves, once the graph is known to be valid.
-func (d *decoder) floors() {
+// applyDeclaredWaves applies declared waves, once the graph is known to be valid.
+func (d *decoder) applyDeclaredWaves() {
 	p := d.plan
 	var floor []int
 	for i := range p.Tasks {
@@ -88,7 +88,7 @@ func (d *decoder) floors() {
 	if floor == nil {
 		return
 	}
-	p.floor = floor
+	p.taskWaves = floor
 	if p.Graph.Edges() == 0 {
 		d.barriers()
 		return
@@ -105,7 +105,7 @@ func (d *decoder) floors() {
 			}
 		}
 		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "wave"}}
-		d.report(d.places[i], SeverityError, CodeWaveOrder, path,
+		d.addDiagnostic(d.taskLocations[i], SeverityError, CodeWaveOrder, path,
 			"task %s is declared for wave %d, but its blocker %s runs in wave %d; declare a wave behind that, or none",
 			source.Quote(p.Tasks[i].ID), declared, source.Quote(p.Tasks[last].ID), wave[last])
 	}
@@ -117,7 +117,7 @@ func (d *decoder) barriers() {
 	p := d.plan
 	members := map[int][]int{}
 	last := 0
-	for i, w := range p.floor {
+	for i, w := range p.taskWaves {
 		if w > 0 {
 			members[w] = append(members[w], i)
 			last = max(last, w)
@@ -130,7 +130,7 @@ func (d *decoder) barriers() {
 			continue
 		}
 		if edges += len(before) * len(members[w]); edges > maxBarriers {
-			d.report(d.places[members[w][0]], SeverityError, CodeTooLarge, nil,
+			d.addDiagnostic(d.taskLocations[members[w][0]], SeverityError, CodeTooLarge, nil,
 				"the waves of this plan stand for more than %d edges; give its tasks blockedBy", maxBarriers)
 			return
 		}

@@ -84,7 +84,7 @@ func TestSequentialWaves(t *testing.T) {
 
 // Any declaration is either refused, or each task runs in the wave that it declares, after all its
 // blockers. Keys depend on the edges, not on the waves.
-func TestDeclaredWavesHold(t *testing.T) {
+func TestDeclaredWavesApply(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "tasks")

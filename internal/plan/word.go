@@ -2,8 +2,8 @@ package plan
 
 import "strings"
 
-// Word returns a path as one word of a shell command, for commands that messages propose.
-func Word(path string) string {
+// ShellQuote returns a path as one word of a shell command, for commands that messages propose.
+func ShellQuote(path string) string {
 	if path != "" && !strings.ContainsAny(path, " \t\n'\"\\$`*?(){}[]<>|&;#~!") {
 		return path
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWord(t *testing.T) {
+func TestShellQuote(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, want string }{
 		{"plan.json", "plan.json"},
@@ -14,7 +14,7 @@ func TestWord(t *testing.T) {
 		{"it's $HOME.json", `'it'\''s $HOME.json'`},
 		{"", "''"},
 	} {
-		got := Word(c.path)
+		got := ShellQuote(c.path)
 		if got != c.want {
 			t.Errorf("Word(%q) is %s, want %s", c.path, got, c.want)
 		}

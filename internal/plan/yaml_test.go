@@ -12,7 +12,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-func TestYAMLMistakes(t *testing.T) {
+func TestYAMLDiagnostics(t *testing.T) {
 	t.Parallel()
 	const good = "tasks: [{id: 1, subject: x, verify: x}]\n"
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ func IsList(path string) bool { return tasklist.IsList(path, os.Getenv) }
 // belong to the plan. The plan is nil if it has mistakes, which are among the diagnostics.
 func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 	if IsList(path) {
-		l, err := tasklist.At(path)
+		l, err := tasklist.OpenDir(path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -39,9 +39,9 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		}
 		return p, diags, nil
 	}
-	p, diags, err := foreign.Load(path, plan.Options{Rehearse: rehearsable})
+	p, diags, err := foreign.Load(path, plan.Options{ValidateRehearse: validateRehearse})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, refuse.Usage("%s", missing(path))
+		return nil, nil, refuse.Usage("%s", notFoundText(path))
 	}
 	if err != nil {
 		return nil, nil, refuse.Usage("%s", err)
@@ -49,17 +49,17 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 	return p, diags, nil
 }
 
-// missing returns the message that there is no plan at a path.
-func missing(path string) string {
+// notFoundText returns the message that there is no plan at a path.
+func notFoundText(path string) string {
 	if path == "-" {
 		return "a plan is read from a file; check and graph also read a pipe, as /dev/stdin"
 	}
 	return "there is no plan " + path
 }
 
-// Kept refuses a plan that cannot be read again: a resume, and every command that shows the run,
+// CheckReopenable refuses a plan that cannot be read again: a resume, and every command that shows the run,
 // reads the file again.
-func Kept(path string) error {
+func CheckReopenable(path string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -67,13 +67,15 @@ func Kept(path string) error {
 	st, err := os.Stat(abs)
 	piped := abs == "/dev/stdin" || strings.HasPrefix(abs, "/dev/fd/") || strings.HasPrefix(abs, "/proc/")
 	if err == nil && (piped || !st.IsDir() && !st.Mode().IsRegular()) {
-		return refuse.Usage("%s is no file that stays, and a run reads its plan again when it is resumed or shown; write the plan to a file", path)
+		return refuse.Usage(
+			"%s is no file that stays, and a run reads its plan again when it is resumed or shown; write the plan to a file",
+			path)
 	}
 	return nil // reading the plan reports a missing file
 }
 
-// rehearsable returns the error with which the rehearsal agent would refuse a block.
-func rehearsable(block json.RawMessage) error {
+// validateRehearse returns the error with which the rehearsal agent would refuse a block.
+func validateRehearse(block json.RawMessage) error {
 	_, err := rehearse.ParseBlock(block)
 	return err
 }
@@ -90,18 +92,18 @@ func Read(path, run string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// Again is like Read, for the plan of an existing run. Agents may have changed the file since it
+// Reread is like Read, for the plan of an existing run. Agents may have changed the file since it
 // was first read, so Again refuses a file that could block the reader, such as a named pipe.
-func Again(path, run string) (*plan.Plan, error) {
-	if err := Kept(path); err != nil {
+func Reread(path, run string) (*plan.Plan, error) {
+	if err := CheckReopenable(path); err != nil {
 		return nil, err
 	}
 	return Read(path, run)
 }
 
-// Project returns the directory where tasks work and where .loop lives: the plan's defaults.dir,
+// ProjectDir returns the directory where tasks work and where .loop lives: the plan's defaults.dir,
 // relative to the plan file, else the current directory, as in make.
-func Project(p *plan.Plan) (string, error) {
+func ProjectDir(p *plan.Plan) (string, error) {
 	if d := p.Defaults.Dir; d != "" {
 		abs, err := filepath.Abs(p.Path)
 		if err != nil {
@@ -112,16 +114,16 @@ func Project(p *plan.Plan) (string, error) {
 	return os.Getwd()
 }
 
-// Path returns the plan's absolute path, so that a resume finds it from every directory.
-func Path(p *plan.Plan) string {
+// AbsPath returns the plan's absolute path, so that a resume finds it from every directory.
+func AbsPath(p *plan.Plan) string {
 	if abs, err := filepath.Abs(p.Path); err == nil {
 		return abs
 	}
 	return p.Path
 }
 
-// Same reports whether two paths name the same file, by their names.
-func Same(a, b string) bool {
+// SamePath reports whether two paths name the same file, by their names.
+func SamePath(a, b string) bool {
 	x, err1 := filepath.Abs(a)
 	y, err2 := filepath.Abs(b)
 	return err1 == nil && err2 == nil && x == y

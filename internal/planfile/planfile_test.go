@@ -77,11 +77,11 @@ func codes(diags []plan.Diagnostic) (all string) {
 }
 
 // Kept accepts only a plan that can be read again.
-func TestKept(t *testing.T) {
+func TestCheckReopenable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"plan.json": good}.Write(t, dir)
-	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
+	roomtest.NamedPipe(t, filepath.Join(dir, "pipe"))
 	for at, to := range map[string]string{"link": "plan.json", "piped": "pipe", "null": os.DevNull} {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(dir, at)))
 	}
@@ -92,34 +92,35 @@ func TestKept(t *testing.T) {
 	}
 	for name, want := range piped {
 		var usage *refuse.UsageError
-		if err := Kept(filepath.Join(dir, name)); (err == nil) != want || err != nil && !errors.As(err, &usage) {
+		if err := CheckReopenable(filepath.Join(dir, name)); (err == nil) != want || err != nil && !errors.As(err, &usage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"} {
-		if _, err := os.Stat(name); err == nil && Kept(name) == nil {
+		if _, err := os.Stat(name); err == nil && CheckReopenable(name) == nil {
 			t.Errorf("%s stays", name)
 		}
 	}
 }
 
 // Tasks work in the plan's directory, relative to its file, or in the current directory.
-func TestProject(t *testing.T) {
+func TestProjectDir(t *testing.T) {
 	t.Parallel()
 	dir, here := t.TempDir(), roomtest.Plan(t, t.TempDir(), good)
 	cwd, err := os.Getwd()
 	roomtest.Must(t, err)
-	if got, err := Project(here); err != nil || got != cwd {
+	if got, err := ProjectDir(here); err != nil || got != cwd {
 		t.Errorf("%s, %v", got, err)
 	}
 	p := roomtest.Plan(t, dir, `{"defaults":{"dir":"a b/é"},"tasks":[{"id":"a","subject":"a"}]}`)
-	if got, err := Project(p); err != nil || got != filepath.Join(dir, "a b", "é") {
+	if got, err := ProjectDir(p); err != nil || got != filepath.Join(dir, "a b", "é") {
 		t.Errorf("%s, %v", got, err)
 	}
-	if p.Path = "plan.json"; Path(p) != filepath.Join(cwd, "plan.json") {
-		t.Errorf("%s", Path(p))
+	if p.Path = "plan.json"; AbsPath(p) != filepath.Join(cwd, "plan.json") {
+		t.Errorf("%s", AbsPath(p))
 	}
-	if !Same("plan.json", filepath.Join(cwd, "x", "..", "plan.json")) || Same("plan.json", "Plan.json") || Same("a", "b") {
+	if !SamePath("plan.json", filepath.Join(cwd, "x", "..", "plan.json")) || SamePath("plan.json", "Plan.json") ||
+		SamePath("a", "b") {
 		t.Error("names of one file and of two are not told apart")
 	}
 }

@@ -54,10 +54,10 @@ var allowed = []string{
 	"COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_*", "PSModulePath", "MSYS*", "MINGW*",
 }
 
-// never lists the variables that do not pass even on request: the marks by which a claude started
+// denied lists the variables that do not pass even on request: the marks by which a claude started
 // by claude detects that it is nested, or joins a session, a task list or a job of another one,
 // and the variables of another wavex. The names are those of claude 2.1.197.
-var never = []string{
+var denied = []string{
 	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION*",
 	"CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_PARENT*", "CLAUDE_CODE_REMOTE*", "CLAUDE_CODE_AGENT*",
 	"CLAUDE_CODE_CHILD*", "CLAUDE_CODE_RESUME*", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SUPERVISED", "CLAUDE_CODE_WORKER*",

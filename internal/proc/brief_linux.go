@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// briefly is the time after which the exit of a process is watched too. The output of an ended
+// fastPathWait is the time after which the exit of a process is watched too. The output of an ended
 // command stays open only if other processes hold it.
-const briefly = 20 * time.Millisecond
+const fastPathWait = 20 * time.Millisecond
 
-// brief copies the output of a process that has at most one, and reports whether it reached the
+// copyFast copies the output of a process that has at most one, and reports whether it reached the
 // end in time. That saves a second descriptor of the process, its place in the poller and a
 // goroutine.
-func (p *Process) brief(copies []copying) bool {
-	if len(copies) != 1 || len(p.outlets) != 1 || p.Stdin != nil {
+func (p *Process) copyFast(copies []copyJob) bool {
+	if len(copies) != 1 || len(p.readers) != 1 || p.Stdin != nil {
 		return false
 	}
-	return copies[0].early(briefly)
+	return copies[0].runFor(fastPathWait)
 }
 
-// early is run with a time limit. After d, checked before and between reads, it returns false,
+// runFor is run with a time limit. After d, checked before and between reads, it returns false,
 // and run can continue where it stopped.
-func (c copying) early(d time.Duration) bool {
+func (c copyJob) runFor(d time.Duration) bool {
 	o := c.from
 	if o.f.SetReadDeadline(time.Now().Add(d)) != nil {
 		return false

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBriefEnds covers processes that close their output long before they exit, that leave it to
+// TestFastPathEnds covers processes that close their output long before they exit, that leave it to
 // others, and that write on after brief has returned.
-func TestBriefEnds(t *testing.T) {
+func TestFastPathEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("output closed, still alive", func(t *testing.T) {
 		t.Parallel()
@@ -46,17 +46,17 @@ func TestBriefEnds(t *testing.T) {
 	})
 }
 
-// TestEarlyLosesNothing returns early at once and continues with run: every byte arrives, in
+// TestRunForLosesNothing returns early at once and continues with run: every byte arrives, in
 // order.
-func TestEarlyLosesNothing(t *testing.T) {
+func TestRunForLosesNothing(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	c := copying{from: newOutlet(r), to: &out}
-	if c.early(0) {
+	c := copyJob{from: newPipeReader(r), to: &out}
+	if c.runFor(0) {
 		t.Error("the end was seen while the pipe is open")
 	}
 	done := make(chan struct{})

@@ -2,5 +2,5 @@
 
 package proc
 
-// brief returns false: exits are watched from the start.
-func (p *Process) brief([]copying) bool { return false }
+// copyFast returns false: exits are watched from the start.
+func (p *Process) copyFast([]copyJob) bool { return false }

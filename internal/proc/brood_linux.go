@@ -10,29 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// brood holds the processes that this process has started and not yet reaped. With Subreaper this
+// children holds the processes that this process has started and not yet reaped. With Subreaper this
 // process also adopts the orphans of its descendants, which the kernel puts into the list of
 // children of its first thread. Start never forks on that thread, so that of the processes that
 // this package knows only orphans are in that list.
-type brood struct {
-	reaper atomic.Bool // Subreaper succeeded
-	// enclosure is the control group that processes are forked into; nil means that of this
+type children struct {
+	subreaper atomic.Bool // Subreaper succeeded
+	// cgroup is the control group that processes are forked into; nil means that of this
 	// process.
-	enclosure atomic.Pointer[Enclosure]
-	list      string // the file that lists the children of the first thread
-	listed    int    // the same file, open for good once reaper is set
+	cgroup   atomic.Pointer[Cgroup]
+	listPath string // the file that lists the children of the first thread
+	listFD   int    // the same file, open for good once reaper is set
 
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped
 
-	// orphans must be held while reading and reaping the orphans. While it is held no orphan
+	// orphansMu must be held while reading and reaping the orphans. While it is held no orphan
 	// leaves the list, so the list is exact and the pids are not reused.
-	orphans sync.Mutex
+	orphansMu sync.Mutex
 }
 
-// ours is the one brood. It is a global because the kernel keeps one list of children for the
+// allChildren is the one brood. It is a global because the kernel keeps one list of children for the
 // whole process.
-var ours = brood{live: map[*Process]bool{}, list: childrenFile()}
+var allChildren = children{live: map[*Process]bool{}, listPath: childrenFile()}
 
 // Subreaper makes this process adopt the orphans of its descendants, so that the leftovers of an
 // attempt can be found without a look at every process of the machine. The command line calls it
@@ -40,10 +40,10 @@ var ours = brood{live: map[*Process]bool{}, list: childrenFile()}
 // older than 3.4 or lists no children (CONFIG_PROC_CHILDREN), and with ErrUnsupported outside
 // Linux.
 func Subreaper() error {
-	if ours.reaper.Load() {
+	if allChildren.subreaper.Load() {
 		return nil
 	}
-	fd, err := unix.Open(ours.list, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(allChildren.listPath, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("reading the list of children: %w", err)
 	}
@@ -51,8 +51,8 @@ func Subreaper() error {
 		_ = unix.Close(fd)
 		return fmt.Errorf("becoming the reaper of orphans: %w", err)
 	}
-	ours.listed = fd
-	ours.reaper.Store(true)
+	allChildren.listFD = fd
+	allChildren.subreaper.Store(true)
 	return nil
 }
 
@@ -63,7 +63,7 @@ func childrenFile() string {
 
 // start enters p and then forks, so that every leftover of p can be attributed from the first
 // moment.
-func (b *brood) start(p *Process) error {
+func (b *children) start(p *Process) error {
 	p.ticks = bootTicks()
 	b.mu.Lock()
 	b.live[p] = true
@@ -80,9 +80,9 @@ func (b *brood) start(p *Process) error {
 }
 
 // reap collects p, which has exited.
-func (b *brood) reap(p *Process) Exit {
+func (b *children) reap(p *Process) Exit {
 	p.mu.Lock()
-	e := collect(p.pid)
+	e := reap(p.pid)
 	p.reaped = true
 	p.mu.Unlock()
 	b.mu.Lock()
@@ -91,29 +91,29 @@ func (b *brood) reap(p *Process) Exit {
 	return e
 }
 
-// strays returns the children of the first thread: orphans, and processes that other code in this
+// orphanPIDs returns the children of the first thread: orphans, and processes that other code in this
 // process started there. Usually there are none, and reading this small file is the only cost of
 // a sweep. An empty result is exact; of several children some may be missing unless orphans is
 // held. It must be called only after Subreaper.
-func (b *brood) strays() []int {
+func (b *children) orphanPIDs() []int {
 	var room [256]byte
-	n, err := unix.Pread(b.listed, room[:], 0)
+	n, err := unix.Pread(b.listFD, room[:], 0)
 	if err != nil || n == len(room) {
-		return childrenOfThread(b.list)
+		return childrenOfThread(b.listPath)
 	}
-	return pidsIn(room[:n])
+	return parsePIDs(room[:n])
 }
 
-// verdict is the owner of an orphan, from the view of the process that is swept.
-type verdict int
+// ownership is the owner of an orphan, from the view of the process that is swept.
+type ownership int
 
 const (
-	mine   verdict = iota // of the swept process, or of no live one
-	others                // of another live process, or not started by this package
-	unsure                // of the swept process or of another one
+	ownedBySwept ownership = iota // of the swept process, or of no live one
+	ownedByOther                  // of another live process, or not started by this package
+	ownerUnknown                  // of the swept process or of another one
 )
 
-// whose attributes an orphan, by these rules in order:
+// ownerOf attributes an orphan, by these rules in order:
 //
 //   - Its group or its session is that of a process we started: it belongs to that process.
 //   - Its WAVEX_ATTEMPT is that of another live process: it belongs to that one. It is the
@@ -121,35 +121,35 @@ const (
 //   - It hides its mark. Then every process started before it may be its ancestor. If the
 //     swept process is the only live one of these, it is mine. Otherwise its owner cannot
 //     be known: it is left for the last of them, and the swept process is not contained.
-func (b *brood) whose(o stat, attempt string, p *Process) verdict {
+func (b *children) ownerOf(o stat, attempt string, p *Process) ownership {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.leads(o) {
-		return mine
+	if p.hasInGroup(o) {
+		return ownedBySwept
 	}
 	rivals := false
 	for q := range b.live {
 		if q == p {
 			continue
 		}
-		if q.leads(o) || attempt != "" && q.mark == attempt {
-			return others
+		if q.hasInGroup(o) || attempt != "" && q.mark == attempt {
+			return ownedByOther
 		}
-		rivals = rivals || q.ticks <= o.start && !q.guard
+		rivals = rivals || q.ticks <= o.start && !q.watchdog
 	}
 	switch {
 	case attempt != "" && p.mark != "" && runOf(attempt) == runOf(p.mark):
-		return mine
+		return ownedBySwept
 	case !rivals:
-		return mine
+		return ownedBySwept
 	case p.ticks > o.start:
-		return others
+		return ownedByOther
 	}
-	return unsure
+	return ownerUnknown
 }
 
-// leads reports whether an orphan is in the group or session of p. The caller must hold mu.
-func (p *Process) leads(o stat) bool {
+// hasInGroup reports whether an orphan is in the group or session of p. The caller must hold mu.
+func (p *Process) hasInGroup(o stat) bool {
 	return p.pid != 0 && (o.pgrp == p.pid || o.session == p.pid)
 }
 

@@ -4,24 +4,24 @@ package proc
 
 import "sync"
 
-// brood counts, for each mark, the processes that were started and have not ended.
-type brood struct {
+// children counts, for each mark, the processes that were started and have not ended.
+type children struct {
 	mu    sync.Mutex
 	marks map[string]int
 }
 
-// ours is the one brood. It is global because a mark is swept with the last process of this
+// allChildren is the one brood. It is global because a mark is swept with the last process of this
 // process that has it.
-var ours = brood{marks: map[string]int{}}
+var allChildren = children{marks: map[string]int{}}
 
-func (b *brood) enter(p *Process) {
+func (b *children) add(p *Process) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.marks[p.mark]++
 }
 
-// leave reports whether p was the last process with its mark.
-func (b *brood) leave(p *Process) (last bool) {
+// remove reports whether p was the last process with its mark.
+func (b *children) remove(p *Process) (last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.marks[p.mark]--

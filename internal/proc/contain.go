@@ -8,15 +8,15 @@ import (
 // ErrUnsupported means that the platform lacks the feature.
 var ErrUnsupported = errors.New("not supported on this platform")
 
-// ErrLeft means that a sweep ran out of time, or found processes that it may not kill.
-var ErrLeft = errors.New("marked processes are still alive")
+// ErrStillAlive means that a sweep ran out of time, or found processes that it may not kill.
+var ErrStillAlive = errors.New("marked processes are still alive")
 
-// sweepTime bounds the sweep after a process if other processes do not die (a disk that does not
+// sweepTimeout bounds the sweep after a process if other processes do not die (a disk that does not
 // answer) or multiply.
-const sweepTime = 5 * time.Second
+const sweepTimeout = 5 * time.Second
 
-// Proc is a process that carries a mark.
-type Proc struct {
+// MarkedProcess is a process that carries a mark.
+type MarkedProcess struct {
 	Pid     int
 	Run     string // its WAVEX_RUN
 	Attempt string // its WAVEX_ATTEMPT

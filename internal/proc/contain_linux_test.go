@@ -67,7 +67,7 @@ func TestReaper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(ours.strays(), c.Process.Pid) {
+		if !slices.Contains(allChildren.orphanPIDs(), c.Process.Pid) {
 			t.Fatal("it is not among the strays: the test shows nothing")
 		}
 		p := start(t, Spec{Argv: self(t, "leave", "setsid"), Mark: mark("a")})
@@ -78,11 +78,11 @@ func TestReaper(t *testing.T) {
 		}
 	})
 	t.Run("nothing is left", func(t *testing.T) {
-		if left := ours.strays(); len(left) > 0 {
+		if left := allChildren.orphanPIDs(); len(left) > 0 {
 			t.Errorf("unreaped orphans: %v", left)
 		}
-		if len(ours.live) > 0 {
-			t.Errorf("unreaped processes: %v", ours.live)
+		if len(allChildren.live) > 0 {
+			t.Errorf("unreaped processes: %v", allChildren.live)
 		}
 	})
 }
@@ -118,7 +118,8 @@ func containment(t *testing.T) {
 	})
 	t.Run("a daemon that ends is gone", func(t *testing.T) {
 		// Like pg_ctl stop, which waits for its server: a zombie would keep it waiting.
-		p := start(t, Spec{Argv: Shell("pid=$(sh -c 'true >/dev/null & echo $!'); while kill -0 $pid 2>/dev/null; do :; done; echo gone")})
+		p := start(t, Spec{Argv: Shell(
+			"pid=$(sh -c 'true >/dev/null & echo $!'); while kill -0 $pid 2>/dev/null; do :; done; echo gone")})
 		if got := line(t, bufio.NewReader(p.Stdout)); got != "gone" {
 			t.Error(got)
 		}
@@ -186,7 +187,7 @@ sh chain 1; sleep 50`,
 // and tries again.
 func onFirstThread(t *testing.T, f func()) {
 	t.Helper()
-	for late := time.Now().Add(patience); time.Now().Before(late); {
+	for late := time.Now().Add(testTimeout); time.Now().Before(late); {
 		if keepThreads(100, f) {
 			return
 		}
@@ -244,7 +245,7 @@ func testUnsure(t *testing.T) {
 	wantGone(t, pid)
 }
 
-func TestGuard(t *testing.T) {
+func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	for _, kill := range []bool{true, false} {
 		t.Run(fmt.Sprintf("killed %v", kill), func(t *testing.T) {
@@ -288,9 +289,9 @@ func TestGuard(t *testing.T) {
 				_ = c.Process.Kill()
 			}
 			// Every marked process holds the other end, so the read ends when all are dead.
-			_ = r.SetReadDeadline(time.Now().Add(patience))
+			_ = r.SetReadDeadline(time.Now().Add(testTimeout))
 			if _, err := io.Copy(io.Discard, r); err != nil {
-				t.Errorf("after %s: %v", patience, err)
+				t.Errorf("after %s: %v", testTimeout, err)
 			}
 			if left, err := Find(run); err != nil || len(left) > 0 {
 				t.Errorf("left alive: %v %v", left, err)
@@ -351,8 +352,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestAim shows that a reused pid is not signalled.
-func TestAim(t *testing.T) {
+// TestSignalExact shows that a reused pid is not signalled.
+func TestSignalExact(t *testing.T) {
 	t.Parallel()
 	p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
 	line(t, bufio.NewReader(p.Stdout))
@@ -361,16 +362,16 @@ func TestAim(t *testing.T) {
 		t.Fatal("no stat")
 	}
 	earlier := ident{pid: st.pid, start: st.start - 1}
-	if err := signalIdent(earlier, unix.SIGKILL); err != unix.ESRCH {
+	if err := signalOnce(earlier, unix.SIGKILL); err != unix.ESRCH {
 		t.Errorf("%v, want ESRCH for a process that is not the one meant", err)
 	}
-	if n, clean := hunt(time.Now().Add(time.Millisecond), nil, func() []ident { return nil }); n != 0 || !clean {
+	if n, clean := killAll(time.Now().Add(time.Millisecond), nil, func() []ident { return nil }); n != 0 || !clean {
 		t.Errorf("hunting nothing: %d %v", n, clean)
 	}
 	if st, ok := readStat(p.Pid()); !ok || st.dead() {
 		t.Error("it was killed")
 	}
-	if err := signalIdent(st.ident, unix.SIGKILL); err != nil {
+	if err := signalOnce(st.ident, unix.SIGKILL); err != nil {
 		t.Error(err)
 	}
 	if e := p.Wait(); e.Signal != "SIGKILL" {
@@ -436,12 +437,12 @@ func wantGone(t *testing.T, pid string) {
 // await waits for a change made by another process, such as a guard.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	late := time.After(patience)
+	late := time.After(testTimeout)
 	for tick := time.NewTicker(5 * time.Millisecond); !done(); {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("%s did not happen within %s", what, patience)
+			t.Fatalf("%s did not happen within %s", what, testTimeout)
 		}
 	}
 }

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enclosure is a control group (version 2) of a run. All processes of wavex are started in it,
+// Cgroup is a control group (version 2) of a run. All processes of wavex are started in it,
 // and they stay in it even if they clear their environment or leave their parents. One group
 // serves the whole run; the sweep determines the attempt of a process.
-type Enclosure struct {
+type Cgroup struct {
 	dir string
 	fd  *os.File // of the directory; processes are forked into it
 }
 
-// Enclose makes the run's control group, below the one of this process, and has every later Start
+// NewCgroup makes the run's control group, below the one of this process, and has every later Start
 // of this process fork into it. The command line calls it once. It fails with ErrUnsupported if
 // there is no such hierarchy, or none that this process may change (most sessions of ordinary
 // users, containers without a delegated group).
-func Enclose(run string) (*Enclosure, error) {
-	dir, err := enclosureDir(run, os.Getpid())
+func NewCgroup(run string) (*Cgroup, error) {
+	dir, err := cgroupDir(run, os.Getpid())
 	if err != nil {
 		return nil, err
 	}
@@ -43,22 +43,22 @@ func Enclose(run string) (*Enclosure, error) {
 		_ = os.Remove(dir)
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	e := &Enclosure{dir: dir, fd: fd}
-	ours.enclosure.Store(e)
+	e := &Cgroup{dir: dir, fd: fd}
+	allChildren.cgroup.Store(e)
 	return e, nil
 }
 
 // Close ends the processes in the group, removes it, and has later processes start outside it
 // again.
-func (e *Enclosure) Close(ctx context.Context) error {
-	ours.enclosure.CompareAndSwap(e, nil)
-	return errors.Join(emptyEnclosure(ctx, e.dir), e.fd.Close())
+func (e *Cgroup) Close(ctx context.Context) error {
+	allChildren.cgroup.CompareAndSwap(e, nil)
+	return errors.Join(killCgroup(ctx, e.dir), e.fd.Close())
 }
 
-// Unenclose ends all processes in the control groups that earlier processes made for the run, and
+// RemoveOldCgroups ends all processes in the control groups that earlier processes made for the run, and
 // removes these groups. It does nothing if there are none.
-func Unenclose(ctx context.Context, run string) error {
-	own, err := enclosureDir(run, os.Getpid())
+func RemoveOldCgroups(ctx context.Context, run string) error {
+	own, err := cgroupDir(run, os.Getpid())
 	if err != nil {
 		return nil // no process can have made one
 	}
@@ -68,20 +68,20 @@ func Unenclose(ctx context.Context, run string) error {
 	}
 	for _, e := range list {
 		if strings.HasPrefix(e.Name(), "wavex-"+run+".") && e.Name() != filepath.Base(own) {
-			err = errors.Join(err, emptyEnclosure(ctx, filepath.Join(filepath.Dir(own), e.Name())))
+			err = errors.Join(err, killCgroup(ctx, filepath.Join(filepath.Dir(own), e.Name())))
 		}
 	}
 	return err
 }
 
-// unenclose is Unenclose for the group of one process. When a guard wakes, the next wavex may
+// removeCgroupOf is Unenclose for the group of one process. When a guard wakes, the next wavex may
 // already work on the same run, in its own group.
-func unenclose(ctx context.Context, run string, pid int) error {
-	dir, err := enclosureDir(run, pid)
+func removeCgroupOf(ctx context.Context, run string, pid int) error {
+	dir, err := cgroupDir(run, pid)
 	if err != nil {
 		return nil
 	}
-	return emptyEnclosure(ctx, dir)
+	return killCgroup(ctx, dir)
 }
 
 const (
@@ -89,14 +89,14 @@ const (
 	eventsFile = "cgroup.events"
 )
 
-// enclosureDir returns the directory of the group of a run's process: below our own group in the
+// cgroupDir returns the directory of the group of a run's process: below our own group in the
 // mounted unified hierarchy. A nested wavex is in the group of the outer one, and makes its own
 // inside it.
-func enclosureDir(run string, pid int) (string, error) {
+func cgroupDir(run string, pid int) (string, error) {
 	if run == "" || strings.ContainsAny(run, "/\x00") {
 		return "", ErrUnsupported
 	}
-	mount, err := unifiedMount()
+	mount, err := cgroup2Mount()
 	if err != nil {
 		return "", err
 	}
@@ -112,8 +112,8 @@ func enclosureDir(run string, pid int) (string, error) {
 	return "", ErrUnsupported
 }
 
-// unifiedMount returns the mount point of version 2.
-func unifiedMount() (string, error) {
+// cgroup2Mount returns the mount point of version 2.
+func cgroup2Mount() (string, error) {
 	f, err := os.Open(procPath(os.Getpid(), "mountinfo"))
 	if err != nil {
 		return "", ErrUnsupported
@@ -129,9 +129,9 @@ func unifiedMount() (string, error) {
 	return "", ErrUnsupported
 }
 
-// emptyEnclosure kills all processes in a group and below it, then removes it. The kernel kills
+// killCgroup kills all processes in a group and below it, then removes it. The kernel kills
 // them all at once, even if some fork meanwhile.
-func emptyEnclosure(ctx context.Context, dir string) error {
+func killCgroup(ctx context.Context, dir string) error {
 	err := os.WriteFile(filepath.Join(dir, killFile), []byte("1"), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -139,32 +139,32 @@ func emptyEnclosure(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("ending what is in %s: %w", dir, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		events, err := os.ReadFile(filepath.Join(dir, eventsFile))
 		if err != nil || strings.Contains(string(events), "populated 0") {
-			return removeEnclosure(dir)
+			return removeCgroup(dir)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", dir, ErrLeft)
+			return fmt.Errorf("%s: %w", dir, ErrStillAlive)
 		case <-tick.C:
 		}
 	}
 }
 
-// removeEnclosure removes a group and its subgroups, innermost first.
-func removeEnclosure(dir string) error {
+// removeCgroup removes a group and its subgroups, innermost first.
+func removeCgroup(dir string) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range list {
 		if e.IsDir() {
-			err = errors.Join(err, removeEnclosure(filepath.Join(dir, e.Name())))
+			err = errors.Join(err, removeCgroup(filepath.Join(dir, e.Name())))
 		}
 	}
 	if rerr := os.Remove(dir); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {

@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// enclosed is a small wavex with an enclosure, a guard, and a daemon without a mark. It prints
+// inCgroup is a small wavex with an enclosure, a guard, and a daemon without a mark. It prints
 // "unsupported" or the daemon's pid.
-func enclosed(run string) int {
-	e, err := Enclose(run)
+func inCgroup(run string) int {
+	e, err := NewCgroup(run)
 	if err != nil {
 		fmt.Println("unsupported", errors.Is(err, ErrUnsupported))
 		return 0
 	}
 	exe, _ := os.Executable()
-	g, err := StartGuard([]string{exe, "helper", "guard", run}, run)
+	g, err := StartWatchdog([]string{exe, "helper", "guard", run}, run)
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -44,9 +44,9 @@ func enclosed(run string) int {
 	return 0
 }
 
-// TestEnclosure shows that a daemon without a mark, whose parents are gone, does not outlive
+// TestCgroup shows that a daemon without a mark, whose parents are gone, does not outlive
 // wavex, whether wavex is killed or not. Nothing else can find it.
-func TestEnclosure(t *testing.T) {
+func TestCgroup(t *testing.T) {
 	t.Parallel()
 	for _, kill := range []bool{true, false} {
 		t.Run(fmt.Sprintf("killed %v", kill), func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestEnclosure(t *testing.T) {
 				_ = c.Wait()
 				return
 			}
-			dir, err := enclosureDir(run, c.Process.Pid)
+			dir, err := cgroupDir(run, c.Process.Pid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,18 +94,18 @@ func TestEnclosure(t *testing.T) {
 	}
 }
 
-// TestUnenclose ends the leftovers of an earlier wavex whose guard was killed too, including
+// TestRemoveOldCgroups ends the leftovers of an earlier wavex whose guard was killed too, including
 // those in subgroups.
-func TestUnenclose(t *testing.T) {
+func TestRemoveOldCgroups(t *testing.T) {
 	t.Parallel()
 	run := fmt.Sprintf("left-%d", os.Getpid())
-	dir, err := enclosureDir(run, 1<<22+1) // no process has that number
+	dir, err := cgroupDir(run, 1<<22+1) // no process has that number
 	if err == nil {
 		err = os.MkdirAll(dir+"/wavex-inner", 0o755)
 	}
 	if err != nil {
 		t.Log("this machine lets nobody make a control group:", err)
-		if err := Unenclose(t.Context(), run); err != nil {
+		if err := RemoveOldCgroups(t.Context(), run); err != nil {
 			t.Error(err)
 		}
 		return
@@ -115,7 +115,7 @@ func TestUnenclose(t *testing.T) {
 	if err := os.WriteFile(dir+"/wavex-inner/cgroup.procs", []byte(pid), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := Unenclose(t.Context(), run); err != nil {
+	if err := RemoveOldCgroups(t.Context(), run); err != nil {
 		t.Error(err)
 	}
 	if e := p.Wait(); e.Signal != "SIGKILL" {
@@ -124,11 +124,11 @@ func TestUnenclose(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: %v", dir, err)
 	}
-	if err := Unenclose(t.Context(), run); err != nil {
+	if err := RemoveOldCgroups(t.Context(), run); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "../x", "a/b"} {
-		if _, err := Enclose(bad); !errors.Is(err, ErrUnsupported) {
+		if _, err := NewCgroup(bad); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -4,16 +4,16 @@ package proc
 
 import "context"
 
-// Enclosure is a control group of a run, which only Linux has.
-type Enclosure struct{}
+// Cgroup is a control group of a run, which only Linux has.
+type Cgroup struct{}
 
-// Enclose fails with ErrUnsupported.
-func Enclose(string) (*Enclosure, error) { return nil, ErrUnsupported }
+// NewCgroup fails with ErrUnsupported.
+func NewCgroup(string) (*Cgroup, error) { return nil, ErrUnsupported }
 
 // Close does nothing.
-func (*Enclosure) Close(context.Context) error { return nil }
+func (*Cgroup) Close(context.Context) error { return nil }
 
-func unenclose(context.Context, string, int) error { return nil }
+func removeCgroupOf(context.Context, string, int) error { return nil }
 
-// Unenclose does nothing.
-func Unenclose(context.Context, string) error { return nil }
+// RemoveOldCgroups does nothing.
+func RemoveOldCgroups(context.Context, string) error { return nil }

@@ -40,18 +40,18 @@ func Inherit(parent, pass []string) Inherited {
 
 // inherit takes the case rule as an argument: names of variables are case-insensitive on Windows.
 func inherit(parent, pass []string, fold bool) Inherited {
-	no, yes := lists()
+	no, yes := nameSets()
 	if fold {
-		no, yes = newNames(never, true), newNames(allowed, true)
+		no, yes = newNameSet(denied, true), newNameSet(allowed, true)
 	}
-	more := newNames(pass, fold)
+	more := newNameSet(pass, fold)
 	vals := map[string]string{}
 	for _, kv := range parent {
 		name, _, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
 			continue
 		}
-		k := folded(name, fold)
+		k := foldCase(name, fold)
 		if no.has(k) || !yes.has(k) && !more.has(k) {
 			continue
 		}
@@ -66,7 +66,7 @@ func (i Inherited) With(add map[string]string) []string {
 	if i.fold { // keep one of two that differ by case
 		names = make(map[string]string, len(add))
 		for name, v := range add {
-			names[folded(name, true)] = name + "=" + v
+			names[foldCase(name, true)] = name + "=" + v
 		}
 		ours = slices.AppendSeq(ours, maps.Values(names))
 	} else {
@@ -78,7 +78,7 @@ func (i Inherited) With(add map[string]string) []string {
 	out := make([]string, 0, len(i.vars)+len(ours))
 	for _, kv := range i.vars {
 		name, _, _ := strings.Cut(kv, "=")
-		if _, theirs := names[folded(name, i.fold)]; theirs {
+		if _, theirs := names[foldCase(name, i.fold)]; theirs {
 			continue
 		}
 		for len(ours) > 0 && ours[0] < kv {
@@ -89,25 +89,28 @@ func (i Inherited) With(add map[string]string) []string {
 	return append(out, ours...)
 }
 
-func folded(name string, fold bool) string {
+func foldCase(name string, fold bool) string {
 	if fold {
 		return strings.ToUpper(name)
 	}
 	return name
 }
 
-// lists returns never and allowed as case-sensitive names, made once because a large plan needs
+// nameSets returns never and allowed as case-sensitive names, made once because a large plan needs
 // thousands of environments.
-var lists = sync.OnceValues(func() (no, yes names) { return newNames(never, false), newNames(allowed, false) })
+var nameSets = sync.OnceValues(func() (no, yes nameSet) {
+	return newNameSet(denied, false),
+		newNameSet(allowed, false)
+})
 
-// names is a list of names and PREFIX* patterns, prepared for many lookups.
-type names struct {
+// nameSet is a list of names and PREFIX* patterns, prepared for many lookups.
+type nameSet struct {
 	exact    map[string]bool
 	prefixes []string
 }
 
-func newNames(list []string, fold bool) names {
-	n := names{exact: make(map[string]bool, len(list))}
+func newNameSet(list []string, fold bool) nameSet {
+	n := nameSet{exact: make(map[string]bool, len(list))}
 	for _, pat := range list {
 		if fold {
 			pat = strings.ToUpper(pat)
@@ -121,7 +124,7 @@ func newNames(list []string, fold bool) names {
 	return n
 }
 
-func (n names) has(name string) bool {
+func (n nameSet) has(name string) bool {
 	return n.exact[name] || slices.ContainsFunc(n.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 

@@ -18,12 +18,12 @@ import (
 // of the environment and its checks of the directory cost a fifth of the start of a small
 // program, and wavex starts thousands.
 
-// nothing returns the null device, opened once; each child gets a copy.
-var nothing = sync.OnceValues(func() (int, error) { return unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0) })
+// devNull returns the null device, opened once; each child gets a copy.
+var devNull = sync.OnceValues(func() (int, error) { return unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0) })
 
 // fork starts c. Its streams must be files, or nil for the null device.
 func fork(c *exec.Cmd) (pid int, err error) {
-	null, err := nothing()
+	null, err := devNull()
 	if err != nil {
 		return 0, &fs.PathError{Op: "open", Path: os.DevNull, Err: err}
 	}
@@ -32,7 +32,7 @@ func fork(c *exec.Cmd) (pid int, err error) {
 		switch f := f.(type) {
 		case *os.File:
 			files[i] = f.Fd()
-		case end:
+		case childEnd:
 			files[i] = uintptr(f)
 		}
 	}
@@ -53,8 +53,8 @@ func fork(c *exec.Cmd) (pid int, err error) {
 	return 0, &fs.PathError{Op: "fork/exec", Path: c.Path, Err: err}
 }
 
-// collect reaps a process that has exited, and returns how it ended.
-func collect(pid int) Exit {
+// reap reaps a process that has exited, and returns how it ended.
+func reap(pid int) Exit {
 	var ws unix.WaitStatus
 	var ru unix.Rusage
 	for {
@@ -69,12 +69,12 @@ func collect(pid int) Exit {
 	return e
 }
 
-// end is a child's end of a pipe: a descriptor that this process never reads, writes or polls.
-type end int
+// childEnd is a child's end of a pipe: a descriptor that this process never reads, writes or polls.
+type childEnd int
 
-func (end) Read([]byte) (int, error)  { return 0, fs.ErrInvalid }
-func (end) Write([]byte) (int, error) { return 0, fs.ErrInvalid }
-func (e end) Close() error            { return unix.Close(int(e)) }
+func (childEnd) Read([]byte) (int, error)  { return 0, fs.ErrInvalid }
+func (childEnd) Write([]byte) (int, error) { return 0, fs.ErrInvalid }
+func (e childEnd) Close() error            { return unix.Close(int(e)) }
 
 // pipe returns a pipe. The first end is ours and ready for the poller; the other one is for a
 // child, which reads it if toChild is set and writes to it otherwise.
@@ -91,5 +91,5 @@ func pipe(toChild bool) (ours *os.File, theirs io.ReadWriteCloser, err error) {
 		_, _ = unix.Close(fd[0]), unix.Close(fd[1])
 		return nil, nil, os.NewSyscallError("fcntl", err)
 	}
-	return os.NewFile(uintptr(fd[0]), "pipe"), end(fd[1]), nil
+	return os.NewFile(uintptr(fd[0]), "pipe"), childEnd(fd[1]), nil
 }

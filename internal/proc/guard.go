@@ -14,22 +14,22 @@ import (
 // goodbye is the message of wavex to its guard when it ends in order.
 const goodbye = "goodbye\n"
 
-// guardPatience bounds how long Close waits for a guard to end by itself.
-const guardPatience = 5 * time.Second
+// watchdogTimeout bounds how long Close waits for a guard to end by itself.
+const watchdogTimeout = 5 * time.Second
 
-// Guard is a process beside wavex that sweeps if wavex dies. It holds the other end of a pipe.
+// Watchdog is a process beside wavex that sweeps if wavex dies. It holds the other end of a pipe.
 // When wavex ends, even by SIGKILL, the kernel closes the pipe; if there was no goodbye before,
 // the guard kills every process with the mark.
-type Guard struct {
+type Watchdog struct {
 	p *Process
 }
 
-// StartGuard starts self, the arguments with which wavex calls GuardMain (self[0] must be an
+// StartWatchdog starts self, the arguments with which wavex calls WatchdogMain (self[0] must be an
 // absolute path), to watch over mark, which is a run. The guard has its own session, so that
 // neither a terminal nor a kill of wavex's group reaches it, and it does not carry the mark
 // itself. It keeps the files in keep open as long as it lives, and so holds the locks on them; on
 // Windows there must be none. The error is a *StartError.
-func StartGuard(self []string, mark string, keep ...*os.File) (*Guard, error) {
+func StartWatchdog(self []string, mark string, inheritFiles ...*os.File) (*Watchdog, error) {
 	var env []string
 	if runtime.GOOS == "windows" {
 		env = EnvironPass(nil, nil, map[string]string{"SystemRoot": os.Getenv("SystemRoot")})
@@ -39,23 +39,24 @@ func StartGuard(self []string, mark string, keep ...*os.File) (*Guard, error) {
 		return nil, &StartError{Program: self[0], Err: err}
 	}
 	defer null.Close()
-	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, guard: true, keep: keep})
+	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, watchdog: true,
+		inheritFiles: inheritFiles})
 	if err != nil {
 		return nil, err
 	}
-	return &Guard{p: p}, nil
+	return &Watchdog{p: p}, nil
 }
 
 // Done closes when the guard has ended, which must not happen before Close.
-func (g *Guard) Done() <-chan struct{} { return g.p.Done() }
+func (g *Watchdog) Done() <-chan struct{} { return g.p.Done() }
 
 // Close says goodbye and waits for the guard to end without a sweep.
-func (g *Guard) Close() error {
+func (g *Watchdog) Close() error {
 	_, err := io.WriteString(g.p.Stdin, goodbye)
 	if cerr := g.p.Stdin.Close(); err == nil {
 		err = cerr
 	}
-	t := time.NewTimer(guardPatience)
+	t := time.NewTimer(watchdogTimeout)
 	defer t.Stop()
 	select {
 	case <-g.p.Done():
@@ -66,19 +67,19 @@ func (g *Guard) Close() error {
 	return err
 }
 
-// GuardMain runs a guard until stdin ends. After a goodbye it returns 0 and does nothing.
+// WatchdogMain runs a guard until stdin ends. After a goodbye it returns 0 and does nothing.
 // Otherwise it sweeps mark and empties the Enclosure of the wavex that started it, and returns 0
 // if nothing is left and 1 if something is. It ignores the signals that would end it earlier.
-func GuardMain(stdin io.Reader, mark string) int {
-	wavex := os.Getppid()
+func WatchdogMain(stdin io.Reader, mark string) int {
+	parent := os.Getppid()
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	said, _ := io.ReadAll(stdin)
-	if bytes.HasSuffix(said, []byte(goodbye)) {
+	input, _ := io.ReadAll(stdin)
+	if bytes.HasSuffix(input, []byte(goodbye)) {
 		return 0
 	}
 	_, err := sweepMark(mark, nil)
 	// A guard cannot be cancelled: it works after the end of the wavex that it guards.
-	if eerr := unenclose(context.Background(), mark, wavex); err != nil || eerr != nil {
+	if eerr := removeCgroupOf(context.Background(), mark, parent); err != nil || eerr != nil {
 		return 1
 	}
 	return 0

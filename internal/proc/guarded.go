@@ -13,44 +13,44 @@ import (
 // this, the run goes on. Contain also ends the processes that an earlier wavex left in the group.
 // The returned function ends the containment.
 func Contain(ctx context.Context, self []string, run, lock string) func() {
-	awaitGuard(ctx, lock)
+	awaitOldWatchdog(ctx, lock)
 	_ = Subreaper()
-	_ = Unenclose(ctx, run)
-	open := func() {}
-	if e, err := Enclose(run); err == nil {
-		open = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over; this ends its leftovers
+	_ = RemoveOldCgroups(ctx, run)
+	closeCgroup := func() {}
+	if e, err := NewCgroup(run); err == nil {
+		closeCgroup = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over; this ends its leftovers
 	}
 	if len(self) == 0 {
-		return open
+		return closeCgroup
 	}
-	guard, err := startGuarded(ctx, append(self[:len(self):len(self)], run), run, lock)
+	watchdog, err := startLockedWatchdog(ctx, append(self[:len(self):len(self)], run), run, lock)
 	if err != nil {
-		return open
+		return closeCgroup
 	}
 	return func() {
-		_ = guard.Close()
-		open()
+		_ = watchdog.Close()
+		closeCgroup()
 	}
 }
 
-// startGuarded starts a guard and returns when the guard holds its lock. No other process may
+// startLockedWatchdog starts a guard and returns when the guard holds its lock. No other process may
 // start earlier, because a successor would not wait for it.
-func startGuarded(ctx context.Context, self []string, run, lock string) (*Guard, error) {
+func startLockedWatchdog(ctx context.Context, self []string, run, lock string) (*Watchdog, error) {
 	// A guard that inherits the lock needs no waiting until it is ready.
-	if f := locked(lock); f != nil {
+	if f := lockFile(lock); f != nil {
 		defer func() { _ = f.Close() }() // the guard has it open
-		return StartGuard(self, run, f)
+		return StartWatchdog(self, run, f)
 	}
-	g, err := StartGuard(append(self, lock), run)
+	g, err := StartWatchdog(append(self, lock), run)
 	if err == nil {
-		guarded(ctx, lock)
+		awaitLocked(ctx, lock)
 	}
 	return g, err
 }
 
-// HoldGuard takes the lock of a guard for the guard itself, until the returned function is
+// LockWatchdog takes the lock of a guard for the guard itself, until the returned function is
 // called. Without the lock a successor does not wait. Other holders keep it only for an instant.
-func HoldGuard(ctx context.Context, lock string) (release func()) {
+func LockWatchdog(ctx context.Context, lock string) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	f := flock.New(lock)
@@ -58,9 +58,9 @@ func HoldGuard(ctx context.Context, lock string) (release func()) {
 	return func() { _ = f.Unlock() }
 }
 
-// awaitGuard waits for the guard of a killed wavex of this run. That guard sweeps by the run's
+// awaitOldWatchdog waits for the guard of a killed wavex of this run. That guard sweeps by the run's
 // mark, which the processes of a resume carry as well. A sweep takes at most 30 s.
-func awaitGuard(ctx context.Context, lock string) {
+func awaitOldWatchdog(ctx context.Context, lock string) {
 	ctx, cancel := context.WithTimeout(ctx, 40*time.Second)
 	defer cancel()
 	f := flock.New(lock)
@@ -69,13 +69,13 @@ func awaitGuard(ctx context.Context, lock string) {
 	}
 }
 
-// guarded waits until the guard that was just started holds its lock, which takes some
+// awaitLocked waits until the guard that was just started holds its lock, which takes some
 // milliseconds.
-func guarded(ctx context.Context, lock string) {
+func awaitLocked(ctx context.Context, lock string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	look := time.NewTicker(2 * time.Millisecond)
-	defer look.Stop()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
 	for {
 		f := flock.New(lock)
 		if ok, err := f.TryRLock(); err != nil || !ok {
@@ -85,7 +85,7 @@ func guarded(ctx context.Context, lock string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-look.C:
+		case <-ticker.C:
 		}
 	}
 }

@@ -41,11 +41,11 @@ func helper(name string, args []string) int {
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
 		<-time.After(time.Hour)
 	case "guard":
-		return GuardMain(os.Stdin, args[0])
+		return WatchdogMain(os.Stdin, args[0])
 	case "wavex":
 		return wavex(args[0])
 	case "enclosed":
-		return enclosed(args[0])
+		return inCgroup(args[0])
 	default:
 		return 98
 	}
@@ -102,7 +102,7 @@ func wavex(run string) int {
 		return 1
 	}
 	exe, _ := os.Executable()
-	g, err := StartGuard([]string{exe, "helper", "guard", run}, run)
+	g, err := StartWatchdog([]string{exe, "helper", "guard", run}, run)
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -7,23 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hunt kills the processes that list returns until list returns none, the deadline passes, or
+// killAll kills the processes that list returns until list returns none, the deadline passes, or
 // stop closes. It returns the number of killed processes and whether none is left. It may call
 // list many times. It tries a process that it may not kill only once.
-func hunt(deadline time.Time, stop <-chan struct{}, list func() []ident) (killed int, clean bool) {
+func killAll(deadline time.Time, stop <-chan struct{}, list func() []ident) (killed int, clean bool) {
 	seen := map[ident]bool{} // true: we may not kill it
 	for {
 		var fds []unix.PollFd
 		denied, waiting := 0, false
-		lot := list()
+		tree := list()
 		// Descendants first: the kernel continues a stopped group that loses its last tie to a
 		// parent.
-		for _, id := range slices.Backward(lot) {
+		for _, id := range slices.Backward(tree) {
 			if seen[id] {
 				denied++
 				continue
 			}
-			fd, err := aim(id, unix.SIGKILL)
+			fd, err := signalExact(id, unix.SIGKILL)
 			switch err {
 			case nil:
 				if _, again := seen[id]; !again {
@@ -44,7 +44,7 @@ func hunt(deadline time.Time, stop <-chan struct{}, list func() []ident) (killed
 		if !waiting {
 			return killed, denied == 0
 		}
-		over := awaitAll(fds, deadline, stop)
+		over := awaitDeaths(fds, deadline, stop)
 		for _, f := range fds {
 			_ = unix.Close(int(f.Fd))
 		}
@@ -54,19 +54,19 @@ func hunt(deadline time.Time, stop <-chan struct{}, list func() []ident) (killed
 	}
 }
 
-// signalIdent sends a signal to one process and no other.
-func signalIdent(id ident, sig unix.Signal) error {
-	fd, err := aim(id, sig)
+// signalOnce sends a signal to one process and no other.
+func signalOnce(id ident, sig unix.Signal) error {
+	fd, err := signalExact(id, sig)
 	if fd >= 0 {
 		_ = unix.Close(fd)
 	}
 	return err
 }
 
-// aim signals one process, and no other that reuses its pid: it opens the pidfd first and then
+// signalExact signals one process, and no other that reuses its pid: it opens the pidfd first and then
 // compares the start time. It returns the pidfd to wait on, or -1 if the kernel has none, and
 // ESRCH if the process is gone.
-func aim(id ident, sig unix.Signal) (fd int, err error) {
+func signalExact(id ident, sig unix.Signal) (fd int, err error) {
 	fd, err = unix.PidfdOpen(id.pid, 0)
 	if err != nil {
 		fd = -1
@@ -88,10 +88,10 @@ func aim(id ident, sig unix.Signal) (fd int, err error) {
 	return fd, err
 }
 
-// awaitAll waits until every process has died, for at most 20 ms, so that one that hangs in the
+// awaitDeaths waits until every process has died, for at most 20 ms, so that one that hangs in the
 // kernel does not delay the search for new ones. It reports whether the deadline has passed or
 // stop is closed.
-func awaitAll(fds []unix.PollFd, deadline time.Time, stop <-chan struct{}) (over bool) {
+func awaitDeaths(fds []unix.PollFd, deadline time.Time, stop <-chan struct{}) (over bool) {
 	round := time.Now().Add(20 * time.Millisecond)
 	if len(fds) == 0 {
 		_, _ = unix.Poll(nil, 1)

@@ -8,17 +8,17 @@ import (
 )
 
 // A named pipe in place of the lock file does not block.
-func TestLockedPipe(t *testing.T) {
+func TestLockFileIsAPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "guard.lock")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := locked(path)
+	f := lockFile(path)
 	if f == nil {
 		t.Fatal("it was not locked")
 	}
-	if again := locked(path); again != nil {
+	if again := lockFile(path); again != nil {
 		t.Error("it was locked twice")
 	}
 	if err := f.Close(); err != nil {

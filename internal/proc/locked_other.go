@@ -4,6 +4,6 @@ package proc
 
 import "os"
 
-// locked returns nil: it is implemented only for systems where a process is known to inherit a
+// lockFile returns nil: it is implemented only for systems where a process is known to inherit a
 // lock.
-func locked(string) *os.File { return nil }
+func lockFile(string) *os.File { return nil }

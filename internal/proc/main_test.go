@@ -15,9 +15,9 @@ import (
 
 var reaper = flag.Bool("reaper", false, "this process is a subreaper (set by tests that start it again)")
 
-// patience bounds the waits of tests for events that take milliseconds on an idle machine. The
+// testTimeout bounds the waits of tests for events that take milliseconds on an idle machine. The
 // processes that must end would otherwise live longer than that.
-const patience = 30 * time.Second
+const testTimeout = 30 * time.Second
 
 // TestMain also runs the programs that the tests start: "helper NAME ARG...".
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCarries(t *testing.T) {
+func TestHasMark(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		mark, run, attempt string
@@ -23,18 +23,18 @@ func TestCarries(t *testing.T) {
 		{"", "", "", false},
 		{"", "r", "r/t/1", false},
 	} {
-		if got := carries(c.mark, c.run, c.attempt); got != c.want {
+		if got := hasMark(c.mark, c.run, c.attempt); got != c.want {
 			t.Errorf("mark %q, run %q, attempt %q: %v", c.mark, c.run, c.attempt, got)
 		}
 	}
 }
 
-func FuzzMarksOf(f *testing.F) {
+func FuzzParseMarks(f *testing.F) {
 	f.Add([]byte("A=1\x00WAVEX_RUN=r\x00WAVEX_ATTEMPT=r/t/1\x00WAVEX_RUN=other\x00"))
 	f.Add([]byte("WAVEX_RUN\x00=WAVEX_RUN=x\x00XWAVEX_RUN=y"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		env := bytes.Split(b, []byte{0})
-		run, attempt := marksOf(env)
+		run, attempt := parseMarks(env)
 		for name, got := range map[string]string{RunVar: run, AttemptVar: attempt} {
 			found := false
 			for _, kv := range env {

@@ -9,7 +9,7 @@ import (
 // Processes that have an environment, or never will, are not waited for: one with an empty
 // environment, a zombie, a kernel thread. e2e/crash shows about once in 700 kills that a process
 // in the middle of an exec is waited for.
-func TestNobodyElseIsNascent(t *testing.T) {
+func TestOtherProcessesAreNotInExec(t *testing.T) {
 	t.Parallel()
 	bare := exec.CommandContext(t.Context(), "/bin/sh", "-c", "read x")
 	bare.Env = []string{}
@@ -26,7 +26,7 @@ func TestNobodyElseIsNascent(t *testing.T) {
 	}
 	for name, pid := range map[string]int{"ourselves": os.Getpid(), "no environment": bare.Process.Pid,
 		"the kernel's, or nobody": 2} {
-		if nascent(pid) {
+		if inExec(pid) {
 			t.Errorf("%s: nascent", name)
 		}
 	}
@@ -34,7 +34,7 @@ func TestNobodyElseIsNascent(t *testing.T) {
 	if n, err := out.Read(make([]byte, 1)); n != 0 || err == nil { // it has exited, and is not reaped
 		t.Fatalf("read %d, %v", n, err)
 	}
-	if nascent(bare.Process.Pid) {
+	if inExec(bare.Process.Pid) {
 		t.Error("a zombie: nascent")
 	}
 	_ = bare.Wait() // read fails at the end of its input

@@ -13,10 +13,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOutletLosesNothing writes as a child would and ends at a drawn moment, with or without
+// TestPipeReaderLosesNothing writes as a child would and ends at a drawn moment, with or without
 // another holder of the pipe, and with an early, late or slow reader. Every byte arrives, once
 // and in order.
-func TestOutletLosesNothing(t *testing.T) {
+func TestPipeReaderLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r, w, err := os.Pipe()
@@ -28,7 +28,7 @@ func TestOutletLosesNothing(t *testing.T) {
 		before := rapid.IntRange(0, 5).Draw(t, "reads before the end")
 		size := rapid.IntRange(1, 5000).Draw(t, "size of a read")
 		want := rapid.SliceOfN(rapid.Byte(), 0, 20000).Draw(t, "output") // fits into the pipe
-		o := newOutlet(r)
+		o := newPipeReader(r)
 		if _, err := w.Write(want); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestOutletLosesNothing(t *testing.T) {
 		settled := make(chan struct{})
 		go func() {
 			defer close(settled)
-			o.settle(time.Now().Add(2*time.Millisecond), stop, func() {})
+			o.drain(time.Now().Add(2*time.Millisecond), stop, func() {})
 		}()
 		if rapid.Bool().Draw(t, "late") {
 			<-settled
@@ -77,8 +77,8 @@ func TestOutletLosesNothing(t *testing.T) {
 	})
 }
 
-// TestOutletAtTheDeadline starts a reader after the deadline, before settle looks.
-func TestOutletAtTheDeadline(t *testing.T) {
+// TestPipeReaderAtTheDeadline starts a reader after the deadline, before settle looks.
+func TestPipeReaderAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -88,7 +88,7 @@ func TestOutletAtTheDeadline(t *testing.T) {
 	if _, err := w.WriteString("last words"); err != nil {
 		t.Fatal(err)
 	}
-	o := newOutlet(r)
+	o := newPipeReader(r)
 	if err := r.SetReadDeadline(time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -97,9 +97,9 @@ func TestOutletAtTheDeadline(t *testing.T) {
 	}
 }
 
-// TestOutletIgnoresChatter shows that a process that writes on after the child's exit does not
+// TestPipeReaderIgnoresOtherWriters shows that a process that writes on after the child's exit does not
 // delay the end.
-func TestOutletIgnoresChatter(t *testing.T) {
+func TestPipeReaderIgnoresOtherWriters(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -113,12 +113,12 @@ func TestOutletIgnoresChatter(t *testing.T) {
 		}
 		_ = w.Close()
 	}()
-	o := newOutlet(r)
+	o := newPipeReader(r)
 	first := make([]byte, 1)
 	if _, err := o.Read(first); err != nil {
 		t.Fatal(err)
 	}
-	o.settle(time.Now(), nil, func() {})
+	o.drain(time.Now(), nil, func() {})
 	if n, err := io.Copy(io.Discard, o); err != nil || n > 1<<20 {
 		t.Errorf("%d bytes held in memory, %v", n, err)
 	}

@@ -4,10 +4,10 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// take moves the present content of the pipe into rest, and reports whether the output is at its
+// readAvailable moves the present content of the pipe into rest, and reports whether the output is at its
 // end. It does not wait. It takes no more than the bytes present and one buffer, so that a
 // process that writes on cannot keep it here. The caller must hold mu.
-func (o *outlet) take() (eof bool) {
+func (o *pipeReader) readAvailable() (eof bool) {
 	rc, err := o.f.SyscallConn()
 	if err != nil {
 		return true
@@ -30,7 +30,7 @@ func (o *outlet) take() (eof bool) {
 				eof = true
 				return
 			}
-			o.rest = append(o.rest, buf[:n]...)
+			o.buffered = append(o.buffered, buf[:n]...)
 			there -= n
 			if there == 0 {
 				continue // one more read, to see the end

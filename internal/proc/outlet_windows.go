@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// take moves the present content of the pipe into rest, and reports whether the output is at its
+// readAvailable moves the present content of the pipe into rest, and reports whether the output is at its
 // end. It does not wait. The caller must hold mu.
-func (o *outlet) take() (eof bool) {
+func (o *pipeReader) readAvailable() (eof bool) {
 	rc, err := o.f.SyscallConn()
 	if err != nil {
 		return true
@@ -28,7 +28,7 @@ func (o *outlet) take() (eof bool) {
 			eof = true
 			return
 		}
-		o.rest = append(o.rest, buf[:n]...)
+		o.buffered = append(o.buffered, buf[:n]...)
 		eof = peekNamedPipe(windows.Handle(h), &there) != nil
 	})
 	return eof || err != nil

@@ -42,8 +42,8 @@ type Spec struct {
 	// Stderr. Then Process.Stdout is nil and Stderr is unused.
 	Combined io.Writer
 
-	guard bool       // the process outlives wavex: its own session, no parent-death signal
-	keep  []*os.File // files that a guard keeps open as long as it lives; not on Windows
+	watchdog     bool       // the process outlives wavex: its own session, no parent-death signal
+	inheritFiles []*os.File // files that a guard keeps open as long as it lives; not on Windows
 }
 
 // ErrNotFound is wrapped by a StartError if the program does not exist.
@@ -83,12 +83,12 @@ type Process struct {
 	// (then the process blocks, as with any pipe), and may read after Wait.
 	Stdout io.Reader
 
-	pid   int
-	mark  string
-	guard bool
-	cmd   *exec.Cmd
+	pid      int
+	mark     string
+	watchdog bool
+	cmd      *exec.Cmd
 
-	outlets []*outlet
+	readers []*pipeReader
 	copies  sync.WaitGroup // goroutines that copy an outlet to a writer
 
 	mu     sync.Mutex // guards reaped and the closing of killed
@@ -99,7 +99,7 @@ type Process struct {
 	swept chan struct{} // closed when exit is set
 	exit  Exit
 
-	system // platform-specific fields
+	platform // platform-specific fields
 }
 
 // Start starts a program. An error is a *StartError; then no process is left. The caller must
@@ -113,33 +113,33 @@ func Start(s Spec) (*Process, error) {
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	p := &Process{
-		mark:   s.Mark,
-		guard:  s.guard,
-		killed: make(chan struct{}),
-		done:   make(chan struct{}),
-		swept:  make(chan struct{}),
-		cmd:    &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: marked(s.Env, s.Mark), ExtraFiles: s.keep},
+		mark:     s.Mark,
+		watchdog: s.watchdog,
+		killed:   make(chan struct{}),
+		done:     make(chan struct{}),
+		swept:    make(chan struct{}),
+		cmd:      &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: withMark(s.Env, s.Mark), ExtraFiles: s.inheritFiles},
 	}
 	if p.cmd.Env == nil {
 		p.cmd.Env = []string{} // nil would mean the environment of wavex
 	}
-	var w wiring
+	var w stdio
 	if err := w.connect(p, s); err != nil {
-		w.abandon()
+		w.closeAll()
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
-	if err := p.begin(); err != nil {
-		w.abandon()
+	if err := p.launch(); err != nil {
+		w.closeAll()
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	w.closeChild()
-	go p.live(w.copies)
+	go p.supervise(w.copies)
 	return p, nil
 }
 
-// live follows a process after its start: exit, output, sweep, reap.
-func (p *Process) live(copies []copying) {
-	if p.brief(copies) {
+// supervise follows a process after its start: exit, output, sweep, reap.
+func (p *Process) supervise(copies []copyJob) {
+	if p.copyFast(copies) {
 		p.awaitExit()
 	} else {
 		for _, c := range copies {
@@ -149,24 +149,24 @@ func (p *Process) live(copies []copying) {
 		if f, ok := p.Stdin.(*os.File); ok {
 			_ = f.Close() // this process reads it no more; a writer must not hang
 		}
-		p.settle()
+		p.drainOutput()
 	}
 	close(p.done)
 	p.exit = p.finish()
 	close(p.swept)
 }
 
-// settle takes the remaining output into memory. It gives up on output that other processes hold
+// drainOutput takes the remaining output into memory. It gives up on output that other processes hold
 // open after outputGrace, or at once if the process was killed.
-func (p *Process) settle() {
+func (p *Process) drainOutput() {
 	deadline := time.Now().Add(outputGrace)
 	select {
 	case <-p.killed:
 		deadline = time.Now()
 	default:
 	}
-	for _, o := range p.outlets {
-		o.settle(deadline, p.killed, p.giveUp)
+	for _, o := range p.readers {
+		o.drain(deadline, p.killed, p.forceEnd)
 	}
 	p.copies.Wait()
 }
@@ -213,8 +213,8 @@ func (p *Process) Wait() Exit {
 	return p.exit
 }
 
-// marked returns env with WAVEX_ATTEMPT set to mark, if there is one.
-func marked(env []string, mark string) []string {
+// withMark returns env with WAVEX_ATTEMPT set to mark, if there is one.
+func withMark(env []string, mark string) []string {
 	if mark == "" {
 		return env
 	}
@@ -240,14 +240,14 @@ func lookPath(name, dir string, env []string) (string, error) {
 		} else if runtime.GOOS == "linux" {
 			return name, nil // the system reports the error as well
 		}
-		return found(exec.LookPath(name))
+		return unwrapLookPath(exec.LookPath(name))
 	}
 	var denied error
 	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
 		if !filepath.IsAbs(d) {
 			continue
 		}
-		path, err := found(exec.LookPath(filepath.Join(d, name)))
+		path, err := unwrapLookPath(exec.LookPath(filepath.Join(d, name)))
 		if err == nil {
 			return path, nil
 		}
@@ -261,8 +261,8 @@ func lookPath(name, dir string, env []string) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-// found unwraps the *exec.Error, because StartError names the program already.
-func found(path string, err error) (string, error) {
+// unwrapLookPath unwraps the *exec.Error, because StartError names the program already.
+func unwrapLookPath(path string, err error) (string, error) {
 	if e, ok := err.(*exec.Error); ok {
 		return "", e.Err
 	}

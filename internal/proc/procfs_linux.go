@@ -28,14 +28,14 @@ type stat struct {
 
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 
-// still reports whether the process cannot fork: dead, stopped, or traced.
-func (s stat) still() bool { return s.dead() || s.state == 'T' || s.state == 't' }
+// cannotFork reports whether the process cannot fork: dead, stopped, or traced.
+func (s stat) cannotFork() bool { return s.dead() || s.state == 'T' || s.state == 't' }
 
 func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
 
-// slurp reads a file of /proc into buf, and grows buf if needed. It avoids os.File, whose poller
+// readProcFile reads a file of /proc into buf, and grows buf if needed. It avoids os.File, whose poller
 // and finalizer cost more than the read.
-func slurp(path string, buf []byte) ([]byte, error) {
+func readProcFile(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func slurp(path string, buf []byte) ([]byte, error) {
 // readStat reads the state of one process.
 func readStat(pid int) (stat, bool) {
 	var room [1024]byte
-	b, err := slurp(procPath(pid, "stat"), room[:])
+	b, err := readProcFile(procPath(pid, "stat"), room[:])
 	if err != nil {
 		return stat{}, false
 	}
@@ -91,22 +91,22 @@ func parseStat(pid int, b []byte) (stat, bool) {
 
 // readMarks reads the marks in the environment with which a process was started.
 func readMarks(pid int) (run, attempt string) {
-	b, err := slurp(procPath(pid, "environ"), make([]byte, 16<<10))
+	b, err := readProcFile(procPath(pid, "environ"), make([]byte, 16<<10))
 	if err != nil || !bytes.Contains(b, []byte("WAVEX_")) {
 		return "", ""
 	}
-	return marksOf(bytes.Split(b, []byte{0}))
+	return parseMarks(bytes.Split(b, []byte{0}))
 }
 
-// nascent reports whether a process is in the middle of an exec: it has its new memory but not
+// inExec reports whether a process is in the middle of an exec: it has its new memory but not
 // yet its new environment, so its marks cannot be read. That takes microseconds, or milliseconds
 // on a busy machine.
-func nascent(pid int) bool {
+func inExec(pid int) bool {
 	var room [1024]byte
-	if b, err := slurp(procPath(pid, "environ"), room[:]); err != nil || len(b) > 0 {
+	if b, err := readProcFile(procPath(pid, "environ"), room[:]); err != nil || len(b) > 0 {
 		return false // not readable for this user, or complete
 	}
-	b, err := slurp(procPath(pid, "stat"), room[:])
+	b, err := readProcFile(procPath(pid, "stat"), room[:])
 	if err != nil {
 		return false
 	}
@@ -134,15 +134,15 @@ func childrenOf(pid int) []int {
 // meanwhile; then entries may be missing.
 func childrenOfThread(path string) []int {
 	var room [256]byte // small, because every process that ends calls this from a fresh stack
-	b, err := slurp(path, room[:])
+	b, err := readProcFile(path, room[:])
 	if err != nil {
 		return nil
 	}
-	return pidsIn(b)
+	return parsePIDs(b)
 }
 
-// pidsIn reads a list of pids.
-func pidsIn(b []byte) []int {
+// parsePIDs reads a list of pids.
+func parsePIDs(b []byte) []int {
 	if len(b) == 0 {
 		return nil
 	}
@@ -176,7 +176,7 @@ func allPids() ([]int, error) {
 // does not tell.
 func lastPid() int {
 	var room [128]byte
-	b, err := slurp("/proc/loadavg", room[:])
+	b, err := readProcFile("/proc/loadavg", room[:])
 	f := bytes.Fields(b)
 	if err != nil || len(f) < 5 {
 		return 0
@@ -185,10 +185,10 @@ func lastPid() int {
 	return n
 }
 
-// leads reports whether a pid that was not listed is a process and not a thread of one.
-func leads(pid int) bool {
+// isProcess reports whether a pid that was not listed is a process and not a thread of one.
+func isProcess(pid int) bool {
 	var room [4096]byte
-	b, err := slurp(procPath(pid, "status"), room[:])
+	b, err := readProcFile(procPath(pid, "status"), room[:])
 	_, rest, found := bytes.Cut(b, []byte("\nTgid:"))
 	f := bytes.Fields(rest)
 	return err == nil && found && len(f) > 0 && string(f[0]) == strconv.Itoa(pid)
@@ -196,7 +196,7 @@ func leads(pid int) bool {
 
 // commandOf returns the arguments of a process joined by blanks, at most 4 KB.
 func commandOf(pid int) string {
-	b, err := slurp(procPath(pid, "cmdline"), nil)
+	b, err := readProcFile(procPath(pid, "cmdline"), nil)
 	if err != nil {
 		return ""
 	}

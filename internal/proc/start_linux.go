@@ -12,8 +12,8 @@ import (
 
 const fionread = unix.TIOCINQ
 
-// system holds the fields of a Process for Linux.
-type system struct {
+// platform holds the fields of a Process for Linux.
+type platform struct {
 	ticks uint64 // when it was forked, as stat.start
 }
 
@@ -34,19 +34,19 @@ func pinned(f func()) {
 	<-done
 }
 
-// begin forks. The process gets its own group, and SIGKILL from the kernel when wavex dies. The
+// launch forks. The process gets its own group, and SIGKILL from the kernel when wavex dies. The
 // kernel sends that signal when the forking thread ends. The runtime ends a thread only if a
 // goroutine returns while locked to it; code of wavex must never do that. A locked thread for
 // each process would cost as much as the fork.
-func (p *Process) begin() error {
+func (p *Process) launch() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if p.guard {
+	if p.watchdog {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	} else if e := ours.enclosure.Load(); e != nil {
+	} else if e := allChildren.cgroup.Load(); e != nil {
 		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
 	}
 	var err error
-	pinned(func() { err = ours.start(p) })
+	pinned(func() { err = allChildren.start(p) })
 	return err
 }
 
@@ -93,7 +93,7 @@ func (p *Process) awaitPidfd() bool {
 		return false
 	}
 	for {
-		if ours.reaper.Load() {
+		if allChildren.subreaper.Load() {
 			_ = f.SetReadDeadline(time.Now().Add(reapEvery))
 		}
 		gone := false
@@ -106,18 +106,18 @@ func (p *Process) awaitPidfd() bool {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err == nil && gone
 		}
-		ours.reapStrays()
+		allChildren.reapOrphans()
 	}
 }
 
 func (p *Process) terminate() error { return unix.Kill(-p.pid, unix.SIGTERM) }
 func (p *Process) kill() error      { return unix.Kill(-p.pid, unix.SIGKILL) }
-func (p *Process) giveUp()          {}
+func (p *Process) forceEnd()        {}
 
 // finish sweeps, then reaps.
 func (p *Process) finish() Exit {
-	swept, contained := ours.sweep(p)
-	e := ours.reap(p)
+	swept, contained := allChildren.sweep(p)
+	e := allChildren.reap(p)
 	e.Swept, e.Contained = swept, contained
 	return e
 }

@@ -13,20 +13,20 @@ import (
 
 const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not name it
 
-// system holds the platform's fields of a Process.
-type system struct {
+// platform holds the platform's fields of a Process.
+type platform struct {
 	began int64 // when it was forked, as entry.start, in whole seconds
 }
 
-// begin forks, with a new group for the process.
-func (p *Process) begin() error {
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.guard, Setsid: p.guard}
+// launch forks, with a new group for the process.
+func (p *Process) launch() error {
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.watchdog, Setsid: p.watchdog}
 	p.began = time.Now().Unix() * 1e6 // ps reports whole seconds only
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
 	p.pid = p.cmd.Process.Pid
-	ours.enter(p)
+	allChildren.add(p)
 	return nil
 }
 
@@ -40,7 +40,7 @@ func (p *Process) awaitExit() {
 
 func (p *Process) terminate() error { return unix.Kill(-p.pid, unix.SIGTERM) }
 func (p *Process) kill() error      { return unix.Kill(-p.pid, unix.SIGKILL) }
-func (p *Process) giveUp()          {}
+func (p *Process) forceEnd()        {}
 
 func (p *Process) finish() Exit {
 	e := exitOf(p.cmd.ProcessState)

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// system holds the fields of a Process for Windows: a job object, which contains the process and
+// platform holds the fields of a Process for Windows: a job object, which contains the process and
 // everything that it starts, and ends them all when its last handle is closed, also by the death
 // of wavex.
-type system struct {
+type platform struct {
 	job windows.Handle
 }
 
-// begin creates the process suspended, assigns it to its job and resumes it, so that it cannot
+// launch creates the process suspended, assigns it to its job and resumes it, so that it cannot
 // start a process outside the job.
-func (p *Process) begin() error {
-	if p.guard {
+func (p *Process) launch() error {
+	if p.watchdog {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
 		if err := p.cmd.Start(); err != nil {
 			return err
@@ -113,20 +113,20 @@ func (p *Process) terminate() error {
 }
 
 func (p *Process) kill() error {
-	if p.guard {
+	if p.watchdog {
 		return p.cmd.Process.Kill()
 	}
 	return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(p.job, 1))
 }
 
-// giveUp ends the processes that still hold the output; only then do reads return.
-func (p *Process) giveUp() { _ = p.kill() }
+// forceEnd ends the processes that still hold the output; only then do reads return.
+func (p *Process) forceEnd() { _ = p.kill() }
 
 // finish ends the job if it still has processes.
 func (p *Process) finish() Exit {
 	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Contained: true}
 	e.CPU = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
-	if !p.guard {
+	if !p.watchdog {
 		e.Swept = max(0, p.active())
 		if e.Swept > 0 {
 			_ = p.kill()
@@ -137,7 +137,7 @@ func (p *Process) finish() Exit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
-	if !p.guard {
+	if !p.watchdog {
 		_ = windows.CloseHandle(p.job)
 	}
 	return e
@@ -162,7 +162,7 @@ func (p *Process) active() int {
 
 // emptied waits until the ended job has no processes.
 func (p *Process) emptied() bool {
-	deadline := time.Now().Add(sweepTime)
+	deadline := time.Now().Add(sweepTimeout)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for p.active() != 0 {

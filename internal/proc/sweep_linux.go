@@ -10,48 +10,48 @@ import (
 )
 
 // sweep ends the processes that p, which has exited and is not reaped, left alive.
-func (b *brood) sweep(p *Process) (killed int, contained bool) {
-	deadline := time.Now().Add(sweepTime)
-	if !b.reaper.Load() {
+func (b *children) sweep(p *Process) (killed int, contained bool) {
+	deadline := time.Now().Add(sweepTimeout)
+	if !b.subreaper.Load() {
 		return b.sweepAll(p, deadline)
 	}
-	if len(b.strays()) == 0 {
+	if len(b.orphanPIDs()) == 0 {
 		return 0, true
 	}
 	unsure := false
-	killed, clean := hunt(deadline, nil, func() []ident {
+	killed, clean := killAll(deadline, nil, func() []ident {
 		var roots []stat
-		roots, unsure = b.claim(p)
-		return freeze(roots)
+		roots, unsure = b.claimOrphans(p)
+		return stopTree(roots)
 	})
 	return killed, clean && !unsure
 }
 
-// claim looks through the orphans: it reaps the dead, and returns the live ones of p, and whether
+// claimOrphans looks through the orphans: it reaps the dead, and returns the live ones of p, and whether
 // there are any that may be of p. Dead orphans leave their children to this process, and a
 // process in the middle of an exec shows no mark. After either claim looks again, so that it does
 // not miss a chain in which each process forks the next and dies.
-func (b *brood) claim(p *Process) (roots []stat, unsureLeft bool) {
-	b.orphans.Lock()
-	defer b.orphans.Unlock()
-	for range execPatience {
+func (b *children) claimOrphans(p *Process) (roots []stat, unsureLeft bool) {
+	b.orphansMu.Lock()
+	defer b.orphansMu.Unlock()
+	for range maxExecWaits {
 		var moved, between bool
 		roots, unsureLeft = nil, false
-		for _, pid := range b.strays() {
-			st, attempt, state := b.orphan(pid)
+		for _, pid := range b.orphanPIDs() {
+			st, attempt, state := b.readOrphan(pid)
 			switch {
 			case state == orphanGone:
 				moved = true
 				continue
 			case state == orphanForeign:
 				continue
-			case attempt == "" && nascent(pid):
+			case attempt == "" && inExec(pid):
 				between = true
 			}
-			switch b.whose(st, attempt, p) {
-			case mine:
+			switch b.ownerOf(st, attempt, p) {
+			case ownedBySwept:
 				roots = append(roots, st)
-			case unsure:
+			case ownerUnknown:
 				unsureLeft = true
 			}
 		}
@@ -74,10 +74,10 @@ const (
 	orphanForeign             // not an orphan: a child that other code in this process waits for
 )
 
-// orphan reads a stray child, and reaps it if it is dead. A child in our own process group is not
+// readOrphan reads a stray child, and reaps it if it is dead. A child in our own process group is not
 // an orphan: every process of Start has its own group, so other code in this process started this
 // one and waits for it. The caller must hold orphans.
-func (b *brood) orphan(pid int) (st stat, attempt string, state orphanState) {
+func (b *children) readOrphan(pid int) (st stat, attempt string, state orphanState) {
 	st, ok := readStat(pid)
 	switch {
 	case !ok:
@@ -92,59 +92,59 @@ func (b *brood) orphan(pid int) (st stat, attempt string, state orphanState) {
 	return st, attempt, orphanAlive
 }
 
-// freeze stops processes and all their descendants, and returns all of them. A stopped process
+// stopTree stops processes and all their descendants, and returns all of them. A stopped process
 // cannot fork, so no descendant escapes and becomes an orphan while its ancestors are killed. An
 // orphan that hides its mark could no longer be attributed.
-func freeze(roots []stat) []ident {
-	var lot []ident
+func stopTree(roots []stat) []ident {
+	var tree []ident
 	known := map[ident]bool{}
 	add := func(st stat) {
 		if !known[st.ident] {
 			known[st.ident] = true
-			lot = append(lot, st.ident)
+			tree = append(tree, st.ident)
 		}
 	}
 	for _, st := range roots {
 		add(st)
 	}
 	for range 100 { // rounds; a stop takes effect within microseconds
-		before, moving := len(lot), false
-		for i := 0; i < len(lot); i++ { // grows
-			st, ok := readStat(lot[i].pid)
-			if !ok || st.ident != lot[i] {
+		before, moving := len(tree), false
+		for i := 0; i < len(tree); i++ { // grows
+			st, ok := readStat(tree[i].pid)
+			if !ok || st.ident != tree[i] {
 				continue
 			}
-			if !st.still() {
+			if !st.cannotFork() {
 				moving = true
-				_ = signalIdent(lot[i], unix.SIGSTOP)
+				_ = signalOnce(tree[i], unix.SIGSTOP)
 			}
-			for _, pid := range childrenOf(lot[i].pid) {
-				if c, ok := readStat(pid); ok && c.ppid == lot[i].pid {
+			for _, pid := range childrenOf(tree[i].pid) {
+				if c, ok := readStat(pid); ok && c.ppid == tree[i].pid {
 					add(c)
 				}
 			}
 		}
-		if len(lot) == before && !moving {
+		if len(tree) == before && !moving {
 			break
 		}
 	}
-	return lot
+	return tree
 }
 
 // sweepAll is the sweep without Subreaper: it ends every process in /proc that is in p's group or
 // session or carries its mark, and their descendants.
-func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
-	return hunt(deadline, nil, func() []ident {
-		live, last, mark := b.others(p)
-		return freeze(look(func() (found []stat, unsure bool) {
-			found = scan(seize, func(st stat, attempt func() string) bool {
+func (b *children) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
+	return killAll(deadline, nil, func() []ident {
+		live, last, mark := b.otherLive(p)
+		return stopTree(scanUntilFound(func() (found []stat, unsure bool) {
+			found = scan(stopFound, func(st stat, attempt func() string) bool {
 				if st.start < p.ticks || live[st.pid] {
 					return false
 				}
 				if st.pgrp == p.pid || st.session == p.pid || last && attempt() == mark {
 					return true
 				}
-				unsure = unsure || last && nascent(st.pid)
+				unsure = unsure || last && inExec(st.pid)
 				return false
 			})
 			return found, unsure
@@ -152,9 +152,9 @@ func (b *brood) sweepAll(p *Process, deadline time.Time) (killed int, contained 
 	})
 }
 
-// others returns the pids of the live processes except p, and whether p is the last one with its
+// otherLive returns the pids of the live processes except p, and whether p is the last one with its
 // mark.
-func (b *brood) others(p *Process) (live map[int]bool, last bool, mark string) {
+func (b *children) otherLive(p *Process) (live map[int]bool, last bool, mark string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	live, last, mark = map[int]bool{}, p.mark != "", p.mark
@@ -167,11 +167,11 @@ func (b *brood) others(p *Process) (live map[int]bool, last bool, mark string) {
 	return live, last, mark
 }
 
-// seize stops a process as soon as a scan finds it.
-func seize(id ident) { _ = signalIdent(id, unix.SIGSTOP) }
+// stopFound stops a process as soon as a scan finds it.
+func stopFound(id ident) { _ = signalOnce(id, unix.SIGSTOP) }
 
-// headroom is the number of latest pids that a scan tries before it lists all.
-const headroom = 16
+// recentPIDs is the number of latest pids that a scan tries before it lists all.
+const recentPIDs = 16
 
 // scan returns the live processes that match, except this process and its ancestors: wavex may
 // run inside an attempt and must not kill these even if they carry the mark. If hold is not nil,
@@ -190,7 +190,7 @@ func scan(hold func(ident), match func(st stat, attempt func() string) bool) []s
 		if !ok || st.dead() || !match(st, func() string { _, attempt := readMarks(pid); return attempt }) {
 			return
 		}
-		if !listed && !leads(pid) {
+		if !listed && !isProcess(pid) {
 			return
 		}
 		if hold != nil {
@@ -200,7 +200,7 @@ func scan(hold func(ident), match func(st stat, attempt func() string) bool) []s
 		out = append(out, st)
 	}
 	last := lastPid()
-	for pid := last; pid > max(last-headroom, 0); pid-- {
+	for pid := last; pid > max(last-recentPIDs, 0); pid-- {
 		try(pid, false)
 	}
 	pids, err := allPids()
@@ -233,25 +233,25 @@ func ancestry() map[int]bool {
 func scanMarked(hold func(ident), mark string) (found []stat, unsure bool) {
 	found = scan(hold, func(st stat, _ func() string) bool {
 		run, attempt := readMarks(st.pid)
-		unsure = unsure || run == "" && attempt == "" && nascent(st.pid)
-		return carries(mark, run, attempt)
+		unsure = unsure || run == "" && attempt == "" && inExec(st.pid)
+		return hasMark(mark, run, attempt)
 	})
 	return found, unsure
 }
 
-// execPatience bounds the wait for processes in the middle of an exec, in looks a millisecond
+// maxExecWaits bounds the wait for processes in the middle of an exec, in looks a millisecond
 // apart. Most of them are not ours, and one that hangs there has done nothing.
-const execPatience = 500
+const maxExecWaits = 500
 
-// leastLooks is the number of looks that must find nothing. A single look may miss a chain in
+// minScans is the number of looks that must find nothing. A single look may miss a chain in
 // which each process forks the next and dies: it moves on between the list and the reading.
-const leastLooks = 16
+const minScans = 16
 
-// look scans until it finds something. It returns nothing only after several scans, and after
+// scanUntilFound scans until it finds something. It returns nothing only after several scans, and after
 // more if a process is in the middle of an exec.
-func look(scan func() (found []stat, unsure bool)) []stat {
+func scanUntilFound(scan func() (found []stat, unsure bool)) []stat {
 	found, unsure := scan()
-	for n := 0; len(found) == 0 && (n < leastLooks || unsure && n < execPatience); n++ {
+	for n := 0; len(found) == 0 && (n < minScans || unsure && n < maxExecWaits); n++ {
 		if n > 0 {
 			_, _ = unix.Poll(nil, 1)
 		}
@@ -262,15 +262,15 @@ func look(scan func() (found []stat, unsure bool)) []stat {
 
 // Find returns the live processes of this user that carry mark by the rules of Sweep, without
 // this process and its ancestors. It returns an error if marks cannot be read here.
-func Find(mark string) ([]Proc, error) {
+func Find(mark string) ([]MarkedProcess, error) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
 	}
-	var out []Proc
+	var out []MarkedProcess
 	found, _ := scanMarked(nil, mark)
 	for _, st := range found {
 		run, attempt := readMarks(st.pid)
-		out = append(out, Proc{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
+		out = append(out, MarkedProcess{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
 	}
 	return out, nil
 }
@@ -279,24 +279,24 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 	if mark == "" {
 		return 0, nil
 	}
-	killed, clean := hunt(time.Now().Add(30*time.Second), stop, func() []ident {
-		return freeze(look(func() ([]stat, bool) { return scanMarked(seize, mark) }))
+	killed, clean := killAll(time.Now().Add(30*time.Second), stop, func() []ident {
+		return stopTree(scanUntilFound(func() ([]stat, bool) { return scanMarked(stopFound, mark) }))
 	})
-	ours.reapStrays()
+	allChildren.reapOrphans()
 	if !clean {
-		return killed, fmt.Errorf("sweeping %s: %w", mark, ErrLeft)
+		return killed, fmt.Errorf("sweeping %s: %w", mark, ErrStillAlive)
 	}
 	return killed, nil
 }
 
-// reapStrays reaps dead orphans.
-func (b *brood) reapStrays() {
-	if !b.reaper.Load() || len(b.strays()) == 0 {
+// reapOrphans reaps dead orphans.
+func (b *children) reapOrphans() {
+	if !b.subreaper.Load() || len(b.orphanPIDs()) == 0 {
 		return
 	}
-	b.orphans.Lock()
-	defer b.orphans.Unlock()
-	for _, pid := range b.strays() {
-		b.orphan(pid)
+	b.orphansMu.Lock()
+	defer b.orphansMu.Unlock()
+	for _, pid := range b.orphanPIDs() {
+		b.readOrphan(pid)
 	}
 }

@@ -17,8 +17,8 @@ type entry struct {
 	zombie          bool
 }
 
-// look is a snapshot of the table of processes.
-type look map[int]entry
+// scanUntilFound is a snapshot of the table of processes.
+type scanUntilFound map[int]entry
 
 // Subreaper returns ErrUnsupported. Only Linux has it. Here orphans go to the first process of
 // the system, and are found by group and mark.
@@ -28,8 +28,8 @@ func Subreaper() error { return ErrUnsupported }
 // have it, and their descendants. It compares start times, because p is reaped already and its
 // pid may have been reused.
 func (p *Process) sweep() (killed int, contained bool) {
-	last := ours.leave(p)
-	killed, err := hunt(time.Now().Add(sweepTime), nil, func(e entry) bool {
+	last := allChildren.remove(p)
+	killed, err := killAll(time.Now().Add(sweepTimeout), nil, func(e entry) bool {
 		if e.start < p.began {
 			return false
 		}
@@ -47,16 +47,16 @@ func (p *Process) sweep() (killed int, contained bool) {
 
 // Find returns the live processes of this user that carry mark by the rules of Sweep, without
 // this process and its ancestors. It returns an error if marks cannot be read here.
-func Find(mark string) ([]Proc, error) {
+func Find(mark string) ([]MarkedProcess, error) {
 	table, err := snapshot()
 	if err != nil {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
 	}
-	var out []Proc
+	var out []MarkedProcess
 	for pid := range table.choose(func(e entry) bool { return isMarked(mark, e) }) {
 		run, attempt := readMarks(pid)
-		if carries(mark, run, attempt) { // not only a descendant
-			out = append(out, Proc{Pid: pid, Run: run, Attempt: attempt, Command: commandOf(pid)})
+		if hasMark(mark, run, attempt) { // not only a descendant
+			out = append(out, MarkedProcess{Pid: pid, Run: run, Attempt: attempt, Command: commandOf(pid)})
 		}
 	}
 	return out, nil
@@ -66,7 +66,7 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 	if mark == "" {
 		return 0, nil
 	}
-	killed, err = hunt(time.Now().Add(30*time.Second), stop, func(e entry) bool { return isMarked(mark, e) })
+	killed, err = killAll(time.Now().Add(30*time.Second), stop, func(e entry) bool { return isMarked(mark, e) })
 	if err != nil {
 		return killed, fmt.Errorf("sweeping %s: %w", mark, err)
 	}
@@ -75,23 +75,23 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 
 func isMarked(mark string, e entry) bool {
 	run, attempt := readMarks(e.pid)
-	return carries(mark, run, attempt)
+	return hasMark(mark, run, attempt)
 }
 
-// hunt kills the processes that match chooses, and their descendants, until a look finds none of
+// killAll kills the processes that match chooses, and their descendants, until a look finds none of
 // them alive.
-func hunt(deadline time.Time, stop <-chan struct{}, match func(entry) bool) (killed int, err error) {
+func killAll(deadline time.Time, stop <-chan struct{}, match func(entry) bool) (killed int, err error) {
 	seen := map[entry]bool{}
 	for {
 		table, err := snapshot()
 		if err != nil {
 			return killed, err
 		}
-		lot := table.choose(match)
-		if len(lot) == 0 {
+		tree := table.choose(match)
+		if len(tree) == 0 {
 			return killed, nil
 		}
-		for pid, e := range lot {
+		for pid, e := range tree {
 			if unix.Kill(pid, unix.SIGKILL) == nil && !seen[e] {
 				seen[e] = true
 				killed++
@@ -101,18 +101,18 @@ func hunt(deadline time.Time, stop <-chan struct{}, match func(entry) bool) (kil
 		select {
 		case <-stop:
 			wait.Stop()
-			return killed, ErrLeft
+			return killed, ErrStillAlive
 		case <-wait.C:
 		}
 		if time.Now().After(deadline) {
-			return killed, ErrLeft
+			return killed, ErrStillAlive
 		}
 	}
 }
 
 // choose returns the live processes that match, and their descendants. It skips this process, its
 // ancestors and the other processes of Start.
-func (l look) choose(match func(entry) bool) map[int]entry {
+func (l scanUntilFound) choose(match func(entry) bool) map[int]entry {
 	spared := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !spared[pid]; pid = l[pid].ppid {
 		spared[pid] = true

@@ -6,7 +6,7 @@ import "context"
 func Subreaper() error { return ErrUnsupported }
 
 // Find returns ErrUnsupported: it cannot read the environment of other processes on Windows.
-func Find(mark string) ([]Proc, error) { return nil, ErrUnsupported }
+func Find(mark string) ([]MarkedProcess, error) { return nil, ErrUnsupported }
 
 // Sweep does nothing on Windows: the processes of an attempt are in a job object that ends them
 // when the wavex that started them dies.

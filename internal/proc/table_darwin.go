@@ -9,12 +9,12 @@ import (
 )
 
 // snapshot reads the table of processes.
-func snapshot() (look, error) {
+func snapshot() (scanUntilFound, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil, err
 	}
-	out := look{}
+	out := scanUntilFound{}
 	for _, k := range all {
 		pid := int(k.Proc.P_pid)
 		out[pid] = entry{
@@ -29,7 +29,7 @@ func snapshot() (look, error) {
 // readMarks reads the marks in the environment of a process of the same user.
 func readMarks(pid int) (run, attempt string) {
 	_, env := procArgs(pid)
-	return marksOf(env)
+	return parseMarks(env)
 }
 
 func commandOf(pid int) string {

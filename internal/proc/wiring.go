@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// wiring connects the standard streams of a process that is about to start. It holds the child's
+// stdio connects the standard streams of a process that is about to start. It holds the child's
 // ends and ours.
-type wiring struct {
+type stdio struct {
 	child  []io.Closer // closed in this process once the child has them
-	ours   []*os.File  // closed when the start fails
-	copies []copying
+	parent []*os.File  // closed when the start fails
+	copies []copyJob
 }
 
-type copying struct {
-	from *outlet
+type copyJob struct {
+	from *pipeReader
 	to   io.Writer
 }
 
 // run copies until the output ends or the writer fails. If the writer fails the child sees a
 // closed pipe.
-func (c copying) run() {
+func (c copyJob) run() {
 	buf := buffers.Get().(*[]byte)
 	_, _ = io.CopyBuffer(c.to, c.from, *buf)
 	buffers.Put(buf)
@@ -31,30 +31,30 @@ func (c copying) run() {
 // buffers holds buffers for copying; most commands print less than a line.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-func (w *wiring) connect(p *Process, s Spec) error {
+func (w *stdio) connect(p *Process, s Spec) error {
 	if s.Stdin {
 		ours, r, err := pipe(true)
 		if err != nil {
 			return err
 		}
-		w.child, w.ours = append(w.child, r), append(w.ours, ours)
+		w.child, w.parent = append(w.child, r), append(w.parent, ours)
 		p.cmd.Stdin, p.Stdin = r, ours
 	}
 	if s.Combined != nil {
-		f, _, err := w.outlet(p, s.Combined)
+		f, _, err := w.outputPipe(p, s.Combined)
 		if err != nil {
 			return err
 		}
 		p.cmd.Stdout, p.cmd.Stderr = f, f
 		return nil
 	}
-	f, o, err := w.outlet(p, nil)
+	f, o, err := w.outputPipe(p, nil)
 	if err != nil {
 		return err
 	}
 	p.cmd.Stdout, p.Stdout = f, o
 	if s.Stderr != nil {
-		f, _, err := w.outlet(p, s.Stderr)
+		f, _, err := w.outputPipe(p, s.Stderr)
 		if err != nil {
 			return err
 		}
@@ -63,9 +63,9 @@ func (w *wiring) connect(p *Process, s Spec) error {
 	return nil
 }
 
-// outlet returns the file that the child writes to: the writer itself if it is a file, or else a
+// outputPipe returns the file that the child writes to: the writer itself if it is a file, or else a
 // pipe. With a nil writer the outlet is for Process.Stdout.
-func (w *wiring) outlet(p *Process, to io.Writer) (io.Writer, *outlet, error) {
+func (w *stdio) outputPipe(p *Process, to io.Writer) (io.Writer, *pipeReader, error) {
 	if f, ok := to.(*os.File); ok {
 		return f, nil, nil
 	}
@@ -73,25 +73,25 @@ func (w *wiring) outlet(p *Process, to io.Writer) (io.Writer, *outlet, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w.child, w.ours = append(w.child, theirs), append(w.ours, r)
-	o := newOutlet(r)
-	p.outlets = append(p.outlets, o)
+	w.child, w.parent = append(w.child, theirs), append(w.parent, r)
+	o := newPipeReader(r)
+	p.readers = append(p.readers, o)
 	if to != nil {
-		w.copies = append(w.copies, copying{from: o, to: to})
+		w.copies = append(w.copies, copyJob{from: o, to: to})
 	}
 	return theirs, o, nil
 }
 
-func (w *wiring) closeChild() {
+func (w *stdio) closeChild() {
 	for _, f := range w.child {
 		_ = f.Close()
 	}
 	w.child = nil
 }
 
-func (w *wiring) abandon() {
+func (w *stdio) closeAll() {
 	w.closeChild()
-	for _, f := range w.ours {
+	for _, f := range w.parent {
 		_ = f.Close()
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Words splits a command line that means the same to a shell and to execve: plain words, of which
+// SplitArgs splits a command line that means the same to a shell and to execve: plain words, of which
 // the first is not a builtin, keyword or assignment. Starting it without a shell saves the shell,
 // as in make. ok is false if only a shell can interpret the line.
-func Words(command string) (argv []string, ok bool) {
+func SplitArgs(command string) (argv []string, ok bool) {
 	for i := range len(command) {
-		if !plain(command[i]) {
+		if !isPlain(command[i]) {
 			return nil, false
 		}
 	}
@@ -23,8 +23,8 @@ func Words(command string) (argv []string, ok bool) {
 	return argv, true
 }
 
-// plain reports whether a byte has no special meaning to a shell, or separates words.
-func plain(b byte) bool {
+// isPlain reports whether a byte has no special meaning to a shell, or separates words.
+func isPlain(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' ||
 		strings.IndexByte(" \t_-./:=+@%,", b) >= 0
 }

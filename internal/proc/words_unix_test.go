@@ -14,7 +14,7 @@ import (
 	"wavex/internal/proc/proctest"
 )
 
-func TestWords(t *testing.T) {
+func TestSplitArgs(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		line string
@@ -30,7 +30,7 @@ func TestWords(t *testing.T) {
 		{"! a", nil}, {"a &", nil}, {"a [b]", nil}, {"a {b,c}", nil}, {"a b\\", nil}, {"ä", nil}, {"a\x00b", nil},
 		{"if x", nil},
 	} {
-		got, ok := Words(tc.line)
+		got, ok := SplitArgs(tc.line)
 		if ok != (tc.want != nil) || !slices.Equal(got, tc.want) {
 			t.Errorf("Words(%q) = %q, %v; want %q", tc.line, got, ok, tc.want)
 		}
@@ -39,7 +39,7 @@ func TestWords(t *testing.T) {
 
 // Words splits a line in the same way as a shell: a program that prints its arguments gets the
 // same ones from both.
-func TestWordsAreAShells(t *testing.T) {
+func TestSplitArgsAgreesWithTheShell(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	show := filepath.Join(dir, "show")
@@ -47,7 +47,7 @@ func TestWordsAreAShells(t *testing.T) {
 	chars := rapid.StringOfN(rapid.RuneFrom([]rune("ab1 \t_-./:=+@%,~#")), 0, 12, -1)
 	rapid.Check(t, func(rt *rapid.T) {
 		line := "./show " + chars.Draw(rt, "line")
-		words, ok := Words(line)
+		words, ok := SplitArgs(line)
 		if !ok {
 			return
 		}

@@ -1,4 +1,4 @@
 package proc
 
-// Words returns false: cmd.exe has its own rules for every line.
-func Words(string) (argv []string, ok bool) { return nil, false }
+// SplitArgs returns false: cmd.exe has its own rules for every line.
+func SplitArgs(string) (argv []string, ok bool) { return nil, false }

@@ -70,14 +70,14 @@ func Build(p *plan.Plan, i int, b Brief) string {
 		name = "continue.tmpl"
 	}
 	var out bytes.Buffer
-	if err := parsed().ExecuteTemplate(&out, name, view{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError,
+	if err := parsed().ExecuteTemplate(&out, name, templateData{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError,
 		MaxReport: maxReport}); err != nil {
 		panic(fmt.Sprintf("the embedded prompt templates: %v", err)) // golden tests cover every branch
 	}
 	return out.String()
 }
 
-type view struct {
+type templateData struct {
 	Plan *plan.Plan
 	Task *plan.Task
 	Brief
@@ -85,15 +85,15 @@ type view struct {
 }
 
 // ID returns the task's id, which the agent must repeat.
-func (v view) ID() string { return v.Task.ID }
+func (v templateData) ID() string { return v.Task.ID }
 
 // Writes returns the declared files that the task edits.
-func (v view) Writes() []plan.File { return pick(v.Task.Files, true) }
+func (v templateData) Writes() []plan.File { return filterFiles(v.Task.Files, true) }
 
 // Reads returns the declared files that the task only reads.
-func (v view) Reads() []plan.File { return pick(v.Task.Files, false) }
+func (v templateData) Reads() []plan.File { return filterFiles(v.Task.Files, false) }
 
-func pick(files []plan.File, writes bool) []plan.File {
+func filterFiles(files []plan.File, writes bool) []plan.File {
 	var out []plan.File
 	for _, f := range files {
 		if f.Writes() == writes {

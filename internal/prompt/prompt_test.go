@@ -80,8 +80,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestARetryNeverRepeatsThePrompt: the prompt of attempt N+1 always differs from that of N.
-func TestARetryNeverRepeatsThePrompt(t *testing.T) {
+// TestRetryDoesNotRepeatThePrompt: the prompt of attempt N+1 always differs from that of N.
+func TestRetryDoesNotRepeatThePrompt(t *testing.T) {
 	t.Parallel()
 	p := load(t)
 	rapid.Check(t, func(t *rapid.T) {

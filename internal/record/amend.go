@@ -17,16 +17,16 @@ import (
 // This file adds records to a run between its sessions: a person's decisions, or the results of a
 // verification.
 
-// Amendment is a run to which records are added. The caller must hold the lock of its loop.
-type Amendment struct {
+// Appender is a run to which records are added. The caller must hold the lock of its loop.
+type Appender struct {
 	State  *scheduler.State
 	Events []scheduler.Event // all events of the journal
 }
 
-// Add appends the bodies in order, each made from the state that the one before led to, and makes
+// Append appends the bodies in order, each made from the state that the one before led to, and makes
 // them durable. Then it updates the state and the files in .loop. It writes a warning to warn for
 // each file that it cannot update.
-func (a *Amendment) Add(warn io.Writer, bodies ...func() scheduler.Body) error {
+func (a *Appender) Append(warn io.Writer, bodies ...func() scheduler.Body) error {
 	loop := a.State.Config.Loop
 	to := &Journal{}
 	defer to.Close()
@@ -51,13 +51,13 @@ func (a *Amendment) Add(warn io.Writer, bodies ...func() scheduler.Body) error {
 	if err := loopdir.Rebuild(loop, secrets.Bytes, a.State, a.Events); err != nil {
 		fmt.Fprintln(warn, "wavex: warning:", err)
 	}
-	a.note(warn, a.Events[len(a.Events)-len(bodies):])
+	a.writeNotes(warn, a.Events[len(a.Events)-len(bodies):])
 	return nil
 }
 
-// note writes the tasks that joined a run between its sessions into its tracking directory, if it
+// writeNotes writes the tasks that joined a run between its sessions into its tracking directory, if it
 // has one. The run itself does not depend on that.
-func (a *Amendment) note(warn io.Writer, events []scheduler.Event) {
+func (a *Appender) writeNotes(warn io.Writer, events []scheduler.Event) {
 	dir := a.State.Config.Track
 	if dir == "" {
 		return
@@ -66,7 +66,7 @@ func (a *Amendment) note(warn io.Writer, events []scheduler.Event) {
 		return // the run itself has reported it
 	}
 	for _, e := range events {
-		if err := track.Record(dir, secret.New(os.Environ()).Bytes, e, a.State); err != nil {
+		if err := track.WriteEvent(dir, secret.New(os.Environ()).Bytes, e, a.State); err != nil {
 			fmt.Fprintln(warn, "wavex: warning:", err)
 			return
 		}
@@ -77,7 +77,7 @@ func (a *Amendment) note(warn io.Writer, events []scheduler.Event) {
 // them itself.
 func Rebuild(s *scheduler.State, events []scheduler.Event) error {
 	loop := s.Config.Loop
-	lock, err := Hold(loop, s.Config.Run)
+	lock, err := Lock(loop, s.Config.Run)
 	if err != nil {
 		return err
 	}

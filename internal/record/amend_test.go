@@ -17,13 +17,13 @@ import (
 	"wavex/scheduler"
 )
 
-// amended returns a run to which records can be added.
-func amended(t *testing.T, bodies ...scheduler.Body) (a *Amendment, dir string) {
+// newAppender returns a run to which records can be added.
+func newAppender(t *testing.T, bodies ...scheduler.Body) (a *Appender, dir string) {
 	t.Helper()
 	dir, loop := project(t, bodies...)
-	p, err := Find(loop, "", "")
+	p, err := Load(loop, "", "")
 	roomtest.Must(t, err)
-	return &Amendment{State: p.State, Events: p.Events}, dir
+	return &Appender{State: p.State, Events: p.Events}, dir
 }
 
 func text(t *testing.T, path ...string) string {
@@ -35,14 +35,14 @@ func text(t *testing.T, path ...string) string {
 
 // Added records have no secrets, each is made from the state that the one before led to, and the
 // files and the tracking directory are updated.
-func TestAdd(t *testing.T) {
+func TestAppend(t *testing.T) {
 	t.Setenv("RECORD_TEST_TOKEN", "a-very-secret-value-2")
 	begun := started("r-1")
 	begun.Config.Track = t.TempDir()
-	a, dir := amended(t, begun, scheduler.RunEnded{Status: "complete"})
+	a, dir := newAppender(t, begun, scheduler.RunEnded{Status: "complete"})
 	loop := filepath.Join(dir, ".loop")
 	var warn bytes.Buffer
-	roomtest.Must(t, a.Add(&warn,
+	roomtest.Must(t, a.Append(&warn,
 		func() scheduler.Body {
 			return scheduler.TasksAdded{Wave: 2, Origin: "verify", Round: 1, Tasks: []scheduler.Added{{ID: "V-001",
 				For: "a stub", Task: json.RawMessage(`{"id":"V-001","subject":"mend a-very-secret-value-2"}`)}}}
@@ -74,11 +74,11 @@ func TestAdd(t *testing.T) {
 }
 
 // If one of several bodies is invalid, none of them is recorded.
-func TestAddIsWhole(t *testing.T) {
+func TestAppendIsAtomic(t *testing.T) {
 	t.Parallel()
-	a, dir := amended(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	a, dir := newAppender(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
 	before := text(t, dir, ".loop", journalName)
-	err := a.Add(io.Discard, func() scheduler.Body { return scheduler.Notice{Text: "one"} },
+	err := a.Append(io.Discard, func() scheduler.Body { return scheduler.Notice{Text: "one"} },
 		func() scheduler.Body { return scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // the budget is used up
 	if err == nil {
 		t.Error("an attempt was begun without money")
@@ -89,14 +89,14 @@ func TestAddIsWhole(t *testing.T) {
 }
 
 // A file that cannot be written is a warning, because the journal has everything.
-func TestAddWarns(t *testing.T) {
+func TestAppendWarns(t *testing.T) {
 	t.Parallel()
 	begun := started("r-1")
 	begun.Config.Track = filepath.Join(t.TempDir(), "gone")
-	a, dir := amended(t, begun, scheduler.RunEnded{Status: "paused"})
+	a, dir := newAppender(t, begun, scheduler.RunEnded{Status: "paused"})
 	roomtest.Files{".loop/PROGRESS.md/x": ""}.Write(t, dir)
 	var warn bytes.Buffer
-	roomtest.Must(t, a.Add(&warn, func() scheduler.Body { return scheduler.Notice{Text: "one"} }))
+	roomtest.Must(t, a.Append(&warn, func() scheduler.Body { return scheduler.Notice{Text: "one"} }))
 	if !strings.HasPrefix(warn.String(), "wavex: warning:") || strings.Count(warn.String(), "\n") != 1 {
 		t.Errorf("it warns %q", &warn)
 	}
@@ -108,12 +108,12 @@ func TestAddWarns(t *testing.T) {
 // Rebuild writes the files of the last run, and refuses a run under way and older runs.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
-	a, dir := amended(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	a, dir := newAppender(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
 	loop := filepath.Join(dir, ".loop")
 	roomtest.Must(t, Rebuild(a.State, a.Events))
 	first := text(t, loop, "PROGRESS.md")
 	roomtest.Files{"PROGRESS.md": "mine"}.Write(t, loop)
-	lock, err := Hold(loop, "r-1")
+	lock, err := Lock(loop, "r-1")
 	roomtest.Must(t, err)
 	var held *journal.LockedError
 	if err := Rebuild(a.State, a.Events); !errors.As(err, &held) || text(t, loop, "PROGRESS.md") != "mine" {
@@ -128,7 +128,7 @@ func TestRebuild(t *testing.T) {
 	if err := Rebuild(a.State, a.Events); err == nil {
 		t.Error("the files of a run before the last one were written")
 	}
-	if lock, err := Hold(loop, "r-1"); err != nil {
+	if lock, err := Lock(loop, "r-1"); err != nil {
 		t.Errorf("the lock was kept: %v", err)
 	} else {
 		roomtest.Must(t, lock.Unlock())

@@ -11,11 +11,11 @@ import (
 // This file reads files that attempts left in .loop. Agents had access to them: it follows no link
 // out of the folder, and opens no file that could block.
 
-// files is the file system below a folder.
-type files struct{ dir string }
+// safeFS is the file system below a folder.
+type safeFS struct{ dir string }
 
 // Open opens a regular file or a folder.
-func (f files) Open(name string) (fs.File, error) {
+func (f safeFS) Open(name string) (fs.File, error) {
 	root, err := f.root("open", name)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (f files) Open(name string) (fs.File, error) {
 }
 
 // Stat returns the file's description without opening it.
-func (f files) Stat(name string) (fs.FileInfo, error) {
+func (f safeFS) Stat(name string) (fs.FileInfo, error) {
 	root, err := f.root("stat", name)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (f files) Stat(name string) (fs.FileInfo, error) {
 	return root.Stat(filepath.FromSlash(name))
 }
 
-func (f files) root(op, name string) (*os.Root, error) {
+func (f safeFS) root(op, name string) (*os.Root, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}

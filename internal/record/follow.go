@@ -24,18 +24,18 @@ type Follower struct {
 	State  *scheduler.State // nil: there is no run yet
 	Alive  bool             // a process works on it
 
-	loop   string // the .loop directory
-	given  string // the plan that the user named, or ""
-	log    *journal.Follower
-	digest string // digest of the state's plan
-	open   map[string]ui.Doing
-	told   int // number of events of the journal; the rest of Events is not on record (see settle)
+	loop     string // the .loop directory
+	planPath string // the plan that the user named, or ""
+	log      *journal.Follower
+	digest   string // digest of the state's plan
+	running  map[string]ui.Activity
+	recorded int // number of events of the journal; the rest of Events is not on record (see settle)
 }
 
 // Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
 // "" stands for the one that a run was started with.
-func Follow(loop, plan string) *Follower {
-	return &Follower{loop: loop, given: plan, log: journal.Follow(filepath.Join(loop, journalName))}
+func Follow(loop, planPath string) *Follower {
+	return &Follower{loop: loop, planPath: planPath, log: journal.Follow(filepath.Join(loop, journalName))}
 }
 
 // Poll reads the new records, updates the state, and calls show with each event that came while the
@@ -43,24 +43,24 @@ func Follow(loop, plan string) *Follower {
 // process works on the run any more. It is valid beside an error, since the events before an
 // unreadable record are shown.
 func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed bool, err error) {
-	records, fresh, err := f.log.Next()
-	if fresh {
-		f.Events, f.State, f.open = nil, nil, map[string]ui.Doing{}
+	records, replaced, err := f.log.Next()
+	if replaced {
+		f.Events, f.State, f.running = nil, nil, map[string]ui.Activity{}
 	}
-	if fresh {
-		f.told = 0
+	if replaced {
+		f.recorded = 0
 	}
-	if f.told < len(f.Events) && len(records) > 0 { // a wavex resumes it
-		if err := f.unsettle(); err != nil {
+	if f.recorded < len(f.Events) && len(records) > 0 { // a wavex resumes it
+		if err := f.dropSettled(); err != nil {
 			return true, err
 		}
 	}
-	events, wrong := decode(records, f.told)
+	events, wrong := decode(records, f.recorded)
 	err = cmp.Or(wrong, err) // the first in the journal
 	known := f.State != nil
 	for _, e := range events {
 		f.Events = append(f.Events, e)
-		f.told++
+		f.recorded++
 		if err := f.apply(e); err != nil {
 			return true, err
 		}
@@ -69,32 +69,32 @@ func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed b
 		}
 	}
 	was := f.Alive
-	f.look(len(events) > 0)
-	if f.State != nil && f.State.Ended == nil && !f.Alive && f.told == len(f.Events) {
-		f.Events, wrong = settled(f.State, f.Events, f.loop)
+	f.checkAlive(len(events) > 0)
+	if f.State != nil && f.State.Ended == nil && !f.Alive && f.recorded == len(f.Events) {
+		f.Events, wrong = settle(f.State, f.Events, f.loop)
 		err = cmp.Or(err, wrong)
 	}
-	return fresh || len(events) > 0 || was != f.Alive, err
+	return replaced || len(events) > 0 || was != f.Alive, err
 }
 
-// unsettle removes the events that settled added.
-func (f *Follower) unsettle() error {
-	f.Events = f.Events[:f.told]
+// dropSettled removes the events that settled added.
+func (f *Follower) dropSettled() error {
+	f.Events = f.Events[:f.recorded]
 	last := Last(f.Events)
 	if last == nil {
 		return nil
 	}
-	return f.load(cmp.Or(f.given, last.Plan), f.digest, last.Config.Run)
+	return f.replayPlan(cmp.Or(f.planPath, last.Plan), f.digest, last.Config.Run)
 }
 
-// look finds out whether a process works on the run. The question takes the lock for an instant if
+// checkAlive finds out whether a process works on the run. The question takes the lock for an instant if
 // no process holds it, so look asks again only after the journal has grown.
-func (f *Follower) look(news bool) {
+func (f *Follower) checkAlive(grew bool) {
 	switch {
 	case f.State == nil || f.State.Ended != nil:
 		f.Alive = false
-	case f.Alive || news:
-		f.Alive = journal.Held(f.loop)
+	case f.Alive || grew:
+		f.Alive = journal.Locked(f.loop)
 	}
 }
 
@@ -103,25 +103,25 @@ func (f *Follower) apply(e scheduler.Event) error {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		path, digest, run = b.Plan, b.Digest, b.Config.Run
-	case scheduler.Resumed:
+	case scheduler.RunResumed:
 		path, digest, run = b.Plan, b.Digest, b.Config.Run
 	}
 	if path != "" {
-		clear(f.open)
+		clear(f.running)
 	}
 	if path != "" && (f.State == nil || digest != f.digest) { // another plan, or an edited one
-		return f.load(cmp.Or(f.given, path), digest, run)
+		return f.replayPlan(cmp.Or(f.planPath, path), digest, run)
 	}
 	if f.State == nil {
 		return nil // records before the first run
 	}
-	f.track(e)
+	f.trackRunning(e)
 	return f.State.Replay([]scheduler.Event{e})
 }
 
-// load makes the state anew, with the outline of the plan in .loop or with the plan's file.
-func (f *Follower) load(path, digest, run string) error {
-	p, err := shownPlan(f.loop, path, run, digest)
+// replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
+func (f *Follower) replayPlan(path, digest, run string) error {
+	p, err := planForDisplay(f.loop, path, run, digest)
 	if err != nil {
 		return err
 	}
@@ -130,71 +130,71 @@ func (f *Follower) load(path, digest, run string) error {
 	return f.State.Replay(f.Events)
 }
 
-// track updates the activities under way.
-func (f *Follower) track(e scheduler.Event) {
-	begin := func(kind, task string, n int) {
-		f.open[kind+"/"+task] = ui.Doing{Task: task, Kind: kind, Attempt: n, Since: e.Time}
+// trackRunning updates the activities under way.
+func (f *Follower) trackRunning(e scheduler.Event) {
+	start := func(kind, task string, n int) {
+		f.running[kind+"/"+task] = ui.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time}
 	}
-	end := func(kind, task string) { delete(f.open, kind+"/"+task) }
+	end := func(kind, task string) { delete(f.running, kind+"/"+task) }
 	switch b := e.Body.(type) {
 	case scheduler.AttemptStarted:
-		begin("attempt", b.Task, b.Attempt)
+		start("attempt", b.Task, b.Attempt)
 	case scheduler.AttemptEnded:
 		end("attempt", b.Task)
 	case scheduler.CounselStarted:
-		begin("counsel", b.Task, b.Panel)
+		start("counsel", b.Task, b.Panel)
 	case scheduler.CounselEnded:
 		end("counsel", b.Task)
 	case scheduler.ReviewStarted:
-		begin("review", "", b.N)
+		start("review", "", b.N)
 	case scheduler.ReviewEnded:
 		end("review", "")
 	case scheduler.CriteriaStarted:
-		begin("criteria", "", b.Round)
+		start("criteria", "", b.Round)
 	case scheduler.CriteriaEnded:
 		end("criteria", "")
 	case scheduler.IntegrationStarted:
-		begin("integration", "", b.Wave)
+		start("integration", "", b.Wave)
 	case scheduler.IntegrationEnded:
 		end("integration", "")
 	case scheduler.DeliveryStarted:
-		begin("delivery", "", 0)
+		start("delivery", "", 0)
 	case scheduler.DeliveryEnded:
 		end("delivery", "")
 	case scheduler.RunEnded:
-		clear(f.open)
+		clear(f.running)
 	}
 }
 
 // Running returns the activities under way, in order of their start, with their last sign of life.
-func (f *Follower) Running() []ui.Doing {
+func (f *Follower) Running() []ui.Activity {
 	if !f.Alive {
 		return nil
 	}
-	out := make([]ui.Doing, 0, len(f.open))
-	for _, d := range f.open {
+	out := make([]ui.Activity, 0, len(f.running))
+	for _, d := range f.running {
 		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
 			d.Subject = f.State.Plan.Tasks[i].Title()
 		}
 		if d.Kind == "attempt" {
-			d.Last, d.At = lastSign(f.Files(), path.Join(d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
+			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
 		}
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b ui.Doing) int {
+	slices.SortFunc(out, func(a, b ui.Activity) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Task, b.Task))
 	})
 	return out
 }
 
-// Files returns the files of the run's attempts, by task, as Past.Files does; there may be none.
+// Files returns the files of the run's attempts, by task, as History.Files does; there may be none.
 func (f *Follower) Files() fs.FS {
-	return files{filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")}
+	return safeFS{filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")}
 }
 
-// lastSign returns the last action of an agent, from the end of its stream, and the time when the
+// lastActivity returns the last action of an agent, from the end of its stream, and the time when the
 // stream last grew.
-func lastSign(files fs.FS, stream string) (string, time.Time) {
+func lastActivity(files fs.FS, stream string) (string, time.Time) {
 	in, err := files.Open(stream)
 	if err != nil {
 		return "", time.Time{} // the attempt has not begun, or is a command
@@ -208,7 +208,7 @@ func lastSign(files fs.FS, stream string) (string, time.Time) {
 	if !ok {
 		return "", time.Time{}
 	}
-	e, ok := transcript.Tail(text, info.Size())
+	e, ok := transcript.LastEntry(text, info.Size())
 	if !ok {
 		return "", time.Time{}
 	}
@@ -222,5 +222,5 @@ func lastSign(files fs.FS, stream string) (string, time.Time) {
 	return words, info.ModTime()
 }
 
-// Over reports whether the run will not continue without a resume.
-func (f *Follower) Over() bool { return f.State.Ended != nil || !f.Alive }
+// Done reports whether the run will not continue without a resume.
+func (f *Follower) Done() bool { return f.State.Ended != nil || !f.Alive }

@@ -34,7 +34,7 @@ func lengthen(t *testing.T, loop, text string) {
 }
 
 // Poll shows the events before an unreadable record, and then returns the error.
-func TestPollTellsWhatStandsBeforeAnError(t *testing.T) {
+func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 	t.Parallel()
 	notice := func(seq int64) []byte {
 		b, err := scheduler.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: scheduler.Notice{Level: "info",
@@ -108,10 +108,10 @@ func TestReadRefusesAGap(t *testing.T) {
 	}
 }
 
-// story returns the events of a run that was paused and continued.
-func story(t *testing.T, dir string) []scheduler.Body {
+// pausedRun returns the events of a run that was paused and continued.
+func pausedRun(t *testing.T, dir string) []scheduler.Body {
 	t.Helper()
-	p := roomtest.Plan(t, dir, two)
+	p := roomtest.Plan(t, dir, twoTasks)
 	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2,
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	path := filepath.Join(dir, "plan.json")
@@ -126,19 +126,20 @@ func story(t *testing.T, dir string) []scheduler.Body {
 		Digest: "d", Tasks: 2}, scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
 		attempt("a", 1, scheduler.Completed, runner.Done), attempt("b", 1, scheduler.Pending, runner.Interrupted),
 		[]scheduler.Body{scheduler.RunEnded{Status: "paused"},
-			scheduler.Resumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed, runner.Done),
+			scheduler.RunResumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed,
+			runner.Done),
 		[]scheduler.Body{scheduler.RunEnded{Status: "complete"}})
 }
 
 // However the journal grows, a follower has the same state as a reader, and shows each event once.
-func TestFollowIsRead(t *testing.T) {
+func TestFollowerEqualsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": two}.Write(t, dir)
-	written := roomtest.Journal(t, filepath.Join(t.TempDir(), ".loop"), story(t, dir)...)
+	roomtest.Files{"plan.json": twoTasks}.Write(t, dir)
+	written := roomtest.Journal(t, filepath.Join(t.TempDir(), ".loop"), pausedRun(t, dir)...)
 	whole := t.TempDir()
-	roomtest.Journal(t, whole, story(t, dir)...)
-	data, p := text(t, whole, journalName), roomtest.Plan(t, dir, two)
+	roomtest.Journal(t, whole, pausedRun(t, dir)...)
+	data, p := text(t, whole, journalName), roomtest.Plan(t, dir, twoTasks)
 	for seed := range uint64(20) {
 		luck := rand.New(rand.NewPCG(seed, 0))
 		loop := t.TempDir()
@@ -155,7 +156,7 @@ func TestFollowIsRead(t *testing.T) {
 				told = append(told, e.Seq)
 			})
 			roomtest.Must(t, err)
-			events, _, err := Told(loop)
+			events, _, err := ReadSettled(loop)
 			if err != nil || len(events) != len(f.Events) || (f.State == nil) != (len(events) < 2) {
 				t.Fatalf("%d: %d events followed, %d read, %v", seed, len(f.Events), len(events), err)
 			}
@@ -181,12 +182,12 @@ func TestFollowIsRead(t *testing.T) {
 func TestRunning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": two}.Write(t, dir)
+	roomtest.Files{"plan.json": twoTasks}.Write(t, dir)
 	loop := filepath.Join(dir, ".loop")
-	all := story(t, dir)
+	all := pausedRun(t, dir)
 	started := []scheduler.Body{all[1], all[3], all[5], scheduler.ReviewStarted{N: 1, Mode: "light", Round: 1}}
 	roomtest.Journal(t, loop, started...)
-	lock, err := Hold(loop, "r-1")
+	lock, err := Lock(loop, "r-1")
 	roomtest.Must(t, err)
 	f := Follow(loop, "")
 	_, err = f.Poll(nil)
@@ -209,7 +210,7 @@ func TestRunning(t *testing.T) {
 	}
 	path := filepath.Join(loop, filepath.FromSlash(at))
 	for name, lay := range map[string]func(){
-		"a pipe":     func() { roomtest.Pipe(t, path) },
+		"a pipe":     func() { roomtest.NamedPipe(t, path) },
 		"a folder":   func() { roomtest.Must(t, os.Mkdir(path, 0o755)) },
 		"nothing":    func() {},
 		"a way out":  func() { roomtest.Must(t, os.Symlink(filepath.Join(dir, "out.jsonl"), path)) },
@@ -226,7 +227,7 @@ func TestRunning(t *testing.T) {
 		roomtest.Files{at: ""}.Write(t, loop)
 	}
 	roomtest.Must(t, lock.Unlock())
-	if changed, err := f.Poll(nil); err != nil || !changed || f.Alive || !f.Over() || f.Running() != nil {
+	if changed, err := f.Poll(nil); err != nil || !changed || f.Alive || !f.Done() || f.Running() != nil {
 		t.Errorf("nobody works at it: changed %v, alive %v, %v; %v", changed, f.Alive, err, f.Running())
 	}
 }
@@ -235,9 +236,9 @@ func TestRunning(t *testing.T) {
 func TestFollowFresh(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": two}.Write(t, dir)
+	roomtest.Files{"plan.json": twoTasks}.Write(t, dir)
 	loop := filepath.Join(dir, ".loop")
-	roomtest.Journal(t, loop, story(t, dir)[1:4]...)
+	roomtest.Journal(t, loop, pausedRun(t, dir)[1:4]...)
 	f := Follow(loop, "")
 	_, err := f.Poll(nil)
 	roomtest.Must(t, err)
@@ -247,7 +248,7 @@ func TestFollowFresh(t *testing.T) {
 	if changed, err := f.Poll(nil); err != nil || !changed || f.State != nil || len(f.Events) != 0 || f.Alive {
 		t.Errorf("changed %v, %v: %+v", changed, err, f)
 	}
-	begun := story(t, dir)[1].(scheduler.RunStarted)
+	begun := pausedRun(t, dir)[1].(scheduler.RunStarted)
 	begun.Config.Run = "r-2"
 	roomtest.Must(t, errors.Join(j.Append(scheduler.Event{Seq: 1, Body: begun}), j.Sync()))
 	if changed, err := f.Poll(nil); err != nil || !changed || f.State == nil || f.State.Config.Run != "r-2" || !f.Alive ||

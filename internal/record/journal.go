@@ -47,7 +47,8 @@ func decode(records [][]byte, after int) ([]scheduler.Event, error) {
 			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", events[i].Seq)
 		}
 		if err != nil {
-			return events[:i], refuse.Blocked(fmt.Errorf("journal record %d: %w; start over with --fresh, which moves .loop aside", n, err))
+			return events[:i], refuse.Blocked(fmt.Errorf(
+				"journal record %d: %w; start over with --fresh, which moves .loop aside", n, err))
 		}
 	}
 	return events, nil
@@ -67,17 +68,17 @@ type Journal struct {
 // caller based its decision: Open refuses if there are others by now.
 func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, error) {
 	if fresh {
-		if err := moveAside(loop); err != nil {
+		if err := moveToBackup(loop); err != nil {
 			return nil, nil, err
 		}
 	}
 	if err := os.MkdirAll(loop, 0o755); err != nil {
 		return nil, nil, err
 	}
-	if err := loopdir.Ignore(loop); err != nil {
+	if err := loopdir.EnsureGitignore(loop); err != nil {
 		return nil, nil, err
 	}
-	lock, err := Hold(loop, run)
+	lock, err := Lock(loop, run)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,11 +116,11 @@ func (j *Journal) Append(e scheduler.Event) error {
 // another process removed the directory, Write makes it again with its lock. It returns a
 // *journal.LockedError if another wavex has taken the lock meanwhile.
 func (j *Journal) Write() error {
-	before := j.log.Restored()
-	if err := j.log.Write(); err != nil || j.log.Restored() == before {
+	restored := j.log.Restored()
+	if err := j.log.Write(); err != nil || j.log.Restored() == restored {
 		return err
 	}
-	return j.keep()
+	return j.restoreDir()
 }
 
 // Sync is Write followed by an fsync, so that a failure of the machine loses nothing. It also makes
@@ -128,16 +129,16 @@ func (j *Journal) Sync() error {
 	if err := j.log.Sync(); err != nil {
 		return err
 	}
-	return j.keep()
+	return j.restoreDir()
 }
 
-func (j *Journal) keep() error {
+func (j *Journal) restoreDir() error {
 	if j.lock == nil {
 		return nil
 	}
-	err := loopdir.Ignore(j.loop)
+	err := loopdir.EnsureGitignore(j.loop)
 	if err == nil {
-		err = j.lock.Keep()
+		err = j.lock.Restore()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the directory is being removed: the next write makes it again
@@ -160,43 +161,43 @@ func (j *Journal) Close() {
 	j.log, j.lock = nil, nil
 }
 
-// Hold takes the lock of a .loop directory for a run, or with "" for none. It returns a
+// Lock takes the lock of a .loop directory for a run, or with "" for none. It returns a
 // *journal.LockedError if another wavex has the lock.
-func Hold(loop, run string) (*journal.Lock, error) {
+func Lock(loop, run string) (*journal.Lock, error) {
 	host, _ := os.Hostname() // for people; "" if unknown
 	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
 }
 
-// aside is a part of the names that moveAside gives.
-const aside = ".bak-"
+// backupMark is a part of the names that moveToBackup gives.
+const backupMark = ".bak-"
 
-// Aside returns the paths to which a .loop directory was moved aside, the oldest first.
-func Aside(loop string) []string {
+// Backups returns the paths to which a .loop directory was moved aside, the oldest first.
+func Backups(loop string) []string {
 	entries, err := os.ReadDir(filepath.Dir(loop))
 	if err != nil {
 		return nil // then there is no .loop either
 	}
 	var out []string
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(loop)+aside) {
+		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(loop)+backupMark) {
 			out = append(out, filepath.Join(filepath.Dir(loop), e.Name()))
 		}
 	}
 	return out // sorted by name, which begins with the time
 }
 
-// moveAside renames an old .loop, and keeps the user's own experts in place. It refuses if a run is
+// moveToBackup renames an old .loop, and keeps the user's own experts in place. It refuses if a run is
 // under way there.
-func moveAside(loop string) error {
+func moveToBackup(loop string) error {
 	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	lock, err := Hold(loop, "")
+	lock, err := Lock(loop, "")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	to := loop + aside + NewID(time.Now())
+	to := loop + backupMark + NewID(time.Now())
 	if err := os.Rename(loop, to); err != nil {
 		return fmt.Errorf("moving %s aside: %w", loop, err)
 	}
@@ -213,6 +214,6 @@ func moveAside(loop string) error {
 // expertsDir is the folder in .loop with the user's own experts, which belong to no run.
 const expertsDir = "experts"
 
-// Sound reports whether a piece of a journal that begins with a record contains only records; the
+// Valid reports whether a piece of a journal that begins with a record contains only records; the
 // last one may be incomplete.
-func Sound(piece []byte) bool { return journal.Sound(piece) }
+func Valid(piece []byte) bool { return journal.Valid(piece) }

@@ -16,7 +16,7 @@ import (
 )
 
 // Of many concurrent writers one succeeds, and no record is lost.
-func TestOneWrites(t *testing.T) {
+func TestOnlyOneWriter(t *testing.T) {
 	t.Parallel()
 	loop := filepath.Join(t.TempDir(), ".loop")
 	var all sync.WaitGroup
@@ -53,7 +53,7 @@ func TestOneWrites(t *testing.T) {
 }
 
 // Whatever is in the place of .loop, Open returns an error and changes nothing.
-func TestOpenWhatIsInTheWay(t *testing.T) {
+func TestOpenWithObstacles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files  roomtest.Files
@@ -67,7 +67,7 @@ func TestOpenWhatIsInTheWay(t *testing.T) {
 		"a folder":                {roomtest.Files{".loop/journal.jsonl/x": "mine\n"}, nil, true},
 		"a lock that is a folder": {roomtest.Files{".loop/lock/x": "mine\n"}, nil, false},
 		"a pipe": {roomtest.Files{".loop/x": "mine\n"},
-			func(t *testing.T, loop string) { roomtest.Pipe(t, filepath.Join(loop, journalName)) }, true},
+			func(t *testing.T, loop string) { roomtest.NamedPipe(t, filepath.Join(loop, journalName)) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +139,7 @@ func TestFreshKeepsLinkedExperts(t *testing.T) {
 
 // If another process removes .loop during a run, it is made again with its lock, and nothing is
 // lost. If another wavex has taken it meanwhile, it stays with that one.
-func TestKeptAlive(t *testing.T) {
+func TestDirIsRestored(t *testing.T) {
 	t.Parallel()
 	loop := filepath.Join(t.TempDir(), ".loop")
 	j, _, err := Open(loop, "r-1", false, 0)
@@ -171,7 +171,7 @@ func TestKeptAlive(t *testing.T) {
 }
 
 // A folder without permissions is an error, not a missing journal.
-func TestNothingIsMadeUp(t *testing.T) {
+func TestUnreadableDirIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if events, err := Read(filepath.Join(dir, ".loop")); err != nil || len(events) != 0 {

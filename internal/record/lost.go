@@ -17,23 +17,23 @@ import (
 // command that shows the cost of a run uses it, and so does the resume that records the cost. It
 // ends no process and changes no file.
 
-// Lost prices the unfinished work of a run.
-type Lost struct {
+// Recovery prices the unfinished work of a run.
+type Recovery struct {
 	Loop   string // the .loop directory
 	Run    string
 	Prices runner.Pricer
 }
 
-// Sources returns the functions that price each kind of work.
-func (l Lost) Sources() scheduler.Sources {
-	return scheduler.Sources{Attempt: l.Attempt, Panel: l.Panel, Asked: l.Asked}
+// RecoveredWork returns the functions that price each kind of work.
+func (l Recovery) RecoveredWork() scheduler.RecoveredWork {
+	return scheduler.RecoveredWork{Attempt: l.Attempt, Panel: l.Panel, Cost: l.Cost}
 }
 
 // Attempt returns the result of an attempt whose end is not on record.
-func (l Lost) Attempt(e scheduler.AttemptStarted) runner.Result {
+func (l Recovery) Attempt(e scheduler.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
 	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
-	spent, err := runner.Recall(dir, l.Prices, e.Cap)
+	spent, err := runner.RecoverCost(dir, l.Prices, e.Cap)
 	if err != nil {
 		// The actual charge is unknown, and the cap is its upper bound.
 		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
@@ -50,37 +50,37 @@ func (l Lost) Attempt(e scheduler.AttemptStarted) runner.Result {
 
 // Panel returns the verdict of a panel whose end is not on record. The panel costs its cap if one
 // of its calls cannot be priced.
-func (l Lost) Panel(e scheduler.CounselStarted) counsel.Verdict {
+func (l Recovery) Panel(e scheduler.CounselStarted) counsel.Verdict {
 	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
-		Cost: l.calls(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
+		Cost: l.callCost(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
 }
 
-// Asked returns the cost of the calls of a review, a verification or a challenge.
-func (l Lost) Asked(name string, limit budget.USD) budget.USD {
+// Cost returns the cost of the calls of a review, a verification or a challenge.
+func (l Recovery) Cost(name string, limit budget.USD) budget.USD {
 	dir := filepath.Join(l.Loop, "runs", l.Run, name)
 	if n, ok := strings.CutPrefix(name, "review-"); ok {
 		dir = filepath.Join(l.Loop, "runs", l.Run, "reviews", n)
 	}
-	return l.calls(dir, limit)
+	return l.callCost(dir, limit)
 }
 
-func (l Lost) calls(dir string, limit budget.USD) budget.USD {
-	cost, known := counsel.Recall(dir, l.Prices)
+func (l Recovery) callCost(dir string, limit budget.USD) budget.USD {
+	cost, known := counsel.RecoverCost(dir, l.Prices)
 	if !known {
 		return max(cost, limit)
 	}
 	return cost
 }
 
-// Ends returns the end events of everything that a run left open, as a resume records them, with
+// UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
 // the prices that the run was started with.
-func Ends(s *scheduler.State, loop string) []scheduler.Body {
-	return s.Lost(Lost{Loop: loop, Run: s.Config.Run, Prices: prices(s.Config.Prices)}.Sources())
+func UnfinishedEnds(s *scheduler.State, loop string) []scheduler.Body {
+	return s.SettleUnfinished(Recovery{Loop: loop, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)}.RecoveredWork())
 }
 
-// prices reads a price table over the embedded one. If the table cannot be read, it returns the
+// loadPrices reads a price table over the embedded one. If the table cannot be read, it returns the
 // embedded one; a resume reports that.
-func prices(path string) budget.Prices {
+func loadPrices(path string) budget.Prices {
 	var overlay []byte
 	if path != "" {
 		overlay, _ = os.ReadFile(path)
@@ -92,15 +92,15 @@ func prices(path string) budget.Prices {
 	return p
 }
 
-// settled adds the cost of unfinished work to state and events of a run that was cut off. The
+// settle adds the cost of unfinished work to state and events of a run that was cut off. The
 // journal is not changed.
-func settled(s *scheduler.State, events []scheduler.Event, loop string) ([]scheduler.Event, error) {
+func settle(s *scheduler.State, events []scheduler.Event, loop string) ([]scheduler.Event, error) {
 	if len(events) == 0 || s.Ended != nil {
 		return events, nil
 	}
 	last := events[len(events)-1].Time
 	events = events[:len(events):len(events)]
-	for _, b := range Ends(s, loop) {
+	for _, b := range UnfinishedEnds(s, loop) {
 		e := scheduler.Event{Seq: s.Seq + 1, Time: last, Body: b}
 		if err := s.Replay([]scheduler.Event{e}); err != nil {
 			return events, err
@@ -110,16 +110,16 @@ func settled(s *scheduler.State, events []scheduler.Event, loop string) ([]sched
 	return events, nil
 }
 
-// Told returns the events of all runs in a .loop directory, and whether a process works on the last
+// ReadSettled returns the events of all runs in a .loop directory, and whether a process works on the last
 // one. If the last run was cut off, its events include the cost of unfinished work.
-func Told(loop string) (events []scheduler.Event, alive bool, err error) {
+func ReadSettled(loop string) (events []scheduler.Event, alive bool, err error) {
 	events, err = Read(loop)
-	alive = journal.Held(loop)
+	alive = journal.Locked(loop)
 	last := Last(events)
 	if err != nil || alive || last == nil || last.Ended != nil {
 		return events, alive, err
 	}
-	p, err := Shown(loop, "", "")
+	p, err := LoadForDisplay(loop, "", "")
 	if err != nil || p.Settle() != nil {
 		return events, alive, nil // without the plan only the recorded cost is known
 	}
@@ -128,9 +128,9 @@ func Told(loop string) (events []scheduler.Event, alive bool, err error) {
 
 // Settle adds the cost of unfinished work to a run that was cut off, for commands that show it. A
 // command that adds to the journal must not call it.
-func (p *Past) Settle() (err error) {
+func (p *History) Settle() (err error) {
 	if !p.Alive {
-		p.Events, err = settled(p.State, p.Events, p.Loop)
+		p.Events, err = settle(p.State, p.Events, p.Loop)
 	}
 	return err
 }

@@ -13,11 +13,11 @@ import (
 // Every command shows the same cost of a run that was cut off: the sum of its streams, and the cap
 // for an attempt whose stream cannot be read. Showing it changes nothing, and a resume counts it
 // once.
-func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
+func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": two}.Write(t, dir)
-	p, loop := roomtest.Plan(t, dir, two), filepath.Join(dir, ".loop")
+	roomtest.Files{"plan.json": twoTasks}.Write(t, dir)
+	p, loop := roomtest.Plan(t, dir, twoTasks), filepath.Join(dir, ".loop")
 	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: loop, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar,
 		NoIterations: true}}
 	i, _ := p.Lookup("a")
@@ -35,13 +35,13 @@ func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 	roomtest.Files{"runs/r-1/tasks/a/attempt-1/stream.jsonl": stream,
 		"runs/r-1/tasks/b/attempt-1/stream.jsonl/x": ""}.Write(t, loop)
 	const want = 123_000 + budget.Dollar
-	past, err := Shown(loop, "", "")
+	past, err := LoadForDisplay(loop, "", "")
 	roomtest.Must(t, err)
 	roomtest.Must(t, past.Settle())
 	f := Follow(loop, "")
 	_, err = f.Poll(nil)
 	roomtest.Must(t, err)
-	events, alive, err := Told(loop)
+	events, alive, err := ReadSettled(loop)
 	roomtest.Must(t, err)
 	told := scheduler.NewState(p)
 	roomtest.Must(t, told.Replay(events))
@@ -54,7 +54,7 @@ func TestCutOffRunHasSpentWhatItsStreamsSay(t *testing.T) {
 	if err != nil || len(kept) != len(started) || alive || len(f.Events) != len(started)+2 {
 		t.Errorf("%d events on record, %d followed, alive %v, %v", len(kept), len(f.Events), alive, err)
 	}
-	l := Lost{Loop: loop, Run: "r-1", Prices: budget.Prices{}}
+	l := Recovery{Loop: loop, Run: "r-1", Prices: budget.Prices{}}
 	if r := l.Attempt(started[2].(scheduler.AttemptStarted)); r.Cost != 9*budget.Dollar || r.Priced != "cap" {
 		t.Errorf("without prices: %s by %q", r.Cost, r.Priced)
 	}

@@ -16,19 +16,19 @@ import (
 // after its plan was moved or edited, and an edit can be detected. It decides nothing: a run
 // executes the plan's file.
 
-// outlinePath returns the path of the outline of a run's plan.
-func outlinePath(loop, run string) string {
+// savedPlanPath returns the path of the outline of a run's plan.
+func savedPlanPath(loop, run string) string {
 	return filepath.Join(loop, "runs", run, "plan.jsonl")
 }
 
-// KeepPlan stores the outline of a run's plan, without secrets. It stores none of a task list,
+// SavePlan stores the outline of a run's plan, without secrets. It stores none of a task list,
 // because the run itself changes the list. The file is replaced atomically without an fsync: if it
 // is missing or incomplete, wavex reads the plan's file.
-func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
+func SavePlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
 	if planfile.IsList(p.Path) {
 		return nil
 	}
-	path := outlinePath(loop, run)
+	path := savedPlanPath(loop, run)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err err
 	}()
 	w := secrets.Writer(to)
 	err = errors.Join(p.Outline(w), w.Close(), to.Close())
-	if errors.Is(err, plan.ErrLarge) {
+	if errors.Is(err, plan.ErrTooManyEdges) {
 		_ = os.Remove(to.Name())
 		return nil // then the plan is read from its file
 	}
@@ -53,9 +53,9 @@ func KeepPlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err err
 	return os.Rename(to.Name(), path)
 }
 
-// KeptPlan returns the outline of the plan of the run's last session, or nil if there is none.
-func KeptPlan(loop, run string) *plan.Plan {
-	f, err := wary.Open(outlinePath(loop, run))
+// SavedPlan returns the outline of the plan of the run's last session, or nil if there is none.
+func SavedPlan(loop, run string) *plan.Plan {
+	f, err := wary.Open(savedPlanPath(loop, run))
 	if err != nil {
 		return nil
 	}

@@ -11,13 +11,13 @@ import (
 )
 
 // A named pipe in the place of an outline is no outline, and does not block.
-func TestPipeForOutline(t *testing.T) {
+func TestPipeInPlaceOfTheSavedPlan(t *testing.T) {
 	t.Parallel()
 	loop := t.TempDir()
-	at := outlinePath(loop, "r-1")
+	at := savedPlanPath(loop, "r-1")
 	roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o700))
-	roomtest.Pipe(t, at)
-	if p := KeptPlan(loop, "r-1"); p != nil {
+	roomtest.NamedPipe(t, at)
+	if p := SavedPlan(loop, "r-1"); p != nil {
 		t.Errorf("%+v", p)
 	}
 }

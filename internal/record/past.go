@@ -24,16 +24,16 @@ type Run struct {
 	Ended  *scheduler.RunEnded
 }
 
-// Over reports whether a run cannot be resumed, because it is complete or was cancelled.
-func (r *Run) Over() bool {
+// Final reports whether a run cannot be resumed, because it is complete or was cancelled.
+func (r *Run) Final() bool {
 	return r.Ended != nil && (r.Complete() || r.Ended.Status == scheduler.Cancelled)
 }
 
 // Complete reports whether the run completed all tasks.
 func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "complete" }
 
-// PlanHere returns the path of the run's plan, or an error if the file does not exist any more.
-func (r *Run) PlanHere() (string, error) {
+// PlanPath returns the path of the run's plan, or an error if the file does not exist any more.
+func (r *Run) PlanPath() (string, error) {
 	if _, err := os.Stat(r.Plan); errors.Is(err, fs.ErrNotExist) {
 		return "", refuse.Usage("the plan of run %s is not there any more: %s; put it back, or name the file that it is now",
 			r.Config.Run, r.Plan)
@@ -49,7 +49,7 @@ func Last(events []scheduler.Event) *Run {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case scheduler.Resumed:
+		case scheduler.RunResumed:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 		case scheduler.TasksAdded, scheduler.RolledBack: // added by a person after the end; the next end may be missing
 			if last != nil {
@@ -64,9 +64,9 @@ func Last(events []scheduler.Event) *Run {
 	return last
 }
 
-// Past is a run as its journal describes it. Commands read it; they change nothing, and may do so
+// History is a run as its journal describes it. Commands read it; they change nothing, and may do so
 // while the run is under way.
-type Past struct {
+type History struct {
 	Loop   string // the .loop directory
 	State  *scheduler.State
 	Events []scheduler.Event // up to the end of this run
@@ -75,43 +75,43 @@ type Past struct {
 
 // Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
 // none. It follows no link out of the folder, and does not open a named pipe.
-func (p *Past) Files() fs.FS {
+func (p *History) Files() fs.FS {
 	dir := filepath.Join(p.Loop, "runs", p.State.Config.Run, "tasks")
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil
 	}
-	return files{dir}
+	return safeFS{dir}
 }
 
-// Find reads the run with an id, or with "" the last one, from a .loop directory, with the current
+// Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
 // text of its plan. path names the plan; "" stands for the one that the run was started with.
-func Find(loop, path, id string) (*Past, error) {
-	events, last, later, err := find(loop, id)
+func Load(loop, path, id string) (*History, error) {
+	events, last, later, err := findEvents(loop, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := last.read(path)
+	p, err := last.currentPlan(path)
 	if err != nil {
 		return nil, err
 	}
-	return past(loop, p, events, later)
+	return newHistory(loop, p, events, later)
 }
 
-// Shown is like Find for commands that only show a run or give it up: it uses the plan that the run
+// LoadForDisplay is like Find for commands that only show a run or give it up: it uses the plan that the run
 // had, from the outline in .loop. If there is no outline, it reads the plan's file.
-func Shown(loop, path, id string) (*Past, error) {
-	events, last, later, err := find(loop, id)
+func LoadForDisplay(loop, path, id string) (*History, error) {
+	events, last, later, err := findEvents(loop, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := last.shown(loop, path)
+	p, err := last.displayPlan(loop, path)
 	if err != nil {
 		return nil, err
 	}
-	return past(loop, p, events, later)
+	return newHistory(loop, p, events, later)
 }
 
-func find(loop, id string) (events []scheduler.Event, last *Run, later bool, err error) {
+func findEvents(loop, id string) (events []scheduler.Event, last *Run, later bool, err error) {
 	if events, err = Read(loop); err != nil {
 		return nil, nil, false, err
 	}
@@ -123,63 +123,65 @@ func find(loop, id string) (events []scheduler.Event, last *Run, later bool, err
 	if last = Last(events); last != nil {
 		return events, last, later, nil
 	}
-	if s, err := stage.Stand(events); err == nil && s != nil && !s.Planned {
-		return nil, nil, false, refuse.Usage("there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop, s.Opened.Request, s.Stage, s.Spent.Spent())
+	if s, err := stage.ReadProgress(events); err == nil && s != nil && !s.Planned {
+		return nil, nil, false, refuse.Usage(
+			"there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop,
+			s.Opened.Request, s.Stage, s.Spent.Spent())
 	}
-	return nil, nil, false, NoRun(loop)
+	return nil, nil, false, NoRunError(loop)
 }
 
-// read returns the current plan in the file path, or with "" in the run's own file.
-func (r *Run) read(path string) (p *plan.Plan, err error) {
+// currentPlan returns the current plan in the file path, or with "" in the run's own file.
+func (r *Run) currentPlan(path string) (p *plan.Plan, err error) {
 	if path == "" {
-		if path, err = r.PlanHere(); err != nil {
+		if path, err = r.PlanPath(); err != nil {
 			return nil, err
 		}
 	}
-	return planfile.Again(path, r.Config.Run)
+	return planfile.Reread(path, r.Config.Run)
 }
 
-// shown returns the plan that the run had, if .loop has it, else the current one.
-func (r *Run) shown(loop, path string) (*plan.Plan, error) {
-	p, err := shownPlan(loop, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
+// displayPlan returns the plan that the run had, if .loop has it, else the current one.
+func (r *Run) displayPlan(loop, path string) (*plan.Plan, error) {
+	p, err := planForDisplay(loop, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
 	switch {
 	case err != nil && path == "":
-		return r.read("") // its error says more
+		return r.currentPlan("") // its error says more
 	case err == nil && path != "":
 		p.Path = path // the path that this command uses
 	}
 	return p, err
 }
 
-// shownPlan returns the plan with a digest: a run's outline or the file. If neither has that
+// planForDisplay returns the plan with a digest: a run's outline or the file. If neither has that
 // digest, it returns the outline of another session.
-func shownPlan(loop, path, run, digest string) (*plan.Plan, error) {
-	kept := KeptPlan(loop, run)
+func planForDisplay(loop, path, run, digest string) (*plan.Plan, error) {
+	kept := SavedPlan(loop, run)
 	if kept != nil && kept.Digest == digest {
 		return kept, nil
 	}
-	p, err := planfile.Again(path, run)
+	p, err := planfile.Reread(path, run)
 	if err != nil && kept != nil {
 		return kept, nil
 	}
 	return p, err
 }
 
-func past(loop string, p *plan.Plan, events []scheduler.Event, later bool) (*Past, error) {
+func newHistory(loop string, p *plan.Plan, events []scheduler.Event, later bool) (*History, error) {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have moved since
-	return &Past{Loop: loop, State: s, Events: events, Alive: !later && journal.Held(loop)}, nil
+	return &History{Loop: loop, State: s, Events: events, Alive: !later && journal.Locked(loop)}, nil
 }
 
-// Edited compares the plan that a run had with the current one, as a resume does. path is the
+// PlanEdit compares the plan that a run had with the current one, as a resume does. path is the
 // plan's file, "" for the run's own; gone reports that the file does not exist. It returns an error
 // if the comparison is not possible, for example because the plan is invalid now.
-func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
+func (p *History) PlanEdit(path string) (e *scheduler.Edit, gone bool, err error) {
 	last := Last(p.Events)
-	if planfile.IsList(last.Plan) || last.Over() {
+	if planfile.IsList(last.Plan) || last.Final() {
 		return nil, false, nil
 	}
 	if path == "" {
@@ -188,7 +190,7 @@ func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}
-	now, err := planfile.Again(path, last.Config.Run)
+	now, err := planfile.Reread(path, last.Config.Run)
 	if err != nil {
 		return nil, false, err
 	}
@@ -200,12 +202,12 @@ func (p *Past) Edited(path string) (e *scheduler.Edit, gone bool, err error) {
 	if err := s.Replay(p.Events); err != nil {
 		return nil, false, err
 	}
-	return scheduler.Edited(p.State, s), false, nil
+	return scheduler.ComparePlans(p.State, s), false, nil
 }
 
-// NoRun returns the error that there is no run in a .loop directory. It names the next parent
+// NoRunError returns the error that there is no run in a .loop directory. It names the next parent
 // directory that has one; commands do not use that one by themselves, since it is another run.
-func NoRun(loop string) error {
+func NoRunError(loop string) error {
 	for dir := filepath.Dir(filepath.Dir(loop)); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".loop", journalName)); err == nil {
 			return refuse.Usage("there is no run in %s, but there is one in %s: give the command there", loop, dir)
@@ -234,18 +236,18 @@ func upTo(events []scheduler.Event, id string) (own []scheduler.Event, later boo
 	return events, false
 }
 
-// Of returns the id of the run in a .loop directory whose plan is a task list. It returns "" if
+// RunOfList returns the id of the run in a .loop directory whose plan is a task list. It returns "" if
 // there is none, if path is not a list, or, with unfinished, if the run is over.
-func Of(loop, path string, unfinished bool) string {
+func RunOfList(loop, path string, unfinished bool) string {
 	if !planfile.IsList(path) {
 		return ""
 	}
 	events, err := Read(loop)
 	last := Last(events)
 	switch {
-	case err != nil || last == nil || !planfile.Same(last.Plan, path): // the next read reports an error
+	case err != nil || last == nil || !planfile.SamePath(last.Plan, path): // the next read reports an error
 		return ""
-	case unfinished && last.Over():
+	case unfinished && last.Final():
 		return ""
 	}
 	return last.Config.Run

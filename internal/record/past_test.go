@@ -14,13 +14,13 @@ import (
 	"wavex/scheduler"
 )
 
-const two = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b"}]}`
+const twoTasks = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b"}]}`
 
 // project returns a folder with a plan and a journal of the events.
 func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
 	t.Helper()
 	dir = t.TempDir()
-	roomtest.Files{"plan.json": two}.Write(t, dir)
+	roomtest.Files{"plan.json": twoTasks}.Write(t, dir)
 	loop = filepath.Join(dir, ".loop")
 	for i, b := range bodies {
 		if s, ok := b.(scheduler.RunStarted); ok {
@@ -33,7 +33,7 @@ func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
 }
 
 // A run is found by its id or as the last one, with the events up to its end.
-func TestFind(t *testing.T) {
+func TestLoad(t *testing.T) {
 	t.Parallel()
 	dir, loop := project(t, scheduler.Notice{Text: "before"}, started("r-1"), scheduler.RunEnded{Status: "complete"},
 		started("r-2"), scheduler.Notice{Text: "now"})
@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 		events int
 		ended  bool
 	}{"": {"r-2", 5, false}, "r-2": {"r-2", 5, false}, "r-1": {"r-1", 3, true}} {
-		p, err := Find(loop, "", id)
+		p, err := Load(loop, "", id)
 		if err != nil || p.State.Config.Run != want.run || len(p.Events) != want.events ||
 			(p.State.Ended != nil) != want.ended {
 			t.Errorf("%q: %+v, %v", id, p, err)
@@ -53,18 +53,18 @@ func TestFind(t *testing.T) {
 		}
 	}
 	// Only the last run can be alive.
-	lock, err := Hold(loop, "r-2")
+	lock, err := Lock(loop, "r-2")
 	roomtest.Must(t, err)
 	defer func() { roomtest.Must(t, lock.Unlock()) }()
 	for id, alive := range map[string]bool{"": true, "r-2": true, "r-1": false} {
-		if p, err := Find(loop, "", id); err != nil || p.Alive != alive {
+		if p, err := Load(loop, "", id); err != nil || p.Alive != alive {
 			t.Errorf("%q is alive: %+v, %v", id, p, err)
 		}
 	}
 }
 
 // The error for a missing run says why, and what to do instead.
-func TestNotFound(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	t.Parallel()
 	above := func(bodies ...scheduler.Body) func(t *testing.T) string {
 		return func(t *testing.T) string {
@@ -95,7 +95,7 @@ func TestNotFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var usage *refuse.UsageError
-			if p, err := Find(c.lay(t), "", c.id); p != nil || !errors.As(err, &usage) ||
+			if p, err := Load(c.lay(t), "", c.id); p != nil || !errors.As(err, &usage) ||
 				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, %v", p, err)
 			}
@@ -108,7 +108,7 @@ func TestNotFound(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	_, loop := project(t, started("r-1"))
-	p, err := Find(loop, "", "")
+	p, err := Load(loop, "", "")
 	roomtest.Must(t, err)
 	if p.Files() != nil {
 		t.Error("there are no files, and a folder of them")
@@ -120,7 +120,7 @@ func TestFiles(t *testing.T) {
 		"a/in": "attempt-1/prompt.md", "a/round": "round"} {
 		roomtest.Must(t, os.Symlink(to, filepath.Join(tasks, filepath.FromSlash(at))))
 	}
-	roomtest.Pipe(t, filepath.Join(tasks, "a", "pipe"))
+	roomtest.NamedPipe(t, filepath.Join(tasks, "a", "pipe"))
 	for name, want := range map[string]string{"a/attempt-1/prompt.md": "do it", "a/in": "do it", "a/out": "",
 		"a/away/id_rsa": "", "a/round": "", "a/pipe": "", "a": "", "none": "", "../../r-1": "", "": ""} {
 		text, err := fs.ReadFile(p.Files(), name)
@@ -134,11 +134,11 @@ func TestFiles(t *testing.T) {
 }
 
 // Of returns the last run of a task list, and none for a file.
-func TestOf(t *testing.T) {
+func TestRunOfList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list, other := filepath.Join(dir, "tasks", "mine"), filepath.Join(dir, "tasks", "other")
-	roomtest.Files{"mine/.highwatermark": "1", "other/.highwatermark": "1", "plan.json": two}.Write(t,
+	roomtest.Files{"mine/.highwatermark": "1", "other/.highwatermark": "1", "plan.json": twoTasks}.Write(t,
 		filepath.Join(dir, "tasks"))
 	loop := filepath.Join(dir, ".loop")
 	begun := started("r-1")
@@ -150,25 +150,25 @@ func TestOf(t *testing.T) {
 		want       string
 	}{{list, false, "r-1"}, {list, true, "r-1"}, {other, false, ""}, {filepath.Join(dir, "tasks", "plan.json"), false, ""},
 		{filepath.Join(dir, "gone"), false, ""}} {
-		if got := Of(loop, c.path, c.unfinished); got != c.want {
+		if got := RunOfList(loop, c.path, c.unfinished); got != c.want {
 			t.Errorf("%s, unfinished %v: %q, want %q", c.path, c.unfinished, got, c.want)
 		}
 	}
 	roomtest.Journal(t, loop, scheduler.RunEnded{Status: "complete"})
-	if got, all := Of(loop, list, true), Of(loop, list, false); got != "" || all != "r-1" {
+	if got, all := RunOfList(loop, list, true), RunOfList(loop, list, false); got != "" || all != "r-1" {
 		t.Errorf("unfinished %q, any %q", got, all)
 	}
 	roomtest.Files{"journal.jsonl": "mine\n"}.Write(t, loop)
-	if got := Of(loop, list, false); got != "" {
+	if got := RunOfList(loop, list, false); got != "" {
 		t.Errorf("of a damaged journal %q", got)
 	}
 }
 
 // Aside lists the paths that were moved aside, the oldest first, and no others.
-func TestAside(t *testing.T) {
+func TestBackups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if got := Aside(filepath.Join(dir, "never", ".loop")); got != nil {
+	if got := Backups(filepath.Join(dir, "never", ".loop")); got != nil {
 		t.Errorf("%q", got)
 	}
 	for _, name := range []string{".loop.bak-20260102-000000-zzzz", ".loop.bak-20260101-000000-aaaa", ".loop",
@@ -177,7 +177,7 @@ func TestAside(t *testing.T) {
 	}
 	roomtest.Files{".loop.bak-file": ""}.Write(t, dir)
 	var names []string
-	for _, at := range Aside(filepath.Join(dir, ".loop")) {
+	for _, at := range Backups(filepath.Join(dir, ".loop")) {
 		names = append(names, filepath.Base(at))
 	}
 	if got := fmt.Sprint(names); got != "[.loop.bak-20260101-000000-aaaa .loop.bak-20260102-000000-zzzz]" {

@@ -11,17 +11,17 @@ import (
 )
 
 // A named pipe in the place of the plan does not block the commands that show its run.
-func TestPipeForThePlan(t *testing.T) {
+func TestPipeInPlaceOfThePlan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "plan.json")
-	roomtest.Pipe(t, plan)
+	roomtest.NamedPipe(t, plan)
 	loop, _ := written(t, scheduler.RunStarted{Config: scheduler.Config{Run: "r-1"}, Plan: plan, Digest: "d"})
 	for _, path := range []string{"", plan} {
-		if past, err := Find(loop, path, ""); err == nil {
+		if past, err := Load(loop, path, ""); err == nil {
 			t.Errorf("found %+v", past)
 		}
-		if past, err := Shown(loop, path, ""); err == nil {
+		if past, err := LoadForDisplay(loop, path, ""); err == nil {
 			t.Errorf("shown %+v", past)
 		}
 		if _, err := Follow(loop, path).Poll(nil); err == nil {

@@ -25,7 +25,7 @@ func started(run string) scheduler.RunStarted {
 	return scheduler.RunStarted{Config: scheduler.Config{Run: run}, Plan: "plan.json", Digest: "d"}
 }
 
-func TestOpenRefusesWhatIsAnothersByNow(t *testing.T) {
+func TestOpenRefusesAChangedJournal(t *testing.T) {
 	t.Parallel()
 	loop, _ := written(t, started("r-1"))
 	var blocked *refuse.BlockedError
@@ -56,7 +56,7 @@ func TestOpenRefusesWhatIsAnothersByNow(t *testing.T) {
 	}
 }
 
-func TestLastAndOver(t *testing.T) {
+func TestLastAndFinal(t *testing.T) {
 	t.Parallel()
 	ended := func(status string) scheduler.Body { return scheduler.RunEnded{Status: status} }
 	for name, c := range map[string]struct {
@@ -74,9 +74,9 @@ func TestLastAndOver(t *testing.T) {
 			false, false},
 		"a further run": {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
 		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"),
-			scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
+			scheduler.RunResumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
 		// Lines were removed from the journal.
-		"only resumed": {[]scheduler.Body{scheduler.Resumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a",
+		"only resumed": {[]scheduler.Body{scheduler.RunResumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a",
 			false, false},
 		"only tasks added":  {[]scheduler.Body{scheduler.TasksAdded{}}, "", false, false},
 		"only ended":        {[]scheduler.Body{ended("complete")}, "", false, false},
@@ -94,19 +94,19 @@ func TestLastAndOver(t *testing.T) {
 			}
 			continue
 		}
-		if last.Config.Run != c.run || last.Over() != c.over || last.Complete() != c.complete {
+		if last.Config.Run != c.run || last.Final() != c.over || last.Complete() != c.complete {
 			t.Errorf("%s: %+v", name, last)
 		}
 	}
 }
 
-func TestAnAmendmentIsRefusedWhenTheJournalGrew(t *testing.T) {
+func TestAppendIsRefusedWhenTheJournalGrew(t *testing.T) {
 	t.Parallel()
 	loop, events := written(t, started("a"), scheduler.RunEnded{Status: "paused"})
 	s := &scheduler.State{Config: scheduler.Config{Loop: loop}}
-	a := Amendment{State: s, Events: events[:1]}
+	a := Appender{State: s, Events: events[:1]}
 	var blocked *refuse.BlockedError
-	if err := a.Add(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
+	if err := a.Append(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
 		&blocked) {
 		t.Errorf("%v", err)
 	}
@@ -137,7 +137,7 @@ func TestFreshKeepsExperts(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(loop, "state.json")); !os.IsNotExist(err) {
 		t.Errorf("a file of the old run is still there: %v", err)
 	}
-	if old := Aside(loop); len(old) != 1 {
+	if old := Backups(loop); len(old) != 1 {
 		t.Errorf("aside: %v", old)
 	}
 }
@@ -152,7 +152,7 @@ func TestAlive(t *testing.T) {
 	}
 	alive := func(when string, want bool) {
 		t.Helper()
-		past, err := Find(loop, plan, "")
+		past, err := Load(loop, plan, "")
 		f := Follow(loop, plan)
 		_, ferr := f.Poll(nil)
 		if err != nil || ferr != nil || past.Alive != want || f.Alive != want {
@@ -160,7 +160,7 @@ func TestAlive(t *testing.T) {
 		}
 	}
 	alive("free", false)
-	lock, err := Hold(loop, "r-1")
+	lock, err := Lock(loop, "r-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestAlive(t *testing.T) {
 		0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Free(loop); err == nil {
+	if err := journal.CheckLock(loop); err == nil {
 		t.Fatal("a folder was locked")
 	}
 	alive("no lock at all", false)

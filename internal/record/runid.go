@@ -11,10 +11,11 @@ func NewID(now time.Time) string {
 	return now.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 }
 
-// IsID reports whether a text has the form of a run's id.
-func IsID(text string) bool {
+// ValidID reports whether a text has the form of a run's id.
+func ValidID(text string) bool {
 	day, rest, ok := strings.Cut(text, "-")
-	clock, luck, ok2 := strings.Cut(rest, "-")
+	clock, suffix, ok2 := strings.Cut(rest, "-")
 	_, err := time.Parse("20060102-150405", day+"-"+clock)
-	return ok && ok2 && err == nil && len(luck) == 4 && strings.Trim(luck, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+	return ok && ok2 && err == nil && len(suffix) == 4 &&
+		strings.Trim(suffix, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }

@@ -17,7 +17,7 @@ func TestIDs(t *testing.T) {
 		}
 		x, y := at("x"), at("y")
 		a, b := NewID(x), NewID(y)
-		if !IsID(a) || !IsID(b) {
+		if !ValidID(a) || !ValidID(b) {
 			t.Fatalf("%s or %s is no id", a, b)
 		}
 		if x.Before(y) && a >= b {
@@ -28,7 +28,7 @@ func TestIDs(t *testing.T) {
 	for _, bad := range []string{"", "r-1", "plan.json", good[:len(good)-1], good + "x", good[:len(good)-4] + "/../",
 		good[:len(good)-4] + "a/b.", good[:len(good)-4] + "....", good[:len(good)-4] + "a\nbc",
 		"20261301-000000-abcd", "20261121-256000-abcd", "20261121_150405-abcd", " " + good} {
-		if IsID(bad) {
+		if ValidID(bad) {
 			t.Errorf("%q is an id", bad)
 		}
 	}

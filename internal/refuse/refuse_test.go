@@ -12,7 +12,7 @@ import (
 
 // Each error is found by errors.As at any depth and keeps its text, and a blocked call keeps its
 // cause.
-func TestWays(t *testing.T) {
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	var usage *UsageError
 	var blocked *BlockedError

@@ -53,37 +53,40 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	h := host{
-		dir: dir, root: os.Geteuid() == 0, signals: signals, now: time.Now, id: uuid.NewString,
-		die: func() {
+		dir: dir, isRoot: os.Geteuid() == 0, signals: signals, now: time.Now, newID: uuid.NewString,
+		killSelf: func() {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
 			}
 			select {} // wait for delivery of the signal
 		},
-		orphan: func(env []string, life time.Duration, stdout bool) error { return leaveOrphan(args, env, life, stdout) },
+		startOrphan: func(env []string, life time.Duration, stdout bool) error {
+			return leaveOrphan(args, env,
+				life, stdout)
+		},
 	}
 	return run(ctx, h, args, env, stdin, stdout, stderr)
 }
 
 // host holds the parts of the system that the agent uses.
 type host struct {
-	dir     string // absolute
-	root    bool   // running as root
-	signals <-chan os.Signal
-	now     func() time.Time
-	id      func() string                                              // a new UUID
-	die     func()                                                     // SIGKILL to itself
-	orphan  func(env []string, life time.Duration, holdOut bool) error // leaves a process behind
+	dir         string // absolute
+	isRoot      bool   // running as root
+	signals     <-chan os.Signal
+	now         func() time.Time
+	newID       func() string                                              // a new UUID
+	killSelf    func()                                                     // SIGKILL to itself
+	startOrphan func(env []string, life time.Duration, holdOut bool) error // leaves a process behind
 }
 
 type agent struct {
 	host
-	cmd     *command
+	cmd     *commandLine
 	env     []string
 	task    Assignment
 	block   *Block // of all attempts
 	speed   float64
-	out     *pipe
+	out     *outputPipe
 	stderr  io.Writer
 	stream  bool // lines of JSON, else only the end
 	session string
@@ -92,20 +95,21 @@ type agent struct {
 	in    <-chan message // nil after the end of input
 	queue []message      // user turns that arrived during a turn
 
-	served int // user turns so far
-	cost   budget.USD
-	models map[string]modelLine
-	last   int // exit code of the last result
+	turnsServed int // user turns so far
+	cost        budget.USD
+	models      map[string]modelLine
+	exitCode    int // exit code of the last result
 }
 
 func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &agent{host: h, env: env, out: &pipe{w: stdout}, stderr: stderr, models: map[string]modelLine{}, session: h.id()}
+	a := &agent{host: h, env: env, out: &outputPipe{w: stdout}, stderr: stderr, models: map[string]modelLine{},
+		session: h.newID()}
 	if err := a.prepare(args); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	if a.cmd.has("--version") {
-		a.out.write([]byte(version + " (wavex rehearsal)\n"))
+		a.out.write([]byte(cliVersion + " (wavex rehearsal)\n"))
 		return 0
 	}
 	first := a.block.ForAttempt(a.task.Attempt)
@@ -116,14 +120,14 @@ func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdou
 	case first.Outcome == HangAtStart:
 		return a.hang(ctx, first)
 	}
-	if err := a.claim(first.Outcome == LostSession); err != nil {
+	if err := a.claimSession(first.Outcome == LostSession); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	if a.cmd.prompt != "" && !a.cmd.streams {
 		a.queue = append(a.queue, message{Type: "user"})
 	} else {
-		e := listen(stdin, a.cmd.streams)
+		e := newStdinReader(stdin, a.cmd.streams)
 		defer e.close()
 		a.in = e.lines
 	}
@@ -133,10 +137,10 @@ func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdou
 // prepare reads flags, environment and assignment.
 func (a *agent) prepare(args []string) error {
 	var err error
-	if a.cmd, err = parse(args); err != nil {
+	if a.cmd, err = parseArgs(args); err != nil {
 		return err
 	}
-	if a.root && a.getenv("IS_SANDBOX") != "1" &&
+	if a.isRoot && a.getenv("IS_SANDBOX") != "1" &&
 		(a.cmd.has("--dangerously-skip-permissions") || a.cmd.value("--permission-mode") == "bypassPermissions") {
 		return errors.New("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
 	}
@@ -147,12 +151,12 @@ func (a *agent) prepare(args []string) error {
 			return fmt.Errorf("wavex agent: %s=%q is not a positive number", SpeedVar, s)
 		}
 	}
-	a.task, a.block, err = assigned(a.getenv(FileVar))
+	a.task, a.block, err = readAssignment(a.getenv(FileVar))
 	return err
 }
 
-// assigned reads the assignment at path; "" means that there is none.
-func assigned(path string) (task Assignment, block *Block, err error) {
+// readAssignment reads the assignment at path; "" means that there is none.
+func readAssignment(path string) (task Assignment, block *Block, err error) {
 	if path != "" {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -177,41 +181,41 @@ func (a *agent) getenv(name string) string {
 	return ""
 }
 
-// exit is an error that ends the process with a code.
-type exit int
+// exitError is an error that ends the process with a code.
+type exitError int
 
-func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // serve runs user turns until the input ends.
 func (a *agent) serve(ctx context.Context) int {
 	for {
-		err := a.next(ctx)
+		err := a.nextTurn(ctx)
 		if err == nil {
-			err = a.play(ctx)
+			err = a.runTurn(ctx)
 		}
 		if err == nil && a.out.err != nil {
-			err = exit(1)
+			err = exitError(1)
 		}
-		var code exit
+		var code exitError
 		switch {
 		case errors.As(err, &code):
 			return int(code)
 		case err != nil:
-			return a.stopped(err)
+			return a.interruptExitCode(err)
 		}
 	}
 }
 
-// next waits for a user turn. At the end of the input it returns exit with the code of the last
+// nextTurn waits for a user turn. At the end of the input it returns exit with the code of the last
 // result.
-func (a *agent) next(ctx context.Context) error {
+func (a *agent) nextTurn(ctx context.Context) error {
 	for len(a.queue) == 0 {
 		if a.in == nil {
-			if a.served == 0 && !a.cmd.streams {
+			if a.turnsServed == 0 && !a.cmd.streams {
 				fmt.Fprintln(a.stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print")
-				return exit(1)
+				return exitError(1)
 			}
-			return exit(a.last)
+			return exitError(a.exitCode)
 		}
 		err := a.await(ctx, nil, nil)
 		if err != nil && !errors.Is(err, errInterrupt) { // an interrupt without a turn is answered and forgotten
@@ -229,13 +233,13 @@ var (
 	errInt       = errors.New("SIGINT")
 )
 
-// badInput is a line of input that ends the CLI.
-type badInput struct{ error }
+// inputError is a line of input that ends the CLI.
+type inputError struct{ error }
 
-// stopped returns the exit code for a reason other than an interrupt. As observed on the CLI,
+// interruptExitCode returns the exit code for a reason other than an interrupt. As observed on the CLI,
 // SIGINT ends it with 0 and without a result line.
-func (a *agent) stopped(err error) int {
-	var bad badInput
+func (a *agent) interruptExitCode(err error) int {
+	var bad inputError
 	switch {
 	case errors.Is(err, errTerm):
 		return 143
@@ -250,26 +254,26 @@ func (a *agent) stopped(err error) int {
 // emit prints one line of the stream.
 func (a *agent) emit(v any) {
 	if a.stream {
-		a.out.write(line(v))
+		a.out.write(encodeLine(v))
 	}
 }
 
 // hang reads nothing and prints nothing until SIGTERM, SIGINT or its time limit.
 func (a *agent) hang(ctx context.Context, b *Block) int {
 	a.in = nil
-	t := time.NewTimer(linger(b))
+	t := time.NewTimer(lingerTime(b))
 	defer t.Stop()
 	if err := a.await(ctx, t.C, nil); err != nil {
-		return a.stopped(err)
+		return a.interruptExitCode(err)
 	}
-	return a.lingered()
+	return a.lingerTimeout()
 }
 
-// lingered ends a hang at its time limit, so that an abandoned rehearsal does not stay on the
+// lingerTimeout ends a hang at its time limit, so that an abandoned rehearsal does not stay on the
 // machine for ever.
-func (a *agent) lingered() int {
+func (a *agent) lingerTimeout() int {
 	fmt.Fprintln(a.stderr, "rehearsed: nobody stopped this process, so it ends by itself")
 	return 1
 }
 
-func linger(b *Block) time.Duration { return time.Duration(or(b.Linger, Duration(time.Hour))) }
+func lingerTime(b *Block) time.Duration { return time.Duration(valueOr(b.Linger, Duration(time.Hour))) }

@@ -30,7 +30,7 @@ func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan s
 		case m, ok := <-a.in:
 			if !ok {
 				a.in = nil
-			} else if err := a.hear(m); err != nil {
+			} else if err := a.onMessage(m); err != nil {
 				return err
 			}
 			if idle {
@@ -40,15 +40,15 @@ func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan s
 	}
 }
 
-// hear handles one message.
-func (a *agent) hear(m message) error {
+// onMessage handles one message.
+func (a *agent) onMessage(m message) error {
 	switch {
 	case m.err != nil:
-		return badInput{m.err}
+		return inputError{m.err}
 	case m.Type == "user":
 		a.queue = append(a.queue, m)
 	case m.Type == "control_request":
-		a.answer(m)
+		a.answerControl(m)
 		if m.Request.Subtype == "interrupt" {
 			return errInterrupt
 		}
@@ -56,8 +56,8 @@ func (a *agent) hear(m message) error {
 	return nil
 }
 
-// answer prints the control_response to a request.
-func (a *agent) answer(m message) {
+// answerControl prints the control_response to a request.
+func (a *agent) answerControl(m message) {
 	l := controlLine{Type: "control_response"}
 	l.Response.Subtype, l.Response.ID = "success", m.RequestID
 	switch m.Request.Subtype {
@@ -67,7 +67,7 @@ func (a *agent) answer(m message) {
 	case "initialize":
 		l.Response.Response = map[string]any{
 			"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
-			"models": []map[string]string{{"value": "default", "resolvedModel": aliasesOfModels["default"],
+			"models": []map[string]string{{"value": "default", "resolvedModel": modelAliases["default"],
 				"displayName": "Rehearsal"}},
 			"account": map[string]string{"tokenSource": "none", "apiKeySource": "none", "apiProvider": "wavex rehearsal"},
 			"pid":     os.Getpid(),

@@ -141,8 +141,8 @@ func inherit[T any](outer **T, inner *T) {
 	}
 }
 
-// or returns the value of an optional field.
-func or[T any](p *T, otherwise T) T {
+// valueOr returns the value of an optional field.
+func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}

@@ -90,12 +90,12 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	block := `{"$schema":"https://json-schema.org/draft/2020-12/schema","$ref":"#/$defs/block","$defs":` + defs(t) + "}"
 	for _, text := range goodBlocks {
-		if err := fits(block, []byte(text)); err != nil {
+		if err := validate(block, []byte(text)); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, c := range badBlocks {
-		if fits(block, []byte(c.text)) == nil {
+		if validate(block, []byte(c.text)) == nil {
 			t.Errorf("the schema takes %s", c.text)
 		}
 	}
@@ -133,7 +133,7 @@ func defs(t *testing.T) string {
 
 func same(t *testing.T, what string, props map[string]any, v any) {
 	t.Helper()
-	names := keys(reflect.TypeOf(v))
+	names := knownKeys(reflect.TypeOf(v))
 	want(t, what+" keys", len(props), len(names))
 	for _, n := range names {
 		if props[n] == nil {
@@ -166,7 +166,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-func TestLoadScenarioNamesThePlace(t *testing.T) {
+func TestLoadScenarioErrorPosition(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.json")
 	for text, says := range map[string]string{
@@ -205,7 +205,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := fits(string(Schema()), text); err != nil {
+		if err := validate(string(Schema()), text); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
 		shown += string(text)
@@ -222,7 +222,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("docs/rehearsal.md has no row for %q", o)
 		}
 	}
-	for _, k := range append(keys(reflect.TypeOf(Block{})), keys(reflect.TypeOf(scenarioFile[*Block]{}))...) {
+	for _, k := range append(knownKeys(reflect.TypeOf(Block{})), knownKeys(reflect.TypeOf(scenarioFile[*Block]{}))...) {
 		if !strings.Contains(string(doc), "`"+k+"`") {
 			t.Errorf("docs/rehearsal.md does not describe the key %q", k)
 		}
@@ -291,12 +291,12 @@ func FuzzParseBlock(f *testing.F) {
 	})
 }
 
-func FuzzUnderstand(f *testing.F) {
+func FuzzParseMessage(f *testing.F) {
 	f.Add([]byte(prompt))
 	f.Add([]byte(interrupt))
 	f.Add([]byte("nonsense"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if m := understand(text); m.err == nil && !json.Valid(text) {
+		if m := parseMessage(text); m.err == nil && !json.Valid(text) {
 			t.Fatalf("understood %q", text)
 		}
 	})

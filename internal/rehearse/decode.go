@@ -53,22 +53,22 @@ func decode(text []byte, v any) error {
 		// The innermost error has the reason, the outermost the whole path.
 		out.Path = string(sem.JSONPointer)
 		offset = offsetOf(text, sem.JSONPointer)
-		out.Msg = reason(sem)
+		out.Msg = decodeReason(sem)
 	}
 	out.Line = 1 + bytes.Count(text[:offset], []byte("\n"))
 	out.Column = offset - bytes.LastIndexByte(text[:offset], '\n')
 	return out
 }
 
-// reason describes the decoder's error in the terms of the format.
-func reason(sem *jsonv2.SemanticError) string {
+// decodeReason describes the decoder's error in the terms of the format.
+func decodeReason(sem *jsonv2.SemanticError) string {
 	inner := sem
 	for errors.As(inner.Err, &inner) {
 	}
 	switch {
 	case errors.Is(inner.Err, jsonv2.ErrUnknownName):
 		name := sem.JSONPointer.LastToken()
-		return fmt.Sprintf("unknown key %q%s", name, suggest(name, keys(inner.GoType)))
+		return fmt.Sprintf("unknown key %q%s", name, suggest(name, knownKeys(inner.GoType)))
 	case inner.Err != nil:
 		return inner.Err.Error()
 	case inner.JSONKind != 0:
@@ -93,8 +93,8 @@ func kindName(k jsontext.Kind) string {
 	return "boolean"
 }
 
-// keys returns the names that an object of type t may have.
-func keys(t reflect.Type) []string {
+// knownKeys returns the names that an object of type t may have.
+func knownKeys(t reflect.Type) []string {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -12,33 +12,33 @@ import (
 	"strings"
 )
 
-// finite returns an error for a reference, anywhere in the schema, that never ends or is not
+// checkFinite returns an error for a reference, anywhere in the schema, that never ends or is not
 // supported.
-func finite(schema any) error {
-	f := follower{maker: maker{root: schema}, ends: map[string]bool{}}
-	return f.all(schema)
+func checkFinite(schema any) error {
+	f := refFollower{instanceMaker: instanceMaker{root: schema}, finiteRefs: map[string]bool{}}
+	return f.checkAll(schema)
 }
 
-type follower struct {
-	maker
-	ends map[string]bool // references that are known to end
+type refFollower struct {
+	instanceMaker
+	finiteRefs map[string]bool // references that are known to end
 }
 
-// all treats each object of the document as a schema, which is more than there are.
-func (f *follower) all(v any) error {
-	if err := f.same(v, nil); err != nil {
+// checkAll treats each object of the document as a schema, which is more than there are.
+func (f *refFollower) checkAll(v any) error {
+	if err := f.checkSameValue(v, nil); err != nil {
 		return err
 	}
-	for _, in := range inside(v) {
-		if err := f.all(in); err != nil {
+	for _, in := range children(v) {
+		if err := f.checkAll(in); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// same follows the schemas that apply to the same value. way lists the references that led here.
-func (f *follower) same(v any, way []string) error {
+// checkSameValue follows the schemas that apply to the same value. way lists the references that led here.
+func (f *refFollower) checkSameValue(v any, way []string) error {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return nil
@@ -46,7 +46,7 @@ func (f *follower) same(v any, way []string) error {
 	if ref, ok := s["$dynamicRef"].(string); ok {
 		return fmt.Errorf("the reference %q is dynamic", ref)
 	}
-	if ref, ok := s["$ref"].(string); ok && !f.ends[ref] {
+	if ref, ok := s["$ref"].(string); ok && !f.finiteRefs[ref] {
 		if ref != "#" && !strings.HasPrefix(ref, "#/") {
 			return fmt.Errorf("the reference %q is not to a place inside", ref)
 		}
@@ -57,28 +57,28 @@ func (f *follower) same(v any, way []string) error {
 		if to == nil {
 			return fmt.Errorf("nothing is found at the reference %q", ref)
 		}
-		if err := f.same(to, append(way, ref)); err != nil {
+		if err := f.checkSameValue(to, append(way, ref)); err != nil {
 			return err
 		}
-		f.ends[ref] = true
+		f.finiteRefs[ref] = true
 	}
 	next := []any{}
 	for _, key := range []string{"not", "if", "then", "else"} {
 		next = append(next, s[key])
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"} {
-		next = append(next, inside(s[key])...)
+		next = append(next, children(s[key])...)
 	}
 	for _, in := range next {
-		if err := f.same(in, way); err != nil {
+		if err := f.checkSameValue(in, way); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inside returns the values in an object or an array.
-func inside(v any) []any {
+// children returns the values in an object or an array.
+func children(v any) []any {
 	switch v := v.(type) {
 	case map[string]any:
 		return slices.Collect(maps.Values(v))

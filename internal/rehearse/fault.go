@@ -38,9 +38,9 @@ var apiFailures = map[Outcome]apiFailure{
 	Limited: {status: 429, kind: "rate_limit"},
 }
 
-// midway reports whether the outcome takes effect after at least one response, so that a further
+// isMidTurn reports whether the outcome takes effect after at least one response, so that a further
 // response must follow.
-func (o Outcome) midway() bool {
+func (o Outcome) isMidTurn() bool {
 	switch o {
 	case Stall, IgnoreSigterm, Exit137, InterruptedLooksGood, OverTurns:
 		return true
@@ -48,79 +48,79 @@ func (o Outcome) midway() bool {
 	return false
 }
 
-// strikes reports whether the outcome replaces the rest of the turn.
-func (o Outcome) strikes() bool {
+// endsTurn reports whether the outcome replaces the rest of the turn.
+func (o Outcome) endsTurn() bool {
 	_, api := apiFailures[o]
-	return api || o.midway() || o == OverCap || o == GarbageOnly
+	return api || o.isMidTurn() || o == OverCap || o == GarbageOnly
 }
 
-// when returns the number of responses before the outcome takes effect.
-func (t *turn) when() int {
+// outcomeAfter returns the number of responses before the outcome takes effect.
+func (t *turn) outcomeAfter() int {
 	last := len(t.steps) - 1
 	switch o := t.b.Outcome; {
 	case t.b.After != nil:
 		return min(int(*t.b.After), last)
 	case o == OverTurns, o == OverCap:
 		return last
-	case o.midway():
+	case o.isMidTurn():
 		return min(1, last)
 	}
 	return 0
 }
 
-// overture prints the lines between the init line and the first response.
-func (t *turn) overture(ctx context.Context) error {
+// preamble prints the lines between the init line and the first response.
+func (t *turn) preamble(ctx context.Context) error {
 	switch t.b.Outcome {
 	case Warning:
-		t.limit("allowed_warning")
+		t.emitRateLimit("allowed_warning")
 	case Garbage:
-		t.noise()
+		t.emitNoise()
 	case BigLine:
-		return t.bigLine(ctx)
+		return t.emitBigLine(ctx)
 	}
 	return nil
 }
 
-// strike replaces the rest of the turn.
-func (t *turn) strike(ctx context.Context) error {
+// applyOutcome replaces the rest of the turn.
+func (t *turn) applyOutcome(ctx context.Context) error {
 	switch t.b.Outcome {
 	case Stall:
 		return t.stall(ctx)
 	case IgnoreSigterm:
-		return t.ignore()
+		return t.ignoreSignals()
 	case Exit137:
-		t.die()
-		return exit(137)
+		t.killSelf()
+		return exitError(137)
 	case InterruptedLooksGood:
-		return t.looksGood(ctx)
+		return t.succeedWhenStopped(ctx)
 	case OverCap:
 		t.chargeRest()
-		t.before = tokenLine{} // observed on the CLI: all zero
-		t.overCap(t.made)
+		t.tokensBefore = tokenLine{} // observed on the CLI: all zero
+		t.emitOverCap(t.responses)
 	case OverTurns:
 		t.chargeRest()
 		n := t.cmd.turns
 		if n == 0 {
-			n = t.made
+			n = t.responses
 		}
-		t.overTurns(n)
+		t.emitOverTurns(n)
 	case GarbageOnly:
-		t.noise()
-		return exit(0)
+		t.emitNoise()
+		return exitError(0)
 	default:
-		return t.apiFails(ctx)
+		return t.failAPI(ctx)
 	}
 	return nil
 }
 
-// apiFails ends a turn whose request the API finally refused.
-func (t *turn) apiFails(ctx context.Context) error {
+// failAPI ends a turn whose request the API finally refused.
+func (t *turn) failAPI(ctx context.Context) error {
 	f := apiFailures[t.b.Outcome]
 	for n := range f.retries {
 		delay := 500 * time.Millisecond << n
 		t.emit(retryLine{Type: "system", Subtype: "api_retry", Attempt: n + 1, Max: f.retries,
-			Delay: float64(delay.Milliseconds()), Status: f.status, Error: f.retry, Session: t.session, UUID: t.id()})
-		if or(t.b.Duration, 1) == 0 {
+			Delay: float64(delay.Milliseconds()), Status: f.status, Error: f.retry, Session: t.session, UUID: t.newID()})
+		if valueOr(t.b.Duration, 1) == 0 {
 			continue
 		}
 		if err := t.pause(ctx, delay); err != nil {
@@ -128,31 +128,31 @@ func (t *turn) apiFails(ctx context.Context) error {
 		}
 	}
 	if t.b.Outcome == Limited {
-		f.text = "You've hit your limit · resets " + t.limit("rejected").UTC().Format("3:04pm") + " (UTC)"
+		f.text = "You've hit your limit · resets " + t.emitRateLimit("rejected").UTC().Format("3:04pm") + " (UTC)"
 	}
-	l := t.assistant(t.id(), tokenLine{}, part{Type: "text", Text: f.text})
+	l := t.assistant(t.newID(), tokenLine{}, contentPart{Type: "text", Text: f.text})
 	stop := "stop_sequence"
 	l.Message.Model, l.Message.StopReason, l.Error = "<synthetic>", &stop, f.kind
 	t.emit(l)
-	r := t.line("success")
+	r := t.newResultLine("success")
 	r.IsError = true
 	r.Result = &f.text
 	r.Stop = &stop
 	r.Terminal = "completed"
-	r.Turns = t.made + 1
+	r.Turns = t.responses + 1
 	r.Status = json.RawMessage("null")
 	if !f.null {
 		r.Status = fmt.Append(nil, f.status)
 	}
-	t.conclude(r)
+	t.emitResult(r)
 	return nil
 }
 
-// limit prints a rate_limit_event, as for subscriptions, and returns the time of the reset.
-func (t *turn) limit(status string) time.Time {
-	wait := t.scale(time.Duration(or(t.b.ResetIn, Duration(time.Hour))))
+// emitRateLimit prints a rate_limit_event, as for subscriptions, and returns the time of the reset.
+func (t *turn) emitRateLimit(status string) time.Time {
+	wait := t.scale(time.Duration(valueOr(t.b.ResetIn, Duration(time.Hour))))
 	at := t.now().Add(wait + time.Second - 1).Truncate(time.Second) // whole seconds, not before the wait ends
-	l := limitLine{Type: "rate_limit_event", UUID: t.id(), Session: t.session}
+	l := limitLine{Type: "rate_limit_event", UUID: t.newID(), Session: t.session}
 	l.Info.Status = status
 	l.Info.ResetsAt = at.Unix()
 	l.Info.Kind = "five_hour"
@@ -167,72 +167,72 @@ func (t *turn) limit(status string) time.Time {
 // stall waits like the CLI for an API that does not answer. It reacts to an interrupt and to
 // signals.
 func (t *turn) stall(ctx context.Context) error {
-	timer := time.NewTimer(linger(t.b))
+	timer := time.NewTimer(lingerTime(t.b))
 	defer timer.Stop()
 	if err := t.await(ctx, timer.C, nil); err != nil {
 		return err
 	}
-	return exit(t.lingered())
+	return exitError(t.lingerTimeout())
 }
 
-// ignore reacts only to SIGKILL.
-func (t *turn) ignore() error {
-	timer := time.NewTimer(linger(t.b))
+// ignoreSignals reacts only to SIGKILL.
+func (t *turn) ignoreSignals() error {
+	timer := time.NewTimer(lingerTime(t.b))
 	defer timer.Stop()
 	<-timer.C
-	return exit(t.lingered())
+	return exitError(t.lingerTimeout())
 }
 
-// looksGood works in a tool until it is stopped, and then reports success.
-func (t *turn) looksGood(ctx context.Context) error {
-	act := action{id: t.toolID(), tool: "Bash", input: map[string]string{"command": "make test"}}
-	t.say(t.message(), tokenLine{}, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
-	timer := time.NewTimer(linger(t.b))
+// succeedWhenStopped works in a tool until it is stopped, and then reports success.
+func (t *turn) succeedWhenStopped(ctx context.Context) error {
+	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "make test"}}
+	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+	timer := time.NewTimer(lingerTime(t.b))
 	defer timer.Stop()
 	err := t.await(ctx, timer.C, nil)
 	if err == nil {
-		return exit(t.lingered())
+		return exitError(t.lingerTimeout())
 	}
-	t.result(act, "", false)
+	t.emitToolResult(act, "", false)
 	t.chargeRest()
-	text := t.text()
-	t.say(t.message(), tokenLine{}, part{Type: "text", Text: text})
-	t.conclude(t.success(text, nil))
+	text := t.reportText()
+	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "text", Text: text})
+	t.emitResult(t.successLine(text, nil))
 	if err == errInterrupt {
 		return nil
 	}
-	return exit(0)
+	return exitError(0)
 }
 
-// end prints the result of a successful turn. over is always true.
-func (t *turn) end(ctx context.Context, r resultLine) (over bool, err error) {
+// emitEnd prints the result of a successful turn. over is always true.
+func (t *turn) emitEnd(ctx context.Context, r resultLine) (over bool, err error) {
 	switch t.b.Outcome {
 	case Orphan, OrphanStdout:
-		if err := t.orphan(t.env, linger(t.b), t.b.Outcome == OrphanStdout); err != nil {
+		if err := t.startOrphan(t.env, lingerTime(t.b), t.b.Outcome == OrphanStdout); err != nil {
 			fmt.Fprintln(t.stderr, "wavex agent: leaving an orphan:", err)
-			return true, exit(1)
+			return true, exitError(1)
 		}
 	case Garbage:
-		t.noise()
+		t.emitNoise()
 	case NoResult:
-		return true, exit(0)
+		return true, exitError(0)
 	case Truncated:
-		b := line(r)
+		b := encodeLine(r)
 		t.out.write(b[:len(b)/2])
-		return true, exit(0)
+		return true, exitError(0)
 	}
-	t.conclude(r)
+	t.emitResult(r)
 	switch t.b.Outcome {
 	case ResultTwice:
-		t.conclude(r)
+		t.emitResult(r)
 	case HangAfterResult:
-		return true, exit(t.hang(ctx, t.b))
+		return true, exitError(t.hang(ctx, t.b))
 	}
 	return true, nil
 }
 
-// noise prints lines that a reader of the stream cannot use.
-func (t *turn) noise() {
+// emitNoise prints lines that a reader of the stream cannot use.
+func (t *turn) emitNoise() {
 	for _, l := range []string{"this is not JSON", "", `{"type":"assistant","message":`, "\xff\xfe\x00\xc3\x28", "[1,2,3]",
 		"null", "42",
 		`"text"`, "{}", `{"type":5}`, `{"type":"assistant"}`, `{"type":"assistant","message":"text"}`,
@@ -244,17 +244,17 @@ func (t *turn) noise() {
 	}
 }
 
-// bigLine prints a tool's result of the block's size in bytes, without holding it in memory.
-func (t *turn) bigLine(ctx context.Context) error {
+// emitBigLine prints a tool's result of the block's size in bytes, without holding it in memory.
+func (t *turn) emitBigLine(ctx context.Context) error {
 	if !t.stream {
 		return nil
 	}
 	const mark = "BIG-LINE"
-	act := action{id: t.toolID(), tool: "Bash", input: map[string]string{"command": "cat big.log"}}
-	t.say(t.message(), tokenLine{}, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
-	whole := line(t.user(toolResult{Tool: act.id, Type: "tool_result", Content: mark}))
+	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "cat big.log"}}
+	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+	whole := encodeLine(t.user(toolResult{Tool: act.id, Type: "tool_result", Content: mark}))
 	head, tail, _ := strings.Cut(string(whole), mark)
-	left := int(or(t.b.Size, 50<<20)) - len(head) - len(tail)
+	left := int(valueOr(t.b.Size, 50<<20)) - len(head) - len(tail)
 	t.out.write([]byte(head))
 	chunk := []byte(strings.Repeat("0123456789abcdef", 4096))
 	for left > 0 && t.out.err == nil {
@@ -269,11 +269,11 @@ func (t *turn) bigLine(ctx context.Context) error {
 	return nil
 }
 
-// sayText prints the last message. With split-utf8, it cuts every character of several bytes and
+// emitText prints the last message. With split-utf8, it cuts every character of several bytes and
 // prints the second half later.
-func (t *turn) sayText(ctx context.Context, id string, used tokenLine, text string) error {
+func (t *turn) emitText(ctx context.Context, id string, used tokenLine, text string) error {
 	t.begin(id, used)
-	l := line(t.assistant(id, used, part{Type: "text", Text: text}))
+	l := encodeLine(t.assistant(id, used, contentPart{Type: "text", Text: text}))
 	if !t.stream {
 		return nil
 	}

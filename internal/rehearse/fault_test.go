@@ -17,9 +17,9 @@ var faults = map[Outcome]struct {
 	more string // of the block
 	args []string
 	code int
-	look func(t *testing.T, e ended, r *rig)
+	look func(t *testing.T, e agentEnd, r *fixture)
 }{
-	OK: {look: func(t *testing.T, e ended, _ *rig) {
+	OK: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		r := e.result(t)
 		want(t, "subtype", r.Subtype, "success")
 		want(t, "is_error", r.IsError, false)
@@ -29,23 +29,23 @@ var faults = map[Outcome]struct {
 			t.Errorf("no good report: %q", r.Result)
 		}
 	}},
-	Fail: {look: func(t *testing.T, e ended, _ *rig) {
+	Fail: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		if r := e.result(t); r.IsError || !strings.Contains(r.Result, "EXIT_SIGNAL: false") {
 			t.Errorf("no failure reported: %+v", r)
 		}
 	}},
-	Truncated: {look: func(t *testing.T, e ended, _ *rig) {
+	Truncated: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		want(t, "result lines", len(e.of("result")), 0)
 		if last := e.out[strings.LastIndex(e.out, "\n")+1:]; !strings.HasPrefix(last, `{"type":"result"`) {
 			t.Errorf("the last line is not a cut result: %q", last)
 		}
 	}},
-	SplitUTF8: {look: func(t *testing.T, e ended, _ *rig) {
+	SplitUTF8: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		if r := e.result(t); !utf8.ValidString(e.out) || !strings.Contains(r.Result, "漢") {
 			t.Error("the pieces do not make characters")
 		}
 	}},
-	BigLine: {more: `"size":200000,`, look: func(t *testing.T, e ended, _ *rig) {
+	BigLine: {more: `"size":200000,`, look: func(t *testing.T, e agentEnd, _ *fixture) {
 		long := 0
 		for l := range strings.Lines(e.out) {
 			long = max(long, len(l))
@@ -55,13 +55,13 @@ var faults = map[Outcome]struct {
 		want(t, "unreadable lines", bad, 0)
 		e.result(t)
 	}},
-	Garbage: {look: func(t *testing.T, e ended, _ *rig) {
+	Garbage: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		if _, bad := e.lines(); bad < 10 {
 			t.Errorf("only %d bad lines", bad)
 		}
 		want(t, "is_error", e.result(t).IsError, false)
 	}},
-	GarbageOnly: {look: func(t *testing.T, e ended, _ *rig) {
+	GarbageOnly: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		_, bad := e.lines()
 		want(t, "result lines", len(e.of("result")), 0)
 		want(t, "noise", bad >= 10, true)
@@ -72,29 +72,29 @@ var faults = map[Outcome]struct {
 	Error429: {code: 1, look: api("429", 2, "rate_limit")},
 	Error500: {code: 1, look: api("500", 2, "server_error")},
 	Error529: {code: 1, look: api("null", 2, "server_error")},
-	Credit: {code: 1, look: func(t *testing.T, e ended, r *rig) {
+	Credit: {code: 1, look: func(t *testing.T, e agentEnd, r *fixture) {
 		api("400", 0, "billing_error")(t, e, r)
 		want(t, "text", e.result(t).Result, "Credit balance is too low")
 	}},
-	Limited: {code: 1, more: `"reset_in":"90s",`, look: func(t *testing.T, e ended, r *rig) {
+	Limited: {code: 1, more: `"reset_in":"90s",`, look: func(t *testing.T, e agentEnd, r *fixture) {
 		api("429", 0, "rate_limit")(t, e, r)
 		ev := e.of("rate_limit_event")[0]
 		want(t, "status", ev.Info.Status, "rejected")
 		want(t, "resetsAt", ev.Info.ResetsAt, r.host.now().Add(90*time.Second).Unix())
 		want(t, "text", e.result(t).Result, "You've hit your limit · resets 12:01pm (UTC)")
 	}},
-	Warning: {look: func(t *testing.T, e ended, _ *rig) {
+	Warning: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		want(t, "status", e.of("rate_limit_event")[0].Info.Status, "allowed_warning")
 		want(t, "is_error", e.result(t).IsError, false)
 	}},
-	Denial: {more: `"runs":["touch made"],`, look: func(t *testing.T, e ended, _ *rig) {
+	Denial: {more: `"runs":["touch made"],`, look: func(t *testing.T, e agentEnd, _ *fixture) {
 		r := e.result(t)
 		want(t, "is_error", r.IsError, false)
 		if len(r.Denials) != 1 || r.Denials[0].Tool != "Bash" || !strings.Contains(e.out, "haven't granted it yet") {
 			t.Errorf("denials: %+v", r.Denials)
 		}
 	}},
-	OverTurns: {code: 1, more: `"turns":4,`, look: func(t *testing.T, e ended, _ *rig) {
+	OverTurns: {code: 1, more: `"turns":4,`, look: func(t *testing.T, e agentEnd, _ *fixture) {
 		r := e.result(t)
 		want(t, "subtype", r.Subtype, "error_max_turns")
 		want(t, "errors", r.Errors[0], "Reached maximum number of turns (4)")
@@ -102,7 +102,7 @@ var faults = map[Outcome]struct {
 		want(t, "cost", r.Cost, 0.01)
 	}},
 	OverCap: {code: 1, more: `"turns":4,`, args: []string{"--max-budget-usd", "0.5"},
-		look: func(t *testing.T, e ended, _ *rig) {
+		look: func(t *testing.T, e agentEnd, _ *fixture) {
 			r := e.result(t)
 			want(t, "subtype", r.Subtype, "error_max_budget_usd")
 			want(t, "errors", r.Errors[0], "Reached maximum budget ($0.5)")
@@ -112,33 +112,33 @@ var faults = map[Outcome]struct {
 		}},
 	Orphan:       {look: orphaned("1h0m0s false")},
 	OrphanStdout: {look: orphaned("1h0m0s true")},
-	Exit137: {code: 137, look: func(t *testing.T, e ended, r *rig) {
+	Exit137: {code: 137, look: func(t *testing.T, e agentEnd, r *fixture) {
 		want(t, "killed", r.died, true)
 		want(t, "result lines", len(e.of("result")), 0)
 		want(t, "assistant seen", len(e.of("assistant")) > 0, true)
 	}},
-	NoResult: {look: func(t *testing.T, e ended, _ *rig) {
+	NoResult: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		want(t, "result lines", len(e.of("result")), 0)
 		_, bad := e.lines()
 		want(t, "unreadable lines", bad, 0)
 	}},
-	ResultTwice: {look: func(t *testing.T, e ended, _ *rig) {
+	ResultTwice: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		rs := e.of("result")
 		want(t, "result lines", len(rs), 2)
 		want(t, "cost", rs[1].Cost, rs[0].Cost)
 	}},
-	DiesBeforePrompt: {code: 1, look: func(t *testing.T, e ended, _ *rig) {
+	DiesBeforePrompt: {code: 1, look: func(t *testing.T, e agentEnd, _ *fixture) {
 		want(t, "stdout", e.out, "")
 		want(t, "stderr", e.stderr, "rehearsed: dies before it reads the prompt\n")
 	}},
 	LostSession: {code: 1, args: []string{"--resume", "11111111-1111-4111-8111-111111111111"},
-		look: func(t *testing.T, e ended, _ *rig) {
+		look: func(t *testing.T, e agentEnd, _ *fixture) {
 			want(t, "stderr", e.stderr, "No conversation found with session ID: 11111111-1111-4111-8111-111111111111\n")
 		}},
 }
 
-func api(status string, retries int, kind string) func(*testing.T, ended, *rig) {
-	return func(t *testing.T, e ended, _ *rig) {
+func api(status string, retries int, kind string) func(*testing.T, agentEnd, *fixture) {
+	return func(t *testing.T, e agentEnd, _ *fixture) {
 		t.Helper()
 		r := e.result(t)
 		want(t, "subtype", r.Subtype, "success")
@@ -150,8 +150,8 @@ func api(status string, retries int, kind string) func(*testing.T, ended, *rig) 
 	}
 }
 
-func orphaned(how string) func(*testing.T, ended, *rig) {
-	return func(t *testing.T, e ended, r *rig) {
+func orphaned(how string) func(*testing.T, agentEnd, *fixture) {
+	return func(t *testing.T, e agentEnd, r *fixture) {
 		t.Helper()
 		want(t, "is_error", e.result(t).IsError, false)
 		want(t, "orphans", strings.Join(r.orphans, ";"), how)
@@ -163,7 +163,7 @@ func TestFaults(t *testing.T) {
 	for o, f := range faults {
 		t.Run(string(o), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, quick+f.more+`"outcome":"`+string(o)+`"}`)
+			r := newFixture(t, quick+f.more+`"outcome":"`+string(o)+`"}`)
 			e := r.batch(prompt, append(f.args, streaming...)...)
 			want(t, "exit", e.code, f.code)
 			f.look(t, e, r)
@@ -190,12 +190,12 @@ func TestEveryOutcomeIsTested(t *testing.T) {
 }
 
 // Without a signal they end by themselves after linger, even with the input closed.
-func TestHangsEndAtLast(t *testing.T) {
+func TestHangsEndAfterLinger(t *testing.T) {
 	t.Parallel()
 	for _, o := range hangs {
 		t.Run(string(o), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, quick+`"linger":"3m","outcome":"`+string(o)+`"}`)
+			r := newFixture(t, quick+`"linger":"3m","outcome":"`+string(o)+`"}`)
 			synctest.Test(t, func(t *testing.T) {
 				r.t = t
 				r.host.signals = make(chan os.Signal)
@@ -227,8 +227,8 @@ func TestSignalsEndHangs(t *testing.T) {
 		for _, sig := range []os.Signal{term, sigint} {
 			t.Run(string(c.outcome)+"/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
-				r := newRig(t, quick+`"outcome":"`+string(c.outcome)+`"}`)
-				k := r.talk(streaming...)
+				r := newFixture(t, quick+`"outcome":"`+string(c.outcome)+`"}`)
+				k := r.converse(streaming...)
 				k.send(prompt)
 				k.until(c.until)
 				r.signals <- sig
@@ -247,7 +247,7 @@ func TestSignalsEndHangs(t *testing.T) {
 	}
 	t.Run("hang-at-start", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t, quick+`"outcome":"hang-at-start"}`)
+		r := newFixture(t, quick+`"outcome":"hang-at-start"}`)
 		r.signals <- term
 		want(t, "exit", r.batch(prompt, streaming...).code, 143)
 	})
@@ -256,21 +256,21 @@ func TestSignalsEndHangs(t *testing.T) {
 // An interrupt of a stalled turn gives a result with the cost so far, and the next turn works.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `{"duration":"0s","cost":0.02,"turns":2,"attempts":[{"outcome":"stall"},{"outcome":"ok"}]}`)
-	k := r.talk(streaming...)
+	r := newFixture(t, `{"duration":"0s","cost":0.02,"turns":2,"attempts":[{"outcome":"stall"},{"outcome":"ok"}]}`)
+	k := r.converse(streaming...)
 	k.send(prompt)
 	k.until("tool_result")
 	k.send(interrupt)
 	if got := k.until("control_response"); !strings.Contains(got, `"subtype":"success","request_id":"r1"`) {
 		t.Errorf("answer: %s", got)
 	}
-	first := ended{out: k.until(`"type":"result"`)}.result(t)
+	first := agentEnd{out: k.until(`"type":"result"`)}.result(t)
 	want(t, "subtype", first.Subtype, "error_during_execution")
 	want(t, "terminal", first.Terminal, "aborted_streaming")
 	want(t, "is_error", first.IsError, true)
 	want(t, "cost", first.Cost, 0.01)
 	k.send(prompt)
-	second := ended{out: k.until(`"type":"result"`)}.result(t)
+	second := agentEnd{out: k.until(`"type":"result"`)}.result(t)
 	want(t, "subtype", second.Subtype, "success")
 	want(t, "cumulative cost", second.Cost, 0.03)
 	want(t, "usage of the turn alone", second.Usage.Input, 3200)
@@ -281,12 +281,12 @@ func TestInterrupt(t *testing.T) {
 
 func TestInterruptedLooksGoodAnswersInterrupt(t *testing.T) {
 	t.Parallel()
-	k := newRig(t, quick+`"outcome":"interrupted-looks-good"}`).talk(streaming...)
+	k := newFixture(t, quick+`"outcome":"interrupted-looks-good"}`).converse(streaming...)
 	k.send(prompt)
 	k.until("make test")
 	k.send(interrupt)
 	k.until("control_response")
-	res := ended{out: k.until(`"type":"result"`)}.result(t)
+	res := agentEnd{out: k.until(`"type":"result"`)}.result(t)
 	want(t, "subtype", res.Subtype, "success")
 	want(t, "is_error", res.IsError, false)
 	_ = k.in.Close()

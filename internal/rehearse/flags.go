@@ -18,48 +18,56 @@ import (
 type arity int
 
 const (
-	none     arity = iota // --verbose
-	one                   // --model M, also if M starts with a dash
-	optional              // --resume [U]: a word that does not start with a dash
-	many                  // --allowedTools A B: all words up to one that starts with a dash
+	noValue       arity = iota // --verbose
+	oneValue                   // --model M, also if M starts with a dash
+	optionalValue              // --resume [U]: a word that does not start with a dash
+	manyValues                 // --allowedTools A B: all words up to one that starts with a dash
 )
 
-// known lists the flags of the CLI, including hidden ones that wavex may use.
-var known = map[string]arity{
-	"--print": none, "--verbose": none, "--no-session-persistence": none, "--strict-mcp-config": none,
-	"--dangerously-skip-permissions": none, "--allow-dangerously-skip-permissions": none, "--fork-session": none,
-	"--bare": none, "--include-partial-messages": none, "--include-hook-events": none, "--replay-user-messages": none,
-	"--continue": none, "--disable-slash-commands": none, "--exclude-dynamic-system-prompt-sections": none,
-	"--safe-mode": none, "--brief": none, "--ide": none, "--no-chrome": none, "--version": none, "--help": none,
-	"--input-format": one, "--output-format": one, "--session-id": one, "--permission-mode": one, "--model": one,
-	"--fallback-model": one, "--max-budget-usd": one, "--max-turns": one, "--json-schema": one, "--system-prompt": one,
-	"--append-system-prompt": one, "--system-prompt-file": one, "--append-system-prompt-file": one, "--agent": one,
-	"--agents": one, "--settings": one, "--setting-sources": one, "--effort": one, "--name": one, "--debug-file": one,
-	"--permission-prompt-tool": one, "--plugin-dir": one,
-	"--resume": optional, "--debug": optional,
-	"--allowedTools": many, "--disallowedTools": many, "--tools": many, "--mcp-config": many, "--add-dir": many,
-	"--betas": many,
+// knownFlags lists the flags of the CLI, including hidden ones that wavex may use.
+var knownFlags = map[string]arity{
+	"--print": noValue, "--verbose": noValue, "--no-session-persistence": noValue, "--strict-mcp-config": noValue,
+	"--dangerously-skip-permissions": noValue, "--allow-dangerously-skip-permissions": noValue, "--fork-session": noValue,
+	"--bare": noValue, "--include-partial-messages": noValue, "--include-hook-events": noValue,
+	"--replay-user-messages": noValue,
+	"--continue":             noValue, "--disable-slash-commands": noValue,
+	"--exclude-dynamic-system-prompt-sections": noValue,
+	"--safe-mode": noValue, "--brief": noValue, "--ide": noValue, "--no-chrome": noValue, "--version": noValue,
+	"--help":         noValue,
+	"--input-format": oneValue, "--output-format": oneValue, "--session-id": oneValue, "--permission-mode": oneValue,
+	"--model":          oneValue,
+	"--fallback-model": oneValue, "--max-budget-usd": oneValue, "--max-turns": oneValue, "--json-schema": oneValue,
+	"--system-prompt":        oneValue,
+	"--append-system-prompt": oneValue, "--system-prompt-file": oneValue, "--append-system-prompt-file": oneValue,
+	"--agent":  oneValue,
+	"--agents": oneValue, "--settings": oneValue, "--setting-sources": oneValue, "--effort": oneValue, "--name": oneValue,
+	"--debug-file":             oneValue,
+	"--permission-prompt-tool": oneValue, "--plugin-dir": oneValue,
+	"--resume": optionalValue, "--debug": optionalValue,
+	"--allowedTools": manyValues, "--disallowedTools": manyValues, "--tools": manyValues, "--mcp-config": manyValues,
+	"--add-dir": manyValues,
+	"--betas":   manyValues,
 }
 
-var aliases = map[string]string{"-p": "--print", "-v": "--version", "-h": "--help", "-r": "--resume",
+var flagAliases = map[string]string{"-p": "--print", "-v": "--version", "-h": "--help", "-r": "--resume",
 	"-c": "--continue",
 	"-d": "--debug", "-n": "--name", "--allowed-tools": "--allowedTools", "--disallowed-tools": "--disallowedTools"}
 
-var choices = map[string][]string{
+var flagChoices = map[string][]string{
 	"--input-format":    {"text", "stream-json"},
 	"--output-format":   {"text", "json", "stream-json"},
 	"--permission-mode": {"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"},
 }
 
-// complaint is a refusal in the CLI's own words.
-type complaint string
+// usageError is a refusal in the CLI's own words.
+type usageError string
 
-func (c complaint) Error() string { return string(c) }
+func (c usageError) Error() string { return string(c) }
 
-func complain(format string, args ...any) error { return complaint(fmt.Sprintf(format, args...)) }
+func usageErrorf(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// command is a parsed command line.
-type command struct {
+// commandLine is a parsed command line.
+type commandLine struct {
 	given   map[string][]string // by long name; a flag without values has an empty slice
 	prompt  string              // the words that belong to no flag
 	streams bool                // --input-format stream-json
@@ -67,18 +75,18 @@ type command struct {
 	turns   int64               // --max-turns; 0: none
 }
 
-func (c *command) has(name string) bool { _, ok := c.given[name]; return ok }
+func (c *commandLine) has(name string) bool { _, ok := c.given[name]; return ok }
 
-func (c *command) value(name string) string {
+func (c *commandLine) value(name string) string {
 	if v := c.given[name]; len(v) > 0 {
 		return v[len(v)-1]
 	}
 	return ""
 }
 
-// parse reads the arguments. The CLI prints the error's text on stderr.
-func parse(args []string) (*command, error) {
-	c := &command{given: map[string][]string{}}
+// parseArgs reads the arguments. The CLI prints the error's text on stderr.
+func parseArgs(args []string) (*commandLine, error) {
+	c := &commandLine{given: map[string][]string{}}
 	var words []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -91,36 +99,36 @@ func parse(args []string) (*command, error) {
 			continue
 		}
 		name, inline, hasInline := strings.Cut(arg, "=")
-		if long, ok := aliases[name]; ok {
+		if long, ok := flagAliases[name]; ok {
 			name = long
 		}
-		kind, ok := known[name]
+		kind, ok := knownFlags[name]
 		if !ok {
 			return nil, unknownFlag(name)
 		}
 		vals := []string{}
 		switch {
-		case hasInline && kind != none:
+		case hasInline && kind != noValue:
 			vals = append(vals, inline)
-		case kind == one:
+		case kind == oneValue:
 			if i++; i == len(args) {
-				return nil, complain("error: option '%s <value>' argument missing", name)
+				return nil, usageErrorf("error: option '%s <value>' argument missing", name)
 			}
 			vals = append(vals, args[i])
-		case kind == optional && i+1 < len(args) && !dashed(args[i+1]):
+		case kind == optionalValue && i+1 < len(args) && !isFlag(args[i+1]):
 			i++
 			vals = append(vals, args[i])
-		case kind == many:
-			for i+1 < len(args) && !dashed(args[i+1]) {
+		case kind == manyValues:
+			for i+1 < len(args) && !isFlag(args[i+1]) {
 				i++
 				vals = append(vals, args[i])
 			}
 			if len(vals) == 0 {
-				return nil, complain("error: option '%s <values...>' argument missing", name)
+				return nil, usageErrorf("error: option '%s <values...>' argument missing", name)
 			}
 		}
-		if allowed := choices[name]; allowed != nil && !slices.Contains(allowed, vals[0]) {
-			return nil, complain("error: option '%s' argument '%s' is invalid. Allowed choices are %s.", name, vals[0],
+		if allowed := flagChoices[name]; allowed != nil && !slices.Contains(allowed, vals[0]) {
+			return nil, usageErrorf("error: option '%s' argument '%s' is invalid. Allowed choices are %s.", name, vals[0],
 				strings.Join(allowed, ", "))
 		}
 		c.given[name] = append(c.given[name], vals...)
@@ -129,11 +137,11 @@ func parse(args []string) (*command, error) {
 	return c, c.check()
 }
 
-func dashed(s string) bool { return len(s) > 1 && s[0] == '-' }
+func isFlag(s string) bool { return len(s) > 1 && s[0] == '-' }
 
 func unknownFlag(name string) error {
 	near := ""
-	for long := range known {
+	for long := range knownFlags {
 		if strings.HasPrefix(long, name) && (near == "" || long < near) {
 			near = long
 		}
@@ -141,17 +149,17 @@ func unknownFlag(name string) error {
 	if near != "" {
 		near = "\n(Did you mean " + near + "?)"
 	}
-	return complain("error: unknown option '%s'%s", name, near)
+	return usageErrorf("error: unknown option '%s'%s", name, near)
 }
 
 // check refuses the values and combinations that the CLI refuses.
-func (c *command) check() error {
+func (c *commandLine) check() error {
 	out := c.value("--output-format")
 	c.streams = c.value("--input-format") == "stream-json"
 	if s := c.value("--max-budget-usd"); c.has("--max-budget-usd") {
 		usd, err := budget.ParseUSD(s)
 		if err != nil || usd <= 0 {
-			return complain("error: --max-budget-usd must be a positive number greater than 0")
+			return usageErrorf("error: --max-budget-usd must be a positive number greater than 0")
 		}
 		c.cap = usd
 	}
@@ -160,18 +168,18 @@ func (c *command) check() error {
 		c.turns = n
 	}
 	if s := c.value("--json-schema"); c.has("--json-schema") && !json.Valid([]byte(s)) {
-		return complain("Error: --json-schema is not valid JSON")
+		return usageErrorf("Error: --json-schema is not valid JSON")
 	}
 	if s := c.value("--session-id"); c.has("--session-id") && uuid.Validate(s) != nil {
-		return complain("Error: Invalid session ID. Must be a valid UUID.")
+		return usageErrorf("Error: Invalid session ID. Must be a valid UUID.")
 	}
 	switch {
 	case c.has("--version"):
 		return nil
 	case out == "stream-json" && !c.has("--verbose"):
-		return complain("Error: When using --print, --output-format=stream-json requires --verbose")
+		return usageErrorf("Error: When using --print, --output-format=stream-json requires --verbose")
 	case c.streams && out != "stream-json":
-		return complain("Error: --input-format=stream-json requires output-format=stream-json.")
+		return usageErrorf("Error: --input-format=stream-json requires output-format=stream-json.")
 	}
 	return nil
 }

@@ -9,11 +9,12 @@ import (
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	all := strings.Split("-p|--input-format|stream-json|--output-format|stream-json|--verbose|--session-id|33333333-3333-4333-8333-333333333333|"+
-		"--permission-mode|acceptEdits|--allowedTools|Bash(go test:*)|Edit|--disallowedTools|WebFetch|--max-budget-usd|0.5|--max-turns|30|--model|opus|"+
-		"--json-schema|{}|--system-prompt|-be brief|--append-system-prompt|x|--tools||--strict-mcp-config|--mcp-config|a.json|b.json|"+
-		"--setting-sources|user,project|--no-session-persistence|--fallback-model|sonnet,haiku|--agent|reviewer|--settings|{}|--effort|high|--add-dir|..", "|")
-	c, err := parse(all)
+	all := strings.Split(
+		"-p|--input-format|stream-json|--output-format|stream-json|--verbose|--session-id|33333333-3333-4333-8333-333333333333|"+
+			"--permission-mode|acceptEdits|--allowedTools|Bash(go test:*)|Edit|--disallowedTools|WebFetch|--max-budget-usd|0.5|--max-turns|30|--model|opus|"+
+			"--json-schema|{}|--system-prompt|-be brief|--append-system-prompt|x|--tools||--strict-mcp-config|--mcp-config|a.json|b.json|"+
+			"--setting-sources|user,project|--no-session-persistence|--fallback-model|sonnet,haiku|--agent|reviewer|--settings|{}|--effort|high|--add-dir|..", "|")
+	c, err := parseArgs(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,15 +48,15 @@ func TestRefusals(t *testing.T) {
 		{"-p --permission-mode bypassPermissions",
 			"--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"},
 	} {
-		r := newRig(t, "null")
-		r.host.root = true
+		r := newFixture(t, "null")
+		r.host.isRoot = true
 		e := r.batch("hello", strings.Fields(c.args)...)
 		want(t, c.args, e.code, 1)
 		want(t, c.args, e.out, "")
 		want(t, c.args, strings.TrimSuffix(e.stderr, "\n"), c.says)
 	}
-	r := newRig(t, `{"duration":"0s"}`)
-	r.host.root = true
+	r := newFixture(t, `{"duration":"0s"}`)
+	r.host.isRoot = true
 	r.env = append(r.env, "IS_SANDBOX=1")
 	want(t, "root in a sandbox", r.batch("hello", "-p", "--dangerously-skip-permissions").code, 0)
 	want(t, "an unreadable number of turns is no limit", r.batch("hello", "-p", "--max-turns", "abc").code, 0)
@@ -70,18 +71,18 @@ func TestBadAssignments(t *testing.T) {
 		`{"outcome":"stal"}`:           `/outcome: unknown outcome "stal"; did you mean "stall"?`,
 		`{"writes":[{"path":"../x"}]}`: `/writes/0/path: path "../x" must be relative and stay inside the working directory`,
 	} {
-		e := newRig(t, block).batch(prompt, streaming...)
+		e := newFixture(t, block).batch(prompt, streaming...)
 		want(t, "exit", e.code, 1)
 		want(t, "stdout", e.out, "")
 		want(t, "stderr", e.stderr, "wavex agent: the rehearse block of \"T-001\": "+says+"\n")
 	}
-	r := newRig(t, "null")
+	r := newFixture(t, "null")
 	r.env = append(r.env, FileVar+"="+t.TempDir()+"/missing")
 	if e := r.batch(prompt, streaming...); e.code != 1 ||
 		!strings.HasPrefix(e.stderr, "wavex agent: reading the assignment: ") {
 		t.Errorf("%+v", e)
 	}
-	r = newRig(t, "null")
+	r = newFixture(t, "null")
 	for _, bad := range []string{"0", "-1", "fast", "NaN", "Inf"} {
 		r.env = append(r.env, SpeedVar+"="+bad)
 		want(t, bad, r.batch(prompt, streaming...).stderr, "wavex agent: "+SpeedVar+"=\""+bad+"\" is not a positive number\n")
@@ -92,7 +93,7 @@ func TestBadAssignments(t *testing.T) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	const id = "44444444-4444-4444-8444-444444444444"
-	r := newRig(t, `{"duration":"0s"}`)
+	r := newFixture(t, `{"duration":"0s"}`)
 	want(t, "without a store all goes", r.batch(prompt, append([]string{"--resume", id},
 		streaming...)...).result(t).Session, id)
 	r.env = append(r.env, SessionsVar+"="+filepath.Join(t.TempDir(), "not-yet-there"))
@@ -115,7 +116,7 @@ func FuzzFlags(f *testing.F) {
 	f.Add("-p --tools a b --verbose -- x")
 	f.Add("--resume --max-budget-usd=1")
 	f.Fuzz(func(t *testing.T, args string) {
-		c, err := parse(strings.Split(args, " "))
+		c, err := parseArgs(strings.Split(args, " "))
 		if err == nil && c == nil || err != nil && err.Error() == "" {
 			t.Fatalf("%q: %v, %v", args, c, err)
 		}

@@ -26,17 +26,17 @@ type message struct {
 	err error // the line could not be parsed
 }
 
-// ear reads in a goroutine of its own, so that the agent notices an interrupt during its work.
-type ear struct {
+// stdinReader reads in a goroutine of its own, so that the agent notices an interrupt during its work.
+type stdinReader struct {
 	lines chan message // closed at the end of input
 	quit  chan struct{}
 	done  sync.WaitGroup
 	in    io.Reader
 }
 
-// listen starts to read: lines of stream-json, or one prompt of plain text.
-func listen(in io.Reader, streams bool) *ear {
-	e := &ear{lines: make(chan message), quit: make(chan struct{}), in: in}
+// newStdinReader starts to read: lines of stream-json, or one prompt of plain text.
+func newStdinReader(in io.Reader, streams bool) *stdinReader {
+	e := &stdinReader{lines: make(chan message), quit: make(chan struct{}), in: in}
 	e.done.Go(func() {
 		defer close(e.lines)
 		if streams {
@@ -51,12 +51,12 @@ func listen(in io.Reader, streams bool) *ear {
 	return e
 }
 
-func (e *ear) readLines() {
+func (e *stdinReader) readLines() {
 	r := bufio.NewReaderSize(e.in, 1<<16)
 	for {
 		line, err := r.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if !e.send(understand(line)) {
+			if !e.send(parseMessage(line)) {
 				return
 			}
 		}
@@ -66,7 +66,7 @@ func (e *ear) readLines() {
 	}
 }
 
-func (e *ear) send(m message) bool {
+func (e *stdinReader) send(m message) bool {
 	select {
 	case e.lines <- m:
 		return true
@@ -77,7 +77,7 @@ func (e *ear) send(m message) bool {
 
 // close ends the reading. A read of the process's own standard input cannot be cancelled; only that
 // goroutine remains until the process ends.
-func (e *ear) close() {
+func (e *stdinReader) close() {
 	close(e.quit)
 	c, ok := e.in.(io.Closer)
 	if _, file := e.in.(*os.File); file || !ok {
@@ -87,14 +87,14 @@ func (e *ear) close() {
 	e.done.Wait()
 }
 
-// understand parses one line as the CLI does.
-func understand(line []byte) message {
+// parseMessage parses one line as the CLI does.
+func parseMessage(line []byte) message {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
-		return message{err: complain("Error parsing streaming input line: %.200s: %v", line, err)}
+		return message{err: usageErrorf("Error parsing streaming input line: %.200s: %v", line, err)}
 	}
 	if m.Type == "user" && m.Message.Role != "user" {
-		m.err = complain("Error: Expected message role 'user', got '%s'", m.Message.Role)
+		m.err = usageErrorf("Error: Expected message role 'user', got '%s'", m.Message.Role)
 	}
 	return m
 }

@@ -20,9 +20,9 @@ const (
 	maxValues = 10_000
 )
 
-// fits validates a value against a schema. Its error is one line.
-func fits(schema string, value []byte) error {
-	s, err := compiled([]byte(schema))
+// validate validates a value against a schema. Its error is one line.
+func validate(schema string, value []byte) error {
+	s, err := compileSchema([]byte(schema))
 	if err != nil {
 		return fmt.Errorf("reading the schema: %w", err)
 	}
@@ -36,12 +36,12 @@ func fits(schema string, value []byte) error {
 	return nil
 }
 
-func compiled(schema []byte) (*jsonschema.Resolved, error) {
+func compileSchema(schema []byte) (*jsonschema.Resolved, error) {
 	var doc any
 	if err := json.Unmarshal(schema, &doc); err != nil {
 		return nil, err
 	}
-	if err := finite(doc); err != nil {
+	if err := checkFinite(doc); err != nil {
 		return nil, err
 	}
 	var s jsonschema.Schema
@@ -51,28 +51,28 @@ func compiled(schema []byte) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
-// instance returns a value for the schema.
-func instance(schema []byte) json.RawMessage {
+// makeInstance returns a value for the schema.
+func makeInstance(schema []byte) json.RawMessage {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {
 		return json.RawMessage("null")
 	}
-	out, err := json.Marshal((&maker{root: root, left: maxValues}).value(root, 0))
+	out, err := json.Marshal((&instanceMaker{root: root, budget: maxValues}).value(root, 0))
 	if err != nil {
 		return json.RawMessage("null")
 	}
 	return out
 }
 
-type maker struct {
-	root any
-	left int // number of values that may still be made
+type instanceMaker struct {
+	root   any
+	budget int // number of values that may still be made
 }
 
-func (m *maker) value(s any, depth int) any {
+func (m *instanceMaker) value(s any, depth int) any {
 	sch, ok := s.(map[string]any)
-	m.left--
-	if !ok || depth > maxDepth || m.left < 0 {
+	m.budget--
+	if !ok || depth > maxDepth || m.budget < 0 {
 		return nil
 	}
 	if v, ok := sch["const"]; ok {
@@ -89,11 +89,11 @@ func (m *maker) value(s any, depth int) any {
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if alts, ok := sch[key].([]any); ok && len(alts) > 0 {
-			sch = joined(sch, key, alts[:1])
+			sch = mergeSchemas(sch, key, alts[:1])
 		}
 	}
 	if all, ok := sch["allOf"].([]any); ok {
-		sch = joined(sch, "allOf", all)
+		sch = mergeSchemas(sch, "allOf", all)
 		if v, ok := sch["$ref"]; ok {
 			return m.value(map[string]any{"$ref": v}, depth+1)
 		}
@@ -101,17 +101,17 @@ func (m *maker) value(s any, depth int) any {
 	if vs, ok := sch["enum"].([]any); ok && len(vs) > 0 {
 		return vs[0]
 	}
-	switch kind(sch) {
+	switch schemaType(sch) {
 	case "object":
 		return m.object(sch, depth)
 	case "array":
 		out := []any{}
-		for range min(int(number(sch["minItems"])), 64) {
+		for range min(int(floatOf(sch["minItems"])), 64) {
 			out = append(out, m.value(sch["items"], depth+1))
 		}
 		return out
 	case "string":
-		return text(sch)
+		return sampleText(sch)
 	case "integer", "number":
 		return m.number(sch)
 	case "boolean":
@@ -121,7 +121,7 @@ func (m *maker) value(s any, depth int) any {
 }
 
 // object returns an object with only the required members.
-func (m *maker) object(sch map[string]any, depth int) any {
+func (m *instanceMaker) object(sch map[string]any, depth int) any {
 	props, _ := sch["properties"].(map[string]any)
 	out := map[string]any{}
 	required, _ := sch["required"].([]any)
@@ -131,7 +131,7 @@ func (m *maker) object(sch map[string]any, depth int) any {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(props)) {
-		if len(out) >= int(number(sch["minProperties"])) {
+		if len(out) >= int(floatOf(sch["minProperties"])) {
 			break
 		}
 		if _, has := out[name]; !has {
@@ -141,8 +141,8 @@ func (m *maker) object(sch map[string]any, depth int) any {
 	return out
 }
 
-func (m *maker) number(sch map[string]any) any {
-	v := number(sch["minimum"])
+func (m *instanceMaker) number(sch map[string]any) any {
+	v := floatOf(sch["minimum"])
 	if low, ok := sch["exclusiveMinimum"].(float64); ok && low >= v {
 		v = low + 1
 		if high, ok := sch["maximum"].(float64); ok && v > high {
@@ -156,7 +156,7 @@ func (m *maker) number(sch map[string]any) any {
 }
 
 // resolve follows a reference inside the schema: "#", "#/$defs/x".
-func (m *maker) resolve(ref string) any {
+func (m *instanceMaker) resolve(ref string) any {
 	at := m.root
 	for _, tok := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
 		tok = strings.NewReplacer("~1", "/", "~0", "~").Replace(tok)
@@ -169,8 +169,8 @@ func (m *maker) resolve(ref string) any {
 	return at
 }
 
-// joined merges alternatives into a schema. It unites properties and required.
-func joined(sch map[string]any, without string, with []any) map[string]any {
+// mergeSchemas merges alternatives into a schema. It unites properties and required.
+func mergeSchemas(sch map[string]any, without string, with []any) map[string]any {
 	out := maps.Clone(sch)
 	delete(out, without)
 	for _, w := range with {
@@ -196,8 +196,8 @@ func joined(sch map[string]any, without string, with []any) map[string]any {
 	return out
 }
 
-// kind returns the schema's type, or the type that its other keys suggest.
-func kind(sch map[string]any) string {
+// schemaType returns the schema's type, or the type that its other keys suggest.
+func schemaType(sch map[string]any) string {
 	switch t := sch["type"].(type) {
 	case string:
 		return t
@@ -220,8 +220,8 @@ func kind(sch map[string]any) string {
 	return ""
 }
 
-// text returns a word with a valid length and, for the common formats, a valid format.
-func text(sch map[string]any) string {
+// sampleText returns a word with a valid length and, for the common formats, a valid format.
+func sampleText(sch map[string]any) string {
 	switch sch["format"] {
 	case "date-time":
 		return "2026-01-01T00:00:00Z"
@@ -233,7 +233,7 @@ func text(sch map[string]any) string {
 		return "rehearsal@example.org"
 	}
 	s := "rehearsal"
-	if n := int(number(sch["minLength"])); n > len(s) {
+	if n := int(floatOf(sch["minLength"])); n > len(s) {
 		s = strings.Repeat(s, min(n, 1<<16)/len(s)+1)[:min(n, 1<<16)]
 	}
 	if high, ok := sch["maxLength"].(float64); ok && high >= 0 && int(high) < len(s) {
@@ -242,4 +242,4 @@ func text(sch map[string]any) string {
 	return s
 }
 
-func number(v any) float64 { f, _ := v.(float64); return f }
+func floatOf(v any) float64 { f, _ := v.(float64); return f }

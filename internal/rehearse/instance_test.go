@@ -18,11 +18,11 @@ func FuzzInstance(f *testing.F) {
 		if len(schema) > 1<<12 {
 			return
 		}
-		out := instance(schema)
+		out := makeInstance(schema)
 		if !json.Valid(out) {
 			t.Fatalf("%s gives %s", schema, out)
 		}
-		_ = fits(string(schema), out) // must return an error and terminate
+		_ = validate(string(schema), out) // must return an error and terminate
 	})
 }
 
@@ -37,7 +37,7 @@ func TestInstanceFits(t *testing.T) {
 		`{"type":"object","minProperties":1,"properties":{"p":{"type":"number","exclusiveMinimum":0,"maximum":1}}}`,
 		`true`, `{}`,
 	} {
-		if err := fits(s, instance([]byte(s))); err != nil {
+		if err := validate(s, makeInstance([]byte(s))); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
@@ -46,14 +46,14 @@ func TestInstanceFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := fits(string(s), instance(s)); err != nil {
+		if err := validate(string(s), makeInstance(s)); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
 	})
 }
 
 // A schema that refers to itself is refused, unless each reference goes down into the value.
-func TestFitsEndsOrRefuses(t *testing.T) {
+func TestValidateEndsOrRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ schema, value, says string }{
 		{`{"$ref":"#"}`, `1`, "comes back to itself"},
@@ -72,7 +72,7 @@ func TestFitsEndsOrRefuses(t *testing.T) {
 		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"type":"integer"}}}`,
 			`1`, ""},
 	} {
-		err := fits(c.schema, []byte(c.value))
+		err := validate(c.schema, []byte(c.value))
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s of %s: %v, want %q", c.schema, c.value, err, c.says)
 		}
@@ -80,7 +80,7 @@ func TestFitsEndsOrRefuses(t *testing.T) {
 }
 
 // fits and another validator agree on values that were made for another schema.
-func TestFitsAgrees(t *testing.T) {
+func TestValidateAgrees(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := json.Marshal(genSchema(t, 2))
@@ -91,7 +91,7 @@ func TestFitsAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value := instance(from)
+		value := makeInstance(from)
 		c := jsonschema.NewCompiler()
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(s))
 		if err != nil {
@@ -104,7 +104,7 @@ func TestFitsAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, other := fits(string(s), value), c.MustCompile("mem:schema").Validate(v)
+		ours, other := validate(string(s), value), c.MustCompile("mem:schema").Validate(v)
 		if (ours == nil) != (other == nil) {
 			t.Fatalf("%s of %s: %v, and the other says %v", s, value, ours, other)
 		}
@@ -146,11 +146,11 @@ func genSchema(t *rapid.T, depth int) map[string]any {
 func TestStructured(t *testing.T) {
 	t.Parallel()
 	schema := []string{"--json-schema", `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`}
-	res := newRig(t, quick+`"structured":{"n":7}}`).batch(prompt, append(schema, streaming...)...).result(t)
+	res := newFixture(t, quick+`"structured":{"n":7}}`).batch(prompt, append(schema, streaming...)...).result(t)
 	want(t, "given", string(res.Structured), `{"n":7}`)
-	res = newRig(t, quick+`"turns":1}`).batch(prompt, append(schema, streaming...)...).result(t)
+	res = newFixture(t, quick+`"turns":1}`).batch(prompt, append(schema, streaming...)...).result(t)
 	want(t, "made up", string(res.Structured), `{"n":0}`)
-	e := newRig(t, quick+`"structured":{"n":"seven"}}`).batch(prompt, append(schema, streaming...)...)
+	e := newFixture(t, quick+`"structured":{"n":"seven"}}`).batch(prompt, append(schema, streaming...)...)
 	res = e.result(t)
 	want(t, "exit", e.code, 0)
 	want(t, "subtype", res.Subtype, "success")

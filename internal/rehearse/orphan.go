@@ -38,7 +38,7 @@ func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
 		files[1] = os.Stdout
 	}
 	p, err := os.StartProcess(self, append(argv, orphanFlag, life.String()), &os.ProcAttr{Env: env, Files: files,
-		Sys: apart()})
+		Sys: detached()})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestProcessOrphanHoldsStdout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended{out: string(out)}.result(t)
+	agentEnd{out: string(out)}.result(t)
 }
 
 func marked(t *testing.T, mark string) (pids []int) {

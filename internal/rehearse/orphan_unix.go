@@ -4,6 +4,6 @@ package rehearse
 
 import "syscall"
 
-// apart puts a process into a session and a group of its own, as the CLI does with its tool
+// detached puts a process into a session and a group of its own, as the CLI does with its tool
 // commands.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

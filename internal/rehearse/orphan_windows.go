@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// apart detaches a process from this one's console and group.
-func apart() *syscall.SysProcAttr {
+// detached detaches a process from this one's console and group.
+func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
 }

@@ -59,7 +59,7 @@ func (p *process) until(word string) string {
 
 // finish reads the remaining output, waits, and returns the exit code (-1: a signal) and that
 // output.
-func (p *process) finish() (int, ended) {
+func (p *process) finish() (int, agentEnd) {
 	p.t.Helper()
 	rest, err := io.ReadAll(p.out)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *process) finish() (int, ended) {
 	if err := p.cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		p.t.Fatal(err)
 	}
-	return p.cmd.ProcessState.ExitCode(), ended{out: string(rest)}
+	return p.cmd.ProcessState.ExitCode(), agentEnd{out: string(rest)}
 }
 
 func TestProcessSignals(t *testing.T) {
@@ -115,7 +115,7 @@ func TestProcessInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("control_response")
-	res := ended{out: p.until(`"type":"result"`)}.result(t)
+	res := agentEnd{out: p.until(`"type":"result"`)}.result(t)
 	want(t, "subtype", res.Subtype, "error_during_execution")
 	want(t, "terminal", res.Terminal, "aborted_tools")
 	if _, err := io.WriteString(p.in, prompt); err != nil {

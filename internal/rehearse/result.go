@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// message and toolID return new ids in the API's style.
-func (t *turn) message() string { return "msg_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
-func (t *turn) toolID() string  { return "toolu_" + strings.ReplaceAll(t.id(), "-", "")[:24] }
+// newMessageID and newToolID return new ids in the API's style.
+func (t *turn) newMessageID() string { return "msg_" + strings.ReplaceAll(t.newID(), "-", "")[:24] }
+func (t *turn) newToolID() string    { return "toolu_" + strings.ReplaceAll(t.newID(), "-", "")[:24] }
 
-// say prints a part of a response, after the events that begin the response. Its output tokens are
+// emitPart prints a part of a response, after the events that begin the response. Its output tokens are
 // those that the CLI knows at the start of a response: a lower bound.
-func (t *turn) say(id string, used tokenLine, p part) {
+func (t *turn) emitPart(id string, used tokenLine, p contentPart) {
 	t.begin(id, used)
 	t.emit(t.assistant(id, used, p))
 }
@@ -28,9 +28,9 @@ func (t *turn) begin(id string, used tokenLine) {
 		return
 	}
 	t.begun = id
-	m := t.assistant(id, used, part{}).Message
-	m.Content = []part{}
-	e := eventLine{Type: "stream_event", Session: t.session, UUID: t.id()}
+	m := t.assistant(id, used, contentPart{}).Message
+	m.Content = []contentPart{}
+	e := eventLine{Type: "stream_event", Session: t.session, UUID: t.newID()}
 	e.Event.Type, e.Event.Message = "message_start", &m
 	t.emit(e)
 }
@@ -40,25 +40,25 @@ func (t *turn) finish(used tokenLine) {
 	if t.begun == "" {
 		return
 	}
-	e := eventLine{Type: "stream_event", Session: t.session, UUID: t.id()}
+	e := eventLine{Type: "stream_event", Session: t.session, UUID: t.newID()}
 	e.Event.Type, e.Event.Usage = "message_delta", &outputLine{used.Output}
 	t.emit(e)
 	t.begun = ""
 }
 
-func (t *turn) assistant(id string, used tokenLine, p part) assistantLine {
-	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.id()}
+func (t *turn) assistant(id string, used tokenLine, p contentPart) assistantLine {
+	l := assistantLine{Type: "assistant", Session: t.session, UUID: t.newID()}
 	l.Message.ID = id
 	l.Message.Type = "message"
 	l.Message.Role = "assistant"
 	l.Message.Model = t.model
-	l.Message.Content, l.Message.Usage = []part{p}, used
+	l.Message.Content, l.Message.Usage = []contentPart{p}, used
 	l.Message.Usage.Output = min(used.Output, 1)
 	return l
 }
 
-// result prints the result of a tool.
-func (t *turn) result(act action, text string, bad bool) {
+// emitToolResult prints the result of a tool.
+func (t *turn) emitToolResult(act action, text string, bad bool) {
 	l := t.user(toolResult{Tool: act.id, Type: "tool_result", Content: text, IsError: bad})
 	if bad {
 		l.Result = "Error: " + text
@@ -67,27 +67,27 @@ func (t *turn) result(act action, text string, bad bool) {
 }
 
 func (t *turn) user(r toolResult) userLine {
-	l := userLine{Type: "user", Session: t.session, UUID: t.id(), Timestamp: stamp(t.now())}
+	l := userLine{Type: "user", Session: t.session, UUID: t.newID(), Timestamp: formatTime(t.now())}
 	l.Message.Role, l.Message.Content = "user", []toolResult{r}
 	return l
 }
 
-// line returns a result line with the fields that all result lines have.
-func (t *turn) line(subtype string) resultLine {
+// newResultLine returns a result line with the fields that all result lines have.
+func (t *turn) newResultLine(subtype string) resultLine {
 	took := t.now().Sub(t.started).Milliseconds()
 	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
-		Turns: t.made, Session: t.session, Cost: dollars(t.cost), Usage: t.tokens, Models: maps.Clone(t.models),
-		Denials: append([]denialLine{}, t.denied...), UUID: t.id()}
+		Turns: t.responses, Session: t.session, Cost: dollars(t.cost), Usage: t.tokens, Models: maps.Clone(t.models),
+		Denials: append([]denialLine{}, t.denials...), UUID: t.newID()}
 }
 
-// conclude prints the result in the chosen format and remembers the exit code.
-func (t *turn) conclude(r resultLine) {
-	t.last = 0
+// emitResult prints the result in the chosen format and remembers the exit code.
+func (t *turn) emitResult(r resultLine) {
+	t.exitCode = 0
 	if r.IsError {
-		t.last = 1
+		t.exitCode = 1
 	}
 	if t.cmd.value("--output-format") == "json" || t.stream {
-		t.out.write(line(r))
+		t.out.write(encodeLine(r))
 		return
 	}
 	text := strings.Join(r.Errors, "\n")
@@ -97,47 +97,47 @@ func (t *turn) conclude(r resultLine) {
 	t.out.write([]byte(text + "\n"))
 }
 
-// overCap ends a turn as the CLI does when the cost has reached --max-budget-usd: usage lacks the
+// emitOverCap ends a turn as the CLI does when the cost has reached --max-budget-usd: usage lacks the
 // last response, modelUsage includes it.
-func (t *turn) overCap(turns int64) {
-	r := t.line("error_max_budget_usd")
+func (t *turn) emitOverCap(turns int64) {
+	r := t.newResultLine("error_max_budget_usd")
 	limit := t.cmd.value("--max-budget-usd")
 	if limit == "" {
 		limit = strconv.FormatFloat(dollars(t.cost), 'f', -1, 64)
 	}
 	stop := "tool_use"
-	r.Turns, r.Usage, r.Stop = turns, t.before, &stop
+	r.Turns, r.Usage, r.Stop = turns, t.tokensBefore, &stop
 	r.Errors = []string{"Reached maximum budget ($" + limit + ")"}
-	t.conclude(r)
+	t.emitResult(r)
 }
 
-// overTurns ends a turn as the CLI does when --max-turns is reached.
-func (t *turn) overTurns(limit int64) {
-	r := t.line("error_max_turns")
+// emitOverTurns ends a turn as the CLI does when --max-turns is reached.
+func (t *turn) emitOverTurns(limit int64) {
+	r := t.newResultLine("error_max_turns")
 	stop := "tool_use"
 	r.Turns, r.Stop, r.Terminal = limit+1, &stop, "max_turns"
 	r.Errors = []string{fmt.Sprintf("Reached maximum number of turns (%d)", limit)}
-	t.conclude(r)
+	t.emitResult(r)
 }
 
-// aborted ends a turn that was interrupted, inside or outside of a tool.
-func (t *turn) aborted(reason string, act *action) {
+// emitAborted ends a turn that was interrupted, inside or outside of a tool.
+func (t *turn) emitAborted(reason string, act *action) {
 	text, extra, stop := "[Request interrupted by user]", int64(2), (*string)(nil)
 	if act != nil {
-		t.result(*act, "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing and wait for the user to tell you how to proceed.", true)
+		t.emitToolResult(*act, "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing and wait for the user to tell you how to proceed.", true)
 		s := "tool_use"
 		text, stop = "[Request interrupted by user for tool use]", &s
 	}
 	t.emit(t.user(toolResult{Type: "text", Text: text}))
-	r := t.line("error_during_execution")
-	r.Turns, r.Terminal, r.Stop = t.made+extra, reason, stop
+	r := t.newResultLine("error_during_execution")
+	r.Turns, r.Terminal, r.Stop = t.responses+extra, reason, stop
 	r.Errors = []string{"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null"}
-	t.conclude(r)
+	t.emitResult(r)
 }
 
-// success returns the result line of a successful turn.
-func (t *turn) success(text string, answer json.RawMessage) resultLine {
-	r := t.line("success")
+// successLine returns the result line of a successful turn.
+func (t *turn) successLine(text string, answer json.RawMessage) resultLine {
+	r := t.newResultLine("success")
 	r.Status = json.RawMessage("null")
 	r.Result = &text
 	r.Structured = answer

@@ -37,8 +37,8 @@ const prompt = `{"type":"user","message":{"role":"user","content":"do it"}}` + "
 
 const interrupt = `{"type":"control_request","request_id":"r1","request":{"subtype":"interrupt"}}` + "\n"
 
-// rig is an agent inside the test, with a fixed clock and numbered ids.
-type rig struct {
+// fixture is an agent inside the test, with a fixed clock and numbered ids.
+type fixture struct {
 	t       *testing.T
 	host    host
 	signals chan os.Signal
@@ -47,17 +47,17 @@ type rig struct {
 	orphans []string
 }
 
-func newRig(t *testing.T, block string) *rig {
+func newFixture(t *testing.T, block string) *fixture {
 	t.Helper()
-	r := &rig{t: t, signals: make(chan os.Signal, 4)}
+	r := &fixture{t: t, signals: make(chan os.Signal, 4)}
 	n := 0
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	r.host = host{
 		dir: t.TempDir(), signals: r.signals,
-		now: func() time.Time { return start },
-		id:  func() string { n++; return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) },
-		die: func() { r.died = true },
-		orphan: func(_ []string, life time.Duration, out bool) error {
+		now:      func() time.Time { return start },
+		newID:    func() string { n++; return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) },
+		killSelf: func() { r.died = true },
+		startOrphan: func(_ []string, life time.Duration, out bool) error {
 			r.orphans = append(r.orphans, fmt.Sprint(life, out))
 			return nil
 		},
@@ -77,44 +77,44 @@ func assign(t *testing.T, task string, attempt int, block string) string {
 	return path
 }
 
-// ended holds the output and the exit code of an agent.
-type ended struct {
+// agentEnd holds the output and the exit code of an agent.
+type agentEnd struct {
 	code        int
 	out, stderr string
 }
 
 // batch runs the agent on the whole input.
-func (r *rig) batch(input string, args ...string) ended {
+func (r *fixture) batch(input string, args ...string) agentEnd {
 	r.t.Helper()
 	var out, errs bytes.Buffer
 	code := run(r.t.Context(), r.host, args, r.env, strings.NewReader(input), &out, &errs)
-	return ended{code, out.String(), errs.String()}
+	return agentEnd{code, out.String(), errs.String()}
 }
 
-// talk is an interactive agent.
-type talk struct {
+// conversation is an interactive agent.
+type conversation struct {
 	t   *testing.T
 	in  io.WriteCloser
 	out *bufio.Reader
-	end chan ended
+	end chan agentEnd
 }
 
-func (r *rig) talk(args ...string) *talk {
+func (r *fixture) converse(args ...string) *conversation {
 	r.t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	k := &talk{t: r.t, in: inW, out: bufio.NewReader(outR), end: make(chan ended, 1)}
+	k := &conversation{t: r.t, in: inW, out: bufio.NewReader(outR), end: make(chan agentEnd, 1)}
 	ctx := r.t.Context()
 	go func() {
 		var errs bytes.Buffer
 		code := run(ctx, r.host, args, r.env, inR, outW, &errs)
 		_ = outW.Close()
-		k.end <- ended{code: code, stderr: errs.String()}
+		k.end <- agentEnd{code: code, stderr: errs.String()}
 	}()
 	return k
 }
 
-func (k *talk) send(text string) {
+func (k *conversation) send(text string) {
 	k.t.Helper()
 	if _, err := io.WriteString(k.in, text); err != nil {
 		k.t.Fatal(err)
@@ -122,7 +122,7 @@ func (k *talk) send(text string) {
 }
 
 // until reads lines up to one that contains word, and returns it.
-func (k *talk) until(word string) string {
+func (k *conversation) until(word string) string {
 	k.t.Helper()
 	for {
 		l, err := k.out.ReadString('\n')
@@ -136,7 +136,7 @@ func (k *talk) until(word string) string {
 }
 
 // finish reads the remaining output and waits for the end.
-func (k *talk) finish() ended {
+func (k *conversation) finish() agentEnd {
 	k.t.Helper()
 	rest, err := io.ReadAll(k.out)
 	if err != nil {
@@ -147,8 +147,8 @@ func (k *talk) finish() ended {
 	return e
 }
 
-// seen holds the checked fields of a line of the stream.
-type seen struct {
+// seenLine holds the checked fields of a line of the stream.
+type seenLine struct {
 	Type     string
 	Subtype  string
 	IsError  bool            `json:"is_error"`
@@ -183,9 +183,9 @@ type seen struct {
 }
 
 // lines parses the lines; bad counts those that cannot be parsed.
-func (e ended) lines() (out []seen, bad int) {
+func (e agentEnd) lines() (out []seenLine, bad int) {
 	for l := range strings.Lines(e.out) {
-		var s seen
+		var s seenLine
 		if json.Unmarshal([]byte(l), &s) != nil || s.Type == "" || !strings.HasSuffix(l, "\n") {
 			bad++
 			continue
@@ -195,7 +195,7 @@ func (e ended) lines() (out []seen, bad int) {
 	return out, bad
 }
 
-func (e ended) of(kind string) (out []seen) {
+func (e agentEnd) of(kind string) (out []seenLine) {
 	all, _ := e.lines()
 	for _, s := range all {
 		if s.Type == kind || s.Subtype == kind {
@@ -206,7 +206,7 @@ func (e ended) of(kind string) (out []seen) {
 }
 
 // result returns the only result line.
-func (e ended) result(t *testing.T) seen {
+func (e agentEnd) result(t *testing.T) seenLine {
 	t.Helper()
 	rs := e.of("result")
 	if len(rs) != 1 {

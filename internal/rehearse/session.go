@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// claim determines the session's id. The CLI prints the error's text.
-func (a *agent) claim(lost bool) error {
+// claimSession determines the session's id. The CLI prints the error's text.
+func (a *agent) claimSession(lost bool) error {
 	store := a.getenv(SessionsVar)
 	if a.cmd.has("--resume") {
 		id := a.cmd.value("--resume")
-		missing := complain("No conversation found with session ID: %s", id)
+		missing := usageErrorf("No conversation found with session ID: %s", id)
 		if lost || uuid.Validate(id) != nil {
 			return missing
 		}
@@ -35,11 +35,11 @@ func (a *agent) claim(lost bool) error {
 	} else if id := a.cmd.value("--session-id"); id != "" {
 		a.session = id
 	}
-	return a.remember()
+	return a.saveSession()
 }
 
-// remember stores the session's id and its directory.
-func (a *agent) remember() error {
+// saveSession stores the session's id and its directory.
+func (a *agent) saveSession() error {
 	store := a.getenv(SessionsVar)
 	if store == "" || a.cmd.has("--no-session-persistence") {
 		return nil
@@ -50,7 +50,7 @@ func (a *agent) remember() error {
 	f, err := os.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return complain("Error: Session ID %s is already in use.", a.session)
+		return usageErrorf("Error: Session ID %s is already in use.", a.session)
 	case err != nil:
 		return fmt.Errorf("wavex agent: remembering the session: %w", err)
 	}

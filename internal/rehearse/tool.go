@@ -42,13 +42,13 @@ func (t *turn) actions() []action {
 			input: map[string]string{"command": "rm -r " + string(p)},
 			do: func(context.Context) (string, error) {
 				if _, err := os.Lstat(path); err != nil {
-					return "", refused(err)
+					return "", asToolError(err)
 				}
-				return "(Bash completed with no output)", refused(os.RemoveAll(path))
+				return "(Bash completed with no output)", asToolError(os.RemoveAll(path))
 			}})
 	}
 	for _, w := range t.b.Writes {
-		out = append(out, t.write(w))
+		out = append(out, t.writeAction(w))
 	}
 	runs := t.b.Runs
 	if t.b.Outcome == Denial && len(runs) == 0 {
@@ -60,21 +60,21 @@ func (t *turn) actions() []action {
 			do:    func(ctx context.Context) (string, error) { return t.shell(ctx, cmd) }})
 	}
 	for i := range out {
-		out[i].id = t.toolID()
+		out[i].id = t.newToolID()
 	}
 	return out
 }
 
-// look returns a tool use that changes nothing, for responses without another one.
-func (t *turn) look() action {
-	return action{id: t.toolID(), tool: "Bash", input: map[string]string{"command": "pwd", "description": "rehearsed"},
+// readAction returns a tool use that changes nothing, for responses without another one.
+func (t *turn) readAction() action {
+	return action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "pwd", "description": "rehearsed"},
 		do: func(context.Context) (string, error) { return t.dir, nil }}
 }
 
 func (t *turn) path(p LocalPath) string { return filepath.Join(t.dir, filepath.FromSlash(string(p))) }
 
-// write returns the tool use for w: a Write for a whole file, an Edit for a change of one.
-func (t *turn) write(w Write) action {
+// writeAction returns the tool use for w: a Write for a whole file, an Edit for a change of one.
+func (t *turn) writeAction(w Write) action {
 	path := t.path(w.Path)
 	act := action{tool: "Write", note: "wrote " + string(w.Path)}
 	var content func() (string, error)
@@ -119,10 +119,10 @@ func (t *turn) write(w Write) action {
 	act.do = func(context.Context) (string, error) {
 		text, err := content()
 		if err == nil {
-			err = save(path, text, fs.FileMode(w.Mode))
+			err = writeFile(path, text, fs.FileMode(w.Mode))
 		}
 		if err != nil {
-			return "", refused(err)
+			return "", asToolError(err)
 		}
 		if act.tool == "Edit" {
 			return "The file " + path + " has been updated successfully.", nil
@@ -132,8 +132,8 @@ func (t *turn) write(w Write) action {
 	return act
 }
 
-// save writes a file and the directories above it. Mode 0 keeps the mode of an existing file.
-func save(path, text string, mode fs.FileMode) error {
+// writeFile writes a file and the directories above it. Mode 0 keeps the mode of an existing file.
+func writeFile(path, text string, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func save(path, text string, mode fs.FileMode) error {
 	return nil
 }
 
-// refused converts a file system error to one that the model sees.
-func refused(err error) error {
+// asToolError converts a file system error to one that the model sees.
+func asToolError(err error) error {
 	var tool toolError
 	if err == nil || errors.As(err, &tool) {
 		return err
@@ -157,10 +157,10 @@ func refused(err error) error {
 
 // shell runs a command as the Bash tool does. It stops the command when the turn is stopped.
 func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
-	var out head
+	var out limitedBuffer
 	p, err := proc.Start(proc.Spec{Argv: proc.Shell(cmd), Dir: t.dir, Env: t.env, Combined: &out})
 	if err != nil {
-		return "", refused(err)
+		return "", asToolError(err)
 	}
 	if err := t.await(ctx, nil, p.Done()); err != nil {
 		_ = p.Kill() // it may have ended already
@@ -178,10 +178,10 @@ func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 	return text, nil
 }
 
-// head keeps the first maxOutput bytes written to it.
-type head []byte
+// limitedBuffer keeps the first maxOutput bytes written to it.
+type limitedBuffer []byte
 
-func (h *head) Write(b []byte) (int, error) {
+func (h *limitedBuffer) Write(b []byte) (int, error) {
 	*h = append(*h, b[:min(len(b), maxOutput-len(*h))]...)
 	return len(b), nil
 }

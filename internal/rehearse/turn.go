@@ -14,56 +14,56 @@ import (
 	"wavex/budget"
 )
 
-// aliasesOfModels maps values of --model as the CLI does (2.1.197).
-var aliasesOfModels = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8",
+// modelAliases maps values of --model as the CLI does (2.1.197).
+var modelAliases = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8",
 	"sonnet": "claude-sonnet-5",
 	"haiku":  "claude-haiku-4-5-20251001"}
 
 // turn is one user turn.
 type turn struct {
 	*agent
-	b       *Block
-	started time.Time
-	steps   [][]action // tools of each response; the last response is the report
-	made    int64      // responses made
-	before  tokenLine  // tokens of this turn without the last response
-	tokens  tokenLine  // tokens of this turn
-	begun   string     // the response whose begin was printed, without its final usage
-	denied  []denialLine
-	notes   []string // completed actions, for the report
-	failed  []string // failed actions
+	b            *Block
+	started      time.Time
+	steps        [][]action // tools of each response; the last response is the report
+	responses    int64      // responses made
+	tokensBefore tokenLine  // tokens of this turn without the last response
+	tokens       tokenLine  // tokens of this turn
+	begun        string     // the response whose begin was printed, without its final usage
+	denials      []denialLine
+	notes        []string // completed actions, for the report
+	failed       []string // failed actions
 }
 
-// play runs one user turn from the prompt to its result.
-func (a *agent) play(ctx context.Context) error {
-	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.served)
-	a.served++
+// runTurn runs one user turn from the prompt to its result.
+func (a *agent) runTurn(ctx context.Context) error {
+	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.turnsServed)
+	a.turnsServed++
 	if a.model = b.Model; a.model == "" {
 		if a.model = a.cmd.value("--model"); a.model == "" {
 			a.model = "default"
 		}
-		if full, ok := aliasesOfModels[a.model]; ok {
+		if full, ok := modelAliases[a.model]; ok {
 			a.model = full
 		}
 	}
 	t := &turn{agent: a, b: b, started: a.now()}
-	t.plan()
+	t.planSteps()
 	err := t.run(ctx)
 	switch {
-	case errors.Is(err, errOver):
+	case errors.Is(err, errTurnOver):
 		return nil
 	case errors.Is(err, errInterrupt):
-		t.aborted("aborted_streaming", nil)
+		t.emitAborted("aborted_streaming", nil)
 		return nil
 	}
 	return err
 }
 
-// plan spreads the tools over the responses.
-func (t *turn) plan() {
+// planSteps spreads the tools over the responses.
+func (t *turn) planSteps() {
 	acts := t.actions()
-	n := int64(or(t.b.Turns, Count(len(acts)+1)))
-	if (len(acts) > 0 || t.b.Outcome.midway()) && n < 2 {
+	n := int64(valueOr(t.b.Turns, Count(len(acts)+1)))
+	if (len(acts) > 0 || t.b.Outcome.isMidTurn()) && n < 2 {
 		n = 2
 	}
 	t.steps = make([][]action, n)
@@ -73,7 +73,7 @@ func (t *turn) plan() {
 	}
 	for k := range t.steps[:n-1] {
 		if len(t.steps[k]) == 0 {
-			t.steps[k] = []action{t.look()}
+			t.steps[k] = []action{t.readAction()}
 		}
 	}
 }
@@ -81,17 +81,17 @@ func (t *turn) plan() {
 func (t *turn) run(ctx context.Context) error {
 	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{},
 		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: t.mode(), KeySource: "none",
-		Version: version, Rehearsal: true, UUID: t.id()})
+		Version: cliVersion, Rehearsal: true, UUID: t.newID()})
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap { // spent by an earlier turn of this process
-		t.overCap(1)
+		t.emitOverCap(1)
 		return nil
 	}
-	if err := t.overture(ctx); err != nil {
+	if err := t.preamble(ctx); err != nil {
 		return err
 	}
 	for i := range t.steps {
-		if t.b.Outcome.strikes() && i == t.when() {
-			return t.strike(ctx)
+		if t.b.Outcome.endsTurn() && i == t.outcomeAfter() {
+			return t.applyOutcome(ctx)
 		}
 		if over, err := t.respond(ctx, i); over || err != nil {
 			return err
@@ -111,42 +111,42 @@ func (t *turn) mode() string {
 // turn.
 func (t *turn) respond(ctx context.Context, i int) (over bool, err error) {
 	n := time.Duration(len(t.steps))
-	if err := t.pause(ctx, time.Duration(or(t.b.Duration, Duration(200*time.Millisecond)))/n); err != nil {
+	if err := t.pause(ctx, time.Duration(valueOr(t.b.Duration, Duration(200*time.Millisecond)))/n); err != nil {
 		return false, err
 	}
 	used := t.charge()
-	id := t.message()
+	id := t.newMessageID()
 	if i == len(t.steps)-1 {
-		return t.report(ctx, id, used)
+		return t.emitReport(ctx, id, used)
 	}
 	if i == 0 {
-		t.say(id, used, part{Type: "text", Text: "This is a rehearsal: no model is asked."})
+		t.emitPart(id, used, contentPart{Type: "text", Text: "This is a rehearsal: no model is asked."})
 	}
 	for _, act := range t.steps[i] {
-		t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+		t.emitPart(id, used, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 	}
 	t.finish(used)
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
-		t.overCap(t.made)
+		t.emitOverCap(t.responses)
 		return true, nil
 	}
 	for _, act := range t.steps[i] {
-		if err := t.use(ctx, act); err != nil {
+		if err := t.runAction(ctx, act); err != nil {
 			return false, err
 		}
 	}
-	if t.cmd.turns > 0 && t.made >= t.cmd.turns {
-		t.overTurns(t.cmd.turns)
+	if t.cmd.turns > 0 && t.responses >= t.cmd.turns {
+		t.emitOverTurns(t.cmd.turns)
 		return true, nil
 	}
 	return false, nil
 }
 
-// use runs a tool and prints its result.
-func (t *turn) use(ctx context.Context, act action) error {
+// runAction runs a tool and prints its result.
+func (t *turn) runAction(ctx context.Context, act action) error {
 	if t.b.Outcome == Denial && act.command != "" {
-		t.denied = append(t.denied, denialLine{Tool: act.tool, ID: act.id, Input: act.input})
-		t.result(act, "Claude requested permissions to use "+act.tool+", but you haven't granted it yet.", true)
+		t.denials = append(t.denials, denialLine{Tool: act.tool, ID: act.id, Input: act.input})
+		t.emitToolResult(act, "Claude requested permissions to use "+act.tool+", but you haven't granted it yet.", true)
 		t.failed = append(t.failed, act.note+" was not permitted")
 		return nil
 	}
@@ -155,51 +155,51 @@ func (t *turn) use(ctx context.Context, act action) error {
 	switch {
 	case errors.As(err, &tool):
 		t.failed = append(t.failed, act.note+": "+tool.Error())
-		t.result(act, tool.Error(), true)
+		t.emitToolResult(act, tool.Error(), true)
 	case errors.Is(err, errInterrupt), errors.Is(err, errInt):
-		t.aborted("aborted_tools", &act)
+		t.emitAborted("aborted_tools", &act)
 		if errors.Is(err, errInt) {
-			return exit(0)
+			return exitError(0)
 		}
-		return errOver
+		return errTurnOver
 	case err != nil:
 		return err
 	default:
 		if act.note != "" {
 			t.notes = append(t.notes, act.note)
 		}
-		t.result(act, text, false)
+		t.emitToolResult(act, text, false)
 	}
 	return nil
 }
 
-// errOver means that the result of the turn is already printed.
-var errOver = errors.New("turn over")
+// errTurnOver means that the result of the turn is already printed.
+var errTurnOver = errors.New("turn over")
 
-// report makes the last response: the structured answer if a schema asks for one, else the text.
-func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool, err error) {
+// emitReport makes the last response: the structured answer if a schema asks for one, else the text.
+func (t *turn) emitReport(ctx context.Context, id string, used tokenLine) (over bool, err error) {
 	var answer json.RawMessage
 	if s := t.cmd.value("--json-schema"); s != "" {
 		var wrong error
 		if answer, wrong = t.structured(s); wrong != nil {
 			// As observed: the tool refuses, the CLI insists once, and then accepts the text.
 			for range 2 {
-				act := action{id: t.toolID(), tool: "StructuredOutput", input: t.b.Structured}
-				t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+				act := action{id: t.newToolID(), tool: "StructuredOutput", input: t.b.Structured}
+				t.emitPart(id, used, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 				t.finish(used)
-				t.result(act, "Output does not match required schema: "+wrong.Error(), true)
-				id = t.message()
+				t.emitToolResult(act, "Output does not match required schema: "+wrong.Error(), true)
+				id = t.newMessageID()
 			}
 		} else {
-			act := action{id: t.toolID(), tool: "StructuredOutput", input: answer}
-			t.say(id, used, part{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+			act := action{id: t.newToolID(), tool: "StructuredOutput", input: answer}
+			t.emitPart(id, used, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 			t.finish(used)
-			t.result(act, "Structured output provided successfully", false)
+			t.emitToolResult(act, "Structured output provided successfully", false)
 		}
 	}
-	text := t.text()
+	text := t.reportText()
 	if answer == nil {
-		if err := t.sayText(ctx, id, used, text); err != nil {
+		if err := t.emitText(ctx, id, used, text); err != nil {
 			return false, err
 		}
 		t.finish(used)
@@ -207,14 +207,14 @@ func (t *turn) report(ctx context.Context, id string, used tokenLine) (over bool
 		text = string(answer)
 	}
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
-		t.overCap(t.made)
+		t.emitOverCap(t.responses)
 		return true, nil
 	}
-	return t.end(ctx, t.success(text, answer))
+	return t.emitEnd(ctx, t.successLine(text, answer))
 }
 
-// text returns the agent's last message with the status block that the prompt asks for at its end.
-func (t *turn) text() string {
+// reportText returns the agent's last message with the status block that the prompt asks for at its end.
+func (t *turn) reportText() string {
 	var b strings.Builder
 	good := t.b.Outcome != Fail && len(t.failed) == 0
 	switch {
@@ -223,7 +223,7 @@ func (t *turn) text() string {
 	default:
 		b.WriteString("This was a rehearsal: no model was asked.\n")
 		if t.task.Task != "" {
-			fmt.Fprintf(&b, "%s, attempt %d.\n", t.task.Task, max(t.task.Attempt, 1)+t.served-1)
+			fmt.Fprintf(&b, "%s, attempt %d.\n", t.task.Task, max(t.task.Attempt, 1)+t.turnsServed-1)
 		}
 		if len(t.notes) > 0 {
 			b.WriteString("Done: " + strings.Join(t.notes, ", ") + ".\n")
@@ -251,11 +251,11 @@ func (t *turn) text() string {
 
 // structured returns the answer to --json-schema: the block's, or the smallest valid one.
 func (t *turn) structured(schema string) (json.RawMessage, error) {
-	answer := instance([]byte(schema))
+	answer := makeInstance([]byte(schema))
 	if t.b.Structured != nil {
 		answer = json.RawMessage(t.b.Structured)
 	}
-	if err := fits(schema, answer); err != nil {
+	if err := validate(schema, answer); err != nil {
 		return nil, err
 	}
 	return answer, nil
@@ -263,13 +263,13 @@ func (t *turn) structured(schema string) (json.RawMessage, error) {
 
 // charge adds the next response's share of cost and tokens.
 func (t *turn) charge() tokenLine {
-	n, k := int64(len(t.steps)), t.made
+	n, k := int64(len(t.steps)), t.responses
 	share := func(total int64) int64 { return total*(k+1)/n - total*k/n }
-	cost := int64(or(t.b.Cost, Dollars(budget.Dollar/1000)))
+	cost := int64(valueOr(t.b.Cost, Dollars(budget.Dollar/1000)))
 	all := t.usage(cost)
 	used := tokenLine{share(all.Input), share(all.CacheWrite), share(all.CacheRead), share(all.Output)}
-	t.made++
-	t.before, t.tokens = t.tokens, t.tokens.plus(used)
+	t.responses++
+	t.tokensBefore, t.tokens = t.tokens, t.tokens.plus(used)
 	t.cost += budget.USD(share(cost))
 	m := t.models[t.model]
 	t.models[t.model] = modelLine{m.Input + used.Input, m.Output + used.Output, m.CacheRead + used.CacheRead,
@@ -279,7 +279,7 @@ func (t *turn) charge() tokenLine {
 
 // chargeRest adds the remaining cost of the turn, for an outcome that ends it with its whole cost.
 func (t *turn) chargeRest() {
-	for t.made < int64(len(t.steps)) {
+	for t.responses < int64(len(t.steps)) {
 		t.charge()
 	}
 }

@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, c.block)
+			r := newFixture(t, c.block)
 			put(t, r, "old.txt", "old")
 			put(t, r, "keep.txt", "one\n")
 			e := r.batch(c.input, append(c.args, streaming...)...)
@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func put(t *testing.T, r *rig, name, text string) {
+func put(t *testing.T, r *fixture, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(r.host.dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func put(t *testing.T, r *rig, name, text string) {
 
 func TestEditsAreReal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick+`"deletes":["old.txt","not-there"],"writes":[
+	r := newFixture(t, quick+`"deletes":["old.txt","not-there"],"writes":[
 		{"path":"a/b/new.txt","content":"hello\n","mode":"0600"},{"path":"keep.txt","replace":{"old":"one","new":"two"}},
 		{"path":"keep.txt","replace":{"old":"absent","new":"x"}},{"path":"twice.txt","replace":{"old":"x","new":"y"}},
 		{"path":"keep.txt","append":"three\n"},{"path":"copy.txt","from":"keep.txt"},{"path":"c","from":"nowhere"}],
@@ -120,7 +120,8 @@ func TestEditsAreReal(t *testing.T) {
 func TestCostAddsUp(t *testing.T) {
 	t.Parallel()
 	for turns := 1; turns <= 7; turns++ {
-		r := newRig(t, fmt.Sprintf(`{"duration":"0s","cost":0.010001,"turns":%d,"usage":{"input":1000,"output":77}}`, turns))
+		r := newFixture(t, fmt.Sprintf(`{"duration":"0s","cost":0.010001,"turns":%d,"usage":{"input":1000,"output":77}}`,
+			turns))
 		e := r.batch(prompt, streaming...)
 		res := e.result(t)
 		want(t, "cost", res.Cost, 0.010001)
@@ -139,7 +140,7 @@ func TestCostAddsUp(t *testing.T) {
 	}
 }
 
-func inputOf(t *testing.T, e ended, id string) int64 {
+func inputOf(t *testing.T, e agentEnd, id string) int64 {
 	t.Helper()
 	for l := range strings.Lines(e.out) {
 		if _, after, ok := strings.Cut(l, `"input_tokens":`); ok && strings.Contains(l, id) {
@@ -167,7 +168,7 @@ func TestCap(t *testing.T) {
 		{"0.041", false, 0.04, 4}, {"0.04", true, 0.04, 4}, {"0.035", true, 0.04, 4}, {"0.03", true, 0.03, 3},
 		{"0.001", true, 0.01, 1},
 	} {
-		r := newRig(t, `{"duration":"0s","cost":0.04,"turns":4}`)
+		r := newFixture(t, `{"duration":"0s","cost":0.04,"turns":4}`)
 		e := r.batch(prompt, append([]string{"--max-budget-usd", c.cap}, streaming...)...)
 		res := e.result(t)
 		want(t, c.cap+" over", res.Subtype == "error_max_budget_usd", c.over)
@@ -178,7 +179,7 @@ func TestCap(t *testing.T) {
 			want(t, c.cap+" error", res.Errors[0], "Reached maximum budget ($"+c.cap+")")
 		}
 	}
-	r := newRig(t, `{"duration":"0s","cost":0.04}`)
+	r := newFixture(t, `{"duration":"0s","cost":0.04}`)
 	e := r.batch(prompt+prompt, append([]string{"--max-budget-usd", "0.04"}, streaming...)...)
 	rs := e.of("result")
 	want(t, "results", len(rs), 2)
@@ -188,21 +189,21 @@ func TestCap(t *testing.T) {
 
 func TestMaxTurns(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `{"duration":"0s","cost":0.04,"turns":4}`)
+	r := newFixture(t, `{"duration":"0s","cost":0.04,"turns":4}`)
 	e := r.batch(prompt, append([]string{"--max-turns", "2"}, streaming...)...)
 	res := e.result(t)
 	want(t, "exit", e.code, 1)
 	want(t, "subtype", res.Subtype, "error_max_turns")
 	want(t, "num_turns", res.Turns, 3)
 	want(t, "cost", res.Cost, 0.02)
-	r = newRig(t, `{"duration":"0s","turns":2}`)
+	r = newFixture(t, `{"duration":"0s","turns":2}`)
 	want(t, "just enough", r.batch(prompt, append([]string{"--max-turns", "2"}, streaming...)...).result(t).Subtype,
 		"success")
 }
 
 func TestAfter(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick+`"after":2,"turns":4,"outcome":"error-500","writes":[{"path":"a","content":""},{"path":"b","content":""},{"path":"c","content":""}]}`)
+	r := newFixture(t, quick+`"after":2,"turns":4,"outcome":"error-500","writes":[{"path":"a","content":""},{"path":"b","content":""},{"path":"c","content":""}]}`)
 	e := r.batch(prompt, streaming...)
 	want(t, "cost", e.result(t).Cost, 0.005)
 	made, err := filepath.Glob(filepath.Join(r.host.dir, "*"))
@@ -216,7 +217,7 @@ func TestDurationAndSpeed(t *testing.T) {
 	t.Parallel()
 	for speed, lasts := range map[string]time.Duration{"": 12 * time.Second, "10": 1200 * time.Millisecond,
 		"0.5": 24 * time.Second} {
-		r := newRig(t, `{"duration":"12s","turns":4}`)
+		r := newFixture(t, `{"duration":"12s","turns":4}`)
 		r.env = append(r.env, SpeedVar+"="+speed)
 		synctest.Test(t, func(t *testing.T) {
 			r.t = t
@@ -236,10 +237,10 @@ func TestDurationAndSpeed(t *testing.T) {
 // The CLI prints nothing, not even the init line, before the first user message.
 func TestSilentBeforePrompt(t *testing.T) {
 	t.Parallel()
-	e := newRig(t, "null").batch("", streaming...)
+	e := newFixture(t, "null").batch("", streaming...)
 	want(t, "stdout", e.out, "")
 	want(t, "exit", e.code, 0)
-	e = newRig(t, "null").batch(prompt, streaming...)
+	e = newFixture(t, "null").batch(prompt, streaming...)
 	if !strings.HasPrefix(e.out, `{"type":"system","subtype":"init"`) ||
 		!strings.Contains(e.out, `"wavex_rehearsal":true`) {
 		t.Errorf("no init line first:\n%s", e.out)
@@ -248,7 +249,7 @@ func TestSilentBeforePrompt(t *testing.T) {
 
 func TestTextAndJSON(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick+`"report":"done\n---LOOP_STATUS---"}`)
+	r := newFixture(t, quick+`"report":"done\n---LOOP_STATUS---"}`)
 	want(t, "text", r.batch("hello", "-p").out, "done\n---LOOP_STATUS---\n")
 	want(t, "prompt in argv", r.batch("", "-p", "hello").out, "done\n---LOOP_STATUS---\n")
 	e := r.batch("hello", "-p", "--output-format", "json")
@@ -268,33 +269,33 @@ func TestBadInput(t *testing.T) {
 		`{"type":"user","message":{"role":"assistant","content":"x"}}` +
 			"\n": "Error: Expected message role 'user', got 'assistant'",
 	} {
-		e := newRig(t, "null").batch(in, streaming...)
+		e := newFixture(t, "null").batch(in, streaming...)
 		want(t, "exit", e.code, 1)
 		want(t, "stdout", e.out, "")
 		if !strings.HasPrefix(e.stderr, says) {
 			t.Errorf("stderr %q", e.stderr)
 		}
 	}
-	e := newRig(t, "null").batch(`{"type":"keep_alive"}`+"\n"+prompt, streaming...)
+	e := newFixture(t, "null").batch(`{"type":"keep_alive"}`+"\n"+prompt, streaming...)
 	want(t, "unknown types are skipped", e.result(t).Subtype, "success")
 }
 
 func TestLongPrompt(t *testing.T) {
 	t.Parallel()
 	long := strings.Replace(prompt, "do it", strings.Repeat("x", 5<<20), 1)
-	want(t, "exit", newRig(t, `{"duration":"0s"}`).batch(long, streaming...).code, 0)
+	want(t, "exit", newFixture(t, `{"duration":"0s"}`).batch(long, streaming...).code, 0)
 }
 
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	block := `{"duration":"0s","cost":0.02,"attempts":[{"outcome":"fail"},{"outcome":"error-400"},{"cost":0.5}]}`
-	for attempt, check := range map[int]func(seen) bool{
-		1: func(s seen) bool { return strings.Contains(s.Result, "EXIT_SIGNAL: false") && s.Cost == 0.02 },
-		2: func(s seen) bool { return s.IsError && s.Cost == 0 },
-		3: func(s seen) bool { return strings.Contains(s.Result, "EXIT_SIGNAL: true") && s.Cost == 0.5 },
-		9: func(s seen) bool { return !s.IsError && s.Cost == 0.5 },
+	for attempt, check := range map[int]func(seenLine) bool{
+		1: func(s seenLine) bool { return strings.Contains(s.Result, "EXIT_SIGNAL: false") && s.Cost == 0.02 },
+		2: func(s seenLine) bool { return s.IsError && s.Cost == 0 },
+		3: func(s seenLine) bool { return strings.Contains(s.Result, "EXIT_SIGNAL: true") && s.Cost == 0.5 },
+		9: func(s seenLine) bool { return !s.IsError && s.Cost == 0.5 },
 	} {
-		r := newRig(t, "null")
+		r := newFixture(t, "null")
 		r.env = append(r.env, FileVar+"="+assign(t, "T-001", attempt, block))
 		if res := r.batch(prompt, streaming...).result(t); !check(res) {
 			t.Errorf("attempt %d: %+v", attempt, res)

@@ -11,8 +11,8 @@ import (
 	"wavex/budget"
 )
 
-// version is the CLI version that the agent imitates.
-const version = "2.1.197"
+// cliVersion is the CLI version that the agent imitates.
+const cliVersion = "2.1.197"
 
 type initLine struct {
 	Type       string   `json:"type"`
@@ -36,7 +36,7 @@ type tokenLine struct {
 	Output     int64 `json:"output_tokens"`
 }
 
-type part struct {
+type contentPart struct {
 	Type  string `json:"type"` // "text", "tool_use"
 	Text  string `json:"text,omitempty"`
 	ID    string `json:"id,omitempty"`
@@ -45,13 +45,13 @@ type part struct {
 }
 
 type apiMessage struct {
-	ID         string    `json:"id"`
-	Type       string    `json:"type"`
-	Role       string    `json:"role"`
-	Model      string    `json:"model"`
-	Content    []part    `json:"content"`
-	StopReason *string   `json:"stop_reason"`
-	Usage      tokenLine `json:"usage"`
+	ID         string        `json:"id"`
+	Type       string        `json:"type"`
+	Role       string        `json:"role"`
+	Model      string        `json:"model"`
+	Content    []contentPart `json:"content"`
+	StopReason *string       `json:"stop_reason"`
+	Usage      tokenLine     `json:"usage"`
 }
 
 type assistantLine struct {
@@ -174,8 +174,8 @@ type controlLine struct {
 	} `json:"response"`
 }
 
-// line returns v as one line of JSON with a newline.
-func line(v any) []byte {
+// encodeLine returns v as one line of JSON with a newline.
+func encodeLine(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -185,13 +185,13 @@ func line(v any) []byte {
 	return b.Bytes()
 }
 
-// pipe writes to the reader of the agent and remembers that the reader has gone.
-type pipe struct {
+// outputPipe writes to the reader of the agent and remembers that the reader has gone.
+type outputPipe struct {
 	w   io.Writer
 	err error
 }
 
-func (p *pipe) write(b []byte) {
+func (p *outputPipe) write(b []byte) {
 	if p.err == nil {
 		_, p.err = p.w.Write(b)
 	}
@@ -203,4 +203,4 @@ func (t tokenLine) plus(o tokenLine) tokenLine {
 
 func dollars(u budget.USD) float64 { return u.Float() }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -14,9 +14,9 @@ type WaveUsage struct {
 	runner.Usage
 }
 
-// Caches returns the tokens by wave, in order, for the waves whose attempts wrote or read a prompt
+// CacheByWave returns the tokens by wave, in order, for the waves whose attempts wrote or read a prompt
 // cache.
-func (r *Summary) Caches() []WaveUsage {
+func (r *Summary) CacheByWave() []WaveUsage {
 	sums := make([]runner.Usage, r.Waves+1)
 	for i := range r.Tasks {
 		if w := r.Tasks[i].Wave; w > 0 && w < len(sums) {
@@ -32,22 +32,23 @@ func (r *Summary) Caches() []WaveUsage {
 	return out
 }
 
-// cacheWaves bounds the waves in the totals.
-const cacheWaves = 8
+// maxCacheWaves bounds the waves in the totals.
+const maxCacheWaves = 8
 
 // cacheLine returns the cache reads and writes by wave for the totals; "" if there were none.
 func (r *Summary) cacheLine() string {
-	all := r.Caches()
+	all := r.CacheByWave()
 	if len(all) == 0 {
 		return ""
 	}
 	var parts []string
 	for i, u := range all {
-		if i == cacheWaves {
+		if i == maxCacheWaves {
 			parts = append(parts, fmt.Sprintf("%d more", len(all)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("wave %d read %s, wrote %s", u.Wave, Tokens(u.CacheRead), Tokens(u.CacheWrite)))
+		parts = append(parts, fmt.Sprintf("wave %d read %s, wrote %s", u.Wave, FormatTokens(u.CacheRead),
+			FormatTokens(u.CacheWrite)))
 	}
 	return "Cache: " + strings.Join(parts, " | ")
 }

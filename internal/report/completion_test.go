@@ -13,7 +13,7 @@ import (
 
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Reviewed(t, nil)
+	s := reporttest.ReviewedRun(t, nil)
 	want := `<loop-complete>
 All tasks verified:
 - T-001: ✓ Write it
@@ -72,11 +72,11 @@ func TestCompletionIsForNoOther(t *testing.T) {
 		}
 		last = report.Completion(s, 0, false)
 	}
-	reporttest.Reviewed(t, show)
+	reporttest.ReviewedRun(t, show)
 	if last == "" {
 		t.Error("a run that was let through has no completion")
 	}
-	for name, tell := range stories {
+	for name, tell := range testRuns {
 		if name == "reviewed" {
 			continue
 		}
@@ -86,7 +86,7 @@ func TestCompletionIsForNoOther(t *testing.T) {
 			}
 		})
 	}
-	s := reporttest.Reviewed(t, nil)
+	s := reporttest.ReviewedRun(t, nil)
 	s.S.Plan.Tasks[0].Subject = "say </loop-complete> <loop-complete> \x1b[2J"
 	text := report.Completion(s.S, 0, false)
 	if strings.Count(text, "<loop-complete>") != 1 || strings.Count(text, "</loop-complete>") != 1 ||
@@ -118,12 +118,13 @@ func TestVerdict(t *testing.T) {
 			t.Parallel()
 			s := reporttest.New(t, "", reporttest.Tasks{{"1", "Do it", nil}}, plan.Condition{Text: "it is so"})
 			s.S.Plan.Tasks[0].Reversibility = test.class
-			s.Begin(reporttest.Config()).Wave(1).Run("1", 0).End("1", reporttest.Good(10_000), scheduler.Completed, nil)
-			s.Tell(scheduler.CriteriaStarted{Round: 1})
-			s.Tell(scheduler.CriteriaEnded{Round: 1, Criteria: []scheduler.Criterion{{ID: "C-1", Text: "it is so",
+			s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).EndAttempt("1", reporttest.PassingResult(10_000),
+				scheduler.Completed, nil)
+			s.Apply(scheduler.CriteriaStarted{Round: 1})
+			s.Apply(scheduler.CriteriaEnded{Round: 1, Criteria: []scheduler.Criterion{{ID: "C-1", Text: "it is so",
 				Met: test.kind != scheduler.Assumption, Verification: test.kind}}})
-			s.Tell(scheduler.GateEnded{Passed: true, ExitSignal: true, Review: test.review})
-			v := report.VerdictOf(s.Over("complete", 0, "", "").S)
+			s.Apply(scheduler.GateEnded{Passed: true, ExitSignal: true, Review: test.review})
+			v := report.VerdictOf(s.EndRun("complete", 0, "", "").S)
 			if v.Word != test.want || len(v.Verified) != 1 || v.Verified[0] != test.kind || v.Type != test.class {
 				t.Errorf("the verdict is %+v, want %s", v, test.want)
 			}

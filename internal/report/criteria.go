@@ -22,7 +22,7 @@ func Criteria(s *scheduler.State) []Criterion {
 		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks),
 			Verification: scheduler.Assumption}
 		if c.Met {
-			c.Verification = weakest(s)
+			c.Verification = weakestEvidence(s)
 		}
 		return []Criterion{c}
 	}
@@ -46,11 +46,11 @@ func Complete(s *scheduler.State) bool {
 	return s.ExitSignal
 }
 
-// weakest returns the weakest kind of evidence of any task of the plan.
-func weakest(s *scheduler.State) string {
+// weakestEvidence returns the weakest kind of evidence of any task of the plan.
+func weakestEvidence(s *scheduler.State) string {
 	worst := 0
-	for _, i := range selfShown(s) {
-		worst = max(worst, slices.Index(strength, s.ShownBy(i)))
+	for _, i := range tasksNeedingEvidence(s) {
+		worst = max(worst, slices.Index(evidenceOrder, s.EvidenceKind(i)))
 	}
-	return strength[worst]
+	return evidenceOrder[worst]
 }

@@ -9,8 +9,8 @@ import (
 	"wavex/scheduler"
 )
 
-// annotationsMax is the number of errors that GitHub shows for one step.
-const annotationsMax = 10
+// maxAnnotations is the number of errors that GitHub shows for one step.
+const maxAnnotations = 10
 
 // Annotations returns workflow commands of GitHub Actions: an error at the plan's line of each task
 // that failed or needs a person, and a warning if the run stopped early. file is the plan's path
@@ -23,36 +23,37 @@ func (r *Summary) Annotations(file string) string {
 		if t.Status != scheduler.Failed && !t.needsPerson() {
 			continue
 		}
-		if failed++; failed > annotationsMax {
+		if failed++; failed > maxAnnotations {
 			continue
 		}
-		where := []string{"file=" + property(file), "title=" + property(t.ID+" "+t.Verdict()+": "+t.Subject)}
+		where := []string{"file=" + escapeProperty(file), "title=" + escapeProperty(t.ID+" "+t.StatusText()+": "+t.Subject)}
 		if t.Pos.Line > 0 {
 			where = append(where, fmt.Sprintf("line=%d", t.Pos.Line), fmt.Sprintf("col=%d", t.Pos.Column))
 		}
-		fmt.Fprintf(&b, "::error %s::%s\n", strings.Join(where, ","), data(or(t.Reason, string(t.Status))))
+		fmt.Fprintf(&b, "::error %s::%s\n", strings.Join(where, ","), escapeData(firstNonEmpty(t.Reason, string(t.Status))))
 	}
-	if failed > annotationsMax {
+	if failed > maxAnnotations {
 		fmt.Fprintf(&b, "::warning title=wavex::%s\n",
-			data(fmt.Sprintf("%d more tasks failed; see the summary", failed-annotationsMax)))
+			escapeData(fmt.Sprintf("%d more tasks failed; see the summary", failed-maxAnnotations)))
 	}
-	for _, g := range r.Regressions[:min(len(r.Regressions), annotationsMax)] {
-		fmt.Fprintf(&b, "::warning file=%s,title=%s::%s\n", property(file), property("wavex: a check that passed fails now"),
-			data(g.String()+"\n"+g.Output))
+	for _, g := range r.Regressions[:min(len(r.Regressions), maxAnnotations)] {
+		fmt.Fprintf(&b, "::warning file=%s,title=%s::%s\n", escapeProperty(file),
+			escapeProperty("wavex: a check that passed fails now"),
+			escapeData(g.String()+"\n"+g.Output))
 	}
 	if r.Status != "complete" && r.Status != "failed" {
-		text := or(r.Reason, r.Status)
-		for _, more := range []string{r.Advice, resumeWords(r)} {
+		text := firstNonEmpty(r.Reason, r.Status)
+		for _, more := range []string{r.Advice, resumeText(r)} {
 			if more != "" {
 				text += "\n" + more
 			}
 		}
-		fmt.Fprintf(&b, "::warning title=%s::%s\n", property("wavex: "+r.Status), data(text))
+		fmt.Fprintf(&b, "::warning title=%s::%s\n", escapeProperty("wavex: "+r.Status), escapeData(text))
 	}
 	return b.String()
 }
 
-func resumeWords(r *Summary) string {
+func resumeText(r *Summary) string {
 	if r.Resume == "" {
 		return ""
 	}
@@ -81,9 +82,9 @@ func (r *Summary) Outputs() string {
 	return b.String()
 }
 
-// data escapes a text for the message of a workflow command, property for one of its properties.
+// escapeData escapes a text for the message of a workflow command, property for one of its properties.
 // The runner then finds no command in the text.
-func data(s string) string {
+func escapeData(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(safe.Line(lines[i]), "%", "%25")
@@ -91,6 +92,6 @@ func data(s string) string {
 	return strings.Join(lines, "%0A")
 }
 
-func property(s string) string {
+func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(safe.Line(s))
 }

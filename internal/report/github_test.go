@@ -41,10 +41,10 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestCommandsStayText checks that foreign text never becomes a command.
-func TestCommandsStayText(t *testing.T) {
+// TestWorkflowCommandsAreEscaped checks that foreign text never becomes a command.
+func TestWorkflowCommandsAreEscaped(t *testing.T) {
 	t.Parallel()
-	story := reporttest.Hostile(t, func(scheduler.Event, *scheduler.State) {})
+	story := reporttest.HostileRun(t, func(scheduler.Event, *scheduler.State) {})
 	sum := report.Of(story.S, story.Events)
 	out := sum.Annotations("plan.json")
 	if out == "" {
@@ -65,7 +65,7 @@ func TestCommandsStayText(t *testing.T) {
 
 func TestOutputs(t *testing.T) {
 	t.Parallel()
-	story := reporttest.Paused(t, func(scheduler.Event, *scheduler.State) {})
+	story := reporttest.PausedRun(t, func(scheduler.Event, *scheduler.State) {})
 	sum := report.Of(story.S, story.Events)
 	out := sum.Outputs()
 	for _, want := range []string{"status=" + sum.Status + "\n", "completed=", "cost-usd=", "resume-at=", "exit-code="} {

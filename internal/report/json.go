@@ -29,7 +29,7 @@ type (
 		Breaker    string           `json:"breaker,omitempty"`
 		Resume     string           `json:"resume,omitempty"`
 		ResumeAt   time.Time        `json:"resume_at,omitzero"`
-		Began      time.Time        `json:"began,omitzero"`
+		Started    time.Time        `json:"began,omitzero"`
 		Ended      time.Time        `json:"ended,omitzero"`
 		Waves      int              `json:"waves"`
 		Counts     scheduler.Counts `json:"counts"`
@@ -123,7 +123,7 @@ func (r *Summary) JSON() ([]byte, error) {
 		ExitCode: r.ExitCode,
 		Reason:   r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume,
 		ResumeAt: r.ResumeAt.UTC(),
-		Began:    r.Began.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
+		Started:  r.Started.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
 		CounselUSD: r.CounselCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage,
 		Tasks: make([]wireTask, 0, len(r.Tasks))}
 	if !r.Limits.NoUSD {
@@ -133,12 +133,12 @@ func (r *Summary) JSON() ([]byte, error) {
 	if !r.Limits.NoIterations {
 		w.MaxIter = &r.Limits.Iterations
 	}
-	for _, u := range r.Caches() {
+	for _, u := range r.CacheByWave() {
 		w.Caches = append(w.Caches, wireCache{u.Wave, u.Usage})
 	}
 	for _, g := range r.Regressions {
 		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason,
-			g.Output, g.Since, g.More, g.Before})
+			g.Output, g.Since, g.More, g.EarlierSession})
 	}
 	for i := range r.Tasks {
 		w.Tasks = append(w.Tasks, r.Tasks[i].wire())
@@ -157,7 +157,7 @@ func (t *Task) wire() wireTask {
 		Outcome: string(t.Outcome),
 		Reason:  t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		CostUSD:    t.Cost.Float(),
-		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Took.Seconds()}
+		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Duration.Seconds()}
 	for _, a := range t.History {
 		w.History = append(w.History, a.wire())
 	}

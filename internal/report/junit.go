@@ -62,7 +62,7 @@ type (
 // attempts, the output of its checks, and counsel's advice. A failed task is a failure; a task that
 // a person must look at is an error; a blocked or pending task is skipped.
 func (r *Summary) JUnit() ([]byte, error) {
-	doc := junitSuites{Name: or(safe.Line(r.Name), "wavex")}
+	doc := junitSuites{Name: firstNonEmpty(safe.Line(r.Name), "wavex")}
 	var all time.Duration
 	for w := 1; w <= r.Waves; w++ {
 		doc.Suites = append(doc.Suites, junitSuite{Name: fmt.Sprintf("wave %d", w), ID: strconv.Itoa(w - 1)})
@@ -88,14 +88,14 @@ func (r *Summary) JUnit() ([]byte, error) {
 			s.Skipped++
 		}
 		doc.Tests++
-		all += t.Took
-		times[t.Wave-1] += t.Took
+		all += t.Duration
+		times[t.Wave-1] += t.Duration
 	}
 	for w := range doc.Suites {
 		s := &doc.Suites[w]
 		s.Time = seconds(times[w])
-		if !r.Began.IsZero() {
-			s.Timestamp = r.Began.UTC().Format("2006-01-02T15:04:05")
+		if !r.Started.IsZero() {
+			s.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
 		}
 		s.Properties = []junitProperty{{"run", safe.Line(r.Run)}, {"status", r.Status},
 			{"exit_code", strconv.Itoa(r.ExitCode)},
@@ -115,15 +115,15 @@ func (r *Summary) JUnit() ([]byte, error) {
 
 func (t *Task) junit(class string) junitCase {
 	c := junitCase{Name: strings.TrimSpace(safe.Line(t.ID) + " " + safe.Line(t.Subject)), Classname: class,
-		Time: seconds(t.Took), Status: string(t.Status), Out: t.story()}
-	why := &junitReason{Message: or(safe.Line(t.Reason), string(t.Status))}
+		Time: seconds(t.Duration), Status: string(t.Status), Out: t.attemptsText()}
+	why := &junitReason{Message: firstNonEmpty(safe.Line(t.Reason), string(t.Status))}
 	switch {
 	case t.Status == scheduler.Completed:
 	case t.Status == scheduler.Failed:
-		why.Type, why.Text = string(t.Outcome), t.proof()
+		why.Type, why.Text = string(t.Outcome), t.failureOutput()
 		c.Failure = why
 	case t.needsPerson():
-		why.Type, why.Text = string(t.Outcome), t.proof()
+		why.Type, why.Text = string(t.Outcome), t.failureOutput()
 		c.Error = why
 	default:
 		c.Skipped = why
@@ -140,8 +140,8 @@ func (t *Task) needsPerson() bool {
 	return false
 }
 
-// proof returns the output of the last attempt's failing checks, or else the attempt's own reason.
-func (t *Task) proof() string {
+// failureOutput returns the output of the last attempt's failing checks, or else the attempt's own reason.
+func (t *Task) failureOutput() string {
 	if len(t.History) == 0 {
 		return ""
 	}
@@ -158,11 +158,11 @@ func (t *Task) proof() string {
 	return strings.TrimSpace(b.String())
 }
 
-// story describes the attempts in order.
-func (t *Task) story() string {
+// attemptsText describes the attempts in order.
+func (t *Task) attemptsText() string {
 	var b strings.Builder
 	for _, a := range t.History {
-		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Number, a.Outcome, Took(a.Duration), a.Cost.Spent())
+		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Number, a.Outcome, FormatDuration(a.Duration), a.Cost.Spent())
 		if a.Reason != "" {
 			b.WriteString(": " + safe.Line(a.Reason))
 		}
@@ -178,7 +178,7 @@ func (t *Task) story() string {
 			}
 		}
 		if v := a.Counsel; v != nil {
-			b.WriteString("  counsel: " + or(safe.Line(v.Fix), "unavailable: "+safe.Line(v.Unavailable)) + "\n")
+			b.WriteString("  counsel: " + firstNonEmpty(safe.Line(v.Fix), "unavailable: "+safe.Line(v.Unavailable)) + "\n")
 		}
 	}
 	return b.String()
@@ -186,7 +186,7 @@ func (t *Task) story() string {
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
 
-func or(s, instead string) string {
+func firstNonEmpty(s, instead string) string {
 	if s == "" {
 		return instead
 	}

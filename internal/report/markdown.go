@@ -13,10 +13,10 @@ import (
 // GitLab reads as well.
 func (r *Summary) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## wavex: %s\n\n", escape(or(r.Name, r.Run)))
+	fmt.Fprintf(&b, "## wavex: %s\n\n", escapeMarkdown(firstNonEmpty(r.Name, r.Run)))
 	lines := r.totals()
 	for i, l := range lines {
-		l = escape(l)
+		l = escapeMarkdown(l)
 		if i == 0 {
 			l = "**" + l + "**"
 		}
@@ -34,12 +34,13 @@ func (r *Summary) Markdown() string {
 	hidden := 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if len(r.Tasks) > tableRows && t.Status == scheduler.Completed {
+		if len(r.Tasks) > maxTableRows && t.Status == scheduler.Completed {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escape(t.ID), escape(t.Subject), r.verdict(t),
-			t.Attempts, t.Panels, t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took))
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escapeMarkdown(t.ID), escapeMarkdown(t.Subject),
+			r.statusText(t),
+			t.Attempts, t.Panels, t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration))
 		if r.committed() {
 			b.WriteString(" " + t.shortCommit() + " |")
 		}
@@ -48,10 +49,11 @@ func (r *Summary) Markdown() string {
 	if hidden > 0 {
 		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))
 	}
-	for _, g := range r.Regressions[:min(len(r.Regressions), regressionsMax)] {
+	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {
 		said := strings.TrimSpace(safe.Block(g.Output))
-		fence := fence(said)
-		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n", escape(g.String()), fence,
+		fence := codeFence(said)
+		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
+			escapeMarkdown(g.String()), fence,
 			said, fence)
 	}
 	for i := range r.Tasks {
@@ -59,16 +61,16 @@ func (r *Summary) Markdown() string {
 		if t.Status == scheduler.Completed || t.Status == scheduler.Blocked || len(t.History) == 0 {
 			continue
 		}
-		story := strings.TrimRight(t.story(), "\n")
-		fence := fence(story)
+		story := strings.TrimRight(t.attemptsText(), "\n")
+		fence := codeFence(story)
 		fmt.Fprintf(&b, "\n<details><summary>%s: %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
-			escape(t.ID), escape(or(t.Reason, string(t.Status))), fence, story, fence)
+			escapeMarkdown(t.ID), escapeMarkdown(firstNonEmpty(t.Reason, string(t.Status))), fence, story, fence)
 	}
 	return b.String()
 }
 
-// escape makes a foreign text one line that Markdown shows unchanged.
-func escape(s string) string {
+// escapeMarkdown makes a foreign text one line that Markdown shows unchanged.
+func escapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ReplaceAll(safe.Line(s), "&lt;", "<") {
 		switch r {
@@ -88,8 +90,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// fence returns a fence longer than every run of back-ticks in text.
-func fence(text string) string {
+// codeFence returns a fence longer than every run of back-ticks in text.
+func codeFence(text string) string {
 	longest, run := 2, 0
 	for _, r := range text {
 		if r == '`' {

@@ -15,9 +15,10 @@ import (
 func TestNotionalMoney(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "sub", reporttest.Tasks{{ID: "T-001", Subject: "Do it"}})
-	r := reporttest.Good(2 * budget.Dollar)
+	r := reporttest.PassingResult(2 * budget.Dollar)
 	r.Notional = true
-	s.Begin(reporttest.Config()).Wave(1).Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Completed, nil)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r,
+		scheduler.Completed, nil)
 	sum := report.Of(s.S, s.Events)
 	if table := sum.Table(0, false); !strings.Contains(table, "Cost: $2.00/none (notional) |") {
 		t.Error(table)

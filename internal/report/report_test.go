@@ -22,8 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
+var testRuns = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun{
+	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
+	"hostile": reporttest.HostileRun,
 }
 
 func golden(t *testing.T, name, got string) {
@@ -33,7 +34,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for name, tell := range stories {
+	for name, tell := range testRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := tell(t, nil)
@@ -161,10 +162,10 @@ func junit(t *testing.T, doc []byte) {
 
 func TestOf(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Mixed(t, nil)
+	s := reporttest.MixedRun(t, nil)
 	r := report.Of(s.S, s.Events)
-	if r.Status != "failed" || r.ExitCode != 1 || r.Resume != "wavex resume" || r.Took() != 220*time.Second {
-		t.Errorf("%s %d %q %s", r.Status, r.ExitCode, r.Resume, r.Took())
+	if r.Status != "failed" || r.ExitCode != 1 || r.Resume != "wavex resume" || r.Duration() != 220*time.Second {
+		t.Errorf("%s %d %q %s", r.Status, r.ExitCode, r.Resume, r.Duration())
 	}
 	two := r.Tasks[1]
 	if len(two.History) != 2 || two.History[0].Counsel == nil || two.History[1].Why != "retry" || !two.History[1].Advised {
@@ -189,16 +190,16 @@ func TestOf(t *testing.T) {
 	}
 
 	short := report.Of(s.S, nil) // without the journal: the last attempt only
-	if h := short.Tasks[1].History; len(h) != 1 || h[0].Number != 2 || short.Took() != 0 {
-		t.Errorf("%+v, %s", h, short.Took())
+	if h := short.Tasks[1].History; len(h) != 1 || h[0].Number != 2 || short.Duration() != 0 {
+		t.Errorf("%+v, %s", h, short.Duration())
 	}
 }
 
 // A journal holds several runs; a report is about the last one.
 func TestOfForgetsEarlierRuns(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Complete(t, nil)
-	s.Begin(reporttest.Config())
+	s := reporttest.CompleteRun(t, nil)
+	s.StartRun(reporttest.Config())
 	r := report.Of(s.S, s.Events)
 	if r.Status != "running" || r.Cost != 0 || !r.Ended.IsZero() || len(r.Tasks[0].History) != 0 {
 		t.Errorf("%s %s %s %v", r.Status, r.Cost, r.Ended, r.Tasks[0].History)
@@ -208,7 +209,7 @@ func TestOfForgetsEarlierRuns(t *testing.T) {
 func TestCriteria(t *testing.T) {
 	t.Parallel()
 	var exit []bool
-	reporttest.Complete(t, func(e scheduler.Event, s *scheduler.State) {
+	reporttest.CompleteRun(t, func(e scheduler.Event, s *scheduler.State) {
 		for _, c := range report.Criteria(s) {
 			if c.Met != report.Complete(s) {
 				t.Errorf("after %s: %s is %t, the exit signal %t", e.Body.Type(), c.Text, c.Met, report.Complete(s))
@@ -228,8 +229,8 @@ func TestTableOfManyTasks(t *testing.T) {
 		tasks[i].ID, tasks[i].Subject = fmt.Sprintf("T-%03d", i+1),
 			"A subject that is long enough to be cut at some point 終わり"
 	}
-	s := reporttest.New(t, "many", tasks).Begin(reporttest.Config()).Wave(1)
-	s.Run("T-001", 0).End("T-001", reporttest.Good(1), scheduler.Completed, nil)
+	s := reporttest.New(t, "many", tasks).StartRun(reporttest.Config()).StartWave(1)
+	s.StartAttempt("T-001", 0).EndAttempt("T-001", reporttest.PassingResult(1), scheduler.Completed, nil)
 	r := report.Of(s.S, s.Events)
 	got := r.Table(70, false)
 	if strings.Contains(got, "T-001") || !strings.Contains(got, "(1 completed task not shown)") ||
@@ -249,10 +250,10 @@ func TestTableOfManyTasks(t *testing.T) {
 func TestMarkdownFence(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "a|b", reporttest.Tasks{{ID: "T-001",
-		Subject: "x | y"}}).Begin(reporttest.Config()).Wave(1).Run("T-001", 0)
-	bad := reporttest.Bad(1)
+		Subject: "x | y"}}).StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0)
+	bad := reporttest.FailingResult(1)
 	bad.Checks[0].Output = "```\n</details><script>"
-	s.End("T-001", bad, scheduler.Failed, nil)
+	s.EndAttempt("T-001", bad, scheduler.Failed, nil)
 	r := report.Of(s.S, s.Events)
 	md := r.Markdown()
 	if !strings.Contains(md, "\n````text\n") || strings.Count(md, "````") != 2 || !strings.Contains(md, `| x \| y |`) {
@@ -262,7 +263,7 @@ func TestMarkdownFence(t *testing.T) {
 
 func TestJSONIsVersioned(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Paused(t, nil)
+	s := reporttest.PausedRun(t, nil)
 	r := report.Of(s.S, s.Events)
 	b, err := r.JSON()
 	if err != nil {
@@ -277,29 +278,29 @@ func TestJSONIsVersioned(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestFormat(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		-1: "0s", 0: "0s", 440 * time.Millisecond: "400ms", 1500 * time.Millisecond: "1.5s", 12400 * time.Millisecond: "12s",
 		59600 * time.Millisecond: "1m00s", 192 * time.Second: "3m12s", 3599700 * time.Millisecond: "1h00m",
 		7500 * time.Second: "2h05m",
 	} {
-		if got := report.Took(d); got != want {
+		if got := report.FormatDuration(d); got != want {
 			t.Errorf("Took(%d) = %q, want %q", d, got, want)
 		}
 	}
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 12_345: "12.3k", 999_949: "999.9k",
 		999_950: "1M", 4_500_000: "4.5M"} {
-		if got := report.Tokens(n); got != want {
+		if got := report.FormatTokens(n); got != want {
 			t.Errorf("Tokens(%d) = %q, want %q", n, got, want)
 		}
 	}
 	l := budget.Limits{USD: 25 * budget.Dollar, Iterations: 10}
-	if m, i := report.Money(2_500_000, l), report.Iterations(3, l); m != "$2.50/$25" || i != "3/10" {
+	if m, i := report.FormatSpent(2_500_000, l), report.FormatIterations(3, l); m != "$2.50/$25" || i != "3/10" {
 		t.Errorf("%s %s", m, i)
 	}
 	l = budget.Limits{NoUSD: true, NoIterations: true}
-	if m, i := report.Money(0, l), report.Iterations(3, l); m != "$0.00/none" || i != "3/unlimited" {
+	if m, i := report.FormatSpent(0, l), report.FormatIterations(3, l); m != "$0.00/none" || i != "3/unlimited" {
 		t.Errorf("%s %s", m, i)
 	}
 }

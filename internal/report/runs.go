@@ -11,28 +11,28 @@ import (
 	"wavex/scheduler"
 )
 
-// Past is the short form of one run of a journal.
-type Past struct {
+// RunEntry is the short form of one run of a journal.
+type RunEntry struct {
 	Run, Name, Plan string
 	Status          string // as in scheduler.RunEnded; "running", or "cut off" if it neither ended nor is under way
 	ExitCode        int
 	Reason          string
-	Began, Ended    time.Time     // of the whole run; Ended is zero while it is under way, and the last record's time if it was cut off
-	Worked          time.Duration // of all its sessions
+	Started, Ended  time.Time     // of the whole run; Ended is zero while it is under way, and the last record's time if it was cut off
+	WorkTime        time.Duration // of all its sessions
 	Sessions        int
 	Tasks           int
 	Completed       int
 	Cost            budget.USD
 	Notional        bool
 	Iterations      int
-	Aside           string // the directory beside .loop that it was moved to; "": it is in .loop
+	MovedTo         string // the directory beside .loop that it was moved to; "": it is in .loop
 }
 
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
 // the last one. The cost of a session that was cut off is the cost of its ended attempts, panels
 // and reviews.
-func Runs(events []scheduler.Event, alive bool) []Past {
-	var all []Past
+func Runs(events []scheduler.Event, alive bool) []RunEntry {
+	var all []RunEntry
 	var spent budget.USD
 	var since, last time.Time
 	done := map[string]bool{}
@@ -41,7 +41,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 			p := &all[n-1]
 			p.Status = CutOff
 			p.Ended = last
-			p.Worked += last.Sub(since)
+			p.WorkTime += last.Sub(since)
 			p.Completed = len(done)
 			p.Cost = spent
 			since = time.Time{}
@@ -51,12 +51,12 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 		switch b := e.Body.(type) {
 		case scheduler.RunStarted:
 			end()
-			all = append(all, Past{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Began: e.Time, Tasks: b.Tasks})
+			all = append(all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks})
 			spent, done, since = 0, map[string]bool{}, e.Time
-			if b.From != nil {
-				spent = b.From.Spent
+			if b.Origin != nil {
+				spent = b.Origin.Spent
 			}
-		case scheduler.Resumed:
+		case scheduler.RunResumed:
 			end()
 			if n := len(all); n > 0 {
 				all[n-1].Tasks, all[n-1].Plan = b.Tasks, b.Plan
@@ -90,7 +90,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 				p.Reason = b.Reason
 				p.Ended = e.Time
 				if !since.IsZero() { // else it happened between sessions: a rollback, a cancel
-					p.Worked += e.Time.Sub(since)
+					p.WorkTime += e.Time.Sub(since)
 				}
 				p.Completed = b.Tasks.Completed
 				p.Cost = b.Cost
@@ -102,7 +102,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 		}
 		if n := len(all); n > 0 {
 			switch e.Body.(type) {
-			case scheduler.RunStarted, scheduler.Resumed:
+			case scheduler.RunStarted, scheduler.RunResumed:
 				all[n-1].Sessions++
 			}
 		}
@@ -118,7 +118,7 @@ func Runs(events []scheduler.Event, alive bool) []Past {
 
 // RunsTable returns a table of runs for people, the newest first. Lines are cut at columns (0:
 // never).
-func RunsTable(list []Past, columns int) string {
+func RunsTable(list []RunEntry, columns int) string {
 	rows := [][]string{{"run", "status", "tasks", "sessions", "cost", "time", "began", "plan"}}
 	for i := len(list) - 1; i >= 0; i-- {
 		p := &list[i]
@@ -127,20 +127,20 @@ func RunsTable(list []Past, columns int) string {
 			cost += "*"
 		}
 		plan := strings.TrimPrefix(safe.Line(p.Name)+": "+safe.Line(p.Plan), ": ")
-		if p.Aside != "" {
-			plan += " (in " + safe.Line(p.Aside) + ")"
+		if p.MovedTo != "" {
+			plan += " (in " + safe.Line(p.MovedTo) + ")"
 		}
 		rows = append(rows, []string{safe.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks),
 			strconv.Itoa(p.Sessions),
-			cost, Took(p.Worked), p.Began.UTC().Format(time.RFC3339), plan})
+			cost, FormatDuration(p.WorkTime), p.Started.UTC().Format(time.RFC3339), plan})
 	}
 	var b strings.Builder
-	grid(&b, narrow(rows, columns, "sessions", "time", "began"), columns, false)
+	writeGrid(&b, dropColumns(rows, columns, "sessions", "time", "began"), columns, false)
 	return b.String()
 }
 
 // RunsJSON returns the runs for programs, oldest first: dollars, seconds, RFC 3339 UTC.
-func RunsJSON(list []Past) ([]byte, error) {
+func RunsJSON(list []RunEntry) ([]byte, error) {
 	type wire struct {
 		Run        string    `json:"run"`
 		Name       string    `json:"name,omitempty"`
@@ -164,9 +164,10 @@ func RunsJSON(list []Past) ([]byte, error) {
 		Runs []wire `json:"runs"`
 	}{Version, make([]wire, 0, len(list))}
 	for _, p := range list {
-		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Began.UTC(), p.Ended.UTC(),
-			p.Worked.Seconds(),
-			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations, p.Aside})
+		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Started.UTC(),
+			p.Ended.UTC(),
+			p.WorkTime.Seconds(),
+			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations, p.MovedTo})
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
 	return append(safe.JSON(b), '\n'), err

@@ -15,8 +15,8 @@ import (
 func journals(t *testing.T) []scheduler.Event {
 	t.Helper()
 	var all []scheduler.Event
-	for i, s := range []*reporttest.Story{reporttest.Complete(t, nil), reporttest.Mixed(t, nil),
-		reporttest.Paused(t, nil)} {
+	for i, s := range []*reporttest.FakeRun{reporttest.CompleteRun(t, nil), reporttest.MixedRun(t, nil),
+		reporttest.PausedRun(t, nil)} {
 		for _, e := range s.Events {
 			if b, ok := e.Body.(scheduler.RunStarted); ok {
 				b.Config.Run = []string{"r-1", "r-2", "r-3"}[i]
@@ -44,7 +44,7 @@ func TestRuns(t *testing.T) {
 		{"running", 1, 2, 10_000, 2 * time.Second}} {
 		g := got[i]
 		if g.Status != want.status || g.Completed != want.completed || g.Sessions != want.sessions ||
-			int64(g.Cost) != want.cost || g.Worked != want.worked {
+			int64(g.Cost) != want.cost || g.WorkTime != want.worked {
 			t.Errorf("run %d is %+v, want %+v", i, g, want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestRunsOfEveryPrefix(t *testing.T) {
 			t.Fatalf("after %d records: %d runs, want %d", n, len(got), runs)
 		}
 		for _, p := range got {
-			if p.Status == "" || p.Worked < 0 || p.Cost < 0 || p.Completed > p.Tasks {
+			if p.Status == "" || p.WorkTime < 0 || p.Cost < 0 || p.Completed > p.Tasks {
 				t.Errorf("after %d records: %+v", n, p)
 			}
 		}
@@ -108,13 +108,13 @@ func TestRunsOfEveryPrefix(t *testing.T) {
 // A rollback or a cancel between sessions adds an end but no work time.
 func TestRunsEndedTwice(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Complete(t, nil)
+	s := reporttest.CompleteRun(t, nil)
 	last := s.Events[len(s.Events)-1]
 	again := scheduler.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour),
 		Body: scheduler.RunEnded{Status: scheduler.Cancelled, ExitCode: 1}}
 	one, two := report.Runs(s.Events, false), report.Runs(append(s.Events, again), false)
-	if two[0].Worked != one[0].Worked || two[0].Status != scheduler.Cancelled || !two[0].Ended.Equal(again.Time) {
-		t.Errorf("worked %s, want %s; %+v", two[0].Worked, one[0].Worked, two[0])
+	if two[0].WorkTime != one[0].WorkTime || two[0].Status != scheduler.Cancelled || !two[0].Ended.Equal(again.Time) {
+		t.Errorf("worked %s, want %s; %+v", two[0].WorkTime, one[0].WorkTime, two[0])
 	}
 }
 
@@ -124,7 +124,7 @@ func TestRunsOfEverySuffix(t *testing.T) {
 	all := journals(t)
 	for n := range all {
 		for _, p := range report.Runs(all[n:], false) {
-			if p.Status == "" || p.Worked < 0 || p.Cost < 0 {
+			if p.Status == "" || p.WorkTime < 0 || p.Cost < 0 {
 				t.Errorf("without %d records: %+v", n, p)
 			}
 		}

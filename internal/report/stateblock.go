@@ -15,7 +15,7 @@ import (
 func StateBlock(s *scheduler.State, events []scheduler.Event, phase string) []byte {
 	l := loopBlock{maxIterations: 20}
 	if s != nil {
-		l.of(s, events, phase)
+		l.fill(s, events, phase)
 	}
 	return []byte(l.String())
 }
@@ -39,7 +39,7 @@ type loopBlock struct {
 // unlimited stands for no limit, because readers of the block compare numbers.
 const unlimited = 1_000_000
 
-func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase string) {
+func (l *loopBlock) fill(s *scheduler.State, events []scheduler.Event, phase string) {
 	l.active, l.kind = s.Ended == nil, "execute"
 	l.phase = phase
 	l.iteration, l.maxIterations = s.Ledger.Iterations(), s.Config.Limits.Iterations
@@ -52,7 +52,7 @@ func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase strin
 				n))
 		}
 	}
-	l.gaps, l.started = len(s.Unmet), s.Opened
+	l.gaps, l.started = len(s.Unmet), s.RunStart
 	if e := s.Ended; e != nil && e.Status != "complete" {
 		l.paused, l.reason = true, e.Reason
 	}
@@ -68,12 +68,12 @@ func (l *loopBlock) of(s *scheduler.State, events []scheduler.Event, phase strin
 			n++
 			l.lastIteration = e.Time
 			l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, at: %s}", n, strconv.Quote(b.Task),
-				strconv.Quote(string(b.Result.Outcome)), stamp(e.Time)))
+				strconv.Quote(string(b.Result.Outcome)), formatTime(e.Time)))
 		}
 	}
 }
 
-func stamp(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "null"
 	}
@@ -114,8 +114,8 @@ func (l *loopBlock) String() string {
 	line("max_iterations", strconv.Itoa(l.maxIterations))
 	line("task_retries", retries)
 	line("gaps_remaining", strconv.Itoa(l.gaps))
-	line("started", stamp(l.started))
-	line("last_iteration", stamp(l.lastIteration))
+	line("started", formatTime(l.started))
+	line("last_iteration", formatTime(l.lastIteration))
 	line("paused", strconv.FormatBool(l.paused))
 	line("pause_reason", null(l.reason))
 	line("history", history)

@@ -30,9 +30,9 @@ type Summary struct {
 	Resume   string // the command that continues; "" if there is nothing to continue
 	ResumeAt time.Time
 
-	Began time.Time // of the run's last session
-	Ended time.Time // zero before the end, and without events
-	Waves int
+	Started time.Time // of the run's last session
+	Ended   time.Time // zero before the end, and without events
+	Waves   int
 
 	Regressions []scheduler.Regression // known checks that had passed and now fail
 	Tasks       []Task                 // in plan order
@@ -65,7 +65,7 @@ type Task struct {
 	Cost        budget.USD
 	CounselCost budget.USD // part of Cost
 	Usage       runner.Usage
-	Took        time.Duration // of all attempts, without waits and panels
+	Duration    time.Duration // of all attempts, without waits and panels
 
 	// History needs the events; without them it holds only the last attempt.
 	History []Attempt
@@ -93,7 +93,7 @@ type Attempt struct {
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
 func Of(s *scheduler.State, events []scheduler.Event) Summary {
-	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Began: s.Began, Waves: s.Waves,
+	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Started: s.SessionStart, Waves: s.Waves,
 		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(),
 		Iterations: s.Ledger.Iterations()}
 	if s.Plan != nil {
@@ -113,55 +113,55 @@ func Of(s *scheduler.State, events []scheduler.Event) Summary {
 	r.Regressions = s.Regressions
 	r.Tasks = make([]Task, len(s.Tasks))
 	for i := range s.Tasks {
-		r.Tasks[i] = task(s, i)
+		r.Tasks[i] = newTask(s, i)
 		r.CounselCost += s.Tasks[i].CounselCost
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
-	r.tell(s, events)
+	r.addEvents(s, events)
 	return r
 }
 
 // CutOff is the status of a run that neither ended nor is under way: its wavex was killed.
 const CutOff = "cut off"
 
-// Seen returns the summary as another process sees it. alive tells whether a wavex process works at
+// MarkCutOff returns the summary as another process sees it. alive tells whether a wavex process works at
 // the run. A run without an end and without a process was cut off.
-func (r Summary) Seen(alive bool) Summary {
+func (r Summary) MarkCutOff(alive bool) Summary {
 	if r.Status == "running" && !alive {
 		r.Status, r.Resume = CutOff, "wavex resume"
 	}
 	return r
 }
 
-func task(s *scheduler.State, i int) Task {
+func newTask(s *scheduler.State, i int) Task {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	out := Task{ID: p.ID, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
-		Root: t.Root, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
-		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Took: t.Took}
+		Root: t.RootCause, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
+		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took}
 	if l := t.Last; l != nil {
 		out.Outcome, out.Vacuous = l.Outcome, l.Vacuous
 		if t.Status != scheduler.Completed {
 			out.Reason = l.Reason
 		}
-		out.History = []Attempt{ended(t.Attempts, *l)}
+		out.History = []Attempt{newAttempt(t.Attempts, *l)}
 	}
 	if t.Status == scheduler.Blocked && t.Challenge != nil && !t.Challenge.Go {
 		out.Reason = "refused by the pre-check: " + t.Challenge.Reason
 	}
-	if t.Status == scheduler.Blocked && t.Root != "" {
-		out.Reason = "blocked by " + t.Root
+	if t.Status == scheduler.Blocked && t.RootCause != "" {
+		out.Reason = "blocked by " + t.RootCause
 	}
 	return out
 }
 
-func ended(n int, r runner.Result) Attempt {
+func newAttempt(n int, r runner.Result) Attempt {
 	return Attempt{Number: n, Outcome: r.Outcome, Reason: r.Reason, Detail: r.Detail, Report: r.Report, Started: r.Started,
 		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Checks: r.Checks}
 }
 
-// tell fills in the facts that only the events have: every attempt, and when the session ended. As
+// addEvents fills in the facts that only the events have: every attempt, and when the session ended. As
 // in the state, it ignores records of a task that the plan no longer has, or has changed since.
-func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
+func (r *Summary) addEvents(s *scheduler.State, events []scheduler.Event) {
 	type start struct {
 		why     string
 		advised bool
@@ -184,7 +184,7 @@ func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 			if !ok || s.Tasks[i].Key != b.Key || history == nil {
 				continue
 			}
-			a := ended(b.Attempt, b.Result)
+			a := newAttempt(b.Attempt, b.Result)
 			a.Charged, a.Note = b.Charged, b.Note
 			a.Why, a.Advised = starts[b.Task].why, starts[b.Task].advised
 			history[i] = append(history[i], a)
@@ -197,7 +197,7 @@ func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 			if r.Ended.IsZero() { // a further end lies between sessions: a rollback, a cancel
 				r.Ended = e.Time
 			}
-		case scheduler.Resumed:
+		case scheduler.RunResumed:
 			r.Ended = time.Time{}
 		}
 	}
@@ -208,10 +208,10 @@ func (r *Summary) tell(s *scheduler.State, events []scheduler.Event) {
 	}
 }
 
-// Took returns the duration of the last session; 0 if its end is not known.
-func (r *Summary) Took() time.Duration {
+// Duration returns the duration of the last session; 0 if its end is not known.
+func (r *Summary) Duration() time.Duration {
 	if r.Ended.IsZero() {
 		return 0
 	}
-	return r.Ended.Sub(r.Began)
+	return r.Ended.Sub(r.Started)
 }

@@ -11,11 +11,11 @@ import (
 	"wavex/scheduler"
 )
 
-// tableRows bounds the table; a larger run shows the tasks that are not completed first.
-const tableRows = 200
+// maxTableRows bounds the table; a larger run shows the tasks that are not completed first.
+const maxTableRows = 200
 
-// regressionsMax bounds the broken checks that are named.
-const regressionsMax = 10
+// maxRegressions bounds the broken checks that are named.
+const maxRegressions = 10
 
 // Table returns the per-task table, the totals, the reason of a stop and the command that
 // continues, as lines for a fixed-width font. Rows are cut at columns (0: never). The lines below
@@ -23,7 +23,7 @@ const regressionsMax = 10
 func (r *Summary) Table(columns int, ascii bool) string {
 	var b strings.Builder
 	rows, hidden := r.rows()
-	grid(&b, narrow(rows, columns, "counsel", "tokens", "time", "commit", "attempts", "cost"), columns, ascii)
+	writeGrid(&b, dropColumns(rows, columns, "counsel", "tokens", "time", "commit", "attempts", "cost"), columns, ascii)
 	if hidden > 0 {
 		fmt.Fprintf(&b, "(%s not shown)\n", Plural(hidden, "completed task", "completed tasks"))
 	}
@@ -38,7 +38,7 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 	rows = [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "commit", "subject"}}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if len(r.Tasks) > tableRows && t.Status == scheduler.Completed {
+		if len(r.Tasks) > maxTableRows && t.Status == scheduler.Completed {
 			hidden++
 			continue
 		}
@@ -46,8 +46,8 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 		if t.Panels > 0 {
 			panels = strconv.Itoa(t.Panels)
 		}
-		rows = append(rows, []string{safe.Line(t.ID), r.verdict(t), strconv.Itoa(t.Attempts), panels,
-			t.Cost.Spent(), Tokens(t.Usage.Total()), Took(t.Took), t.shortCommit(), t.words()})
+		rows = append(rows, []string{safe.Line(t.ID), r.statusText(t), strconv.Itoa(t.Attempts), panels,
+			t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration), t.shortCommit(), t.reasonText()})
 	}
 	if !r.committed() {
 		for i, row := range rows {
@@ -69,9 +69,9 @@ func (t *Task) shortCommit() string {
 	return t.Commit[:min(10, len(t.Commit))]
 }
 
-// Verdict returns the task's end in a word or two: "completed", "failed (stalled)", "pending
+// StatusText returns the task's end in a word or two: "completed", "failed (stalled)", "pending
 // (throttled)".
-func (t *Task) Verdict() string {
+func (t *Task) StatusText() string {
 	switch {
 	case t.Status == scheduler.Completed || t.Status == scheduler.Blocked || t.Outcome == "" || t.Outcome == "done":
 		return string(t.Status)
@@ -79,9 +79,9 @@ func (t *Task) Verdict() string {
 	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
 }
 
-// verdict returns the task's own Verdict, except that no task is in progress once the run is cut
+// statusText returns the task's own Verdict, except that no task is in progress once the run is cut
 // off, and no panel advises once it has stopped.
-func (r *Summary) verdict(t *Task) string {
+func (r *Summary) statusText(t *Task) string {
 	switch {
 	case r.Status == CutOff && (t.Status == scheduler.InProgress || t.Status == scheduler.Advising):
 		return CutOff
@@ -90,12 +90,12 @@ func (r *Summary) verdict(t *Task) string {
 	case r.Status != "running" && t.Status == scheduler.Advising:
 		waiting := *t
 		waiting.Status = scheduler.Pending
-		return waiting.Verdict()
+		return waiting.StatusText()
 	}
-	return t.Verdict()
+	return t.StatusText()
 }
 
-func (t *Task) words() string {
+func (t *Task) reasonText() string {
 	w := safe.Line(t.Subject)
 	if t.Vacuous && t.Status == scheduler.Completed {
 		w += " [checks passed before any work]"
@@ -109,23 +109,23 @@ func (t *Task) words() string {
 func (r *Summary) totals() []string {
 	l := []string{fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
 		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)}
-	money := "Cost: " + Paid(r.Cost, r.Limits, r.Notional)
+	money := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
 	if w := r.Window; w != nil {
 		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, safe.Line(w.Name))
 	}
 	if r.CounselCost > 0 {
 		money += fmt.Sprintf(" (counsel %s)", r.CounselCost.Spent())
 	}
-	money += " | Iterations: " + Iterations(r.Iterations, r.Limits) + " | Tokens: " + Tokens(r.Usage.Total())
-	if took := r.Took(); took > 0 {
-		money += " | Time: " + Took(took)
+	money += " | Iterations: " + FormatIterations(r.Iterations, r.Limits) + " | Tokens: " + FormatTokens(r.Usage.Total())
+	if took := r.Duration(); took > 0 {
+		money += " | Time: " + FormatDuration(took)
 	}
 	l = append(l, money)
 	if cache := r.cacheLine(); cache != "" {
 		l = append(l, cache)
 	}
 	for i, g := range r.Regressions {
-		if i == regressionsMax {
+		if i == maxRegressions {
 			l = append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))
 			break
 		}
@@ -146,8 +146,8 @@ func (r *Summary) totals() []string {
 	return l
 }
 
-// narrow removes columns, in this order, until the last one has room for some words.
-func narrow(rows [][]string, columns int, least ...string) [][]string {
+// dropColumns removes columns, in this order, until the last one has room for some words.
+func dropColumns(rows [][]string, columns int, least ...string) [][]string {
 	const words, id = 12, 24
 	for _, name := range least {
 		wide := words
@@ -173,9 +173,9 @@ func narrow(rows [][]string, columns int, least ...string) [][]string {
 	return rows
 }
 
-// grid aligns cells by display width: columns 2 to 6 are figures and aligned right, the last one
+// writeGrid aligns cells by display width: columns 2 to 6 are figures and aligned right, the last one
 // takes the remaining width.
-func grid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
+func writeGrid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 	last := len(rows[0]) - 1
 	wide := make([]int, last)
 	for _, row := range rows {
@@ -194,7 +194,7 @@ func grid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 			}
 			switch {
 			case i == 0:
-				l.WriteString(safe.Pad(safe.Cut(cell, wide[0], ascii), wide[0]))
+				l.WriteString(safe.Pad(safe.Truncate(cell, wide[0], ascii), wide[0]))
 			case i == 1:
 				l.WriteString(safe.Pad(cell, wide[1]))
 			default:
@@ -204,7 +204,7 @@ func grid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 		l.WriteString("  " + row[last])
 		text := strings.TrimRight(l.String(), " ")
 		if columns > 0 {
-			text = safe.Cut(text, columns, ascii)
+			text = safe.Truncate(text, columns, ascii)
 		}
 		b.WriteString(text + "\n")
 	}

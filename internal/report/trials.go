@@ -11,49 +11,49 @@ import (
 	"wavex/scheduler"
 )
 
-// Counsel compares the retries with and without a panel in the runs of a journal. Money is in
+// CounselStats compares the retries with and without a panel in the runs of a journal. Money is in
 // micro-dollars.
-type Counsel struct {
-	counsel.Payoff
+type CounselStats struct {
+	counsel.Effect
 	Runs       int        `json:"runs"`   // with at least one retry
 	Silent     int        `json:"silent"` // panels that gave no advice; their retries are in Without
 	SilentCost budget.USD `json:"silent_cost"`
 }
 
-// CounselOf compares the retries of every run in a journal: those whose prompt had a panel's advice
+// CounselStatsOf compares the retries of every run in a journal: those whose prompt had a panel's advice
 // with the others. A trial begins with a stuck attempt and ends with the next attempt that is done,
 // stuck, or the task's last. Attempts in between (a usage limit, an interruption, a topped-up cap)
 // decide nothing, but their cost counts. It ignores tasks of p that are commands, because they
 // never get a panel. p may be nil.
-func CounselOf(events []scheduler.Event, p *plan.Plan) Counsel {
-	t := trials{open: map[string]*trial{}, skip: map[string]bool{}}
+func CounselStatsOf(events []scheduler.Event, p *plan.Plan) CounselStats {
+	t := trialCounter{open: map[string]*openTrial{}, commandTasks: map[string]bool{}}
 	if p != nil {
 		for i := range p.Tasks {
-			t.skip[p.Tasks[i].ID] = p.Tasks[i].Command != ""
+			t.commandTasks[p.Tasks[i].ID] = p.Tasks[i].Command != ""
 		}
 	}
 	for _, e := range events {
-		t.take(e)
+		t.add(e)
 	}
-	t.out.Payoff = counsel.Pays(t.done)
+	t.out.Effect = counsel.MeasureEffect(t.done)
 	return t.out
 }
 
-// trial is a retry that is not decided yet.
-type trial struct {
+// openTrial is a retry that is not decided yet.
+type openTrial struct {
 	counsel.Trial
 	key string // content key of the task; "" if the failure had none
 }
 
-type trials struct {
-	open    map[string]*trial // by task
-	skip    map[string]bool
-	done    []counsel.Trial
-	counted bool // this run is counted in Runs
-	out     Counsel
+type trialCounter struct {
+	open         map[string]*openTrial // by task
+	commandTasks map[string]bool
+	done         []counsel.Trial
+	counted      bool // this run is counted in Runs
+	out          CounselStats
 }
 
-func (t *trials) take(e scheduler.Event) {
+func (t *trialCounter) add(e scheduler.Event) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		clear(t.open)
@@ -70,19 +70,19 @@ func (t *trials) take(e scheduler.Event) {
 			o.Cost += b.Verdict.Cost
 		}
 	case scheduler.AttemptEnded:
-		if !t.skip[b.Task] {
-			t.attempt(b)
+		if !t.commandTasks[b.Task] {
+			t.addAttempt(b)
 		}
 	case scheduler.IntegrationEnded:
 		for _, r := range b.Reopened {
-			if r.Status != scheduler.Failed && !t.skip[r.Task] {
-				t.open[r.Task] = &trial{Trial: counsel.Trial{Class: r.Kind}}
+			if r.Status != scheduler.Failed && !t.commandTasks[r.Task] {
+				t.open[r.Task] = &openTrial{Trial: counsel.Trial{Class: r.Kind}}
 			}
 		}
 	}
 }
 
-func (t *trials) attempt(b scheduler.AttemptEnded) {
+func (t *trialCounter) addAttempt(b scheduler.AttemptEnded) {
 	passed, stuck := b.Result.Outcome == "done", b.Result.Outcome.Stuck()
 	last := b.Status == scheduler.Failed
 	if o := t.open[b.Task]; o != nil && o.key != "" && o.key != b.Key {
@@ -100,14 +100,14 @@ func (t *trials) attempt(b scheduler.AttemptEnded) {
 		}
 	}
 	if stuck && !last {
-		t.open[b.Task] = &trial{Trial: counsel.Trial{Class: string(b.Result.Outcome)}, key: b.Key}
+		t.open[b.Task] = &openTrial{Trial: counsel.Trial{Class: string(b.Result.Outcome)}, key: b.Key}
 	}
 }
 
 // Text returns the finding for people: the summary, then a line for each class of failure.
-func (c *Counsel) Text() string {
+func (c *CounselStats) Text() string {
 	var b strings.Builder
-	b.WriteString(c.Words + "\n")
+	b.WriteString(c.Summary + "\n")
 	if c.Silent > 0 {
 		fmt.Fprintf(&b, "%s gave no advice and cost %s; the retries that followed count as without.\n",
 			Plural(c.Silent, "panel", "panels"), c.SilentCost.Spent())
@@ -118,14 +118,14 @@ func (c *Counsel) Text() string {
 	b.WriteByte('\n')
 	rows := [][]string{{"after", "with counsel", "95 %", "cost", "without", "95 %", "cost"}}
 	for _, k := range c.Classes {
-		rows = append(rows, append(append([]string{safe.Line(k.Class)}, arm(k.With)...), arm(k.Without)...))
+		rows = append(rows, append(append([]string{safe.Line(k.Class)}, armCells(k.With)...), armCells(k.Without)...))
 	}
-	grid(&b, rows, 0, true)
+	writeGrid(&b, rows, 0, true)
 	return b.String()
 }
 
-// arm returns the cells of one side of a comparison: passed of all, interval, dollars.
-func arm(a counsel.Arm) []string {
+// armCells returns the cells of one side of a comparison: passed of all, interval, dollars.
+func armCells(a counsel.Arm) []string {
 	if a.Trials == 0 {
 		return []string{"-", "-", "-"}
 	}

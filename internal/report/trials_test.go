@@ -12,30 +12,30 @@ import (
 	"wavex/scheduler"
 )
 
-// tape is the short form of a journal.
-type tape []scheduler.Event
+// eventList is the short form of a journal.
+type eventList []scheduler.Event
 
-func (t *tape) add(b scheduler.Body) *tape {
+func (t *eventList) add(b scheduler.Body) *eventList {
 	*t = append(*t, scheduler.Event{Seq: int64(len(*t) + 1), Body: b})
 	return t
 }
 
-func (t *tape) begin() *tape { return t.add(scheduler.RunStarted{}) }
+func (t *eventList) runStarted() *eventList { return t.add(scheduler.RunStarted{}) }
 
-func (t *tape) end(task string, o runner.Outcome, status scheduler.Status) *tape {
+func (t *eventList) attemptEnded(task string, o runner.Outcome, status scheduler.Status) *eventList {
 	return t.add(scheduler.AttemptEnded{Task: task, Key: "k-" + task, Result: runner.Result{Outcome: o, Cost: 100},
 		Status: status})
 }
 
-func (t *tape) panel(task, unavailable string) *tape {
+func (t *eventList) counselEnded(task, unavailable string) *eventList {
 	return t.add(scheduler.CounselEnded{Task: task, Verdict: counsel.Verdict{Unavailable: unavailable, Cost: 7}})
 }
 
-func (t *tape) skip(task string) *tape {
+func (t *eventList) planTask(task string) *eventList {
 	return t.add(scheduler.CounselSkipped{Task: task, Reason: "holdout"})
 }
 
-func TestCounselOf(t *testing.T) {
+func TestCounselStatsOf(t *testing.T) {
 	t.Parallel()
 	const adv, pend, done, failed = scheduler.Advising, scheduler.Pending, scheduler.Completed, scheduler.Failed
 	type arm struct {
@@ -44,55 +44,70 @@ func TestCounselOf(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		tape          *tape
+		tape          *eventList
 		with, without arm
 		silent        int
 		runs          int
 	}{
-		{name: "nothing", tape: new(tape).begin().end("a", "done", done)},
-		{name: "advised and passed", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a", "done", done),
+		{name: "nothing", tape: new(eventList).runStarted().attemptEnded("a", "done", done)},
+		{name: "advised and passed", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
+			"").attemptEnded("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
-		{name: "held out", tape: new(tape).begin().end("a", "wrong", adv).skip("a").end("a", "done", done),
+		{name: "held out", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).planTask("a").attemptEnded("a",
+			"done", done),
 			without: arm{1, 1, 100}, runs: 1},
-		{name: "no panel at all", tape: new(tape).begin().end("a", "stalled", pend).end("a", "wrong", failed),
+		{name: "no panel at all", tape: new(eventList).runStarted().attemptEnded("a", "stalled", pend).attemptEnded("a",
+			"wrong", failed),
 			without: arm{0, 1, 100}, runs: 1},
-		{name: "a silent panel", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "over cap").end("a", "done", done),
+		{name: "a silent panel", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
+			"over cap").attemptEnded("a", "done", done),
 			without: arm{1, 1, 100}, silent: 1, runs: 1},
-		{name: "three tries", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a", "stalled",
-			adv).skip("a").end("a", "done", done),
+		{name: "three tries", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
+			"").attemptEnded("a", "stalled",
+			adv).planTask("a").attemptEnded("a", "done", done),
 			with: arm{0, 1, 107}, without: arm{1, 1, 100}, runs: 1},
-		{name: "what is nobody's fault decides nothing and costs", tape: new(tape).begin().end("a", "wrong",
-			adv).panel("a", "").
-			end("a", "interrupted", pend).end("a", "throttled", pend).end("a", "over-cap", pend).end("a", "done", done),
+		{name: "what is nobody's fault decides nothing and costs",
+			tape: new(eventList).runStarted().attemptEnded("a", "wrong",
+				adv).counselEnded("a", "").
+				attemptEnded("a", "interrupted", pend).attemptEnded("a", "throttled", pend).attemptEnded("a", "over-cap",
+				pend).attemptEnded("a", "done", done),
 			with: arm{1, 1, 407}, runs: 1},
-		{name: "failed for good on its own budget", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a",
+		{name: "failed for good on its own budget", tape: new(eventList).runStarted().attemptEnded("a", "wrong",
+			adv).counselEnded("a", "").attemptEnded("a",
 			"over-cap", failed),
 			with: arm{0, 1, 107}, runs: 1},
-		{name: "not decided yet", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").end("a",
+		{name: "not decided yet", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
+			"").attemptEnded("a",
 			"interrupted", pend)},
-		{name: "a last failure is not retried", tape: new(tape).begin().end("a", "wrong", failed).begin().end("a",
+		{name: "a last failure is not retried", tape: new(eventList).runStarted().attemptEnded("a", "wrong",
+			failed).runStarted().attemptEnded("a",
 			"done", done)},
-		{name: "a resumed one goes on", tape: new(tape).begin().end("a", "wrong", adv).add(scheduler.Resumed{}).panel("a",
-			"").end("a", "done", done),
+		{name: "a resumed one goes on", tape: new(eventList).runStarted().attemptEnded("a", "wrong",
+			adv).add(scheduler.RunResumed{}).counselEnded("a",
+			"").attemptEnded("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
-		{name: "a new run does not", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").begin().end("a",
+		{name: "a new run does not", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
+			"").runStarted().attemptEnded("a",
 			"done", done)},
-		{name: "two runs, two tasks", tape: new(tape).begin().end("a", "wrong", adv).end("b", "wrong", adv).panel("b",
-			"").skip("a").end("a", "wrong", failed).end("b", "done", done).
-			begin().end("a", "wrong", adv).panel("a", "").end("a", "done", done),
+		{name: "two runs, two tasks", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).attemptEnded("b",
+			"wrong", adv).counselEnded("b",
+			"").planTask("a").attemptEnded("a", "wrong", failed).attemptEnded("b", "done", done).
+			runStarted().attemptEnded("a", "wrong", adv).counselEnded("a", "").attemptEnded("a", "done", done),
 			with: arm{2, 2, 214}, without: arm{0, 1, 100}, runs: 2},
-		{name: "a changed task", tape: new(tape).begin().end("a", "wrong", adv).panel("a", "").
+		{name: "a changed task", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a", "").
 			add(scheduler.AttemptEnded{Task: "a", Key: "other", Result: runner.Result{Outcome: "done", Cost: 100},
 				Status: done})},
-		{name: "did not stand together", tape: new(tape).begin().end("a", "done", done).
-			add(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a", Kind: "red", Status: adv}}}).panel("a",
-			"").end("a", "done", done),
+		{name: "did not stand together", tape: new(eventList).runStarted().attemptEnded("a", "done", done).
+			add(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a", Kind: "red", Status: adv}}}).counselEnded(
+			"a",
+			"").attemptEnded("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
-		{name: "a command", tape: new(tape).begin().end("cmd", "wrong", pend).end("cmd", "done", done)},
+		{name: "a command", tape: new(eventList).runStarted().attemptEnded("cmd", "wrong", pend).attemptEnded("cmd",
+			"done", done)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := report.CounselOf(*tt.tape, &plan.Plan{Tasks: []plan.Task{{ID: "cmd", Command: "true"}, {ID: "a"}}})
+			c := report.CounselStatsOf(*tt.tape, &plan.Plan{Tasks: []plan.Task{{ID: "cmd", Command: "true"}, {ID: "a"}}})
 			with := arm{c.With.Passed, c.With.Trials, c.With.Cost}
 			without := arm{c.Without.Passed, c.Without.Trials, c.Without.Cost}
 			if with != tt.with || without != tt.without || c.Silent != tt.silent || c.Runs != tt.runs {
@@ -105,18 +120,19 @@ func TestCounselOf(t *testing.T) {
 	}
 }
 
-func TestCounselText(t *testing.T) {
+func TestCounselStatsText(t *testing.T) {
 	t.Parallel()
-	tp := new(tape).begin()
+	tp := new(eventList).runStarted()
 	for i := range 20 {
 		end := runner.Done
 		if i%4 == 0 {
 			end = runner.Wrong
 		}
-		tp.end("a", "wrong", scheduler.Advising).panel("a", "").end("a", end, scheduler.Completed)
-		tp.begin().end("a", "stalled", scheduler.Advising).panel("a", "no money").end("a", "wrong", scheduler.Failed).begin()
+		tp.attemptEnded("a", "wrong", scheduler.Advising).counselEnded("a", "").attemptEnded("a", end, scheduler.Completed)
+		tp.runStarted().attemptEnded("a", "stalled", scheduler.Advising).counselEnded("a", "no money").attemptEnded("a",
+			"wrong", scheduler.Failed).runStarted()
 	}
-	c := report.CounselOf(*tp, nil)
+	c := report.CounselStatsOf(*tp, nil)
 	want := `With counsel 15 of 20 retries passed (75 %, 95 % interval 53 to 89 %), $0.0021 in all, $0.0001 for each that passed; without 0 of 20 retries passed (0 %, 95 % interval 0 to 16 %), $0.0020 in all. Panels helped. The difference is +75 points (95 % interval +48 to +89).
 20 panels gave no advice and cost $0.0001; the retries that followed count as without.
 
@@ -128,7 +144,7 @@ wrong    15/20         53-89 %  $0.0021        -       -  -
 	if squeeze(got) != squeeze(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	few := report.CounselOf((*tp)[:8], nil)
+	few := report.CounselStatsOf((*tp)[:8], nil)
 	if !strings.Contains(few.Text(), "too small to say") {
 		t.Error(few.Text())
 	}

@@ -35,15 +35,16 @@ type Verdict struct {
 	Risks    []string // the arguments against more trust, the weightiest first
 }
 
-// risksMax bounds the broken checks that a box names.
-const risksMax = 3
+// maxRisks bounds the broken checks that a box names.
+const maxRisks = 3
 
-// strength orders the kinds of evidence.
-var strength = []string{scheduler.ExecutionOutput, scheduler.Measurement, scheduler.Observation, scheduler.Assumption}
+// evidenceOrder orders the kinds of evidence.
+var evidenceOrder = []string{scheduler.ExecutionOutput, scheduler.Measurement, scheduler.Observation,
+	scheduler.Assumption}
 
 // VerdictOf judges a complete run.
 func VerdictOf(s *scheduler.State) Verdict {
-	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: score(s), Type: hardest(s),
+	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: reviewScore(s), Type: hardestReversibility(s),
 		Iters: s.Ledger.Iterations()}
 	v.Alt = "wavex verify makes all checks again"
 	if v.Type != "2A" && s.Config.Isolation != scheduler.Isolated {
@@ -53,10 +54,10 @@ func VerdictOf(s *scheduler.State) Verdict {
 	for _, c := range s.Criteria {
 		weight[c.Verification]++
 	}
-	for _, i := range selfShown(s) {
-		weight[s.ShownBy(i)]++
+	for _, i := range tasksNeedingEvidence(s) {
+		weight[s.EvidenceKind(i)]++
 	}
-	for _, kind := range strength {
+	for _, kind := range evidenceOrder {
 		if weight[kind] > 0 {
 			v.Verified = append(v.Verified, kind)
 		}
@@ -78,21 +79,21 @@ func VerdictOf(s *scheduler.State) Verdict {
 		caution = max(caution, 1)
 		v.Alt = `wavex verify --fix mends what broke; "recheck": false says that it may`
 	}
-	for _, r := range s.Regressions[:min(len(s.Regressions), risksMax)] {
-		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(display(r.Tasks)), safe.Fit(r.Check, 60, true))
+	for _, r := range s.Regressions[:min(len(s.Regressions), maxRisks)] {
+		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(displayIDs(r.Tasks)), safe.Fit(r.Check, 60, true))
 		if len(r.Since) > 0 {
-			risk += "; ended since: " + clipIDs(display(r.Since))
+			risk += "; ended since: " + clipIDs(displayIDs(r.Since))
 		}
 		v.Risks = append(v.Risks, risk)
 	}
-	if n := len(s.Regressions) - risksMax; n > 0 {
+	if n := len(s.Regressions) - maxRisks; n > 0 {
 		v.Risks = append(v.Risks, fmt.Sprintf("%d more checks passed and fail now", n))
 	}
 	if v.Type == "1" {
 		caution++
-		v.Risks = append(v.Risks, "hard to undo: "+clipIDs(typed(s, "1")))
+		v.Risks = append(v.Risks, "hard to undo: "+clipIDs(tasksOfReversibility(s, "1")))
 	}
-	if n := standing(s); n > 0 {
+	if n := openWarnings(s); n > 0 {
 		v.Risks = append(v.Risks, Plural(n, "warning", "warnings")+" of the review stand")
 	}
 	if s.Config.Agent == "rehearse" {
@@ -102,10 +103,10 @@ func VerdictOf(s *scheduler.State) Verdict {
 	return v
 }
 
-// selfShown returns the tasks that need evidence of their own, with the rules of the gate. If the
+// tasksNeedingEvidence returns the tasks that need evidence of their own, with the rules of the gate. If the
 // plan or a task has criteria, those are the evidence. A task that the run added for a problem is
 // checked by the reviewer or criterion that found the problem.
-func selfShown(s *scheduler.State) (tasks []int) {
+func tasksNeedingEvidence(s *scheduler.State) (tasks []int) {
 	other := map[string]bool{}
 	for _, c := range s.Criteria {
 		if c.Task == "" {
@@ -124,9 +125,9 @@ func selfShown(s *scheduler.State) (tasks []int) {
 	return tasks
 }
 
-// score returns the reviewers' score: that of the last thorough review, else the mean of the light
+// reviewScore returns the reviewers' score: that of the last thorough review, else the mean of the light
 // ones; -1 if there is none.
-func score(s *scheduler.State) float64 {
+func reviewScore(s *scheduler.State) float64 {
 	if r := s.Thorough(); r != nil && r.Review.Error == "" && len(r.Review.Experts) > 0 {
 		return r.Review.Score
 	}
@@ -143,17 +144,17 @@ func score(s *scheduler.State) float64 {
 	return sum / float64(n)
 }
 
-// hardest returns the reversibility of the run as a whole.
-func hardest(s *scheduler.State) string {
+// hardestReversibility returns the reversibility of the run as a whole.
+func hardestReversibility(s *scheduler.State) string {
 	for _, class := range []string{"1", "2B"} {
-		if len(typed(s, class)) > 0 {
+		if len(tasksOfReversibility(s, class)) > 0 {
 			return class
 		}
 	}
 	return "2A"
 }
 
-func typed(s *scheduler.State, class string) (ids []string) {
+func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 	for i := range s.Plan.Tasks {
 		if s.Plan.Tasks[i].Reversibility == class {
 			ids = append(ids, DisplayID(s.Plan.Tasks[i].ID))
@@ -162,15 +163,15 @@ func typed(s *scheduler.State, class string) (ids []string) {
 	return ids
 }
 
-// standing returns the number of warnings of the last thorough review.
-func standing(s *scheduler.State) int {
+// openWarnings returns the number of warnings of the last thorough review.
+func openWarnings(s *scheduler.State) int {
 	if r := s.Thorough(); r != nil {
 		return r.Review.Count(counsel.Warning)
 	}
 	return 0
 }
 
-func display(ids []string) (out []string) {
+func displayIDs(ids []string) (out []string) {
 	for _, id := range ids {
 		out = append(out, safe.Line(DisplayID(id)))
 	}
@@ -200,7 +201,7 @@ func (v Verdict) Box(width int, ascii bool) string {
 		opinion = fmt.Sprintf("~%.0f%%", 10*v.Score)
 	}
 	above := []string{
-		"Verified: " + or(strings.Join(v.Verified, ", "), "nothing"),
+		"Verified: " + firstNonEmpty(strings.Join(v.Verified, ", "), "nothing"),
 		fmt.Sprintf("Tasks: %d/%d complete", v.Done, v.Of),
 		fmt.Sprintf("Subjective: %s %s Type %s %s %s", opinion, dot, v.Type, dot, Plural(v.Iters, "iteration", "iterations")),
 	}
@@ -212,7 +213,7 @@ func (v Verdict) Box(width int, ascii bool) string {
 		below = append(below, arrow+" Risk: "+r)
 	}
 	if width > 0 {
-		above, below = wrapped(above, max(width, narrowest)-4), wrapped(below, max(width, narrowest)-4)
+		above, below = wrapLines(above, max(width, minBoxColumns)-4), wrapLines(below, max(width, minBoxColumns)-4)
 	}
 	title := fmt.Sprintf("%s %s%s ", corner[6], sign, v.Word)
 	wide := safe.Width(title)
@@ -236,11 +237,11 @@ func (v Verdict) Box(width int, ascii bool) string {
 	return b.String()
 }
 
-// narrowest is the minimum width of a box, in columns.
-const narrowest = 24
+// minBoxColumns is the minimum width of a box, in columns.
+const minBoxColumns = 24
 
-// wrapped breaks lines that are too wide and indents the continuation.
-func wrapped(lines []string, columns int) []string {
+// wrapLines breaks lines that are too wide and indents the continuation.
+func wrapLines(lines []string, columns int) []string {
 	var out []string
 	for _, l := range lines {
 		for i, part := range safe.Wrap(l, columns-2) {

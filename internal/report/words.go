@@ -11,8 +11,8 @@ import (
 
 // This file formats figures for people, the same in every view.
 
-// Took formats a duration: "400ms", "1.5s", "12s", "3m12s", "2h05m".
-func Took(d time.Duration) string {
+// FormatDuration formats a duration: "400ms", "1.5s", "12s", "3m12s", "2h05m".
+func FormatDuration(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "0s"
@@ -28,8 +28,8 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Tokens formats a count of tokens: "950", "12.3k", "4.5M".
-func Tokens(n int64) string {
+// FormatTokens formats a count of tokens: "950", "12.3k", "4.5M".
+func FormatTokens(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
@@ -39,27 +39,29 @@ func Tokens(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
 }
 
-// Money formats the spent part of a budget: "$2.50/$25", or "$2.50/none" without a limit.
-func Money(spent budget.USD, l budget.Limits) string { return spent.Spent() + "/" + Budget(l) }
-
-// Paid is like Money and marks money that is not billed: "$2.50/none (notional)".
-func Paid(spent budget.USD, l budget.Limits, notional bool) string {
-	if notional {
-		return Money(spent, l) + " (notional)"
-	}
-	return Money(spent, l)
+// FormatSpent formats the spent part of a budget: "$2.50/$25", or "$2.50/none" without a limit.
+func FormatSpent(spent budget.USD, l budget.Limits) string {
+	return spent.Spent() + "/" + FormatBudget(l)
 }
 
-// Budget formats the limit alone.
-func Budget(l budget.Limits) string {
+// FormatNotional is like Money and marks money that is not billed: "$2.50/none (notional)".
+func FormatNotional(spent budget.USD, l budget.Limits, notional bool) string {
+	if notional {
+		return FormatSpent(spent, l) + " (notional)"
+	}
+	return FormatSpent(spent, l)
+}
+
+// FormatBudget formats the limit alone.
+func FormatBudget(l budget.Limits) string {
 	if l.NoUSD {
 		return "none"
 	}
 	return l.USD.String()
 }
 
-// Iterations formats "5/25", or "5/unlimited".
-func Iterations(n int, l budget.Limits) string {
+// FormatIterations formats "5/25", or "5/unlimited".
+func FormatIterations(n int, l budget.Limits) string {
 	if l.NoIterations {
 		return fmt.Sprintf("%d/unlimited", n)
 	}

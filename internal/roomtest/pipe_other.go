@@ -4,5 +4,5 @@ package roomtest
 
 import "testing"
 
-// Pipe does nothing: folders have no named pipes here, so the path stays free.
-func Pipe(testing.TB, string) {}
+// NamedPipe does nothing: folders have no named pipes here, so the path stays free.
+func NamedPipe(testing.TB, string) {}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipe makes a named pipe without a writer: opening it for reading blocks for ever.
-func Pipe(t testing.TB, path string) {
+// NamedPipe makes a named pipe without a writer: opening it for reading blocks for ever.
+func NamedPipe(t testing.TB, path string) {
 	t.Helper()
 	Must(t, unix.Mkfifo(path, 0o600))
 }

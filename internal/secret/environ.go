@@ -14,56 +14,56 @@ import (
 	"unicode"
 )
 
-// shortest is the length in bytes of the shortest value that counts as a secret. A shorter one
+// minSecret is the length in bytes of the shortest value that counts as a secret. A shorter one
 // would appear in unrelated texts.
-const shortest = 8
+const minSecret = 8
 
-// value is a text to replace.
-type value struct {
+// secretValue is a text to replace.
+type secretValue struct {
 	text []byte
 	name string // of the variable
 }
 
-// telling lists words in the names of secret variables.
-var telling = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "CREDENTIAL",
+// secretWords lists words in the names of secret variables.
+var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "CREDENTIAL",
 	"CREDENTIALS",
 	"APIKEY", "KEY", "AUTH", "PRIVATE", "COOKIE", "DSN", "WEBHOOK", "SIGNATURE", "PAT", "HEADERS"}
 
-// Secret reports whether a variable counts as a secret: by a word of its name, and because its
+// IsSecret reports whether a variable counts as a secret: by a word of its name, and because its
 // value can be one. Paths, sockets, plain words and short values are not secrets.
-func Secret(name, val string) bool {
+func IsSecret(name, val string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(c rune) bool { return c == '_' || c == '-' || c == '.' })
 	if !slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains(telling, w) || strings.HasSuffix(w, "TOKEN") || strings.HasSuffix(w, "SECRET") ||
+		return slices.Contains(secretWords, w) || strings.HasSuffix(w, "TOKEN") || strings.HasSuffix(w, "SECRET") ||
 			strings.HasSuffix(w, "PASSWORD") || strings.HasSuffix(w, "APIKEY")
 	}) {
 		return false
 	}
-	if len(val) < shortest || filepath.IsAbs(val) {
+	if len(val) < minSecret || filepath.IsAbs(val) {
 		return false
 	}
 	// "anything" is a word; "hunter22" and "correct-horse-battery" are not.
 	return len(val) >= 16 || strings.ContainsFunc(val, func(c rune) bool { return !unicode.IsLetter(c) })
 }
 
-// values returns the texts to look for, longest first, so that a value that contains another one
+// secretValues returns the texts to look for, longest first, so that a value that contains another one
 // is replaced as a whole.
-func values(environ []string) []value {
-	var out []value
+func secretValues(environ []string) []secretValue {
+	var out []secretValue
 	add := func(name, text string) {
-		if len(text) >= shortest && !slices.ContainsFunc(out, func(v value) bool { return string(v.text) == text }) {
-			out = append(out, value{[]byte(text), name})
+		if len(text) >= minSecret && !slices.ContainsFunc(out, func(v secretValue) bool { return string(v.text) == text }) {
+			out = append(out, secretValue{[]byte(text), name})
 		}
 	}
 	for _, kv := range environ {
 		name, val, ok := strings.Cut(kv, "=")
 		val = strings.TrimSpace(val)
-		if !ok || !Secret(name, val) {
+		if !ok || !IsSecret(name, val) {
 			continue
 		}
 		add(name, val)
 		for _, escape := range []bool{true, false} {
-			add(name, inJSON(val, escape))
+			add(name, jsonEscape(val, escape))
 		}
 		add(name, url.QueryEscape(val))
 		add(name, url.PathEscape(val))
@@ -75,12 +75,12 @@ func values(environ []string) []value {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(x, y value) int { return cmp.Compare(len(y.text), len(x.text)) })
+	slices.SortStableFunc(out, func(x, y secretValue) int { return cmp.Compare(len(y.text), len(x.text)) })
 	return out
 }
 
-// inJSON returns a text as it appears between the quotes of a JSON string.
-func inJSON(s string, escapeHTML bool) string {
+// jsonEscape returns a text as it appears between the quotes of a JSON string.
+func jsonEscape(s string, escapeHTML bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(escapeHTML)

@@ -12,11 +12,11 @@ import (
 	"wavex/internal/lazy"
 )
 
-// form is one kind of key.
-type form struct {
-	what string
-	has  []string // every match contains one of them; a text without any is not searched
-	re   func() *regexp.Regexp
+// keyPattern is one kind of key.
+type keyPattern struct {
+	what    string
+	markers []string // every match contains one of them; a text without any is not searched
+	re      func() *regexp.Regexp
 	// group is the submatch that holds the secret; 0 means the whole match.
 	group int
 	// random requires digits and letters in the secret, for forms that would also match names
@@ -24,37 +24,37 @@ type form struct {
 	random bool
 }
 
-var forms = [...]form{
-	{what: "Anthropic key", has: []string{"sk-ant-"}, re: lazy.Regexp(`sk-ant-[A-Za-z0-9_-]{16,}`)},
-	{what: "API key", has: []string{"sk-"}, re: lazy.Regexp(`sk-[A-Za-z0-9_-]{32,}`), random: true},
-	{what: "Stripe key", has: []string{"_live_"}, re: lazy.Regexp(`[sr]k_live_[A-Za-z0-9]{16,}`)},
-	{what: "GitHub token", has: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
-		re: lazy.Regexp(`gh[pousr]_[A-Za-z0-9]{36,}`)},
-	{what: "GitHub token", has: []string{"github_pat_"}, re: lazy.Regexp(`github_pat_[A-Za-z0-9_]{22,}`)},
-	{what: "GitLab token", has: []string{"glpat-"}, re: lazy.Regexp(`glpat-[A-Za-z0-9_-]{20,}`)},
-	{what: "AWS key id", has: []string{"AKIA", "ASIA"}, re: lazy.Regexp(`A[KS]IA[A-Z0-9]{16}\b`)},
-	{what: "Slack token", has: []string{"xox"}, re: lazy.Regexp(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{what: "Slack webhook", has: []string{"hooks.slack.com"},
-		re: lazy.Regexp(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
-	{what: "Google key", has: []string{"AIza"}, re: lazy.Regexp(`AIza[A-Za-z0-9_-]{35}`)},
-	{what: "npm token", has: []string{"npm_"}, re: lazy.Regexp(`npm_[A-Za-z0-9]{36}\b`)},
-	{what: "JWT", has: []string{"eyJ"}, re: lazy.Regexp(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
-	{what: "authorization", has: []string{"uthorization"}, group: 1,
-		re: lazy.Regexp(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
-	{what: "password", has: []string{"://"}, re: lazy.Regexp(`[a-z]+://[^\s:/@"'\\]{1,100}:([^\s/@"'\\]{3,200})@`),
+var keyPatterns = [...]keyPattern{
+	{what: "Anthropic key", markers: []string{"sk-ant-"}, re: lazy.New(`sk-ant-[A-Za-z0-9_-]{16,}`)},
+	{what: "API key", markers: []string{"sk-"}, re: lazy.New(`sk-[A-Za-z0-9_-]{32,}`), random: true},
+	{what: "Stripe key", markers: []string{"_live_"}, re: lazy.New(`[sr]k_live_[A-Za-z0-9]{16,}`)},
+	{what: "GitHub token", markers: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
+		re: lazy.New(`gh[pousr]_[A-Za-z0-9]{36,}`)},
+	{what: "GitHub token", markers: []string{"github_pat_"}, re: lazy.New(`github_pat_[A-Za-z0-9_]{22,}`)},
+	{what: "GitLab token", markers: []string{"glpat-"}, re: lazy.New(`glpat-[A-Za-z0-9_-]{20,}`)},
+	{what: "AWS key id", markers: []string{"AKIA", "ASIA"}, re: lazy.New(`A[KS]IA[A-Z0-9]{16}\b`)},
+	{what: "Slack token", markers: []string{"xox"}, re: lazy.New(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+	{what: "Slack webhook", markers: []string{"hooks.slack.com"},
+		re: lazy.New(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
+	{what: "Google key", markers: []string{"AIza"}, re: lazy.New(`AIza[A-Za-z0-9_-]{35}`)},
+	{what: "npm token", markers: []string{"npm_"}, re: lazy.New(`npm_[A-Za-z0-9]{36}\b`)},
+	{what: "JWT", markers: []string{"eyJ"}, re: lazy.New(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
+	{what: "authorization", markers: []string{"uthorization"}, group: 1,
+		re: lazy.New(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
+	{what: "password", markers: []string{"://"}, re: lazy.New(`[a-z]+://[^\s:/@"'\\]{1,100}:([^\s/@"'\\]{3,200})@`),
 		group: 1},
-	{what: "private key", has: []string{"PRIVATE KEY-----"},
-		re: lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
+	{what: "private key", markers: []string{"PRIVATE KEY-----"},
+		re: lazy.New(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
 }
 
 // find appends the spans of f's keys in b to all.
-func (f *form) find(b []byte, all []span) []span {
-	if !slices.ContainsFunc(f.has, func(s string) bool { return bytes.Contains(b, []byte(s)) }) {
+func (f *keyPattern) find(b []byte, all []span) []span {
+	if !slices.ContainsFunc(f.markers, func(s string) bool { return bytes.Contains(b, []byte(s)) }) {
 		return all
 	}
 	for _, m := range f.re().FindAllSubmatchIndex(b, -1) {
 		from, to := m[2*f.group], m[2*f.group+1]
-		if from == to || !begins(b, m[0]) || f.random && !random(b[from:to]) {
+		if from == to || !startsWord(b, m[0]) || f.random && !looksRandom(b[from:to]) {
 			continue
 		}
 		all = append(all, span{from, to, f.what})
@@ -62,11 +62,11 @@ func (f *form) find(b []byte, all []span) []span {
 	return all
 }
 
-// begins reports whether a word may begin at b[i]: not after a letter or a digit, unless that is
+// startsWord reports whether a word may begin at b[i]: not after a letter or a digit, unless that is
 // the end of a JSON escape sequence, as in "\\nghp_" or "\\u001bghp_".
-func begins(b []byte, i int) bool {
+func startsWord(b []byte, i int) bool {
 	switch {
-	case i == 0 || !word(b[i-1]):
+	case i == 0 || !isWordByte(b[i-1]):
 		return true
 	case i >= 2 && b[i-2] == '\\':
 		return bytes.IndexByte([]byte("bfnrt"), b[i-1]) >= 0
@@ -74,13 +74,13 @@ func begins(b []byte, i int) bool {
 	return i >= 6 && b[i-6] == '\\' && b[i-5] == 'u'
 }
 
-func word(c byte) bool {
+func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// random reports whether a text has at least four digits and a capital letter, as keys have and
+// looksRandom reports whether a text has at least four digits and a capital letter, as keys have and
 // names do not.
-func random(b []byte) bool {
+func looksRandom(b []byte) bool {
 	digits, capitals := 0, 0
 	for _, c := range b {
 		switch {

@@ -15,13 +15,13 @@ import (
 // Redactor replaces secrets with a note, as in "[redacted: GITHUB_TOKEN]". It is immutable and
 // safe for concurrent use. The nil Redactor changes nothing.
 type Redactor struct {
-	values []value  // longest first
-	types  sync.Map // reflect.Type to []int: results of fields
+	values []secretValue // longest first
+	types  sync.Map      // reflect.Type to []int: results of fields
 }
 
 // New returns a Redactor for the values of an environment ("NAME=value") and for the keys with a
 // known form.
-func New(environ []string) *Redactor { return &Redactor{values: values(environ)} }
+func New(environ []string) *Redactor { return &Redactor{values: secretValues(environ)} }
 
 // span is the secret b[from:to].
 type span struct {
@@ -42,8 +42,8 @@ func (r *Redactor) find(b []byte) []span {
 			at += i + len(v.text)
 		}
 	}
-	for i := range forms {
-		all = forms[i].find(b, all)
+	for i := range keyPatterns {
+		all = keyPatterns[i].find(b, all)
 	}
 	if len(all) < 2 {
 		return all
@@ -75,7 +75,7 @@ func (r *Redactor) Bytes(b []byte) []byte {
 
 // String returns s without its secrets.
 func (r *Redactor) String(s string) string {
-	if r == nil || len(s) < shortest {
+	if r == nil || len(s) < minSecret {
 		return s
 	}
 	b := []byte(s)

@@ -20,7 +20,7 @@ var (
 	aws     = "AK" + "IA" + "ABCDEFGH12345678"
 )
 
-func TestForms(t *testing.T) {
+func TestKeyPatterns(t *testing.T) {
 	t.Parallel()
 	r := New(nil)
 	for _, c := range []struct{ in, want string }{
@@ -141,7 +141,7 @@ func TestWriterOfOneLongLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		b = b[n:]
-		if held := len(line) - len(b) - out.Len(); held > 2*holdMax {
+		if held := len(line) - len(b) - out.Len(); held > 2*maxPending {
 			t.Fatalf("%d bytes held", held)
 		}
 	}
@@ -168,7 +168,7 @@ func TestWriterKeepsKeyFilesTogether(t *testing.T) {
 	}
 }
 
-func TestWriterTellsErrors(t *testing.T) {
+func TestWriterReturnsErrors(t *testing.T) {
 	t.Parallel()
 	w := New(nil).Writer(failing{})
 	if _, err := w.Write([]byte("line\n")); !errors.Is(err, io.ErrShortBuffer) {
@@ -225,7 +225,7 @@ func TestValue(t *testing.T) {
 }
 
 // A recursive type is searched for texts, and a type without texts is skipped.
-func TestValueOfTypesThatHoldThemselves(t *testing.T) {
+func TestValueOfRecursiveTypes(t *testing.T) {
 	t.Parallel()
 	type number struct {
 		N    int

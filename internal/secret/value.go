@@ -40,7 +40,7 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 			return c
 		})
 	case reflect.Array:
-		return r.elements(v, v.Len(), func() reflect.Value { return settable(v) })
+		return r.elements(v, v.Len(), func() reflect.Value { return settableCopy(v) })
 	case reflect.Map:
 		var out reflect.Value
 		for it := v.MapRange(); it.Next(); {
@@ -62,7 +62,7 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 		for _, i := range r.fields(v.Type()) {
 			if e, changed := r.walk(v.Field(i)); changed {
 				if !out.IsValid() {
-					out = settable(v)
+					out = settableCopy(v)
 				}
 				out.Field(i).Set(e)
 			}
@@ -107,8 +107,8 @@ func (r *Redactor) elements(v reflect.Value, n int, duplicate func() reflect.Val
 	return v, false
 }
 
-// settable returns a copy of v that can be changed.
-func settable(v reflect.Value) reflect.Value {
+// settableCopy returns a copy of v that can be changed.
+func settableCopy(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return c
@@ -122,7 +122,7 @@ func (r *Redactor) fields(t reflect.Type) []int {
 	}
 	var out []int
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && texts(f.Type, nil) {
+		if f := t.Field(i); f.IsExported() && mayHoldText(f.Type, nil) {
 			out = append(out, i)
 		}
 	}
@@ -130,9 +130,9 @@ func (r *Redactor) fields(t reflect.Type) []int {
 	return out
 }
 
-// texts reports whether a value of a type may hold a text where walk looks. within holds the
+// mayHoldText reports whether a value of a type may hold a text where walk looks. within holds the
 // types of the callers: a recursive type holds a text only if another part of it does.
-func texts(t reflect.Type, within []reflect.Type) bool {
+func mayHoldText(t reflect.Type, within []reflect.Type) bool {
 	if slices.Contains(within, t) {
 		return false
 	}
@@ -141,12 +141,12 @@ func texts(t reflect.Type, within []reflect.Type) bool {
 	case reflect.String, reflect.Interface:
 		return true
 	case reflect.Slice:
-		return t.Elem().Kind() == reflect.Uint8 || texts(t.Elem(), within)
+		return t.Elem().Kind() == reflect.Uint8 || mayHoldText(t.Elem(), within)
 	case reflect.Array, reflect.Map, reflect.Pointer:
-		return texts(t.Elem(), within)
+		return mayHoldText(t.Elem(), within)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && texts(f.Type, within) {
+			if f := t.Field(i); f.IsExported() && mayHoldText(f.Type, within) {
 				return true
 			}
 		}

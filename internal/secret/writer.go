@@ -7,17 +7,17 @@ import (
 
 // Limits of the bytes that a Writer holds back.
 const (
-	holdMax = 64 << 10 // of a line without end
-	overlap = 8 << 10  // of it that is kept back: longer than any secret except a key file
+	maxPending = 64 << 10 // of a line without end
+	overlap    = 8 << 10  // of it that is kept back: longer than any secret except a key file
 )
 
 // writer passes on whole lines as soon as they end. Of a line without end it holds back a
 // possible start of a secret.
 type writer struct {
-	r    *Redactor
-	w    io.Writer
-	held []byte
-	out  []byte // reused
+	r       *Redactor
+	w       io.Writer
+	pending []byte
+	out     []byte // reused
 }
 
 // Writer returns a writer that passes its input on to w, without its secrets. It writes whole
@@ -32,29 +32,29 @@ func (r *Redactor) Writer(w io.Writer) io.WriteCloser {
 
 func (w *writer) Write(b []byte) (int, error) {
 	data := b
-	if len(w.held) > 0 {
-		w.held = append(w.held, b...)
-		data = w.held
+	if len(w.pending) > 0 {
+		w.pending = append(w.pending, b...)
+		data = w.pending
 	}
 	cut := bytes.LastIndexByte(data, '\n') + 1
-	if begun := bytes.LastIndex(data[:cut], []byte("-----BEGIN ")); begun >= 0 && len(data)-begun < holdMax &&
+	if begun := bytes.LastIndex(data[:cut], []byte("-----BEGIN ")); begun >= 0 && len(data)-begun < maxPending &&
 		!bytes.Contains(data[begun:cut], []byte("-----END ")) {
 		cut = begun // a key file has several lines
 	}
-	if len(data)-cut > holdMax {
+	if len(data)-cut > maxPending {
 		cut = len(data) - overlap
 	}
-	rest, err := w.pass(data, cut)
-	w.held = append(w.held[:0], rest...)
+	rest, err := w.writeUpTo(data, cut)
+	w.pending = append(w.pending[:0], rest...)
 	if err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// pass writes data[:cut], and a secret that crosses the cut as a whole. It returns the bytes to
+// writeUpTo writes data[:cut], and a secret that crosses the cut as a whole. It returns the bytes to
 // hold back.
-func (w *writer) pass(data []byte, cut int) ([]byte, error) {
+func (w *writer) writeUpTo(data []byte, cut int) ([]byte, error) {
 	if cut == 0 {
 		return data, nil
 	}
@@ -77,11 +77,11 @@ func (w *writer) pass(data []byte, cut int) ([]byte, error) {
 }
 
 func (w *writer) Close() error {
-	if len(w.held) == 0 {
+	if len(w.pending) == 0 {
 		return nil
 	}
-	_, err := w.pass(w.held, len(w.held))
-	w.held = nil
+	_, err := w.writeUpTo(w.pending, len(w.pending))
+	w.pending = nil
 	return err
 }
 

@@ -23,29 +23,29 @@ func (r *Session) taskDir(id string) string {
 	return record.TaskDir(r.config.Loop, r.config.Run, id)
 }
 
-// request returns the request of an attempt. The loop's goroutine calls it.
-func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+// attemptRequest returns the request of an attempt. The loop's goroutine calls it.
+func (r *Session) attemptRequest(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
 	t := &s.Plan.Tasks[i]
 	req := runner.Request{
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
 		Dir: t.WorkDir(r.config.Dir), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
-		Base: filepath.Join(r.taskDir(t.ID), "base.json"), Shell: t.Command,
+		Baseline: filepath.Join(r.taskDir(t.ID), "base.json"), Command: t.Command,
 		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
-	if req.Protect = protect(s.Plan, t); t.Command == "" {
-		req.Guards = r.guards(s.Plan, i)
+	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
+		req.Guards = r.guardedFiles(s.Plan, i)
 	}
-	req.Env = r.traced(req.Env, e)
+	req.Env = r.withTraceEnv(req.Env, e)
 	if t.Command != "" {
 		// The attempt's own folder is made when its first file is written.
-		return req, r.runsFolder()
+		return req, r.ensureTasksDir()
 	}
-	b := r.brief(s, i, e)
+	b := r.promptBrief(s, i, e)
 	req.Prompt = prompt.Build(s.Plan, i, b)
 	if b.Continues {
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
-		req.Whole = prompt.Build(s.Plan, i, b)
+		req.FullPrompt = prompt.Build(s.Plan, i, b)
 	}
 	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
 		return req, err
@@ -53,9 +53,9 @@ func (r *Session) request(s *scheduler.State, i int, e scheduler.AttemptStarted)
 	return req, nil
 }
 
-// inSlot adds the environment of the request's slot.
-func (r *Session) inSlot(req runner.Request) runner.Request {
-	env, _ := r.site.Slot(req.Slot) // the attempt itself empties the slot
+// withSlotEnv adds the environment of the request's slot.
+func (r *Session) withSlotEnv(req runner.Request) runner.Request {
+	env, _ := r.workspace.SlotEnv(req.Slot) // the attempt itself empties the slot
 	req.Env = maps.Clone(req.Env)
 	if req.Env == nil {
 		req.Env = map[string]string{}
@@ -64,21 +64,22 @@ func (r *Session) inSlot(req runner.Request) runner.Request {
 	return req
 }
 
-// runsFolder makes sure, once, that the folder of the attempts' files exists.
-func (r *Session) runsFolder() error {
-	if r.folder {
+// ensureTasksDir makes sure, once, that the folder of the attempts' files exists.
+func (r *Session) ensureTasksDir() error {
+	if r.tasksDirMade {
 		return nil
 	}
 	err := os.MkdirAll(filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks"), 0o755)
-	r.folder = err == nil
+	r.tasksDirMade = err == nil
 	return err
 }
 
-// brief returns the part of the prompt that is not in the plan.
-func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
+// promptBrief returns the part of the prompt that is not in the plan.
+func (r *Session) promptBrief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
-	b := prompt.Brief{Loop: r.config.Loop, Conditions: conditions(t), Continues: e.Resume, More: e.Why == "continue"}
-	b.Context, b.Notes = tracked(r.config.Track)
+	b := prompt.Brief{Loop: r.config.Loop, Conditions: precheckConditions(t), Continues: e.Resume,
+		More: e.Why == "continue"}
+	b.Context, b.Notes = readContext(r.config.Track)
 	for _, j := range s.Plan.Graph.Blockers(i) {
 		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
 		if last := s.Tasks[j].Last; last != nil {
@@ -111,20 +112,20 @@ func (r *Session) brief(s *scheduler.State, i int, e scheduler.AttemptStarted) p
 	return b
 }
 
-// recover returns the result of an attempt that an earlier wavex started and whose end it did not
+// recoverAttempt returns the result of an attempt that an earlier wavex started and whose end it did not
 // record. It first stops the attempt's processes, which carry the run's mark, then prices the
 // stream.
-func (r *Session) recover(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
+func (r *Session) recoverAttempt(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
 	// This session has started no process yet, so every process with the run's mark is old. The
 	// agent's process may have the mark of an earlier attempt.
 	_, err := proc.Sweep(ctx, r.config.Run)
-	res := record.Lost{Loop: r.config.Loop, Run: r.config.Run, Prices: prices}.Attempt(e)
+	res := record.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: prices}.Attempt(e)
 	res.Contained = err == nil
 	return res
 }
 
-// conditions returns the conditions of the experts who let a task begin.
-func conditions(t *scheduler.Task) []string {
+// precheckConditions returns the conditions of the experts who let a task begin.
+func precheckConditions(t *scheduler.Task) []string {
 	if t.Challenge == nil {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 	"wavex/scheduler"
 )
 
-// assigned returns a session that can make requests, and its state.
-func assigned(t *testing.T, dir, text string) (*Session, *scheduler.State) {
+// newSession returns a session that can make requests, and its state.
+func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	t.Helper()
 	p := roomtest.Plan(t, dir, text)
 	c := scheduler.DefaultConfig()
@@ -29,7 +29,7 @@ func assigned(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 
 // The brief has the reports of blockers and, of the task's last failure, the error, its
 // consequence, and the advice.
-func TestBrief(t *testing.T) {
+func TestPromptBrief(t *testing.T) {
 	t.Parallel()
 	const text = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b","blockedBy":["a"],"maxRetries":2}]}`
 	advice := &counsel.Verdict{Analysis: "the cause", Fix: "the fix", Dissent: []string{"not so"}}
@@ -53,10 +53,10 @@ func TestBrief(t *testing.T) {
 		"throttled": {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, scheduler.AttemptStarted{Try: 1},
 			"", 0, false},
 	} {
-		r, s := assigned(t, t.TempDir(), text)
+		r, s := newSession(t, t.TempDir(), text)
 		s.Tasks[0].Last = &runner.Result{Outcome: runner.Done, Report: "a is done so"}
 		s.Tasks[1].Last, s.Tasks[1].Advice = c.last, c.advice
-		b := r.brief(s, 1, c.e)
+		b := r.promptBrief(s, 1, c.e)
 		if len(b.Blockers) != 1 || b.Blockers[0].ID != "a" || b.Blockers[0].Report != "a is done so" ||
 			b.Blockers[0].Subject != "do a" {
 			t.Errorf("%s: blockers %+v", name, b.Blockers)
@@ -70,9 +70,10 @@ func TestBrief(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	r, s := assigned(t, t.TempDir(), text)
+	r, s := newSession(t, t.TempDir(), text)
 	s.Tasks[1].Challenge = &counsel.Challenge{Conditions: []string{"a copy first"}}
-	if b := r.brief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues || !b.More ||
+	if b := r.promptBrief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues ||
+		!b.More ||
 		fmt.Sprint(b.Conditions) != "[a copy first]" {
 		t.Errorf("%+v", b)
 	}
@@ -80,29 +81,29 @@ func TestBrief(t *testing.T) {
 
 // The request has the directory of the attempt, its folder, and its checks. An attempt that
 // continues a session also has the whole prompt, in case the session is gone.
-func TestRequest(t *testing.T) {
+func TestAttemptRequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r, s := assigned(t, dir, `{"mustNot":[{"text":"no core","verify":{"file":"core"}}],"protect":["go.mod"],"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"verify":["true"]},{"id":"b","subject":"do b","command":"touch b"}]}`)
+	r, s := newSession(t, dir, `{"mustNot":[{"text":"no core","verify":{"file":"core"}}],"protect":["go.mod"],"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"verify":["true"]},{"id":"b","subject":"do b","command":"touch b"}]}`)
 	e := scheduler.AttemptStarted{Task: "a", Attempt: 2, Try: 1, Slot: 3, Session: "s", Cap: 5}
-	req, err := r.request(s, 0, e)
+	req, err := r.attemptRequest(s, 0, e)
 	at := filepath.Join(dir, ".loop", "runs", "r-1", "tasks", "a")
 	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") ||
-		req.Base != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
+		req.Baseline != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
 		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || req.Protect == nil ||
-		req.Protect.Under != "sub" || req.Shell != "" || !strings.Contains(req.Prompt, "do a") || req.Whole != "" {
+		req.Protect.Under != "sub" || req.Command != "" || !strings.Contains(req.Prompt, "do a") || req.FullPrompt != "" {
 		t.Errorf("%+v, %v", req, err)
 	}
 	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() {
 		t.Errorf("its folder: %v, %v", st, err)
 	}
 	e.Resume = true
-	if req, err = r.request(s, 0, e); err != nil || !req.Resume || !strings.Contains(req.Whole, "do a") ||
-		req.Whole == req.Prompt {
+	if req, err = r.attemptRequest(s, 0, e); err != nil || !req.Resume || !strings.Contains(req.FullPrompt, "do a") ||
+		req.FullPrompt == req.Prompt {
 		t.Errorf("%+v, %v", req, err)
 	}
-	if req, err = r.request(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil ||
-		req.Shell != "touch b" || req.Prompt != "" || req.Guards != nil {
+	if req, err = r.attemptRequest(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil ||
+		req.Command != "touch b" || req.Prompt != "" || req.Guards != nil {
 		t.Errorf("%+v, %v", req, err)
 	}
 	if _, err := os.Stat(filepath.Join(at, "..", "b")); err == nil {
@@ -111,21 +112,21 @@ func TestRequest(t *testing.T) {
 	// Without the folder no attempt begins.
 	roomtest.Must(t, os.RemoveAll(filepath.Join(dir, ".loop")))
 	roomtest.Files{".loop": "mine"}.Write(t, dir)
-	if _, err := r.request(s, 0, e); err == nil {
+	if _, err := r.attemptRequest(s, 0, e); err == nil {
 		t.Error("an attempt has no folder")
 	}
-	r.folder = false
-	if _, err := r.request(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err == nil {
+	r.tasksDirMade = false
+	if _, err := r.attemptRequest(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err == nil {
 		t.Error("a command has no folder")
 	}
 }
 
 // An attempt whose end was not recorded costs the sum of its stream, nothing if it never began, and
 // its cap if the cost is unknown. A stream that is a named pipe does not block.
-func TestRecover(t *testing.T) {
+func TestRecoverAttempt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r, _ := assigned(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
+	r, _ := newSession(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
 	r.config.Run = "recover-" + filepath.Base(dir) // processes with the mark of this run are ended
 	prices, err := budget.LoadPrices(nil)
 	roomtest.Must(t, err)
@@ -145,13 +146,13 @@ func TestRecover(t *testing.T) {
 			"stream", true},
 		"strange": {func() { roomtest.Files{"stream.jsonl": begun + "{?\n"}.Write(t, filepath.Dir(at)) }, 900_000,
 			"cap", true},
-		"a pipe":   {func() { roomtest.Pipe(t, at); roomtest.Must(t, mkdirUnless(at)) }, 900_000, "cap", false},
+		"a pipe":   {func() { roomtest.NamedPipe(t, at); roomtest.Must(t, mkdirIfMissing(at)) }, 900_000, "cap", false},
 		"a folder": {func() { roomtest.Must(t, os.Mkdir(at, 0o755)) }, 900_000, "cap", false},
 	} {
 		roomtest.Must(t, os.RemoveAll(at))
 		roomtest.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		c.lay()
-		res := r.recover(t.Context(), prices, scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
+		res := r.recoverAttempt(t.Context(), prices, scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
 		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes ||
 			c.goes && res.Session != "s-1" {
 			t.Errorf("%s: %+v", name, res)
@@ -159,8 +160,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// mkdirUnless makes a folder unless the path exists, for systems without named pipes.
-func mkdirUnless(path string) error {
+// mkdirIfMissing makes a folder unless the path exists, for systems without named pipes.
+func mkdirIfMissing(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
@@ -196,8 +197,8 @@ func TestWithOrigin(t *testing.T) {
 			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
 		}
 		got, err := withOrigin(scheduler.RunStarted{Plan: c.plan}, events)
-		if err != nil || (got.From != nil) != c.want || c.want && got.From.Request != "build it" {
-			t.Errorf("%s: %+v, %v", name, got.From, err)
+		if err != nil || (got.Origin != nil) != c.want || c.want && got.Origin.Request != "build it" {
+			t.Errorf("%s: %+v, %v", name, got.Origin, err)
 		}
 	}
 }

@@ -20,25 +20,25 @@ func contextFile(dir string) string {
 	return filepath.Join(dir, track.ContextFile)
 }
 
-// tracked returns the context file for a prompt, and its notes. It reads the file for each attempt,
+// readContext returns the context file for a prompt, and its notes. It reads the file for each attempt,
 // because people and the run write to it meanwhile.
-func tracked(dir string) (path, notes string) {
+func readContext(dir string) (path, excerpt string) {
 	if dir == "" {
 		return "", ""
 	}
-	text, err := track.Read(dir)
+	text, err := track.ReadContext(dir)
 	if err != nil || text == "" {
 		return "", "" // an agent could not read it either
 	}
-	return contextFile(dir), track.Excerpt(text, contextBytes)
+	return contextFile(dir), track.Excerpt(text, maxContext)
 }
 
-// contextBytes is the maximum size of the context in a prompt.
-const contextBytes = 8 << 10
+// maxContext is the maximum size of the context in a prompt.
+const maxContext = 8 << 10
 
-// diary returns a View that notes deviations and interventions, or nil without a tracking
+// startNotes returns a View that notes deviations and interventions, or nil without a tracking
 // directory. The caller must call written at the end.
-func (r *Session) diary() (d *track.Diary, written func()) {
+func (r *Session) startNotes() (d *track.Writer, written func()) {
 	if r.config.Track == "" {
 		return nil, func() {}
 	}
@@ -46,7 +46,7 @@ func (r *Session) diary() (d *track.Diary, written func()) {
 		fmt.Fprintf(r.opts.Err, "wavex: warning: the tracking directory %s is gone\n", r.config.Track)
 		return nil, func() {}
 	}
-	d = track.NewDiary(r.config.Track, r.opts.Secrets.Bytes)
+	d = track.NewWriter(r.config.Track, r.opts.Redactor.Bytes)
 	return d, func() {
 		if err := d.Close(); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex: warning: notes of the run are missing in its tracking directory:", err)

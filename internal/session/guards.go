@@ -17,20 +17,20 @@ import (
 // This file finds the files that tasks must not change because they are judged by them: the scripts
 // and files that checks name and no task declares, the plan, and wavex's own folder.
 
-// maxGuards is the maximum number of guarded files of an attempt.
-const maxGuards = 200
+// maxGuardedFiles is the maximum number of guarded files of an attempt.
+const maxGuardedFiles = 200
 
-// naming is a file that a check names.
-type naming struct {
-	path string // relative to the project
-	task string // the task of the check
-	runs bool   // the check runs it, as a script
+// checkFile is a file that a check names.
+type checkFile struct {
+	path     string // relative to the project
+	task     string // the task of the check
+	executed bool   // the check runs it, as a script
 }
 
-// guards returns the files that attempts at a task must not change.
-func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
-	if !r.watched {
-		r.named, r.watched = namings(p, r.config.Dir), true
+// guardedFiles returns the files that attempts at a task must not change.
+func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
+	if !r.checkFilesFound {
+		r.checkFiles, r.checkFilesFound = findCheckFiles(p, r.config.Dir), true
 	}
 	t := &p.Tasks[i]
 	under := ""
@@ -40,7 +40,7 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 	var out []runner.Guard
 	add := func(project, why string, own, tools bool) {
 		rel, err := filepath.Rel(filepath.FromSlash(under), filepath.FromSlash(project))
-		if err != nil || !filepath.IsLocal(rel) || len(out) >= maxGuards {
+		if err != nil || !filepath.IsLocal(rel) || len(out) >= maxGuardedFiles {
 			return
 		}
 		g := runner.Guard{Path: filepath.ToSlash(rel), Why: why, Own: own, Tools: tools}
@@ -49,26 +49,26 @@ func (r *Session) guards(p *plan.Plan, i int) []runner.Guard {
 		}
 	}
 	// A task list is not guarded: wavex itself writes to it during the run.
-	if rel, err := filepath.Rel(r.config.Dir, planfile.Path(p)); err == nil && filepath.IsLocal(rel) &&
+	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(p)); err == nil && filepath.IsLocal(rel) &&
 		!planfile.IsList(p.Path) {
 		// In the project itself the sentry detects every change of it during an attempt.
 		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != scheduler.Isolated)
 	}
-	add(".loop", whyOwn, false, true)
-	for _, n := range r.named {
+	add(".loop", whyLoopDir, false, true)
+	for _, n := range r.checkFiles {
 		switch {
 		case n.task != t.ID:
 			add(n.path, "a check of "+n.task+" names it", false, false)
-		case n.runs:
+		case n.executed:
 			add(n.path, "its own check runs it", true, false)
 		}
 	}
 	return out
 }
 
-// namings returns the existing files that checks name. It omits files that a task declares to
+// findCheckFiles returns the existing files that checks name. It omits files that a task declares to
 // write, since the plan allows that.
-func namings(p *plan.Plan, project string) []naming {
+func findCheckFiles(p *plan.Plan, project string) []checkFile {
 	declared := map[string]bool{}
 	dir := func(t *plan.Task) string {
 		if t.Settings != nil {
@@ -84,13 +84,13 @@ func namings(p *plan.Plan, project string) []naming {
 		}
 	}
 	there := map[string]bool{}
-	var out []naming
+	var out []checkFile
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
 		for _, c := range t.Verify {
 			words := commandWords(c.Run)
 			if c.File != "" {
-				words = []word{{c.File, false}}
+				words = []commandWord{{c.File, false}}
 			}
 			for _, w := range words {
 				file := path.Join(dir(t), filepath.ToSlash(w.text))
@@ -103,7 +103,7 @@ func namings(p *plan.Plan, project string) []naming {
 					is = err == nil && st.Mode().IsRegular()
 					there[file] = is
 				}
-				if n := (naming{file, t.ID, w.runs}); is && !slices.Contains(out, n) && len(out) < 10*maxGuards {
+				if n := (checkFile{file, t.ID, w.executed}); is && !slices.Contains(out, n) && len(out) < 10*maxGuardedFiles {
 					out = append(out, n)
 				}
 			}
@@ -112,33 +112,33 @@ func namings(p *plan.Plan, project string) []naming {
 	return out
 }
 
-type word struct {
-	text string
-	runs bool // as a program or script
+type commandWord struct {
+	text     string
+	executed bool // as a program or script
 }
 
 // commandWords returns the words of a shell command that may be files. It does not parse the
 // shell's language; it only splits at quotes and operators. A word is run if it begins a line or
 // follows an operator, apart from assignments and words of the shell, or if it is the first
 // argument of an interpreter.
-func commandWords(command string) []word {
+func commandWords(command string) []commandWord {
 	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun",
 		"php", "Rscript"}
 	shell := []string{"!", "{", "if", "elif", "then", "else", "while", "until", "do", "exec", "time", "env",
 		"command", "nohup"}
-	var out []word
+	var out []commandWord
 	first, script := true, false
-	for _, f := range strings.FieldsFunc(spaced(command),
+	for _, f := range strings.FieldsFunc(spaceOperators(command),
 		func(r rune) bool { return strings.ContainsRune(" \t\r\"'()<>", r) }) {
 		switch {
 		case strings.Trim(f, ";&|") == "":
 			first, script = true, false
 			continue
-		case first && (assigns(f) || slices.Contains(shell, f)):
+		case first && (isAssignment(f) || slices.Contains(shell, f)):
 			continue
 		case strings.HasPrefix(f, "-") || strings.Contains(f, "$"):
 		default:
-			out = append(out, word{path.Clean(f), first || script})
+			out = append(out, commandWord{path.Clean(f), first || script})
 			script = (first || script) && slices.Contains(interpreters, path.Base(f))
 		}
 		first = false
@@ -146,14 +146,14 @@ func commandWords(command string) []word {
 	return out
 }
 
-// assigns reports whether a word sets a variable.
-func assigns(word string) bool {
+// isAssignment reports whether a word sets a variable.
+func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-// spaced puts spaces around the shell's separators, and turns line ends into separators.
-func spaced(s string) string {
+// spaceOperators puts spaces around the shell's separators, and turns line ends into separators.
+func spaceOperators(s string) string {
 	s = strings.NewReplacer("\\\n", " ", "\n", ";").Replace(s)
 	for _, op := range []string{";", "&", "|"} {
 		s = strings.ReplaceAll(s, op, fmt.Sprintf(" %s ", op))
@@ -161,8 +161,8 @@ func spaced(s string) string {
 	return s
 }
 
-// protect returns the paths that the plan lets no task change, or nil.
-func protect(p *plan.Plan, t *plan.Task) *runner.Protect {
+// protectedPaths returns the paths that the plan lets no task change, or nil.
+func protectedPaths(p *plan.Plan, t *plan.Task) *runner.Protect {
 	if len(p.ProtectPaths) == 0 {
 		return nil
 	}

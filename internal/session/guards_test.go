@@ -54,7 +54,7 @@ func FuzzCommandWords(f *testing.F) {
 			if w.text == "" || w.text != path.Clean(w.text) || strings.ContainsAny(w.text, " \t\r\n\"'()<>;&|$") {
 				t.Errorf("%q has the word %q", command, w.text)
 			}
-			if i == 0 && !w.runs && !strings.ContainsAny(command, "-$") {
+			if i == 0 && !w.executed && !strings.ContainsAny(command, "-$") {
 				t.Errorf("%q does not run its first word %q", command, w.text)
 			}
 		}
@@ -63,13 +63,13 @@ func FuzzCommandWords(f *testing.F) {
 
 // A task must not change the files that the checks of others name or its own checks run, if they
 // exist in the project and no task declares them.
-func TestGuards(t *testing.T) {
+func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
 	roomtest.Files{"check.sh": "", "sub/own.sh": "", "sub/data.json": "", "made.sh": "", "shared.txt": "",
 		"folder/x": ""}.Write(t, dir)
 	roomtest.Files{"away.sh": ""}.Write(t, outside)
-	roomtest.Pipe(t, filepath.Join(dir, "pipe.sh"))
+	roomtest.NamedPipe(t, filepath.Join(dir, "pipe.sh"))
 	roomtest.Must(t, os.Symlink(filepath.Join(outside, "away.sh"), filepath.Join(dir, "linked.sh")))
 	p := roomtest.Plan(t, dir, `{"tasks":[
 		{"id":"a","subject":"a","verify":["sh check.sh shared.txt","sh made.sh","sh pipe.sh","sh folder","sh `+outside+
@@ -93,7 +93,7 @@ func TestGuards(t *testing.T) {
 		r := &Session{plan: p, config: scheduler.Config{Dir: dir, Isolation: scheduler.Isolated}}
 		i, _ := p.Lookup(c.task)
 		var got []string
-		for _, g := range r.guards(p, i) {
+		for _, g := range r.guardedFiles(p, i) {
 			got = append(got, fmt.Sprint(g.Path, g.Own, " ", g.Tools, " ", g.Why))
 		}
 		for k := range c.want {
@@ -106,11 +106,11 @@ func TestGuards(t *testing.T) {
 }
 
 // The number of guarded files is bounded, and the plan is always among them.
-func TestGuardsAreBounded(t *testing.T) {
+func TestGuardedFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	many, words := roomtest.Files{}, "cat"
-	for n := range 3 * maxGuards {
+	for n := range 3 * maxGuardedFiles {
 		name := fmt.Sprintf("f%d.txt", n)
 		many[name] = ""
 		words += " " + name
@@ -118,22 +118,22 @@ func TestGuardsAreBounded(t *testing.T) {
 	many.Write(t, dir)
 	p := roomtest.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","verify":["`+words+`"]}]}`)
 	r := &Session{plan: p, config: scheduler.Config{Dir: dir}}
-	if got := r.guards(p, 0); len(got) != maxGuards || got[0].Why != whyPlan || got[1].Why != whyOwn {
+	if got := r.guardedFiles(p, 0); len(got) != maxGuardedFiles || got[0].Why != whyPlan || got[1].Why != whyLoopDir {
 		t.Errorf("%d are watched, first %+v", len(got), got[:2])
 	}
 }
 
-func TestProtect(t *testing.T) {
+func TestProtectedPaths(t *testing.T) {
 	t.Parallel()
 	p := roomtest.Plan(t, ".", `{"protect":["go.mod","branch:main"],"tasks":[{"id":"a","subject":"a","dir":"sub"},{"id":"b","subject":"b"}]}`)
-	if got := protect(p, &p.Tasks[0]); got == nil || got.Under != "sub" ||
+	if got := protectedPaths(p, &p.Tasks[0]); got == nil || got.Under != "sub" ||
 		!slices.Equal(got.Patterns, []string{"go.mod"}) {
 		t.Errorf("%+v", got)
 	}
-	if got := protect(p, &p.Tasks[1]); got == nil || got.Under != "" {
+	if got := protectedPaths(p, &p.Tasks[1]); got == nil || got.Under != "" {
 		t.Errorf("%+v", got)
 	}
-	if got := protect(&plan.Plan{}, &p.Tasks[0]); got != nil {
+	if got := protectedPaths(&plan.Plan{}, &p.Tasks[0]); got != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -16,22 +16,23 @@ import (
 	"wavex/scheduler"
 )
 
-// listed returns a task as a file of a list.
-func listed(id, subject, blockedBy string) roomtest.Files {
+// taskFile returns a task as a file of a list.
+func taskFile(id, subject, blockedBy string) roomtest.Files {
 	return roomtest.Files{id + ".json": fmt.Sprintf(`{"id":%q,"subject":%q,"description":"","status":"pending","blocks":[],"blockedBy":[%s]}`, id, subject, blockedBy)}
 }
 
 // A new task of the list is sent once, after the tasks that block it. An entry that is invalid or
 // still being written is skipped until it is corrected.
-func TestLook(t *testing.T) {
+func TestListPoll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l, err := tasklist.At(dir)
+	l, err := tasklist.OpenDir(dir)
 	roomtest.Must(t, err)
 	to := make(chan []json.RawMessage, 1)
-	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`), to: to}
+	w := listWatcher{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`),
+		added: to}
 	look := func() (ids []string) {
-		w.look(t.Context(), time.Now().Add(time.Hour))
+		w.poll(t.Context(), time.Now().Add(time.Hour))
 		select {
 		case found := <-to:
 			for _, raw := range found {
@@ -47,18 +48,18 @@ func TestLook(t *testing.T) {
 		files roomtest.Files
 		want  string
 	}{
-		{listed("1", "known", ""), "[]"},
-		{listed("2", "behind 3", `"3"`), "[]"}, // which does not exist yet
+		{taskFile("1", "known", ""), "[]"},
+		{taskFile("2", "behind 3", `"3"`), "[]"}, // which does not exist yet
 		{roomtest.Files{"3.json": `{"id":"3","subj`}, "[]"},
-		{listed("3", "new", ""), "[3 2]"},
+		{taskFile("3", "new", ""), "[3 2]"},
 		{nil, "[]"},
-		{listed("3", "edited since", ""), "[]"},
+		{taskFile("3", "edited since", ""), "[]"},
 		{roomtest.Files{"4.json": `{"id":"4","subject":"","description":"","status":"pending","blocks":[],"blockedBy":[]}`},
 			"[]"},
-		{listed("4", "mended", `"1","2"`), "[4]"},
-		{listed("5", "behind itself", `"5"`), "[]"},
+		{taskFile("4", "mended", `"1","2"`), "[4]"},
+		{taskFile("5", "behind itself", `"5"`), "[]"},
 		{roomtest.Files{"6.json": "\x00\xff"}, "[]"},
-		{listed("7", "é ü 日本 \u202e", ""), "[7]"},
+		{taskFile("7", "é ü 日本 \u202e", ""), "[7]"},
 	} {
 		step.files.Write(t, dir)
 		if got := fmt.Sprint(look()); got != step.want {
@@ -72,22 +73,22 @@ func TestLook(t *testing.T) {
 }
 
 // look does not block when the run is over.
-func TestLookEnds(t *testing.T) {
+func TestListPollStopsWithContext(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	listed("2", "new", "").Write(t, dir)
-	l, err := tasklist.At(dir)
+	taskFile("2", "new", "").Write(t, dir)
+	l, err := tasklist.OpenDir(dir)
 	roomtest.Must(t, err)
-	w := listWatch{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`),
-		to: make(chan []json.RawMessage)}
+	w := listWatcher{list: l, run: "r-1", plan: roomtest.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`),
+		added: make(chan []json.RawMessage)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w.look(ctx, time.Now().Add(time.Hour)) // there is no receiver
+	w.poll(ctx, time.Now().Add(time.Hour)) // there is no receiver
 }
 
 // Tasks join only a run that is made of a list which agents do not share, and the goroutine for it
 // ends.
-func TestJoins(t *testing.T) {
+func TestWatchList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"list/.highwatermark": "1", "plan.json": "{}"}.Write(t, dir)
@@ -96,9 +97,9 @@ func TestJoins(t *testing.T) {
 		want         bool
 	}{"a list": {"list", "", true}, "a shared list": {"list", "list", false}, "a file": {"plan.json", "", false},
 		"nothing": {"gone", "", false}} {
-		r, _ := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
+		r, _ := newSession(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
 		r.plan.Path, r.config.TaskList = filepath.Join(dir, c.path), c.shared
-		tasks, stop := r.joins(t.Context())
+		tasks, stop := r.watchList(t.Context())
 		if (tasks != nil) != c.want {
 			t.Errorf("%s: %v", name, tasks)
 		}
@@ -107,12 +108,12 @@ func TestJoins(t *testing.T) {
 }
 
 // A list shows the run that it is made of, even if the run ends at once, and failures are reported.
-func TestMirror(t *testing.T) {
+func TestListProgress(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list := filepath.Join(dir, "list")
 	roomtest.Files{".highwatermark": "1"}.Write(t, list)
-	listed("1", "a", "").Write(t, list)
+	taskFile("1", "a", "").Write(t, list)
 	for _, c := range []struct {
 		name string
 		lay  func()
@@ -122,11 +123,11 @@ func TestMirror(t *testing.T) {
 		{"damaged", func() { roomtest.Files{"1.json": `{"id":"1`}.Write(t, list) }, "wavex: warning:"},
 		{"is gone", func() { roomtest.Must(t, os.RemoveAll(list)) }, "wavex: warning:"},
 	} {
-		r, s := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
+		r, s := newSession(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
 		r.plan.Path = list
 		var said bytes.Buffer
 		r.opts.Err = &said
-		view, done := r.mirror(t.Context())
+		view, done := r.startListProgress(t.Context())
 		if view == nil {
 			t.Fatalf("%s: no view", c.name)
 		}
@@ -145,8 +146,8 @@ func TestMirror(t *testing.T) {
 			t.Errorf("%s: it says %q", c.name, &said)
 		}
 	}
-	r, _ := assigned(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
-	if view, done := r.mirror(t.Context()); view != nil {
+	r, _ := newSession(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
+	if view, done := r.startListProgress(t.Context()); view != nil {
 		t.Error("a file is shown as a list")
 	} else {
 		done(false)

@@ -15,7 +15,7 @@ import (
 
 // A turn belongs to this run and has the right failure, despite other runs with tasks of the same
 // names and tasks that an integration rejected.
-func TestTurns(t *testing.T) {
+func TestFixedFailures(t *testing.T) {
 	t.Parallel()
 	began := func(run string) scheduler.Body {
 		return scheduler.RunStarted{Config: scheduler.Config{Run: run}}
@@ -50,7 +50,7 @@ func TestTurns(t *testing.T) {
 			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
 		}
 		got := ""
-		for _, turn := range turns(events, "r", scheduler.NewState(roomtest.Plan(t, ".",
+		for _, turn := range fixedFailures(events, "r", scheduler.NewState(roomtest.Plan(t, ".",
 			`{"tasks":[{"id":"a","subject":"a"}]}`))) {
 			got = turn.Failure // the last one
 		}
@@ -61,7 +61,7 @@ func TestTurns(t *testing.T) {
 }
 
 // Deviations are read from the place where the run's agents were told to note them.
-func TestLearntWhereTheRunIsTracked(t *testing.T) {
+func TestLearningsFromTheNotesDirectory(t *testing.T) {
 	t.Parallel()
 	const deviation = "# Context\n\n## Post-Context\n\n### Deviations\n\n- Before: it is easy\n- Found: "
 	for name, tracked := range map[string]bool{"in .loop": false, "in the tracking directory": true} {
@@ -70,12 +70,12 @@ func TestLearntWhereTheRunIsTracked(t *testing.T) {
 			"in the tracking directory\n"}.Write(t, dir)
 		p := roomtest.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"}]}`)
 		var said bytes.Buffer
-		r := &Session{opts: Options{Secrets: secret.New(nil), Err: &said}, plan: p, state: scheduler.NewState(p),
+		r := &Session{opts: Options{Redactor: secret.New(nil), Err: &said}, plan: p, state: scheduler.NewState(p),
 			config: scheduler.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop")}}
 		if tracked {
 			r.config.Track = filepath.Join(dir, "notes")
 		}
-		roomtest.Must(t, r.learnt())
+		roomtest.Must(t, r.addLearnings())
 		list, _, err := learn.Load(filepath.Join(r.config.Loop, learn.PendingName))
 		if err != nil || len(list) != 1 || list[0].Failure != name {
 			t.Errorf("%s: %+v, %v", name, list, err)

@@ -30,56 +30,56 @@ import (
 // Options configures a session. The caller has validated it: Open only reports problems of the
 // journal, the folder and the repository.
 type Options struct {
-	Plan   *plan.Plan
-	Config scheduler.Config // Dir and Loop absolute
-	Resume bool             // continue the newest run of the journal; else begin a new one
-	Fresh  bool             // first move the old .loop aside
-	Seen   int              // number of records of the journal at that decision
-	Wavex  string           // the version of wavex
-	Owner  string           // the session of Claude Code that wavex was started from; "" for none
+	Plan         *plan.Plan
+	Config       scheduler.Config // Dir and Loop absolute
+	Resume       bool             // continue the newest run of the journal; else begin a new one
+	Fresh        bool             // first move the old .loop aside
+	JournalLen   int              // number of records of the journal at that decision
+	Version      string           // the version of wavex
+	OwnerSession string           // the session of Claude Code that wavex was started from; "" for none
 
-	Agent   agent.Agent
-	Prices  budget.Prices
-	Secrets *secret.Redactor // redacts everything that is stored and shown
-	Guard   []string         // the command line of the run's guard process; empty: no guard
+	Agent    agent.Agent
+	Prices   budget.Prices
+	Redactor *secret.Redactor // redacts everything that is stored and shown
+	Watchdog []string         // the command line of the run's guard process; empty: no guard
 
-	Grace     time.Duration // time before and between the steps of stopping an agent; 0: the runner's default
-	Chair     bool          // one more call weighs opinions that differ
-	OverAPI   bool          // experts are asked over the Messages API instead of the CLI
-	AutoLearn bool          // keep the lessons that the run proposes
-	Hooks     []notify.Hook // informed of an open breaker and of the end
+	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
+	Chair     bool             // one more call weighs opinions that differ
+	OverAPI   bool             // experts are asked over the Messages API instead of the CLI
+	AutoLearn bool             // keep the lessons that the run proposes
+	Webhooks  []notify.Webhook // informed of an open breaker and of the end
 
-	HookSecret string // signs the messages to Hooks
+	WebhookSecret string // signs the messages to Hooks
 
-	Err  io.Writer // warnings, one per line
-	Text bool      // Err is for people: also print notices
+	Err     io.Writer // warnings, one per line
+	Notices bool      // Err is for people: also print notices
 }
 
 // Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,
 // Close.
 type Session struct {
-	opts   Options
-	plan   *plan.Plan
-	config scheduler.Config
-	state  *scheduler.State
-	open   scheduler.Body
-	log    *record.Journal
-	view   ui.View
-	traces *telemetry.Tracer // nil: tracing is off
-	site   *site.Site
-	last   []func(left bool) // functions that Close calls, in this order
+	opts       Options
+	plan       *plan.Plan
+	config     scheduler.Config
+	state      *scheduler.State
+	startEvent scheduler.Body
+	journal    *record.Journal
+	view       ui.View
+	tracer     *telemetry.Tracer // nil: tracing is off
+	workspace  *site.Workspace
+	closers    []func(left bool) // functions that Close calls, in this order
 
-	named   []naming // files that checks name; valid once watched is set
-	watched bool
+	checkFiles      []checkFile // files that checks name; valid once watched is set
+	checkFilesFound bool
 
-	// responses receives the tasks whose agent's response has begun; nil: not used.
-	responses chan string
-	// asking receives the tasks whose agent has begun to call the API; nil: no spare is wanted.
-	asking chan string
+	// firstResponse receives the tasks whose agent's response has begun; nil: not used.
+	firstResponse chan string
+	// firstRequest receives the tasks whose agent has begun to call the API; nil: no spare is wanted.
+	firstRequest chan string
 
-	folder bool // the folder of the attempts exists
-	ran    bool // to its own end
-	kept   bool // .loop has the current outline of the plan
+	tasksDirMade bool // the folder of the attempts exists
+	finished     bool // to its own end
+	planSaved    bool // .loop has the current outline of the plan
 }
 
 // Open takes the lock, opens journal and workspace, and replays the journal. The caller must Close
@@ -99,32 +99,33 @@ func (r *Session) Config() scheduler.Config { return r.config }
 
 // openLoop takes the lock, opens the journal and replays it.
 func (r *Session) openLoop(ctx context.Context) error {
-	log, events, err := record.Open(r.config.Loop, r.config.Run, r.opts.Fresh, r.opts.Seen)
+	log, events, err := record.Open(r.config.Loop, r.config.Run, r.opts.Fresh, r.opts.JournalLen)
 	if err != nil {
 		return err
 	}
-	r.log = log
-	if r.site, err = site.Open(ctx, r.plan, r.config, r.say); err != nil {
+	r.journal = log
+	if r.workspace, err = site.Open(ctx, r.plan, r.config, r.notice); err != nil {
 		return err
 	}
-	r.config.Isolation = r.site.Mode()
-	if !r.opts.Agent.StartsAhead() {
+	r.config.Isolation = r.workspace.Mode()
+	if !r.opts.Agent.AllowsSpares() {
 		r.config.Spares = 0
 	}
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {
 		var known bool
-		if r.config.Base, known = r.site.Head(); !known {
-			r.config.Base = hearing.Base(ctx, r.config.Dir)
+		if r.config.Base, known = r.workspace.Head(); !known {
+			r.config.Base = hearing.HeadCommit(ctx, r.config.Dir)
 		}
-		if err := hearing.Remember(ctx, r.plan, r.config); err != nil {
+		if err := hearing.SaveBaseline(ctx, r.plan, r.config); err != nil {
 			r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
 		}
 		r.state.Seq = int64(len(events)) // another run may follow in the same journal
 		r.state.Learn(events)
-		r.open = scheduler.RunStarted{Config: r.config, Plan: planfile.Path(r.plan), Digest: r.plan.Digest, Name: r.plan.Name,
-			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Wavex, Owner: r.opts.Owner}
-		if r.open, err = withOrigin(r.open.(scheduler.RunStarted), events); err != nil {
+		r.startEvent = scheduler.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+			Name:  r.plan.Name,
+			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession}
+		if r.startEvent, err = withOrigin(r.startEvent.(scheduler.RunStarted), events); err != nil {
 			return err
 		}
 		return nil
@@ -132,37 +133,38 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
-	r.open = scheduler.Resumed{Config: r.config, Plan: planfile.Path(r.plan), Digest: r.plan.Digest,
-		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.Owner, Nonce: uuid.NewString(), Edit: r.edited(events)}
+	r.startEvent = scheduler.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
+		Edit: r.planEdit(events)}
 	return nil
 }
 
-// edited returns the changes of the plan since the run's last session. It returns nil if there are
+// planEdit returns the changes of the plan since the run's last session. It returns nil if there are
 // none or they are unknown, as for a run of an older wavex.
-func (r *Session) edited(events []scheduler.Event) *scheduler.Edit {
-	old := record.KeptPlan(r.config.Loop, r.config.Run)
+func (r *Session) planEdit(events []scheduler.Event) *scheduler.Edit {
+	old := record.SavedPlan(r.config.Loop, r.config.Run)
 	if old == nil || planfile.IsList(r.plan.Path) {
 		return nil
 	}
 	if old.Digest == r.plan.Digest && slices.Equal(old.Keys(), r.plan.Keys()) {
-		r.kept = true
+		r.planSaved = true
 		return nil
 	}
 	before := scheduler.NewState(old)
 	if err := before.Replay(events); err != nil {
 		return nil // it belongs to another plan than this journal
 	}
-	return scheduler.Edited(before, r.state)
+	return scheduler.ComparePlans(before, r.state)
 }
 
-// keepPlan starts to store the outline of the plan, in parallel with the start of the run. kept
+// savePlan starts to store the outline of the plan, in parallel with the start of the run. kept
 // waits for it.
-func (r *Session) keepPlan() (kept func()) {
-	if r.kept {
+func (r *Session) savePlan() (kept func()) {
+	if r.planSaved {
 		return func() {}
 	}
 	done := make(chan error, 1)
-	go func() { done <- record.KeepPlan(r.config.Loop, r.config.Run, r.plan, r.opts.Secrets) }()
+	go func() { done <- record.SavePlan(r.config.Loop, r.config.Run, r.plan, r.opts.Redactor) }()
 	return func() {
 		if err := <-done; err != nil && !errors.Is(err, fs.ErrNotExist) { // ErrNotExist: .loop is being removed
 			r.warn(fmt.Errorf("without the plan's file nobody can be shown this run: %w", err))
@@ -173,12 +175,12 @@ func (r *Session) keepPlan() (kept func()) {
 // withOrigin adds the request that led to the plan to the beginning of a run. That is the last
 // request of the journal, if it led to this plan and no run was made of it yet.
 func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.RunStarted, error) {
-	s, err := stage.Stand(events)
+	s, err := stage.ReadProgress(events)
 	if err != nil {
 		return b, refuse.Blocked(err)
 	}
-	if s != nil && !s.Ran && s.Planned && !s.Split && planfile.Same(s.Opened.Config.Plan, b.Plan) {
-		b.From = s.Origin
+	if s != nil && !s.RunStarted && s.Planned && !s.Split && planfile.SamePath(s.Opened.Config.Plan, b.Plan) {
+		b.Origin = s.Origin
 	}
 	return b, nil
 }
@@ -187,27 +189,27 @@ func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.Run
 // everything. If the user left at once, it waits only briefly. Errors are printed as warnings.
 // Close may be called again. It releases worktrees even if ctx has ended, as after a stopped run.
 func (r *Session) Close(ctx context.Context) {
-	for _, end := range r.last {
-		end(!r.ran)
+	for _, end := range r.closers {
+		end(!r.finished)
 	}
-	r.last = nil
-	if r.site != nil {
-		if err := r.site.Close(context.WithoutCancel(ctx)); err != nil {
+	r.closers = nil
+	if r.workspace != nil {
+		if err := r.workspace.Close(context.WithoutCancel(ctx)); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex: leaving the worktrees:", err)
 		}
-		r.site = nil
+		r.workspace = nil
 	}
-	if r.log != nil {
-		r.log.Close()
+	if r.journal != nil {
+		r.journal.Close()
 	}
 }
 
 // warn prints a warning in every output format.
 func (r *Session) warn(err error) { fmt.Fprintln(r.opts.Err, "wavex: warning:", err) }
 
-// say prints a notice if the output is for people.
-func (r *Session) say(text string) {
-	if r.opts.Text {
+// notice prints a notice if the output is for people.
+func (r *Session) notice(text string) {
+	if r.opts.Notices {
 		fmt.Fprintln(r.opts.Err, "wavex: "+text)
 	}
 }

@@ -23,16 +23,16 @@ import (
 	"wavex/scheduler"
 )
 
-// board is a view that records its events.
-type board struct {
-	mu     sync.Mutex
-	events []scheduler.Event
-	told   chan string // receives the type of each event; nil: not used
-	after  func(n int) // called with the number of events; nil: not used
-	closed int
+// recordingView is a view that records its events.
+type recordingView struct {
+	mu         sync.Mutex
+	events     []scheduler.Event
+	eventTypes chan string // receives the type of each event; nil: not used
+	after      func(n int) // called with the number of events; nil: not used
+	closed     int
 }
 
-func (b *board) Event(e scheduler.Event, _ *scheduler.State) {
+func (b *recordingView) Event(e scheduler.Event, _ *scheduler.State) {
 	b.mu.Lock()
 	b.events = append(b.events, e)
 	n := len(b.events)
@@ -40,26 +40,26 @@ func (b *board) Event(e scheduler.Event, _ *scheduler.State) {
 	if b.after != nil {
 		b.after(n)
 	}
-	if b.told != nil {
-		b.told <- e.Body.Type()
+	if b.eventTypes != nil {
+		b.eventTypes <- e.Body.Type()
 	}
 }
-func (b *board) Observe(runner.Observation) {}
-func (b *board) Close() error               { b.closed++; return nil }
+func (b *recordingView) Observe(runner.Observation) {}
+func (b *recordingView) Close() error               { b.closed++; return nil }
 
-// errs collects the output of a session.
-type errs struct {
+// syncBuffer collects the output of a session.
+type syncBuffer struct {
 	mu  sync.Mutex
 	all strings.Builder
 }
 
-func (e *errs) Write(b []byte) (int, error) {
+func (e *syncBuffer) Write(b []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.all.Write(b)
 }
 
-func (e *errs) String() string {
+func (e *syncBuffer) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.all.String()
@@ -67,7 +67,7 @@ func (e *errs) String() string {
 
 // options returns options of a run of commands, without agents. The id is unique, because the run
 // ends every process with its mark, including those of other tests.
-func options(t *testing.T, dir, text string) (Options, *errs) {
+func options(t *testing.T, dir, text string) (Options, *syncBuffer) {
 	t.Helper()
 	roomtest.Files{"plan.json": text}.Write(t, dir)
 	c := scheduler.DefaultConfig()
@@ -77,19 +77,19 @@ func options(t *testing.T, dir, text string) (Options, *errs) {
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	prices, err := budget.LoadPrices(nil)
 	roomtest.Must(t, err)
-	said := &errs{}
+	said := &syncBuffer{}
 	return Options{Plan: roomtest.Plan(t, dir, text), Config: c, Agent: agent.Agent{Name: agent.Rehearsal}, Prices: prices,
-		Secrets: secret.New(os.Environ()), Err: said, Text: true}, said
+		Redactor: secret.New(os.Environ()), Err: said, Notices: true}, said
 }
 
 // run opens a session, runs it and closes it. A process runs one session at a time, since its
 // children start in that session's cgroup, so these tests are not parallel.
-func run(t *testing.T, o Options) (Outcome, *board) {
+func run(t *testing.T, o Options) (Result, *recordingView) {
 	t.Helper()
 	s, err := Open(t.Context(), o)
 	roomtest.Must(t, err)
 	defer s.Close(t.Context())
-	b := &board{}
+	b := &recordingView{}
 	out, err := s.Run(t.Context(), Console{View: b})
 	roomtest.Must(t, err)
 	return out, b
@@ -102,7 +102,7 @@ func TestRunAndResume(t *testing.T) {
 	const text = `{"name":"three","tasks":[{"id":"a","subject":"A","command":"echo once >> a"},{"id":"b","subject":"B","command":"test -e fixed"},{"id":"c","subject":"C","blockedBy":["b"],"command":"touch c"}]}`
 	o, said := options(t, dir, text)
 	out, b := run(t, o)
-	if out.End.Status != "failed" || out.End.ExitCode != 1 || out.State == nil || out.Left != 0 ||
+	if out.End.Status != "failed" || out.End.ExitCode != 1 || out.State == nil || out.AbortCode != 0 ||
 		out.End.Tasks != (scheduler.Counts{Completed: 1, Failed: 1, Blocked: 1}) {
 		t.Fatalf("%+v\n%s", out.End, said)
 	}
@@ -110,11 +110,11 @@ func TestRunAndResume(t *testing.T) {
 	if err != nil || len(events) != len(b.events) || b.closed != 1 {
 		t.Errorf("%d events on record, %d told, closed %d times, %v", len(events), len(b.events), b.closed, err)
 	}
-	if journal.Held(o.Config.Loop) {
+	if journal.Locked(o.Config.Loop) {
 		t.Error("the lock is still held")
 	}
 	roomtest.Files{"fixed": ""}.Write(t, dir)
-	o.Resume, o.Seen = true, len(events)
+	o.Resume, o.JournalLen = true, len(events)
 	out, _ = run(t, o)
 	if out.End.Status != "complete" || out.End.ExitCode != 0 {
 		t.Fatalf("%+v\n%s", out.End, said)
@@ -124,7 +124,7 @@ func TestRunAndResume(t *testing.T) {
 			t.Errorf("%s has %q, %v", name, got, err)
 		}
 	}
-	past, err := record.Find(o.Config.Loop, "", o.Config.Run)
+	past, err := record.Load(o.Config.Loop, "", o.Config.Run)
 	if err != nil || past.State.Counts.Completed != 3 {
 		t.Errorf("%+v, %v", past, err)
 	}
@@ -144,7 +144,7 @@ func TestOpenRefuses(t *testing.T) {
 		lay  func(t *testing.T, o *Options)
 		want any
 	}{
-		"others were here": {func(_ *testing.T, o *Options) { o.Seen = 3 }, &blocked},
+		"others were here": {func(_ *testing.T, o *Options) { o.JournalLen = 3 }, &blocked},
 		"a damaged journal": {func(t *testing.T, o *Options) {
 			roomtest.Files{"journal.jsonl": "mine\n"}.Write(t,
 				o.Config.Loop)
@@ -158,7 +158,7 @@ func TestOpenRefuses(t *testing.T) {
 		if s, err := Open(t.Context(), o); s != nil || !errors.As(err, c.want) {
 			t.Errorf("%s: %v, %v", name, s, err)
 		}
-		if lock, err := record.Hold(o.Config.Loop, "x"); err != nil {
+		if lock, err := record.Lock(o.Config.Loop, "x"); err != nil {
 			t.Errorf("%s: the lock was kept: %v", name, err)
 		} else {
 			roomtest.Must(t, lock.Unlock())
@@ -175,7 +175,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	first.Close(t.Context())
 	first.Close(t.Context())
-	if journal.Held(o.Config.Loop) {
+	if journal.Locked(o.Config.Loop) {
 		t.Error("the lock is still held")
 	}
 }
@@ -248,17 +248,17 @@ func TestSecretsStayOut(t *testing.T) {
 
 // Texts about an attempt that do not come from the runner, such as those of git or a hook, are
 // redacted as well.
-func TestCleanSignature(t *testing.T) {
+func TestRedactSignature(t *testing.T) {
 	t.Parallel()
-	r := &Session{opts: Options{Secrets: secret.New([]string{"API_KEY=A-very-SECRET-value-4"})}}
+	r := &Session{opts: Options{Redactor: secret.New([]string{"API_KEY=A-very-SECRET-value-4"})}}
 	res := runner.Result{Outcome: runner.Wrong, Reason: "a hook says A-very-SECRET-value-4", Detail: "error: line 3"}
 	res.Signature = runner.Signature(res.Reason, res.Detail)
-	got := r.clean(scheduler.AttemptEnded{Task: "a", Result: res}).(scheduler.AttemptEnded)
+	got := r.redactEvent(scheduler.AttemptEnded{Task: "a", Result: res}).(scheduler.AttemptEnded)
 	if want := "a hook says [redacted: api_key] | error: line"; got.Result.Signature != want {
 		t.Errorf("%q, want %q", got.Result.Signature, want)
 	}
 	res.Reason, res.Signature = "no secret", "mine"
-	if got := r.clean(scheduler.AttemptEnded{Task: "a",
+	if got := r.redactEvent(scheduler.AttemptEnded{Task: "a",
 		Result: res}).(scheduler.AttemptEnded); got.Result.Signature != "mine" {
 		t.Errorf("%q", got.Result.Signature)
 	}
@@ -266,39 +266,39 @@ func TestCleanSignature(t *testing.T) {
 
 // Leaving at once returns the requested exit code; the journal is valid, and a resume settles the
 // open attempts.
-func TestLeave(t *testing.T) {
+func TestAbort(t *testing.T) {
 	o, _ := options(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"A","command":"test -e go || exec tail -f /dev/null"}]}`)
 	s, err := Open(t.Context(), o)
 	roomtest.Must(t, err)
-	b, leave := &board{told: make(chan string, 100)}, make(chan int, 1)
+	b, leave := &recordingView{eventTypes: make(chan string, 100)}, make(chan int, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	over := make(chan Outcome)
+	over := make(chan Result)
 	go func() {
-		out, err := s.Run(ctx, Console{View: b, Leave: leave})
+		out, err := s.Run(ctx, Console{View: b, Abort: leave})
 		if err != nil {
 			t.Error(err)
 		}
 		over <- out
 	}()
-	for kind := range b.told {
+	for kind := range b.eventTypes {
 		if kind == (scheduler.AttemptStarted{}).Type() {
 			break
 		}
 	}
 	leave <- 143
-	if out := <-over; out.Left != 143 || out.State != nil {
+	if out := <-over; out.AbortCode != 143 || out.State != nil {
 		t.Errorf("%+v", out)
 	}
 	s.Close(t.Context())
 	cancel()
 	events, err := record.Read(o.Config.Loop)
 	roomtest.Must(t, err)
-	if last := record.Last(events); last == nil || last.Over() || journal.Held(o.Config.Loop) {
+	if last := record.Last(events); last == nil || last.Final() || journal.Locked(o.Config.Loop) {
 		t.Fatalf("%+v", last)
 	}
 	roomtest.Files{"go": ""}.Write(t, o.Config.Dir)
-	o.Resume, o.Seen = true, len(events)
+	o.Resume, o.JournalLen = true, len(events)
 	if out, _ := run(t, o); out.End.Status != "complete" {
 		t.Errorf("%+v", out.End)
 	}
@@ -316,7 +316,7 @@ func TestStopAmongMany(t *testing.T) {
 	s, err := Open(t.Context(), o)
 	roomtest.Must(t, err)
 	signals := make(chan scheduler.Signal, 1)
-	b := &board{after: func(n int) {
+	b := &recordingView{after: func(n int) {
 		if n == 15 { // the loop handles the request before anything else
 			signals <- scheduler.Signal{Name: "SIGINT", Code: 130}
 		}
@@ -329,7 +329,7 @@ func TestStopAmongMany(t *testing.T) {
 	}
 	events, err := record.Read(o.Config.Loop)
 	roomtest.Must(t, err)
-	o.Resume, o.Seen = true, len(events)
+	o.Resume, o.JournalLen = true, len(events)
 	if out, _ := run(t, o); out.End.Status != "complete" || out.End.Iterations != len(tasks) {
 		t.Errorf("%+v\n%s", out.End, said)
 	}

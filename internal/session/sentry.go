@@ -27,30 +27,30 @@ import (
 // It knows the files that this wavex writes meanwhile, and omits them. Like the runner it sees that
 // a file changed, but not the author.
 
-// sentry is a Runner that compares files before and after an attempt of its inner Runner.
-type sentry struct {
+// tamperDetector is a Runner that compares files before and after an attempt of its inner Runner.
+type tamperDetector struct {
 	scheduler.Runner
-	loop  string
-	plan  string                              // its file; "": one that wavex itself writes
-	wrote func(name string, text []byte) bool // reports whether this wavex wrote that text
+	loop       string
+	plan       string                              // its file; "": one that wavex itself writes
+	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 }
 
-func (r *Session) guarded(inner scheduler.Runner, files *loopdir.Writer) scheduler.Runner {
-	s := sentry{Runner: inner, loop: r.config.Loop, wrote: files.Wrote}
+func (r *Session) withTamperDetector(inner scheduler.Runner, files *loopdir.Writer) scheduler.Runner {
+	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
 	if !planfile.IsList(r.plan.Path) {
-		s.plan = planfile.Path(r.plan)
+		s.plan = planfile.AbsPath(r.plan)
 	}
 	return s
 }
 
 // Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
-func (s sentry) Attempt(ctx context.Context, req runner.Request) runner.Result {
-	if req.Shell != "" {
+func (s tamperDetector) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if req.Command != "" {
 		return s.Runner.Attempt(ctx, req) // the plan's author wrote the command
 	}
-	before := s.look(req.Base)
+	before := s.takeSnapshot(req.Baseline)
 	res := s.Runner.Attempt(ctx, req)
-	for _, t := range s.changed(before, s.look(req.Base)) {
+	for _, t := range s.findChanges(before, s.takeSnapshot(req.Baseline)) {
 		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == whyPlan && err == nil && filepath.IsLocal(rel) {
 			t.Path = filepath.ToSlash(rel)
 		}
@@ -65,18 +65,18 @@ func (s sentry) Attempt(ctx context.Context, req runner.Request) runner.Result {
 }
 
 const (
-	whyPlan = "it is the plan"
-	whyOwn  = "it is wavex's own folder"
+	whyPlan    = "it is the plan"
+	whyLoopDir = "it is wavex's own folder"
 )
 
-// maxSeen is the maximum number of files that are compared, maxRead the number of bytes of each.
+// maxFiles is the maximum number of files that are compared, maxRead the number of bytes of each.
 const (
-	maxSeen = 1_000
-	maxRead = 1 << 20
+	maxFiles = 1_000
+	maxRead  = 1 << 20
 )
 
-// sight is the state of the files at one moment.
-type sight struct {
+// loopSnapshot is the state of the files at one moment.
+type loopSnapshot struct {
 	files   map[string]string // digests by path in .loop, slash-separated
 	texts   map[string][]byte // of the projections
 	plan    string            // digest
@@ -84,10 +84,10 @@ type sight struct {
 	journal os.FileInfo       // nil: it does not exist
 }
 
-func (s sentry) look(base string) sight {
-	now := sight{files: map[string]string{}, texts: map[string][]byte{}, plan: digestOf(s.plan, maxRead),
-		base: digestOf(base, maxRead)}
-	now.journal, _ = os.Stat(s.journal()) // nil: it does not exist
+func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
+	now := loopSnapshot{files: map[string]string{}, texts: map[string][]byte{}, plan: fileDigest(s.plan, maxRead),
+		base: fileDigest(base, maxRead)}
+	now.journal, _ = os.Stat(s.journalPath()) // nil: it does not exist
 	_ = filepath.WalkDir(s.loop, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(s.loop, at)
 		rel = filepath.ToSlash(rel)
@@ -96,35 +96,35 @@ func (s sentry) look(base string) sight {
 			return nil // unreadable files are not compared
 		case d.IsDir() && slices.Contains([]string{"runs", "worktrees", "hook"}, rel):
 			return fs.SkipDir // it changes all the time
-		case len(now.files) >= maxSeen:
+		case len(now.files) >= maxFiles:
 			return fs.SkipAll
 		case slices.Contains(loopdir.Files(), rel):
 			now.texts[rel], _ = wary.Read(at, loopdir.MaxFile) // an error shows as a change when the file is readable
-		case d.Type().IsRegular() && !passing(rel):
-			now.files[rel] = digestOf(at, maxRead)
+		case d.Type().IsRegular() && !isVolatile(rel):
+			now.files[rel] = fileDigest(at, maxRead)
 		}
 		return nil
 	})
 	return now
 }
 
-// passing reports whether wavex itself writes a file during an attempt.
-func passing(rel string) bool {
+// isVolatile reports whether wavex itself writes a file during an attempt.
+func isVolatile(rel string) bool {
 	return slices.Contains([]string{"journal.jsonl", "lock", "holder.json", "guard.lock", "hook.json", "hook.json.next"},
 		rel) ||
 		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != ".gitignore"
 }
 
-func (s sentry) journal() string { return filepath.Join(s.loop, "journal.jsonl") }
+func (s tamperDetector) journalPath() string { return filepath.Join(s.loop, "journal.jsonl") }
 
-// changed returns the files that differ, except those that this wavex wrote.
-func (s sentry) changed(before, after sight) []runner.Tamper {
+// findChanges returns the files that differ, except those that this wavex wrote.
+func (s tamperDetector) findChanges(before, after loopSnapshot) []runner.Tamper {
 	var out []runner.Tamper
-	own := func(rel string) { out = append(out, runner.Tamper{Path: ".loop/" + rel, Why: whyOwn}) }
+	own := func(rel string) { out = append(out, runner.Tamper{Path: ".loop/" + rel, Why: whyLoopDir}) }
 	if before.plan != after.plan {
 		out = append(out, runner.Tamper{Path: filepath.ToSlash(s.plan), Why: whyPlan})
 	}
-	if s.recordChanged(before.journal, after.journal) {
+	if s.journalChanged(before.journal, after.journal) {
 		own("journal.jsonl")
 	}
 	if before.base != "" && before.base != after.base {
@@ -134,7 +134,7 @@ func (s sentry) changed(before, after sight) []runner.Tamper {
 		text, there := after.texts[rel]
 		was, wasThere := before.texts[rel]
 		if there != wasThere || !bytes.Equal(text, was) {
-			if there && !s.wrote(rel, text) || !there && wasThere {
+			if there && !s.isOwnWrite(rel, text) || !there && wasThere {
 				own(rel)
 			}
 		}
@@ -147,31 +147,31 @@ func (s sentry) changed(before, after sight) []runner.Tamper {
 		}
 	}
 	if len(out) > 2 { // for example after git clean -fdx
-		return []runner.Tamper{{Path: ".loop", Why: whyOwn}}
+		return []runner.Tamper{{Path: ".loop", Why: whyLoopDir}}
 	}
 	return out
 }
 
-// recordChanged reports whether the journal was replaced or truncated, or has lines that are not
+// journalChanged reports whether the journal was replaced or truncated, or has lines that are not
 // records. Changes inside it are detected by its checksums when it is read.
-func (s sentry) recordChanged(before, after os.FileInfo) bool {
+func (s tamperDetector) journalChanged(before, after os.FileInfo) bool {
 	if before == nil {
 		return false
 	}
 	if after == nil || !os.SameFile(before, after) || after.Size() < before.Size() {
 		return true
 	}
-	f, err := wary.Open(s.journal())
+	f, err := wary.Open(s.journalPath())
 	if err != nil {
 		return true
 	}
 	defer func() { _ = f.Close() }() // read only
 	text, err := io.ReadAll(io.NewSectionReader(f, before.Size(), maxRead))
-	return err != nil || !record.Sound(text)
+	return err != nil || !record.Valid(text)
 }
 
-// digestOf returns a digest of the first bytes of a file and its size; "" if it does not exist.
-func digestOf(path string, most int64) string {
+// fileDigest returns a digest of the first bytes of a file and its size; "" if it does not exist.
+func fileDigest(path string, most int64) string {
 	f, err := wary.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""

@@ -13,19 +13,19 @@ import (
 	"wavex/runner"
 )
 
-// doing is a Runner that calls a function.
-type doing func() error
+// runnerFunc is a Runner that calls a function.
+type runnerFunc func() error
 
-func (d doing) Attempt(context.Context, runner.Request) runner.Result {
+func (d runnerFunc) Attempt(context.Context, runner.Request) runner.Result {
 	if err := d(); err != nil {
 		return runner.Result{Outcome: runner.Broken, Reason: err.Error()}
 	}
 	return runner.Result{Outcome: runner.Done}
 }
 
-func TestSentry(t *testing.T) {
+func TestTamperDetector(t *testing.T) {
 	t.Parallel()
-	write := func(path ...string) doing {
+	write := func(path ...string) runnerFunc {
 		return func() error {
 			var errs []error
 			for _, p := range path {
@@ -35,26 +35,27 @@ func TestSentry(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		does func(dir string, l *journal.Log) doing
+		does func(dir string, l *journal.Log) runnerFunc
 		want string
 	}{
-		"nothing":  {func(string, *journal.Log) doing { return func() error { return nil } }, ""},
-		"the plan": {func(d string, _ *journal.Log) doing { return write(d + "/plan.json") }, "plan.json"},
-		"no plan": {func(d string, _ *journal.Log) doing { return func() error { return os.Remove(d + "/plan.json") } },
+		"nothing":  {func(string, *journal.Log) runnerFunc { return func() error { return nil } }, ""},
+		"the plan": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/plan.json") }, "plan.json"},
+		"no plan": {func(d string, _ *journal.Log) runnerFunc { return func() error { return os.Remove(d + "/plan.json") } },
 			"plan.json"},
-		"an expert": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/experts/a.md") },
+		"an expert": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/experts/a.md") },
 			".loop/experts/a.md"},
-		"a projection": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/state.json") }, ".loop/state.json"},
-		"one removed": {func(d string, _ *journal.Log) doing {
+		"a projection": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/state.json") },
+			".loop/state.json"},
+		"one removed": {func(d string, _ *journal.Log) runnerFunc {
 			return func() error { return os.Remove(d + "/.loop/PROGRESS.md") }
 		}, ".loop/PROGRESS.md"},
-		"its base": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/runs/r/tasks/a/base.json") },
+		"its base": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/runs/r/tasks/a/base.json") },
 			".loop/runs"},
-		"all": {func(d string, _ *journal.Log) doing { return func() error { return os.RemoveAll(d + "/.loop") } },
+		"all": {func(d string, _ *journal.Log) runnerFunc { return func() error { return os.RemoveAll(d + "/.loop") } },
 			".loop"},
-		"the journal": {func(d string, _ *journal.Log) doing { return write(d + "/.loop/journal.jsonl") },
+		"the journal": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/journal.jsonl") },
 			".loop/journal.jsonl"},
-		"a line of it": {func(d string, _ *journal.Log) doing {
+		"a line of it": {func(d string, _ *journal.Log) runnerFunc {
 			return func() error {
 				f, err := os.OpenFile(d+"/.loop/journal.jsonl", os.O_APPEND|os.O_WRONLY, 0)
 				if err != nil {
@@ -64,7 +65,7 @@ func TestSentry(t *testing.T) {
 				return errors.Join(err, f.Close())
 			}
 		}, ".loop/journal.jsonl"},
-		"what wavex writes": {func(d string, l *journal.Log) doing {
+		"what wavex writes": {func(d string, l *journal.Log) runnerFunc {
 			return func() error {
 				return errors.Join(l.Append([]byte(`{"n":2}`)), l.Sync(),
 					os.WriteFile(d+"/.loop/PROGRESS.md", []byte("wavex wrote this"), 0o600),
@@ -93,9 +94,9 @@ func TestSentry(t *testing.T) {
 			if err := errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync()); err != nil {
 				t.Fatal(err)
 			}
-			s := sentry{Runner: c.does(dir, log), loop: loop, plan: dir + "/plan.json",
-				wrote: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") }}
-			res := s.Attempt(t.Context(), runner.Request{Base: loop + "/runs/r/tasks/a/base.json"})
+			s := tamperDetector{Runner: c.does(dir, log), loop: loop, plan: dir + "/plan.json",
+				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") }}
+			res := s.Attempt(t.Context(), runner.Request{Baseline: loop + "/runs/r/tasks/a/base.json"})
 			if res.Outcome != runner.Done {
 				t.Fatal(res.Reason)
 			}
@@ -111,7 +112,7 @@ func TestSentry(t *testing.T) {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
 			// A command comes from the plan's author.
-			if res := s.Attempt(t.Context(), runner.Request{Shell: "x"}); len(res.Tampered) > 0 {
+			if res := s.Attempt(t.Context(), runner.Request{Command: "x"}); len(res.Tampered) > 0 {
 				t.Errorf("a command: told %v", res.Tampered)
 			}
 		})

@@ -18,18 +18,18 @@ import (
 
 // This file proposes lessons from a run that has ended.
 
-// propose stores the lessons that the ended run suggests. Its errors do not change the exit code,
+// proposeLearnings stores the lessons that the ended run suggests. Its errors do not change the exit code,
 // because they do not affect the result of the run.
-func (r *Session) propose(left bool) {
+func (r *Session) proposeLearnings(left bool) {
 	if left {
 		return
 	}
-	if err := r.learnt(); err != nil {
+	if err := r.addLearnings(); err != nil {
 		fmt.Fprintln(r.opts.Err, "wavex: proposing learnings:", err)
 	}
 }
 
-func (r *Session) learnt() error {
+func (r *Session) addLearnings() error {
 	var events []scheduler.Event
 	var err error
 	// Only a task that failed first can teach a lesson, so do not read the journal otherwise.
@@ -38,8 +38,8 @@ func (r *Session) learnt() error {
 			return err
 		}
 	}
-	found := learn.FromTurns(turns(events, r.config.Run, r.state))
-	context, err := track.Read(cmp.Or(r.config.Track, r.config.Loop)) // where agents were told to note deviations
+	found := learn.FromFixedFailures(fixedFailures(events, r.config.Run, r.state))
+	context, err := track.ReadContext(cmp.Or(r.config.Track, r.config.Loop)) // where agents were told to note deviations
 	if err != nil {
 		return err
 	}
@@ -60,18 +60,18 @@ func (r *Session) learnt() error {
 		return slices.ContainsFunc(known, func(k learn.Learning) bool { return k.ID == l.ID })
 	})
 	for i := range found {
-		found[i] = r.opts.Secrets.Value(found[i]).(learn.Learning)
+		found[i] = r.opts.Redactor.Value(found[i]).(learn.Learning)
 	}
 	if len(found) == 0 {
 		return nil
 	}
 	if r.opts.AutoLearn {
-		pending = filepath.Join(userdata.Project(r.config.Dir), learn.FileName)
+		pending = filepath.Join(userdata.ProjectDir(r.config.Dir), learn.FileName)
 	}
 	if err := learn.Add(pending, found); err != nil {
 		return err
 	}
-	if r.opts.Text {
+	if r.opts.Notices {
 		what := "proposed; see and keep them with: wavex learn"
 		if r.opts.AutoLearn {
 			what = "kept in " + pending
@@ -81,8 +81,8 @@ func (r *Session) learnt() error {
 	return nil
 }
 
-// turns returns the retries of a run that passed with a panel's advice.
-func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Turn {
+// fixedFailures returns the retries of a run that passed with a panel's advice.
+func fixedFailures(events []scheduler.Event, run string, s *scheduler.State) []learn.FixedFailure {
 	type task struct {
 		failed  runner.Result
 		cause   string
@@ -96,7 +96,7 @@ func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Tur
 		}
 		return tasks[id]
 	}
-	var out []learn.Turn
+	var out []learn.FixedFailure
 	ours := false
 	for _, e := range events {
 		switch b := e.Body.(type) {
@@ -117,8 +117,9 @@ func turns(events []scheduler.Event, run string, s *scheduler.State) []learn.Tur
 			case b.Result.Outcome.Stuck():
 				t.failed = b.Result
 			case ours && b.Result.Outcome == runner.Done && t.advised && t.failed.Reason != "":
-				turn := learn.Turn{Run: run, Task: b.Task, Failure: t.failed.Reason, Signature: t.failed.Signature, Cause: t.cause,
-					Fix: t.fix, Time: e.Time}
+				turn := learn.FixedFailure{Run: run, Task: b.Task, Failure: t.failed.Reason, Signature: t.failed.Signature,
+					Cause: t.cause,
+					Fix:   t.fix, Time: e.Time}
 				if i, ok := s.Index(b.Task); ok {
 					p := &s.Plan.Tasks[i]
 					turn.Subject = p.Subject

@@ -26,8 +26,8 @@ type Item struct {
 	Run string `json:"run,omitempty" yaml:"run,omitempty"`
 }
 
-// Tiers lists the kinds of evidence, from the strongest to none at all.
-var Tiers = []string{"execution output", "measurement", "observation", "assumption"}
+// EvidenceKinds lists the kinds of evidence, from the strongest to none at all.
+var EvidenceKinds = []string{"execution output", "measurement", "observation", "assumption"}
 
 // Shape is the content of SHAPE.md.
 type Shape struct {
@@ -35,8 +35,8 @@ type Shape struct {
 	MustNot  []Item `json:"mustNot,omitempty" yaml:"mustNot,omitempty"`
 }
 
-// Assumed returns the number of criteria without evidence.
-func (s Shape) Assumed() int {
+// CountAssumptions returns the number of criteria without evidence.
+func (s Shape) CountAssumptions() int {
 	n := 0
 	for _, c := range s.Criteria {
 		if c.Verification == "assumption" {
@@ -56,10 +56,10 @@ const (
 // duplicates. The output of its command is the evidence of a criterion with a command; a
 // criterion with neither a tier nor a command is an assumption until a person sets a tier.
 func (s Shape) Clean() Shape {
-	return Shape{clean(s.Criteria, true), clean(s.MustNot, false)}
+	return Shape{cleanItems(s.Criteria, true), cleanItems(s.MustNot, false)}
 }
 
-func clean(items []Item, criteria bool) []Item {
+func cleanItems(items []Item, criteria bool) []Item {
 	var out []Item
 	for _, it := range items {
 		it.Text = oneLine(it.Text)
@@ -68,7 +68,7 @@ func clean(items []Item, criteria bool) []Item {
 		if it.Text == "" || slices.ContainsFunc(out, func(o Item) bool { return o.Text == it.Text }) || len(out) == maxItems {
 			continue
 		}
-		if !slices.Contains(Tiers, it.Verification) {
+		if !slices.Contains(EvidenceKinds, it.Verification) {
 			it.Verification = ""
 		}
 		switch {
@@ -114,32 +114,32 @@ func Render(request string, s Shape) string {
 	}
 	b.WriteString("\nCriteria are met by evidence: `run` succeeds. A mustNot stops the run when its `run` succeeds.\n")
 	b.WriteString("Change this block and give the command again; it is read before it is made anew.\n\n```yaml\n")
-	list(&b, "criteria", s.Criteria)
-	list(&b, "mustNot", s.MustNot)
+	writeList(&b, "criteria", s.Criteria)
+	writeList(&b, "mustNot", s.MustNot)
 	b.WriteString("```\n")
 	return b.String()
 }
 
-// list writes one key. It does not use the YAML library, which leaves texts unquoted that it
+// writeList writes one key. It does not use the YAML library, which leaves texts unquoted that it
 // cannot read again, such as "? A".
-func list(b *strings.Builder, key string, items []Item) {
+func writeList(b *strings.Builder, key string, items []Item) {
 	if len(items) == 0 {
 		return
 	}
 	b.WriteString(key + ":\n")
 	for _, it := range items {
-		b.WriteString("  - text: " + scalar(it.Text) + "\n")
+		b.WriteString("  - text: " + quoteScalar(it.Text) + "\n")
 		if it.Verification != "" {
-			b.WriteString("    verification: " + scalar(it.Verification) + "\n")
+			b.WriteString("    verification: " + quoteScalar(it.Verification) + "\n")
 		}
 		if it.Run != "" {
-			b.WriteString("    run: " + scalar(it.Run) + "\n")
+			b.WriteString("    run: " + quoteScalar(it.Run) + "\n")
 		}
 	}
 }
 
-// scalar returns s plain if that is unambiguous, or else as JSON, which is valid YAML.
-func scalar(s string) string {
+// quoteScalar returns s plain if that is unambiguous, or else as JSON, which is valid YAML.
+func quoteScalar(s string) string {
 	if regexp.MustCompile(`^[A-Za-z][A-Za-z0-9,.()/_-]*(?: [A-Za-z0-9,.()/_-]+)+$`).MatchString(s) {
 		return s
 	}
@@ -262,9 +262,9 @@ const Schema = `{"type":"object","properties":{` +
 	`"required":["text"],"additionalProperties":false}},"tasks":{"type":"integer","minimum":1}},` +
 	`"required":["criteria","mustNot"],"additionalProperties":false}`
 
-// Workload returns the number of tasks of the work by the same answer; 0 if the answer does not
+// TaskCount returns the number of tasks of the work by the same answer; 0 if the answer does not
 // say.
-func Workload(answer json.RawMessage) int {
+func TaskCount(answer json.RawMessage) int {
 	var s struct{ Tasks int }
 	if json.Unmarshal(answer, &s) != nil {
 		return 0
@@ -272,8 +272,8 @@ func Workload(answer json.RawMessage) int {
 	return max(s.Tasks, 0)
 }
 
-// Read reads a model's answer of that schema. Errors are *Error.
-func Read(answer json.RawMessage) (Shape, error) {
+// ReadAnswer reads a model's answer of that schema. Errors are *Error.
+func ReadAnswer(answer json.RawMessage) (Shape, error) {
 	var s Shape
 	if err := json.Unmarshal(answer, &s); err != nil {
 		return s, &Error{"the answer is not the JSON asked for"}

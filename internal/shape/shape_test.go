@@ -49,8 +49,8 @@ func TestParse(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v\nwant %+v", got, err, want)
 	}
-	if got.Assumed() != 1 {
-		t.Errorf("%d assumed, want 1", got.Assumed())
+	if got.CountAssumptions() != 1 {
+		t.Errorf("%d assumed, want 1", got.CountAssumptions())
 	}
 	for _, bad := range []string{"", "# Shape\n", "```yaml\ncriteria: [\n```\n", "```yaml\ncriteria: ['']\n```\n",
 		"```yaml\nmustNot: [x]\n```\n"} {
@@ -68,7 +68,7 @@ func TestRenderParse(t *testing.T) {
 		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) shape.Item {
 			return shape.Item{Text: rapid.String().Draw(t, "text"),
 				Run:          rapid.SampledFrom([]string{"", "go test ./...", "test -e 'x: #y'", "a\nb"}).Draw(t, "run"),
-				Verification: rapid.SampledFrom(append(shape.Tiers, "", "odd")).Draw(t, "tier")}
+				Verification: rapid.SampledFrom(append(shape.EvidenceKinds, "", "odd")).Draw(t, "tier")}
 		}), 0, 6)
 		s := shape.Shape{Criteria: append(items.Draw(t, "criteria"), shape.Item{Text: "one"}),
 			MustNot: items.Draw(t, "mustNot")}.Clean()
@@ -82,14 +82,14 @@ func TestRenderParse(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	s, err := shape.Read(json.RawMessage(`{"criteria":[{"text":" a\n b ","verification":"assumption","run":"true"},{"text":"c","verification":"gut feeling"}],"mustNot":[]}`))
+	s, err := shape.ReadAnswer(json.RawMessage(`{"criteria":[{"text":" a\n b ","verification":"assumption","run":"true"},{"text":"c","verification":"gut feeling"}],"mustNot":[]}`))
 	want := []shape.Item{{Text: "a b", Verification: "execution output", Run: "true"},
 		{Text: "c", Verification: "assumption"}}
 	if err != nil || !reflect.DeepEqual(s.Criteria, want) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, bad := range []string{``, `[]`, `{}`, `{"criteria":[{"text":"  "}]}`, `{"criteria":3}`} {
-		if s, err := shape.Read(json.RawMessage(bad)); err == nil {
+		if s, err := shape.ReadAnswer(json.RawMessage(bad)); err == nil {
 			t.Errorf("%s: %+v", bad, s)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // done returns the record of a run with some completed tasks.
-func done(b *bed, c scheduler.Config, tasks ...string) []scheduler.Body {
+func done(b *fixture, c scheduler.Config, tasks ...string) []scheduler.Body {
 	out := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: b.plan.Path, Tasks: len(b.plan.Tasks)}}
 	for _, id := range tasks {
 		i, _ := b.loop.State.Index(id)
@@ -27,11 +27,11 @@ func done(b *bed, c scheduler.Config, tasks ...string) []scheduler.Body {
 }
 
 // integrated returns a run whose two tasks are done and integrated.
-func integrated(t *testing.T) *bed {
+func integrated(t *testing.T) *fixture {
 	t.Helper()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
 	c := config(dir, "worktree")
-	b := opened(t, dir, pair, c, writes)
+	b := newFixture(t, dir, pair, c, writes)
 	for _, task := range []string{"a", "b"} {
 		b.attempt(task)
 	}
@@ -42,7 +42,7 @@ func integrated(t *testing.T) *bed {
 }
 
 // deliver delivers the work.
-func (b *bed) deliver(how string, complete bool) (scheduler.DeliveryEnded, error) {
+func (b *fixture) deliver(how string, complete bool) (scheduler.DeliveryEnded, error) {
 	b.config.Deliver = how
 	return b.Deliver(b.Context(), complete)
 }
@@ -142,12 +142,12 @@ func TestPullRequest(t *testing.T) {
 }
 
 // No secret is in the texts that others will read.
-func TestSecretsAreNotHandedOver(t *testing.T) {
+func TestSecretsAreNotDelivered(t *testing.T) {
 	t.Setenv("SITE_TEST_TOKEN", "a-very-secret-value-1")
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
 	c := config(dir, "worktree")
 	c.Deliver = "pr"
-	b := opened(t, dir, `{"name":"use a-very-secret-value-1","tasks":[{"id":"a","subject":"log in with a-very-secret-value-1"}]}`, c, writes)
+	b := newFixture(t, dir, `{"name":"use a-very-secret-value-1","tasks":[{"id":"a","subject":"log in with a-very-secret-value-1"}]}`, c, writes)
 	b.attempt("a")
 	_, err := b.Integrate(t.Context(), 1, []string{"a"})
 	roomtest.Must(t, err)
@@ -157,7 +157,7 @@ func TestSecretsAreNotHandedOver(t *testing.T) {
 	for what, text := range map[string]string{
 		"the body":   body(t, dir),
 		"the commit": roomtest.Git(t, dir, "log", "--format=%B", "wavex/r-1"),
-		"the title":  options(b.plan, c).Title,
+		"the title":  gitworkOptions(b.plan, c).Title,
 	} {
 		if strings.Contains(text, "very-secret") || !strings.Contains(text, "[redacted: SITE_TEST_TOKEN]") {
 			t.Errorf("%s:\n%s", what, text)

@@ -13,13 +13,13 @@ import (
 	"wavex/scheduler"
 )
 
-// asked is a loop's Request with the minimum of fields.
-func (b *bed) asked(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+// requests is a loop's Request with the minimum of fields.
+func (b *fixture) requests(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
 	return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
 }
 
-// begin makes an attempt as the loop requests it.
-func (b *bed) begin(task string) runner.Result {
+// start makes an attempt as the loop requests it.
+func (b *fixture) start(task string) runner.Result {
 	b.Helper()
 	i, ok := b.loop.State.Index(task)
 	if !ok {
@@ -32,7 +32,7 @@ func (b *bed) begin(task string) runner.Result {
 
 // Each attempt has the checkpoints of its own wave and task, even if the task joined the run or is
 // the first that is hard to undo.
-func TestCheckpointsOfWhoJoined(t *testing.T) {
+func TestCheckpointsOfAddedTasks(t *testing.T) {
 	t.Parallel()
 	const hard, easy = `{"tasks":[{"id":"a","subject":"a","reversibility":"2B"}]}`, `{"tasks":[{"id":"a","subject":"a"}]}`
 	for name, c := range map[string]struct {
@@ -54,17 +54,17 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 			dir := roomtest.Repo(t, roomtest.Files{".gitignore": ".loop\n"})
 			with := config(dir, "shared")
 			with.Schedule = c.schedule
-			b := opened(t, dir, c.plan, with, writes)
-			b.loop.Request = b.asked
-			seal := b.Checkpoints(t.Context(), b.loop, func(err error) { t.Error(err) })
-			b.begin("a")
+			b := newFixture(t, dir, c.plan, with, writes)
+			b.loop.Request = b.requests
+			seal := b.AddCheckpoints(t.Context(), b.loop, func(err error) { t.Error(err) })
+			b.start("a")
 			for k, kind := range strings.Fields(c.joins) {
 				id, class := string(rune('b'+k)), map[string]string{"easy": "2A", "hard": "1"}[kind]
 				more := scheduler.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` +
 					class + `"}`)}
 				roomtest.Must(t, b.loop.State.Replay([]scheduler.Event{{Body: scheduler.TasksAdded{Wave: k + 2,
 					Origin: scheduler.FromList, Tasks: []scheduler.Added{more}}}}))
-				if res := b.begin(id); res.Outcome != runner.Done {
+				if res := b.start(id); res.Outcome != runner.Done {
 					t.Errorf("%+v", res)
 				}
 			}
@@ -90,12 +90,12 @@ func TestCheckpointsOfWhoJoined(t *testing.T) {
 func TestNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := opened(t, dir, `{"tasks":[{"id":"a","subject":"a","reversibility":"1"}]}`, config(dir, "shared"), writes)
-	b.loop.Request = b.asked
+	b := newFixture(t, dir, `{"tasks":[{"id":"a","subject":"a","reversibility":"1"}]}`, config(dir, "shared"), writes)
+	b.loop.Request = b.requests
 	var told []string
-	seal := b.Checkpoints(t.Context(), b.loop, func(err error) { told = append(told, err.Error()) })
+	seal := b.AddCheckpoints(t.Context(), b.loop, func(err error) { told = append(told, err.Error()) })
 	for range 2 {
-		if res := b.begin("a"); res.Outcome != runner.Done {
+		if res := b.start("a"); res.Outcome != runner.Done {
 			t.Errorf("%+v", res)
 		}
 	}

@@ -23,89 +23,91 @@ import (
 	"wavex/scheduler"
 )
 
-// Site is the workspace of a run as the scheduler sees it: its Runner, its Integrator, and a View
+// Workspace is the workspace of a run as the scheduler sees it: its Runner, its Integrator, and a View
 // that learns which tasks have failed.
-type Site struct {
-	plan   *plan.Plan
-	config scheduler.Config
-	space  *workspace.Manager
-	inner  scheduler.Runner
+type Workspace struct {
+	plan    *plan.Plan
+	config  scheduler.Config
+	manager *workspace.Manager
+	inner   scheduler.Runner
 
-	mu     sync.Mutex
-	now    *plan.Plan // with the tasks that joined it
-	failed []string   // failed tasks that are not released yet
+	mu         sync.Mutex
+	grownPlan  *plan.Plan // with the tasks that joined it
+	unreleased []string   // failed tasks that are not released yet
 }
 
 // Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
 // if that differs from the default. The error is a *refuse.BlockedError.
-func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string)) (*Site, error) {
-	t := &Site{plan: p, config: c, now: p}
-	o := options(p, c)
+func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string)) (*Workspace, error) {
+	t := &Workspace{plan: p, config: c, grownPlan: p}
+	o := gitworkOptions(p, c)
 	o.Subject = t.subject
 	space, err := workspace.Open(ctx, o)
 	if err != nil {
 		return nil, refuse.Blocked(err)
 	}
-	t.space, t.config.Isolation = space, space.Mode()
+	t.manager, t.config.Isolation = space, space.Mode()
 	// One task at a time in the project directory is the default: print nothing.
 	if o.Mode != workspace.Shared && (space.Mode() != workspace.Shared || o.Width > 1) {
-		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.Why()))
+		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.ModeReason()))
 	}
 	return t, nil
 }
 
 // Mode returns where attempts work: workspace.Shared or workspace.Worktree.
-func (t *Site) Mode() string { return t.space.Mode() }
+func (t *Workspace) Mode() string { return t.manager.Mode() }
 
 // Head returns the commit that the project's checkout was at when Open read it, or "" if there is
 // no commit or no checkout. known is false if Open did not read the checkout.
-func (t *Site) Head() (commit string, known bool) { return t.space.Head() }
+func (t *Workspace) Head() (commit string, known bool) { return t.manager.Head() }
 
-// Place returns the directory in which an attempt at a task works or has worked, and the commit
+// AttemptDir returns the directory in which an attempt at a task works or has worked, and the commit
 // that its work is compared with. It returns dir and "" if tasks share dir.
-func (t *Site) Place(task, dir string) (at, base string) { return t.space.Place(task, dir) }
-
-// Standing calls use with a directory that has the combined work: the project's own, or, if tasks
-// work in trees, a checkout of the integrated tree.
-func (t *Site) Standing(ctx context.Context, use func(dir string) error) error {
-	return t.space.Standing(ctx, use)
+func (t *Workspace) AttemptDir(task, dir string) (at, base string) {
+	return t.manager.AttemptDir(task, dir)
 }
 
-// Slot returns the environment of everything that runs in a slot. leave empties its folder for
-// temporary files.
-func (t *Site) Slot(n int) (env map[string]string, leave func()) { return t.space.Slot(n) }
+// WithIntegrated calls use with a directory that has the combined work: the project's own, or, if tasks
+// work in trees, a checkout of the integrated tree.
+func (t *Workspace) WithIntegrated(ctx context.Context, use func(dir string) error) error {
+	return t.manager.WithIntegrated(ctx, use)
+}
 
-// Span returns the commits before and after the work of a wave, or with 0 of the run.
-func (t *Site) Span(ctx context.Context, wave int) (from, to string, err error) {
-	return t.space.Span(ctx, wave)
+// SlotEnv returns the environment of everything that runs in a slot. leave empties its folder for
+// temporary files.
+func (t *Workspace) SlotEnv(n int) (env map[string]string, leave func()) { return t.manager.SlotEnv(n) }
+
+// WaveRange returns the commits before and after the work of a wave, or with 0 of the run.
+func (t *Workspace) WaveRange(ctx context.Context, wave int) (from, to string, err error) {
+	return t.manager.WaveRange(ctx, wave)
 }
 
 // Close releases the worktrees. An error loses no work, since each task's work is on its branch.
-func (t *Site) Close(ctx context.Context) error {
-	return errors.Join(t.release(ctx), t.space.Close(ctx))
+func (t *Workspace) Close(ctx context.Context) error {
+	return errors.Join(t.releaseFailed(ctx), t.manager.Close(ctx))
 }
 
 // subject returns the subject of a task's commit, also for a task that joined the plan.
-func (t *Site) subject(id string) string {
+func (t *Workspace) subject(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return subject(t.now, id)
+	return subject(t.grownPlan, id)
 }
 
 // subject returns the subject of the commit of a task of p. It is redacted, because others will
 // read it.
 func subject(p *plan.Plan, id string) string {
 	if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
-		return clean(p.Tasks[i].Subject)
+		return redactSecrets(p.Tasks[i].Subject)
 	}
 	return "Task " + id
 }
 
-// clean removes the secrets of wavex's environment from a text that leaves the machine.
-func clean(text string) string { return secret.New(os.Environ()).String(text) }
+// redactSecrets removes the secrets of wavex's environment from a text that leaves the machine.
+func redactSecrets(text string) string { return secret.New(os.Environ()).String(text) }
 
-// options returns the options of a run's workspace.
-func options(p *plan.Plan, c scheduler.Config) workspace.Options {
+// gitworkOptions returns the options of a run's workspace.
+func gitworkOptions(p *plan.Plan, c scheduler.Config) workspace.Options {
 	width := 0
 	waves, of := p.Waves()
 	sizes := make([]int, of+1)
@@ -118,15 +120,15 @@ func options(p *plan.Plan, c scheduler.Config) workspace.Options {
 	}
 	return workspace.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
-		Share: p.Share, Writes: promised(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
-		Env: os.Environ(), Now: time.Now, Own: []string{planfile.Path(p)},
+		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
+		Env: os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
 		Subject: func(id string) string { return subject(p, id) },
-		Title:   clean(p.Name), Body: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
+		Title:   redactSecrets(p.Name), BodyFile: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
 	}
 }
 
-// promised returns the files that tasks will write, relative to the project.
-func promised(p *plan.Plan) []string {
+// declaredWrites returns the files that tasks will write, relative to the project.
+func declaredWrites(p *plan.Plan) []string {
 	var out []string
 	for i := range p.Tasks {
 		for _, f := range p.Tasks[i].Files {
@@ -139,56 +141,56 @@ func promised(p *plan.Plan) []string {
 }
 
 // Wire puts the workspace between the loop and the runner.
-func (t *Site) Wire(loop *scheduler.Loop) {
-	t.inner = t.space.Runner(loop.Runner)
+func (t *Workspace) Wire(loop *scheduler.Loop) {
+	t.inner = t.manager.Runner(loop.Runner)
 	loop.Runner = t.inner
-	if t.space.Mode() == workspace.Worktree {
-		loop.Runner, loop.Trees, loop.Views = t, t, append(loop.Views, t)
+	if t.manager.Mode() == workspace.Worktree {
+		loop.Runner, loop.Integrator, loop.Views = t, t, append(loop.Views, t)
 	}
 }
 
 // Event records tasks that join the plan and tasks that fail. The loop's goroutine calls it.
-func (t *Site) Event(e scheduler.Event, s *scheduler.State) {
+func (t *Workspace) Event(e scheduler.Event, s *scheduler.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.now = s.Plan
+	t.grownPlan = s.Plan
 	switch b := e.Body.(type) {
 	case scheduler.AttemptEnded:
 		if b.Status == scheduler.Failed {
-			t.failed = append(append(t.failed, b.Task), b.Blocked...)
+			t.unreleased = append(append(t.unreleased, b.Task), b.Blocked...)
 		}
 	case scheduler.IntegrationEnded:
 		for _, r := range b.Reopened {
 			if r.Status == scheduler.Failed {
-				t.failed = append(append(t.failed, r.Task), r.Blocked...)
+				t.unreleased = append(append(t.unreleased, r.Task), r.Blocked...)
 			}
 		}
 	}
 }
 
-// release releases the worktrees of failed tasks for others; their contents are kept below
+// releaseFailed releases the worktrees of failed tasks for others; their contents are kept below
 // refs/wavex.
-func (t *Site) release(ctx context.Context) error {
+func (t *Workspace) releaseFailed(ctx context.Context) error {
 	t.mu.Lock()
-	ids := t.failed
-	t.failed = nil
+	ids := t.unreleased
+	t.unreleased = nil
 	t.mu.Unlock()
 	var errs []error
 	var left []string // failed ones are tried again
 	for _, id := range ids {
-		if err := t.space.Release(ctx, id); err != nil {
+		if err := t.manager.Release(ctx, id); err != nil {
 			errs, left = append(errs, err), append(left, id)
 		}
 	}
 	t.mu.Lock()
-	t.failed = append(left, t.failed...)
+	t.unreleased = append(left, t.unreleased...)
 	t.mu.Unlock()
 	return errors.Join(errs...)
 }
 
 // Attempt makes an attempt in a worktree. Before that it releases those of failed tasks.
-func (t *Site) Attempt(ctx context.Context, req runner.Request) runner.Result {
-	if err := t.release(ctx); err != nil && context.Cause(ctx) == nil {
+func (t *Workspace) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if err := t.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
 		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(),
 			Session: req.Session, Contained: true}
 	}
@@ -196,26 +198,27 @@ func (t *Site) Attempt(ctx context.Context, req runner.Request) runner.Result {
 }
 
 // Integrate integrates the work of a wave's tasks and checks the combined tree.
-func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
+func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
 	t.mu.Lock()
-	now := t.now
+	now := t.grownPlan
 	t.mu.Unlock()
-	var done []workspace.Done
+	var done []workspace.VerifiedTask
 	for _, id := range tasks {
 		if i, ok := now.Lookup(id); ok {
 			p := &now.Tasks[i]
-			done = append(done, workspace.Done{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir), Checks: p.Verify,
-				Files: p.Files})
+			done = append(done, workspace.VerifiedTask{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir),
+				Checks: p.Verify,
+				Files:  p.Files})
 		}
 	}
-	t.space.Expect(expected(now, t.space.Integrated(), tasks))
-	got, err := t.space.Integrate(ctx, wave, done)
+	t.manager.SetPlanChecks(conditionChecks(now, t.manager.IntegratedTasks(), tasks))
+	got, err := t.manager.Integrate(ctx, wave, done)
 	if err != nil {
 		return scheduler.Integrated{}, err
 	}
 	out := scheduler.Integrated{Commit: got.Commit, Completed: got.Integrated, Commits: got.Commits, Note: got.Note}
-	for _, c := range append(got.Culprits, got.Held...) {
-		if err := t.space.Reopen(ctx, c.Task); err != nil {
+	for _, c := range append(got.Culprits, got.Withheld...) {
+		if err := t.manager.Reopen(ctx, c.Task); err != nil {
 			return scheduler.Integrated{}, err
 		}
 		out.Culprits = append(out.Culprits, scheduler.Culprit{Task: c.Task, Kind: c.Kind, Reason: c.Reason, Detail: c.Detail})
@@ -223,9 +226,9 @@ func (t *Site) Integrate(ctx context.Context, wave int, tasks []string) (schedul
 	return out, nil
 }
 
-// expected returns the conditions of a combined tree beyond its tasks' checks: mustNot always, and
+// conditionChecks returns the conditions of a combined tree beyond its tasks' checks: mustNot always, and
 // the plan's criteria if no task remains that could make them true.
-func expected(p *plan.Plan, before map[string]bool, now []string) (criteria, mustNot []plan.Check) {
+func conditionChecks(p *plan.Plan, before map[string]bool, now []string) (criteria, mustNot []plan.Check) {
 	last := true
 	for i := range p.Tasks {
 		id := p.Tasks[i].ID
@@ -245,7 +248,7 @@ func expected(p *plan.Plan, before map[string]bool, now []string) (criteria, mus
 }
 
 // Deliver delivers the integrated tree.
-func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
+func (t *Workspace) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
 	how := t.config.Deliver
 	if how == "" {
 		how = workspace.Auto
@@ -253,13 +256,13 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 	if how == "pr" {
 		events, err := record.Read(t.config.Loop)
 		if err == nil {
-			err = writeBody(t.plan, t.config, events, complete)
+			err = writePullRequestBody(t.plan, t.config, events, complete)
 		}
 		if err != nil {
 			return scheduler.DeliveryEnded{}, err
 		}
 	}
-	d, err := t.space.Deliver(ctx, how, complete)
+	d, err := t.manager.Deliver(ctx, how, complete)
 	var obstacle *workspace.Error
 	if errors.As(err, &obstacle) {
 		// The requested delivery is not possible. The work still has a ref.
@@ -272,10 +275,10 @@ func (t *Site) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEn
 	return scheduler.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}, nil
 }
 
-// writeBody writes the report of a run as the body of its pull request. It reads the journal,
+// writePullRequestBody writes the report of a run as the body of its pull request. It reads the journal,
 // because the loop owns the state. For a run that has not ended, complete says that all its tasks
 // are completed and it was not refused.
-func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, complete bool) error {
+func writePullRequestBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, complete bool) error {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return err
@@ -287,17 +290,17 @@ func writeBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, compl
 			sum.Status = "complete"
 		}
 	}
-	path := options(p, c).Body
+	path := gitworkOptions(p, c).BodyFile
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return maybe.WriteFile(path, []byte(clean(sum.Markdown())), 0o644)
+	return maybe.WriteFile(path, []byte(redactSecrets(sum.Markdown())), 0o644)
 }
 
 // Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
 // caller must close it.
 func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*workspace.Manager, error) {
-	return workspace.Reattach(ctx, options(p, c))
+	return workspace.Reattach(ctx, gitworkOptions(p, c))
 }
 
 // Deliver delivers the integrated work of a past run, between sessions; complete says that the run
@@ -310,7 +313,7 @@ func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []sch
 	}
 	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
 	if how == "pr" {
-		if err := writeBody(p, c, events, complete); err != nil {
+		if err := writePullRequestBody(p, c, events, complete); err != nil {
 			return d, err
 		}
 	}

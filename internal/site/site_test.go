@@ -37,13 +37,13 @@ func writes(dir string, req runner.Request) error {
 	return os.WriteFile(filepath.Join(dir, req.Task), []byte(req.Task+"\n"), 0o644)
 }
 
-// bed is a site that is wired to a loop.
-type bed struct {
+// fixture is a site that is wired to a loop.
+type fixture struct {
 	*testing.T
-	*Site
-	dir  string
-	loop *scheduler.Loop
-	said []string
+	*Workspace
+	dir     string
+	loop    *scheduler.Loop
+	notices []string
 }
 
 func config(dir, isolation string) scheduler.Config {
@@ -52,13 +52,13 @@ func config(dir, isolation string) scheduler.Config {
 		Limits:   budget.Limits{NoUSD: true, NoIterations: true}}
 }
 
-// opened returns a site of a run of a plan in dir, with the attempts w.
-func opened(t *testing.T, dir, text string, c scheduler.Config, w work) *bed {
+// newFixture returns a site of a run of a plan in dir, with the attempts w.
+func newFixture(t *testing.T, dir, text string, c scheduler.Config, w work) *fixture {
 	t.Helper()
 	p := roomtest.Plan(t, dir, text)
-	b := &bed{T: t, dir: dir, loop: &scheduler.Loop{Runner: w, State: scheduler.NewState(p)}}
+	b := &fixture{T: t, dir: dir, loop: &scheduler.Loop{Runner: w, State: scheduler.NewState(p)}}
 	var err error
-	b.Site, err = Open(t.Context(), p, c, func(text string) { b.said = append(b.said, text) })
+	b.Workspace, err = Open(t.Context(), p, c, func(text string) { b.notices = append(b.notices, text) })
 	roomtest.Must(t, err)
 	t.Cleanup(func() { roomtest.Must(t, b.Close(context.WithoutCancel(t.Context()))) })
 	b.Wire(b.loop)
@@ -66,12 +66,12 @@ func opened(t *testing.T, dir, text string, c scheduler.Config, w work) *bed {
 }
 
 // attempt makes an attempt as the loop does.
-func (b *bed) attempt(task string) runner.Result {
+func (b *fixture) attempt(task string) runner.Result {
 	return b.loop.Runner.Attempt(b.Context(), runner.Request{Run: "r-1", Task: task, Attempt: 1, Dir: b.dir})
 }
 
-// tell shows an event to the loop's views.
-func (b *bed) tell(body scheduler.Body) {
+// emit shows an event to the loop's views.
+func (b *fixture) emit(body scheduler.Body) {
 	for _, v := range b.loop.Views {
 		v.Event(scheduler.Event{Body: body}, b.loop.State)
 	}
@@ -107,15 +107,15 @@ func TestOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := c.dir(t)
-			b := opened(t, dir, c.plan, config(dir, c.isolation), writes)
+			b := newFixture(t, dir, c.plan, config(dir, c.isolation), writes)
 			if b.Mode() != c.mode {
 				t.Errorf("it is %s, want %s", b.Mode(), c.mode)
 			}
-			if all := strings.Join(b.said, "|"); c.says == "" && all != "" || !strings.HasPrefix(all, c.says) ||
-				len(b.said) > 1 {
-				t.Errorf("it says %q, want %q", b.said, c.says)
+			if all := strings.Join(b.notices, "|"); c.says == "" && all != "" || !strings.HasPrefix(all, c.says) ||
+				len(b.notices) > 1 {
+				t.Errorf("it says %q, want %q", b.notices, c.says)
 			}
-			if trees := b.loop.Trees != nil; trees != (c.mode == workspace.Worktree) {
+			if trees := b.loop.Integrator != nil; trees != (c.mode == workspace.Worktree) {
 				t.Errorf("the loop has trees: %v", trees)
 			}
 		})
@@ -151,7 +151,7 @@ func TestOpenRefuses(t *testing.T) {
 	t.Run("another works on it", func(t *testing.T) {
 		t.Parallel()
 		dir := roomtest.Repo(t, nil)
-		b := opened(t, dir, pair, config(dir, "worktree"), writes)
+		b := newFixture(t, dir, pair, config(dir, "worktree"), writes)
 		var in *workspace.Error
 		if _, err := Open(t.Context(), b.plan, config(dir, "worktree"), func(string) {}); !errors.As(err, &in) ||
 			in.Problem != workspace.InUse {
@@ -164,7 +164,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestWave(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"sub/x": "x\n"})
-	b := opened(t, dir, pair, config(dir, "auto"), writes)
+	b := newFixture(t, dir, pair, config(dir, "auto"), writes)
 	var all sync.WaitGroup
 	for _, task := range []string{"a", "b"} {
 		all.Go(func() {
@@ -174,11 +174,11 @@ func TestWave(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if at, base := b.Place("a", filepath.Join(dir, "sub")); base == "" ||
+	if at, base := b.AttemptDir("a", filepath.Join(dir, "sub")); base == "" ||
 		!strings.HasSuffix(at, string(filepath.Separator)+"sub") || strings.HasPrefix(at, filepath.Join(dir, "sub")) {
 		t.Errorf("a works in %s, on %q", at, base)
 	}
-	if at, base := b.Place("never", dir); at != dir || base != "" {
+	if at, base := b.AttemptDir("never", dir); at != dir || base != "" {
 		t.Errorf("what never began works in %s, on %q", at, base)
 	}
 	got, err := b.Integrate(t.Context(), 1, []string{"a", "b", "gone"})
@@ -186,7 +186,7 @@ func TestWave(t *testing.T) {
 		got.Commits["b"] == "" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	roomtest.Must(t, b.Standing(t.Context(), func(at string) error {
+	roomtest.Must(t, b.WithIntegrated(t.Context(), func(at string) error {
 		for _, f := range []string{"a", "b", "sub/x"} {
 			if _, err := os.Stat(filepath.Join(at, f)); err != nil {
 				t.Errorf("together: %v", err)
@@ -194,7 +194,7 @@ func TestWave(t *testing.T) {
 		}
 		return nil
 	}))
-	if from, to, err := b.Span(t.Context(), 1); err != nil || from == to || to != got.Commit {
+	if from, to, err := b.WaveRange(t.Context(), 1); err != nil || from == to || to != got.Commit {
 		t.Errorf("the wave is %s..%s, %v", from, to, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
@@ -215,7 +215,7 @@ func TestCulprit(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
 	seen := ""
-	b := opened(t, dir, `{"criteria":[{"text":"never b","verify":"test ! -e b"}],"mustNot":[{"text":"no core","verify":{"file":"core"}}],
+	b := newFixture(t, dir, `{"criteria":[{"text":"never b","verify":"test ! -e b"}],"mustNot":[{"text":"no core","verify":{"file":"core"}}],
 		"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`, config(dir, "auto"),
 		func(dir string, req runner.Request) error {
 			if req.Task == "c" {
@@ -233,7 +233,7 @@ func TestCulprit(t *testing.T) {
 	// While a task remains that could make the criterion true, it is not checked.
 	got, err := b.Integrate(t.Context(), 1, []string{"b", "c"})
 	if err != nil || fmt.Sprint(got.Completed) != "[b]" || len(got.Culprits) != 1 || got.Culprits[0].Task != "c" ||
-		got.Culprits[0].Kind != workspace.Red {
+		got.Culprits[0].Kind != workspace.CheckFailed {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if got, err = b.Integrate(t.Context(), 1, []string{"a"}); err != nil || fmt.Sprint(got.Completed) != "[a]" {
@@ -245,7 +245,7 @@ func TestCulprit(t *testing.T) {
 }
 
 // Criteria are expected if no task remains that could make them true, mustNot always.
-func TestExpected(t *testing.T) {
+func TestConditionChecks(t *testing.T) {
 	t.Parallel()
 	p := roomtest.Plan(t, ".", `{"criteria":["nice",{"text":"c","verify":"c"}],"mustNot":[{"text":"m","verify":"m"},"rude"],"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"}]}`)
 	for name, c := range map[string]struct {
@@ -264,32 +264,32 @@ func TestExpected(t *testing.T) {
 			}
 			return out
 		}
-		criteria, mustNot := expected(p, c.before, c.now)
+		criteria, mustNot := conditionChecks(p, c.before, c.now)
 		if got := fmt.Sprint(words(criteria), words(mustNot)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
 
-func TestPromised(t *testing.T) {
+func TestDeclaredWrites(t *testing.T) {
 	t.Parallel()
 	p := roomtest.Plan(t, ".", `{"tasks":[{"id":"a","subject":"a","dir":"sub","files":["x.go",{"path":"r","action":"read"},{"path":"d","action":"delete"}]},{"id":"b","subject":"b","files":["y/z.go"]}]}`)
-	if got := fmt.Sprint(promised(p)); got != "[sub/x.go y/z.go]" {
+	if got := fmt.Sprint(declaredWrites(p)); got != "[sub/x.go y/z.go]" {
 		t.Errorf("%s", got)
 	}
 }
 
 // A task that joins during the run is integrated like the others, under its own name, and the
 // criteria wait for it.
-func TestJoined(t *testing.T) {
+func TestAddedTasks(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
-	b := opened(t, dir, `{"criteria":[{"text":"late is there","verify":"test -e late"}],"tasks":[{"id":"a","subject":"do a"}]}`, config(dir, "worktree"), writes)
+	b := newFixture(t, dir, `{"criteria":[{"text":"late is there","verify":"test -e late"}],"tasks":[{"id":"a","subject":"do a"}]}`, config(dir, "worktree"), writes)
 	b.attempt("a")
-	grown, err := b.plan.With(2, json.RawMessage(`{"id":"late","subject":"come late","verify":["test -e late"]}`))
+	grown, err := b.plan.WithTasks(2, json.RawMessage(`{"id":"late","subject":"come late","verify":["test -e late"]}`))
 	roomtest.Must(t, err)
 	b.loop.State.Plan = grown
-	b.tell(scheduler.TasksAdded{})
+	b.emit(scheduler.TasksAdded{})
 	if got, err := b.Integrate(t.Context(), 1, []string{"a"}); err != nil || fmt.Sprint(got.Completed) != "[a]" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -304,12 +304,12 @@ func TestJoined(t *testing.T) {
 
 // The work of a failed task is kept, and another task uses its tree, even if the task failed in the
 // integration. Events arrive during attempts.
-func TestReleased(t *testing.T) {
+func TestReleaseFailed(t *testing.T) {
 	t.Parallel()
 	dir := roomtest.Repo(t, roomtest.Files{"x": "x\n"})
 	places := map[string]string{}
 	var mu sync.Mutex
-	b := opened(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"},{"id":"d","subject":"d"}]}`, config(dir, "auto"), func(dir string, req runner.Request) error {
+	b := newFixture(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"},{"id":"d","subject":"d"}]}`, config(dir, "auto"), func(dir string, req runner.Request) error {
 		mu.Lock()
 		places[req.Task] = dir
 		mu.Unlock()
@@ -327,25 +327,25 @@ func TestReleased(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	b.attempt("b")
-	b.tell(scheduler.AttemptEnded{Task: "a", Status: scheduler.Failed, Blocked: []string{"z"}})
-	b.tell(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "b", Status: scheduler.Failed}}})
+	b.emit(scheduler.AttemptEnded{Task: "a", Status: scheduler.Failed, Blocked: []string{"z"}})
+	b.emit(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "b", Status: scheduler.Failed}}})
 	var all sync.WaitGroup
 	for _, task := range []string{"c", "d"} {
 		all.Go(func() { b.attempt(task) })
-		b.tell(scheduler.Notice{})
+		b.emit(scheduler.Notice{})
 	}
 	all.Wait()
 	again := func(task string) bool { return places[task] == places["a"] || places[task] == places["b"] }
 	if !again("c") && !again("d") {
 		t.Errorf("the trees were not used again: %v", places)
 	}
-	if got := kept(t, dir, "a"); !strings.Contains(got, "a\n") {
+	if got := preservedText(t, dir, "a"); !strings.Contains(got, "a\n") {
 		t.Errorf("kept is %q", got)
 	}
 }
 
-// kept returns the versions of a file in everything that a task left.
-func kept(t *testing.T, dir, task string) (all string) {
+// preservedText returns the versions of a file in everything that a task left.
+func preservedText(t *testing.T, dir, task string) (all string) {
 	t.Helper()
 	for _, ref := range strings.Fields(roomtest.Git(t, dir, "for-each-ref", "--format=%(refname)", "refs/wavex/r-1.kept/"+
 		task+"/")) {

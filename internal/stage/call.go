@@ -19,21 +19,21 @@ import (
 	"wavex/scheduler"
 )
 
-// NotReady means that a request is too vague to plan, and has the questions that would make it
+// NotReadyError means that a request is too vague to plan, and has the questions that would make it
 // clearer.
-type NotReady struct {
-	Score intent.Score
-	Asked []counsel.Asked
+type NotReadyError struct {
+	Score     intent.Score
+	Questions []counsel.ClarifyQuestion
 }
 
-func (e *NotReady) Error() string {
-	return fmt.Sprintf("the request is not ready: %s, at least %d are needed", e.Score, intent.Ready)
+func (e *NotReadyError) Error() string {
+	return fmt.Sprintf("the request is not ready: %s, at least %d are needed", e.Score, intent.MinReady)
 }
 
-// TooLarge means that a request needs more than one plan, and proposes the plans.
-type TooLarge struct{ Proposals []decompose.Proposal }
+// TooLargeError means that a request needs more than one plan, and proposes the plans.
+type TooLargeError struct{ Proposals []decompose.Proposal }
 
-func (e *TooLarge) Error() string {
+func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the request is more than %d tasks; it should be %d plans", decompose.MaxTasks, len(e.Proposals))
 }
 
@@ -59,24 +59,24 @@ const (
 	criticCap  = 2 * budget.Dollar
 )
 
-// tries is the number of times that a question is asked if its failure may be temporary.
-const tries = 2
+// maxTries is the number of times that a question is asked if its failure may be temporary.
+const maxTries = 2
 
-// paid returns the answer to a step, from the record or from ask, which gets its cap and its log
+// askOnce returns the answer to a step, from the record or from ask, which gets its cap and its log
 // folder. Only an answer with the outcome done is final; the next session asks again after any
 // other.
-func (m *Machine) paid(ctx context.Context, step string, most budget.USD,
+func (m *Machine) askOnce(ctx context.Context, step string, most budget.USD,
 	ask func(ctx context.Context, limit budget.USD, logDir string) runner.Answer) (json.RawMessage, error) {
-	if done, ok := m.rec.answers[step]; ok && done.Outcome == runner.Done {
+	if done, ok := m.state.answers[step]; ok && done.Outcome == runner.Done {
 		return done.Answer, nil
 	}
 	for n := 1; ; n++ {
-		limit, ok := m.rec.ledger.Share(1, most)
+		limit, ok := m.state.ledger.Share(1, most)
 		if !ok {
-			return nil, m.rec.ledger.Shortage()
+			return nil, m.state.ledger.Shortage()
 		}
-		try := m.rec.tries[step] + 1
-		if err := m.keep(scheduler.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
+		try := m.state.tries[step] + 1
+		if err := m.emit(scheduler.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
 			return nil, err
 		}
 		a := ask(ctx, limit, m.logDir(step, try))
@@ -91,21 +91,21 @@ func (m *Machine) paid(ctx context.Context, step string, most budget.USD,
 				end.Answer = text
 			}
 		}
-		if err := m.keep(end); err != nil {
+		if err := m.emit(end); err != nil {
 			return nil, err
 		}
 		if a.Outcome == runner.Done {
 			// Use the recorded answer, from which secrets may have been removed.
-			return m.rec.answers[step].Answer, nil
+			return m.state.answers[step].Answer, nil
 		}
-		if n == tries || ctx.Err() != nil || !again(a.Outcome) {
+		if n == maxTries || ctx.Err() != nil || !retryable(a.Outcome) {
 			return nil, &CallError{Step: step, Outcome: a.Outcome, Reason: a.Reason, ResetsAt: a.ResetsAt}
 		}
 	}
 }
 
-// again reports whether a failure may be temporary.
-func again(o runner.Outcome) bool {
+// retryable reports whether a failure may be temporary.
+func retryable(o runner.Outcome) bool {
 	switch o {
 	case runner.Wrong, runner.Truncated, runner.TimedOut, runner.Stalled, runner.Throttled:
 		return true
@@ -127,7 +127,7 @@ func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runne
 	if !m.Rehearsal {
 		q.Rehearse = nil
 	}
-	return m.paid(ctx, step, most, func(ctx context.Context, limit budget.USD, logDir string) runner.Answer {
+	return m.askOnce(ctx, step, most, func(ctx context.Context, limit budget.USD, logDir string) runner.Answer {
 		q.Cap, q.LogDir = limit, filepath.Join(logDir, "call")
 		a := m.Caller.Ask(ctx, q)
 		if a.Outcome != runner.Done || usable == nil {
@@ -140,8 +140,8 @@ func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runne
 	})
 }
 
-// stand returns the answer of the rehearsal agent if a scenario has no other.
-func stand(v any) json.RawMessage {
+// rehearsalAnswer returns the answer of the rehearsal agent if a scenario has no other.
+func rehearsalAnswer(v any) json.RawMessage {
 	b, err := json.Marshal(map[string]any{"structured": v, "duration": "0s"})
 	if err != nil {
 		return nil

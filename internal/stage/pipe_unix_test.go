@@ -12,20 +12,20 @@ import (
 )
 
 // Named pipes in the place of files that a person may edit do not block.
-func TestPipesForOwnFiles(t *testing.T) {
+func TestPipesInPlaceOfDocuments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	roomtest.Files{".loop/shape/x": ""}.Write(t, w.dir)
-	roomtest.Pipe(t, filepath.Join(w.dir, ".loop", "shape", "SHAPE.md"))
-	m := w.machine(&book{})
+	roomtest.NamedPipe(t, filepath.Join(w.dir, ".loop", "shape", "SHAPE.md"))
+	m := w.machine(&memoryJournal{})
 	roomtest.Must(t, m.Open(w.opened()))
-	if _, err := m.Run(t.Context()); !errors.Is(err, wary.ErrNoFile) {
+	if _, err := m.Run(t.Context()); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("the shape: %v", err)
 	}
-	w = newWorld(t)
+	w = newFixture(t)
 	roomtest.Files{".loop/x": ""}.Write(t, w.dir)
-	roomtest.Pipe(t, filepath.Join(w.dir, ".loop", "plan.md"))
-	m = w.machine(&book{})
+	roomtest.NamedPipe(t, filepath.Join(w.dir, ".loop", "plan.md"))
+	m = w.machine(&memoryJournal{})
 	roomtest.Must(t, m.Open(w.opened()))
 	if res, err := m.Run(t.Context()); err != nil {
 		t.Errorf("a phase: %+v, %v", res, err)

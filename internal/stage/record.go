@@ -22,19 +22,19 @@ import (
 	"wavex/scheduler"
 )
 
-// record is the state of one request.
-type record struct {
-	opened  scheduler.RequestOpened
-	is      bool // a request was opened
-	ran     bool // a run was started since
-	seq     int64
-	since   time.Time                        // when it was opened
-	at      time.Time                        // of the last event
-	results map[string]json.RawMessage       // by stage
-	answers map[string]scheduler.CallEnded   // the last end, by step
-	tries   map[string]int                   // by step
-	open    map[string]scheduler.CallStarted // by step
-	ledger  budget.Ledger
+// requestState is the state of one request.
+type requestState struct {
+	opened     scheduler.RequestOpened
+	found      bool // a request was opened
+	runStarted bool // a run was started since
+	seq        int64
+	openedAt   time.Time                        // when it was opened
+	updatedAt  time.Time                        // of the last event
+	results    map[string]json.RawMessage       // by stage
+	answers    map[string]scheduler.CallEnded   // the last end, by step
+	tries      map[string]int                   // by step
+	openCalls  map[string]scheduler.CallStarted // by step
+	ledger     budget.Ledger
 }
 
 // stageLimits records limits that were changed later, stageForced that a person has overruled a
@@ -46,26 +46,27 @@ const (
 
 func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, try) }
 
-func (r *record) apply(e scheduler.Event) error {
-	r.seq, r.at = e.Seq, e.Time
-	if _, opens := e.Body.(scheduler.RequestOpened); !opens && !r.is {
+func (r *requestState) apply(e scheduler.Event) error {
+	r.seq, r.updatedAt = e.Seq, e.Time
+	if _, opens := e.Body.(scheduler.RequestOpened); !opens && !r.found {
 		return nil // of no request, or its beginning is missing
 	}
 	switch b := e.Body.(type) {
 	case scheduler.RequestOpened:
-		*r = record{opened: b, is: true, seq: e.Seq, since: e.Time, at: e.Time, results: map[string]json.RawMessage{},
+		*r = requestState{opened: b, found: true, seq: e.Seq, openedAt: e.Time, updatedAt: e.Time,
+			results: map[string]json.RawMessage{},
 			answers: map[string]scheduler.CallEnded{},
-			tries:   map[string]int{}, open: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
+			tries:   map[string]int{}, openCalls: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
 	case scheduler.RunStarted:
-		r.ran = true
+		r.runStarted = true
 	case scheduler.CallStarted:
 		r.tries[b.Step] = b.Try
-		r.open[b.Step] = b
+		r.openCalls[b.Step] = b
 		return r.ledger.Reserve(callKey(b.Step, b.Try), b.Cap, false)
 	case scheduler.CallEnded:
-		delete(r.open, b.Step)
+		delete(r.openCalls, b.Step)
 		r.answers[b.Step] = b
-		r.ledger.Settle(callKey(b.Step, b.Try), b.Cost, 0, false)
+		r.ledger.Commit(callKey(b.Step, b.Try), b.Cost, 0, false)
 	case scheduler.StageEnded:
 		r.results[b.Stage] = b.Result
 		if b.Stage == stageLimits {
@@ -78,35 +79,36 @@ func (r *record) apply(e scheduler.Event) error {
 	return nil
 }
 
-// Standing describes the progress of the last request of a journal.
-type Standing struct {
-	Opened   scheduler.RequestOpened
-	Origin   *scheduler.Origin // nil before the intent is settled
-	NotReady bool              // too vague, and not clarified
-	Planned  bool              // there is a plan, or a proposal of several
-	Split    bool              // it is a proposal
-	Ran      bool              // a run was started since
-	Stage    string            // the stage it is in: intent, shape, decompose, executing
-	Since    time.Time         // when it was opened
-	At       time.Time         // of the last event
-	Seq      int64             // of the last event
-	Spent    budget.USD
+// Progress describes the progress of the last request of a journal.
+type Progress struct {
+	Opened     scheduler.RequestOpened
+	Origin     *scheduler.Origin // nil before the intent is settled
+	NotReady   bool              // too vague, and not clarified
+	Planned    bool              // there is a plan, or a proposal of several
+	Split      bool              // it is a proposal
+	RunStarted bool              // a run was started since
+	Stage      string            // the stage it is in: intent, shape, decompose, executing
+	OpenedAt   time.Time         // when it was opened
+	UpdatedAt  time.Time         // of the last event
+	Seq        int64             // of the last event
+	Spent      budget.USD
 }
 
-// Stand returns the progress of the last request of a journal, or nil if there is none.
-func Stand(events []scheduler.Event) (*Standing, error) {
+// ReadProgress returns the progress of the last request of a journal, or nil if there is none.
+func ReadProgress(events []scheduler.Event) (*Progress, error) {
 	r, err := replay(events)
-	if err != nil || !r.is {
+	if err != nil || !r.found {
 		return nil, err
 	}
-	return r.standing()
+	return r.progress()
 }
 
-// Standing returns the progress of the machine's own request.
-func (m *Machine) Standing() (*Standing, error) { return m.rec.standing() }
+// Progress returns the progress of the machine's own request.
+func (m *Machine) Progress() (*Progress, error) { return m.state.progress() }
 
-func (r record) standing() (*Standing, error) {
-	s := &Standing{Opened: r.opened, Ran: r.ran, Stage: "intent", Since: r.since, At: r.at, Seq: r.seq,
+func (r requestState) progress() (*Progress, error) {
+	s := &Progress{Opened: r.opened, RunStarted: r.runStarted, Stage: "intent", OpenedAt: r.openedAt,
+		UpdatedAt: r.updatedAt, Seq: r.seq,
 		Spent: r.ledger.Spent()}
 	if raw, ok := r.results["intent"]; ok {
 		var in Intent
@@ -118,7 +120,7 @@ func (r record) standing() (*Standing, error) {
 				return nil, fmt.Errorf("the record of stage %s: %w", stageForced, err)
 			}
 		}
-		o := (&Machine{rec: r}).origin(in)
+		o := (&Machine{state: r}).origin(in)
 		s.Origin, s.NotReady, s.Stage = &o, in.Decision.Shape == "blocked", "shape"
 	}
 	if _, ok := r.results["shape"]; ok {
@@ -136,8 +138,8 @@ func (r record) standing() (*Standing, error) {
 	return s, nil
 }
 
-func replay(events []scheduler.Event) (record, error) {
-	var r record
+func replay(events []scheduler.Event) (requestState, error) {
+	var r requestState
 	for _, e := range events {
 		if err := r.apply(e); err != nil {
 			return r, fmt.Errorf("journal record %d: %w", e.Seq, err)
@@ -148,31 +150,31 @@ func replay(events []scheduler.Event) (record, error) {
 
 // Open begins a new request; the machine's Past must be the journal before it.
 func (m *Machine) Open(o scheduler.RequestOpened) error {
-	r, err := replay(m.Past)
+	r, err := replay(m.Events)
 	if err != nil {
 		return err
 	}
-	m.rec = r
-	if r.is {
-		if err := m.shelve(); err != nil {
+	m.state = r
+	if r.found {
+		if err := m.archiveDocuments(); err != nil {
 			return err
 		}
 	}
-	return m.keep(o)
+	return m.emit(o)
 }
 
-// shelve moves the documents of the previous request aside, so that they do not count for the next
+// archiveDocuments moves the documents of the previous request aside, so that they do not count for the next
 // one. A SHAPE.md that is not on record was written by a person, and stays.
-func (m *Machine) shelve() error {
-	to := filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request")
+func (m *Machine) archiveDocuments() error {
+	to := filepath.Join(m.Loop, "runs", m.state.opened.Run, "request")
 	docs := []string{filepath.Join(m.Loop, "plan.json")}
 	for _, p := range []intent.Phase{intent.PhasePlan, intent.PhaseRequirements, intent.PhaseDesign} {
 		docs = append(docs, filepath.Join(m.Loop, string(p)+".md"))
 	}
 	var old shape.Shape
-	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.rec.results["shape"], &old) == nil &&
+	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.state.results["shape"], &old) == nil &&
 		reflect.DeepEqual(own, old) {
-		docs = append(docs, m.shapeFile())
+		docs = append(docs, m.shapePath())
 	}
 	for _, d := range docs {
 		if _, err := os.Stat(d); err != nil {
@@ -188,58 +190,58 @@ func (m *Machine) shelve() error {
 	return nil
 }
 
-// open replays the record, and settles the calls that an earlier session left open.
-func (m *Machine) open(ctx context.Context) error {
-	if m.Say == nil {
-		m.Say = func(string) {}
+// start replays the record, and settles the calls that an earlier session left open.
+func (m *Machine) start(ctx context.Context) error {
+	if m.Notify == nil {
+		m.Notify = func(string) {}
 	}
-	if !m.rec.is {
-		r, err := replay(m.Past)
+	if !m.state.found {
+		r, err := replay(m.Events)
 		if err != nil {
 			return err
 		}
-		m.rec = r
+		m.state = r
 	}
-	if m.Limits != m.rec.opened.Config.Limits {
+	if m.Limits != m.state.opened.Config.Limits {
 		raw, err := json.Marshal(m.Limits)
 		if err != nil {
 			return fmt.Errorf("keeping the limits: %w", err)
 		}
-		if err := m.keep(scheduler.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
+		if err := m.emit(scheduler.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
 			return err
 		}
 	}
-	for _, step := range slices.Sorted(maps.Keys(m.rec.open)) {
-		c := m.rec.open[step]
+	for _, step := range slices.Sorted(maps.Keys(m.state.openCalls)) {
+		c := m.state.openCalls[step]
 		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
 			Reason: "wavex ended before the call did", Cost: c.Cap}
-		if m.Recover != nil {
-			end.Cost = m.Recover(ctx, c, m.logDir(c.Step, c.Try))
+		if m.RecoverCost != nil {
+			end.Cost = m.RecoverCost(ctx, c, m.logDir(c.Step, c.Try))
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			// The next session ends the call's processes.
 			return &CallError{Step: step, Outcome: runner.Interrupted, Reason: cause.Error()}
 		}
-		if err := m.keep(end); err != nil {
+		if err := m.emit(end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep journals, applies and shows one event, in this order.
-func (m *Machine) keep(b scheduler.Body) error {
-	if m.Clean != nil {
-		b = m.Clean(b)
+// emit journals, applies and shows one event, in this order.
+func (m *Machine) emit(b scheduler.Body) error {
+	if m.Redact != nil {
+		b = m.Redact(b)
 	}
-	e := scheduler.Event{Seq: m.rec.seq + 1, Time: m.Now().UTC(), Body: b}
+	e := scheduler.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: b}
 	if err := m.Journal.Append(e); err != nil {
 		return err
 	}
 	if err := m.Journal.Sync(); err != nil {
 		return err
 	}
-	if err := m.rec.apply(e); err != nil {
+	if err := m.state.apply(e); err != nil {
 		return err
 	}
 	if m.View != nil {
@@ -250,6 +252,6 @@ func (m *Machine) keep(b scheduler.Body) error {
 
 // logDir returns the folder of a call's files; each try has its own.
 func (m *Machine) logDir(step string, try int) string {
-	return filepath.Join(m.Loop, "runs", m.rec.opened.Run, "request",
+	return filepath.Join(m.Loop, "runs", m.state.opened.Run, "request",
 		fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }

@@ -20,26 +20,26 @@ import (
 	"wavex/scheduler"
 )
 
-// Person is the user at the terminal. Its methods block until there is an answer or ctx ends; an
+// Prompter is the user at the terminal. Its methods block until there is an answer or ctx ends; an
 // error means that there is no answer.
-type Person interface {
-	// Recalled shows learnings and returns the ids of those that do not apply here.
-	Recalled(ctx context.Context, list []learn.Learning) (dismissed []string, err error)
+type Prompter interface {
+	// DismissLearnings shows learnings and returns the ids of those that do not apply here.
+	DismissLearnings(ctx context.Context, list []learn.Learning) (dismissed []string, err error)
 	// Clarify asks about the open dimensions of a request, and returns the answers by dimension. An
 	// empty result means that the person gives up.
-	Clarify(ctx context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error)
+	Clarify(ctx context.Context, s intent.Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
 }
 
 // Machine runs the stages. All fields but Person, Say, View, Panel, Learnings, Maxims, Recover,
 // Clean and Done are required.
 type Machine struct {
 	Journal scheduler.Journal
-	Past    []scheduler.Event // the journal so far; Run continues its request unless Open was called
+	Events  []scheduler.Event // the journal so far; Run continues its request unless Open was called
 	Now     func() time.Time
 
-	Caller counsel.Caller
-	Panel  *counsel.Panel // for clarification; nil: general questions
-	Person Person         // nil: no person is there
+	Caller   counsel.Caller
+	Panel    *counsel.Panel // for clarification; nil: general questions
+	Prompter Prompter       // nil: no person is there
 
 	Dir  string // absolute project directory
 	Loop string // absolute; usually Dir/.loop
@@ -52,24 +52,24 @@ type Machine struct {
 	// most once for a request.
 	Learnings func() ([]learn.Learning, error)
 	Maxims    func() ([]decompose.Note, error)
-	// Done reports whether a check of a file is true already.
-	Done func(context.Context, plan.Check) bool
+	// AlreadyPasses reports whether a check of a file is true already.
+	AlreadyPasses func(context.Context, plan.Check) bool
 	// Mark is the mark of the processes of this session's calls. Each session has its own, because
 	// the cleanup after a killed session may still be running.
 	Mark string
-	// Recover ends the processes of a call whose end an earlier session did not record, and returns
+	// RecoverCost ends the processes of a call whose end an earlier session did not record, and returns
 	// the cost. If ctx ends, the call stays open on record. If Recover is nil, the call costs its
 	// cap.
-	Recover func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD
-	// Clean removes secrets from an event.
-	Clean func(scheduler.Body) scheduler.Body
-	View  func(scheduler.Event)
-	Say   func(text string) // prints a line for people
+	RecoverCost func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD
+	// Redact removes secrets from an event.
+	Redact func(scheduler.Body) scheduler.Body
+	View   func(scheduler.Event)
+	Notify func(text string) // prints a line for people
 
 	// PlanBudget is the budget for the plan file; nil: none.
 	PlanBudget any
 
-	rec record
+	state requestState
 }
 
 // Result is a plan and its sources.
@@ -83,43 +83,43 @@ type Result struct {
 
 // Intent is the result of scoring a request.
 type Intent struct {
-	Request     string          `json:"request"` // including the clarifications
-	Score       intent.Score    `json:"score"`
-	Decision    intent.Decision `json:"decision"`
-	Kind        intent.Kind     `json:"kind"`
-	Undo        intent.Undo     `json:"undo"`
-	Phases      []intent.Phase  `json:"phases,omitempty"`
-	Recall      []string        `json:"recall_surfaced,omitempty"`
-	Asked       []counsel.Asked `json:"asked,omitempty"` // if the request is not ready
-	Familiarity int             `json:"familiarity"`
+	Request       string                    `json:"request"` // including the clarifications
+	Score         intent.Score              `json:"score"`
+	Decision      intent.Decision           `json:"decision"`
+	Kind          intent.WorkflowMatch      `json:"kind"`
+	Reversibility intent.Reversibility      `json:"undo"`
+	Phases        []intent.Phase            `json:"phases,omitempty"`
+	Recall        []string                  `json:"recall_surfaced,omitempty"`
+	Questions     []counsel.ClarifyQuestion `json:"asked,omitempty"` // if the request is not ready
+	Familiarity   int                       `json:"familiarity"`
 }
 
-// Run runs all stages. Its errors are *NotReady, *TooLarge, *CallError, *budget.LimitError,
+// Run runs all stages. Its errors are *NotReady, *TooLargeError, *CallError, *budget.LimitError,
 // *decompose.Refusal, or errors of the journal and the files.
 func (m *Machine) Run(ctx context.Context) (Result, error) {
 	var res Result
 	var err error
-	if err = m.open(ctx); err != nil {
+	if err = m.start(ctx); err != nil {
 		return res, err
 	}
 	if res.Intent, err = m.intent(ctx); err != nil {
 		return res, err
 	}
-	if res.Intent, err = m.force(res.Intent); err != nil {
+	if res.Intent, err = m.applyForce(res.Intent); err != nil {
 		return res, err
 	}
-	m.Say(describe(res.Intent))
+	m.Notify(describe(res.Intent))
 	if res.Intent.Decision.Shape == intent.Blocked {
-		return res, &NotReady{Score: res.Intent.Score, Asked: res.Intent.Asked}
+		return res, &NotReadyError{Score: res.Intent.Score, Questions: res.Intent.Questions}
 	}
 	res.Origin = m.origin(res.Intent)
-	if m.rec.opened.Config.Offline {
+	if m.state.opened.Config.Offline {
 		return res, nil
 	}
 	if res.Shape, err = m.shape(ctx, res.Intent); err != nil {
 		return res, err
 	}
-	notes, err := m.notes(ctx, res.Intent)
+	notes, err := m.planningNotes(ctx, res.Intent)
 	if err != nil {
 		return res, err
 	}
@@ -128,22 +128,23 @@ func (m *Machine) Run(ctx context.Context) (Result, error) {
 	}
 	res.Origin = m.origin(res.Intent)
 	if len(res.Plan.Proposals) > 0 {
-		return res, &TooLarge{res.Plan.Proposals}
+		return res, &TooLargeError{res.Plan.Proposals}
 	}
-	res.Path = m.rec.opened.Config.Plan
-	return res, m.keepPlan(res.Path, res.Plan.File)
+	res.Path = m.state.opened.Config.Plan
+	return res, m.writePlan(res.Path, res.Plan.File)
 }
 
 // Spent returns the cost of the request so far.
-func (m *Machine) Spent() budget.USD { return m.rec.ledger.Spent() }
+func (m *Machine) Spent() budget.USD { return m.state.ledger.Spent() }
 
 // Opened returns the request as it is on record.
-func (m *Machine) Opened() scheduler.RequestOpened { return m.rec.opened }
+func (m *Machine) Opened() scheduler.RequestOpened { return m.state.opened }
 
 func (m *Machine) origin(in Intent) scheduler.Origin {
 	return scheduler.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,
 		Shape:    string(in.Decision.Shape),
-		Workflow: string(in.Kind.Workflow), Reversibility: string(in.Undo.Class), Recall: in.Recall, Spent: m.Spent()}
+		Workflow: string(in.Kind.Workflow), Reversibility: string(in.Reversibility.Class), Recall: in.Recall,
+		Spent: m.Spent()}
 }
 
 func describe(in Intent) string {
@@ -155,19 +156,19 @@ func describe(in Intent) string {
 	switch in.Score.Source {
 	case intent.FromHeuristic:
 		s += ", by a heuristic: words and patterns, no model was asked"
-	case intent.FromPerson:
+	case intent.FromUser:
 		s += ", as given: nobody was asked"
 	}
 	return s + fmt.Sprintf("\nfit %d: %s (%s; the spec score alone says %s)\nworkflow %s (%s, %s) | reversibility %s (%s)",
 		in.Decision.Fit, in.Decision.Shape, in.Decision.Why, in.Decision.BySpec,
-		in.Kind.Workflow, in.Kind.Workflow.Name(), by, in.Undo.Class, in.Undo.Class.Care())
+		in.Kind.Workflow, in.Kind.Workflow.Name(), by, in.Reversibility.Class, in.Reversibility.Class.Handling())
 }
 
-// once returns a stage's result from the record, or calls f and records its result. It always
+// stageResult returns a stage's result from the record, or calls f and records its result. It always
 // returns the recorded value, so that a resume continues with the same one.
-func once[T any](m *Machine, stage string, f func() (T, error)) (T, error) {
+func stageResult[T any](m *Machine, stage string, f func() (T, error)) (T, error) {
 	var v T
-	if _, ok := m.rec.results[stage]; !ok {
+	if _, ok := m.state.results[stage]; !ok {
 		made, err := f()
 		if err != nil {
 			return made, err
@@ -176,11 +177,11 @@ func once[T any](m *Machine, stage string, f func() (T, error)) (T, error) {
 		if err != nil {
 			return v, fmt.Errorf("keeping stage %s: %w", stage, err)
 		}
-		if err := m.keep(scheduler.StageEnded{Stage: stage, Result: raw}); err != nil {
+		if err := m.emit(scheduler.StageEnded{Stage: stage, Result: raw}); err != nil {
 			return v, err
 		}
 	}
-	if err := json.Unmarshal(m.rec.results[stage], &v); err != nil {
+	if err := json.Unmarshal(m.state.results[stage], &v); err != nil {
 		return v, fmt.Errorf("the record of stage %s: %w", stage, err)
 	}
 	return v, nil

@@ -28,17 +28,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// book is a journal in memory. With room set it returns errors after that many records, as after a
+// memoryJournal is a journal in memory. With room set it returns errors after that many records, as after a
 // kill.
-type book struct {
+type memoryJournal struct {
 	events []scheduler.Event
-	room   int // 0: no limit
+	limit  int // 0: no limit
 }
 
 var errKilled = errors.New("killed")
 
-func (b *book) Append(e scheduler.Event) error {
-	if b.room > 0 && len(b.events) == b.room {
+func (b *memoryJournal) Append(e scheduler.Event) error {
+	if b.limit > 0 && len(b.events) == b.limit {
 		return errKilled
 	}
 	// Encode and decode the event, as a later session would read it.
@@ -54,12 +54,12 @@ func (b *book) Append(e scheduler.Event) error {
 	return nil
 }
 
-func (b *book) Write() error { return nil }
+func (b *memoryJournal) Write() error { return nil }
 
-func (b *book) Sync() error { return nil }
+func (b *memoryJournal) Sync() error { return nil }
 
-// world answers the machine's questions by step, and records them.
-type world struct {
+// fixture answers the machine's questions by step, and records them.
+type fixture struct {
 	t       *testing.T
 	mu      sync.Mutex
 	asked   []string
@@ -67,21 +67,21 @@ type world struct {
 	dir     string
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: t.TempDir(), answers: map[string]runner.Answer{}}
-	w.says("score/1", `{"outcome":{"points":1,"reason":"r"},"scope":{"points":1,"reason":"r"},"constraints":{"points":2,"reason":"r"},"success":{"points":2,"reason":"r"},"done":{"points":2,"reason":"r"}}`)
-	w.says("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[{"text":"a dependency is added"}]}`)
+func newFixture(t *testing.T) *fixture {
+	w := &fixture{t: t, dir: t.TempDir(), answers: map[string]runner.Answer{}}
+	w.answer("score/1", `{"outcome":{"points":1,"reason":"r"},"scope":{"points":1,"reason":"r"},"constraints":{"points":2,"reason":"r"},"success":{"points":2,"reason":"r"},"done":{"points":2,"reason":"r"}}`)
+	w.answer("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[{"text":"a dependency is added"}]}`)
 	w.answers["phase/plan"] = runner.Answer{Outcome: runner.Done, Text: "# The code", Cost: 1000}
-	w.says("decompose/1", `{"name":"x","tasks":[{"id":"T-1","subject":"Do it","description":"d","verify":[{"run":"true"}]}]}`)
-	w.says("critic/1", `{"missingEdges":[],"passAlready":[],"unserved":[]}`)
+	w.answer("decompose/1", `{"name":"x","tasks":[{"id":"T-1","subject":"Do it","description":"d","verify":[{"run":"true"}]}]}`)
+	w.answer("critic/1", `{"missingEdges":[],"passAlready":[],"unserved":[]}`)
 	return w
 }
 
-func (w *world) says(step, structured string) {
+func (w *fixture) answer(step, structured string) {
 	w.answers[step] = runner.Answer{Outcome: runner.Done, Structured: json.RawMessage(structured), Cost: 1000}
 }
 
-func (w *world) Ask(_ context.Context, q runner.Question) runner.Answer {
+func (w *fixture) Ask(_ context.Context, q runner.Question) runner.Answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked = append(w.asked, q.Name)
@@ -96,20 +96,20 @@ func (w *world) Ask(_ context.Context, q runner.Question) runner.Answer {
 	return a
 }
 
-const request = "Write the packages; only the standard library; all tests pass and vet is clean; done when they pass"
+const testRequest = "Write the packages; only the standard library; all tests pass and vet is clean; done when they pass"
 
 // machine returns a session over the journal's events.
-func (w *world) machine(b *book) *stage.Machine {
-	return &stage.Machine{Journal: b, Past: slices.Clone(b.events),
+func (w *fixture) machine(b *memoryJournal) *stage.Machine {
+	return &stage.Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
-		Recover: func(_ context.Context, c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
+		RecoverCost: func(_ context.Context, c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
 }
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
 
-func (w *world) opened() scheduler.RequestOpened {
-	return scheduler.RequestOpened{Run: "r1", Request: request, Config: scheduler.RequestConfig{Limits: limits(),
+func (w *fixture) opened() scheduler.RequestOpened {
+	return scheduler.RequestOpened{Run: "r1", Request: testRequest, Config: scheduler.RequestConfig{Limits: limits(),
 		Plan: filepath.Join(w.dir, "plan.json")}}
 }
 
@@ -120,11 +120,11 @@ func TestForced(t *testing.T) {
 	for name, later := range map[string]bool{"at once": false, "later": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			w.answers["phase/requirements"], w.answers["phase/design"] = w.answers["phase/plan"], w.answers["phase/plan"]
 			o := w.opened()
 			o.Config.SpecScore, o.Config.Force = []int{1, 0, 0, 0, 0}, !later
-			var b book
+			var b memoryJournal
 			m := w.machine(&b)
 			m.Panel = nil
 			if err := m.Open(o); err != nil {
@@ -132,7 +132,7 @@ func TestForced(t *testing.T) {
 			}
 			res, err := m.Run(t.Context())
 			if later {
-				var vague *stage.NotReady
+				var vague *stage.NotReadyError
 				if !errors.As(err, &vague) || len(w.asked) != 0 {
 					t.Fatalf("%v, asked %v", err, w.asked)
 				}
@@ -144,13 +144,13 @@ func TestForced(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != intent.Colleague ||
-				res.Intent.Score.Source != intent.FromPerson {
+				res.Intent.Score.Source != intent.FromUser {
 				t.Errorf("%+v, %+v", d, res.Intent.Score)
 			}
 			if got := strings.Join(w.asked, " "); got != "shape/1 phase/plan phase/requirements phase/design decompose/1 critic/1" {
 				t.Errorf("asked %s", got)
 			}
-			s, err := stage.Stand(b.events)
+			s, err := stage.ReadProgress(b.events)
 			if err != nil || s.NotReady || s.Origin.Shape != "colleague" || s.Origin.SpecScore != 1 {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -165,10 +165,10 @@ func TestForced(t *testing.T) {
 // Work of six or more tasks gets the requirements phase, even if the request is clear.
 func TestLargeWork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.says("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[],"tasks":6}`)
+	w := newFixture(t)
+	w.answer("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[],"tasks":6}`)
 	w.answers["phase/requirements"] = runner.Answer{Outcome: runner.Done, Text: "# What is wanted", Cost: 1000}
-	var b book
+	var b memoryJournal
 	m := w.machine(&b)
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
@@ -190,10 +190,10 @@ func TestLargeWork(t *testing.T) {
 
 // After a kill at any record the next session repeats no answered question, and the result is the
 // same.
-func TestKilledAtEveryRecord(t *testing.T) {
+func TestKilledAfterEveryEvent(t *testing.T) {
 	t.Parallel()
-	whole := newWorld(t)
-	var all book
+	whole := newFixture(t)
+	var all memoryJournal
 	m := whole.machine(&all)
 	if err := m.Open(whole.opened()); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 		t.Fatalf("asked %s", got)
 	}
 	for n := range all.events { // a journal whose beginning is missing
-		if s, err := stage.Stand(all.events[n:]); err != nil || (s != nil) != (n == 0) {
+		if s, err := stage.ReadProgress(all.events[n:]); err != nil || (s != nil) != (n == 0) {
 			t.Errorf("without %d records it stands at %+v, %v", n, s, err)
 		}
 	}
@@ -215,8 +215,8 @@ func TestKilledAtEveryRecord(t *testing.T) {
 		t.Errorf("%+v", want.Origin)
 	}
 	for n := 1; n <= len(all.events); n++ {
-		w := newWorld(t)
-		b := &book{room: n}
+		w := newFixture(t)
+		b := &memoryJournal{limit: n}
 		first := w.machine(b)
 		if err := first.Open(w.opened()); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 			}
 		}
 		w.asked = nil
-		b.room = 0
+		b.limit = 0
 		second := w.machine(b)
 		got, err := second.Run(t.Context())
 		if err != nil {
@@ -258,7 +258,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("after %d records: %+v, want %+v", n, got, want)
 		}
-		if s, err := stage.Stand(b.events); err != nil || !s.Planned || s.Origin == nil || s.Stage != "executing" {
+		if s, err := stage.ReadProgress(b.events); err != nil || !s.Planned || s.Origin == nil || s.Stage != "executing" {
 			t.Errorf("after %d records it stands at %+v, %v", n, s, err)
 		}
 	}
@@ -267,7 +267,7 @@ func TestKilledAtEveryRecord(t *testing.T) {
 // A person's changes of SHAPE.md and plan.json between two sessions have precedence.
 func TestEditedFilesWin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	own := filepath.Join(w.dir, ".loop", "shape", "SHAPE.md")
 	if err := os.MkdirAll(filepath.Dir(own), 0o755); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestEditedFilesWin(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(w.answers, "shape/1") // read from the file, not asked for
-	b := &book{}
+	b := &memoryJournal{}
 	m := w.machine(b)
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
@@ -305,19 +305,20 @@ func TestEditedFilesWin(t *testing.T) {
 }
 
 // This Person answers once and then gives up.
-type somebody struct {
+type fakePrompter struct {
 	t        *testing.T
 	answers  []map[string]string
 	recalled int
 }
 
-func (p *somebody) Recalled(_ context.Context, list []learn.Learning) ([]string, error) {
+func (p *fakePrompter) DismissLearnings(_ context.Context, list []learn.Learning) ([]string, error) {
 	p.recalled++
 	return []string{list[0].ID}, nil
 }
 
-func (p *somebody) Clarify(_ context.Context, s intent.Score, asked []counsel.Asked) (map[string]string, error) {
-	if s.Total() >= intent.Ready || len(asked) != len(s.Missing()) {
+func (p *fakePrompter) Clarify(_ context.Context, s intent.Score, asked []counsel.ClarifyQuestion) (map[string]string,
+	error) {
+	if s.Total() >= intent.MinReady || len(asked) != len(s.Missing()) {
 		p.t.Errorf("asked %d questions at %s", len(asked), s)
 	}
 	for _, a := range asked {
@@ -335,18 +336,18 @@ func (p *somebody) Clarify(_ context.Context, s intent.Score, asked []counsel.As
 
 // A vague request is clarified, the answers are scored, and both are recorded; dismissed learnings
 // do not come back.
-func TestClarified(t *testing.T) {
+func TestClarify(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newFixture(t)
 	w.answers["score/2"] = w.answers["score/1"]
-	w.says("score/1", `{"outcome":{"points":0,"reason":"r"},"scope":{"points":0,"reason":"r"},"constraints":{"points":2,"reason":"r"},"success":{"points":0,"reason":"r"},"done":{"points":0,"reason":"r"}}`)
-	w.says("clarify/domain-modeller", `{"items":[{"dimension":"outcome","question":"How fast?","proposals":["1 s","2 s"]}]}`)
+	w.answer("score/1", `{"outcome":{"points":0,"reason":"r"},"scope":{"points":0,"reason":"r"},"constraints":{"points":2,"reason":"r"},"success":{"points":0,"reason":"r"},"done":{"points":0,"reason":"r"}}`)
+	w.answer("clarify/domain-modeller", `{"items":[{"dimension":"outcome","question":"How fast?","proposals":["1 s","2 s"]}]}`)
 	w.answers["clarify/tester"] = runner.Answer{Outcome: runner.Throttled, Cost: 5}
 	w.answers["clarify/delivery-manager"] = runner.Answer{Outcome: runner.Wrong}
-	b := &book{}
+	b := &memoryJournal{}
 	m := w.machine(b)
-	p := &somebody{t: t, answers: []map[string]string{{"scope": "only cmd/", "outcome": "1 s"}}}
-	m.Person = p
+	p := &fakePrompter{t: t, answers: []map[string]string{{"scope": "only cmd/", "outcome": "1 s"}}}
+	m.Prompter = p
 	looked := 0
 	m.Learnings = func() ([]learn.Learning, error) {
 		looked++
@@ -361,7 +362,7 @@ func TestClarified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := request + "\nOutcome: 1 s\nScope: only cmd/"; res.Intent.Request != want {
+	if want := testRequest + "\nOutcome: 1 s\nScope: only cmd/"; res.Intent.Request != want {
 		t.Errorf("the request is now %q, want %q", res.Intent.Request, want)
 	}
 	if len(res.Intent.Recall) != 1 || p.recalled != 1 || looked != 1 || res.Intent.Familiarity == 0 {
@@ -370,7 +371,7 @@ func TestClarified(t *testing.T) {
 	}
 	again := w.machine(b)
 	again.Learnings = m.Learnings
-	again.Person = p
+	again.Prompter = p
 	asked := len(w.asked)
 	if got, err := again.Run(t.Context()); err != nil || !reflect.DeepEqual(got.Intent, res.Intent) || looked != 1 ||
 		p.recalled != 1 || len(w.asked) != asked {
@@ -378,24 +379,24 @@ func TestClarified(t *testing.T) {
 	}
 }
 
-func TestNobodyClarifies(t *testing.T) {
+func TestNotReadyWithoutPrompter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.says("score/1", `{"outcome":{"points":1,"reason":"r"},"scope":{"points":1,"reason":"r"},"constraints":{"points":1,"reason":"r"},"success":{"points":1,"reason":"r"},"done":{"points":0,"reason":"r"}}`)
+	w := newFixture(t)
+	w.answer("score/1", `{"outcome":{"points":1,"reason":"r"},"scope":{"points":1,"reason":"r"},"constraints":{"points":1,"reason":"r"},"success":{"points":1,"reason":"r"},"done":{"points":0,"reason":"r"}}`)
 	for _, e := range []string{"domain-modeller", "tester", "delivery-manager"} {
 		w.answers["clarify/"+e] = runner.Answer{Outcome: runner.Wrong}
 	}
-	b := &book{}
+	b := &memoryJournal{}
 	m := w.machine(b)
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
 	_, err := m.Run(t.Context())
-	var vague *stage.NotReady
-	if !errors.As(err, &vague) || len(vague.Asked) != 5 || vague.Asked[0].Dimension != "done" {
+	var vague *stage.NotReadyError
+	if !errors.As(err, &vague) || len(vague.Questions) != 5 || vague.Questions[0].Dimension != "done" {
 		t.Fatalf("%v", err)
 	}
-	if s, err := stage.Stand(b.events); err != nil || !s.NotReady {
+	if s, err := stage.ReadProgress(b.events); err != nil || !s.NotReady {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -417,10 +418,10 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			good := w.answers["score/1"]
 			w.answers["score/1"] = c.answer
-			b := &book{}
+			b := &memoryJournal{}
 			m := w.machine(b)
 			if err := m.Open(w.opened()); err != nil {
 				t.Fatal(err)
@@ -436,8 +437,8 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
-	w := newWorld(t)
-	b := &book{}
+	w := newFixture(t)
+	b := &memoryJournal{}
 	m := w.machine(b)
 	o := w.opened()
 	o.Config.Limits.USD = budget.MinReservation + 500
@@ -460,8 +461,8 @@ func TestFailures(t *testing.T) {
 // Maxims are loaded before the planning, and an error of loading them stops it.
 func TestMaxims(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	m := w.machine(&book{})
+	w := newFixture(t)
+	m := w.machine(&memoryJournal{})
 	m.Maxims = func() ([]decompose.Note, error) { return nil, errors.New("unreadable") }
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
@@ -472,12 +473,12 @@ func TestMaxims(t *testing.T) {
 }
 
 // Before a change that cannot be undone, an adversary checks it.
-func TestOneWay(t *testing.T) {
+func TestIrreversible(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.says("precheck/1", `{"criteria":[{"text":"a copy was restored","verification":"observation"}],"mustNot":[{"text":"rows are lost"}]}`)
+	w := newFixture(t)
+	w.answer("precheck/1", `{"criteria":[{"text":"a copy was restored","verification":"observation"}],"mustNot":[{"text":"rows are lost"}]}`)
 	w.answers["phase/design"] = w.answers["phase/plan"]
-	b := &book{}
+	b := &memoryJournal{}
 	m := w.machine(b)
 	o := w.opened()
 	o.Request += "; change the database schema"
@@ -485,7 +486,7 @@ func TestOneWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := m.Run(t.Context())
-	if err != nil || res.Intent.Undo.Class != intent.OneWay {
+	if err != nil || res.Intent.Reversibility.Class != intent.Irreversible {
 		t.Fatalf("%+v, %v", res.Intent, err)
 	}
 	if got := fmt.Sprint(len(res.Shape.Criteria), len(res.Shape.MustNot)); got != "2 2" ||
@@ -498,8 +499,8 @@ func TestOneWay(t *testing.T) {
 // next session.
 func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	b := &book{}
+	w := newFixture(t)
+	b := &memoryJournal{}
 	first := w.machine(b)
 	if err := first.Open(w.opened()); err != nil {
 		t.Fatal(err)
@@ -511,7 +512,7 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 	b.events = b.events[:left] // killed when the first call had begun
 	ctx, cancel := context.WithCancelCause(t.Context())
 	second := w.machine(b)
-	second.Recover = func(own context.Context, c scheduler.CallStarted, _ string) budget.USD {
+	second.RecoverCost = func(own context.Context, c scheduler.CallStarted, _ string) budget.USD {
 		cancel(errors.New("enough"))
 		<-own.Done()
 		return c.Cap

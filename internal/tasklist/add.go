@@ -36,7 +36,7 @@ func (l *List) Add(ctx context.Context, tasks []*Task, named func(ids []string))
 				old.Blocks = append(old.Blocks, ids[i])
 				return true
 			})
-			if err != nil && !errors.Is(err, ErrGone) {
+			if err != nil && !errors.Is(err, ErrDeleted) {
 				return ids, err
 			}
 		}
@@ -58,7 +58,7 @@ func (l *List) create(ctx context.Context, tasks []*Task, named func([]string)) 
 		return nil, err
 	}
 	defer held.unlock()
-	last, err := l.last()
+	last, err := l.highestNumber()
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,9 @@ func (l *List) create(ctx context.Context, tasks []*Task, named func([]string)) 
 	return ids, nil
 }
 
-// last returns the highest number used so far: among the file names, whatever the content, and the
+// highestNumber returns the highest number used so far: among the file names, whatever the content, and the
 // deleted tasks.
-func (l *List) last() (uint64, error) {
+func (l *List) highestNumber() (uint64, error) {
 	entries, err := os.ReadDir(l.Dir)
 	if err != nil {
 		return 0, err
@@ -96,19 +96,19 @@ func (l *List) last() (uint64, error) {
 	var last uint64
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") {
-			last = max(last, leading(e.Name()))
+			last = max(last, leadingNumber(e.Name()))
 		}
 	}
 	mark, err := os.ReadFile(filepath.Join(l.Dir, ".highwatermark"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	return max(last, leading(strings.TrimSpace(string(mark)))), nil
+	return max(last, leadingNumber(strings.TrimSpace(string(mark)))), nil
 }
 
-// leading returns the number at the start of a text, like JavaScript's parseInt; 0 if there is
+// leadingNumber returns the number at the start of a text, like JavaScript's parseInt; 0 if there is
 // none, or if it is too large to be incremented.
-func leading(s string) uint64 {
+func leadingNumber(s string) uint64 {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
 		n++

@@ -52,7 +52,7 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 	}
 	tasks := make([]*Task, len(p.Tasks))
 	for i, src := range file.Tasks {
-		if tasks[i], err = exported(p, i, src, defaults); err != nil {
+		if tasks[i], err = exportTask(p, i, src, defaults); err != nil {
 			return nil, fmt.Errorf("exporting task %s: %w", p.Tasks[i].ID, err)
 		}
 	}
@@ -62,15 +62,15 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 				t.BlockedBy = append(t.BlockedBy, ids[b])
 			}
 			if ids[i] != p.Tasks[i].ID {
-				t.Metadata.Set(metaPlanID, quoted(p.Tasks[i].ID))
+				t.Metadata.Set(metaPlanID, quoteJSON(p.Tasks[i].ID))
 			}
 		}
 	})
-	return notCarried(p), err
+	return omissions(p), err
 }
 
-// exported converts a task of a plan to a list task without edges.
-func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task, error) {
+// exportTask converts a task of a plan to a list task without edges.
+func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task, error) {
 	o, err := parseObject(src, 0)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 			if strings.HasPrefix(text, "@") {
 				text = "@" + text
 			}
-			rest.Set(m.name, quoted(text))
+			rest.Set(m.name, quoteJSON(text))
 		default:
 			rest.Set(m.name, m.value)
 		}
@@ -103,8 +103,8 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 		}
 	}
 	// A single command goes where people look for it.
-	if v := p.Tasks[i].Verify; len(v) == 1 && v[0] == (plan.Check{Run: v[0].Run}) && tailed(v[0].Run) {
-		if text := withTail(t.Description, v[0].Run); text != t.Description || rest.Get("verify") == nil {
+	if v := p.Tasks[i].Verify; len(v) == 1 && v[0] == (plan.Check{Run: v[0].Run}) && isVerifyTail(v[0].Run) {
+		if text := withVerifyTail(t.Description, v[0].Run); text != t.Description || rest.Get("verify") == nil {
 			t.Description = text
 			rest.Set("verify", nil)
 		}
@@ -118,23 +118,23 @@ func exported(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task,
 	return t, nil
 }
 
-// tailed reports whether a command survives a round trip through a "Verify:" line.
-func tailed(run string) bool {
+// isVerifyTail reports whether a command survives a round trip through a "Verify:" line.
+func isVerifyTail(run string) bool {
 	return !strings.ContainsAny(run, "\r\n`") && strings.TrimSpace(run) == run && !strings.Contains(run, "Verify:") &&
 		!strings.HasPrefix(run, "*") && !strings.HasPrefix(run, "_")
 }
 
-// withTail adds the verify command at the end of a description, unless the description has one
+// withVerifyTail adds the verify command at the end of a description, unless the description has one
 // already.
-func withTail(description, run string) string {
-	if strings.Contains(description, "Verify:") || !tailed(run) {
+func withVerifyTail(description, run string) string {
+	if strings.Contains(description, "Verify:") || !isVerifyTail(run) {
 		return description
 	}
 	return strings.TrimLeft(strings.TrimRight(description, " \r\n")+"\n\nVerify: "+run, "\n")
 }
 
-// notCarried names the parts of a plan that a list cannot hold.
-func notCarried(p *plan.Plan) []string {
+// omissions names the parts of a plan that a list cannot hold.
+func omissions(p *plan.Plan) []string {
 	var lost []string
 	add := func(is bool, what string) {
 		if is {

@@ -46,38 +46,39 @@ type Task struct {
 	src []byte
 }
 
-// Mistake is a mistake in a task's file and its position. The CLI does not show such a task.
-type Mistake struct {
+// FileProblem is a mistake in a task's file and its position. The CLI does not show such a task.
+type FileProblem struct {
 	At   int    // offset in bytes
 	Code string // of package plan's diagnostics
 	Text string
-	// Half means that the file may be half written: it is not JSON.
-	Half bool
+	// MaybePartial means that the file may be half written: it is not JSON.
+	MaybePartial bool
 }
 
-func (m *Mistake) Error() string { return m.Text }
+func (m *FileProblem) Error() string { return m.Text }
 
 // parse reads the file of the task id. It accepts the same files as the CLI, and returns an error
 // about any other.
 func parse(id string, src []byte) (*Task, error) {
 	switch {
 	case len(src) > maxTask:
-		return nil, &Mistake{Code: "too-large", Text: fmt.Sprintf("the file is larger than %d MB, which no task is",
+		return nil, &FileProblem{Code: "too-large", Text: fmt.Sprintf("the file is larger than %d MB, which no task is",
 			maxTask>>20)}
 	case bytes.HasPrefix(src, []byte("\ufeff")):
-		return nil, &Mistake{Code: "encoding", Text: "the file begins with a byte order mark, which Claude Code does not read; save it as UTF-8 without one"}
+		return nil, &FileProblem{Code: "encoding",
+			Text: "the file begins with a byte order mark, which Claude Code does not read; save it as UTF-8 without one"}
 	case len(bytes.TrimSpace(src)) == 0:
-		return nil, &Mistake{Code: "syntax", Text: "the file is empty", Half: true}
+		return nil, &FileProblem{Code: "syntax", Text: "the file is empty", MaybePartial: true}
 	}
 	if at := tooDeep(src); at >= 0 {
-		return nil, &Mistake{At: at, Code: "too-deep", Text: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
+		return nil, &FileProblem{At: at, Code: "too-deep", Text: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
 	}
 	raw, err := parseObject(src, 0)
 	if err != nil {
 		return nil, err
 	}
 	t := &Task{ID: id, raw: raw, src: src}
-	read := fields{of: raw}
+	read := fieldReader{source: raw}
 	own := read.text("id", true)
 	t.Subject, t.Description = read.text("subject", true), read.text("description", true)
 	t.ActiveForm, t.Owner = read.text("activeForm", false), read.text("owner", false)
@@ -87,10 +88,12 @@ func parse(id string, src []byte) (*Task, error) {
 	switch t.Status {
 	case Pending, InProgress, Completed:
 	default:
-		read.wrong("status", "bad-value", fmt.Sprintf("status %s is none that Claude Code knows; write pending, in_progress or completed", short(string(t.Status))))
+		read.fail("status", "bad-value", fmt.Sprintf(
+			"status %s is none that Claude Code knows; write pending, in_progress or completed", quoteShort(string(t.Status))))
 	}
 	if own != id {
-		read.wrong("id", "bad-id", fmt.Sprintf("the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", short(own), id))
+		read.fail("id", "bad-id", fmt.Sprintf(
+			"the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", quoteShort(own), id))
 	}
 	if read.err != nil {
 		return nil, read.err
@@ -98,22 +101,22 @@ func parse(id string, src []byte) (*Task, error) {
 	return t, nil
 }
 
-// short quotes foreign text in a message: one line, at most 80 bytes.
-func short(s string) string {
+// quoteShort quotes foreign text in a message: one line, at most 80 bytes.
+func quoteShort(s string) string {
 	if len(s) > 80 {
 		s = strings.ToValidUTF8(s[:77], "") + "..."
 	}
 	return strconv.Quote(s)
 }
 
-// fields reads the fields of a task and keeps the first mistake.
-type fields struct {
-	of  Object
-	err error
+// fieldReader reads the fields of a task and keeps the first mistake.
+type fieldReader struct {
+	source Object
+	err    error
 }
 
-func (f *fields) at(name string) int {
-	for _, m := range f.of.fields {
+func (f *fieldReader) offset(name string) int {
+	for _, m := range f.source.fields {
 		if m.name == name {
 			return m.at
 		}
@@ -121,21 +124,21 @@ func (f *fields) at(name string) int {
 	return 0
 }
 
-func (f *fields) wrong(name, code, text string) {
+func (f *fieldReader) fail(name, code, text string) {
 	if f.err == nil {
-		f.err = &Mistake{At: f.at(name), Code: code, Text: text}
+		f.err = &FileProblem{At: f.offset(name), Code: code, Text: text}
 	}
 }
 
-func (f *fields) text(name string, needed bool) string {
-	v := f.of.Get(name)
+func (f *fieldReader) text(name string, needed bool) string {
+	v := f.source.Get(name)
 	var s string
 	switch {
 	case v == nil && needed:
-		f.wrong(name, "missing-field", fmt.Sprintf("the task has no %s, so Claude Code does not show it; add it", name))
+		f.fail(name, "missing-field", fmt.Sprintf("the task has no %s, so Claude Code does not show it; add it", name))
 	case v == nil:
 	case v.Kind() != '"':
-		f.wrong(name, "wrong-type", name+" must be a string; Claude Code does not show the task as it is")
+		f.fail(name, "wrong-type", name+" must be a string; Claude Code does not show the task as it is")
 	default:
 		_ = json.Unmarshal(v, &s) // valid: it was read as a value
 	}
@@ -143,28 +146,28 @@ func (f *fields) text(name string, needed bool) string {
 }
 
 // list reads a list of ids. A missing list counts as empty.
-func (f *fields) list(name string) []string {
-	v := f.of.Get(name)
+func (f *fieldReader) list(name string) []string {
+	v := f.source.Get(name)
 	if v == nil {
 		return nil
 	}
 	var list []string
 	if v.Kind() != '[' || json.Unmarshal(v, &list) != nil {
-		f.wrong(name, "wrong-type", name+` must be a list of task ids in quotes, like ["1", "2"]`)
+		f.fail(name, "wrong-type", name+` must be a list of task ids in quotes, like ["1", "2"]`)
 	}
 	return list
 }
 
-func (f *fields) object(name string) Object {
-	v := f.of.Get(name)
+func (f *fieldReader) object(name string) Object {
+	v := f.source.Get(name)
 	if v == nil {
 		return Object{}
 	}
 	if v.Kind() != '{' {
-		f.wrong(name, "wrong-type", name+" must be an object; Claude Code does not show the task as it is")
+		f.fail(name, "wrong-type", name+" must be an object; Claude Code does not show the task as it is")
 		return Object{}
 	}
-	o, err := parseObject(v, f.at(name))
+	o, err := parseObject(v, f.offset(name))
 	if err != nil && f.err == nil {
 		f.err = err
 	}
@@ -175,22 +178,22 @@ func (f *fields) object(name string) Object {
 // other fields of the file.
 func (t *Task) render() []byte {
 	o := t.raw
-	o.Set("id", quoted(t.ID))
-	o.Set("subject", quoted(t.Subject))
-	o.Set("description", quoted(t.Description))
+	o.Set("id", quoteJSON(t.ID))
+	o.Set("subject", quoteJSON(t.Subject))
+	o.Set("description", quoteJSON(t.Description))
 	optional := func(name, s string) {
 		switch {
 		case s == o.Text(name): // unchanged, even if empty
 		case s == "":
 			o.Set(name, nil)
 		default:
-			o.Set(name, quoted(s))
+			o.Set(name, quoteJSON(s))
 		}
 	}
 	optional("activeForm", t.ActiveForm)
-	o.Set("status", quoted(string(t.Status)))
-	o.Set("blocks", quotedList(t.Blocks))
-	o.Set("blockedBy", quotedList(t.BlockedBy))
+	o.Set("status", quoteJSON(string(t.Status)))
+	o.Set("blocks", quoteJSONList(t.Blocks))
+	o.Set("blockedBy", quoteJSONList(t.BlockedBy))
 	optional("owner", t.Owner)
 	if !t.Metadata.Empty() || o.Get("metadata") != nil {
 		o.Set("metadata", t.Metadata.value())

@@ -108,11 +108,11 @@ func TestNoTasks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			task, err := parse("1", []byte(c.text))
-			var m *Mistake
+			var m *FileProblem
 			if !errors.As(err, &m) {
 				t.Fatalf("accepted: %+v %v", task, err)
 			}
-			if m.Code != c.code || !strings.Contains(m.Text, c.says) || m.Half != c.half || c.at != "" &&
+			if m.Code != c.code || !strings.Contains(m.Text, c.says) || m.MaybePartial != c.half || c.at != "" &&
 				m.At != strings.Index(c.text, c.at) || len(m.Text) > 1000 {
 				t.Errorf("got %+v", m)
 			}
@@ -137,7 +137,7 @@ func FuzzTask(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		task, err := parse("3", src)
 		if err != nil {
-			var m *Mistake
+			var m *FileProblem
 			if !errors.As(err, &m) || m.At < 0 || m.At > len(src) || m.Code == "" || m.Text == "" {
 				t.Fatalf("%#v", err)
 			}
@@ -164,7 +164,7 @@ func FuzzTask(f *testing.F) {
 				t.Fatalf("%s was %v and is %v", name, v, after[name])
 			}
 		}
-		o, _ := task.native(nil)
+		o, _ := task.planTask(nil)
 		if !json.Valid(o.value()) {
 			t.Fatalf("the plan's task is no JSON: %s", o.value())
 		}

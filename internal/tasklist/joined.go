@@ -11,15 +11,16 @@ import (
 // This file finds tasks that were added to a list during a run of it. It does not decide whether
 // they can join.
 
-// Settled is the minimum age of a task's last change before the task joins a run: a session of
+// QuietPeriod is the minimum age of a task's last change before the task joins a run: a session of
 // Claude Code first creates its tasks, one call after the other, and sets their blockers
 // afterwards.
-const Settled = time.Minute
+const QuietPeriod = time.Minute
 
-// Joined returns the pending tasks of the list that known does not know and that have not changed
+// NewTasks returns the pending tasks of the list that known does not know and that have not changed
 // since before, each in the form of a plan file, after its blockers. It omits tasks that run added
 // itself, and tasks that wait for an omitted or unreadable task.
-func (l *List) Joined(ctx context.Context, run string, known func(id string) bool, before time.Time) ([]json.RawMessage,
+func (l *List) NewTasks(ctx context.Context, run string, known func(id string) bool,
+	before time.Time) ([]json.RawMessage,
 	error) {
 	tasks, _, err := l.Read(ctx)
 	if err != nil {
@@ -35,11 +36,11 @@ func (l *List) Joined(ctx context.Context, run string, known func(id string) boo
 	for again := true; again; {
 		again = false
 		for _, t := range tasks {
-			if known(t.ID) || placed[t.ID] || t.Status != Pending || !t.belongs(run) || !l.quiet(t.ID, before) ||
+			if known(t.ID) || placed[t.ID] || t.Status != Pending || !t.isPartOf(run) || !l.unchangedSince(t.ID, before) ||
 				slices.ContainsFunc(edges[t.ID], func(b string) bool { return !known(b) && !placed[b] }) {
 				continue
 			}
-			o, wrong := t.native(edges[t.ID])
+			o, wrong := t.planTask(edges[t.ID])
 			if wrong != nil {
 				continue
 			}
@@ -50,8 +51,8 @@ func (l *List) Joined(ctx context.Context, run string, known func(id string) boo
 	return out, nil
 }
 
-// quiet reports whether a task's file has not changed since a time.
-func (l *List) quiet(id string, before time.Time) bool {
+// unchangedSince reports whether a task's file has not changed since a time.
+func (l *List) unchangedSince(id string, before time.Time) bool {
 	st, err := os.Stat(l.file(id))
 	return err == nil && st.ModTime().Before(before)
 }

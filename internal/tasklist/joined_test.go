@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestJoined(t *testing.T) {
+func TestNewTasks(t *testing.T) {
 	t.Parallel()
 	l := &List{Name: "g", Dir: t.TempDir()}
 	old := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -36,7 +36,7 @@ func TestJoined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := l.Joined(t.Context(), "r", func(id string) bool { return id == "1" }, old.Add(time.Minute))
+	got, err := l.NewTasks(t.Context(), "r", func(id string) bool { return id == "1" }, old.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

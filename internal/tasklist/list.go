@@ -48,12 +48,12 @@ func Open(name string, getenv func(string) string) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	name = spelled(name)
+	name = folderName(name)
 	return &List{Name: name, Dir: filepath.Join(config, "tasks", name)}, nil
 }
 
-// At returns the list in a folder.
-func At(dir string) (*List, error) {
+// OpenDir returns the list in a folder.
+func OpenDir(dir string) (*List, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func At(dir string) (*List, error) {
 	return &List{Name: filepath.Base(abs), Dir: abs}, nil
 }
 
-// spelled converts a name to a folder name as the CLI does.
-func spelled(name string) string {
+// folderName converts a name to a folder name as the CLI does.
+func folderName(name string) string {
 	return regexp.MustCompile(`[^a-zA-Z0-9_-]`).ReplaceAllString(name, "-")
 }
 
@@ -75,7 +75,7 @@ func (l *List) Exists() bool {
 // IsList reports whether a folder is a task list: it is one of the user's lists, or it has the
 // files that the CLI leaves beside tasks. JSON files alone do not make a list.
 func IsList(dir string, getenv func(string) string) bool {
-	l, err := At(dir)
+	l, err := OpenDir(dir)
 	if err != nil || !l.Exists() {
 		return false
 	}
@@ -93,7 +93,7 @@ func IsList(dir string, getenv func(string) string) bool {
 // taskID returns the id of the task in a file of that name.
 func taskID(name string) (string, bool) {
 	id, ok := strings.CutSuffix(name, ".json")
-	return id, ok && id != "" && spelled(id) == id
+	return id, ok && id != "" && folderName(id) == id
 }
 
 // FileError is a file of a list that is not a task.
@@ -101,7 +101,7 @@ type FileError struct {
 	ID   string
 	File string // absolute
 	Src  []byte
-	Err  *Mistake
+	Err  *FileProblem
 }
 
 func (e *FileError) Error() string { return e.File + ": " + e.Err.Text }
@@ -109,8 +109,8 @@ func (e *FileError) Error() string { return e.File + ": " + e.Err.Text }
 // Unwrap returns the underlying error.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// ErrGone means that the task was deleted.
-var ErrGone = errors.New("the task is no longer in the list")
+// ErrDeleted means that the task was deleted.
+var ErrDeleted = errors.New("the task is no longer in the list")
 
 // Read reads every task, numeric ids before names and ordered by size. The second result lists
 // files that are not tasks; the error is about the folder itself.
@@ -131,20 +131,20 @@ func (l *List) Read(ctx context.Context) ([]*Task, []*FileError, error) {
 		switch {
 		case err == nil:
 			tasks = append(tasks, t)
-		case errors.Is(err, ErrGone): // deleted since the folder was listed
+		case errors.Is(err, ErrDeleted): // deleted since the folder was listed
 		case errors.As(err, &wrong):
 			bad = append(bad, wrong)
 		default:
 			return nil, nil, err
 		}
 	}
-	slices.SortFunc(tasks, func(a, b *Task) int { return compare(a.ID, b.ID) })
-	slices.SortFunc(bad, func(a, b *FileError) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(tasks, func(a, b *Task) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(bad, func(a, b *FileError) int { return compareIDs(a.ID, b.ID) })
 	return tasks, bad, nil
 }
 
-// compare orders ids: numbers by size, then names.
-func compare(a, b string) int {
+// compareIDs orders ids: numbers by size, then names.
+func compareIDs(a, b string) int {
 	x, errA := strconv.ParseUint(a, 10, 64)
 	y, errB := strconv.ParseUint(b, 10, 64)
 	switch {
@@ -167,46 +167,46 @@ func (l *List) file(id string) string { return filepath.Join(l.Dir, id+".json") 
 // read retries for as long as such a write may take, and the last time under the lock.
 func (l *List) read(ctx context.Context, id string) (*Task, error) {
 	for wait := time.Millisecond; ; wait *= 2 {
-		t, err := l.once(id)
-		var m *Mistake
-		if !errors.As(err, &m) || !m.Half {
+		t, err := l.readOnce(id)
+		var m *FileProblem
+		if !errors.As(err, &m) || !m.MaybePartial {
 			return t, err
 		}
 		if wait > 100*time.Millisecond {
 			break
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 	held, err := acquire(ctx, l.file(id))
 	if err != nil {
-		return l.once(id) // the lock cannot be taken: report the file as it is
+		return l.readOnce(id) // the lock cannot be taken: report the file as it is
 	}
 	defer held.unlock()
-	return l.once(id)
+	return l.readOnce(id)
 }
 
-func (l *List) once(id string) (*Task, error) {
+func (l *List) readOnce(id string) (*Task, error) {
 	file := l.file(id)
 	info, err := os.Stat(file)
 	var src []byte
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return nil, &FileError{id, file, nil, &Mistake{Code: "wrong-type", Text: "is no regular file"}}
+		return nil, &FileError{id, file, nil, &FileProblem{Code: "wrong-type", Text: "is no regular file"}}
 	case err == nil && info.Size() > maxTask:
 		src = make([]byte, maxTask+1) // too large; parse reports it
 	case err == nil:
 		src, err = os.ReadFile(file)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("task %s: %w", id, ErrGone)
+		return nil, fmt.Errorf("task %s: %w", id, ErrDeleted)
 	}
 	if err != nil {
 		return nil, err
 	}
 	t, err := parse(id, src)
-	var m *Mistake
+	var m *FileProblem
 	if errors.As(err, &m) {
 		return nil, &FileError{id, file, src, m}
 	}
@@ -214,20 +214,20 @@ func (l *List) once(id string) (*Task, error) {
 }
 
 // Update changes one task under its lock. change gets the current task and reports whether to write
-// it. Update returns ErrGone if the task was deleted.
+// it. Update returns ErrDeleted if the task was deleted.
 func (l *List) Update(ctx context.Context, id string, change func(*Task) bool) error {
 	if _, ok := taskID(id + ".json"); !ok {
 		return fmt.Errorf("task %q: no id of a task list", id)
 	}
 	held, err := acquire(ctx, l.file(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("task %s: %w", id, ErrGone)
+		return fmt.Errorf("task %s: %w", id, ErrDeleted)
 	}
 	if err != nil {
 		return err
 	}
 	defer held.unlock()
-	t, err := l.once(id)
+	t, err := l.readOnce(id)
 	if err != nil {
 		return err
 	}

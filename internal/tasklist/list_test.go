@@ -40,7 +40,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestReadSkipsWhatIsNoTask(t *testing.T) {
+func TestReadSkipsOtherFiles(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"10.json": pending("10", ""), "9.json": pending("9", ""),
 		"R-001.json": pending("R-001", ""), "02.json": pending("02", ""),
@@ -103,7 +103,7 @@ func TestNewIDs(t *testing.T) {
 	}
 }
 
-func TestAddMirrorsEdges(t *testing.T) {
+func TestAddWritesBothEdges(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": pending("1", `,"x":1`)})
 	one, two := &Task{Subject: "a", Status: Pending, BlockedBy: []string{"1", "77"}}, &Task{Subject: "b", Status: Pending}
@@ -130,7 +130,7 @@ func TestNothingIsLost(t *testing.T) {
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
-			own, err := At(l.Dir)
+			own, err := OpenDir(l.Dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -203,7 +203,7 @@ func TestLocks(t *testing.T) {
 		if err := os.Mkdir(file+".lock", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		age(t, stale+time.Second)
+		age(t, staleAfter+time.Second)
 		if err := l.Update(t.Context(), "1", nothing); err != nil {
 			t.Error(err)
 		}
@@ -215,7 +215,7 @@ func TestLocks(t *testing.T) {
 			}
 			age(t, 0)
 			began := time.Now()
-			keep := time.AfterFunc(fresh, func() {})
+			keep := time.AfterFunc(refreshInterval, func() {})
 			defer keep.Stop()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
@@ -236,9 +236,9 @@ func TestLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			age(t, time.Hour)
-			time.Sleep(3 * fresh)
+			time.Sleep(3 * refreshInterval)
 			info, err := os.Stat(file + ".lock")
-			if err != nil || time.Since(info.ModTime()) > fresh {
+			if err != nil || time.Since(info.ModTime()) > refreshInterval {
 				t.Errorf("%v %v", info.ModTime(), err)
 			}
 			held.unlock()
@@ -286,13 +286,13 @@ func TestLocks(t *testing.T) {
 	})
 }
 
-func TestGoneAndLinked(t *testing.T) {
+func TestDeletedAndLinked(t *testing.T) {
 	t.Parallel()
 	l := folder(t, nil)
-	if err := l.Update(t.Context(), "1", func(*Task) bool { return true }); !errors.Is(err, ErrGone) {
+	if err := l.Update(t.Context(), "1", func(*Task) bool { return true }); !errors.Is(err, ErrDeleted) {
 		t.Error(err)
 	}
-	if err := l.Update(t.Context(), "../1", func(*Task) bool { return true }); err == nil || errors.Is(err, ErrGone) {
+	if err := l.Update(t.Context(), "../1", func(*Task) bool { return true }); err == nil || errors.Is(err, ErrDeleted) {
 		t.Error("an id that is a path:", err)
 	}
 	if runtime.GOOS == "windows" {

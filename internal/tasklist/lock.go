@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// stale is the age of a lock's mtime at which its holder counts as dead (observed on claude
+	// staleAfter is the age of a lock's mtime at which its holder counts as dead (observed on claude
 	// 2.1.197: 6 s old is respected, 11 s old is taken over).
-	stale = 10 * time.Second
-	// fresh is the interval at which a holder updates the mtime.
-	fresh = 2 * time.Second
-	// patience is how long to wait for a lock: long enough for a dead holder's lock to become
+	staleAfter = 10 * time.Second
+	// refreshInterval is the interval at which a holder updates the mtime.
+	refreshInterval = 2 * time.Second
+	// lockTimeout is how long to wait for a lock: long enough for a dead holder's lock to become
 	// stale.
-	patience = 15 * time.Second
+	lockTimeout = 15 * time.Second
 )
 
 // BusyError means that another process did not release a lock in time.
@@ -35,16 +35,16 @@ func (e *BusyError) Error() string {
 // lock is a held lock. A timer updates its mtime until unlock.
 type lock struct {
 	path string
-	mine fs.FileInfo
+	info fs.FileInfo
 
-	mu    sync.Mutex
-	timer *time.Timer
-	over  bool
+	mu       sync.Mutex
+	timer    *time.Timer
+	released bool
 }
 
 // acquire takes the lock of an existing file. It waits at most patience.
 func acquire(ctx context.Context, file string) (*lock, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, &BusyError{file + ".lock"})
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, &BusyError{file + ".lock"})
 	defer cancel()
 	target, err := filepath.EvalSymlinks(file) // as the CLI does
 	if err != nil {
@@ -54,42 +54,42 @@ func acquire(ctx context.Context, file string) (*lock, error) {
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		err := os.Mkdir(path, 0o777)
 		if err == nil {
-			return hold(path)
+			return tryLock(path)
 		}
 		// On Windows a folder that is being removed returns a permission error instead.
 		if !errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || !errors.Is(err, fs.ErrPermission)) {
 			return nil, err
 		}
-		if abandoned(path) {
+		if removeIfStale(path) {
 			continue
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func hold(path string) (*lock, error) {
+func tryLock(path string) (*lock, error) {
 	mine, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{path: path, mine: mine}
+	l := &lock{path: path, info: mine}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.timer = time.AfterFunc(fresh, l.refresh)
+	l.timer = time.AfterFunc(refreshInterval, l.refresh)
 	return l, nil
 }
 
-// abandoned reports whether the lock can be tried again at once: it is gone, or it was stale and
+// removeIfStale reports whether the lock can be tried again at once: it is gone, or it was stale and
 // has been removed. It looks twice before it removes a lock, so that a lock that another process
 // has just taken over stays.
-func abandoned(path string) bool {
+func removeIfStale(path string) bool {
 	first, err := os.Stat(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	if time.Since(first.ModTime()) <= stale {
+	if time.Since(first.ModTime()) <= staleAfter {
 		return false
 	}
 	second, err := os.Stat(path)
@@ -103,17 +103,17 @@ func abandoned(path string) bool {
 func (l *lock) refresh() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over || !l.ours() {
+	if l.released || !l.isOurs() {
 		return
 	}
 	now := time.Now()
 	_ = os.Chtimes(l.path, now, now) // if it is gone, unlock notices
-	l.timer = time.AfterFunc(fresh, l.refresh)
+	l.timer = time.AfterFunc(refreshInterval, l.refresh)
 }
 
-func (l *lock) ours() bool {
+func (l *lock) isOurs() bool {
 	info, err := os.Stat(l.path)
-	return err == nil && os.SameFile(info, l.mine)
+	return err == nil && os.SameFile(info, l.info)
 }
 
 // unlock releases the lock. If another process took the lock over, because this one paused for
@@ -121,15 +121,15 @@ func (l *lock) ours() bool {
 func (l *lock) unlock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over = true
+	l.released = true
 	l.timer.Stop() // a running refresh waits for mu and then does nothing
-	if l.ours() {
+	if l.isOurs() {
 		_ = os.Remove(l.path)
 	}
 }
 
-// pause waits for d. It returns an error if ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d. It returns an error if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -17,7 +17,7 @@ func folder(t testing.TB, files map[string]string) *List {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l, err := At(dir)
+	l, err := OpenDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,26 +20,26 @@ import (
 // Owner is the owner of tasks that a run works on or has completed.
 const Owner = "wavex"
 
-// Mirror writes the progress of a run's tasks into their list. Event only notes the changes; one
+// ProgressWriter writes the progress of a run's tasks into their list. Event only notes the changes; one
 // goroutine writes them, and skips states that a later one has replaced.
-type Mirror struct {
-	list   *List
-	base   int // tasks of the list; later tasks of the run's plan were added by the run
-	warn   func(string)
-	cancel context.CancelFunc
-	wake   chan struct{} // holds one: there is something to write
-	done   chan struct{} // closed when the goroutine has ended
+type ProgressWriter struct {
+	list      *List
+	listTasks int // tasks of the list; later tasks of the run's plan were added by the run
+	warn      func(string)
+	cancel    context.CancelFunc
+	wake      chan struct{} // holds one: there is something to write
+	done      chan struct{} // closed when the goroutine has ended
 
-	mu   sync.Mutex
-	seen []view           // last noted view of each task
-	ids  []string         // of the tasks in the plan
-	want map[int]struct{} // tasks whose view is not yet written
-	over bool
+	mu     sync.Mutex
+	states []taskState      // last noted view of each task
+	ids    []string         // of the tasks in the plan
+	dirty  map[int]struct{} // tasks whose view is not yet written
+	closed bool
 }
 
-// view holds the shown state of a run's task. The zero value means that the run has not touched the
+// taskState holds the shown state of a run's task. The zero value means that the run has not touched the
 // task and does not change it.
-type view struct {
+type taskState struct {
 	status   Status
 	run      string
 	wave     int
@@ -48,13 +48,13 @@ type view struct {
 	added    *plan.Task // a task that the run added
 }
 
-// NewMirror shows a run of p, the plan made of l, until Close. It calls warn from the mirror's
+// NewProgressWriter shows a run of p, the plan made of l, until Close. It calls warn from the mirror's
 // goroutine, once for each problem of writing. The end of ctx stops the mirror.
-func NewMirror(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *Mirror {
+func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *ProgressWriter {
 	ctx, cancel := context.WithCancel(ctx)
-	m := &Mirror{list: l, base: len(p.Tasks), warn: warn, cancel: cancel,
-		wake: make(chan struct{}, 1), done: make(chan struct{}), want: map[int]struct{}{}}
-	w := &writer{Mirror: m, told: map[string]bool{}}
+	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel,
+		wake: make(chan struct{}, 1), done: make(chan struct{}), dirty: map[int]struct{}{}}
+	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}}
 	go func() {
 		defer close(m.done)
 		w.run(ctx)
@@ -63,10 +63,10 @@ func NewMirror(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *M
 }
 
 // Event notes the changes of an event. It never waits for a write.
-func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
+func (m *ProgressWriter) Event(e scheduler.Event, s *scheduler.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.over {
+	if m.closed {
 		return
 	}
 	switch b := e.Body.(type) {
@@ -74,41 +74,41 @@ func (m *Mirror) Event(e scheduler.Event, s *scheduler.State) {
 		scheduler.SpareEnded: // change no task
 		return
 	case scheduler.AttemptStarted:
-		m.note(s, b.Task)
+		m.updateByID(s, b.Task)
 	case scheduler.AttemptEnded:
-		m.note(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
+		m.updateByID(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
 	default:
 		for i := range s.Plan.Tasks {
-			m.look(s, i)
+			m.update(s, i)
 		}
 	}
-	m.poke()
+	m.signal()
 }
 
-func (m *Mirror) poke() {
+func (m *ProgressWriter) signal() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (m *Mirror) note(s *scheduler.State, id string) {
+func (m *ProgressWriter) updateByID(s *scheduler.State, id string) {
 	if i, ok := s.Index(id); ok {
-		m.look(s, i)
+		m.update(s, i)
 	}
 }
 
-// look notes a task whose shown view is outdated.
-func (m *Mirror) look(s *scheduler.State, i int) {
-	for k := len(m.seen); k < len(s.Plan.Tasks); k++ {
-		m.seen, m.ids = append(m.seen, view{}), append(m.ids, s.Plan.Tasks[k].ID)
+// update notes a task whose shown view is outdated.
+func (m *ProgressWriter) update(s *scheduler.State, i int) {
+	for k := len(m.states); k < len(s.Plan.Tasks); k++ {
+		m.states, m.ids = append(m.states, taskState{}), append(m.ids, s.Plan.Tasks[k].ID)
 	}
-	v := shown(s, i, i < m.base || fromList(s, i))
-	if v == m.seen[i] {
+	v := stateOf(s, i, i < m.listTasks || fromList(s, i))
+	if v == m.states[i] {
 		return
 	}
-	m.seen[i] = v
-	m.want[i] = struct{}{}
+	m.states[i] = v
+	m.dirty[i] = struct{}{}
 }
 
 // fromList reports whether a task that joined the run is already in the list.
@@ -118,17 +118,17 @@ func fromList(s *scheduler.State, i int) bool {
 	})
 }
 
-// shown returns the view of task i. own says that the task is one of the list. A failed or blocked
+// stateOf returns the view of task i. own says that the task is one of the list. A failed or blocked
 // task is pending: the CLI has no other status, and the task must not look done.
-func shown(s *scheduler.State, i int, own bool) view {
+func stateOf(s *scheduler.State, i int, own bool) taskState {
 	t := &s.Tasks[i]
 	if t.Attempts == 0 && own {
-		return view{}
+		return taskState{}
 	}
-	v := view{status: Pending, run: s.Config.Run, wave: t.Wave, stuck: t.Stuck}
+	v := taskState{status: Pending, run: s.Config.Run, wave: t.Wave, stuck: t.Stuck}
 	switch t.Status {
 	case scheduler.Completed:
-		v.status, v.evidence = Completed, evidence(&s.Plan.Tasks[i])
+		v.status, v.evidence = Completed, strongestEvidence(&s.Plan.Tasks[i])
 	case scheduler.InProgress, scheduler.Advising, scheduler.Verified:
 		if s.Ended == nil {
 			v.status = InProgress
@@ -140,8 +140,8 @@ func shown(s *scheduler.State, i int, own bool) view {
 	return v
 }
 
-// evidence returns the strongest kind of evidence of a task's checks.
-func evidence(t *plan.Task) string {
+// strongestEvidence returns the strongest kind of evidence of a task's checks.
+func strongestEvidence(t *plan.Task) string {
 	kind := scheduler.Assumption
 	for _, c := range t.Verify {
 		if c.Run != "" {
@@ -158,15 +158,15 @@ func evidence(t *plan.Task) string {
 // Close writes the remaining changes. Then it looks once more for tasks that were marked completed
 // although the run did not complete them. It ends the mirror, at the latest when ctx ends. Later
 // events do nothing.
-func (m *Mirror) Close(ctx context.Context) {
+func (m *ProgressWriter) Close(ctx context.Context) {
 	m.mu.Lock()
-	m.over = true
-	for i, v := range m.seen {
+	m.closed = true
+	for i, v := range m.states {
 		if v.run != "" && v.status != Completed {
-			m.want[i] = struct{}{}
+			m.dirty[i] = struct{}{}
 		}
 	}
-	m.poke()
+	m.signal()
 	m.mu.Unlock()
 	select {
 	case <-m.done:
@@ -176,31 +176,31 @@ func (m *Mirror) Close(ctx context.Context) {
 	<-m.done
 }
 
-// writer holds the state of the mirror's goroutine.
-type writer struct {
-	*Mirror
-	told  map[string]bool
-	late  map[int]struct{}  // failed writes; repeated with the next write, and at the end
-	added map[string]string // list ids of tasks that the run added; nil: not looked up yet
+// writeLoop holds the state of the mirror's goroutine.
+type writeLoop struct {
+	*ProgressWriter
+	warned map[string]bool
+	retry  map[int]struct{}  // failed writes; repeated with the next write, and at the end
+	added  map[string]string // list ids of tasks that the run added; nil: not looked up yet
 }
 
-// change is one task to write.
-type change struct {
-	task int
-	id   string // in the plan
-	view view
+// pendingWrite is one task to write.
+type pendingWrite struct {
+	task  int
+	id    string // in the plan
+	state taskState
 }
 
-func (w *writer) run(ctx context.Context) {
+func (w *writeLoop) run(ctx context.Context) {
 	for {
-		batch, last := w.take()
+		batch, last := w.popBatch()
 		for _, b := range batch {
-			if err := w.put(ctx, b.id, b.view); err != nil {
+			if err := w.writeState(ctx, b.id, b.state); err != nil {
 				w.failed(ctx, b, err)
 			}
 		}
 		if last || ctx.Err() != nil {
-			w.leftOver()
+			w.warnUnwritten()
 			return
 		}
 		select {
@@ -210,56 +210,56 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// take returns the tasks to write now, and whether they are the last.
-func (w *writer) take() (batch []change, last bool) {
+// popBatch returns the tasks to write now, and whether they are the last.
+func (w *writeLoop) popBatch() (batch []pendingWrite, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.Copy(w.want, w.late)
-	w.late = nil
-	for _, i := range slices.Sorted(maps.Keys(w.want)) {
-		batch = append(batch, change{i, w.ids[i], w.seen[i]})
+	maps.Copy(w.dirty, w.retry)
+	w.retry = nil
+	for _, i := range slices.Sorted(maps.Keys(w.dirty)) {
+		batch = append(batch, pendingWrite{i, w.ids[i], w.states[i]})
 	}
-	clear(w.want)
-	return batch, w.over
+	clear(w.dirty)
+	return batch, w.closed
 }
 
-func (w *writer) failed(ctx context.Context, c change, err error) {
-	if errors.Is(err, ErrGone) {
-		w.tell(c.id, fmt.Sprintf("task %s was deleted from the list %s; the run goes on with it", c.id, w.list.Name))
+func (w *writeLoop) failed(ctx context.Context, c pendingWrite, err error) {
+	if errors.Is(err, ErrDeleted) {
+		w.warnOnce(c.id, fmt.Sprintf("task %s was deleted from the list %s; the run goes on with it", c.id, w.list.Name))
 		return
 	}
-	if w.late == nil {
-		w.late = map[int]struct{}{}
+	if w.retry == nil {
+		w.retry = map[int]struct{}{}
 	}
-	w.late[c.task] = struct{}{}
+	w.retry[c.task] = struct{}{}
 	if ctx.Err() != nil {
-		return // leftOver counts them
+		return // warnUnwritten counts them
 	}
-	w.tell("", fmt.Sprintf("the list %s does not show the run as it is: %v", w.list.Name, err))
+	w.warnOnce("", fmt.Sprintf("the list %s does not show the run as it is: %v", w.list.Name, err))
 }
 
-func (w *writer) tell(key, text string) {
-	if !w.told[key] {
-		w.told[key] = true
+func (w *writeLoop) warnOnce(key, text string) {
+	if !w.warned[key] {
+		w.warned[key] = true
 		w.warn(text)
 	}
 }
 
-func (w *writer) leftOver() {
+func (w *writeLoop) warnUnwritten() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if n := len(w.late) + len(w.want); n > 0 {
-		w.tell("end", fmt.Sprintf("the list %s does not show the last state of %d tasks", w.list.Name, n))
+	if n := len(w.retry) + len(w.dirty); n > 0 {
+		w.warnOnce("end", fmt.Sprintf("the list %s does not show the last state of %d tasks", w.list.Name, n))
 	}
 }
 
-// put writes one task's view into its file, unless the file shows it already.
-func (w *writer) put(ctx context.Context, id string, v view) error {
+// writeState writes one task's view into its file, unless the file shows it already.
+func (w *writeLoop) writeState(ctx context.Context, id string, v taskState) error {
 	if v.run == "" {
 		return nil
 	}
 	if v.added != nil {
-		in, err := w.find(ctx, v)
+		in, err := w.findOrCreate(ctx, v)
 		if err != nil {
 			return err
 		}
@@ -267,13 +267,13 @@ func (w *writer) put(ctx context.Context, id string, v view) error {
 	}
 	return w.list.Update(ctx, id, func(t *Task) bool {
 		before := t.render()
-		v.show(t)
+		v.applyTo(t)
 		return !bytes.Equal(before, t.render())
 	})
 }
 
-// show writes the view into a task and leaves other fields unchanged.
-func (v view) show(t *Task) {
+// applyTo writes the view into a task and leaves other fields unchanged.
+func (v taskState) applyTo(t *Task) {
 	t.Status = v.status
 	switch {
 	case v.status != Pending:
@@ -283,16 +283,16 @@ func (v view) show(t *Task) {
 	}
 	number := func(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
 	t.Metadata.Set(metaWave, number(v.wave))
-	t.Metadata.Set(metaLoop, quoted(v.run))
+	t.Metadata.Set(metaLoop, quoteJSON(v.run))
 	if v.evidence != "" {
-		t.Metadata.Set(metaVerification, quoted(v.evidence))
+		t.Metadata.Set(metaVerification, quoteJSON(v.evidence))
 	}
 	t.Metadata.Set(metaStuck, number(v.stuck))
 }
 
-// find returns the list id of a task that the run added. It creates the task unless an earlier
+// findOrCreate returns the list id of a task that the run added. It creates the task unless an earlier
 // session of the run has done so.
-func (w *writer) find(ctx context.Context, v view) (string, error) {
+func (w *writeLoop) findOrCreate(ctx context.Context, v taskState) (string, error) {
 	if w.added == nil {
 		tasks, _, err := w.list.Read(ctx)
 		if err != nil {
@@ -308,9 +308,9 @@ func (w *writer) find(ctx context.Context, v view) (string, error) {
 	if id, ok := w.added[v.added.ID]; ok {
 		return id, nil
 	}
-	t := &Task{Subject: v.added.Subject, Description: described(v.added), ActiveForm: v.added.ActiveForm}
-	v.show(t)
-	t.Metadata.Set(metaAdded, quoted(v.added.ID))
+	t := &Task{Subject: v.added.Subject, Description: descriptionWithCheck(v.added), ActiveForm: v.added.ActiveForm}
+	v.applyTo(t)
+	t.Metadata.Set(metaAdded, quoteJSON(v.added.ID))
 	ids, err := w.list.Add(ctx, []*Task{t}, nil)
 	if err != nil {
 		return "", err
@@ -319,11 +319,11 @@ func (w *writer) find(ctx context.Context, v view) (string, error) {
 	return ids[0], nil
 }
 
-// described returns a task's description with its checks.
-func described(t *plan.Task) string {
+// descriptionWithCheck returns a task's description with its checks.
+func descriptionWithCheck(t *plan.Task) string {
 	text := t.Description
 	if len(t.Verify) == 1 && t.Verify[0].Run != "" {
-		return withTail(text, t.Verify[0].Run)
+		return withVerifyTail(text, t.Verify[0].Run)
 	}
 	return text
 }

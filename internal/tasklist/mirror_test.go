@@ -20,31 +20,31 @@ import (
 	"wavex/scheduler"
 )
 
-// show is a run of a list's plan and its mirror.
-type show struct {
+// fakeRun is a run of a list's plan and its mirror.
+type fakeRun struct {
 	t        testing.TB
 	l        *List
 	s        *scheduler.State
-	m        *Mirror
+	m        *ProgressWriter
 	seq      int64
 	warnings []string
 }
 
-func begin(t testing.TB, l *List, run string) *show {
+func startFakeRun(t testing.TB, l *List, run string) *fakeRun {
 	t.Helper()
 	p, ds, err := l.Plan(t.Context(), run)
 	if p == nil || err != nil {
 		t.Fatal(ds, err)
 	}
-	h := &show{t: t, l: l, s: scheduler.NewState(p)}
-	h.m = NewMirror(t.Context(), l, p, func(s string) { h.warnings = append(h.warnings, s) })
+	h := &fakeRun{t: t, l: l, s: scheduler.NewState(p)}
+	h.m = NewProgressWriter(t.Context(), l, p, func(s string) { h.warnings = append(h.warnings, s) })
 	c := scheduler.DefaultConfig()
 	c.Run, c.Limits = "r-1", budget.Limits{NoUSD: true, NoIterations: true}
-	h.tell(scheduler.RunStarted{Config: c, Tasks: len(p.Tasks)})
+	h.apply(scheduler.RunStarted{Config: c, Tasks: len(p.Tasks)})
 	return h
 }
 
-func (h *show) tell(b scheduler.Body) {
+func (h *fakeRun) apply(b scheduler.Body) {
 	h.t.Helper()
 	h.seq++
 	e := scheduler.Event{Seq: h.seq, Body: b}
@@ -54,30 +54,31 @@ func (h *show) tell(b scheduler.Body) {
 	h.m.Event(e, h.s)
 }
 
-func (h *show) start(id string) {
+func (h *fakeRun) start(id string) {
 	h.t.Helper()
 	i, _ := h.s.Index(id)
 	t := &h.s.Tasks[i]
-	h.tell(scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1,
+	h.apply(scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1,
 		Why: "first"})
 }
 
-func (h *show) end(id string, o runner.Outcome, to scheduler.Status, stuck int) {
+func (h *fakeRun) end(id string, o runner.Outcome, to scheduler.Status, stuck int) {
 	h.t.Helper()
 	i, _ := h.s.Index(id)
 	t := &h.s.Tasks[i]
-	h.tell(scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o}, Status: to,
-		Stuck: stuck})
+	h.apply(scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o},
+		Status: to,
+		Stuck:  stuck})
 }
 
-func (h *show) close() {
+func (h *fakeRun) close() {
 	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 	defer cancel()
 	h.m.Close(ctx)
 }
 
 // line returns the short form of a task in the list.
-func (h *show) line(id string) string {
+func (h *fakeRun) line(id string) string {
 	h.t.Helper()
 	t := whole(h.t, h.l)[id]
 	if t == nil {
@@ -88,7 +89,7 @@ func (h *show) line(id string) string {
 		string(m.Get("wave")), m.Text("loopId"), string(m.Get("stuckCount")), m.Text("verification")), " ")
 }
 
-func (h *show) want(id, want string) {
+func (h *fakeRun) want(id, want string) {
 	h.t.Helper()
 	synctest.Wait()
 	if got := h.line(id); got != want {
@@ -98,21 +99,21 @@ func (h *show) want(id, want string) {
 
 const untouched = "pending  wave= loop= stuck="
 
-func TestMirror(t *testing.T) {
+func TestProgressWriter(t *testing.T) {
 	t.Parallel()
 	two := strings.Replace(pending("2", ""), `"blockedBy":[]`, `"blockedBy":["1"]`, 1)
 	l := folder(t, map[string]string{"1.json": pending("1", `,"mine":{"a":1},"metadata":{"mine":true}`), "2.json": two,
 		"3.json": pending("3", "")})
 	put(t, l, "3.json", strings.Replace(pending("3", ""), "do it", "do it. Verify: true", 1))
 	synctest.Test(t, func(t *testing.T) {
-		h := begin(t, l, "")
+		h := startFakeRun(t, l, "")
 		h.want("1", untouched)
 		h.start("1")
 		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=0")
 		h.want("2", untouched)
 		h.end("1", runner.Wrong, scheduler.Advising, 1)
 		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=1")
-		h.tell(scheduler.CounselSkipped{Task: "1"})
+		h.apply(scheduler.CounselSkipped{Task: "1"})
 		h.want("1", "pending  wave=1 loop=r-1 stuck=1")
 		h.start("1")
 		h.end("1", runner.Done, scheduler.Completed, 1)
@@ -127,7 +128,7 @@ func TestMirror(t *testing.T) {
 		if err := l.Update(t.Context(), "2", func(task *Task) bool { task.Status = Completed; return true }); err != nil {
 			t.Fatal(err)
 		}
-		h.tell(scheduler.RunEnded{Status: "failed"})
+		h.apply(scheduler.RunEnded{Status: "failed"})
 		h.close()
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
 		h.want("3", "pending  wave=1 loop=r-1 stuck=0")
@@ -143,26 +144,26 @@ func TestMirror(t *testing.T) {
 }
 
 // A task that the run adds gets a new number, once, in all sessions of the run.
-func TestMirrorOfAddedTasks(t *testing.T) {
+func TestProgressOfAddedTasks(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": strings.Replace(pending("1", ""), "do it", "do it. Verify: true", 1),
 		".highwatermark": "6"})
 	added := scheduler.TasksAdded{Wave: 2, Origin: "review", Tasks: []scheduler.Added{{ID: "R-001", For: "x",
 		Task: json.RawMessage(`{"id":"R-001","subject":"Mend x","description":"It is broken.","verify":["test -f x"]}`)}}}
 	synctest.Test(t, func(t *testing.T) {
-		h := begin(t, l, "")
+		h := startFakeRun(t, l, "")
 		h.start("1")
 		h.end("1", runner.Done, scheduler.Completed, 0)
-		h.tell(added)
+		h.apply(added)
 		h.want("1", "completed wavex wave=1 loop=r-1 stuck=0 execution output")
 		h.want("7", "pending  wave=2 loop=r-1 stuck=0")
 		h.start("R-001")
 		h.want("7", "in_progress wavex wave=2 loop=r-1 stuck=0")
 		h.close()
 
-		h = begin(t, l, "r-1") // the journal restores the task
+		h = startFakeRun(t, l, "r-1") // the journal restores the task
 		h.start("1")
-		h.tell(added)
+		h.apply(added)
 		h.start("R-001")
 		h.end("R-001", runner.Done, scheduler.Completed, 0)
 		h.want("7", "completed wavex wave=2 loop=r-1 stuck=0 execution output")
@@ -176,11 +177,11 @@ func TestMirrorOfAddedTasks(t *testing.T) {
 }
 
 // A failed write is reported once, repeated, and delays nothing.
-func TestMirrorOfATroubledList(t *testing.T) {
+func TestProgressInADamagedList(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": pending("1", ""), "2.json": pending("2", ""), "3.json": pending("3", "")})
 	synctest.Test(t, func(t *testing.T) {
-		h := begin(t, l, "")
+		h := startFakeRun(t, l, "")
 		if err := os.Remove(l.file("1")); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +192,7 @@ func TestMirrorOfATroubledList(t *testing.T) {
 		h.end("1", runner.Done, scheduler.Completed, 0)
 		synctest.Wait()
 		put(t, l, "2.json", pending("2", ""))
-		h.tell(scheduler.RunEnded{Status: "interrupted"})
+		h.apply(scheduler.RunEnded{Status: "interrupted"})
 		h.close()
 		h.want("1", "gone")
 		h.want("2", "pending  wave=1 loop=r-1 stuck=0")
@@ -203,11 +204,11 @@ func TestMirrorOfATroubledList(t *testing.T) {
 }
 
 // A lock that is never released delays Close, but not the run.
-func TestMirrorOfALockedList(t *testing.T) {
+func TestProgressInALockedList(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": pending("1", "")})
 	synctest.Test(t, func(t *testing.T) {
-		h := begin(t, l, "")
+		h := startFakeRun(t, l, "")
 		if err := os.Mkdir(l.file("1")+".lock", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +228,7 @@ func TestMirrorOfALockedList(t *testing.T) {
 }
 
 // At the end the list agrees with the run, and no failed task looks done.
-func TestMirrorEndsAsTheRunDoes(t *testing.T) {
+func TestProgressAtTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	ends := []struct {
 		outcome runner.Outcome
@@ -242,7 +243,7 @@ func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 			files[id+".json"] = pending(id, "")
 		}
 		l := folder(t, files)
-		h := begin(t, l, "")
+		h := startFakeRun(t, l, "")
 		for range rapid.IntRange(0, 5).Draw(r, "steps") {
 			i := rapid.IntRange(0, n-1).Draw(r, "task")
 			id := h.s.Plan.Tasks[i].ID
@@ -263,7 +264,7 @@ func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 				}
 			}
 		}
-		h.tell(scheduler.RunEnded{Status: "failed"})
+		h.apply(scheduler.RunEnded{Status: "failed"})
 		h.close()
 		tasks := whole(t, l)
 		for i := range h.s.Tasks {
@@ -276,4 +277,4 @@ func TestMirrorEndsAsTheRunDoes(t *testing.T) {
 	})
 }
 
-var _ scheduler.View = (*Mirror)(nil)
+var _ scheduler.View = (*ProgressWriter)(nil)

@@ -69,7 +69,7 @@ func (o *Object) value() jsontext.Value {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(quoted(m.name))
+		b.Write(quoteJSON(m.name))
 		b.WriteByte(':')
 		b.Write(m.value)
 	}
@@ -77,8 +77,8 @@ func (o *Object) value() jsontext.Value {
 	return b.Bytes()
 }
 
-// quoted returns a string as JSON in the CLI's form, which does not escape <, > and &.
-func quoted(s string) jsontext.Value {
+// quoteJSON returns a string as JSON in the CLI's form, which does not escape <, > and &.
+func quoteJSON(s string) jsontext.Value {
 	v, err := jsontext.AppendQuote(nil, s)
 	if err != nil { // not UTF-8: the invalid bytes become U+FFFD
 		v, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd"))
@@ -86,13 +86,13 @@ func quoted(s string) jsontext.Value {
 	return v
 }
 
-func quotedList(list []string) jsontext.Value {
+func quoteJSONList(list []string) jsontext.Value {
 	b := []byte{'['}
 	for i, s := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, quoted(s)...)
+		b = append(b, quoteJSON(s)...)
 	}
 	return append(b, ']')
 }
@@ -102,13 +102,13 @@ func parseObject(src []byte, base int) (Object, error) {
 	// Refuse repeated names: it is unclear which value counts.
 	d := jsontext.NewDecoder(bytes.NewReader(src))
 	var o Object
-	wrong := func(err error) (Object, error) { return Object{}, syntax(err, len(src), base) }
+	wrong := func(err error) (Object, error) { return Object{}, syntaxProblem(err, len(src), base) }
 	tok, err := d.ReadToken()
 	if err != nil {
 		return wrong(err)
 	}
 	if tok.Kind() != '{' {
-		return Object{}, &Mistake{At: base, Code: "wrong-type", Text: "expected an object"}
+		return Object{}, &FileProblem{At: base, Code: "wrong-type", Text: "expected an object"}
 	}
 	for {
 		tok, err := d.ReadToken()
@@ -127,16 +127,16 @@ func parseObject(src []byte, base int) (Object, error) {
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		if err == nil {
-			return Object{}, &Mistake{At: base + int(d.InputOffset()), Code: "syntax",
-				Text: "there is more after the end of the task", Half: true}
+			return Object{}, &FileProblem{At: base + int(d.InputOffset()), Code: "syntax",
+				Text: "there is more after the end of the task", MaybePartial: true}
 		}
 		return wrong(err)
 	}
 	return o, nil
 }
 
-func syntax(err error, size, base int) *Mistake {
-	m := &Mistake{At: base, Code: "syntax", Text: "the file ends in the middle of the task", Half: true}
+func syntaxProblem(err error, size, base int) *FileProblem {
+	m := &FileProblem{At: base, Code: "syntax", Text: "the file ends in the middle of the task", MaybePartial: true}
 	var s *jsontext.SyntacticError
 	if errors.As(err, &s) {
 		m.At = base + min(int(s.ByteOffset), size)

@@ -46,27 +46,27 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 	}
 	all, left := len(tasks), map[string]bool{}
 	tasks = slices.DeleteFunc(tasks, func(t *Task) bool {
-		left[t.ID] = !t.belongs(run)
+		left[t.ID] = !t.isPartOf(run)
 		return left[t.ID]
 	})
 	if len(tasks) == 0 && len(bad) == 0 {
-		ds = append(ds, l.nothing(all))
+		ds = append(ds, l.emptyDiagnostic(all))
 	}
 	out := jsontext.Value(`{"version":1,"name":`)
-	out = append(out, quoted(l.Name)...)
+	out = append(out, quoteJSON(l.Name)...)
 	out = append(out, `,"tasks":[`...)
 	edges := blockers(tasks, left)
 	for i, t := range tasks {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		o, wrong := t.native(edges[t.ID])
+		o, wrong := t.planTask(edges[t.ID])
 		if wrong != nil {
 			ds = append(ds, (&FileError{t.ID, l.file(t.ID), t.src, wrong}).diagnostic())
 		}
 		out = append(out, o.value()...)
 		if t.Status == InProgress && t.Owner != Owner {
-			ds = append(ds, l.taken(t))
+			ds = append(ds, l.inProgressWarning(t))
 		}
 	}
 	out = append(out, "]}"...)
@@ -76,7 +76,7 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 	_ = out.Compact() // its parts are JSON; white space does not change the plan
 	p, judged := plan.Parse(l.Dir+".json", out, plan.Options{})
 	for _, d := range judged {
-		ds = append(ds, l.placed(d, tasks))
+		ds = append(ds, l.relocate(d, tasks))
 	}
 	if p != nil {
 		p.Path = l.Dir
@@ -87,19 +87,19 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 	return p, ds, nil
 }
 
-// taken warns about a task that a session may be working on.
-func (l *List) taken(t *Task) plan.Diagnostic {
+// inProgressWarning warns about a task that a session may be working on.
+func (l *List) inProgressWarning(t *Task) plan.Diagnostic {
 	who := "somebody"
 	if t.Owner != "" {
-		who = short(t.Owner)
+		who = quoteShort(t.Owner)
 	}
 	d := plan.Diagnostic{Severity: plan.SeverityWarning, Code: plan.CodeGuessed, File: l.file(t.ID), Path: "status",
 		Message: fmt.Sprintf("task %s is in progress already: %s may be at work on it; the run starts it anew", t.ID, who)}
-	d.Line, d.Column = position(t.src, t.at("status"))
+	d.Line, d.Column = position(t.src, t.offset("status"))
 	return d
 }
 
-func (l *List) nothing(all int) plan.Diagnostic {
+func (l *List) emptyDiagnostic(all int) plan.Diagnostic {
 	text := "the list has no tasks; create some in a session that uses it, or put a plan there: wavex export --task-list " + l.Name + " PLAN"
 	if all > 0 {
 		text = fmt.Sprintf("nothing is left to do: all %d tasks of the list are completed", all)
@@ -107,8 +107,8 @@ func (l *List) nothing(all int) plan.Diagnostic {
 	return plan.Diagnostic{Severity: plan.SeverityError, Code: plan.CodeEmptyPlan, Message: text, File: l.Dir}
 }
 
-// belongs reports whether a task is part of the plan for a run.
-func (t *Task) belongs(run string) bool {
+// isPartOf reports whether a task is part of the plan for a run.
+func (t *Task) isPartOf(run string) bool {
 	ours := run != "" && t.Metadata.Text(metaLoop) == run
 	switch {
 	case t.Metadata.Get(metaInternal) != nil:
@@ -142,31 +142,31 @@ func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 	return edges
 }
 
-// native converts the task to a task of a plan.
-func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
-	o.Set("id", quoted(t.ID))
+// planTask converts the task to a task of a plan.
+func (t *Task) planTask(blockers []string) (o Object, wrong *FileProblem) {
+	o.Set("id", quoteJSON(t.ID))
 	text := func(name, s string) {
 		if s != "" {
-			o.Set(name, quoted(s))
+			o.Set(name, quoteJSON(s))
 		}
 	}
 	text("subject", strings.Join(strings.Fields(t.Subject), " "))
 	text("description", t.Description)
 	text("activeForm", strings.Join(strings.Fields(t.ActiveForm), " "))
 	if len(blockers) > 0 {
-		o.Set("blockedBy", quotedList(blockers))
+		o.Set("blockedBy", quoteJSONList(blockers))
 	}
 	if v := t.Metadata.Get(metaFields); v != nil {
-		at := t.at("metadata", metaFields)
+		at := t.offset("metadata", metaFields)
 		more, err := parseObject(v, at)
 		if err != nil {
-			return o, &Mistake{At: at, Code: plan.CodeWrongType,
+			return o, &FileProblem{At: at, Code: plan.CodeWrongType,
 				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
 		for _, m := range more.fields {
 			if o.Get(m.name) != nil || m.name == "metadata" {
-				return o, &Mistake{At: m.at, Code: plan.CodeConflict,
-					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", short(m.name))}
+				return o, &FileProblem{At: m.at, Code: plan.CodeConflict,
+					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", quoteShort(m.name))}
 			}
 			o.Set(m.name, m.value)
 		}
@@ -181,8 +181,8 @@ func (t *Task) native(blockers []string) (o Object, wrong *Mistake) {
 	return o, nil
 }
 
-// placed moves a diagnostic of the generated plan to the task file that it is about.
-func (l *List) placed(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
+// relocate moves a diagnostic of the generated plan to the task file that it is about.
+func (l *List) relocate(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 	d.File, d.Line, d.Column = l.Dir, 0, 0
 	if d.Code == plan.CodeDuplicateID {
 		d.Message = strings.Replace(d.Message, " (line 1)", "", 1) // a line of the generated plan
@@ -197,9 +197,9 @@ func (l *List) placed(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 	d.File, d.Path = l.file(t.ID), strings.TrimPrefix(rest, ".")
 	name, _, _ := strings.Cut(strings.Trim(d.Path, `["]`), "[")
 	name, _, _ = strings.Cut(name, ".")
-	at := t.at(name)
+	at := t.offset(name)
 	if at == 0 && t.Metadata.Get(metaFields) != nil {
-		if at = t.at("metadata", metaFields, name); at != 0 {
+		if at = t.offset("metadata", metaFields, name); at != 0 {
 			d.Path = "metadata.wavex." + d.Path
 		}
 	}
@@ -207,8 +207,8 @@ func (l *List) placed(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 	return d
 }
 
-// at returns the offset in the file of the value at path; 0 if there is none.
-func (t *Task) at(path ...string) int {
+// offset returns the offset in the file of the value at path; 0 if there is none.
+func (t *Task) offset(path ...string) int {
 	o, at := t.raw, 0
 	for i, name := range path {
 		k := slices.IndexFunc(o.fields, func(m member) bool { return m.name == name })
@@ -230,7 +230,7 @@ func (t *Task) at(path ...string) int {
 // diagnostic returns the mistake with its position.
 func (e *FileError) diagnostic() plan.Diagnostic {
 	d := plan.Diagnostic{Severity: plan.SeverityError, Code: e.Err.Code, Message: e.Err.Text, File: e.File}
-	if e.Err.Half {
+	if e.Err.MaybePartial {
 		d.Message += "; Claude Code does not show this task, so mend the file or remove it"
 	}
 	if filepath.IsAbs(e.File) && e.Src != nil {

@@ -57,8 +57,8 @@ func TestPlan(t *testing.T) {
 	}
 	// The fields that a run writes do not change the plan of the list.
 	if err := l.Update(t.Context(), "3", func(task *Task) bool {
-		view{status: InProgress, run: "r-7",
-			wave: 3}.show(task)
+		taskState{status: InProgress, run: "r-7",
+			wave: 3}.applyTo(task)
 		return true
 	}); err != nil {
 		t.Fatal(err)

@@ -34,9 +34,9 @@ const (
 func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
-		t.begun(e, s, false)
-	case scheduler.Resumed:
-		t.begun(e, s, true)
+		t.startRun(e, s, false)
+	case scheduler.RunResumed:
+		t.startRun(e, s, true)
 	case scheduler.WaveStarted:
 		t.wave(b.Wave, e.Time)
 	case scheduler.AttemptStarted:
@@ -45,60 +45,62 @@ func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 			subject = s.Plan.Tasks[i].Subject
 		}
 		task := t.task(b.Task, subject, b.Wave, e.Time)
-		t.calls[attemptKey(b.Task, b.Attempt)] = t.start(task.ctx, "attempt", e.Time,
-			str("wavex.task.id", b.Task), num("wavex.attempt", b.Attempt), str("wavex.attempt.why", b.Why),
-			num("wavex.slot", b.Slot),
-			yes("wavex.advised", b.Advised), dollars("wavex.cap_usd", b.Cap))
+		t.open[attemptKey(b.Task, b.Attempt)] = t.start(task.ctx, "attempt", e.Time,
+			stringAttr("wavex.task.id", b.Task), intAttr("wavex.attempt", b.Attempt), stringAttr("wavex.attempt.why", b.Why),
+			intAttr("wavex.slot", b.Slot),
+			boolAttr("wavex.advised", b.Advised), usdAttr("wavex.cap_usd", b.Cap))
 	case scheduler.AttemptEnded:
 		t.attemptEnded(b, e.Time)
 	case scheduler.CounselStarted:
 		if task, ok := t.tasks[b.Task]; ok {
-			t.calls[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, str("wavex.task.id", b.Task),
-				num("wavex.panel", b.Panel))
+			t.open[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, stringAttr("wavex.task.id", b.Task),
+				intAttr("wavex.panel", b.Panel))
 		}
 	case scheduler.CounselEnded:
-		t.end(panelKey(b.Task, b.Panel), e.Time, b.Verdict.Unavailable, str("wavex.counsel.action", string(b.Verdict.Action)),
-			num("wavex.counsel.opinions", len(b.Verdict.Opinions)), dollars("wavex.cost_usd", b.Verdict.Cost))
+		t.end(panelKey(b.Task, b.Panel), e.Time, b.Verdict.Unavailable, stringAttr("wavex.counsel.action",
+			string(b.Verdict.Action)),
+			intAttr("wavex.counsel.opinions", len(b.Verdict.Opinions)), usdAttr("wavex.cost_usd", b.Verdict.Cost))
 	case scheduler.ReviewStarted:
-		t.calls[reviewKey(b.N)] = t.start(t.run.ctx, "review", e.Time, str("wavex.review.mode", string(b.Mode)),
-			num("wavex.wave", b.Wave), num("wavex.review.round", b.Round))
+		t.open[reviewKey(b.N)] = t.start(t.run.ctx, "review", e.Time, stringAttr("wavex.review.mode", string(b.Mode)),
+			intAttr("wavex.wave", b.Wave), intAttr("wavex.review.round", b.Round))
 	case scheduler.ReviewEnded:
-		t.end(reviewKey(b.N), e.Time, b.Review.Error, yes("wavex.review.passed", b.Passed),
-			num("wavex.review.blockers", b.Blockers),
-			num("wavex.review.findings", len(b.Review.Findings)), dollars("wavex.cost_usd", b.Review.Cost))
+		t.end(reviewKey(b.N), e.Time, b.Review.Error, boolAttr("wavex.review.passed", b.Passed),
+			intAttr("wavex.review.blockers", b.Blockers),
+			intAttr("wavex.review.findings", len(b.Review.Findings)), usdAttr("wavex.cost_usd", b.Review.Cost))
 	case scheduler.CriteriaStarted:
-		t.calls[criteriaKey(b.Round)] = t.start(t.run.ctx, "criteria", e.Time)
+		t.open[criteriaKey(b.Round)] = t.start(t.run.ctx, "criteria", e.Time)
 	case scheduler.CriteriaEnded:
-		said := []attribute.KeyValue{num("wavex.criteria", len(b.Criteria)), dollars("wavex.cost_usd", b.Cost)}
+		said := []attribute.KeyValue{intAttr("wavex.criteria", len(b.Criteria)), usdAttr("wavex.cost_usd", b.Cost)}
 		if r := b.Rechecked; r != nil {
-			said = append(said, num("wavex.rechecks", r.Made), num("wavex.regressions", len(r.Regressions)))
+			said = append(said, intAttr("wavex.rechecks", r.Made), intAttr("wavex.regressions", len(r.Regressions)))
 		}
 		t.end(criteriaKey(b.Round), e.Time, b.Error, said...)
 	case scheduler.IntegrationStarted:
-		t.calls[integrationKey] = t.start(t.run.ctx, "integration", e.Time, num("wavex.wave", b.Wave))
+		t.open[integrationKey] = t.start(t.run.ctx, "integration", e.Time, intAttr("wavex.wave", b.Wave))
 	case scheduler.IntegrationEnded:
 		t.end(integrationKey, e.Time, "")
 	case scheduler.DeliveryStarted:
-		t.calls[deliveryKey] = t.start(t.run.ctx, "delivery", e.Time)
+		t.open[deliveryKey] = t.start(t.run.ctx, "delivery", e.Time)
 	case scheduler.DeliveryEnded:
-		t.end(deliveryKey, e.Time, "", str("wavex.delivery", b.How))
+		t.end(deliveryKey, e.Time, "", stringAttr("wavex.delivery", b.How))
 	case scheduler.RunEnded:
 		t.runEnded(b, e.Time)
 	}
 }
 
-func (t *Tracer) begun(e scheduler.Event, s *scheduler.State, resumed bool) {
-	t.run = t.start(t.parent, "run", e.Time, str("wavex.run", s.Config.Run), str("wavex.plan", s.Plan.Name),
-		yes("wavex.resumed", resumed),
-		num("wavex.tasks", len(s.Plan.Tasks)), num("wavex.waves", s.Waves), num("wavex.parallel", s.Config.Parallel),
-		str("wavex.agent", s.Config.Agent))
+func (t *Tracer) startRun(e scheduler.Event, s *scheduler.State, resumed bool) {
+	t.run = t.start(t.parent, "run", e.Time, stringAttr("wavex.run", s.Config.Run), stringAttr("wavex.plan", s.Plan.Name),
+		boolAttr("wavex.resumed", resumed),
+		intAttr("wavex.tasks", len(s.Plan.Tasks)), intAttr("wavex.waves", s.Waves),
+		intAttr("wavex.parallel", s.Config.Parallel),
+		stringAttr("wavex.agent", s.Config.Agent))
 }
 
 // wave opens a wave's span. Without a barrier several are open at once.
 func (t *Tracer) wave(n int, at time.Time) span {
 	w, ok := t.waves[n]
 	if !ok {
-		w = t.start(t.run.ctx, "wave", at, num("wavex.wave", n))
+		w = t.start(t.run.ctx, "wave", at, intAttr("wavex.wave", n))
 		t.waves[n] = w
 	}
 	return w
@@ -115,8 +117,9 @@ func (t *Tracer) endWaves(at time.Time) {
 func (t *Tracer) task(id, subject string, wave int, at time.Time) span {
 	s, ok := t.tasks[id]
 	if !ok {
-		s = t.start(t.wave(wave, at).ctx, "task", at, str("wavex.task.id", id), str("wavex.task.subject", subject),
-			num("wavex.wave", wave))
+		s = t.start(t.wave(wave, at).ctx, "task", at, stringAttr("wavex.task.id", id),
+			stringAttr("wavex.task.subject", subject),
+			intAttr("wavex.wave", wave))
 		t.tasks[id] = s
 	}
 	return s
@@ -125,24 +128,24 @@ func (t *Tracer) task(id, subject string, wave int, at time.Time) span {
 func (t *Tracer) attemptEnded(b scheduler.AttemptEnded, at time.Time) {
 	key := attemptKey(b.Task, b.Attempt)
 	r := &b.Result
-	if call, ok := t.calls[key]; ok {
+	if call, ok := t.open[key]; ok {
 		t.checks(call, r, at)
 	}
 	problem := ""
 	if r.Outcome != runner.Done {
 		problem = fmt.Sprintf("%s: %s", r.Outcome, r.Reason)
 	}
-	t.end(key, at, problem, str("wavex.outcome", string(r.Outcome)), dollars("wavex.cost_usd", r.Cost),
+	t.end(key, at, problem, stringAttr("wavex.outcome", string(r.Outcome)), usdAttr("wavex.cost_usd", r.Cost),
 		attribute.Int64("gen_ai.usage.input_tokens", r.Usage.Input), attribute.Int64("gen_ai.usage.output_tokens",
 			r.Usage.Output),
 		attribute.Int64("wavex.usage.cache_read_tokens", r.Usage.CacheRead), attribute.Int64("wavex.usage.cache_write_tokens",
 			r.Usage.CacheWrite),
-		str("session.id", r.Session), num("wavex.turns", r.Turns), yes("wavex.charged", b.Charged))
+		stringAttr("session.id", r.Session), intAttr("wavex.turns", r.Turns), boolAttr("wavex.charged", b.Charged))
 	task, ok := t.tasks[b.Task]
-	if !ok || !b.Status.Settled() && b.Status != scheduler.Verified {
+	if !ok || !b.Status.Finished() && b.Status != scheduler.Verified {
 		return
 	}
-	task.SetAttributes(str("wavex.task.status", string(b.Status)))
+	task.SetAttributes(stringAttr("wavex.task.status", string(b.Status)))
 	if b.Status == scheduler.Failed {
 		task.SetStatus(codes.Error, r.Reason)
 	}
@@ -158,12 +161,12 @@ func (t *Tracer) checks(attempt span, r *runner.Result, end time.Time) {
 		all += c.Duration
 	}
 	at := end.Add(-all)
-	if at.Before(attempt.began) {
-		at = attempt.began
+	if at.Before(attempt.started) {
+		at = attempt.started
 	}
 	for _, c := range r.Checks {
-		s := t.start(attempt.ctx, "check", at, str("wavex.check", c.Check), yes("wavex.check.passed", c.Passed),
-			num("wavex.exit_code", c.ExitCode))
+		s := t.start(attempt.ctx, "check", at, stringAttr("wavex.check", c.Check), boolAttr("wavex.check.passed", c.Passed),
+			intAttr("wavex.exit_code", c.ExitCode))
 		if !c.Passed {
 			s.SetStatus(codes.Error, c.Reason)
 		}
@@ -181,9 +184,9 @@ func (t *Tracer) runEnded(b scheduler.RunEnded, at time.Time) {
 	if t.run.Span == nil {
 		return
 	}
-	t.run.SetAttributes(str("wavex.status", b.Status), num("wavex.exit_code", b.ExitCode),
-		dollars("wavex.cost_usd", b.Cost), num("wavex.iterations", b.Iterations),
-		num("wavex.tasks.completed", b.Tasks.Completed), num("wavex.tasks.failed", b.Tasks.Failed))
+	t.run.SetAttributes(stringAttr("wavex.status", b.Status), intAttr("wavex.exit_code", b.ExitCode),
+		usdAttr("wavex.cost_usd", b.Cost), intAttr("wavex.iterations", b.Iterations),
+		intAttr("wavex.tasks.completed", b.Tasks.Completed), intAttr("wavex.tasks.failed", b.Tasks.Failed))
 	if b.ExitCode != 0 {
 		t.run.SetStatus(codes.Error, b.Reason)
 	}
@@ -200,11 +203,11 @@ func (t *Tracer) start(parent context.Context, name string, at time.Time, attrs 
 }
 
 func (t *Tracer) end(key string, at time.Time, problem string, attrs ...attribute.KeyValue) {
-	s, ok := t.calls[key]
+	s, ok := t.open[key]
 	if !ok {
 		return // started in an earlier session
 	}
-	delete(t.calls, key)
+	delete(t.open, key)
 	s.SetAttributes(attrs...)
 	if problem != "" {
 		s.SetStatus(codes.Error, problem)
@@ -212,9 +215,9 @@ func (t *Tracer) end(key string, at time.Time, problem string, attrs ...attribut
 	s.End(trace.WithTimestamp(at))
 }
 
-func str(key, v string) attribute.KeyValue      { return attribute.String(key, v) }
-func num(key string, v int) attribute.KeyValue  { return attribute.Int(key, v) }
-func yes(key string, v bool) attribute.KeyValue { return attribute.Bool(key, v) }
-func dollars(key string, v budget.USD) attribute.KeyValue {
+func stringAttr(key, v string) attribute.KeyValue    { return attribute.String(key, v) }
+func intAttr(key string, v int) attribute.KeyValue   { return attribute.Int(key, v) }
+func boolAttr(key string, v bool) attribute.KeyValue { return attribute.Bool(key, v) }
+func usdAttr(key string, v budget.USD) attribute.KeyValue {
 	return attribute.Float64(key, v.Float())
 }

@@ -19,9 +19,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Wanted reports whether the environment asks for traces, by the variables of the OpenTelemetry
+// Enabled reports whether the environment asks for traces, by the variables of the OpenTelemetry
 // specification. why is not empty if it asks for something that wavex cannot do.
-func Wanted(getenv func(string) string) (yes bool, why string) {
+func Enabled(getenv func(string) string) (yes bool, why string) {
 	if getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
 		return false, ""
 	}
@@ -55,20 +55,20 @@ func Exporter(ctx context.Context) (sdk.SpanExporter, error) {
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	failed   *failures
+	errors   *errorKeeper
 	parent   context.Context // the span that wavex itself runs in, if any; never cancelled
 
 	run   span
 	waves map[int]span
 	tasks map[string]span
-	calls map[string]span // attempts, panels, reviews and others, by kind and name
+	open  map[string]span // attempts, panels, reviews and others, by kind and name
 }
 
 // span is a span that has not ended.
 type span struct {
 	trace.Span
-	ctx   context.Context // the context of its children
-	began time.Time
+	ctx     context.Context // the context of its children
+	started time.Time
 }
 
 // New returns a Tracer. getenv returns the TRACEPARENT of wavex itself, OTEL_RESOURCE_ATTRIBUTES
@@ -83,18 +83,18 @@ func New(ctx context.Context, e sdk.SpanExporter, version string, getenv func(st
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	f := &failures{SpanExporter: e}
+	f := &errorKeeper{SpanExporter: e}
 	p := sdk.NewTracerProvider(sdk.WithBatcher(f), sdk.WithResource(res))
 	carrier := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
-	return &Tracer{provider: p, tracer: p.Tracer("wavex", trace.WithInstrumentationVersion(version)), failed: f,
+	return &Tracer{provider: p, tracer: p.Tracer("wavex", trace.WithInstrumentationVersion(version)), errors: f,
 		parent: propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), carrier),
-		waves:  map[int]span{}, tasks: map[string]span{}, calls: map[string]span{}}, nil
+		waves:  map[int]span{}, tasks: map[string]span{}, open: map[string]span{}}, nil
 }
 
 // Env returns the trace variables for the processes of a task's attempt: TRACEPARENT, and
 // TRACESTATE if there is one. It returns none before the attempt has started.
 func (t *Tracer) Env(task string, attempt int) map[string]string {
-	s, ok := t.calls[attemptKey(task, attempt)]
+	s, ok := t.open[attemptKey(task, attempt)]
 	if !ok {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (t *Tracer) Env(task string, attempt int) map[string]string {
 // those that could not be sent.
 func (t *Tracer) Close(ctx context.Context) error {
 	now := time.Now()
-	for _, all := range []map[string]span{t.calls, t.tasks} {
+	for _, all := range []map[string]span{t.open, t.tasks} {
 		for key, s := range all {
 			s.End(trace.WithTimestamp(now))
 			delete(all, key)
@@ -122,7 +122,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 		t.run.End(trace.WithTimestamp(now))
 	}
 	err := t.provider.Shutdown(ctx)
-	if first := t.failed.first(); first != nil {
+	if first := t.errors.first(); first != nil {
 		err = first
 	}
 	if err != nil {
@@ -131,15 +131,15 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// failures keeps the first error of an exporter, instead of passing it to the global handler,
+// errorKeeper keeps the first error of an exporter, instead of passing it to the global handler,
 // which writes to stderr in the middle of a run.
-type failures struct {
+type errorKeeper struct {
 	sdk.SpanExporter
 	mu  sync.Mutex
 	err error
 }
 
-func (f *failures) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+func (f *errorKeeper) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := f.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -150,7 +150,7 @@ func (f *failures) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	return nil
 }
 
-func (f *failures) first() error {
+func (f *errorKeeper) first() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err

@@ -42,7 +42,7 @@ func env(kv ...string) func(string) string {
 }
 
 // record plays a story to a Tracer and returns the spans that it made.
-func record(t *testing.T, story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story,
+func record(t *testing.T, story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun,
 	getenv func(string) string,
 	see func(*Tracer, scheduler.Event)) []sdk.ReadOnlySpan {
 	t.Helper()
@@ -85,7 +85,7 @@ func value(s sdk.ReadOnlySpan, key string) string {
 // the span that wavex runs in.
 func TestTree(t *testing.T) {
 	t.Parallel()
-	spans := record(t, reporttest.Mixed, env("TRACEPARENT=00-"+parentTrace+"-"+parentSpan+"-01"), nothing)
+	spans := record(t, reporttest.MixedRun, env("TRACEPARENT=00-"+parentTrace+"-"+parentSpan+"-01"), nothing)
 	byID := map[string]sdk.ReadOnlySpan{}
 	for _, s := range spans {
 		byID[s.SpanContext().SpanID().String()] = s
@@ -125,7 +125,7 @@ func TestTree(t *testing.T) {
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	var ended []scheduler.AttemptEnded
-	spans := record(t, reporttest.Mixed, env("OTEL_SERVICE_NAME=nightly"), func(_ *Tracer, e scheduler.Event) {
+	spans := record(t, reporttest.MixedRun, env("OTEL_SERVICE_NAME=nightly"), func(_ *Tracer, e scheduler.Event) {
 		if b, ok := e.Body.(scheduler.AttemptEnded); ok {
 			ended = append(ended, b)
 		}
@@ -155,7 +155,7 @@ func TestAttributes(t *testing.T) {
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
-	spans := record(t, reporttest.Complete, env(), func(tr *Tracer, e scheduler.Event) {
+	spans := record(t, reporttest.CompleteRun, env(), func(tr *Tracer, e scheduler.Event) {
 		if b, ok := e.Body.(scheduler.AttemptStarted); ok {
 			told[tr.Env(b.Task, b.Attempt)["TRACEPARENT"]] = true
 			if tr.Env(b.Task, b.Attempt+1) != nil {
@@ -177,8 +177,8 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// TestCutOff: a run that stops in the middle ends its spans too.
-func TestCutOff(t *testing.T) {
+// TestSpansOfACutOffRun: a run that stops in the middle ends its spans too.
+func TestSpansOfACutOffRun(t *testing.T) {
 	t.Parallel()
 	mem := &kept{}
 	tr, err := New(t.Context(), mem, "v1", env())
@@ -186,7 +186,7 @@ func TestCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := 0
-	reporttest.Mixed(t, func(e scheduler.Event, s *scheduler.State) {
+	reporttest.MixedRun(t, func(e scheduler.Event, s *scheduler.State) {
 		if begun++; begun <= 6 {
 			tr.Event(e, s)
 		}
@@ -229,7 +229,7 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reporttest.Complete(t, tr.Event)
+	reporttest.CompleteRun(t, tr.Event)
 	if err := tr.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +238,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestDeadCollector: the error comes at the end and not before, and without hanging.
-func TestDeadCollector(t *testing.T) {
+// TestUnreachableCollector: the error comes at the end and not before, and without hanging.
+func TestUnreachableCollector(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
 	srv.Close()
@@ -251,7 +251,7 @@ func TestDeadCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reporttest.Complete(t, tr.Event)
+	reporttest.CompleteRun(t, tr.Event)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := tr.Close(ctx); err == nil {
@@ -276,7 +276,7 @@ func TestWanted(t *testing.T) {
 		{[]string{on, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, false, "grpc"},
 		{[]string{on, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf"}, true, ""},
 	} {
-		got, why := Wanted(env(c.env...))
+		got, why := Enabled(env(c.env...))
 		if got != c.want || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 			t.Errorf("%v: %t %q", c.env, got, why)
 		}

@@ -20,9 +20,9 @@ import (
 // maxContext is the number of bytes that are read of a context file for a prompt.
 const maxContext = 1 << 20
 
-// maxKept is the maximum size of a context file to which entries are added, in bytes, because the
+// maxContextWrite is the maximum size of a context file to which entries are added, in bytes, because the
 // whole file is rewritten.
-const maxKept = 64 << 20
+const maxContextWrite = 64 << 20
 
 // Section is a part of the Post-Context for entries.
 type Section string
@@ -40,9 +40,9 @@ type Entry struct {
 	Key     string
 }
 
-// Read returns the text of a tracking directory's context file, or "" if there is none.
-func Read(dir string) (string, error) {
-	b, err := wary.Head(filepath.Join(dir, ContextFile), maxContext)
+// ReadContext returns the text of a tracking directory's context file, or "" if there is none.
+func ReadContext(dir string) (string, error) {
+	b, err := wary.ReadHead(filepath.Join(dir, ContextFile), maxContext)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -53,11 +53,11 @@ func Read(dir string) (string, error) {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\ufffd"), nil
 }
 
-// Append adds entries to the context file of a tracking directory, and makes the file if necessary.
+// AppendEntries adds entries to the context file of a tracking directory, and makes the file if necessary.
 // It replaces the file atomically, and does not touch it if no entry is new.
-func Append(dir string, entries []Entry) error {
+func AppendEntries(dir string, entries []Entry) error {
 	path := filepath.Join(dir, ContextFile)
-	old, err := wary.Read(path, maxKept)
+	old, err := wary.Read(path, maxContextWrite)
 	mode := fs.FileMode(0o644)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -69,15 +69,15 @@ func Append(dir string, entries []Entry) error {
 			mode = st.Mode().Perm()
 		}
 	}
-	text := add(string(old), entries)
+	text := insertEntries(string(old), entries)
 	if text == string(old) {
 		return nil
 	}
 	return maybe.WriteFile(path, []byte(text), mode)
 }
 
-// add returns the text with the entries added.
-func add(text string, entries []Entry) string {
+// insertEntries returns the text with the entries added.
+func insertEntries(text string, entries []Entry) string {
 	end := "\n"
 	if strings.Contains(text, "\r\n") {
 		end = "\r\n"
@@ -90,14 +90,14 @@ func add(text string, entries []Entry) string {
 	}
 	changed := false
 	for _, e := range entries {
-		if e.Key != "" && strings.Contains(text, e.mark()) {
+		if e.Key != "" && strings.Contains(text, e.marker()) {
 			continue
 		}
 		changed = true
 		var own []string
 		for i, l := range e.Lines {
 			if i == len(e.Lines)-1 && e.Key != "" {
-				l += " " + e.mark()
+				l += " " + e.marker()
 			}
 			own = append(own, "- "+l+end)
 		}
@@ -109,23 +109,23 @@ func add(text string, entries []Entry) string {
 	return strings.Join(lines, "")
 }
 
-func (e Entry) mark() string { return "<!-- wavex " + e.Key + " -->" }
+func (e Entry) marker() string { return "<!-- wavex " + e.Key + " -->" }
 
 // insert adds own at the end of a section of the Post-Context. It adds a missing heading of either
 // at the end of the document.
 func insert(lines []string, section string, own []string, end string) []string {
-	post, postEnd := find(lines, 0, len(lines), "Post-Context")
+	post, postEnd := findSection(lines, 0, len(lines), "Post-Context")
 	if post < 0 {
-		lines = append(gap(lines, end), "## Post-Context"+end)
+		lines = append(endWithBlankLine(lines, end), "## Post-Context"+end)
 		post, postEnd = len(lines)-1, len(lines)
 	}
-	at, atEnd := find(lines, post+1, postEnd, section)
+	at, atEnd := findSection(lines, post+1, postEnd, section)
 	if at < 0 {
-		at = trimmed(lines, postEnd)
+		at = trimBlankLines(lines, postEnd)
 		head := []string{end, "### " + section + end, end}
 		return splice(lines, at, append(head, own...))
 	}
-	last := trimmed(lines, atEnd)
+	last := trimBlankLines(lines, atEnd)
 	if last == at+1 || !strings.HasPrefix(strings.TrimSpace(lines[last-1]), "- ") {
 		own = append([]string{end}, own...)
 	}
@@ -135,8 +135,8 @@ func insert(lines []string, section string, own []string, end string) []string {
 	return splice(lines, last, own)
 }
 
-// gap appends an empty line to a document unless it ends with one.
-func gap(lines []string, end string) []string {
+// endWithBlankLine appends an empty line to a document unless it ends with one.
+func endWithBlankLine(lines []string, end string) []string {
 	if len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) != "" {
 		lines = append(lines, end)
 	}
@@ -147,17 +147,17 @@ func splice(lines []string, at int, own []string) []string {
 	return append(append(append([]string{}, lines[:at]...), own...), lines[at:]...)
 }
 
-// trimmed returns the end of the text before end, without trailing empty lines.
-func trimmed(lines []string, end int) int {
+// trimBlankLines returns the end of the text before end, without trailing empty lines.
+func trimBlankLines(lines []string, end int) int {
 	for end > 0 && strings.TrimSpace(lines[end-1]) == "" {
 		end--
 	}
 	return end
 }
 
-// find returns the line of a heading between from and to, and the end of its section: the next
+// findSection returns the line of a heading between from and to, and the end of its section: the next
 // heading of the same or a higher level, or a rule. at is -1 if there is none.
-func find(lines []string, from, to int, name string) (at, end int) {
+func findSection(lines []string, from, to int, name string) (at, end int) {
 	at, level, fence := -1, 0, ""
 	for i := from; i < to; i++ {
 		l := strings.TrimSpace(lines[i])

@@ -12,16 +12,16 @@ import (
 	"wavex/scheduler"
 )
 
-// maxWords is the maximum width of one text of an entry, in columns.
-const maxWords = 400
+// maxColumns is the maximum width of one text of an entry, in columns.
+const maxColumns = 400
 
-// Diary writes the unplanned events of a run into its context file. Panels' advice and failed tasks
+// Writer writes the unplanned events of a run into its context file. Panels' advice and failed tasks
 // are deviations; stops and resumes by people are interventions. Event must be called from the
 // scheduler's goroutine, and does not wait for the disk.
-type Diary struct {
-	dir   string
-	clean func([]byte) []byte
-	found map[string]string // the last failure, by task
+type Writer struct {
+	dir         string
+	redact      func([]byte) []byte
+	lastFailure map[string]string // the last failure, by task
 
 	wake chan struct{} // capacity 1: there is something to write
 	done chan struct{}
@@ -32,9 +32,9 @@ type Diary struct {
 	err   error // the first error
 }
 
-// NewDiary returns a Diary that writes into a tracking directory; clean removes secrets.
-func NewDiary(dir string, clean func([]byte) []byte) *Diary {
-	d := &Diary{dir: dir, clean: clean, found: map[string]string{}, wake: make(chan struct{}, 1),
+// NewWriter returns a Diary that writes into a tracking directory; clean removes secrets.
+func NewWriter(dir string, clean func([]byte) []byte) *Writer {
+	d := &Writer{dir: dir, redact: clean, lastFailure: map[string]string{}, wake: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	quit := make(chan struct{})
 	d.stop = sync.OnceFunc(func() { close(quit) })
@@ -53,7 +53,7 @@ func NewDiary(dir string, clean func([]byte) []byte) *Diary {
 	return d
 }
 
-func (d *Diary) write() {
+func (d *Writer) write() {
 	d.mu.Lock()
 	list := d.queue
 	d.queue = nil
@@ -61,7 +61,7 @@ func (d *Diary) write() {
 	if len(list) == 0 {
 		return
 	}
-	if err := Append(d.dir, list); err != nil {
+	if err := AppendEntries(d.dir, list); err != nil {
 		d.mu.Lock()
 		d.err = errors.Join(d.err, err)
 		d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *Diary) write() {
 }
 
 // Close writes the remaining entries, ends the goroutine and returns the first error of writing.
-func (d *Diary) Close() error {
+func (d *Writer) Close() error {
 	d.stop()
 	<-d.done
 	d.mu.Lock()
@@ -78,7 +78,7 @@ func (d *Diary) Close() error {
 }
 
 // Event notes an event (scheduler.View).
-func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
+func (d *Writer) Event(e scheduler.Event, s *scheduler.State) {
 	one, ok := d.entry(e, s)
 	if !ok {
 		return
@@ -92,40 +92,40 @@ func (d *Diary) Event(e scheduler.Event, s *scheduler.State) {
 	}
 }
 
-// Record writes an event that joined a run between its sessions into its tracking directory; clean
+// WriteEvent writes an event that joined a run between its sessions into its tracking directory; clean
 // removes secrets.
-func Record(dir string, clean func([]byte) []byte, e scheduler.Event, s *scheduler.State) error {
-	d := &Diary{clean: clean, found: map[string]string{}}
+func WriteEvent(dir string, clean func([]byte) []byte, e scheduler.Event, s *scheduler.State) error {
+	d := &Writer{redact: clean, lastFailure: map[string]string{}}
 	if one, ok := d.entry(e, s); ok {
-		return Append(dir, []Entry{one})
+		return AppendEntries(dir, []Entry{one})
 	}
 	return nil
 }
 
 // entry returns the entry for an event; most events have none.
-func (d *Diary) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
-	section, lines := d.say(e, s)
+func (d *Writer) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
+	section, lines := d.eventLines(e, s)
 	if len(lines) == 0 {
 		return Entry{}, false
 	}
 	for i, l := range lines {
 		// Otherwise a comment in an agent's text could pass for one of wavex's own.
-		l = strings.ReplaceAll(safe.Fit(l, maxWords, false), "<!--", "<! --")
-		if d.clean != nil {
-			l = string(d.clean([]byte(l)))
+		l = strings.ReplaceAll(safe.Fit(l, maxColumns, false), "<!--", "<! --")
+		if d.redact != nil {
+			l = string(d.redact([]byte(l)))
 		}
 		lines[i] = l
 	}
 	return Entry{section, lines, fmt.Sprintf("%s/%d", s.Config.Run, e.Seq)}, true
 }
 
-// say returns the lines for an event, none for most.
-func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
+// eventLines returns the lines for an event, none for most.
+func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []string) {
 	at := e.Time.UTC().Format("2006-01-02 15:04Z")
 	switch b := e.Body.(type) {
 	case scheduler.AttemptEnded:
 		if b.Result.Outcome.Stuck() {
-			d.found[b.Task] = fmt.Sprintf("%s (%s, attempt %d)", b.Result.Reason, b.Result.Outcome, b.Attempt)
+			d.lastFailure[b.Task] = fmt.Sprintf("%s (%s, attempt %d)", b.Result.Reason, b.Result.Outcome, b.Attempt)
 		}
 		if b.Status == scheduler.Failed {
 			lost := ""
@@ -135,7 +135,7 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 			return Deviations, d.deviation(s, b.Task, "given up"+lost)
 		}
 		if b.Result.Outcome == runner.Done {
-			delete(d.found, b.Task)
+			delete(d.lastFailure, b.Task)
 		}
 	case scheduler.CounselEnded:
 		if b.Verdict.Unavailable == "" && b.Verdict.Fix != "" {
@@ -148,9 +148,9 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 		if b.Stop.Status == "interrupted" {
 			return Interventions, []string{at + ": " + b.Stop.Reason}
 		}
-	case scheduler.Resumed:
+	case scheduler.RunResumed:
 		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task",
-			"tasks"), report.Budget(b.Config.Limits))}
+			"tasks"), report.FormatBudget(b.Config.Limits))}
 	case scheduler.Answered:
 		answer := "no"
 		if b.Yes {
@@ -168,7 +168,7 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 		var judged []string
 		for _, f := range b.Review.Findings {
 			if f.Resolution != "" {
-				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, scheduler.Where(f), f.Text))
+				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, scheduler.Location(f), f.Text))
 			}
 		}
 		if judged != nil {
@@ -189,12 +189,12 @@ func (d *Diary) say(e scheduler.Event, s *scheduler.State) (Section, []string) {
 }
 
 // deviation returns the lines of a deviation: the task, the failure, and the adjustment.
-func (d *Diary) deviation(s *scheduler.State, task, adjustment string) []string {
+func (d *Writer) deviation(s *scheduler.State, task, adjustment string) []string {
 	before := task
 	if i, ok := s.Index(task); ok && s.Plan.Tasks[i].Subject != "" {
 		before += " " + s.Plan.Tasks[i].Subject
 	}
-	found := d.found[task]
+	found := d.lastFailure[task]
 	if found == "" {
 		found = "it did not pass its checks"
 	}

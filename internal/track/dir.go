@@ -63,9 +63,9 @@ func Slug(text string) string {
 	return b.String()
 }
 
-// New makes the tracking directory of a loop in a project, with its _meta.md, and returns its path.
+// Create makes the tracking directory of a loop in a project, with its _meta.md, and returns its path.
 // The error wraps ErrExists if the directory exists.
-func New(project string, m Meta) (string, error) {
+func Create(project string, m Meta) (string, error) {
 	parent := filepath.Join(append([]string{project}, root...)...)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
@@ -91,14 +91,14 @@ func (m Meta) text() string {
 	return b.String()
 }
 
-// Find returns the tracking directory that name refers to: a directory with a _meta.md or a
+// FindDir returns the tracking directory that name refers to: a directory with a _meta.md or a
 // _context.md, else the newest one with that slug.
-func Find(project, name string) (string, error) {
+func FindDir(project, name string) (string, error) {
 	dir := name
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(project, dir)
 	}
-	if Is(dir) {
+	if IsNotesDir(dir) {
 		return filepath.Clean(dir), nil
 	}
 	var found []string
@@ -108,7 +108,7 @@ func Find(project, name string) (string, error) {
 			return "", err
 		}
 		for _, e := range entries {
-			if day, rest, ok := cutDay(e.Name()); ok && (rest == slug || day+"-"+rest == slug) {
+			if day, rest, ok := splitDay(e.Name()); ok && (rest == slug || day+"-"+rest == slug) {
 				found = append(found, e.Name())
 			}
 		}
@@ -119,7 +119,7 @@ func Find(project, name string) (string, error) {
 	return filepath.Join(append(append([]string{project}, root...), slices.Max(found))...), nil
 }
 
-func cutDay(name string) (day, slug string, ok bool) {
+func splitDay(name string) (day, slug string, ok bool) {
 	if len(name) <= len(time.DateOnly) || name[len(time.DateOnly)] != '-' {
 		return "", "", false
 	}
@@ -128,17 +128,17 @@ func cutDay(name string) (day, slug string, ok bool) {
 	return day, slug, err == nil
 }
 
-// Of returns the tracking directory of a project that contains file, or "".
-func Of(project, file string) string {
+// DirOf returns the tracking directory of a project that contains file, or "".
+func DirOf(project, file string) string {
 	dir := filepath.Dir(file)
-	if filepath.Dir(dir) != filepath.Join(append([]string{project}, root...)...) || !Is(dir) {
+	if filepath.Dir(dir) != filepath.Join(append([]string{project}, root...)...) || !IsNotesDir(dir) {
 		return ""
 	}
 	return dir
 }
 
-// Is reports whether dir is a tracking directory.
-func Is(dir string) bool {
+// IsNotesDir reports whether dir is a tracking directory.
+func IsNotesDir(dir string) bool {
 	return slices.ContainsFunc([]string{MetaFile, ContextFile}, func(name string) bool {
 		st, err := os.Stat(filepath.Join(dir, name))
 		return err == nil && st.Mode().IsRegular()

@@ -12,9 +12,9 @@ import (
 
 // Actions of people are noted as interventions: answers at gates, findings they judged, a rollback,
 // a cancel.
-func TestPeopleAreNoted(t *testing.T) {
+func TestInterventions(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Complete(t, nil).S
+	s := reporttest.CompleteRun(t, nil).S
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 	for _, c := range []struct {
 		body scheduler.Body
@@ -32,8 +32,8 @@ func TestPeopleAreNoted(t *testing.T) {
 		{scheduler.RunEnded{Status: scheduler.Cancelled}, "cancelled with wavex cancel"},
 	} {
 		dir := t.TempDir()
-		must(t, Record(dir, nil, scheduler.Event{Seq: 7, Time: at, Body: c.body}, s))
-		text, err := Read(dir)
+		must(t, WriteEvent(dir, nil, scheduler.Event{Seq: 7, Time: at, Body: c.body}, s))
+		text, err := ReadContext(dir)
 		must(t, err)
 		if c.want == "" && text != "" || !strings.Contains(text, c.want) || c.want != "" &&
 			!strings.Contains(text, "### Interventions\n\n- 2026-01-02 03:04Z: ") {

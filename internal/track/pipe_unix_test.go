@@ -11,20 +11,20 @@ import (
 )
 
 // A context file that is not a regular file does not block, and is not overwritten.
-func TestContextIsNoFile(t *testing.T) {
+func TestContextIsNotRegular(t *testing.T) {
 	t.Parallel()
 	entries := []Entry{{Section: Deviations, Lines: []string{"found"}}}
 	for name, put := range map[string]func(path string){
-		"a pipe":   func(path string) { roomtest.Pipe(t, path) },
+		"a pipe":   func(path string) { roomtest.NamedPipe(t, path) },
 		"a device": func(path string) { must(t, os.Symlink("/dev/zero", path)) },
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, ContextFile)
 		put(path)
-		if text, err := Read(dir); text != "" || err == nil {
+		if text, err := ReadContext(dir); text != "" || err == nil {
 			t.Errorf("%s: read %q, %v", name, text, err)
 		}
-		if err := Append(dir, entries); err == nil {
+		if err := AppendEntries(dir, entries); err == nil {
 			t.Errorf("%s: entries were added", name)
 		}
 		if st, err := os.Stat(path); err != nil || st.Mode().IsRegular() {
@@ -35,10 +35,10 @@ func TestContextIsNoFile(t *testing.T) {
 	path := filepath.Join(dir, ContextFile)
 	must(t, os.WriteFile(path, []byte("# long\n"), 0o600))
 	must(t, os.Truncate(path, 1<<33)) // sparse
-	if text, err := Read(dir); len(text) != maxContext || err != nil {
+	if text, err := ReadContext(dir); len(text) != maxContext || err != nil {
 		t.Errorf("of a long one %d bytes were read, %v", len(text), err)
 	}
-	if err := Append(dir, entries); err == nil {
+	if err := AppendEntries(dir, entries); err == nil {
 		t.Error("entries were added to a long one")
 	}
 }

@@ -37,19 +37,19 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-func TestNewAndFind(t *testing.T) {
+func TestCreateAndFindDir(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
 	at := time.Date(2026, 1, 23, 12, 0, 0, 0, time.UTC)
-	old, err := New(project, Meta{Slug: "login", Goal: "Users: \"log\" in\n", Pipeline: "plan -> tasks",
+	old, err := Create(project, Meta{Slug: "login", Goal: "Users: \"log\" in\n", Pipeline: "plan -> tasks",
 		At: at.AddDate(0, 0, -1)})
 	must(t, err)
-	dir, err := New(project, Meta{Slug: "login", At: at})
+	dir, err := Create(project, Meta{Slug: "login", At: at})
 	must(t, err)
 	if want := filepath.Join(project, ".claude", "pensieve", "loop", "2026-01-23-login"); dir != want {
 		t.Errorf("made %s, want %s", dir, want)
 	}
-	if _, err := New(project, Meta{Slug: "login", At: at}); !errors.Is(err, ErrExists) {
+	if _, err := Create(project, Meta{Slug: "login", At: at}); !errors.Is(err, ErrExists) {
 		t.Errorf("a second time: %v", err)
 	}
 	meta, err := os.ReadFile(filepath.Join(old, MetaFile))
@@ -65,20 +65,20 @@ func TestNewAndFind(t *testing.T) {
 	}
 	for name, want := range map[string]string{"login": dir, "Login": dir, "2026-01-22-login": old, old: old,
 		".claude/pensieve/loop/2026-01-22-login": old, "log": "", ".": "", "": ""} {
-		got, err := Find(project, name)
+		got, err := FindDir(project, name)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("Find(%q) = %q, %v, want %q", name, got, err, want)
 		}
 	}
 	for file, want := range map[string]string{filepath.Join(dir, "plan.json"): dir,
 		filepath.Join(project, "plan.json"): "", filepath.Join(dir, "sub", "plan.json"): ""} {
-		if got := Of(project, file); got != want {
+		if got := DirOf(project, file); got != want {
 			t.Errorf("Of(%q) = %q, want %q", file, got, want)
 		}
 	}
 }
 
-func TestAdd(t *testing.T) {
+func TestInsertEntries(t *testing.T) {
 	t.Parallel()
 	entry := Entry{Deviations, []string{"Before: x", "Found: y"}, "r/1"}
 	const own = "- Before: x\n- Found: y <!-- wavex r/1 -->\n"
@@ -101,11 +101,11 @@ func TestAdd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := add(c.text, []Entry{entry}); got != c.want {
+			if got := insertEntries(c.text, []Entry{entry}); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 			crlf := strings.ReplaceAll(c.text, "\n", "\r\n")
-			if got := add(crlf, []Entry{entry}); crlf != c.text && got != strings.ReplaceAll(c.want, "\n", "\r\n") {
+			if got := insertEntries(crlf, []Entry{entry}); crlf != c.text && got != strings.ReplaceAll(c.want, "\n", "\r\n") {
 				t.Errorf("with CRLF: %q", got)
 			}
 		})
@@ -113,7 +113,7 @@ func TestAdd(t *testing.T) {
 }
 
 // Existing lines stay in their order, and an entry is added once.
-func TestAddProperties(t *testing.T) {
+func TestInsertEntriesProperties(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"# A", "## Post-Context", "### Deviations", "### Interventions", "- x", "", "---",
 		"```", "text", "\ufeff", "\xff"})
@@ -125,8 +125,8 @@ func TestAddProperties(t *testing.T) {
 			entries = append(entries, Entry{rapid.SampledFrom([]Section{Deviations, Interventions}).Draw(t, "section"),
 				[]string{"one", "two"}, strings.Repeat("k", i+1)})
 		}
-		got := add(text, entries)
-		if again := add(got, entries); again != got {
+		got := insertEntries(text, entries)
+		if again := insertEntries(got, entries); again != got {
 			t.Fatalf("added twice:\n%q\n%q", got, again)
 		}
 		rest := strings.Split(got, "\n")
@@ -140,26 +140,26 @@ func TestAddProperties(t *testing.T) {
 			rest = rest[1:]
 		}
 		for _, e := range entries {
-			if strings.Count(got, e.mark()) != 1 {
-				t.Fatalf("%q has not one %s", got, e.mark())
+			if strings.Count(got, e.marker()) != 1 {
+				t.Fatalf("%q has not one %s", got, e.marker())
 			}
 		}
 	})
 }
 
-func TestDiary(t *testing.T) {
+func TestWriter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, ContextFile), []byte("# C\n\n## Pre-Context\nAgreed.\n"), 0o600))
-	tell := func(story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story) string {
-		d := NewDiary(dir, func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "attempt", "SECRET")) })
+	tell := func(story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun) string {
+		d := NewWriter(dir, func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "attempt", "SECRET")) })
 		story(t, d.Event)
 		must(t, d.Close())
-		text, err := Read(dir)
+		text, err := ReadContext(dir)
 		must(t, err)
 		return text
 	}
-	once := tell(reporttest.Mixed)
+	once := tell(reporttest.MixedRun)
 	for _, part := range []string{"# C\n\n## Pre-Context\nAgreed.\n", "### Deviations\n\n- Before: T-", "- Found: ",
 		"- Adjustment: by counsel: ", "- Adjustment: given up"} {
 		if !strings.Contains(once, part) {
@@ -169,7 +169,7 @@ func TestDiary(t *testing.T) {
 	if strings.Contains(once, "attempt 1") {
 		t.Errorf("a secret was kept:\n%s", once)
 	}
-	if again := tell(reporttest.Mixed); again != once {
+	if again := tell(reporttest.MixedRun); again != once {
 		t.Errorf("told twice, it is there twice:\n%s", again)
 	}
 	st, err := os.Stat(filepath.Join(dir, ContextFile))
@@ -177,30 +177,30 @@ func TestDiary(t *testing.T) {
 	if st.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is %v by now", st.Mode())
 	}
-	hostile := tell(reporttest.Hostile)
+	hostile := tell(reporttest.HostileRun)
 	if strings.ContainsAny(hostile, "\x1b\x00") {
 		t.Errorf("control characters: %q", hostile)
 	}
 }
 
-func TestDiaryOfAGoodRun(t *testing.T) {
+func TestWriterOfACompleteRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := NewDiary(dir, nil)
-	reporttest.Complete(t, d.Event)
+	d := NewWriter(dir, nil)
+	reporttest.CompleteRun(t, d.Event)
 	must(t, d.Close())
-	if text, err := Read(dir); err != nil || !strings.Contains(text, "complete, no deviation") {
+	if text, err := ReadContext(dir); err != nil || !strings.Contains(text, "complete, no deviation") {
 		t.Errorf("%q, %v", text, err)
 	}
-	d = NewDiary(dir, nil)
-	reporttest.Paused(t, d.Event)
+	d = NewWriter(dir, nil)
+	reporttest.PausedRun(t, d.Event)
 	must(t, d.Close())
-	if text, err := Read(dir); err != nil ||
+	if text, err := ReadContext(dir); err != nil ||
 		!strings.Contains(text, "### Interventions\n\n- 2026-01-02 04:04Z: resumed with 2 tasks") {
 		t.Errorf("%q, %v", text, err)
 	}
-	gone := NewDiary(filepath.Join(dir, "gone"), nil)
-	reporttest.Complete(t, gone.Event)
+	gone := NewWriter(filepath.Join(dir, "gone"), nil)
+	reporttest.CompleteRun(t, gone.Event)
 	if err := gone.Close(); err == nil {
 		t.Error("wrote into a directory that is not there")
 	}
@@ -223,8 +223,8 @@ func FuzzContext(f *testing.F) {
 	f.Add("\ufeff\x00```\n### Interventions")
 	f.Fuzz(func(t *testing.T, text string) {
 		e := []Entry{{Interventions, []string{"one"}, "r/1"}}
-		got := add(text, e)
-		if add(got, e) != got || !strings.Contains(got, e[0].mark()) {
+		got := insertEntries(text, e)
+		if insertEntries(got, e) != got || !strings.Contains(got, e[0].marker()) {
 			t.Fatalf("%q becomes %q", text, got)
 		}
 		Excerpt(got, 20)

@@ -18,9 +18,9 @@ type Change struct {
 	Lines   []string // as in a unified diff, with hunk headers
 }
 
-// promised reads an edit from a tool call's own input. It is used if the answer has no more
+// inputChanges reads an edit from a tool call's own input. It is used if the answer has no more
 // details.
-func promised(block gjson.Result) []Change {
+func inputChanges(block gjson.Result) []Change {
 	in := block.Get("input")
 	path := in.Get("file_path").Str
 	if path == "" {
@@ -32,35 +32,35 @@ func promised(block gjson.Result) []Change {
 	c := Change{Path: path}
 	switch block.Get("name").Str {
 	case "Write":
-		c.Lines = whole(in.Get("content").String())
+		c.Lines = newFileLines(in.Get("content").String())
 	case "Edit":
-		c.Lines = replaced(in)
+		c.Lines = replacedLines(in)
 	case "MultiEdit":
 		in.Get("edits").ForEach(func(_, e gjson.Result) bool {
-			c.Lines = append(c.Lines, replaced(e)...)
+			c.Lines = append(c.Lines, replacedLines(e)...)
 			return true
 		})
 	case "NotebookEdit":
-		c.Lines = append([]string{"@@ cell @@"}, signed("+", in.Get("new_source").String())...)
+		c.Lines = append([]string{"@@ cell @@"}, prefixLines("+", in.Get("new_source").String())...)
 	default:
 		return nil
 	}
 	return []Change{c}
 }
 
-func replaced(edit gjson.Result) []string {
-	out := append([]string{"@@"}, signed("-", edit.Get("old_string").String())...)
-	return append(out, signed("+", edit.Get("new_string").String())...)
+func replacedLines(edit gjson.Result) []string {
+	out := append([]string{"@@"}, prefixLines("-", edit.Get("old_string").String())...)
+	return append(out, prefixLines("+", edit.Get("new_string").String())...)
 }
 
-func whole(content string) []string {
-	body := signed("+", content)
+func newFileLines(content string) []string {
+	body := prefixLines("+", content)
 	return append([]string{fmt.Sprintf("@@ -0,0 +1,%d @@", len(body))}, body...)
 }
 
-// done returns the edits in an answer. claude 2.1.197 puts them into tool_use_result:
+// answerChanges returns the edits in an answer. claude 2.1.197 puts them into tool_use_result:
 // structuredPatch for an existing file, content for a new one.
-func done(told gjson.Result, otherwise []Change) []Change {
+func answerChanges(told gjson.Result, otherwise []Change) []Change {
 	path := told.Get("filePath").Str
 	if path == "" {
 		return otherwise
@@ -76,7 +76,7 @@ func done(told gjson.Result, otherwise []Change) []Change {
 		return true
 	})
 	if c.Created && len(c.Lines) == 0 {
-		c.Lines = whole(told.Get("content").String())
+		c.Lines = newFileLines(told.Get("content").String())
 	}
 	if len(c.Lines) == 0 {
 		return otherwise
@@ -84,7 +84,7 @@ func done(told gjson.Result, otherwise []Change) []Change {
 	return []Change{c}
 }
 
-func signed(sign, text string) []string {
+func prefixLines(sign, text string) []string {
 	if text == "" {
 		return nil
 	}
@@ -108,7 +108,7 @@ func Diff(in io.Reader, dir string, max int) (string, error) {
 			dir = e.Target
 		}
 		for _, c := range e.Patch {
-			path := relative(dir, c.Path)
+			path := relativePath(dir, c.Path)
 			if b.Len() > max {
 				more++
 				continue
@@ -137,7 +137,7 @@ func Diff(in io.Reader, dir string, max int) (string, error) {
 	return b.String(), err
 }
 
-func relative(dir, path string) string {
+func relativePath(dir, path string) string {
 	path = strings.ReplaceAll(path, `\`, "/")
 	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(strings.ReplaceAll(dir, `\`, "/"), "/")+"/"); ok &&
 		dir != "" {

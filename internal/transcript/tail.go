@@ -8,9 +8,9 @@ import (
 // tailSize is the number of bytes at a stream's end that are searched for its last sign of life.
 const tailSize = 64 << 10
 
-// Tail returns the last action or words of an agent in a stream of size bytes that may still grow:
+// LastEntry returns the last action or words of an agent in a stream of size bytes that may still grow:
 // a tool call, words, a retry. ok is false if the last 64 KB have none.
-func Tail(in io.ReaderAt, size int64) (last Entry, ok bool) {
+func LastEntry(in io.ReaderAt, size int64) (last Entry, ok bool) {
 	from := max(size-tailSize, 0)
 	buf := make([]byte, size-from)
 	n, _ := in.ReadAt(buf, from) // a stream that was cut meanwhile is read as far as possible

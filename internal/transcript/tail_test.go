@@ -7,7 +7,7 @@ import (
 	"wavex/internal/transcript"
 )
 
-func TestTail(t *testing.T) {
+func TestLastEntry(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(stream, "\n")
 	for name, tc := range map[string]struct {
@@ -24,7 +24,7 @@ func TestTail(t *testing.T) {
 		"a retry":         {lines[1] + lines[7], transcript.Retry, ""},
 		"words and a use": {lines[3], transcript.Tool, "/p/a.txt"},
 	} {
-		e, ok := transcript.Tail(strings.NewReader(tc.text), int64(len(tc.text)))
+		e, ok := transcript.LastEntry(strings.NewReader(tc.text), int64(len(tc.text)))
 		if ok != (tc.want != "") || e.Kind != tc.want || e.Target != tc.say {
 			t.Errorf("%s: %+v, %v", name, e, ok)
 		}

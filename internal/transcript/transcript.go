@@ -20,29 +20,29 @@ type Kind string
 
 // The kinds of entries.
 const (
-	Init     Kind = "init"     // the agent began: its version and model
-	Text     Kind = "text"     // words of the agent
-	Thinking Kind = "thinking" // the agent's thinking
-	Tool     Kind = "tool"     // a tool call
-	Answer   Kind = "answer"   // the answer of a tool
-	Told     Kind = "told"     // text sent to the agent: a prompt, a reminder
-	Retry    Kind = "retry"    // the CLI repeats an API request
-	Limit    Kind = "limit"    // the CLI reports a usage limit
-	End      Kind = "end"      // the agent's turn ended
-	Stray    Kind = "stray"    // a line that is not JSON: the CLI's own words
+	Init       Kind = "init"     // the agent began: its version and model
+	Text       Kind = "text"     // words of the agent
+	Thinking   Kind = "thinking" // the agent's thinking
+	Tool       Kind = "tool"     // a tool call
+	ToolAnswer Kind = "answer"   // the answer of a tool
+	ToAgent    Kind = "told"     // text sent to the agent: a prompt, a reminder
+	Retry      Kind = "retry"    // the CLI repeats an API request
+	Limit      Kind = "limit"    // the CLI reports a usage limit
+	End        Kind = "end"      // the agent's turn ended
+	NonJSON    Kind = "stray"    // a line that is not JSON: the CLI's own words
 )
 
 // Entry is one entry of an attempt's stream. All texts are untrusted.
 type Entry struct {
-	Kind   Kind
-	Inner  bool      // of a subagent
-	Time   time.Time // zero if the line has none; the CLI stamps answers only
-	ID     string    // of a tool call, and of the answer to it
-	Tool   string    // its name
-	Target string    // a path, a command or a pattern; of Init: the working directory
-	Text   string    // words, an answer, or the reason of the end
-	Failed bool      // an answer or an end that is an error
-	Patch  []Change  // of an answer: its edits
+	Kind     Kind
+	Subagent bool      // of a subagent
+	Time     time.Time // zero if the line has none; the CLI stamps answers only
+	ID       string    // of a tool call, and of the answer to it
+	Tool     string    // its name
+	Target   string    // a path, a command or a pattern; of Init: the working directory
+	Text     string    // words, an answer, or the reason of the end
+	Failed   bool      // an answer or an end that is an error
+	Patch    []Change  // of an answer: its edits
 }
 
 // maxLine bounds, in bytes, a line that is parsed; a longer one is only reported.
@@ -65,7 +65,7 @@ func Read(in io.Reader, each func(Entry) error) error {
 		}
 		if size > maxLine {
 			line = line[:0]
-			if e := each(Entry{Kind: Stray, Text: fmt.Sprintf("(a line of %d MB is left out)", size>>20)}); e != nil {
+			if e := each(Entry{Kind: NonJSON, Text: fmt.Sprintf("(a line of %d MB is left out)", size>>20)}); e != nil {
 				return e
 			}
 		}
@@ -86,10 +86,10 @@ func Read(in io.Reader, each func(Entry) error) error {
 
 // Reader reads a growing stream line by line. The zero value is ready to use.
 type Reader struct {
-	calls map[string]call // by id, until answered
+	calls map[string]pendingCall // by id, until answered
 }
 
-type call struct {
+type pendingCall struct {
 	tool, target string
 	patch        []Change // the edits in the call's own input
 }
@@ -101,40 +101,40 @@ func (r *Reader) Line(line []byte) []Entry {
 		return nil
 	}
 	if line[0] != '{' || !gjson.ValidBytes(line) {
-		return []Entry{{Kind: Stray, Text: string(line)}}
+		return []Entry{{Kind: NonJSON, Text: string(line)}}
 	}
 	o := gjson.ParseBytes(line)
 	var out []Entry
 	switch o.Get("type").Str {
 	case "system":
-		out = system(o)
+		out = systemEntries(o)
 	case "assistant":
 		out = r.assistant(o)
 	case "user":
 		out = r.user(o)
 	case "rate_limit_event":
 		l := o.Get("rate_limit_info")
-		out = []Entry{{Kind: Limit, Text: words(l.Get("rateLimitType").Str, l.Get("status").Str),
+		out = []Entry{{Kind: Limit, Text: joinWords(l.Get("rateLimitType").Str, l.Get("status").Str),
 			Failed: l.Get("status").Str == "rejected"}}
 	case "result":
-		out = []Entry{end(o)}
+		out = []Entry{endEntry(o)}
 	}
 	at, _ := time.Parse(time.RFC3339Nano, o.Get("timestamp").Str) // the zero time if there is none
 	inner := o.Get("parent_tool_use_id").Str != ""
 	for i := range out {
-		out[i].Time, out[i].Inner = at, inner
+		out[i].Time, out[i].Subagent = at, inner
 	}
 	return out
 }
 
-func system(o gjson.Result) []Entry {
+func systemEntries(o gjson.Result) []Entry {
 	switch o.Get("subtype").Str {
 	case "init":
-		return []Entry{{Kind: Init, Target: o.Get("cwd").Str, Text: words("claude", o.Get("claude_code_version").Str,
+		return []Entry{{Kind: Init, Target: o.Get("cwd").Str, Text: joinWords("claude", o.Get("claude_code_version").Str,
 			o.Get("model").Str)}}
 	case "api_retry":
 		return []Entry{{Kind: Retry, Failed: true, Text: fmt.Sprintf("%s, try %d of %d in %s",
-			words(o.Get("error_status").Raw, o.Get("error").Str), o.Get("attempt").Int(), o.Get("max_retries").Int(),
+			joinWords(o.Get("error_status").Raw, o.Get("error").Str), o.Get("attempt").Int(), o.Get("max_retries").Int(),
 			time.Duration(o.Get("retry_delay_ms").Int())*time.Millisecond)}}
 	}
 	return nil
@@ -152,10 +152,10 @@ func (r *Reader) assistant(o gjson.Result) (out []Entry) {
 				out = append(out, Entry{Kind: Thinking, Text: t})
 			}
 		case "tool_use":
-			c := call{tool: b.Get("name").String(), target: target(b.Get("input")), patch: promised(b)}
+			c := pendingCall{tool: b.Get("name").String(), target: callTarget(b.Get("input")), patch: inputChanges(b)}
 			id := b.Get("id").String()
 			if r.calls == nil {
-				r.calls = map[string]call{}
+				r.calls = map[string]pendingCall{}
 			}
 			if len(r.calls) < 10_000 { // a stream without answers must not fill the memory
 				r.calls[id] = c
@@ -170,21 +170,21 @@ func (r *Reader) assistant(o gjson.Result) (out []Entry) {
 func (r *Reader) user(o gjson.Result) (out []Entry) {
 	content := o.Get("message.content")
 	if content.Type == gjson.String {
-		return []Entry{{Kind: Told, Text: content.Str}}
+		return []Entry{{Kind: ToAgent, Text: content.Str}}
 	}
 	told := o.Get("tool_use_result")
 	content.ForEach(func(_, b gjson.Result) bool {
 		switch b.Get("type").Str {
 		case "text":
-			out = append(out, Entry{Kind: Told, Text: b.Get("text").String()})
+			out = append(out, Entry{Kind: ToAgent, Text: b.Get("text").String()})
 		case "tool_result":
 			id := b.Get("tool_use_id").String()
 			c := r.calls[id]
 			delete(r.calls, id)
-			e := Entry{Kind: Answer, ID: id, Tool: c.tool, Target: c.target, Text: flat(b.Get("content")),
+			e := Entry{Kind: ToolAnswer, ID: id, Tool: c.tool, Target: c.target, Text: flattenAnswer(b.Get("content")),
 				Failed: b.Get("is_error").Bool()}
 			if !e.Failed {
-				e.Patch = done(told, c.patch)
+				e.Patch = answerChanges(told, c.patch)
 			}
 			out = append(out, e)
 		}
@@ -193,9 +193,9 @@ func (r *Reader) user(o gjson.Result) (out []Entry) {
 	return out
 }
 
-func end(o gjson.Result) Entry {
+func endEntry(o gjson.Result) Entry {
 	e := Entry{Kind: End, Failed: o.Get("is_error").Bool() || o.Get("subtype").Str != "success"}
-	e.Text = words(o.Get("subtype").Str, fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(),
+	e.Text = joinWords(o.Get("subtype").Str, fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(),
 		o.Get("total_cost_usd").Num))
 	if s := o.Get("api_error_status").Int(); s != 0 {
 		e.Text += fmt.Sprintf(", API status %d", s)
@@ -211,8 +211,8 @@ func end(o gjson.Result) Entry {
 	return e
 }
 
-// target returns the subject of a tool call: the first known input, such as a path or a command.
-func target(input gjson.Result) string {
+// callTarget returns the subject of a tool call: the first known input, such as a path or a command.
+func callTarget(input gjson.Result) string {
 	for _, k := range []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "description",
 		"path", "prompt"} {
 		if s := input.Get(k).Str; s != "" {
@@ -222,8 +222,8 @@ func target(input gjson.Result) string {
 	return ""
 }
 
-// flat returns a tool's answer as text: a string, or the texts of a list of blocks.
-func flat(content gjson.Result) string {
+// flattenAnswer returns a tool's answer as text: a string, or the texts of a list of blocks.
+func flattenAnswer(content gjson.Result) string {
 	if !content.IsArray() {
 		return content.String()
 	}
@@ -239,7 +239,7 @@ func flat(content gjson.Result) string {
 	return strings.Join(parts, "\n")
 }
 
-func words(list ...string) string {
+func joinWords(list ...string) string {
 	var out []string
 	for _, w := range list {
 		if w != "" && w != "null" {

@@ -44,14 +44,14 @@ func TestRead(t *testing.T) {
 	}{
 		{transcript.Init, "", "/p", "claude 2.1.197 claude-sonnet-4-5", false, false},
 		{transcript.Tool, "Write", "/p/a.txt", "", false, false},
-		{transcript.Answer, "Write", "/p/a.txt", "File created successfully", false, false},
+		{transcript.ToolAnswer, "Write", "/p/a.txt", "File created successfully", false, false},
 		{transcript.Text, "", "", "Now in German.", false, false},
 		{transcript.Tool, "Edit", "/p/a.txt", "", false, false},
-		{transcript.Answer, "Edit", "/p/a.txt", "updated", false, false},
+		{transcript.ToolAnswer, "Edit", "/p/a.txt", "updated", false, false},
 		{transcript.Tool, "Bash", "ls; false", "", false, true},
-		{transcript.Answer, "Bash", "ls; false", "Exit code 1\na.txt", true, false},
+		{transcript.ToolAnswer, "Bash", "ls; false", "Exit code 1\na.txt", true, false},
 		{transcript.Retry, "", "", "529 overloaded, try 1 of 3 in 1.5s", true, false},
-		{transcript.Stray, "", "", "a line of the CLI's own", false, false},
+		{transcript.NonJSON, "", "", "a line of the CLI's own", false, false},
 		{transcript.End, "", "", "success after 4 turns, $0.0024", false, false},
 	}
 	got := entries(t, stream)
@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 	for i, w := range want {
 		g := got[i]
 		if g.Kind != w.kind || g.Tool != w.tool || g.Target != w.target || g.Text != w.text || g.Failed != w.failed ||
-			g.Inner != w.inner {
+			g.Subagent != w.inner {
 			t.Errorf("entry %d is %+v, want %+v", i, g, w)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Announcer writes the announcement of an existing run for commands that show it elsewhere. It
 // belongs to one goroutine and one state.
 type Announcer struct {
-	next cursor
+	next nextTask
 	run  string
 }
 
@@ -22,11 +22,11 @@ func (a *Announcer) Lines(s *scheduler.State) []string {
 		a.run = s.Config.Run
 		a.next.reset(s)
 	}
-	return resumed(s, &a.next)
+	return resumeLines(s, &a.next)
 }
 
-// staged returns the stage and the request's score, if it was scored.
-func staged(s *scheduler.State) string {
+// stageText returns the stage and the request's score, if it was scored.
+func stageText(s *scheduler.State) string {
 	stage, spec, fit := "executing", "-", "-"
 	switch {
 	case report.Complete(s):
@@ -34,17 +34,17 @@ func staged(s *scheduler.State) string {
 	case len(s.Tasks) > 0 && s.Counts.Completed == len(s.Tasks):
 		stage = "review"
 	}
-	if f := s.From; f != nil {
+	if f := s.Origin; f != nil {
 		spec, fit = fmt.Sprint(f.SpecScore), fmt.Sprint(f.FitScore)
 	}
 	return fmt.Sprintf("%s | Spec: %s/10 | Fit: %s", stage, spec, fit)
 }
 
-// maxReviews bounds the reviews in the announcement; the latest are kept.
-const maxReviews = 3
+// maxNamedReviews bounds the reviews in the announcement; the latest are kept.
+const maxNamedReviews = 3
 
-// reviewed sums up the reviews that gave an answer.
-func reviewed(s *scheduler.State) string {
+// reviewsText sums up the reviews that gave an answer.
+func reviewsText(s *scheduler.State) string {
 	var list []string
 	for i := range s.Reviews {
 		r := &s.Reviews[i]
@@ -61,5 +61,5 @@ func reviewed(s *scheduler.State) string {
 		}
 		list = append(list, text)
 	}
-	return or(strings.Join(list[max(0, len(list)-maxReviews):], "; "), "none")
+	return firstNonEmpty(strings.Join(list[max(0, len(list)-maxNamedReviews):], "; "), "none")
 }

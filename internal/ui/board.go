@@ -18,28 +18,28 @@ import (
 
 // Board holds the data of a run at one moment. Its texts may be foreign; Lines cleans them.
 type Board struct {
-	Run, Name string
-	Status    string // as in report.Summary, or "cut off"
-	Began     time.Time
-	Ended     time.Time // zero while it runs
-	Waves     []WaveCount
-	Open      int // the open wave; 0: none
-	Running   []Doing
-	Counts    scheduler.Counts
-	Spent     budget.USD
-	Limits    budget.Limits
-	Notional  bool
-	Turns     int // iterations
-	Hold      time.Time
-	Stopping  string // why nothing more starts; "" while the run starts work
-	Next      string // the command that continues, or the next action
+	Run, Name   string
+	Status      string // as in report.Summary, or "cut off"
+	Started     time.Time
+	Ended       time.Time // zero while it runs
+	Waves       []WaveCount
+	CurrentWave int // the open wave; 0: none
+	Running     []Activity
+	Counts      scheduler.Counts
+	Spent       budget.USD
+	Limits      budget.Limits
+	Notional    bool
+	Iterations  int // iterations
+	PausedUntil time.Time
+	Stopping    string // why nothing more starts; "" while the run starts work
+	Next        string // the command that continues, or the next action
 }
 
 // WaveCount counts the tasks of a wave.
 type WaveCount struct{ Done, Failed, Blocked, Running, All int }
 
-// Doing is one piece of work under way.
-type Doing struct {
+// Activity is one piece of work under way.
+type Activity struct {
 	Task, Subject string // Task is "" for work of the whole run
 	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
 	Attempt       int
@@ -51,9 +51,10 @@ type Doing struct {
 // BoardOf derives the board from a state. The caller adds the running work. alive tells whether a
 // wavex process works at the run.
 func BoardOf(s *scheduler.State, alive bool) *Board {
-	b := &Board{Run: s.Config.Run, Status: "running", Began: s.Began, Waves: make([]WaveCount, s.Waves), Open: s.Wave,
-		Counts: s.Counts, Spent: s.Ledger.Spent(),
-		Limits: s.Ledger.Limits(), Notional: s.Notional, Turns: s.Ledger.Iterations(), Hold: s.Hold}
+	b := &Board{Run: s.Config.Run, Status: "running", Started: s.SessionStart, Waves: make([]WaveCount, s.Waves),
+		CurrentWave: s.Wave,
+		Counts:      s.Counts, Spent: s.Ledger.Spent(),
+		Limits: s.Ledger.Limits(), Notional: s.Notional, Iterations: s.Ledger.Iterations(), PausedUntil: s.PauseUntil}
 	if s.Plan != nil {
 		b.Name = s.Plan.Name
 	}
@@ -73,11 +74,11 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 		}
 	}
 	if s.Stop != nil {
-		b.Stopping = or(s.Stop.Reason, s.Stop.Status)
+		b.Stopping = firstNonEmpty(s.Stop.Reason, s.Stop.Status)
 	}
 	switch {
 	case s.Ended != nil:
-		b.Status, b.Next, b.Open = s.Ended.Status, s.Ended.Resume, 0
+		b.Status, b.Next, b.CurrentWave = s.Ended.Status, s.Ended.Resume, 0
 		b.Stopping = s.Ended.Reason
 	case !alive:
 		b.Status, b.Next = report.CutOff, "wavex resume"
@@ -88,14 +89,14 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 // Lines returns the board for a screen. The lines fit its rows and columns.
 func (b *Board) Lines(now time.Time, o Options) []string {
 	columns, rows := o.width()-1, max(o.height()-1, 3)
-	cut := func(l string) string { return safe.Cut(l, columns, o.ASCII) }
+	cut := func(l string) string { return safe.Truncate(l, columns, o.ASCII) }
 	out := []string{b.head(now, columns, o), cut(b.money())}
-	if l := b.standing(now); l != "" {
+	if l := b.statusLine(now); l != "" {
 		out = append(out, cut(l))
 	}
-	running := b.running(now, columns, o.ASCII)
+	running := b.runningLines(now, columns, o.ASCII)
 	room := rows - len(out) - 2 // two empty lines
-	waves := b.waves(columns, max(min(room/2, len(b.Waves)), room-len(running)), o)
+	waves := b.waveLines(columns, max(min(room/2, len(b.Waves)), room-len(running)), o)
 	if len(waves) > 0 && room > 3 {
 		out = append(append(out, ""), waves...)
 	}
@@ -115,29 +116,29 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 	if !b.Ended.IsZero() {
 		end = b.Ended
 	}
-	m := marks[warn]
+	m := marks[markWarn]
 	switch b.Status {
 	case "complete":
-		m = marks[good]
+		m = marks[markGood]
 	case "failed":
-		m = marks[bad]
+		m = marks[markBad]
 	case "running":
-		m = marks[none]
+		m = marks[markNone]
 	}
 	sign := m.sign
 	if o.ASCII {
 		sign = ""
 	}
-	parts := []string{b.Status, safe.Fit(or(b.Name, b.Run), 60, o.ASCII),
-		report.Took(max(end.Sub(b.Began), 0).Truncate(time.Second))}
+	parts := []string{b.Status, safe.Fit(firstNonEmpty(b.Name, b.Run), 60, o.ASCII),
+		report.FormatDuration(max(end.Sub(b.Started), 0).Truncate(time.Second))}
 	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
 	}
 	words := strings.Join(parts, "  ")
-	l := safe.Cut(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
+	l := safe.Truncate(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
 	if o.Color {
 		head, rest, _ := strings.Cut(l, "  ")
-		l = paint(or(m.color, "34"), head) + strings.TrimSuffix("  "+rest, "  ")
+		l = colorize(firstNonEmpty(m.color, "34"), head) + strings.TrimSuffix("  "+rest, "  ")
 	}
 	return l
 }
@@ -152,14 +153,14 @@ func (b *Board) money() string {
 	if c.Blocked > 0 {
 		l += fmt.Sprintf(", %d blocked", c.Blocked)
 	}
-	l += " | " + report.Paid(b.Spent, b.Limits, b.Notional)
+	l += " | " + report.FormatNotional(b.Spent, b.Limits, b.Notional)
 	if !b.Limits.NoUSD && b.Limits.USD > 0 {
 		l += fmt.Sprintf(" (%.0f%%)", 100*b.Spent.Float()/b.Limits.USD.Float())
 	}
-	return l + " | iteration " + report.Iterations(b.Turns, b.Limits)
+	return l + " | iteration " + report.FormatIterations(b.Iterations, b.Limits)
 }
 
-func (b *Board) standing(now time.Time) string {
+func (b *Board) statusLine(now time.Time) string {
 	switch {
 	case !b.Ended.IsZero() || b.Status == report.CutOff:
 		l := safe.Line(b.Stopping)
@@ -169,14 +170,14 @@ func (b *Board) standing(now time.Time) string {
 		return l
 	case b.Stopping != "":
 		return fmt.Sprintf("stopping: %s; %d still running", safe.Line(b.Stopping), len(b.Running))
-	case b.Hold.After(now):
-		return "nothing starts before " + b.Hold.UTC().Format(time.RFC3339)
+	case b.PausedUntil.After(now):
+		return "nothing starts before " + b.PausedUntil.UTC().Format(time.RFC3339)
 	}
 	return ""
 }
 
-// waves draws a bar for each wave, or for those around the open one if there is no room for all.
-func (b *Board) waves(columns, room int, o Options) []string {
+// waveLines draws a bar for each wave, or for those around the open one if there is no room for all.
+func (b *Board) waveLines(columns, room int, o Options) []string {
 	if room < 1 || len(b.Waves) == 0 {
 		return nil
 	}
@@ -184,7 +185,7 @@ func (b *Board) waves(columns, room int, o Options) []string {
 	above, below := "", ""
 	if to > room {
 		keep := max(room-2, 1)
-		from = min(max(b.Open-1-keep/3, 0), to-keep)
+		from = min(max(b.CurrentWave-1-keep/3, 0), to-keep)
 		to = from + keep
 		if from > 0 && room > 2 {
 			above = fmt.Sprintf("  %s before", report.Plural(from, "wave", "waves"))
@@ -195,19 +196,19 @@ func (b *Board) waves(columns, room int, o Options) []string {
 	}
 	var out []string
 	if above != "" {
-		out = append(out, safe.Cut(above, columns, o.ASCII))
+		out = append(out, safe.Truncate(above, columns, o.ASCII))
 	}
 	digits := len(fmt.Sprint(len(b.Waves)))
 	for i := from; i < to; i++ {
-		out = append(out, b.wave(i, digits, columns, o))
+		out = append(out, b.waveLine(i, digits, columns, o))
 	}
 	if below != "" {
-		out = append(out, safe.Cut(below, columns, o.ASCII))
+		out = append(out, safe.Truncate(below, columns, o.ASCII))
 	}
 	return out
 }
 
-func (b *Board) wave(i, digits, columns int, o Options) string {
+func (b *Board) waveLine(i, digits, columns int, o Options) string {
 	w := b.Waves[i]
 	tail := fmt.Sprintf("%d/%d", w.Done, w.All)
 	for _, n := range []struct {
@@ -219,31 +220,32 @@ func (b *Board) wave(i, digits, columns int, o Options) string {
 		}
 	}
 	at := " "
-	if i+1 == b.Open {
+	if i+1 == b.CurrentWave {
 		at = ">"
 	}
 	l := fmt.Sprintf("%s wave %*d", at, digits, i+1)
 	const least, most = 8, 32
 	if room := columns - safe.Width(l) - safe.Width(tail) - len("  100% || "); room >= least {
-		l += " " + progress(w.Done, w.All, min(room, most), o.ASCII)
+		l += " " + progressBar(w.Done, w.All, min(room, most), o.ASCII)
 	}
-	l = safe.Cut(l+" "+tail, columns, o.ASCII)
+	l = safe.Truncate(l+" "+tail, columns, o.ASCII)
 	switch {
 	case !o.Color:
 	case w.Failed+w.Blocked > 0:
-		l = paint("31", l)
+		l = colorize("31", l)
 	case w.Done == w.All:
-		l = paint("32", l)
-	case i+1 != b.Open:
-		l = paint("2", l)
+		l = colorize("32", l)
+	case i+1 != b.CurrentWave:
+		l = colorize("2", l)
 	}
 	return l
 }
 
-func (b *Board) running(now time.Time, columns int, ascii bool) []string {
+func (b *Board) runningLines(now time.Time, columns int, ascii bool) []string {
 	out := make([]string, 0, len(b.Running))
 	for _, d := range b.Running {
-		r := running{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since, last: safe.Fit(d.Last, said, ascii),
+		r := runningTask{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since,
+			last:   safe.Fit(d.Last, maxTextColumns, ascii),
 			lastAt: d.At}
 		if d.Task != "" {
 			r.label = safe.Fit(d.Task, 60, ascii) + " " + safe.Fit(d.Subject, 80, ascii)
@@ -256,7 +258,7 @@ func (b *Board) running(now time.Time, columns int, ascii bool) []string {
 	return out
 }
 
-func paint(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
+func colorize(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
 
 // Watch draws each board in the place of the one before. One goroutine uses it.
 type Watch struct {

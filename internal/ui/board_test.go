@@ -19,10 +19,10 @@ func boardOf(t *testing.T) (*Board, time.Time) {
 		{ID: "T-002", Subject: "Write the parser"},
 		{ID: "T-003", Subject: "Document the grammar, with examples", Blockers: []int{0, 1}},
 		{ID: "T-004", Subject: "Publish", Blockers: []int{2}}})
-	s.Begin(reporttest.Config()).Wave(1).Run("T-001", 0).Run("T-002", 1).After(12*time.Second).
-		End("T-001", reporttest.Good(120_000), "completed", nil).After(50 * time.Second)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).StartAttempt("T-002", 1).Advance(12*time.Second).
+		EndAttempt("T-001", reporttest.PassingResult(120_000), "completed", nil).Advance(50 * time.Second)
 	b := BoardOf(s.S, true)
-	b.Running = []Doing{
+	b.Running = []Activity{
 		{Task: "T-002", Subject: "Write the parser", Kind: "attempt", Attempt: 2,
 			Since: reporttest.Start.Add(4 * time.Second), Last: "Bash go test ./...", At: s.Now().Add(-3 * time.Second)},
 		{Task: "T-009", Subject: "Name it", Kind: "counsel", Attempt: 1, Since: s.Now().Add(-9 * time.Second)},
@@ -39,7 +39,7 @@ func TestBoardGolden(t *testing.T) {
 			ASCII: size.columns == 60}
 		golden(t, fmt.Sprintf("board-%dx%d.txt", size.columns, size.rows), strings.Join(b.Lines(now, o), "\n")+"\n")
 	}
-	for name, tell := range stories {
+	for name, tell := range testRuns {
 		s := tell(t, nil)
 		b := BoardOf(s.S, false)
 		b.Ended = s.Now()
@@ -52,7 +52,7 @@ func TestBoardGolden(t *testing.T) {
 func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := &Board{Run: "r", Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Status: "running", Began: reporttest.Start,
+		b := &Board{Run: "r", Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Status: "running", Started: reporttest.Start,
 			Stopping: rapid.SampledFrom([]string{"", "why\x1b[2J"}).Draw(t, "stop")}
 		n := rapid.IntRange(0, 60).Draw(t, "waves")
 		for range n {
@@ -60,9 +60,10 @@ func TestBoardFits(t *testing.T) {
 			done := rapid.IntRange(0, all).Draw(t, "done")
 			b.Waves = append(b.Waves, WaveCount{All: all, Done: done, Failed: rapid.IntRange(0, all-done).Draw(t, "failed")})
 		}
-		b.Open = rapid.IntRange(0, n).Draw(t, "open")
+		b.CurrentWave = rapid.IntRange(0, n).Draw(t, "open")
 		for range rapid.IntRange(0, 40).Draw(t, "running") {
-			b.Running = append(b.Running, Doing{Task: rapid.String().Draw(t, "task"), Subject: rapid.String().Draw(t, "subject"),
+			b.Running = append(b.Running, Activity{Task: rapid.String().Draw(t, "task"),
+				Subject: rapid.String().Draw(t, "subject"),
 				Kind:    "attempt",
 				Attempt: 2, Since: reporttest.Start, Last: rapid.String().Draw(t, "last"), At: reporttest.Start})
 		}
@@ -73,7 +74,7 @@ func TestBoardFits(t *testing.T) {
 		if len(lines) > rows-1 {
 			t.Fatalf("%d lines on %d rows", len(lines), rows)
 		}
-		seen := n == 0 || b.Open == 0
+		seen := n == 0 || b.CurrentWave == 0
 		for _, l := range lines {
 			if w := safe.Width(l); w > columns-1 {
 				t.Fatalf("%q has %d columns of %d", l, w, columns)
@@ -84,7 +85,7 @@ func TestBoardFits(t *testing.T) {
 			seen = seen || strings.HasPrefix(l, ">")
 		}
 		if rows > 12 && !seen {
-			t.Fatalf("the open wave %d is not shown:\n%s", b.Open, strings.Join(lines, "\n"))
+			t.Fatalf("the open wave %d is not shown:\n%s", b.CurrentWave, strings.Join(lines, "\n"))
 		}
 	})
 }
@@ -97,7 +98,7 @@ func TestWatchRedraws(t *testing.T) {
 	v := NewWatch(e, Options{Width: e.columns, Now: func() time.Time { return now }, Color: true})
 	for _, columns := range []int{90, 40, 120} {
 		e.resize(columns)
-		b.Turns++
+		b.Iterations++
 		if err := v.Show(b); err != nil {
 			t.Fatal(err)
 		}

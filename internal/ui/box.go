@@ -11,29 +11,29 @@ import (
 // This file draws the box of `wavex status`: the stages of the workflow and the next action of
 // each.
 
-// Standing holds the data of the box.
-type Standing struct {
-	State     *scheduler.State
-	Alive     bool                     // a wavex process works at the run
-	Plain     bool                     // without a frame, for screen readers
-	Delivered *scheduler.DeliveryEnded // the last delivery; nil: none
+// StatusView holds the data of the box.
+type StatusView struct {
+	State    *scheduler.State
+	Alive    bool                     // a wavex process works at the run
+	Plain    bool                     // without a frame, for screen readers
+	Delivery *scheduler.DeliveryEnded // the last delivery; nil: none
 
 	// The plan as a resume would find it: edited, unchanged, or with a mistake.
-	Edit  *scheduler.Edit
-	Gone  bool
-	Wrong error
+	PlanEdit    *scheduler.Edit
+	PlanMissing bool
+	PlanError   error
 }
 
-// Box draws the stages of a run with the next action of each, no wider than columns or 100. Below
+// StatusBox draws the stages of a run with the next action of each, no wider than columns or 100. Below
 // it stands the command that continues, which is never cut.
-func Box(st Standing, o Options) string {
+func StatusBox(st StatusView, o Options) string {
 	s := st.State
 	b := BoardOf(s, st.Alive)
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
 	var lines []string
 	add := func(indent int, text string) {
-		for i, l := range fold(text, inner-indent) {
+		for i, l := range wrapText(text, inner-indent) {
 			pad := indent
 			if i == 0 {
 				pad = 0
@@ -50,15 +50,15 @@ func Box(st Standing, o Options) string {
 		lines = append(lines, l.lines(inner, o)...)
 	}
 	if st.Plain {
-		return b.Status + ": " + or(safe.Line(b.Name), safe.Line(b.Run)) + "\n" + strings.Join(lines, "\n") +
-			"\n" + st.goOn(b)
+		return b.Status + ": " + firstNonEmpty(safe.Line(b.Name), safe.Line(b.Run)) + "\n" + strings.Join(lines, "\n") +
+			"\n" + st.resumeCommand(b)
 	}
-	return frame(b.Status+": "+or(safe.Line(b.Name), safe.Line(b.Run)), lines, width, o) + st.goOn(b)
+	return drawBox(b.Status+": "+firstNonEmpty(safe.Line(b.Name), safe.Line(b.Run)), lines, width, o) + st.resumeCommand(b)
 }
 
 // Request holds the data of a request that has no run yet.
 type Request struct {
-	Words   string            // the request
+	Text    string            // the request
 	Stage   string            // current stage: "intent", "shape", "decompose", "executing"
 	Origin  *scheduler.Origin // nil before the intent is settled
 	Vague   bool              // too vague to continue
@@ -72,32 +72,32 @@ type Request struct {
 func RequestBox(r Request, o Options) string {
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
-	lines := append(fold(safe.Line(r.Words), inner), "")
+	lines := append(wrapText(safe.Line(r.Text), inner), "")
 	at := map[string]int{"intent": 0, "shape": 1, "decompose": 2, "executing": 3}[r.Stage]
-	for i, s := range []stageLine{{none, "intent", "not settled", "score the request, and ask where it is unclear"},
-		{none, "shape", "not settled", "find the files that it is about"},
-		{none, "plan", "none yet", "break the request down into tasks"}} {
+	for i, s := range []stageLine{{markNone, "intent", "not settled", "score the request, and ask where it is unclear"},
+		{markNone, "shape", "not settled", "find the files that it is about"},
+		{markNone, "plan", "none yet", "break the request down into tasks"}} {
 		switch {
 		case i < at:
-			s.mark, s.stands, s.next = good, "settled", ""
+			s.mark, s.status, s.next = markGood, "settled", ""
 			if f := r.Origin; f != nil && i == 0 {
-				s.stands = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape),
+				s.status = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape),
 					safe.Line(f.Workflow))
 			}
 			if i == 0 && r.Vague {
-				s.mark, s.stands, s.next = bad, s.stands+", too vague", "say it more clearly"
+				s.mark, s.status, s.next = markBad, s.status+", too vague", "say it more clearly"
 			}
 			if i == 2 && r.Split {
-				s.mark, s.stands, s.next = warn, "too large for one plan", "begin with one of the proposed parts"
+				s.mark, s.status, s.next = markWarn, "too large for one plan", "begin with one of the proposed parts"
 			}
 		case i > at || r.Vague:
 			s.next = ""
 		default:
-			s.mark = redo
+			s.mark = markRetry
 		}
 		lines = append(lines, s.lines(inner, o)...)
 	}
-	run := stageLine{none, "run", "not begun", ""}
+	run := stageLine{markNone, "run", "not begun", ""}
 	if r.Planned && !r.Split {
 		run.next = "run the plan"
 	}
@@ -106,13 +106,13 @@ func RequestBox(r Request, o Options) string {
 	if r.Plain {
 		return "request\n" + strings.Join(lines, "\n") + "\n" + end
 	}
-	return frame("request", lines, width, o) + end
+	return drawBox("request", lines, width, o) + end
 }
 
-// goOn returns the command that continues.
-func (st Standing) goOn(b *Board) string {
+// resumeCommand returns the command that continues.
+func (st StatusView) resumeCommand(b *Board) string {
 	switch {
-	case st.Gone: // the line of the plan has it
+	case st.PlanMissing: // the line of the plan has it
 		return ""
 	case st.State.Ended == nil && st.Alive:
 		return "Watch it with: wavex watch\n"
@@ -124,24 +124,24 @@ func (st Standing) goOn(b *Board) string {
 	return ""
 }
 
-// frame draws a box with a title around clean lines.
-func frame(title string, lines []string, width int, o Options) string {
+// drawBox draws a box with a title around clean lines.
+func drawBox(title string, lines []string, width int, o Options) string {
 	h, v, corners := "─", "│", [4]string{"┌", "┐", "└", "┘"}
 	if o.ASCII {
 		h, v, corners = "-", "|", [4]string{"+", "+", "+", "+"}
 	}
 	var b strings.Builder
-	title = " " + safe.Cut(title, width-6, o.ASCII) + " "
+	title = " " + safe.Truncate(title, width-6, o.ASCII) + " "
 	b.WriteString(corners[0] + h + title + strings.Repeat(h, max(width-3-safe.Width(title), 0)) + corners[1] + "\n")
 	for _, l := range lines {
-		b.WriteString(v + " " + safe.Pad(safe.Cut(l, width-4, o.ASCII), width-4) + " " + v + "\n")
+		b.WriteString(v + " " + safe.Pad(safe.Truncate(l, width-4, o.ASCII), width-4) + " " + v + "\n")
 	}
 	b.WriteString(corners[2] + strings.Repeat(h, max(width-2, 0)) + corners[3] + "\n")
 	return b.String()
 }
 
-// fold breaks a clean text into lines of at most columns, at spaces if possible.
-func fold(text string, columns int) []string {
+// wrapText breaks a clean text into lines of at most columns, at spaces if possible.
+func wrapText(text string, columns int) []string {
 	columns = max(columns, 8)
 	var out []string
 	line := ""

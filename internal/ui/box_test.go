@@ -11,22 +11,22 @@ import (
 
 func TestBoxGolden(t *testing.T) {
 	t.Parallel()
-	all := map[string]telling{"closed": reporttest.Refused}
-	for name, tell := range stories {
+	all := map[string]runFunc{"closed": reporttest.RefusedRun}
+	for name, tell := range testRuns {
 		all[name] = tell
 	}
 	for name, tell := range all {
 		s := tell(t, nil)
-		st := Standing{State: s.S, Alive: s.S.Ended == nil}
+		st := StatusView{State: s.S, Alive: s.S.Ended == nil}
 		for _, e := range s.Events {
 			if b, ok := e.Body.(scheduler.DeliveryEnded); ok {
-				st.Delivered = &b
+				st.Delivery = &b
 			}
 		}
-		golden(t, "box-"+name+".txt", Box(st, Options{Width: func() int { return 80 }}))
+		golden(t, "box-"+name+".txt", StatusBox(st, Options{Width: func() int { return 80 }}))
 		for _, columns := range []int{200, 60, 30} {
 			o := Options{Width: func() int { return columns }, ASCII: columns == 60}
-			lines := strings.Split(strings.TrimSuffix(Box(st, o), "\n"), "\n")
+			lines := strings.Split(strings.TrimSuffix(StatusBox(st, o), "\n"), "\n")
 			for i, l := range lines {
 				framed := strings.HasPrefix(l, "│") || strings.HasPrefix(l, "|")
 				if w := safe.Width(l); framed && (w != safe.Width(lines[0]) || w >= columns) {
@@ -38,7 +38,7 @@ func TestBoxGolden(t *testing.T) {
 			}
 		}
 		st.Plain = true
-		if b := Box(st, Options{}); strings.ContainsAny(b, "│┌└") {
+		if b := StatusBox(st, Options{}); strings.ContainsAny(b, "│┌└") {
 			t.Errorf("%s: a frame in plain text:\n%s", name, b)
 		}
 	}
@@ -55,7 +55,7 @@ func TestFold(t *testing.T) {
 		{"a abcdefghij b", 8, "a|abcdefgh|ij b"},
 		{"終わり終わり", 8, "終わり終|わり"},
 	} {
-		if got := strings.Join(fold(tc.text, tc.columns), "|"); got != tc.want {
+		if got := strings.Join(wrapText(tc.text, tc.columns), "|"); got != tc.want {
 			t.Errorf("fold(%q, %d) = %q, want %q", tc.text, tc.columns, got, tc.want)
 		}
 	}
@@ -66,11 +66,11 @@ func TestRequestBoxGolden(t *testing.T) {
 	o := &scheduler.Origin{SpecScore: 8, FitScore: 31, Shape: "Tool", Workflow: "B"}
 	var b strings.Builder
 	for _, r := range []Request{
-		{Words: "add a --json flag \x1b[31mto cmd/status.go", Stage: "intent", Next: "wavex start"},
-		{Words: "make it better", Stage: "shape", Origin: o, Vague: true, Next: `wavex start "..."`},
-		{Words: "add a --json flag", Stage: "decompose", Origin: o, Next: "wavex start", Plain: true},
-		{Words: "add a --json flag", Stage: "executing", Origin: o, Planned: true, Next: "wavex start"},
-		{Words: strings.Repeat("rewrite everything ", 12), Stage: "executing", Origin: o, Planned: true, Split: true,
+		{Text: "add a --json flag \x1b[31mto cmd/status.go", Stage: "intent", Next: "wavex start"},
+		{Text: "make it better", Stage: "shape", Origin: o, Vague: true, Next: `wavex start "..."`},
+		{Text: "add a --json flag", Stage: "decompose", Origin: o, Next: "wavex start", Plain: true},
+		{Text: "add a --json flag", Stage: "executing", Origin: o, Planned: true, Next: "wavex start"},
+		{Text: strings.Repeat("rewrite everything ", 12), Stage: "executing", Origin: o, Planned: true, Split: true,
 			Next: `wavex start "..."`},
 	} {
 		b.WriteString(RequestBox(r, Options{Width: func() int { return 72 }}))

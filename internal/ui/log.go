@@ -16,23 +16,23 @@ import (
 
 // Maximum lines of one tool answer, of one edit, and of text sent to the agent.
 const (
-	answerLines = 12
-	editLines   = 40
-	toldLines   = 3
+	maxAnswerLines = 12
+	maxEditLines   = 40
+	maxPromptLines = 3
 )
 
 // LogEntry formats an entry of a stream for people. A sign at the left margin shows its kind; the
 // lines that belong to it are indented.
 func LogEntry(e transcript.Entry, o Options) []string {
 	in := ""
-	if e.Inner {
+	if e.Subagent {
 		in = "    " // of a subagent
 	}
 	color := func(code, text string) string {
 		if !o.Color || text == "" {
 			return text
 		}
-		return paint(code, text)
+		return colorize(code, text)
 	}
 	sign := func(sign, ascii string) string {
 		if o.ASCII {
@@ -47,26 +47,26 @@ func LogEntry(e transcript.Entry, o Options) []string {
 	case transcript.Init:
 		return []string{head("2", sign("·", "-"), safe.Line(e.Text))}
 	case transcript.Text:
-		return block(in, safe.Text(e.Text, 0))
+		return marginBlock(in, safe.Multiline(e.Text, 0))
 	case transcript.Thinking:
-		return indent(in+color("2", sign("┆", ":"))+" ", safe.Text(e.Text, 0), answerLines)
-	case transcript.Told:
-		return indent(in+color("2", sign("»", ">"))+" ", safe.Text(e.Text, 0), toldLines)
+		return indent(in+color("2", sign("┆", ":"))+" ", safe.Multiline(e.Text, 0), maxAnswerLines)
+	case transcript.ToAgent:
+		return indent(in+color("2", sign("»", ">"))+" ", safe.Multiline(e.Text, 0), maxPromptLines)
 	case transcript.Tool:
 		words := safe.Line(e.Tool)
-		if t := safe.Text(e.Target, 2000); t != "" {
-			words = strings.Join(indent("", words+"  "+t, toldLines), "\n"+in+"    ")
+		if t := safe.Multiline(e.Target, 2000); t != "" {
+			words = strings.Join(indent("", words+"  "+t, maxPromptLines), "\n"+in+"    ")
 		}
 		return strings.Split(head("36", sign("→", "->"), words), "\n")
-	case transcript.Answer:
+	case transcript.ToolAnswer:
 		if e.Failed {
 			return append([]string{in + "  " + color("31", sign("✗ ", "FAILED ")+safe.Line(e.Tool))},
-				indent(in+"    ", safe.Text(e.Text, 0), 2*answerLines)...)
+				indent(in+"    ", safe.Multiline(e.Text, 0), 2*maxAnswerLines)...)
 		}
 		if len(e.Patch) > 0 {
-			return edits(in, e.Patch, color)
+			return diffLines(in, e.Patch, color)
 		}
-		return indent(in+"    ", safe.Text(e.Text, 0), answerLines)
+		return indent(in+"    ", safe.Multiline(e.Text, 0), maxAnswerLines)
 	case transcript.Retry, transcript.Limit:
 		return []string{head("33", "!", string(e.Kind)+": "+safe.Line(e.Text))}
 	case transcript.End:
@@ -74,19 +74,19 @@ func LogEntry(e transcript.Entry, o Options) []string {
 		if e.Failed {
 			code = "31"
 		}
-		lines := indent("", safe.Text(e.Text, 0), answerLines)
+		lines := indent("", safe.Multiline(e.Text, 0), maxAnswerLines)
 		return append([]string{head(code, mark, lines[0])}, indentAll("    ", lines[1:])...)
 	}
-	return indent(in+color("33", "?")+" ", safe.Text(e.Text, 4000), answerLines)
+	return indent(in+color("33", "?")+" ", safe.Multiline(e.Text, 4000), maxAnswerLines)
 }
 
-func edits(in string, changes []transcript.Change, color func(code, text string) string) (out []string) {
+func diffLines(in string, changes []transcript.Change, color func(code, text string) string) (out []string) {
 	for _, c := range changes {
 		if c.Created {
 			out = append(out, in+"    (a new file)")
 		}
 		for i, l := range c.Lines {
-			if i == editLines {
+			if i == maxEditLines {
 				out = append(out, fmt.Sprintf("%s    … %d more lines", in, len(c.Lines)-i))
 				break
 			}
@@ -99,7 +99,7 @@ func edits(in string, changes []transcript.Change, color func(code, text string)
 			case strings.HasPrefix(l, "@@"):
 				code = "2"
 			}
-			if l = strings.ReplaceAll(safe.Text(l, 400), "\n", " "); code != "" {
+			if l = strings.ReplaceAll(safe.Multiline(l, 400), "\n", " "); code != "" {
 				l = color(code, l)
 			}
 			out = append(out, in+"    "+l)
@@ -108,8 +108,8 @@ func edits(in string, changes []transcript.Change, color func(code, text string)
 	return out
 }
 
-// block returns text at the margin after an empty line.
-func block(in, text string) []string {
+// marginBlock returns text at the margin after an empty line.
+func marginBlock(in, text string) []string {
 	return append([]string{""}, append(indent(in, strings.TrimSpace(text), 0), "")...)
 }
 
@@ -124,7 +124,7 @@ func indent(mark, text string, most int) []string {
 	if most > 0 && len(lines) > most {
 		lines, more = lines[:most], len(lines)-most
 	}
-	pad := strings.Repeat(" ", safe.Width(coloring().ReplaceAllString(mark, "")))
+	pad := strings.Repeat(" ", safe.Width(colorSequence().ReplaceAllString(mark, "")))
 	out := make([]string, 0, len(lines)+1)
 	for i, l := range lines {
 		if i == 0 {
@@ -149,8 +149,8 @@ func indentAll(pad string, lines []string) []string {
 
 // LogStart returns the first line of an attempt's log.
 func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) string {
-	l := fmt.Sprintf("== %s, attempt %d, %s", label(s, e.Task), e.Attempt, at.UTC().Format(time.RFC3339))
-	if why := again(e); why != "" {
+	l := fmt.Sprintf("== %s, attempt %d, %s", taskLabel(s, e.Task), e.Attempt, at.UTC().Format(time.RFC3339))
+	if why := attemptKindText(e); why != "" {
 		l += " (" + why + ")"
 	}
 	return l
@@ -159,31 +159,31 @@ func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) stri
 // LogEnd returns the last lines of an attempt's log: its outcome, the checks that failed, and the
 // next step.
 func LogEnd(e scheduler.AttemptEnded) []string {
-	out := []string{"== " + end(e)}
+	out := []string{"== " + attemptEndedText(e)}
 	for _, c := range e.Result.Checks {
 		if c.Passed {
 			continue
 		}
 		out = append(out, "   failed: "+safe.Line(c.Check)+": "+safe.Line(c.Reason))
-		out = append(out, indent("     ", safe.Text(c.Output, 0), 2*answerLines)...)
+		out = append(out, indent("     ", safe.Multiline(c.Output, 0), 2*maxAnswerLines)...)
 	}
 	for _, d := range e.Result.Denials {
 		out = append(out, "   denied; to allow it: "+safe.Line(d.Rule))
 	}
-	if f := then(e); f != "" {
+	if f := followUpText(e); f != "" {
 		out = append(out, "   then: "+f)
 	}
 	return out
 }
 
-// then describes the next step after an attempt, for a reader of an old log.
-func then(e scheduler.AttemptEnded) string {
+// followUpText describes the next step after an attempt, for a reader of an old log.
+func followUpText(e scheduler.AttemptEnded) string {
 	l := ""
 	switch {
 	case e.Status == scheduler.Failed:
 		l = "failed for good"
 	case e.Stop != nil:
-		l = "stopping: " + text(e.Stop.Reason)
+		l = "stopping: " + fitText(e.Stop.Reason)
 	case e.Status == scheduler.Advising:
 		l = "counsel"
 	case e.Status == scheduler.Pending:
@@ -196,7 +196,7 @@ func then(e scheduler.AttemptEnded) string {
 		}
 	}
 	if e.Note != "" {
-		l = strings.TrimPrefix(l+": "+text(e.Note), ": ")
+		l = strings.TrimPrefix(l+": "+fitText(e.Note), ": ")
 	}
 	return l
 }

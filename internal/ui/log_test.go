@@ -21,20 +21,20 @@ func logged(o Options) string {
 		{Kind: transcript.Text, Text: "I look at the parser first.\n\n    code is kept  as it is\n"},
 		{Kind: transcript.Thinking, Text: "Hm."},
 		{Kind: transcript.Tool, Tool: "Bash", Target: "go test ./...\ngo vet ./...\na\nb\nc"},
-		{Kind: transcript.Answer, Tool: "Bash", Text: long},
+		{Kind: transcript.ToolAnswer, Tool: "Bash", Text: long},
 		{Kind: transcript.Tool, Tool: "Edit", Target: "parse.go"},
-		{Kind: transcript.Answer, Tool: "Edit", Patch: []transcript.Change{{Path: "parse.go",
+		{Kind: transcript.ToolAnswer, Tool: "Edit", Patch: []transcript.Change{{Path: "parse.go",
 			Lines: []string{"@@ -1,2 +1,2 @@", " a", "-\tb", "+\tc"}}}},
-		{Kind: transcript.Answer, Tool: "Write",
+		{Kind: transcript.ToolAnswer, Tool: "Write",
 			Patch: []transcript.Change{{Path: "n", Created: true, Lines: strings.Split(long+"\n"+long, "\n")}}},
-		{Kind: transcript.Tool, Tool: "Grep", Target: "x", Inner: true},
-		{Kind: transcript.Answer, Tool: "Grep", Text: "no", Failed: true, Inner: true},
-		{Kind: transcript.Told, Text: "a reminder\n2\n3\n4"},
+		{Kind: transcript.Tool, Tool: "Grep", Target: "x", Subagent: true},
+		{Kind: transcript.ToolAnswer, Tool: "Grep", Text: "no", Failed: true, Subagent: true},
+		{Kind: transcript.ToAgent, Text: "a reminder\n2\n3\n4"},
 		{Kind: transcript.Retry, Text: "529 overloaded, try 1 of 3 in 1.5s", Failed: true},
-		{Kind: transcript.Stray, Text: evilText},
+		{Kind: transcript.NonJSON, Text: evilText},
 		{Kind: transcript.Text, Text: evilText},
 		{Kind: transcript.Tool, Tool: evilText, Target: evilText},
-		{Kind: transcript.Answer, Tool: evilText, Text: evilText, Failed: true},
+		{Kind: transcript.ToolAnswer, Tool: evilText, Text: evilText, Failed: true},
 		{Kind: transcript.End, Text: "error_during_execution after 2 turns, $0.10\n" + evilText, Failed: true},
 	} {
 		for _, l := range LogEntry(e, o) {
@@ -53,7 +53,7 @@ func TestLogGolden(t *testing.T) {
 	if !strings.Contains(colored, "\x1b[32m+\tc\x1b[0m") {
 		t.Error("added lines have no colour")
 	}
-	if bare := coloring().ReplaceAllString(colored, ""); bare != got {
+	if bare := colorSequence().ReplaceAllString(colored, ""); bare != got {
 		t.Errorf("with its colours taken away the log is another one:\n%s", bare)
 	}
 	for _, bad := range []string{"\x1b", "\x07", "\x00", "\u009b", "\u202e", "<loop-complete>"} {
@@ -65,7 +65,7 @@ func TestLogGolden(t *testing.T) {
 
 func TestLogOfAnAttempt(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Mixed(t, nil)
+	s := reporttest.MixedRun(t, nil)
 	var b strings.Builder
 	for _, e := range s.Events {
 		switch body := e.Body.(type) {
@@ -76,7 +76,7 @@ func TestLogOfAnAttempt(t *testing.T) {
 		}
 	}
 	golden(t, "log-attempts.txt", b.String())
-	evil := reporttest.Hostile(t, nil)
+	evil := reporttest.HostileRun(t, nil)
 	for _, e := range evil.Events {
 		if body, ok := e.Body.(scheduler.AttemptEnded); ok {
 			if l := strings.Join(LogEnd(body), "\n"); strings.ContainsAny(l, "\x1b\x07\x00\r") {
@@ -84,7 +84,7 @@ func TestLogOfAnAttempt(t *testing.T) {
 			}
 		}
 	}
-	if got := then(scheduler.AttemptEnded{Status: scheduler.Pending, Continue: true,
+	if got := followUpText(scheduler.AttemptEnded{Status: scheduler.Pending, Continue: true,
 		NotBefore: reporttest.Start.Add(time.Hour)}); got != "another attempt in the same session not before 2026-01-02T04:04:05Z" {
 		t.Error(got)
 	}

@@ -20,7 +20,7 @@ func EventSchema() []byte { return slices.Clone(eventSchema) }
 
 // ndjson writes each event as it is in the journal, one line each.
 type ndjson struct {
-	out *sink
+	out *asyncWriter
 	err error // of encoding; only the scheduler's goroutine and Close use it
 }
 
@@ -28,10 +28,10 @@ type ndjson struct {
 // type and data. The line of run_ended, the last of a session, also has the verdict at its top
 // level: status, exit_code, tasks, cost_usd and iterations. Observations are not events and are not
 // written.
-func NDJSON(w io.Writer) View { return &ndjson{out: newSink(w)} }
+func NDJSON(w io.Writer) View { return &ndjson{out: newAsyncWriter(w)} }
 
 func (v *ndjson) Event(e scheduler.Event, _ *scheduler.State) {
-	line, err := line(e)
+	line, err := encodeEvent(e)
 	if err != nil {
 		if v.err == nil {
 			v.err = fmt.Errorf("encoding event %d: %w", e.Seq, err)
@@ -50,9 +50,9 @@ func (v *ndjson) Close() error {
 	return v.err
 }
 
-// verdict holds the fields that run_ended repeats at its top level, so that a caller learns how a
+// endSummary holds the fields that run_ended repeats at its top level, so that a caller learns how a
 // run ended without knowing the bodies of events.
-type verdict struct {
+type endSummary struct {
 	Status     string           `json:"status"`
 	ExitCode   int              `json:"exit_code"`
 	Tasks      scheduler.Counts `json:"tasks"`
@@ -60,14 +60,14 @@ type verdict struct {
 	Iterations int              `json:"iterations"`
 }
 
-func line(e scheduler.Event) ([]byte, error) {
+func encodeEvent(e scheduler.Event) ([]byte, error) {
 	e.Time = e.Time.UTC()
 	b, err := e.Encode()
 	if err != nil {
 		return nil, err
 	}
 	if end, ok := e.Body.(scheduler.RunEnded); ok {
-		v, err := json.Marshal(verdict{Status: end.Status, ExitCode: end.ExitCode, Tasks: end.Tasks,
+		v, err := json.Marshal(endSummary{Status: end.Status, ExitCode: end.ExitCode, Tasks: end.Tasks,
 			CostUSD: end.Cost.Float(), Iterations: end.Iterations})
 		if err != nil {
 			return nil, err

@@ -26,10 +26,10 @@ var contentKey = regexp.MustCompile(`"key":"[^"]*"`)
 func TestNDJSONGolden(t *testing.T) {
 	t.Parallel()
 	schema := reporttest.Schema(t, EventSchema())
-	for name, tell := range stories {
+	for name, tell := range testRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := shown(t, tell, openNDJSON)
+			got := viewOutput(t, tell, openNDJSON)
 			golden(t, "events-"+name+".ndjson", contentKey.ReplaceAllString(got, `"key":"KEY"`))
 			var seq int64
 			for line := range strings.Lines(got) {
@@ -50,9 +50,9 @@ func TestNDJSONGolden(t *testing.T) {
 	}
 }
 
-func TestNDJSONVerdict(t *testing.T) {
+func TestNDJSONRunEnded(t *testing.T) {
 	t.Parallel()
-	lines := strings.Split(strings.TrimSpace(shown(t, reporttest.Mixed, openNDJSON)), "\n")
+	lines := strings.Split(strings.TrimSpace(viewOutput(t, reporttest.MixedRun, openNDJSON)), "\n")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestSchemaRefuses(t *testing.T) {
 }
 
 // The schema describes every field that an event can have, and no other.
-func TestSchemaIsWhole(t *testing.T) {
+func TestSchemaCoversEveryEvent(t *testing.T) {
 	t.Parallel()
 	var doc struct {
 		Defs map[string]map[string]any `json:"$defs"`
@@ -136,7 +136,7 @@ func TestSchemaIsWhole(t *testing.T) {
 			t.Errorf("%s has %q, which %s has not", where, p, typ)
 		}
 	}
-	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.Resumed{}, scheduler.WaveStarted{},
+	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.RunResumed{}, scheduler.WaveStarted{},
 		scheduler.AttemptStarted{},
 		scheduler.AttemptEnded{}, scheduler.CounselStarted{}, scheduler.CounselEnded{}, scheduler.CounselSkipped{},
 		scheduler.CriteriaStarted{}, scheduler.CriteriaEnded{}, scheduler.ReviewStarted{}, scheduler.ReviewEnded{},
@@ -169,21 +169,21 @@ func TestClosedPipe(t *testing.T) {
 	} {
 		w := &closedPipe{}
 		v := open(w)
-		reporttest.Mixed(t, v.Event)
+		reporttest.MixedRun(t, v.Event)
 		if err := v.Close(); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("%s: Close says %v", name, err)
 		}
 		if w.writes != 1 {
 			t.Errorf("%s: %d writes, want none after the failure", name, w.writes)
 		}
-		reporttest.Complete(t, v.Event) // after Close these events do nothing
+		reporttest.CompleteRun(t, v.Event) // after Close these events do nothing
 	}
 }
 
-// deaf blocks every write until free is closed.
-type deaf struct{ free chan struct{} }
+// blockedWriter blocks every write until free is closed.
+type blockedWriter struct{ free chan struct{} }
 
-func (d deaf) Write(b []byte) (int, error) {
+func (d blockedWriter) Write(b []byte) (int, error) {
 	<-d.free
 	return len(b), nil
 }
@@ -191,10 +191,10 @@ func (d deaf) Write(b []byte) (int, error) {
 func TestReaderThatStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := deaf{make(chan struct{})}
+		w := blockedWriter{make(chan struct{})}
 		v := NDJSON(w)
-		reporttest.Mixed(t, v.Event) // the run is not held up
-		if err := v.Close(); !errors.Is(err, ErrStuck) {
+		reporttest.MixedRun(t, v.Event) // the run is not held up
+		if err := v.Close(); !errors.Is(err, ErrReaderStalled) {
 			t.Errorf("Close says %v", err)
 		}
 		close(w.free) // the blocked write returns and the goroutine ends
@@ -206,9 +206,9 @@ func TestReaderThatStops(t *testing.T) {
 func TestReaderThatIsSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &slow{free: make(chan struct{})}
+		w := &slowWriter{free: make(chan struct{})}
 		v := NDJSON(w)
-		s := reporttest.Mixed(t, v.Event)
+		s := reporttest.MixedRun(t, v.Event)
 		closed := make(chan struct{})
 		go func() {
 			for { // once per write: some lines go together
@@ -232,12 +232,12 @@ func TestReaderThatIsSlow(t *testing.T) {
 	})
 }
 
-type slow struct {
+type slowWriter struct {
 	free chan struct{}
 	b    bytes.Buffer
 }
 
-func (s *slow) Write(b []byte) (int, error) {
+func (s *slowWriter) Write(b []byte) (int, error) {
 	<-s.free
 	return s.b.Write(b)
 }
@@ -245,14 +245,14 @@ func (s *slow) Write(b []byte) (int, error) {
 // Without a bound, a backlog would fill the machine's memory.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
-	w := deaf{make(chan struct{})}
-	s := newSink(w)
+	w := blockedWriter{make(chan struct{})}
+	s := newAsyncWriter(w)
 	piece := make([]byte, 1<<20)
 	for range 140 { // the blocked write may hold a whole backlog
 		s.put(piece)
 	}
 	close(w.free)
-	if err := s.close(); !errors.Is(err, ErrStuck) {
+	if err := s.close(); !errors.Is(err, ErrReaderStalled) {
 		t.Errorf("close says %v", err)
 	}
 }

@@ -14,13 +14,13 @@ import (
 
 // plain writes one timestamped line for each event.
 type plain struct {
-	out  *sink
+	out  *asyncWriter
 	opts Options
-	next cursor // only the scheduler's goroutine uses it
+	next nextTask // only the scheduler's goroutine uses it
 
-	mu   sync.Mutex
-	last map[string]string // by task: the last observation written
-	open string            // the displayed question that waits for an answer; "": none
+	mu           sync.Mutex
+	last         map[string]string // by task: the last observation written
+	openQuestion string            // the displayed question that waits for an answer; "": none
 }
 
 // Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP] announcements,
@@ -29,7 +29,7 @@ type plain struct {
 // readers. The status block and the table have no timestamps, because other programs read the block
 // and the table must align.
 func Plain(w io.Writer, o Options) View {
-	return &plain{out: newSink(w), opts: o, last: map[string]string{}}
+	return &plain{out: newAsyncWriter(w), opts: o, last: map[string]string{}}
 }
 
 func (v *plain) Observe(o runner.Observation) {
@@ -38,20 +38,20 @@ func (v *plain) Observe(o runner.Observation) {
 	if o.Kind != "api_retry" && o.Kind != "rate_limit" {
 		return
 	}
-	l := fmt.Sprintf("%s %s: %s", text(o.Task), o.Kind, text(o.Text))
+	l := fmt.Sprintf("%s %s: %s", fitText(o.Task), o.Kind, fitText(o.Text))
 	v.mu.Lock()
 	repeated := v.last[o.Task] == l
 	v.last[o.Task] = l
 	v.mu.Unlock()
 	if !repeated {
-		v.say(v.opts.now(), l)
+		v.writeLines(v.opts.now(), l)
 	}
 }
 
 func (v *plain) Close() error { return v.out.close() }
 
-// say writes lines under one timestamp in one write.
-func (v *plain) say(at time.Time, lines ...string) {
+// writeLines writes lines under one timestamp in one write.
+func (v *plain) writeLines(at time.Time, lines ...string) {
 	var b strings.Builder
 	for _, l := range lines {
 		if l != "" {
@@ -66,20 +66,20 @@ func (v *plain) say(at time.Time, lines ...string) {
 func (v *plain) put(piece []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.open != "" && len(piece) > 0 {
-		piece = append(append([]byte("\n"), piece...), v.open...)
+	if v.openQuestion != "" && len(piece) > 0 {
+		piece = append(append([]byte("\n"), piece...), v.openQuestion...)
 	}
 	v.out.put(piece)
 }
 
-// ask opens a question. An empty question closes the open one.
-func (v *plain) ask(question string) {
+// setQuestion opens a question. An empty question closes the open one.
+func (v *plain) setQuestion(question string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.open = ""
+	v.openQuestion = ""
 	if question != "" {
-		v.open = Prompt(question)
-		v.out.put([]byte(v.open))
+		v.openQuestion = Prompt(question)
+		v.out.put([]byte(v.openQuestion))
 	}
 }
 
@@ -87,106 +87,108 @@ func (v *plain) ask(question string) {
 func Prompt(question string) string { return "\n" + question + " [Y/n] " }
 
 func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
-	if v.opts.Asks {
+	if v.opts.Interactive {
 		switch b := e.Body.(type) {
 		case scheduler.Asked:
-			v.ask(text(b.Text))
+			v.setQuestion(fitText(b.Text))
 			return
 		case scheduler.Answered, scheduler.Draining, scheduler.RunEnded:
-			v.ask("")
+			v.setQuestion("")
 		}
 	}
-	say := func(lines ...string) { v.say(e.Time, lines...) }
+	say := func(lines ...string) { v.writeLines(e.Time, lines...) }
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		v.next.reset(s)
-		say(starting(b, v.opts), setting(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), rehearsed(b.Config))
-	case scheduler.Resumed:
+		say(startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), rehearsalWarning(b.Config))
+	case scheduler.RunResumed:
 		v.next.reset(s)
-		say(append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves), edited("plan edited: ", b.Edit),
-			rehearsed(b.Config))...)
+		say(append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves),
+			planEditText("plan edited: ", b.Edit),
+			rehearsalWarning(b.Config))...)
 	case scheduler.WaveStarted:
-		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), ids(b.Tasks)))
+		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks)))
 	case scheduler.WaveWarmed:
-		say(fmt.Sprintf("wave %d: the first response has begun, of %s; the rest may start", b.Wave, text(b.Task)))
+		say(fmt.Sprintf("wave %d: the first response has begun, of %s; the rest may start", b.Wave, fitText(b.Task)))
 	case scheduler.AttemptStarted:
-		say(iteration(s, b.Task, b.Iteration))
-		if why := again(b); why != "" {
-			say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, why))
+		say(iterationText(s, b.Task, b.Iteration))
+		if why := attemptKindText(b); why != "" {
+			say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, why))
 		}
 	case scheduler.AttemptEnded:
-		v.ended(e.Time, b, s, say)
+		v.attemptEnded(e.Time, b, s, say)
 	case scheduler.CounselStarted:
-		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", text(b.Task), b.Panel, b.Attempt, thorough(b)))
+		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt,
+			counselStartedText(b)))
 	case scheduler.CounselEnded:
-		for _, l := range advice(b.Verdict) {
-			say(fmt.Sprintf("%s counsel %d: %s", text(b.Task), b.Panel, l))
+		for _, l := range adviceLines(b.Verdict) {
+			say(fmt.Sprintf("%s counsel %d: %s", fitText(b.Task), b.Panel, l))
 		}
 	case scheduler.CounselSkipped:
-		say(fmt.Sprintf("%s: retry without counsel: %s", text(b.Task), text(b.Reason)))
+		say(fmt.Sprintf("%s: retry without counsel: %s", fitText(b.Task), fitText(b.Reason)))
 	case scheduler.IntegrationStarted:
-		say(together(b))
+		say(integrationStartedText(b))
 	case scheduler.IntegrationEnded:
-		say(integrated(b, s)...)
+		say(integrationEndedLines(b, s)...)
 	case scheduler.DeliveryEnded:
-		say(delivered(b)...)
+		say(deliveryText(b)...)
 	case scheduler.Draining:
-		say(stopping(b.Stop, s)...)
+		say(stopLines(b.Stop, s)...)
 	case scheduler.Notice:
-		say(notice(b))
+		say(noticeText(b))
 	case scheduler.RunEnded:
-		v.end(e, b, s, say)
+		v.runEnded(e, b, s, say)
 	default:
-		lines, _ := concluded(e.Body, s)
+		lines, _ := runEventLines(e.Body, s)
 		say(lines...)
 	}
 }
 
-func (v *plain) ended(at time.Time, b scheduler.AttemptEnded, s *scheduler.State, say func(...string)) {
+func (v *plain) attemptEnded(at time.Time, b scheduler.AttemptEnded, s *scheduler.State, say func(...string)) {
 	if b.Status == scheduler.Completed {
-		say(finished(s, b.Task, &v.next, at, v.opts))
+		say(taskCompleteText(s, b.Task, &v.next, at, v.opts))
 	}
-	say(fmt.Sprintf("%s attempt %d: %s", text(b.Task), b.Attempt, end(b)))
-	if f := follows(b, s); f != "" {
-		say(text(b.Task) + ": " + f)
+	say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, attemptEndedText(b)))
+	if f := followingText(b, s); f != "" {
+		say(fitText(b.Task) + ": " + f)
 	}
 	if len(b.Blocked) > 0 {
-		say(fmt.Sprintf("%s: blocked by its failure: %s", text(b.Task), ids(b.Blocked)))
+		say(fmt.Sprintf("%s: blocked by its failure: %s", fitText(b.Task), idList(b.Blocked)))
 	}
 	if b.Stop != nil {
-		say(stopping(*b.Stop, s)...)
+		say(stopLines(*b.Stop, s)...)
 	}
 	if v.opts.Status && b.Charged {
-		v.put([]byte(status(s, &v.next, at)))
+		v.put([]byte(statusBlock(s, &v.next, at)))
 	}
 }
 
-func (v *plain) end(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State, say func(...string)) {
+func (v *plain) runEnded(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State, say func(...string)) {
 	l := fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
-		b.Tasks.Completed, len(s.Tasks), report.Paid(b.Cost, s.Ledger.Limits(), b.Notional))
+		b.Tasks.Completed, len(s.Tasks), report.FormatNotional(b.Cost, s.Ledger.Limits(), b.Notional))
 	say(l)
 	sum := report.Of(s, nil)
 	sum.Ended = e.Time
 	v.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
 	if v.opts.Status {
-		v.put([]byte(status(s, &v.next, e.Time)))
+		v.put([]byte(statusBlock(s, &v.next, e.Time)))
 	}
 }
 
-func thorough(b scheduler.CounselStarted) string {
+func counselStartedText(b scheduler.CounselStarted) string {
 	if b.Thorough {
 		return ", a thorough one"
 	}
 	return ""
 }
 
-func notice(b scheduler.Notice) string {
+func noticeText(b scheduler.Notice) string {
 	l := "notice: "
 	if b.Level == "warning" {
 		l = "warning: "
 	}
 	if b.Task != "" {
-		l += text(b.Task) + ": "
+		l += fitText(b.Task) + ": "
 	}
-	return l + text(b.Text)
+	return l + fitText(b.Text)
 }

@@ -20,10 +20,10 @@ func openPlain(o Options) func(*buffer) View {
 
 func TestPlainGolden(t *testing.T) {
 	t.Parallel()
-	for name, tell := range stories {
+	for name, tell := range testRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, "plain-"+name+".txt", shown(t, tell,
+			golden(t, "plain-"+name+".txt", viewOutput(t, tell,
 				openPlain(Options{Status: true, Shape: "Tool (9/10)", Workflow: "A"})))
 		})
 	}
@@ -40,7 +40,7 @@ func TestAnnouncements(t *testing.T) {
 	}
 	seen := make([]int, len(want))
 	stamp := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (.*)$`)
-	sc := bufio.NewScanner(strings.NewReader(shown(t, reporttest.Mixed, openPlain(Options{}))))
+	sc := bufio.NewScanner(strings.NewReader(viewOutput(t, reporttest.MixedRun, openPlain(Options{}))))
 	for sc.Scan() {
 		m := stamp.FindStringSubmatch(sc.Text())
 		if m == nil || !strings.HasPrefix(m[1], "[LOOP]") {
@@ -69,14 +69,14 @@ func TestStatusBlock(t *testing.T) {
 	t.Parallel()
 	block := regexp.MustCompile(`(?m)^---LOOP_STATUS---\nEXIT_SIGNAL: (true|false)\nCRITERIA: (\{.*\})\nSTUCK_COUNT: (\d+)\nNEXT: (.+)\n---END_STATUS---$`)
 	for _, c := range []struct {
-		tell   telling
+		tell   runFunc
 		blocks int    // one per charged attempt, and one at the end
 		last   string // without its criteria
 	}{
-		{reporttest.Mixed, 8, `false {"all tasks completed": false} 2 none`},
-		{reporttest.Complete, 3, `true {"tests pass": true, "lint is \"clean\"": true} 0 none`},
+		{reporttest.MixedRun, 8, `false {"all tasks completed": false} 2 none`},
+		{reporttest.CompleteRun, 3, `true {"tests pass": true, "lint is \"clean\"": true} 0 none`},
 	} {
-		got := block.FindAllStringSubmatch(shown(t, c.tell, openPlain(Options{Status: true})), -1)
+		got := block.FindAllStringSubmatch(viewOutput(t, c.tell, openPlain(Options{Status: true})), -1)
 		if len(got) != c.blocks {
 			t.Errorf("%d blocks, want %d", len(got), c.blocks)
 		}
@@ -93,7 +93,7 @@ func TestStatusBlock(t *testing.T) {
 
 func TestPlainASCII(t *testing.T) {
 	t.Parallel()
-	for i, r := range shown(t, reporttest.Mixed, openPlain(Options{ASCII: true, Status: true})) {
+	for i, r := range viewOutput(t, reporttest.MixedRun, openPlain(Options{ASCII: true, Status: true})) {
 		if r > 126 {
 			t.Fatalf("character %q at byte %d", r, i)
 		}
@@ -124,7 +124,7 @@ func TestHostileTexts(t *testing.T) {
 		"plain":  openPlain(Options{Status: true}),
 		"ndjson": func(b *buffer) View { return NDJSON(b) },
 	} {
-		got := shown(t, reporttest.Hostile, open)
+		got := viewOutput(t, reporttest.HostileRun, open)
 		for _, bad := range []string{"\x1b", "\r", "\x00", "\x07", "\u009b", "\u202e", "<loop-complete>"} {
 			if strings.Contains(got, bad) {
 				t.Errorf("%s shows %q", name, bad)
@@ -137,12 +137,12 @@ func TestHostileTexts(t *testing.T) {
 }
 
 // A question stays the last line while it waits for an answer, whatever is printed meanwhile.
-func TestPlainAsksBehindWhatItTells(t *testing.T) {
+func TestPlainQuestionIsLastLine(t *testing.T) {
 	t.Parallel()
 	out := &buffer{}
 	s := scheduler.NewState(&plan.Plan{Tasks: []plan.Task{{ID: "a", Subject: "First"}},
 		Graph: dag.NewBuilder(0, 0).Build(1)})
-	v := Plain(out, Options{Asks: true, Now: func() time.Time { return reporttest.Start }})
+	v := Plain(out, Options{Interactive: true, Now: func() time.Time { return reporttest.Start }})
 	tell := func(b scheduler.Body) { v.Event(scheduler.Event{Time: reporttest.Start, Body: b}, s) }
 	tell(scheduler.Notice{Text: "before"})
 	tell(scheduler.Asked{Gate: "retry", Task: "a", Text: "Retry \x1b[31ma?"})

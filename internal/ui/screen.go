@@ -37,15 +37,15 @@ func (s *screen) show(above, live []string, columns, height int) error {
 	return err
 }
 
-// coloring matches the sequences that change the colour. They take no column.
-var coloring = lazy.Regexp("\x1b\\[[0-9;]*m")
+// colorSequence matches the sequences that change the colour. They take no column.
+var colorSequence = lazy.New("\x1b\\[[0-9;]*m")
 
 // rows returns the number of rows that the live part takes now: in a terminal that became narrower
 // a line may have been wrapped. A terminal that crops instead loses a line or two above; the final
 // table repeats their content.
 func (s *screen) rows(columns int) (n int) {
 	for _, l := range s.live {
-		n += max((safe.Width(coloring().ReplaceAllString(l, ""))+columns-1)/columns, 1)
+		n += max((safe.Width(colorSequence().ReplaceAllString(l, ""))+columns-1)/columns, 1)
 	}
 	return n
 }
@@ -54,21 +54,21 @@ func (s *screen) rows(columns int) (n int) {
 type mark int
 
 const (
-	none mark = iota
-	good
-	bad
-	redo
-	panel
-	warn
+	markNone mark = iota
+	markGood
+	markBad
+	markRetry
+	markPanel
+	markWarn
 )
 
 var marks = [...]struct{ sign, ascii, color string }{
-	none:  {},
-	good:  {"✓", "ok", "32"},
-	bad:   {"✗", "FAILED", "31"},
-	redo:  {"↻", "again", "33"},
-	panel: {"◆", "advice", "36"},
-	warn:  {"!", "!", "33"},
+	markNone:  {},
+	markGood:  {"✓", "ok", "32"},
+	markBad:   {"✗", "FAILED", "31"},
+	markRetry: {"↻", "again", "33"},
+	markPanel: {"◆", "advice", "36"},
+	markWarn:  {"!", "!", "33"},
 }
 
 func (r row) render(columns int, o Options) string {
@@ -78,14 +78,14 @@ func (r row) render(columns int, o Options) string {
 		sign = m.ascii
 	}
 	if sign == "" {
-		if !r.whole {
-			return safe.Cut(r.words, columns-1, o.ASCII)
+		if !r.wrap {
+			return safe.Truncate(r.text, columns-1, o.ASCII)
 		}
-		return r.words
+		return r.text
 	}
-	words := r.words
-	if !r.whole {
-		words = safe.Cut(words, columns-2-safe.Width(sign), o.ASCII)
+	words := r.text
+	if !r.wrap {
+		words = safe.Truncate(words, columns-2-safe.Width(sign), o.ASCII)
 	}
 	if o.Color {
 		sign = "\x1b[" + m.color + "m" + sign + "\x1b[0m"

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// ErrStuck is returned by Close if the reader of the output has stopped reading.
-var ErrStuck = errors.New("the reader of the output has stopped reading")
+// ErrReaderStalled is returned by Close if the reader of the output has stopped reading.
+var ErrReaderStalled = errors.New("the reader of the output has stopped reading")
 
 const (
-	backlog  = 64 << 20         // bytes that wait for a reader; beyond it the view writes nothing more
-	patience = 10 * time.Second // how long Close waits without progress of the reader
+	maxBacklog   = 64 << 20         // bytes that wait for a reader; beyond it the view writes nothing more
+	closeTimeout = 10 * time.Second // how long Close waits without progress of the reader
 )
 
-// sink writes in order from a goroutine of its own, so that a slow or closed pipe never delays the
+// asyncWriter writes in order from a goroutine of its own, so that a slow or closed pipe never delays the
 // run. It knows bytes and nothing of events.
-type sink struct {
+type asyncWriter struct {
 	w    io.Writer
 	wake chan struct{} // holds one: there is work
 	done chan struct{} // closed when the goroutine has ended
@@ -32,48 +32,48 @@ type sink struct {
 	closed  bool
 }
 
-func newSink(w io.Writer) *sink {
-	s := &sink{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newAsyncWriter(w io.Writer) *asyncWriter {
+	s := &asyncWriter{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.run()
 	return s
 }
 
 // put queues b and keeps it; the caller must not change b. put never blocks. After an error or
 // close it does nothing.
-func (s *sink) put(b []byte) {
+func (s *asyncWriter) put(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.err != nil || len(b) == 0 {
 		return
 	}
-	if s.size+len(b) > backlog {
-		s.fail(ErrStuck)
+	if s.size+len(b) > maxBacklog {
+		s.setError(ErrReaderStalled)
 		return
 	}
 	s.queue = append(s.queue, b)
 	s.size += len(b)
-	s.poke()
+	s.signal()
 }
 
-func (s *sink) fail(err error) {
+func (s *asyncWriter) setError(err error) {
 	s.err, s.queue, s.size = err, nil, 0
 }
 
-func (s *sink) poke() {
+func (s *asyncWriter) signal() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (s *sink) run() {
+func (s *asyncWriter) run() {
 	defer close(s.done)
 	for range s.wake {
 		for {
-			batch, last := s.take()
+			batch, last := s.popAll()
 			for rest := batch; len(rest) > 0; {
 				var b []byte
-				if b, rest = join(rest); !s.write(b) {
+				if b, rest = joinBatch(rest); !s.write(b) {
 					break
 				}
 				clear(batch[:len(batch)-len(rest)]) // size counts only the rest, so release the written pieces
@@ -89,13 +89,13 @@ func (s *sink) run() {
 	}
 }
 
-// atOnce bounds the bytes that several pieces may have in one write.
-const atOnce = 32 << 10
+// maxBatch bounds the bytes that several pieces may have in one write.
+const maxBatch = 32 << 10
 
-// join takes pieces off the front of a non-empty batch.
-func join(batch [][]byte) (b []byte, rest [][]byte) {
+// joinBatch takes pieces off the front of a non-empty batch.
+func joinBatch(batch [][]byte) (b []byte, rest [][]byte) {
 	n, size := 1, len(batch[0])
-	for n < len(batch) && size+len(batch[n]) <= atOnce {
+	for n < len(batch) && size+len(batch[n]) <= maxBatch {
 		size += len(batch[n])
 		n++
 	}
@@ -105,14 +105,14 @@ func join(batch [][]byte) (b []byte, rest [][]byte) {
 	return slices.Concat(batch[:n]...), batch[n:]
 }
 
-func (s *sink) take() (batch [][]byte, last bool) {
+func (s *asyncWriter) popAll() (batch [][]byte, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batch, s.queue = s.queue, nil
 	return batch, s.closed
 }
 
-func (s *sink) write(b []byte) bool {
+func (s *asyncWriter) write(b []byte) bool {
 	n, err := s.w.Write(b)
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
@@ -125,44 +125,44 @@ func (s *sink) write(b []byte) bool {
 	s.written++
 	s.size -= len(b)
 	if err != nil && s.err == nil {
-		s.fail(err)
+		s.setError(err)
 	}
 	return s.err == nil
 }
 
 // close writes the queue, ends the goroutine and returns the first error. It gives up if the reader
 // makes no progress for patience; the goroutine then ends when its blocked write returns.
-func (s *sink) close() error {
+func (s *asyncWriter) close() error {
 	s.mu.Lock()
 	s.closed = true
-	s.poke()
+	s.signal()
 	seen := s.written
 	s.mu.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	for {
 		select {
 		case <-s.done:
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return wrap(s.err)
+			return wrapWriteError(s.err)
 		case <-timer.C:
 			s.mu.Lock()
 			if s.written == seen {
 				if s.err == nil {
-					s.fail(ErrStuck)
+					s.setError(ErrReaderStalled)
 				}
 				defer s.mu.Unlock()
-				return wrap(s.err)
+				return wrapWriteError(s.err)
 			}
 			seen = s.written
 			s.mu.Unlock()
-			timer.Reset(patience)
+			timer.Reset(closeTimeout)
 		}
 	}
 }
 
-func wrap(err error) error {
+func wrapWriteError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 type stageLine struct {
 	mark   mark
 	name   string
-	stands string
+	status string
 	next   string // next action; "": none
 }
 
@@ -25,10 +25,10 @@ type stageLine struct {
 func (l stageLine) lines(inner int, o Options) (out []string) {
 	sign := marks[l.mark].sign
 	if o.ASCII {
-		sign = map[mark]string{good: "ok", bad: "!!", redo: "..", warn: "! "}[l.mark]
+		sign = map[mark]string{markGood: "ok", markBad: "!!", markRetry: "..", markWarn: "! "}[l.mark]
 	}
 	head := safe.Pad(sign, 2) + " " + safe.Pad(l.name, 9)
-	for i, w := range fold(l.stands, inner-safe.Width(head)) {
+	for i, w := range wrapText(l.status, inner-safe.Width(head)) {
 		if i > 0 {
 			head = strings.Repeat(" ", safe.Width(head))
 		}
@@ -37,21 +37,21 @@ func (l stageLine) lines(inner int, o Options) (out []string) {
 	if l.next == "" {
 		return out
 	}
-	for i, w := range fold("next: "+l.next, inner-18) {
+	for i, w := range wrapText("next: "+l.next, inner-18) {
 		pad := 12
 		if i > 0 {
 			pad = 18
 		}
-		out = append(out, safe.Cut(strings.Repeat(" ", pad)+w, inner, o.ASCII))
+		out = append(out, safe.Truncate(strings.Repeat(" ", pad)+w, inner, o.ASCII))
 	}
 	return out
 }
 
-func (st Standing) stages() []stageLine {
+func (st StatusView) stages() []stageLine {
 	s := st.State
 	var out []stageLine
-	if f := s.From; f != nil {
-		out = append(out, stageLine{good, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore,
+	if f := s.Origin; f != nil {
+		out = append(out, stageLine{markGood, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore,
 			f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
 	}
 	out = append(out, st.plan())
@@ -60,72 +60,73 @@ func (st Standing) stages() []stageLine {
 	done := s.Counts.Completed == len(s.Tasks)
 	out = append(out, st.review(done), st.criteria(done))
 	if n := len(s.Regressions); n > 0 {
-		out = append(out, stageLine{warn, "checks", report.Plural(n, "is broken", "are broken") + ": " +
-			text(s.Regressions[0].String()),
+		out = append(out, stageLine{markWarn, "checks", report.Plural(n, "is broken", "are broken") + ": " +
+			fitText(s.Regressions[0].String()),
 			`wavex verify --fix, or "recheck": false where that is as it should be`})
 	}
 	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
 		out = append(out, st.gate())
 	}
-	if d := st.Delivered; d != nil {
-		out = append(out, stageLine{good, "delivery", strings.TrimSpace(safe.Line(d.How) + " " + safe.Line(d.Ref)),
+	if d := st.Delivery; d != nil {
+		out = append(out, stageLine{markGood, "delivery", strings.TrimSpace(safe.Line(d.How) + " " + safe.Line(d.Ref)),
 			safe.Line(d.Command)})
 	} else if s.Config.Isolation == scheduler.Isolated {
-		out = append(out, stageLine{none, "delivery", "not yet: " + or(safe.Line(s.Config.Deliver), "auto"), ""})
+		out = append(out, stageLine{markNone, "delivery", "not yet: " + firstNonEmpty(safe.Line(s.Config.Deliver), "auto"),
+			""})
 	}
 	return out
 }
 
 // plan describes the plan of the run, and the changes that a resume would find in it.
-func (st Standing) plan() stageLine {
+func (st StatusView) plan() stageLine {
 	s := st.State
-	l := stageLine{good, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"),
+	l := stageLine{markGood, "plan", fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"),
 		report.Plural(s.Waves, "wave", "waves")), ""}
 	switch {
-	case st.Gone:
-		l.mark, l.stands = warn, l.stands+"; "+safe.Line(s.Plan.Path)+" is not there any more"
+	case st.PlanMissing:
+		l.mark, l.status = markWarn, l.status+"; "+safe.Line(s.Plan.Path)+" is not there any more"
 		l.next = "put it back, or name the file that it is now: wavex resume FILE"
-	case st.Wrong != nil:
-		first, _, _ := strings.Cut(st.Wrong.Error(), "\n")
-		l.mark, l.stands, l.next = warn, l.stands+"; the file has mistakes by now", text(first)
-	case st.Edit != nil:
-		l.mark, l.stands, l.next = warn, l.stands+"; the file was edited since", edited("resume; ", st.Edit)
+	case st.PlanError != nil:
+		first, _, _ := strings.Cut(st.PlanError.Error(), "\n")
+		l.mark, l.status, l.next = markWarn, l.status+"; the file has mistakes by now", fitText(first)
+	case st.PlanEdit != nil:
+		l.mark, l.status, l.next = markWarn, l.status+"; the file was edited since", planEditText("resume; ", st.PlanEdit)
 	}
 	return l
 }
 
-func (st Standing) waves() stageLine {
+func (st StatusView) waves() stageLine {
 	s, c := st.State, st.State.Counts
-	l := stageLine{redo, "waves", fmt.Sprintf("%d of %d completed", c.Completed, len(s.Tasks)), ""}
+	l := stageLine{markRetry, "waves", fmt.Sprintf("%d of %d completed", c.Completed, len(s.Tasks)), ""}
 	if s.Wave > 0 && s.Ended == nil {
-		l.stands = fmt.Sprintf("wave %d of %d, ", s.Wave, s.Waves) + l.stands
+		l.status = fmt.Sprintf("wave %d of %d, ", s.Wave, s.Waves) + l.status
 	}
 	if c.Failed > 0 {
-		l.mark, l.stands = bad, l.stands+fmt.Sprintf(", %d failed", c.Failed)
+		l.mark, l.status = markBad, l.status+fmt.Sprintf(", %d failed", c.Failed)
 	}
 	if c.Blocked > 0 {
-		l.stands += fmt.Sprintf(", %d blocked", c.Blocked)
+		l.status += fmt.Sprintf(", %d blocked", c.Blocked)
 	}
 	if c.Completed == len(s.Tasks) {
-		l.mark = good
+		l.mark = markGood
 		return l
 	}
-	var at cursor
+	var at nextTask
 	l.next = at.next(s, time.Time{})
 	if l.next == "none" || c.Failed > 0 && c.Pending == 0 {
-		l.next = st.repair()
+		l.next = st.failureText()
 	}
 	return l
 }
 
-// repair names the first failed task and its reason.
-func (st Standing) repair() string {
+// failureText names the first failed task and its reason.
+func (st StatusView) failureText() string {
 	s := st.State
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Status == scheduler.Failed {
-			l := "look at " + label(s, s.Plan.Tasks[i].ID)
+			l := "look at " + taskLabel(s, s.Plan.Tasks[i].ID)
 			if t.Last != nil && t.Last.Reason != "" {
-				l += " (" + text(t.Last.Reason) + ")"
+				l += " (" + fitText(t.Last.Reason) + ")"
 			}
 			return l + ": wavex logs " + safe.Line(s.Plan.Tasks[i].ID)
 		}
@@ -133,22 +134,23 @@ func (st Standing) repair() string {
 	return ""
 }
 
-func (st Standing) review(done bool) stageLine {
+func (st StatusView) review(done bool) stageLine {
 	s := st.State
 	if r := s.Thorough(); r != nil {
-		l := stageLine{good, "review", fmt.Sprintf("thorough, passed, %s", report.Plural(len(r.Review.Findings), "finding",
-			"findings")), ""}
+		l := stageLine{markGood, "review", fmt.Sprintf("thorough, passed, %s",
+			report.Plural(len(r.Review.Findings), "finding",
+				"findings")), ""}
 		if !r.Passed {
-			l.mark, l.stands, l.next = bad, fmt.Sprintf("thorough, not passed, %s", report.Plural(r.Blockers, "blocker",
+			l.mark, l.status, l.next = markBad, fmt.Sprintf("thorough, not passed, %s", report.Plural(r.Blockers, "blocker",
 				"blockers")), ""
 			for _, f := range r.Review.Findings {
 				if f.Blocks() {
-					l.next = "mend " + text(f.Text)
+					l.next = "mend " + fitText(f.Text)
 					break
 				}
 			}
 			if r.Review.Error != "" {
-				l.stands = "thorough, none came about: " + text(r.Review.Error)
+				l.status = "thorough, none came about: " + fitText(r.Review.Error)
 			}
 		}
 		return l
@@ -159,20 +161,20 @@ func (st Standing) review(done bool) stageLine {
 			light++
 		}
 	}
-	l := stageLine{none, "review", "none yet", ""}
+	l := stageLine{markNone, "review", "none yet", ""}
 	if light > 0 {
-		l.stands = report.Plural(light, "light review", "light reviews")
+		l.status = report.Plural(light, "light review", "light reviews")
 	}
 	switch {
 	case s.Gate != nil:
-		l.mark, l.stands = good, safe.Line(or(s.Gate.Review, "none"))
+		l.mark, l.status = markGood, safe.Line(firstNonEmpty(s.Gate.Review, "none"))
 	case done && s.Ended == nil:
 		l.next = "the thorough review, now that all tasks are completed"
 	}
 	return l
 }
 
-func (st Standing) criteria(done bool) stageLine {
+func (st StatusView) criteria(done bool) stageLine {
 	list := report.Criteria(st.State)
 	met, first := 0, ""
 	for _, c := range list {
@@ -182,27 +184,27 @@ func (st Standing) criteria(done bool) stageLine {
 			first = safe.Line(c.Text)
 		}
 	}
-	l := stageLine{none, "criteria", fmt.Sprintf("%d of %d met", met, len(list)), ""}
+	l := stageLine{markNone, "criteria", fmt.Sprintf("%d of %d met", met, len(list)), ""}
 	switch {
 	case met == len(list):
-		l.mark = good
+		l.mark = markGood
 	case done:
-		l.mark, l.next = warn, "show that: "+first
+		l.mark, l.next = markWarn, "show that: "+first
 	}
 	return l
 }
 
-func (st Standing) gate() stageLine {
+func (st StatusView) gate() stageLine {
 	g := st.State.Gate
 	switch {
 	case g == nil:
-		return stageLine{none, "gate", "not yet", ""}
+		return stageLine{markNone, "gate", "not yet", ""}
 	case g.Passed:
-		return stageLine{good, "gate", "passed", ""}
+		return stageLine{markGood, "gate", "passed", ""}
 	}
-	l := stageLine{bad, "gate", "refuses", ""}
+	l := stageLine{markBad, "gate", "refuses", ""}
 	if len(g.Reasons) > 0 {
-		l.next = "put right: " + text(g.Reasons[0])
+		l.next = "put right: " + fitText(g.Reasons[0])
 	}
 	return l
 }

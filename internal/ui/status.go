@@ -12,16 +12,16 @@ import (
 	"wavex/scheduler"
 )
 
-// status returns the block after each iteration: these keys, in this order, one line each. It is
+// statusBlock returns the block after each iteration: these keys, in this order, one line each. It is
 // rendered from the state just recorded.
-func status(s *scheduler.State, c *cursor, at time.Time) string {
+func statusBlock(s *scheduler.State, c *nextTask, at time.Time) string {
 	return fmt.Sprintf("---LOOP_STATUS---\nEXIT_SIGNAL: %t\nCRITERIA: %s\nSTUCK_COUNT: %d\nNEXT: %s\n---END_STATUS---\n",
-		report.Complete(s), criteria(report.Criteria(s)), s.Same, c.next(s, at))
+		report.Complete(s), criteriaJSON(report.Criteria(s)), s.UnmetStreak, c.next(s, at))
 }
 
-// criteria returns one line of JSON with a boolean for each criterion, in the plan's order, which a
+// criteriaJSON returns one line of JSON with a boolean for each criterion, in the plan's order, which a
 // map would lose. The encoder escapes angle brackets.
-func criteria(list []report.Criterion) string {
+func criteriaJSON(list []report.Criterion) string {
 	var b strings.Builder
 	b.WriteByte('{')
 	for i, c := range list {
@@ -35,16 +35,16 @@ func criteria(list []report.Criterion) string {
 	return b.String()
 }
 
-// cursor finds the next action without scanning every task each time: it passes a settled task
+// nextTask finds the next action without scanning every task each time: it passes a settled task
 // once. It belongs to the scheduler's goroutine.
-type cursor struct {
-	order []int // tasks by wave, in plan order within
-	at    int   // all tasks before it are settled
+type nextTask struct {
+	order     []int // tasks by wave, in plan order within
+	firstOpen int   // all tasks before it are settled
 }
 
 // reset must be called at a start and a resume, when settled tasks may be open again.
-func (c *cursor) reset(s *scheduler.State) {
-	c.order, c.at = make([]int, len(s.Tasks)), 0
+func (c *nextTask) reset(s *scheduler.State) {
+	c.order, c.firstOpen = make([]int, len(s.Tasks)), 0
 	for i := range c.order {
 		c.order[i] = i
 	}
@@ -55,38 +55,38 @@ func (c *cursor) reset(s *scheduler.State) {
 // "none". told is the time of the event being shown (zero: now). Events that are recorded together
 // are shown one by one with the state after all of them, so work that began at told or later has
 // not begun yet for the reader.
-func (c *cursor) next(s *scheduler.State, told time.Time) string {
+func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 	if s.Ended != nil && report.Complete(s) {
 		return "none"
 	}
 	if len(c.order) != len(s.Tasks) {
 		c.reset(s)
 	}
-	for c.at < len(c.order) && s.Tasks[c.order[c.at]].Status.Settled() {
-		c.at++
+	for c.firstOpen < len(c.order) && s.Tasks[c.order[c.firstOpen]].Status.Finished() {
+		c.firstOpen++
 	}
 	waiting := ""
-	for _, i := range c.order[c.at:] {
+	for _, i := range c.order[c.firstOpen:] {
 		id := s.Plan.Tasks[i].ID
 		switch t := &s.Tasks[i]; t.Status {
 		case scheduler.Pending:
 			if t.Tries > 0 {
-				return "retry " + label(s, id)
+				return "retry " + taskLabel(s, id)
 			}
-			return label(s, id)
+			return taskLabel(s, id)
 		case scheduler.Advising:
-			return "counsel for " + label(s, id)
+			return "counsel for " + taskLabel(s, id)
 		case scheduler.InProgress:
 			if !told.IsZero() && !t.Started.Before(told) {
 				if t.Tries > 1 {
-					return "retry " + label(s, id)
+					return "retry " + taskLabel(s, id)
 				}
-				return label(s, id)
+				return taskLabel(s, id)
 			}
 			if waiting == "" {
 				waiting = "wait for " + safe.Fit(id, 60, true)
 			}
 		}
 	}
-	return or(waiting, "none")
+	return firstNonEmpty(waiting, "none")
 }

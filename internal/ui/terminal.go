@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	frameEvery = 100 * time.Millisecond // the minimum time between two frames
-	tickEvery  = time.Second            // update of ages and elapsed time
+	frameInterval = 100 * time.Millisecond // the minimum time between two frames
+	tickInterval  = time.Second            // update of ages and elapsed time
 )
 
 // terminal redraws a few lines at the bottom of the screen and scrolls lines of record away above
@@ -27,11 +27,11 @@ type terminal struct {
 	quit chan struct{} // closed by Close
 	done chan struct{} // closed when the goroutine has ended
 
-	next cursor // only the scheduler's goroutine uses it
-	wave waves  // likewise
+	next nextTask    // only the scheduler's goroutine uses it
+	wave waveCounter // likewise
 
 	mu     sync.Mutex
-	m      model
+	model  liveModel
 	above  []row // not yet on the screen
 	live   bool  // the live part needs a redraw
 	closed bool
@@ -40,9 +40,9 @@ type terminal struct {
 
 // row is a line of record: a mark and text.
 type row struct {
-	mark  mark
-	words string // clean
-	whole bool   // wrap it instead of cutting it
+	mark mark
+	text string // clean
+	wrap bool   // wrap it instead of cutting it
 }
 
 // Terminal returns the live view: a progress bar for the wave with cost, iteration and elapsed
@@ -57,7 +57,7 @@ func Terminal(w io.Writer, o Options) View {
 
 func (v *terminal) run(w io.Writer) {
 	defer close(v.done)
-	tick := time.NewTicker(tickEvery)
+	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -77,7 +77,7 @@ func (v *terminal) run(w io.Writer) {
 			}
 		}
 		v.draw(&s, last)
-		pause.Reset(frameEvery)
+		pause.Reset(frameInterval)
 	}
 }
 
@@ -90,7 +90,7 @@ func (v *terminal) draw(s *screen, last bool) {
 	v.above = nil
 	var live []string
 	if v.live && !last {
-		live = v.m.lines(v.opts.now(), columns-1, rows, v.opts.ASCII)
+		live = v.model.lines(v.opts.now(), columns-1, rows, v.opts.ASCII)
 	}
 	failed := v.err != nil
 	v.mu.Unlock()
@@ -119,11 +119,11 @@ func (v *terminal) Close() error {
 	<-v.done
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return wrap(v.err)
+	return wrapWriteError(v.err)
 }
 
-// poke asks for a frame. The caller must hold the lock.
-func (v *terminal) poke() {
+// requestFrame asks for a frame. The caller must hold the lock.
+func (v *terminal) requestFrame() {
 	select {
 	case v.wake <- struct{}{}:
 	default:
@@ -131,14 +131,14 @@ func (v *terminal) poke() {
 }
 
 func (v *terminal) Observe(o runner.Observation) {
-	words := safe.Fit(o.Text, said, v.opts.ASCII)
+	words := safe.Fit(o.Text, maxTextColumns, v.opts.ASCII)
 	if o.Kind == "api_retry" || o.Kind == "rate_limit" || o.Kind == "checking" {
 		words = strings.TrimSpace(o.Kind + " " + words)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for i := range v.m.running {
-		r := &v.m.running[i]
+	for i := range v.model.running {
+		r := &v.model.running[i]
 		if r.task != o.Task || r.attempt != o.Attempt || r.counsel {
 			continue
 		}
@@ -146,42 +146,43 @@ func (v *terminal) Observe(o runner.Observation) {
 			r.last, r.lastAt = words, v.opts.now()
 		}
 		r.cost = max(r.cost, o.Cost)
-		v.poke()
+		v.requestFrame()
 	}
 }
 
 func (v *terminal) Event(e scheduler.Event, s *scheduler.State) {
-	rows, table := v.tell(e, s)
+	rows, table := v.eventRows(e, s)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
 		return
 	}
 	v.above = append(v.above, rows...)
-	v.follow(e, s)
+	v.updateModel(e, s)
 	for l := range strings.Lines(table) {
-		v.above = append(v.above, row{words: strings.TrimSuffix(l, "\n"), whole: true})
+		v.above = append(v.above, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
 	}
-	v.poke()
+	v.requestFrame()
 }
 
-// follow updates the model from the state. The caller must hold the lock.
-func (v *terminal) follow(e scheduler.Event, s *scheduler.State) {
-	m := &v.m
+// updateModel updates the model from the state. The caller must hold the lock.
+func (v *terminal) updateModel(e scheduler.Event, s *scheduler.State) {
+	m := &v.model
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted, scheduler.Resumed:
+	case scheduler.RunStarted, scheduler.RunResumed:
 		v.wave.reset(s)
-		*m = model{began: e.Time, tasks: len(s.Tasks)}
+		*m = liveModel{started: e.Time, tasks: len(s.Tasks)}
 		v.live = true
 	case scheduler.AttemptStarted:
-		m.running = append(m.running, running{task: b.Task, label: label(s, b.Task), attempt: b.Attempt, started: e.Time})
+		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), attempt: b.Attempt,
+			started: e.Time})
 	case scheduler.CounselStarted:
-		m.running = append(m.running, running{task: b.Task, label: label(s, b.Task), counsel: true, started: e.Time})
+		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), counsel: true, started: e.Time})
 	case scheduler.AttemptEnded:
-		m.drop(b.Task, false)
-		v.wave.settled(s, b)
+		m.removeRunning(b.Task, false)
+		v.wave.attemptEnded(s, b)
 	case scheduler.CounselEnded:
-		m.drop(b.Task, true)
+		m.removeRunning(b.Task, true)
 	case scheduler.TasksAdded:
 		v.wave.reset(s)
 		m.tasks = len(s.Tasks)
@@ -193,11 +194,11 @@ func (v *terminal) follow(e scheduler.Event, s *scheduler.State) {
 	m.limits = s.Ledger.Limits()
 	m.iterations = s.Ledger.Iterations()
 	m.notional = s.Notional
-	m.hold, m.stopping = s.Hold, s.Stop != nil
-	m.wave, m.of, m.done, m.all = v.wave.figures(s)
+	m.pausedUntil, m.stopping = s.PauseUntil, s.Stop != nil
+	m.wave, m.waves, m.done, m.all = v.wave.current(s)
 }
 
-func (m *model) drop(task string, counsel bool) {
+func (m *liveModel) removeRunning(task string, counsel bool) {
 	for i, r := range m.running {
 		if r.task == task && r.counsel == counsel {
 			m.running = append(m.running[:i], m.running[i+1:]...)
@@ -206,70 +207,70 @@ func (m *model) drop(task string, counsel bool) {
 	}
 }
 
-// tell returns the permanent lines of an event, and the table at the end.
-func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, table string) {
+// eventRows returns the permanent lines of an event, and the table at the end.
+func (v *terminal) eventRows(e scheduler.Event, s *scheduler.State) (rows []row, table string) {
 	add := func(m mark, format string, args ...any) {
-		rows = append(rows, row{mark: m, words: fmt.Sprintf(format, args...)})
+		rows = append(rows, row{mark: m, text: fmt.Sprintf(format, args...)})
 	}
 	whole := func(m mark, lines ...string) {
 		for _, l := range lines {
 			if l != "" {
-				rows = append(rows, row{mark: m, words: l, whole: true})
+				rows = append(rows, row{mark: m, text: l, wrap: true})
 			}
 		}
 	}
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
-		whole(none, starting(b, v.opts), setting(b.Config, b.Plan, b.Name, b.Tasks, b.Waves))
-		whole(warn, rehearsed(b.Config))
-	case scheduler.Resumed:
+		whole(markNone, startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves))
+		whole(markWarn, rehearsalWarning(b.Config))
+	case scheduler.RunResumed:
 		v.next.reset(s)
-		whole(none, append(resumed(s, &v.next), setting(b.Config, b.Plan, "", b.Tasks, b.Waves))...)
-		whole(redo, edited("plan edited: ", b.Edit))
-		whole(warn, rehearsed(b.Config))
+		whole(markNone, append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves))...)
+		whole(markRetry, planEditText("plan edited: ", b.Edit))
+		whole(markWarn, rehearsalWarning(b.Config))
 	case scheduler.AttemptEnded:
 		switch {
 		case b.Status == scheduler.Completed:
-			add(good, "%s  %s", label(s, b.Task), figures(b, s))
+			add(markGood, "%s  %s", taskLabel(s, b.Task), attemptFigures(b, s))
 		case b.Status == scheduler.Failed:
-			whole(bad, label(s, b.Task)+"  "+end(b))
+			whole(markBad, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
 		default:
-			whole(redo, label(s, b.Task)+"  "+end(b))
+			whole(markRetry, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
 		}
-		if f := follows(b, s); f != "" && b.Status != scheduler.Completed {
-			whole(none, "  "+f)
+		if f := followingText(b, s); f != "" && b.Status != scheduler.Completed {
+			whole(markNone, "  "+f)
 		}
 		if len(b.Blocked) > 0 {
-			whole(bad, fmt.Sprintf("blocked by %s: %s", text(b.Task), ids(b.Blocked)))
+			whole(markBad, fmt.Sprintf("blocked by %s: %s", fitText(b.Task), idList(b.Blocked)))
 		}
 		if b.Stop != nil {
-			whole(warn, stopping(*b.Stop, s)...)
+			whole(markWarn, stopLines(*b.Stop, s)...)
 		}
 	case scheduler.CounselEnded:
-		for _, l := range advice(b.Verdict) {
-			whole(panel, label(s, b.Task)+"  "+l)
+		for _, l := range adviceLines(b.Verdict) {
+			whole(markPanel, taskLabel(s, b.Task)+"  "+l)
 		}
 	case scheduler.CounselSkipped:
-		add(panel, "%s  retry without counsel: %s", label(s, b.Task), text(b.Reason))
+		add(markPanel, "%s  retry without counsel: %s", taskLabel(s, b.Task), fitText(b.Reason))
 	case scheduler.IntegrationEnded:
-		m := none
+		m := markNone
 		if len(b.Reopened) > 0 || b.Stop != nil {
-			m = warn
+			m = markWarn
 		}
-		whole(m, integrated(b, s)...)
+		whole(m, integrationEndedLines(b, s)...)
 	case scheduler.DeliveryEnded:
-		whole(none, delivered(b)...)
+		whole(markNone, deliveryText(b)...)
 	case scheduler.Draining:
-		whole(warn, stopping(b.Stop, s)...)
+		whole(markWarn, stopLines(b.Stop, s)...)
 	case scheduler.Notice:
-		m := none
+		m := markNone
 		if b.Level == "warning" {
-			m = warn
+			m = markWarn
 		}
-		whole(m, notice(b))
+		whole(m, noticeText(b))
 	case scheduler.CriteriaEnded, scheduler.ReviewStarted, scheduler.ReviewEnded, scheduler.ReviewSkipped,
 		scheduler.PrecheckStarted, scheduler.PrecheckEnded, scheduler.TasksAdded, scheduler.GateEnded:
-		lines, m := concluded(b, s)
+		lines, m := runEventLines(b, s)
 		whole(m, lines...)
 	case scheduler.RunEnded:
 		sum := report.Of(s, nil)
@@ -279,13 +280,13 @@ func (v *terminal) tell(e scheduler.Event, s *scheduler.State) (rows []row, tabl
 	return rows, table
 }
 
-// figures sums up a completed task.
-func figures(b scheduler.AttemptEnded, s *scheduler.State) string {
+// attemptFigures sums up a completed task.
+func attemptFigures(b scheduler.AttemptEnded, s *scheduler.State) string {
 	took, cost, attempts := b.Result.Duration, b.Result.Cost, b.Attempt
 	if i, ok := s.Index(b.Task); ok {
 		took, cost = s.Tasks[i].Took, s.Tasks[i].Cost
 	}
-	l := report.Took(took) + "  " + cost.Spent()
+	l := report.FormatDuration(took) + "  " + cost.Spent()
 	if attempts > 1 {
 		l += fmt.Sprintf("  %d attempts", attempts)
 	}

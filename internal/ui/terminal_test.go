@@ -20,9 +20,9 @@ import (
 	"wavex/scheduler"
 )
 
-// watched plays a story on an emulated terminal, slowly enough that every event has a frame of its
+// terminalOutput plays a story on an emulated terminal, slowly enough that every event has a frame of its
 // own, and calls look after each event.
-func watched(t *testing.T, tell telling, e *emulator, o Options, look func(v View, ev scheduler.Event)) {
+func terminalOutput(t *testing.T, tell runFunc, e *emulator, o Options, look func(v View, ev scheduler.Event)) {
 	var clock atomic.Int64
 	o.Now = func() time.Time { return time.Unix(0, clock.Load()) }
 	o.Width, o.Height = e.columns, func() int { return e.height }
@@ -30,7 +30,7 @@ func watched(t *testing.T, tell telling, e *emulator, o Options, look func(v Vie
 	tell(t, func(ev scheduler.Event, s *scheduler.State) {
 		clock.Store(ev.Time.UnixNano())
 		v.Event(ev, s)
-		settle()
+		waitForFrame()
 		if look != nil {
 			look(v, ev)
 		}
@@ -40,9 +40,9 @@ func watched(t *testing.T, tell telling, e *emulator, o Options, look func(v Vie
 	}
 }
 
-// settle waits, on the bubble's clock, until a frame must have been drawn.
-func settle() {
-	<-time.After(2 * frameEvery)
+// waitForFrame waits, on the bubble's clock, until a frame must have been drawn.
+func waitForFrame() {
+	<-time.After(2 * frameInterval)
 	synctest.Wait()
 }
 
@@ -63,11 +63,11 @@ func TestTerminalGolden(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := &emulator{t: t, width: c.width, height: 24}
 				var all strings.Builder
-				watched(t, stories[c.story], e, c.opts, func(v View, ev scheduler.Event) {
+				terminalOutput(t, testRuns[c.story], e, c.opts, func(v View, ev scheduler.Event) {
 					if _, ok := ev.Body.(scheduler.AttemptStarted); ok {
 						v.Observe(runner.Observation{Task: "T-002", Attempt: 2, Kind: "tool", Text: "Edit \x1b[2Jparser.go",
 							Cost: 20_000})
-						settle()
+						waitForFrame()
 					}
 					if c.frames {
 						fmt.Fprintf(&all, "=== %s\n%s", ev.Body.Type(), e.text())
@@ -93,12 +93,12 @@ func TestTerminalAnyWidth(t *testing.T) {
 		widths := rapid.SliceOfN(rapid.IntRange(2, 130), 60, 60).Draw(rt, "widths")
 		height := rapid.IntRange(3, 30).Draw(rt, "height")
 		resizes := rapid.Bool().Draw(rt, "resizes") && height >= 20
-		tell := stories[rapid.SampledFrom([]string{"mixed", "complete", "paused", "hostile"}).Draw(rt, "story")]
+		tell := testRuns[rapid.SampledFrom([]string{"mixed", "complete", "paused", "hostile"}).Draw(rt, "story")]
 		color := rapid.Bool().Draw(rt, "color")
 		synctest.Test(t, func(t *testing.T) {
 			e := &emulator{t: t, width: widths[0], height: height}
 			i, drawn := 0, 0
-			watched(t, tell, e, Options{Color: color}, func(View, scheduler.Event) {
+			terminalOutput(t, tell, e, Options{Color: color}, func(View, scheduler.Event) {
 				for _, r := range strings.Split(e.text(), "\n") {
 					if w := safe.Width(r); w > e.width && w > 2 {
 						t.Errorf("row %q is wider than %d", r, e.width)
@@ -126,14 +126,14 @@ func TestTerminalThrottles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &emulator{t: t, width: 80, height: 24}
 		v := Terminal(e, Options{Width: e.columns})
-		reporttest.Paused(t, v.Event)
-		settle()
+		reporttest.PausedRun(t, v.Event)
+		waitForFrame()
 		before := e.frames
 		for i := range 1000 { // 1 ms apart: at most the frames of one second
 			v.Observe(runner.Observation{Task: "T-002", Attempt: 1, Kind: "tool", Text: fmt.Sprint("Read ", i)})
 			<-time.After(time.Millisecond)
 		}
-		settle()
+		waitForFrame()
 		if n := e.frames - before; n < 5 || n > 15 {
 			t.Errorf("%d frames in a second", n)
 		}
@@ -157,10 +157,10 @@ func TestTerminalTicks(t *testing.T) {
 		began := time.Now()
 		v := Terminal(e, Options{Width: e.columns,
 			Now: func() time.Time { return reporttest.Start.Add(time.Hour + 2*time.Second + time.Since(began)) }})
-		reporttest.Paused(t, v.Event)
+		reporttest.PausedRun(t, v.Event)
 		v.Observe(runner.Observation{Task: "T-002", Attempt: 1, Kind: "tool", Text: "Bash go test ./..."})
 		<-time.After(75 * time.Second)
-		settle()
+		waitForFrame()
 		if want := "T-002 Second  1m15s  Bash go test ./... (1m15s ago)"; !strings.Contains(e.text(), want) {
 			t.Errorf("no %q in\n%s", want, e.text())
 		}
@@ -174,12 +174,12 @@ func TestTerminalTicks(t *testing.T) {
 func TestTerminalBlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := deaf{make(chan struct{})}
+		w := blockedWriter{make(chan struct{})}
 		v := Terminal(w, Options{})
-		reporttest.Mixed(t, v.Event)
+		reporttest.MixedRun(t, v.Event)
 		synctest.Wait()
 		v.Observe(runner.Observation{Task: "T-001", Attempt: 1, Kind: "tool", Text: "Read"})
-		reporttest.Mixed(t, v.Event)
+		reporttest.MixedRun(t, v.Event)
 		close(w.free)
 		if err := v.Close(); err != nil {
 			t.Error(err)
@@ -190,13 +190,13 @@ func TestTerminalBlocked(t *testing.T) {
 func TestTerminalGone(t *testing.T) {
 	t.Parallel()
 	v := Terminal(brokenWriter{}, Options{})
-	reporttest.Mixed(t, v.Event)
+	reporttest.MixedRun(t, v.Event)
 	for range 2 {
 		if err := v.Close(); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("Close says %v", err)
 		}
 	}
-	reporttest.Complete(t, v.Event) // these events do nothing
+	reporttest.CompleteRun(t, v.Event) // these events do nothing
 }
 
 type brokenWriter struct{}
@@ -220,7 +220,7 @@ func TestObserveFromEverywhere(t *testing.T) {
 				}
 			})
 		}
-		reporttest.Mixed(t, v.Event)
+		reporttest.MixedRun(t, v.Event)
 		if err := v.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -238,13 +238,13 @@ func TestProgressBar(t *testing.T) {
 		{4, 4, " 100% [==========]"},
 		{0, 0, "   0% [..........]"}, {9, 4, " 100% [==========]"},
 	} {
-		if got := progress(c.done, c.all, 10, true); got != c.want {
+		if got := progressBar(c.done, c.all, 10, true); got != c.want {
 			t.Errorf("%d of %d: %q, want %q", c.done, c.all, got, c.want)
 		}
 	}
 }
 
-func TestLook(t *testing.T) {
+func TestIntermediateFrames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tty         bool

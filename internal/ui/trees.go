@@ -8,46 +8,46 @@ import (
 
 // This file writes the sentences about isolation: how isolated work is integrated and delivered.
 
-func together(b scheduler.IntegrationStarted) string {
-	return fmt.Sprintf("integrating wave %d: %s", b.Wave, ids(b.Tasks))
+func integrationStartedText(b scheduler.IntegrationStarted) string {
+	return fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks))
 }
 
-func integrated(b scheduler.IntegrationEnded, s *scheduler.State) []string {
+func integrationEndedLines(b scheduler.IntegrationEnded, s *scheduler.State) []string {
 	var out []string
 	if len(b.Completed) > 0 {
-		out = append(out, fmt.Sprintf("integrated: %s", ids(b.Completed)))
+		out = append(out, fmt.Sprintf("integrated: %s", idList(b.Completed)))
 	}
 	for _, r := range b.Reopened {
-		out = append(out, fmt.Sprintf("%s goes back: %s", text(r.Task), text(r.Result.Reason)))
+		out = append(out, fmt.Sprintf("%s goes back: %s", fitText(r.Task), fitText(r.Result.Reason)))
 		if len(r.Blocked) > 0 {
-			out = append(out, fmt.Sprintf("blocked by %s: %s", text(r.Task), ids(r.Blocked)))
+			out = append(out, fmt.Sprintf("blocked by %s: %s", fitText(r.Task), idList(r.Blocked)))
 		}
 	}
 	if b.Note != "" {
-		out = append(out, text(b.Note))
+		out = append(out, fitText(b.Note))
 	}
 	if b.Stop != nil {
-		out = append(out, stopping(*b.Stop, s)...)
+		out = append(out, stopLines(*b.Stop, s)...)
 	}
 	return out
 }
 
-func delivered(b scheduler.DeliveryEnded) []string {
-	line := "delivered: " + text(b.How)
+func deliveryText(b scheduler.DeliveryEnded) []string {
+	line := "delivered: " + fitText(b.How)
 	if b.Failed {
 		line = "not delivered"
 	}
 	if b.Failed && b.Ref != "" {
-		line += ", it is on " + text(b.Ref)
+		line += ", it is on " + fitText(b.Ref)
 	} else if b.Ref != "" {
-		line += " " + text(b.Ref)
+		line += " " + fitText(b.Ref)
 	}
 	if b.Why != "" {
-		line += " (" + text(b.Why) + ")"
+		line += " (" + fitText(b.Why) + ")"
 	}
 	out := []string{line}
 	if b.Command != "" {
-		out = append(out, "take the work over with: "+text(b.Command))
+		out = append(out, "take the work over with: "+fitText(b.Command))
 	}
 	return out
 }

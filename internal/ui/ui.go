@@ -26,13 +26,13 @@ type View interface {
 
 // Options sets the look of a view. The zero value suits a log file.
 type Options struct {
-	Now    func() time.Time // nil: time.Now
-	Width  func() int       // columns of the terminal, asked for each frame; nil or below 1: 80
-	Height func() int       // rows of the terminal; nil or below 1: 24
-	Color  bool             // see Color
-	ASCII  bool             // wavex itself writes only ASCII
-	Status bool             // Plain: the status block after each iteration
-	Asks   bool             // Plain: a person answers questions here, so a question must be the last line
+	Now         func() time.Time // nil: time.Now
+	Width       func() int       // columns of the terminal, asked for each frame; nil or below 1: 80
+	Height      func() int       // rows of the terminal; nil or below 1: 24
+	Color       bool             // see Color
+	ASCII       bool             // wavex itself writes only ASCII
+	Status      bool             // Plain: the status block after each iteration
+	Interactive bool             // Plain: a person answers questions here, so a question must be the last line
 
 	// Shape and Workflow are for the first announcement, if the request was scored: "Tool (9/10)"
 	// and "A", "B" or "C".

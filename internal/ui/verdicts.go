@@ -12,13 +12,13 @@ import (
 // This file writes the sentences about criteria, reviews and the gate. The words of experts and
 // judges are foreign text, like everything from an agent.
 
-// concluded returns the lines of an event about the run's own work, and whether it is good news. It
+// runEventLines returns the lines of an event about the run's own work, and whether it is good news. It
 // returns no lines for other events.
-func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
+func runEventLines(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
 	case scheduler.CriteriaStarted:
 		if b.Wave > 0 {
-			return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}, none
+			return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}, markNone
 		}
 		if len(s.Criteria) > 0 {
 			l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
@@ -30,42 +30,42 @@ func concluded(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
 		if n := len(b.Rechecks); n > 0 {
 			lines = append(lines, fmt.Sprintf("checks: making %d of tasks again, which later work may have broken", n))
 		}
-		return lines, none
+		return lines, markNone
 	case scheduler.PrecheckStarted:
-		return []string{text(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, none
+		return []string{fitText(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, markNone
 	case scheduler.PrecheckEnded:
-		return precheckEnded(b)
+		return precheckEndedLines(b)
 	case scheduler.CriteriaEnded:
-		return criteriaEnded(b)
+		return criteriaEndedLines(b)
 	case scheduler.ReviewStarted:
-		return []string{reviewName(b.Mode, b.Wave, b.Round) + ": begun"}, none
+		return []string{reviewName(b.Mode, b.Wave, b.Round) + ": begun"}, markNone
 	case scheduler.ReviewEnded:
-		return reviewEnded(b)
+		return reviewEndedLines(b)
 	case scheduler.ReviewSkipped:
-		return []string{reviewName(b.Mode, b.Wave, 0) + ": left out: " + text(b.Reason)}, none
+		return []string{reviewName(b.Mode, b.Wave, 0) + ": left out: " + fitText(b.Reason)}, markNone
 	case scheduler.TasksAdded:
 		var names []string
 		for _, a := range b.Tasks {
-			names = append(names, name(s, a.ID))
+			names = append(names, bracketedTask(s, a.ID))
 		}
 		if b.Origin == scheduler.FromList {
 			return []string{fmt.Sprintf("%s joined the task list: %s", report.Plural(len(b.Tasks), "task", "tasks"),
-				strings.Join(names, ", "))}, redo
+				strings.Join(names, ", "))}, markRetry
 		}
 		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s",
 			report.Plural(len(b.Tasks), "task", "tasks"),
-			text(b.Origin), strings.Join(names, ", "))}, redo
+			fitText(b.Origin), strings.Join(names, ", "))}, markRetry
 	case scheduler.GateEnded:
-		return gateEnded(b)
+		return gateEndedLines(b)
 	}
-	return nil, none
+	return nil, markNone
 }
 
-func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
+func criteriaEndedLines(b scheduler.CriteriaEnded) ([]string, mark) {
 	if b.Error != "" {
-		return []string{"criteria: cut off: " + text(b.Error)}, warn
+		return []string{"criteria: cut off: " + fitText(b.Error)}, markWarn
 	}
-	again, m := rechecked(b.Rechecked)
+	again, m := recheckLines(b.Rechecked)
 	if len(b.Criteria) == 0 && again != nil {
 		return again, m
 	}
@@ -74,15 +74,17 @@ func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
 	for _, c := range b.Criteria {
 		switch {
 		case c.Verification == scheduler.Assumption:
-			rest = append(rest, fmt.Sprintf("  %s rests on assumption: %s%s", text(c.ID), text(c.Text), because(c.Evidence)))
+			rest = append(rest, fmt.Sprintf("  %s rests on assumption: %s%s", fitText(c.ID), fitText(c.Text),
+				lastEvidenceLine(c.Evidence)))
 		case c.Met:
 			met++
 		default:
-			rest = append(rest, fmt.Sprintf("  %s is not met: %s%s", text(c.ID), text(c.Text), because(c.Evidence)))
+			rest = append(rest, fmt.Sprintf("  %s is not met: %s%s", fitText(c.ID), fitText(c.Text),
+				lastEvidenceLine(c.Evidence)))
 		}
 	}
 	if len(rest) > 0 {
-		m = warn
+		m = markWarn
 	}
 	l := fmt.Sprintf("criteria: %d of %d met by evidence", met, len(b.Criteria))
 	if b.Wave > 0 {
@@ -94,31 +96,31 @@ func criteriaEnded(b scheduler.CriteriaEnded) ([]string, mark) {
 	return append(append([]string{l}, rest...), again...), m
 }
 
-// rechecked returns the lines about checks that were made again.
-func rechecked(r *scheduler.Rechecked) (lines []string, m mark) {
+// recheckLines returns the lines about checks that were made again.
+func recheckLines(r *scheduler.RecheckSummary) (lines []string, m mark) {
 	if r == nil {
-		return nil, good
+		return nil, markGood
 	}
 	l := fmt.Sprintf("checks: %d of %d made again still hold", r.Made-len(r.Regressions), r.Made)
-	m = good
-	if r.Left > 0 {
-		l += fmt.Sprintf(" | %d left out: the run is stopping", r.Left)
-		m = warn
+	m = markGood
+	if r.Skipped > 0 {
+		l += fmt.Sprintf(" | %d left out: the run is stopping", r.Skipped)
+		m = markWarn
 	}
 	lines = []string{l}
 	for _, f := range r.Flaky {
-		lines = append(lines, "  flaky, failed and passed when made once more: "+text(f))
+		lines = append(lines, "  flaky, failed and passed when made once more: "+fitText(f))
 	}
 	for _, g := range r.Regressions {
-		lines, m = append(lines, "  "+text(g.String())+because(g.Output)), warn
+		lines, m = append(lines, "  "+fitText(g.String())+lastEvidenceLine(g.Output)), markWarn
 	}
 	return lines, m
 }
 
-// because returns the last line of an evidence: a command's last output line, or a judge's reason.
-func because(evidence string) string {
+// lastEvidenceLine returns the last line of an evidence: a command's last output line, or a judge's reason.
+func lastEvidenceLine(evidence string) string {
 	lines := strings.Split(strings.TrimSpace(evidence), "\n")
-	if last := text(lines[len(lines)-1]); last != "" {
+	if last := fitText(lines[len(lines)-1]); last != "" {
 		return " (" + last + ")"
 	}
 	return ""
@@ -131,36 +133,36 @@ func reviewName(mode counsel.Mode, wave, round int) string {
 	return fmt.Sprintf("thorough review, round %d", round)
 }
 
-func reviewEnded(b scheduler.ReviewEnded) ([]string, mark) {
+func reviewEndedLines(b scheduler.ReviewEnded) ([]string, mark) {
 	l, r := reviewName(b.Mode, b.Wave, b.Round)+": ", b.Review
 	switch {
 	case r.Nothing != "":
-		return []string{l + "nothing to review: " + text(r.Nothing)}, none
+		return []string{l + "nothing to review: " + fitText(r.Nothing)}, markNone
 	case r.Error != "":
-		return []string{l + "no review: " + text(r.Error) + " | " + r.Cost.Spent()}, warn
+		return []string{l + "no review: " + fitText(r.Error) + " | " + r.Cost.Spent()}, markWarn
 	}
 	l += fmt.Sprintf("score %.1f/10 | %s", r.Score, report.Plural(len(r.Findings), "finding", "findings"))
 	if b.Mode == counsel.Thorough {
 		l += fmt.Sprintf(" | %s", report.Plural(b.Blockers, "blocker", "blockers"))
 	}
-	l += fmt.Sprintf(" | asked %s | %s", text(strings.Join(r.Experts, ", ")), r.Cost.Spent())
+	l += fmt.Sprintf(" | asked %s | %s", fitText(strings.Join(r.Experts, ", ")), r.Cost.Spent())
 	if len(r.Silent) > 0 {
-		l += " | no answer: " + text(strings.Join(r.Silent, "; "))
+		l += " | no answer: " + fitText(strings.Join(r.Silent, "; "))
 	}
 	lines := []string{l}
 	for _, f := range r.Findings {
 		if b.Mode == counsel.Thorough || f.Severity == counsel.Blocker {
-			lines = append(lines, "  "+finding(f, b.Mode))
+			lines = append(lines, "  "+findingText(f, b.Mode))
 		}
 	}
-	m := good
+	m := markGood
 	if b.Blockers > 0 || b.Mode == counsel.Light && r.Count(counsel.Blocker) > 0 {
-		m = warn
+		m = markWarn
 	}
 	return lines, m
 }
 
-func finding(f counsel.Finding, mode counsel.Mode) string {
+func findingText(f counsel.Finding, mode counsel.Mode) string {
 	l := string(f.Severity)
 	switch {
 	case f.Severity != counsel.Blocker:
@@ -174,44 +176,44 @@ func finding(f counsel.Finding, mode counsel.Mode) string {
 		l += ", not confirmed"
 	}
 	if f.Resolution != "" {
-		l += ", " + text(f.Resolution)
+		l += ", " + fitText(f.Resolution)
 	}
-	l += ": " + text(scheduler.Where(f)+f.Text)
+	l += ": " + fitText(scheduler.Location(f)+f.Text)
 	if f.Refuted != "" {
-		l += " (" + text(f.Refuted) + ")"
+		l += " (" + fitText(f.Refuted) + ")"
 	}
 	return l
 }
 
-func gateEnded(b scheduler.GateEnded) ([]string, mark) {
+func gateEndedLines(b scheduler.GateEnded) ([]string, mark) {
 	why := make([]string, len(b.Reasons))
 	for i, r := range b.Reasons {
-		why[i] = "  " + text(r)
+		why[i] = "  " + fitText(r)
 	}
 	if !b.Passed {
-		return append([]string{"gate: refused"}, why...), bad
+		return append([]string{"gate: refused"}, why...), markBad
 	}
-	return append([]string{"gate: passed | review: " + text(b.Review)}, why...), good
+	return append([]string{"gate: passed | review: " + fitText(b.Review)}, why...), markGood
 }
 
-func precheckEnded(b scheduler.PrecheckEnded) (lines []string, m mark) {
+func precheckEndedLines(b scheduler.PrecheckEnded) (lines []string, m mark) {
 	c := b.Challenge
-	l, m := text(b.Task)+" pre-check: ", good
+	l, m := fitText(b.Task)+" pre-check: ", markGood
 	switch {
 	case c.Error != "":
-		return []string{l + text(c.Error)}, warn
+		return []string{l + fitText(c.Error)}, markWarn
 	case c.Go:
 		l += "it may begin"
 	default:
-		l, m = l+"refused", warn
+		l, m = l+"refused", markWarn
 	}
-	lines = []string{fmt.Sprintf("%s | asked %s | %s%s", l, text(strings.Join(c.Experts, ", ")), c.Cost.Spent(),
-		because(c.Reason))}
+	lines = []string{fmt.Sprintf("%s | asked %s | %s%s", l, fitText(strings.Join(c.Experts, ", ")), c.Cost.Spent(),
+		lastEvidenceLine(c.Reason))}
 	for _, want := range c.Conditions {
-		lines = append(lines, "  to see to: "+text(want))
+		lines = append(lines, "  to see to: "+fitText(want))
 	}
 	if len(b.Blocked) > 0 {
-		lines = append(lines, text(b.Task)+": blocked with it: "+ids(b.Blocked))
+		lines = append(lines, fitText(b.Task)+": blocked with it: "+idList(b.Blocked))
 	}
 	return lines, m
 }

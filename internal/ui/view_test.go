@@ -18,12 +18,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// telling is one of the stories of reporttest.
-type telling func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.Story
+// runFunc is one of the stories of reporttest.
+type runFunc func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun
 
-var stories = map[string]telling{
-	"mixed": reporttest.Mixed, "complete": reporttest.Complete, "paused": reporttest.Paused, "hostile": reporttest.Hostile,
-	"reviewed": reporttest.Reviewed,
+var testRuns = map[string]runFunc{
+	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
+	"hostile":  reporttest.HostileRun,
+	"reviewed": reporttest.ReviewedRun,
 }
 
 // buffer is a bytes.Buffer that is safe for two goroutines.
@@ -44,8 +45,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// shown returns the output of a view for a story.
-func shown(t *testing.T, tell telling, open func(*buffer) View) string {
+// viewOutput returns the output of a view for a story.
+func viewOutput(t *testing.T, tell runFunc, open func(*buffer) View) string {
 	t.Helper()
 	var out buffer
 	v := open(&out)
@@ -64,8 +65,8 @@ func golden(t *testing.T, name, got string) {
 // The announcement has the known facts about the request and the reviews.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Complete(t, nil).S
-	s.From = &scheduler.Origin{SpecScore: 8, FitScore: 45}
+	s := reporttest.CompleteRun(t, nil).S
+	s.Origin = &scheduler.Origin{SpecScore: 8, FitScore: 45}
 	s.Reviews = []scheduler.ReviewEnded{
 		{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Score: 7.5, Findings: make([]counsel.Finding, 1)}},
 		{Mode: counsel.Light, Wave: 2, Review: counsel.Review{Error: "no answer"}},

@@ -2,24 +2,24 @@ package ui
 
 import "wavex/scheduler"
 
-// waves counts the settled tasks of each wave, one step per event: the state would have to be
+// waveCounter counts the settled tasks of each wave, one step per event: the state would have to be
 // scanned task by task.
-type waves struct{ done, all []int }
+type waveCounter struct{ done, all []int }
 
-func (w *waves) reset(s *scheduler.State) {
+func (w *waveCounter) reset(s *scheduler.State) {
 	w.done, w.all = make([]int, s.Waves+1), make([]int, s.Waves+1)
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		w.all[t.Wave]++
-		if t.Status.Settled() {
+		if t.Status.Finished() {
 			w.done[t.Wave]++
 		}
 	}
 }
 
-func (w *waves) settled(s *scheduler.State, b scheduler.AttemptEnded) {
+func (w *waveCounter) attemptEnded(s *scheduler.State, b scheduler.AttemptEnded) {
 	list := b.Blocked
-	if b.Status.Settled() {
+	if b.Status.Finished() {
 		list = append([]string{b.Task}, list...)
 	}
 	for _, id := range list {
@@ -29,9 +29,9 @@ func (w *waves) settled(s *scheduler.State, b scheduler.AttemptEnded) {
 	}
 }
 
-// figures returns the open wave, the number of waves, and the wave's tasks settled and in total.
+// current returns the open wave, the number of waves, and the wave's tasks settled and in total.
 // Without barriers waves overlap; figures then returns the whole plan, and of is 0.
-func (w *waves) figures(s *scheduler.State) (wave, of, done, all int) {
+func (w *waveCounter) current(s *scheduler.State) (wave, of, done, all int) {
 	if s.Config.Schedule == "eager" {
 		return 0, 0, s.Counts.Completed + s.Counts.Failed + s.Counts.Blocked, len(s.Tasks)
 	}

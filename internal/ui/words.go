@@ -15,17 +15,17 @@ import (
 // This file has the sentences that the line view and the terminal share. All foreign text passes
 // through package safe.
 
-// said bounds one foreign text inside a line.
-const said = 200
+// maxTextColumns bounds one foreign text inside a line.
+const maxTextColumns = 200
 
-func text(s string) string { return safe.Fit(s, said, true) }
+func fitText(s string) string { return safe.Fit(s, maxTextColumns, true) }
 
-// name returns a task in brackets: "[T-001 Add the parser]".
-func name(s *scheduler.State, id string) string {
-	return "[" + label(s, id) + "]"
+// bracketedTask returns a task in brackets: "[T-001 Add the parser]".
+func bracketedTask(s *scheduler.State, id string) string {
+	return "[" + taskLabel(s, id) + "]"
 }
 
-func label(s *scheduler.State, id string) string {
+func taskLabel(s *scheduler.State, id string) string {
 	l := safe.Fit(id, 60, true)
 	if i, ok := s.Index(id); ok {
 		if sub := safe.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
@@ -35,8 +35,8 @@ func label(s *scheduler.State, id string) string {
 	return l
 }
 
-// ids lists task ids, only the first ones of many.
-func ids(list []string) string {
+// idList lists task ids, only the first ones of many.
+func idList(list []string) string {
 	const most = 12
 	var b strings.Builder
 	for i, id := range list {
@@ -52,60 +52,61 @@ func ids(list []string) string {
 	return b.String()
 }
 
-func starting(b scheduler.RunStarted, o Options) string {
-	if f := b.From; f != nil {
+func startText(b scheduler.RunStarted, o Options) string {
+	if f := b.Origin; f != nil {
 		o.Shape, o.Workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow
 	}
 	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s",
-		or(text(o.Shape), "unscored"), or(text(o.Workflow), "unset"), b.Tasks, report.Budget(b.Config.Limits))
+		firstNonEmpty(fitText(o.Shape), "unscored"), firstNonEmpty(fitText(o.Workflow), "unset"), b.Tasks,
+		report.FormatBudget(b.Config.Limits))
 }
 
-func or(s, instead string) string {
+func firstNonEmpty(s, instead string) string {
 	if s == "" {
 		return instead
 	}
 	return s
 }
 
-// setting describes a session's settings in one line.
-func setting(c scheduler.Config, plan, title string, tasks, waves int) string {
-	l := fmt.Sprintf("run %s | plan %s", text(c.Run), or(text(plan), "-"))
+// sessionText describes a session's settings in one line.
+func sessionText(c scheduler.Config, plan, title string, tasks, waves int) string {
+	l := fmt.Sprintf("run %s | plan %s", fitText(c.Run), firstNonEmpty(fitText(plan), "-"))
 	if title != "" {
-		l += fmt.Sprintf(" (%s)", text(title))
+		l += fmt.Sprintf(" (%s)", fitText(title))
 	}
 	return l + fmt.Sprintf(" | %s in %s | %d side by side | iterations %s | agent %s",
 		report.Plural(tasks, "task", "tasks"),
-		report.Plural(waves, "wave", "waves"), c.Parallel, most(c), or(text(c.Agent), "claude"))
+		report.Plural(waves, "wave", "waves"), c.Parallel, iterationLimitText(c), firstNonEmpty(fitText(c.Agent), "claude"))
 }
 
-func most(c scheduler.Config) string {
+func iterationLimitText(c scheduler.Config) string {
 	if c.Limits.NoIterations {
 		return "unlimited"
 	}
 	return fmt.Sprintf("up to %d", c.Limits.Iterations)
 }
 
-// rehearsed warns that the agent is a rehearsal; "" with a real agent.
-func rehearsed(c scheduler.Config) string {
+// rehearsalWarning warns that the agent is a rehearsal; "" with a real agent.
+func rehearsalWarning(c scheduler.Config) string {
 	if c.Agent != "rehearse" {
 		return ""
 	}
 	return "rehearsal: no model is asked; costs and tokens are made up, edits and checks are real"
 }
 
-// resumed returns the lines of the announcement of a resumed run.
-func resumed(s *scheduler.State, c *cursor) []string {
+// resumeLines returns the lines of the announcement of a resumed run.
+func resumeLines(s *scheduler.State, c *nextTask) []string {
 	return []string{
 		"[LOOP RESUME] Active loop detected",
-		"Stage: " + staged(s),
+		"Stage: " + stageText(s),
 		fmt.Sprintf("Progress: %d/%d tasks | Wave: %d", s.Counts.Completed, len(s.Tasks), max(s.Wave, 1)),
-		"Reviews: " + reviewed(s),
+		"Reviews: " + reviewsText(s),
 		"Next: " + c.next(s, time.Time{}),
 	}
 }
 
-// edited describes the effect of a plan edit on the run; "" for no edit.
-func edited(before string, e *scheduler.Edit) string {
+// planEditText describes the effect of a plan edit on the run; "" for no edit.
+func planEditText(before string, e *scheduler.Edit) string {
 	if e == nil {
 		return ""
 	}
@@ -113,31 +114,32 @@ func edited(before string, e *scheduler.Edit) string {
 	for _, part := range []struct {
 		words string
 		list  []string
-	}{{"run again: ", e.Again}, {"changed before they were completed: ", e.Changed}, {"added: ", e.Added},
+	}{{"run again: ", e.Rerun}, {"changed before they were completed: ", e.Changed}, {"added: ", e.Added},
 		{"dropped: ", e.Dropped}} {
 		if len(part.list) > 0 {
-			l = append(l, part.words+ids(part.list))
+			l = append(l, part.words+idList(part.list))
 		}
 	}
-	return before + or(strings.Join(l, "; "), "no task is another one for it")
+	return before + firstNonEmpty(strings.Join(l, "; "), "no task is another one for it")
 }
 
-func iteration(s *scheduler.State, task string, n int) string {
+func iterationText(s *scheduler.State, task string, n int) string {
 	return fmt.Sprintf("[LOOP] Iteration %s | Cost: %s | Step: %s",
-		report.Iterations(n, s.Ledger.Limits()), report.Paid(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional), name(s, task))
+		report.FormatIterations(n, s.Ledger.Limits()), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional),
+		bracketedTask(s, task))
 }
 
-func finished(s *scheduler.State, task string, c *cursor, at time.Time, o Options) string {
+func taskCompleteText(s *scheduler.State, task string, c *nextTask, at time.Time, o Options) string {
 	mark := "✓"
 	if o.ASCII {
 		mark = "OK"
 	}
-	return fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", mark, name(s, task),
+	return fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", mark, bracketedTask(s, task),
 		s.Counts.Completed, len(s.Tasks), c.next(s, at))
 }
 
-// again describes the special circumstances of an attempt; "" for a first attempt.
-func again(b scheduler.AttemptStarted) string {
+// attemptKindText describes the special circumstances of an attempt; "" for a first attempt.
+func attemptKindText(b scheduler.AttemptStarted) string {
 	var why []string
 	switch b.Why {
 	case "retry":
@@ -156,18 +158,18 @@ func again(b scheduler.AttemptStarted) string {
 	return strings.Join(why, ", ")
 }
 
-// end describes how an attempt ended, in figures and, if it went wrong, in words.
-func end(b scheduler.AttemptEnded) string {
+// attemptEndedText describes how an attempt ended, in figures and, if it went wrong, in words.
+func attemptEndedText(b scheduler.AttemptEnded) string {
 	r := b.Result
-	l := fmt.Sprintf("%s | %s | %s", r.Outcome, report.Took(r.Duration), r.Cost.Spent())
+	l := fmt.Sprintf("%s | %s | %s", r.Outcome, report.FormatDuration(r.Duration), r.Cost.Spent())
 	if n := r.Usage.Total(); n > 0 {
-		l += " | " + report.Tokens(n) + " tokens"
+		l += " | " + report.FormatTokens(n) + " tokens"
 	}
 	if len(r.Checks) > 0 {
-		l += fmt.Sprintf(" | checks %d/%d", passed(r), len(r.Checks))
+		l += fmt.Sprintf(" | checks %d/%d", passedChecks(r), len(r.Checks))
 	}
 	for _, t := range r.Tampered {
-		l += fmt.Sprintf(" | changed %s: %s", text(t.Path), text(t.Why))
+		l += fmt.Sprintf(" | changed %s: %s", fitText(t.Path), fitText(t.Why))
 	}
 	if r.Outcome == runner.Done {
 		if r.Vacuous {
@@ -176,12 +178,12 @@ func end(b scheduler.AttemptEnded) string {
 		return l
 	}
 	if r.Reason != "" {
-		l += " | " + text(r.Reason)
+		l += " | " + fitText(r.Reason)
 	}
 	return l
 }
 
-func passed(r runner.Result) (n int) {
+func passedChecks(r runner.Result) (n int) {
 	for _, c := range r.Checks {
 		if c.Passed {
 			n++
@@ -190,8 +192,8 @@ func passed(r runner.Result) (n int) {
 	return n
 }
 
-// follows describes the next step after an attempt; "" if it is obvious.
-func follows(b scheduler.AttemptEnded, s *scheduler.State) string {
+// followingText describes the next step after an attempt; "" if it is obvious.
+func followingText(b scheduler.AttemptEnded, s *scheduler.State) string {
 	var l string
 	switch {
 	case b.Status == scheduler.Failed:
@@ -199,23 +201,23 @@ func follows(b scheduler.AttemptEnded, s *scheduler.State) string {
 	case b.Stop != nil:
 		// the stop says more
 	case b.Status == scheduler.Advising:
-		l = "counsel first, then " + retry(b, s)
+		l = "counsel first, then " + retryText(b, s)
 	case b.Status == scheduler.Pending:
 		l = "again"
 		if b.Result.Outcome.Stuck() {
-			l = retry(b, s)
+			l = retryText(b, s)
 		}
 		if !b.NotBefore.IsZero() {
 			l += " not before " + b.NotBefore.UTC().Format(time.RFC3339)
 		}
 	}
 	if b.Note != "" {
-		l = strings.TrimPrefix(l+": "+text(b.Note), ": ")
+		l = strings.TrimPrefix(l+": "+fitText(b.Note), ": ")
 	}
 	return l
 }
 
-func retry(b scheduler.AttemptEnded, s *scheduler.State) string {
+func retryText(b scheduler.AttemptEnded, s *scheduler.State) string {
 	i, ok := s.Index(b.Task)
 	if !ok {
 		return "retry"
@@ -235,48 +237,49 @@ func retry(b scheduler.AttemptEnded, s *scheduler.State) string {
 	return l
 }
 
-// advice describes a panel's verdict: the experts, the first line of their advice, and how far they
+// adviceLines describes a panel's verdict: the experts, the first line of their advice, and how far they
 // agree. Further lines hold dissent.
-func advice(v counsel.Verdict) []string {
+func adviceLines(v counsel.Verdict) []string {
 	var asked, silent []string
 	for _, o := range v.Opinions {
 		if o.Unavailable != "" {
-			silent = append(silent, text(o.Expert))
+			silent = append(silent, fitText(o.Expert))
 			continue
 		}
-		asked = append(asked, text(o.Expert))
+		asked = append(asked, fitText(o.Expert))
 	}
-	l := "asked " + or(strings.Join(asked, ", "), "nobody")
+	l := "asked " + firstNonEmpty(strings.Join(asked, ", "), "nobody")
 	if len(silent) > 0 {
 		l += " (no answer: " + strings.Join(silent, ", ") + ")"
 	}
 	l += " | " + v.Cost.Spent()
 	if v.Unavailable != "" {
-		return []string{l + " | unavailable: " + text(v.Unavailable) + "; the retry goes on with the error alone"}
+		return []string{l + " | unavailable: " + fitText(v.Unavailable) + "; the retry goes on with the error alone"}
 	}
 	l += fmt.Sprintf(" | agreement %.0f%%", 100*v.Agreement)
 	if v.Tradeoff {
 		l += ", a genuine tradeoff"
 	}
-	advice := safe.First(v.Fix)
+	advice := safe.FirstLine(v.Fix)
 	if advice == "" {
-		advice = safe.First(v.Analysis)
+		advice = safe.FirstLine(v.Analysis)
 	}
-	lines := []string{l + fmt.Sprintf(" | %s: %s", or(text(string(v.Action)), "retry"), or(text(advice), "no words"))}
+	lines := []string{l + fmt.Sprintf(" | %s: %s", firstNonEmpty(fitText(string(v.Action)), "retry"),
+		firstNonEmpty(fitText(advice), "no words"))}
 	for _, d := range v.Dissent {
-		lines = append(lines, "dissent: "+text(safe.First(d)))
+		lines = append(lines, "dissent: "+fitText(safe.FirstLine(d)))
 	}
 	return lines
 }
 
-// stopping describes a decision to start nothing more.
-func stopping(st scheduler.Stop, s *scheduler.State) []string {
-	l := "stopping: " + or(text(st.Reason), st.Status)
+// stopLines describes a decision to start nothing more.
+func stopLines(st scheduler.Stop, s *scheduler.State) []string {
+	l := "stopping: " + firstNonEmpty(fitText(st.Reason), st.Status)
 	switch {
 	case st.Breaker != "":
-		l += fmt.Sprintf(" (breaker %s)", text(st.Breaker))
+		l += fmt.Sprintf(" (breaker %s)", fitText(st.Breaker))
 	case st.Limit != "":
-		l += fmt.Sprintf(" (limit %s)", text(st.Limit))
+		l += fmt.Sprintf(" (limit %s)", fitText(st.Limit))
 	}
 	if n := s.Running(); n > 0 {
 		l += fmt.Sprintf("; %d still running, nothing more starts", n)

@@ -46,8 +46,8 @@ func Dir() string {
 	return filepath.Join(home, ".local", "share", "wavex")
 }
 
-// Project returns the folder of a project's own learnings, kept with the code.
-func Project(dir string) string { return filepath.Join(dir, ".wavex") }
+// ProjectDir returns the folder of a project's own learnings, kept with the code.
+func ProjectDir(dir string) string { return filepath.Join(dir, ".wavex") }
 
 // Maxims returns the user's rules: custom.md first, then the other files by name. An existing
 // folder that cannot be read is an error, because no plan may be made without its rules.
@@ -66,7 +66,7 @@ func Maxims() ([]decompose.Note, error) {
 		return nil, refuse.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 	}
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int {
-		return cmp.Compare(rank(a.Name()), rank(b.Name()))
+		return cmp.Compare(fileRank(a.Name()), fileRank(b.Name()))
 	})
 	for _, e := range entries {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
@@ -84,7 +84,7 @@ func Maxims() ([]decompose.Note, error) {
 // maxMaxim bounds a file of rules, in bytes, because all of it goes into prompts.
 const maxMaxim = 4 << 20
 
-func rank(name string) int {
+func fileRank(name string) int {
 	if name == "custom.md" {
 		return 0
 	}
@@ -111,7 +111,7 @@ func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
 // LearningFiles returns the paths of the files of learnings, whether or not they exist: the
 // project's, then the user's.
 func LearningFiles(dir string) []string {
-	files := []string{filepath.Join(Project(dir), learn.FileName)}
+	files := []string{filepath.Join(ProjectDir(dir), learn.FileName)}
 	if root := Dir(); root != "" {
 		files = append(files, filepath.Join(root, learn.FileName))
 	}

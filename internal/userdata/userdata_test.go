@@ -83,7 +83,7 @@ func TestMaximsThatCannotBeRead(t *testing.T) {
 		},
 		"a pipe": func(t *testing.T, root string) {
 			roomtest.Must(t, os.MkdirAll(filepath.Join(root, "maxims", "x"), 0o755))
-			roomtest.Pipe(t, filepath.Join(root, "maxims", "a.md"))
+			roomtest.NamedPipe(t, filepath.Join(root, "maxims", "a.md"))
 			if runtime.GOOS == "windows" {
 				roomtest.Must(t, os.Symlink("nowhere", filepath.Join(root, "maxims", "a.md")))
 			}
@@ -119,10 +119,10 @@ func TestLearnings(t *testing.T) {
 	const one, other = `{"kind":"failure","context":"here","failure":"f","prevention":"p"}`,
 		`{"kind":"failure","context":"there","failure":"g","prevention":"q"}`
 	files := LearningFiles(dir)
-	if len(files) != 2 || filepath.Dir(files[0]) != Project(dir) || filepath.Dir(files[1]) != root {
+	if len(files) != 2 || filepath.Dir(files[0]) != ProjectDir(dir) || filepath.Dir(files[1]) != root {
 		t.Fatalf("%q", files)
 	}
-	roomtest.Files{filepath.Base(files[0]): one + "\nnonsense\n\x00\n"}.Write(t, Project(dir))
+	roomtest.Files{filepath.Base(files[0]): one + "\nnonsense\n\x00\n"}.Write(t, ProjectDir(dir))
 	roomtest.Files{filepath.Base(files[1]): other + "\n"}.Write(t, root)
 	all, err := Learnings(dir, say)
 	if err != nil || len(all) != 2 || all[0].Context != "here" || all[1].Context != "there" {

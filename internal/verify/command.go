@@ -15,12 +15,12 @@ import (
 	"wavex/internal/proc"
 )
 
-// stopGrace is the time of a check command between the request to end and the kill.
-const stopGrace = 2 * time.Second
+// killDelay is the time of a check command between the request to end and the kill.
+const killDelay = 2 * time.Second
 
-// runCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
+// checkCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
 // when ctx is done, the whole tree of the command is ended.
-func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) {
+func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) {
 	limit := c.Timeout
 	if limit <= 0 {
 		limit = DefaultTimeout
@@ -28,7 +28,7 @@ func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
 	defer cancel()
 	sum := sha256.New()
-	exit, out, err := Command(ctx, dir, env, c.Run, sum)
+	exit, out, err := RunCommand(ctx, dir, env, c.Run, sum)
 	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
 	e.ExitCode = exit.Code
 	switch {
@@ -37,10 +37,10 @@ func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *
 		e.Reason = fmt.Sprintf("no end after %s", limit)
 	case ctx.Err() != nil && err != nil:
 		e.ExitCode = -1
-		e.Reason = OneLine("stopped: "+err.Error(), reasonMax)
+		e.Reason = OneLine("stopped: "+err.Error(), maxReason)
 	case err != nil:
 		e.ExitCode = -1
-		e.Reason = OneLine(err.Error(), reasonMax)
+		e.Reason = OneLine(err.Error(), maxReason)
 	case exit.Signal != "":
 		e.ExitCode = -1
 		e.Reason = "ended by " + exit.Signal
@@ -51,15 +51,15 @@ func runCommand(ctx context.Context, dir string, env []string, c plan.Check, e *
 	}
 }
 
-// Command runs a shell command line in dir with exactly env, and waits for its end and for the
+// RunCommand runs a shell command line in dir with exactly env, and waits for its end and for the
 // sweep of its leftovers. If ctx is done first, the command is asked to end and then killed, and
 // the error is context.Cause(ctx). Any other error means that it could not be started. The
 // excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
-func Command(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit,
+func RunCommand(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit,
 	*Excerpt, error) {
 	out := &Excerpt{}
-	both := tee{out, also}
-	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: mark(env), Combined: both}, command)
+	both := teeWriter{out, also}
+	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: both}, command)
 	if err != nil {
 		return proc.Exit{Code: -1, Contained: true}, out, err
 	}
@@ -74,7 +74,7 @@ func Command(ctx context.Context, dir string, env []string, command string, also
 		}
 	}
 	_ = p.Terminate() // it may be gone already
-	t := time.NewTimer(stopGrace)
+	t := time.NewTimer(killDelay)
 	defer t.Stop()
 	select {
 	case <-p.Done():
@@ -88,7 +88,7 @@ func Command(ctx context.Context, dir string, env []string, command string, also
 // saves half of the cost. A command that cannot be started directly (no such program, a script
 // without its first line) is left to the shell, which runs it or reports the error.
 func start(s proc.Spec, command string) (*proc.Process, error) {
-	if words, ok := proc.Words(command); ok {
+	if words, ok := proc.SplitArgs(command); ok {
 		direct := s
 		direct.Argv = words
 		if !slices.ContainsFunc(s.Env, func(kv string) bool { return strings.HasPrefix(kv, "PWD=") }) {
@@ -102,22 +102,22 @@ func start(s proc.Spec, command string) (*proc.Process, error) {
 	return proc.Start(s)
 }
 
-// tee keeps an excerpt and passes everything on. An error of the other writer does not count for
+// teeWriter keeps an excerpt and passes everything on. An error of the other writer does not count for
 // the command.
-type tee struct {
-	keep *Excerpt
-	also io.Writer
+type teeWriter struct {
+	excerpt *Excerpt
+	also    io.Writer
 }
 
-func (t tee) Write(b []byte) (int, error) {
+func (t teeWriter) Write(b []byte) (int, error) {
 	if t.also != nil {
 		_, _ = t.also.Write(b) // a full disk must not fail the check
 	}
-	return t.keep.Write(b)
+	return t.excerpt.Write(b)
 }
 
-// mark returns the attempt's mark in its environment.
-func mark(env []string) string {
+// attemptMark returns the attempt's mark in its environment.
+func attemptMark(env []string) string {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, proc.AttemptVar+"="); ok {
 			return v

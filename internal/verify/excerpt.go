@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// markRoom is reserved for the mark between head and tail.
-const markRoom = 48
+// omissionRoom is reserved for the mark between head and tail.
+const omissionRoom = 48
 
 // Excerpt is a writer that keeps the head and the tail of its input, at most Max bytes together
 // with the mark between them. It never fails and never blocks, so a writer of a gigabyte is read
@@ -25,7 +25,7 @@ func (e *Excerpt) max() int {
 	if e.Max <= 0 {
 		return 2048
 	}
-	return max(e.Max, 2*markRoom)
+	return max(e.Max, 2*omissionRoom)
 }
 
 // Write accepts all of b.
@@ -65,14 +65,14 @@ func (e *Excerpt) String() string {
 	if e.total <= int64(e.max()) {
 		return clean(string(e.head)+tail, e.max())
 	}
-	head := wholeBack(string(e.head), len(e.head)-markRoom/2)
-	tail = wholeFront(tail, markRoom/2)
+	head := cutBackAtWord(string(e.head), len(e.head)-omissionRoom/2)
+	tail = cutFrontAtWord(tail, omissionRoom/2)
 	head, tail = clean(head, len(head)), clean(tail, len(tail))
 	return head + fmt.Sprintf("\n... %d bytes left out ...\n", e.total-int64(len(head)+len(tail))) + tail
 }
 
-// Shorten returns s as an Excerpt of at most n bytes prints it.
-func Shorten(s string, n int) string {
+// ExcerptOf returns s as an Excerpt of at most n bytes prints it.
+func ExcerptOf(s string, n int) string {
 	e := Excerpt{Max: n}
 	_, _ = e.Write([]byte(s))
 	return e.String()
@@ -93,8 +93,8 @@ const longWord = 256
 
 const blanks = " \t\r\n"
 
-// wholeBack is cutBack without a partial word at the end.
-func wholeBack(s string, n int) string {
+// cutBackAtWord is cutBack without a partial word at the end.
+func cutBackAtWord(s string, n int) string {
 	cut := cutBack(s, n)
 	if len(cut) < len(s) && strings.IndexByte(blanks, s[len(cut)]) >= 0 {
 		return cut
@@ -105,8 +105,8 @@ func wholeBack(s string, n int) string {
 	return cut
 }
 
-// wholeFront is cutFront without a partial word at the start.
-func wholeFront(s string, n int) string {
+// cutFrontAtWord is cutFront without a partial word at the start.
+func cutFrontAtWord(s string, n int) string {
 	cut := cutFront(s, n)
 	if k := len(s) - len(cut); k > 0 && strings.IndexByte(blanks, s[k-1]) >= 0 {
 		return cut

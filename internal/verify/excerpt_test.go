@@ -72,12 +72,12 @@ func TestExcerptKeepsWordsWhole(t *testing.T) {
 			strings.Repeat("a", n) + " " + key + " " + strings.Repeat("word ", 200),
 			strings.Repeat("word ", 200) + "\n" + key + "\n" + strings.Repeat("z", n),
 		} {
-			if got := verify.Shorten(text, 600); strings.Contains(got, "k") && !strings.Contains(got, key) {
+			if got := verify.ExcerptOf(text, 600); strings.Contains(got, "k") && !strings.Contains(got, key) {
 				t.Fatalf("%d: %q", n, got)
 			}
 		}
 	}
-	if got := verify.Shorten(strings.Repeat("x", 5000), 600); len(got) < 500 {
+	if got := verify.ExcerptOf(strings.Repeat("x", 5000), 600); len(got) < 500 {
 		t.Errorf("of a long word: %q", got)
 	}
 }

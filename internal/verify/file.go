@@ -13,39 +13,39 @@ import (
 	"wavex/internal/plan"
 )
 
-// lookAt makes a check of a file. It reads in pieces, because a file may be larger than the
+// checkFile makes a check of a file. It reads in pieces, because a file may be larger than the
 // memory. It opens regular files only, because a pipe or device could block.
-func lookAt(dir string, c plan.Check, e *Evidence) {
-	path := place(dir, c.File)
+func checkFile(dir string, c plan.Check, e *Evidence) {
+	path := resolvePath(dir, c.File)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Reason = OneLine(c.File+" does not exist", reasonMax)
+		e.Reason = OneLine(c.File+" does not exist", maxReason)
 		return
 	case err != nil:
-		e.Reason = OneLine(err.Error(), reasonMax)
+		e.Reason = OneLine(err.Error(), maxReason)
 		return
 	case c.Contains == "" && c.Matches == "":
 		e.Passed = true
 		return
 	case !info.Mode().IsRegular():
-		e.Reason = OneLine(c.File+" is not a regular file", reasonMax)
+		e.Reason = OneLine(c.File+" is not a regular file", maxReason)
 		return
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		e.Reason = OneLine(err.Error(), reasonMax)
+		e.Reason = OneLine(err.Error(), maxReason)
 		return
 	}
 	defer func() { _ = f.Close() }() // read only: no data can be lost
-	src := &source{r: f}
+	src := &errReader{r: f}
 	if c.Contains != "" {
 		e.Passed = contains(src, []byte(c.Contains))
 		e.Reason = fmt.Sprintf("%s does not contain %q", c.File, c.Contains)
 	} else {
 		re, err := regexp.Compile(c.Matches)
 		if err != nil { // plans are validated, but other callers may not be
-			e.Reason = OneLine(err.Error(), reasonMax)
+			e.Reason = OneLine(err.Error(), maxReason)
 			return
 		}
 		e.Passed = re.MatchReader(bufio.NewReaderSize(src, 64<<10))
@@ -57,16 +57,16 @@ func lookAt(dir string, c plan.Check, e *Evidence) {
 	if e.Passed {
 		e.Reason = ""
 	}
-	e.Reason = OneLine(e.Reason, reasonMax)
+	e.Reason = OneLine(e.Reason, maxReason)
 }
 
-// source records the read error, because regexp takes every error for the end.
-type source struct {
+// errReader records the read error, because regexp takes every error for the end.
+type errReader struct {
 	r   io.Reader
 	err error
 }
 
-func (s *source) Read(b []byte) (int, error) {
+func (s *errReader) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if err != nil && err != io.EOF {
 		s.err = err

@@ -54,22 +54,22 @@ func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]
 		}
 		if err := context.Cause(ctx); err != nil {
 			out[i].ExitCode = -1
-			out[i].Reason = OneLine("not run: "+err.Error(), reasonMax)
+			out[i].Reason = OneLine("not run: "+err.Error(), maxReason)
 			continue
 		}
 		began := time.Now()
 		if c.Run != "" {
-			runCommand(ctx, dir, env, c, &out[i])
+			checkCommand(ctx, dir, env, c, &out[i])
 		} else {
-			lookAt(dir, c, &out[i])
+			checkFile(dir, c, &out[i])
 		}
 		out[i].Duration = time.Since(began)
 	}
 	return out, context.Cause(ctx)
 }
 
-// reasonMax bounds a Reason, in bytes.
-const reasonMax = 300
+// maxReason bounds a Reason, in bytes.
+const maxReason = 300
 
 // Passed reports whether there is evidence and all of it passed.
 func Passed(evidence []Evidence) bool {
@@ -95,8 +95,8 @@ func Describe(c plan.Check) string {
 	}
 }
 
-// place returns the path of a check's file on this machine.
-func place(dir, file string) string {
+// resolvePath returns the path of a check's file on this machine.
+func resolvePath(dir, file string) string {
 	file = filepath.FromSlash(strings.TrimSpace(file))
 	if filepath.IsAbs(file) {
 		return file

@@ -89,7 +89,7 @@ func TestDescribe(t *testing.T) {
 
 func TestFloodIsReadToTheEnd(t *testing.T) {
 	t.Parallel()
-	got, err := verify.Run(t.Context(), t.TempDir(), standin("flood"), []plan.Check{{Run: self(t)}})
+	got, err := verify.Run(t.Context(), t.TempDir(), testCommand("flood"), []plan.Check{{Run: self(t)}})
 	if err != nil || !got[0].Passed {
 		t.Fatalf("Run = %+v, %v", got, err)
 	}
@@ -102,7 +102,7 @@ func TestFloodIsReadToTheEnd(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	got, err := verify.Run(t.Context(), t.TempDir(), standin("hang"), []plan.Check{
+	got, err := verify.Run(t.Context(), t.TempDir(), testCommand("hang"), []plan.Check{
 		{Run: self(t), Timeout: 100 * time.Millisecond},
 		{Run: "true"},
 	})
@@ -188,7 +188,7 @@ func self(t *testing.T) string {
 	return "exec " + exe
 }
 
-func standin(what string) []string {
+func testCommand(what string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "VERIFY_STANDIN=" + what}
 }
 

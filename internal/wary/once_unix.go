@@ -4,8 +4,8 @@ package wary
 
 import "golang.org/x/sys/unix"
 
-// atOnce opens a named pipe without waiting for a writer. It has no effect on a regular file.
-const atOnce = unix.O_NONBLOCK
+// nonBlocking opens a named pipe without waiting for a writer. It has no effect on a regular file.
+const nonBlocking = unix.O_NONBLOCK
 
-// noLink refuses to open a symbolic link.
-const noLink = unix.O_NOFOLLOW
+// noFollow refuses to open a symbolic link.
+const noFollow = unix.O_NOFOLLOW

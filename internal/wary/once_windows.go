@@ -1,7 +1,7 @@
 package wary
 
-// atOnce has no effect here: named pipes are not in folders.
-const atOnce = 0
+// nonBlocking has no effect here: named pipes are not in folders.
+const nonBlocking = 0
 
-// noLink has no effect here: making a link requires a privilege.
-const noLink = 0
+// noFollow has no effect here: making a link requires a privilege.
+const noFollow = 0

@@ -14,12 +14,12 @@ import (
 
 // The faults of a file. Errors that wrap them are *fs.PathError.
 var (
-	ErrNoFile = errors.New("it is no regular file")
-	ErrLong   = errors.New("it is larger than such a file can be")
+	ErrNotRegular = errors.New("it is no regular file")
+	ErrTooLarge   = errors.New("it is larger than such a file can be")
 )
 
 // Open opens a regular file for reading. It follows links.
-func Open(path string) (*os.File, error) { return open(system{}, path) }
+func Open(path string) (*os.File, error) { return open(osOpener{}, path) }
 
 // OpenIn is Open for a file of a directory, by its name relative to it and slash-separated. It
 // follows no link out of the directory.
@@ -33,7 +33,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 }
 
 // Read returns the content of a regular file. For a file of more than most bytes it returns an
-// ErrLong.
+// ErrTooLarge.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -45,20 +45,20 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if st.Size() > most {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrLong}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
 	}
 	var text bytes.Buffer
 	text.Grow(int(st.Size()) + bytes.MinRead)
 	if n, err := text.ReadFrom(io.LimitReader(f, most+1)); err != nil {
 		return nil, err
 	} else if n > most { // the file grows
-		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrLong}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
 	}
 	return text.Bytes(), nil
 }
 
-// Head returns the first bytes of a regular file, at most most.
-func Head(path string, most int64) ([]byte, error) {
+// ReadHead returns the first bytes of a regular file, at most most.
+func ReadHead(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
@@ -73,10 +73,10 @@ type opener interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 }
 
-type system struct{}
+type osOpener struct{}
 
-func (system) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
-func (system) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+func (osOpener) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (osOpener) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, flag, perm)
 }
 
@@ -85,15 +85,15 @@ func open(from opener, name string) (*os.File, error) {
 	if st, err := from.Stat(name); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrNoFile}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
 	}
-	f, err := from.OpenFile(name, os.O_RDONLY|atOnce, 0)
+	f, err := from.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // the file was replaced meanwhile
 		_ = f.Close() // read only
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, ErrNoFile)}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, ErrNotRegular)}
 	}
 	return f, nil
 }
@@ -107,7 +107,7 @@ func Create(path string, perm fs.FileMode) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|atOnce|noLink, perm)
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonBlocking|noFollow, perm)
 }
 
 // Write is os.WriteFile by means of Create.

@@ -30,23 +30,23 @@ func TestRead(t *testing.T) {
 		wrong error
 	}{
 		"file": {5, "hello", "hello", nil}, "empty": {0, "", "", nil}, "link": {9, "hello", "hello", nil},
-		"folder": {9, "", "", wary.ErrNoFile},
+		"folder": {9, "", "", wary.ErrNotRegular},
 		"none":   {9, "", "", fs.ErrNotExist}, "broken": {9, "", "", fs.ErrNotExist}, "huge": {3, "", "\x00\x00\x00",
-			wary.ErrLong},
+			wary.ErrTooLarge},
 	} {
 		text, err := wary.Read(at(name), c.most)
 		var path *fs.PathError
 		if string(text) != c.text || !errors.Is(err, c.wrong) || err != nil && !errors.As(err, &path) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
-		if errors.Is(c.wrong, wary.ErrLong) {
+		if errors.Is(c.wrong, wary.ErrTooLarge) {
 			c.wrong = nil
 		}
-		if text, err := wary.Head(at(name), c.most); string(text) != c.head || !errors.Is(err, c.wrong) {
+		if text, err := wary.ReadHead(at(name), c.most); string(text) != c.head || !errors.Is(err, c.wrong) {
 			t.Errorf("the head of %s: %q, %v", name, text, err)
 		}
 	}
-	if text, err := wary.Read(at("file"), 4); text != nil || !errors.Is(err, wary.ErrLong) {
+	if text, err := wary.Read(at("file"), 4); text != nil || !errors.Is(err, wary.ErrTooLarge) {
 		t.Errorf("one byte too long: %q, %v", text, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestReadBoundsWhatGrows(t *testing.T) {
 	if st, err := os.Stat(grows); err != nil || st.Size() != 0 {
 		return // this system has no such file
 	}
-	if text, err := wary.Read(grows, 10); text != nil || !errors.Is(err, wary.ErrLong) {
+	if text, err := wary.Read(grows, 10); text != nil || !errors.Is(err, wary.ErrTooLarge) {
 		t.Errorf("%q, %v", text, err)
 	}
 }

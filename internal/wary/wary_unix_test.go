@@ -16,11 +16,11 @@ import (
 func TestPipesAndDevices(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
+	roomtest.NamedPipe(t, filepath.Join(dir, "pipe"))
 	roomtest.Must(t, os.Symlink("pipe", filepath.Join(dir, "link")))
 	roomtest.Must(t, os.Symlink(os.DevNull, filepath.Join(dir, "device")))
 	for _, name := range []string{"pipe", "link", "device"} {
-		if _, err := wary.Read(filepath.Join(dir, name), 1); !errors.Is(err, wary.ErrNoFile) {
+		if _, err := wary.Read(filepath.Join(dir, name), 1); !errors.Is(err, wary.ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := wary.OpenIn(dir, name); err == nil {
@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	roomtest.Files{"file": "a long text"}.Write(t, dir)
-	roomtest.Pipe(t, filepath.Join(dir, "pipe"))
+	roomtest.NamedPipe(t, filepath.Join(dir, "pipe"))
 	roomtest.Must(t, os.Symlink(os.DevNull, filepath.Join(dir, "device")))
 	roomtest.Files{"theirs": "a long text of theirs"}.Write(t, dir)
 	roomtest.Must(t, os.Symlink("theirs", filepath.Join(dir, "link")))

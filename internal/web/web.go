@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // for a reader that reads nothing
-	beat     = 20 * time.Second // between signs of life on a quiet stream
+	writeTimeout = 10 * time.Second // for a reader that reads nothing
+	heartbeat    = 20 * time.Second // between signs of life on a quiet stream
 )
 
 // Snapshot is the run at one moment. The server only reads it.
@@ -38,15 +38,15 @@ type Snapshot struct {
 
 // Server serves the newest snapshot. It is safe for concurrent use.
 type Server struct {
-	token string
-	hosts []string            // allowed, port included
-	clean func([]byte) []byte // removes secrets from the responses
+	token  string
+	hosts  []string            // allowed, port included
+	redact func([]byte) []byte // removes secrets from the responses
 
-	mu    sync.Mutex
-	now   Snapshot
-	news  chan struct{} // closed, and replaced, at each snapshot
-	data  []byte        // now.Run, encoded
-	ended chan struct{} // closed when the server ends
+	mu      sync.Mutex
+	current Snapshot
+	changed chan struct{} // closed, and replaced, at each snapshot
+	data    []byte        // now.Run, encoded
+	ended   chan struct{} // closed when the server ends
 }
 
 // Listen opens a port on loopback; 0 lets the system choose one. clean, which may be nil, is
@@ -65,8 +65,8 @@ func Listen(ctx context.Context, port int, clean func([]byte) []byte) (*Server, 
 	if clean == nil {
 		clean = func(b []byte) []byte { return b }
 	}
-	return &Server{token: rand.Text(), hosts: []string{"127.0.0.1:" + p, "localhost:" + p}, clean: clean,
-		news: make(chan struct{}), ended: make(chan struct{})}, l, nil
+	return &Server{token: rand.Text(), hosts: []string{"127.0.0.1:" + p, "localhost:" + p}, redact: clean,
+		changed: make(chan struct{}), ended: make(chan struct{})}, l, nil
 }
 
 // URL returns the address of the page, with the token.
@@ -83,16 +83,16 @@ func (s *Server) Publish(n Snapshot) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.data = n, s.clean(data)
-	close(s.news)
-	s.news = make(chan struct{})
+	s.current, s.data = n, s.redact(data)
+	close(s.changed)
+	s.changed = make(chan struct{})
 	return nil
 }
 
 // Serve answers requests until ctx ends. Then it says goodbye to the listeners, finishes the
 // current requests, and closes the port. It returns nil if ctx ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	h := &http.Server{Handler: s, ReadHeaderTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	h := &http.Server{Handler: s, ReadHeaderTimeout: writeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(l) }()
 	select {
@@ -101,7 +101,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	close(s.ended)
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	err := h.Shutdown(end)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Content-Security-Policy", "frame-ancestors 'none'") // a meta tag cannot set frame-ancestors
-	if code, why := s.refuse(r); code != 0 {
+	if code, why := s.refusal(r); code != 0 {
 		http.Error(w, why, code)
 		return
 	}
@@ -137,9 +137,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse returns the status code and the reason of a refusal, or 0 if the request is allowed. It
+// refusal returns the status code and the reason of a refusal, or 0 if the request is allowed. It
 // checks the token first, so that a guess learns nothing from the other refusals.
-func (s *Server) refuse(r *http.Request) (code int, why string) {
+func (s *Server) refusal(r *http.Request) (code int, why string) {
 	own := false
 	for _, host := range s.hosts {
 		own = own || r.Host == host
@@ -166,7 +166,7 @@ func (s *Server) refuse(r *http.Request) (code int, why string) {
 func (s *Server) snapshot() (n Snapshot, data []byte, news <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now, s.data, s.news
+	return s.current, s.data, s.changed
 }
 
 func (s *Server) page(w http.ResponseWriter) {
@@ -181,7 +181,7 @@ func (s *Server) page(w http.ResponseWriter) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(s.clean(b.Bytes())) // a closed connection is not an error
+	_, _ = w.Write(s.redact(b.Bytes())) // a closed connection is not an error
 }
 
 func (s *Server) task(w http.ResponseWriter, arg string) {
@@ -197,7 +197,7 @@ func (s *Server) task(w http.ResponseWriter, arg string) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(s.clean(b)) // likewise
+	_, _ = w.Write(s.redact(b)) // likewise
 }
 
 // events sends the run, and again at each change, until the reader closes the connection or the
@@ -206,7 +206,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(text string) bool {
-		if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return false
 		}
 		if _, err := w.Write([]byte(text)); err != nil {
@@ -214,7 +214,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return c.Flush() == nil
 	}
-	alive := time.NewTicker(beat)
+	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
 	_, data, news := s.snapshot()
 	for {

@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve starts a server with a story's run. stop ends it and returns its error.
-func serve(t *testing.T, s *reporttest.Story) (srv *web.Server, stop func() error) {
+func serve(t *testing.T, s *reporttest.FakeRun) (srv *web.Server, stop func() error) {
 	t.Helper()
 	srv, l, err := web.Listen(t.Context(), 0, func(b []byte) []byte {
 		return bytes.ReplaceAll(b, []byte("hunter2!"),
@@ -48,7 +48,7 @@ func serve(t *testing.T, s *reporttest.Story) (srv *web.Server, stop func() erro
 	return srv, stop
 }
 
-func publish(t *testing.T, srv *web.Server, s *reporttest.Story) {
+func publish(t *testing.T, srv *web.Server, s *reporttest.FakeRun) {
 	t.Helper()
 	if err := srv.Publish(web.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S, s.Events,
 		nil)}); err != nil {
@@ -84,7 +84,7 @@ func get(t *testing.T, url string, change func(*http.Request)) (int, string, htt
 
 func TestServes(t *testing.T) {
 	t.Parallel()
-	story := reporttest.Mixed(t, nil)
+	story := reporttest.MixedRun(t, nil)
 	story.S.Plan.Name = "hunter2!"
 	srv, _ := serve(t, story)
 	if !strings.HasPrefix(srv.URL(), "http://127.0.0.1:") {
@@ -120,7 +120,7 @@ func TestServes(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	srv, _ := serve(t, reporttest.Mixed(t, nil))
+	srv, _ := serve(t, reporttest.MixedRun(t, nil))
 	url := srv.URL()
 	root := url[:strings.LastIndex(strings.TrimSuffix(url, "/"), "/")+1]
 	token := strings.TrimSuffix(strings.TrimPrefix(url, root), "/")
@@ -221,7 +221,7 @@ func (r reader) next() (name, data string) {
 // A listener gets the run at once, each change, and a goodbye.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	story := reporttest.Paused(t, nil)
+	story := reporttest.PausedRun(t, nil)
 	srv, stop := serve(t, story)
 	one, two := listen(t, srv), listen(t, srv)
 	for _, r := range []reader{one, two} {
@@ -229,7 +229,7 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("%s %.200s", name, data)
 		}
 	}
-	story.Over("interrupted", 130, "enough", "wavex resume")
+	story.EndRun("interrupted", 130, "enough", "wavex resume")
 	publish(t, srv, story)
 	for _, r := range []reader{one, two} {
 		if name, data := r.next(); name != "run" || !strings.Contains(data, `"status":"interrupted"`) {
@@ -247,7 +247,7 @@ func TestEvents(t *testing.T) {
 }
 
 // Without a run there is nothing to show, and a listener that leaves is released.
-func TestNothingYet(t *testing.T) {
+func TestBeforeFirstSnapshot(t *testing.T) {
 	t.Parallel()
 	srv, stop := serve(t, nil)
 	if code, _, _ := get(t, srv.URL(), nil); code != 503 {
@@ -256,7 +256,7 @@ func TestNothingYet(t *testing.T) {
 	if code, _, _ := get(t, srv.URL()+"task/0", nil); code != 404 {
 		t.Errorf("%d", code)
 	}
-	publish(t, srv, reporttest.Complete(t, nil))
+	publish(t, srv, reporttest.CompleteRun(t, nil))
 	r := listen(t, srv)
 	r.next()
 	if err := r.body.Close(); err != nil {

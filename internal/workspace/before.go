@@ -17,12 +17,12 @@ import (
 // ref, and does not touch the user's index or object store.
 
 const (
-	untrackedMax  = 1 << 20 // bytes; of a larger file only the name is kept
-	untrackedMost = 10_000  // files
+	maxUntrackedSize  = 1 << 20 // bytes; of a larger file only the name is kept
+	maxUntrackedFiles = 10_000  // files
 )
 
-// Before describes the project directory as it was before a run. Remember fills its folder.
-type Before struct {
+// Baseline describes the project directory as it was before a run. Remember fills its folder.
+type Baseline struct {
 	// Env makes git compare the directory with the recorded index: `git diff` shows the changes
 	// since, `git ls-files --others` the new files.
 	Env map[string]string
@@ -31,18 +31,18 @@ type Before struct {
 	Large []string
 }
 
-// Remember records in the folder at the current contents of a project directory in a git
+// SaveBaseline records in the folder at the current contents of a project directory in a git
 // repository. An *Error says why no comparison will be possible.
-func Remember(ctx context.Context, project, at string, env []string) error {
+func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 	g := newGit(project, env)
-	if _, err := look(ctx, g, project); err != nil {
+	if _, err := findCheckout(ctx, g, project); err != nil {
 		return err
 	}
-	objects, err := g.out(ctx, "rev-parse", "--git-path", "objects")
+	objects, err := g.output(ctx, "rev-parse", "--git-path", "objects")
 	if err != nil {
 		return err
 	}
-	index, err := g.out(ctx, "rev-parse", "--git-path", "index")
+	index, err := g.output(ctx, "rev-parse", "--git-path", "index")
 	if err != nil {
 		return err
 	}
@@ -61,28 +61,28 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 			return err
 		}
 	}
-	g = g.with("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),
+	g = g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strconv.Quote(absolute(project, objects)))
 	if err := g.run(ctx, "add", "-u", "--", "."); err != nil {
 		return err
 	}
-	list, err := g.out(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+	list, err := g.output(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
 	if err != nil {
 		return err
 	}
 	var small, large strings.Builder
-	for i, f := range fields(list) {
+	for i, f := range splitNUL(list) {
 		st, err := os.Lstat(filepath.Join(project, filepath.FromSlash(f)))
 		switch {
 		case err != nil: // already deleted
-		case i >= untrackedMost, st.IsDir(), st.Mode().IsRegular() && st.Size() > untrackedMax:
+		case i >= maxUntrackedFiles, st.IsDir(), st.Mode().IsRegular() && st.Size() > maxUntrackedSize:
 			large.WriteString(f + "\x00")
 		default:
 			small.WriteString(":(literal)" + f + "\x00")
 		}
 	}
 	if small.Len() > 0 {
-		if _, err := g.feed(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-",
+		if _, err := g.outputOf(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-",
 			"--pathspec-file-nul"); err != nil {
 			return err
 		}
@@ -92,13 +92,13 @@ func Remember(ctx context.Context, project, at string, env []string) error {
 	}
 	err = os.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
 	if errors.Is(err, fs.ErrNotExist) { // the checkout was empty
-		return g.with("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
+		return g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
 	}
 	return err
 }
 
-// Remembered returns the record in the folder at; ok is false if there is none.
-func Remembered(at string) (b Before, ok bool) {
+// LoadBaseline returns the record in the folder at; ok is false if there is none.
+func LoadBaseline(at string) (b Baseline, ok bool) {
 	if _, err := os.Stat(filepath.Join(at, "index")); err != nil {
 		return b, false
 	}
@@ -106,7 +106,7 @@ func Remembered(at string) (b Before, ok bool) {
 	if err != nil {
 		return b, false
 	}
-	return Before{Large: fields(string(text)), Env: map[string]string{
+	return Baseline{Large: splitNUL(string(text)), Env: map[string]string{
 		"GIT_INDEX_FILE":                   filepath.Join(at, "index"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES": strconv.Quote(filepath.Join(at, "objects")),
 	}}, true

@@ -11,11 +11,11 @@ import (
 // This file distinguishes the run's own changes from those that people make between the sessions of
 // a run, so that a later rollback does not undo the latter.
 
-// Begin is called when a session begins. It keeps two commits: the checkout at the end of the
+// StartSession is called when a session begins. It keeps two commits: the checkout at the end of the
 // previous session and the checkout now. It keeps nothing for the first session, and nothing if the
 // previous session was cut off.
-func (p *Points) Begin(ctx context.Context) error {
-	refs, err := p.Commits(ctx)
+func (p *Checkpoints) StartSession(ctx context.Context) error {
+	refs, err := p.Refs(ctx)
 	if err != nil {
 		return err
 	}
@@ -27,19 +27,19 @@ func (p *Points) Begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := gapsIn(p.run, refs) + 1
+	n := countGaps(p.run, refs) + 1
 	// Remove the old end, so that a session that is cut off has none: later changes could not be
 	// told from its own.
-	return p.g.setRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
+	return p.g.updateRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
 }
 
 // gapRef returns the ref of one side, "from" or "to", of the n-th gap between sessions.
 func gapRef(run string, n int, side string) string {
-	return fmt.Sprintf("%sbetween/%d/%s", pointPrefix(run), n, side)
+	return fmt.Sprintf("%sbetween/%d/%s", checkpointPrefix(run), n, side)
 }
 
-// gapsIn returns the number of gaps between sessions.
-func gapsIn(run string, refs map[string]string) int {
+// countGaps returns the number of gaps between sessions.
+func countGaps(run string, refs map[string]string) int {
 	n := 0
 	for refs[gapRef(run, n+1, "to")] != "" {
 		n++
@@ -50,10 +50,10 @@ func gapsIn(run string, refs map[string]string) int {
 // gapTrailer is the trailer of a checkpoint's commit that gives the number of gaps before it.
 const gapTrailer = "Wavex-Between: "
 
-// gapsBefore returns the number of gaps before a checkpoint. It returns 0 for a checkpoint of an
+// gapCountOf returns the number of gaps before a checkpoint. It returns 0 for a checkpoint of an
 // older wavex, which has no trailer.
-func (p *Points) gapsBefore(ctx context.Context, commit string) (int, error) {
-	text, err := p.g.out(ctx, "show", "-s", "--format=%B", commit)
+func (p *Checkpoints) gapCountOf(ctx context.Context, commit string) (int, error) {
+	text, err := p.g.output(ctx, "show", "-s", "--format=%B", commit)
 	if err != nil {
 		return 0, err
 	}
@@ -67,20 +67,21 @@ func (p *Points) gapsBefore(ctx context.Context, commit string) (int, error) {
 	return 0, nil
 }
 
-// parted returns the changes between two checkpoints: ours were made in the run's sessions, theirs
+// splitChanges returns the changes between two checkpoints: ours were made in the run's sessions, theirs
 // between sessions.
-func (p *Points) parted(ctx context.Context, from, to string, refs map[string]string) (ours, theirs map[string]diffed,
+func (p *Checkpoints) splitChanges(ctx context.Context, from, to string, refs map[string]string) (ours,
+	theirs map[string]pathDiff,
 	err error) {
-	ours, theirs = map[string]diffed{}, map[string]diffed{}
-	first, err := p.gapsBefore(ctx, from)
+	ours, theirs = map[string]pathDiff{}, map[string]pathDiff{}
+	first, err := p.gapCountOf(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
-	last, err := p.gapsBefore(ctx, to)
+	last, err := p.gapCountOf(ctx, to)
 	if err != nil {
 		return nil, nil, err
 	}
-	add := func(all map[string]diffed, a, b string) error {
+	add := func(all map[string]pathDiff, a, b string) error {
 		more, err := p.diff(ctx, a, b)
 		maps.Copy(all, more)
 		return err

@@ -9,20 +9,20 @@ import (
 // This file finds the tasks that make a wave fail. It is pure: it only asks whether a set of tasks
 // is green together, and knows neither tasks nor checks.
 
-// blamed is a task to leave out, and the smallest set found that is red with it.
-type blamed struct {
+// culpritSet is a task to leave out, and the smallest set found that is red with it.
+type culpritSet struct {
 	task int
 	core []int
 }
 
-// blame returns tasks to leave out of 0..n-1 so that the rest is green. The caller knows that the
+// bisect returns tasks to leave out of 0..n-1 so that the rest is green. The caller knows that the
 // whole set is red; the empty set counts as green. blame bisects: one culprit among n costs about
 // log n questions, plus one for each task that it is red with.
 //
 // If a smallest red set has several tasks, blame leaves out the one without which all the others
 // are green. If several would do, it takes the last in plan order, so that earlier tasks have
 // precedence.
-func blame(n int, green func([]int) (bool, error)) ([]blamed, error) {
+func bisect(n int, green func([]int) (bool, error)) ([]culpritSet, error) {
 	known := map[string]bool{}
 	ask := func(set []int) (bool, error) {
 		if len(set) == 0 {
@@ -41,27 +41,27 @@ func blame(n int, green func([]int) (bool, error)) ([]blamed, error) {
 		rest[i] = i
 	}
 	known[setKey(rest)] = false
-	var out []blamed
+	var out []culpritSet
 	for {
 		ok, err := ask(rest)
 		if err != nil || ok {
 			return out, err
 		}
-		core, err := smallest(rest, ask)
+		core, err := minimalFailingSet(rest, ask)
 		if err != nil {
 			return nil, err
 		}
-		who, err := choose(rest, core, ask)
+		who, err := chooseCulprit(rest, core, ask)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, blamed{who, core})
+		out = append(out, culpritSet{who, core})
 		rest = without(rest, who)
 	}
 }
 
-// choose returns the task of a red set to leave out.
-func choose(rest, core []int, ask func([]int) (bool, error)) (int, error) {
+// chooseCulprit returns the task of a red set to leave out.
+func chooseCulprit(rest, core []int, ask func([]int) (bool, error)) (int, error) {
 	for _, who := range slices.Backward(core) {
 		if len(core) == 1 {
 			break
@@ -73,24 +73,24 @@ func choose(rest, core []int, ask func([]int) (bool, error)) (int, error) {
 	return core[len(core)-1], nil
 }
 
-// smallest returns a minimal red set, in order: removing any task makes it green, provided that
+// minimalFailingSet returns a minimal red set, in order: removing any task makes it green, provided that
 // adding tasks never makes a red set green. Its last task ends the shortest red prefix.
-func smallest(red []int, ask func([]int) (bool, error)) ([]int, error) {
+func minimalFailingSet(red []int, ask func([]int) (bool, error)) ([]int, error) {
 	var core []int // in reverse order
 	before := red
 	for {
 		// Find the shortest prefix of before that is red together with core.
 		low, high := 0, len(before) // low is green, high is red
 		if len(core) > 0 {
-			if ok, err := ask(backwards(core)); err != nil {
+			if ok, err := ask(reversed(core)); err != nil {
 				return nil, err
 			} else if !ok {
-				return backwards(core), nil
+				return reversed(core), nil
 			}
 		}
 		for high-low > 1 {
 			mid := (low + high) / 2
-			ok, err := ask(append(slices.Clone(before[:mid]), backwards(core)...))
+			ok, err := ask(append(slices.Clone(before[:mid]), reversed(core)...))
 			if err != nil {
 				return nil, err
 			}
@@ -101,14 +101,14 @@ func smallest(red []int, ask func([]int) (bool, error)) ([]int, error) {
 			}
 		}
 		if high == 0 { // an unsteady check: return the set found so far
-			return backwards(core), nil
+			return reversed(core), nil
 		}
 		core = append(core, before[high-1])
 		before = before[:high-1]
 	}
 }
 
-func backwards(s []int) []int {
+func reversed(s []int) []int {
 	out := slices.Clone(s)
 	slices.Reverse(out)
 	return out

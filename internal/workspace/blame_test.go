@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestBlame(t *testing.T) {
+func TestBisect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		n    int
@@ -28,7 +28,7 @@ func TestBlame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := blame(c.n, func(set []int) (bool, error) { return !spoiled(set, c.red), nil })
+			got, err := bisect(c.n, func(set []int) (bool, error) { return !hasFailingSet(set, c.red), nil })
 			must(t, err)
 			var who []int
 			for _, b := range got {
@@ -40,7 +40,7 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-func spoiled(set []int, red [][]int) bool {
+func hasFailingSet(set []int, red [][]int) bool {
 	return slices.ContainsFunc(red, func(r []int) bool {
 		return !slices.ContainsFunc(r, func(x int) bool { return !slices.Contains(set, x) })
 	})
@@ -48,38 +48,38 @@ func spoiled(set []int, red [][]int) bool {
 
 // For any red sets: the rest is green, every blamed task is in a red set, every core is red and
 // minimal, and few questions are asked.
-func TestBlameProperty(t *testing.T) {
+func TestBisectProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "n")
 		one := rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, min(n, 3), rapid.ID[int])
 		red := rapid.SliceOfN(one, 1, 3).Draw(t, "red")
 		asked := 0
-		got, err := blame(n, func(set []int) (bool, error) {
+		got, err := bisect(n, func(set []int) (bool, error) {
 			if !slices.IsSorted(set) {
 				t.Fatalf("asked for %v, which is not in order", set)
 			}
 			asked++
-			return !spoiled(set, red), nil
+			return !hasFailingSet(set, red), nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var rest []int
 		for i := range n {
-			if !slices.ContainsFunc(got, func(b blamed) bool { return b.task == i }) {
+			if !slices.ContainsFunc(got, func(b culpritSet) bool { return b.task == i }) {
 				rest = append(rest, i)
 			}
 		}
-		if spoiled(rest, red) {
+		if hasFailingSet(rest, red) {
 			t.Fatalf("%v is still red with %v", rest, red)
 		}
 		for _, b := range got {
-			if !spoiled(b.core, red) || !slices.Contains(b.core, b.task) {
+			if !hasFailingSet(b.core, red) || !slices.Contains(b.core, b.task) {
 				t.Fatalf("the core %v of %d is not red", b.core, b.task)
 			}
 			for _, x := range b.core {
-				if spoiled(without(b.core, x), red) {
+				if hasFailingSet(without(b.core, x), red) {
 					t.Fatalf("the core %v is red without %d", b.core, x)
 				}
 			}
@@ -94,13 +94,13 @@ func TestBlameProperty(t *testing.T) {
 }
 
 // blame also ends with unsteady checks and with errors.
-func TestBlameUnsteady(t *testing.T) {
+func TestBisectOfFlakyChecks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "n")
 		answers := rapid.SliceOfN(rapid.Bool(), 0, 40).Draw(t, "answers")
 		asked := 0
-		got, err := blame(n, func([]int) (bool, error) {
+		got, err := bisect(n, func([]int) (bool, error) {
 			asked++
 			return asked <= len(answers) && answers[asked-1], nil
 		})
@@ -109,21 +109,21 @@ func TestBlameUnsteady(t *testing.T) {
 		}
 	})
 	stop := errors.New("stop")
-	if _, err := blame(4, func([]int) (bool, error) { return false, stop }); !errors.Is(err, stop) {
+	if _, err := bisect(4, func([]int) (bool, error) { return false, stop }); !errors.Is(err, stop) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-func FuzzComponent(f *testing.F) {
+func FuzzRefComponent(f *testing.F) {
 	for _, s := range []string{"a", "T-1", "a b", "a.lock", "..", "ü", "=41", "a/b"} {
 		f.Add(s, s+".")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if x := component(a); a != "" && !refPart(x) {
+		if x := refComponent(a); a != "" && !refPart(x) {
 			t.Errorf("%q becomes %q, which git refuses", a, x)
 		}
-		if a != b && component(a) == component(b) {
-			t.Errorf("%q and %q are both %q", a, b, component(a))
+		if a != b && refComponent(a) == refComponent(b) {
+			t.Errorf("%q and %q are both %q", a, b, refComponent(a))
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 
 // This file reads the user's checkout and never changes it.
 
-// oldest is the first version of git that has all of worktree add --no-track, lock and repair.
-var oldest = [2]int{2, 30}
+// minGitVersion is the first version of git that has all of worktree add --no-track, lock and repair.
+var minGitVersion = [2]int{2, 30}
 
 // checkout describes the repository that the project is in.
 type checkout struct {
@@ -25,18 +25,18 @@ type checkout struct {
 	prefix  string // from top to the project: "" or "sub/dir"
 	version [2]int
 
-	head     string   // commit; "" when there is none yet
-	branch   string   // refs/heads/...; "" when detached
-	dirty    []string // uncommitted paths, at most a few
-	modules  bool     // there are checked out submodules
-	underway string   // operation in progress: "merge", "rebase"
+	head       string   // commit; "" when there is none yet
+	branch     string   // refs/heads/...; "" when detached
+	dirty      []string // uncommitted paths, at most a few
+	submodules bool     // there are checked out submodules
+	inProgress string   // operation in progress: "merge", "rebase"
 }
 
-// look finds the repository of a project. It returns an *Error if there is none that wavex can use.
-func look(ctx context.Context, g git, project string) (checkout, error) {
+// findCheckout finds the repository of a project. It returns an *Error if there is none that wavex can use.
+func findCheckout(ctx context.Context, g git, project string) (checkout, error) {
 	var c checkout
-	out, err := g.out(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
-	facts := lines(out)
+	out, err := g.output(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
+	facts := splitLines(out)
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
@@ -47,14 +47,14 @@ func look(ctx context.Context, g git, project string) (checkout, error) {
 	case err != nil:
 		return c, err
 	}
-	said, err := g.out(ctx, "version")
+	version, err := g.output(ctx, "version")
 	if err != nil {
 		return c, err
 	}
-	c.version = parseVersion(said)
-	if slices.Compare(c.version[:], oldest[:]) < 0 {
-		return c, &Error{TooOld, fmt.Sprintf("git is %s", said),
-			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", oldest[0], oldest[1])}
+	c.version = parseVersion(version)
+	if slices.Compare(c.version[:], minGitVersion[:]) < 0 {
+		return c, &Error{TooOld, fmt.Sprintf("git is %s", version),
+			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", minGitVersion[0], minGitVersion[1])}
 	}
 	c.top, c.common = filepath.FromSlash(facts[1]), filepath.FromSlash(facts[2])
 	if !filepath.IsAbs(c.common) {
@@ -66,12 +66,12 @@ func look(ctx context.Context, g git, project string) (checkout, error) {
 	if c.head, err = g.resolve(ctx, "HEAD"); err != nil {
 		return c, err
 	}
-	return c, c.where(ctx, g)
+	return c, c.readBranch(ctx, g)
 }
 
-// where finds the branch that the checkout is on, and its commit.
-func (c *checkout) where(ctx context.Context, g git) error {
-	out, err := g.out(ctx, "symbolic-ref", "--quiet", "HEAD")
+// readBranch finds the branch that the checkout is on, and its commit.
+func (c *checkout) readBranch(ctx context.Context, g git) error {
+	out, err := g.output(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if exitCode(err) > 0 {
 		c.branch = ""
 		return nil
@@ -80,30 +80,30 @@ func (c *checkout) where(ctx context.Context, g git) error {
 	return err
 }
 
-// inspect collects the uncommitted changes. Paths in own do not count.
-func (c *checkout) inspect(ctx context.Context, g git, own []string) error {
-	g = g.at(c.top)
-	out, err := g.out(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
+// readStatus collects the uncommitted changes. Paths in own do not count.
+func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
+	g = g.inDir(c.top)
+	out, err := g.output(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
 		"--ignore-submodules=none")
 	if err != nil {
 		return err
 	}
-	for _, line := range fields(out) {
-		if len(line) > 3 && !covers(own, filepath.Join(c.top, filepath.FromSlash(line[3:]))) {
+	for _, line := range splitNUL(out) {
+		if len(line) > 3 && !coversPath(own, filepath.Join(c.top, filepath.FromSlash(line[3:]))) {
 			c.dirty = append(c.dirty, line[3:])
 		}
 	}
-	dir, err := g.out(ctx, "rev-parse", "--absolute-git-dir")
+	dir, err := g.output(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
 		"BISECT_LOG"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			c.underway, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
+			c.inProgress, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
 		}
 	}
-	c.modules, err = submodules(ctx, g)
+	c.submodules, err = submodules(ctx, g)
 	return err
 }
 
@@ -113,11 +113,11 @@ func submodules(ctx context.Context, g git) (bool, error) {
 	if _, err := os.Stat(filepath.Join(g.dir, ".gitmodules")); err != nil {
 		return false, nil
 	}
-	out, err := g.out(ctx, "ls-files", "-s", "-z")
+	out, err := g.output(ctx, "ls-files", "-s", "-z")
 	if err != nil {
 		return false, err
 	}
-	for _, line := range fields(out) {
+	for _, line := range splitNUL(out) {
 		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "160000 ") {
 			if _, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path), ".git")); err == nil {
 				return true, nil
@@ -127,73 +127,73 @@ func submodules(ctx context.Context, g git) (bool, error) {
 	return false, nil
 }
 
-// usual lists directories and files that projects often need and git often ignores. A worktree
+// commonIgnored lists directories and files that projects often need and git often ignores. A worktree
 // would lack them.
-var usual = []string{"node_modules", ".venv", "venv", ".env"}
+var commonIgnored = []string{"node_modules", ".venv", "venv", ".env"}
 
-// beyond says which part of the project's work git ignores: the project's directory, paths that
+// findIgnoredWork says which part of the project's work git ignores: the project's directory, paths that
 // tasks write, or files that most checks need. It returns "" if there is none.
-func (m *Manager) beyond(ctx context.Context) (why string, err error) {
-	if out, err := m.ignored(ctx, []string{m.c.prefix}); err != nil || len(out) > 0 {
+func (m *Manager) findIgnoredWork(ctx context.Context) (why string, err error) {
+	if out, err := m.filterIgnored(ctx, []string{m.checkout.prefix}); err != nil || len(out) > 0 {
 		return "git ignores the project's directory", err
 	}
-	writes := make([]string, len(m.o.Writes))
-	for i, w := range m.o.Writes {
-		writes[i] = m.inTop(w)
+	writes := make([]string, len(m.opts.Writes))
+	for i, w := range m.opts.Writes {
+		writes[i] = m.repoPath(w)
 	}
-	if out, err := m.ignored(ctx, writes); err != nil || len(out) > 0 {
-		return "git ignores what tasks are to write: " + some(out), err
+	if out, err := m.filterIgnored(ctx, writes); err != nil || len(out) > 0 {
+		return "git ignores what tasks are to write: " + firstFew(out), err
 	}
-	if len(m.o.Share) > 0 || m.o.Setup != "" {
+	if len(m.opts.Share) > 0 || m.opts.Setup != "" {
 		return "", nil
 	}
 	var there []string
-	for _, name := range usual {
-		for _, dir := range []string{"", m.c.prefix} {
+	for _, name := range commonIgnored {
+		for _, dir := range []string{"", m.checkout.prefix} {
 			path := filepath.ToSlash(filepath.Join(dir, name))
-			if _, err := os.Lstat(filepath.Join(m.c.top, filepath.FromSlash(path))); err == nil &&
+			if _, err := os.Lstat(filepath.Join(m.checkout.top, filepath.FromSlash(path))); err == nil &&
 				!slices.Contains(there, path) {
 				there = append(there, path)
 			}
 		}
 	}
-	if out, err := m.ignored(ctx, there); err != nil || len(out) > 0 {
-		return "worktrees would lack what git ignores: " + some(out) + " (see share and setup in the plan)", err
+	if out, err := m.filterIgnored(ctx, there); err != nil || len(out) > 0 {
+		return "worktrees would lack what git ignores: " + firstFew(out) + " (see share and setup in the plan)", err
 	}
 	return "", nil
 }
 
-// ignored returns those of paths that git ignores and does not track.
-func (m *Manager) ignored(ctx context.Context, paths []string) ([]string, error) {
+// filterIgnored returns those of paths that git ignores and does not track.
+func (m *Manager) filterIgnored(ctx context.Context, paths []string) ([]string, error) {
 	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" || p == "." })
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := m.g.feed(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
+	out, err := m.g.outputOf(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
 	if code := exitCode(err); code == 1 || code == 128 { // 1: none; 128: a path beyond a link or outside
 		return nil, nil
 	}
-	return fields(out), err
+	return splitNUL(out), err
 }
 
-// covers reports whether path is in the list, or is a directory with nothing but a listed path: git
+// coversPath reports whether path is in the list, or is a directory with nothing but a listed path: git
 // shows a new directory by its name alone.
-func covers(list []string, path string) bool {
-	path = resolved(path)
+func coversPath(list []string, path string) bool {
+	path = resolveLinks(path)
 	for _, own := range list {
-		own = resolved(own)
+		own = resolveLinks(own)
 		if own == path {
 			return true
 		}
-		if rel, err := filepath.Rel(path, own); err == nil && filepath.IsLocal(rel) && alone(path, own) {
+		if rel, err := filepath.Rel(path, own); err == nil && filepath.IsLocal(rel) && holdsOnly(path, own) {
 			return true
 		}
 	}
 	return false
 }
 
-// alone reports whether dir contains file and nothing else.
-func alone(dir, file string) bool {
+// holdsOnly reports whether dir contains file and nothing else.
+func holdsOnly(dir, file string) bool {
 	for d := filepath.Dir(file); ; d = filepath.Dir(d) {
 		names, err := os.ReadDir(d)
 		if err != nil || len(names) != 1 {
@@ -205,14 +205,14 @@ func alone(dir, file string) bool {
 	}
 }
 
-// resolved resolves the links of the part of a path that exists.
-func resolved(path string) string {
+// resolveLinks resolves the links of the part of a path that exists.
+func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(resolved(dir), filepath.Base(path))
+		return filepath.Join(resolveLinks(dir), filepath.Base(path))
 	}
 	return path
 }
@@ -232,8 +232,8 @@ func parseVersion(said string) (v [2]int) {
 	return v
 }
 
-// some joins the first names of a list.
-func some(list []string) string {
+// firstFew joins the first names of a list.
+func firstFew(list []string) string {
 	if len(list) <= 3 {
 		return strings.Join(list, ", ")
 	}

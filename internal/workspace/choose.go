@@ -13,44 +13,45 @@ import (
 // declared, do not conflict with the others, and leave the checks of the combined tree green.
 // combined.go runs the checks and blame.go finds the culprits. Nothing is moved or recorded here.
 
-// combine decides which candidates are integrated. The commit consists of good, in that order.
-func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in Integration, good []candidate,
+// selectCandidates decides which candidates are integrated. The commit consists of good, in that order.
+func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration, cs []candidate) (in Integration,
+	good []candidate,
 	err error) {
-	earlier := m.integrated()
+	earlier := m.integratedCommits()
 	for _, c := range cs {
-		if err := m.examine(ctx, rec.From, earlier, &c); err != nil {
+		if err := m.loadDiff(ctx, rec.From, earlier, &c); err != nil {
 			return in, nil, err
 		}
-		if gone := m.undeclared(c); len(gone) > 0 && m.tooMany(ctx, rec.From, len(gone)) {
-			in.Held = append(in.Held, Culprit{c.Task, Deletes,
-				verify.OneLine(fmt.Sprintf("it deletes %d files that it did not declare: %s", len(gone), some(gone)), 400),
-				verify.Shorten("Deleted by commit "+short(c.commit)+" without being declared:\n"+strings.Join(gone, "\n"),
-					detailMax)})
+		if gone := m.undeclaredDeletions(c); len(gone) > 0 && m.tooManyDeletions(ctx, rec.From, len(gone)) {
+			in.Withheld = append(in.Withheld, Culprit{c.Task, UndeclaredDeletions,
+				verify.OneLine(fmt.Sprintf("it deletes %d files that it did not declare: %s", len(gone), firstFew(gone)), 400),
+				verify.ExcerptOf("Deleted by commit "+shortID(c.commit)+" without being declared:\n"+strings.Join(gone, "\n"),
+					maxDetail)})
 			continue
 		}
 		good = append(good, c)
 	}
-	if good, err = m.compatible(ctx, rec.From, good, &in); err != nil {
+	if good, err = m.dropConflicting(ctx, rec.From, good, &in); err != nil {
 		return in, nil, err
 	}
-	j := &jury{m: m, rec: rec, fixed: m.checkedBefore(rec.Wave, good), common: m.expected,
-		seen: map[string]verify.Evidence{}}
+	v := &verifier{m: m, rec: rec, earlier: m.earlierInWave(rec.Wave, good), planChecks: m.planChecks,
+		evidence: map[string]verify.Evidence{}}
 	for len(good) > 0 {
-		red, err := j.verdict(ctx, good, nil)
+		red, err := v.verify(ctx, good, nil)
 		if err != nil {
 			return in, nil, err
 		}
 		if red == nil {
 			break
 		}
-		guilty, err := j.blame(ctx, good, red)
+		culprits, err := v.findCulprits(ctx, good, red)
 		if err != nil {
 			return in, nil, err
 		}
 		var rest []candidate
 		for i, c := range good {
-			if at := slices.IndexFunc(guilty, func(b blamed) bool { return b.task == i }); at >= 0 {
-				in.Culprits = append(in.Culprits, j.accuse(good, guilty[at]))
+			if at := slices.IndexFunc(culprits, func(b culpritSet) bool { return b.task == i }); at >= 0 {
+				in.Culprits = append(in.Culprits, v.newCulprit(good, culprits[at]))
 			} else {
 				rest = append(rest, c)
 			}
@@ -60,18 +61,18 @@ func (m *Manager) combine(ctx context.Context, rec *record, cs []candidate) (in 
 		}
 		good = rest
 	}
-	top, made, at, c, err := m.stack(ctx, rec.From, good)
+	top, made, at, c, err := m.applyCandidates(ctx, rec.From, good)
 	if err == nil && c != nil {
-		err = fmt.Errorf("task %s conflicts without the others: %s", good[at].Task, some(c.paths))
+		err = fmt.Errorf("task %s conflicts without the others: %s", good[at].Task, firstFew(c.paths))
 	}
 	in.Commit, in.Commits = top, made
-	in.Note = strings.Join(j.notes, "; ")
+	in.Note = strings.Join(v.notes, "; ")
 	return in, good, err
 }
 
-// examine finds the changes of a candidate. It finds none if the commit is integrated already or
+// loadDiff finds the changes of a candidate. It finds none if the commit is integrated already or
 // the candidate has no commit.
-func (m *Manager) examine(ctx context.Context, tip string, earlier map[string]string, c *candidate) error {
+func (m *Manager) loadDiff(ctx context.Context, tip string, earlier map[string]string, c *candidate) error {
 	if c.commit == "" {
 		return nil
 	}
@@ -87,24 +88,24 @@ func (m *Manager) examine(ctx context.Context, tip string, earlier map[string]st
 		return nil
 	}
 	var err error
-	c.diff, err = changes(ctx, m.g, c.commit+"^", c.commit)
+	c.diff, err = diffTrees(ctx, m.g, c.commit+"^", c.commit)
 	return err
 }
 
-// tooMany reports whether a person must confirm n deletions.
-func (m *Manager) tooMany(ctx context.Context, tip string, n int) bool {
-	if n > m.o.MaxDeletes {
+// tooManyDeletions reports whether a person must confirm n deletions.
+func (m *Manager) tooManyDeletions(ctx context.Context, tip string, n int) bool {
+	if n > m.opts.MaxDeletes {
 		return true
 	}
 	if n < 4 {
 		return false
 	}
-	out, err := m.g.out(ctx, "ls-tree", "-r", "--name-only", "-z", tip)
-	return err != nil || 2*n > len(fields(out))
+	out, err := m.g.output(ctx, "ls-tree", "-r", "--name-only", "-z", tip)
+	return err != nil || 2*n > len(splitNUL(out))
 }
 
-// compatible leaves out candidates that conflict with the tip or with an earlier candidate.
-func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in *Integration) (good []candidate,
+// dropConflicting leaves out candidates that conflict with the tip or with an earlier candidate.
+func (m *Manager) dropConflicting(ctx context.Context, tip string, cs []candidate, in *Integration) (good []candidate,
 	err error) {
 	top := tip
 	for _, c := range cs {
@@ -112,7 +113,7 @@ func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in
 			good = append(good, c)
 			continue
 		}
-		next, clash, err := m.pick(ctx, top, c)
+		next, clash, err := m.cherryPick(ctx, top, c)
 		if err != nil {
 			return nil, err
 		}
@@ -126,21 +127,22 @@ func (m *Manager) compatible(ctx context.Context, tip string, cs []candidate, in
 				with = append(with, g.Task)
 			}
 		}
-		reason := "conflicts in " + some(clash.paths)
+		reason := "conflicts in " + firstFew(clash.paths)
 		if len(with) > 0 {
 			reason += " with what is integrated of " + strings.Join(with, ", ")
 		}
 		in.Culprits = append(in.Culprits, Culprit{c.Task, Conflict, verify.OneLine(reason, 400),
-			verify.Shorten(strings.Join([]string{reason, clash.said, earlierWork(c)}, "\n"), detailMax)})
+			verify.ExcerptOf(strings.Join([]string{reason, clash.messages, earlierWorkHint(c)}, "\n"), maxDetail)})
 	}
 	return good, nil
 }
 
-// earlierWork returns the text that tells the next attempt which commit holds the work of this one.
-func earlierWork(c candidate) string {
-	return fmt.Sprintf("Your directory now has the integrated work of the others, without yours. Yours is kept as commit %s: see git show %s.",
-		c.commit, short(c.commit))
+// earlierWorkHint returns the text that tells the next attempt which commit holds the work of this one.
+func earlierWorkHint(c candidate) string {
+	return fmt.Sprintf(
+		"Your directory now has the integrated work of the others, without yours. Yours is kept as commit %s: see git show %s.",
+		c.commit, shortID(c.commit))
 }
 
-// detailMax is the maximum length of a Detail, in bytes.
-const detailMax = 4 << 10
+// maxDetail is the maximum length of a Detail, in bytes.
+const maxDetail = 4 << 10

@@ -28,12 +28,12 @@ import (
 // A second call finds the work delivered. Deliver returns an *Error if an explicitly requested
 // delivery is not possible.
 func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Delivery, error) {
-	if m.s.Mode != Worktree {
+	if m.state.Mode != Worktree {
 		return Delivery{How: "shared", Why: "the work is in the project's directory"}, nil
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
-	if err := m.unstash(ctx); err != nil {
+	if err := m.preserveStashes(ctx); err != nil {
 		return Delivery{}, err
 	}
 	tip, err := m.tip(ctx)
@@ -41,8 +41,8 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 		return Delivery{}, err
 	}
 	how, file, _ := strings.Cut(strings.TrimSpace(how), " ")
-	d := Delivery{How: "branch", Ref: branchName(runBranch(m.o.Run)), Commit: tip}
-	if tip == m.s.Base {
+	d := Delivery{How: "branch", Ref: branchName(runBranch(m.opts.Run)), Commit: tip}
+	if tip == m.state.Base {
 		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
 	}
 	why, err := m.moveBranch(ctx, tip)
@@ -50,37 +50,37 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 		return d, err
 	}
 	if why != "" { // the branch could not be moved: name the tip's ref
-		d.Ref, d.Why = tipRef(m.o.Run), why
+		d.Ref, d.Why = tipRef(m.opts.Run), why
 	}
 	switch how {
 	case "", Auto, "ff":
-		return m.forward(ctx, d, how == "ff", complete)
+		return m.fastForward(ctx, d, how == "ff", complete)
 	case "branch":
-		c, err := m.now(ctx)
+		c, err := m.readCheckout(ctx)
 		if err != nil {
 			return d, err
 		}
-		return d, m.leave(ctx, &d, c, nil)
+		return d, m.suggestCommand(ctx, &d, c, nil)
 	case "pr":
-		return m.request(ctx, d)
+		return m.openPullRequest(ctx, d)
 	case "patch":
-		return m.patch(ctx, d, strings.TrimSpace(file))
+		return m.writePatch(ctx, d, strings.TrimSpace(file))
 	}
 	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how), "it is auto, branch, ff, pr, or patch FILE"}
 }
 
-// now reads the current state of the user's checkout.
-func (m *Manager) now(ctx context.Context) (checkout, error) {
-	c, err := look(ctx, m.g.at(m.o.Project), m.o.Project)
+// readCheckout reads the current state of the user's checkout.
+func (m *Manager) readCheckout(ctx context.Context) (checkout, error) {
+	c, err := findCheckout(ctx, m.g.inDir(m.opts.Project), m.opts.Project)
 	if err == nil {
-		err = c.inspect(ctx, m.g, append([]string{m.o.Loop}, m.o.Own...))
+		err = c.readStatus(ctx, m.g, append([]string{m.opts.Loop}, m.opts.IgnoreDirty...))
 	}
 	return c, err
 }
 
-// forward fast-forwards the user's branch. If that is not possible it says why.
-func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool) (Delivery, error) {
-	c, err := m.now(ctx)
+// fastForward fast-forwards the user's branch. If that is not possible it says why.
+func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete bool) (Delivery, error) {
+	c, err := m.readCheckout(ctx)
 	if err != nil {
 		return d, err
 	}
@@ -99,7 +99,7 @@ func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool)
 		if err == nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.s.Delivered = d.Commit
+			m.state.Delivered = d.Commit
 			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
 			return d, m.save(true)
 		}
@@ -108,7 +108,7 @@ func (m *Manager) forward(ctx context.Context, d Delivery, asked, complete bool)
 		}
 		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
 	}
-	if err := m.leave(ctx, &d, c, obstacle); err != nil || !asked {
+	if err := m.suggestCommand(ctx, &d, c, obstacle); err != nil || !asked {
 		return d, err
 	}
 	obstacle.Fix = d.Command
@@ -125,15 +125,15 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 		return is(Incomplete, "the run is not complete")
 	case c.branch == "":
 		return is(NotForward, "the checkout is on no branch")
-	case c.branch != m.s.Branch:
+	case c.branch != m.state.Branch:
 		return is(NotForward, "the checkout is on %s now, and the run began on %s", branchName(c.branch),
-			orDetached(m.s.Branch))
-	case m.protected(c.branch):
+			orDetached(m.state.Branch))
+	case m.isProtected(c.branch):
 		return is(Protected, "%s is protected", branchName(c.branch))
-	case c.underway != "":
-		return is(NotForward, "a %s is under way in the checkout", c.underway)
+	case c.inProgress != "":
+		return is(NotForward, "a %s is under way in the checkout", c.inProgress)
 	case len(c.dirty) > 0:
-		return is(NotForward, "the checkout has changes that are not committed: %s", some(c.dirty))
+		return is(NotForward, "the checkout has changes that are not committed: %s", firstFew(c.dirty))
 	}
 	if ok, err := m.isAncestor(ctx, c.head, tip); err != nil || ok {
 		return nil, err
@@ -148,8 +148,8 @@ func orDetached(ref string) string {
 	return branchName(ref)
 }
 
-// leave leaves the work on its branch and sets the command that merges it.
-func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *Error) error {
+// suggestCommand leaves the work on its branch and sets the command that merges it.
+func (m *Manager) suggestCommand(ctx context.Context, d *Delivery, c checkout, obstacle *Error) error {
 	if obstacle != nil {
 		d.Why = strings.TrimPrefix(d.Why+"; "+obstacle.Text, "; ")
 	}
@@ -159,36 +159,36 @@ func (m *Manager) leave(ctx context.Context, d *Delivery, c checkout, obstacle *
 	}
 	switch {
 	case straight:
-		d.Command = "git merge --ff-only " + quoted(d.Ref)
-	case c.branch != "" && d.Ref == branchName(runBranch(m.o.Run)):
+		d.Command = "git merge --ff-only " + shellQuote(d.Ref)
+	case c.branch != "" && d.Ref == branchName(runBranch(m.opts.Run)):
 		// The user has new commits meanwhile: rebase the run's commits on them.
-		on := quoted(branchName(c.branch))
-		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, quoted(d.Ref), on,
-			quoted(d.Ref))
+		on := shellQuote(branchName(c.branch))
+		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, shellQuote(d.Ref), on,
+			shellQuote(d.Ref))
 	default:
-		d.Command = "git merge " + quoted(d.Ref)
+		d.Command = "git merge " + shellQuote(d.Ref)
 	}
 	return nil
 }
 
-// quoted quotes s as one word for a shell.
-func quoted(s string) string {
+// shellQuote quotes s as one word for a shell.
+func shellQuote(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@=") == "" && s != "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// patch writes the commits as a mailbox for git am.
-func (m *Manager) patch(ctx context.Context, d Delivery, file string) (Delivery, error) {
+// writePatch writes the commits as a mailbox for git am.
+func (m *Manager) writePatch(ctx context.Context, d Delivery, file string) (Delivery, error) {
 	if file == "" {
 		return d, &Error{BadMode, "the delivery patch needs a file", "for example: patch work.patch"}
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(m.o.Project, filepath.FromSlash(file))
+		file = filepath.Join(m.opts.Project, filepath.FromSlash(file))
 	}
-	text, err := m.g.out(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature",
-		m.s.Base+".."+d.Commit)
+	text, err := m.g.output(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature",
+		m.state.Base+".."+d.Commit)
 	if err != nil {
 		return d, err
 	}
@@ -198,20 +198,20 @@ func (m *Manager) patch(ctx context.Context, d Delivery, file string) (Delivery,
 	if err := maybe.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
 		return d, err
 	}
-	d.How, d.Ref, d.Command = "patch", file, "git am "+quoted(file)
+	d.How, d.Ref, d.Command = "patch", file, "git am "+shellQuote(file)
 	return d, nil
 }
 
-// request pushes the branch and opens a pull request for it.
-func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
-	c, err := m.now(ctx)
+// openPullRequest pushes the branch and opens a pull request for it.
+func (m *Manager) openPullRequest(ctx context.Context, d Delivery) (Delivery, error) {
+	c, err := m.readCheckout(ctx)
 	if err != nil {
 		return d, err
 	}
-	if err := m.leave(ctx, &d, c, nil); err != nil {
+	if err := m.suggestCommand(ctx, &d, c, nil); err != nil {
 		return d, err
 	}
-	remote, err := m.remote(ctx)
+	remote, err := m.pushRemote(ctx)
 	if err != nil {
 		return d, err
 	}
@@ -219,34 +219,34 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 		return d, &Error{NoRemote, "there is no remote to push to",
 			"add one with git remote add origin URL; the work is on " + d.Ref}
 	}
-	head := branchName(runBranch(m.o.Run))
-	if err := m.polite(ctx).run(ctx, "push", "-q", remote, d.Commit+":refs/heads/"+head); err != nil {
+	head := branchName(runBranch(m.opts.Run))
+	if err := m.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":refs/heads/"+head); err != nil {
 		if exitCode(err) < 0 {
 			return d, err
 		}
 		return d, &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
 	}
-	gh := m.g.with("GH_PROMPT_DISABLED=1")
+	gh := m.g.withEnv("GH_PROMPT_DISABLED=1")
 	gh.program = "gh"
-	gh.env = append(gh.env, passed(m.o.Env, "GH_", "GITHUB_")...)
-	if url, err := gh.out(ctx, "pr", "view", head, "--json", "url", "--jq", ".url"); err == nil && url != "" {
+	gh.env = append(gh.env, filterEnv(m.opts.Env, "GH_", "GITHUB_")...)
+	if url, err := gh.output(ctx, "pr", "view", head, "--json", "url", "--jq", ".url"); err == nil && url != "" {
 		d.How, d.Ref, d.Command = "pr", url, ""
 		d.Why = "the pull request was there already and has the new commits"
 		return d, nil
 	}
-	args := []string{"pr", "create", "--head", head, "--title", m.o.Title}
-	if m.o.Title == "" {
-		args[len(args)-1] = "wavex run " + m.o.Run
+	args := []string{"pr", "create", "--head", head, "--title", m.opts.Title}
+	if m.opts.Title == "" {
+		args[len(args)-1] = "wavex run " + m.opts.Run
 	}
-	if m.s.Branch != "" {
-		args = append(args, "--base", branchName(m.s.Branch))
+	if m.state.Branch != "" {
+		args = append(args, "--base", branchName(m.state.Branch))
 	}
-	if m.o.Body != "" {
-		args = append(args, "--body-file", m.o.Body)
+	if m.opts.BodyFile != "" {
+		args = append(args, "--body-file", m.opts.BodyFile)
 	} else {
 		args = append(args, "--body", "")
 	}
-	url, err := gh.out(ctx, args...)
+	url, err := gh.output(ctx, args...)
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
@@ -257,7 +257,7 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 	case err != nil:
 		return d, err
 	}
-	all := lines(url)
+	all := splitLines(url)
 	d.How, d.Command = "pr", ""
 	if len(all) > 0 {
 		d.Ref = all[len(all)-1]
@@ -265,22 +265,22 @@ func (m *Manager) request(ctx context.Context, d Delivery) (Delivery, error) {
 	return d, nil
 }
 
-// polite returns a git whose ssh does not prompt, unless the user sets the ssh command.
-func (m *Manager) polite(ctx context.Context) git {
-	if len(passed(m.o.Env, "GIT_SSH_COMMAND=")) > 0 {
+// withBatchSSH returns a git whose ssh does not prompt, unless the user sets the ssh command.
+func (m *Manager) withBatchSSH(ctx context.Context) git {
+	if len(filterEnv(m.opts.Env, "GIT_SSH_COMMAND=")) > 0 {
 		return m.g
 	}
-	if own, _ := m.g.out(ctx, "config", "core.sshCommand"); own != "" {
+	if own, _ := m.g.output(ctx, "config", "core.sshCommand"); own != "" {
 		return m.g
 	}
-	return m.g.with("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
+	return m.g.withEnv("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 }
 
-// remote returns the remote that the branch of the run's start is pushed to.
-func (m *Manager) remote(ctx context.Context) (string, error) {
-	for _, key := range []string{"branch." + branchName(m.s.Branch) + ".pushRemote", "remote.pushDefault", "branch." +
-		branchName(m.s.Branch) + ".remote"} {
-		name, err := m.g.out(ctx, "config", "--get", key)
+// pushRemote returns the remote that the branch of the run's start is pushed to.
+func (m *Manager) pushRemote(ctx context.Context) (string, error) {
+	for _, key := range []string{"branch." + branchName(m.state.Branch) + ".pushRemote", "remote.pushDefault", "branch." +
+		branchName(m.state.Branch) + ".remote"} {
+		name, err := m.g.output(ctx, "config", "--get", key)
 		if err == nil && name != "" && name != "." {
 			return name, nil
 		}
@@ -288,8 +288,8 @@ func (m *Manager) remote(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	out, err := m.g.out(ctx, "remote")
-	all := lines(out)
+	out, err := m.g.output(ctx, "remote")
+	all := splitLines(out)
 	for _, name := range all {
 		if name == "origin" || len(all) == 1 {
 			return name, err
@@ -298,8 +298,8 @@ func (m *Manager) remote(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// passed returns the variables of an environment that begin with one of the prefixes.
-func passed(env []string, prefixes ...string) (out []string) {
+// filterEnv returns the variables of an environment that begin with one of the prefixes.
+func filterEnv(env []string, prefixes ...string) (out []string) {
 	for _, kv := range env {
 		for _, p := range prefixes {
 			if strings.HasPrefix(kv, p) {

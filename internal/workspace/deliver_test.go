@@ -24,7 +24,7 @@ func delivery(t *testing.T, change func(o *Options)) (*repo, *Manager) {
 	return r, m
 }
 
-func TestDeliveryStaysAway(t *testing.T) {
+func TestDeliveryLeavesTheCheckoutAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(r *repo)
@@ -55,7 +55,7 @@ func TestDeliveryStaysAway(t *testing.T) {
 			t.Parallel()
 			r, m := delivery(t, nil)
 			c.change(r)
-			before := r.mine()
+			before := r.userFingerprint()
 			d := r.deliver(m, "")
 			equal(t, "delivery", d.How, "branch")
 			equal(t, "ref", d.Ref, "wavex/r1")
@@ -81,7 +81,7 @@ func TestDeliveryStaysAway(t *testing.T) {
 func TestDeliveryOfAnIncompleteRun(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, nil)
-	before := r.mine()
+	before := r.userFingerprint()
 	d, err := m.Deliver(t.Context(), "auto", false)
 	must(t, err)
 	if d.How != "branch" || !strings.Contains(d.Why, "not complete") {
@@ -96,7 +96,7 @@ func TestDeliveryOfAnIncompleteRun(t *testing.T) {
 func TestProtectedBranch(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, func(o *Options) { o.Protect = []string{"release/*", "main"} })
-	before := r.mine()
+	before := r.userFingerprint()
 	d := r.deliver(m, "auto")
 	if d.How != "branch" || !strings.Contains(d.Why, "main is protected") {
 		t.Errorf("the delivery is %s: %s", d.How, d.Why)
@@ -113,7 +113,7 @@ func TestProtectedBranch(t *testing.T) {
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, nil)
-	before := r.mine()
+	before := r.userFingerprint()
 	d := r.deliver(m, "patch ../out put/work.patch")
 	r.untouched(before)
 	equal(t, "delivery", d.How, "patch")
@@ -137,7 +137,7 @@ func TestPullRequest(t *testing.T) {
 		o.Env = append([]string{"GH_TOKEN=t", "PATH=" + bin + ":" + os.Getenv("PATH")}, o.Env[1:]...)
 		o.Title = "The work"
 	})
-	before := r.mine()
+	before := r.userFingerprint()
 	r.git("init", "-q", "--bare", remote)
 	r.git("remote", "add", "origin", remote)
 	delete(before, ".git/config")
@@ -156,12 +156,12 @@ func TestPullRequest(t *testing.T) {
 }
 
 // The user works on the run's branch: wavex leaves it alone, and nothing is lost.
-func TestBranchInOtherHands(t *testing.T) {
+func TestBranchChangedByOthers(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, nil)
 	r.git("switch", "-q", "wavex/r1")
 	r.attempt(m, "y", r.edits(files{"y": "1\n"}))
-	before := r.mine()
+	before := r.userFingerprint()
 	r.integrate(m, 2, "y: ")
 	r.untouched(before)
 	d := r.deliver(m, "auto")
@@ -193,7 +193,7 @@ func TestClean(t *testing.T) {
 		t.Fatalf("of a run under way it cleaned %v", items)
 	}
 	must(t, m.Close(t.Context()))
-	before, refs := r.mine(), r.git("for-each-ref")
+	before, refs := r.userFingerprint(), r.git("for-each-ref")
 	wouldBe, err := Clean(t.Context(), r.dir, "", true)
 	must(t, err)
 	equal(t, "refs after a dry run", r.git("for-each-ref"), refs)
@@ -206,8 +206,8 @@ func TestClean(t *testing.T) {
 	r.untouched(before)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
 		"refs/heads/main\nrefs/heads/wavex/r1")
-	equal(t, "worktrees", len(lines(r.git("worktree", "list"))), 1)
-	left := lines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
+	equal(t, "worktrees", len(splitLines(r.git("worktree", "list"))), 1)
+	left := splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
 	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {
 		t.Errorf("of the failed task is kept %v", left)
 	}

@@ -14,7 +14,7 @@ import (
 func TestWave(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n", "b": "1\n", "sub/c": "1\n"})
-	before := r.mine()
+	before := r.userFingerprint()
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", r.edits(files{"a": "2\n", "new": "n\n"}))
 	r.attempt(m, "y", r.edits(files{"b": "", "sub/c": "2\n"}))
@@ -24,7 +24,9 @@ func TestWave(t *testing.T) {
 	equal(t, "culprits", names(in.Culprits), "")
 	want := files{"a": "2\n", "new": "n\n", "sub/c": "2\n"}
 	equal(t, "wavex/r1", r.tree("wavex/r1"), want)
-	equal(t, "log", r.git("log", "--format=%s|%(trailers:key=Wavex-Run,valueonly,separator=)|%(trailers:key=Wavex-Task,valueonly,separator=)", "main..wavex/r1"),
+	equal(t, "log", r.git(
+		"log", "--format=%s|%(trailers:key=Wavex-Run,valueonly,separator=)|%(trailers:key=Wavex-Task,valueonly,separator=)",
+		"main..wavex/r1"),
 		"Do y|r1|y\nDo x|r1|x")
 	r.untouched(before)
 
@@ -64,7 +66,7 @@ func TestAuto(t *testing.T) {
 		"untracked": {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"n/b": "2\n"}) }, Shared, "n/"},
 		"the plan untracked": {clean, func(r *repo, o *Options) {
 			r.write(r.dir, files{"p/plan.yaml": "x\n"})
-			o.Own = []string{filepath.Join(r.dir, "p/plan.yaml")}
+			o.IgnoreDirty = []string{filepath.Join(r.dir, "p/plan.yaml")}
 		}, Worktree, ""},
 		"no commit": {nil, func(*repo, *Options) {}, Shared, "nothing is committed"},
 		"no repository": {clean, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, Shared,
@@ -104,10 +106,10 @@ func TestAuto(t *testing.T) {
 			o := r.options("r1")
 			o.Mode = Auto
 			c.prepare(r, &o)
-			before := r.mine()
+			before := r.userFingerprint()
 			m := r.open(o)
-			if m.Mode() != c.mode || !strings.Contains(m.Why(), c.why) {
-				t.Errorf("mode %s, because %s; want %s, %q", m.Mode(), m.Why(), c.mode, c.why)
+			if m.Mode() != c.mode || !strings.Contains(m.ModeReason(), c.why) {
+				t.Errorf("mode %s, because %s; want %s, %q", m.Mode(), m.ModeReason(), c.mode, c.why)
 			}
 			commit := ""
 			if !strings.HasPrefix(name, "no ") && o.Mode != Shared {
@@ -121,7 +123,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		content files
@@ -161,7 +163,7 @@ func problem(t *testing.T, err error, want string) {
 	}
 }
 
-func TestInside(t *testing.T) {
+func TestProjectInSubdirectory(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"sub/dir/a": "1\n", "b": "1\n"})
 	o := r.options("r1")
@@ -170,7 +172,7 @@ func TestInside(t *testing.T) {
 	m := r.open(o)
 	var got runner.Request
 	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"),
-		Base: filepath.Join(o.Loop, "base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
+		Baseline: filepath.Join(o.Loop, "base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
 		Files:  []plan.File{{Path: filepath.Join(o.Project, "dir", "a")}, {Path: "../../b"}, {Path: "/elsewhere/f"}},
 		Checks: []plan.Check{{File: filepath.Join(r.dir, "b")}}}, func(dir string, req runner.Request) error {
 		got = req
@@ -184,10 +186,10 @@ func TestInside(t *testing.T) {
 	equal(t, "check", got.Checks[0].File, "../../b")
 	equal(t, "slot", got.Env["WAVEX_SLOT"], "3")
 	equal(t, "what it was told", got.Env["TOLD"], "1")
-	if got.Base == filepath.Join(o.Loop, "base.json") || filepath.Dir(got.Base) != o.Loop {
-		t.Errorf("the base is %s", got.Base)
+	if got.Baseline == filepath.Join(o.Loop, "base.json") || filepath.Dir(got.Baseline) != o.Loop {
+		t.Errorf("the base is %s", got.Baseline)
 	}
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Dir: filepath.Join(o.Project, "dir"),
+	in, err := m.Integrate(t.Context(), 1, []VerifiedTask{{Task: "x", Dir: filepath.Join(o.Project, "dir"),
 		Checks: []plan.Check{{Run: "grep 2 a"}, {File: filepath.Join(r.dir, "b")}}}})
 	must(t, err)
 	equal(t, "integrated", in.Integrated, []string{"x"})
@@ -208,7 +210,7 @@ func asProblem(err error) *Error {
 
 // The plan's criteria hold for combined trees, even if each task alone meets them. A criterion that
 // was false before is not blamed on a task.
-func TestExpected(t *testing.T) {
+func TestPlanChecks(t *testing.T) {
 	t.Parallel()
 	run := func(command string) []plan.Check { return []plan.Check{{Run: command}} }
 	for name, c := range map[string]struct {
@@ -232,8 +234,8 @@ func TestExpected(t *testing.T) {
 			m := r.open(r.options("r1"))
 			r.attempt(m, "x", r.edits(files{"x": "1\n"}))
 			r.attempt(m, "y", r.edits(files{"y": "1\n"}))
-			m.Expect(c.criteria, c.mustNot)
-			in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: run("test -e x")},
+			m.SetPlanChecks(c.criteria, c.mustNot)
+			in, err := m.Integrate(t.Context(), 1, []VerifiedTask{{Task: "x", Checks: run("test -e x")},
 				{Task: "y", Checks: run("test -e y")}})
 			must(t, err)
 			if c.culprit == "" {
@@ -249,13 +251,13 @@ func TestExpected(t *testing.T) {
 }
 
 // The reason names the task whose check another task breaks.
-func TestWhoseCheck(t *testing.T) {
+func TestCulpritNamesWhoseCheck(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
 	r.attempt(m, "y", r.edits(files{"a": "2\n"}))
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Checks: []plan.Check{{Run: "grep 1 a"}}},
+	in, err := m.Integrate(t.Context(), 1, []VerifiedTask{{Task: "x", Checks: []plan.Check{{Run: "grep 1 a"}}},
 		{Task: "y", Checks: []plan.Check{{Run: "grep 2 a"}}}})
 	must(t, err)
 	if len(in.Culprits) != 1 || in.Culprits[0].Task != "y" || !strings.HasPrefix(in.Culprits[0].Reason,

@@ -21,8 +21,8 @@ import (
 // command.
 
 const (
-	lockWait = 20 * time.Second // for a lock that another process holds
-	stopWait = 3 * time.Second  // from the request to terminate to the kill
+	lockTimeout = 20 * time.Second // for a lock that another process holds
+	killDelay   = 3 * time.Second  // from the request to terminate to the kill
 )
 
 // git runs git in one directory. It is a value: with and at return changed copies.
@@ -42,7 +42,7 @@ func newGit(dir string, parent []string) git {
 		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
 		"GIT_PAGER": "cat", "PAGER": "cat", "LC_ALL": "C", "LANGUAGE": "", "GIT_OPTIONAL_LOCKS": "0",
 		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never", "GIT_ADVICE": "0", "GIT_MERGE_AUTOEDIT": "no",
-	}), mark: ""}.with("GIT_CONFIG_COUNT=5",
+	}), mark: ""}.withEnv("GIT_CONFIG_COUNT=5",
 		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
 		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
 		"GIT_CONFIG_KEY_2=core.fsmonitor", "GIT_CONFIG_VALUE_2=false",
@@ -50,8 +50,8 @@ func newGit(dir string, parent []string) git {
 		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false")
 }
 
-// with returns a copy of g with more environment variables. A variable that exists is replaced.
-func (g git) with(kvs ...string) git {
+// withEnv returns a copy of g with more environment variables. A variable that exists is replaced.
+func (g git) withEnv(kvs ...string) git {
 	env := slices.Clone(g.env)
 	for _, kv := range kvs {
 		name, _, _ := strings.Cut(kv, "=")
@@ -62,7 +62,7 @@ func (g git) with(kvs ...string) git {
 	return g
 }
 
-func (g git) at(dir string) git { g.dir = dir; return g }
+func (g git) inDir(dir string) git { g.dir = dir; return g }
 
 // gitError is a git command that failed.
 type gitError struct {
@@ -70,14 +70,14 @@ type gitError struct {
 	args    []string
 	code    int
 	signal  string
-	said    string // stderr
-	out     string
+	stderr  string // stderr
+	stdout  string
 }
 
 func (e *gitError) Error() string {
-	said := strings.TrimSpace(e.said)
+	said := strings.TrimSpace(e.stderr)
 	if said == "" {
-		said = strings.TrimSpace(e.out)
+		said = strings.TrimSpace(e.stdout)
 	}
 	if said == "" {
 		said = fmt.Sprintf("exit code %d %s", e.code, e.signal)
@@ -98,30 +98,30 @@ func exitCode(err error) int {
 	return -1
 }
 
-// out runs git and returns its output without the last newline. The error is a *gitError, a
+// output runs git and returns its output without the last newline. The error is a *gitError, a
 // *proc.StartError, or the cause of ctx's end.
-func (g git) out(ctx context.Context, args ...string) (string, error) {
-	return g.feed(ctx, "", args...)
+func (g git) output(ctx context.Context, args ...string) (string, error) {
+	return g.outputOf(ctx, "", args...)
 }
 
 func (g git) run(ctx context.Context, args ...string) error {
-	_, err := g.out(ctx, args...)
+	_, err := g.output(ctx, args...)
 	return err
 }
 
-// quiet runs git without the repository's hooks.
-func (g git) quiet(ctx context.Context, args ...string) error {
+// runWithoutHooks runs git without the repository's hooks.
+func (g git) runWithoutHooks(ctx context.Context, args ...string) error {
 	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
 }
 
-// feed runs git with text on its standard input. If another process holds a lock, feed tries again
-// until lockWait is over.
-func (g git) feed(ctx context.Context, in string, args ...string) (string, error) {
-	deadline := time.Now().Add(lockWait)
+// outputOf runs git with text on its standard input. If another process holds a lock, feed tries again
+// until lockTimeout is over.
+func (g git) outputOf(ctx context.Context, in string, args ...string) (string, error) {
+	deadline := time.Now().Add(lockTimeout)
 	pause := 5 * time.Millisecond
 	for {
-		out, err := g.once(ctx, in, args)
-		if err == nil || !locked(err) || time.Now().After(deadline) {
+		out, err := g.runOnce(ctx, in, args)
+		if err == nil || !isLockError(err) || time.Now().After(deadline) {
 			return strings.TrimSuffix(out, "\n"), err
 		}
 		t := time.NewTimer(pause/2 + rand.N(pause))
@@ -135,20 +135,20 @@ func (g git) feed(ctx context.Context, in string, args ...string) (string, error
 	}
 }
 
-// locked reports whether git failed because a lock file exists. It matches the message because git
+// isLockError reports whether git failed because a lock file exists. It matches the message because git
 // uses one exit code for all errors.
-func locked(err error) bool {
+func isLockError(err error) bool {
 	var e *gitError
 	if !errors.As(err, &e) {
 		return false
 	}
-	return strings.Contains(e.said, ".lock': File exists") ||
-		strings.Contains(e.said, "could not lock config file") && strings.Contains(e.said, "File exists") ||
+	return strings.Contains(e.stderr, ".lock': File exists") ||
+		strings.Contains(e.stderr, "could not lock config file") && strings.Contains(e.stderr, "File exists") ||
 		// A git that adds a worktree may see another one that is half made.
-		strings.Contains(e.said, "commondir") && strings.Contains(e.said, "failed to read")
+		strings.Contains(e.stderr, "commondir") && strings.Contains(e.stderr, "failed to read")
 }
 
-func (g git) once(ctx context.Context, in string, args []string) (string, error) {
+func (g git) runOnce(ctx context.Context, in string, args []string) (string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
@@ -179,7 +179,7 @@ func (g git) once(ctx context.Context, in string, args []string) (string, error)
 	case <-p.Done():
 	case <-ctx.Done():
 		stopped = true
-		end(p)
+		stopProcess(p)
 	}
 	exit := p.Wait()
 	<-ios
@@ -194,13 +194,13 @@ func (g git) once(ctx context.Context, in string, args []string) (string, error)
 		args = args[2:]
 	}
 	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal,
-		said: stderr.String(), out: stdout.String()}
+		stderr: stderr.String(), stdout: stdout.String()}
 }
 
-// end asks a process to terminate, so that git removes its locks, and kills it after stopWait.
-func end(p *proc.Process) {
+// stopProcess asks a process to terminate, so that git removes its locks, and kills it after killDelay.
+func stopProcess(p *proc.Process) {
 	_ = p.Terminate()
-	t := time.NewTimer(stopWait)
+	t := time.NewTimer(killDelay)
 	defer t.Stop()
 	select {
 	case <-p.Done():
@@ -211,15 +211,15 @@ func end(p *proc.Process) {
 
 // resolve returns the id of a commit, or "" if it does not exist.
 func (g git) resolve(ctx context.Context, rev string) (string, error) {
-	id, err := g.out(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+	id, err := g.output(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
 	if exitCode(err) > 0 {
 		return "", nil
 	}
 	return id, err
 }
 
-// setRefs sets refs to commits in one transaction. The id "" deletes a ref.
-func (g git) setRefs(ctx context.Context, pairs ...string) error {
+// updateRefs sets refs to commits in one transaction. The id "" deletes a ref.
+func (g git) updateRefs(ctx context.Context, pairs ...string) error {
 	var b strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
@@ -228,20 +228,20 @@ func (g git) setRefs(ctx context.Context, pairs ...string) error {
 			fmt.Fprintf(&b, "update %s %s\n", pairs[i], pairs[i+1])
 		}
 	}
-	_, err := g.feed(ctx, b.String(), "update-ref", "--no-deref", "--stdin")
+	_, err := g.outputOf(ctx, b.String(), "update-ref", "--no-deref", "--stdin")
 	return err
 }
 
-// lines splits output into lines. It returns nil for "".
-func lines(s string) []string {
+// splitLines splits output into lines. It returns nil for "".
+func splitLines(s string) []string {
 	if s == "" {
 		return nil
 	}
 	return strings.Split(s, "\n")
 }
 
-// fields splits NUL-separated output.
-func fields(s string) []string {
+// splitNUL splits NUL-separated output.
+func splitNUL(s string) []string {
 	s = strings.TrimSuffix(s, "\x00")
 	if s == "" {
 		return nil

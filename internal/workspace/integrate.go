@@ -18,69 +18,69 @@ import (
 // leaves out the tasks that make it fail. A second call with the same tasks and commits returns the
 // same result, also if the first call was interrupted. In shared mode it does nothing. After an
 // error the call may be repeated.
-func (m *Manager) Integrate(ctx context.Context, wave int, done []Done) (Integration, error) {
+func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) (Integration, error) {
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
 	done = slices.Clone(done)
 	for i := range done {
 		if done[i].Dir == "" {
-			done[i].Dir = m.o.Project
+			done[i].Dir = m.opts.Project
 		}
 	}
-	if m.s.Mode != Worktree {
+	if m.state.Mode != Worktree {
 		var in Integration
 		for _, d := range done {
 			in.Integrated = append(in.Integrated, d.Task)
 		}
 		return in, nil
 	}
-	cs, key, err := m.candidates(ctx, wave, done)
+	cs, key, err := m.loadCandidates(ctx, wave, done)
 	if err != nil {
 		return Integration{}, err
 	}
-	if old := m.recorded(key); old != nil {
-		return *old, errors.Join(m.catchUp(ctx), m.free(ctx, old.Integrated))
+	if old := m.findIntegration(key); old != nil {
+		return *old, errors.Join(m.moveTip(ctx), m.freeTrees(ctx, old.Integrated))
 	}
-	rec := record{Key: key, Wave: wave, Tasks: map[string]string{}}
-	if rec.From, err = m.tip(ctx); err != nil {
+	entry := savedIntegration{Key: key, Wave: wave, Tasks: map[string]string{}}
+	if entry.From, err = m.tip(ctx); err != nil {
 		return Integration{}, err
 	}
-	in, good, err := m.combine(ctx, &rec, cs)
+	in, good, err := m.selectCandidates(ctx, &entry, cs)
 	if err != nil {
 		return Integration{}, err
 	}
 	for _, c := range good {
 		in.Integrated = append(in.Integrated, c.Task)
-		rec.Tasks[c.Task] = c.commit
-		rec.Checks = append(rec.Checks, c.Done)
+		entry.Tasks[c.Task] = c.commit
+		entry.Checks = append(entry.Checks, c.VerifiedTask)
 	}
-	rec.Result = in
+	entry.Result = in
 	// First make the commit reachable, then record it, then move the tip.
-	if err := m.g.setRefs(ctx, waveRef(m.o.Run, key), in.Commit); err != nil {
+	if err := m.g.updateRefs(ctx, waveRef(m.opts.Run, key), in.Commit); err != nil {
 		return Integration{}, err
 	}
 	m.mu.Lock()
-	m.s.Waves = append(m.s.Waves, rec)
+	m.state.Waves = append(m.state.Waves, entry)
 	if err = m.save(true); err != nil {
-		m.s.Waves = m.s.Waves[:len(m.s.Waves)-1]
+		m.state.Waves = m.state.Waves[:len(m.state.Waves)-1]
 	}
 	m.mu.Unlock()
 	if err != nil {
 		return Integration{}, err
 	}
-	if err := m.catchUp(ctx); err != nil {
+	if err := m.moveTip(ctx); err != nil {
 		return Integration{}, err
 	}
-	return in, m.free(ctx, in.Integrated)
+	return in, m.freeTrees(ctx, in.Integrated)
 }
 
-// candidates returns the work of the tasks, and the key of this integration.
-func (m *Manager) candidates(ctx context.Context, wave int, done []Done) ([]candidate, string, error) {
+// loadCandidates returns the work of the tasks, and the key of this integration.
+func (m *Manager) loadCandidates(ctx context.Context, wave int, done []VerifiedTask) ([]candidate, string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, wave)
 	var cs []candidate
 	for _, d := range done {
-		id, err := m.g.resolve(ctx, taskRef(m.o.Run, d.Task))
+		id, err := m.g.resolve(ctx, taskRef(m.opts.Run, d.Task))
 		if err != nil {
 			return nil, "", err
 		}
@@ -89,29 +89,29 @@ func (m *Manager) candidates(ctx context.Context, wave int, done []Done) ([]cand
 			return nil, "", err
 		}
 		fmt.Fprintln(h, id, string(text))
-		cs = append(cs, candidate{Done: d, commit: id})
+		cs = append(cs, candidate{VerifiedTask: d, commit: id})
 	}
 	return cs, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// catchUp moves tip and branch to the commit of the last record.
-func (m *Manager) catchUp(ctx context.Context) error {
+// moveTip moves tip and branch to the commit of the last record.
+func (m *Manager) moveTip(ctx context.Context) error {
 	m.mu.Lock()
-	commit := m.s.Base
-	if n := len(m.s.Waves); n > 0 {
-		commit = m.s.Waves[n-1].Result.Commit
+	commit := m.state.Base
+	if n := len(m.state.Waves); n > 0 {
+		commit = m.state.Waves[n-1].Result.Commit
 	}
 	m.mu.Unlock()
-	now, err := m.g.resolve(ctx, tipRef(m.o.Run))
+	now, err := m.g.resolve(ctx, tipRef(m.opts.Run))
 	if err != nil {
 		return err
 	}
 	if now != commit {
-		if err := m.g.setRefs(ctx, tipRef(m.o.Run), commit); err != nil {
+		if err := m.g.updateRefs(ctx, tipRef(m.opts.Run), commit); err != nil {
 			return err
 		}
 	}
-	if commit == m.s.Base {
+	if commit == m.state.Base {
 		return nil
 	}
 	_, err = m.moveBranch(ctx, commit)
@@ -121,7 +121,7 @@ func (m *Manager) catchUp(ctx context.Context) error {
 // moveBranch moves the branch wavex/RUN to a commit. If the branch has other commits or is checked
 // out, moveBranch leaves it and returns the reason.
 func (m *Manager) moveBranch(ctx context.Context, commit string) (why string, err error) {
-	ref := runBranch(m.o.Run)
+	ref := runBranch(m.opts.Run)
 	now, err := m.g.resolve(ctx, ref)
 	if err != nil || now == commit {
 		return "", err
@@ -132,15 +132,15 @@ func (m *Manager) moveBranch(ctx context.Context, commit string) (why string, er
 		} else if !ok {
 			return branchName(ref) + " has commits of somebody else", nil
 		}
-		out, err := m.g.out(ctx, "worktree", "list", "--porcelain")
+		out, err := m.g.output(ctx, "worktree", "list", "--porcelain")
 		if err != nil {
 			return "", err
 		}
-		if slices.Contains(lines(out), "branch "+ref) {
+		if slices.Contains(splitLines(out), "branch "+ref) {
 			return branchName(ref) + " is checked out somewhere", nil
 		}
 	}
-	return "", m.g.setRefs(ctx, ref, commit)
+	return "", m.g.updateRefs(ctx, ref, commit)
 }
 
 func (m *Manager) isAncestor(ctx context.Context, old, young string) (bool, error) {

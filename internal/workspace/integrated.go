@@ -4,24 +4,24 @@ import "slices"
 
 // This file answers questions about the integrated work from the records of the waves.
 
-// recorded returns the result of a finished integration, or nil.
-func (m *Manager) recorded(key string) *Integration {
+// findIntegration returns the result of a finished integration, or nil.
+func (m *Manager) findIntegration(key string) *Integration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range m.s.Waves {
-		if m.s.Waves[i].Key == key {
-			return &m.s.Waves[i].Result
+	for i := range m.state.Waves {
+		if m.state.Waves[i].Key == key {
+			return &m.state.Waves[i].Result
 		}
 	}
 	return nil
 }
 
-// integrated returns the commits of integrated tasks, by task.
-func (m *Manager) integrated() map[string]string {
+// integratedCommits returns the commits of integrated tasks, by task.
+func (m *Manager) integratedCommits() map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := map[string]string{}
-	for _, w := range m.s.Waves {
+	for _, w := range m.state.Waves {
 		for task, id := range w.Tasks {
 			if id != "" {
 				out[task] = id
@@ -31,12 +31,12 @@ func (m *Manager) integrated() map[string]string {
 	return out
 }
 
-// Integrated returns the integrated tasks, including those without changes.
-func (m *Manager) Integrated() map[string]bool {
+// IntegratedTasks returns the integrated tasks, including those without changes.
+func (m *Manager) IntegratedTasks() map[string]bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := map[string]bool{}
-	for _, w := range m.s.Waves {
+	for _, w := range m.state.Waves {
 		for task := range w.Tasks {
 			out[task] = true
 		}
@@ -44,12 +44,12 @@ func (m *Manager) Integrated() map[string]bool {
 	return out
 }
 
-// checkedBefore returns the integrated tasks of the same wave: their checks must hold as well.
-func (m *Manager) checkedBefore(wave int, now []candidate) []Done {
+// earlierInWave returns the integrated tasks of the same wave: their checks must hold as well.
+func (m *Manager) earlierInWave(wave int, now []candidate) []VerifiedTask {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []Done
-	for _, w := range m.s.Waves {
+	var out []VerifiedTask
+	for _, w := range m.state.Waves {
 		if w.Wave != wave {
 			continue
 		}

@@ -23,8 +23,8 @@ var kills = flag.Int("kills", 6, "how often TestKilled kills")
 
 // killedWave returns the wave that TestKilled integrates: a conflict, and two tasks that are red
 // together.
-func killedWave() []Done {
-	return dones("x: ", "conflicts: ", "y: true", "z: test ! -e y -o ! -e z")
+func killedWave() []VerifiedTask {
+	return verifiedTasks("x: ", "conflicts: ", "y: true", "z: test ! -e y -o ! -e z")
 }
 
 // helper is a process that integrates: "integrate PROJECT RUN PATH HOME" prints the Integration.
@@ -66,7 +66,7 @@ func TestKilled(t *testing.T) {
 		work[task] = r.git("commit-tree", "-m", task, "-p", "HEAD", tree)
 		r.git("reset", "-q", "--hard")
 	}
-	before := r.mine()
+	before := r.userFingerprint()
 
 	git, err := exec.LookPath("git")
 	must(t, err)
@@ -154,7 +154,7 @@ exec ` + git + ` "$@"
 			if again, err := integrate(run); err != nil || again != out {
 				t.Errorf("once more it gives %s, %v", again, err)
 			}
-			for _, w := range lines(r.git("worktree", "list", "--porcelain")) {
+			for _, w := range splitLines(r.git("worktree", "list", "--porcelain")) {
 				if strings.HasPrefix(w, "worktree ") && strings.Contains(w, "/"+run+".") {
 					t.Errorf("%s stays", w)
 				}

@@ -80,14 +80,14 @@ func (r *repo) git(args ...string) string { r.t.Helper(); return r.gitIn(r.dir, 
 
 func (r *repo) gitIn(dir string, args ...string) string {
 	r.t.Helper()
-	out, err := r.try(dir, args...)
+	out, err := r.tryGit(dir, args...)
 	if err != nil {
 		r.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out
 }
 
-func (r *repo) try(dir string, args ...string) (string, error) {
+func (r *repo) tryGit(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = dir, r.env
 	out, err := cmd.CombinedOutput()
@@ -112,7 +112,7 @@ func (r *repo) write(dir string, content files) {
 func (r *repo) tree(rev string) files {
 	r.t.Helper()
 	got := files{}
-	for _, name := range fields(r.git("ls-tree", "-r", "-z", "--name-only", rev)) {
+	for _, name := range splitNUL(r.git("ls-tree", "-r", "-z", "--name-only", rev)) {
 		got[name] = r.git("show", rev+":"+name) + "\n"
 	}
 	return got
@@ -137,9 +137,9 @@ func (r *repo) open(o Options) *Manager {
 	return m
 }
 
-// mine returns a fingerprint of everything that is the user's: files, index, HEAD, stash, branches,
+// userFingerprint returns a fingerprint of everything that is the user's: files, index, HEAD, stash, branches,
 // configuration. Two fingerprints are equal if no byte differs.
-func (r *repo) mine() map[string]string {
+func (r *repo) userFingerprint() map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
 	must(r.t, filepath.WalkDir(r.dir, func(p string, d fs.DirEntry, err error) error {
@@ -170,7 +170,7 @@ func (r *repo) mine() map[string]string {
 // untouched fails the test if the user's files or repository differ from before.
 func (r *repo) untouched(before map[string]string) {
 	r.t.Helper()
-	now := r.mine()
+	now := r.userFingerprint()
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if now[name] != before[name] {
 			r.t.Errorf("the user's %s changed", name)
@@ -227,7 +227,7 @@ func (r *repo) attempt(m *Manager, task string, a agent) runner.Result {
 
 func (r *repo) ask(m *Manager, req runner.Request, a agent) runner.Result {
 	r.t.Helper()
-	req.Run = m.o.Run
+	req.Run = m.opts.Run
 	if req.Dir == "" {
 		req.Dir = r.dir
 	}
@@ -237,19 +237,19 @@ func (r *repo) ask(m *Manager, req runner.Request, a agent) runner.Result {
 // integrate integrates tasks with one check each; "" is none.
 func (r *repo) integrate(m *Manager, wave int, checks ...string) Integration {
 	r.t.Helper()
-	in, err := m.Integrate(r.t.Context(), wave, dones(checks...))
+	in, err := m.Integrate(r.t.Context(), wave, verifiedTasks(checks...))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return in
 }
 
-// dones makes tasks from strings "task: check".
-func dones(checks ...string) []Done {
-	var done []Done
+// verifiedTasks makes tasks from strings "task: check".
+func verifiedTasks(checks ...string) []VerifiedTask {
+	var done []VerifiedTask
 	for _, c := range checks {
 		task, check, _ := strings.Cut(c, ": ")
-		d := Done{Task: task, Subject: "Do " + task}
+		d := VerifiedTask{Task: task, Subject: "Do " + task}
 		if check != "" {
 			d.Checks = []plan.Check{{Run: check}}
 		}

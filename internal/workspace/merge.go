@@ -16,27 +16,28 @@ import (
 
 // candidate is a task to integrate.
 type candidate struct {
-	Done
+	VerifiedTask
 	commit string // its work; "": a success without changes
 	diff   []change
 }
 
 // conflict says why a candidate cannot be put on top of others.
 type conflict struct {
-	paths []string
-	said  string
+	paths    []string
+	messages string
 }
 
-// stack applies candidates to a commit, in order, and stops at the first conflict. at is the index
+// applyCandidates applies candidates to a commit, in order, and stops at the first conflict. at is the index
 // of that candidate. made has the commits of the tasks that changed something.
-func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top string, made map[string]string, at int,
+func (m *Manager) applyCandidates(ctx context.Context, base string, cs []candidate) (top string,
+	made map[string]string, at int,
 	c *conflict, err error) {
 	top, made = base, map[string]string{}
 	for i, cand := range cs {
 		if cand.commit == "" {
 			continue
 		}
-		next, c, err := m.pick(ctx, top, cand)
+		next, c, err := m.cherryPick(ctx, top, cand)
 		if err != nil || c != nil {
 			return top, made, i, c, err
 		}
@@ -45,13 +46,14 @@ func (m *Manager) stack(ctx context.Context, base string, cs []candidate) (top s
 	return top, made, 0, nil, nil
 }
 
-// pick applies one candidate to a commit with a three-way merge.
-func (m *Manager) pick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
-	merged, c, err := m.merge(ctx, top, cand.commit)
+// cherryPick applies one candidate to a commit with a three-way merge.
+func (m *Manager) cherryPick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
+	merged, c, err := m.mergeTrees(ctx, top, cand.commit)
 	if err != nil || c != nil {
 		return "", c, err
 	}
-	facts, err := m.g.out(ctx, "log", "-1", "--no-show-signature", "--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
+	facts, err := m.g.output(ctx, "log", "-1", "--no-show-signature",
+		"--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
 		cand.commit)
 	if err != nil {
 		return "", nil, err
@@ -61,21 +63,21 @@ func (m *Manager) pick(ctx context.Context, top string, cand candidate) (string,
 		return "", nil, fmt.Errorf("git log printed %q", facts)
 	}
 	text := f[6]
-	if m.o.Subject == nil && cand.Subject != "" {
-		text = message(cand.Subject, m.o.Run, cand.Task)
+	if m.opts.Subject == nil && cand.Subject != "" {
+		text = commitMessage(cand.Subject, m.opts.Run, cand.Task)
 	}
-	g := m.g.with("GIT_AUTHOR_NAME="+f[0], "GIT_AUTHOR_EMAIL="+f[1], "GIT_AUTHOR_DATE="+f[2],
+	g := m.g.withEnv("GIT_AUTHOR_NAME="+f[0], "GIT_AUTHOR_EMAIL="+f[1], "GIT_AUTHOR_DATE="+f[2],
 		"GIT_COMMITTER_NAME="+f[3], "GIT_COMMITTER_EMAIL="+f[4], "GIT_COMMITTER_DATE="+f[5])
-	id, err := g.feed(ctx, text, "commit-tree", "-p", top, merged)
+	id, err := g.outputOf(ctx, text, "commit-tree", "-p", top, merged)
 	return id, nil, err
 }
 
-// merge returns the tree of two merged commits.
-func (m *Manager) merge(ctx context.Context, ours, theirs string) (string, *conflict, error) {
-	if m.c.version[0] == 2 && m.c.version[1] < 38 {
-		return m.mergeInTree(ctx, ours, theirs)
+// mergeTrees returns the tree of two merged commits.
+func (m *Manager) mergeTrees(ctx context.Context, ours, theirs string) (string, *conflict, error) {
+	if m.checkout.version[0] == 2 && m.checkout.version[1] < 38 {
+		return m.mergeInWorktree(ctx, ours, theirs)
 	}
-	out, err := m.g.out(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+	out, err := m.g.output(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
 	if code := exitCode(err); code != 0 && code != 1 {
 		return "", nil, err
 	}
@@ -100,42 +102,42 @@ func (m *Manager) merge(ctx context.Context, ours, theirs string) (string, *conf
 		}
 		i += n + 3
 	}
-	c.said = strings.Join(said, "\n")
+	c.messages = strings.Join(said, "\n")
 	return "", c, nil
 }
 
-// mergeInTree merges in the worktree of integrations, for a git whose merge-tree cannot do it.
-func (m *Manager) mergeInTree(ctx context.Context, ours, theirs string) (string, *conflict, error) {
-	t, err := m.bench(ctx, ours)
+// mergeInWorktree merges in the worktree of integrations, for a git whose merge-tree cannot do it.
+func (m *Manager) mergeInWorktree(ctx context.Context, ours, theirs string) (string, *conflict, error) {
+	t, err := m.integrationTree(ctx, ours)
 	if err != nil {
 		return "", nil, err
 	}
-	g := m.in(t)
-	_, err = g.out(ctx, "-c", "core.hooksPath="+os.DevNull, "cherry-pick", "--no-commit", theirs)
+	g := m.gitIn(t)
+	_, err = g.output(ctx, "-c", "core.hooksPath="+os.DevNull, "cherry-pick", "--no-commit", theirs)
 	if exitCode(err) < 0 {
 		return "", nil, err
 	}
 	said := err
-	out, err := g.out(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+	out, err := g.output(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	if err != nil {
 		return "", nil, err
 	}
-	switch paths := fields(out); {
+	switch paths := splitNUL(out); {
 	case len(paths) > 0:
 		slices.Sort(paths)
-		return "", &conflict{paths: slices.Compact(paths), said: said.Error()}, nil
+		return "", &conflict{paths: slices.Compact(paths), messages: said.Error()}, nil
 	case said != nil:
 		return "", nil, said
 	}
-	id, err := g.out(ctx, "write-tree")
+	id, err := g.output(ctx, "write-tree")
 	return id, nil, err
 }
 
-// undeclared returns the paths that a candidate deletes and its files do not declare.
-func (m *Manager) undeclared(c candidate) []string {
-	dir := m.c.prefix
+// undeclaredDeletions returns the paths that a candidate deletes and its files do not declare.
+func (m *Manager) undeclaredDeletions(c candidate) []string {
+	dir := m.checkout.prefix
 	if c.Dir != "" {
-		if rel := m.relative(m.c.top, c.Dir); rel != c.Dir {
+		if rel := m.relativePath(m.checkout.top, c.Dir); rel != c.Dir {
 			dir = rel
 		}
 	}
@@ -145,7 +147,7 @@ func (m *Manager) undeclared(c candidate) []string {
 			continue
 		}
 		declared := slices.ContainsFunc(c.Files, func(f plan.File) bool {
-			p := path.Join(dir, m.relative(c.Dir, f.Path))
+			p := path.Join(dir, m.relativePath(c.Dir, f.Path))
 			return f.Writes() && (p == "." || p == d.path || strings.HasPrefix(d.path, p+"/"))
 		})
 		if !declared {

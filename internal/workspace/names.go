@@ -12,20 +12,22 @@ import (
 
 func runBranch(run string) string { return "refs/heads/wavex/" + run }
 func taskBranch(run, task string) string {
-	return "refs/heads/wavex/" + run + ".tasks/" + component(task)
+	return "refs/heads/wavex/" + run + ".tasks/" + refComponent(task)
 }
-func taskRef(run, task string) string { return "refs/wavex/" + run + "/" + component(task) }
-func keptPrefix(run, task string) string {
-	return "refs/wavex/" + run + ".kept/" + component(task) + "/"
+func taskRef(run, task string) string { return "refs/wavex/" + run + "/" + refComponent(task) }
+func preservedPrefix(run, task string) string {
+	return "refs/wavex/" + run + ".kept/" + refComponent(task) + "/"
 }
-func keptRef(run, task, id string) string { return keptPrefix(run, task) + id[:min(12, len(id))] }
-func baseRef(run string) string           { return "refs/wavex/" + run + ".run/base" }
-func tipRef(run string) string            { return "refs/wavex/" + run + ".run/tip" }
-func waveRef(run, key string) string      { return "refs/wavex/" + run + ".run/wave-" + key }
+func preservedRef(run, task, id string) string {
+	return preservedPrefix(run, task) + id[:min(12, len(id))]
+}
+func baseRef(run string) string      { return "refs/wavex/" + run + ".run/base" }
+func tipRef(run string) string       { return "refs/wavex/" + run + ".run/tip" }
+func waveRef(run, key string) string { return "refs/wavex/" + run + ".run/wave-" + key }
 
-// component encodes an id as one component of a ref's name. Different ids have different
+// refComponent encodes an id as one component of a ref's name. Different ids have different
 // components.
-func component(id string) string {
+func refComponent(id string) string {
 	var b strings.Builder
 	for i := 0; i < len(id); i++ {
 		c := id[i]
@@ -46,18 +48,18 @@ func component(id string) string {
 	return strings.ToValidUTF8(b.String()[:120], "") + "==" + hex.EncodeToString(sum[:8])
 }
 
-// fitRun reports whether a run id can name branches without colliding with another run's.
-func fitRun(run string) bool {
+// validRunID reports whether a run id can name branches without colliding with another run's.
+func validRunID(run string) bool {
 	for _, ours := range []string{".tasks", ".kept", ".run", ".points"} {
 		if strings.HasSuffix(run, ours) {
 			return false
 		}
 	}
-	return run != "" && component(run) == run && run[0] != '-'
+	return run != "" && refComponent(run) == run && run[0] != '-'
 }
 
-// short abbreviates a commit id for people.
-func short(id string) string { return id[:min(10, len(id))] }
+// shortID abbreviates a commit id for people.
+func shortID(id string) string { return id[:min(10, len(id))] }
 
 // branchName returns a ref without refs/heads/.
 func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }

@@ -16,20 +16,20 @@ import (
 // Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
 // Close must be the last call.
 type Manager struct {
-	o      Options
-	c      checkout // the checkout as Open found it; top, common and prefix do not change
-	looked bool     // c describes an actual checkout
-	g      git      // in c.top
+	opts      Options
+	checkout  checkout // the checkout as Open found it; top, common and prefix do not change
+	headKnown bool     // c describes an actual checkout
+	g         git      // in c.top
 
-	lock  *flock.Flock // held so that no other wavex works on this run
-	turns *turns       // shared mode only
-	slots slots
+	lock       *flock.Flock // held so that no other wavex works on this run
+	sharedLock *sharedLock  // shared mode only
+	slots      slots
 
-	mu   sync.Mutex // guards s and everything that it points to
-	s    saved
-	busy map[string]bool // tasks with an attempt in their worktree
+	mu    sync.Mutex // guards s and everything that it points to
+	state savedState
+	busy  map[string]bool // tasks with an attempt in their worktree
 
-	expected []duty // conditions of every combined tree; guarded by mu
+	planChecks []requiredCheck // conditions of every combined tree; guarded by mu
 
 	integrating sync.Mutex // one integration, delivery or reopening at a time
 }
@@ -44,7 +44,7 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	if o.MaxDeletes == 0 {
 		o.MaxDeletes = 10
 	}
-	if !fitRun(o.Run) {
+	if !validRunID(o.Run) {
 		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a branch", o.Run)}
 	}
 	switch o.Mode {
@@ -52,8 +52,8 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	default:
 		return nil, &Error{BadMode, fmt.Sprintf("there is no isolation %q", o.Mode), "it is auto, shared or worktree"}
 	}
-	m := &Manager{o: o, busy: map[string]bool{}}
-	if err := m.claim(); err != nil {
+	m := &Manager{opts: o, busy: map[string]bool{}}
+	if err := m.lockRun(); err != nil {
 		return nil, err
 	}
 	if err := m.open(ctx); err != nil {
@@ -62,24 +62,24 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Known reports whether a run has, or had, a workspace in the folder loop.
-func Known(loop, run string) bool {
+// Exists reports whether a run has, or had, a workspace in the folder loop.
+func Exists(loop, run string) bool {
 	_, err := os.Stat(statePath(loop, run))
-	return fitRun(run) && err == nil
+	return validRunID(run) && err == nil
 }
 
 // Reattach is like Open for a run that exists. If nothing of the run is left, it returns an *Error
 // with NoRun.
 func Reattach(ctx context.Context, o Options) (*Manager, error) {
-	if !Known(o.Loop, o.Run) {
+	if !Exists(o.Loop, o.Run) {
 		return nil, &Error{Problem: NoRun, Text: fmt.Sprintf("run %s has no workspace in %s", o.Run, o.Loop)}
 	}
 	return Open(ctx, o)
 }
 
-// claim makes the folder of the worktrees, hides it from git, and locks the run.
-func (m *Manager) claim() error {
-	dir := worktrees(m.o.Loop)
+// lockRun makes the folder of the worktrees, hides it from git, and locks the run.
+func (m *Manager) lockRun() error {
+	dir := worktreesDir(m.opts.Loop)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -89,39 +89,39 @@ func (m *Manager) claim() error {
 			return err
 		}
 	}
-	m.lock = flock.New(filepath.Join(dir, m.o.Run+".lock"))
+	m.lock = flock.New(filepath.Join(dir, m.opts.Run+".lock"))
 	got, err := m.lock.TryLock()
 	if err != nil {
-		return fmt.Errorf("locking run %s: %w", m.o.Run, err)
+		return fmt.Errorf("locking run %s: %w", m.opts.Run, err)
 	}
 	if !got {
-		return &Error{InUse, "another wavex works on run " + m.o.Run, "wait for it, or stop it"}
+		return &Error{InUse, "another wavex works on run " + m.opts.Run, "wait for it, or stop it"}
 	}
 	return nil
 }
 
 func (m *Manager) open(ctx context.Context) error {
-	old, err := readState(statePath(m.o.Loop, m.o.Run))
+	old, err := readState(statePath(m.opts.Loop, m.opts.Run))
 	if err != nil {
 		return err
 	}
-	m.g = newGit(m.o.Project, m.o.Env)
+	m.g = newGit(m.opts.Project, m.opts.Env)
 	if old != nil {
-		m.s = *old
-		if m.s.Mode == Worktree {
-			err = m.recover(ctx)
+		m.state = *old
+		if m.state.Mode == Worktree {
+			err = m.reopenTrees(ctx)
 		}
 	} else {
-		m.s = saved{Version: 1, Run: m.o.Run, Project: m.o.Project}
-		err = m.begin(ctx)
+		m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
+		err = m.chooseMode(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if m.s.Mode == Shared {
-		m.turns = newTurns()
+	if m.state.Mode == Shared {
+		m.sharedLock = newSharedLock()
 	}
-	if m.s.Temp, err = m.slots.open(m.o.Run, m.s.Temp); err != nil {
+	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -129,92 +129,92 @@ func (m *Manager) open(ctx context.Context) error {
 	return m.save(true)
 }
 
-// begin chooses the mode of a new run.
-func (m *Manager) begin(ctx context.Context) error {
-	if m.o.Mode == Shared {
-		m.s.Mode, m.s.Why = Shared, "asked for"
+// chooseMode chooses the mode of a new run.
+func (m *Manager) chooseMode(ctx context.Context) error {
+	if m.opts.Mode == Shared {
+		m.state.Mode, m.state.Why = Shared, "asked for"
 		return nil
 	}
-	why, err := m.fit(ctx)
+	why, err := m.checkWorktreeMode(ctx)
 	var unfit *Error
-	if errors.As(err, &unfit) && m.o.Mode != Worktree {
-		m.s.Mode, m.s.Why = Shared, unfit.Text
+	if errors.As(err, &unfit) && m.opts.Mode != Worktree {
+		m.state.Mode, m.state.Why = Shared, unfit.Text
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if why != "" && m.o.Mode != Worktree {
-		m.s.Mode, m.s.Why = Shared, why
+	if why != "" && m.opts.Mode != Worktree {
+		m.state.Mode, m.state.Why = Shared, why
 		return nil
 	}
-	m.s.Mode, m.s.Why = Worktree, fmt.Sprintf("the checkout is clean, and a wave has %d tasks", m.o.Width)
-	if m.o.Mode == Worktree {
-		m.s.Why = "asked for"
+	m.state.Mode, m.state.Why = Worktree, fmt.Sprintf("the checkout is clean, and a wave has %d tasks", m.opts.Width)
+	if m.opts.Mode == Worktree {
+		m.state.Why = "asked for"
 		if why != "" {
-			m.s.Why += "; " + why
+			m.state.Why += "; " + why
 		}
-	} else if m.o.Width < 2 {
-		m.s.Why = "the checkout is clean, and its branch is protected"
+	} else if m.opts.Width < 2 {
+		m.state.Why = "the checkout is clean, and its branch is protected"
 	}
-	m.s.Base, m.s.Branch, m.s.Dirty = m.c.head, m.c.branch, len(m.c.dirty) > 0
-	return m.g.setRefs(ctx, baseRef(m.o.Run), m.s.Base, tipRef(m.o.Run), m.s.Base)
+	m.state.Base, m.state.Branch, m.state.Dirty = m.checkout.head, m.checkout.branch, len(m.checkout.dirty) > 0
+	return m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base, tipRef(m.opts.Run), m.state.Base)
 }
 
 // Head returns the commit that the project's checkout was at when Open read it, or "" if there is
 // no commit or no checkout. known is false if Open did not read the checkout.
-func (m *Manager) Head() (commit string, known bool) { return m.c.head, m.looked }
+func (m *Manager) Head() (commit string, known bool) { return m.checkout.head, m.headKnown }
 
-// fit says why worktrees do not suit this run: an *Error if they are impossible, a reason if a
+// checkWorktreeMode says why worktrees do not suit this run: an *Error if they are impossible, a reason if a
 // person may still ask for them.
-func (m *Manager) fit(ctx context.Context) (why string, err error) {
-	m.c, err = look(ctx, m.g, m.o.Project)
+func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error) {
+	m.checkout, err = findCheckout(ctx, m.g, m.opts.Project)
 	var unfit *Error
-	if m.looked = err == nil || errors.As(err, &unfit) && unfit.Problem != TooOld; err != nil {
+	if m.headKnown = err == nil || errors.As(err, &unfit) && unfit.Problem != TooOld; err != nil {
 		return "", err
 	}
-	if m.c.head == "" {
-		return "", &Error{NoCommit, "nothing is committed in " + m.c.top + " yet",
+	if m.checkout.head == "" {
+		return "", &Error{NoCommit, "nothing is committed in " + m.checkout.top + " yet",
 			"commit first, or run with --isolation shared"}
 	}
-	if err := m.c.inspect(ctx, m.g, append([]string{m.o.Loop}, m.o.Own...)); err != nil {
+	if err := m.checkout.readStatus(ctx, m.g, append([]string{m.opts.Loop}, m.opts.IgnoreDirty...)); err != nil {
 		return "", err
 	}
-	if err := m.ready(ctx); err != nil {
+	if err := m.prepareRepo(ctx); err != nil {
 		return "", err
 	}
 	switch {
-	case m.c.underway != "":
-		return "a " + m.c.underway + " is under way in the checkout", nil
-	case len(m.c.dirty) > 0:
-		return "there are uncommitted changes, which worktrees do not have: " + some(m.c.dirty), nil
-	case m.c.modules:
+	case m.checkout.inProgress != "":
+		return "a " + m.checkout.inProgress + " is under way in the checkout", nil
+	case len(m.checkout.dirty) > 0:
+		return "there are uncommitted changes, which worktrees do not have: " + firstFew(m.checkout.dirty), nil
+	case m.checkout.submodules:
 		return "there are submodules, whose commits a worktree does not keep", nil
 	}
-	if why, err := m.beyond(ctx); why != "" || err != nil {
+	if why, err := m.findIgnoredWork(ctx); why != "" || err != nil {
 		return why, err
 	}
 	switch {
-	case m.o.Width < 2 && !m.protected(m.c.branch):
+	case m.opts.Width < 2 && !m.isProtected(m.checkout.branch):
 		return "no wave has more than one task", nil
 	}
 	return "", nil
 }
 
-// ready does the preparations that need the repository: it removes the locks of a killed wavex,
+// prepareRepo does the preparations that need the repository: it removes the locks of a killed wavex,
 // checks the shares, and finds a name for commits.
-func (m *Manager) ready(ctx context.Context) error {
-	m.g = m.g.at(m.c.top)
-	if err := m.sweepLocks(); err != nil {
+func (m *Manager) prepareRepo(ctx context.Context) error {
+	m.g = m.g.inDir(m.checkout.top)
+	if err := m.removeStaleLocks(); err != nil {
 		return err
 	}
-	for _, s := range m.o.Share {
+	for _, s := range m.opts.Share {
 		if err := m.checkShare(ctx, s); err != nil {
 			return err
 		}
 	}
 	if err := m.g.run(ctx, "var", "GIT_COMMITTER_IDENT"); exitCode(err) > 0 {
-		m.g = m.g.with("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
+		m.g = m.g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
 			"GIT_COMMITTER_EMAIL=wavex@localhost")
 	} else if err != nil {
 		return err
@@ -222,9 +222,9 @@ func (m *Manager) ready(ctx context.Context) error {
 	return nil
 }
 
-// protected reports whether a delivery must not move a branch.
-func (m *Manager) protected(ref string) bool {
-	for _, pattern := range m.o.Protect {
+// isProtected reports whether a delivery must not move a branch.
+func (m *Manager) isProtected(ref string) bool {
+	for _, pattern := range m.opts.Protect {
 		if ok, err := path.Match(pattern, branchName(ref)); ref != "" && (err != nil || ok) {
 			return true // a malformed pattern protects every branch
 		}
@@ -233,17 +233,17 @@ func (m *Manager) protected(ref string) bool {
 }
 
 // Mode returns Shared or Worktree.
-func (m *Manager) Mode() string { return m.s.Mode }
+func (m *Manager) Mode() string { return m.state.Mode }
 
-// Why returns the reason for the mode, in a few words.
-func (m *Manager) Why() string { return m.s.Why }
+// ModeReason returns the reason for the mode, in a few words.
+func (m *Manager) ModeReason() string { return m.state.Why }
 
 // Close releases the resources of the run. The worktrees of unsettled tasks stay, so that a resumed
 // session finds its directory; Clean removes them.
 func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
-	if m.s.Mode == Worktree && m.c.top != "" {
-		errs = append(errs, m.unstash(ctx), m.retire(ctx))
+	if m.state.Mode == Worktree && m.checkout.top != "" {
+		errs = append(errs, m.preserveStashes(ctx), m.removeUnusedTrees(ctx))
 	}
 	errs = append(errs, m.slots.close())
 	if m.lock != nil {

@@ -38,14 +38,14 @@ type Options struct {
 	Pass     []string // further variables for checks and setup: see proc.EnvironPass
 	Now      func() time.Time
 
-	// Own lists absolute paths that do not make the checkout dirty: the plan file.
-	Own []string
+	// IgnoreDirty lists absolute paths that do not make the checkout dirty: the plan file.
+	IgnoreDirty []string
 	// MaxDeletes is the number of undeclared deletions that a task may commit; 0: 10.
 	MaxDeletes int
 	// Subject returns the first line of a task's commit; nil: "Task ID".
 	Subject func(task string) string
 	// Title and Body are for a pull request; Body is the absolute path of a Markdown file.
-	Title, Body string
+	Title, BodyFile string
 }
 
 // Runner makes one attempt; see scheduler.Runner.
@@ -53,8 +53,8 @@ type Runner interface {
 	Attempt(ctx context.Context, req runner.Request) runner.Result
 }
 
-// Done is a task whose work passed its checks in its own worktree and waits for integration.
-type Done struct {
+// VerifiedTask is a task whose work passed its checks in its own worktree and waits for integration.
+type VerifiedTask struct {
 	Task    string       `json:"task"`
 	Subject string       `json:"subject,omitempty"`
 	Dir     string       `json:"dir,omitempty"` // where its checks run, absolute, in the project; "": Project
@@ -64,9 +64,9 @@ type Done struct {
 
 // The kinds of Culprit.
 const (
-	Conflict = "conflict" // changes the same lines as a task before it
-	Red      = "red"      // a check fails on the combined tree because of it
-	Deletes  = "deletes"  // deletes many files that it did not declare
+	Conflict            = "conflict" // changes the same lines as a task before it
+	CheckFailed         = "red"      // a check fails on the combined tree because of it
+	UndeclaredDeletions = "deletes"  // deletes many files that it did not declare
 )
 
 // Culprit is a task that was not integrated, and the reason.
@@ -85,7 +85,7 @@ type Integration struct {
 	// without changes has none.
 	Commits  map[string]string `json:"commits,omitempty"`
 	Culprits []Culprit         `json:"culprits,omitempty"` // wrong: must be done again on top of Commit
-	Held     []Culprit         `json:"held,omitempty"`     // need a person's decision
+	Withheld []Culprit         `json:"held,omitempty"`     // need a person's decision
 	Note     string            `json:"note,omitempty"`
 }
 
@@ -131,8 +131,8 @@ const (
 	NoRun      = "no-run"     // there is nothing of the run here
 )
 
-// Item is a part of a run that Clean found.
-type Item struct {
+// CleanupItem is a part of a run that Clean found.
+type CleanupItem struct {
 	Kind    string `json:"kind"` // "worktree", "branch", "folder"
 	Name    string `json:"name"` // path or branch
 	Run     string `json:"run"`

@@ -15,44 +15,44 @@ import (
 )
 
 // A named pipe in the place of a state file does not block.
-func TestPipesForWhatIsKept(t *testing.T) {
+func TestPipesInPlaceOfSavedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"state.json", "large"} {
 		must(t, unix.Mkfifo(filepath.Join(dir, name), 0o600))
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "index"), nil, 0o600))
-	if _, err := readState(filepath.Join(dir, "state.json")); !errors.Is(err, wary.ErrNoFile) {
+	if _, err := readState(filepath.Join(dir, "state.json")); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("the state: %v", err)
 	}
 	m := newRepo(t, files{"a": "a\n"})
 	w := m.open(m.options("r"))
-	must(t, unix.Mkfifo(statePath(w.o.Loop, "r")+".new", 0o600))
+	must(t, unix.Mkfifo(statePath(w.opts.Loop, "r")+".new", 0o600))
 	must(t, w.save(false))
-	if b, ok := Remembered(dir); ok {
+	if b, ok := LoadBaseline(dir); ok {
 		t.Errorf("remembered: %+v", b)
 	}
 }
 
 // A named pipe in the place of git's index does not block.
-func TestPipeForTheIndex(t *testing.T) {
+func TestPipeInPlaceOfTheIndex(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "a\n"})
-	points, err := OpenPoints(t.Context(), r.dir, "r", r.env)
+	points, err := OpenCheckpoints(t.Context(), r.dir, "r", r.env)
 	must(t, err)
 	index := filepath.Join(r.dir, ".git", "index")
 	must(t, errors.Join(os.Remove(index), unix.Mkfifo(index, 0o600)))
-	if err := Remember(t.Context(), r.dir, t.TempDir(), r.env); !errors.Is(err, wary.ErrNoFile) {
+	if err := SaveBaseline(t.Context(), r.dir, t.TempDir(), r.env); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("remembered: %v", err)
 	}
-	if err := points.Before(t.Context(), "a"); !errors.Is(err, wary.ErrNoFile) {
+	if err := points.BeforeTask(t.Context(), "a"); !errors.Is(err, wary.ErrNotRegular) {
 		t.Errorf("a checkpoint: %v", err)
 	}
 	// The end of ctx is reported as an error at any moment.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if _, _, err := points.aside(ctx, true); !errors.Is(err, why) {
+	if _, _, err := points.tempIndex(ctx, true); !errors.Is(err, why) {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func TestDetachedHead(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	r.git("checkout", "-q", "--detach")
-	before := r.mine()
+	before := r.userFingerprint()
 	m := r.open(r.options("r1"))
 	r.wave(m, r.dir)
 	d := r.deliver(m, "auto")
@@ -91,7 +91,7 @@ func TestSparse(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.dir, "out")); err == nil {
 		t.Fatal("the checkout is not sparse")
 	}
-	before := r.mine()
+	before := r.userFingerprint()
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", func(dir string, _ runner.Request) error {
 		if _, err := os.Stat(filepath.Join(dir, "out", "b")); err == nil {
@@ -155,13 +155,13 @@ func TestSubmodules(t *testing.T) {
 	o := r.options("r1")
 	o.Mode = Auto
 	m := r.open(o)
-	if m.Mode() != Shared || !strings.Contains(m.Why(), "submodules") {
-		t.Errorf("mode %s, because %s", m.Mode(), m.Why())
+	if m.Mode() != Shared || !strings.Contains(m.ModeReason(), "submodules") {
+		t.Errorf("mode %s, because %s", m.Mode(), m.ModeReason())
 	}
-	before := r.mine()
+	before := r.userFingerprint()
 	m = r.open(r.options("r2")) // a new run after that works
-	if !strings.Contains(m.Why(), "submodules") {
-		t.Errorf("it says only %s", m.Why())
+	if !strings.Contains(m.ModeReason(), "submodules") {
+		t.Errorf("it says only %s", m.ModeReason())
 	}
 	res := r.ask(m, runner.Request{Task: "x"}, func(dir string, _ runner.Request) error {
 		r.gitIn(dir, "submodule", "update", "-q", "--init")
@@ -179,7 +179,7 @@ func TestSubmodules(t *testing.T) {
 }
 
 // Many worktrees are made at once, by several runs, while a person uses git.
-func TestManyAtOnce(t *testing.T) {
+func TestManyWorktreesAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	var ms []*Manager
@@ -201,7 +201,7 @@ func TestManyAtOnce(t *testing.T) {
 	// run the person's git, so the test runs it again.
 	person := func(args ...string) {
 		for {
-			out, err := r.try(r.dir, args...)
+			out, err := r.tryGit(r.dir, args...)
 			if err == nil || !strings.Contains(out, "commondir") {
 				if err != nil {
 					t.Errorf("the person's git: %v %s", err, out)
@@ -242,7 +242,7 @@ func TestStartFromPool(t *testing.T) {
 		fmt.Fprintf(&stream, "M 644 inline d%02d/f%d\ndata %d\n%s\n", i%50, i, len(text), text)
 	}
 	r := newRepo(t, nil)
-	_, err := newGit(r.dir, r.env).feed(t.Context(), stream.String(), "fast-import", "--quiet")
+	_, err := newGit(r.dir, r.env).outputOf(t.Context(), stream.String(), "fast-import", "--quiet")
 	must(t, err)
 	r.git("reset", "-q", "--hard")
 	m := r.open(r.options("r1"))
@@ -250,10 +250,10 @@ func TestStartFromPool(t *testing.T) {
 	r.attempt(m, "first", r.edits(files{"n": "1\n"}))
 	t.Logf("a new worktree: %s", time.Since(begin))
 	r.integrate(m, 1, "first: ")
-	equal(t, "worktrees", len(m.s.Trees), 1)
+	equal(t, "worktrees", len(m.state.Trees), 1)
 	written := func() map[string]fs.FileInfo {
 		all := map[string]fs.FileInfo{}
-		must(t, filepath.WalkDir(m.path(m.s.Trees[0]), func(path string, d fs.DirEntry, err error) error {
+		must(t, filepath.WalkDir(m.treePathOf(m.state.Trees[0]), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasPrefix(d.Name(), "f") {
 				return err
 			}
@@ -268,7 +268,7 @@ func TestStartFromPool(t *testing.T) {
 	for i := range 5 {
 		task := fmt.Sprintf("t%d", i)
 		begin := time.Now()
-		_, err := m.take(t.Context(), task, false)
+		_, err := m.acquireTree(t.Context(), task, false)
 		took := time.Since(begin)
 		must(t, err)
 		all = append(all, took)
@@ -277,7 +277,7 @@ func TestStartFromPool(t *testing.T) {
 		m.mu.Unlock()
 		must(t, m.Release(t.Context(), task))
 	}
-	equal(t, "worktrees", len(m.s.Trees), 1)
+	equal(t, "worktrees", len(m.state.Trees), 1)
 	for path, now := range written() {
 		if was := old[path]; was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) {
 			t.Errorf("%s was written anew", path)

@@ -17,29 +17,29 @@ import (
 // does not ignore, below refs/wavex, without touching the user's index, branches and stash. It does
 // not know which tasks need them; rollback.go returns to them.
 
-// Points makes the checkpoints of one run. Its methods are safe for concurrent use.
-type Points struct {
+// Checkpoints makes the checkpoints of one run. Its methods are safe for concurrent use.
+type Checkpoints struct {
 	run string
 	g   git // in the top directory of the checkout
 
 	mu    sync.Mutex
-	waves map[int]*once
+	waves map[int]*waveCheckpoint
 }
 
-// once makes a wave's checkpoint one time; concurrent callers wait for it.
-type once struct {
+// waveCheckpoint makes a wave's checkpoint one time; concurrent callers wait for it.
+type waveCheckpoint struct {
 	done chan struct{}
 	err  error
 }
 
-// OpenPoints opens the repository of a project. An *Error says that there is none, and therefore no
+// OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
 // checkpoints.
-func OpenPoints(ctx context.Context, project, run string, env []string) (*Points, error) {
-	if !fitRun(run) {
+func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*Checkpoints, error) {
+	if !validRunID(run) {
 		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a ref", run)}
 	}
 	g := newGit(project, env)
-	c, err := look(ctx, g, project)
+	c, err := findCheckout(ctx, g, project)
 	if err != nil {
 		var unfit *Error
 		if errors.As(err, &unfit) {
@@ -47,33 +47,33 @@ func OpenPoints(ctx context.Context, project, run string, env []string) (*Points
 		}
 		return nil, err
 	}
-	return &Points{run: run, g: g.at(c.top).with("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
-		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]*once{}}, nil
+	return &Checkpoints{run: run, g: g.inDir(c.top).withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
+		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]*waveCheckpoint{}}, nil
 }
 
-// Before makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
+// BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
 // the changes of the first.
-func (p *Points) Before(ctx context.Context, task string) error {
-	return p.first(ctx, beforeRef(p.run, task), "Before task "+task)
+func (p *Checkpoints) BeforeTask(ctx context.Context, task string) error {
+	return p.setIfMissing(ctx, beforeRef(p.run, task), "Before task "+task)
 }
 
-// After makes a checkpoint when an attempt has ended, with any outcome.
-func (p *Points) After(ctx context.Context, task string) error {
-	return p.set(ctx, afterRef(p.run, task), "After task "+task)
+// AfterTask makes a checkpoint when an attempt has ended, with any outcome.
+func (p *Checkpoints) AfterTask(ctx context.Context, task string) error {
+	return p.setCheckpoint(ctx, afterRef(p.run, task), "After task "+task)
 }
 
-// Wave makes a checkpoint before a wave begins, unless an earlier call or session has made it.
+// BeforeWave makes a checkpoint before a wave begins, unless an earlier call or session has made it.
 // Concurrent calls wait for it.
-func (p *Points) Wave(ctx context.Context, wave int) error {
+func (p *Checkpoints) BeforeWave(ctx context.Context, wave int) error {
 	p.mu.Lock()
 	o, begun := p.waves[wave]
 	if !begun {
-		o = &once{done: make(chan struct{})}
+		o = &waveCheckpoint{done: make(chan struct{})}
 		p.waves[wave] = o
 	}
 	p.mu.Unlock()
 	if !begun {
-		o.err = p.first(ctx, wavePoint(p.run, wave), fmt.Sprintf("Before wave %d", wave))
+		o.err = p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave))
 		close(o.done)
 	}
 	select {
@@ -84,29 +84,29 @@ func (p *Points) Wave(ctx context.Context, wave int) error {
 	}
 }
 
-// End makes a checkpoint when a session ends. Later differences are not the run's.
-func (p *Points) End(ctx context.Context) error {
-	return p.set(ctx, endRef(p.run), "The end of a session")
+// EndSession makes a checkpoint when a session ends. Later differences are not the run's.
+func (p *Checkpoints) EndSession(ctx context.Context) error {
+	return p.setCheckpoint(ctx, endRef(p.run), "The end of a session")
 }
 
-func (p *Points) first(ctx context.Context, ref, subject string) error {
+func (p *Checkpoints) setIfMissing(ctx context.Context, ref, subject string) error {
 	if id, err := p.g.resolve(ctx, ref); err != nil || id != "" {
 		return err
 	}
-	return p.set(ctx, ref, subject)
+	return p.setCheckpoint(ctx, ref, subject)
 }
 
-func (p *Points) set(ctx context.Context, ref, subject string) error {
+func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string) error {
 	id, err := p.snapshot(ctx, subject)
 	if err != nil {
 		return fmt.Errorf("making the checkpoint %s: %w", ref, err)
 	}
-	return p.g.setRefs(ctx, ref, id)
+	return p.g.updateRefs(ctx, ref, id)
 }
 
 // snapshot makes a commit of the checkout without a ref.
-func (p *Points) snapshot(ctx context.Context, subject string) (string, error) {
-	g, done, err := p.aside(ctx, true)
+func (p *Checkpoints) snapshot(ctx context.Context, subject string) (string, error) {
+	g, done, err := p.tempIndex(ctx, true)
 	if err != nil {
 		return "", err
 	}
@@ -125,8 +125,8 @@ func (p *Points) snapshot(ctx context.Context, subject string) (string, error) {
 }
 
 // commit makes a commit of an index, without a branch.
-func (p *Points) commit(ctx context.Context, g git, subject string) (string, error) {
-	tree, err := g.out(ctx, "write-tree")
+func (p *Checkpoints) commit(ctx context.Context, g git, subject string) (string, error) {
+	tree, err := g.output(ctx, "write-tree")
 	if err != nil {
 		return "", err
 	}
@@ -138,20 +138,20 @@ func (p *Points) commit(ctx context.Context, g git, subject string) (string, err
 	if head != "" {
 		args = append(args, "-p", head)
 	}
-	refs, err := p.Commits(ctx)
+	refs, err := p.Refs(ctx)
 	if err != nil {
 		return "", err
 	}
-	return g.feed(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gapsIn(p.run, refs)),
+	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, countGaps(p.run, refs)),
 		args...)
 }
 
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = 1 << 30
 
-// aside returns a git with an index of its own: a copy of the user's, which avoids reading every
+// tempIndex returns a git with an index of its own: a copy of the user's, which avoids reading every
 // file, or an empty one. The caller must call done, which removes it.
-func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), err error) {
+func (p *Checkpoints) tempIndex(ctx context.Context, filled bool) (g git, done func(), err error) {
 	dir, err := os.MkdirTemp("", "wavex-index-")
 	if err != nil {
 		return g, nil, err
@@ -164,7 +164,7 @@ func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), er
 	}()
 	index := filepath.Join(dir, "index")
 	if filled {
-		path, err := p.g.out(ctx, "rev-parse", "--git-path", "index")
+		path, err := p.g.output(ctx, "rev-parse", "--git-path", "index")
 		if err != nil {
 			return g, nil, err
 		}
@@ -182,28 +182,30 @@ func (p *Points) aside(ctx context.Context, filled bool) (g git, done func(), er
 			}
 		}
 	}
-	return p.g.with("GIT_INDEX_FILE=" + index), remove, nil
+	return p.g.withEnv("GIT_INDEX_FILE=" + index), remove, nil
 }
 
-func pointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }
+func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }
 func beforeRef(run, task string) string {
-	return pointPrefix(run) + "task/" + component(task) + "/before"
+	return checkpointPrefix(run) + "task/" + refComponent(task) + "/before"
 }
 func afterRef(run, task string) string {
-	return pointPrefix(run) + "task/" + component(task) + "/after"
+	return checkpointPrefix(run) + "task/" + refComponent(task) + "/after"
 }
-func wavePoint(run string, n int) string { return fmt.Sprintf("%swave/%d", pointPrefix(run), n) }
-func endRef(run string) string           { return pointPrefix(run) + "end" }
-func undoRef(run, id string) string      { return pointPrefix(run) + "undo/" + id[:min(12, len(id))] }
+func waveStartRef(run string, n int) string {
+	return fmt.Sprintf("%swave/%d", checkpointPrefix(run), n)
+}
+func endRef(run string) string      { return checkpointPrefix(run) + "end" }
+func undoRef(run, id string) string { return checkpointPrefix(run) + "undo/" + id[:min(12, len(id))] }
 
-// Commits returns the checkpoints of the run: the commit of each ref.
-func (p *Points) Commits(ctx context.Context) (map[string]string, error) {
-	out, err := p.g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", pointPrefix(p.run))
+// Refs returns the checkpoints of the run: the commit of each ref.
+func (p *Checkpoints) Refs(ctx context.Context) (map[string]string, error) {
+	out, err := p.g.output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", checkpointPrefix(p.run))
 	if err != nil {
 		return nil, err
 	}
 	refs := map[string]string{}
-	for _, line := range lines(out) {
+	for _, line := range splitLines(out) {
 		id, ref, _ := strings.Cut(line, " ")
 		refs[ref] = id
 	}

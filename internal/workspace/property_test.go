@@ -61,7 +61,7 @@ func (w *world) live() {
 		w.r.write(w.r.dir, files{"mine": "dirty\n", "mine too": "staged\n"})
 		w.r.git("add", "mine too")
 	}
-	before := w.r.mine()
+	before := w.r.userFingerprint()
 	w.m = w.r.open(w.r.options("r1"))
 	complete := true
 	for wave := range 1 + w.rand.IntN(2) {
@@ -87,22 +87,22 @@ func (w *world) live() {
 	}
 	w.reachable()
 	must(t, w.m.Close(t.Context()))
-	after := w.r.mine()
+	after := w.r.userFingerprint()
 	_, err = Clean(t.Context(), w.r.dir, "r1", false)
 	must(t, err)
 	w.r.untouched(after)
 	w.reachable()
-	equal(t, "worktrees left", len(lines(w.r.git("worktree", "list"))), 1)
+	equal(t, "worktrees left", len(splitLines(w.r.git("worktree", "list"))), 1)
 }
 
 // wave runs some tasks and integrates them, twice, with their culprits reopened. It reports whether
 // all of them were integrated.
 func (w *world) wave(n int) bool {
-	var waiting []Done
+	var waiting []VerifiedTask
 	added := map[string][]string{}
 	all := true
 	for i := range 1 + w.rand.IntN(4) {
-		d := Done{Task: fmt.Sprintf("w%d t%d", n, i)}
+		d := VerifiedTask{Task: fmt.Sprintf("w%d t%d", n, i)}
 		if w.chance(30) { // two of them are red together
 			d.Checks = []plan.Check{{Run: `test "$(ls | grep -c ^only)" -le 1`}}
 		}
@@ -118,18 +118,18 @@ func (w *world) wave(n int) bool {
 		again, err := w.m.Integrate(w.t.Context(), n, waiting)
 		must(w.t, err)
 		equal(w.t, "the same again", fmt.Sprint(again), fmt.Sprint(in))
-		equal(w.t, "accounted for", len(in.Integrated)+len(in.Culprits)+len(in.Held), len(waiting))
+		equal(w.t, "accounted for", len(in.Integrated)+len(in.Culprits)+len(in.Withheld), len(waiting))
 		for _, task := range in.Integrated {
 			for _, line := range added[task] {
 				w.lines[line] = task
 			}
 		}
 		w.present(in.Commit)
-		all = all && len(in.Held) == 0
-		var next []Done
+		all = all && len(in.Withheld) == 0
+		var next []VerifiedTask
 		for _, c := range in.Culprits {
 			must(w.t, w.m.Reopen(w.t.Context(), c.Task))
-			at := slices.IndexFunc(waiting, func(d Done) bool { return d.Task == c.Task })
+			at := slices.IndexFunc(waiting, func(d VerifiedTask) bool { return d.Task == c.Task })
 			d := waiting[at]
 			d.Checks = nil // its next attempt is correct
 			if try < 4 && w.attempt(&d, try, added) {
@@ -144,7 +144,7 @@ func (w *world) wave(n int) bool {
 }
 
 // attempt makes up to three attempts at a task until one is done.
-func (w *world) attempt(d *Done, number int, added map[string][]string) bool {
+func (w *world) attempt(d *VerifiedTask, number int, added map[string][]string) bool {
 	for range 3 {
 		fails, commits := w.chance(20), w.chance(30)
 		var lines []string
@@ -163,7 +163,7 @@ func (w *world) attempt(d *Done, number int, added map[string][]string) bool {
 				}
 				return nil
 			})
-		if id, err := w.r.try(w.r.dir, "rev-parse", "--verify", "-q", taskRef("r1", d.Task)); err == nil {
+		if id, err := w.r.tryGit(w.r.dir, "rev-parse", "--verify", "-q", taskRef("r1", d.Task)); err == nil {
 			w.commits = append(w.commits, id)
 		}
 		if res.Outcome == runner.Done {
@@ -228,7 +228,7 @@ func (w *world) edit(dir string, only bool) []string {
 // present fails the test if a line of an integrated task is missing from a commit.
 func (w *world) present(commit string) {
 	w.t.Helper()
-	text, err := w.r.try(w.r.dir, "grep", "-h", "^line ", commit)
+	text, err := w.r.tryGit(w.r.dir, "grep", "-h", "^line ", commit)
 	if err != nil && text != "" {
 		w.t.Fatal(text)
 	}
@@ -238,7 +238,7 @@ func (w *world) present(commit string) {
 	}
 	for line, task := range w.lines {
 		if !have[line] {
-			w.t.Errorf("%q of task %s is not in %s", line, task, short(commit))
+			w.t.Errorf("%q of task %s is not in %s", line, task, shortID(commit))
 		}
 	}
 }
@@ -247,12 +247,12 @@ func (w *world) present(commit string) {
 func (w *world) reachable() {
 	w.t.Helper()
 	all := map[string]bool{}
-	for _, id := range lines(w.r.git("rev-list", "--all")) {
+	for _, id := range splitLines(w.r.git("rev-list", "--all")) {
 		all[id] = true
 	}
 	for _, id := range w.commits {
 		if !all[id] {
-			w.t.Errorf("commit %s is reachable from no ref", short(id))
+			w.t.Errorf("commit %s is reachable from no ref", shortID(id))
 		}
 	}
 }

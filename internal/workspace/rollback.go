@@ -21,10 +21,10 @@ import (
 type Target struct {
 	Task string // "": a wave
 	Wave int    // from 1; 1 is the whole run
-	// Leave lists paths that are not changed, relative to the top of the checkout, with slashes; a
+	// Exclude lists paths that are not changed, relative to the top of the checkout, with slashes; a
 	// directory stands for everything in it. They are the files that other tasks declared, since a
 	// task that ran at the same time must not lose its work, and files that people write.
-	Leave []string
+	Exclude []string
 }
 
 // Rollback lists the changes of a return to a checkpoint.
@@ -32,17 +32,17 @@ type Rollback struct {
 	Ref     string   // the checkpoint, a ref
 	Commit  string   // its commit
 	Changes []Change // by path
-	// Theirs lists the paths among Changes that were changed by others after wavex last recorded
+	// ChangedByOthers lists the paths among Changes that were changed by others after wavex last recorded
 	// the directory. The rollback would lose those changes.
-	Theirs []string
+	ChangedByOthers []string
 	// Unknown says why the run's changes cannot be told from others; then every change may be
 	// another's.
 	Unknown string
-	Left    []string // paths that differ from the checkpoint and are not changed
+	Skipped []string // paths that differ from the checkpoint and are not changed
 	Undo    string   // the ref that keeps the contents before the rollback; set by Restore
 
-	now string // commit of the current contents
-	end string // commit of the contents when wavex last recorded them
+	current string // commit of the current contents
+	end     string // commit of the contents when wavex last recorded them
 	// index has the input of git update-index that makes the checkpoint's entries.
 	index strings.Builder
 }
@@ -53,55 +53,55 @@ type Change struct {
 	Action string // "restore", "bring back", "remove"
 }
 
-// ErrNoPoint means that the target has no checkpoint.
-var ErrNoPoint = errors.New("there is no checkpoint of it")
+// ErrNoCheckpoint means that the target has no checkpoint.
+var ErrNoCheckpoint = errors.New("there is no checkpoint of it")
 
-// Rollback computes the changes of a rollback without making them. It returns ErrNoPoint if the
+// PlanRollback computes the changes of a rollback without making them. It returns ErrNoCheckpoint if the
 // target has no checkpoint.
-func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
-	r := &Rollback{Ref: wavePoint(p.run, t.Wave)}
+func (p *Checkpoints) PlanRollback(ctx context.Context, t Target) (*Rollback, error) {
+	r := &Rollback{Ref: waveStartRef(p.run, t.Wave)}
 	until := endRef(p.run)
 	if t.Task != "" {
 		r.Ref, until = beforeRef(p.run, t.Task), afterRef(p.run, t.Task)
 	}
-	refs, err := p.Commits(ctx)
+	refs, err := p.Refs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if r.Commit = refs[r.Ref]; r.Commit == "" {
-		return nil, ErrNoPoint
+		return nil, ErrNoCheckpoint
 	}
-	if r.now, err = p.snapshot(ctx, "Before a rollback"); err != nil {
+	if r.current, err = p.snapshot(ctx, "Before a rollback"); err != nil {
 		return nil, err
 	}
 	end := refs[until]
 	if end == "" {
-		end = r.now
+		end = r.current
 		r.Unknown = "wavex was ended before it could look at the end, so what came after cannot be told apart"
 	}
 	r.end = end
-	done, between, err := p.parted(ctx, r.Commit, end, refs) // done: by the target; between: by others
+	done, between, err := p.splitChanges(ctx, r.Commit, end, refs) // done: by the target; between: by others
 	if err != nil {
 		return nil, err
 	}
-	back, err := p.diff(ctx, r.now, r.Commit) // changes that restore the checkpoint
+	back, err := p.diff(ctx, r.current, r.Commit) // changes that restore the checkpoint
 	if err != nil {
 		return nil, err
 	}
-	since, err := p.diff(ctx, end, r.now) // changes since the end
+	since, err := p.diff(ctx, end, r.current) // changes since the end
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(back)) {
 		c := back[path]
 		switch {
-		case done[path] == diffed{}:
+		case done[path] == pathDiff{}:
 			continue // changed only by others
-		case t.leaves(path), c.module:
-			r.Left = append(r.Left, path)
+		case t.excludes(path), c.nested:
+			r.Skipped = append(r.Skipped, path)
 			continue
 		}
-		action := map[byte]string{'A': "bring back", 'D': "remove"}[c.letter]
+		action := map[byte]string{'A': "bring back", 'D': "remove"}[c.status]
 		if action == "" {
 			action = "restore"
 		}
@@ -109,47 +109,47 @@ func (p *Points) Rollback(ctx context.Context, t Target) (*Rollback, error) {
 		fmt.Fprintf(&r.index, "%s %s\t%s\x00", c.mode, c.id, path)
 		_, late := since[path]
 		if _, theirs := between[path]; theirs || late || r.Unknown != "" {
-			r.Theirs = append(r.Theirs, path)
+			r.ChangedByOthers = append(r.ChangedByOthers, path)
 		}
 	}
 	return r, nil
 }
 
-// leaves reports whether a path must not be changed.
-func (t Target) leaves(path string) bool {
-	return slices.ContainsFunc(t.Leave, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
+// excludes reports whether a path must not be changed.
+func (t Target) excludes(path string) bool {
+	return slices.ContainsFunc(t.Exclude, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
 }
 
-// diffed is the difference of one path between two commits.
-type diffed struct {
-	letter   byte   // 'A', 'D', 'M', 'T'
-	module   bool   // one side is another repository
+// pathDiff is the difference of one path between two commits.
+type pathDiff struct {
+	status   byte   // 'A', 'D', 'M', 'T'
+	nested   bool   // one side is another repository
 	mode, id string // of the second commit; zeros if the path is not in it
 }
 
 // diff returns the changes from one commit to another, by path.
-func (p *Points) diff(ctx context.Context, from, to string) (map[string]diffed, error) {
-	out, err := p.g.out(ctx, "diff-tree", "-r", "-z", "--no-renames", from, to)
+func (p *Checkpoints) diff(ctx context.Context, from, to string) (map[string]pathDiff, error) {
+	out, err := p.g.output(ctx, "diff-tree", "-r", "-z", "--no-renames", from, to)
 	if err != nil {
 		return nil, err
 	}
-	list := fields(out)
-	paths := map[string]diffed{}
+	list := splitNUL(out)
+	paths := map[string]pathDiff{}
 	for i := 0; i+1 < len(list); i += 2 {
 		f := strings.Fields(strings.TrimPrefix(list[i], ":")) // modes, ids, letter
 		if len(f) < 5 {
 			return nil, fmt.Errorf("git diff-tree said %q", list[i])
 		}
-		paths[list[i+1]] = diffed{f[4][0], f[0] == "160000" || f[1] == "160000", f[1], f[3]}
+		paths[list[i+1]] = pathDiff{f[4][0], f[0] == "160000" || f[1] == "160000", f[1], f[3]}
 	}
 	return paths, nil
 }
 
 // Restore makes the changes of a Rollback. Before it changes anything it keeps the contents at
 // r.Undo. After an interruption a new Rollback and Restore do the rest.
-func (p *Points) Restore(ctx context.Context, r *Rollback) error {
-	undo := undoRef(p.run, r.now)
-	if err := p.g.setRefs(ctx, undo, r.now); err != nil {
+func (p *Checkpoints) Restore(ctx context.Context, r *Rollback) error {
+	undo := undoRef(p.run, r.current)
+	if err := p.g.updateRefs(ctx, undo, r.current); err != nil {
 		return err
 	}
 	r.Undo = undo
@@ -179,7 +179,7 @@ func (p *Points) Restore(ctx context.Context, r *Rollback) error {
 		}
 	}
 	if back.Len() > 0 {
-		g, done, err := p.aside(ctx, false)
+		g, done, err := p.tempIndex(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -187,17 +187,17 @@ func (p *Points) Restore(ctx context.Context, r *Rollback) error {
 		if err := g.run(ctx, "read-tree", r.Commit); err != nil {
 			return err
 		}
-		if _, err := g.feed(ctx, back.String(), "checkout-index", "-f", "-z", "--stdin"); err != nil {
+		if _, err := g.outputOf(ctx, back.String(), "checkout-index", "-f", "-z", "--stdin"); err != nil {
 			return err
 		}
 	}
-	return p.seal(ctx, r)
+	return p.updateEnd(ctx, r)
 }
 
-// seal updates the end of the session with the restored paths and no others, so that changes that
+// updateEnd updates the end of the session with the restored paths and no others, so that changes that
 // others made meanwhile are still known as theirs.
-func (p *Points) seal(ctx context.Context, r *Rollback) error {
-	g, done, err := p.aside(ctx, false)
+func (p *Checkpoints) updateEnd(ctx context.Context, r *Rollback) error {
+	g, done, err := p.tempIndex(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (p *Points) seal(ctx context.Context, r *Rollback) error {
 		return err
 	}
 	if r.index.Len() > 0 {
-		if _, err := g.feed(ctx, r.index.String(), "update-index", "-z", "--index-info"); err != nil {
+		if _, err := g.outputOf(ctx, r.index.String(), "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}
 	}
@@ -214,13 +214,13 @@ func (p *Points) seal(ctx context.Context, r *Rollback) error {
 	if err != nil {
 		return err
 	}
-	return p.g.setRefs(ctx, endRef(p.run), id)
+	return p.g.updateRefs(ctx, endRef(p.run), id)
 }
 
-// Forget deletes the checkpoints of tasks that will be done again, and of the waves from a wave on
+// Delete deletes the checkpoints of tasks that will be done again, and of the waves from a wave on
 // (0: none), because they describe the first time. The caller must record the rollback before.
-func (p *Points) Forget(ctx context.Context, tasks []string, from int) error {
-	refs, err := p.Commits(ctx)
+func (p *Checkpoints) Delete(ctx context.Context, tasks []string, from int) error {
+	refs, err := p.Refs(ctx)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (p *Points) Forget(ctx context.Context, tasks []string, from int) error {
 	}
 	if from > 0 {
 		for ref := range refs {
-			if n, err := strconv.Atoi(strings.TrimPrefix(ref, pointPrefix(p.run)+"wave/")); err == nil && n >= from {
+			if n, err := strconv.Atoi(strings.TrimPrefix(ref, checkpointPrefix(p.run)+"wave/")); err == nil && n >= from {
 				gone = append(gone, ref)
 			}
 		}
@@ -244,12 +244,12 @@ func (p *Points) Forget(ctx context.Context, tasks []string, from int) error {
 	if pairs == nil {
 		return nil
 	}
-	return p.g.setRefs(ctx, pairs...)
+	return p.g.updateRefs(ctx, pairs...)
 }
 
-// Relative converts absolute paths to paths relative to the top of the checkout. It omits paths
+// RelativePaths converts absolute paths to paths relative to the top of the checkout. It omits paths
 // outside.
-func (p *Points) Relative(paths []string) ([]string, error) {
+func (p *Checkpoints) RelativePaths(paths []string) ([]string, error) {
 	top, err := filepath.EvalSymlinks(p.g.dir)
 	if err != nil {
 		return nil, err

@@ -18,9 +18,9 @@ func TestConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n", "b": "1\n"})
-			before := r.mine()
+			before := r.userFingerprint()
 			m := r.open(r.options("r1"))
-			m.c.version = version
+			m.checkout.version = version
 			r.attempt(m, "x", r.edits(files{"a": "x\n"}))
 			r.attempt(m, "y", r.edits(files{"a": "y\n", "b": "y\n"}))
 			r.attempt(m, "z", r.edits(files{"c": "z\n"}))
@@ -30,7 +30,7 @@ func TestConflict(t *testing.T) {
 			equal(t, "culprits", names(in.Culprits), "y conflict")
 			c := in.Culprits[0]
 			if !strings.Contains(c.Reason, "conflicts in a with what is integrated of x") ||
-				!strings.Contains(c.Detail, "git show "+short(lost)) {
+				!strings.Contains(c.Detail, "git show "+shortID(lost)) {
 				t.Errorf("the reason is %q, the detail %q", c.Reason, c.Detail)
 			}
 			equal(t, "wavex/r1", r.tree("wavex/r1"), files{"a": "x\n", "b": "1\n", "c": "z\n"})
@@ -55,7 +55,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-func TestGreenApartRedTogether(t *testing.T) {
+func TestPassAloneFailTogether(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"limit": "10\n"})
 	m := r.open(r.options("r1"))
@@ -80,7 +80,7 @@ func TestGreenApartRedTogether(t *testing.T) {
 }
 
 // A reopened culprit must not break the integrated tasks of its wave.
-func TestWaveKeepsItsChecks(t *testing.T) {
+func TestChecksOfEarlierTasksStay(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
@@ -104,7 +104,7 @@ func TestFlaky(t *testing.T) {
 }
 
 // A file that only the task's own directory has is not delivered, so it does not count.
-func TestNeedsWhatGitIgnores(t *testing.T) {
+func TestTaskNeedsIgnoredFile(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{".gitignore": "out/\n", "a": "1\n"})
 	m := r.open(r.options("r1"))
@@ -126,7 +126,7 @@ func TestNeedsWhatGitIgnores(t *testing.T) {
 	equal(t, "forced in it", res.Outcome, runner.Done)
 }
 
-func TestDeletionGuard(t *testing.T) {
+func TestUndeclaredDeletions(t *testing.T) {
 	t.Parallel()
 	content := files{}
 	for _, c := range "abcdefghijklmno" {
@@ -140,8 +140,9 @@ func TestDeletionGuard(t *testing.T) {
 	r.attempt(m, "y", r.edits(files{"y": "1\n"}))
 	in := r.integrate(m, 1, "x: ", "y: ")
 	equal(t, "integrated", in.Integrated, []string{"y"})
-	equal(t, "held", names(in.Held), "x deletes")
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x", Files: []plan.File{{Path: "gone", Action: "delete"}}}})
+	equal(t, "held", names(in.Withheld), "x deletes")
+	in, err := m.Integrate(t.Context(), 1, []VerifiedTask{{Task: "x",
+		Files: []plan.File{{Path: "gone", Action: "delete"}}}})
 	must(t, err)
 	equal(t, "declared", in.Integrated, []string{"x"})
 }
@@ -165,7 +166,7 @@ func TestNothingToCommit(t *testing.T) {
 
 // Agents may do anything to git: their work is delivered, their commits are kept, and the user's
 // repository is unchanged.
-func TestAgents(t *testing.T) {
+func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		play  func(r *repo, dir string)
@@ -204,13 +205,13 @@ func TestAgents(t *testing.T) {
 			r.write(dir, files{"mine": "other\n"})
 			r.gitIn(dir, "add", "-A")
 			r.gitIn(dir, "commit", "-qm", "2")
-			_, _ = r.try(dir, "merge", "-q", branchName(taskBranch("r1", "x")))
+			_, _ = r.tryGit(dir, "merge", "-q", branchName(taskBranch("r1", "x")))
 			r.write(dir, files{"mine": "work\n"})
 		}},
 		"leaves a rebase": {play: func(r *repo, dir string) {
 			r.gitIn(dir, "add", "-A")
 			r.gitIn(dir, "commit", "-qm", "1")
-			_, _ = r.try(dir, "rebase", "-q", "--exec", "false", "HEAD~1")
+			_, _ = r.tryGit(dir, "rebase", "-q", "--exec", "false", "HEAD~1")
 		}},
 		"stashes and pops": {play: func(r *repo, dir string) {
 			r.gitIn(dir, "stash", "-qu")
@@ -251,13 +252,13 @@ func TestAgents(t *testing.T) {
 			r := newRepo(t, files{"a": "1\n"})
 			r.write(r.dir, files{"a": "stashed\n"})
 			r.git("stash", "-q") // the user has a stash
-			before := r.mine()
+			before := r.userFingerprint()
 			m := r.open(r.options("r1"))
 			var head string
 			act := agent(func(dir string, _ runner.Request) error {
 				r.write(dir, files{"mine": "work\n"})
 				c.play(r, dir)
-				head, _ = r.try(dir, "rev-parse", "HEAD")
+				head, _ = r.tryGit(dir, "rev-parse", "HEAD")
 				return nil
 			})
 			res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, act)
@@ -276,10 +277,10 @@ func TestAgents(t *testing.T) {
 				want[c.extra] = "1\n"
 			}
 			equal(t, "wavex/r1", r.tree("wavex/r1"), want)
-			if _, err := r.try(r.dir, "cat-file", "-e", head); err == nil && r.git("for-each-ref", "--contains", head) == "" {
+			if _, err := r.tryGit(r.dir, "cat-file", "-e", head); err == nil && r.git("for-each-ref", "--contains", head) == "" {
 				t.Errorf("the agent's commit %s is reachable from no ref", head)
 			}
-			must(t, m.unstash(t.Context()))
+			must(t, m.preserveStashes(t.Context()))
 			if name == "switches branches" { // the branch that an agent made stays
 				r.git("update-ref", "-d", "refs/heads/wavex/side")
 			}
@@ -312,7 +313,7 @@ func TestRetries(t *testing.T) {
 		r.write(dir, files{"whole": "1\n"})
 		return nil
 	})
-	kept := lines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/x/"))
+	kept := splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/x/"))
 	if len(kept) != 1 || r.tree(kept[0])["half"] != "1\n" {
 		t.Errorf("kept is %v", kept)
 	}
@@ -346,7 +347,7 @@ func TestShares(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{".gitignore": "/node_modules/\n.env\n", "a": "1\n"})
 	r.write(r.dir, files{".env": "KEY=1\n", "node_modules/m/index.js": "x\n"})
-	before := r.mine()
+	before := r.userFingerprint()
 	o := r.options("r1")
 	o.Share = []string{"copy:.env", "node_modules"}
 	o.Setup = "echo run >> .setup-log && mkdir -p built && cat a > built/a && printf 'built/\\n.setup-log\\n' >> " +
@@ -368,7 +369,7 @@ func TestShares(t *testing.T) {
 	equal(t, "wavex/r1", r.tree("wavex/r1"), files{".gitignore": "/node_modules/\n.env\n", "a": "2\n"})
 	must(t, os.WriteFile(filepath.Join(r.dir, ".git/info/exclude"), nil, 0o600))
 	delete(before, ".git/info/exclude")
-	now := r.mine()
+	now := r.userFingerprint()
 	for name := range before {
 		if now[name] != before[name] {
 			t.Errorf("the user's %s changed", name)

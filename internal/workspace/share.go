@@ -23,22 +23,22 @@ type share struct {
 	copy bool
 }
 
-func shareOf(s string) share {
+func parseShare(s string) share {
 	p, copied := strings.CutPrefix(s, "copy:")
 	return share{filepath.ToSlash(filepath.Clean(filepath.FromSlash(strings.TrimSpace(p)))), copied}
 }
 
 // checkShare returns an error for a share that does not exist or would hide a file that git tracks.
 func (m *Manager) checkShare(ctx context.Context, s string) error {
-	p := shareOf(s).path
+	p := parseShare(s).path
 	bad := func(why, fix string) error { return &Error{BadShare, "share " + p + " " + why, fix} }
 	if p == "." || !filepath.IsLocal(filepath.FromSlash(p)) {
 		return bad("is not below the project", "shares are relative to it")
 	}
-	if _, err := os.Stat(filepath.Join(m.o.Project, filepath.FromSlash(p))); err != nil {
+	if _, err := os.Stat(filepath.Join(m.opts.Project, filepath.FromSlash(p))); err != nil {
 		return bad("is not there", "make it, or take it off the list")
 	}
-	tracked, err := m.g.out(ctx, "ls-files", "-z", "--", ":(top,literal)"+m.inTop(p))
+	tracked, err := m.g.output(ctx, "ls-files", "-z", "--", ":(top,literal)"+m.repoPath(p))
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (m *Manager) checkShare(ctx context.Context, s string) error {
 	return nil
 }
 
-// isShare reports whether a path of the repository is in a share.
-func (m *Manager) isShare(path string) bool {
-	for _, s := range m.o.Share {
-		p := m.inTop(shareOf(s).path)
+// inShare reports whether a path of the repository is in a share.
+func (m *Manager) inShare(path string) bool {
+	for _, s := range m.opts.Share {
+		p := m.repoPath(parseShare(s).path)
 		if path == p || strings.HasPrefix(path, p+"/") {
 			return true
 		}
@@ -59,20 +59,20 @@ func (m *Manager) isShare(path string) bool {
 	return false
 }
 
-// bring links or copies the shares into a worktree. It skips a share that exists there: a reused
+// addShares links or copies the shares into a worktree. It skips a share that exists there: a reused
 // worktree keeps the files that git ignores.
-func (m *Manager) bring(ctx context.Context, t *tree) error {
-	for _, entry := range m.o.Share {
-		s := shareOf(entry)
-		from := filepath.Join(m.o.Project, filepath.FromSlash(s.path))
-		to := filepath.Join(m.path(t), filepath.FromSlash(m.inTop(s.path)))
+func (m *Manager) addShares(ctx context.Context, t *tree) error {
+	for _, entry := range m.opts.Share {
+		s := parseShare(entry)
+		from := filepath.Join(m.opts.Project, filepath.FromSlash(s.path))
+		to := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.repoPath(s.path)))
 		if _, err := os.Lstat(to); err == nil {
 			continue
 		}
 		err := os.MkdirAll(filepath.Dir(to), 0o755)
 		if err == nil {
 			if s.copy {
-				err = clone(ctx, from, to)
+				err = copyTree(ctx, from, to)
 			} else {
 				err = os.Symlink(from, to)
 			}
@@ -84,9 +84,9 @@ func (m *Manager) bring(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// clone copies a file or a folder, and shares the disk blocks if the file system can. It copies
+// copyTree copies a file or a folder, and shares the disk blocks if the file system can. It copies
 // links as links, and skips everything that is not a file, folder or link.
-func clone(ctx context.Context, from, to string) error {
+func copyTree(ctx context.Context, from, to string) error {
 	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = context.Cause(ctx)
@@ -113,13 +113,13 @@ func clone(ctx context.Context, from, to string) error {
 			}
 			return os.Symlink(target, dst)
 		case d.Type().IsRegular():
-			return cloneFile(p, dst, info.Mode().Perm())
+			return copyFile(p, dst, info.Mode().Perm())
 		}
 		return nil
 	})
 }
 
-func cloneFile(from, to string, mode fs.FileMode) error {
+func copyFile(from, to string, mode fs.FileMode) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -135,28 +135,28 @@ func cloneFile(from, to string, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// setUp runs the setup command, once for each commit that a worktree is reset to.
-func (m *Manager) setUp(ctx context.Context, t *tree) error {
-	if m.o.Setup == "" || t.Setup == t.Base {
+// runSetup runs the setup command, once for each commit that a worktree is reset to.
+func (m *Manager) runSetup(ctx context.Context, t *tree) error {
+	if m.opts.Setup == "" || t.Setup == t.Base {
 		return nil
 	}
-	env := m.slots.env(setupSlot + t.ID)
-	defer m.slots.empty(setupSlot + t.ID)
-	env[proc.RunVar] = m.o.Run
-	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.o.Run, t.ID)
-	dir := filepath.Join(m.path(t), filepath.FromSlash(m.c.prefix))
-	exit, out, err := verify.Command(ctx, dir, proc.EnvironPass(m.o.Env, m.o.Pass, env), m.o.Setup, nil)
+	env := m.slots.env(firstSetupSlot + t.ID)
+	defer m.slots.emptyDir(firstSetupSlot + t.ID)
+	env[proc.RunVar] = m.opts.Run
+	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.opts.Run, t.ID)
+	dir := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.checkout.prefix))
+	exit, out, err := verify.RunCommand(ctx, dir, proc.EnvironPass(m.opts.Env, m.opts.Pass, env), m.opts.Setup, nil)
 	if err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
 	if exit.Code != 0 {
-		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.o.Setup, exit.Code, exit.Signal,
+		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.opts.Setup, exit.Code, exit.Signal,
 			verify.OneLine(out.String(), 600))
 	}
 	t.Setup = t.Base
 	return nil
 }
 
-// setupSlot is the first slot that no attempt uses. Setups and integrations use it and the slots
+// firstSetupSlot is the first slot that no attempt uses. Setups and integrations use it and the slots
 // after it.
-const setupSlot = 1000
+const firstSetupSlot = 1000

@@ -9,7 +9,7 @@ import (
 
 // The files that an attempt leaves in its TMPDIR are removed before the next one, including those
 // of an earlier session. A TMPDIR that was not used is kept.
-func TestTempIsEmptyForTheNext(t *testing.T) {
+func TestTempDirIsEmptyForTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	var s slots
 	temp, err := s.open("r1", t.TempDir())
@@ -45,7 +45,7 @@ func TestTempIsEmptyForTheNext(t *testing.T) {
 	} {
 		dir := s.env(step.slot)["TMPDIR"]
 		must(step.work(dir))
-		s.empty(step.slot)
+		s.emptyDir(step.slot)
 		again := s.env(step.slot)["TMPDIR"]
 		left, err := os.ReadDir(again)
 		if again != dir || err != nil || len(left) > 0 {
@@ -58,10 +58,10 @@ func TestTempIsEmptyForTheNext(t *testing.T) {
 	// One Lstat suffices if nothing was done.
 	before, err := os.Stat(s.env(0)["TMPDIR"])
 	must(err)
-	s.empty(0)
+	s.emptyDir(0)
 	after, err := os.Stat(s.env(0)["TMPDIR"])
 	must(err)
-	if !os.SameFile(before, after) || !after.ModTime().Equal(untouched()) {
+	if !os.SameFile(before, after) || !after.ModTime().Equal(pristineTime()) {
 		t.Errorf("an untouched folder was changed: %v, %v", before.ModTime(), after.ModTime())
 	}
 }

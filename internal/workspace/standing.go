@@ -4,21 +4,21 @@ import "context"
 
 // This file gives reviewers and judges access to the integrated work. It does not change it.
 
-// Span returns the commits before and after the work of a wave, or with wave 0 of all waves. They
+// WaveRange returns the commits before and after the work of a wave, or with wave 0 of all waves. They
 // are equal if nothing was integrated, and "" in shared mode.
-func (m *Manager) Span(ctx context.Context, wave int) (from, to string, err error) {
-	if m.s.Mode != Worktree {
+func (m *Manager) WaveRange(ctx context.Context, wave int) (from, to string, err error) {
+	if m.state.Mode != Worktree {
 		return "", "", nil
 	}
 	m.mu.Lock()
-	from = m.s.Base
-	var last *record
-	for i := range m.s.Waves {
-		if wave > 0 && m.s.Waves[i].Wave == wave {
+	from = m.state.Base
+	var last *savedIntegration
+	for i := range m.state.Waves {
+		if wave > 0 && m.state.Waves[i].Wave == wave {
 			if last == nil {
-				from = m.s.Waves[i].From
+				from = m.state.Waves[i].From
 			}
-			last = &m.s.Waves[i]
+			last = &m.state.Waves[i]
 		}
 	}
 	m.mu.Unlock()
@@ -32,10 +32,10 @@ func (m *Manager) Span(ctx context.Context, wave int) (from, to string, err erro
 	return from, to, err
 }
 
-// Taken reports whether the project's checkout contains the integrated work, because it was
+// IsInCheckout reports whether the project's checkout contains the integrated work, because it was
 // delivered there or nothing was integrated. It is always true in shared mode.
-func (m *Manager) Taken(ctx context.Context) (bool, error) {
-	if m.s.Mode != Worktree {
+func (m *Manager) IsInCheckout(ctx context.Context) (bool, error) {
+	if m.state.Mode != Worktree {
 		return true, nil
 	}
 	tip, err := m.tip(ctx)
@@ -45,11 +45,11 @@ func (m *Manager) Taken(ctx context.Context) (bool, error) {
 	return m.isAncestor(ctx, tip, "HEAD")
 }
 
-// Standing calls use with a directory that has the integrated work and stands for the project's
+// WithIntegrated calls use with a directory that has the integrated work and stands for the project's
 // directory. No integration runs meanwhile. In shared mode it is the project's directory itself.
-func (m *Manager) Standing(ctx context.Context, use func(dir string) error) error {
-	if m.s.Mode != Worktree {
-		return use(m.o.Project)
+func (m *Manager) WithIntegrated(ctx context.Context, use func(dir string) error) error {
+	if m.state.Mode != Worktree {
+		return use(m.opts.Project)
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
@@ -57,11 +57,11 @@ func (m *Manager) Standing(ctx context.Context, use func(dir string) error) erro
 	if err != nil {
 		return err
 	}
-	t, err := m.bench(ctx, tip)
+	t, err := m.integrationTree(ctx, tip)
 	if err != nil {
 		return err
 	}
-	dir, err := m.mapped(t, m.o.Project)
+	dir, err := m.treeDir(t, m.opts.Project)
 	if err != nil {
 		return err
 	}

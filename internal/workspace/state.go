@@ -15,8 +15,8 @@ import (
 
 // This file stores the facts that a Manager needs after a crash and that git does not store.
 
-// saved is the content of worktrees/RUN.json. Version 1.
-type saved struct {
+// savedState is the content of worktrees/RUN.json. Version 1.
+type savedState struct {
 	Version int    `json:"version"`
 	Run     string `json:"run"`
 	Mode    string `json:"mode"`
@@ -27,31 +27,31 @@ type saved struct {
 	Dirty   bool   `json:"dirty,omitempty"`  // there were uncommitted changes
 	Temp    string `json:"temp,omitempty"`   // folder of the slots' TMPDIRs
 	// Delivered is the tip that was delivered by a fast-forward.
-	Delivered string   `json:"delivered,omitempty"`
-	Trees     []*tree  `json:"trees,omitempty"`
-	Waves     []record `json:"waves,omitempty"`
+	Delivered string             `json:"delivered,omitempty"`
+	Trees     []*tree            `json:"trees,omitempty"`
+	Waves     []savedIntegration `json:"waves,omitempty"`
 }
 
-// record is one integration.
-type record struct {
+// savedIntegration is one integration.
+type savedIntegration struct {
 	Key    string            `json:"key"` // hash of everything that it was made from
 	Wave   int               `json:"wave"`
 	From   string            `json:"from"`             // the tip before
 	Tasks  map[string]string `json:"tasks,omitempty"`  // commits of the integrated tasks; "" without changes
-	Checks []Done            `json:"checks,omitempty"` // the integrated tasks
+	Checks []VerifiedTask    `json:"checks,omitempty"` // the integrated tasks
 	Result Integration       `json:"result"`
 }
 
-// worktrees returns the folder of the worktrees of all runs of a project.
-func worktrees(loop string) string { return filepath.Join(loop, "worktrees") }
+// worktreesDir returns the folder of the worktrees of all runs of a project.
+func worktreesDir(loop string) string { return filepath.Join(loop, "worktrees") }
 
-func statePath(loop, run string) string { return filepath.Join(worktrees(loop), run+".json") }
+func statePath(loop, run string) string { return filepath.Join(worktreesDir(loop), run+".json") }
 
 // maxState is the largest state file that is read, in bytes.
 const maxState = 256 << 20
 
 // readState reads a state file. It returns nil if there is none.
-func readState(path string) (*saved, error) {
+func readState(path string) (*savedState, error) {
 	data, err := wary.Read(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -59,7 +59,7 @@ func readState(path string) (*saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &saved{}
+	s := &savedState{}
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -72,11 +72,11 @@ func readState(path string) (*saved, error) {
 // save writes the state atomically. It syncs to disk only if durable is set, that is, for facts
 // that git could not restore after a loss of power.
 func (m *Manager) save(durable bool) error {
-	data, err := json.MarshalIndent(&m.s, "", " ")
+	data, err := json.MarshalIndent(&m.state, "", " ")
 	if err != nil {
 		return err
 	}
-	path := statePath(m.o.Loop, m.o.Run)
+	path := statePath(m.opts.Loop, m.opts.Run)
 	if durable {
 		err = maybe.WriteFile(path, data, 0o600)
 	} else {

@@ -30,20 +30,20 @@ type tree struct {
 	Admin string `json:"admin,omitempty"`  // its folder in the repository
 }
 
-// errGone means that a worktree's directory does not exist any more.
-var errGone = errors.New("the worktree's directory is gone")
+// errTreeGone means that a worktree's directory does not exist any more.
+var errTreeGone = errors.New("the worktree's directory is gone")
 
 func treePath(loop, run string, id int) string {
-	return filepath.Join(worktrees(loop), run+"."+strconv.Itoa(id))
+	return filepath.Join(worktreesDir(loop), run+"."+strconv.Itoa(id))
 }
 
-func (m *Manager) path(t *tree) string { return treePath(m.o.Loop, m.o.Run, t.ID) }
+func (m *Manager) treePathOf(t *tree) string { return treePath(m.opts.Loop, m.opts.Run, t.ID) }
 
-func (m *Manager) in(t *tree) git { return m.g.at(m.path(t)) }
+func (m *Manager) gitIn(t *tree) git { return m.g.inDir(m.treePathOf(t)) }
 
-// structural takes the lock for adding and removing worktrees, which every wavex in this repository
+// lockRepo takes the lock for adding and removing worktrees, which every wavex in this repository
 // uses: git does not support two at once.
-func structural(ctx context.Context, common string) (unlock func(), err error) {
+func lockRepo(ctx context.Context, common string) (unlock func(), err error) {
 	l := flock.New(filepath.Join(common, "wavex.lock"))
 	if _, err := l.TryLockContext(ctx, 3*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("waiting for the lock of the repository: %w", err)
@@ -51,36 +51,38 @@ func structural(ctx context.Context, common string) (unlock func(), err error) {
 	return func() { _ = l.Unlock() }, nil
 }
 
-// add makes the worktree, still empty. It removes the remains of an interrupted add, which no task
+// addTree makes the worktree, still empty. It removes the remains of an interrupted add, which no task
 // has used.
-func (m *Manager) add(ctx context.Context, t *tree) error {
-	unlock, err := structural(ctx, m.c.common)
+func (m *Manager) addTree(ctx context.Context, t *tree) error {
+	unlock, err := lockRepo(ctx, m.checkout.common)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	path := m.path(t)
+	path := m.treePathOf(t)
 	if _, err := os.Lstat(path); err == nil {
-		if err := m.forget(ctx, path); err != nil {
+		if err := m.removeTree(ctx, path); err != nil {
 			return err
 		}
 	}
-	if err := m.g.quiet(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path, m.s.Base); err != nil {
+	if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path,
+		m.state.Base); err != nil {
 		// The path may be registered although its folder does not exist: then it must be removed
 		// first.
-		if ferr := m.forget(ctx, path); ferr != nil {
+		if ferr := m.removeTree(ctx, path); ferr != nil {
 			return errors.Join(err, ferr)
 		}
-		if err := m.g.quiet(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path, m.s.Base); err != nil {
+		if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path,
+			m.state.Base); err != nil {
 			return err
 		}
 	}
-	t.Admin, err = adminOf(path)
+	t.Admin, err = adminDir(path)
 	return err
 }
 
-// forget removes a worktree and its registration, in any state.
-func (m *Manager) forget(ctx context.Context, path string) error {
+// removeTree removes a worktree and its registration, in any state.
+func (m *Manager) removeTree(ctx context.Context, path string) error {
 	err := m.g.run(ctx, "worktree", "remove", "--force", "--force", path)
 	if exitCode(err) < 0 {
 		return err
@@ -88,8 +90,8 @@ func (m *Manager) forget(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// adminOf returns a worktree's folder in the repository.
-func adminOf(path string) (string, error) {
+// adminDir returns a worktree's folder in the repository.
+func adminDir(path string) (string, error) {
 	info, err := os.Lstat(filepath.Join(path, ".git"))
 	if err != nil {
 		return "", err
@@ -108,22 +110,22 @@ func adminOf(path string) (string, error) {
 	return filepath.FromSlash(dir), nil
 }
 
-// heal repairs the registration of a worktree: an agent may have removed its .git file, made a
+// repairTree repairs the registration of a worktree: an agent may have removed its .git file, made a
 // repository of its own there, or unregistered it. The files do not change.
-func (m *Manager) heal(ctx context.Context, t *tree) error {
-	path := m.path(t)
+func (m *Manager) repairTree(ctx context.Context, t *tree) error {
+	path := m.treePathOf(t)
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return errGone
+		return errTreeGone
 	}
 	_, lost := os.Stat(filepath.Join(t.Admin, "HEAD"))
-	admin, err := adminOf(path)
+	admin, err := adminDir(path)
 	if err == nil && admin == t.Admin && lost == nil {
 		return nil
 	}
 	dot := filepath.Join(path, ".git")
 	if info, err := os.Lstat(dot); err == nil {
 		if info.IsDir() { // an agent's repository, perhaps the only place of its commits
-			if err := os.Rename(dot, freeName(path+".git")); err != nil {
+			if err := os.Rename(dot, unusedName(path+".git")); err != nil {
 				return err
 			}
 		} else if err := os.Remove(dot); err != nil {
@@ -133,23 +135,23 @@ func (m *Manager) heal(ctx context.Context, t *tree) error {
 	if lost == nil {
 		return os.WriteFile(dot, []byte("gitdir: "+filepath.ToSlash(t.Admin)+"\n"), 0o644)
 	}
-	return m.register(ctx, t)
+	return m.reregisterTree(ctx, t)
 }
 
-// register registers an existing directory as a worktree again.
-func (m *Manager) register(ctx context.Context, t *tree) error {
-	unlock, err := structural(ctx, m.c.common)
+// reregisterTree registers an existing directory as a worktree again.
+func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
+	unlock, err := lockRepo(ctx, m.checkout.common)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	path := m.path(t)
-	empty := freeName(path + ".new")
-	if err := m.g.quiet(ctx, "worktree", "add", "-q", "--force", "--lock", "--detach", "--no-checkout", empty,
-		m.s.Base); err != nil {
+	path := m.treePathOf(t)
+	empty := unusedName(path + ".new")
+	if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--force", "--lock", "--detach", "--no-checkout", empty,
+		m.state.Base); err != nil {
 		return err
 	}
-	if t.Admin, err = adminOf(empty); err != nil {
+	if t.Admin, err = adminDir(empty); err != nil {
 		return err
 	}
 	dot := filepath.Join(path, ".git")
@@ -162,11 +164,11 @@ func (m *Manager) register(ctx context.Context, t *tree) error {
 	if err := os.RemoveAll(empty); err != nil {
 		return err
 	}
-	return m.in(t).run(ctx, "read-tree", t.Base)
+	return m.gitIn(t).run(ctx, "read-tree", t.Base)
 }
 
-// freeName returns a path with a number appended that does not exist.
-func freeName(name string) string {
+// unusedName returns a path with a number appended that does not exist.
+func unusedName(name string) string {
 	for i := 1; ; i++ {
 		n := fmt.Sprintf("%s-%d", name, i)
 		if _, err := os.Lstat(n); err != nil {
@@ -175,14 +177,14 @@ func freeName(name string) string {
 	}
 }
 
-// halfDone lists the files of git operations that an agent began and did not finish.
-var halfDone = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+// operationFiles lists the files of git operations that an agent began and did not finish.
+var operationFiles = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
 	"SQUASH_MSG", "sequencer", "rebase-merge", "rebase-apply", "BISECT_LOG", "BISECT_START", "index.lock", "HEAD.lock"}
 
-// abandon removes the traces of unfinished git operations in a worktree. It does not change index
+// clearOperations removes the traces of unfinished git operations in a worktree. It does not change index
 // or files. The caller must know that no git works there.
-func abandon(t *tree) error {
-	for _, name := range halfDone {
+func clearOperations(t *tree) error {
+	for _, name := range operationFiles {
 		if err := os.RemoveAll(filepath.Join(t.Admin, name)); err != nil {
 			return err
 		}
@@ -190,21 +192,21 @@ func abandon(t *tree) error {
 	return nil
 }
 
-// reset resets a worktree to a commit, on a branch or, with ref "", detached. It removes all
+// resetTree resets a worktree to a commit, on a branch or, with ref "", detached. It removes all
 // changes and untracked files except those that Setup made. The caller must have kept the contents.
-func (m *Manager) reset(ctx context.Context, t *tree, ref, commit string) error {
-	err := errGone
+func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) error {
+	err := errTreeGone
 	if t.Admin != "" {
-		err = m.heal(ctx, t)
+		err = m.repairTree(ctx, t)
 	}
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errTreeGone) {
 		t.Setup = ""
-		err = m.add(ctx, t)
+		err = m.addTree(ctx, t)
 	}
 	if err != nil {
 		return err
 	}
-	if err := abandon(t); err != nil {
+	if err := clearOperations(t); err != nil {
 		return err
 	}
 	args := []string{"checkout", "-q", "-f", "--ignore-other-worktrees"}
@@ -213,43 +215,43 @@ func (m *Manager) reset(ctx context.Context, t *tree, ref, commit string) error 
 	} else {
 		args = append(args, "--no-track", "-B", branchName(ref), commit)
 	}
-	g := m.in(t)
-	if err := g.quiet(ctx, args...); err != nil {
+	g := m.gitIn(t)
+	if err := g.runWithoutHooks(ctx, args...); err != nil {
 		return err
 	}
 	clean := []string{"clean", "-ffdxq"}
-	if m.o.Setup != "" {
+	if m.opts.Setup != "" {
 		clean[1] = "-ffdq" // keep ignored files: Setup made them
 	}
 	if err := g.run(ctx, clean...); err != nil {
 		return err
 	}
-	if err := m.bring(ctx, t); err != nil {
+	if err := m.addShares(ctx, t); err != nil {
 		return err
 	}
 	t.Base, t.Used = commit, false
-	return m.setUp(ctx, t)
+	return m.runSetup(ctx, t)
 }
 
-// stage adds everything in a worktree that git does not ignore to its index, and returns the
+// stageAll adds everything in a worktree that git does not ignore to its index, and returns the
 // changes since the commit that the task began on.
-func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
-	g := m.in(t)
+func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
+	g := m.gitIn(t)
 	args := []string{"add", "-A"}
-	if m.c.version[0] > 2 || m.c.version[1] >= 34 {
+	if m.checkout.version[0] > 2 || m.checkout.version[1] >= 34 {
 		args = append(args, "--sparse")
 	}
 	args = append(args, "--", ".")
 	if err := g.run(ctx, args...); err != nil {
 		return nil, err
 	}
-	all, err := changes(ctx, g, "--cached", t.Base)
+	all, err := diffTrees(ctx, g, "--cached", t.Base)
 	if err != nil {
 		return nil, err
 	}
 	var ours, shared []change
 	for _, c := range all {
-		if m.isShare(c.path) {
+		if m.inShare(c.path) {
 			shared = append(shared, c)
 		} else {
 			ours = append(ours, c)
@@ -269,34 +271,34 @@ func (m *Manager) stage(ctx context.Context, t *tree) ([]change, error) {
 type change struct {
 	path   string
 	status byte // A, M, D, T
-	module bool // now a commit of another repository
+	nested bool // now a commit of another repository
 }
 
-// changes compares two trees, or a tree with the index.
-func changes(ctx context.Context, g git, args ...string) ([]change, error) {
+// diffTrees compares two trees, or a tree with the index.
+func diffTrees(ctx context.Context, g git, args ...string) ([]change, error) {
 	cmd := "diff-tree"
 	if args[0] == "--cached" {
 		cmd = "diff-index"
 	} else {
 		args = append([]string{"-r"}, args...)
 	}
-	out, err := g.out(ctx, append([]string{cmd, "--raw", "-z", "--no-renames"}, args...)...)
+	out, err := g.output(ctx, append([]string{cmd, "--raw", "-z", "--no-renames"}, args...)...)
 	if err != nil {
 		return nil, err
 	}
 	var all []change
-	f := fields(out)
+	f := splitNUL(out)
 	for i := 0; i+1 < len(f); i += 2 {
 		facts := strings.Fields(f[i])
 		if len(facts) != 5 {
 			return nil, fmt.Errorf("git %s printed %q", cmd, f[i])
 		}
-		all = append(all, change{path: f[i+1], status: facts[4][0], module: facts[1] == "160000"})
+		all = append(all, change{path: f[i+1], status: facts[4][0], nested: facts[1] == "160000"})
 	}
 	return all, nil
 }
 
-// inTop converts a path of the project to a path of the repository, with slashes.
-func (m *Manager) inTop(path string) string {
-	return filepath.ToSlash(filepath.Join(filepath.FromSlash(m.c.prefix), filepath.FromSlash(path)))
+// repoPath converts a path of the project to a path of the repository, with slashes.
+func (m *Manager) repoPath(path string) string {
+	return filepath.ToSlash(filepath.Join(filepath.FromSlash(m.checkout.prefix), filepath.FromSlash(path)))
 }

@@ -8,39 +8,39 @@ import (
 // This file lets agents and checks share one directory: agents edit together, checks run together
 // while no agent edits. It knows nothing else about them.
 
-type side int
+type lockMode int
 
 const (
-	editing side = iota
+	editing lockMode = iota
 	checking
 )
 
-// turns admits either side in order of arrival. A caller waits behind every earlier caller of the
+// sharedLock admits either side in order of arrival. A caller waits behind every earlier caller of the
 // other side that waits, so neither side starves.
-type turns struct {
-	mu     sync.Mutex
-	side   side // of the callers inside
-	inside int
-	queue  []*waiter
+type sharedLock struct {
+	mu      sync.Mutex
+	mode    lockMode // of the callers inside
+	holders int
+	queue   []*waiter
 }
 
 type waiter struct {
-	side side
-	in   chan struct{} // closed when it is admitted
+	mode    lockMode
+	granted chan struct{} // closed when it is admitted
 }
 
-func newTurns() *turns { return &turns{} }
+func newSharedLock() *sharedLock { return &sharedLock{} }
 
-// enter waits for the turn of a side. If err is nil, the caller must call leave.
-func (t *turns) enter(ctx context.Context, s side) (leave func(), err error) {
+// lock waits for the turn of a side. If err is nil, the caller must call leave.
+func (t *sharedLock) lock(ctx context.Context, s lockMode) (leave func(), err error) {
 	w := &waiter{s, make(chan struct{})}
 	t.mu.Lock()
 	t.queue = append(t.queue, w)
-	t.admit()
+	t.grant()
 	t.mu.Unlock()
 	select {
-	case <-w.in:
-		return sync.OnceFunc(t.leave), nil
+	case <-w.granted:
+		return sync.OnceFunc(t.unlock), nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
@@ -48,30 +48,30 @@ func (t *turns) enter(ctx context.Context, s side) (leave func(), err error) {
 	for i, other := range t.queue {
 		if other == w {
 			t.queue = append(t.queue[:i], t.queue[i+1:]...)
-			t.admit() // it may have blocked others
+			t.grant() // it may have blocked others
 			return nil, context.Cause(ctx)
 		}
 	}
-	return sync.OnceFunc(t.leave), nil // it was admitted meanwhile
+	return sync.OnceFunc(t.unlock), nil // it was admitted meanwhile
 }
 
-func (t *turns) leave() {
+func (t *sharedLock) unlock() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.inside--
-	t.admit()
+	t.holders--
+	t.grant()
 }
 
-// admit admits the waiters at the head of the queue that may enter. The caller must hold mu.
-func (t *turns) admit() {
+// grant admits the waiters at the head of the queue that may enter. The caller must hold mu.
+func (t *sharedLock) grant() {
 	for len(t.queue) > 0 {
 		w := t.queue[0]
-		if t.inside > 0 && t.side != w.side {
+		if t.holders > 0 && t.mode != w.mode {
 			return
 		}
-		t.side = w.side
-		t.inside++
+		t.mode = w.mode
+		t.holders++
 		t.queue = t.queue[1:]
-		close(w.in)
+		close(w.granted)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"wavex/runner"
 )
 
-func TestTurns(t *testing.T) {
+func TestSharedLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns()
+		turns := newSharedLock()
 		ctx, cancel := context.WithCancel(t.Context())
 		inside := map[string]func(){}
 		var mu sync.Mutex
-		come := func(ctx context.Context, name string, s side) {
+		come := func(ctx context.Context, name string, s lockMode) {
 			go func() {
-				leave, err := turns.enter(ctx, s)
+				leave, err := turns.lock(ctx, s)
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -92,7 +92,7 @@ func TestShared(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() { r.ask(m, runner.Request{Task: "slow"}, slow) })
 	<-started
-	quick := turnstile{func() { say("quick is checked") }, finish}
+	quick := yieldingRunner{func() { say("quick is checked") }, finish}
 	res := m.Runner(quick).Attempt(t.Context(), runner.Request{Run: "r1", Task: "quick", Dir: r.dir})
 	group.Wait()
 	equal(t, "outcome", res.Outcome, runner.Done)
@@ -104,7 +104,7 @@ func TestShared(t *testing.T) {
 
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("time is up"))
 	defer cancel()
-	leave, err := m.turns.enter(t.Context(), checking)
+	leave, err := m.sharedLock.lock(t.Context(), checking)
 	must(t, err)
 	defer leave()
 	res = m.Runner(quick).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir})
@@ -113,13 +113,13 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// announced writes a file when the checks of an attempt are about to wait for their turn.
-type announced struct {
+// announcingRunner writes a file when the checks of an attempt are about to wait for their turn.
+type announcingRunner struct {
 	inner Runner
 	file  string
 }
 
-func (a announced) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (a announcingRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	if wait := req.BeforeChecks; wait != nil {
 		req.BeforeChecks = func(ctx context.Context) (func(), error) {
 			if err := os.WriteFile(a.file, nil, 0o600); err != nil {
@@ -143,7 +143,7 @@ func TestHalfWrittenEdits(t *testing.T) {
 			o.Mode = Shared
 			m := r.open(o)
 			logs := t.TempDir()
-			var with Runner = announced{&runner.Agent{Run: "r1", Env: r.env}, filepath.Join(r.dir, "waiting")}
+			var with Runner = announcingRunner{&runner.Agent{Run: "r1", Env: r.env}, filepath.Join(r.dir, "waiting")}
 			if turns {
 				with = m.Runner(with)
 			}
@@ -151,12 +151,13 @@ func TestHalfWrittenEdits(t *testing.T) {
 				dir := filepath.Join(logs, task)
 				must(t, os.MkdirAll(dir, 0o700))
 				return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
-					Base: filepath.Join(dir, "base.json"), Shell: shell, Checks: checks})
+					Baseline: filepath.Join(dir, "base.json"), Command: shell, Checks: checks})
 			}
 			var sibling runner.Result
 			var group sync.WaitGroup
 			group.Go(func() {
-				sibling = ask("sibling", `echo half >code; until test -e waiting || test -e checked; do sleep 0.01; done; echo whole >code`)
+				sibling = ask(
+					"sibling", `echo half >code; until test -e waiting || test -e checked; do sleep 0.01; done; echo whole >code`)
 			})
 			correct := ask("correct", `until test -s code; do sleep 0.01; done; echo 1 >mine`,
 				plan.Check{Run: `test -e mine || exit 1; grep whole code; code=$?; : >checked; exit $code`})
@@ -173,13 +174,13 @@ func TestHalfWrittenEdits(t *testing.T) {
 	}
 }
 
-// turnstile is an attempt whose checks let another agent finish before they wait.
-type turnstile struct {
+// yieldingRunner is an attempt whose checks let another agent finish before they wait.
+type yieldingRunner struct {
 	checked func()
 	finish  chan struct{}
 }
 
-func (a turnstile) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (a yieldingRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	close(a.finish)
 	release, err := req.BeforeChecks(ctx)
 	if err != nil {
@@ -216,7 +217,7 @@ func TestSlotReachesTheChecks(t *testing.T) {
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", r.edits(files{"a": "2\n"}))
-	in, err := m.Integrate(t.Context(), 1, []Done{{Task: "x",
+	in, err := m.Integrate(t.Context(), 1, []VerifiedTask{{Task: "x",
 		Checks: []plan.Check{{Run: `test -n "$WAVEX_PORT_BASE" && test -d "$TMPDIR" && test "$WAVEX_RUN" = r1`}}}})
 	must(t, err)
 	equal(t, "culprits", in.Culprits, []Culprit{})

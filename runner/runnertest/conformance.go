@@ -68,9 +68,12 @@ func Conformance(t *testing.T, factory Factory) {
 		{"denied", Denied, func(r *runner.Request) { r.Checks = made }, runner.Denied, cent, "Bash(make it)"},
 		{"over its cap", OverCap, func(r *runner.Request) { r.Cap = cent }, runner.OverCap, 2 * cent, ""},
 		{"throttled", Fails, nil, runner.Throttled, 0, ""},
-		{"a command", Idles, func(r *runner.Request) { r.Shell, r.Checks, r.Files = "echo made > made.txt", made, promised },
+		{"a command", Idles, func(r *runner.Request) {
+			r.Command, r.Checks, r.Files = "echo made > made.txt",
+				made, promised
+		},
 			runner.Done, 0, ""},
-		{"a command fails", Idles, func(r *runner.Request) { r.Shell = "echo why; exit 7" }, runner.Wrong, 0, "7"},
+		{"a command fails", Idles, func(r *runner.Request) { r.Command = "echo why; exit 7" }, runner.Wrong, 0, "7"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +86,7 @@ func Conformance(t *testing.T, factory Factory) {
 			if res.Outcome != tc.want || res.Cost != tc.cost || !strings.Contains(res.Reason, tc.reason) {
 				t.Errorf("%s %q at %s, want %s %q at %s", res.Outcome, res.Reason, res.Cost, tc.want, tc.reason, tc.cost)
 			}
-			holds(t, req, res, began)
+			checkResult(t, req, res, began)
 		})
 	}
 	t.Run("vacuous", func(t *testing.T) {
@@ -107,7 +110,7 @@ func Conformance(t *testing.T, factory Factory) {
 			err == nil {
 			t.Errorf("%+v, made.txt: %v; want interrupted, and nothing done", res, err)
 		}
-		holds(t, req, res, began)
+		checkResult(t, req, res, began)
 	})
 	t.Run("stopped on the way", func(t *testing.T) {
 		t.Parallel()
@@ -120,7 +123,7 @@ func Conformance(t *testing.T, factory Factory) {
 		if res.Outcome != runner.Interrupted || res.Cost != cent || !strings.Contains(res.Reason, cause.Error()) {
 			t.Errorf("%s %q at %s, want interrupted with the cause, and what it cost", res.Outcome, res.Reason, res.Cost)
 		}
-		holds(t, req, res, began)
+		checkResult(t, req, res, began)
 	})
 	t.Run("the same error has the same signature", func(t *testing.T) {
 		t.Parallel()
@@ -152,8 +155,8 @@ func Conformance(t *testing.T, factory Factory) {
 	})
 }
 
-// holds checks the invariants of every Result.
-func holds(t *testing.T, req runner.Request, res runner.Result, began time.Time) {
+// checkResult checks the invariants of every Result.
+func checkResult(t *testing.T, req runner.Request, res runner.Result, began time.Time) {
 	t.Helper()
 	if len(res.Reason) > 400 || strings.Contains(res.Reason, "\n") || len(res.Detail) > 4<<10 || len(res.Report) > 4<<10 {
 		t.Errorf("texts out of bounds: %d, %d, %d bytes", len(res.Reason), len(res.Detail), len(res.Report))
@@ -201,8 +204,8 @@ func request(t *testing.T) runner.Request {
 	req := runner.Request{
 		// Processes are marked and swept by run, task and attempt, so each has its own.
 		Run: "conformance-" + uuid.NewString(), Task: "T-001", Attempt: 1, Dir: filepath.Join(root, "project"),
-		LogDir: filepath.Join(root, "logs"),
-		Base:   filepath.Join(root, "base.json"), Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222",
+		LogDir:   filepath.Join(root, "logs"),
+		Baseline: filepath.Join(root, "base.json"), Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222",
 	}
 	for _, dir := range []string{req.Dir, req.LogDir} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

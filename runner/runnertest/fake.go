@@ -15,39 +15,40 @@ import (
 type Fake struct {
 	t testing.TB
 
-	mu       sync.Mutex // Attempt is called from many goroutines
-	scripts  map[string][]runner.Result
-	held     map[string]chan struct{}
-	requests []runner.Request
-	running  int
-	most     int
-	begun    chan struct{} // closed and replaced at each start
+	mu         sync.Mutex // Attempt is called from many goroutines
+	scripts    map[string][]runner.Result
+	paused     map[string]chan struct{}
+	requests   []runner.Request
+	running    int
+	maxRunning int
+	started    chan struct{} // closed and replaced at each start
 }
 
 // New returns a Fake that answers the nth attempt at a task with its nth Result. Zero fields of a
 // Result get defaults: Done, the request's session, contained.
 func New(t testing.TB, scripts map[string][]runner.Result) *Fake {
 	t.Helper()
-	f := &Fake{t: t, scripts: map[string][]runner.Result{}, held: map[string]chan struct{}{}, begun: make(chan struct{})}
+	f := &Fake{t: t, scripts: map[string][]runner.Result{}, paused: map[string]chan struct{}{},
+		started: make(chan struct{})}
 	for task, results := range scripts {
 		f.scripts[task] = append([]runner.Result(nil), results...)
 	}
-	t.Cleanup(f.unused)
+	t.Cleanup(f.reportUnused)
 	return f
 }
 
 // Done returns the script of a task that succeeds at once.
 func Done() []runner.Result { return []runner.Result{{Outcome: runner.Done}} }
 
-// Hold keeps attempts at a task from ending until Release, so that a test decides the order in
+// Pause keeps attempts at a task from ending until Release, so that a test decides the order in
 // which attempts end. An attempt that is interrupted while it is held ends as Interrupted and
 // leaves its script for the next.
-func (f *Fake) Hold(tasks ...string) {
+func (f *Fake) Pause(tasks ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, task := range tasks {
-		if f.held[task] == nil {
-			f.held[task] = make(chan struct{})
+		if f.paused[task] == nil {
+			f.paused[task] = make(chan struct{})
 		}
 	}
 }
@@ -56,9 +57,9 @@ func (f *Fake) Hold(tasks ...string) {
 func (f *Fake) Release(task string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if gate := f.held[task]; gate != nil {
+	if gate := f.paused[task]; gate != nil {
 		close(gate)
-		delete(f.held, task)
+		delete(f.paused, task)
 	}
 }
 
@@ -67,10 +68,10 @@ func (f *Fake) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	f.mu.Lock()
 	f.requests = append(f.requests, req)
 	f.running++
-	f.most = max(f.most, f.running)
-	gate := f.held[req.Task]
-	close(f.begun)
-	f.begun = make(chan struct{})
+	f.maxRunning = max(f.maxRunning, f.running)
+	gate := f.paused[req.Task]
+	close(f.started)
+	f.started = make(chan struct{})
 	f.mu.Unlock()
 
 	if gate != nil {
@@ -114,11 +115,11 @@ func (f *Fake) Requests() []runner.Request {
 	return append([]runner.Request(nil), f.requests...)
 }
 
-// Most returns the largest number of attempts that ran at the same time.
-func (f *Fake) Most() int {
+// MaxRunning returns the largest number of attempts that ran at the same time.
+func (f *Fake) MaxRunning() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.most
+	return f.maxRunning
 }
 
 // AwaitStarts returns when n attempts have started. It fails the test if ctx ends before.
@@ -126,7 +127,7 @@ func (f *Fake) AwaitStarts(ctx context.Context, n int) {
 	f.t.Helper()
 	for {
 		f.mu.Lock()
-		have, next := len(f.requests), f.begun
+		have, next := len(f.requests), f.started
 		f.mu.Unlock()
 		if have >= n {
 			return
@@ -140,7 +141,7 @@ func (f *Fake) AwaitStarts(ctx context.Context, n int) {
 	}
 }
 
-func (f *Fake) unused() {
+func (f *Fake) reportUnused() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for task, rest := range f.scripts {

@@ -33,10 +33,10 @@ func TestFakePlaysItsScripts(t *testing.T) {
 	}
 }
 
-func TestFakeHolds(t *testing.T) {
+func TestFakePauses(t *testing.T) {
 	t.Parallel()
 	f := runnertest.New(t, map[string][]runner.Result{"a": runnertest.Done(), "b": runnertest.Done()})
-	f.Hold("a", "b")
+	f.Pause("a", "b")
 	ended := make(chan string)
 	for _, task := range []string{"a", "b"} {
 		go func() {
@@ -51,15 +51,15 @@ func TestFakeHolds(t *testing.T) {
 			t.Errorf("%s ended, %s was released", got, task)
 		}
 	}
-	if f.Most() != 2 {
-		t.Errorf("most at once = %d", f.Most())
+	if f.MaxRunning() != 2 {
+		t.Errorf("most at once = %d", f.MaxRunning())
 	}
 }
 
 func TestFakeInterrupted(t *testing.T) {
 	t.Parallel()
 	f := runnertest.New(t, map[string][]runner.Result{"a": runnertest.Done()})
-	f.Hold("a")
+	f.Pause("a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if r := f.Attempt(ctx, runner.Request{Task: "a"}); r.Outcome != runner.Interrupted {
@@ -71,7 +71,7 @@ func TestFakeInterrupted(t *testing.T) {
 	}
 }
 
-func TestFakeComplains(t *testing.T) {
+func TestFakeReportsMistakes(t *testing.T) {
 	t.Parallel()
 	heard := &recorder{TB: t}
 	f := runnertest.New(heard, map[string][]runner.Result{"unused": runnertest.Done()})

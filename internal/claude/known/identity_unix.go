@@ -12,7 +12,7 @@ import (
 func identity(path string, st fs.FileInfo) string {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
-		return identityOf(path, st)
+		return pathIdentity(path, st)
 	}
 	return fmt.Sprintf("%x-%x-%x-%x", s.Dev, s.Ino, st.Size(), st.ModTime().UnixNano())
 }

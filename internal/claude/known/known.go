@@ -31,86 +31,86 @@ type Source int
 // These are the sources.
 const (
 	BuiltIn Source = iota // a tested version
-	Kept                  // stored verdicts of earlier probes
+	Cached                // stored verdicts of earlier probes
 	Probed                // probes in this process
 )
 
 // CLI holds the verdicts on a program.
 type CLI struct {
 	Program
-	Verdicts statement.Verdicts
-	Source   Source
-	Why      map[statement.ID]string // observations for statements that fail
-	Err      error                   // why probes in this process left some unknown; may be nil
+	Support statement.SupportSet
+	Source  Source
+	Why     map[statement.ID]string // observations for statements that fail
+	Err     error                   // why probes in this process left some unknown; may be nil
 }
 
-// tries bounds the number of runs before which statements about money and permission that stay
+// maxTries bounds the number of runs before which statements about money and permission that stay
 // unknown are probed. After that only All probes them.
-const tries = 3
+const maxTries = 3
 
-// Look returns the known verdicts on a program without starting it.
-func (s Store) Look(p Program) CLI {
-	_, c := s.look(p)
+// Lookup returns the known verdicts on a program without starting it.
+func (s Store) Lookup(p Program) CLI {
+	_, c := s.lookup(p)
 	return c
 }
 
-// look is Look. It also returns the stored verdicts on the program, or nil if the verdicts are built
+// lookup is Look. It also returns the stored verdicts on the program, or nil if the verdicts are built
 // in.
-func (s Store) look(p Program) (*kept, CLI) {
+func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 	c := CLI{Program: p}
 	table, tested := statement.Tested(p.Version.String())
 	size := statement.PublishedSize(p.Version.String(), cmp.Or(s.platform, runtime.GOOS+"/"+runtime.GOARCH))
 	if st, err := os.Stat(p.Path); tested && err == nil && st.Size() == size {
-		c.Verdicts = table
+		c.Support = table
 		return nil, c
 	}
 	k := s.load(p)
-	c.Source, c.Why, c.Verdicts = Kept, k.Why, statement.Verdicts{}
+	c.Source, c.Why, c.Support = Cached, k.Why, statement.SupportSet{}
 	for id, v := range table { // a missing flag costs an attempt, but no money
 		if st, _ := statement.Find(id); !st.Kind.Urgent() {
-			c.Verdicts[id] = v
+			c.Support[id] = v
 		}
 	}
-	maps.Copy(c.Verdicts, k.Verdicts)
+	maps.Copy(c.Support, k.Support)
 	return k, c
 }
 
-// Ready returns the verdicts on a program before a run. It probes the statements about money and
+// Ensure returns the verdicts on a program before a run. It probes the statements about money and
 // permission that are unknown, unless the known ones refuse the program.
-func (s Store) Ready(ctx context.Context, p Program) CLI {
-	k, c := s.look(p)
-	if why, _ := c.Refusal(); k == nil || k.Tries >= tries || !c.urgent() || why != "" {
+func (s Store) Ensure(ctx context.Context, p Program) CLI {
+	k, c := s.lookup(p)
+	if why, _ := c.Refusal(); k == nil || k.Tries >= maxTries || !c.needsProbe() || why != "" {
 		return c
 	}
-	if s.urgent != nil {
-		return s.probed(k, p, s.urgent(ctx, p.target()))
+	if s.probeUrgent != nil {
+		return s.addReport(k, p, s.probeUrgent(ctx, p.target()))
 	}
-	return s.probed(k, p, probe.Urgent(ctx, p.target(), cmp.Or(s.Limit, probe.UrgentLimit)))
+	return s.addReport(k, p, probe.Urgent(ctx, p.target(), cmp.Or(s.Limit, probe.UrgentLimit)))
 }
 
-// allLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine.
-const allLimit = 3 * time.Minute
+// probeAllLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine.
+const probeAllLimit = 3 * time.Minute
 
-// All probes every statement, also on a tested version.
-func (s Store) All(ctx context.Context, p Program) CLI {
-	return s.probed(s.load(p), p, probe.All(ctx, p.target(), allLimit))
+// ProbeAll probes every statement, also on a tested version.
+func (s Store) ProbeAll(ctx context.Context, p Program) CLI {
+	return s.addReport(s.load(p), p, probe.All(ctx, p.target(), probeAllLimit))
 }
 
-// probed adds a report to the stored verdicts.
-func (s Store) probed(k *kept, p Program, r probe.Report) CLI {
+// addReport adds a report to the stored verdicts.
+func (s Store) addReport(k *cacheEntry, p Program, r probe.Report) CLI {
 	k.add(r)
 	k.Tries++
 	s.save(k)
-	_, c := s.look(p)
+	_, c := s.lookup(p)
 	// The cache may not be writable, and no verdicts are stored for a published version.
-	maps.Copy(c.Verdicts, k.Verdicts)
+	maps.Copy(c.Support, k.Support)
 	c.Why, c.Source, c.Err = k.Why, Probed, r.Err
 	return c
 }
 
-// urgent reports whether a statement about money or permission is unknown.
-func (c CLI) urgent() bool {
-	for _, s := range c.Verdicts.Select(statement.Unknown) {
+// needsProbe reports whether a statement about money or permission is unknown.
+func (c CLI) needsProbe() bool {
+	for _, s := range c.Support.Select(statement.Unknown) {
 		if s.Kind.Urgent() {
 			return true
 		}

@@ -12,8 +12,8 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// bench holds a program, a store, and a counter of probes.
-type bench struct {
+// fixture holds a program, a store, and a counter of probes.
+type fixture struct {
 	Store
 	program Program
 	probes  int
@@ -21,26 +21,26 @@ type bench struct {
 }
 
 // setup creates a program that prints a version.
-func setup(t *testing.T, version, text string) *bench {
+func setup(t *testing.T, version, text string) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	v, _ := statement.ParseVersion(version)
-	b := &bench{program: Program{Path: path, Version: v}}
+	b := &fixture{program: Program{Path: path, Version: v}}
 	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"),
-		urgent: func(context.Context, probe.Target) probe.Report {
+		probeUrgent: func(context.Context, probe.Target) probe.Report {
 			b.probes++
 			return b.found
 		}}
-	b.found = probe.Report{Verdicts: all(statement.Holds), Why: map[statement.ID]string{}}
+	b.found = probe.Report{Support: all(statement.Holds), Why: map[statement.ID]string{}}
 	return b
 }
 
 // all returns the same verdict for every statement about money and permission.
-func all(v statement.Verdict) statement.Verdicts {
-	out := statement.Verdicts{}
+func all(v statement.Support) statement.SupportSet {
+	out := statement.SupportSet{}
 	for _, s := range statement.All() {
 		if s.Kind.Urgent() {
 			out[s.ID] = v
@@ -58,9 +58,9 @@ func TestPublishedIsBuiltIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.platform = "linux/amd64"
-		c := b.Ready(t.Context(), b.program)
+		c := b.Ensure(t.Context(), b.program)
 		want, _ := statement.Tested(version)
-		if b.probes != 0 || c.Source != BuiltIn || len(c.Verdicts) != len(want) || c.Notice() != "" {
+		if b.probes != 0 || c.Source != BuiltIn || len(c.Support) != len(want) || c.Notice() != "" {
 			t.Errorf("%s: %d probes, source %d, %q", version, b.probes, c.Source, c.Notice())
 		}
 		if _, err := os.Stat(b.Dir); err == nil {
@@ -73,19 +73,19 @@ func TestPublishedIsBuiltIn(t *testing.T) {
 func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, statement.Newest(), "#!/bin/sh\n")
-	b.found.Verdicts[statement.Denied] = statement.Fails
+	b.found.Support[statement.Denied] = statement.Fails
 	b.found.Why[statement.Denied] = "sh ./other.sh was carried out"
-	delete(b.found.Verdicts, statement.DenialsReported)
-	b.Ready(t.Context(), b.program)
-	c := b.Ready(t.Context(), b.program) // it is refused, whatever else is unknown
+	delete(b.found.Support, statement.DenialsReported)
+	b.Ensure(t.Context(), b.program)
+	c := b.Ensure(t.Context(), b.program) // it is refused, whatever else is unknown
 	why, advice := c.Refusal()
 	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") ||
 		!strings.Contains(advice, "@"+statement.Newest()) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
 	}
 	// Verdicts on statements that cost neither money nor permission are taken from the version.
-	if !c.Verdicts.Holds(statement.SystemPromptSnapshot) {
-		t.Errorf("%v", c.Verdicts)
+	if !c.Support.Holds(statement.SystemPromptSnapshot) {
+		t.Errorf("%v", c.Support)
 	}
 }
 
@@ -94,28 +94,28 @@ func TestWrapperOfOldestVersion(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{statement.Oldest(): true, statement.Newest(): false, "2.1.400": false} {
 		b := setup(t, version, "#!/bin/sh\n")
-		b.found.Verdicts[statement.ResumedTotal] = statement.Fails
-		if n := b.Ready(t.Context(), b.program).Notice(); strings.Contains(n, string(statement.ResumedTotal)) != want {
+		b.found.Support[statement.ResumedTotal] = statement.Fails
+		if n := b.Ensure(t.Context(), b.program).Notice(); strings.Contains(n, string(statement.ResumedTotal)) != want {
 			t.Errorf("%s: %q", version, n)
 		}
 	}
 }
 
 // The verdicts on a program are found again by its file, by its content, and by its version.
-func TestKept(t *testing.T) {
+func TestCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "one")
-	b.found.Verdicts[statement.TurnCost] = statement.Fails
+	b.found.Support[statement.TurnCost] = statement.Fails
 	ready := func(probes int, what string) CLI {
 		t.Helper()
-		c := b.Ready(t.Context(), b.program)
-		if b.probes != probes || !c.Verdicts.Fails(statement.TurnCost) || !c.Verdicts.Holds(statement.Cap) {
-			t.Errorf("%s: %d probes, %v", what, b.probes, c.Verdicts)
+		c := b.Ensure(t.Context(), b.program)
+		if b.probes != probes || !c.Support.Fails(statement.TurnCost) || !c.Support.Holds(statement.Cap) {
+			t.Errorf("%s: %d probes, %v", what, b.probes, c.Support)
 		}
 		return c
 	}
 	ready(1, "first")
-	if c := ready(1, "again"); c.Source != Kept ||
+	if c := ready(1, "again"); c.Source != Cached ||
 		!strings.Contains(c.Notice(), "newer than any tested version (2.1.330); does not hold: turn-cost") {
 		t.Errorf("source %d, %q", c.Source, c.Notice())
 	}
@@ -147,17 +147,17 @@ func TestKept(t *testing.T) {
 func TestUnknownIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "")
-	b.found = probe.Report{Verdicts: statement.Verdicts{statement.Cap: statement.Holds},
+	b.found = probe.Report{Support: statement.SupportSet{statement.Cap: statement.Holds},
 		Err: errors.New("no answer\nin time")}
-	for n := 1; n <= tries+2; n++ {
-		c := b.Ready(t.Context(), b.program)
-		if b.probes != min(n, tries) || c.Verdicts.Holds(statement.Denied) || !c.Verdicts.Holds(statement.Cap) {
-			t.Errorf("start %d: %d probes, %v", n, b.probes, c.Verdicts)
+	for n := 1; n <= maxTries+2; n++ {
+		c := b.Ensure(t.Context(), b.program)
+		if b.probes != min(n, maxTries) || c.Support.Holds(statement.Denied) || !c.Support.Holds(statement.Cap) {
+			t.Errorf("start %d: %d probes, %v", n, b.probes, c.Support)
 		}
 		if why, _ := c.Refusal(); why != "" {
 			t.Errorf("refused: %s", why)
 		}
-		if got := strings.Contains(c.Notice(), "no answer; in time"); got != (n <= tries) {
+		if got := strings.Contains(c.Notice(), "no answer; in time"); got != (n <= maxTries) {
 			t.Errorf("start %d: %s", n, c.Notice())
 		}
 	}
@@ -169,8 +169,8 @@ func TestNoCache(t *testing.T) {
 	b := setup(t, "2.1.400", "")
 	b.Dir = ""
 	for n := range 2 {
-		if c := b.Ready(t.Context(), b.program); b.probes != n+1 || !c.Verdicts.Holds(statement.Cap) {
-			t.Errorf("%d probes, %v", b.probes, c.Verdicts)
+		if c := b.Ensure(t.Context(), b.program); b.probes != n+1 || !c.Support.Holds(statement.Cap) {
+			t.Errorf("%d probes, %v", b.probes, c.Support)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestNative(t *testing.T) {
 }
 
 // A file that has not changed is not read again.
-func TestDigestIsKept(t *testing.T) {
+func TestDigestIsCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "", "content")
 	const want = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73"
@@ -208,19 +208,19 @@ func TestDigestIsKept(t *testing.T) {
 	}
 }
 
-// BenchmarkKnown measures a start when the verdicts on a program of 64 MB are stored.
-func BenchmarkKnown(b *testing.B) {
+// BenchmarkCached measures a start when the verdicts on a program of 64 MB are stored.
+func BenchmarkCached(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "claude")
 	if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755), os.Truncate(path, 64<<20)); err != nil {
 		b.Fatal(err)
 	}
-	found := probe.Report{Verdicts: all(statement.Holds)}
+	found := probe.Report{Support: all(statement.Holds)}
 	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
-		urgent: func(context.Context, probe.Target) probe.Report { return found }}
+		probeUrgent: func(context.Context, probe.Target) probe.Report { return found }}
 	p := Program{Path: path, Version: statement.Version{Major: 2, Minor: 1, Patch: 400}}
-	s.Ready(b.Context(), p)
+	s.Ensure(b.Context(), p)
 	for b.Loop() {
-		if c := s.Ready(b.Context(), p); c.Source != Kept {
+		if c := s.Ensure(b.Context(), p); c.Source != Cached {
 			b.Fatal("it was probed again")
 		}
 	}

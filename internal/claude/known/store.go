@@ -30,8 +30,8 @@ type Store struct {
 	Limit time.Duration
 
 	// Tests replace probe.Urgent and the platform of this machine.
-	urgent   func(context.Context, probe.Target) probe.Report
-	platform string // operating system and architecture
+	probeUrgent func(context.Context, probe.Target) probe.Report
+	platform    string // operating system and architecture
 }
 
 // UserStore returns the store in the user's cache, or a store that stores nothing if there is no
@@ -51,22 +51,22 @@ func UserStore() Store {
 // revision is the version of the probes. Verdicts of other revisions are ignored.
 const revision = 1
 
-// kept holds the stored verdicts on one program.
-type kept struct {
+// cacheEntry holds the stored verdicts on one program.
+type cacheEntry struct {
 	Revision int                     `json:"revision"`
 	Version  string                  `json:"version"`
 	Tries    int                     `json:"tries"` // number of probe runs so far
-	Verdicts statement.Verdicts      `json:"verdicts"`
+	Support  statement.SupportSet    `json:"verdicts"`
 	Why      map[statement.ID]string `json:"why,omitempty"`
 
 	file string // "" if it cannot be stored
 }
 
 // add adds the verdicts of a report. It keeps the old verdicts on statements that are unknown in r.
-func (k *kept) add(r probe.Report) {
-	for id, v := range r.Verdicts {
+func (k *cacheEntry) add(r probe.Report) {
+	for id, v := range r.Support {
 		if v != statement.Unknown {
-			k.Verdicts[id] = v
+			k.Support[id] = v
 			delete(k.Why, id)
 		}
 	}
@@ -74,9 +74,10 @@ func (k *kept) add(r probe.Report) {
 }
 
 // load returns the stored verdicts on a program, or an empty kept with its file name.
-func (s Store) load(p Program) *kept {
+func (s Store) load(p Program) *cacheEntry {
 	version := p.Version.String()
-	fresh := &kept{Revision: revision, Version: version, Verdicts: statement.Verdicts{}, Why: map[statement.ID]string{}}
+	fresh := &cacheEntry{Revision: revision, Version: version, Support: statement.SupportSet{},
+		Why: map[statement.ID]string{}}
 	digest := s.digest(p.Path)
 	if s.Dir == "" || digest == "" {
 		return fresh
@@ -87,7 +88,7 @@ func (s Store) load(p Program) *kept {
 		return fresh
 	}
 	k := *fresh
-	if json.Unmarshal(data, &k) != nil || k.Revision != revision || k.Version != version || k.Verdicts == nil {
+	if json.Unmarshal(data, &k) != nil || k.Revision != revision || k.Version != version || k.Support == nil {
 		return fresh
 	}
 	if k.Why == nil {
@@ -100,7 +101,7 @@ func (s Store) load(p Program) *kept {
 const fileMax = 64 << 10
 
 // save writes k to its file. It ignores errors: the next start then probes again.
-func (s Store) save(k *kept) {
+func (s Store) save(k *cacheEntry) {
 	if k.file == "" {
 		return
 	}

@@ -10,25 +10,25 @@ import (
 // Refusal returns why no run may use the CLI: a required statement fails, which has no safe
 // fallback. It returns "" if there is none. advice tells the user how to fix it.
 func (c CLI) Refusal() (why, advice string) {
-	for _, s := range c.Verdicts.Select(statement.Fails) {
+	for _, s := range c.Support.Select(statement.Fails) {
 		if s.Required {
-			return fmt.Sprintf("%s does not do what wavex relies on: %s %s", c.name(), s.Text, c.seen(s.ID)),
+			return fmt.Sprintf("%s does not do what wavex relies on: %s %s", c.name(), s.Text, c.evidence(s.ID)),
 				"install a version that does: " + install + "@" + statement.Newest()
 		}
 	}
 	return "", ""
 }
 
-// Lacking returns the statements that fail or are unknown here and hold on the newest tested
+// Missing returns the statements that fail or are unknown here and hold on the newest tested
 // version or on the version that the program reports.
-func (c CLI) Lacking() (fail, unknown []statement.Statement) {
+func (c CLI) Missing() (fail, unknown []statement.Statement) {
 	newest, _ := statement.Tested(statement.Newest())
 	told, _ := statement.Tested(c.Version.String())
 	for _, s := range statement.All() {
 		if !newest.Holds(s.ID) && !told.Holds(s.ID) {
 			continue
 		}
-		switch c.Verdicts[s.ID] {
+		switch c.Support[s.ID] {
 		case statement.Fails:
 			fail = append(fail, s)
 		case statement.Unknown:
@@ -41,11 +41,11 @@ func (c CLI) Lacking() (fail, unknown []statement.Statement) {
 // Notice returns a line about the fallbacks in use, or "" on a tested version or if every statement
 // holds.
 func (c CLI) Notice() string {
-	fail, unknown := c.Lacking()
+	fail, unknown := c.Missing()
 	if c.Source == BuiltIn || len(fail)+len(unknown) == 0 {
 		return ""
 	}
-	text := c.name() + " " + c.Age()
+	text := c.name() + " " + c.VersionStatus()
 	if len(fail) > 0 {
 		text += "; does not hold: " + ids(fail)
 	}
@@ -58,8 +58,8 @@ func (c CLI) Notice() string {
 	return text + "; wavex does without, see: wavex doctor --probe"
 }
 
-// Age says how the version relates to the tested ones.
-func (c CLI) Age() string {
+// VersionStatus says how the version relates to the tested ones.
+func (c CLI) VersionStatus() string {
 	oldest, _ := statement.ParseVersion(statement.Oldest())
 	newest, _ := statement.ParseVersion(statement.Newest())
 	switch _, tested := statement.Tested(c.Version.String()); {
@@ -79,7 +79,7 @@ func (c CLI) Age() string {
 
 func (c CLI) name() string { return strings.TrimSpace("claude " + c.Version.String()) }
 
-func (c CLI) seen(id statement.ID) string {
+func (c CLI) evidence(id statement.ID) string {
 	if c.Why[id] == "" {
 		return ""
 	}

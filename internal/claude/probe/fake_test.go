@@ -18,22 +18,22 @@ import (
 // fake is a CLI that satisfies all statements but one: its lie. It is this test binary in another
 // process.
 type fake struct {
-	lie      string
-	flags    map[string]string
-	dir      string
-	session  string
-	messages []object
-	system   string
-	total    float64 // dollars, of the session
-	spent    float64 // dollars, of the process
-	in       chan object
-	denials  []object
+	falseStatement string
+	flags          map[string]string
+	dir            string
+	session        string
+	messages       []object
+	system         string
+	total          float64 // dollars, of the session
+	spent          float64 // dollars, of the process
+	in             chan object
+	denials        []object
 }
 
 type object = map[string]any
 
 // lies reports whether the fake breaks a statement.
-func (f *fake) lies(id statement.ID) bool { return f.lie == string(id) }
+func (f *fake) lies(id statement.ID) bool { return f.falseStatement == string(id) }
 
 func (f *fake) print(v object) {
 	data, _ := json.Marshal(v)
@@ -42,7 +42,7 @@ func (f *fake) print(v object) {
 
 // fakeCLI is the fake's main function.
 func fakeCLI(args []string) int {
-	f := &fake{lie: args[0], flags: map[string]string{}, in: make(chan object)}
+	f := &fake{falseStatement: args[0], flags: map[string]string{}, in: make(chan object)}
 	for i := 1; i < len(args); i++ {
 		if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
 			f.flags[args[i]] = args[i+1]
@@ -88,7 +88,7 @@ func fakeCLI(args []string) int {
 
 // misbehaves plays the lies hang, garbage and login.
 func (f *fake) misbehaves() (code int, ends bool) {
-	switch f.lie {
+	switch f.falseStatement {
 	case "hang":
 		<-time.After(time.Hour) // a bare select would be a deadlock for the runtime
 	case "garbage":
@@ -114,7 +114,7 @@ func (f *fake) open() (code int, ends bool) {
 		f.system += "\nWorking directory: " + f.dir
 	}
 	f.session = f.flags["--session-id"]
-	if f.lie == "renames" && f.session != "" {
+	if f.falseStatement == "renames" && f.session != "" {
 		f.session = "another"
 	}
 	if _, err := os.Stat(f.path()); f.session != "" && err == nil && !f.lies(statement.SessionID) {
@@ -163,7 +163,7 @@ func (f *fake) read() {
 func (f *fake) turn(prompt string) (code int, ends bool) {
 	servers := []object{}
 	if _, strict := f.flags["--strict-mcp-config"]; !strict || f.lies(statement.StrictMCP) {
-		servers = append(servers, object{"name": server})
+		servers = append(servers, object{"name": mcpServer})
 	}
 	f.print(object{"type": "system", "subtype": "init", "session_id": f.session, "mcp_servers": servers})
 	f.messages = append(f.messages, object{"role": "user", "content": prompt})
@@ -175,7 +175,7 @@ func (f *fake) turn(prompt string) (code int, ends bool) {
 			subtype = "error_during_execution"
 			break
 		}
-		f.book(reply)
+		f.charge(reply)
 		f.messages = append(f.messages, object{"role": "assistant", "content": reply["content"]})
 		if limit := f.flags["--max-budget-usd"]; limit != "" && !f.lies(statement.Cap) {
 			var most float64
@@ -195,7 +195,7 @@ func (f *fake) turn(prompt string) (code int, ends bool) {
 		}
 		f.messages = append(f.messages, object{"role": "user", "content": results})
 	}
-	if subtype == "error_during_execution" && f.lies(statement.Interrupt) || f.lie == "ends" {
+	if subtype == "error_during_execution" && f.lies(statement.Interrupt) || f.falseStatement == "ends" {
 		return 1, true
 	}
 	f.result(subtype, f.spent-before, answer)

@@ -43,8 +43,8 @@ func (f *fake) ask(ctx context.Context, messages []object) (object, error) {
 	return reply, json.NewDecoder(res.Body).Decode(&reply)
 }
 
-// book adds the cost of a response and prints its token counts.
-func (f *fake) book(reply object) {
+// charge adds the cost of a response and prints its token counts.
+func (f *fake) charge(reply object) {
 	usage := reply["usage"].(object)
 	in, out := usage["input_tokens"].(float64), usage["output_tokens"].(float64)
 	cost := (3*in + 15*out) / 1e6

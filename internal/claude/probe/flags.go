@@ -14,17 +14,17 @@ func refused(err error, flag string) bool {
 		strings.Contains(err.Error(), "unknown option") && strings.Contains(err.Error(), flag)
 }
 
-// taken opens a session with the id of an existing one.
-func (b *bench) taken(ctx context.Context) error {
-	if b.before == 0 {
+// probeSessionID opens a session with the id of an existing one.
+func (b *prober) probeSessionID(ctx context.Context) error {
+	if b.workCost == 0 {
 		return nil
 	}
-	t, err := b.begin("--session-id", b.session)
+	t, err := b.start("--session-id", b.session)
 	if err != nil {
 		return err
 	}
 	defer t.stop()
-	r, err := b.asked(ctx, t, takenTurn.prompt(), takenTurn.asked)
+	r, err := b.runTurn(ctx, t, sessionIDTurn.prompt(), sessionIDTurn.matches)
 	switch {
 	case r != nil:
 		b.decide(statement.SessionID, false, "a session id that is in use is taken again")
@@ -35,13 +35,13 @@ func (b *bench) taken(ctx context.Context) error {
 	return err
 }
 
-// snapshot resumes the session of work with another system prompt.
-func (b *bench) snapshot(ctx context.Context) error {
-	if b.before == 0 {
+// probeSnapshot resumes the session of work with another system prompt.
+func (b *prober) probeSnapshot(ctx context.Context) error {
+	if b.workCost == 0 {
 		return nil
 	}
 	const flag = "--system-prompt-snapshot"
-	t, err := b.begin("--resume", b.session, flag, "off", "--append-system-prompt", newWords)
+	t, err := b.start("--resume", b.session, flag, "off", "--append-system-prompt", newSystemPrompt)
 	if err != nil {
 		return err
 	}
@@ -54,18 +54,19 @@ func (b *bench) snapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range b.api.Messages(snapshotTurn.asked) {
+	for _, r := range b.api.Messages(snapshotTurn.matches) {
 		said := r.System()
-		b.decide(statement.SystemPromptSnapshot, strings.Contains(said, newWords) && !strings.Contains(said, oldWords),
+		b.decide(statement.SystemPromptSnapshot, strings.Contains(said, newSystemPrompt) &&
+			!strings.Contains(said, oldSystemPrompt),
 			"the system prompt of the resumed session is the one it began with")
 	}
 	return nil
 }
 
-// schema asks for an answer that matches a JSON schema.
-func (b *bench) schema(ctx context.Context) error {
+// probeSchema asks for an answer that matches a JSON schema.
+func (b *prober) probeSchema(ctx context.Context) error {
 	const shape = `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}`
-	t, err := b.begin("--tools", "", "--no-session-persistence", "--strict-mcp-config",
+	t, err := b.start("--tools", "", "--no-session-persistence", "--strict-mcp-config",
 		"--system-prompt", "Answer.", "--json-schema", shape)
 	if err != nil {
 		return err
@@ -75,23 +76,23 @@ func (b *bench) schema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(b.api.Messages(schemaTurn.asked)) == 0 {
-		return errUnasked
+	if len(b.api.Messages(schemaTurn.matches)) == 0 {
+		return errNoRequest
 	}
 	b.decide(statement.JSONSchema, string(l.Answer) == `{"word":"yes"}`, "structured_output is %q", l.Answer)
 	return nil
 }
 
-// taskTools looks for the Task tools on the CLI's default model, and ends the process with SIGTERM
+// probeTaskTools looks for the Task tools on the CLI's default model, and ends the process with SIGTERM
 // while it waits for the API.
-func (b *bench) taskTools(ctx context.Context) error {
+func (b *prober) probeTaskTools(ctx context.Context) error {
 	env := []string{"CLAUDE_CODE_TASK_LIST_ID=wavex-probe", "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}
-	t, err := b.beginWith(env, "--strict-mcp-config")
+	t, err := b.startWith(env, "--strict-mcp-config")
 	if err != nil {
 		return err
 	}
 	defer t.stop()
-	r, err := b.asked(ctx, t, taskTurn.prompt(), taskTurn.asked)
+	r, err := b.runTurn(ctx, t, taskTurn.prompt(), taskTurn.matches)
 	if err != nil {
 		return err
 	}
@@ -101,28 +102,28 @@ func (b *bench) taskTools(ctx context.Context) error {
 	if err := t.p.Terminate(); err != nil {
 		return err
 	}
-	exit, err := t.over(ctx)
+	exit, err := t.waitExit(ctx)
 	if err == nil {
 		b.decide(statement.EndsOnTerm, exit.Code == 143 || exit.Signal == "SIGTERM", "exit status %d", exit.Code)
 	}
 	return err
 }
 
-// sections looks for the path of the folder in the system prompt.
-func (b *bench) sections(ctx context.Context) error {
+// probeSections looks for the path of the folder in the system prompt.
+func (b *prober) probeSections(ctx context.Context) error {
 	const flag = "--exclude-dynamic-system-prompt-sections"
-	t, err := b.begin("--strict-mcp-config", flag)
+	t, err := b.start("--strict-mcp-config", flag)
 	if err != nil {
 		return err
 	}
 	defer t.stop()
-	r, err := b.asked(ctx, t, sectionsTurn.prompt(), sectionsTurn.asked)
+	r, err := b.runTurn(ctx, t, sectionsTurn.prompt(), sectionsTurn.matches)
 	if refused(err, flag) {
 		b.decide(statement.MovesSections, false, "the flag is unknown")
 		return nil
 	}
 	if err == nil {
-		b.decide(statement.MovesSections, !strings.Contains(r.System(), b.room.root),
+		b.decide(statement.MovesSections, !strings.Contains(r.System(), b.sandbox.root),
 			"the system prompt names the working directory")
 	}
 	return err

@@ -7,10 +7,10 @@ import (
 	"runtime"
 )
 
-// managed returns the paths of administrators' settings for the CLI, by operating system. These
+// managedSettings returns the paths of administrators' settings for the CLI, by operating system. These
 // settings override the environment of a process (tried on claude 2.1.330 with ANTHROPIC_BASE_URL
 // in their env), so the CLI of a probe could use another address, with a login.
-func managed(goos string) []string {
+func managedSettings(goos string) []string {
 	switch goos {
 	case "darwin":
 		return []string{"/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -22,14 +22,14 @@ func managed(goos string) []string {
 	return []string{"/etc/claude-code/managed-settings.json", "/etc/claude-code/managed-settings.d"}
 }
 
-// free returns an error if the machine has administrators' settings: nothing is probed then.
-func (t Target) free() error {
+// checkUnmanaged returns an error if the machine has administrators' settings: nothing is probed then.
+func (t Target) checkUnmanaged() error {
 	places := t.Managed
 	if places == nil {
-		places = managed(runtime.GOOS)
+		places = managedSettings(runtime.GOOS)
 	}
 	for _, path := range places {
-		if there(path) {
+		if pathExists(path) {
 			return fmt.Errorf("not probed: an administrator's settings are in %s", path)
 		}
 	}

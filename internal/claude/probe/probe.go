@@ -33,50 +33,50 @@ type Target struct {
 
 // Report holds the results of probes.
 type Report struct {
-	Verdicts statement.Verdicts
-	Why      map[statement.ID]string // observations for statements that fail
-	Err      error                   // why some statements are unknown; nil: every probe was completed
+	Support statement.SupportSet
+	Why     map[statement.ID]string // observations for statements that fail
+	Err     error                   // why some statements are unknown; nil: every probe was completed
 }
 
 // UrgentLimit bounds Urgent.
 const UrgentLimit = 3 * time.Second
 
-// errSlow means that a probe reached its time limit.
-var errSlow = errors.New("no answer in time")
+// errTimeout means that a probe reached its time limit.
+var errTimeout = errors.New("no answer in time")
 
 // Urgent probes the statements about money and permission, with at most three processes of the CLI
 // and within limit. The report also has verdicts on other statements that the same probes observe.
 func Urgent(ctx context.Context, t Target, limit time.Duration) Report {
-	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *bench, g *errgroup.Group) {
-		g.Go(func() error { return errors.Join(b.work(ctx), b.resumed(ctx)) })
-		g.Go(func() error { return b.capped(ctx) })
+	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *prober, g *errgroup.Group) {
+		g.Go(func() error { return errors.Join(b.probeTurns(ctx), b.probeResume(ctx)) })
+		g.Go(func() error { return b.probeCap(ctx) })
 	})
 }
 
 // All probes every statement within limit, with up to ten processes, at most three at once.
 func All(ctx context.Context, t Target, limit time.Duration) Report {
-	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *bench, g *errgroup.Group) {
+	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *prober, g *errgroup.Group) {
 		g.Go(func() error {
-			return errors.Join(b.work(ctx), b.resumed(ctx), b.taken(ctx), b.snapshot(ctx))
+			return errors.Join(b.probeTurns(ctx), b.probeResume(ctx), b.probeSessionID(ctx), b.probeSnapshot(ctx))
 		})
-		g.Go(func() error { return errors.Join(b.capped(ctx), b.schema(ctx)) })
-		g.Go(func() error { return errors.Join(b.taskTools(ctx), b.sections(ctx)) })
+		g.Go(func() error { return errors.Join(b.probeCap(ctx), b.probeSchema(ctx)) })
+		g.Go(func() error { return errors.Join(b.probeTaskTools(ctx), b.probeSections(ctx)) })
 	})
 }
 
 // probes starts the probes of a run.
-type probes func(context.Context, *bench, *errgroup.Group)
+type probes func(context.Context, *prober, *errgroup.Group)
 
 // run prepares the probes, starts them, waits for them, and removes all their files.
 func run(ctx context.Context, t Target, limit time.Duration, start probes) Report {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
-	sheet := &sheet{verdicts: statement.Verdicts{}, why: map[statement.ID]string{}}
-	fail := func(err error) Report { return Report{Verdicts: sheet.verdicts, Why: sheet.why, Err: err} }
-	if err := t.free(); err != nil {
+	sheet := &findings{support: statement.SupportSet{}, why: map[statement.ID]string{}}
+	fail := func(err error) Report { return Report{Support: sheet.support, Why: sheet.why, Err: err} }
+	if err := t.checkUnmanaged(); err != nil {
 		return fail(err)
 	}
-	r, err := newRoom()
+	r, err := newSandbox()
 	if err != nil {
 		return fail(fmt.Errorf("making a folder for probes: %w", err))
 	}
@@ -86,46 +86,47 @@ func run(ctx context.Context, t Target, limit time.Duration, start probes) Repor
 		return fail(err)
 	}
 	defer api.Close() // replies that were not requested are part of the verdicts
-	b := &bench{sheet: sheet, target: t, room: r, api: api, session: uuid.NewString()}
+	b := &prober{findings: sheet, target: t, sandbox: r, api: api, session: uuid.NewString()}
 	var g errgroup.Group
 	start(ctx, b, &g)
 	return fail(g.Wait())
 }
 
-// bench holds the state that the probes of one run share.
-type bench struct {
-	*sheet
+// prober holds the state that the probes of one run share.
+type prober struct {
+	*findings
 	target  Target
-	room    room
+	sandbox sandbox
 	api     *fakeapi.Server
 	session string // of work and resumed
-	// before is the cost of the session after work; 0: work did not finish. resumed reads it after
+	// workCost is the cost of the session after work; 0: work did not finish. resumed reads it after
 	// work.
-	before budget.USD
+	workCost budget.USD
 }
 
 // model is the model of all probes. Both tested versions know its price.
 const model = "claude-sonnet-4-5"
 
-// begin starts a CLI process of a probe.
-func (b *bench) begin(more ...string) (*talk, error) {
-	return b.beginWith(nil, append([]string{"--model", model}, more...)...)
+// start starts a CLI process of a probe.
+func (b *prober) start(more ...string) (*cliProcess, error) {
+	return b.startWith(nil, append([]string{"--model", model}, more...)...)
 }
 
-func (b *bench) beginWith(env []string, more ...string) (*talk, error) {
-	env = append(b.room.environ(b.target.Env, b.target.Wrapper, b.api.URL()), env...)
-	return begin(b.target.Argv, env, b.room.project, more...)
+func (b *prober) startWith(env []string, more ...string) (*cliProcess, error) {
+	env = append(b.sandbox.environ(b.target.Env, b.target.Wrapper, b.api.URL()), env...)
+	return startProcess(b.target.Argv, env, b.sandbox.project, more...)
 }
 
-// errUnasked means that a turn ended without a request to the API, as with a program that only
+// errNoRequest means that a turn ended without a request to the API, as with a program that only
 // looks like the CLI.
-var errUnasked = errors.New("a turn ended without a request to the API")
+var errNoRequest = errors.New("a turn ended without a request to the API")
 
-// asked begins a turn and returns the first of its requests that matches. It returns an error if
+// runTurn begins a turn and returns the first of its requests that matches. It returns an error if
 // the turn ends before that.
-func (b *bench) asked(ctx context.Context, t *talk, prompt string, match fakeapi.Match) (*fakeapi.Request, error) {
-	if err := t.say(prompt); err != nil {
-		return nil, t.silent(ctx, err)
+func (b *prober) runTurn(ctx context.Context, t *cliProcess, prompt string, match fakeapi.Match) (*fakeapi.Request,
+	error) {
+	if err := t.sendPrompt(prompt); err != nil {
+		return nil, t.writeError(ctx, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,27 +144,27 @@ func (b *bench) asked(ctx context.Context, t *talk, prompt string, match fakeapi
 	case r != nil:
 		return r, nil
 	case err == nil:
-		return nil, errUnasked
+		return nil, errNoRequest
 	}
 	return nil, err
 }
 
-// sheet collects verdicts. It is safe for concurrent use until the probes have ended.
-type sheet struct {
-	mu       sync.Mutex
-	verdicts statement.Verdicts
-	why      map[statement.ID]string
+// findings collects verdicts. It is safe for concurrent use until the probes have ended.
+type findings struct {
+	mu      sync.Mutex
+	support statement.SupportSet
+	why     map[statement.ID]string
 }
 
 // decide records an observation about a statement. One failure is final.
-func (s *sheet) decide(id statement.ID, holds bool, seen string, args ...any) {
+func (s *findings) decide(id statement.ID, holds bool, seen string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case holds && s.verdicts[id] == statement.Unknown:
-		s.verdicts[id] = statement.Holds
-	case !holds && s.verdicts[id] != statement.Fails:
-		s.verdicts[id] = statement.Fails
+	case holds && s.support[id] == statement.Unknown:
+		s.support[id] = statement.Holds
+	case !holds && s.support[id] != statement.Fails:
+		s.support[id] = statement.Fails
 		s.why[id] = fmt.Sprintf(seen, args...)
 	}
 }

@@ -21,11 +21,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// enough bounds a probe that hangs; other probes are far faster.
-const enough = 2 * time.Minute
+// probeLimit bounds a probe that hangs; other probes are far faster.
+const probeLimit = 2 * time.Minute
 
-// lying returns a CLI with one lie; "" is none.
-func lying(t *testing.T, lie string) Target {
+// lyingTarget returns a CLI with one lie; "" is none.
+func lyingTarget(t *testing.T, lie string) Target {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -34,16 +34,16 @@ func lying(t *testing.T, lie string) Target {
 	return Target{Argv: []string{self, "fake", lie}, Env: os.Environ(), Managed: []string{}}
 }
 
-func TestHonest(t *testing.T) {
+func TestAllHold(t *testing.T) {
 	t.Parallel()
-	r := All(t.Context(), lying(t, "honest"), enough)
-	if got := r.Verdicts.Select(statement.Holds); len(got) != len(statement.All()) || r.Err != nil || len(r.Why) > 0 {
-		t.Errorf("%v, %v, %v", r.Verdicts, r.Why, r.Err)
+	r := All(t.Context(), lyingTarget(t, "honest"), probeLimit)
+	if got := r.Support.Select(statement.Holds); len(got) != len(statement.All()) || r.Err != nil || len(r.Why) > 0 {
+		t.Errorf("%v, %v, %v", r.Support, r.Why, r.Err)
 	}
 }
 
 // If a CLI breaks a statement, exactly that one fails, and those that depend on it.
-func TestOneLie(t *testing.T) {
+func TestOneFails(t *testing.T) {
 	t.Parallel()
 	also := map[statement.ID][]statement.ID{
 		statement.OneResult:       {statement.TurnCost, statement.TotalCost}, // a duplicate result belongs to no turn
@@ -58,11 +58,11 @@ func TestOneLie(t *testing.T) {
 			if s.Kind.Urgent() {
 				probes = Urgent
 			}
-			r := probes(t.Context(), lying(t, string(s.ID)), enough)
-			if !r.Verdicts.Fails(s.ID) || r.Why[s.ID] == "" {
-				t.Errorf("%s: %s, seen: %q, %v", s.ID, r.Verdicts[s.ID], r.Why[s.ID], r.Err)
+			r := probes(t.Context(), lyingTarget(t, string(s.ID)), probeLimit)
+			if !r.Support.Fails(s.ID) || r.Why[s.ID] == "" {
+				t.Errorf("%s: %s, seen: %q, %v", s.ID, r.Support[s.ID], r.Why[s.ID], r.Err)
 			}
-			for _, other := range r.Verdicts.Select(statement.Fails) {
+			for _, other := range r.Support.Select(statement.Fails) {
 				if other.ID != s.ID && !slices.Contains(also[s.ID], other.ID) {
 					t.Errorf("%s fails too: %s", other.ID, r.Why[other.ID])
 				}
@@ -75,19 +75,19 @@ func TestOneLie(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	for lie, why := range map[string]string{
-		"hang":    errSlow.Error(),
+		"hang":    errTimeout.Error(),
 		"garbage": "ended with exit status 0: hello",
 		"login":   "Please run /login",
 	} {
 		t.Run(lie, func(t *testing.T) {
 			t.Parallel()
-			limit := enough
+			limit := probeLimit
 			if lie == "hang" {
 				limit = time.Second
 			}
-			r := Urgent(t.Context(), lying(t, lie), limit)
-			if len(r.Verdicts) > 0 || r.Err == nil || !strings.Contains(r.Err.Error(), why) {
-				t.Errorf("%v, %v", r.Verdicts, r.Err)
+			r := Urgent(t.Context(), lyingTarget(t, lie), limit)
+			if len(r.Support) > 0 || r.Err == nil || !strings.Contains(r.Err.Error(), why) {
+				t.Errorf("%v, %v", r.Support, r.Err)
 			}
 			if got := errors.Is(r.Err, ErrEnded); got != (lie != "hang") {
 				t.Errorf("ended %t: %v", got, r.Err)
@@ -99,38 +99,38 @@ func TestUnknown(t *testing.T) {
 // A process that ends its turn without a result breaks the statement.
 func TestNoResult(t *testing.T) {
 	t.Parallel()
-	if r := Urgent(t.Context(), lying(t, "ends"), enough); !r.Verdicts.Fails(statement.OneResult) {
-		t.Errorf("%v, %v", r.Verdicts, r.Err)
+	if r := Urgent(t.Context(), lyingTarget(t, "ends"), probeLimit); !r.Support.Fails(statement.OneResult) {
+		t.Errorf("%v, %v", r.Support, r.Err)
 	}
 }
 
 // The session that is resumed is the one that the CLI named.
 func TestAnotherSession(t *testing.T) {
 	t.Parallel()
-	r := Urgent(t.Context(), lying(t, "renames"), enough)
-	if !r.Verdicts.Fails(statement.SessionID) || !r.Verdicts.Holds(statement.Resume) || r.Err != nil {
-		t.Errorf("%v, %v, %v", r.Verdicts, r.Why, r.Err)
+	r := Urgent(t.Context(), lyingTarget(t, "renames"), probeLimit)
+	if !r.Support.Fails(statement.SessionID) || !r.Support.Holds(statement.Resume) || r.Err != nil {
+		t.Errorf("%v, %v, %v", r.Support, r.Why, r.Err)
 	}
 }
 
 func TestManagedIsNotProbed(t *testing.T) {
 	t.Parallel()
-	target := lying(t, "honest")
+	target := lyingTarget(t, "honest")
 	path := filepath.Join(t.TempDir(), "managed-settings.json")
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	target.Managed = []string{filepath.Join(t.TempDir(), "none"), path}
-	if r := Urgent(t.Context(), target, enough); len(r.Verdicts) > 0 || r.Err == nil ||
+	if r := Urgent(t.Context(), target, probeLimit); len(r.Support) > 0 || r.Err == nil ||
 		!strings.Contains(r.Err.Error(), path) {
-		t.Errorf("%v, %v", r.Verdicts, r.Err)
+		t.Errorf("%v, %v", r.Support, r.Err)
 	}
 }
 
 // The environment of a probe has no login, no provider and no proxy of the user.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	r := room{root: "/scratch", project: "/scratch/project"}
+	r := sandbox{root: "/scratch", project: "/scratch/project"}
 	parent := []string{"PATH=/bin", "HOME=/home/u", "ANTHROPIC_API_KEY=secret", "ANTHROPIC_AUTH_TOKEN=secret",
 		"CLAUDE_CODE_OAUTH_TOKEN=secret",
 		"AWS_SECRET_ACCESS_KEY=secret", "HTTPS_PROXY=http://proxy", "https_proxy=http://proxy", "CLAUDE_CODE_USE_BEDROCK=1",

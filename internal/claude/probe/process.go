@@ -36,26 +36,26 @@ var errNoisy = fmt.Errorf("it printed more than %d lines", linesMax)
 
 // line holds the fields of an output line that the probes use.
 type line struct {
-	Type      string             `json:"type"`
-	Subtype   string             `json:"subtype"`
-	Session   string             `json:"session_id"`
-	Total     *float64           `json:"total_cost_usd"`
-	Turn      map[string]costing `json:"model_usage_since_last_result"`
-	Denials   []denial           `json:"permission_denials"`
-	Answer    json.RawMessage    `json:"structured_output"`
-	Servers   []named            `json:"mcp_servers"`
-	Event     streamEvent        `json:"event"`
-	Responded response           `json:"response"`
+	Type     string               `json:"type"`
+	Subtype  string               `json:"subtype"`
+	Session  string               `json:"session_id"`
+	Total    *float64             `json:"total_cost_usd"`
+	Turn     map[string]modelCost `json:"model_usage_since_last_result"`
+	Denials  []denial             `json:"permission_denials"`
+	Answer   json.RawMessage      `json:"structured_output"`
+	Servers  []serverInfo         `json:"mcp_servers"`
+	Event    streamEvent          `json:"event"`
+	Response response             `json:"response"`
 }
 
 type (
-	costing struct {
+	modelCost struct {
 		USD float64 `json:"costUSD"`
 	}
 	denial struct {
 		Tool string `json:"tool_use_id"`
 	}
-	named struct {
+	serverInfo struct {
 		Name string `json:"name"`
 	}
 	streamEvent struct {
@@ -93,25 +93,25 @@ func micro(usd float64) budget.USD { return budget.USD(math.Round(usd * 1e6)) }
 
 func isResult(l line) bool { return l.Type == "result" }
 
-// talk is a running CLI. It belongs to one goroutine.
-type talk struct {
-	p      *proc.Process
-	lines  chan line     // closed at the end of the output
-	left   chan struct{} // closed by stop: lines has no receiver any more
-	stderr head
-	seen   []line // all lines that await and end have received
-	odd    string // the first line that is not JSON
+// cliProcess is a running CLI. It belongs to one goroutine.
+type cliProcess struct {
+	p         *proc.Process
+	lines     chan line     // closed at the end of the output
+	closed    chan struct{} // closed by stop: lines has no receiver any more
+	stderr    headBuffer
+	received  []line // all lines that await and end have received
+	strayLine string // the first line that is not JSON
 }
 
 // ErrEnded means that the CLI ended before the expected line.
 var ErrEnded = errors.New("it ended")
 
-var speaking = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
+var protocolFlags = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
 
-// begin starts the CLI with the common flags of all probes and more.
-func begin(argv, env []string, dir string, more ...string) (*talk, error) {
-	t := &talk{lines: make(chan line), left: make(chan struct{})}
-	args := slices.Concat(argv, speaking, more)
+// startProcess starts the CLI with the common flags of all probes and more.
+func startProcess(argv, env []string, dir string, more ...string) (*cliProcess, error) {
+	t := &cliProcess{lines: make(chan line), closed: make(chan struct{})}
+	args := slices.Concat(argv, protocolFlags, more)
 	p, err := proc.Start(proc.Spec{Argv: args, Dir: dir, Env: env, Stdin: true, Stderr: &t.stderr})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func begin(argv, env []string, dir string, more ...string) (*talk, error) {
 }
 
 // read sends the lines to t.lines until the output ends.
-func (t *talk) read() {
+func (t *cliProcess) read() {
 	defer close(t.lines)
 	scan := bufio.NewScanner(t.p.Stdout)
 	scan.Buffer(nil, lineMax)
@@ -133,7 +133,7 @@ func (t *talk) read() {
 		}
 		select {
 		case t.lines <- l:
-		case <-t.left:
+		case <-t.closed:
 			_, _ = io.Copy(io.Discard, t.p.Stdout) // the process is being stopped
 			return
 		}
@@ -142,19 +142,19 @@ func (t *talk) read() {
 }
 
 // await returns the next line that want accepts.
-func (t *talk) await(ctx context.Context, want func(line) bool) (line, error) {
+func (t *cliProcess) await(ctx context.Context, want func(line) bool) (line, error) {
 	for {
 		select {
 		case l, more := <-t.lines:
 			if !more {
-				return line{}, t.ended()
+				return line{}, t.endError()
 			}
-			if len(t.seen) == linesMax {
+			if len(t.received) == linesMax {
 				return line{}, errNoisy
 			}
-			t.seen = append(t.seen, l)
-			if l.Type == "odd" && t.odd == "" {
-				t.odd = l.Subtype
+			t.received = append(t.received, l)
+			if l.Type == "odd" && t.strayLine == "" {
+				t.strayLine = l.Subtype
 			}
 			if want(l) {
 				return l, nil
@@ -165,12 +165,12 @@ func (t *talk) await(ctx context.Context, want func(line) bool) (line, error) {
 	}
 }
 
-// ended returns an error that says how the process ended.
-func (t *talk) ended() error {
+// endError returns an error that says how the process ended.
+func (t *cliProcess) endError() error {
 	exit := t.p.Wait()
 	said := firstLine(t.stderr.bytes())
 	if said == "" {
-		said = t.odd
+		said = t.strayLine
 	}
 	if exit.Signal != "" {
 		return fmt.Errorf("%w by %s: %s", ErrEnded, exit.Signal, said)
@@ -178,18 +178,18 @@ func (t *talk) ended() error {
 	return fmt.Errorf("%w with exit status %d: %s", ErrEnded, exit.Code, said)
 }
 
-// say sends a prompt.
-func (t *talk) say(prompt string) error {
+// sendPrompt sends a prompt.
+func (t *cliProcess) sendPrompt(prompt string) error {
 	return t.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": prompt}})
 }
 
 // control sends a control request with an id, which its answer repeats.
-func (t *talk) control(id, subtype string) error {
+func (t *cliProcess) control(id, subtype string) error {
 	return t.send(map[string]any{"type": "control_request", "request_id": id,
 		"request": map[string]any{"subtype": subtype}})
 }
 
-func (t *talk) send(v any) error {
+func (t *cliProcess) send(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -200,28 +200,28 @@ func (t *talk) send(v any) error {
 	return nil
 }
 
-// silent returns why the process does not read. Usually it has ended, and its output says why.
-func (t *talk) silent(ctx context.Context, err error) error {
+// writeError returns why the process does not read. Usually it has ended, and its output says why.
+func (t *cliProcess) writeError(ctx context.Context, err error) error {
 	_, why := t.await(ctx, func(line) bool { return false })
 	return errors.Join(why, err)
 }
 
 // turn runs one turn and returns its result line.
-func (t *talk) turn(ctx context.Context, prompt string) (line, error) {
-	if err := t.say(prompt); err != nil {
-		return line{}, t.silent(ctx, err)
+func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
+	if err := t.sendPrompt(prompt); err != nil {
+		return line{}, t.writeError(ctx, err)
 	}
 	return t.await(ctx, isResult)
 }
 
 // end closes stdin and waits for the exit.
-func (t *talk) end(ctx context.Context) (proc.Exit, error) {
+func (t *cliProcess) end(ctx context.Context) (proc.Exit, error) {
 	_ = t.p.Stdin.Close() // the process may have exited
-	return t.over(ctx)
+	return t.waitExit(ctx)
 }
 
-// over waits for the exit.
-func (t *talk) over(ctx context.Context) (proc.Exit, error) {
+// waitExit waits for the exit.
+func (t *cliProcess) waitExit(ctx context.Context) (proc.Exit, error) {
 	if _, err := t.await(ctx, func(line) bool { return false }); !errors.Is(err, ErrEnded) {
 		return proc.Exit{}, err
 	}
@@ -229,12 +229,12 @@ func (t *talk) over(ctx context.Context) (proc.Exit, error) {
 }
 
 // stop ends the process and its descendants, and removes its socket. It may be called again.
-func (t *talk) stop() {
+func (t *cliProcess) stop() {
 	select {
-	case <-t.left:
+	case <-t.closed:
 		return
 	default:
-		close(t.left)
+		close(t.closed)
 	}
 	_ = t.p.Terminate() // the process may have exited
 	timer := time.NewTimer(stopWait)
@@ -252,22 +252,22 @@ func (t *talk) stop() {
 	_ = os.Remove(filepath.Join("/tmp/cc-socks", strconv.Itoa(t.p.Pid())+".sock"))
 }
 
-// head keeps the beginning of the data written to it. It is safe for concurrent use.
-type head struct {
+// headBuffer keeps the beginning of the data written to it. It is safe for concurrent use.
+type headBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
 const headMax = 16 << 10
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *headBuffer) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.buf.Write(p[:min(len(p), headMax-h.buf.Len())])
 	return len(p), nil
 }
 
-func (h *head) bytes() []byte {
+func (h *headBuffer) bytes() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return bytes.Clone(h.buf.Bytes())

@@ -11,49 +11,49 @@ import (
 	"wavex/internal/proc"
 )
 
-// passing are the variables of wavex's own environment that the CLI of a probe gets, because it
+// passedVars are the variables of wavex's own environment that the CLI of a probe gets, because it
 // needs them to start. Logins, providers, proxies and settings of the agent are not passed.
-var passing = []string{"PATH", "LANG", "LC_", "TERM", "TZ", "USER", "LOGNAME", "SHELL",
+var passedVars = []string{"PATH", "LANG", "LC_", "TERM", "TZ", "USER", "LOGNAME", "SHELL",
 	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "PROCESSOR_", "NUMBER_OF_PROCESSORS",
 	"CLAUDE_CODE_GIT_BASH_PATH"}
 
-// managers are the variables with which a wrapper finds the CLI to start.
-var managers = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_", "NVM_", "FNM_", "VOLTA_",
+// wrapperVars are the variables with which a wrapper finds the CLI to start.
+var wrapperVars = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_", "NVM_", "FNM_", "VOLTA_",
 	"ASDF_", "MISE_", "NODENV_", "NIX_", "BUN_", "PNPM_HOME", "LD_LIBRARY_PATH"}
 
-// room is the folder of a probe, with a home, a project and a temporary folder.
-type room struct {
+// sandbox is the folder of a probe, with a home, a project and a temporary folder.
+type sandbox struct {
 	root, project, outside string
 }
 
-// newRoom creates a room in the system's temporary folder.
-func newRoom() (room, error) {
+// newSandbox creates a room in the system's temporary folder.
+func newSandbox() (sandbox, error) {
 	root, err := os.MkdirTemp("", "wavex-probe-")
 	if err != nil {
-		return room{}, err
+		return sandbox{}, err
 	}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real // the CLI resolves links
 	}
-	r := room{root: root, project: filepath.Join(root, "project"), outside: filepath.Join(root, "elsewhere")}
+	r := sandbox{root: root, project: filepath.Join(root, "project"), outside: filepath.Join(root, "elsewhere")}
 	for _, d := range []string{r.project, r.outside, r.config(), filepath.Join(root, "tmp")} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			r.remove()
-			return room{}, err
+			return sandbox{}, err
 		}
 	}
-	for name, text := range r.files() {
+	for name, text := range r.fixtureFiles() {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			r.remove()
-			return room{}, err
+			return sandbox{}, err
 		}
 	}
 	return r, nil
 }
 
-func (r room) config() string { return filepath.Join(r.root, "config") }
+func (r sandbox) config() string { return filepath.Join(r.root, "config") }
 
-func (r room) remove() { _ = os.RemoveAll(r.root) } // leftover files in the temporary folder are harmless
+func (r sandbox) remove() { _ = os.RemoveAll(r.root) } // leftover files in the temporary folder are harmless
 
 // These are commands that the agent of a probe runs. Each leaves a file.
 const (
@@ -62,14 +62,14 @@ const (
 	otherCommand   = "sh ./other.sh"
 )
 
-// server is the MCP server in the scratch configuration. Its program does not exist.
-const server = "wavex-probe"
+// mcpServer is the MCP server in the scratch configuration. Its program does not exist.
+const mcpServer = "wavex-probe"
 
-// files returns the files of a room, by path.
-func (r room) files() map[string]string {
+// fixtureFiles returns the files of a room, by path.
+func (r sandbox) fixtureFiles() map[string]string {
 	program := map[string]any{"type": "stdio", "command": filepath.Join(r.root, "no-such-server")}
 	config, _ := json.Marshal(map[string]any{ // strings only: it cannot fail
-		"hasCompletedOnboarding": true, "mcpServers": map[string]any{server: program}})
+		"hasCompletedOnboarding": true, "mcpServers": map[string]any{mcpServer: program}})
 	return map[string]string{
 		filepath.Join(r.project, "allowed.sh"):    "echo ran > \"ran-allowed$1\"\n",
 		filepath.Join(r.project, "other.sh"):      "echo ran > ran-other\n",
@@ -78,10 +78,10 @@ func (r room) files() map[string]string {
 	}
 }
 
-// ran reports whether a file exists in the project.
-func (r room) ran(name string) bool { return there(filepath.Join(r.project, name)) }
+// exists reports whether a file exists in the project.
+func (r sandbox) exists(name string) bool { return pathExists(filepath.Join(r.project, name)) }
 
-func there(path string) bool {
+func pathExists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
@@ -89,10 +89,10 @@ func there(path string) bool {
 // environ returns the environment of the CLI: a scratch configuration, the API at url, and the
 // variables of parent that the CLI needs to start. A wrapper keeps its home, where its manager
 // stores the programs that it starts.
-func (r room) environ(parent []string, wrapper bool, url string) []string {
-	prefixes := passing
+func (r sandbox) environ(parent []string, wrapper bool, url string) []string {
+	prefixes := passedVars
 	if wrapper {
-		prefixes = append(slices.Clone(passing), managers...)
+		prefixes = append(slices.Clone(passedVars), wrapperVars...)
 	}
 	tmp := filepath.Join(r.root, "tmp")
 	add := map[string]string{

@@ -9,35 +9,37 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// turn is a turn of a scripted conversation. Its requests are recognised by its prompt.
-type turn int
+// scriptedTurn is a turn of a scripted conversation. Its requests are recognised by its prompt.
+type scriptedTurn int
 
 const (
-	toolTurn turn = iota + 1
+	toolTurn scriptedTurn = iota + 1
 	interruptedTurn
 	plainTurn
 	resumedTurn
 	cappedTurn
 	schemaTurn
 	snapshotTurn
-	takenTurn
+	sessionIDTurn
 	taskTurn
 	sectionsTurn
 )
 
 // prompt returns the text that begins a turn.
-func (n turn) prompt() string { return "wavex probe, turn " + strconv.Itoa(int(n)) + "." }
+func (n scriptedTurn) prompt() string { return "wavex probe, turn " + strconv.Itoa(int(n)) + "." }
 
-// asked matches the requests of a turn. A resumed session also contains the prompts of earlier
+// matches matches the requests of a turn. A resumed session also contains the prompts of earlier
 // turns.
-func (n turn) asked(r *fakeapi.Request) bool {
+func (n scriptedTurn) matches(r *fakeapi.Request) bool {
 	all := r.Users()
 	return strings.LastIndex(all, n.prompt()) > -1 &&
 		strings.LastIndex(all, n.prompt()) == strings.LastIndex(all, "wavex probe, turn ")
 }
 
-// stray matches requests that belong to no turn.
-func stray(r *fakeapi.Request) bool { return !strings.Contains(r.Users(), "wavex probe, turn ") }
+// matchesNoTurn matches requests that belong to no turn.
+func matchesNoTurn(r *fakeapi.Request) bool {
+	return !strings.Contains(r.Users(), "wavex probe, turn ")
+}
 
 // listPrice is the list price of model: dollars per million tokens.
 var listPrice = fakeapi.Price{Input: 3 * budget.Dollar, Output: 15 * budget.Dollar}
@@ -72,30 +74,30 @@ var (
 const toolCalls = 5
 
 // script returns the script of the API.
-func script(r room) fakeapi.Script {
-	use := func(t fakeapi.Tool) fakeapi.Reply { return fakeapi.Use(t).Costing(toolUse) }
-	again := fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).Costing(cappedUse)
+func script(r sandbox) fakeapi.Script {
+	use := func(t fakeapi.Tool) fakeapi.Reply { return fakeapi.Use(t).WithUsage(toolUse) }
+	again := fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).WithUsage(cappedUse)
 	done := fakeapi.Text("done")
 	capped := []fakeapi.Reply{again.Times(capTries - 1)}
-	last := done.Costing(cappedUse)
+	last := done.WithUsage(cappedUse)
 	answer := fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"word": "yes"}))
-	never := done.Held(fakeapi.NewGate())
+	never := done.WaitingFor(fakeapi.NewLatch())
 	return fakeapi.Script{Agents: []*fakeapi.Agent{
-		{When: toolTurn.asked, Then: &done, Steps: []fakeapi.Reply{
+		{When: toolTurn.matches, Then: &done, Steps: []fakeapi.Reply{
 			use(fakeapi.Bash(allowedCommand)), use(fakeapi.Bash(longerCommand)), use(fakeapi.Bash(otherCommand)),
 			use(fakeapi.Write(filepath.Join(r.project, "written.txt"), "words\n")),
 			use(fakeapi.Write(filepath.Join(r.outside, "written.txt"), "words\n")),
-			fakeapi.Text("done").Costing(wordsUse),
+			fakeapi.Text("done").WithUsage(wordsUse),
 		}},
-		{When: plainTurn.asked, Then: &done, Steps: []fakeapi.Reply{fakeapi.Text("done").Costing(plainUse)}},
-		{When: interruptedTurn.asked, Then: &never, Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).Costing(stopUse)}},
-		{When: resumedTurn.asked, Then: &last, Steps: capped},
-		{When: cappedTurn.asked, Then: &last, Steps: capped},
-		{When: schemaTurn.asked, Then: &done, Steps: []fakeapi.Reply{answer}},
-		{When: takenTurn.asked, Then: &never},
-		{When: taskTurn.asked, Then: &never},
-		{When: sectionsTurn.asked, Then: &never},
+		{When: plainTurn.matches, Then: &done, Steps: []fakeapi.Reply{fakeapi.Text("done").WithUsage(plainUse)}},
+		{When: interruptedTurn.matches, Then: &never, Steps: []fakeapi.Reply{
+			fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).WithUsage(stopUse)}},
+		{When: resumedTurn.matches, Then: &last, Steps: capped},
+		{When: cappedTurn.matches, Then: &last, Steps: capped},
+		{When: schemaTurn.matches, Then: &done, Steps: []fakeapi.Reply{answer}},
+		{When: sessionIDTurn.matches, Then: &never},
+		{When: taskTurn.matches, Then: &never},
+		{When: sectionsTurn.matches, Then: &never},
 		{Then: &done},
 	}}
 }

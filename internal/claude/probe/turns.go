@@ -13,44 +13,44 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// oldWords and newWords are the system prompts of the process that begins a session, and of a later
+// oldSystemPrompt and newSystemPrompt are the system prompts of the process that begins a session, and of a later
 // one that resumes it.
 const (
-	oldWords = "These are the words of the first process."
-	newWords = "These are the words of the second process."
+	oldSystemPrompt = "These are the words of the first process."
+	newSystemPrompt = "These are the words of the second process."
 )
 
-// work runs three turns in one process like an attempt: tools with and without a rule, a plain
+// probeTurns runs three turns in one process like an attempt: tools with and without a rule, a plain
 // answer, and a turn that is interrupted.
-func (b *bench) work(ctx context.Context) error {
-	t, err := b.begin("--session-id", b.session, "--permission-mode", "acceptEdits",
+func (b *prober) probeTurns(ctx context.Context) error {
+	t, err := b.start("--session-id", b.session, "--permission-mode", "acceptEdits",
 		"--settings", settings("Bash("+allowedCommand+")"),
-		"--strict-mcp-config", "--include-partial-messages", "--append-system-prompt", oldWords)
+		"--strict-mcp-config", "--include-partial-messages", "--append-system-prompt", oldSystemPrompt)
 	if err != nil {
 		return err
 	}
 	defer t.stop()
-	if err := b.silence(ctx, t); err != nil {
+	if err := b.probeSilence(ctx, t); err != nil {
 		return err
 	}
 	first, err := t.turn(ctx, toolTurn.prompt())
-	if errors.Is(err, ErrEnded) && len(b.api.Messages(toolTurn.asked)) == toolCalls+1 {
+	if errors.Is(err, ErrEnded) && len(b.api.Messages(toolTurn.matches)) == toolCalls+1 {
 		b.decide(statement.OneResult, false, "the process ended its turn without a result")
 	}
 	if err != nil {
 		return err
 	}
-	if len(b.api.Messages(toolTurn.asked)) == 0 {
-		return errUnasked
+	if len(b.api.Messages(toolTurn.matches)) == 0 {
+		return errNoRequest
 	}
-	b.opened(t)
-	b.tools(first)
-	known := b.priced(toolTurn)
+	b.checkInit(t)
+	b.checkTools(first)
+	known := b.hasKnownPrice(toolTurn)
 	if known {
-		b.costs(first, toolCost, toolCost)
+		b.checkCosts(first, toolCost, toolCost)
 	}
-	b.partial(t)
-	if err := b.interrupted(ctx, t, known); err != nil {
+	b.checkPartialUsage(t)
+	if err := b.probeInterrupt(ctx, t, known); err != nil {
 		return err
 	}
 	// This turn is last, because a process whose last turn was interrupted exits with status 1.
@@ -59,36 +59,36 @@ func (b *bench) work(ctx context.Context) error {
 		return err
 	}
 	if known {
-		b.costs(last, toolCost+stopCost+plainCost, plainCost)
+		b.checkCosts(last, toolCost+stopCost+plainCost, plainCost)
 	}
 	exit, err := t.end(ctx)
 	if err != nil {
 		return err
 	}
 	b.decide(statement.EndsWithStdin, exit.Code == 0, "exit status %d", exit.Code)
-	n := len(slices.DeleteFunc(slices.Clone(t.seen), func(l line) bool { return !isResult(l) }))
+	n := len(slices.DeleteFunc(slices.Clone(t.received), func(l line) bool { return !isResult(l) }))
 	b.decide(statement.OneResult, n == 3, "%d results of 3 turns", n)
-	b.before = toolCost + stopCost + plainCost
+	b.workCost = toolCost + stopCost + plainCost
 	return nil
 }
 
-// silence waits until the process is ready, and checks that it has sent no request to the API.
-func (b *bench) silence(ctx context.Context, t *talk) error {
+// probeSilence waits until the process is ready, and checks that it has sent no request to the API.
+func (b *prober) probeSilence(ctx context.Context, t *cliProcess) error {
 	const id = "probe-ready"
 	if err := t.control(id, "initialize"); err != nil {
-		return t.silent(ctx, err)
+		return t.writeError(ctx, err)
 	}
 	if _, err := t.await(ctx, func(l line) bool { return l.Type == "control_response" }); err != nil {
 		return err
 	}
-	n := len(b.api.Messages(stray))
+	n := len(b.api.Messages(matchesNoTurn))
 	b.decide(statement.SilentBeforePrompt, n == 0, "%d requests before the first prompt", n)
 	return nil
 }
 
-// opened checks the init line.
-func (b *bench) opened(t *talk) {
-	for _, l := range t.seen {
+// checkInit checks the init line.
+func (b *prober) checkInit(t *cliProcess) {
+	for _, l := range t.received {
 		if l.Type != "system" || l.Subtype != "init" {
 			continue
 		}
@@ -96,32 +96,32 @@ func (b *bench) opened(t *talk) {
 			b.decide(statement.SessionID, false, "the init line names session %s instead of %s", l.Session, b.session)
 			b.session = l.Session // the one that can be resumed
 		}
-		foreign := slices.ContainsFunc(l.Servers, func(n named) bool { return n.Name == server })
+		foreign := slices.ContainsFunc(l.Servers, func(n serverInfo) bool { return n.Name == mcpServer })
 		b.decide(statement.StrictMCP, !foreign, "a server of the user's configuration is started")
 	}
 }
 
-// tools checks the effects of toolTurn.
-func (b *bench) tools(result line) {
+// checkTools checks the effects of toolTurn.
+func (b *prober) checkTools(result line) {
 	denied := func(call int) bool {
-		id := b.call(toolTurn, call)
+		id := b.toolCallID(toolTurn, call)
 		return slices.ContainsFunc(result.Denials, func(d denial) bool { return d.Tool == id })
 	}
-	if ran := b.room.ran("ran-allowed"); ran || denied(0) {
+	if ran := b.sandbox.exists("ran-allowed"); ran || denied(0) {
 		b.decide(statement.AllowRules, ran, "%q was denied in spite of its rule", allowedCommand)
 	}
-	if wrote := b.room.ran("written.txt"); wrote || denied(3) {
+	if wrote := b.sandbox.exists("written.txt"); wrote || denied(3) {
 		b.decide(statement.AcceptEdits, wrote, "writing a file in the working directory was denied")
 	}
-	answered := len(b.api.Messages(toolTurn.asked)) - 1 // number of tool calls whose result was sent back
+	answered := len(b.api.Messages(toolTurn.matches)) - 1 // number of tool calls whose result was sent back
 	for _, c := range []struct {
 		call int
 		what string
 		done bool
 	}{
-		{1, longerCommand, b.room.ran("ran-allowedmore")},
-		{2, otherCommand, b.room.ran("ran-other")},
-		{4, "writing outside of the working directory", there(filepath.Join(b.room.outside, "written.txt"))},
+		{1, longerCommand, b.sandbox.exists("ran-allowedmore")},
+		{2, otherCommand, b.sandbox.exists("ran-other")},
+		{4, "writing outside of the working directory", pathExists(filepath.Join(b.sandbox.outside, "written.txt"))},
 	} {
 		if c.call >= answered && !c.done {
 			continue // it was not called
@@ -133,63 +133,63 @@ func (b *bench) tools(result line) {
 	}
 }
 
-// call returns the id of the tool call in the answer to the nth request of a turn, as numbered by
+// toolCallID returns the id of the tool call in the answer to the nth request of a turn, as numbered by
 // fakeapi, or "" if there was no such request.
-func (b *bench) call(n turn, nth int) string {
-	asked := b.api.Messages(n.asked)
+func (b *prober) toolCallID(n scriptedTurn, nth int) string {
+	asked := b.api.Messages(n.matches)
 	if nth >= len(asked) {
 		return ""
 	}
 	return asked[nth].ToolID(0)
 }
 
-// priced reports whether the turn used the model that the CLI was started with. Prices of other
+// hasKnownPrice reports whether the turn used the model that the CLI was started with. Prices of other
 // models are not known here.
-func (b *bench) priced(n turn) bool {
-	asked := b.api.Messages(n.asked)
+func (b *prober) hasKnownPrice(n scriptedTurn) bool {
+	asked := b.api.Messages(n.matches)
 	return len(asked) > 0 && strings.HasPrefix(asked[0].Model(), model)
 }
 
-// costs compares a result with the charges of the session and of the turn.
-func (b *bench) costs(l line, total, turn budget.USD) {
+// checkCosts compares a result with the charges of the session and of the turn.
+func (b *prober) checkCosts(l line, total, turn budget.USD) {
 	b.decide(statement.TotalCost, l.total() == total,
-		"total_cost_usd is %s after %s was charged", told(l.total()), told(total))
-	b.turnCost(l, turn)
+		"total_cost_usd is %s after %s was charged", dollars(l.total()), dollars(total))
+	b.checkTurnCost(l, turn)
 }
 
-func (b *bench) turnCost(l line, turn budget.USD) {
+func (b *prober) checkTurnCost(l line, turn budget.USD) {
 	b.decide(statement.TurnCost, l.turn() == turn,
-		"model_usage_since_last_result is %s after %s was charged", told(l.turn()), told(turn))
+		"model_usage_since_last_result is %s after %s was charged", dollars(l.turn()), dollars(turn))
 }
 
-func told(u budget.USD) string {
+func dollars(u budget.USD) string {
 	if u < 0 {
 		return "missing"
 	}
 	return "$" + strconv.FormatFloat(u.Float(), 'f', 6, 64)
 }
 
-// partial compares the token counts of the responses of toolTurn.
-func (b *bench) partial(t *talk) {
+// checkPartialUsage compares the token counts of the responses of toolTurn.
+func (b *prober) checkPartialUsage(t *cliProcess) {
 	var got []int64
-	for _, l := range t.seen {
+	for _, l := range t.received {
 		if l.Type == "stream_event" && l.Event.Type == "message_delta" {
 			got = append(got, l.Event.Usage.Output)
 		}
 	}
 	want := append(slices.Repeat([]int64{toolUse.Output}, toolCalls), wordsUse.Output)
-	if len(b.api.Messages(toolTurn.asked)) != len(want) {
+	if len(b.api.Messages(toolTurn.matches)) != len(want) {
 		return
 	}
 	b.decide(statement.PartialUsage, slices.Equal(got, want),
 		"output tokens of six responses: %v instead of %v", got, want)
 }
 
-// interrupted runs a turn that gets one response, and interrupts it while it waits for the next.
-func (b *bench) interrupted(ctx context.Context, t *talk, known bool) error {
-	waits := func(r *fakeapi.Request) bool { return interruptedTurn.asked(r) && len(r.ToolResults()) > 0 }
-	_, err := b.asked(ctx, t, interruptedTurn.prompt(), waits)
-	if errors.Is(err, errUnasked) {
+// probeInterrupt runs a turn that gets one response, and interrupts it while it waits for the next.
+func (b *prober) probeInterrupt(ctx context.Context, t *cliProcess, known bool) error {
+	waits := func(r *fakeapi.Request) bool { return interruptedTurn.matches(r) && len(r.ToolResults()) > 0 }
+	_, err := b.runTurn(ctx, t, interruptedTurn.prompt(), waits)
+	if errors.Is(err, errNoRequest) {
 		b.decide(statement.OneResult, false, "another result came after the result of a turn")
 	}
 	if err != nil {
@@ -207,19 +207,19 @@ func (b *bench) interrupted(ctx context.Context, t *talk, known bool) error {
 	}
 	if total := toolCost + stopCost; known {
 		b.decide(statement.InterruptedCost, result.total() == total || result.turn() == stopCost,
-			"total_cost_usd is %s after %s was charged", told(result.total()), told(total))
-		b.turnCost(result, stopCost)
+			"total_cost_usd is %s after %s was charged", dollars(result.total()), dollars(total))
+		b.checkTurnCost(result, stopCost)
 	}
 	return nil
 }
 
-// resumed continues the session of work in another process, with a cap below the cost of the
+// probeResume continues the session of work in another process, with a cap below the cost of the
 // session so far.
-func (b *bench) resumed(ctx context.Context) error {
-	if b.before == 0 {
+func (b *prober) probeResume(ctx context.Context) error {
+	if b.workCost == 0 {
 		return nil // work did not finish, and has reported why
 	}
-	t, err := b.begin("--resume", b.session, "--permission-mode", "acceptEdits", "--strict-mcp-config",
+	t, err := b.start("--resume", b.session, "--permission-mode", "acceptEdits", "--strict-mcp-config",
 		"--max-budget-usd", usd(capUSD))
 	if err != nil {
 		return err
@@ -229,25 +229,25 @@ func (b *bench) resumed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := b.api.Messages(resumedTurn.asked)
+	asked := b.api.Messages(resumedTurn.matches)
 	if len(asked) == 0 {
 		b.decide(statement.Resume, false, "the resumed process ended its turn as %s", l.Subtype)
 		return nil
 	}
 	b.decide(statement.Resume, strings.Contains(asked[0].Users(), toolTurn.prompt()), "what was said before is missing")
-	if b.priced(resumedTurn) {
+	if b.hasKnownPrice(resumedTurn) {
 		cost := budget.USD(len(asked)) * cappedCost
 		b.decide(statement.ResumedTotal, l.total() == cost,
-			"total_cost_usd is %s after the process was charged %s", told(l.total()), told(cost))
-		b.turnCost(l, cost)
+			"total_cost_usd is %s after the process was charged %s", dollars(l.total()), dollars(cost))
+		b.checkTurnCost(l, cost)
 		b.decide(statement.ResumedCap, len(asked) == 2, "%d responses where the cap allows 2", len(asked))
 	}
 	return nil
 }
 
-// capped runs a turn that would exceed its cap, in a process started like that of an expert.
-func (b *bench) capped(ctx context.Context) error {
-	t, err := b.begin("--tools", "Read,Edit", "--disallowedTools", "Edit",
+// probeCap runs a turn that would exceed its cap, in a process started like that of an expert.
+func (b *prober) probeCap(ctx context.Context) error {
+	t, err := b.start("--tools", "Read,Edit", "--disallowedTools", "Edit",
 		"--no-session-persistence", "--strict-mcp-config", "--system-prompt", "Answer with one word.", "--max-budget-usd",
 		usd(capUSD))
 	if err != nil {
@@ -258,9 +258,9 @@ func (b *bench) capped(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := b.api.Messages(cappedTurn.asked)
+	asked := b.api.Messages(cappedTurn.matches)
 	if len(asked) == 0 {
-		return errUnasked
+		return errNoRequest
 	}
 	offered := asked[0].Tools()
 	others := slices.ContainsFunc(offered, func(name string) bool { return name != "Read" && name != "Edit" })
@@ -272,7 +272,7 @@ func (b *bench) capped(ctx context.Context) error {
 	case n == 2 && strings.Contains(l.Subtype, "budget"):
 		b.decide(statement.Cap, true, "")
 	case n > 2 && l.total() > capUSD: // it knew its cost
-		b.decide(statement.Cap, false, "%d responses at %s each under a cap of %s", n, told(cappedCost), told(capUSD))
+		b.decide(statement.Cap, false, "%d responses at %s each under a cap of %s", n, dollars(cappedCost), dollars(capUSD))
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ type Statement struct {
 	// is unknown, the Fallback is used.
 	Required bool
 
-	tested [len(versions)]Verdict // by version, in the order of versions
+	tested [len(versions)]Support // by version, in the order of versions
 }
 
 // Find returns the statement with an ID.
@@ -51,17 +51,17 @@ func Find(id ID) (Statement, bool) {
 	return Statement{}, false
 }
 
-// Verdict says whether a statement holds on a CLI.
-type Verdict int
+// Support says whether a statement holds on a CLI.
+type Support int
 
 // These are the verdicts. The zero value is Unknown: no probe has decided.
 const (
-	Unknown Verdict = iota
+	Unknown Support = iota
 	Holds
 	Fails
 )
 
-func (v Verdict) String() string {
+func (v Support) String() string {
 	switch v {
 	case Holds:
 		return "holds"
@@ -72,11 +72,11 @@ func (v Verdict) String() string {
 }
 
 // MarshalText returns the word for the verdict.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+func (v Support) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText parses the word for a verdict.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	for _, w := range []Verdict{Unknown, Holds, Fails} {
+func (v *Support) UnmarshalText(text []byte) error {
+	for _, w := range []Support{Unknown, Holds, Fails} {
 		if string(text) == w.String() {
 			*v = w
 			return nil
@@ -85,18 +85,18 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return fmt.Errorf("no verdict: %q", text)
 }
 
-// Verdicts holds the verdicts on one CLI. A missing ID is Unknown, as is every ID of the nil map.
+// SupportSet holds the verdicts on one CLI. A missing ID is Unknown, as is every ID of the nil map.
 // It must not be changed while it is shared.
-type Verdicts map[ID]Verdict
+type SupportSet map[ID]Support
 
 // Holds reports whether the statement is known to hold. Features check it before they use it.
-func (v Verdicts) Holds(id ID) bool { return v[id] == Holds }
+func (v SupportSet) Holds(id ID) bool { return v[id] == Holds }
 
 // Fails reports whether the statement is known to fail.
-func (v Verdicts) Fails(id ID) bool { return v[id] == Fails }
+func (v SupportSet) Fails(id ID) bool { return v[id] == Fails }
 
 // Select returns the statements with the given verdict, in the order of the list.
-func (v Verdicts) Select(want Verdict) []Statement {
+func (v SupportSet) Select(want Support) []Statement {
 	var out []Statement
 	for _, s := range All() {
 		if v[s.ID] == want {

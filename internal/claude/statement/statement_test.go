@@ -54,18 +54,18 @@ func TestTested(t *testing.T) {
 	}
 }
 
-func TestVerdicts(t *testing.T) {
+func TestSupportSet(t *testing.T) {
 	t.Parallel()
-	var none Verdicts
+	var none SupportSet
 	if none.Holds(Cap) || none.Fails(Cap) || len(none.Select(Unknown)) != len(All()) {
 		t.Error("no verdicts decide something")
 	}
-	v := Verdicts{Cap: Fails, Denied: Holds}
+	v := SupportSet{Cap: Fails, Denied: Holds}
 	data, err := json.Marshal(v)
 	if err != nil || string(data) != `{"cap":"fails","denied":"holds"}` {
 		t.Fatalf("%s, %v", data, err)
 	}
-	var back Verdicts
+	var back SupportSet
 	if err := json.Unmarshal(data, &back); err != nil || !back.Fails(Cap) || !back.Holds(Denied) {
 		t.Errorf("%v, %v", back, err)
 	}

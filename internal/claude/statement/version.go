@@ -32,12 +32,12 @@ func (v Version) Less(w Version) bool {
 const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
 
 var (
-	versionRE = lazy.Regexp(number + `(?:[^0-9.]|$)`)
-	namedRE   = lazy.Regexp(number + ` \(Claude Code\)`)
+	versionRE = lazy.New(number + `(?:[^0-9.]|$)`)
+	namedRE   = lazy.New(number + ` \(Claude Code\)`)
 )
 
-// Named reports whether a text names Claude Code with a version, as `claude --version` does.
-func Named(text string) bool { return namedRE().MatchString(text) }
+// NamesClaude reports whether a text names Claude Code with a version, as `claude --version` does.
+func NamesClaude(text string) bool { return namedRE().MatchString(text) }
 
 // ParseVersion returns the version in the output of `claude --version` ("2.1.197 (Claude Code)"),
 // also after other versions that a wrapper prints; without the name Claude Code it returns the

@@ -17,22 +17,23 @@ import (
 // maxClaim is the maximum length, in bytes, of words that are parsed.
 const maxClaim = 1000
 
-// claims holds the patterns, and the files that a basename may stand for.
-type claims struct {
+// claimParser holds the patterns, and the files that a basename may stand for.
+type claimParser struct {
 	exists, contains, denies, narrows, commanded, success *regexp.Regexp
 	byBase                                                map[string][]string // files of the whole plan
 }
 
-func newClaims(f *foreign) *claims {
+func newClaimParser(f *importedPlan) *claimParser {
 	const passed = `(?:passes|succeeds|works|exits? (?:with )?(?:code |status )?(?:0|zero)|returns (?:exit code )?0|exit code 0|(?:runs|completes|builds) (?:without|with no) (?:any )?errors?|has no errors?|is green)`
-	c := &claims{
-		exists:    regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
-		contains:  regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:contains?|includes?|has|have|mentions?|references?|defines?|declares?|lists?|imports?|exports?)\s+(.+)$`),
-		denies:    regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
-		narrows:   regexp.MustCompile(`(?i)\b(?:times|twice|once|only|exactly|least|most|before|after|between|each|every|all|per|instead|order|\d+)\b`),
-		commanded: regexp.MustCompile("(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
-		success:   regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
-		byBase:    map[string][]string{},
+	c := &claimParser{
+		exists:   regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
+		contains: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:contains?|includes?|has|have|mentions?|references?|defines?|declares?|lists?|imports?|exports?)\s+(.+)$`),
+		denies:   regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
+		narrows:  regexp.MustCompile(`(?i)\b(?:times|twice|once|only|exactly|least|most|before|after|between|each|every|all|per|instead|order|\d+)\b`),
+		commanded: regexp.MustCompile(
+			"(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
+		success: regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
+		byBase:  map[string][]string{},
 	}
 	for _, t := range f.tasks {
 		for _, file := range t.files {
@@ -45,16 +46,16 @@ func newClaims(f *foreign) *claims {
 	return c
 }
 
-// judge decides on every claim of every task.
-func (f *foreign) judge(c *claims) {
+// convertClaims decides on every claim of every task.
+func (f *importedPlan) convertClaims(c *claimParser) {
 	for _, t := range f.tasks {
 		for _, claim := range t.claims {
-			f.decide(c, t, claim)
+			f.convertClaim(c, t, claim)
 		}
 	}
 }
 
-func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
+func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim) {
 	text := strings.Join(strings.Fields(claim.text), " ")
 	at := claim.at
 	if claim.command != "" {
@@ -63,7 +64,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		case text == "" || c.success.MatchString("it "+text):
 		case claim.kind == "grep":
 			// A match alone does not prove the statement.
-			f.manual(t, phrase{text + " (as " + claim.command + " shows)", at})
+			f.addManualCheck(t, phrase{text + " (as " + claim.command + " shows)", at})
 		default:
 			t.section("Check", claim.command+" ("+text+")")
 		}
@@ -78,7 +79,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 			check.Set("matches", source.Text(claim.text, at))
 		default:
 			if text != "" && text != claim.file+" exists" {
-				f.manual(t, phrase{text, at})
+				f.addManualCheck(t, phrase{text, at})
 			}
 		}
 		t.checks = append(t.checks, check)
@@ -89,7 +90,7 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 		return
 	}
 	if claim.kind == "manual" || len(text) > maxClaim {
-		f.manual(t, phrase{text, at})
+		f.addManualCheck(t, phrase{text, at})
 		return
 	}
 	if run, ok := c.command(text, claim.kind); ok {
@@ -99,17 +100,17 @@ func (f *foreign) decide(c *claims, t *foreignTask, claim claim) {
 	checks, whole := c.files(t, text, claim.kind, at)
 	t.checks = append(t.checks, checks...)
 	if !whole {
-		f.manual(t, phrase{text, at})
+		f.addManualCheck(t, phrase{text, at})
 	}
 }
 
-func (f *foreign) manual(t *foreignTask, w phrase) {
+func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
 	t.manual = append(t.manual, w)
 	f.warnf(w.at, plan.CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", source.Quote(t.id.text), source.Quote(w.text))
 }
 
 // condition returns a criterion of the plan, with a check if its words are one.
-func (f *foreign) condition(c *claims, w phrase) *source.Node {
+func (f *importedPlan) condition(c *claimParser, w phrase) *source.Node {
 	text := strings.Join(strings.Fields(w.text), " ")
 	n := source.Object(w.at).Set("text", source.Text(text, w.at))
 	if len(text) > maxClaim {
@@ -126,7 +127,8 @@ func (f *foreign) condition(c *claims, w phrase) *source.Node {
 
 // files returns the statements about files in the words. whole reports whether the words contain
 // nothing else.
-func (c *claims) files(t *foreignTask, text, kind string, at source.Place) (checks []*source.Node, whole bool) {
+func (c *claimParser) files(t *importedTask, text, kind string, at source.Location) (checks []*source.Node,
+	whole bool) {
 	if m := c.exists.FindStringSubmatch(text); m != nil {
 		if file, ok := c.subject(t, m[1]); ok {
 			rest := strings.Trim(m[2], " .")
@@ -141,7 +143,7 @@ func (c *claims) files(t *foreignTask, text, kind string, at source.Place) (chec
 	if !ok {
 		return nil, false
 	}
-	quoted, around := quotations(m[2])
+	quoted, around := splitQuoted(m[2])
 	if c.denies.MatchString(around) {
 		return nil, false
 	}
@@ -171,9 +173,9 @@ func (c *claims) files(t *foreignTask, text, kind string, at source.Place) (chec
 	return checks, whole
 }
 
-// quotations returns the quoted parts of a text, in the kind of quotes that comes first, and the
+// splitQuoted returns the quoted parts of a text, in the kind of quotes that comes first, and the
 // text around them.
-func quotations(s string) (quoted []string, around string) {
+func splitQuoted(s string) (quoted []string, around string) {
 	i := strings.IndexAny(s, "\"`'")
 	if i < 0 || s[i] == '\'' && i > 0 && s[i-1] != ' ' && s[i-1] != '(' {
 		return nil, s
@@ -195,7 +197,7 @@ func quotations(s string) (quoted []string, around string) {
 
 // subject returns the file that the words name: a path, a basename among the files of the task or
 // else of the plan, or a phrase like "the script" for the task's only file.
-func (c *claims) subject(t *foreignTask, s string) (string, bool) {
+func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
 	fields := strings.Fields(s)
 	if len(fields) > 1 && slices.Contains([]string{"the", "a", "this"}, strings.ToLower(fields[0])) {
 		fields = fields[1:]
@@ -244,20 +246,20 @@ func (c *claims) subject(t *foreignTask, s string) (string, bool) {
 			return "", false // ambiguous
 		}
 	}
-	return name, strings.Contains(name, "/") || t != nil && fileLike(name)
+	return name, strings.Contains(name, "/") || t != nil && looksLikeFile(name)
 }
 
-// fileLike reports whether a word without a folder looks like a file's name.
-func fileLike(name string) bool {
+// looksLikeFile reports whether a word without a folder looks like a file's name.
+func looksLikeFile(name string) bool {
 	i := strings.LastIndexByte(name, '.')
 	return i >= 0 && len(name)-i > 1 && len(name)-i <= 9
 }
 
 // command returns the command in the words: one in backticks, or words that begin with a common
 // program and continue without prose.
-func (c *claims) command(text, kind string) (string, bool) {
+func (c *claimParser) command(text, kind string) (string, bool) {
 	if m := c.commanded.FindStringSubmatch(text); m != nil {
-		if m[1] != "" || m[3] != "" || program(m[2]) {
+		if m[1] != "" || m[3] != "" || startsWithProgram(m[2]) {
 			return strings.TrimSpace(m[2]), true
 		}
 		return "", false
@@ -268,7 +270,7 @@ func (c *claims) command(text, kind string) (string, bool) {
 	if m := c.success.FindStringSubmatch(text); m != nil {
 		text = m[1]
 	}
-	if !program(text) {
+	if !startsWithProgram(text) {
 		return "", false
 	}
 	for _, word := range strings.Fields(text)[1:] {
@@ -284,8 +286,8 @@ func (c *claims) command(text, kind string) (string, bool) {
 	return text, true
 }
 
-// program reports whether a text begins with the name of a common program for checks.
-func program(text string) bool {
+// startsWithProgram reports whether a text begins with the name of a common program for checks.
+func startsWithProgram(text string) bool {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-func TestClaims(t *testing.T) {
+func TestClaimParser(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind, text string
@@ -66,12 +66,12 @@ func TestClaims(t *testing.T) {
 	} {
 		t.Run(c.kind+" "+c.text, func(t *testing.T) {
 			t.Parallel()
-			task := &foreignTask{id: phrase{text: "1"}, claims: []claim{{kind: c.kind, phrase: phrase{text: c.text}}}}
+			task := &importedTask{id: phrase{text: "1"}, claims: []claim{{kind: c.kind, phrase: phrase{text: c.text}}}}
 			for _, f := range strings.Fields(c.files) {
-				task.files = append(task.files, foreignFile{path: phrase{text: f}})
+				task.files = append(task.files, importedFile{path: phrase{text: f}})
 			}
-			f := &foreign{Reports: new(plan.Reports), tasks: []*foreignTask{task}}
-			f.judge(newClaims(f))
+			f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
+			f.convertClaims(newClaimParser(f))
 			var got string
 			for _, n := range task.checks {
 				got += string(n.AppendJSON(nil))
@@ -79,7 +79,7 @@ func TestClaims(t *testing.T) {
 			if got != c.want || (len(task.manual) == 1) != c.manual {
 				t.Errorf("got  %s, words %v\nwant %s", got, task.manual, c.want)
 			}
-			if c.manual != (len(f.Reports.Of("x", func(source.Place) plan.Pos { return plan.Pos{} })) == 1) {
+			if c.manual != (len(f.DiagnosticList.Resolve("x", func(source.Location) plan.Pos { return plan.Pos{} })) == 1) {
 				t.Error("a check in words is told")
 			}
 		})
@@ -88,13 +88,13 @@ func TestClaims(t *testing.T) {
 
 func TestCommandsWithWords(t *testing.T) {
 	t.Parallel()
-	task := &foreignTask{id: phrase{text: "1"}, claims: []claim{
+	task := &importedTask{id: phrase{text: "1"}, claims: []claim{
 		{kind: "grep", command: "grep -A3 tools: a.md", phrase: phrase{text: "Has Glob"}},
 		{kind: "console", command: "make check", phrase: phrase{text: "exits with 0"}},
 		{kind: "console", command: "make", phrase: phrase{text: "builds the thing"}},
 	}}
-	f := &foreign{Reports: new(plan.Reports), tasks: []*foreignTask{task}}
-	f.judge(newClaims(f))
+	f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
+	f.convertClaims(newClaimParser(f))
 	if len(task.checks) != 3 || len(task.manual) != 1 ||
 		task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" ||
 		fmt.Sprint(task.sections) != "[Check: make (builds the thing)]" {

@@ -13,20 +13,20 @@ import (
 	"wavex/internal/plan"
 )
 
-// lost collects the parts without a place in the form, each kind once.
-type lost struct{ list []string }
+// omissions collects the parts without a place in the form, each kind once.
+type omissions struct{ list []string }
 
-func (l *lost) add(is bool, what string) {
+func (l *omissions) add(is bool, what string) {
 	if is && !slices.Contains(l.list, what) {
 		l.list = append(l.list, what)
 	}
 }
 
-func (l *lost) plan(p *plan.Plan) {
+func (l *omissions) plan(p *plan.Plan) {
 	l.add(p.Budget != plan.Limits{}, "the budget")
 	l.add(p.Parallel != 0, "parallel")
 	l.add(p.Schedule == "eager", "the eager schedule")
-	l.add(!noSettings(p.Defaults), "the defaults")
+	l.add(!isZeroSettings(p.Defaults), "the defaults")
 	l.add(len(p.MustNot) > 0, "mustNot")
 	for _, k := range p.Links { // imported ones are also part of the request's words
 		l.add(!strings.Contains(p.Request, k.From) || !strings.Contains(p.Request, k.To), "links")
@@ -58,8 +58,8 @@ func (l *lost) plan(p *plan.Plan) {
 	}
 }
 
-// noSettings reports whether no setting was given.
-func noSettings(s plan.Settings) bool {
+// isZeroSettings reports whether no setting was given.
+func isZeroSettings(s plan.Settings) bool {
 	return s.AllowedTools == nil && s.DisallowedTools == nil && s.Model+s.FallbackModel+s.PermissionMode+s.Agent+
 		s.AppendSystemPrompt+s.MCPConfig+s.SettingSources+s.Dir+s.RetrySession == "" &&
 		s.Timeout == 0 && s.IdleTimeout == 0 && s.MaxRetries == nil && s.MaxTurns == 0
@@ -74,8 +74,8 @@ func PhaseNumber(p *plan.Plan) (number, title string) {
 	return "", p.Name
 }
 
-// grouped returns the tasks by wave, in plan order, and the description of each wave.
-func grouped(p *plan.Plan) (members [][]int, about map[int]plan.Wave) {
+// tasksByWave returns the tasks by wave, in plan order, and the description of each wave.
+func tasksByWave(p *plan.Plan) (members [][]int, about map[int]plan.Wave) {
 	wave, total := p.Waves()
 	members = make([][]int, total+1)
 	for i, w := range wave {
@@ -88,8 +88,8 @@ func grouped(p *plan.Plan) (members [][]int, about map[int]plan.Wave) {
 	return members, about
 }
 
-// work returns the whole text of a task for an agent.
-func work(t *plan.Task) string {
+// agentText returns the whole text of a task for an agent.
+func agentText(t *plan.Task) string {
 	var parts []string
 	for _, s := range []string{t.Description, t.Prompt} {
 		if s = strings.Trim(s, "\n"); s != "" {
@@ -113,11 +113,11 @@ func blockerIDs(p *plan.Plan, i int) []string {
 // WritePhase returns the plan as a phase plan in markdown, and the names of the parts that are not
 // carried.
 func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
-	l := &lost{}
+	l := &omissions{}
 	l.plan(p)
 	var b strings.Builder
 	number, title := PhaseNumber(p)
-	members, about := grouped(p)
+	members, about := tasksByWave(p)
 	waves := 0
 	for _, m := range members {
 		if len(m) > 0 {
@@ -136,7 +136,7 @@ func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 		b.WriteString("# " + p.Name + "\n\n")
 	}
 	if s := strings.Trim(p.Request, "\n"); s != "" {
-		b.WriteString("## Goal\n\n" + shifted(s) + "\n\n")
+		b.WriteString("## Goal\n\n" + escapeMarkdown(s) + "\n\n")
 	}
 	if len(p.Criteria) > 0 {
 		b.WriteString("## Must-Haves (Goal-Backward)\n\n")
@@ -145,7 +145,7 @@ func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 		}
 		b.WriteString("\n")
 	}
-	claims := claimsOf(p)
+	claims := claimParserOf(p)
 	for w, m := range members {
 		if len(m) == 0 {
 			continue
@@ -165,8 +165,8 @@ func WritePhase(p *plan.Plan) (out []byte, notCarried []string) {
 	return []byte(b.String()), l.list
 }
 
-// shifted indents a whole text if one of its lines would be read as markup of a phase plan.
-func shifted(s string) string {
+// escapeMarkdown indents a whole text if one of its lines would be read as markup of a phase plan.
+func escapeMarkdown(s string) string {
 	plain := true
 	for _, line := range strings.Split(s, "\n") {
 		plain = plain && (line == "" || !strings.ContainsAny(strings.TrimLeft(line,
@@ -188,14 +188,14 @@ func indentBy(s, by string) string {
 	return strings.Join(lines, "\n")
 }
 
-func escaper() *strings.Replacer {
+func xmlEscaper() *strings.Replacer {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;",
 		"\t", "&#9;")
 }
 
-func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l *lost) {
+func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claimParser, l *omissions) {
 	t := &p.Tasks[i]
-	quoted := escaper().Replace
+	quoted := xmlEscaper().Replace
 	inText := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 	fmt.Fprintf(b, `<task id="%s" wave="%d"`, quoted(t.ID), wave)
 	if ids := blockerIDs(p, i); len(ids) > 0 {
@@ -209,7 +209,7 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l 
 	for _, name := range sortedNames(t.Metadata) {
 		var s string
 		if json.Unmarshal(t.Metadata[name], &s) != nil || s == "" ||
-			!regexp.MustCompile(`^[A-Za-z_][\w.-]*$`).MatchString(name) || slices.Contains(taskWords(), name) {
+			!regexp.MustCompile(`^[A-Za-z_][\w.-]*$`).MatchString(name) || slices.Contains(reservedFields(), name) {
 			l.add(true, "metadata that is no plain text")
 			continue
 		}
@@ -227,13 +227,13 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l 
 		}
 		b.WriteString("  </files>\n")
 	}
-	if words := work(t); words != "" {
+	if words := agentText(t); words != "" {
 		b.WriteString("  <action>\n" + indentBy(words, "    ") + "\n  </action>\n")
 	}
 	if len(t.Verify)+len(t.Criteria) > 0 {
 		b.WriteString("  <verify>\n")
 		for _, c := range t.Verify {
-			kind, attr, text := inWords(p, claims, i, c)
+			kind, attr, text := checkText(p, claims, i, c)
 			if attr != "" {
 				attr = strings.Replace(attr, "=", `="`, 1)
 				name, value, _ := strings.Cut(attr, `="`)
@@ -249,8 +249,8 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claims, l 
 	b.WriteString("</task>\n\n")
 }
 
-// taskWords returns the attributes and fields of a task that have a meaning of their own.
-func taskWords() []string {
+// reservedFields returns the attributes and fields of a task that have a meaning of their own.
+func reservedFields() []string {
 	return []string{"id", "title", "name", "subject", "wave", "depends", "depends_on", "dependsOn", "dependencies",
 		"blockedBy", "blocked_by", "addBlockedBy", "needs", "parallel",
 		"action", "description", "prompt", "details", "files", "verify", "checks", "verification", "acceptanceCriteria",
@@ -267,26 +267,26 @@ func sortedNames(m map[string]json.RawMessage) []string {
 	return names
 }
 
-// claimsOf returns the claims for the plan's files, to predict how words will be read.
-func claimsOf(p *plan.Plan) *claims {
-	f := &foreign{}
+// claimParserOf returns the claims for the plan's files, to predict how words will be read.
+func claimParserOf(p *plan.Plan) *claimParser {
+	f := &importedPlan{}
 	for i := range p.Tasks {
-		f.tasks = append(f.tasks, asForeign(&p.Tasks[i]))
+		f.tasks = append(f.tasks, toImportedTask(&p.Tasks[i]))
 	}
-	return newClaims(f)
+	return newClaimParser(f)
 }
 
-func asForeign(t *plan.Task) *foreignTask {
-	out := &foreignTask{}
+func toImportedTask(t *plan.Task) *importedTask {
+	out := &importedTask{}
 	for _, file := range t.Files {
-		out.files = append(out.files, foreignFile{phrase{file.Path, 0}, file.Action})
+		out.files = append(out.files, importedFile{phrase{file.Path, 0}, file.Action})
 	}
 	return out
 }
 
-// inWords returns a check as phase plans write it, if reading that gives the same check; otherwise
+// checkText returns a check as phase plans write it, if reading that gives the same check; otherwise
 // with an attribute of wavex, as name=value.
-func inWords(p *plan.Plan, c *claims, task int, check plan.Check) (kind, attr, text string) {
+func checkText(p *plan.Plan, c *claimParser, task int, check plan.Check) (kind, attr, text string) {
 	if check.Run != "" {
 		return "console", "cmd=" + check.Run, "exits with 0"
 	}
@@ -297,7 +297,7 @@ func inWords(p *plan.Plan, c *claims, task int, check plan.Check) (kind, attr, t
 	if check.Contains != "" {
 		kind, text = "content", check.File+` contains "`+check.Contains+`"`
 	}
-	again, whole := c.files(asForeign(&p.Tasks[task]), text, kind, 0)
+	again, whole := c.files(toImportedTask(&p.Tasks[task]), text, kind, 0)
 	if whole && len(again) == 1 && len(strings.Fields(text)) == len(strings.Split(text, " ")) {
 		var got plan.Check
 		if json.Unmarshal(again[0].AppendJSON(nil), &got) == nil && got == check {

@@ -14,7 +14,7 @@ import (
 // WritePhaseDoc returns the plan as a phase plan in JSON, in which waves hold their tasks, and the
 // names of the parts that are not carried.
 func WritePhaseDoc(p *plan.Plan) (out []byte, notCarried []string) {
-	l := &lost{}
+	l := &omissions{}
 	l.plan(p)
 	text := func(s string) *source.Node { return source.Text(s, 0) }
 	root := source.Object(0)
@@ -22,7 +22,7 @@ func WritePhaseDoc(p *plan.Plan) (out []byte, notCarried []string) {
 	if number != "" {
 		root.Set("phase", text(number))
 	}
-	members, about := grouped(p)
+	members, about := tasksByWave(p)
 	root.Set("title", text(title))
 	if p.Request != "" {
 		root.Set("goal", text(p.Request))
@@ -35,7 +35,7 @@ func WritePhaseDoc(p *plan.Plan) (out []byte, notCarried []string) {
 		root.Set("must_haves", list)
 	}
 	waves := source.List(0)
-	claims := claimsOf(p)
+	claims := claimParserOf(p)
 	for w, m := range members {
 		if len(m) == 0 {
 			continue
@@ -56,7 +56,7 @@ func WritePhaseDoc(p *plan.Plan) (out []byte, notCarried []string) {
 	return indented(root.AppendJSON(nil)), l.list
 }
 
-func taskDoc(p *plan.Plan, i int, claims *claims, l *lost) *source.Node {
+func taskDoc(p *plan.Plan, i int, claims *claimParser, l *omissions) *source.Node {
 	t := &p.Tasks[i]
 	text := func(s string) *source.Node { return source.Text(s, 0) }
 	n := source.Object(0).Set("id", text(t.ID))
@@ -82,12 +82,12 @@ func taskDoc(p *plan.Plan, i int, claims *claims, l *lost) *source.Node {
 		}
 		n.Set("depends_on", list)
 	}
-	if words := work(t); words != "" {
+	if words := agentText(t); words != "" {
 		n.Set("action", text(words))
 	}
 	verify := source.List(0)
 	for _, c := range t.Verify {
-		kind, attr, words := inWords(p, claims, i, c)
+		kind, attr, words := checkText(p, claims, i, c)
 		check := source.Object(0).Set("type", text(kind))
 		if name, value, ok := strings.Cut(attr, "="); ok {
 			check.Set(name, text(value))
@@ -99,7 +99,7 @@ func taskDoc(p *plan.Plan, i int, claims *claims, l *lost) *source.Node {
 	}
 	n.Set("verify", verify)
 	for _, name := range sortedNames(t.Metadata) {
-		if slices.Contains(taskWords(), name) {
+		if slices.Contains(reservedFields(), name) {
 			l.add(true, "metadata with the name of a field")
 			continue
 		}

@@ -61,7 +61,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
 		p, _ := Parse(s.file, s.read(t), plan.Options{})
-		for i := range p.Tasks { // markdown cannot represent them; see TestLost
+		for i := range p.Tasks { // markdown cannot represent them; see TestOmissions
 			delete(p.Tasks[i].Metadata, "test_required")
 			delete(p.Tasks[i].Metadata, "priority")
 			if len(p.Tasks[i].Metadata) == 0 {
@@ -160,7 +160,7 @@ func TestExportsImportTheSame(t *testing.T) {
 	})
 }
 
-func TestLost(t *testing.T) {
+func TestOmissions(t *testing.T) {
 	t.Parallel()
 	p := load(t, "../testdata/full.json")
 	for _, w := range writers() {

@@ -15,7 +15,7 @@ import (
 // phrase is a text of a foreign file with its position.
 type phrase struct {
 	text string
-	at   source.Place
+	at   source.Location
 }
 
 func (w phrase) node() *source.Node {
@@ -31,69 +31,69 @@ type claim struct {
 	phrase
 }
 
-type foreignWave struct {
+type importedWave struct {
 	number     int
 	title      string
 	sequential bool
-	at         source.Place
+	at         source.Location
 }
 
-type foreignTask struct {
-	at       source.Place
-	id       phrase
-	subject  phrase
-	action   phrase
-	sections []string // the parts of the description after the action
-	wave     int
-	waveAt   source.Place
-	alone    bool // must not run in parallel with others
-	blockers []phrase
-	files    []foreignFile
-	claims   []claim
-	metadata *source.Node
+type importedTask struct {
+	at        source.Location
+	id        phrase
+	subject   phrase
+	action    phrase
+	sections  []string // the parts of the description after the action
+	wave      int
+	waveAt    source.Location
+	exclusive bool // must not run in parallel with others
+	blockers  []phrase
+	files     []importedFile
+	claims    []claim
+	metadata  *source.Node
 
 	checks []*source.Node
 	manual []phrase
 }
 
-type foreignFile struct {
+type importedFile struct {
 	path   phrase
 	action string
 }
 
-// foreign is a plan as an importer understood it.
-type foreign struct {
-	*plan.Reports
+// importedPlan is a plan as an importer understood it.
+type importedPlan struct {
+	*plan.DiagnosticList
 	form    string // in messages: "a phase plan"
 	lenient bool
-	at      source.Place
+	at      source.Location
 
-	name     phrase
-	request  []phrase // paragraphs
-	criteria []phrase
-	links    []link
-	waves    []foreignWave
-	known    map[int]int // index into waves, by number
-	tasks    []*foreignTask
+	name      phrase
+	request   []phrase // paragraphs
+	criteria  []phrase
+	links     []link
+	waves     []importedWave
+	waveIndex map[int]int // index into waves, by number
+	tasks     []*importedTask
 
 	waveCount, taskCount *source.Node // the counts that the file states
 }
 
-func (f *foreign) warnf(at source.Place, code, format string, args ...any) {
+func (f *importedPlan) warnf(at source.Location, code, format string, args ...any) {
 	f.Warn(at, code, format, args...)
 }
 
-func (f *foreign) errorf(at source.Place, code, format string, args ...any) {
+func (f *importedPlan) errorf(at source.Location, code, format string, args ...any) {
 	f.Error(at, code, format, args...)
 }
 
-func (f *foreign) notCarried(at source.Place, what string) {
+func (f *importedPlan) notCarried(at source.Location, what string) {
 	f.warnf(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
 }
 
 // wave adds the data of a wave. Repeated data of one wave is merged.
-func (f *foreign) wave(w foreignWave) {
-	if i, known := f.known[w.number]; known {
+func (f *importedPlan) wave(w importedWave) {
+	if i, known := f.waveIndex[w.number]; known {
 		old := &f.waves[i]
 		old.sequential = old.sequential || w.sequential
 		if old.title == "" {
@@ -101,19 +101,19 @@ func (f *foreign) wave(w foreignWave) {
 		}
 		return
 	}
-	if f.known == nil {
-		f.known = map[int]int{}
+	if f.waveIndex == nil {
+		f.waveIndex = map[int]int{}
 	}
-	f.known[w.number] = len(f.waves)
+	f.waveIndex[w.number] = len(f.waves)
 	f.waves = append(f.waves, w)
 }
 
 // tree returns the native plan.
-func (f *foreign) tree() *source.Node {
-	f.count()
-	f.separate()
-	c := newClaims(f)
-	f.judge(c)
+func (f *importedPlan) tree() *source.Node {
+	f.checkCounts()
+	f.sequenceExclusive()
+	c := newClaimParser(f)
+	f.convertClaims(c)
 	root := source.Object(f.at).Set("version", source.Count(plan.Version, f.at)).Set("name", f.name.node())
 	if len(f.request) > 0 {
 		var parts []string
@@ -156,7 +156,7 @@ func (f *foreign) tree() *source.Node {
 	return root.Set("tasks", tasks)
 }
 
-func (t *foreignTask) tree() *source.Node {
+func (t *importedTask) tree() *source.Node {
 	n := source.Object(t.at).Set("id", t.id.node()).Set("subject", t.subject.node())
 	if n.Get("subject") == nil {
 		n.Set("subject", source.Text(t.title(), t.at))
@@ -201,20 +201,20 @@ func (t *foreignTask) tree() *source.Node {
 }
 
 // title returns a subject for a task without one: the start of its text.
-func (t *foreignTask) title() string {
+func (t *importedTask) title() string {
 	for _, text := range append([]string{t.action.text}, t.sections...) {
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		line, _, _ = strings.Cut(line, ". ")
 		line = strings.TrimRight(strings.Trim(strings.TrimSpace(line), "#*"), " .:")
 		if line = strings.TrimSpace(line); line != "" {
-			return clipped(line, 100)
+			return clipText(line, 100)
 		}
 	}
 	return "Task " + t.id.text
 }
 
-// clipped returns a text of at most n bytes, cut between words if possible.
-func clipped(s string, n int) string {
+// clipText returns a text of at most n bytes, cut between words if possible.
+func clipText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -226,14 +226,14 @@ func clipped(s string, n int) string {
 }
 
 // section adds a paragraph to the description.
-func (t *foreignTask) section(title, text string) {
+func (t *importedTask) section(title, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		t.sections = append(t.sections, title+": "+text)
 	}
 }
 
-// keep puts a value without a field in plans into metadata, at most a hundred for each task.
-func (f *foreign) keep(t *foreignTask, name string, value *source.Node) {
+// addMetadata puts a value without a field in plans into metadata, at most a hundred for each task.
+func (f *importedPlan) addMetadata(t *importedTask, name string, value *source.Node) {
 	if t.metadata == nil {
 		t.metadata = source.Object(value.At)
 	}
@@ -244,9 +244,9 @@ func (f *foreign) keep(t *foreignTask, name string, value *source.Node) {
 	t.metadata.Set(name, value)
 }
 
-// count compares the counts that the file states with the tasks and waves found in it. A difference
+// checkCounts compares the counts that the file states with the tasks and waves found in it. A difference
 // means that the import lost a task.
-func (f *foreign) count() {
+func (f *importedPlan) checkCounts() {
 	waves := map[int]bool{}
 	for _, t := range f.tasks {
 		if t.wave > 0 {
@@ -259,37 +259,37 @@ func (f *foreign) count() {
 		}
 		const text = "the file says that it has %s %s, and %d were found; mend the count, or the part that was not understood"
 		if f.lenient {
-			f.warnf(says.At, plan.CodeWrongCount, text, clipped(says.Text, 20), what, found)
+			f.warnf(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
 		} else {
-			f.errorf(says.At, plan.CodeWrongCount, text, clipped(says.Text, 20), what, found)
+			f.errorf(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
 		}
 	}
 	compare(f.taskCount, len(f.tasks), "tasks")
 	compare(f.waveCount, len(waves), "waves")
 }
 
-// separate handles tasks that must not run in parallel with others. A plan can say this only about
+// sequenceExclusive handles tasks that must not run in parallel with others. A plan can say this only about
 // waves, so the whole wave of such a task becomes sequential.
-func (f *foreign) separate() {
-	var first *foreignTask
+func (f *importedPlan) sequenceExclusive() {
+	var first *importedTask
 	for _, t := range f.tasks {
-		if t.alone && first == nil {
+		if t.exclusive && first == nil {
 			first = t
 		}
 	}
 	if first == nil {
 		return
 	}
-	levels := f.levels()
+	levels := f.taskWaves()
 	single := map[int]int{}
 	for i := range f.tasks {
 		single[levels[i]]++
 	}
 	for i, t := range f.tasks {
-		if !t.alone || single[levels[i]] < 2 {
+		if !t.exclusive || single[levels[i]] < 2 {
 			continue
 		}
-		f.wave(foreignWave{number: levels[i], sequential: true, at: t.at})
+		f.wave(importedWave{number: levels[i], sequential: true, at: t.at})
 		f.warnf(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
 		single[levels[i]] = 0 // report it once
 	}
@@ -300,19 +300,19 @@ func (f *foreign) separate() {
 	}
 }
 
-// levels returns the future waves of the tasks. They are wrong if blockers are unknown or form a
+// taskWaves returns the future waves of the tasks. They are wrong if blockers are unknown or form a
 // cycle, but the decoder refuses such a plan.
-func (f *foreign) levels() []int {
+func (f *importedPlan) taskWaves() []int {
 	at := map[string]int{}
 	for i, t := range f.tasks {
-		at[spelled(t.id.text)] = i
+		at[normalizeID(t.id.text)] = i
 	}
 	edges := dag.NewBuilder(len(f.tasks), len(f.tasks))
 	floor := make([]int, len(f.tasks))
 	for i, t := range f.tasks {
 		floor[i] = t.wave
 		for _, b := range t.blockers {
-			if k, ok := at[spelled(b.text)]; ok && k != i {
+			if k, ok := at[normalizeID(b.text)]; ok && k != i {
 				edges.Edge(i, k)
 			}
 		}
@@ -325,9 +325,9 @@ func (f *foreign) levels() []int {
 	return level
 }
 
-// spelled returns one spelling for all ids that name the same task.
-func spelled(id string) string {
-	if n, ok := plan.Numbered(id); ok {
+// normalizeID returns one spelling for all ids that name the same task.
+func normalizeID(id string) string {
+	if n, ok := plan.NumericID(id); ok {
 		return fmt.Sprint(n)
 	}
 	return id

@@ -12,21 +12,21 @@ import (
 
 // This file recognises by its shape which tool wrote a plan. It reads no more than that takes.
 
-// notText returns the problem that makes markdown unreadable, or nil.
-func notText(src string) *source.Problem {
-	if len(src) > maxForeign {
+// textProblem returns the problem that makes markdown unreadable, or nil.
+func textProblem(src string) *source.Problem {
+	if len(src) > maxImport {
 		return &source.Problem{At: 0, Code: plan.CodeTooLarge,
 			Message: "the file is larger than 16 MB, which no plan in markdown is"}
 	}
 	if i := strings.IndexByte(src, 0); i >= 0 {
-		return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding,
+		return &source.Problem{At: source.Location(i), Code: plan.CodeEncoding,
 			Message: "a NUL character; save the file as UTF-8 text"}
 	}
 	if !utf8.ValidString(src) {
 		for i := 0; ; {
 			r, n := utf8.DecodeRuneInString(src[i:])
 			if r == utf8.RuneError && n <= 1 {
-				return &source.Problem{At: source.Place(i), Code: plan.CodeEncoding,
+				return &source.Problem{At: source.Location(i), Code: plan.CodeEncoding,
 					Message: "not valid UTF-8; save the file as UTF-8"}
 			}
 			i += n
@@ -35,8 +35,8 @@ func notText(src string) *source.Problem {
 	return nil
 }
 
-// markdownForm returns the form of a markdown file; "" for JSON and YAML.
-func markdownForm(name, src string) Form {
+// detectMarkdown returns the form of a markdown file; "" for JSON and YAML.
+func detectMarkdown(name, src string) Form {
 	markdown := false
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".yaml", ".yml":
@@ -48,7 +48,7 @@ func markdownForm(name, src string) Form {
 			return ""
 		}
 	}
-	if len(src) > maxForeign {
+	if len(src) > maxImport {
 		if markdown {
 			return formUnknown
 		}
@@ -93,9 +93,9 @@ func storyHeading() *regexp.Regexp {
 	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
 }
 
-// recognise returns the foreign form of a JSON or YAML file, from its first distinctive fields; ""
+// detectForm returns the foreign form of a JSON or YAML file, from its first distinctive fields; ""
 // for a native plan and for an unknown form.
-func recognise(s source.Tokens) Form {
+func detectForm(s source.Tokens) Form {
 	if t := s.Next(); t.Kind != source.KindObject {
 		return ""
 	}
@@ -113,7 +113,7 @@ func recognise(s source.Tokens) Form {
 		case "steps", "completedSteps", "remainingSteps", "criteriaStatus":
 			return FormSteps
 		case "tasks", "waves":
-			if form, sure := recogniseList(s, name.Text, value); sure {
+			if form, sure := detectListForm(s, name.Text, value); sure {
 				return form
 			}
 		default:
@@ -125,9 +125,9 @@ func recognise(s source.Tokens) Form {
 	}
 }
 
-// recogniseList looks at the first element of tasks or waves. If it is not sure, it skips the rest
+// detectListForm looks at the first element of tasks or waves. If it is not sure, it skips the rest
 // of the list.
-func recogniseList(s source.Tokens, name string, list source.Token) (form Form, sure bool) {
+func detectListForm(s source.Tokens, name string, list source.Token) (form Form, sure bool) {
 	if list.Kind != source.KindArray {
 		s.Skip(list)
 		return "", false

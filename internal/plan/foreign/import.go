@@ -31,8 +31,8 @@ const (
 	formUnknown  Form = "markdown"
 )
 
-// maxForeign bounds, in bytes, an imported file, because it is held as a tree.
-const maxForeign = 16 << 20
+// maxImport bounds, in bytes, an imported file, because it is held as a tree.
+const maxImport = 16 << 20
 
 // Load is plan.Load for plans of any form. opts is as for plan.Parse, but Dir is the plan's own
 // folder.
@@ -41,8 +41,8 @@ func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error)
 	if err != nil {
 		return nil, nil, &plan.ReadError{Path: path, Err: err}
 	}
-	opts.Dir = Beside(path)
-	p, ds := open(path, src, opts).read(digest)
+	opts.Dir = PromptDir(path)
+	p, ds := detect(path, src, opts).read(digest)
 	if p != nil {
 		p.Path = path
 	}
@@ -51,14 +51,14 @@ func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error)
 
 // Parse is like Load, for bytes in memory. name stands for the file, as in plan.Parse.
 func Parse(name string, data []byte, opts plan.Options) (*plan.Plan, []plan.Diagnostic) {
-	return open(name, string(data), opts).read(sha256.Sum256(data))
+	return detect(name, string(data), opts).read(sha256.Sum256(data))
 }
 
 // Import returns a plan file as a native plan in indented JSON, and its form. A native JSON file is
 // returned unchanged, YAML as JSON. The bytes are nil if a diagnostic is an error; warnings name
 // the parts that are not carried over. "@file" prompts keep their names.
 func Import(name string, data []byte, opts plan.Options) ([]byte, Form, []plan.Diagnostic) {
-	o := open(name, string(data), opts)
+	o := detect(name, string(data), opts)
 	out := o.native()
 	p, ds := o.read(sha256.Sum256(data))
 	if p == nil || out == nil {
@@ -91,21 +91,21 @@ func indented(data []byte) []byte {
 	return append(out, '\n')
 }
 
-// opened is a file whose form is known.
-type opened struct {
-	name, src string
-	opts      plan.Options
-	form      Form
-	tokens    source.Tokens
-	found     plan.Reports
+// planFile is a file whose form is known.
+type planFile struct {
+	name, src   string
+	opts        plan.Options
+	form        Form
+	tokens      source.Tokens
+	diagnostics plan.DiagnosticList
 }
 
-func (o opened) read(digest [sha256.Size]byte) (*plan.Plan, []plan.Diagnostic) {
-	return plan.Read(o.name, o.src, o.tokens, o.found, digest, o.opts)
+func (o planFile) read(digest [sha256.Size]byte) (*plan.Plan, []plan.Diagnostic) {
+	return plan.Read(o.name, o.src, o.tokens, o.diagnostics, digest, o.opts)
 }
 
 // native returns the plan in JSON, or nil if it cannot be read. It consumes no tokens.
-func (o opened) native() []byte {
+func (o planFile) native() []byte {
 	switch s := o.tokens.(type) {
 	case *source.Tree:
 		if s.Root != nil {
@@ -119,35 +119,35 @@ func (o opened) native() []byte {
 	return nil
 }
 
-// open recognises the form and chooses the source of the plan.
-func open(name, src string, opts plan.Options) opened {
+// detect recognises the form and chooses the source of the plan.
+func detect(name, src string, opts plan.Options) planFile {
 	src = strings.TrimPrefix(src, "\ufeff")
-	o := opened{name: name, src: src, opts: opts}
-	if form := markdownForm(name, src); form != "" {
+	o := planFile{name: name, src: src, opts: opts}
+	if form := detectMarkdown(name, src); form != "" {
 		o.markdown(form)
 		return o
 	}
 	if plan.IsYAML(name, src) {
 		s := source.NewYAML(src)
 		o.form, o.tokens = FormYAML, s
-		if s.Wrong != nil || len(src) > maxForeign {
+		if s.Failure != nil || len(src) > maxImport {
 			return o
 		}
 		probe := *s
-		if form := recognise(&probe); form != "" {
+		if form := detectForm(&probe); form != "" {
 			o.tree(form, s)
 		}
 		return o
 	}
 	o.form, o.tokens = FormJSON, source.NewJSON(src)
-	if form := recognise(source.NewJSON(src)); form != "" {
+	if form := detectForm(source.NewJSON(src)); form != "" {
 		o.tree(form, source.NewJSON(src))
 	}
 	return o
 }
 
 // tree imports a plan whose format is JSON or YAML.
-func (o *opened) tree(form Form, s source.Tokens) {
+func (o *planFile) tree(form Form, s source.Tokens) {
 	size := source.MaxNodes
 	first := s.Next()
 	root := source.ReadTree(s, first, &size)
@@ -161,10 +161,10 @@ func (o *opened) tree(form Form, s source.Tokens) {
 	}
 	o.form = form
 	if wrong != nil {
-		o.tokens = &source.Tree{Where: s.Pos, Wrong: wrong}
+		o.tokens = &source.Tree{Position: s.Pos, Failure: wrong}
 		return
 	}
-	f := &foreign{Reports: &o.found, form: string(form), lenient: o.opts.Lenient, at: root.At}
+	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient, at: root.At}
 	switch form {
 	case FormPhaseDoc:
 		f.readPhaseDoc(root)
@@ -173,29 +173,29 @@ func (o *opened) tree(form Form, s source.Tokens) {
 	case FormSteps:
 		f.readSteps(root)
 	}
-	o.tokens = &source.Tree{Root: f.tree(), Where: s.Pos}
+	o.tokens = &source.Tree{Root: f.tree(), Position: s.Pos}
 }
 
-func (o *opened) markdown(form Form) {
+func (o *planFile) markdown(form Form) {
 	at := source.NewCursor(o.src)
-	where := func(p source.Place) plan.Pos { return at.Pos(int(p)) }
+	where := func(p source.Location) plan.Pos { return at.Pos(int(p)) }
 	o.form = form
-	if wrong := notText(o.src); wrong != nil {
-		o.tokens = &source.Tree{Where: where, Wrong: wrong}
+	if wrong := textProblem(o.src); wrong != nil {
+		o.tokens = &source.Tree{Position: where, Failure: wrong}
 		return
 	}
-	f := &foreign{Reports: &o.found, form: string(form), lenient: o.opts.Lenient}
+	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient}
 	switch form {
 	case FormPhase:
 		f.readPhase(o.src)
 	case FormPRD:
 		f.readPRD(o.src)
 	default:
-		o.tokens = &source.Tree{Where: where, Wrong: &source.Problem{At: 0, Code: plan.CodeSyntax,
+		o.tokens = &source.Tree{Position: where, Failure: &source.Problem{At: 0, Code: plan.CodeSyntax,
 			Message: "this markdown is no plan that is known: it has neither <task> blocks nor headings like \"### T-001: title\""}}
 		return
 	}
-	o.tokens = &source.Tree{Root: f.tree(), Where: where}
+	o.tokens = &source.Tree{Root: f.tree(), Position: where}
 }
 
 // ImportFile is like Import, for a file. The error is a *ReadError.
@@ -205,11 +205,11 @@ func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic
 		return nil, "", nil, &plan.ReadError{Path: path, Err: err}
 	}
 	if opts.Dir == "" {
-		opts.Dir = Beside(path)
+		opts.Dir = PromptDir(path)
 	}
 	out, form, ds := Import(path, []byte(src), opts)
 	return out, form, ds, nil
 }
 
-// Beside returns the folder in which the "@file" of a plan's prompts are looked up.
-func Beside(path string) string { return filepath.Dir(path) }
+// PromptDir returns the folder in which the "@file" of a plan's prompts are looked up.
+func PromptDir(path string) string { return filepath.Dir(path) }

@@ -10,7 +10,7 @@ import (
 	"wavex/internal/plan/source"
 )
 
-func (f *foreign) readPhaseDoc(root *source.Node) {
+func (f *importedPlan) readPhaseDoc(root *source.Node) {
 	var number, title phrase
 	root.Each(func(name, v *source.Node) {
 		switch name.Text {
@@ -32,12 +32,12 @@ func (f *foreign) readPhaseDoc(root *source.Node) {
 			var lines []string
 			loose := 0
 			for _, e := range v.Elements() {
-				line := f.oneLine(e)
+				line := f.inlineText(e)
 				lines = append(lines, "- "+line)
 				if from, to := e.Get("from"), e.Get("to"); from != nil && to != nil {
 					line = from.Text + " -> " + to.Text
 				}
-				if found, ok := linksIn(e.At, line); ok {
+				if found, ok := parseLinks(e.At, line); ok {
 					f.links = append(f.links, found...)
 				} else {
 					loose++
@@ -45,11 +45,11 @@ func (f *foreign) readPhaseDoc(root *source.Node) {
 			}
 			if len(lines) > 0 {
 				f.request = append(f.request, phrase{"Key links:\n" + strings.Join(lines, "\n"), v.At})
-				f.loose(v.At, loose)
+				f.warnLooseLinks(v.At, loose)
 			}
 		case "waves", "tasks":
 		default:
-			f.unused(name, v)
+			f.warnUnused(name, v)
 		}
 	})
 	switch {
@@ -58,11 +58,11 @@ func (f *foreign) readPhaseDoc(root *source.Node) {
 	default:
 		f.name = title
 	}
-	f.name.text = clipped(strings.Join(strings.Fields(f.name.text), " "), 300)
-	byID := map[string]*foreignTask{}
+	f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
+	byID := map[string]*importedTask{}
 	for _, e := range root.Get("tasks").Elements() {
 		if t := f.task(e); t != nil {
-			byID[spelled(t.id.text)] = t
+			byID[normalizeID(t.id.text)] = t
 		}
 	}
 	for i, e := range root.Get("waves").Elements() {
@@ -70,8 +70,8 @@ func (f *foreign) readPhaseDoc(root *source.Node) {
 	}
 }
 
-// unused reports that a field of the whole file is not carried over, unless it is empty.
-func (f *foreign) unused(name, v *source.Node) {
+// warnUnused reports that a field of the whole file is not carried over, unless it is empty.
+func (f *importedPlan) warnUnused(name, v *source.Node) {
 	switch {
 	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool &&
 		v.Text == "false":
@@ -82,26 +82,26 @@ func (f *foreign) unused(name, v *source.Node) {
 }
 
 // scalar returns a text or a number as a phrase; other values are empty.
-func (f *foreign) scalar(v *source.Node) phrase {
+func (f *importedPlan) scalar(v *source.Node) phrase {
 	switch v.Kind {
 	case source.KindString, source.KindNumber, source.KindBool:
 		return phrase{strings.TrimSpace(strings.ReplaceAll(v.Text, "\r\n", "\n")), v.At}
 	case source.KindNull:
 		return phrase{}
 	}
-	f.Mistyped(source.Token{Kind: v.Kind, At: v.At}, "a string")
+	f.WrongType(source.Token{Kind: v.Kind, At: v.At}, "a string")
 	return phrase{}
 }
 
-// oneLine returns any value on one line.
-func (f *foreign) oneLine(v *source.Node) string {
+// inlineText returns any value on one line.
+func (f *importedPlan) inlineText(v *source.Node) string {
 	if v.Kind == source.KindObject || v.Kind == source.KindArray {
 		return string(v.AppendJSON(nil))
 	}
 	return strings.Join(strings.Fields(v.Text), " ")
 }
 
-func (f *foreign) number(v *source.Node) int {
+func (f *importedPlan) number(v *source.Node) int {
 	n := atoi(v.Text)
 	if v.Kind != source.KindNumber && v.Kind != source.KindString || v.Text == "" || n < 1 || n > plan.MaxWave {
 		f.errorf(v.At, plan.CodeBadNumber, "a wave is a whole number from 1 to %d", plan.MaxWave)
@@ -111,14 +111,14 @@ func (f *foreign) number(v *source.Node) int {
 }
 
 // mustHaves reads strings, objects with a text, or an object of such lists.
-func (f *foreign) mustHaves(v *source.Node) {
+func (f *importedPlan) mustHaves(v *source.Node) {
 	if v.Kind == source.KindObject {
 		v.Each(func(name, list *source.Node) {
 			if name.Text == "truths" || name.Text == "criteria" {
 				f.mustHaves(list)
 				return
 			}
-			f.unused(name, list)
+			f.warnUnused(name, list)
 		})
 		return
 	}
@@ -135,12 +135,12 @@ func (f *foreign) mustHaves(v *source.Node) {
 	}
 }
 
-func (f *foreign) docWave(i int, e *source.Node, byID map[string]*foreignTask) {
+func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedTask) {
 	if e.Kind != source.KindObject {
-		f.Mistyped(source.Token{Kind: e.Kind, At: e.At}, "a wave with its tasks")
+		f.WrongType(source.Token{Kind: e.Kind, At: e.At}, "a wave with its tasks")
 		return
 	}
-	w := foreignWave{number: i + 1, at: e.At}
+	w := importedWave{number: i + 1, at: e.At}
 	if n := e.Get("wave"); n != nil {
 		if w.number = f.number(n); w.number == 0 {
 			return
@@ -154,21 +154,21 @@ func (f *foreign) docWave(i int, e *source.Node, byID map[string]*foreignTask) {
 		case "mode":
 			w.sequential = strings.EqualFold(v.Text, "sequential")
 		case "title", "name", "label", "description":
-			w.title = clipped(strings.Join(strings.Fields(f.scalar(v).text), " "), 200)
+			w.title = clipText(strings.Join(strings.Fields(f.scalar(v).text), " "), 200)
 		default:
-			f.unused(name, v)
+			f.warnUnused(name, v)
 		}
 	})
 	f.wave(w)
 	for _, v := range e.Get("tasks").Elements() {
-		var t *foreignTask
+		var t *importedTask
 		if v.Kind == source.KindObject {
 			if t = f.task(v); t == nil {
 				continue
 			}
 		} else {
 			id := f.scalar(v)
-			if t = byID[spelled(id.text)]; t == nil {
+			if t = byID[normalizeID(id.text)]; t == nil {
 				f.errorf(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number,
 					source.Quote(id.text))
 				continue
@@ -184,12 +184,12 @@ func (f *foreign) docWave(i int, e *source.Node, byID map[string]*foreignTask) {
 }
 
 // task reads one task of a JSON form.
-func (f *foreign) task(e *source.Node) *foreignTask {
+func (f *importedPlan) task(e *source.Node) *importedTask {
 	if e.Kind != source.KindObject {
-		f.Mistyped(source.Token{Kind: e.Kind, At: e.At}, "a task")
+		f.WrongType(source.Token{Kind: e.Kind, At: e.At}, "a task")
 		return nil
 	}
-	t := &foreignTask{at: e.At}
+	t := &importedTask{at: e.At}
 	if id := e.Get("id"); id != nil {
 		t.id = f.scalar(id)
 	}
@@ -212,7 +212,7 @@ func (f *foreign) task(e *source.Node) *foreignTask {
 			t.wave, t.waveAt = f.number(v), v.At
 		case "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy":
 			for _, b := range v.Elements() {
-				t.blockers = append(t.blockers, ids(f.scalar(b))...)
+				t.blockers = append(t.blockers, splitIDs(f.scalar(b))...)
 			}
 		case "files":
 			f.docFiles(t, v)
@@ -221,27 +221,27 @@ func (f *foreign) task(e *source.Node) *foreignTask {
 				f.docCheck(t, c)
 			}
 		case "done", "done_when":
-			t.section("Done when", f.oneLine(v))
+			t.section("Done when", f.inlineText(v))
 		case "user_observable":
-			t.section("What the user sees", f.oneLine(v))
+			t.section("What the user sees", f.inlineText(v))
 		case "notes":
-			t.section("Notes", f.oneLine(v))
+			t.section("Notes", f.inlineText(v))
 		case "libraries", "skills":
 			var list []string
 			for _, s := range v.Elements() {
-				if text := f.oneLine(s); !strings.EqualFold(text, "none") {
+				if text := f.inlineText(s); !strings.EqualFold(text, "none") {
 					list = append(list, text)
 				}
 			}
 			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], strings.Join(list, ", "))
 		case "parallel":
-			t.alone = v.Text == "false"
+			t.exclusive = v.Text == "false"
 		case "status":
-			if s := f.oneLine(v); s != "" && s != "pending" && s != "todo" && s != "open" {
+			if s := f.inlineText(v); s != "" && s != "pending" && s != "todo" && s != "open" {
 				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))
 			}
 		default:
-			f.keep(t, name.Text, v)
+			f.addMetadata(t, name.Text, v)
 		}
 	})
 	f.tasks = append(f.tasks, t)
@@ -249,7 +249,7 @@ func (f *foreign) task(e *source.Node) *foreignTask {
 }
 
 // docFiles reads paths, objects with a path, or lists of them by action.
-func (f *foreign) docFiles(t *foreignTask, v *source.Node) {
+func (f *importedPlan) docFiles(t *importedTask, v *source.Node) {
 	if v.Kind == source.KindObject && v.Get("path") == nil {
 		v.Each(func(action, list *source.Node) {
 			for _, e := range list.Elements() {
@@ -271,7 +271,7 @@ func (f *foreign) docFiles(t *foreignTask, v *source.Node) {
 			case "action":
 				action = f.scalar(v).text
 			default:
-				f.unused(name, v)
+				f.warnUnused(name, v)
 			}
 		})
 		if p.text == "" {
@@ -283,7 +283,7 @@ func (f *foreign) docFiles(t *foreignTask, v *source.Node) {
 }
 
 // docCheck reads one check: words, or an object with a type and words or a command.
-func (f *foreign) docCheck(t *foreignTask, v *source.Node) {
+func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
 	if v.Kind != source.KindObject {
 		t.claims = append(t.claims, claim{phrase: f.scalar(v)})
 		return
@@ -303,7 +303,7 @@ func (f *foreign) docCheck(t *foreignTask, v *source.Node) {
 		case "file", "path":
 			c.file = p.text
 		default:
-			f.unused(name, v)
+			f.warnUnused(name, v)
 		}
 	})
 	t.claims = append(t.claims, c)

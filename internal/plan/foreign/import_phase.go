@@ -13,22 +13,22 @@ import (
 )
 
 type phaseReader struct {
-	*foreign
-	src     string
-	lines   []line
-	wave    *regexp.Regexp
-	mode    *regexp.Regexp
-	open    *regexp.Regexp
-	current int // wave of the heading above
-	title   phrase
-	number  string // of the phase
+	*importedPlan
+	src       string
+	lines     []markdownLine
+	wave      *regexp.Regexp
+	mode      *regexp.Regexp
+	taskStart *regexp.Regexp
+	current   int // wave of the heading above
+	title     phrase
+	number    string // of the phase
 }
 
-func (f *foreign) readPhase(src string) {
-	r := &phaseReader{foreign: f, src: src,
-		mode: regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
-		wave: regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
-		open: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
+func (f *importedPlan) readPhase(src string) {
+	r := &phaseReader{importedPlan: f, src: src,
+		mode:      regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
+		wave:      regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
+		taskStart: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
 	for l := range markdownLines(src) {
 		r.lines = append(r.lines, l)
 	}
@@ -109,13 +109,13 @@ func (r *phaseReader) section(i, level int, text string) int {
 		end++
 	}
 	low := strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(text))
-	body := dedent(strings.Trim(strings.TrimSpace(r.src[head.end:r.from(end)]), "-"))
+	body := dedent(strings.Trim(strings.TrimSpace(r.src[head.end:r.lineLocation(end)]), "-"))
 	switch m := r.wave.FindStringSubmatch(text); {
 	case m != nil:
 		r.heading(head, m)
 	case strings.HasPrefix(low, "must have"):
 		for _, l := range r.lines[i+1 : end] {
-			if p, _, _, ok := l.item(); ok {
+			if p, _, _, ok := l.listItem(); ok {
 				r.criteria = append(r.criteria, p)
 			} else if s := strings.TrimSpace(l.text); s != "" && s != "---" {
 				r.notCarried(l.at, "the text "+source.Quote(s))
@@ -144,16 +144,16 @@ func (r *phaseReader) section(i, level int, text string) int {
 	return i + 1 // the text below is read line by line
 }
 
-// from returns the position of a line's start; for the line after the last, the end of the file.
-func (r *phaseReader) from(i int) source.Place {
+// lineLocation returns the position of a line's start; for the line after the last, the end of the file.
+func (r *phaseReader) lineLocation(i int) source.Location {
 	if i < len(r.lines) {
 		return r.lines[i].at
 	}
-	return source.Place(len(r.src))
+	return source.Location(len(r.src))
 }
 
 // heading reads "Wave 2 (Sequential - label)".
-func (r *phaseReader) heading(l line, m []string) {
+func (r *phaseReader) heading(l markdownLine, m []string) {
 	n := atoi(m[1])
 	if n < 1 || n > plan.MaxWave {
 		r.errorf(l.at, plan.CodeBadNumber, "wave %s is out of range; waves count from 1 to %d", m[1], plan.MaxWave)
@@ -161,15 +161,15 @@ func (r *phaseReader) heading(l line, m []string) {
 	}
 	r.current = n
 	label := strings.TrimSuffix(strings.TrimLeft(m[2], " (:-–—"), ")")
-	w := foreignWave{number: n, at: l.at}
+	w := importedWave{number: n, at: l.at}
 	if mode := r.mode.FindStringSubmatch(label); mode != nil {
 		w.sequential = strings.EqualFold(mode[1], "sequential")
 		label = label[len(mode[0]):]
 	} else {
 		w.sequential = strings.Contains(" "+strings.ToLower(strings.Trim(label, "()"))+" ", "sequential")
 	}
-	w.title = clipped(strings.TrimSpace(label), 200)
-	r.foreign.wave(w)
+	w.title = clipText(strings.TrimSpace(label), 200)
+	r.importedPlan.wave(w)
 }
 
 func atoi(s string) int {
@@ -189,15 +189,15 @@ func (r *phaseReader) task(i int) int {
 	first := r.lines[i]
 	indent := len(first.text) - len(strings.TrimLeft(first.text, " "))
 	tag := taskTag(first.text)
-	t := &foreignTask{at: first.at + source.Place(indent)}
-	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+source.Place(indent+len("<task")))
+	t := &importedTask{at: first.at + source.Location(indent)}
+	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+source.Location(indent+len("<task")))
 	if t.wave == 0 {
 		t.wave, t.waveAt = r.current, first.at
 	} else if r.current != 0 && t.wave != r.current {
 		r.warnf(t.waveAt, plan.CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", source.Quote(t.id.text), t.wave, r.current)
 	}
 	r.tasks = append(r.tasks, t)
-	from := first.at + source.Place(tag)
+	from := first.at + source.Location(tag)
 	if body, ok := strings.CutSuffix(strings.TrimRight(first.text[tag:], " \t"), "</task>"); ok {
 		r.body(t, body, from)
 		return i + 1

@@ -15,25 +15,25 @@ import (
 // prompt repeats the request.
 const maxRequest = 16 << 10
 
-func (f *foreign) readPRD(src string) {
+func (f *importedPlan) readPRD(src string) {
 	story := storyHeading()
 	accepted := regexp.MustCompile(`(?i)^[*_#\s]*acceptance(?: criteria)?\s*:?[*_\s]*:?$`)
 	field := regexp.MustCompile(`([A-Za-z_]+)\s*[:=]\s*(\[[^\]]*\]|"[^"]*"|[^\s,|;]+)`)
 	var (
-		t       *foreignTask
+		t       *importedTask
 		level   int
 		text    strings.Builder // of the task, or of the text around tasks
 		around  strings.Builder
 		comment strings.Builder
 		ticked  int
-		from    source.Place
+		from    source.Location
 		inside  bool // inside a comment
-		meta    source.Place
+		meta    source.Location
 	)
 	finish := func() {
 		if t != nil {
 			t.action = phrase{dedent(text.String()), t.at}
-			if run := plan.Tail(t.action.text); run != "" {
+			if run := plan.VerifyCommand(t.action.text); run != "" {
 				t.claims = append(t.claims, claim{phrase: phrase{"`" + strings.Trim(run, "`") + "`", t.at}, kind: "tail"})
 			}
 			text.Reset()
@@ -51,8 +51,8 @@ func (f *foreign) readPRD(src string) {
 		case m != nil:
 			finish()
 			level = n
-			t = &foreignTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Place(m[4])},
-				subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Place(m[6])}}
+			t = &importedTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Location(m[4])},
+				subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Location(m[6])}}
 			f.tasks = append(f.tasks, t)
 			continue
 		case n > 0 && n <= level && t != nil:
@@ -75,24 +75,24 @@ func (f *foreign) readPRD(src string) {
 			}
 			body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(comment.String())
 			for _, m := range field.FindAllStringSubmatchIndex(body, -1) {
-				value := phrase{strings.Trim(body[m[4]:m[5]], `"`), meta + source.Place(m[4])}
+				value := phrase{strings.Trim(body[m[4]:m[5]], `"`), meta + source.Location(m[4])}
 				switch name := body[m[2]:m[3]]; name {
 				case "id":
 					t.id = value
 				case "blockedBy", "blocked_by", "depends", "depends_on", "dependsOn":
-					t.blockers = append(t.blockers, ids(value)...)
+					t.blockers = append(t.blockers, splitIDs(value)...)
 				case "parallel":
-					t.alone = value.text == "false"
+					t.exclusive = value.text == "false"
 				case "files":
-					for _, p := range ids(value) {
+					for _, p := range splitIDs(value) {
 						f.file(t, p, "")
 					}
 				default:
-					f.keep(t, name, source.Text(value.text, value.at))
+					f.addMetadata(t, name, source.Text(value.text, value.at))
 				}
 			}
 		case t != nil:
-			p, box, tick, ok := l.item()
+			p, box, tick, ok := l.listItem()
 			switch {
 			case ok && box:
 				t.claims = append(t.claims, claim{phrase: p})
@@ -104,7 +104,7 @@ func (f *foreign) readPRD(src string) {
 				text.WriteString(l.text + "\n")
 			}
 		case n == 1 && f.name.text == "":
-			f.name = phrase{clipped(title, 300), l.at}
+			f.name = phrase{clipText(title, 300), l.at}
 		case n > 0 && strings.EqualFold(title, "tasks"):
 		default:
 			if low != "" && low != "---" && from == 0 {

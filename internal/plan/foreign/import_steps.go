@@ -14,13 +14,13 @@ import (
 	"wavex/internal/plan/source"
 )
 
-func (f *foreign) readStories(root *source.Node) {
+func (f *importedPlan) readStories(root *source.Node) {
 	var stories []*source.Node
 	root.Each(func(name, v *source.Node) {
 		switch name.Text {
 		case "project", "name", "title":
 			f.name = f.scalar(v)
-			f.name.text = clipped(strings.Join(strings.Fields(f.name.text), " "), 300)
+			f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
 		case "description", "overview", "goal":
 			if p := f.scalar(v); p.text != "" {
 				f.request = append(f.request, p)
@@ -28,11 +28,11 @@ func (f *foreign) readStories(root *source.Node) {
 		case "userStories", "user_stories", "stories", "tasks":
 			stories = append(stories, v.Elements()...)
 		default:
-			f.unused(name, v)
+			f.warnUnused(name, v)
 		}
 	})
 	type story struct {
-		task     *foreignTask
+		task     *importedTask
 		priority float64
 	}
 	var list []story
@@ -48,7 +48,7 @@ func (f *foreign) readStories(root *source.Node) {
 			s.priority, _ = strconv.ParseFloat(v.Text, 64) // words like "high" keep the order of the file
 		}
 		if v := e.Get("passes"); v != nil && v.Text == "true" {
-			passed[spelled(t.id.text)] = true
+			passed[normalizeID(t.id.text)] = true
 			f.notCarried(t.at, "story "+source.Quote(t.id.text)+" passes already; it")
 			continue
 		}
@@ -68,7 +68,7 @@ func (f *foreign) readStories(root *source.Node) {
 	for i, s := range list {
 		t := s.task
 		t.metadata = without(t.metadata, "passes")
-		t.blockers = slices.DeleteFunc(t.blockers, func(b phrase) bool { return passed[spelled(b.text)] })
+		t.blockers = slices.DeleteFunc(t.blockers, func(b phrase) bool { return passed[normalizeID(b.text)] })
 		if !edges && i > 0 {
 			t.blockers = []phrase{{list[i-1].task.id.text, t.at}}
 		}
@@ -100,7 +100,7 @@ func without(n *source.Node, name string) *source.Node {
 	return out
 }
 
-func (f *foreign) readSteps(root *source.Node) {
+func (f *importedPlan) readSteps(root *source.Node) {
 	steps := root.Get("steps").Elements()
 	done := map[string]bool{}
 	for _, e := range root.Get("completedSteps").Elements() {
@@ -123,7 +123,7 @@ func (f *foreign) readSteps(root *source.Node) {
 				f.notCarried(v.At, fmt.Sprintf("what is done already, %d of the steps,", n))
 			}
 		default:
-			f.unused(name, v)
+			f.warnUnused(name, v)
 		}
 	})
 	for _, e := range steps {
@@ -131,17 +131,17 @@ func (f *foreign) readSteps(root *source.Node) {
 		if done[text] {
 			continue
 		}
-		t := &foreignTask{at: e.At, id: phrase{fmt.Sprintf("T-%03d", len(f.tasks)+1), e.At}}
+		t := &importedTask{at: e.At, id: phrase{fmt.Sprintf("T-%03d", len(f.tasks)+1), e.At}}
 		subject, rest, _ := strings.Cut(text, "\n")
 		if len(subject) > 200 {
-			subject, rest = clipped(subject, 200), text
+			subject, rest = clipText(subject, 200), text
 		}
 		t.subject, t.action = phrase{strings.TrimSpace(subject), e.At}, phrase{strings.TrimSpace(rest), e.At}
 		e.Each(func(name, v *source.Node) {
 			switch name.Text {
 			case "title", "name", "description", "step", "text", "subject":
 			default:
-				f.keep(t, name.Text, v)
+				f.addMetadata(t, name.Text, v)
 			}
 		})
 		if n := len(f.tasks); n > 0 {

@@ -11,10 +11,10 @@ import (
 	"wavex/internal/plan/source"
 )
 
-func (r *phaseReader) attributes(t *foreignTask, text string, at source.Place) {
+func (r *phaseReader) attributes(t *importedTask, text string, at source.Location) {
 	eachAttribute(text, func(name, value string, n int) {
 		value = strings.TrimSpace(value)
-		p := phrase{value, at + source.Place(n)}
+		p := phrase{value, at + source.Location(n)}
 		switch name {
 		case "id":
 			t.id = p
@@ -27,12 +27,12 @@ func (r *phaseReader) attributes(t *foreignTask, text string, at source.Place) {
 			}
 			t.waveAt = p.at
 		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
-			t.blockers = append(t.blockers, ids(p)...)
+			t.blockers = append(t.blockers, splitIDs(p)...)
 		case "parallel":
-			t.alone = value == "false"
+			t.exclusive = value == "false"
 		default:
 			if value != "" {
-				r.keep(t, name, source.Text(value, p.at))
+				r.addMetadata(t, name, source.Text(value, p.at))
 			}
 		}
 	})
@@ -77,8 +77,8 @@ func eachAttribute(s string, f func(name, value string, at int)) {
 	}
 }
 
-// ids returns the ids of a list like "01, 02"; "none" is an empty list.
-func ids(p phrase) []phrase {
+// splitIDs returns the ids of a list like "01, 02"; "none" is an empty list.
+func splitIDs(p phrase) []phrase {
 	var list []phrase
 	for at := 0; at < len(p.text); {
 		n := strings.IndexAny(p.text[at:], ",; \t[]\"'")
@@ -86,7 +86,7 @@ func ids(p phrase) []phrase {
 			n = len(p.text) - at
 		}
 		if word := p.text[at : at+n]; word != "" && !strings.EqualFold(word, "none") && word != "-" {
-			list = append(list, phrase{word, p.at + source.Place(at)})
+			list = append(list, phrase{word, p.at + source.Location(at)})
 		}
 		at += n + 1
 	}
@@ -94,19 +94,19 @@ func ids(p phrase) []phrase {
 }
 
 // body reads the sections of a task.
-func (r *phaseReader) body(t *foreignTask, body string, at source.Place) {
+func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 	for i := 0; i < len(body); {
 		if strings.IndexByte(" \t\r\n", body[i]) >= 0 {
 			i++
 			continue
 		}
-		m := r.open.FindStringSubmatchIndex(body[i:])
+		m := r.taskStart.FindStringSubmatchIndex(body[i:])
 		if m == nil {
 			n := strings.IndexByte(body[i:], '\n')
 			if n < 0 {
 				n = len(body) - i
 			}
-			r.notCarried(at+source.Place(i), "task "+source.Quote(t.id.text)+": the text "+
+			r.notCarried(at+source.Location(i), "task "+source.Quote(t.id.text)+": the text "+
 				source.Quote(strings.TrimSpace(body[i:i+n])))
 			i += n
 			continue
@@ -117,20 +117,20 @@ func (r *phaseReader) body(t *foreignTask, body string, at source.Place) {
 			i = from
 			continue
 		}
-		n := r.close(body[from:], name)
+		n := r.sectionEnd(body[from:], name)
 		if n < 0 {
-			r.errorf(at+source.Place(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text),
-				clipped(name, 40))
+			r.errorf(at+source.Location(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text),
+				clipText(name, 40))
 			return
 		}
-		r.part(t, strings.ToLower(name), body[from:from+n], at+source.Place(from))
+		r.readSection(t, strings.ToLower(name), body[from:from+n], at+source.Location(from))
 		i = from + n + len("</"+name+">")
 	}
 }
 
-// close returns the end of a section. An action is opaque and may contain its own tag: it ends at
+// sectionEnd returns the end of a section. An action is opaque and may contain its own tag: it ends at
 // the last end tag that is followed by another section or by nothing.
-func (r *phaseReader) close(rest, name string) int {
+func (r *phaseReader) sectionEnd(rest, name string) int {
 	end := "</" + name + ">"
 	if name != "action" {
 		return strings.Index(rest, end)
@@ -138,15 +138,15 @@ func (r *phaseReader) close(rest, name string) int {
 	last := strings.LastIndex(rest, end)
 	for n := last; n >= 0; n = strings.LastIndex(rest[:n], end) {
 		after := strings.TrimLeft(rest[n+len(end):], " \t\r\n")
-		if after == "" || r.open.MatchString(after) {
+		if after == "" || r.taskStart.MatchString(after) {
 			return n
 		}
 	}
 	return last
 }
 
-// part reads one section.
-func (r *phaseReader) part(t *foreignTask, name, text string, at source.Place) {
+// readSection reads one section.
+func (r *phaseReader) readSection(t *importedTask, name, text string, at source.Location) {
 	clean := strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 	if strings.EqualFold(clean, "none") {
 		clean = ""
@@ -169,7 +169,7 @@ func (r *phaseReader) part(t *foreignTask, name, text string, at source.Place) {
 	case "user_observable":
 		t.section("What the user sees", clean)
 	case "depends", "depends_on":
-		t.blockers = append(t.blockers, ids(phrase{strings.TrimSpace(text), at})...)
+		t.blockers = append(t.blockers, splitIDs(phrase{strings.TrimSpace(text), at})...)
 	default:
 		if clean != "" {
 			t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
@@ -228,9 +228,9 @@ func tagEnd(s string) int {
 	return -1
 }
 
-func (r *phaseReader) files(t *foreignTask, text string, at source.Place) {
+func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
-		r.file(t, phrase{text, at + source.Place(n)}, attrs["action"])
+		r.file(t, phrase{text, at + source.Location(n)}, attrs["action"])
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" && !strings.EqualFold(l, "none") {
@@ -240,7 +240,7 @@ func (r *phaseReader) files(t *foreignTask, text string, at source.Place) {
 }
 
 // file adds a declared file. An action may have several names.
-func (f *foreign) file(t *foreignTask, p phrase, action string) {
+func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 	p.text = strings.ReplaceAll(strings.Trim(p.text, "` "), `\`, "/")
 	if p.text == "" {
 		return
@@ -262,14 +262,14 @@ func (f *foreign) file(t *foreignTask, p phrase, action string) {
 		f.notCarried(p.at, "the action "+source.Quote(action)+" of a file")
 		action = ""
 	}
-	t.files = append(t.files, foreignFile{p, action})
+	t.files = append(t.files, importedFile{p, action})
 }
 
-func (r *phaseReader) checks(t *foreignTask, text string, at source.Place) {
+func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
 		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
-			file: attrs["file"], phrase: phrase{text, at + source.Place(n)}})
+			file: attrs["file"], phrase: phrase{text, at + source.Location(n)}})
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {

@@ -159,7 +159,7 @@ func TestSamplesFromWindows(t *testing.T) {
 	}
 }
 
-func TestPhaseWords(t *testing.T) {
+func TestPhaseFields(t *testing.T) {
 	t.Parallel()
 	p, _ := Parse("loop.plan.md", samples()[0].read(t), plan.Options{})
 	one, two, four := p.Tasks[0], p.Tasks[1], p.Tasks[3]
@@ -198,7 +198,8 @@ func TestPhaseWords(t *testing.T) {
 	if want := []plan.Link{{From: "hooks/hooks.json", To: "hooks/stop.sh", Why: "path"}}; !slices.Equal(p.Links, want) {
 		t.Errorf("links %+v, want %+v", p.Links, want)
 	}
-	chain, _ := Parse("links.json", []byte(`{"phase": 1, "tasks": [{"id": "1", "title": "a"}], "key_links": ["a.js -> ./b.js -> c/d.json (reads it)", {"from": "x.md", "to": "y.md"}, "One -> Two"]}`), plan.Options{})
+	chain, _ := Parse(
+		"links.json", []byte(`{"phase": 1, "tasks": [{"id": "1", "title": "a"}], "key_links": ["a.js -> ./b.js -> c/d.json (reads it)", {"from": "x.md", "to": "y.md"}, "One -> Two"]}`), plan.Options{})
 	if want := []plan.Link{{From: "a.js", To: "b.js", Why: "reads it"}, {From: "b.js", To: "c/d.json", Why: "reads it"},
 		{From: "x.md", To: "y.md"}}; !slices.Equal(chain.Links, want) {
 		t.Errorf("links %+v, want %+v", chain.Links, want)
@@ -220,7 +221,7 @@ func TestPhaseWords(t *testing.T) {
 	}
 }
 
-func TestImportMistakes(t *testing.T) {
+func TestImportDiagnostics(t *testing.T) {
 	t.Parallel()
 	block := func(attrs, body string) string {
 		return "<task " + attrs + ">\n<action>x</action>\n" + body + "\n</task>\n"

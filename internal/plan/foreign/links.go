@@ -16,13 +16,13 @@ import (
 
 // link is one key link between files.
 type link struct {
-	at            source.Place
+	at            source.Location
 	from, to, why string
 }
 
-// linksIn returns the links of one line: a row of a table, or names with arrows between them. ok is
+// parseLinks returns the links of one line: a row of a table, or names with arrows between them. ok is
 // false if the line has another form.
-func linksIn(at source.Place, line string) (out []link, ok bool) {
+func parseLinks(at source.Location, line string) (out []link, ok bool) {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-* ")
 	why := ""
 	var names []string
@@ -43,7 +43,7 @@ func linksIn(at source.Place, line string) (out []link, ok bool) {
 		return nil, false
 	}
 	for i := range names {
-		if names[i] = asFile(names[i]); names[i] == "" {
+		if names[i] = projectPath(names[i]); names[i] == "" {
 			return nil, false
 		}
 		if i > 0 && names[i-1] != names[i] {
@@ -53,8 +53,8 @@ func linksIn(at source.Place, line string) (out []link, ok bool) {
 	return out, len(out) > 0
 }
 
-// asFile returns a text as the path of a file in the project; "" if it is not one.
-func asFile(s string) string {
+// projectPath returns a text as the path of a file in the project; "" if it is not one.
+func projectPath(s string) string {
 	s = path.Clean(strings.Trim(strings.TrimSpace(s), "`\"'"))
 	if strings.ContainsAny(s, " \t<>:*?|\\") || !strings.Contains(path.Base(s), ".") ||
 		!filepath.IsLocal(filepath.FromSlash(s)) || s == "." {
@@ -64,7 +64,7 @@ func asFile(s string) string {
 }
 
 // linkRows reads the lines of a section. It reports the lines that are not links once.
-func (f *foreign) linkRows(at source.Place, body string) {
+func (f *importedPlan) linkRows(at source.Location, body string) {
 	rest := 0
 	for i, line := range strings.Split(body, "\n") {
 		text := strings.TrimSpace(line)
@@ -72,17 +72,17 @@ func (f *foreign) linkRows(at source.Place, body string) {
 		if text == "" || rule || i == 0 && strings.HasPrefix(text, "|") && strings.Contains(strings.ToLower(text), "from") {
 			continue
 		}
-		if links, ok := linksIn(at, text); ok {
+		if links, ok := parseLinks(at, text); ok {
 			f.links = append(f.links, links...)
 		} else {
 			rest++
 		}
 	}
-	f.loose(at, rest)
+	f.warnLooseLinks(at, rest)
 }
 
-// loose reports key links that are not between files.
-func (f *foreign) loose(at source.Place, n int) {
+// warnLooseLinks reports key links that are not between files.
+func (f *importedPlan) warnLooseLinks(at source.Location, n int) {
 	if n > 0 {
 		f.warnf(at, plan.CodeNotCarried, "%s not between two files and became words of the request; nothing checks them",
 			map[bool]string{true: "a key link is", false: fmt.Sprintf("%d key links are", n)}[n == 1])
@@ -90,12 +90,12 @@ func (f *foreign) loose(at source.Place, n int) {
 }
 
 // linkNodes returns the links in the form of a plan.
-func (f *foreign) linkNodes() *source.Node {
+func (f *importedPlan) linkNodes() *source.Node {
 	list := source.List(f.links[0].at)
 	for _, l := range f.links {
 		o := source.Object(l.at).Set("from", source.Text(l.from, l.at)).Set("to", source.Text(l.to, l.at))
 		if why := strings.Join(strings.Fields(l.why), " "); why != "" {
-			o.Set("why", source.Text(clipped(why, 300), l.at))
+			o.Set("why", source.Text(clipText(why, 300), l.at))
 		}
 		list.Items = append(list.Items, o)
 	}

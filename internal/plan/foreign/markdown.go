@@ -10,24 +10,25 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// line is one line of markdown, without its end.
-type line struct {
+// markdownLine is one line of markdown, without its end.
+type markdownLine struct {
 	text string
-	at   source.Place
-	end  source.Place // of the text after it
-	code bool         // in a fenced block or a comment, or one of their marks
+	at   source.Location
+	end  source.Location // of the text after it
+	code bool            // in a fenced block or a comment, or one of their marks
 }
 
 // markdownLines iterates over the lines. It recognises CommonMark fences at the left edge.
-func markdownLines(src string) iter.Seq[line] {
-	return func(yield func(line) bool) {
+func markdownLines(src string) iter.Seq[markdownLine] {
+	return func(yield func(markdownLine) bool) {
 		fence, comment := "", false
 		for at := 0; at < len(src); {
 			end := len(src)
 			if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
 				end = at + n + 1
 			}
-			l := line{text: strings.TrimRight(src[at:end], "\r\n"), at: source.Place(at), end: source.Place(end), code: true}
+			l := markdownLine{text: strings.TrimRight(src[at:end], "\r\n"), at: source.Location(at),
+				end: source.Location(end), code: true}
 			mark := fenceMark(l.text)
 			switch {
 			case comment:
@@ -65,7 +66,7 @@ func fenceMark(text string) string {
 }
 
 // heading returns the level and the text of a heading; level 0 for other lines.
-func (l line) heading() (level int, text string) {
+func (l markdownLine) heading() (level int, text string) {
 	if l.code {
 		return 0, ""
 	}
@@ -77,8 +78,8 @@ func (l line) heading() (level int, text string) {
 	return level, strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), "#"))
 }
 
-// item returns the text of a list item with its position, and whether it has a checkbox and a tick.
-func (l line) item() (p phrase, box, ticked, ok bool) {
+// listItem returns the text of a list item with its position, and whether it has a checkbox and a tick.
+func (l markdownLine) listItem() (p phrase, box, ticked, ok bool) {
 	s := strings.TrimLeft(l.text, " \t")
 	digits := strings.TrimLeft(s, "0123456789")
 	switch {
@@ -96,7 +97,7 @@ func (l line) item() (p phrase, box, ticked, ok bool) {
 		box, ticked = true, s[1] != ' '
 		s = strings.TrimLeft(s[3:], " \t")
 	}
-	p.at = l.at + source.Place(len(l.text)-len(s))
+	p.at = l.at + source.Location(len(l.text)-len(s))
 	p.text = strings.TrimSpace(s)
 	return p, box, ticked, p.text != ""
 }

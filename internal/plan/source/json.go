@@ -20,12 +20,12 @@ import (
 
 // JSON reads JSON as tokens.
 type JSON struct {
-	src   string
-	dec   *jsontext.Decoder
-	end   int // offset of the end of the last token
-	depth int
-	wrong *Problem
-	at    Cursor
+	src     string
+	dec     *jsontext.Decoder
+	end     int // offset of the end of the last token
+	depth   int
+	failure *Problem
+	at      Cursor
 }
 
 // NewJSON starts to read a text. Problem returns its mistake.
@@ -41,54 +41,54 @@ func NewJSON(src string) *JSON {
 
 // Next implements Tokens.
 func (s *JSON) Next() Token {
-	if s.wrong != nil {
-		return Token{At: Place(s.end)}
+	if s.failure != nil {
+		return Token{At: Location(s.end)}
 	}
 	tok, err := s.dec.ReadToken()
-	start := s.start()
+	start := s.nextOffset()
 	if err != nil {
 		s.fail(err)
-		return Token{At: Place(start)}
+		return Token{At: Location(start)}
 	}
 	s.end = int(s.dec.InputOffset())
 	switch tok.Kind() {
 	case '{':
-		return s.open(Token{Kind: KindObject, At: Place(start)})
+		return s.open(Token{Kind: KindObject, At: Location(start)})
 	case '[':
-		return s.open(Token{Kind: KindArray, At: Place(start)})
+		return s.open(Token{Kind: KindArray, At: Location(start)})
 	case '}', ']':
 		s.depth--
-		return Token{Kind: KindEnd, At: Place(start)}
+		return Token{Kind: KindEnd, At: Location(start)}
 	case '"':
 		text := s.src[start+1 : s.end-1]
 		if strings.IndexByte(text, '\\') >= 0 {
 			text = tok.String()
 		}
-		return Token{Kind: KindString, Text: text, At: Place(start)}
+		return Token{Kind: KindString, Text: text, At: Location(start)}
 	case '0':
-		return Token{Kind: KindNumber, Text: s.src[start:s.end], At: Place(start)}
+		return Token{Kind: KindNumber, Text: s.src[start:s.end], At: Location(start)}
 	case 't', 'f':
-		return Token{Kind: KindBool, Text: s.src[start:s.end], At: Place(start)}
+		return Token{Kind: KindBool, Text: s.src[start:s.end], At: Location(start)}
 	default:
-		return Token{Kind: KindNull, Text: "null", At: Place(start)}
+		return Token{Kind: KindNull, Text: "null", At: Location(start)}
 	}
 }
 
 func (s *JSON) open(t Token) Token {
 	if s.depth++; s.depth > maxDepth {
-		s.wrong = tooDeep(t.At)
+		s.failure = tooDeep(t.At)
 		return Token{At: t.At}
 	}
 	return t
 }
 
-func tooDeep(at Place) *Problem {
+func tooDeep(at Location) *Problem {
 	return &Problem{at, CodeTooDeep, fmt.Sprintf("values are nested more than %d deep; a plan needs 6 levels", maxDepth)}
 }
 
-// start returns the offset of the next token: between two tokens there are only white space and
+// nextOffset returns the offset of the next token: between two tokens there are only white space and
 // separators.
-func (s *JSON) start() int {
+func (s *JSON) nextOffset() int {
 	for i := s.end; i < len(s.src); i++ {
 		switch s.src[i] {
 		case ' ', '\t', '\r', '\n', ',', ':':
@@ -118,7 +118,7 @@ func (s *JSON) Raw(t Token) json.RawMessage {
 		return nil
 	}
 	s.Skip(t)
-	if s.wrong != nil {
+	if s.failure != nil {
 		return nil
 	}
 	return json.RawMessage(s.src[t.At:s.end])
@@ -126,28 +126,28 @@ func (s *JSON) Raw(t Token) json.RawMessage {
 
 // Finish reports any text after the plan.
 func (s *JSON) Finish() {
-	if s.wrong != nil {
+	if s.failure != nil {
 		return
 	}
-	if _, err := s.dec.ReadToken(); errors.Is(err, io.EOF) && s.start() == len(s.src) {
+	if _, err := s.dec.ReadToken(); errors.Is(err, io.EOF) && s.nextOffset() == len(s.src) {
 		return
 	}
-	at := s.start()
-	if p := s.misread(at); p != nil {
-		s.wrong = p
+	at := s.nextOffset()
+	if p := s.explainSyntax(at); p != nil {
+		s.failure = p
 		return
 	}
-	s.wrong = &Problem{Place(at), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
+	s.failure = &Problem{Location(at), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
 }
 
 func (s *JSON) fail(err error) {
-	at := s.start()
+	at := s.nextOffset()
 	if len(strings.TrimLeft(s.src, " \t\r\n")) == 0 {
-		s.wrong = &Problem{0, CodeEmptyPlan, `the file is empty; a plan needs at least {"tasks": [{"id": "T-001", "subject": "..."}]}`}
+		s.failure = &Problem{0, CodeEmptyPlan, `the file is empty; a plan needs at least {"tasks": [{"id": "T-001", "subject": "..."}]}`}
 		return
 	}
 	if word := bareWord(s.src[at:]); word != "" {
-		s.wrong = &Problem{Place(at), CodeSyntax, "names and strings stand in double quotes: " + Quote(word)}
+		s.failure = &Problem{Location(at), CodeSyntax, "names and strings stand in double quotes: " + Quote(word)}
 		return
 	}
 	var se *jsontext.SyntacticError
@@ -156,12 +156,12 @@ func (s *JSON) fail(err error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		s.wrong = &Problem{Place(len(s.src)), CodeSyntax,
+		s.failure = &Problem{Location(len(s.src)), CodeSyntax,
 			"the file ends in the middle of a value; close what is open, or restore the rest of the file"}
 		return
 	}
-	if p := s.misread(at); p != nil {
-		s.wrong = p
+	if p := s.explainSyntax(at); p != nil {
+		s.failure = p
 		return
 	}
 	reason := err.Error()
@@ -169,10 +169,10 @@ func (s *JSON) fail(err error) {
 		reason = se.Err.Error()
 	}
 	if strings.Contains(reason, "UTF-8") {
-		s.wrong = &Problem{Place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
+		s.failure = &Problem{Location(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
 		return
 	}
-	s.wrong = &Problem{Place(at), CodeSyntax, "not valid JSON: " + reason}
+	s.failure = &Problem{Location(at), CodeSyntax, "not valid JSON: " + reason}
 }
 
 // bareWord returns the word at the start of text, unless it is a JSON word.
@@ -190,20 +190,20 @@ func bareWord(text string) string {
 	}
 }
 
-// misread recognises syntax of people and other tools that JSON does not have.
-func (s *JSON) misread(at int) *Problem {
+// explainSyntax recognises syntax of people and other tools that JSON does not have.
+func (s *JSON) explainSyntax(at int) *Problem {
 	if at >= len(s.src) {
 		return nil
 	}
-	syntax := func(message string) *Problem { return &Problem{Place(at), CodeSyntax, message} }
+	syntax := func(message string) *Problem { return &Problem{Location(at), CodeSyntax, message} }
 	switch c := s.src[at]; {
 	case c == 0:
-		return &Problem{Place(at), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
+		return &Problem{Location(at), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
 	case c == '#', c == '/' && at+1 < len(s.src) && (s.src[at+1] == '/' || s.src[at+1] == '*'):
 		return syntax("JSON has no comments; remove it, or write the plan in YAML")
 	case c >= 0x80:
 		if r, n := utf8.DecodeRuneInString(s.src[at:]); r == utf8.RuneError && n == 1 {
-			return &Problem{Place(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
+			return &Problem{Location(at), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
 		}
 	case c == '\'':
 		return syntax("JSON strings stand in double quotes")
@@ -216,52 +216,52 @@ func (s *JSON) misread(at int) *Problem {
 }
 
 // Pos implements Tokens.
-func (s *JSON) Pos(p Place) Pos { return s.at.Pos(int(p)) }
+func (s *JSON) Pos(p Location) Pos { return s.at.Pos(int(p)) }
 
 // Problem implements Tokens.
-func (s *JSON) Problem() *Problem { return s.wrong }
+func (s *JSON) Problem() *Problem { return s.failure }
 
 // Cursor converts offsets to lines and columns. It continues from the last answer, so asking in the
 // order of the file reads the file once.
 type Cursor struct {
-	src   string
-	off   int // current offset
-	line  int
-	begin int // offset of the start of the line
+	src       string
+	offset    int // current offset
+	line      int
+	lineStart int // offset of the start of the line
 }
 
 // Pos returns the position of an offset.
 func (c *Cursor) Pos(off int) Pos {
 	off = min(max(off, 0), len(c.src))
-	if off < c.begin {
-		c.off, c.line, c.begin = 0, 1, 0
+	if off < c.lineStart {
+		c.offset, c.line, c.lineStart = 0, 1, 0
 	}
-	if off > c.off {
-		between := c.src[c.off:off]
+	if off > c.offset {
+		between := c.src[c.offset:off]
 		if n := strings.Count(between, "\n"); n > 0 {
 			c.line += n
-			c.begin = c.off + strings.LastIndexByte(between, '\n') + 1
+			c.lineStart = c.offset + strings.LastIndexByte(between, '\n') + 1
 		}
-		c.off = off
+		c.offset = off
 	}
-	return Pos{Line: c.line, Column: off - c.begin + 1}
+	return Pos{Line: c.line, Column: off - c.lineStart + 1}
 }
 
 // NewCursor returns a cursor at the start of a text.
 func NewCursor(src string) *Cursor { return &Cursor{src: src, line: 1} }
 
-// line1 returns the offset of the start of a line.
-func (c *Cursor) line1(line int) int {
+// lineOffset returns the offset of the start of a line.
+func (c *Cursor) lineOffset(line int) int {
 	if line < c.line {
-		c.off, c.line, c.begin = 0, 1, 0
+		c.offset, c.line, c.lineStart = 0, 1, 0
 	}
 	for c.line < line {
-		i := strings.IndexByte(c.src[c.begin:], '\n')
+		i := strings.IndexByte(c.src[c.lineStart:], '\n')
 		if i < 0 {
 			break
 		}
-		c.line, c.begin = c.line+1, c.begin+i+1
-		c.off = c.begin
+		c.line, c.lineStart = c.line+1, c.lineStart+i+1
+		c.offset = c.lineStart
 	}
-	return c.begin
+	return c.lineStart
 }

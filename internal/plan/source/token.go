@@ -27,15 +27,15 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "an object", "a list", "the end", "a string", "a number", "true or false", "null"}[k]
 }
 
-// Place is the start of a token in the source's own measure (bytes for JSON, line and column for
+// Location is the start of a token in the source's own measure (bytes for JSON, line and column for
 // YAML). It grows with the file.
-type Place int64
+type Location int64
 
 // Token is the start or the end of a value, or a whole value.
 type Token struct {
 	Kind Kind
 	Text string // of a scalar: a string's value, otherwise the source text
-	At   Place
+	At   Location
 }
 
 // Tokens is a source from which the decoder pulls. In an object, names (KindString) and values
@@ -47,7 +47,7 @@ type Tokens interface {
 	// Raw is like Skip, and returns the whole value as JSON; nil if the source broke.
 	Raw(t Token) json.RawMessage
 	// Pos returns the line and the column of a place. It is cheap if places are asked for in order.
-	Pos(Place) Pos
+	Pos(Location) Pos
 	// Finish tells the source that the plan was read; any text after it is a problem.
 	Finish()
 	// Problem returns the reason why the source broke, or nil.
@@ -56,7 +56,7 @@ type Tokens interface {
 
 // Problem is a mistake in the format itself. There is at most one, the first.
 type Problem struct {
-	At      Place
+	At      Location
 	Code    string
 	Message string
 }

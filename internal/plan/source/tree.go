@@ -12,7 +12,7 @@ import (
 type Node struct {
 	Kind  Kind
 	Text  string // of a scalar
-	At    Place
+	At    Location
 	Items []*Node
 }
 
@@ -20,18 +20,18 @@ type Node struct {
 const MaxNodes = 4 << 20
 
 // Text returns a string.
-func Text(s string, at Place) *Node { return &Node{Kind: KindString, Text: s, At: at} }
+func Text(s string, at Location) *Node { return &Node{Kind: KindString, Text: s, At: at} }
 
 // Count returns a whole number.
-func Count(n int, at Place) *Node {
+func Count(n int, at Location) *Node {
 	return &Node{Kind: KindNumber, Text: strconv.Itoa(n), At: at}
 }
 
 // List returns a list of values.
-func List(at Place, items ...*Node) *Node { return &Node{Kind: KindArray, At: at, Items: items} }
+func List(at Location, items ...*Node) *Node { return &Node{Kind: KindArray, At: at, Items: items} }
 
 // Object returns an object without fields.
-func Object(at Place) *Node { return &Node{Kind: KindObject, At: at} }
+func Object(at Location) *Node { return &Node{Kind: KindObject, At: at} }
 
 // Set adds a field, unless value is nil.
 func (n *Node) Set(name string, value *Node) *Node {
@@ -128,20 +128,20 @@ func (n *Node) AppendJSON(out []byte) []byte {
 
 // Tree reads a tree as tokens.
 type Tree struct {
-	Root  *Node
-	stack []treeFrame
-	Where func(Place) Pos // position in the file from which the tree was made
-	Wrong *Problem
+	Root     *Node
+	stack    []treeFrame
+	Position func(Location) Pos // position in the file from which the tree was made
+	Failure  *Problem
 }
 
 type treeFrame struct {
-	of   *Node
+	node *Node
 	next int
 }
 
 // Next implements Tokens.
 func (s *Tree) Next() Token {
-	if s.Wrong != nil {
+	if s.Failure != nil {
 		return Token{}
 	}
 	if len(s.stack) == 0 {
@@ -153,18 +153,18 @@ func (s *Tree) Next() Token {
 		return s.open(root)
 	}
 	top := &s.stack[len(s.stack)-1]
-	if top.next == len(top.of.Items) {
-		at := top.of.At
+	if top.next == len(top.node.Items) {
+		at := top.node.At
 		s.stack = s.stack[:len(s.stack)-1]
 		return Token{Kind: KindEnd, At: at}
 	}
 	top.next++
-	return s.open(top.of.Items[top.next-1])
+	return s.open(top.node.Items[top.next-1])
 }
 
 func (s *Tree) open(n *Node) Token {
 	if n.Kind == KindObject || n.Kind == KindArray {
-		s.stack = append(s.stack, treeFrame{of: n})
+		s.stack = append(s.stack, treeFrame{node: n})
 	}
 	return Token{Kind: n.Kind, Text: n.Text, At: n.At}
 }
@@ -182,7 +182,7 @@ func (s *Tree) Raw(t Token) json.RawMessage {
 	case KindBad, KindEnd:
 		return nil
 	case KindObject, KindArray:
-		n := s.stack[len(s.stack)-1].of
+		n := s.stack[len(s.stack)-1].node
 		s.Skip(t)
 		return n.AppendJSON(nil)
 	}
@@ -190,10 +190,10 @@ func (s *Tree) Raw(t Token) json.RawMessage {
 }
 
 // Pos implements Tokens.
-func (s *Tree) Pos(at Place) Pos { return s.Where(at) }
+func (s *Tree) Pos(at Location) Pos { return s.Position(at) }
 
 // Finish implements Tokens.
 func (s *Tree) Finish() {}
 
 // Problem implements Tokens.
-func (s *Tree) Problem() *Problem { return s.Wrong }
+func (s *Tree) Problem() *Problem { return s.Failure }

@@ -29,7 +29,7 @@ type YAML struct {
 	anchors map[string]ast.Node
 	aliased int
 	done    bool
-	Wrong   *Problem
+	Failure *Problem
 	at      Cursor
 }
 
@@ -37,21 +37,22 @@ type YAML struct {
 func NewYAML(src string) *YAML {
 	src = strings.ReplaceAll(src, "\r\n", "\n") // changes no line and no column
 	s := &YAML{src: src, anchors: map[string]ast.Node{}, at: Cursor{src: src, line: 1}}
-	if s.Wrong = unreadable(src); s.Wrong == nil {
+	if s.Failure = textProblem(src); s.Failure == nil {
 		s.parse()
 	}
 	return s
 }
 
-// unreadable returns the problem that prevents parsing a text, or nil.
-func unreadable(src string) *Problem {
+// textProblem returns the problem that prevents parsing a text, or nil.
+func textProblem(src string) *Problem {
 	if len(src) > MaxYAML {
-		return &Problem{-1, CodeTooLarge, fmt.Sprintf("a YAML plan of more than %d MB takes too much memory; write it in JSON", MaxYAML>>20)}
+		return &Problem{-1, CodeTooLarge, fmt.Sprintf(
+			"a YAML plan of more than %d MB takes too much memory; write it in JSON", MaxYAML>>20)}
 	}
-	at := func(off int) Place {
+	at := func(off int) Location {
 		line := 1 + strings.Count(src[:off], "\n")
 		begin := strings.LastIndexByte(src[:off], '\n') + 1
-		return yamlPlace(line, 1+utf8.RuneCountInString(src[begin:off]))
+		return yamlLocation(line, 1+utf8.RuneCountInString(src[begin:off]))
 	}
 	if i := strings.IndexByte(src, 0); i >= 0 {
 		return &Problem{at(i), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
@@ -70,16 +71,16 @@ func unreadable(src string) *Problem {
 func (s *YAML) parse() {
 	defer func() {
 		if r := recover(); r != nil {
-			s.Wrong = &Problem{-1, CodeSyntax, "the YAML parser cannot read this file; write it more plainly, or in JSON"}
+			s.Failure = &Problem{-1, CodeSyntax, "the YAML parser cannot read this file; write it more plainly, or in JSON"}
 		}
 	}()
 	tokens := lexer.Tokenize(s.src)
-	if s.Wrong = excess(tokens); s.Wrong != nil {
+	if s.Failure = excessProblem(tokens); s.Failure != nil {
 		return
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		s.Wrong = yamlProblem(err)
+		s.Failure = yamlProblem(err)
 		return
 	}
 	for _, doc := range file.Docs {
@@ -87,13 +88,14 @@ func (s *YAML) parse() {
 			continue
 		}
 		if s.root != nil {
-			s.Wrong = &Problem{placeOf(doc.Body), CodeSyntax, "something follows the plan; a file holds one plan, so remove it"}
+			s.Failure = &Problem{locationOf(doc.Body), CodeSyntax,
+				"something follows the plan; a file holds one plan, so remove it"}
 			return
 		}
 		s.root = doc.Body
 	}
 	if s.root == nil {
-		s.Wrong = &Problem{yamlPlace(1, 1), CodeEmptyPlan,
+		s.Failure = &Problem{yamlLocation(1, 1), CodeEmptyPlan,
 			"the file is empty; a plan needs at least tasks with an id and a subject"}
 	}
 }
@@ -101,9 +103,9 @@ func (s *YAML) parse() {
 func yamlProblem(err error) *Problem {
 	var ye yaml.Error
 	if errors.As(err, &ye) {
-		at := Place(-1)
+		at := Location(-1)
 		if tk := ye.GetToken(); tk != nil && tk.Position != nil {
-			at = yamlPlace(tk.Position.Line, tk.Position.Column)
+			at = yamlLocation(tk.Position.Line, tk.Position.Column)
 		}
 		what := "not valid YAML: " + firstLine(ye.GetMessage())
 		if strings.Contains(what, "'\t'") { // the parser's form of the character
@@ -119,12 +121,12 @@ func firstLine(s string) string {
 	return s
 }
 
-// excess finds, in the tokens, input that would cost the parser too much. The parser recurses, and
+// excessProblem finds, in the tokens, input that would cost the parser too much. The parser recurses, and
 // Go cannot recover from an exhausted stack. Depth is visible before parsing: every block inside a
 // block is further to the right, and every flow inside a flow adds a bracket. The parser's time
 // also grows with the square of the number of documents and of keys without a value (measured: 16 s
 // for 100,000 documents, 33 s for 100,000 empty keys).
-func excess(tokens yamltoken.Tokens) *Problem {
+func excessProblem(tokens yamltoken.Tokens) *Problem {
 	const most = 2000
 	var columns []int
 	flow, documents, empty := 0, 0, 0
@@ -137,7 +139,7 @@ func excess(tokens yamltoken.Tokens) *Problem {
 		case yamltoken.DocumentHeaderType, yamltoken.DocumentEndType:
 			documents++
 		case yamltoken.MappingValueType:
-			if valueless(tokens, i) {
+			if lacksValue(tokens, i) {
 				empty++
 			}
 		}
@@ -147,7 +149,7 @@ func excess(tokens yamltoken.Tokens) *Problem {
 			}
 			columns = append(columns, tk.Position.Column)
 		}
-		at := yamlPlace(tk.Position.Line, tk.Position.Column)
+		at := yamlLocation(tk.Position.Line, tk.Position.Column)
 		switch {
 		case flow > maxDepth, len(columns) > 2*maxDepth:
 			return tooDeep(at)
@@ -160,10 +162,10 @@ func excess(tokens yamltoken.Tokens) *Problem {
 	return nil
 }
 
-// valueless reports whether no value follows the colon at i: the next token is on a later line, and
+// lacksValue reports whether no value follows the colon at i: the next token is on a later line, and
 // no further right than the key. In a flow, a comma or a bracket may also follow a key without a
 // value.
-func valueless(tokens yamltoken.Tokens, i int) bool {
+func lacksValue(tokens yamltoken.Tokens, i int) bool {
 	if i == 0 || i+1 == len(tokens) {
 		return true
 	}
@@ -181,12 +183,12 @@ func valueless(tokens yamltoken.Tokens, i int) bool {
 func (s *YAML) Finish() {}
 
 // Problem implements Tokens.
-func (s *YAML) Problem() *Problem { return s.Wrong }
+func (s *YAML) Problem() *Problem { return s.Failure }
 
-// yamlPlace packs a line and a column, in characters, into a place.
-func yamlPlace(line, column int) Place { return Place(line)<<32 | Place(column) }
+// yamlLocation packs a line and a column, in characters, into a place.
+func yamlLocation(line, column int) Location { return Location(line)<<32 | Location(column) }
 
-func placeOf(n ast.Node) Place {
+func locationOf(n ast.Node) Location {
 	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
 		return -1
 	}
@@ -195,21 +197,21 @@ func placeOf(n ast.Node) Place {
 	switch m := n.(type) {
 	case *ast.MappingNode:
 		if !m.IsFlowStyle && len(m.Values) > 0 {
-			return placeOf(m.Values[0].Key)
+			return locationOf(m.Values[0].Key)
 		}
 	case *ast.MappingValueNode:
-		return placeOf(m.Key)
+		return locationOf(m.Key)
 	}
-	return yamlPlace(p.Line, p.Column)
+	return yamlLocation(p.Line, p.Column)
 }
 
 // Pos converts a column in characters to one in bytes.
-func (s *YAML) Pos(at Place) Pos {
+func (s *YAML) Pos(at Location) Pos {
 	if at < 0 {
 		return Pos{}
 	}
 	line, column := int(at>>32), int(at&math.MaxUint32)
-	begin := s.at.line1(line)
+	begin := s.at.lineOffset(line)
 	text := s.src[begin:]
 	for n := 1; n < column && text != "" && text[0] != '\n'; n++ {
 		_, size := utf8.DecodeRuneInString(text)

@@ -13,7 +13,7 @@ import (
 // Raw builds JSON from the tokens. The limits of depth and aliases bound it.
 func (s *YAML) Raw(t Token) json.RawMessage {
 	out := s.appendRaw(nil, t)
-	if s.Wrong != nil {
+	if s.Failure != nil {
 		return nil
 	}
 	return out

@@ -21,12 +21,12 @@ type yamlFrame struct {
 	next    int
 	mapping bool
 	aliased bool // reached through an alias
-	end     Place
+	end     Location
 }
 
 // Next returns the next token. A value that opens a mapping or a sequence pushes a frame.
 func (s *YAML) Next() Token {
-	if s.Wrong != nil || s.done {
+	if s.Failure != nil || s.done {
 		return Token{}
 	}
 	if len(s.stack) == 0 {
@@ -52,8 +52,8 @@ func (s *YAML) Next() Token {
 	return s.value(node, top.aliased)
 }
 
-func (s *YAML) fail(at Place, code, message string) Token {
-	s.Wrong = &Problem{at, code, message}
+func (s *YAML) fail(at Location, code, message string) Token {
+	s.Failure = &Problem{at, code, message}
 	return Token{At: at}
 }
 
@@ -61,9 +61,9 @@ func (s *YAML) fail(at Place, code, message string) Token {
 func (s *YAML) name(node ast.Node) Token {
 	text, ok := keyText(node)
 	if !ok {
-		return s.fail(placeOf(node), CodeSyntax, "a key must be a plain word")
+		return s.fail(locationOf(node), CodeSyntax, "a key must be a plain word")
 	}
-	return Token{Kind: KindString, Text: text, At: placeOf(node)}
+	return Token{Kind: KindString, Text: text, At: locationOf(node)}
 }
 
 func keyText(node ast.Node) (string, bool) {
@@ -84,13 +84,14 @@ func keyText(node ast.Node) (string, bool) {
 // value converts a node to its first token.
 func (s *YAML) value(node ast.Node, aliased bool) Token {
 	node, asString, aliased := s.resolve(node, aliased)
-	if s.Wrong != nil {
+	if s.Failure != nil {
 		return Token{}
 	}
-	at := placeOf(node)
+	at := locationOf(node)
 	if aliased {
 		if s.aliased++; s.aliased > maxAliased {
-			return s.fail(at, CodeTooLarge, fmt.Sprintf("aliases expand to more than %d values; write the plan with fewer of them", maxAliased))
+			return s.fail(at, CodeTooLarge, fmt.Sprintf(
+				"aliases expand to more than %d values; write the plan with fewer of them", maxAliased))
 		}
 	}
 	switch n := node.(type) {
@@ -123,7 +124,7 @@ func (s *YAML) value(node ast.Node, aliased bool) Token {
 	return s.fail(at, CodeSyntax, "this YAML construct means nothing in a plan; write it more plainly")
 }
 
-func scalar(k Kind, text, written string, asString bool, at Place) Token {
+func scalar(k Kind, text, written string, asString bool, at Location) Token {
 	if asString {
 		return Token{Kind: KindString, Text: written, At: at}
 	}
@@ -141,7 +142,7 @@ func integerText(n *ast.IntegerNode) string {
 
 func (s *YAML) push(t Token, f yamlFrame) Token {
 	if len(s.stack) >= maxDepth {
-		s.Wrong = tooDeep(t.At)
+		s.Failure = tooDeep(t.At)
 		return Token{At: t.At}
 	}
 	s.stack = append(s.stack, f)
@@ -152,7 +153,7 @@ func (s *YAML) push(t Token, f yamlFrame) Token {
 func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
 	for hops := 0; ; hops++ {
 		if hops > maxDepth {
-			s.Wrong = tooDeep(placeOf(node))
+			s.Failure = tooDeep(locationOf(node))
 			return node, asString, aliased
 		}
 		switch n := node.(type) {
@@ -163,7 +164,7 @@ func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromA
 			name := nodeText(n.Value)
 			target, ok := s.anchors[name]
 			if !ok {
-				s.fail(placeOf(n), CodeSyntax, fmt.Sprintf("unknown alias *%s; an anchor &%s must come before it", name, name))
+				s.fail(locationOf(n), CodeSyntax, fmt.Sprintf("unknown alias *%s; an anchor &%s must come before it", name, name))
 				return node, asString, aliased
 			}
 			node, aliased = target, true
@@ -173,7 +174,7 @@ func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromA
 				asString = true
 			case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 			default:
-				s.fail(placeOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", Quote(tag)))
+				s.fail(locationOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", Quote(tag)))
 				return node, asString, aliased
 			}
 			node = n.Value
@@ -185,7 +186,7 @@ func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromA
 
 // mapping opens a mapping. Merged mappings (<<) add the keys that the mapping itself does not have;
 // the first one takes precedence.
-func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Place) Token {
+func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Location) Token {
 	f := yamlFrame{mapping: true, aliased: aliased, end: at, nodes: make([]ast.Node, 0, 2*len(values))}
 	var merges []ast.Node
 	for _, v := range values {
@@ -205,7 +206,7 @@ func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Place) T
 		for _, m := range merges {
 			s.merge(&f, own, m, 0)
 		}
-		if s.Wrong != nil {
+		if s.Failure != nil {
 			return Token{At: at}
 		}
 	}
@@ -213,13 +214,13 @@ func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Place) T
 }
 
 func (s *YAML) merge(f *yamlFrame, own map[string]bool, node ast.Node, depth int) {
-	at := placeOf(node)
+	at := locationOf(node)
 	node, _, aliased := s.resolve(node, f.aliased)
-	if s.Wrong != nil {
+	if s.Failure != nil {
 		return
 	}
 	if s.aliased++; depth > maxDepth || s.aliased > maxAliased {
-		s.Wrong = tooDeep(at)
+		s.Failure = tooDeep(at)
 		return
 	}
 	var values []*ast.MappingValueNode

@@ -17,10 +17,10 @@ import (
 
 // Bounds of texts, in bytes.
 const (
-	promptMax = 16 << 10
-	diffMax   = 32 << 10
-	outputMax = 8 << 10
-	streamMax = 32 << 20 // of a stream that is read for its edits
+	maxPrompt = 16 << 10
+	maxDiff   = 32 << 10
+	maxOutput = 8 << 10
+	maxStream = 32 << 20 // of a stream that is read for its edits
 )
 
 // Detail holds the data that the page shows when a task is opened. Units are those of Run.
@@ -130,32 +130,32 @@ func (d *Details) event(s *scheduler.State, e scheduler.Event) {
 	case scheduler.AttemptStarted:
 		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 			d.attempts[i] = append(d.attempts[i], Attempt{Number: b.Attempt, Why: b.Why, Advised: b.Advised, Resumed: b.Resume,
-				Started: ms(e.Time), Cap: int64(b.Cap), Open: true})
+				Started: unixMilli(e.Time), Cap: int64(b.Cap), Open: true})
 		}
 	case scheduler.AttemptEnded:
-		if a := d.last(s, b.Task); a != nil && a.Number == b.Attempt {
-			a.end(b.Result)
+		if a := d.lastAttempt(s, b.Task); a != nil && a.Number == b.Attempt {
+			a.setResult(b.Result)
 			a.Free, a.Note = !b.Charged, safe.Line(b.Note)
 		}
 	case scheduler.CounselSkipped:
-		if a := d.last(s, b.Task); a != nil {
+		if a := d.lastAttempt(s, b.Task); a != nil {
 			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + safe.Line(b.Reason)})
 		}
 	case scheduler.CounselEnded:
-		if a := d.last(s, b.Task); a != nil {
-			a.Counsel = append(a.Counsel, advice(b.Panel, b.Verdict))
+		if a := d.lastAttempt(s, b.Task); a != nil {
+			a.Counsel = append(a.Counsel, newAdvice(b.Panel, b.Verdict))
 		}
 	case scheduler.IntegrationEnded:
 		for _, r := range b.Reopened {
-			if a := d.last(s, r.Task); a != nil {
+			if a := d.lastAttempt(s, r.Task); a != nil {
 				a.Note = safe.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)
-				a.Detail = safe.Text(r.Result.Detail, outputMax)
+				a.Detail = safe.Multiline(r.Result.Detail, maxOutput)
 			}
 		}
 	}
 }
 
-func (d *Details) last(s *scheduler.State, task string) *Attempt {
+func (d *Details) lastAttempt(s *scheduler.State, task string) *Attempt {
 	i, ok := s.Index(task)
 	if !ok || len(d.attempts[i]) == 0 {
 		return nil
@@ -163,44 +163,44 @@ func (d *Details) last(s *scheduler.State, task string) *Attempt {
 	return &d.attempts[i][len(d.attempts[i])-1]
 }
 
-func (a *Attempt) end(r runner.Result) {
+func (a *Attempt) setResult(r runner.Result) {
 	a.Open = false
 	a.Outcome = string(r.Outcome)
 	a.Reason = safe.Line(r.Reason)
-	a.Detail = safe.Text(r.Detail, outputMax)
-	a.Report = safe.Text(r.Report, outputMax)
+	a.Detail = safe.Multiline(r.Detail, maxOutput)
+	a.Report = safe.Multiline(r.Report, maxOutput)
 	a.Took = r.Duration.Milliseconds()
 	a.Cost = int64(r.Cost)
 	a.Priced = r.Priced
 	a.Turns = r.Turns
-	a.Tokens = tokens(r.Usage)
+	a.Tokens = tokenCounts(r.Usage)
 	a.Vacuous = r.Vacuous
 	a.Escaped = !r.Contained
 	a.Session = safe.Line(r.Session)
 	a.Version = safe.Line(r.ClaudeVersion)
-	a.Changed, a.Violated = lines(r.Changed), lines(r.Violated)
+	a.Changed, a.Violated = nonEmptyLines(r.Changed), nonEmptyLines(r.Violated)
 	for _, n := range r.Denials {
 		a.Denials = append(a.Denials, safe.Line(n.Rule))
 	}
 	for _, c := range r.Checks {
-		a.Checks = append(a.Checks, check(c))
+		a.Checks = append(a.Checks, newCheck(c))
 	}
 }
 
-func check(c verify.Evidence) Check {
+func newCheck(c verify.Evidence) Check {
 	return Check{Check: safe.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode, Took: c.Duration.Milliseconds(),
-		Reason: safe.Line(c.Reason), Output: safe.Text(c.Output, outputMax)}
+		Reason: safe.Line(c.Reason), Output: safe.Multiline(c.Output, maxOutput)}
 }
 
-func advice(panel int, v counsel.Verdict) Advice {
-	out := Advice{Panel: panel, Unavailable: safe.Line(v.Unavailable), Analysis: safe.Text(v.Analysis, outputMax),
-		Fix:    safe.Text(v.Fix, outputMax),
-		Action: safe.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff, Dissent: lines(v.Dissent),
+func newAdvice(panel int, v counsel.Verdict) Advice {
+	out := Advice{Panel: panel, Unavailable: safe.Line(v.Unavailable), Analysis: safe.Multiline(v.Analysis, maxOutput),
+		Fix:    safe.Multiline(v.Fix, maxOutput),
+		Action: safe.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff, Dissent: nonEmptyLines(v.Dissent),
 		Cost: int64(v.Cost)}
 	for _, o := range v.Opinions {
 		out.Opinions = append(out.Opinions, Opinion{safe.Line(o.Expert), safe.Line(o.Unavailable),
-			safe.Text(o.Diagnosis, outputMax),
-			safe.Text(o.Approach, outputMax), safe.Line(o.Falsifier), o.Confidence, safe.Line(string(o.Action))})
+			safe.Multiline(o.Diagnosis, maxOutput),
+			safe.Multiline(o.Approach, maxOutput), safe.Line(o.Falsifier), o.Confidence, safe.Line(string(o.Action))})
 	}
 	return out
 }
@@ -208,7 +208,7 @@ func advice(panel int, v counsel.Verdict) Advice {
 // Task returns the detail of one task. texts says whether to read its prompts and edits.
 func (d *Details) Task(i int, texts bool) Detail {
 	p := &d.plan.Tasks[i]
-	out := Detail{Description: safe.Text(p.Description, promptMax), Command: safe.Text(p.Command, outputMax),
+	out := Detail{Description: safe.Multiline(p.Description, maxPrompt), Command: safe.Multiline(p.Command, maxOutput),
 		Model: safe.Line(d.plan.Settings(i).Model),
 		Line:  p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
 	copy(out.Attempts, d.attempts[i])
@@ -223,26 +223,26 @@ func (d *Details) Task(i int, texts bool) Detail {
 	}
 	if texts && d.files != nil {
 		for n := range out.Attempts {
-			d.read(&out.Attempts[n], path.Join(p.ID, "attempt-"+strconv.Itoa(out.Attempts[n].Number)))
+			d.readTexts(&out.Attempts[n], path.Join(p.ID, "attempt-"+strconv.Itoa(out.Attempts[n].Number)))
 		}
 	}
 	return out
 }
 
-// read fills an attempt's texts from its folder. It leaves out missing files: the journal has the
+// readTexts fills an attempt's texts from its folder. It leaves out missing files: the journal has the
 // important facts.
-func (d *Details) read(a *Attempt, folder string) {
+func (d *Details) readTexts(a *Attempt, folder string) {
 	if !fs.ValidPath(folder) {
 		return
 	}
-	a.Prompt = d.head(path.Join(folder, "prompt.md"), promptMax)
-	a.Output = d.head(path.Join(folder, "output.txt"), outputMax)
+	a.Prompt = d.readHead(path.Join(folder, "prompt.md"), maxPrompt)
+	a.Output = d.readHead(path.Join(folder, "output.txt"), maxOutput)
 	name := path.Join(folder, "stream.jsonl")
 	info, err := fs.Stat(d.files, name)
 	if err != nil {
 		return
 	}
-	if info.Size() > streamMax {
+	if info.Size() > maxStream {
 		a.Diff = "@@ the stream is too large to look for edits in it @@"
 		return
 	}
@@ -251,21 +251,21 @@ func (d *Details) read(a *Attempt, folder string) {
 		return
 	}
 	defer func() { _ = f.Close() }() // opened only for reading
-	diff, err := transcript.Diff(f, d.dir, diffMax)
+	diff, err := transcript.Diff(f, d.dir, maxDiff)
 	if err == nil {
-		a.Diff = safe.Text(diff, 0)
+		a.Diff = safe.Multiline(diff, 0)
 	}
 }
 
-func (d *Details) head(name string, most int) string {
+func (d *Details) readHead(name string, most int) string {
 	b, err := fs.ReadFile(d.files, name)
 	if err != nil {
 		return ""
 	}
-	return safe.Text(string(b), most)
+	return safe.Multiline(string(b), most)
 }
 
-func lines(list []string) []string {
+func nonEmptyLines(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = safe.Line(s)

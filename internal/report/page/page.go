@@ -27,9 +27,9 @@ var assets embed.FS
 // scripts lists the parts of the page's script, in order.
 var scripts = []string{"dom", "words", "graph", "time", "money", "list", "detail", "main"}
 
-// textMax bounds, in bytes, the details of a page together. Beyond it, prompts and edits are left
+// maxText bounds, in bytes, the details of a page together. Beyond it, prompts and edits are left
 // out, and the page says so.
-const textMax = 48 << 20
+const maxText = 48 << 20
 
 // Write writes the page of a run with all its details inside. It returns the errors of w, or an
 // error for a defect in the page itself.
@@ -37,7 +37,7 @@ func Write(w io.Writer, r *Run, d *Details) error {
 	return write(w, r, func(put func(int, template.JS) error) error {
 		size := 0
 		for i := range r.Tasks {
-			b, err := Encode(d.Task(i, size < textMax))
+			b, err := Encode(d.Task(i, size < maxText))
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func Encode(v any) ([]byte, error) {
 }
 
 func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error) error {
-	script, style, err := parts()
+	script, style, err := scriptAndStyle()
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error
 		Title, Status, Policy string
 		Style                 template.CSS
 		Data                  template.JS
-	}{title, r.Status, policy(script, style, r.Live), template.CSS(style),
+	}{title, r.Status, contentPolicy(script, style, r.Live), template.CSS(style),
 		template.JS(data)} //nolint:gosec // our own, and escaped
 	if err := t.ExecuteTemplate(w, "head", head); err != nil {
 		return err
@@ -103,8 +103,8 @@ func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error
 	return t.ExecuteTemplate(w, "foot", template.JS(script)) //nolint:gosec // our own
 }
 
-// parts returns the page's script and style.
-func parts() (script, style string, err error) {
+// scriptAndStyle returns the page's script and style.
+func scriptAndStyle() (script, style string, err error) {
 	var b strings.Builder
 	b.WriteString("\"use strict\";\n(() => {\n")
 	for _, name := range scripts {
@@ -119,8 +119,8 @@ func parts() (script, style string, err error) {
 	return b.String(), string(css), err
 }
 
-// policy returns the content security policy that allows only the page's own parts.
-func policy(script, style string, live bool) string {
+// contentPolicy returns the content security policy that allows only the page's own parts.
+func contentPolicy(script, style string, live bool) string {
 	connect := "'none'"
 	if live {
 		connect = "'self'"

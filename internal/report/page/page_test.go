@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func written(t *testing.T, s *reporttest.Story) string {
+func writePage(t *testing.T, s *reporttest.FakeRun) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil)); err != nil {
@@ -33,8 +33,8 @@ func written(t *testing.T, s *reporttest.Story) string {
 	return b.String()
 }
 
-// inside decodes the JSON of one of the page's data blocks.
-func inside(t *testing.T, html, id string, v any) {
+// pageData decodes the JSON of one of the page's data blocks.
+func pageData(t *testing.T, html, id string, v any) {
 	t.Helper()
 	_, rest, ok := strings.Cut(html, `<script type="application/json" id="`+id+`">`)
 	text, _, ok2 := strings.Cut(rest, "</script>")
@@ -49,7 +49,7 @@ func inside(t *testing.T, html, id string, v any) {
 // The policy has the digests of the page's parts; a browser refuses everything else.
 func TestPolicyFitsThePage(t *testing.T) {
 	t.Parallel()
-	html := written(t, reporttest.Mixed(t, nil))
+	html := writePage(t, reporttest.MixedRun(t, nil))
 	for tag, directive := range map[string]string{"style": "style-src", "script": "script-src"} {
 		_, rest, _ := strings.Cut(html, "<"+tag+">")
 		body, _, ok := strings.Cut(rest, "</"+tag+">")
@@ -77,11 +77,12 @@ func TestForeignTextIsData(t *testing.T) {
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)><!--<script>{{.}}`
 	s := reporttest.New(t, evil, reporttest.Tasks{{ID: evil, Subject: evil}})
 	s.S.Plan.Request = evil
-	r := reporttest.Bad(10_000)
+	r := reporttest.FailingResult(10_000)
 	r.Reason, r.Detail, r.Report, r.Checks[0].Check, r.Checks[0].Output = evil, evil, evil, evil, evil
-	s.Begin(reporttest.Config()).Wave(1).Run(evil, 0).After(time.Second).End(evil, r, scheduler.Failed, nil).Over("failed",
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt(evil, 0).Advance(time.Second).EndAttempt(evil, r,
+		scheduler.Failed, nil).EndRun("failed",
 		1, evil, evil)
-	html := written(t, s)
+	html := writePage(t, s)
 	if n := strings.Count(html, "<script"); n != 3 {
 		t.Errorf("%d script elements, want 3: the data, the detail, the script", n)
 	}
@@ -89,7 +90,7 @@ func TestForeignTextIsData(t *testing.T) {
 		t.Error("foreign markup is in the page")
 	}
 	var run page.Run
-	inside(t, html, "run", &run)
+	pageData(t, html, "run", &run)
 	if run.Tasks[0].ID != evil || run.Name != evil {
 		t.Errorf("the text has changed: %q", run.Tasks[0].ID)
 	}
@@ -97,7 +98,7 @@ func TestForeignTextIsData(t *testing.T) {
 
 func TestHostileTextIsClean(t *testing.T) {
 	t.Parallel()
-	html := written(t, reporttest.Hostile(t, nil))
+	html := writePage(t, reporttest.HostileRun(t, nil))
 	for _, bad := range []string{"\x1b", "\u009b", "\u202e", `\u001b`, `\u202e`, `\u009b`, "\x00", `\u0000`,
 		"<loop-complete>", `\u003cloop-complete\u003e`} {
 		if strings.Contains(html, bad) {
@@ -111,9 +112,9 @@ func TestHostileTextIsClean(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Mixed(t, nil)
+	s := reporttest.MixedRun(t, nil)
 	var run page.Run
-	inside(t, written(t, s), "run", &run)
+	pageData(t, writePage(t, s), "run", &run)
 	if run.Status != "failed" || run.Cost != 1_659_000 || run.CounselCost != 40_000 || *run.Budget != 25_000_000 ||
 		run.Waves != 3 || len(run.Tasks) != 6 {
 		t.Errorf("%+v", run)
@@ -134,16 +135,16 @@ func TestRun(t *testing.T) {
 			t.Errorf("the wait took %d ms", p.To-p.From)
 		}
 	}
-	last := run.Burn[len(run.Burn)-1]
+	last := run.Spending[len(run.Spending)-1]
 	if last[1] != run.Cost || len(run.Sessions) != 1 || run.Sessions[0][1]-run.Sessions[0][0] != 220_000 {
 		t.Errorf("burn ends at %v, sessions %v", last, run.Sessions)
 	}
 	// T-003 took 33 s of attempts, T-005 152 s; T-006 after it never ran.
-	if fmt.Sprint(run.Critical) != "[2 4]" || run.Weighed != "time" {
-		t.Errorf("the longest chain is %v by %s", run.Critical, run.Weighed)
+	if fmt.Sprint(run.Critical) != "[2 4]" || run.CriticalBy != "time" {
+		t.Errorf("the longest chain is %v by %s", run.Critical, run.CriticalBy)
 	}
 	var d page.Detail
-	inside(t, written(t, s), "d1", &d)
+	pageData(t, writePage(t, s), "d1", &d)
 	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "wrong" || len(d.Attempts[0].Counsel) != 1 ||
 		len(d.Attempts[0].Counsel[0].Opinions) != 3 ||
 		!d.Attempts[1].Advised || d.Attempts[0].Checks[0].Exit != 1 || d.Line != 11 {
@@ -154,7 +155,7 @@ func TestRun(t *testing.T) {
 // A run without an end was cut off if no process works at it; else it grows until now.
 func TestUnderWay(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Paused(t, nil)
+	s := reporttest.PausedRun(t, nil)
 	now := s.Now().Add(5 * time.Second)
 	off := page.Of(s.S, s.Events, now, false)
 	on := page.Of(s.S, s.Events, now, true)
@@ -167,15 +168,15 @@ func TestUnderWay(t *testing.T) {
 	if p := on.Spans[len(on.Spans)-1]; !p.Open || p.To-p.From != 5000 {
 		t.Errorf("the open attempt is %+v", p)
 	}
-	if len(on.Sessions) != 2 || len(on.Reached) != 1 || on.Reached[0][1] != -1 || on.Budget != nil {
-		t.Errorf("sessions %v, budgets %v", on.Sessions, on.Reached)
+	if len(on.Sessions) != 2 || len(on.Budgets) != 1 || on.Budgets[0][1] != -1 || on.Budget != nil {
+		t.Errorf("sessions %v, budgets %v", on.Sessions, on.Budgets)
 	}
 }
 
 // Prompts and edits come from the attempts' files; without the files the rest is shown.
 func TestFilesOfAttempts(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Complete(t, nil)
+	s := reporttest.CompleteRun(t, nil)
 	files := fstest.MapFS{
 		"T-001/attempt-1/prompt.md": {Data: []byte("Do\x1b[31m it.\r\n")},
 		"T-001/attempt-1/stream.jsonl": {Data: []byte(`{"type":"assistant","message":{"content":[{"id":"t","name":"Write","type":"tool_use","input":{"file_path":"/project/a/b.txt","content":"x\ty"}}]}}
@@ -250,9 +251,9 @@ func luminance(t *testing.T, hex string) float64 {
 
 // Reviews, criteria with their evidence, integrations and the delivery are shown, and their cost is
 // in the sum.
-func TestClosing(t *testing.T) {
+func TestGateAndReviews(t *testing.T) {
 	t.Parallel()
-	s := reporttest.Refused(t, nil)
+	s := reporttest.RefusedRun(t, nil)
 	run := page.Of(s.S, s.Events, s.Now(), false)
 	var kinds []string
 	for _, p := range run.Spans {
@@ -261,14 +262,14 @@ func TestClosing(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "attempt:done attempt:done integration:done criteria:done review:wrong delivery:done" {
 		t.Errorf("spans %s", got)
 	}
-	if last := run.Burn[len(run.Burn)-1]; last[1] != 290_000 || run.Cost != 290_000 {
+	if last := run.Spending[len(run.Spending)-1]; last[1] != 290_000 || run.Cost != 290_000 {
 		t.Errorf("burn ends at %v, cost %d", last, run.Cost)
 	}
 	if len(run.Reviews) != 1 || run.Reviews[0].Passed || len(run.Reviews[0].Findings) != 3 {
 		t.Fatalf("%+v", run.Reviews)
 	}
 	f := run.Reviews[0].Findings
-	if !f[0].Blocks || f[0].Place != "cache/cache.go:41" || f[0].State != "confirmed" || f[1].Blocks ||
+	if !f[0].Blocks || f[0].Location != "cache/cache.go:41" || f[0].State != "confirmed" || f[1].Blocks ||
 		f[2].State != "refuted: it is copied first" {
 		t.Errorf("%+v", f)
 	}

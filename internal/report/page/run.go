@@ -30,15 +30,15 @@ type Run struct {
 	Schedule string `json:"schedule,omitempty"`
 	Wavex    string `json:"wavex,omitempty"`
 
-	Status   string `json:"status"` // as in report.Summary, or "cut off": it neither ended nor is under way
-	ExitCode int    `json:"exit"`
-	Reason   string `json:"reason,omitempty"`
-	Advice   string `json:"advice,omitempty"`
-	Limit    string `json:"limit,omitempty"`
-	Breaker  string `json:"breaker,omitempty"`
-	Resume   string `json:"resume,omitempty"`
-	ResumeAt int64  `json:"resume_at,omitempty"`
-	Hold     int64  `json:"hold,omitempty"` // nothing starts before
+	Status      string `json:"status"` // as in report.Summary, or "cut off": it neither ended nor is under way
+	ExitCode    int    `json:"exit"`
+	Reason      string `json:"reason,omitempty"`
+	Advice      string `json:"advice,omitempty"`
+	Limit       string `json:"limit,omitempty"`
+	Breaker     string `json:"breaker,omitempty"`
+	Resume      string `json:"resume,omitempty"`
+	ResumeAt    int64  `json:"resume_at,omitempty"`
+	PausedUntil int64  `json:"hold,omitempty"` // nothing starts before
 
 	Cost        int64    `json:"cost"`
 	CounselCost int64    `json:"counsel_cost,omitempty"`
@@ -47,45 +47,45 @@ type Run struct {
 	Iterations  int      `json:"iterations"`
 	MaxIter     *int     `json:"max_iterations"` // null: no limit
 	Tokens      [4]int64 `json:"tokens"`         // input, output, cache read, cache write
-	Open        int      `json:"open"`           // the open wave
+	CurrentWave int      `json:"open"`           // the open wave
 
-	Tasks    []Task      `json:"tasks"`
-	Waves    int         `json:"waves"`
-	Critical []int       `json:"critical"` // task indexes of the longest chain, in order
-	Weighed  string      `json:"weighed"`  // measure of Critical: "time" or "length"
-	Chain    int64       `json:"chain"`    // its time in ms if measured by time
-	Sessions [][2]int64  `json:"sessions"` // from, to
-	Spans    []Span      `json:"spans"`    // for the timeline
-	Burn     [][2]int64  `json:"burn"`     // time and total spent, one step each
-	Criteria []Criterion `json:"criteria"` // of completion
-	Reviews  []Review    `json:"reviews,omitempty"`
-	Notes    []Note      `json:"notes,omitempty"`  // notable events, in order
-	Reached  [][2]int64  `json:"budgets,omitzero"` // time, budget in force from then on; -1: none
+	Tasks        []Task      `json:"tasks"`
+	Waves        int         `json:"waves"`
+	Critical     []int       `json:"critical"` // task indexes of the longest chain, in order
+	CriticalBy   string      `json:"weighed"`  // measure of Critical: "time" or "length"
+	CriticalTime int64       `json:"chain"`    // its time in ms if measured by time
+	Sessions     [][2]int64  `json:"sessions"` // from, to
+	Spans        []Span      `json:"spans"`    // for the timeline
+	Spending     [][2]int64  `json:"burn"`     // time and total spent, one step each
+	Criteria     []Criterion `json:"criteria"` // of completion
+	Reviews      []Review    `json:"reviews,omitempty"`
+	Notes        []Note      `json:"notes,omitempty"`  // notable events, in order
+	Budgets      [][2]int64  `json:"budgets,omitzero"` // time, budget in force from then on; -1: none
 }
 
 // Task is the short form of a task.
 type Task struct {
-	ID       string   `json:"id"`
-	Subject  string   `json:"subject,omitempty"`
-	Wave     int      `json:"wave"`
-	Blockers []int    `json:"on,omitempty"`
-	Status   string   `json:"status"`
-	Outcome  string   `json:"outcome,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
-	Vacuous  bool     `json:"vacuous,omitempty"`
-	Command  bool     `json:"command,omitempty"` // a shell command instead of an agent
-	Attempts int      `json:"attempts,omitempty"`
-	Panels   int      `json:"panels,omitempty"`
-	Cost     int64    `json:"cost,omitempty"`
-	Counsel  int64    `json:"counsel,omitempty"` // part of Cost
-	Tokens   [4]int64 `json:"tokens,omitzero"`
-	Took     int64    `json:"took,omitempty"`
-	Files    []string `json:"files,omitempty"`
-	Now      *Doing   `json:"now,omitempty"` // its current activity; nil if nothing runs
+	ID       string    `json:"id"`
+	Subject  string    `json:"subject,omitempty"`
+	Wave     int       `json:"wave"`
+	Blockers []int     `json:"on,omitempty"`
+	Status   string    `json:"status"`
+	Outcome  string    `json:"outcome,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Vacuous  bool      `json:"vacuous,omitempty"`
+	Command  bool      `json:"command,omitempty"` // a shell command instead of an agent
+	Attempts int       `json:"attempts,omitempty"`
+	Panels   int       `json:"panels,omitempty"`
+	Cost     int64     `json:"cost,omitempty"`
+	Counsel  int64     `json:"counsel,omitempty"` // part of Cost
+	Tokens   [4]int64  `json:"tokens,omitzero"`
+	Took     int64     `json:"took,omitempty"`
+	Files    []string  `json:"files,omitempty"`
+	Now      *Activity `json:"now,omitempty"` // its current activity; nil if nothing runs
 }
 
-// Doing is an attempt or a panel under way.
-type Doing struct {
+// Activity is an attempt or a panel under way.
+type Activity struct {
 	Counsel bool   `json:"counsel,omitempty"` // a panel instead of an attempt
 	Number  int    `json:"n"`                 // number of the attempt or the panel
 	Since   int64  `json:"since"`
@@ -112,7 +112,7 @@ type Review struct {
 	Experts  []string  `json:"experts,omitempty"`
 	Silent   []string  `json:"silent,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
-	Words    string    `json:"words,omitempty"` // the reason if there is no review
+	Reason   string    `json:"words,omitempty"` // the reason if there is no review
 	Cost     int64     `json:"cost,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type Review struct {
 type Finding struct {
 	Severity string `json:"severity"`
 	Blocks   bool   `json:"blocks,omitempty"`
-	Place    string `json:"place,omitempty"` // file and line
+	Location string `json:"place,omitempty"` // file and line
 	Text     string `json:"text"`
 	Evidence string `json:"evidence,omitempty"`
 	Fix      string `json:"fix,omitempty"`
@@ -140,25 +140,25 @@ type Note struct {
 // wavex process works at the run.
 func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events)
-	r := &Run{V: Version, Now: ms(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name),
+	r := &Run{V: Version, Now: unixMilli(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name),
 		Plan:  safe.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
 		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode,
 		Reason: safe.Line(sum.Reason),
 		Limit:  safe.Line(sum.Limit), Breaker: safe.Line(sum.Breaker), Resume: safe.Line(sum.Resume),
-		ResumeAt: ms(sum.ResumeAt),
+		ResumeAt: unixMilli(sum.ResumeAt),
 		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
-		Tokens: tokens(sum.Usage), Waves: sum.Waves, Open: s.Wave}
+		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: s.Wave}
 	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
 		r.Advice = safe.Line(sum.Advice)
 	}
 	if s.Ended == nil && !alive {
 		r.Status = report.CutOff
 	}
-	if s.Hold.After(now) && s.Ended == nil {
-		r.Hold = ms(s.Hold)
+	if s.PauseUntil.After(now) && s.Ended == nil {
+		r.PausedUntil = unixMilli(s.PauseUntil)
 	}
 	if s.Plan != nil {
-		r.Request = safe.Text(s.Plan.Request, 8<<10)
+		r.Request = safe.Multiline(s.Plan.Request, 8<<10)
 	}
 	if !sum.Limits.NoUSD {
 		b := int64(sum.Limits.USD)
@@ -170,29 +170,29 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 	for i, c := range report.Criteria(s) {
 		out := Criterion{Text: safe.Line(c.Text), Met: c.Met}
 		if i < len(s.Criteria) { // else it is the criterion that stands for having none
-			out.By, out.Evidence, out.Check = c.Verification, safe.Text(s.Criteria[i].Evidence, outputMax),
+			out.By, out.Evidence, out.Check = c.Verification, safe.Multiline(s.Criteria[i].Evidence, maxOutput),
 				safe.Line(s.Criteria[i].Check)
 		}
 		r.Criteria = append(r.Criteria, out)
 	}
 	for _, b := range s.Reviews {
-		r.Reviews = append(r.Reviews, review(b))
+		r.Reviews = append(r.Reviews, newReview(b))
 	}
 	for i := range sum.Tasks {
-		r.Tasks = append(r.Tasks, short(s, &sum.Tasks[i], i))
+		r.Tasks = append(r.Tasks, newTask(s, &sum.Tasks[i], i))
 	}
-	r.path(s)
-	r.walk(s, events, now, alive)
+	r.markCriticalPath(s)
+	r.addSpans(s, events, now, alive)
 	return r
 }
 
-func short(s *scheduler.State, t *report.Task, i int) Task {
+func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
 	out := Task{ID: safe.Line(t.ID), Subject: safe.Line(t.Subject), Wave: t.Wave, Status: string(t.Status),
 		Outcome: string(t.Outcome),
 		Reason:  safe.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
 		Panels: t.Panels,
-		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokens(t.Usage), Took: t.Took.Milliseconds()}
+		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
 	for _, b := range s.Plan.Graph.Blockers(i) {
 		out.Blockers = append(out.Blockers, int(b))
 	}
@@ -204,21 +204,21 @@ func short(s *scheduler.State, t *report.Task, i int) Task {
 	return out
 }
 
-func review(b scheduler.ReviewEnded) Review {
+func newReview(b scheduler.ReviewEnded) Review {
 	v := b.Review
 	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
-		Experts: lines(v.Experts),
-		Silent:  lines(v.Silent), Words: safe.Line(v.Nothing), Cost: int64(v.Cost)}
+		Experts: nonEmptyLines(v.Experts),
+		Silent:  nonEmptyLines(v.Silent), Reason: safe.Line(v.Nothing), Cost: int64(v.Cost)}
 	if v.Error != "" {
-		out.Words = safe.Line(v.Error)
+		out.Reason = safe.Line(v.Error)
 	}
 	for _, f := range v.Findings {
-		g := Finding{Severity: safe.Line(string(f.Severity)), Blocks: f.Blocks(), Place: safe.Line(f.File),
-			Text:     safe.Text(f.Text, outputMax),
-			Evidence: safe.Text(f.Evidence, outputMax), Fix: safe.Text(f.Fix, outputMax), Expert: safe.Line(f.Expert),
+		g := Finding{Severity: safe.Line(string(f.Severity)), Blocks: f.Blocks(), Location: safe.Line(f.File),
+			Text:     safe.Multiline(f.Text, maxOutput),
+			Evidence: safe.Multiline(f.Evidence, maxOutput), Fix: safe.Multiline(f.Fix, maxOutput), Expert: safe.Line(f.Expert),
 			State: safe.Line(f.Resolution)}
 		if f.Line > 0 {
-			g.Place += fmt.Sprintf(":%d", f.Line)
+			g.Location += fmt.Sprintf(":%d", f.Line)
 		}
 		switch {
 		case f.Refuted != "":
@@ -231,39 +231,43 @@ func review(b scheduler.ReviewEnded) Review {
 	return out
 }
 
-// path marks the chain of tasks that took longest, or, if no task took time yet, the chain with the
+// markCriticalPath marks the chain of tasks that took longest, or, if no task took time yet, the chain with the
 // most tasks.
-func (r *Run) path(s *scheduler.State) {
+func (r *Run) markCriticalPath(s *scheduler.State) {
 	g := s.Plan.Graph
-	r.Weighed = "length"
+	r.CriticalBy = "length"
 	for i := range s.Tasks {
 		if s.Tasks[i].Took > 0 {
-			r.Weighed = "time"
+			r.CriticalBy = "time"
 			break
 		}
 	}
-	if r.Weighed == "length" {
+	if r.CriticalBy == "length" {
 		r.Critical, _ = g.CriticalPath(nil)
 		return
 	}
 	var took float64
 	r.Critical, took = g.CriticalPath(func(i int) float64 { return s.Tasks[i].Took.Seconds() })
-	r.Chain = int64(1000 * took)
+	r.CriticalTime = int64(1000 * took)
 	// Tasks that have not begun take no time yet and are not part of the longest chain so far.
 	for n := len(r.Critical); n > 1 && s.Tasks[r.Critical[n-1]].Took == 0; n-- {
 		r.Critical = slices.Clip(r.Critical[:n-1])
 	}
 }
 
-func tokens(u runner.Usage) [4]int64 { return [4]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} }
+func tokenCounts(u runner.Usage) [4]int64 {
+	return [4]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite}
+}
 
-// ms returns a time in the page's units; 0 for the zero time.
-func ms(t time.Time) int64 {
+// unixMilli returns a time in the page's units; 0 for the zero time.
+func unixMilli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
 }
 
-// See records the last sign of life.
-func (d *Doing) See(last string, at time.Time) { d.Last, d.At = safe.Fit(last, 200, false), ms(at) }
+// Update records the last sign of life.
+func (d *Activity) Update(last string, at time.Time) {
+	d.Last, d.At = safe.Fit(last, 200, false), unixMilli(at)
+}

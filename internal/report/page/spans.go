@@ -26,8 +26,8 @@ type Span struct {
 	Cost    int64  `json:"c,omitempty"`
 }
 
-// walker collects spans. The To of an open span is 0.
-type walker struct {
+// spanBuilder collects spans. The To of an open span is 0.
+type spanBuilder struct {
 	*Run
 	s     *scheduler.State
 	index map[string]int // of open spans in Spans, by kind and task
@@ -35,55 +35,55 @@ type walker struct {
 	last  time.Time
 }
 
-func (r *Run) walk(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) {
-	w := &walker{Run: r, s: s, index: map[string]int{}}
+func (r *Run) addSpans(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) {
+	w := &spanBuilder{Run: r, s: s, index: map[string]int{}}
 	for _, e := range events {
 		if _, ok := e.Body.(scheduler.RunStarted); ok {
 			// The page does not show an earlier run of the same journal.
 			r.Spans = nil
-			r.Burn = nil
+			r.Spending = nil
 			r.Notes = nil
 			r.Sessions = nil
-			r.Reached = nil
+			r.Budgets = nil
 			clear(w.index)
 			w.spent = 0
 		}
 		w.event(e)
 		w.last = e.Time
 	}
-	end := ms(w.last)
+	end := unixMilli(w.last)
 	if alive && s.Ended == nil {
-		end = ms(now)
+		end = unixMilli(now)
 	}
 	for i := range r.Spans {
 		if p := &r.Spans[i]; p.To == 0 {
 			p.To, p.Open = max(end, p.From), true
 			if alive && p.Task >= 0 && (p.Kind == "attempt" || p.Kind == "counsel") {
-				r.Tasks[p.Task].Now = &Doing{Counsel: p.Kind == "counsel", Number: p.Number, Since: p.From}
+				r.Tasks[p.Task].Now = &Activity{Counsel: p.Kind == "counsel", Number: p.Number, Since: p.From}
 			}
 		}
 	}
 	if n := len(r.Sessions); n > 0 && r.Sessions[n-1][1] == 0 {
 		r.Sessions[n-1][1] = max(end, r.Sessions[n-1][0])
 	}
-	if len(r.Burn) > 0 {
-		r.Burn = append(r.Burn, [2]int64{end, w.spent})
+	if len(r.Spending) > 0 {
+		r.Spending = append(r.Spending, [2]int64{end, w.spent})
 	}
 }
 
-func (w *walker) event(e scheduler.Event) {
-	at := ms(e.Time)
+func (w *spanBuilder) event(e scheduler.Event) {
+	at := unixMilli(e.Time)
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
 		w.Wavex = safe.Line(b.Wavex)
-		if b.From != nil { // the time from the request to the plan
-			w.spent = int64(b.From.Spent)
+		if b.Origin != nil { // the time from the request to the plan
+			w.spent = int64(b.Origin.Spent)
 		}
 		w.session(at, b.Config)
-	case scheduler.Resumed:
+	case scheduler.RunResumed:
 		if n := len(w.Sessions); n > 0 && w.Sessions[n-1][1] == 0 { // it was cut off
-			w.Sessions[n-1][1] = ms(w.last)
-			w.closeAll(ms(w.last))
+			w.Sessions[n-1][1] = unixMilli(w.last)
+			w.closeAll(unixMilli(w.last))
 		}
 		w.session(at, b.Config)
 	case scheduler.AttemptStarted:
@@ -95,7 +95,7 @@ func (w *walker) event(e scheduler.Event) {
 		w.open(Span{Kind: "counsel", From: at, Number: b.Panel}, b.Task)
 	case scheduler.CounselEnded:
 		if p := w.close("counsel", b.Task, at); p != nil {
-			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", safe.Fit(safe.First(b.Verdict.Fix), 200, false)
+			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", safe.Fit(safe.FirstLine(b.Verdict.Fix), 200, false)
 			if b.Verdict.Unavailable != "" {
 				p.Outcome, p.Text = "unavailable", safe.Fit(b.Verdict.Unavailable, 200, false)
 			}
@@ -106,7 +106,7 @@ func (w *walker) event(e scheduler.Event) {
 	case scheduler.IntegrationStarted:
 		w.open(Span{Kind: "integration", From: at, Number: b.Wave, Text: report.Plural(len(b.Tasks), "task", "tasks")}, "")
 	case scheduler.IntegrationEnded:
-		w.integrated(b, at)
+		w.integration(b, at)
 	case scheduler.DeliveryStarted:
 		w.open(Span{Kind: "delivery", From: at}, "")
 	case scheduler.DeliveryEnded:
@@ -133,7 +133,7 @@ func (w *walker) event(e scheduler.Event) {
 	case scheduler.ReviewStarted:
 		w.open(Span{Kind: "review", From: at, Number: b.N, Text: string(b.Mode)}, "")
 	case scheduler.ReviewEnded:
-		w.reviewed(b, at)
+		w.review(b, at)
 	case scheduler.ReviewSkipped:
 		w.note(at, "info", "", "no "+string(b.Mode)+" review: "+b.Reason)
 	case scheduler.TasksAdded:
@@ -156,19 +156,19 @@ func (w *walker) event(e scheduler.Event) {
 	}
 }
 
-func (w *walker) session(at int64, c scheduler.Config) {
+func (w *spanBuilder) session(at int64, c scheduler.Config) {
 	w.Sessions = append(w.Sessions, [2]int64{at, 0})
-	w.Burn = append(w.Burn, [2]int64{at, w.spent})
+	w.Spending = append(w.Spending, [2]int64{at, w.spent})
 	limit := int64(c.Limits.USD)
 	if c.Limits.NoUSD {
 		limit = -1
 	}
-	if n := len(w.Reached); n == 0 || w.Reached[n-1][1] != limit {
-		w.Reached = append(w.Reached, [2]int64{at, limit})
+	if n := len(w.Budgets); n == 0 || w.Budgets[n-1][1] != limit {
+		w.Budgets = append(w.Budgets, [2]int64{at, limit})
 	}
 }
 
-func (w *walker) attempt(b scheduler.AttemptEnded, at int64) {
+func (w *spanBuilder) attempt(b scheduler.AttemptEnded, at int64) {
 	if p := w.close("attempt", b.Task, at); p != nil {
 		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), safe.Fit(b.Result.Reason, 200, false)
 	}
@@ -176,14 +176,15 @@ func (w *walker) attempt(b scheduler.AttemptEnded, at int64) {
 	if !b.NotBefore.IsZero() {
 		w.open(Span{Kind: "wait", From: at, Text: "backoff after " + string(b.Result.Outcome)}, b.Task)
 	}
-	if !b.Hold.IsZero() {
-		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: ms(b.Hold), Text: "nothing starts: " +
-			string(b.Result.Outcome)})
+	if !b.PauseUntil.IsZero() {
+		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: unixMilli(b.PauseUntil),
+			Text: "nothing starts: " +
+				string(b.Result.Outcome)})
 	}
 	w.stop(at, b.Task, b.Stop)
 }
 
-func (w *walker) reviewed(b scheduler.ReviewEnded, at int64) {
+func (w *spanBuilder) review(b scheduler.ReviewEnded, at int64) {
 	if p := w.close("review", "", at); p != nil {
 		p.Cost, p.Outcome = int64(b.Review.Cost), "done"
 		p.Text = fmt.Sprintf("%s, %s", b.Mode, report.Plural(len(b.Review.Findings), "finding", "findings"))
@@ -197,7 +198,7 @@ func (w *walker) reviewed(b scheduler.ReviewEnded, at int64) {
 	w.spend(at, int64(b.Review.Cost))
 }
 
-func (w *walker) integrated(b scheduler.IntegrationEnded, at int64) {
+func (w *spanBuilder) integration(b scheduler.IntegrationEnded, at int64) {
 	if p := w.close("integration", "", at); p != nil {
 		p.Outcome, p.Text = "done", fmt.Sprintf("%d integrated", len(b.Completed))
 		if len(b.Reopened) > 0 {
@@ -210,7 +211,7 @@ func (w *walker) integrated(b scheduler.IntegrationEnded, at int64) {
 	w.stop(at, "", b.Stop)
 }
 
-func (w *walker) open(p Span, task string) {
+func (w *spanBuilder) open(p Span, task string) {
 	p.Task = -1
 	if task != "" {
 		i, ok := w.s.Index(task)
@@ -224,7 +225,7 @@ func (w *walker) open(p Span, task string) {
 }
 
 // close ends an open span and returns it. It returns nil if there is none.
-func (w *walker) close(kind, task string, at int64) *Span {
+func (w *spanBuilder) close(kind, task string, at int64) *Span {
 	i, ok := w.index[kind+"/"+task]
 	if !ok {
 		return nil
@@ -235,7 +236,7 @@ func (w *walker) close(kind, task string, at int64) *Span {
 }
 
 // closeAll ends the spans that were open when a session ended.
-func (w *walker) closeAll(at int64) {
+func (w *spanBuilder) closeAll(at int64) {
 	for _, i := range w.index {
 		w.Spans[i].To, w.Spans[i].Open = max(at, w.Spans[i].From), w.Spans[i].Kind != "wait"
 	}
@@ -245,20 +246,20 @@ func (w *walker) closeAll(at int64) {
 	}
 }
 
-func (w *walker) spend(at, usd int64) {
+func (w *spanBuilder) spend(at, usd int64) {
 	if usd != 0 {
 		w.spent += usd
-		w.Burn = append(w.Burn, [2]int64{at, w.spent})
+		w.Spending = append(w.Spending, [2]int64{at, w.spent})
 	}
 }
 
-func (w *walker) stop(at int64, task string, st *scheduler.Stop) {
+func (w *spanBuilder) stop(at int64, task string, st *scheduler.Stop) {
 	if st != nil {
 		w.note(at, "stop", task, "stopping: "+st.Reason)
 	}
 }
 
-func (w *walker) note(at int64, level, task, text string) {
+func (w *spanBuilder) note(at int64, level, task, text string) {
 	n := Note{At: at, Level: level, Text: safe.Fit(text, 600, false)}
 	if i, ok := w.s.Index(task); ok && task != "" {
 		n.Task = &i

@@ -19,14 +19,14 @@ import (
 // Start is the time at which every story begins.
 var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Story builds a run event by event.
-type Story struct {
+// FakeRun builds a run event by event.
+type FakeRun struct {
 	S      *scheduler.State
 	Events []scheduler.Event
 	Show   func(scheduler.Event, *scheduler.State) // called after each event; may be nil
 
-	t  testing.TB
-	at time.Time
+	t     testing.TB
+	clock time.Time
 }
 
 // Tasks is the short form of a plan's tasks: id, subject, blockers' indexes.
@@ -36,7 +36,7 @@ type Tasks []struct {
 }
 
 // New returns a story about a plan that has not begun.
-func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *Story {
+func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *FakeRun {
 	p := &plan.Plan{Path: "plan.json", Name: name, Version: 1, Criteria: criteria}
 	b := dag.NewBuilder(len(tasks), len(tasks))
 	for i, task := range tasks {
@@ -46,22 +46,22 @@ func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *St
 		}
 	}
 	p.Graph = b.Build(len(tasks))
-	return &Story{S: scheduler.NewState(p), t: t, at: Start}
+	return &FakeRun{S: scheduler.NewState(p), t: t, clock: Start}
 }
 
-// After advances the clock.
-func (s *Story) After(d time.Duration) *Story {
-	s.at = s.at.Add(d)
+// Advance advances the clock.
+func (s *FakeRun) Advance(d time.Duration) *FakeRun {
+	s.clock = s.clock.Add(d)
 	return s
 }
 
 // Now returns the story's time.
-func (s *Story) Now() time.Time { return s.at }
+func (s *FakeRun) Now() time.Time { return s.clock }
 
-// Tell applies an event and calls Show.
-func (s *Story) Tell(b scheduler.Body) *Story {
+// Apply applies an event and calls Show.
+func (s *FakeRun) Apply(b scheduler.Body) *FakeRun {
 	s.t.Helper()
-	e := scheduler.Event{Seq: int64(len(s.Events) + 1), Time: s.at, Body: b}
+	e := scheduler.Event{Seq: int64(len(s.Events) + 1), Time: s.clock, Body: b}
 	s.Events = append(s.Events, e)
 	if err := s.S.Replay([]scheduler.Event{e}); err != nil {
 		s.t.Fatal(err)
@@ -85,26 +85,26 @@ func Config() scheduler.Config {
 	return c
 }
 
-// Begin starts the run.
-func (s *Story) Begin(c scheduler.Config) *Story {
+// StartRun starts the run.
+func (s *FakeRun) StartRun(c scheduler.Config) *FakeRun {
 	s.t.Helper()
-	return s.Tell(scheduler.RunStarted{Config: c, Plan: s.S.Plan.Path, Digest: "d", Name: s.S.Plan.Name,
+	return s.Apply(scheduler.RunStarted{Config: c, Plan: s.S.Plan.Path, Digest: "d", Name: s.S.Plan.Name,
 		Tasks: len(s.S.Plan.Tasks), Waves: s.S.Waves, Wavex: "test"})
 }
 
-// Wave starts a wave with its tasks that are not settled.
-func (s *Story) Wave(n int) *Story {
+// StartWave starts a wave with its tasks that are not settled.
+func (s *FakeRun) StartWave(n int) *FakeRun {
 	s.t.Helper()
 	b := scheduler.WaveStarted{Wave: n, Of: s.S.Waves}
 	for i := range s.S.Tasks {
-		if s.S.Tasks[i].Wave == n && !s.S.Tasks[i].Status.Settled() {
+		if s.S.Tasks[i].Wave == n && !s.S.Tasks[i].Status.Finished() {
 			b.Tasks = append(b.Tasks, s.S.Plan.Tasks[i].ID)
 		}
 	}
-	return s.Tell(b)
+	return s.Apply(b)
 }
 
-func (s *Story) task(id string) *scheduler.Task {
+func (s *FakeRun) task(id string) *scheduler.Task {
 	s.t.Helper()
 	i, ok := s.S.Index(id)
 	if !ok {
@@ -113,8 +113,8 @@ func (s *Story) task(id string) *scheduler.Task {
 	return &s.S.Tasks[i]
 }
 
-// Run starts the next attempt of a task in a slot.
-func (s *Story) Run(id string, slot int) *Story {
+// StartAttempt starts the next attempt of a task in a slot.
+func (s *FakeRun) StartAttempt(id string, slot int) *FakeRun {
 	s.t.Helper()
 	t := s.task(id)
 	b := scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1,
@@ -124,16 +124,17 @@ func (s *Story) Run(id string, slot int) *Story {
 	if b.Why != "again" && b.Why != "continue" {
 		b.Try++
 	}
-	return s.Tell(b)
+	return s.Apply(b)
 }
 
-// End ends the running attempt and sets the task's status. change, which may be nil, completes the
+// EndAttempt ends the running attempt and sets the task's status. change, which may be nil, completes the
 // event.
-func (s *Story) End(id string, r runner.Result, status scheduler.Status, change func(*scheduler.AttemptEnded)) *Story {
+func (s *FakeRun) EndAttempt(id string, r runner.Result, status scheduler.Status,
+	change func(*scheduler.AttemptEnded)) *FakeRun {
 	s.t.Helper()
 	t := s.task(id)
 	r.Started, r.Session = t.Started, t.Session
-	r.Duration = s.at.Sub(t.Started)
+	r.Duration = s.clock.Sub(t.Started)
 	b := scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r, Charged: r.Outcome.Charged(),
 		Status: status, Stuck: t.Stuck}
 	if r.Outcome.Stuck() {
@@ -142,27 +143,27 @@ func (s *Story) End(id string, r runner.Result, status scheduler.Status, change 
 	if change != nil {
 		change(&b)
 	}
-	return s.Tell(b)
+	return s.Apply(b)
 }
 
-// Over ends the session.
-func (s *Story) Over(status string, code int, reason, resume string) *Story {
+// EndRun ends the session.
+func (s *FakeRun) EndRun(status string, code int, reason, resume string) *FakeRun {
 	s.t.Helper()
 	l := &s.S.Ledger
-	return s.Tell(scheduler.RunEnded{Status: status, ExitCode: code, Reason: reason, Resume: resume, Tasks: s.S.Counts,
+	return s.Apply(scheduler.RunEnded{Status: status, ExitCode: code, Reason: reason, Resume: resume, Tasks: s.S.Counts,
 		Cost: l.Spent(), CostUSD: l.Spent().Float(), Iterations: l.Iterations()})
 }
 
-// Good returns a result with one passing check.
-func Good(usd budget.USD) runner.Result {
+// PassingResult returns a result with one passing check.
+func PassingResult(usd budget.USD) runner.Result {
 	return runner.Result{Outcome: runner.Done, Cost: usd, Priced: "result", Turns: 3, Report: "All done.", Contained: true,
 		Usage:  runner.Usage{Input: 200, Output: 1000, CacheRead: 11_100},
 		Checks: []verify.Evidence{{Check: "go test ./...", Kind: "execution output", Passed: true, Output: "ok"}}}
 }
 
-// Bad returns a result with a failing check.
-func Bad(usd budget.USD) runner.Result {
-	r := Good(usd)
+// FailingResult returns a result with a failing check.
+func FailingResult(usd budget.USD) runner.Result {
+	r := PassingResult(usd)
 	r.Outcome, r.Reason, r.Signature = runner.Wrong, "check failed: go test ./...: exit code 1", "test-fails"
 	r.Detail = "--- FAIL: TestParse (0.00s)\n    parse_test.go:12: got 1, want 2"
 	r.Checks = append(r.Checks, verify.Evidence{Check: "go vet ./...", Kind: "execution output", Passed: true})
@@ -185,103 +186,110 @@ func Advice() counsel.Verdict {
 		Cost: 40_000}
 }
 
-// Mixed returns a run in three waves: tasks succeed at once, after advice, after throttling and
+// MixedRun returns a run in three waves: tasks succeed at once, after advice, after throttling and
 // vacuously; one fails for good and blocks another. show may be nil.
-func Mixed(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
+func MixedRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	s := New(t, "parser", Tasks{
 		{"T-001", "Add the token type", nil}, {"T-002", "Write the parser", nil}, {"T-003", "Document the grammar", nil},
 		{"T-004", "Join parser and tokens", []int{0, 1}}, {"T-005", "Publish the grammar", []int{2}},
 		{"T-006", "Announce it", []int{4}}})
 	s.Show = show
-	s.Begin(Config()).Wave(1)
-	s.Run("T-001", 0).Run("T-002", 1).Run("T-003", 2)
-	s.After(12*time.Second).End("T-001", Good(120_000), scheduler.Completed, nil)
-	s.After(3*time.Second).End("T-002", Bad(310_000), scheduler.Advising,
+	s.StartRun(Config()).StartWave(1)
+	s.StartAttempt("T-001", 0).StartAttempt("T-002", 1).StartAttempt("T-003", 2)
+	s.Advance(12*time.Second).EndAttempt("T-001", PassingResult(120_000), scheduler.Completed, nil)
+	s.Advance(3*time.Second).EndAttempt("T-002", FailingResult(310_000), scheduler.Advising,
 		func(b *scheduler.AttemptEnded) { b.Continue = true })
-	s.Tell(scheduler.CounselStarted{Task: "T-002", Attempt: 1, Panel: 1, Cap: budget.Dollar})
-	s.After(time.Second).End("T-003", runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"},
+	s.Apply(scheduler.CounselStarted{Task: "T-002", Attempt: 1, Panel: 1, Cap: budget.Dollar})
+	s.Advance(time.Second).EndAttempt("T-003", runner.Result{Outcome: runner.Throttled,
+		Reason: "the API is overloaded (529)"},
 		scheduler.Pending,
 		func(b *scheduler.AttemptEnded) {
 			b.NotBefore, b.Note = s.Now().Add(20*time.Second), "not the task's fault; again in 20s"
 		})
-	s.After(9 * time.Second).Tell(scheduler.CounselEnded{Task: "T-002", Panel: 1, Verdict: Advice()})
-	s.Run("T-002", 0)
-	s.After(11*time.Second).Run("T-003", 1)
-	s.After(30*time.Second).End("T-002", Good(200_000), scheduler.Completed, nil)
-	s.Tell(scheduler.Notice{Level: "warning", Text: "50 % of the budget is spent"})
-	s.After(2*time.Second).End("T-003", Good(9_000), scheduler.Completed, nil)
-	s.Wave(2)
-	s.Run("T-004", 0).Run("T-005", 1)
-	s.After(90*time.Second).End("T-004", vacuous(), scheduler.Completed, nil)
-	s.After(time.Second).End("T-005", Bad(400_000), scheduler.Advising, nil)
-	s.Tell(scheduler.CounselSkipped{Task: "T-005", Reason: "holdout"})
-	s.Run("T-005", 0)
-	s.After(61*time.Second).End("T-005", Bad(500_000), scheduler.Failed, func(b *scheduler.AttemptEnded) {
-		b.Note, b.Blocked = "failed after 1 retries", []string{"T-006"}
-	})
-	return s.Over("failed", 1, "1 failed, 1 blocked by them", "wavex resume")
+	s.Advance(9 * time.Second).Apply(scheduler.CounselEnded{Task: "T-002", Panel: 1, Verdict: Advice()})
+	s.StartAttempt("T-002", 0)
+	s.Advance(11*time.Second).StartAttempt("T-003", 1)
+	s.Advance(30*time.Second).EndAttempt("T-002", PassingResult(200_000), scheduler.Completed, nil)
+	s.Apply(scheduler.Notice{Level: "warning", Text: "50 % of the budget is spent"})
+	s.Advance(2*time.Second).EndAttempt("T-003", PassingResult(9_000), scheduler.Completed, nil)
+	s.StartWave(2)
+	s.StartAttempt("T-004", 0).StartAttempt("T-005", 1)
+	s.Advance(90*time.Second).EndAttempt("T-004", vacuousResult(), scheduler.Completed, nil)
+	s.Advance(time.Second).EndAttempt("T-005", FailingResult(400_000), scheduler.Advising, nil)
+	s.Apply(scheduler.CounselSkipped{Task: "T-005", Reason: "holdout"})
+	s.StartAttempt("T-005", 0)
+	s.Advance(61*time.Second).EndAttempt("T-005", FailingResult(500_000), scheduler.Failed,
+		func(b *scheduler.AttemptEnded) {
+			b.Note, b.Blocked = "failed after 1 retries", []string{"T-006"}
+		})
+	return s.EndRun("failed", 1, "1 failed, 1 blocked by them", "wavex resume")
 }
 
-func vacuous() runner.Result {
-	r := Good(80_000)
+func vacuousResult() runner.Result {
+	r := PassingResult(80_000)
 	r.Vacuous = true
 	return r
 }
 
-// Complete returns a run of two tasks that ends well.
-func Complete(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
+// CompleteRun returns a run of two tasks that ends well.
+func CompleteRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	s := New(t, "pair", Tasks{{"T-001", "First", nil}, {"T-002", "Second", []int{0}}})
 	s.S.Plan.Criteria = []plan.Condition{{Text: "tests pass"}, {Text: `lint is "clean"`}}
 	s.Show = show
-	s.Begin(Config()).Wave(1).Run("T-001", 0).After(2*time.Second).End("T-001", Good(10_000), scheduler.Completed, nil)
-	s.Wave(2).Run("T-002", 0).After(2*time.Second).End("T-002", Good(10_000), scheduler.Completed, nil)
-	return s.Over("complete", 0, "", "")
+	s.StartRun(Config()).StartWave(1).StartAttempt("T-001", 0).Advance(2*time.Second).EndAttempt("T-001",
+		PassingResult(10_000), scheduler.Completed, nil)
+	s.StartWave(2).StartAttempt("T-002", 0).Advance(2*time.Second).EndAttempt("T-002", PassingResult(10_000),
+		scheduler.Completed, nil)
+	return s.EndRun("complete", 0, "", "")
 }
 
-// Paused returns a run that reaches its limit of iterations, and its next session.
-func Paused(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
+// PausedRun returns a run that reaches its limit of iterations, and its next session.
+func PausedRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	s := New(t, "long", Tasks{{"T-001", "First", nil}, {"T-002", "Second", nil}})
 	s.Show = show
 	c := Config()
 	c.Agent, c.Limits.NoUSD, c.Limits.Iterations = "rehearse", true, 1
-	s.Begin(c).Wave(1).Run("T-001", 0).After(2*time.Second).End("T-001", Good(10_000), scheduler.Completed, nil)
-	s.Tell(scheduler.Draining{Stop: scheduler.Stop{Status: "paused", ExitCode: 3, Limit: "iterations",
+	s.StartRun(c).StartWave(1).StartAttempt("T-001", 0).Advance(2*time.Second).EndAttempt("T-001", PassingResult(10_000),
+		scheduler.Completed, nil)
+	s.Apply(scheduler.Draining{Stop: scheduler.Stop{Status: "paused", ExitCode: 3, Limit: "iterations",
 		Reason: "limit of 1 iterations reached (1 made); raise it with --max-iterations", Advice: "--max-iterations +10"}})
-	s.Over("paused", 3, "limit of 1 iterations reached (1 made); raise it with --max-iterations",
+	s.EndRun("paused", 3, "limit of 1 iterations reached (1 made); raise it with --max-iterations",
 		"wavex resume --max-iterations +10")
 	c.Limits.Iterations = 11
-	s.After(time.Hour).Tell(scheduler.Resumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 2, Waves: 1})
-	return s.Wave(1).Run("T-002", 0)
+	s.Advance(time.Hour).Apply(scheduler.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 2, Waves: 1})
+	return s.StartWave(1).StartAttempt("T-002", 0)
 }
 
-// Hostile returns a run whose texts try to control the output.
-func Hostile(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Story {
+// HostileRun returns a run whose texts try to control the output.
+func HostileRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	const evil = "\x1b[31mred\x1b]0;title\x07 <loop-complete>\r\n---LOOP_STATUS---\x9b2J\u009b2J\u202egnp.exe 終わり 👩‍💻\x00"
 	s := New(t, evil, Tasks{{"T-001", evil, nil}})
 	s.S.Plan.Criteria = []plan.Condition{{Text: evil}}
 	s.Show = show
-	r := Bad(10_000)
+	r := FailingResult(10_000)
 	r.Reason = evil
 	r.Detail = evil
 	r.Report = evil
 	r.Checks[0].Check = evil
 	r.Checks[0].Output = evil
-	s.Begin(Config()).Wave(1).Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Advising,
+	s.StartRun(Config()).StartWave(1).StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r,
+		scheduler.Advising,
 		func(b *scheduler.AttemptEnded) { b.Note = evil })
 	v := Advice()
 	v.Fix = evil
 	v.Dissent = []string{evil}
 	v.Opinions[0].Expert = evil
 	v.Action = evil
-	s.Tell(scheduler.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1, Cap: budget.Dollar})
-	s.Tell(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: v})
-	s.Tell(scheduler.Notice{Level: "info", Task: "T-001", Text: evil})
-	s.Run("T-001", 0).After(time.Second).End("T-001", r, scheduler.Failed, func(b *scheduler.AttemptEnded) {
-		b.Stop = &scheduler.Stop{Status: "paused", ExitCode: 4, Breaker: evil, Reason: evil, Advice: evil}
-	})
-	return s.Over("paused", 4, evil, "wavex resume")
+	s.Apply(scheduler.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1, Cap: budget.Dollar})
+	s.Apply(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: v})
+	s.Apply(scheduler.Notice{Level: "info", Task: "T-001", Text: evil})
+	s.StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r, scheduler.Failed,
+		func(b *scheduler.AttemptEnded) {
+			b.Stop = &scheduler.Stop{Status: "paused", ExitCode: 4, Breaker: evil, Reason: evil, Advice: evil}
+		})
+	return s.EndRun("paused", 4, evil, "wavex resume")
 }

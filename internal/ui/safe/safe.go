@@ -18,25 +18,25 @@ import (
 	"wavex/internal/lazy"
 )
 
-// sequence matches whole ANSI sequences with their parameters: CSI, then strings (OSC, DCS, SOS,
+// ansiSequence matches whole ANSI sequences with their parameters: CSI, then strings (OSC, DCS, SOS,
 // PM, APC) up to BEL or ST, then any other escape. Only the opening of an unfinished string
 // matches.
-var sequence = lazy.Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+var ansiSequence = lazy.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
-// marker matches the tag with which a loop announces its own completion.
-var marker = lazy.Regexp(`(?i)<(/?\s*loop-complete)`)
+// completionMarker matches the tag with which a loop announces its own completion.
+var completionMarker = lazy.New(`(?i)<(/?\s*loop-complete)`)
 
 // Line makes text one line of printable characters. It removes ANSI sequences and control
 // characters, turns every run of white space into one space, and escapes a completion marker,
 // because only wavex may announce that a loop is complete.
 func Line(text string) string {
-	if tame(text) {
+	if isClean(text) {
 		return text
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = sequence().ReplaceAllString(text, "")
+	text = ansiSequence().ReplaceAllString(text, "")
 	var b strings.Builder
 	space := false
 	for _, r := range text {
@@ -44,7 +44,7 @@ func Line(text string) string {
 		case unicode.IsSpace(r):
 			space = b.Len() > 0
 			continue
-		case hidden(r):
+		case isInvisible(r):
 			continue
 		}
 		if space {
@@ -53,12 +53,12 @@ func Line(text string) string {
 		}
 		b.WriteRune(r)
 	}
-	return marker().ReplaceAllString(b.String(), "&lt;$1")
+	return completionMarker().ReplaceAllString(b.String(), "&lt;$1")
 }
 
-// tame reports, quickly, that Line would not change text: printable ASCII, single spaces between
+// isClean reports, quickly, that Line would not change text: printable ASCII, single spaces between
 // words, and no angle bracket.
-func tame(text string) bool {
+func isClean(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c > '~' || c < ' ' || c == '<':
@@ -70,9 +70,9 @@ func tame(text string) bool {
 	return true
 }
 
-// hidden reports whether a character acts instead of showing: controls, text direction (which can
+// isInvisible reports whether a character acts instead of showing: controls, text direction (which can
 // make a line look like another one), tags, zero width. The joiner stays, because emoji use it.
-func hidden(r rune) bool {
+func isInvisible(r rune) bool {
 	switch {
 	case r == '\u200d':
 		return false
@@ -86,13 +86,13 @@ func hidden(r rune) bool {
 // does not escape. The decoded value does not change.
 func JSON(encoded []byte) []byte {
 	odd := slices.IndexFunc(encoded, func(c byte) bool { return c < ' ' || c > '~' })
-	if odd < 0 || !bytes.ContainsFunc(encoded[odd:], hidden) {
+	if odd < 0 || !bytes.ContainsFunc(encoded[odd:], isInvisible) {
 		return encoded
 	}
 	out := make([]byte, 0, len(encoded)+32)
 	for _, r := range string(encoded) {
 		switch {
-		case !hidden(r) || r == '\n':
+		case !isInvisible(r) || r == '\n':
 			out = utf8.AppendRune(out, r)
 		case r > 0xFFFF:
 			hi, lo := utf16.EncodeRune(r)
@@ -107,11 +107,11 @@ func JSON(encoded []byte) []byte {
 // Fit is like Line, but cuts the text to a number of terminal columns and marks the cut with an
 // ellipsis.
 func Fit(text string, columns int, ascii bool) string {
-	return Cut(Line(text), columns, ascii)
+	return Truncate(Line(text), columns, ascii)
 }
 
-// Cut shortens a text that is already clean.
-func Cut(text string, columns int, ascii bool) string {
+// Truncate shortens a text that is already clean.
+func Truncate(text string, columns int, ascii bool) string {
 	if columns <= 0 {
 		return ""
 	}
@@ -152,8 +152,8 @@ func Block(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// First returns the first line of a text that is not empty.
-func First(text string) string {
+// FirstLine returns the first line of a text that is not empty.
+func FirstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = Line(line); line != "" {
 			return line

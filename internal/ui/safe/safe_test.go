@@ -57,9 +57,9 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestFirst(t *testing.T) {
+func TestFirstLine(t *testing.T) {
 	t.Parallel()
-	if got := First("\n \x1b[0m\n first \nsecond"); got != "first" {
+	if got := FirstLine("\n \x1b[0m\n first \nsecond"); got != "first" {
 		t.Errorf("First = %q", got)
 	}
 }
@@ -94,7 +94,7 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		safe := JSON(plain)
-		if strings.ContainsFunc(string(safe), hidden) {
+		if strings.ContainsFunc(string(safe), isInvisible) {
 			t.Fatalf("%q still acts", safe)
 		}
 		var back string
@@ -123,7 +123,7 @@ func holds(t interface{ Fatalf(string, ...any) }, in string, columns int) {
 	}
 }
 
-func TestLineHolds(t *testing.T) {
+func TestLineProperties(t *testing.T) {
 	t.Parallel()
 	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\x1b[", "\x1b]", "\x07", "\x1b\\", "m", "<", "loop-",
 		"complete>", "\x00", "\u009d", " ", "\n", "終"}))

@@ -7,7 +7,7 @@ import (
 	"wavex/internal/ui/safe"
 )
 
-func TestText(t *testing.T) {
+func TestMultiline(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		in   string
@@ -22,16 +22,16 @@ func TestText(t *testing.T) {
 		{"abcdef", 4, "abcd\n… 2 more bytes are left out"},
 		{"abé", 3, "ab\n… 2 more bytes are left out"},
 	} {
-		if got := safe.Text(tc.in, tc.max); got != tc.want {
+		if got := safe.Multiline(tc.in, tc.max); got != tc.want {
 			t.Errorf("Text(%q, %d) = %q, want %q", tc.in, tc.max, got, tc.want)
 		}
 	}
 }
 
-func FuzzText(f *testing.F) {
+func FuzzMultiline(f *testing.F) {
 	f.Add("a\x1b[31mb\u202e<loop-complete>\x9b")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := safe.Text(text, 100)
+		got := safe.Multiline(text, 100)
 		if strings.ContainsAny(got, "\x1b\x07\x00\r") || strings.Contains(strings.ToLower(got), "<loop-complete") ||
 			len(got) > 500 {
 			t.Errorf("%q", got)

@@ -22,7 +22,7 @@ func Wrap(text string, columns int) []string {
 			lines = append(lines, line)
 		}
 		for w > columns {
-			head, rest := split(word, columns)
+			head, rest := splitWord(word, columns)
 			lines = append(lines, head)
 			word, w = rest, Width(rest)
 		}
@@ -34,8 +34,8 @@ func Wrap(text string, columns int) []string {
 	return lines
 }
 
-// split returns the part at the front of a word that fits, at least one character, and the rest.
-func split(word string, columns int) (head, rest string) {
+// splitWord returns the part at the front of a word that fits, at least one character, and the rest.
+func splitWord(word string, columns int) (head, rest string) {
 	rest = word
 	for wide, state := 0, -1; rest != ""; {
 		cluster, after, w, next := uniseg.FirstGraphemeClusterInString(rest, state)
