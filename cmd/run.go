@@ -9,7 +9,7 @@ import (
 	"wavex/internal/proc"
 )
 
-// runOptions holds the flags of run and resume as the user wrote them. settings.go turns them into
+// runOptions holds the flags of run and resume as the user wrote them. runconfig.go turns them into
 // a scheduler.Config.
 type runOptions struct {
 	planPath string

@@ -13,7 +13,7 @@ import (
 )
 
 // This file reviews work: experts read a diff in parallel, and each blocker that they report is
-// put to another expert, who tries to refute it. readreview.go reads their answers. This file
+// put to another expert, who tries to refute it. parse_review.go reads their answers. This file
 // decides nothing about the run and opens no file itself.
 
 // ReviewCase is the case that the reviewers read. It is plain data.

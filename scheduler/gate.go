@@ -10,7 +10,7 @@ import (
 // criteria are met with evidence, the thorough review has passed, and the gate passes. Together
 // with the criteria, tasks' own checks are repeated if later work may have broken them. A failed
 // repeat is reported and does not prevent completion (a test that had to fail first may pass now).
-// It is pure. criteria.go and review.go implement the steps, mend.go makes the tasks that repair
+// It is pure. verification.go and review.go implement the steps, remediation.go makes the tasks that repair
 // the findings.
 
 // decideCompletion returns the next step after every task is completed, or nil to wait.

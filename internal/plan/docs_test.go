@@ -53,7 +53,7 @@ func TestDocs(t *testing.T) {
 func codes(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for _, name := range []string{"diag.go", "source/mistake.go"} {
+	for _, name := range []string{"diag.go", "source/problem.go"} {
 		file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

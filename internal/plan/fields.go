@@ -1,7 +1,7 @@
 package plan
 
 // This file lists the fields of plans and tasks, and reads those that are not settings, checks or
-// blockers. It sees one task at a time; links.go has the rules for several tasks.
+// blockers. It sees one task at a time; blockers.go has the rules for several tasks.
 
 import (
 	"encoding/json"

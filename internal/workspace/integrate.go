@@ -11,7 +11,7 @@ import (
 )
 
 // This file integrates a wave: it makes the wave's commit durable, records it, and moves tip and
-// branch, in an order that survives an interruption at any moment. choose.go decides which tasks
+// branch, in an order that survives an interruption at any moment. select.go decides which tasks
 // are integrated, and merge.go merges trees.
 
 // Integrate puts the commits of tasks on the tip, in the given order, checks the combined tree, and

@@ -3,7 +3,7 @@
 package foreign
 
 // This file calls the importer of a plan's form. The decoder reads the importer's output like any
-// plan, with positions in the foreign file. form.go recognises the forms; the importers know their
+// plan, with positions in the foreign file. detectform.go recognises the forms; the importers know their
 // meaning.
 
 import (

@@ -1,6 +1,6 @@
 package rehearse
 
-// This file is the agent's process: its start, the loop over user turns, and its exit code. turn.go
+// This file is the agent's process: its start, the loop over user turns, and its exit code. userturn.go
 // and fault.go hold the course of a turn.
 
 import (

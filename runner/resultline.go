@@ -8,7 +8,7 @@ import (
 	"wavex/internal/verify"
 )
 
-// This file parses result lines; judge.go decides on them.
+// This file parses result lines; classify.go decides on them.
 
 // resultLine holds the CLI's own account of the end of a turn.
 type resultLine struct {

@@ -11,7 +11,7 @@ import (
 
 // This file decides which tasks of a wave are integrated: those that delete no more than they
 // declared, do not conflict with the others, and leave the checks of the combined tree green.
-// combined.go runs the checks and blame.go finds the culprits. Nothing is moved or recorded here.
+// verifier.go runs the checks and bisect.go finds the culprits. Nothing is moved or recorded here.
 
 // selectCandidates decides which candidates are integrated. The commit consists of good, in that order.
 func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration, cs []candidate) (in Integration,

@@ -15,7 +15,7 @@ import (
 // reportMax bounds the agent's last message in a Result, in bytes.
 const reportMax = 4 << 10
 
-// transcript holds the parsed facts of a stream; judge.go decides on them. Field names and types are as
+// transcript holds the parsed facts of a stream; classify.go decides on them. Field names and types are as
 // observed on claude 2.1.197; a field that is missing or has another type reads as zero.
 type transcript struct {
 	observe      func(kind, text string) // for displays; may be nil
