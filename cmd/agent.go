@@ -17,8 +17,8 @@ import (
 	"wavex/internal/claude/statement"
 	"wavex/internal/doctor"
 	"wavex/internal/plan"
-	"wavex/internal/refuse"
 	"wavex/internal/rehearse"
+	"wavex/internal/usererr"
 )
 
 // findAgent finds the agent's program. It writes nothing.
@@ -46,7 +46,7 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 			a.Argv = []string{found}
 			return a, nil
 		}
-		return a, refuse.Blocked(fmt.Errorf(
+		return a, usererr.Blocked(fmt.Errorf(
 			"the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
 			found, claudeProblem(err), doctor.Install))
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/gitwork"
 	"wavex/internal/hook"
 	"wavex/internal/journal"
 	"wavex/internal/proc"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
-	"wavex/internal/workspace"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
@@ -55,15 +55,15 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if err := signalOwner(ctx, loop, o.wait, std); err != nil {
 		return err
 	}
-	lock, err := record.Lock(loop, p.State.Config.Run)
+	lock, err := runlog.Lock(loop, p.State.Config.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if p, err = record.LoadForDisplay(loop, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
+	if p, err = runlog.LoadForDisplay(loop, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
 		return err
 	}
-	if last := record.Last(p.Events); last.Final() {
+	if last := runlog.Last(p.Events); last.Final() {
 		if !o.purge {
 			return usage("run %s is over already (%s); there is nothing to cancel", last.Config.Run, last.Ended.Status)
 		}
@@ -73,8 +73,8 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if !o.purge {
 		return nil
 	}
-	if _, err := workspace.Clean(ctx, p.State.Config.Dir, "", false); err != nil {
-		return refuse.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
+	if _, err := gitwork.Clean(ctx, p.State.Config.Dir, "", false); err != nil {
+		return usererr.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
 	}
 	_ = lock.Unlock() // some systems cannot remove an open file
 	if err := os.RemoveAll(loop); err != nil {
@@ -90,7 +90,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
 	pid, err := journal.LockOwner(loop)
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	if pid == 0 {
 		return nil
@@ -100,7 +100,7 @@ func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio
 		err = self.Signal(syscall.SIGTERM)
 	}
 	if err != nil {
-		return refuse.Blocked(fmt.Errorf(
+		return usererr.Blocked(fmt.Errorf(
 			"wavex process %d is at work and cannot be asked to stop (%w); stop it, then cancel again", pid, err))
 	}
 	fmt.Fprintf(std.Err, "wavex process %d is asked to stop\n", pid)
@@ -120,7 +120,7 @@ func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio
 		}
 		select {
 		case <-late.Done():
-			return refuse.Blocked(fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid,
+			return usererr.Blocked(fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid,
 				wait))
 		case <-look.C:
 		}
@@ -129,7 +129,7 @@ func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio
 
 // isDraining reports whether the journal says that nothing more is to start.
 func isDraining(loop string) bool {
-	events, err := record.Read(loop)
+	events, err := runlog.Read(loop)
 	if err != nil {
 		return false
 	}
@@ -145,17 +145,17 @@ func isDraining(loop string) bool {
 }
 
 // cancelRun ends the run's remaining processes and records the end of the run.
-func cancelRun(ctx context.Context, p *record.History, std Stdio) error {
+func cancelRun(ctx context.Context, p *runlog.History, std Stdio) error {
 	run := p.State.Config.Run
 	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
 	var end scheduler.RunEnded
 	var ends []func() scheduler.Body
-	for _, b := range record.UnfinishedEnds(p.State, p.Loop) {
+	for _, b := range runlog.UnfinishedEnds(p.State, p.Loop) {
 		ends = append(ends, func() scheduler.Body { return b })
 	}
-	a := record.Appender{State: p.State, Events: p.Events}
+	a := runlog.Appender{State: p.State, Events: p.Events}
 	if err := a.Append(std.Err, append(ends, func() scheduler.Body {
 		end = scheduler.EndAfterCancel(p.State)
 		return end

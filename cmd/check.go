@@ -11,8 +11,8 @@ import (
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
+	"wavex/internal/usererr"
 )
 
 type checkOptions struct{ output string }
@@ -83,7 +83,7 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 
 func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 	if p == nil {
-		fmt.Fprintln(std.Err, (refuse.Plan(r.Diagnostics)).Error())
+		fmt.Fprintln(std.Err, (usererr.Plan(r.Diagnostics)).Error())
 		return nil
 	}
 	for _, d := range r.Diagnostics {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/gitwork"
 	"wavex/internal/proc"
-	"wavex/internal/refuse"
-	"wavex/internal/workspace"
+	"wavex/internal/usererr"
 )
 
 type cleanOptions struct {
@@ -51,13 +51,13 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	if o.run != "" && !workspace.Exists(filepath.Join(dir, ".loop"), o.run) {
+	if o.run != "" && !gitwork.Exists(filepath.Join(dir, ".loop"), o.run) {
 		return usage("there is no run %s in %s", o.run, filepath.Join(dir, ".loop"))
 	}
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
-	items, err := workspace.Clean(ctx, dir, o.run, true)
+	items, err := gitwork.Clean(ctx, dir, o.run, true)
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	removable := 0
 	for _, it := range items {
@@ -75,8 +75,8 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		}
 	}
 	if yes && removable > 0 {
-		if items, err = workspace.Clean(ctx, dir, o.run, false); err != nil {
-			return refuse.Blocked(err)
+		if items, err = gitwork.Clean(ctx, dir, o.run, false); err != nil {
+			return usererr.Blocked(err)
 		}
 		if o.output == "text" {
 			printItems(std, items, "removed")
@@ -84,7 +84,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	}
 	if o.output == "json" {
 		if items == nil {
-			items = []workspace.CleanupItem{}
+			items = []gitwork.CleanupItem{}
 		}
 		return json.NewEncoder(std.Out).Encode(items)
 	}
@@ -95,7 +95,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 }
 
 // printItems prints the items, one per line.
-func printItems(std Stdio, items []workspace.CleanupItem, removed string) {
+func printItems(std Stdio, items []gitwork.CleanupItem, removed string) {
 	for _, it := range items {
 		line := fmt.Sprintf("%s %s %s", removed, it.Kind, it.Name)
 		if !it.Removed {

@@ -11,9 +11,9 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/record"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -30,7 +30,7 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	var out []cobra.Completion
 	for i := range p.Tasks {
 		if t := &p.Tasks[i]; strings.HasPrefix(t.ID, begun) {
-			out = append(out, cobra.CompletionWithDesc(t.ID, safe.Line(t.Title())))
+			out = append(out, cobra.CompletionWithDesc(t.ID, textfmt.Line(t.Title())))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -67,7 +67,7 @@ func readLocalEvents() []scheduler.Event {
 	if err != nil {
 		return nil
 	}
-	events, err := record.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return nil
 	}
@@ -80,12 +80,12 @@ func lastRunPlan(args []string) *plan.Plan {
 	if len(args) > 0 {
 		return nil
 	}
-	last := record.Last(readLocalEvents())
+	last := runlog.Last(readLocalEvents())
 	if last == nil {
 		return nil
 	}
 	if dir, err := os.Getwd(); err == nil {
-		if p := record.SavedPlan(filepath.Join(dir, ".loop"), last.Config.Run); p != nil {
+		if p := runlog.SavedPlan(filepath.Join(dir, ".loop"), last.Config.Run); p != nil {
 			return p
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"wavex/counsel"
-	"wavex/internal/record"
 	"wavex/internal/report"
+	"wavex/internal/runlog"
 	"wavex/internal/tasklist"
 )
 
@@ -154,7 +154,7 @@ func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	if len(args) == 0 {
 		return nil, how
 	}
-	past, err := record.LoadForDisplay(".loop", "", "")
+	past, err := runlog.LoadForDisplay(".loop", "", "")
 	if err != nil {
 		return nil, how
 	}

@@ -13,9 +13,9 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
-	"wavex/internal/site"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
+	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
 
@@ -70,9 +70,9 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	d, err := site.Deliver(ctx, r.plan, r.config, r.events, o.method, r.complete)
+	d, err := workspace.Deliver(ctx, r.plan, r.config, r.events, o.method, r.complete)
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	if o.output == "json" {
 		return json.NewEncoder(std.Out).Encode(d)
@@ -105,13 +105,13 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := record.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return nil, err
 	}
 	end := len(events)
 	for ; end > 0; end-- {
-		last := record.Last(events[:end])
+		last := runlog.Last(events[:end])
 		if last == nil || run == "" || last.Config.Run == run {
 			break
 		}
@@ -122,7 +122,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 			end--
 		}
 	}
-	last := record.Last(events[:end])
+	last := runlog.Last(events[:end])
 	if last == nil {
 		if run != "" {
 			run = " " + run

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"wavex/internal/record"
-	"wavex/internal/refuse"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
@@ -21,7 +21,7 @@ func TestRecallUnknownRun(t *testing.T) {
 		"no beginning": {scheduler.RunResumed{Config: config}, scheduler.RunEnded{Status: "paused"}},
 	} {
 		dir := t.TempDir()
-		j, _, err := record.Open(filepath.Join(dir, ".loop"), "r-1", false, 0)
+		j, _, err := runlog.Open(filepath.Join(dir, ".loop"), "r-1", false, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestRecallUnknownRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.Close()
-		var wrong *refuse.UsageError
+		var wrong *usererr.UsageError
 		if _, err := findJournaledRun(dir, "r-2"); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,16 +14,16 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
 )
 
 type doctorOptions struct {
@@ -125,7 +125,7 @@ func (d *diagnosis) readPlan(path string) error {
 	}
 	if p == nil {
 		d.planChecks = append(d.planChecks, doctor.Check{Name: "plan", Status: doctor.Fail,
-			Text: strings.TrimSpace((refuse.Plan(diags)).Error()), Fix: "correct what is named, and see `wavex check`"})
+			Text: strings.TrimSpace((usererr.Plan(diags)).Error()), Fix: "correct what is named, and see `wavex check`"})
 		return nil
 	}
 	d.plan = p
@@ -200,7 +200,7 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	path, err := findClaude(d.opts.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
 		Fix: "install it with: " + doctor.Install}
-	var p known.Program
+	var p support.Program
 	if err == nil {
 		p, cli = doctor.CLI(ctx, path, d.env, answerTimeout)
 	}
@@ -228,12 +228,12 @@ func (d *diagnosis) parallel() int {
 // journal checks whether there is a run here, and whether it can be read.
 func (d *diagnosis) journal() doctor.Check {
 	const name = "journal"
-	events, err := record.Read(filepath.Join(d.dir, ".loop"))
+	events, err := runlog.Read(filepath.Join(d.dir, ".loop"))
 	if err != nil {
 		return doctor.Check{Name: name, Status: doctor.Fail, Text: err.Error(),
 			Fix: "--fresh starts over and keeps the old journal"}
 	}
-	last := record.Last(events)
+	last := runlog.Last(events)
 	text := "no run here yet"
 	switch {
 	case last == nil:

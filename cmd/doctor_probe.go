@@ -8,8 +8,8 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/doctor"
-	"wavex/internal/record"
 	"wavex/internal/report"
+	"wavex/internal/runlog"
 	"wavex/runner"
 )
 
@@ -40,7 +40,7 @@ func (d *diagnosis) probe(ctx context.Context, argv []string) doctor.Check {
 	if d.plan != nil {
 		q.Model = d.plan.Defaults.Model
 	}
-	who := &runner.Agent{Argv: argv, Run: "doctor-" + record.NewID(time.Now()), Env: os.Environ(), Prices: prices,
+	who := &runner.Agent{Argv: argv, Run: "doctor-" + runlog.NewID(time.Now()), Env: os.Environ(), Prices: prices,
 		Support: d.support}
 	a := who.Ask(ctx, q)
 	usd := a.Cost.Float()

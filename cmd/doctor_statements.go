@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 )
 
 // statementResult is one result of the probes of statements.
@@ -20,11 +20,11 @@ type statementResult struct {
 }
 
 // statements returns the known facts about the CLI, or probes it.
-func (d *diagnosis) statements(ctx context.Context, p known.Program) known.CLI {
+func (d *diagnosis) statements(ctx context.Context, p support.Program) support.CLI {
 	if !d.opts.probe {
-		return known.UserStore().Lookup(p)
+		return support.UserStore().Lookup(p)
 	}
-	found := known.UserStore().ProbeAll(ctx, p)
+	found := support.UserStore().ProbeAll(ctx, p)
 	for _, s := range statement.All() {
 		d.statementResults = append(d.statementResults, statementResult{ID: s.ID, Kind: s.Kind, Text: s.Text,
 			Verdict: found.Support[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"wavex/internal/journal"
-	"wavex/internal/refuse"
+	"wavex/internal/usererr"
 )
 
 // The exit codes. docs/exit-codes.md explains each.
@@ -41,7 +41,7 @@ Exit status:
   70   a bug in wavex
   130  interrupted (143 by SIGTERM, 129 by the end of the terminal)`
 
-func usage(format string, args ...any) error { return refuse.Usage(format, args...) }
+func usage(format string, args ...any) error { return usererr.Usage(format, args...) }
 
 // exitCode is an error that the user has already been told, with its exit code.
 type exitCode int
@@ -59,9 +59,9 @@ func reportError(std Stdio, err error) int {
 	}
 	var (
 		code    exitCode
-		use     *refuse.UsageError
-		bad     *refuse.PlanError
-		blocked *refuse.BlockedError
+		use     *usererr.UsageError
+		bad     *usererr.PlanError
+		blocked *usererr.BlockedError
 		locked  *journal.LockedError
 		version *journal.VersionError
 		corrupt *journal.CorruptError

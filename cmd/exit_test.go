@@ -11,7 +11,7 @@ import (
 
 	"wavex/internal/journal"
 	"wavex/internal/plan"
-	"wavex/internal/session"
+	"wavex/internal/run"
 )
 
 // An error of writing is printed once, with advice, and its exit code says that a person must act.
@@ -22,7 +22,7 @@ func TestUnwritableFileErrors(t *testing.T) {
 	log := filepath.Join(loop, "journal.jsonl")
 	inv := &invocation{plan: &plan.Plan{Path: "my plan.json"}}
 	stopped := func(err syscall.Errno) error {
-		return inv.exitError(session.Result{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write",
+		return inv.exitError(run.Result{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write",
 			Path: log, Err: err}})
 	}
 	for name, c := range map[string]struct {

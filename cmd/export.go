@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/foreign"
+	"wavex/internal/plan/convert"
 	"wavex/internal/planfile"
-	"wavex/internal/record"
 	"wavex/internal/report"
+	"wavex/internal/runlog"
 	"wavex/scheduler"
 )
 
@@ -56,13 +56,13 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 	var lost []string
 	switch o.format {
 	case "phase-json":
-		out, lost = foreign.WritePhaseDoc(p)
+		out, lost = convert.WritePhaseDoc(p)
 	case "state-md":
 		if out, err = stateBlock(p); err != nil {
 			return err
 		}
 	default:
-		out, lost = foreign.WritePhase(p)
+		out, lost = convert.WritePhase(p)
 	}
 	for _, what := range lost {
 		fmt.Fprintf(std.Err, "%s: warning: %s has no place in a phase plan and was left out\n", path, what)
@@ -77,11 +77,11 @@ func stateBlock(p *plan.Plan) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := record.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return nil, err
 	}
-	last := record.Last(events)
+	last := runlog.Last(events)
 	if last == nil || last.Digest != p.Digest && !planfile.SamePath(last.Plan, p.Path) {
 		return report.StateBlock(nil, nil, ""), nil
 	}
@@ -89,6 +89,6 @@ func stateBlock(p *plan.Plan) ([]byte, error) {
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
-	phase, _ := foreign.PhaseNumber(p)
+	phase, _ := convert.PhaseNumber(p)
 	return report.StateBlock(s, events, phase), nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"wavex/counsel"
-	"wavex/internal/hearing"
-	"wavex/internal/ui/safe"
+	"wavex/internal/review"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -41,7 +41,7 @@ func (r *invocation) checkInteractive() error {
 }
 
 // findingJudge returns the judge of findings, or nil without --interactive.
-func (r *invocation) findingJudge() hearing.Judge {
+func (r *invocation) findingJudge() review.Judge {
 	if !r.opts.interactive {
 		return nil
 	}
@@ -63,10 +63,10 @@ func (h *interactiveJudge) Judge(ctx context.Context, p *counsel.Panel, c counse
 		if !blocks && f.Severity != counsel.Warning {
 			continue
 		}
-		fmt.Fprintf(h.out, "\n%s: %s\n", f.Severity, safe.Line(scheduler.Location(*f)+f.Text))
+		fmt.Fprintf(h.out, "\n%s: %s\n", f.Severity, textfmt.Line(scheduler.Location(*f)+f.Text))
 		for _, l := range [][2]string{{"evidence", f.Evidence}, {"fix", f.Fix}} {
 			if l[1] != "" {
-				fmt.Fprintf(h.out, "  %s: %s\n", l[0], safe.Line(l[1]))
+				fmt.Fprintf(h.out, "  %s: %s\n", l[0], textfmt.Line(l[1]))
 			}
 		}
 		if !h.resolveFinding(ctx, p, c, r, f, blocks) {
@@ -115,7 +115,7 @@ func (h *interactiveJudge) resolveFinding(ctx context.Context, p *counsel.Panel,
 			}
 			answer, cost := p.Discuss(ctx, c, *f, question)
 			r.Cost += cost
-			fmt.Fprintf(h.out, "%s\n", safe.Multiline(answer, 4000))
+			fmt.Fprintf(h.out, "%s\n", textfmt.Multiline(answer, 4000))
 		default:
 			fmt.Fprintln(h.out, "Please answer approve, task, discuss or skip.")
 		}

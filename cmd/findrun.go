@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"wavex/internal/planfile"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
 )
 
 // This file finds the run that a command's arguments name.
@@ -15,42 +15,42 @@ import (
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last
 // run in .loop of the current directory), a plan file (the last run in its project directory), or
 // the id of a run in .loop of the current directory.
-func findRun(args []string) (*record.History, error) {
+func findRun(args []string) (*runlog.History, error) {
 	id, args := splitRunID(args)
 	loop, path, err := findLoopDir(args)
 	if err != nil {
 		return nil, err
 	}
-	return record.Load(loop, path, id)
+	return runlog.Load(loop, path, id)
 }
 
 // findStoredRun is like findRun, but with the plan at the time of the run, for commands that show or end
 // a run. The plan file may be gone or have mistakes by now.
-func findStoredRun(args []string) (*record.History, error) {
+func findStoredRun(args []string) (*runlog.History, error) {
 	id, args := splitRunID(args)
 	loop, path, err := findLoopDirLenient(args)
 	if err != nil {
 		return nil, err
 	}
-	return record.LoadForDisplay(loop, path, id)
+	return runlog.LoadForDisplay(loop, path, id)
 }
 
 // findRunOrArchived is like findStoredRun, for commands that only show a run: an id may also name a run in a .loop
 // that was moved aside.
-func findRunOrArchived(args []string) (*record.History, error) {
+func findRunOrArchived(args []string) (*runlog.History, error) {
 	past, err := findStoredRun(args)
 	if err == nil {
 		return past, past.Settle()
 	}
-	if len(args) != 1 || !record.ValidID(args[0]) {
+	if len(args) != 1 || !runlog.ValidID(args[0]) {
 		return past, err
 	}
 	loop, _, wrong := findLoopDir(nil)
 	if wrong != nil {
 		return nil, err
 	}
-	for _, dir := range record.Backups(loop) {
-		if past, wrong := record.LoadForDisplay(dir, "", args[0]); wrong == nil {
+	for _, dir := range runlog.Backups(loop) {
+		if past, wrong := runlog.LoadForDisplay(dir, "", args[0]); wrong == nil {
 			past.State.Config.Loop = dir
 			return past, past.Settle()
 		}
@@ -60,7 +60,7 @@ func findRunOrArchived(args []string) (*record.History, error) {
 
 // splitRunID returns the run id if args consists of one, else the args as rest.
 func splitRunID(args []string) (id string, rest []string) {
-	if len(args) == 1 && record.ValidID(args[0]) {
+	if len(args) == 1 && runlog.ValidID(args[0]) {
 		if _, err := os.Stat(args[0]); err != nil {
 			return args[0], nil
 		}
@@ -95,14 +95,14 @@ func findLoopDirLenient(args []string) (loop, plan string, err error) {
 	if err == nil {
 		return loop, plan, nil
 	}
-	var bad *refuse.PlanError
-	var use *refuse.UsageError
+	var bad *usererr.PlanError
+	var use *usererr.UsageError
 	here, _, wrong := findLoopDir(nil)
 	if len(args) == 0 || wrong != nil || !errors.As(err, &bad) && !errors.As(err, &use) {
 		return "", "", err
 	}
-	events, wrong := record.Read(here)
-	if last := record.Last(events); wrong == nil && last != nil && planfile.SamePath(last.Plan, args[0]) {
+	events, wrong := runlog.Read(here)
+	if last := runlog.Last(events); wrong == nil && last != nil && planfile.SamePath(last.Plan, args[0]) {
 		return here, "", nil
 	}
 	return "", "", err
@@ -115,5 +115,5 @@ func listRunID(path string, unfinished bool) string {
 	if err != nil {
 		return ""
 	}
-	return record.RunOfList(filepath.Join(dir, ".loop"), path, unfinished)
+	return runlog.RunOfList(filepath.Join(dir, ".loop"), path, unfinished)
 }

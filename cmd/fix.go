@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"wavex/internal/audit"
-	"wavex/internal/gaps"
+	"wavex/internal/inspect"
+	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/scheduler"
@@ -31,7 +31,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
 		who = &prompter{in: in, out: std.Err}
 	}
-	var before []gaps.Gap
+	var before []scan.Gap
 	idle := 0
 	var last *invocation
 	for round := 1; ; round++ {
@@ -44,7 +44,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 				plan.ShellQuote(v.Plan.Path))
 		}
 		var stop error
-		doc, err := v.Run(ctx, func(doc *gaps.Document) error {
+		doc, err := v.Run(ctx, func(doc *scan.Document) error {
 			if round > 1 && !anyClosed(before, doc.Gaps) {
 				idle++
 			} else {
@@ -92,7 +92,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 var errNoGaps = errors.New("no gaps")
 
 // finishFix reports how fixing ended. A run that fixing completed ends like any other.
-func finishFix(v *audit.Inspection, doc *gaps.Document, o verifyOptions, last *invocation, stop error,
+func finishFix(v *inspect.Inspection, doc *scan.Document, o verifyOptions, last *invocation, stop error,
 	std Stdio) error {
 	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
@@ -119,7 +119,7 @@ func fixSession(ctx context.Context, o runOptions, std Stdio) (*invocation, erro
 }
 
 // anyClosed reports whether any gap of before is gone.
-func anyClosed(before, now []gaps.Gap) bool {
+func anyClosed(before, now []scan.Gap) bool {
 	left := map[string]bool{}
 	for _, g := range now {
 		left[g.Key()] = true

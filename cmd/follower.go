@@ -3,14 +3,14 @@ package cmd
 import (
 	"time"
 
-	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
+	"wavex/internal/runlog"
 	"wavex/internal/ui"
 )
 
 // follower follows a run and shows it.
-type follower struct{ *record.Follower }
+type follower struct{ *runlog.Follower }
 
 // follow starts to follow the run that a command's arguments name. It returns an error if there is
 // no such run.
@@ -19,12 +19,12 @@ func follow(args []string) (follower, error) {
 	if err != nil {
 		return follower{}, err
 	}
-	f := follower{record.Follow(loop, path)}
+	f := follower{runlog.Follow(loop, path)}
 	if _, err := f.Poll(nil); err != nil {
 		return f, err
 	}
 	if f.State == nil {
-		return f, record.NoRunError(loop)
+		return f, runlog.NoRunError(loop)
 	}
 	return f, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 type graphOptions struct{ format string }
@@ -80,7 +80,7 @@ func graphText(w io.Writer, p *plan.Plan) {
 		fmt.Fprintf(w, "wave %d of %d\n", n+1, len(waves))
 		for _, i := range tasks {
 			fmt.Fprintf(w, "  %s", p.Tasks[i].ID)
-			if s := safe.Line(p.Tasks[i].Title()); s != "" {
+			if s := textfmt.Line(p.Tasks[i].Title()); s != "" {
 				fmt.Fprintf(w, "  %s", s)
 			}
 			if b := blockers(p, i); len(b) > 0 {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"wavex/internal/plan"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 // This file writes a plan's graph for programs that draw. A task's subject may hold any text; it
@@ -21,10 +21,10 @@ const (
 
 // labelLines returns the lines in a task's box: its id, and its subject wrapped to the width of a box.
 func labelLines(t *plan.Task) []string {
-	out := []string{safe.Line(t.ID)}
+	out := []string{textfmt.Line(t.ID)}
 	line := ""
-	for _, w := range strings.Fields(safe.Fit(t.Title(), maxSubjectColumns, false)) {
-		if line != "" && safe.Width(line)+1+safe.Width(w) > labelColumns {
+	for _, w := range strings.Fields(textfmt.Fit(t.Title(), maxSubjectColumns, false)) {
+		if line != "" && textfmt.Width(line)+1+textfmt.Width(w) > labelColumns {
 			out, line = append(out, line), ""
 		}
 		line = strings.TrimSpace(line + " " + w)

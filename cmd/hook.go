@@ -15,10 +15,10 @@ import (
 
 	"wavex/internal/hook"
 	"wavex/internal/proc"
-	"wavex/internal/record"
-	"wavex/internal/stage"
+	"wavex/internal/request"
+	"wavex/internal/runlog"
 	"wavex/internal/tasklist"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 // newHook returns the command that Claude Code calls. It never fails: an exit code of 2 would hold
@@ -166,11 +166,11 @@ func requestAnnouncement(loop string) string {
 	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequestJournal {
 		return ""
 	}
-	events, err := record.Read(loop)
+	events, err := runlog.Read(loop)
 	if err != nil {
 		return ""
 	}
-	s, err := stage.ReadProgress(events)
+	s, err := request.ReadProgress(events)
 	if err != nil || s == nil || s.RunStarted {
 		return ""
 	}
@@ -184,7 +184,7 @@ func requestAnnouncement(loop string) string {
 	}
 	return fmt.Sprintf(
 		"[LOOP RESUME] Active loop detected\nStage: %s | Spec: %s/10 | Fit: %s\nProgress: 0/0 tasks | Wave: 1\nReviews: none\nNext: %s\nRequest: %s | In: %s\n",
-		s.Stage, spec, fit, next, safe.Fit(s.Opened.Request, 300, false), safe.Line(filepath.Dir(loop)))
+		s.Stage, spec, fit, next, textfmt.Fit(s.Opened.Request, 300, false), textfmt.Line(filepath.Dir(loop)))
 }
 
 // hookInput reads the input of a hook and finds the run that it is about. A process that wavex

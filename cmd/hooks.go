@@ -15,8 +15,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/internal/hook"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
 )
 
 type hooksOptions struct {
@@ -112,7 +112,7 @@ func settingsPath(user bool) (string, error) {
 	case dir == "":
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", refuse.Blocked(err)
+			return "", usererr.Blocked(err)
 		}
 		dir = filepath.Join(home, ".claude")
 	}
@@ -154,7 +154,7 @@ func replaceSettings(path string, text, out []byte, std Stdio) error {
 	mode := fs.FileMode(0o644)
 	if st, err := os.Stat(path); err == nil {
 		mode = st.Mode().Perm()
-		keep := path + ".bak-" + record.NewID(time.Now())
+		keep := path + ".bak-" + runlog.NewID(time.Now())
 		if err := maybe.WriteFile(keep, text, mode); err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/foreign"
-	"wavex/internal/refuse"
+	"wavex/internal/plan/convert"
+	"wavex/internal/usererr"
 )
 
 type importOptions struct {
@@ -44,7 +44,7 @@ Exit status: 0 written, 2 the file is no plan, or has mistakes.`,
 }
 
 func runImport(path string, o importOptions, std Stdio) error {
-	out, form, diags, err := foreign.ImportFile(path, plan.Options{Lenient: o.lenient})
+	out, form, diags, err := convert.ImportFile(path, plan.Options{Lenient: o.lenient})
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage("there is no file %s", path)
 	}
@@ -52,7 +52,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 		return usage("%s", err)
 	}
 	if out == nil {
-		return refuse.Plan(diags)
+		return usererr.Plan(diags)
 	}
 	for _, d := range diags {
 		fmt.Fprintln(std.Err, d.String())
@@ -61,7 +61,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 		return err
 	}
 	// The counts come from parsing the written output, not from the importer.
-	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: foreign.PromptDir(path)})
+	p, _ := plan.Parse("plan.json", out, plan.Options{Dir: convert.PromptDir(path)})
 	if p == nil {
 		return fmt.Errorf("the plan made of %s does not load", path)
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/notes"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/track"
 	"wavex/scheduler"
 )
 
@@ -45,7 +45,7 @@ Exit status: 0 made, 2 it is there already.`,
 }
 
 func runInit(o initOptions, now time.Time, std Stdio) error {
-	slug := track.Slug(o.slug)
+	slug := notes.Slug(o.slug)
 	if slug == "" {
 		return usage("%q has neither letters nor digits to name a directory by", o.slug)
 	}
@@ -53,15 +53,15 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	dir, err := track.Create(project, track.Meta{Slug: slug, Goal: o.goal, Pipeline: o.pipeline, At: now})
-	if errors.Is(err, track.ErrExists) {
+	dir, err := notes.Create(project, notes.Meta{Slug: slug, Goal: o.goal, Pipeline: o.pipeline, At: now})
+	if errors.Is(err, notes.ErrExists) {
 		return usage("%s; take another slug, or use it as it is: wavex run PLAN --track %s", err, slug)
 	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(std.Out, "LOOP_DIR=%s\n", dir)
-	fmt.Fprintf(std.Err, "next: write %s, then: wavex run PLAN --track %s\n", filepath.Join(dir, track.ContextFile), slug)
+	fmt.Fprintf(std.Err, "next: write %s, then: wavex run PLAN --track %s\n", filepath.Join(dir, notes.ContextFile), slug)
 	return nil
 }
 
@@ -72,13 +72,13 @@ func resolveTrack(o runOptions, p *plan.Plan, c *scheduler.Config) error {
 	case o.changed("track") && o.track == "":
 		c.Track = ""
 	case o.changed("track"):
-		dir, err := track.FindDir(c.Dir, o.track)
+		dir, err := notes.FindDir(c.Dir, o.track)
 		if err != nil {
 			return usage("--track: %s", err)
 		}
 		c.Track = dir
 	case c.Track == "":
-		c.Track = track.DirOf(c.Dir, planfile.AbsPath(p))
+		c.Track = notes.DirOf(c.Dir, planfile.AbsPath(p))
 	}
 	return nil
 }

@@ -18,17 +18,17 @@ import (
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
+	"wavex/internal/run"
+	"wavex/internal/runlog"
 	"wavex/internal/secret"
-	"wavex/internal/session"
 	"wavex/internal/ui"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
 // This file turns flags into a session, and the end of the session into an exit code. Package
-// internal/session does the rest.
+// internal/run does the rest.
 
 // invocation holds a run or a resume before its session.
 type invocation struct {
@@ -44,7 +44,7 @@ type invocation struct {
 	reports    []reportFile
 	webhooks   []notify.Webhook
 
-	session            *session.Session
+	session            *run.Session
 	prompter           *prompter        // the person at the terminal; nil before the first question
 	suppressCompletion bool             // the caller prints the last block
 	state              *scheduler.State // at the end; nil if the session was left at once
@@ -79,7 +79,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) 
 	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
-	r.session, err = session.Open(ctx, session.Options{
+	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
 		OwnerSession: ownerSession(),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(),
@@ -105,12 +105,12 @@ func (r *invocation) load() error {
 		if dir, err = os.Getwd(); err != nil {
 			return err
 		}
-		if past, err = record.Read(filepath.Join(dir, ".loop")); err != nil {
+		if past, err = runlog.Read(filepath.Join(dir, ".loop")); err != nil {
 			return err
 		}
-		last := record.Last(past)
+		last := runlog.Last(past)
 		if last == nil {
-			return record.NoRunError(filepath.Join(dir, ".loop"))
+			return runlog.NoRunError(filepath.Join(dir, ".loop"))
 		}
 		if last.Final() {
 			return usage("there is no unfinished run; start one with: wavex run %s",
@@ -133,7 +133,7 @@ func (r *invocation) load() error {
 		return err
 	}
 	if p == nil {
-		return refuse.Plan(diags)
+		return usererr.Plan(diags)
 	}
 	for _, d := range diags {
 		if o.output == "text" {
@@ -147,7 +147,7 @@ func (r *invocation) load() error {
 		}
 		// --fresh must work with a journal that cannot be read, so it does not read it.
 		if !o.fresh {
-			if past, err = record.Read(filepath.Join(dir, ".loop")); err != nil {
+			if past, err = runlog.Read(filepath.Join(dir, ".loop")); err != nil {
 				return err
 			}
 		}
@@ -183,7 +183,7 @@ func relativePath(path, dir string) string {
 
 // chooseRun returns the configuration of the run to resume, or nil for a new run.
 func (r *invocation) chooseRun(past []scheduler.Event, dir string) (*scheduler.Config, error) {
-	o, last := r.opts, record.Last(past)
+	o, last := r.opts, runlog.Last(past)
 	if last == nil || last.Final() {
 		if o.resuming || o.resume {
 			return nil, usage("there is no unfinished run; start one with: wavex run %s", plan.ShellQuote(r.plan.Path))
@@ -225,7 +225,7 @@ func (r *invocation) counselOverAPI() bool {
 // checkAPIKey refuses a panel over the API without a key, before anything is written.
 func (r *invocation) checkAPIKey() error {
 	if r.counselOverAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
-		return refuse.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
+		return usererr.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (r *invocation) checkRoster() error {
 
 // run runs the session and prints its end.
 func (r *invocation) run(ctx context.Context) error {
-	c := session.Console{View: r.newView(), Judge: r.findingJudge(), Approver: r.approver()}
+	c := run.Console{View: r.newView(), Judge: r.findingJudge(), Approver: r.approver()}
 	stop := r.forwardSignals(&c)
 	defer stop()
 	out, err := r.session.Run(ctx, c)
@@ -255,7 +255,7 @@ func (r *invocation) run(ctx context.Context) error {
 }
 
 // exitError maps the end of the session to an exit code.
-func (r *invocation) exitError(out session.Result, err error) error {
+func (r *invocation) exitError(out run.Result, err error) error {
 	var lost *journal.WriteError
 	switch {
 	case errors.As(err, &lost):

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/learn"
-	"wavex/internal/refuse"
 	"wavex/internal/userdata"
+	"wavex/internal/usererr"
 )
 
 type learnOptions struct {
@@ -55,7 +55,7 @@ func runLearn(o learnOptions, std Stdio) error {
 	pending := filepath.Join(dir, ".loop", learn.PendingName)
 	list, _, err := learn.Load(pending)
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	keep, err := selectLearnings(list, o.accept, "--accept")
 	if err != nil {
@@ -79,14 +79,14 @@ func runLearn(o learnOptions, std Stdio) error {
 	// Write the kept ones first: between the two writes a learning is in both files. A crash there
 	// may repeat a learning, but cannot lose one.
 	if err := learn.Add(to, keep); err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	rest := slices.DeleteFunc(list, func(l learn.Learning) bool {
 		return containsLearning(keep, l) ||
 			containsLearning(drop, l)
 	})
 	if err := learn.Replace(pending, rest); err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	fmt.Fprintf(std.Err, "%d kept in %s, %d forgotten, %d left\n", len(keep), to, len(drop), len(rest))
 	return nil

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/report"
+	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
-	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
 
@@ -101,13 +101,13 @@ func (f follower) task(id string) (string, error) {
 			return own, nil
 		}
 		if len(near) < 5 && strings.Contains(strings.ToLower(own), strings.ToLower(id)) {
-			near = append(near, safe.Line(own))
+			near = append(near, textfmt.Line(own))
 		}
 	}
 	if len(near) > 0 {
-		return "", usage("there is no task %s; there is %s", safe.Line(id), strings.Join(near, ", "))
+		return "", usage("there is no task %s; there is %s", textfmt.Line(id), strings.Join(near, ", "))
 	}
-	return "", usage("there is no task %s in run %s; wavex status lists them", safe.Line(id), f.State.Config.Run)
+	return "", usage("there is no task %s in run %s; wavex status lists them", textfmt.Line(id), f.State.Config.Run)
 }
 
 // attemptLog shows the attempts of one task.
@@ -231,12 +231,12 @@ func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again
 func (l *attemptLog) showLine(r *transcript.Reader, line []byte, stream bool) {
 	switch {
 	case l.raw && l.tty:
-		line = safe.JSON(line)
+		line = textfmt.JSON(line)
 		fallthrough
 	case l.raw:
 		_, _ = l.out.Write(append(line, '\n')) // Flush reports the error
 	case !stream:
-		fmt.Fprintln(l.out, safe.Multiline(string(line), 0))
+		fmt.Fprintln(l.out, textfmt.Multiline(string(line), 0))
 	default:
 		for _, e := range r.Line(line) {
 			if e.Kind == transcript.Init && e.Target != "" {

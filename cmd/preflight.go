@@ -8,12 +8,12 @@ import (
 	"runtime"
 
 	"wavex/internal/agent"
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
-	"wavex/internal/refuse"
+	"wavex/internal/usererr"
 )
 
 // preflight runs the free part of doctor, with which every run begins. An unfit CLI, or a mode that it
@@ -32,7 +32,7 @@ func (r *invocation) preflight(ctx context.Context) error {
 	}
 	if !p.Version.Less(minAuthStatus) && doctor.Login(env, runtime.GOOS == "darwin").Status != doctor.OK &&
 		doctor.LoggedOut(ctx, r.agent.Argv, env, r.config.Dir, answerTimeout) {
-		return refuse.Blocked(errors.New(
+		return usererr.Blocked(errors.New(
 			"the claude CLI is not logged in: log in with `claude auth login`, or set ANTHROPIC_API_KEY"))
 	}
 	return nil
@@ -45,12 +45,12 @@ var minAuthStatus = statement.Version{Major: 2, Minor: 1, Patch: 197}
 // checkCLI checks the CLI before use: the file behind its links, its version, and whether the statements
 // that wavex relies on hold. The whole run uses this file, because the CLI changes the target of
 // its link while it is in use.
-func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (known.Program, error) {
+func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (support.Program, error) {
 	p, c := doctor.CLI(ctx, a.Argv[0], env, answerTimeout)
 	if c.Status == doctor.Fail {
 		return p, preflightError(c)
 	}
-	cli := known.UserStore().Ensure(ctx, p)
+	cli := support.UserStore().Ensure(ctx, p)
 	if c := doctor.Statements(cli); c.Status == doctor.Fail {
 		return p, preflightError(c)
 	}
@@ -61,7 +61,7 @@ func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (kno
 	return p, nil
 }
 
-func preflightError(c doctor.Check) error { return refuse.Blocked(errors.New(c.Text + "; " + c.Fix)) }
+func preflightError(c doctor.Check) error { return usererr.Blocked(errors.New(c.Text + "; " + c.Fix)) }
 
 // bypassTasks returns the tasks that bypass permissions.
 func bypassTasks(p *plan.Plan) []string {

@@ -15,11 +15,11 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
-	"wavex/internal/intent"
 	"wavex/internal/learn"
 	"wavex/internal/plan"
-	"wavex/internal/refuse"
+	"wavex/internal/request/score"
 	"wavex/internal/ui"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
@@ -197,9 +197,9 @@ func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) 
 }
 
 // Clarify asks each question. A letter selects a proposal.
-func (p *prompter) Clarify(ctx context.Context, s intent.Score, asked []counsel.ClarifyQuestion) (map[string]string,
+func (p *prompter) Clarify(ctx context.Context, s score.Score, asked []counsel.ClarifyQuestion) (map[string]string,
 	error) {
-	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, intent.MinReady)
+	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, score.MinReady)
 	out := map[string]string{}
 	for _, q := range asked {
 		fmt.Fprintf(p.out, "%s: %s\n", q.Dimension, q.Question)
@@ -298,7 +298,7 @@ func (q *requestCommand) createTaskList(ctx context.Context, p *plan.Plan) error
 		return nil
 	}
 	err := exportList(ctx, q.projectList(), p.Path, p, q.std)
-	var use *refuse.UsageError
+	var use *usererr.UsageError
 	if errors.As(err, &use) {
 		q.notify("task list: " + use.Error())
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
-	"wavex/internal/record"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
+	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/scheduler"
 )
@@ -92,7 +92,7 @@ func counselReport(c report.CounselStats, format string) ([]byte, error) {
 }
 
 // renderReport returns a run in one of the formats. sum is the run's summary.
-func renderReport(p *record.History, sum *report.Summary, format string) ([]byte, error) {
+func renderReport(p *runlog.History, sum *report.Summary, format string) ([]byte, error) {
 	switch format {
 	case "json":
 		return sum.JSON()
@@ -165,7 +165,7 @@ func (r *invocation) withReports(end error) error {
 // writeReports reads the journal again. It does not use the state, which still belongs to the loop
 // if the loop was abandoned.
 func (r *invocation) writeReports(end error) error {
-	events, err := record.Read(r.config.Loop)
+	events, err := runlog.Read(r.config.Loop)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (r *invocation) writeReports(end error) error {
 	if err := s.Replay(events); err != nil {
 		return err
 	}
-	p := &record.History{Loop: r.config.Loop, State: s, Events: events}
+	p := &runlog.History{Loop: r.config.Loop, State: s, Events: events}
 	sum := report.Of(s, events)
 	if s.Ended == nil { // left at once, or the journal could not be written
 		sum.Status, sum.ExitCode = "interrupted", exitCodeOf(end)

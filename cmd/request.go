@@ -15,20 +15,20 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
-	"wavex/internal/intake"
-	"wavex/internal/intent"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
+	"wavex/internal/request"
+	"wavex/internal/request/driver"
+	"wavex/internal/request/score"
+	"wavex/internal/runlog"
 	"wavex/internal/secret"
-	"wavex/internal/stage"
 	"wavex/internal/ui"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
 // This file turns the flags of start and plan into the stages from a request to a plan. Package
-// internal/stage holds the stages, package internal/intake wires them.
+// internal/request holds the stages, package internal/request/driver wires them.
 
 // requestOptions holds the flags of start and plan beyond those of a run.
 type requestOptions struct {
@@ -50,12 +50,12 @@ type requestCommand struct {
 	dir      string
 	loop     string
 	past     []scheduler.Event
-	progress *stage.Progress // nil: a new request
+	progress *request.Progress // nil: a new request
 	config   scheduler.RequestConfig
 	id       string
 	secrets  *secret.Redactor
 	prompter *prompter      // nil: there is no person to ask
-	intake   *intake.Driver // nil: not opened yet
+	intake   *driver.Driver // nil: not opened yet
 }
 
 // load reads the journal of the current directory and decides whether its request is continued. It
@@ -67,14 +67,14 @@ func (q *requestCommand) load() (finished bool, err error) {
 	q.loop = filepath.Join(q.dir, ".loop")
 	q.text = strings.TrimSpace(q.text)
 	if !q.run.fresh {
-		if q.past, err = record.Read(q.loop); err != nil {
+		if q.past, err = runlog.Read(q.loop); err != nil {
 			return false, err
 		}
 	}
-	last := record.Last(q.past)
+	last := runlog.Last(q.past)
 	busy := last != nil && !last.Final()
-	if q.progress, err = stage.ReadProgress(q.past); err != nil {
-		return false, refuse.Blocked(fmt.Errorf("%w; start over with --fresh, which moves .loop aside", err))
+	if q.progress, err = request.ReadProgress(q.past); err != nil {
+		return false, usererr.Blocked(fmt.Errorf("%w; start over with --fresh, which moves .loop aside", err))
 	}
 	s := q.progress
 	same := s != nil && (q.text == "" || q.text == s.Opened.Request)
@@ -107,7 +107,7 @@ func (q *requestCommand) resolveConfig() error {
 		q.id, q.config = q.progress.Opened.Run, q.progress.Opened.Config
 		c.Limits = q.config.Limits
 	} else {
-		q.id = record.NewID(time.Now())
+		q.id = runlog.NewID(time.Now())
 		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
 			Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
@@ -133,7 +133,7 @@ func (q *requestCommand) resolveConfig() error {
 // recorded one they would have no effect.
 func (q *requestCommand) checkGivenFlags() error {
 	if q.score != nil {
-		if _, err := intent.Given(q.score); err != nil {
+		if _, err := score.Given(q.score); err != nil {
 			return usage("--spec-score: %s", err)
 		}
 	}
@@ -181,7 +181,7 @@ func (q *requestCommand) open(ctx context.Context, view func(scheduler.Event)) e
 	if err := q.promptSettings(); err != nil {
 		return err
 	}
-	o := intake.Options{
+	o := driver.Options{
 		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.progress == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
 		JournalLen:  len(q.past),
 		BudgetGiven: q.run.changed("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster,
@@ -191,13 +191,13 @@ func (q *requestCommand) open(ctx context.Context, view func(scheduler.Event)) e
 	if q.prompter != nil {
 		o.Prompter = q.prompter
 	}
-	q.intake, err = intake.Open(o)
+	q.intake, err = driver.Open(o)
 	return err
 }
 
 // noRequestError returns the error that there is no request to continue. It contains an example that is
 // clear enough to be planned.
-func (q *requestCommand) noRequestError(busy bool, last *record.Run) error {
+func (q *requestCommand) noRequestError(busy bool, last *runlog.Run) error {
 	also := ""
 	if busy && !q.planOnly {
 		also = fmt.Sprintf(" (the unfinished run of %s continues with: wavex resume)", last.Plan)
@@ -224,7 +224,7 @@ func (q *requestCommand) notify(text string) {
 
 // runStages runs the stages and returns their result. If they stop, it prints the reason with the
 // command that continues.
-func (q *requestCommand) runStages(ctx context.Context) (stage.Result, error) {
+func (q *requestCommand) runStages(ctx context.Context) (request.Result, error) {
 	var view func(scheduler.Event)
 	if q.run.output == "json" {
 		events := ui.NDJSON(q.std.Out)
@@ -232,7 +232,7 @@ func (q *requestCommand) runStages(ctx context.Context) (stage.Result, error) {
 		defer func() { _ = events.Close() }() // a closed output does not matter
 	}
 	if err := q.open(ctx, view); err != nil {
-		return stage.Result{}, err
+		return request.Result{}, err
 	}
 	ctx, stopped := withSignalCancel(ctx)
 	res, err := q.intake.Run(ctx)
@@ -250,13 +250,13 @@ func requestPending() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	events, err := record.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(filepath.Join(dir, ".loop"))
 	if err != nil {
 		return false, err
 	}
-	s, err := stage.ReadProgress(events)
+	s, err := request.ReadProgress(events)
 	if err != nil {
-		return false, refuse.Blocked(err)
+		return false, usererr.Blocked(err)
 	}
 	return s != nil && !s.RunStarted && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
 }
@@ -306,7 +306,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 }
 
 // printJSON prints the verdict of an offline score for scripts.
-func printJSON(q *requestCommand, res stage.Result) error {
+func printJSON(q *requestCommand, res request.Result) error {
 	if q.run.output != "json" {
 		return nil
 	}

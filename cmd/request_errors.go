@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/decompose"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
-	"wavex/internal/refuse"
-	"wavex/internal/stage"
-	"wavex/internal/ui/safe"
+	"wavex/internal/request"
+	"wavex/internal/request/decompose"
+	"wavex/internal/textfmt"
+	"wavex/internal/usererr"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -48,12 +48,12 @@ func withSignalCancel(ctx context.Context) (_ context.Context, stopped func() in
 // stageError prints why the stages ended before the plan and returns the exit code.
 func (q *requestCommand) stageError(err error, signalled int) error {
 	var (
-		vague   *stage.NotReadyError
-		large   *stage.TooLargeError
-		call    *stage.CallError
+		vague   *request.NotReadyError
+		large   *request.TooLargeError
+		call    *request.CallError
 		refusal *decompose.Refusal
 		limit   *budget.LimitError
-		shape   *stage.ShapeError
+		shape   *request.ShapeError
 		full    *journal.WriteError
 	)
 	again := "wavex start"
@@ -89,7 +89,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 	case errors.As(err, &call):
 		return q.callError(call, again, spent)
 	case errors.As(err, &shape):
-		return refuse.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
+		return usererr.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
 	case errors.As(err, &full):
 		return &advisedError{err, continueAdvice(err) + ", then continue with: " + again}
 	case errors.Is(err, errNoAnswer):
@@ -100,7 +100,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 }
 
 // callError maps the end of a question to an exit code, with the rules for attempts.
-func (q *requestCommand) callError(c *stage.CallError, again, spent string) error {
+func (q *requestCommand) callError(c *request.CallError, again, spent string) error {
 	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
 	code := exitBlocked
 	switch c.Outcome {
@@ -121,7 +121,7 @@ func (q *requestCommand) callError(c *stage.CallError, again, spent string) erro
 
 // printNotReady prints the missing parts of a request, and for each dimension a question and two
 // proposals.
-func (q *requestCommand) printNotReady(e *stage.NotReadyError) {
+func (q *requestCommand) printNotReady(e *request.NotReadyError) {
 	fmt.Fprintf(q.std.Err, "wavex: %s; nothing was planned.\n", e)
 	for _, a := range e.Questions {
 		fmt.Fprintf(q.std.Err, "  %s: %s\n", a.Dimension, a.Question)
@@ -133,7 +133,7 @@ func (q *requestCommand) printNotReady(e *stage.NotReadyError) {
 }
 
 // answeredCommand returns the command with the request and the first proposal for each question.
-func (q *requestCommand) answeredCommand(e *stage.NotReadyError) string {
+func (q *requestCommand) answeredCommand(e *request.NotReadyError) string {
 	text := q.text
 	if text == "" && q.progress != nil {
 		text = q.progress.Opened.Request
@@ -143,7 +143,7 @@ func (q *requestCommand) answeredCommand(e *stage.NotReadyError) string {
 			text += "; " + a.Proposals[0]
 		}
 	}
-	return "wavex " + q.verb() + " " + plan.ShellQuote(safe.Line(q.secrets.String(text)))
+	return "wavex " + q.verb() + " " + plan.ShellQuote(textfmt.Line(q.secrets.String(text)))
 }
 
 // verb returns the command that the user called.

@@ -12,7 +12,7 @@ import (
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
-	"wavex/internal/refuse"
+	"wavex/internal/usererr"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -76,7 +76,7 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 			r, past := halfway(t, strings.NewReader(tt.answer), &said)
 			c, err := r.chooseRun(past, t.TempDir())
 			got := nothing
-			var use *refuse.UsageError
+			var use *usererr.UsageError
 			switch {
 			case err == nil && c != nil && c.Run == "r-1" && !r.opts.fresh:
 				got = resume

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/record"
-	"wavex/internal/refuse"
+	"wavex/internal/gitwork"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
-	"wavex/internal/workspace"
+	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
@@ -70,7 +70,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if err := b.resolveTarget(); err != nil {
 		return err
 	}
-	lock, err := record.Lock(s.Config.Loop, s.Config.Run)
+	lock, err := runlog.Lock(s.Config.Loop, s.Config.Run)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ type rollback struct {
 	s      *scheduler.State
 	events []scheduler.Event
 
-	target       workspace.Target
+	target       gitwork.Target
 	tasks        []string // tasks to undo, in plan order
 	descendants  []string // completed tasks that depend on an undone task
 	irreversible []string // those with effects beyond files
@@ -166,33 +166,33 @@ func (b *rollback) filePath(i int, file string) string {
 }
 
 func (b *rollback) run(ctx context.Context) error {
-	points, err := workspace.OpenCheckpoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
+	points, err := gitwork.OpenCheckpoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	if b.target.Exclude, err = points.RelativePaths(b.target.Exclude); err != nil {
 		return err
 	}
 	found, err := points.PlanRollback(ctx, b.target)
-	if errors.Is(err, workspace.ErrNoCheckpoint) {
+	if errors.Is(err, gitwork.ErrNoCheckpoint) {
 		return usage(
 			"there is no checkpoint of %s; they are made in a git checkout, before tasks whose reversibility is 2B or 1, and before the waves of a plan that has such tasks", b.opts.target)
 	}
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	b.printChanges(found)
 	if err := b.checkConflicts(found); err != nil || b.opts.dryRun {
 		return err
 	}
 	if err := points.Restore(ctx, found); err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	if err := b.appendRecord(found); err != nil {
 		return err
 	}
 	if err := points.Delete(ctx, b.tasks, b.target.Wave); err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.target,
 		report.Plural(len(found.Changes), "path", "paths"), found.Undo)
@@ -201,18 +201,18 @@ func (b *rollback) run(ctx context.Context) error {
 }
 
 // printChanges prints the changes, one per path.
-func (b *rollback) printChanges(found *workspace.Rollback) {
+func (b *rollback) printChanges(found *gitwork.Rollback) {
 	out := b.std.Out
 	for _, c := range found.Changes {
 		note := ""
 		if slices.Contains(found.ChangedByOthers, c.Path) && found.Unknown == "" {
 			note = "  (changed since by somebody else)"
 		}
-		fmt.Fprintf(out, "%-10s %s%s\n", c.Action, safe.Line(c.Path), note)
+		fmt.Fprintf(out, "%-10s %s%s\n", c.Action, textfmt.Line(c.Path), note)
 	}
 	for _, path := range found.Skipped {
 		fmt.Fprintf(out, "%-10s %s  (declared by another task, a note about the run, or a repository of its own)\n", "leave",
-			safe.Line(path))
+			textfmt.Line(path))
 	}
 	if len(found.Changes) == 0 {
 		fmt.Fprintln(out, "no file differs from the checkpoint")
@@ -223,7 +223,7 @@ func (b *rollback) printChanges(found *workspace.Rollback) {
 }
 
 // checkConflicts returns an error if the rollback would lose other work.
-func (b *rollback) checkConflicts(found *workspace.Rollback) error {
+func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 	if b.opts.force {
 		return nil
 	}
@@ -241,13 +241,13 @@ func (b *rollback) checkConflicts(found *workspace.Rollback) error {
 	if why == nil {
 		return nil
 	}
-	return refuse.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)",
+	return usererr.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)",
 		strings.Join(why, "; ")))
 }
 
 // appendRecord adds the rollback to the run: the journal, the state and the files in .loop.
-func (b *rollback) appendRecord(found *workspace.Rollback) error {
-	a := record.Appender{State: b.s, Events: b.events}
+func (b *rollback) appendRecord(found *gitwork.Rollback) error {
+	a := runlog.Appender{State: b.s, Events: b.events}
 	return a.Append(b.std.Err, func() scheduler.Body {
 		return scheduler.RolledBack{What: b.opts.target, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
 			Paths: len(found.Changes), Forced: b.opts.force}

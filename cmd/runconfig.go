@@ -10,7 +10,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
-	"wavex/internal/record"
+	"wavex/internal/runlog"
 	"wavex/scheduler"
 )
 
@@ -21,7 +21,7 @@ func resolveConfig(o runOptions, p *plan.Plan, dir string, old *scheduler.Config
 	if old != nil {
 		c = *old
 	} else {
-		c.Run = record.NewID(time.Now())
+		c.Run = runlog.NewID(time.Now())
 		c.Limits, c.BudgetGiven = forecast.Limits(p), p.Budget.USD != nil
 		c.Parallel = p.Parallel
 		if p.Schedule != "" {

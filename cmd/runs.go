@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/record"
 	"wavex/internal/report"
+	"wavex/internal/runlog"
 	"wavex/internal/secret"
 )
 
@@ -37,13 +37,13 @@ func runRuns(args []string, output string, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	events, alive, err := record.ReadSettled(loop)
+	events, alive, err := runlog.ReadSettled(loop)
 	if err != nil {
 		return err
 	}
 	var list []report.RunEntry
-	for _, dir := range record.Backups(loop) {
-		old, alive, err := record.ReadSettled(dir)
+	for _, dir := range runlog.Backups(loop) {
+		old, alive, err := runlog.ReadSettled(dir)
 		if err != nil {
 			fmt.Fprintln(std.Err, "wavex: warning:", err)
 			continue
@@ -55,7 +55,7 @@ func runRuns(args []string, output string, std Stdio) error {
 	}
 	list = append(list, report.Runs(events, alive)...)
 	if len(list) == 0 {
-		return record.NoRunError(loop)
+		return runlog.NoRunError(loop)
 	}
 	out := []byte(report.RunsTable(list, outputColumns(std.Out)))
 	if output == "json" {

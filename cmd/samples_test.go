@@ -3,7 +3,7 @@
 package cmd_test
 
 // Each sample of another tool's plan runs in rehearsal, with a scenario made of its own files and
-// checks. The tests of internal/plan/foreign check the conversion of the samples; these check the
+// checks. The tests of internal/plan/convert check the conversion of the samples; these check the
 // schedule: each task once, wave after wave, and one at a time where the plan or a shared file
 // requires it.
 
@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/foreign"
+	"wavex/internal/plan/convert"
 )
 
 // doing returns a scenario in which every task does the work that its checks look for.
@@ -65,7 +65,7 @@ type turn struct {
 
 func TestSamplesAreScheduled(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../internal/plan/foreign/testdata/imports/*")
+	files, err := filepath.Glob("../internal/plan/convert/testdata/imports/*")
 	if err != nil || len(files) < 9 {
 		t.Fatal(files, err)
 	}
@@ -85,7 +85,7 @@ func TestSamplesAreScheduled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, ds, err := foreign.Load(file, plan.Options{})
+			p, ds, err := convert.Load(file, plan.Options{})
 			if p == nil {
 				t.Fatal(ds, err)
 			}

@@ -3,9 +3,9 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
-	"wavex/internal/loopdir"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
+	"wavex/internal/statefiles"
 	"wavex/internal/ui"
 )
 
@@ -23,7 +23,7 @@ Exit status: 0.`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text := map[string]func() []byte{"plan": plan.Schema, "events": ui.EventSchema, "scenario": rehearse.Schema,
-				"workflow-state": loopdir.WorkflowSchema, "state": loopdir.LinearSchema}[what]()
+				"workflow-state": statefiles.WorkflowSchema, "state": statefiles.LinearSchema}[what]()
 			_, err := std.Out.Write(text)
 			return err
 		},

@@ -6,14 +6,14 @@ import (
 	"os/signal"
 	"syscall"
 
-	"wavex/internal/session"
+	"wavex/internal/run"
 	"wavex/scheduler"
 )
 
 // This file maps signals to requests to stop. The session carries them out.
 
 // forwardSignals passes signals to the session until stop is called.
-func (r *invocation) forwardSignals(c *session.Console) (stop func()) {
+func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 	in := notifyStopSignals()
 	out := make(chan scheduler.Signal, 2) // drain and interrupt, each once
 	gone := make(chan int, 1)

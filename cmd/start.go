@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/forecast"
-	"wavex/internal/intent"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
-	"wavex/internal/stage"
+	"wavex/internal/request"
+	"wavex/internal/request/score"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
@@ -109,13 +109,13 @@ func requestFlags(c *cobra.Command, o *requestOptions) {
 }
 
 // printPlan prints the plan, its doubtful points and its forecast.
-func (q *requestCommand) printPlan(res stage.Result) error {
+func (q *requestCommand) printPlan(res request.Result) error {
 	p, diags, err := planfile.Load(res.Path, "")
 	if err != nil {
 		return err
 	}
 	if p == nil {
-		return refuse.Plan(diags)
+		return usererr.Plan(diags)
 	}
 	_, waves := p.Waves()
 	q.notify(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"),
@@ -159,13 +159,13 @@ func (q *requestCommand) displayPath(path string) string {
 
 // confirmPlan prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,
 // nothing has been started.
-func (q *requestCommand) confirmPlan(res stage.Result) (*plan.Plan, error) {
+func (q *requestCommand) confirmPlan(res request.Result) (*plan.Plan, error) {
 	p, err := planfile.Read(res.Path, "")
 	if err != nil {
 		return nil, err
 	}
 	_, waves := p.Waves()
-	facts := intent.PreflightFacts{Decision: &res.Intent.Decision, Reversibility: &res.Intent.Reversibility,
+	facts := score.PreflightFacts{Decision: &res.Intent.Decision, Reversibility: &res.Intent.Reversibility,
 		Workflow: &res.Intent.Kind,
 		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.displayPath(res.Path),
 		State:  q.displayPath(q.loop),
@@ -183,7 +183,7 @@ func (q *requestCommand) confirmPlan(res stage.Result) (*plan.Plan, error) {
 			facts.Unchecked = append(facts.Unchecked, p.Tasks[i].ID)
 		}
 	}
-	points := intent.Preflight(facts)
+	points := score.Preflight(facts)
 	q.notify("preflight:")
 	for i, pt := range points {
 		mark := "ok"
@@ -192,11 +192,11 @@ func (q *requestCommand) confirmPlan(res stage.Result) (*plan.Plan, error) {
 		}
 		q.notify(fmt.Sprintf("  %d. %s %s: %s", i+1, mark, pt.Name, pt.Text))
 	}
-	if !intent.PreflightPassed(points) {
+	if !score.PreflightPassed(points) {
 		fmt.Fprintln(q.std.Err, "wavex: the checklist is not passed; nothing was started. Put it right, then continue with: wavex start")
 		return nil, exitCode(exitBlocked)
 	}
-	if q.prompter != nil && res.Intent.Decision.Shape == intent.Colleague {
+	if q.prompter != nil && res.Intent.Decision.Shape == score.Colleague {
 		if err := q.confirmG1(p); err != nil {
 			return nil, err
 		}
@@ -219,12 +219,12 @@ func (q *requestCommand) confirmG1(p *plan.Plan) error {
 }
 
 // runOptionsFor returns the options that run the plan: the given flags and the settings of the request.
-func (q *requestCommand) runOptionsFor(p *plan.Plan, shape intent.Shape) runOptions {
+func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) runOptions {
 	o := q.run
 	switch shape {
-	case intent.Colleague:
+	case score.Colleague:
 		o.gates = scheduler.GateAttempts
-	case intent.ToolReview:
+	case score.ToolReview:
 		o.gates = scheduler.GateWaves
 	}
 	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/plan"
-	"wavex/internal/record"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
-	"wavex/internal/stage"
+	"wavex/internal/request"
+	"wavex/internal/runlog"
 	"wavex/internal/ui"
+	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
@@ -61,8 +61,8 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		return err
 	}
 	if again {
-		if err := record.Rebuild(p.State, p.Events); err != nil {
-			return refuse.Blocked(err)
+		if err := runlog.Rebuild(p.State, p.Events); err != nil {
+			return usererr.Blocked(err)
 		}
 	}
 	if err := p.Settle(); err != nil {
@@ -107,11 +107,11 @@ func outputColumns(out io.Writer) int {
 
 // printRequestStatus shows a request without a run. It reports false if there is none.
 func printRequestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
-	events, err := record.Read(loop)
+	events, err := runlog.Read(loop)
 	if err != nil {
 		return false, nil // the error was printed already
 	}
-	s, err := stage.ReadProgress(events)
+	s, err := request.ReadProgress(events)
 	if err != nil || s == nil || s.RunStarted {
 		return false, nil
 	}
@@ -133,7 +133,7 @@ func printRequestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool,
 }
 
 // newStatusView returns the data of a run for the box of wavex status.
-func newStatusView(p *record.History) ui.StatusView {
+func newStatusView(p *runlog.History) ui.StatusView {
 	st := ui.StatusView{State: p.State, Alive: p.Alive}
 	for _, e := range p.Events {
 		switch b := e.Body.(type) {

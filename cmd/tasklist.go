@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/foreign"
+	"wavex/internal/plan/convert"
 	"wavex/internal/planfile"
 	"wavex/internal/tasklist"
 )
@@ -69,7 +69,7 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	if err != nil {
 		return err
 	}
-	native, _, _, err := foreign.ImportFile(path, plan.Options{Lenient: true})
+	native, _, _, err := convert.ImportFile(path, plan.Options{Lenient: true})
 	if err != nil {
 		return err
 	}

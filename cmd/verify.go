@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/audit"
-	"wavex/internal/gaps"
+	"wavex/internal/inspect"
+	"wavex/internal/inspect/scan"
 	"wavex/internal/planfile"
-	"wavex/internal/refuse"
 	"wavex/internal/report"
 	"wavex/internal/secret"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
+	"wavex/internal/usererr"
 )
 
 type verifyOptions struct {
@@ -64,10 +64,10 @@ type verifyReport struct {
 	V      int                `json:"v"`
 	Status string             `json:"status"` // passed, gaps_found
 	Plan   string             `json:"plan"`
-	Checks []gaps.CheckResult `json:"checks"`
+	Checks []scan.CheckResult `json:"checks"`
 	Open   []string           `json:"not_verified"`       // criteria in prose
 	Own    []string           `json:"not_made,omitempty"` // checks that hold only at the time of their task
-	Gaps   []gaps.Gap         `json:"gaps"`
+	Gaps   []scan.Gap         `json:"gaps"`
 }
 
 func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
@@ -89,10 +89,10 @@ func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) e
 }
 
 // openVerification finds the work to verify. It needs no run: a plan suffices.
-func openVerification(args []string, from string, std Stdio) (*audit.Inspection, error) {
-	v := &audit.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
+func openVerification(args []string, from string, std Stdio) (*inspect.Inspection, error) {
+	v := &inspect.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
 	past, err := findRun(args)
-	var none *refuse.UsageError
+	var none *usererr.UsageError
 	switch {
 	case err == nil:
 		v.Plan = past.State.Plan
@@ -116,13 +116,13 @@ func openVerification(args []string, from string, std Stdio) (*audit.Inspection,
 		if err != nil {
 			return nil, usage("reading the gaps: %s", err)
 		}
-		v.Known = gaps.Parse(string(text))
+		v.Known = scan.Parse(string(text))
 	}
 	return v, nil
 }
 
 // printVerification prints a verification as text or JSON.
-func printVerification(v *audit.Inspection, doc *gaps.Document, o runOptions, std Stdio) error {
+func printVerification(v *inspect.Inspection, doc *scan.Document, o runOptions, std Stdio) error {
 	if o.output != "json" {
 		printVerificationText(v, doc, o.ascii, std)
 		return nil
@@ -131,7 +131,7 @@ func printVerification(v *audit.Inspection, doc *gaps.Document, o runOptions, st
 		Own:  doc.SkippedChecks,
 		Gaps: doc.Gaps}
 	if r.Gaps == nil {
-		r.Gaps = []gaps.Gap{}
+		r.Gaps = []scan.Gap{}
 	}
 	if r.Open == nil {
 		r.Open = []string{}
@@ -140,18 +140,18 @@ func printVerification(v *audit.Inspection, doc *gaps.Document, o runOptions, st
 	if err != nil {
 		return err
 	}
-	_, err = std.Out.Write(append(safe.JSON(v.Redactor.Bytes(text)), '\n'))
+	_, err = std.Out.Write(append(textfmt.JSON(v.Redactor.Bytes(text)), '\n'))
 	return err
 }
 
 // printVerificationText prints a verification for people.
-func printVerificationText(v *audit.Inspection, doc *gaps.Document, ascii bool, std Stdio) {
+func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool, std Stdio) {
 	ok, bad := "✓", "✗"
 	if ascii {
 		ok, bad = "ok", "FAILED"
 	}
 	line := func(format string, args ...any) {
-		fmt.Fprintln(std.Out, safe.Line(v.Redactor.String(fmt.Sprintf(format, args...))))
+		fmt.Fprintln(std.Out, textfmt.Line(v.Redactor.String(fmt.Sprintf(format, args...))))
 	}
 	for _, c := range doc.Checks {
 		mark, of, why := ok, "plan", ""

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
-	"wavex/internal/refuse"
 	"wavex/internal/secret"
 	"wavex/internal/ui"
+	"wavex/internal/usererr"
 	"wavex/internal/web"
 )
 
@@ -147,7 +147,7 @@ func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) err
 func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 	srv, l, err := web.Listen(ctx, o.port, secret.New(os.Environ()).Bytes)
 	if err != nil {
-		return refuse.Blocked(err)
+		return usererr.Blocked(err)
 	}
 	if err := f.publishSnapshot(srv, time.Now()); err != nil {
 		return errors.Join(err, l.Close())

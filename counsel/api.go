@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 	"wavex/runner"
 )
 
@@ -293,7 +293,7 @@ func (a *API) writeFile(dir, name string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return wary.Write(filepath.Join(dir, name), data, 0o600)
+	return safefile.Write(filepath.Join(dir, name), data, 0o600)
 }
 
 // readAll reads a response of at most maxReply bytes.

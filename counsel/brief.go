@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/verify"
+	"wavex/internal/check"
 )
 
 // maxPrompt bounds the prompt of one call, in bytes. With the largest profile, the frame and the
@@ -68,8 +68,8 @@ func caseSections(c Case) []section {
 // maxChecks is the number of failed checks that are shown with their output.
 const maxChecks = 3
 
-func checkSections(checks []verify.Evidence, room int) []section {
-	var failed, passed []verify.Evidence
+func checkSections(checks []check.Evidence, room int) []section {
+	var failed, passed []check.Evidence
 	for _, ev := range checks {
 		if ev.Passed {
 			passed = append(passed, ev)

@@ -8,17 +8,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"wavex/internal/verify"
+	"wavex/internal/check"
 	"wavex/runner"
 )
 
 func longCase(s string) Case {
 	many := []string{s, s, s, s, s, s}
-	failed := verify.Evidence{Check: s, Output: s, Reason: s, ExitCode: -1}
+	failed := check.Evidence{Check: s, Output: s, Reason: s, ExitCode: -1}
 	return Case{Task: s, Subject: s, Description: s, Attempt: 1 << 40, Retries: 1 << 40, Outcome: runner.Outcome(s),
 		Reason: s, Detail: s + "!",
 		Report: s, Diff: s, History: many, PastAdvice: many, MustNot: many, SameError: true,
-		Checks: []verify.Evidence{failed, failed, failed, failed, {Check: s, Passed: true}}}
+		Checks: []check.Evidence{failed, failed, failed, failed, {Check: s, Passed: true}}}
 }
 
 func TestBriefHoldsTheCase(t *testing.T) {
@@ -27,7 +27,7 @@ func TestBriefHoldsTheCase(t *testing.T) {
 	c.Detail, c.Diff = "the linker complained", "+return a * b"
 	c.History, c.PastAdvice, c.MustNot = []string{"did not compile"}, []string{"retry: import it"},
 		[]string{"no new dependency"}
-	c.Checks = append(c.Checks, verify.Evidence{Check: "gofmt -l .", Passed: true, Output: "hidden"})
+	c.Checks = append(c.Checks, check.Evidence{Check: "gofmt -l .", Passed: true, Output: "hidden"})
 	c.SameError = true
 	got := caseBrief(c)
 	if !strings.HasPrefix(got, `stuck on task "T-002", attempt 1 of 4 ended: wrong`) {

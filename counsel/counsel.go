@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"wavex/budget"
-	"wavex/internal/verify"
+	"wavex/internal/check"
 	"wavex/runner"
 )
 
@@ -34,31 +34,31 @@ const (
 
 // Case is the description of a stuck task that a panel reads. It is plain data.
 type Case struct {
-	Run         string            `json:"run"`
-	Task        string            `json:"task"`
-	Subject     string            `json:"subject"`
-	Description string            `json:"description,omitempty"`
-	Attempt     int               `json:"attempt"` // the attempt that failed, from 1
-	Retries     int               `json:"retries"` // the number of further attempts allowed
-	Outcome     runner.Outcome    `json:"outcome"`
-	Reason      string            `json:"reason"`
-	Detail      string            `json:"detail,omitempty"`
-	Report      string            `json:"report,omitempty"` // the agent's last message; untrusted
-	Checks      []verify.Evidence `json:"checks,omitempty"`
-	Diff        string            `json:"diff,omitempty"` // the attempt's changes, head and tail
-	Signature   string            `json:"signature,omitempty"`
-	History     []string          `json:"history,omitempty"`    // earlier attempts' reasons, oldest first
-	PastAdvice  []string          `json:"earlier,omitempty"`    // advice already followed, oldest first
-	Consulted   []string          `json:"consulted,omitempty"`  // experts already asked about this task
-	SameError   bool              `json:"same_error,omitempty"` // the signature equals that of the attempt before
-	Aspects     []string          `json:"aspects,omitempty"`
-	Files       []string          `json:"files,omitempty"`
-	MustNot     []string          `json:"must_not,omitempty"`
-	Cap         budget.USD        `json:"cap"` // micro-dollars for the whole panel; 0 means no cap
-	Dir         string            `json:"dir"`
-	LogDir      string            `json:"log_dir"`
-	Thorough    bool              `json:"thorough,omitempty"` // the third failure: a wider panel
-	Rehearse    json.RawMessage   `json:"rehearse,omitempty"` // passed to each question unchanged; for the rehearsal agent only
+	Run         string           `json:"run"`
+	Task        string           `json:"task"`
+	Subject     string           `json:"subject"`
+	Description string           `json:"description,omitempty"`
+	Attempt     int              `json:"attempt"` // the attempt that failed, from 1
+	Retries     int              `json:"retries"` // the number of further attempts allowed
+	Outcome     runner.Outcome   `json:"outcome"`
+	Reason      string           `json:"reason"`
+	Detail      string           `json:"detail,omitempty"`
+	Report      string           `json:"report,omitempty"` // the agent's last message; untrusted
+	Checks      []check.Evidence `json:"checks,omitempty"`
+	Diff        string           `json:"diff,omitempty"` // the attempt's changes, head and tail
+	Signature   string           `json:"signature,omitempty"`
+	History     []string         `json:"history,omitempty"`    // earlier attempts' reasons, oldest first
+	PastAdvice  []string         `json:"earlier,omitempty"`    // advice already followed, oldest first
+	Consulted   []string         `json:"consulted,omitempty"`  // experts already asked about this task
+	SameError   bool             `json:"same_error,omitempty"` // the signature equals that of the attempt before
+	Aspects     []string         `json:"aspects,omitempty"`
+	Files       []string         `json:"files,omitempty"`
+	MustNot     []string         `json:"must_not,omitempty"`
+	Cap         budget.USD       `json:"cap"` // micro-dollars for the whole panel; 0 means no cap
+	Dir         string           `json:"dir"`
+	LogDir      string           `json:"log_dir"`
+	Thorough    bool             `json:"thorough,omitempty"` // the third failure: a wider panel
+	Rehearse    json.RawMessage  `json:"rehearse,omitempty"` // for the rehearsal agent
 }
 
 // Action is the next step that an expert proposes.

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/budget"
-	"wavex/internal/verify"
+	"wavex/internal/check"
 	"wavex/runner"
 )
 
@@ -77,7 +77,7 @@ func stuck() Case {
 		Run: "r1", Task: "T-002", Subject: "Add the function Sum",
 		Description: "Write sum.go with a function Sum(a, b int) int.",
 		Attempt:     1, Retries: 3, Outcome: runner.Wrong, Reason: "check failed: go test ./...",
-		Checks: []verify.Evidence{{Check: "go test ./...", ExitCode: 1,
+		Checks: []check.Evidence{{Check: "go test ./...", ExitCode: 1,
 			Output: "--- FAIL: TestSum (0.00)\n    sum_test.go:8: Sum(2, 3) = 6, want 5\nFAIL\tmodule/sum\t0.002s\nFAIL\n"}},
 		Report: "I added Sum and ran the tests.",
 		Dir:    "/project", LogDir: "/project/.loop/runs/r1/T-002/1/counsel",

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // A named pipe as an expert's profile is refused and does not block.
@@ -19,7 +19,7 @@ func TestProfileThatIsAPipe(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(dir, "expert.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadRoster(dir, nil); !errors.Is(err, wary.ErrNotRegular) {
+	if _, err := LoadRoster(dir, nil); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 //go:embed profiles/*.md
@@ -67,7 +67,7 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 		return nil, err
 	}
 	for _, file := range files {
-		data, err := wary.Read(file, maxProfile)
+		data, err := safefile.Read(file, maxProfile)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading an expert's profile: %w", err))
 			continue

@@ -6,13 +6,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"wavex/internal/verify"
+	"wavex/internal/check"
 	"wavex/runner"
 )
 
 // failing returns a case whose one check printed output.
 func failing(output string) Case {
-	return Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Check: "make check", ExitCode: 1, Output: output}},
+	return Case{Outcome: runner.Wrong, Checks: []check.Evidence{{Check: "make check", ExitCode: 1, Output: output}},
 		Attempt: 1}
 }
 
@@ -139,11 +139,11 @@ func TestClassifyFailure(t *testing.T) {
 		{"killed for memory", failing("signal: killed"), []string{"memory", "wrong"}},
 		{"reason counts", Case{Outcome: runner.Wrong, Reason: "bash: foo: command not found"}, []string{"missing", "wrong"}},
 		{"history", Case{Outcome: runner.Wrong, History: []string{"a", "b"}}, []string{"repeated", "wrong"}},
-		{"passed checks are silent", Case{Outcome: runner.Wrong, Checks: []verify.Evidence{{Passed: true, Output: "panic:"}}},
+		{"passed checks are silent", Case{Outcome: runner.Wrong, Checks: []check.Evidence{{Passed: true, Output: "panic:"}}},
 			[]string{"wrong"}},
 		{"the agent's words are not asked", Case{Outcome: runner.Wrong, Report: "panic: deadlock"}, []string{"wrong"}},
 		{"edited, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Diff: "+x"}, []string{"wrong"}},
-		{"a check failed, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Checks: []verify.Evidence{{}}},
+		{"a check failed, so not unchanged", Case{Outcome: runner.Wrong, Files: []string{"a"}, Checks: []check.Evidence{{}}},
 			[]string{"wrong"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"wavex/budget"
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/fakeapi"
 )
@@ -133,7 +133,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 		script.Agents = s.agents()
 	}
 	srv, cache := fakeapi.New(t, script), t.TempDir()
-	env := Env(t, srv, known.EnvVar+"="+cache)
+	env := Env(t, srv, support.EnvVar+"="+cache)
 	text := manyTasksPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
 	r := newRepo(t, strings.Replace(text, `"defaults"`, s.more+`"defaults"`, 1)).on(c.lying(t, test.lie))
 	processes := int64(2) // of probes
@@ -142,7 +142,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 	}
 	release := reserveProcesses(t, processes)
 	if test.probed != byTheRun {
-		test.probed.keep(t, r.cli, env, known.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
+		test.probed.keep(t, r.cli, env, support.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
 		release()
 		release = reserveProcesses(t, 1)
 	}
@@ -178,7 +178,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 }
 
 // keep probes a CLI and keeps the verdicts in the store that the run reads.
-func (p probing) keep(t *testing.T, c cli, env []string, store known.Store) {
+func (p probing) keep(t *testing.T, c cli, env []string, store support.Store) {
 	t.Helper()
 	program, check := doctor.CLI(t.Context(), c.path, env, testLimit)
 	if check.Status == doctor.Fail {

@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"testing"
 
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/probe"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 )
 
 // BenchmarkProbesBesideLoad probes each CLI as before its first run, beside four busy loops. On a
@@ -38,7 +38,7 @@ func BenchmarkProbesBesideLoad(b *testing.B) {
 						b.Errorf("%s %s: %s", id, v, r.Why[id])
 					}
 				}
-				if why, _ := (known.CLI{Support: r.Support, Why: r.Why}).Refusal(); why != "" {
+				if why, _ := (support.CLI{Support: r.Support, Why: r.Why}).Refusal(); why != "" {
 					b.Error(why)
 				}
 				for _, s := range r.Support.Select(statement.Unknown) {

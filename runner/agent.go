@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/check"
 	"wavex/internal/claude/statement"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
-	"wavex/internal/verify"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // These are the defaults of an attempt's limits.
@@ -113,8 +113,8 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
 	// secret that was cut or lost its digits would not be recognised.
 	v.reason, v.detail = a.redact(v.reason), a.redact(v.detail)
-	t.res.Reason = verify.OneLine(v.reason, reasonMax)
-	t.res.Detail = verify.ExcerptOf(v.detail, detailMax)
+	t.res.Reason = check.OneLine(v.reason, reasonMax)
+	t.res.Detail = check.ExcerptOf(v.detail, detailMax)
 	t.res.ResetsAt = v.resetsAt
 	t.res.RetryAfter = v.retryAfter
 	if v.outcome != Done {
@@ -130,7 +130,7 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	// same write error may be the reason why the agent did not start and why nothing it said was
 	// kept.
 	if err := a.writeJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
-		t.res.Reason = verify.OneLine(v.reason+"; "+err.Error(), reasonMax)
+		t.res.Reason = check.OneLine(v.reason+"; "+err.Error(), reasonMax)
 	}
 	return t.res
 }
@@ -199,12 +199,12 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	if n > 0 {
 		t.observe("checking", strconv.Itoa(n)+" checks")
-		w.checks, w.stop = verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		w.checks, w.stop = check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		for i := range w.checks { // the verdict quotes the checks
 			w.checks[i].Check = t.redact(w.checks[i].Check)
 		}
 		t.res.Checks = w.checks
-		if verify.Passed(w.checks) {
+		if check.Passed(w.checks) {
 			w.stop = nil // all checks had passed before the stop
 		}
 	}
@@ -226,8 +226,8 @@ func (t *attempt) violated(ctx context.Context) []string {
 		if c.Check == nil {
 			continue
 		}
-		seen, err := verify.Run(ctx, t.req.Dir, t.env, []plan.Check{*c.Check})
-		if err == nil && verify.Passed(seen) {
+		seen, err := check.Run(ctx, t.req.Dir, t.env, []plan.Check{*c.Check})
+		if err == nil && check.Passed(seen) {
 			out = append(out, c.Text)
 		}
 	}
@@ -268,8 +268,8 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 		return baseline{}, nil
 	}
 	return openBaseline(t.req.Baseline, t.req, func() (bool, error) {
-		evidence, err := verify.Run(ctx, t.req.Dir, t.env, t.req.Checks)
-		return verify.Passed(evidence), err
+		evidence, err := check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		return check.Passed(evidence), err
 	})
 }
 
@@ -299,7 +299,7 @@ func (a *Agent) writeAssignment(env map[string]string, logDir string, what assig
 		return err
 	}
 	// Secrets are not removed: the rehearsal agent reads this file, and it is not a log.
-	return wary.Write(path, append(data, '\n'), 0o600)
+	return safefile.Write(path, append(data, '\n'), 0o600)
 }
 
 // environ returns the environment of a child: the variables that proc lets pass, Extra and add.

@@ -9,7 +9,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/claude/statement"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // argumentMax is the maximum length of a text passed as an argument, in bytes. A longer text is
@@ -163,7 +163,7 @@ func appendText(args []string, flag, text, logDir string) ([]string, error) {
 		return append(args, flag, text), nil
 	}
 	path := filepath.Join(logDir, systemFile)
-	if err := wary.Write(path, []byte(text), 0o600); err != nil {
+	if err := safefile.Write(path, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	return append(args, flag+"-file", path), nil

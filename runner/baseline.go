@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"wavex/internal/plan"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // baseline records the files from before a task's first attempt. It is written once, before any attempt
@@ -37,7 +37,7 @@ const maxBaseline = 256 << 20
 // writes nothing.
 func openBaseline(path string, req Request, checks func() (bool, error)) (baseline, error) {
 	if path != "" {
-		data, err := wary.Read(path, maxBaseline)
+		data, err := safefile.Read(path, maxBaseline)
 		if err == nil {
 			var b baseline
 			if err := json.Unmarshal(data, &b); err != nil {
@@ -162,7 +162,7 @@ func treeDigest(root string) string {
 }
 
 func hashFile(h io.Writer, path string) error {
-	f, err := wary.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // This file tells changes of guarded and protected files by attempts from changes that others make
@@ -31,7 +31,7 @@ func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base
 // withOutsideChanges returns the base with the changes that others made after the previous attempt. Without a
 // left file of that attempt it returns b.
 func (b baseline) withOutsideChanges(req Request) baseline {
-	data, err := wary.Read(finalStatePath(req.Baseline), maxBaseline)
+	data, err := safefile.Read(finalStatePath(req.Baseline), maxBaseline)
 	if err != nil {
 		return b
 	}
@@ -65,7 +65,7 @@ func (b baseline) saveFinalState(first baseline, req Request) {
 	}
 	data, err := json.Marshal(l)
 	if err == nil {
-		_ = wary.Write(finalStatePath(req.Baseline), append(data, '\n'), 0o600)
+		_ = safefile.Write(finalStatePath(req.Baseline), append(data, '\n'), 0o600)
 	}
 }
 

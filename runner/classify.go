@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 )
 
 // This file decides how an attempt ended. It is pure: no clock, no process, no file.
@@ -110,7 +110,7 @@ func classifyNoResult(e turnEnd) classification {
 		if reason == "" {
 			reason = "it ended before it read its prompt, and said nothing"
 		}
-		return classification{outcome: Broken, reason: fmt.Sprintf("%s (%s)", verify.OneLine(reason, reasonMax-40), ended),
+		return classification{outcome: Broken, reason: fmt.Sprintf("%s (%s)", check.OneLine(reason, reasonMax-40), ended),
 			detail: e.plainText}
 	}
 	return classification{outcome: Truncated, reason: "no result line, " + ended, detail: e.plainText}
@@ -175,7 +175,7 @@ func classifyError(e turnEnd) classification {
 
 // work holds the evidence on an attempt whose turn ended well.
 type work struct {
-	checks  []verify.Evidence
+	checks  []check.Evidence
 	stop    error // why the checks were cut short
 	denials []Denial
 	claim   claim
@@ -226,7 +226,7 @@ func classifyWork(w work) classification {
 }
 
 // failedChecks returns a line that names the failed checks, and a text with their outputs.
-func failedChecks(checks []verify.Evidence) (reason, detail string) {
+func failedChecks(checks []check.Evidence) (reason, detail string) {
 	var b strings.Builder
 	failed := 0
 	for _, c := range checks {
@@ -235,7 +235,7 @@ func failedChecks(checks []verify.Evidence) (reason, detail string) {
 		}
 		failed++
 		if failed == 1 {
-			reason = fmt.Sprintf("check failed: %s: %s", verify.OneLine(c.Check, 200), c.Reason)
+			reason = fmt.Sprintf("check failed: %s: %s", check.OneLine(c.Check, 200), c.Reason)
 		}
 		fmt.Fprintf(&b, "$ %s\n%s\n%s\n\n", c.Check, c.Output, c.Reason)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 )
 
 // TestClassifyTurn covers every trap of docs/claude-cli.md and every row of the table of outcomes.
@@ -137,8 +137,8 @@ func TestClassifyTurn(t *testing.T) {
 
 func TestClassifyWork(t *testing.T) {
 	t.Parallel()
-	good := verify.Evidence{Check: "go test", Passed: true}
-	bad := verify.Evidence{Check: "go test", Reason: "exit code 1", Output: "FAIL x"}
+	good := check.Evidence{Check: "go test", Passed: true}
+	bad := check.Evidence{Check: "go test", Reason: "exit code 1", Output: "FAIL x"}
 	edit := []plan.File{{Path: "a.go", Action: "modify"}, {Path: "b.go", Action: "read"}}
 	reads := []plan.File{{Path: "b.go", Action: "read"}}
 	bash := []Denial{{Tool: "Bash", Rule: "Bash(make lint)"}}
@@ -150,43 +150,43 @@ func TestClassifyWork(t *testing.T) {
 		want   Outcome
 		reason string
 	}{
-		{"checks pass, file changed", work{checks: []verify.Evidence{good}, files: edit, changed: []string{"a.go"}}, Done,
+		{"checks pass, file changed", work{checks: []check.Evidence{good}, files: edit, changed: []string{"a.go"}}, Done,
 			""},
 		{"no checks, nothing promised", work{}, Done, ""},
 		{"no checks, only reads", work{files: reads}, Done, ""},
-		{"a check fails", work{checks: []verify.Evidence{good, bad}, files: edit, changed: []string{"a.go"}}, Wrong,
+		{"a check fails", work{checks: []check.Evidence{good, bad}, files: edit, changed: []string{"a.go"}}, Wrong,
 			"check failed: go test: exit code 1"},
-		{"two checks fail", work{checks: []verify.Evidence{bad, bad}}, Wrong, "(and 1 more)"},
-		{"promised, nothing changed", work{checks: []verify.Evidence{good}, files: edit}, Wrong,
+		{"two checks fail", work{checks: []check.Evidence{bad, bad}}, Wrong, "(and 1 more)"},
+		{"promised, nothing changed", work{checks: []check.Evidence{good}, files: edit}, Wrong,
 			"no declared file changed: a.go"},
-		{"promised, nothing changed, vacuous", work{checks: []verify.Evidence{good}, files: edit, vacuous: true}, Wrong,
+		{"promised, nothing changed, vacuous", work{checks: []check.Evidence{good}, files: edit, vacuous: true}, Wrong,
 			"passed before the attempt already"},
-		{"vacuous, but changed", work{checks: []verify.Evidence{good}, files: edit, changed: []string{"a.go"}, vacuous: true},
+		{"vacuous, but changed", work{checks: []check.Evidence{good}, files: edit, changed: []string{"a.go"}, vacuous: true},
 			Done, ""},
-		{"denied, checks fail", work{checks: []verify.Evidence{bad}, denials: bash}, Denied,
+		{"denied, checks fail", work{checks: []check.Evidence{bad}, denials: bash}, Denied,
 			"add to allowedTools: Bash(make lint)"},
-		{"denied by the way, edits made, checks fail", work{checks: []verify.Evidence{bad}, denials: bash, edited: true},
+		{"denied by the way, edits made, checks fail", work{checks: []check.Evidence{bad}, denials: bash, edited: true},
 			Wrong, "check failed"},
-		{"denied by the way, files changed, checks fail", work{checks: []verify.Evidence{bad}, denials: bash, files: edit,
+		{"denied by the way, files changed, checks fail", work{checks: []check.Evidence{bad}, denials: bash, files: edit,
 			changed: []string{"a.go"}}, Wrong, "check failed"},
-		{"an edit denied after others, checks fail", work{checks: []verify.Evidence{bad},
+		{"an edit denied after others, checks fail", work{checks: []check.Evidence{bad},
 			denials: []Denial{{Tool: "Edit", Rule: "Edit(/x/**)"}}, edited: true}, Denied, "Edit(/x/**)"},
-		{"denied, checks pass, it says not done", work{checks: []verify.Evidence{good}, denials: bash,
+		{"denied, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,
 			claim: claim{failed: true, why: "not done"}}, Denied, "not done"},
-		{"denied by the way, checks pass, it says not done", work{checks: []verify.Evidence{good}, denials: bash,
+		{"denied by the way, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,
 			edited: true, claim: claim{failed: true, why: "not done"}}, Wrong, "not done"},
-		{"denied, checks pass", work{checks: []verify.Evidence{good}, denials: bash}, Done, ""},
+		{"denied, checks pass", work{checks: []check.Evidence{good}, denials: bash}, Done, ""},
 		{"denied, no checks, promise broken", work{files: edit, denials: fetch}, Denied, "WebFetch(domain:x)"},
-		{"edit denied, checks pass, promise broken", work{checks: []verify.Evidence{good}, files: edit, denials: bash},
+		{"edit denied, checks pass, promise broken", work{checks: []check.Evidence{good}, files: edit, denials: bash},
 			Denied, "no declared file changed"},
-		{"a fetch denied, checks pass, promise broken", work{checks: []verify.Evidence{good}, files: edit, denials: fetch},
+		{"a fetch denied, checks pass, promise broken", work{checks: []check.Evidence{good}, files: edit, denials: fetch},
 			Wrong, "no declared file changed"},
-		{"the agent says failure, checks pass", work{checks: []verify.Evidence{good}, claim: no}, Wrong,
+		{"the agent says failure, checks pass", work{checks: []check.Evidence{good}, claim: no}, Wrong,
 			"the agent reports unmet"},
-		{"the agent says failure, checks fail", work{checks: []verify.Evidence{bad}, claim: no}, Wrong, "check failed"},
-		{"the agent says success, checks fail", work{checks: []verify.Evidence{bad}, claim: claim{found: true}}, Wrong,
+		{"the agent says failure, checks fail", work{checks: []check.Evidence{bad}, claim: no}, Wrong, "check failed"},
+		{"the agent says success, checks fail", work{checks: []check.Evidence{bad}, claim: claim{found: true}}, Wrong,
 			"check failed"},
-		{"stopped during the checks", work{checks: []verify.Evidence{bad}, stop: errors.New("ctrl-c"), denials: bash},
+		{"stopped during the checks", work{checks: []check.Evidence{bad}, stop: errors.New("ctrl-c"), denials: bash},
 			Interrupted, "ctrl-c"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/sourcegraph/conc/panics"
 
+	"wavex/internal/check"
 	"wavex/internal/proc"
-	"wavex/internal/verify"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // conversation is one process of the agent with one prompt. It sends the prompt, reads the stream,
@@ -265,7 +265,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 	if r := panics.Try(func() { err = s.run(c.p.Stdout) }); r != nil {
 		// Drain the pipe: the agent must not block because of a bug in wavex.
 		c.transcript.badResult = true
-		c.transcript.strayLine = verify.OneLine("reading its stream: "+r.String(), 300)
+		c.transcript.strayLine = check.OneLine("reading its stream: "+r.String(), 300)
 		_, _ = io.Copy(io.Discard, c.p.Stdout)
 		return
 	}
@@ -296,12 +296,12 @@ func (c *conversation) conclude(stderr string) {
 // plainText returns the agent's plain text output: the last lines of stderr, or the first line of
 // stdout that is not JSON.
 func plainText(stderr, stray string) string {
-	f, err := wary.Open(stderr)
+	f, err := safefile.Open(stderr)
 	if err != nil {
 		return stray
 	}
 	defer func() { _ = f.Close() }() // read only: nothing to lose
-	var e verify.Excerpt
+	var e check.Excerpt
 	if _, err := io.Copy(&e, f); err != nil {
 		return stray
 	}

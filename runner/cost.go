@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"wavex/budget"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // Pricer returns the price of a response; false if the price table does not have the model.
@@ -130,7 +130,7 @@ type RecoveredCost struct {
 // prices, or counts it at the cap if that is not possible. An attempt without a stream file cost
 // nothing. Recall changes no file.
 func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost, error) {
-	in, err := wary.Open(filepath.Join(logDir, streamFile))
+	in, err := safefile.Open(filepath.Join(logDir, streamFile))
 	if os.IsNotExist(err) {
 		return RecoveredCost{}, nil
 	}

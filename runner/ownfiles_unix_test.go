@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // Named pipes that an agent leaves in place of wavex's own files do not block an attempt.
@@ -24,7 +24,7 @@ func TestPipesForOwnFiles(t *testing.T) {
 	}
 	req := Request{Dir: dir, Baseline: filepath.Join(dir, "base.json")}
 	if _, err := openBaseline(req.Baseline, req, func() (bool, error) { return false, nil }); !errors.Is(err,
-		wary.ErrNotRegular) {
+		safefile.ErrNotRegular) {
 		t.Errorf("the base: %v", err)
 	}
 	was := baseline{Guards: map[string]string{"a": "1"}}
@@ -32,10 +32,10 @@ func TestPipesForOwnFiles(t *testing.T) {
 		t.Errorf("what was left: %+v", now)
 	}
 	was.saveFinalState(was, req)
-	if text, err := wary.Read(finalStatePath(req.Baseline), 1<<10); err != nil || len(text) == 0 {
+	if text, err := safefile.Read(finalStatePath(req.Baseline), 1<<10); err != nil || len(text) == 0 {
 		t.Errorf("what is left is not kept: %q, %v", text, err)
 	}
-	if _, err := RecoverCost(dir, nil, 0); !errors.Is(err, wary.ErrNotRegular) {
+	if _, err := RecoverCost(dir, nil, 0); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the stream: %v", err)
 	}
 	if words := plainText(filepath.Join(dir, "stderr.txt"), "stray"); words != "stray" {

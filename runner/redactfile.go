@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // This file writes the files of an attempt, readable by the owner alone and without secrets.
@@ -40,7 +40,7 @@ func (a *Agent) createLog(dir, name string) (*logFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := wary.Create(filepath.Join(dir, name), 0o600)
+	f, err := safefile.Create(filepath.Join(dir, name), 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (a *Agent) writeFile(path string, data []byte) error {
 	if a.Redactor != nil {
 		data = a.Redactor.Bytes(data)
 	}
-	return wary.Write(path, data, 0o600)
+	return safefile.Write(path, data, 0o600)
 }
 
 // writeJSON writes a value as JSON. It creates the folder, which a command task may not have yet.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"wavex/internal/verify"
+	"wavex/internal/check"
 )
 
 // This file parses result lines; classify.go decides on them.
@@ -58,14 +58,14 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 		cut:      cut,
 	}
 	text := o.Get("result").Str
-	r.full, r.text, r.claim = strings.Clone(text), verify.ExcerptOf(text, reportMax), readClaim(text)
+	r.full, r.text, r.claim = strings.Clone(text), check.ExcerptOf(text, reportMax), readClaim(text)
 	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
 		r.total, r.hasCost = c.Num, true
 	}
 	r.session = strings.Clone(o.Get("session_id").Str)
 	for _, e := range o.Get("errors").Array() {
 		if len(r.errors) < 20 {
-			r.errors = append(r.errors, verify.OneLine(e.String(), 300))
+			r.errors = append(r.errors, check.OneLine(e.String(), 300))
 		}
 	}
 	_, r.usage, _ = modelUsage(o.Get("modelUsage"))

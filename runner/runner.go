@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 )
 
 // Outcome says how an attempt ended. The set is closed.
@@ -130,10 +130,10 @@ type Result struct {
 	Started  time.Time     `json:"started"`
 	Duration time.Duration `json:"duration"` // wall clock, checks included
 
-	Checks  []verify.Evidence `json:"checks,omitempty"`
-	Vacuous bool              `json:"vacuous,omitempty"` // every check passed before the attempt already
-	Commit  string            `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
-	Changed []string          `json:"changed,omitempty"` // declared files that differ from before the first attempt
+	Checks  []check.Evidence `json:"checks,omitempty"`
+	Vacuous bool             `json:"vacuous,omitempty"` // every check passed before the attempt already
+	Commit  string           `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
+	Changed []string         `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	// Tampered are the guarded files that the attempt changed.
 	Tampered []Tamper `json:"tampered,omitempty"`
 	// Touched are the files on which the agent used its editing tools, sorted, at most 100. Paths

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"wavex/internal/lazy"
-	"wavex/internal/verify"
+	"wavex/internal/check"
+	"wavex/internal/lazyregexp"
 )
 
 // Signature reduces an error to the part that is equal in each occurrence: message and location
@@ -28,11 +28,11 @@ func Signature(reason, detail string) string {
 			parts = append(parts, l)
 		}
 	}
-	return verify.OneLine(strings.Join(parts, " | "), 300)
+	return check.OneLine(strings.Join(parts, " | "), 300)
 }
 
 // errorLine finds the lines of an output that name an error.
-var errorLine = lazy.New(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
+var errorLine = lazyregexp.New(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
 
 // normalise removes the parts that differ between two occurrences of one error. Order matters: times
 // before digits, directories before their names lose digits.
@@ -47,13 +47,13 @@ var variableParts = []struct {
 	find func() *regexp.Regexp
 	put  string
 }{
-	{lazy.New(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
-	{lazy.New(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
-	{lazy.New(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
-	{lazy.New(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
-	{lazy.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
-	{lazy.New(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
-	{lazy.New(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
-	{lazy.New(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
-	{lazy.New(`\d+`), ""},
+	{lazyregexp.New(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
+	{lazyregexp.New(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
+	{lazyregexp.New(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
+	{lazyregexp.New(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
+	{lazyregexp.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
+	{lazyregexp.New(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
+	{lazyregexp.New(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
+	{lazyregexp.New(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
+	{lazyregexp.New(`\d+`), ""},
 }

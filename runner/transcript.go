@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"wavex/internal/verify"
+	"wavex/internal/check"
 )
 
 // reportMax bounds the agent's last message in a Result, in bytes.
@@ -108,7 +108,7 @@ func (f *transcript) onLine(line []byte, cut bool) {
 
 func (f *transcript) onStrayLine(line []byte) {
 	if f.strayLine == "" {
-		f.strayLine = verify.OneLine(string(line[:min(len(line), 1<<10)]), 300)
+		f.strayLine = check.OneLine(string(line[:min(len(line), 1<<10)]), 300)
 	}
 }
 
@@ -251,7 +251,7 @@ func boundedCopy(text string) string {
 	if len(text) <= reportMax {
 		return strings.Clone(text)
 	}
-	return verify.ExcerptOf(text, reportMax)
+	return check.ExcerptOf(text, reportMax)
 }
 
 // isNew reports whether an id of a kind is new. It stores hashes, because a stream may have a
@@ -273,6 +273,6 @@ func (f *transcript) isNew(kind, id string) bool {
 
 func (f *transcript) report(kind, text string) {
 	if f.observe != nil {
-		f.observe(kind, verify.OneLine(text[:min(len(text), 1<<10)], 200))
+		f.observe(kind, check.OneLine(text[:min(len(text), 1<<10)], 200))
 	}
 }

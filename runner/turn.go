@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/check"
 	"wavex/internal/proc"
-	"wavex/internal/verify"
 )
 
 // runAgent runs the agent's turn and stores its cost and work in the result.
@@ -159,7 +159,7 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	defer out.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.timeout, ErrTimeout)
 	defer cancel()
-	exit, said, err := verify.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, out)
+	exit, said, err := check.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, out)
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
@@ -186,7 +186,7 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 func (a *Agent) Ask(ctx context.Context, q Question) Answer {
 	began := a.now()
 	ans := a.runQuestion(ctx, q)
-	ans.Reason = verify.OneLine(ans.Reason, reasonMax)
+	ans.Reason = check.OneLine(ans.Reason, reasonMax)
 	ans.Duration = a.now().Sub(began)
 	_ = a.writeJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has the answer anyway
 	return ans

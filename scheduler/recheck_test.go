@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wavex/internal/verify"
+	"wavex/internal/check"
 	"wavex/runner"
 )
 
@@ -22,7 +22,7 @@ func checked(id, checks string, blockedBy ...string) string {
 func resultWithChecks(n int) runner.Result {
 	r := outcome(runner.Done)
 	for range n {
-		r.Checks = append(r.Checks, verify.Evidence{Passed: true})
+		r.Checks = append(r.Checks, check.Evidence{Passed: true})
 	}
 	return r
 }

@@ -12,8 +12,8 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 	"wavex/runner"
 )
 
@@ -39,7 +39,7 @@ func (d randomRunner) Attempt(_ context.Context, req runner.Request) runner.Resu
 	r := runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost,
 		Priced: "result"}
 	if o == runner.Done {
-		r.Checks = []verify.Evidence{{Passed: true}}
+		r.Checks = []check.Evidence{{Passed: true}}
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // This file holds the events of the stages from a request to a plan, which precede a run in the
-// same journal. Package internal/stage writes and replays them. In a run they change only the money
+// same journal. Package internal/request writes and replays them. In a run they change only the money
 // spent, which RunStarted repeats.
 
 // RequestOpened opens a request.

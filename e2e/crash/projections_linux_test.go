@@ -13,11 +13,12 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"wavex/internal/loopdir"
+	"wavex/internal/statefiles"
 )
 
 var projections = map[string]func() []byte{
-	loopdir.WorkflowFile: loopdir.WorkflowSchema, loopdir.LinearFile: loopdir.LinearSchema, loopdir.ProgressFile: nil,
+	statefiles.WorkflowFile: statefiles.WorkflowSchema, statefiles.LinearFile: statefiles.LinearSchema,
+	statefiles.ProgressFile: nil,
 }
 
 // mustProject asserts that each existing projection is whole and valid.

@@ -35,11 +35,12 @@ const (
 // others run in between.
 var (
 	quick = []string{
-		"wavex/budget", "wavex/dag", "wavex/internal/decompose", "wavex/internal/forecast", "wavex/internal/gaps",
-		"wavex/internal/intent", "wavex/internal/journal", "wavex/internal/lazy", "wavex/internal/learn",
-		"wavex/internal/plan", "wavex/internal/prompt", "wavex/internal/refuse", "wavex/internal/report",
-		"wavex/internal/secret", "wavex/internal/shape", "wavex/internal/transcript", "wavex/internal/ui/safe",
-		"wavex/internal/wary", "wavex/scheduler",
+		"wavex/budget", "wavex/dag", "wavex/internal/request/decompose", "wavex/internal/forecast",
+		"wavex/internal/inspect/scan",
+		"wavex/internal/request/score", "wavex/internal/journal", "wavex/internal/lazyregexp", "wavex/internal/learn",
+		"wavex/internal/plan", "wavex/internal/prompt", "wavex/internal/usererr", "wavex/internal/report",
+		"wavex/internal/secret", "wavex/internal/request/shape", "wavex/internal/transcript", "wavex/internal/textfmt",
+		"wavex/internal/safefile", "wavex/scheduler",
 	}
 	serial = []string{"wavex/e2e", "wavex/e2e/crash", pageTests}
 )

@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"wavex/internal/rehearse"
-	"wavex/internal/roomtest"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
-func TestMain(m *testing.M) { roomtest.Main(m) }
+func TestMain(m *testing.M) { testrepo.Main(m) }
 
 func scenario(t *testing.T, text string) *rehearse.Scenario {
 	t.Helper()
 	s, err := rehearse.ParseScenario([]byte(text))
-	roomtest.Must(t, err)
+	testrepo.Must(t, err)
 	return s
 }
 
@@ -26,7 +26,7 @@ func TestNeedsAgent(t *testing.T) {
 		`{"tasks":[{"id":"a","subject":"a","command":"true"}]}`:                          false,
 		`{"tasks":[{"id":"a","subject":"a","command":"true"},{"id":"b","subject":"b"}]}`: true,
 	} {
-		if got := NeedsAgent(roomtest.Plan(t, ".", text)); got != want {
+		if got := NeedsAgent(testrepo.Plan(t, ".", text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -51,7 +51,7 @@ func TestEnv(t *testing.T) {
 // lacks is strange, except those that a review may add.
 func TestBlock(t *testing.T) {
 	t.Parallel()
-	p := roomtest.Plan(t, ".", `{"rehearse":{"duration":"1s","cost":1},"tasks":[{"id":"T-1","subject":"a","rehearse":{"cost":2}},{"id":"b","subject":"b"}]}`)
+	p := testrepo.Plan(t, ".", `{"rehearse":{"duration":"1s","cost":1},"tasks":[{"id":"T-1","subject":"a","rehearse":{"cost":2}},{"id":"b","subject":"b"}]}`)
 	a := Agent{Name: Rehearsal, Scenario: scenario(t, `{"tasks":{"T-1":{"duration":"3s"},"t-001":{},"R-001":{},"zz":{}}}`)}
 	for i, want := range []string{`{"cost":2,"duration":"3s"}`, `{"cost":1,"duration":"1s"}`} {
 		if got := normalizeJSON(t, a.Block(p, &p.Tasks[i])); got != want {
@@ -71,9 +71,9 @@ func TestBlock(t *testing.T) {
 func normalizeJSON(t *testing.T, raw json.RawMessage) string {
 	t.Helper()
 	var v any
-	roomtest.Must(t, json.Unmarshal(raw, &v))
+	testrepo.Must(t, json.Unmarshal(raw, &v))
 	out, err := json.Marshal(v)
-	roomtest.Must(t, err)
+	testrepo.Must(t, err)
 	return string(out)
 }
 
@@ -108,7 +108,7 @@ func contains(t *testing.T, block, member string) bool {
 	var b struct {
 		Structured map[string]any `json:"structured"`
 	}
-	roomtest.Must(t, json.Unmarshal([]byte(block), &b))
+	testrepo.Must(t, json.Unmarshal([]byte(block), &b))
 	for k, v := range b.Structured {
 		if text, err := json.Marshal(map[string]any{k: v}); err == nil && string(text) == "{"+member+"}" {
 			return true

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 	"wavex/internal/proc"
 )
 
@@ -33,11 +33,11 @@ const Install = "npm install -g @anthropic-ai/claude-code"
 // Version managers (mise, volta) install links to their own program, which acts by the link's
 // name. If the file behind the links is not a CLI but the link acts as one, the link is the
 // program.
-func CLI(ctx context.Context, path string, env []string, wait time.Duration) (known.Program, Check) {
+func CLI(ctx context.Context, path string, env []string, wait time.Duration) (support.Program, Check) {
 	ask := func(path string) (string, error) {
 		return runOutput(ctx, programRun{argv: []string{path, "--version"}, env: env}, wait)
 	}
-	p := known.Program{Path: path, Env: env}
+	p := support.Program{Path: path, Env: env}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		p.Path = real
 	}

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/claude/known"
 	"wavex/internal/claude/statement"
+	"wavex/internal/claude/support"
 )
 
 // Statements reports whether the CLI behaves as wavex requires. It fails if the CLI must not be
 // used, and warns if wavex uses a fallback.
-func Statements(c known.CLI) Check {
+func Statements(c support.CLI) Check {
 	const name = "statements"
 	if why, advice := c.Refusal(); why != "" {
 		return failCheck(name, why, advice)
 	}
 	fail, unknown := c.Missing()
 	all := len(statement.All())
-	if c.Source == known.BuiltIn {
+	if c.Source == support.BuiltIn {
 		return okCheck(name, fmt.Sprintf("what wavex relies on was tested on this version (%d statements)", all))
 	}
 	text := fmt.Sprintf("the program %s; of %d statements %d hold, %d are unknown", c.VersionStatus(), all,

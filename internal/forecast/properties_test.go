@@ -11,7 +11,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/plan"
-	"wavex/internal/roomtest"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -62,7 +62,7 @@ func TestLargeEstimates(t *testing.T) {
 		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"a","estimate":{"usd":1e9,"seconds":31536000}%s}`,
 			i, blocked))
 	}
-	p := roomtest.Plan(t, ".", `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
+	p := testrepo.Plan(t, ".", `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
 	e := Expect(nil, p, 4)
 	if e.Time <= 0 || e.Cost != 400*1e9*budget.Dollar || strings.Contains(e.String(), "-") {
 		t.Errorf("%+v: %s", e, e)
@@ -137,7 +137,7 @@ func TestInsufficientLimits(t *testing.T) {
 		"the chain":    {`{"wallClock":"59s"}`, "[short-time]"},
 		"all of them":  {`{"usd":0.01,"iterations":1,"wallClock":"1s"}`, "[short-iterations short-budget short-time]"},
 	} {
-		p := roomtest.Plan(t, ".", `{"budget":`+c.budget+
+		p := testrepo.Plan(t, ".", `{"budget":`+c.budget+
 			`,"tasks":[{"id":"a","subject":"a","estimate":{"usd":0.1,"seconds":30}},{"id":"b","subject":"b","blockedBy":["a"],"estimate":{"usd":0.1,"seconds":30}},{"id":"c","subject":"c","estimate":{"usd":0.1,"seconds":30}}]}`)
 		var codes []string
 		for _, d := range InsufficientLimits(p, Limits(p)) {
@@ -167,7 +167,7 @@ func TestSimulate(t *testing.T) {
 			}
 			tasks = append(tasks, text+"}")
 		}
-		p := roomtest.Plan(t, ".", fmt.Sprintf(`{"parallel":%d,"tasks":[%s]}`, rapid.IntRange(1, 5).Draw(rt, "parallel"),
+		p := testrepo.Plan(t, ".", fmt.Sprintf(`{"parallel":%d,"tasks":[%s]}`, rapid.IntRange(1, 5).Draw(rt, "parallel"),
 			strings.Join(tasks, ",")))
 		m, err := Simulate(p)
 		if err != nil || m == nil {

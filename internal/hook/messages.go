@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 // This file has the texts for sessions. Texts of the plan pass through package safe.
@@ -18,9 +18,9 @@ func progressText(c *Snapshot) string {
 func reinforcement(in Input, r Run) string {
 	c := &r.Snapshot
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", safe.Line(c.Name), progressText(c))
+	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", textfmt.Line(c.Name), progressText(c))
 	if r.List != "" {
-		fmt.Fprintf(&b, "**Open**: %s\n", safe.Line(pendingText(r.Pending)))
+		fmt.Fprintf(&b, "**Open**: %s\n", textfmt.Line(pendingText(r.Pending)))
 	}
 	content := ""
 	if len(c.Current) == 0 {
@@ -35,7 +35,7 @@ func reinforcement(in Input, r Run) string {
 		fmt.Fprintf(&b, "**Beside it**: %s\n", taskTitle(t))
 	}
 	if content = strings.TrimSpace(content); content != "" {
-		fmt.Fprintf(&b, "\n---\n\n## Task Content\n%s\n", safe.Block(content))
+		fmt.Fprintf(&b, "\n---\n\n## Task Content\n%s\n", textfmt.Block(content))
 	}
 	b.WriteString("\n---\n\n**Execution requirements**:\n")
 	for i, l := range requirements(in, r) {
@@ -45,9 +45,9 @@ func reinforcement(in Input, r Run) string {
 }
 
 func taskTitle(t Task) string {
-	s := "#" + safe.Line(t.ID)
+	s := "#" + textfmt.Line(t.ID)
 	if t.Subject != "" {
-		s += " " + safe.Line(t.Subject)
+		s += " " + textfmt.Line(t.Subject)
 	}
 	return s
 }
@@ -60,7 +60,7 @@ func requirements(in Input, r Run) []string {
 	}
 	where := ""
 	if filepath.Clean(in.Dir) != filepath.Clean(c.Dir) {
-		where = " in " + safe.Line(c.Dir)
+		where = " in " + textfmt.Line(c.Dir)
 	}
 	do := fmt.Sprintf(
 		"Complete the task, and those after it: run `wavex resume`%s. It continues where the run was cut off.", where)
@@ -72,7 +72,7 @@ func requirements(in Input, r Run) []string {
 		"wavex marks a task completed when its checks pass; do neither the work nor the marking by hand."}
 	note := "If intervention occurs, say so when you report."
 	if c.Context != "" {
-		note = "If intervention occurs, record it in " + safe.Line(c.Context) + "."
+		note = "If intervention occurs, record it in " + textfmt.Line(c.Context) + "."
 	}
 	return append(list, note, fmt.Sprintf("To leave the loop instead: `wavex cancel`%s.", where))
 }
@@ -86,25 +86,25 @@ func Announcement(r Run) string {
 	}
 	var b strings.Builder
 	for _, l := range c.Announcement {
-		b.WriteString(safe.Line(l) + "\n")
+		b.WriteString(textfmt.Line(l) + "\n")
 	}
 	switch e := r.Ended; {
 	case e == nil && r.Live:
-		fmt.Fprintf(&b, "Status: running | Look: wavex status (in %s)\n", safe.Line(c.Dir))
+		fmt.Fprintf(&b, "Status: running | Look: wavex status (in %s)\n", textfmt.Line(c.Dir))
 	case e == nil:
-		fmt.Fprintf(&b, "Status: cut off | Continue: wavex resume (in %s)\n", safe.Line(c.Dir))
+		fmt.Fprintf(&b, "Status: cut off | Continue: wavex resume (in %s)\n", textfmt.Line(c.Dir))
 	case r.Over():
 		return ""
 	default:
-		fmt.Fprintf(&b, "Status: %s", safe.Line(e.Status))
+		fmt.Fprintf(&b, "Status: %s", textfmt.Line(e.Status))
 		if e.Reason != "" {
-			fmt.Fprintf(&b, " (%s)", safe.Fit(e.Reason, 300, false))
+			fmt.Fprintf(&b, " (%s)", textfmt.Fit(e.Reason, 300, false))
 		}
 		how := e.Resume
 		if how == "" {
 			how = "wavex resume"
 		}
-		fmt.Fprintf(&b, " | Continue: %s (in %s)\n", safe.Line(how), safe.Line(c.Dir))
+		fmt.Fprintf(&b, " | Continue: %s (in %s)\n", textfmt.Line(how), textfmt.Line(c.Dir))
 	}
 	return b.String()
 }

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // Named pipes in place of the card or the tally block neither a hook nor the run that writes the
@@ -21,7 +21,7 @@ func TestPipesForHooks(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(loop, snapshotFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSnapshot(filepath.Join(loop, snapshotFile)); !errors.Is(err, wary.ErrNotRegular) {
+	if _, err := readSnapshot(filepath.Join(loop, snapshotFile)); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the card: %v", err)
 	}
 	if err := unix.Mkfifo(filepath.Join(loop, snapshotFile+".next"), 0o600); err != nil {

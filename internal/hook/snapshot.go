@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"wavex/internal/journal"
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 	"wavex/scheduler"
 )
 
@@ -142,7 +142,7 @@ func decodeRunEnded(rec []byte) (*scheduler.RunEnded, error) {
 }
 
 func readSnapshot(path string) (Snapshot, error) {
-	f, err := wary.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return Snapshot{}, err
 	}

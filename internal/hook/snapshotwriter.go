@@ -12,8 +12,8 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/prompt"
+	"wavex/internal/safefile"
 	"wavex/internal/ui"
-	"wavex/internal/wary"
 	"wavex/scheduler"
 )
 
@@ -104,7 +104,7 @@ func writeSnapshot(path string, c Snapshot, clean func([]byte) []byte) error {
 	}
 	if err == nil {
 		next := path + ".next"
-		if err = wary.Write(next, append(b, '\n'), 0o600); err == nil {
+		if err = safefile.Write(next, append(b, '\n'), 0o600); err == nil {
 			err = os.Rename(next, path)
 		}
 	}

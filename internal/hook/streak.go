@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // streakFile counts, per session, the consecutive holds without progress of the run. It is kept in
@@ -32,7 +32,7 @@ func streakPath(loop, session string) string {
 func CountStreak(in Input, r Run) (streak int, ok bool) {
 	path := streakPath(r.Loop, in.Session)
 	var was streakFile
-	b, err := wary.Read(path, maxStreakFile)
+	b, err := safefile.Read(path, maxStreakFile)
 	if err == nil {
 		_ = json.Unmarshal(b, &was) // if unreadable, the count starts again
 	}
@@ -51,7 +51,7 @@ func CountStreak(in Input, r Run) (streak int, ok bool) {
 	if err == nil {
 		// Neither synced nor renamed: writing must be quick, and after a torn write the count
 		// starts again.
-		err = wary.Write(path, append(b, '\n'), 0o600)
+		err = safefile.Write(path, append(b, '\n'), 0o600)
 	}
 	return now.Streak, err == nil
 }

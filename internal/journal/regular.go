@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // This file keeps readers from blocking: opening a named pipe waits for its other end, and an agent
@@ -18,7 +18,7 @@ const maxHolder = 1 << 16
 // checkRegular returns a *fs.PathError if path exists and is not a regular file. Folders are refused too.
 func checkRegular(path string) error {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return &fs.PathError{Op: "open", Path: path, Err: wary.ErrNotRegular}
+		return &fs.PathError{Op: "open", Path: path, Err: safefile.ErrNotRegular}
 	}
 	return nil // the caller's open reports a missing or unreadable file
 }
@@ -26,7 +26,7 @@ func checkRegular(path string) error {
 // checkReadable returns a *CorruptError if path exists and is not a regular file.
 func checkReadable(path string) error {
 	if checkRegular(path) != nil {
-		return &CorruptError{path, 1, wary.ErrNotRegular.Error()}
+		return &CorruptError{path, 1, safefile.ErrNotRegular.Error()}
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func checkReadable(path string) error {
 // readHolder returns the holder of the lock of dir. It returns the zero Holder if the file cannot be
 // read; the lock is held in any case.
 func readHolder(dir string) (h Holder) {
-	if b, err := wary.Read(filepath.Join(dir, holderName), maxHolder); err == nil {
+	if b, err := safefile.Read(filepath.Join(dir, holderName), maxHolder); err == nil {
 		_ = json.Unmarshal(b, &h)
 	}
 	return h

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"wavex/internal/journal"
-	"wavex/internal/roomtest"
+	"wavex/internal/testrepo"
 )
 
 // Named pipes and folders in place of the journal's files are refused without blocking.
 func TestNonRegularFiles(t *testing.T) {
 	t.Parallel()
-	folder := func(t *testing.T, path string) { roomtest.Must(t, os.Mkdir(path, 0o755)) }
-	pipe := func(t *testing.T, path string) { roomtest.NamedPipe(t, path) }
+	folder := func(t *testing.T, path string) { testrepo.Must(t, os.Mkdir(path, 0o755)) }
+	pipe := func(t *testing.T, path string) { testrepo.NamedPipe(t, path) }
 	for name, lay := range map[string]func(t *testing.T, path string){"a folder": folder, "a pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,15 +45,15 @@ func TestNonRegularFiles(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			l, err := journal.TryLock(dir, journal.Holder{PID: 1})
-			roomtest.Must(t, err)
-			roomtest.Must(t, os.Remove(filepath.Join(dir, "holder.json")))
+			testrepo.Must(t, err)
+			testrepo.Must(t, os.Remove(filepath.Join(dir, "holder.json")))
 			lay(t, filepath.Join(dir, "holder.json"))
 			var held *journal.LockedError
 			if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 ||
 				!journal.Locked(dir) {
 				t.Errorf("%v", err)
 			}
-			roomtest.Must(t, l.Unlock())
+			testrepo.Must(t, l.Unlock())
 		})
 	}
 }
@@ -63,11 +63,11 @@ func TestLongHolderFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := journal.TryLock(dir, journal.Holder{PID: 1})
-	roomtest.Must(t, err)
-	roomtest.Must(t, os.Truncate(filepath.Join(dir, "holder.json"), 1<<33)) // sparse
+	testrepo.Must(t, err)
+	testrepo.Must(t, os.Truncate(filepath.Join(dir, "holder.json"), 1<<33)) // sparse
 	var held *journal.LockedError
 	if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 {
 		t.Errorf("%v", err)
 	}
-	roomtest.Must(t, l.Unlock())
+	testrepo.Must(t, l.Unlock())
 }

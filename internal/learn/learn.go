@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // The kinds of learnings.
@@ -101,7 +101,7 @@ const maxFile = 64 << 20
 // with their count and latest time. It skips and counts lines that cannot be read, because people
 // edit the file and that must not stop a run.
 func Load(path string) (list []Learning, bad int, err error) {
-	data, err := wary.Read(path, maxFile)
+	data, err := safefile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -147,7 +147,7 @@ func Add(path string, list []Learning) (err error) {
 		return nil
 	}
 	var out bytes.Buffer
-	switch old, err := wary.Read(path, maxFile); {
+	switch old, err := safefile.Read(path, maxFile); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil: // opening a named pipe could block for ever
 		return fmt.Errorf("keeping learnings: %w", err)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wavex/internal/wary"
+	"wavex/internal/safefile"
 )
 
 // A named pipe in place of a file of learnings is refused and does not block.
@@ -19,10 +19,10 @@ func TestPipeInPlaceOfLearnings(t *testing.T) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(path); !errors.Is(err, wary.ErrNotRegular) {
+	if _, _, err := Load(path); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("read: %v", err)
 	}
-	if err := Add(path, []Learning{{Failure: "x"}}); !errors.Is(err, wary.ErrNotRegular) {
+	if err := Add(path, []Learning{{Failure: "x"}}); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("added: %v", err)
 	}
 }

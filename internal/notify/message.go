@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -88,7 +88,7 @@ func (m Message) Text() string {
 	fmt.Fprintf(&b, "\n%d of %d tasks completed, %d failed, %d blocked | $%.2f | %d iterations", c.Completed, all,
 		c.Failed, c.Blocked, m.CostUSD, m.Iterations)
 	if m.Reason != "" && m.Status != "complete" {
-		fmt.Fprintf(&b, "\n%s", safe.Line(m.Reason))
+		fmt.Fprintf(&b, "\n%s", textfmt.Line(m.Reason))
 	}
 	if m.Resume != "" {
 		fmt.Fprintf(&b, "\nContinue with: %s", m.Resume)

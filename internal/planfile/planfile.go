@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/foreign"
-	"wavex/internal/refuse"
+	"wavex/internal/plan/convert"
 	"wavex/internal/rehearse"
 	"wavex/internal/tasklist"
+	"wavex/internal/usererr"
 )
 
 // IsList reports whether a path is the folder of a task list.
@@ -35,16 +35,16 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		// another process is writing.
 		p, diags, err := l.Plan(context.Background(), run)
 		if err != nil {
-			return nil, nil, refuse.Usage("reading the task list: %s", err)
+			return nil, nil, usererr.Usage("reading the task list: %s", err)
 		}
 		return p, diags, nil
 	}
-	p, diags, err := foreign.Load(path, plan.Options{ValidateRehearse: validateRehearse})
+	p, diags, err := convert.Load(path, plan.Options{ValidateRehearse: validateRehearse})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, refuse.Usage("%s", notFoundText(path))
+		return nil, nil, usererr.Usage("%s", notFoundText(path))
 	}
 	if err != nil {
-		return nil, nil, refuse.Usage("%s", err)
+		return nil, nil, usererr.Usage("%s", err)
 	}
 	return p, diags, nil
 }
@@ -67,7 +67,7 @@ func CheckReopenable(path string) error {
 	st, err := os.Stat(abs)
 	piped := abs == "/dev/stdin" || strings.HasPrefix(abs, "/dev/fd/") || strings.HasPrefix(abs, "/proc/")
 	if err == nil && (piped || !st.IsDir() && !st.Mode().IsRegular()) {
-		return refuse.Usage(
+		return usererr.Usage(
 			"%s is no file that stays, and a run reads its plan again when it is resumed or shown; write the plan to a file",
 			path)
 	}
@@ -80,14 +80,14 @@ func validateRehearse(block json.RawMessage) error {
 	return err
 }
 
-// Read is like Load, without warnings. A plan with mistakes is a *refuse.PlanError.
+// Read is like Load, without warnings. A plan with mistakes is a *usererr.PlanError.
 func Read(path, run string) (*plan.Plan, error) {
 	p, diags, err := Load(path, run)
 	if err != nil {
 		return nil, err
 	}
 	if p == nil {
-		return nil, refuse.Plan(diags)
+		return nil, usererr.Plan(diags)
 	}
 	return p, nil
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
-	"wavex/internal/refuse"
-	"wavex/internal/roomtest"
+	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
 )
 
-func TestMain(m *testing.M) { roomtest.Main(m) }
+func TestMain(m *testing.M) { testrepo.Main(m) }
 
 const good = `{"tasks":[{"id":"a","subject":"do a","verify":["true"]}]}`
 
@@ -21,14 +21,14 @@ const good = `{"tasks":[{"id":"a","subject":"do a","verify":["true"]}]}`
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": good, "bom.json": "\ufeff" + good, "plan.yaml": "tasks:\n- id: a\n  subject: do é\n",
+	testrepo.Files{"plan.json": good, "bom.json": "\ufeff" + good, "plan.yaml": "tasks:\n- id: a\n  subject: do é\n",
 		"wrong.json": `{"tasks":[{"id":"a"},{"id":"a","subject":"x"}]}`, "binary.json": "\x00\xff\x00", "empty.json": "",
 		"block.json": `{"tasks":[{"id":"a","subject":"a","rehearse":{"outcome":"no such"}}]}`, "folder/plan.json": good,
 		"list/.highwatermark": "1", "list/1.json": `{"id":"1","subject":"do 1","description":"","status":"pending","blocks":[],"blockedBy":[]}`,
 		"none/.highwatermark": "0"}.Write(t, dir)
-	roomtest.Must(t, os.WriteFile(filepath.Join(dir, "huge.json"), nil, 0o600))
-	roomtest.Must(t, os.Truncate(filepath.Join(dir, "huge.json"), 1<<31)) // sparse
-	roomtest.Must(t, os.Symlink("plan.json", filepath.Join(dir, "link.json")))
+	testrepo.Must(t, os.WriteFile(filepath.Join(dir, "huge.json"), nil, 0o600))
+	testrepo.Must(t, os.Truncate(filepath.Join(dir, "huge.json"), 1<<31)) // sparse
+	testrepo.Must(t, os.Symlink("plan.json", filepath.Join(dir, "link.json")))
 	for name, c := range map[string]struct {
 		tasks int    // of the plan; 0: no plan
 		usage string // of the error
@@ -42,7 +42,7 @@ func TestLoad(t *testing.T) {
 		"a\nb\x00.json": {0, "invalid", ""},
 	} {
 		p, diags, err := Load(filepath.Join(dir, name), "")
-		var usage *refuse.UsageError
+		var usage *usererr.UsageError
 		if n := 0; p != nil {
 			if n = len(p.Tasks); n != c.tasks || err != nil {
 				t.Errorf("%s: %d tasks, %v", name, n, err)
@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, codes(diags), err)
 		}
 		q, err := Read(filepath.Join(dir, name), "")
-		var wrong *refuse.PlanError
+		var wrong *usererr.PlanError
 		if (q != nil) != (c.tasks > 0) || (err == nil) != (c.tasks > 0) || c.code != "" && !errors.As(err, &wrong) ||
 			c.usage != "" && !errors.As(err, &usage) {
 			t.Errorf("reading %s: %v, %v", name, q, err)
@@ -80,10 +80,10 @@ func codes(diags []plan.Diagnostic) (all string) {
 func TestCheckReopenable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	roomtest.Files{"plan.json": good}.Write(t, dir)
-	roomtest.NamedPipe(t, filepath.Join(dir, "pipe"))
+	testrepo.Files{"plan.json": good}.Write(t, dir)
+	testrepo.NamedPipe(t, filepath.Join(dir, "pipe"))
 	for at, to := range map[string]string{"link": "plan.json", "piped": "pipe", "null": os.DevNull} {
-		roomtest.Must(t, os.Symlink(to, filepath.Join(dir, at)))
+		testrepo.Must(t, os.Symlink(to, filepath.Join(dir, at)))
 	}
 	piped := map[string]bool{"plan.json": true, "link": true, "gone": true, ".": true, "pipe": false, "piped": false,
 		"null": false}
@@ -91,7 +91,7 @@ func TestCheckReopenable(t *testing.T) {
 		piped["pipe"], piped["piped"], piped["null"] = true, true, true
 	}
 	for name, want := range piped {
-		var usage *refuse.UsageError
+		var usage *usererr.UsageError
 		if err := CheckReopenable(filepath.Join(dir, name)); (err == nil) != want || err != nil && !errors.As(err, &usage) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -106,13 +106,13 @@ func TestCheckReopenable(t *testing.T) {
 // Tasks work in the plan's directory, relative to its file, or in the current directory.
 func TestProjectDir(t *testing.T) {
 	t.Parallel()
-	dir, here := t.TempDir(), roomtest.Plan(t, t.TempDir(), good)
+	dir, here := t.TempDir(), testrepo.Plan(t, t.TempDir(), good)
 	cwd, err := os.Getwd()
-	roomtest.Must(t, err)
+	testrepo.Must(t, err)
 	if got, err := ProjectDir(here); err != nil || got != cwd {
 		t.Errorf("%s, %v", got, err)
 	}
-	p := roomtest.Plan(t, dir, `{"defaults":{"dir":"a b/é"},"tasks":[{"id":"a","subject":"a"}]}`)
+	p := testrepo.Plan(t, dir, `{"defaults":{"dir":"a b/é"},"tasks":[{"id":"a","subject":"a"}]}`)
 	if got, err := ProjectDir(p); err != nil || got != filepath.Join(dir, "a b", "é") {
 		t.Errorf("%s, %v", got, err)
 	}

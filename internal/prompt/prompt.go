@@ -16,8 +16,8 @@ import (
 	"sync"
 	"text/template"
 
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 )
 
 // Brief is the information for an attempt that is not in the plan.
@@ -58,7 +58,7 @@ var files embed.FS
 // parsed returns the templates, parsed once, because the loop builds prompts while slots wait.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"xml": escape, "describe": verify.Describe, "clip": Clip, "trim": strings.TrimSpace,
+		"xml": escape, "describe": check.Describe, "clip": Clip, "trim": strings.TrimSpace,
 		"add": func(a, b int) int { return a + b },
 	}).ParseFS(files, "templates/*.tmpl"))
 })

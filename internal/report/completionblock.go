@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -24,7 +24,7 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 	b.WriteString("<loop-complete>\nAll tasks verified:\n")
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
-		fmt.Fprintf(&b, "- %s: %s %s\n", safe.Line(DisplayID(t.ID)), mark, safe.Fit(t.Title(), 120, ascii))
+		fmt.Fprintf(&b, "- %s: %s %s\n", textfmt.Line(DisplayID(t.ID)), mark, textfmt.Fit(t.Title(), 120, ascii))
 	}
 	b.WriteString("\nAll success criteria satisfied:\n")
 	for _, c := range Criteria(s) {
@@ -32,7 +32,7 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 		if !c.Met { // accepted without evidence
 			note = "accepted"
 		}
-		fmt.Fprintf(&b, "- %s: %s (%s)\n", safe.Fit(c.Text, 160, ascii), note, c.Verification)
+		fmt.Fprintf(&b, "- %s: %s (%s)\n", textfmt.Fit(c.Text, 160, ascii), note, c.Verification)
 	}
 	b.WriteString("\n" + VerdictOf(s).Box(width, ascii) + "</loop-complete>\n")
 	return b.String()

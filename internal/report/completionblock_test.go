@@ -7,7 +7,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -42,7 +42,7 @@ All success criteria satisfied:
 		t.Errorf("in ASCII it is\n%s", ascii)
 	}
 	narrow := report.VerdictOf(s.S).Box(30, false)
-	if first, _, _ := strings.Cut(narrow, "\n"); safe.Width(first) > 30 ||
+	if first, _, _ := strings.Cut(narrow, "\n"); textfmt.Width(first) > 30 ||
 		!strings.Contains(narrow, "│   makes all checks again │") {
 		t.Errorf("in 30 columns it is\n%s", narrow)
 	}
@@ -50,7 +50,7 @@ All success criteria satisfied:
 		report.VerdictOf(s.S).Box(30, false), report.VerdictOf(s.S).Box(1, true)} {
 		wide := 0
 		for line := range strings.Lines(box) {
-			w := safe.Width(strings.TrimSuffix(line, "\n"))
+			w := textfmt.Width(strings.TrimSuffix(line, "\n"))
 			if wide == 0 {
 				wide = w
 			}

@@ -7,7 +7,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/plan"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -118,7 +118,7 @@ func (c *CounselStats) Text() string {
 	b.WriteByte('\n')
 	rows := [][]string{{"after", "with counsel", "95 %", "cost", "without", "95 %", "cost"}}
 	for _, k := range c.Classes {
-		rows = append(rows, append(append([]string{safe.Line(k.Class)}, armCells(k.With)...), armCells(k.Without)...))
+		rows = append(rows, append(append([]string{textfmt.Line(k.Class)}, armCells(k.With)...), armCells(k.Without)...))
 	}
 	writeGrid(&b, rows, 0, true)
 	return b.String()

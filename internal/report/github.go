@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -87,11 +87,11 @@ func (r *Summary) Outputs() string {
 func escapeData(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {
-		lines[i] = strings.ReplaceAll(safe.Line(lines[i]), "%", "%25")
+		lines[i] = strings.ReplaceAll(textfmt.Line(lines[i]), "%", "%25")
 	}
 	return strings.Join(lines, "%0A")
 }
 
 func escapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(safe.Line(s))
+	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(textfmt.Line(s))
 }

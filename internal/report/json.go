@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -149,7 +149,7 @@ func (r *Summary) JSON() ([]byte, error) {
 	if err := enc.Encode(w); err != nil {
 		return nil, err
 	}
-	return safe.JSON(b.Bytes()), nil
+	return textfmt.JSON(b.Bytes()), nil
 }
 
 func (t *Task) wire() wireTask {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -62,7 +62,7 @@ type (
 // attempts, the output of its checks, and counsel's advice. A failed task is a failure; a task that
 // a person must look at is an error; a blocked or pending task is skipped.
 func (r *Summary) JUnit() ([]byte, error) {
-	doc := junitSuites{Name: firstNonEmpty(safe.Line(r.Name), "wavex")}
+	doc := junitSuites{Name: firstNonEmpty(textfmt.Line(r.Name), "wavex")}
 	var all time.Duration
 	for w := 1; w <= r.Waves; w++ {
 		doc.Suites = append(doc.Suites, junitSuite{Name: fmt.Sprintf("wave %d", w), ID: strconv.Itoa(w - 1)})
@@ -97,7 +97,7 @@ func (r *Summary) JUnit() ([]byte, error) {
 		if !r.Started.IsZero() {
 			s.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
 		}
-		s.Properties = []junitProperty{{"run", safe.Line(r.Run)}, {"status", r.Status},
+		s.Properties = []junitProperty{{"run", textfmt.Line(r.Run)}, {"status", r.Status},
 			{"exit_code", strconv.Itoa(r.ExitCode)},
 			{"cost_usd", strconv.FormatFloat(r.Cost.Float(), 'f', -1, 64)}}
 	}
@@ -114,9 +114,9 @@ func (r *Summary) JUnit() ([]byte, error) {
 }
 
 func (t *Task) junit(class string) junitCase {
-	c := junitCase{Name: strings.TrimSpace(safe.Line(t.ID) + " " + safe.Line(t.Subject)), Classname: class,
+	c := junitCase{Name: strings.TrimSpace(textfmt.Line(t.ID) + " " + textfmt.Line(t.Subject)), Classname: class,
 		Time: seconds(t.Duration), Status: string(t.Status), Out: t.attemptsText()}
-	why := &junitReason{Message: firstNonEmpty(safe.Line(t.Reason), string(t.Status))}
+	why := &junitReason{Message: firstNonEmpty(textfmt.Line(t.Reason), string(t.Status))}
 	switch {
 	case t.Status == scheduler.Completed:
 	case t.Status == scheduler.Failed:
@@ -149,11 +149,11 @@ func (t *Task) failureOutput() string {
 	var b strings.Builder
 	for _, c := range last.Checks {
 		if !c.Passed {
-			fmt.Fprintf(&b, "%s: %s\n%s\n", safe.Line(c.Check), safe.Line(c.Reason), safe.Block(c.Output))
+			fmt.Fprintf(&b, "%s: %s\n%s\n", textfmt.Line(c.Check), textfmt.Line(c.Reason), textfmt.Block(c.Output))
 		}
 	}
 	if b.Len() == 0 {
-		b.WriteString(safe.Block(last.Detail))
+		b.WriteString(textfmt.Block(last.Detail))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -164,7 +164,7 @@ func (t *Task) attemptsText() string {
 	for _, a := range t.History {
 		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Number, a.Outcome, FormatDuration(a.Duration), a.Cost.Spent())
 		if a.Reason != "" {
-			b.WriteString(": " + safe.Line(a.Reason))
+			b.WriteString(": " + textfmt.Line(a.Reason))
 		}
 		b.WriteByte('\n')
 		for _, c := range a.Checks {
@@ -172,13 +172,13 @@ func (t *Task) attemptsText() string {
 			if !c.Passed {
 				verdict = "FAILED"
 			}
-			fmt.Fprintf(&b, "  %s: %s\n", verdict, safe.Line(c.Check))
-			for line := range strings.Lines(safe.Block(c.Output)) {
+			fmt.Fprintf(&b, "  %s: %s\n", verdict, textfmt.Line(c.Check))
+			for line := range strings.Lines(textfmt.Block(c.Output)) {
 				b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
 			}
 		}
 		if v := a.Counsel; v != nil {
-			b.WriteString("  counsel: " + firstNonEmpty(safe.Line(v.Fix), "unavailable: "+safe.Line(v.Unavailable)) + "\n")
+			b.WriteString("  counsel: " + firstNonEmpty(textfmt.Line(v.Fix), "unavailable: "+textfmt.Line(v.Unavailable)) + "\n")
 		}
 	}
 	return b.String()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -50,7 +50,7 @@ func (r *Summary) Markdown() string {
 		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {
-		said := strings.TrimSpace(safe.Block(g.Output))
+		said := strings.TrimSpace(textfmt.Block(g.Output))
 		fence := codeFence(said)
 		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
 			escapeMarkdown(g.String()), fence,
@@ -72,7 +72,7 @@ func (r *Summary) Markdown() string {
 // escapeMarkdown makes a foreign text one line that Markdown shows unchanged.
 func escapeMarkdown(s string) string {
 	var b strings.Builder
-	for _, r := range strings.ReplaceAll(safe.Line(s), "&lt;", "<") {
+	for _, r := range strings.ReplaceAll(textfmt.Line(s), "&lt;", "<") {
 		switch r {
 		case '<':
 			b.WriteString("&lt;")

@@ -16,7 +16,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -238,7 +238,7 @@ func TestTableOfManyTasks(t *testing.T) {
 		t.Error(got)
 	}
 	for line := range strings.Lines(got) {
-		if w := safe.Width(strings.TrimSuffix(line, "\n")); strings.HasPrefix(line, "T-") && w > 70 {
+		if w := textfmt.Width(strings.TrimSuffix(line, "\n")); strings.HasPrefix(line, "T-") && w > 70 {
 			t.Errorf("%d columns: %s", w, line)
 		}
 	}

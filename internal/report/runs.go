@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -126,11 +126,11 @@ func RunsTable(list []RunEntry, columns int) string {
 		if p.Notional {
 			cost += "*"
 		}
-		plan := strings.TrimPrefix(safe.Line(p.Name)+": "+safe.Line(p.Plan), ": ")
+		plan := strings.TrimPrefix(textfmt.Line(p.Name)+": "+textfmt.Line(p.Plan), ": ")
 		if p.MovedTo != "" {
-			plan += " (in " + safe.Line(p.MovedTo) + ")"
+			plan += " (in " + textfmt.Line(p.MovedTo) + ")"
 		}
-		rows = append(rows, []string{safe.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks),
+		rows = append(rows, []string{textfmt.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks),
 			strconv.Itoa(p.Sessions),
 			cost, FormatDuration(p.WorkTime), p.Started.UTC().Format(time.RFC3339), plan})
 	}
@@ -170,5 +170,5 @@ func RunsJSON(list []RunEntry) ([]byte, error) {
 			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations, p.MovedTo})
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
-	return append(safe.JSON(b), '\n'), err
+	return append(textfmt.JSON(b), '\n'), err
 }

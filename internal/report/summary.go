@@ -8,8 +8,8 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -84,7 +84,7 @@ type Attempt struct {
 	Duration time.Duration
 	Cost     budget.USD
 	Charged  bool
-	Checks   []verify.Evidence
+	Checks   []check.Evidence
 	Note     string           // the next step and its reason
 	Counsel  *counsel.Verdict // nil: no panel followed
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -46,7 +46,7 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 		if t.Panels > 0 {
 			panels = strconv.Itoa(t.Panels)
 		}
-		rows = append(rows, []string{safe.Line(t.ID), r.statusText(t), strconv.Itoa(t.Attempts), panels,
+		rows = append(rows, []string{textfmt.Line(t.ID), r.statusText(t), strconv.Itoa(t.Attempts), panels,
 			t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration), t.shortCommit(), t.reasonText()})
 	}
 	if !r.committed() {
@@ -96,12 +96,12 @@ func (r *Summary) statusText(t *Task) string {
 }
 
 func (t *Task) reasonText() string {
-	w := safe.Line(t.Subject)
+	w := textfmt.Line(t.Subject)
 	if t.Vacuous && t.Status == scheduler.Completed {
 		w += " [checks passed before any work]"
 	}
 	if t.Reason != "" {
-		w = strings.TrimPrefix(w+": "+safe.Line(t.Reason), ": ")
+		w = strings.TrimPrefix(w+": "+textfmt.Line(t.Reason), ": ")
 	}
 	return w
 }
@@ -111,7 +111,7 @@ func (r *Summary) totals() []string {
 		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)}
 	money := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
 	if w := r.Window; w != nil {
-		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, safe.Line(w.Name))
+		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, textfmt.Line(w.Name))
 	}
 	if r.CounselCost > 0 {
 		money += fmt.Sprintf(" (counsel %s)", r.CounselCost.Spent())
@@ -129,19 +129,19 @@ func (r *Summary) totals() []string {
 			l = append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))
 			break
 		}
-		l = append(l, "Broken: "+safe.Line(g.String()))
+		l = append(l, "Broken: "+textfmt.Line(g.String()))
 	}
 	if r.Reason != "" {
-		l = append(l, "Stopped: "+safe.Line(r.Reason))
+		l = append(l, "Stopped: "+textfmt.Line(r.Reason))
 	}
 	if !r.ResumeAt.IsZero() {
 		l = append(l, "Resume at: "+r.ResumeAt.UTC().Format("2006-01-02T15:04:05Z"))
 	}
 	if r.Advice != "" && r.Limit == "" { // at a limit it is a flag, and part of Resume
-		l = append(l, "What to do: "+safe.Line(r.Advice))
+		l = append(l, "What to do: "+textfmt.Line(r.Advice))
 	}
 	if r.Resume != "" {
-		l = append(l, "Continue with: "+safe.Line(r.Resume))
+		l = append(l, "Continue with: "+textfmt.Line(r.Resume))
 	}
 	return l
 }
@@ -154,7 +154,7 @@ func dropColumns(rows [][]string, columns int, least ...string) [][]string {
 		for i := range rows[0][:len(rows[0])-1] {
 			most := 0
 			for _, row := range rows {
-				most = max(most, safe.Width(row[i]))
+				most = max(most, textfmt.Width(row[i]))
 			}
 			if i == 0 {
 				most = min(most, id)
@@ -180,7 +180,7 @@ func writeGrid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 	wide := make([]int, last)
 	for _, row := range rows {
 		for i, cell := range row[:last] {
-			wide[i] = max(wide[i], safe.Width(cell))
+			wide[i] = max(wide[i], textfmt.Width(cell))
 		}
 	}
 	if columns > 0 {
@@ -194,17 +194,17 @@ func writeGrid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 			}
 			switch {
 			case i == 0:
-				l.WriteString(safe.Pad(safe.Truncate(cell, wide[0], ascii), wide[0]))
+				l.WriteString(textfmt.Pad(textfmt.Truncate(cell, wide[0], ascii), wide[0]))
 			case i == 1:
-				l.WriteString(safe.Pad(cell, wide[1]))
+				l.WriteString(textfmt.Pad(cell, wide[1]))
 			default:
-				l.WriteString(safe.PadLeft(cell, wide[i]))
+				l.WriteString(textfmt.PadLeft(cell, wide[i]))
 			}
 		}
 		l.WriteString("  " + row[last])
 		text := strings.TrimRight(l.String(), " ")
 		if columns > 0 {
-			text = safe.Truncate(text, columns, ascii)
+			text = textfmt.Truncate(text, columns, ascii)
 		}
 		b.WriteString(text + "\n")
 	}

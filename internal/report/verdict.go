@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -80,7 +80,7 @@ func VerdictOf(s *scheduler.State) Verdict {
 		v.Alt = `wavex verify --fix mends what broke; "recheck": false says that it may`
 	}
 	for _, r := range s.Regressions[:min(len(s.Regressions), maxRisks)] {
-		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(displayIDs(r.Tasks)), safe.Fit(r.Check, 60, true))
+		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(displayIDs(r.Tasks)), textfmt.Fit(r.Check, 60, true))
 		if len(r.Since) > 0 {
 			risk += "; ended since: " + clipIDs(displayIDs(r.Since))
 		}
@@ -173,7 +173,7 @@ func openWarnings(s *scheduler.State) int {
 
 func displayIDs(ids []string) (out []string) {
 	for _, id := range ids {
-		out = append(out, safe.Line(DisplayID(id)))
+		out = append(out, textfmt.Line(DisplayID(id)))
 	}
 	return out
 }
@@ -216,17 +216,17 @@ func (v Verdict) Box(width int, ascii bool) string {
 		above, below = wrapLines(above, max(width, minBoxColumns)-4), wrapLines(below, max(width, minBoxColumns)-4)
 	}
 	title := fmt.Sprintf("%s %s%s ", corner[6], sign, v.Word)
-	wide := safe.Width(title)
+	wide := textfmt.Width(title)
 	for _, l := range append(above, below...) {
-		wide = max(wide, safe.Width(l)+2)
+		wide = max(wide, textfmt.Width(l)+2)
 	}
 	var b strings.Builder
 	edge := func(left, text, right string) {
-		fmt.Fprintf(&b, "%s%s%s%s\n", left, text, strings.Repeat(corner[6], wide-safe.Width(text)), right)
+		fmt.Fprintf(&b, "%s%s%s%s\n", left, text, strings.Repeat(corner[6], wide-textfmt.Width(text)), right)
 	}
 	rows := func(lines []string) {
 		for _, l := range lines {
-			fmt.Fprintf(&b, "%s %s %s\n", corner[7], safe.Pad(l, wide-2), corner[7])
+			fmt.Fprintf(&b, "%s %s %s\n", corner[7], textfmt.Pad(l, wide-2), corner[7])
 		}
 	}
 	edge(corner[0], title, corner[1])
@@ -244,7 +244,7 @@ const minBoxColumns = 24
 func wrapLines(lines []string, columns int) []string {
 	var out []string
 	for _, l := range lines {
-		for i, part := range safe.Wrap(l, columns-2) {
+		for i, part := range textfmt.Wrap(l, columns-2) {
 			if i > 0 {
 				part = "  " + part
 			}

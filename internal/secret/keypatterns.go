@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"slices"
 
-	"wavex/internal/lazy"
+	"wavex/internal/lazyregexp"
 )
 
 // keyPattern is one kind of key.
@@ -25,26 +25,26 @@ type keyPattern struct {
 }
 
 var keyPatterns = [...]keyPattern{
-	{what: "Anthropic key", markers: []string{"sk-ant-"}, re: lazy.New(`sk-ant-[A-Za-z0-9_-]{16,}`)},
-	{what: "API key", markers: []string{"sk-"}, re: lazy.New(`sk-[A-Za-z0-9_-]{32,}`), random: true},
-	{what: "Stripe key", markers: []string{"_live_"}, re: lazy.New(`[sr]k_live_[A-Za-z0-9]{16,}`)},
+	{what: "Anthropic key", markers: []string{"sk-ant-"}, re: lazyregexp.New(`sk-ant-[A-Za-z0-9_-]{16,}`)},
+	{what: "API key", markers: []string{"sk-"}, re: lazyregexp.New(`sk-[A-Za-z0-9_-]{32,}`), random: true},
+	{what: "Stripe key", markers: []string{"_live_"}, re: lazyregexp.New(`[sr]k_live_[A-Za-z0-9]{16,}`)},
 	{what: "GitHub token", markers: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
-		re: lazy.New(`gh[pousr]_[A-Za-z0-9]{36,}`)},
-	{what: "GitHub token", markers: []string{"github_pat_"}, re: lazy.New(`github_pat_[A-Za-z0-9_]{22,}`)},
-	{what: "GitLab token", markers: []string{"glpat-"}, re: lazy.New(`glpat-[A-Za-z0-9_-]{20,}`)},
-	{what: "AWS key id", markers: []string{"AKIA", "ASIA"}, re: lazy.New(`A[KS]IA[A-Z0-9]{16}\b`)},
-	{what: "Slack token", markers: []string{"xox"}, re: lazy.New(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+		re: lazyregexp.New(`gh[pousr]_[A-Za-z0-9]{36,}`)},
+	{what: "GitHub token", markers: []string{"github_pat_"}, re: lazyregexp.New(`github_pat_[A-Za-z0-9_]{22,}`)},
+	{what: "GitLab token", markers: []string{"glpat-"}, re: lazyregexp.New(`glpat-[A-Za-z0-9_-]{20,}`)},
+	{what: "AWS key id", markers: []string{"AKIA", "ASIA"}, re: lazyregexp.New(`A[KS]IA[A-Z0-9]{16}\b`)},
+	{what: "Slack token", markers: []string{"xox"}, re: lazyregexp.New(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
 	{what: "Slack webhook", markers: []string{"hooks.slack.com"},
-		re: lazy.New(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
-	{what: "Google key", markers: []string{"AIza"}, re: lazy.New(`AIza[A-Za-z0-9_-]{35}`)},
-	{what: "npm token", markers: []string{"npm_"}, re: lazy.New(`npm_[A-Za-z0-9]{36}\b`)},
-	{what: "JWT", markers: []string{"eyJ"}, re: lazy.New(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
+		re: lazyregexp.New(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
+	{what: "Google key", markers: []string{"AIza"}, re: lazyregexp.New(`AIza[A-Za-z0-9_-]{35}`)},
+	{what: "npm token", markers: []string{"npm_"}, re: lazyregexp.New(`npm_[A-Za-z0-9]{36}\b`)},
+	{what: "JWT", markers: []string{"eyJ"}, re: lazyregexp.New(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
 	{what: "authorization", markers: []string{"uthorization"}, group: 1,
-		re: lazy.New(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
-	{what: "password", markers: []string{"://"}, re: lazy.New(`[a-z]+://[^\s:/@"'\\]{1,100}:([^\s/@"'\\]{3,200})@`),
+		re: lazyregexp.New(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
+	{what: "password", markers: []string{"://"}, re: lazyregexp.New(`[a-z]+://[^\s:/@"'\\]{1,100}:([^\s/@"'\\]{3,200})@`),
 		group: 1},
 	{what: "private key", markers: []string{"PRIVATE KEY-----"},
-		re: lazy.New(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
+		re: lazyregexp.New(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
 }
 
 // find appends the spans of f's keys in b to all.

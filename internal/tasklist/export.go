@@ -25,7 +25,7 @@ func (e *NotEmptyError) Error() string {
 }
 
 // Export writes the plan into the list, which must be empty, and returns the parts that a list
-// cannot hold. native is p as JSON (from foreign.Import); the prompts of p are already read from
+// cannot hold. native is p as JSON (from convert.Import); the prompts of p are already read from
 // their files.
 func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
 	if l.Exists() {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/foreign"
+	"wavex/internal/plan/convert"
 )
 
 func TestPlan(t *testing.T) {
@@ -179,7 +179,7 @@ func TestExport(t *testing.T) {
 	if p == nil {
 		t.Fatal(ds, err)
 	}
-	native, _, _, err := foreign.ImportFile(file, plan.Options{})
+	native, _, _, err := convert.ImportFile(file, plan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

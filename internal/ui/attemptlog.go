@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"wavex/internal/report"
+	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
-	"wavex/internal/ui/safe"
 	"wavex/scheduler"
 )
 
@@ -45,39 +45,39 @@ func LogEntry(e transcript.Entry, o Options) []string {
 	}
 	switch e.Kind {
 	case transcript.Init:
-		return []string{head("2", sign("·", "-"), safe.Line(e.Text))}
+		return []string{head("2", sign("·", "-"), textfmt.Line(e.Text))}
 	case transcript.Text:
-		return marginBlock(in, safe.Multiline(e.Text, 0))
+		return marginBlock(in, textfmt.Multiline(e.Text, 0))
 	case transcript.Thinking:
-		return indent(in+color("2", sign("┆", ":"))+" ", safe.Multiline(e.Text, 0), maxAnswerLines)
+		return indent(in+color("2", sign("┆", ":"))+" ", textfmt.Multiline(e.Text, 0), maxAnswerLines)
 	case transcript.ToAgent:
-		return indent(in+color("2", sign("»", ">"))+" ", safe.Multiline(e.Text, 0), maxPromptLines)
+		return indent(in+color("2", sign("»", ">"))+" ", textfmt.Multiline(e.Text, 0), maxPromptLines)
 	case transcript.Tool:
-		words := safe.Line(e.Tool)
-		if t := safe.Multiline(e.Target, 2000); t != "" {
+		words := textfmt.Line(e.Tool)
+		if t := textfmt.Multiline(e.Target, 2000); t != "" {
 			words = strings.Join(indent("", words+"  "+t, maxPromptLines), "\n"+in+"    ")
 		}
 		return strings.Split(head("36", sign("→", "->"), words), "\n")
 	case transcript.ToolAnswer:
 		if e.Failed {
-			return append([]string{in + "  " + color("31", sign("✗ ", "FAILED ")+safe.Line(e.Tool))},
-				indent(in+"    ", safe.Multiline(e.Text, 0), 2*maxAnswerLines)...)
+			return append([]string{in + "  " + color("31", sign("✗ ", "FAILED ")+textfmt.Line(e.Tool))},
+				indent(in+"    ", textfmt.Multiline(e.Text, 0), 2*maxAnswerLines)...)
 		}
 		if len(e.Patch) > 0 {
 			return diffLines(in, e.Patch, color)
 		}
-		return indent(in+"    ", safe.Multiline(e.Text, 0), maxAnswerLines)
+		return indent(in+"    ", textfmt.Multiline(e.Text, 0), maxAnswerLines)
 	case transcript.Retry, transcript.Limit:
-		return []string{head("33", "!", string(e.Kind)+": "+safe.Line(e.Text))}
+		return []string{head("33", "!", string(e.Kind)+": "+textfmt.Line(e.Text))}
 	case transcript.End:
 		code, mark := "32", sign("■", "*")
 		if e.Failed {
 			code = "31"
 		}
-		lines := indent("", safe.Multiline(e.Text, 0), maxAnswerLines)
+		lines := indent("", textfmt.Multiline(e.Text, 0), maxAnswerLines)
 		return append([]string{head(code, mark, lines[0])}, indentAll("    ", lines[1:])...)
 	}
-	return indent(in+color("33", "?")+" ", safe.Multiline(e.Text, 4000), maxAnswerLines)
+	return indent(in+color("33", "?")+" ", textfmt.Multiline(e.Text, 4000), maxAnswerLines)
 }
 
 func diffLines(in string, changes []transcript.Change, color func(code, text string) string) (out []string) {
@@ -99,7 +99,7 @@ func diffLines(in string, changes []transcript.Change, color func(code, text str
 			case strings.HasPrefix(l, "@@"):
 				code = "2"
 			}
-			if l = strings.ReplaceAll(safe.Multiline(l, 400), "\n", " "); code != "" {
+			if l = strings.ReplaceAll(textfmt.Multiline(l, 400), "\n", " "); code != "" {
 				l = color(code, l)
 			}
 			out = append(out, in+"    "+l)
@@ -124,7 +124,7 @@ func indent(mark, text string, most int) []string {
 	if most > 0 && len(lines) > most {
 		lines, more = lines[:most], len(lines)-most
 	}
-	pad := strings.Repeat(" ", safe.Width(colorSequence().ReplaceAllString(mark, "")))
+	pad := strings.Repeat(" ", textfmt.Width(colorSequence().ReplaceAllString(mark, "")))
 	out := make([]string, 0, len(lines)+1)
 	for i, l := range lines {
 		if i == 0 {
@@ -164,11 +164,11 @@ func LogEnd(e scheduler.AttemptEnded) []string {
 		if c.Passed {
 			continue
 		}
-		out = append(out, "   failed: "+safe.Line(c.Check)+": "+safe.Line(c.Reason))
-		out = append(out, indent("     ", safe.Multiline(c.Output, 0), 2*maxAnswerLines)...)
+		out = append(out, "   failed: "+textfmt.Line(c.Check)+": "+textfmt.Line(c.Reason))
+		out = append(out, indent("     ", textfmt.Multiline(c.Output, 0), 2*maxAnswerLines)...)
 	}
 	for _, d := range e.Result.Denials {
-		out = append(out, "   denied; to allow it: "+safe.Line(d.Rule))
+		out = append(out, "   denied; to allow it: "+textfmt.Line(d.Rule))
 	}
 	if f := followUpText(e); f != "" {
 		out = append(out, "   then: "+f)

@@ -8,7 +8,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -89,7 +89,7 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 // Lines returns the board for a screen. The lines fit its rows and columns.
 func (b *Board) Lines(now time.Time, o Options) []string {
 	columns, rows := o.width()-1, max(o.height()-1, 3)
-	cut := func(l string) string { return safe.Truncate(l, columns, o.ASCII) }
+	cut := func(l string) string { return textfmt.Truncate(l, columns, o.ASCII) }
 	out := []string{b.head(now, columns, o), cut(b.money())}
 	if l := b.statusLine(now); l != "" {
 		out = append(out, cut(l))
@@ -129,13 +129,13 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 	if o.ASCII {
 		sign = ""
 	}
-	parts := []string{b.Status, safe.Fit(firstNonEmpty(b.Name, b.Run), 60, o.ASCII),
+	parts := []string{b.Status, textfmt.Fit(firstNonEmpty(b.Name, b.Run), 60, o.ASCII),
 		report.FormatDuration(max(end.Sub(b.Started), 0).Truncate(time.Second))}
 	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
 	}
 	words := strings.Join(parts, "  ")
-	l := safe.Truncate(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
+	l := textfmt.Truncate(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
 	if o.Color {
 		head, rest, _ := strings.Cut(l, "  ")
 		l = colorize(firstNonEmpty(m.color, "34"), head) + strings.TrimSuffix("  "+rest, "  ")
@@ -163,13 +163,13 @@ func (b *Board) money() string {
 func (b *Board) statusLine(now time.Time) string {
 	switch {
 	case !b.Ended.IsZero() || b.Status == report.CutOff:
-		l := safe.Line(b.Stopping)
+		l := textfmt.Line(b.Stopping)
 		if b.Next != "" {
-			l = strings.TrimPrefix(l+"; continue with: "+safe.Line(b.Next), "; ")
+			l = strings.TrimPrefix(l+"; continue with: "+textfmt.Line(b.Next), "; ")
 		}
 		return l
 	case b.Stopping != "":
-		return fmt.Sprintf("stopping: %s; %d still running", safe.Line(b.Stopping), len(b.Running))
+		return fmt.Sprintf("stopping: %s; %d still running", textfmt.Line(b.Stopping), len(b.Running))
 	case b.PausedUntil.After(now):
 		return "nothing starts before " + b.PausedUntil.UTC().Format(time.RFC3339)
 	}
@@ -196,14 +196,14 @@ func (b *Board) waveLines(columns, room int, o Options) []string {
 	}
 	var out []string
 	if above != "" {
-		out = append(out, safe.Truncate(above, columns, o.ASCII))
+		out = append(out, textfmt.Truncate(above, columns, o.ASCII))
 	}
 	digits := len(fmt.Sprint(len(b.Waves)))
 	for i := from; i < to; i++ {
 		out = append(out, b.waveLine(i, digits, columns, o))
 	}
 	if below != "" {
-		out = append(out, safe.Truncate(below, columns, o.ASCII))
+		out = append(out, textfmt.Truncate(below, columns, o.ASCII))
 	}
 	return out
 }
@@ -225,10 +225,10 @@ func (b *Board) waveLine(i, digits, columns int, o Options) string {
 	}
 	l := fmt.Sprintf("%s wave %*d", at, digits, i+1)
 	const least, most = 8, 32
-	if room := columns - safe.Width(l) - safe.Width(tail) - len("  100% || "); room >= least {
+	if room := columns - textfmt.Width(l) - textfmt.Width(tail) - len("  100% || "); room >= least {
 		l += " " + progressBar(w.Done, w.All, min(room, most), o.ASCII)
 	}
-	l = safe.Truncate(l+" "+tail, columns, o.ASCII)
+	l = textfmt.Truncate(l+" "+tail, columns, o.ASCII)
 	switch {
 	case !o.Color:
 	case w.Failed+w.Blocked > 0:
@@ -245,12 +245,13 @@ func (b *Board) runningLines(now time.Time, columns int, ascii bool) []string {
 	out := make([]string, 0, len(b.Running))
 	for _, d := range b.Running {
 		r := runningTask{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since,
-			last:   safe.Fit(d.Last, maxTextColumns, ascii),
+			last:   textfmt.Fit(d.Last, maxTextColumns, ascii),
 			lastAt: d.At}
 		if d.Task != "" {
-			r.label = safe.Fit(d.Task, 60, ascii) + " " + safe.Fit(d.Subject, 80, ascii)
+			r.label = textfmt.Fit(d.Task, 60, ascii) + " " + textfmt.Fit(d.Subject, 80, ascii)
 			if d.Attempt > 1 && !r.counsel {
-				r.label = fmt.Sprintf("%s (attempt %d) %s", safe.Fit(d.Task, 60, ascii), d.Attempt, safe.Fit(d.Subject, 80, ascii))
+				r.label = fmt.Sprintf("%s (attempt %d) %s", textfmt.Fit(d.Task, 60, ascii), d.Attempt,
+					textfmt.Fit(d.Subject, 80, ascii))
 			}
 		}
 		out = append(out, r.line(now, columns, ascii))

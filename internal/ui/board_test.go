@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/report/reporttest"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 // boardOf returns a board in the middle of a story.
@@ -76,7 +76,7 @@ func TestBoardFits(t *testing.T) {
 		}
 		seen := n == 0 || b.CurrentWave == 0
 		for _, l := range lines {
-			if w := safe.Width(l); w > columns-1 {
+			if w := textfmt.Width(l); w > columns-1 {
 				t.Fatalf("%q has %d columns of %d", l, w, columns)
 			}
 			if strings.ContainsAny(l, "\x1b\n\r") {

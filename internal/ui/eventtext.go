@@ -7,7 +7,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -18,7 +18,7 @@ import (
 // maxTextColumns bounds one foreign text inside a line.
 const maxTextColumns = 200
 
-func fitText(s string) string { return safe.Fit(s, maxTextColumns, true) }
+func fitText(s string) string { return textfmt.Fit(s, maxTextColumns, true) }
 
 // bracketedTask returns a task in brackets: "[T-001 Add the parser]".
 func bracketedTask(s *scheduler.State, id string) string {
@@ -26,9 +26,9 @@ func bracketedTask(s *scheduler.State, id string) string {
 }
 
 func taskLabel(s *scheduler.State, id string) string {
-	l := safe.Fit(id, 60, true)
+	l := textfmt.Fit(id, 60, true)
 	if i, ok := s.Index(id); ok {
-		if sub := safe.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
+		if sub := textfmt.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
 			l += " " + sub
 		}
 	}
@@ -47,7 +47,7 @@ func idList(list []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(safe.Fit(id, 60, true))
+		b.WriteString(textfmt.Fit(id, 60, true))
 	}
 	return b.String()
 }
@@ -260,14 +260,14 @@ func adviceLines(v counsel.Verdict) []string {
 	if v.Tradeoff {
 		l += ", a genuine tradeoff"
 	}
-	advice := safe.FirstLine(v.Fix)
+	advice := textfmt.FirstLine(v.Fix)
 	if advice == "" {
-		advice = safe.FirstLine(v.Analysis)
+		advice = textfmt.FirstLine(v.Analysis)
 	}
 	lines := []string{l + fmt.Sprintf(" | %s: %s", firstNonEmpty(fitText(string(v.Action)), "retry"),
 		firstNonEmpty(fitText(advice), "no words"))}
 	for _, d := range v.Dissent {
-		lines = append(lines, "dissent: "+fitText(safe.FirstLine(d)))
+		lines = append(lines, "dissent: "+fitText(textfmt.FirstLine(d)))
 	}
 	return lines
 }
@@ -286,7 +286,7 @@ func stopLines(st scheduler.Stop, s *scheduler.State) []string {
 	}
 	lines := []string{l}
 	if st.Advice != "" && st.Limit == "" { // at a limit the advice is a flag of the command shown at the end
-		lines = append(lines, "what to do: "+safe.Line(st.Advice))
+		lines = append(lines, "what to do: "+textfmt.Line(st.Advice))
 	}
 	if !st.ResumeAt.IsZero() {
 		lines = append(lines, "resume at "+st.ResumeAt.UTC().Format(time.RFC3339))

@@ -10,7 +10,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 // This file lays out the changing part of the screen: one line for the wave and one for each
@@ -50,12 +50,12 @@ const maxRunning = 8
 func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string {
 	out := []string{m.bar(now, columns, ascii)}
 	if n := m.notice(now); n != "" {
-		out = append(out, safe.Truncate(n, columns, ascii))
+		out = append(out, textfmt.Truncate(n, columns, ascii))
 	}
 	room := min(rows-1-len(out), maxRunning)
 	for i, r := range m.running {
 		if left := len(m.running) - i; i == room-1 && left > 1 {
-			out = append(out, safe.Truncate(fmt.Sprintf("  and %d more", left), columns, ascii))
+			out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", left), columns, ascii))
 			break
 		} else if i >= room {
 			break
@@ -95,16 +95,16 @@ func (m *liveModel) bar(now time.Time, columns int, ascii bool) string {
 		{count, total, money, turns, elapsed}, {count, money, turns, elapsed}, {count, money, elapsed},
 	} {
 		tail := strings.Join(rest, " | ")
-		if room := columns - safe.Width(wave) - safe.Width(tail) - len("  100% || "); room >= least {
+		if room := columns - textfmt.Width(wave) - textfmt.Width(tail) - len("  100% || "); room >= least {
 			return wave + " " + progressBar(m.done, m.all, min(room, most), ascii) + " " + tail
 		}
 	}
 	for _, rest := range [][]string{{wave, count, money, elapsed}, {wave, count, money}} {
-		if l := strings.Join(rest, " | "); safe.Width(l) <= columns {
+		if l := strings.Join(rest, " | "); textfmt.Width(l) <= columns {
 			return l
 		}
 	}
-	return safe.Truncate(count+" "+money, columns, ascii)
+	return textfmt.Truncate(count+" "+money, columns, ascii)
 }
 
 // progressBar draws the bar: " 40% |████ |". The library's bar writes to a discarding writer, and
@@ -134,10 +134,10 @@ func (r *runningTask) line(now time.Time, columns int, ascii bool) string {
 	}
 	const least = 24 // with fewer columns its activity is not shown
 	head := "  " + r.label
-	room := columns - safe.Width(age) - 2
+	room := columns - textfmt.Width(age) - 2
 	if what == "" || room < 2*least {
-		return safe.Truncate(head, room, ascii) + "  " + age
+		return textfmt.Truncate(head, room, ascii) + "  " + age
 	}
-	head = safe.Truncate(head, max(room/2, least), ascii)
-	return head + "  " + age + "  " + safe.Truncate(what, room-safe.Width(head)-2, ascii)
+	head = textfmt.Truncate(head, max(room/2, least), ascii)
+	return head + "  " + age + "  " + textfmt.Truncate(what, room-textfmt.Width(head)-2, ascii)
 }

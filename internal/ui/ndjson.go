@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -74,5 +74,5 @@ func encodeEvent(e scheduler.Event) ([]byte, error) {
 		}
 		b = append(append(b[:len(b)-1], ','), v[1:]...)
 	}
-	return append(safe.JSON(b), '\n'), nil
+	return append(textfmt.JSON(b), '\n'), nil
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/lazy"
-	"wavex/internal/ui/safe"
+	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // screen holds the view's lines at the bottom of the terminal and replaces them. One goroutine uses
@@ -38,14 +38,14 @@ func (s *screen) show(above, live []string, columns, height int) error {
 }
 
 // colorSequence matches the sequences that change the colour. They take no column.
-var colorSequence = lazy.New("\x1b\\[[0-9;]*m")
+var colorSequence = lazyregexp.New("\x1b\\[[0-9;]*m")
 
 // rows returns the number of rows that the live part takes now: in a terminal that became narrower
 // a line may have been wrapped. A terminal that crops instead loses a line or two above; the final
 // table repeats their content.
 func (s *screen) rows(columns int) (n int) {
 	for _, l := range s.live {
-		n += max((safe.Width(colorSequence().ReplaceAllString(l, ""))+columns-1)/columns, 1)
+		n += max((textfmt.Width(colorSequence().ReplaceAllString(l, ""))+columns-1)/columns, 1)
 	}
 	return n
 }
@@ -79,13 +79,13 @@ func (r row) render(columns int, o Options) string {
 	}
 	if sign == "" {
 		if !r.wrap {
-			return safe.Truncate(r.text, columns-1, o.ASCII)
+			return textfmt.Truncate(r.text, columns-1, o.ASCII)
 		}
 		return r.text
 	}
 	words := r.text
 	if !r.wrap {
-		words = safe.Truncate(words, columns-2-safe.Width(sign), o.ASCII)
+		words = textfmt.Truncate(words, columns-2-textfmt.Width(sign), o.ASCII)
 	}
 	if o.Color {
 		sign = "\x1b[" + m.color + "m" + sign + "\x1b[0m"

@@ -7,7 +7,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -27,10 +27,10 @@ func (l stageLine) lines(inner int, o Options) (out []string) {
 	if o.ASCII {
 		sign = map[mark]string{markGood: "ok", markBad: "!!", markRetry: "..", markWarn: "! "}[l.mark]
 	}
-	head := safe.Pad(sign, 2) + " " + safe.Pad(l.name, 9)
-	for i, w := range wrapText(l.status, inner-safe.Width(head)) {
+	head := textfmt.Pad(sign, 2) + " " + textfmt.Pad(l.name, 9)
+	for i, w := range wrapText(l.status, inner-textfmt.Width(head)) {
 		if i > 0 {
-			head = strings.Repeat(" ", safe.Width(head))
+			head = strings.Repeat(" ", textfmt.Width(head))
 		}
 		out = append(out, head+w)
 	}
@@ -42,7 +42,7 @@ func (l stageLine) lines(inner int, o Options) (out []string) {
 		if i > 0 {
 			pad = 18
 		}
-		out = append(out, safe.Truncate(strings.Repeat(" ", pad)+w, inner, o.ASCII))
+		out = append(out, textfmt.Truncate(strings.Repeat(" ", pad)+w, inner, o.ASCII))
 	}
 	return out
 }
@@ -52,7 +52,7 @@ func (st StatusView) stages() []stageLine {
 	var out []stageLine
 	if f := s.Origin; f != nil {
 		out = append(out, stageLine{markGood, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore,
-			f.FitScore, safe.Line(f.Shape), safe.Line(f.Workflow)), ""})
+			f.FitScore, textfmt.Line(f.Shape), textfmt.Line(f.Workflow)), ""})
 	}
 	out = append(out, st.plan())
 	waves := st.waves()
@@ -68,10 +68,10 @@ func (st StatusView) stages() []stageLine {
 		out = append(out, st.gate())
 	}
 	if d := st.Delivery; d != nil {
-		out = append(out, stageLine{markGood, "delivery", strings.TrimSpace(safe.Line(d.How) + " " + safe.Line(d.Ref)),
-			safe.Line(d.Command)})
+		out = append(out, stageLine{markGood, "delivery", strings.TrimSpace(textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)),
+			textfmt.Line(d.Command)})
 	} else if s.Config.Isolation == scheduler.Isolated {
-		out = append(out, stageLine{markNone, "delivery", "not yet: " + firstNonEmpty(safe.Line(s.Config.Deliver), "auto"),
+		out = append(out, stageLine{markNone, "delivery", "not yet: " + firstNonEmpty(textfmt.Line(s.Config.Deliver), "auto"),
 			""})
 	}
 	return out
@@ -84,7 +84,7 @@ func (st StatusView) plan() stageLine {
 		report.Plural(s.Waves, "wave", "waves")), ""}
 	switch {
 	case st.PlanMissing:
-		l.mark, l.status = markWarn, l.status+"; "+safe.Line(s.Plan.Path)+" is not there any more"
+		l.mark, l.status = markWarn, l.status+"; "+textfmt.Line(s.Plan.Path)+" is not there any more"
 		l.next = "put it back, or name the file that it is now: wavex resume FILE"
 	case st.PlanError != nil:
 		first, _, _ := strings.Cut(st.PlanError.Error(), "\n")
@@ -128,7 +128,7 @@ func (st StatusView) failureText() string {
 			if t.Last != nil && t.Last.Reason != "" {
 				l += " (" + fitText(t.Last.Reason) + ")"
 			}
-			return l + ": wavex logs " + safe.Line(s.Plan.Tasks[i].ID)
+			return l + ": wavex logs " + textfmt.Line(s.Plan.Tasks[i].ID)
 		}
 	}
 	return ""
@@ -167,7 +167,7 @@ func (st StatusView) review(done bool) stageLine {
 	}
 	switch {
 	case s.Gate != nil:
-		l.mark, l.status = markGood, safe.Line(firstNonEmpty(s.Gate.Review, "none"))
+		l.mark, l.status = markGood, textfmt.Line(firstNonEmpty(s.Gate.Review, "none"))
 	case done && s.Ended == nil:
 		l.next = "the thorough review, now that all tasks are completed"
 	}
@@ -181,7 +181,7 @@ func (st StatusView) criteria(done bool) stageLine {
 		if c.Met {
 			met++
 		} else if first == "" {
-			first = safe.Line(c.Text)
+			first = textfmt.Line(c.Text)
 		}
 	}
 	l := stageLine{markNone, "criteria", fmt.Sprintf("%d of %d met", met, len(list)), ""}

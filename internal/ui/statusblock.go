@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -29,7 +29,7 @@ func criteriaJSON(list []report.Criterion) string {
 			b.WriteString(", ")
 		}
 		key, _ := json.Marshal(c.Text) // encoding a string cannot fail
-		fmt.Fprintf(&b, "%s: %t", safe.JSON(key), c.Met)
+		fmt.Fprintf(&b, "%s: %t", textfmt.JSON(key), c.Met)
 	}
 	b.WriteByte('}')
 	return b.String()
@@ -84,7 +84,7 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 				return taskLabel(s, id)
 			}
 			if waiting == "" {
-				waiting = "wait for " + safe.Fit(id, 60, true)
+				waiting = "wait for " + textfmt.Fit(id, 60, true)
 			}
 		}
 	}

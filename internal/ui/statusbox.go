@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -43,17 +43,18 @@ func StatusBox(st StatusView, o Options) string {
 	}
 	add(0, b.money())
 	if b.Stopping != "" {
-		add(0, "stopped: "+safe.Line(b.Stopping))
+		add(0, "stopped: "+textfmt.Line(b.Stopping))
 	}
 	lines = append(lines, "")
 	for _, l := range st.stages() {
 		lines = append(lines, l.lines(inner, o)...)
 	}
 	if st.Plain {
-		return b.Status + ": " + firstNonEmpty(safe.Line(b.Name), safe.Line(b.Run)) + "\n" + strings.Join(lines, "\n") +
+		return b.Status + ": " + firstNonEmpty(textfmt.Line(b.Name), textfmt.Line(b.Run)) + "\n" + strings.Join(lines, "\n") +
 			"\n" + st.resumeCommand(b)
 	}
-	return drawBox(b.Status+": "+firstNonEmpty(safe.Line(b.Name), safe.Line(b.Run)), lines, width, o) + st.resumeCommand(b)
+	return drawBox(b.Status+": "+firstNonEmpty(textfmt.Line(b.Name), textfmt.Line(b.Run)), lines, width, o) +
+		st.resumeCommand(b)
 }
 
 // Request holds the data of a request that has no run yet.
@@ -72,7 +73,7 @@ type Request struct {
 func RequestBox(r Request, o Options) string {
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
-	lines := append(wrapText(safe.Line(r.Text), inner), "")
+	lines := append(wrapText(textfmt.Line(r.Text), inner), "")
 	at := map[string]int{"intent": 0, "shape": 1, "decompose": 2, "executing": 3}[r.Stage]
 	for i, s := range []stageLine{{markNone, "intent", "not settled", "score the request, and ask where it is unclear"},
 		{markNone, "shape", "not settled", "find the files that it is about"},
@@ -81,8 +82,8 @@ func RequestBox(r Request, o Options) string {
 		case i < at:
 			s.mark, s.status, s.next = markGood, "settled", ""
 			if f := r.Origin; f != nil && i == 0 {
-				s.status = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, safe.Line(f.Shape),
-					safe.Line(f.Workflow))
+				s.status = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, textfmt.Line(f.Shape),
+					textfmt.Line(f.Workflow))
 			}
 			if i == 0 && r.Vague {
 				s.mark, s.status, s.next = markBad, s.status+", too vague", "say it more clearly"
@@ -102,7 +103,7 @@ func RequestBox(r Request, o Options) string {
 		run.next = "run the plan"
 	}
 	lines = append(lines, run.lines(inner, o)...)
-	end := "Continue with: " + safe.Line(r.Next) + "\n"
+	end := "Continue with: " + textfmt.Line(r.Next) + "\n"
 	if r.Plain {
 		return "request\n" + strings.Join(lines, "\n") + "\n" + end
 	}
@@ -117,7 +118,7 @@ func (st StatusView) resumeCommand(b *Board) string {
 	case st.State.Ended == nil && st.Alive:
 		return "Watch it with: wavex watch\n"
 	case b.Next != "":
-		return "Continue with: " + safe.Line(b.Next) + "\n"
+		return "Continue with: " + textfmt.Line(b.Next) + "\n"
 	case b.Status == "complete":
 		return "Nothing is left to do. The whole story: wavex report --html > report.html\n"
 	}
@@ -131,10 +132,10 @@ func drawBox(title string, lines []string, width int, o Options) string {
 		h, v, corners = "-", "|", [4]string{"+", "+", "+", "+"}
 	}
 	var b strings.Builder
-	title = " " + safe.Truncate(title, width-6, o.ASCII) + " "
-	b.WriteString(corners[0] + h + title + strings.Repeat(h, max(width-3-safe.Width(title), 0)) + corners[1] + "\n")
+	title = " " + textfmt.Truncate(title, width-6, o.ASCII) + " "
+	b.WriteString(corners[0] + h + title + strings.Repeat(h, max(width-3-textfmt.Width(title), 0)) + corners[1] + "\n")
 	for _, l := range lines {
-		b.WriteString(v + " " + safe.Pad(safe.Truncate(l, width-4, o.ASCII), width-4) + " " + v + "\n")
+		b.WriteString(v + " " + textfmt.Pad(textfmt.Truncate(l, width-4, o.ASCII), width-4) + " " + v + "\n")
 	}
 	b.WriteString(corners[2] + strings.Repeat(h, max(width-2, 0)) + corners[3] + "\n")
 	return b.String()
@@ -146,13 +147,13 @@ func wrapText(text string, columns int) []string {
 	var out []string
 	line := ""
 	for _, w := range strings.Fields(text) {
-		for safe.Width(w) > columns { // a word wider than a line
+		for textfmt.Width(w) > columns { // a word wider than a line
 			if line != "" {
 				out, line = append(out, line), ""
 			}
 			n := 0
 			for i := range w {
-				if safe.Width(w[:i]) > columns {
+				if textfmt.Width(w[:i]) > columns {
 					break
 				}
 				n = i
@@ -165,7 +166,7 @@ func wrapText(text string, columns int) []string {
 		switch {
 		case line == "":
 			line = w
-		case safe.Width(line)+1+safe.Width(w) <= columns:
+		case textfmt.Width(line)+1+textfmt.Width(w) <= columns:
 			line += " " + w
 		default:
 			out, line = append(out, line), w

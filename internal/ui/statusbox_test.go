@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"wavex/internal/report/reporttest"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -29,8 +29,8 @@ func TestBoxGolden(t *testing.T) {
 			lines := strings.Split(strings.TrimSuffix(StatusBox(st, o), "\n"), "\n")
 			for i, l := range lines {
 				framed := strings.HasPrefix(l, "│") || strings.HasPrefix(l, "|")
-				if w := safe.Width(l); framed && (w != safe.Width(lines[0]) || w >= columns) {
-					t.Errorf("%s at %d: line %d has %d columns, the frame %d: %s", name, columns, i, w, safe.Width(lines[0]), l)
+				if w := textfmt.Width(l); framed && (w != textfmt.Width(lines[0]) || w >= columns) {
+					t.Errorf("%s at %d: line %d has %d columns, the frame %d: %s", name, columns, i, w, textfmt.Width(lines[0]), l)
 				}
 				if strings.ContainsAny(l, "\x1b\r\x07") {
 					t.Errorf("%s: controls in %q", name, l)

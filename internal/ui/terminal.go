@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -131,7 +131,7 @@ func (v *terminal) requestFrame() {
 }
 
 func (v *terminal) Observe(o runner.Observation) {
-	words := safe.Fit(o.Text, maxTextColumns, v.opts.ASCII)
+	words := textfmt.Fit(o.Text, maxTextColumns, v.opts.ASCII)
 	if o.Kind == "api_retry" || o.Kind == "rate_limit" || o.Kind == "checking" {
 		words = strings.TrimSpace(o.Kind + " " + words)
 	}

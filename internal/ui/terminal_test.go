@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/report/reporttest"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -100,7 +100,7 @@ func TestTerminalAnyWidth(t *testing.T) {
 			i, drawn := 0, 0
 			terminalOutput(t, tell, e, Options{Color: color}, func(View, scheduler.Event) {
 				for _, r := range strings.Split(e.text(), "\n") {
-					if w := safe.Width(r); w > e.width && w > 2 {
+					if w := textfmt.Width(r); w > e.width && w > 2 {
 						t.Errorf("row %q is wider than %d", r, e.width)
 					}
 				}

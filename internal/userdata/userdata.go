@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/decompose"
 	"wavex/internal/learn"
-	"wavex/internal/refuse"
-	"wavex/internal/wary"
+	"wavex/internal/request/decompose"
+	"wavex/internal/safefile"
+	"wavex/internal/usererr"
 )
 
 // EnvVar names the user's data folder.
@@ -63,7 +63,7 @@ func Maxims() ([]decompose.Note, error) {
 		return notes, nil
 	}
 	if err != nil {
-		return nil, refuse.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
+		return nil, usererr.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 	}
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int {
 		return cmp.Compare(fileRank(a.Name()), fileRank(b.Name()))
@@ -72,9 +72,9 @@ func Maxims() ([]decompose.Note, error) {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		text, err := wary.Read(filepath.Join(dir, e.Name()), maxMaxim)
+		text, err := safefile.Read(filepath.Join(dir, e.Name()), maxMaxim)
 		if err != nil {
-			return nil, refuse.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
+			return nil, usererr.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 		}
 		notes = append(notes, decompose.Note{Title: "maxims/" + e.Name(), Text: string(text)})
 	}
@@ -98,7 +98,7 @@ func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
 	for _, path := range LearningFiles(dir) {
 		list, bad, err := learn.Load(path)
 		if err != nil {
-			return nil, refuse.Blocked(err)
+			return nil, usererr.Blocked(err)
 		}
 		if bad > 0 {
 			say(fmt.Sprintf("%s: %d lines cannot be read and were passed over", path, bad))

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"wavex/internal/refuse"
-	"wavex/internal/roomtest"
+	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
 )
 
-func TestMain(m *testing.M) { roomtest.Main(m) }
+func TestMain(m *testing.M) { testrepo.Main(m) }
 
 // The user's data is in the folder that the environment names, never in the current folder.
 func TestDir(t *testing.T) {
@@ -54,10 +54,10 @@ func TestMaxims(t *testing.T) {
 	if notes, err := Maxims(); err != nil || notes == nil || len(notes) != 0 {
 		t.Errorf("without any: %v, %v", notes, err)
 	}
-	roomtest.Files{"maxims/b.md": "two", "maxims/custom.md": "mine", "maxims/a.md": "one", "maxims/.DS_Store": "x",
+	testrepo.Files{"maxims/b.md": "two", "maxims/custom.md": "mine", "maxims/a.md": "one", "maxims/.DS_Store": "x",
 		"maxims/old/c.md": "three", "maxims/é.md": ""}.Write(t, root)
-	roomtest.Files{"shared.md": "linked"}.Write(t, root)
-	roomtest.Must(t, os.Symlink(filepath.Join(root, "shared.md"), filepath.Join(root, "maxims", "c.md")))
+	testrepo.Files{"shared.md": "linked"}.Write(t, root)
+	testrepo.Must(t, os.Symlink(filepath.Join(root, "shared.md"), filepath.Join(root, "maxims", "c.md")))
 	notes, err := Maxims()
 	var got []string
 	for _, n := range notes {
@@ -72,33 +72,33 @@ func TestMaxims(t *testing.T) {
 // Maxims that exist and cannot be read prevent planning, and reading them never blocks.
 func TestMaximsThatCannotBeRead(t *testing.T) {
 	for name, lay := range map[string]func(t *testing.T, root string){
-		"a file for the folder": func(t *testing.T, root string) { roomtest.Files{"maxims": "x"}.Write(t, root) },
+		"a file for the folder": func(t *testing.T, root string) { testrepo.Files{"maxims": "x"}.Write(t, root) },
 		"a file for the root": func(t *testing.T, root string) {
-			roomtest.Must(t, os.Remove(root))
-			roomtest.Must(t, os.WriteFile(root, nil, 0o600))
+			testrepo.Must(t, os.Remove(root))
+			testrepo.Must(t, os.WriteFile(root, nil, 0o600))
 		},
 		"a link that dangles": func(t *testing.T, root string) {
-			roomtest.Must(t, os.MkdirAll(filepath.Join(root, "maxims"), 0o755))
-			roomtest.Must(t, os.Symlink("nowhere", filepath.Join(root, "maxims", "a.md")))
+			testrepo.Must(t, os.MkdirAll(filepath.Join(root, "maxims"), 0o755))
+			testrepo.Must(t, os.Symlink("nowhere", filepath.Join(root, "maxims", "a.md")))
 		},
 		"a pipe": func(t *testing.T, root string) {
-			roomtest.Must(t, os.MkdirAll(filepath.Join(root, "maxims", "x"), 0o755))
-			roomtest.NamedPipe(t, filepath.Join(root, "maxims", "a.md"))
+			testrepo.Must(t, os.MkdirAll(filepath.Join(root, "maxims", "x"), 0o755))
+			testrepo.NamedPipe(t, filepath.Join(root, "maxims", "a.md"))
 			if runtime.GOOS == "windows" {
-				roomtest.Must(t, os.Symlink("nowhere", filepath.Join(root, "maxims", "a.md")))
+				testrepo.Must(t, os.Symlink("nowhere", filepath.Join(root, "maxims", "a.md")))
 			}
 		},
 		"very large": func(t *testing.T, root string) {
-			roomtest.Files{"maxims/a.md": ""}.Write(t, root)
-			roomtest.Must(t, os.Truncate(filepath.Join(root, "maxims", "a.md"), 1<<33)) // sparse
+			testrepo.Files{"maxims/a.md": ""}.Write(t, root)
+			testrepo.Must(t, os.Truncate(filepath.Join(root, "maxims", "a.md"), 1<<33)) // sparse
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "root")
-			roomtest.Must(t, os.Mkdir(root, 0o755))
+			testrepo.Must(t, os.Mkdir(root, 0o755))
 			t.Setenv(EnvVar, root)
 			lay(t, root)
-			var blocked *refuse.BlockedError
+			var blocked *usererr.BlockedError
 			if notes, err := Maxims(); notes != nil || !errors.As(err, &blocked) || !strings.Contains(err.Error(), "maxims") {
 				t.Errorf("%v, %v", notes, err)
 			}
@@ -122,8 +122,8 @@ func TestLearnings(t *testing.T) {
 	if len(files) != 2 || filepath.Dir(files[0]) != ProjectDir(dir) || filepath.Dir(files[1]) != root {
 		t.Fatalf("%q", files)
 	}
-	roomtest.Files{filepath.Base(files[0]): one + "\nnonsense\n\x00\n"}.Write(t, ProjectDir(dir))
-	roomtest.Files{filepath.Base(files[1]): other + "\n"}.Write(t, root)
+	testrepo.Files{filepath.Base(files[0]): one + "\nnonsense\n\x00\n"}.Write(t, ProjectDir(dir))
+	testrepo.Files{filepath.Base(files[1]): other + "\n"}.Write(t, root)
 	all, err := Learnings(dir, say)
 	if err != nil || len(all) != 2 || all[0].Context != "here" || all[1].Context != "there" {
 		t.Errorf("%+v, %v", all, err)
@@ -131,9 +131,9 @@ func TestLearnings(t *testing.T) {
 	if len(said) != 1 || !strings.HasPrefix(said[0], files[0]+": 2 lines cannot be read") {
 		t.Errorf("it says %q", said)
 	}
-	roomtest.Must(t, os.Remove(files[0]))
-	roomtest.Must(t, os.Mkdir(files[0], 0o755))
-	var blocked *refuse.BlockedError
+	testrepo.Must(t, os.Remove(files[0]))
+	testrepo.Must(t, os.Mkdir(files[0], 0o755))
+	var blocked *usererr.BlockedError
 	if all, err := Learnings(dir, say); all != nil || !errors.As(err, &blocked) {
 		t.Errorf("%v, %v", all, err)
 	}

@@ -1,221 +1,202 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"wavex/internal/proc/proctest"
+	"wavex/internal/gitwork"
+	"wavex/internal/testrepo"
 	"wavex/runner"
+	"wavex/scheduler"
 )
 
-// delivery returns a run with one integrated task, ready for its delivery.
-func delivery(t *testing.T, change func(o *Options)) (*repo, *Manager) {
+// done returns the record of a run with some completed tasks.
+func done(b *fixture, c scheduler.Config, tasks ...string) []scheduler.Body {
+	out := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: b.plan.Path, Tasks: len(b.plan.Tasks)}}
+	for _, id := range tasks {
+		i, _ := b.loop.State.Index(id)
+		key := b.loop.State.Tasks[i].Key
+		out = append(out, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
+			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed,
+				Result: runner.Result{Outcome: runner.Done}})
+	}
+	return out
+}
+
+// integrated returns a run whose two tasks are done and integrated.
+func integrated(t *testing.T) *fixture {
 	t.Helper()
-	r := newRepo(t, files{"a": "1\n2\n3\n"})
-	o := r.options("r1")
-	if change != nil {
-		change(&o)
+	dir := testrepo.Repo(t, testrepo.Files{"x": "x\n"})
+	c := config(dir, "worktree")
+	b := newFixture(t, dir, pair, c, writes)
+	for _, task := range []string{"a", "b"} {
+		b.attempt(task)
 	}
-	m := r.open(o)
-	r.attempt(m, "x", r.edits(files{"a": "1\n2\nthree\n", "n": "1\n"}))
-	r.integrate(m, 1, "x: ")
-	return r, m
+	_, err := b.Integrate(t.Context(), 1, []string{"a", "b"})
+	testrepo.Must(t, err)
+	testrepo.Journal(t, c.Loop, done(b, c, "a", "b")...)
+	return b
 }
 
-func TestDeliveryLeavesTheCheckoutAlone(t *testing.T) {
+// deliver delivers the work.
+func (b *fixture) deliver(how string, complete bool) (scheduler.DeliveryEnded, error) {
+	b.config.Deliver = how
+	return b.Deliver(b.Context(), complete)
+}
+
+// For every kind of delivery and every obstacle, the work has a ref, and the user's uncommitted
+// changes stay.
+func TestDeliver(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		change  func(r *repo)
-		why     string
-		command string
+	b := integrated(t)
+	tip := strings.TrimSpace(testrepo.Git(t, b.dir, "rev-parse", "refs/wavex/r-1.run/tip"))
+	patch, take := filepath.Join(t.TempDir(), "work.patch"), "git merge --ff-only wavex/r-1"
+	for _, c := range []struct {
+		how, user string // user: the content of x
+		complete  bool
+		want      scheduler.DeliveryEnded // Why: a part of it; Commit: the tip
 	}{
-		"from changed files": {func(r *repo) { r.write(r.dir, files{"a": "mine\n"}) }, "not committed: a",
-			"git merge --ff-only wavex/r1"},
-		"from new files": {func(r *repo) { r.write(r.dir, files{"n": "mine\n"}) }, "not committed: n",
-			"git merge --ff-only wavex/r1"},
-		"from staged files": {func(r *repo) { r.write(r.dir, files{"b": "mine\n"}); r.git("add", "b") },
-			"not committed: b", "git merge --ff-only wavex/r1"},
-		"from another branch": {func(r *repo) { r.git("switch", "-qc", "other") },
-			"is on other now, and the run began on main", "git merge --ff-only wavex/r1"},
-		"from a moved branch": {func(r *repo) {
-			r.write(r.dir, files{"b": "1\n"})
-			r.git("add", "b")
-			r.git("commit", "-qm",
-				"mine")
-		}, "main has moved", "git rebase main wavex/r1 && git switch main && git merge --ff-only wavex/r1"},
-		"from a detached HEAD": {func(r *repo) { r.git("checkout", "-q", "--detach") }, "on no branch",
-			"git merge --ff-only wavex/r1"},
-		"from a merge underway": {func(r *repo) {
-			must(r.t, os.WriteFile(filepath.Join(r.dir, ".git/MERGE_HEAD"), []byte(r.git("rev-parse", "HEAD")+"\n"), 0o600))
-		}, "merge is under way", "git merge --ff-only wavex/r1"},
+		{"", "x\n", false, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
+			Why: "the run is not complete"}},
+		{"", "mine\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
+			Why: "not committed: x"}},
+		{"ff", "mine\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x",
+			Failed: true}},
+		{"branch", "x\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
+		{"patch " + patch, "x\n", true, scheduler.DeliveryEnded{How: "patch", Ref: patch, Command: "git am " + patch}},
+		{"patch", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
+		{"mail", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
+			Failed: true}},
+		{"pr", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
+			Failed: true}},
+		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "main was fast-forwarded"}},
+		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "already"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, m := delivery(t, nil)
-			c.change(r)
-			before := r.userFingerprint()
-			d := r.deliver(m, "")
-			equal(t, "delivery", d.How, "branch")
-			equal(t, "ref", d.Ref, "wavex/r1")
-			equal(t, "command", d.Command, c.command)
-			if !strings.Contains(d.Why, c.why) {
-				t.Errorf("it says %q", d.Why)
-			}
-			_, err := m.Deliver(t.Context(), "ff", true)
-			if e := asProblem(err); e == nil || !strings.Contains(e.Error(), c.command) {
-				t.Errorf("asked for, it says %v", err)
-			}
-			r.untouched(before)
-			if name == "from a moved branch" { // the suggested command must work
-				for _, args := range strings.Split(d.Command, " && git ") {
-					r.git(strings.Fields(strings.TrimPrefix(args, "git "))...)
-				}
-				equal(t, "main", r.tree("main"), files{"a": "1\n2\nthree\n", "b": "1\n", "n": "1\n"})
-			}
-		})
+		testrepo.Files{"x": c.user}.Write(t, b.dir)
+		d, err := b.deliver(c.how, c.complete)
+		if err != nil {
+			t.Fatalf("%q: %v", c.how, err)
+		}
+		if d.How != c.want.How || d.Ref != c.want.Ref || d.Command != c.want.Command || d.Failed != c.want.Failed ||
+			!strings.Contains(d.Why, c.want.Why) || d.Commit != tip {
+			t.Errorf("%q: %+v, want %+v", c.how, d, c.want)
+		}
+		if text, err := os.ReadFile(filepath.Join(b.dir, "x")); err != nil || string(text) != c.user {
+			t.Errorf("%q: the user's file has %q, %v", c.how, text, err)
+		}
 	}
 }
 
-func TestDeliveryOfAnIncompleteRun(t *testing.T) {
-	t.Parallel()
-	r, m := delivery(t, nil)
-	before := r.userFingerprint()
-	d, err := m.Deliver(t.Context(), "auto", false)
-	must(t, err)
-	if d.How != "branch" || !strings.Contains(d.Why, "not complete") {
-		t.Errorf("the delivery is %s: %s", d.How, d.Why)
-	}
-	r.untouched(before)
-	d, err = m.Deliver(t.Context(), "ff", false)
-	must(t, err)
-	equal(t, "asked for", d.How, "ff")
+func body(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, ".loop", "runs", "r-1", "pull-request.md"))
+	testrepo.Must(t, err)
+	return string(text)
 }
 
-func TestProtectedBranch(t *testing.T) {
-	t.Parallel()
-	r, m := delivery(t, func(o *Options) { o.Protect = []string{"release/*", "main"} })
-	before := r.userFingerprint()
-	d := r.deliver(m, "auto")
-	if d.How != "branch" || !strings.Contains(d.Why, "main is protected") {
-		t.Errorf("the delivery is %s: %s", d.How, d.Why)
-	}
-	_, err := m.Deliver(t.Context(), "ff", true)
-	problem(t, err, Protected)
-	r.untouched(before)
-	_, err = m.Deliver(t.Context(), "mail", true)
-	problem(t, err, BadMode)
-	_, err = m.Deliver(t.Context(), "pr", true)
-	problem(t, err, NoRemote)
-}
-
-func TestPatch(t *testing.T) {
-	t.Parallel()
-	r, m := delivery(t, nil)
-	before := r.userFingerprint()
-	d := r.deliver(m, "patch ../out put/work.patch")
-	r.untouched(before)
-	equal(t, "delivery", d.How, "patch")
-	other := newRepo(t, files{"a": "1\n2\n3\n"})
-	other.git("am", "-q", d.Ref)
-	equal(t, "applied", other.tree("HEAD"), r.tree("wavex/r1"))
-	equal(t, "subject", other.git("log", "-1", "--format=%s"), "Do x")
-	_, err := m.Deliver(t.Context(), "patch", true)
-	problem(t, err, BadMode)
-}
-
+// The pull request shows the run's status: a run that was refused is not complete, although its
+// tasks are. The body replaces a link and follows none. Without a body there is no delivery.
 func TestPullRequest(t *testing.T) {
 	t.Parallel()
-	bin, remote := t.TempDir(), filepath.Join(t.TempDir(), "remote.git")
-	log := filepath.Join(bin, "log")
-	// This gh knows no pull request until it has made one.
-	proctest.Script(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+
-		"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+
-		".made; echo creating; fi\necho https://example.com/pull/7\n")
-	r, m := delivery(t, func(o *Options) {
-		o.Env = append([]string{"GH_TOKEN=t", "PATH=" + bin + ":" + os.Getenv("PATH")}, o.Env[1:]...)
-		o.Title = "The work"
-	})
-	before := r.userFingerprint()
-	r.git("init", "-q", "--bare", remote)
-	r.git("remote", "add", "origin", remote)
-	delete(before, ".git/config")
-	d := r.deliver(m, "pr")
-	equal(t, "delivery", d.How+" "+d.Ref, "pr https://example.com/pull/7")
-	equal(t, "pushed", r.gitIn(remote, "for-each-ref", "--format=%(objectname) %(refname)"),
-		d.Commit+" refs/heads/wavex/r1")
-	d = r.deliver(m, "pr")
-	equal(t, "again", d.How+" "+d.Ref, "pr https://example.com/pull/7")
-	data, err := os.ReadFile(log)
-	must(t, err)
-	if !strings.Contains(string(data), "t|pr create --head wavex/r1 --title The work --base main --body") ||
-		strings.Count(string(data), "create") != 1 {
-		t.Errorf("gh was asked %s", data)
+	b := integrated(t)
+	precious := filepath.Join(t.TempDir(), "precious")
+	testrepo.Must(t, os.WriteFile(precious, []byte("precious"), 0o600))
+	at := filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md")
+	for _, c := range []struct {
+		complete bool
+		want     string
+	}{{false, "**incomplete: 2 of 2 tasks completed"}, {true, "**complete: 2 of 2 tasks completed"}} {
+		_ = os.Remove(at) // it does not exist the first time
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		testrepo.Must(t, os.Symlink(precious, at))
+		_, err := b.deliver("pr", c.complete)
+		testrepo.Must(t, err)
+		if text := body(t, b.dir); !strings.Contains(text, c.want) {
+			t.Errorf("complete %v:\n%s", c.complete, text)
+		}
+	}
+	if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+		t.Errorf("the link was followed: %q, %v", text, err)
+	}
+	runs := filepath.Join(b.dir, ".loop", "runs")
+	for _, lay := range []struct {
+		name  string
+		files testrepo.Files
+	}{
+		{"a folder in the place", testrepo.Files{".loop/runs/r-1/pull-request.md/x": ""}},
+		{"a file for the folder", testrepo.Files{".loop/runs": ""}},
+		{"a damaged journal", testrepo.Files{".loop/journal.jsonl": "mine\n"}},
+	} {
+		testrepo.Must(t, os.RemoveAll(runs))
+		lay.files.Write(t, b.dir)
+		if d, err := b.deliver("pr", true); err == nil || d.How != "" {
+			t.Errorf("%s: %+v, %v", lay.name, d, err)
+		}
+	}
+	if got := testrepo.Git(t, b.dir, "log", "-1", "--format=%s", "wavex/r-1"); got != "do b\n" {
+		t.Errorf("the work is gone: %q", got)
 	}
 }
 
-// The user works on the run's branch: wavex leaves it alone, and nothing is lost.
-func TestBranchChangedByOthers(t *testing.T) {
-	t.Parallel()
-	r, m := delivery(t, nil)
-	r.git("switch", "-q", "wavex/r1")
-	r.attempt(m, "y", r.edits(files{"y": "1\n"}))
-	before := r.userFingerprint()
-	r.integrate(m, 2, "y: ")
-	r.untouched(before)
-	d := r.deliver(m, "auto")
-	equal(t, "ref", d.Ref, "refs/wavex/r1.run/tip")
-	if d.How != "branch" || !strings.Contains(d.Why, "checked out") {
-		t.Errorf("the delivery is %s: %s", d.How, d.Why)
+// No secret is in the texts that others will read.
+func TestSecretsAreNotDelivered(t *testing.T) {
+	t.Setenv("SITE_TEST_TOKEN", "a-very-secret-value-1")
+	dir := testrepo.Repo(t, testrepo.Files{"x": "x\n"})
+	c := config(dir, "worktree")
+	c.Deliver = "pr"
+	b := newFixture(t, dir, `{"name":"use a-very-secret-value-1","tasks":[{"id":"a","subject":"log in with a-very-secret-value-1"}]}`, c, writes)
+	b.attempt("a")
+	_, err := b.Integrate(t.Context(), 1, []string{"a"})
+	testrepo.Must(t, err)
+	testrepo.Journal(t, c.Loop, done(b, c, "a")...)
+	_, err = b.Deliver(t.Context(), true)
+	testrepo.Must(t, err)
+	for what, text := range map[string]string{
+		"the body":   body(t, dir),
+		"the commit": testrepo.Git(t, dir, "log", "--format=%B", "wavex/r-1"),
+		"the title":  gitworkOptions(b.plan, c).Title,
+	} {
+		if strings.Contains(text, "very-secret") || !strings.Contains(text, "[redacted: SITE_TEST_TOKEN]") {
+			t.Errorf("%s:\n%s", what, text)
+		}
 	}
-	r.write(r.dir, files{"own": "1\n"})
-	r.git("add", "own")
-	r.git("commit", "-qm", "mine")
-	r.git("switch", "-q", "main")
-	if d = r.deliver(m, "branch"); !strings.Contains(d.Why, "somebody else") {
-		t.Errorf("it says %q", d.Why)
-	}
-	equal(t, "the tip", r.tree(d.Ref), files{"a": "1\n2\nthree\n", "n": "1\n", "y": "1\n"})
 }
 
-func TestClean(t *testing.T) {
+// The work of a run can be delivered again between sessions. A refused delivery leaves nothing.
+func TestDeliverBetweenSessions(t *testing.T) {
 	t.Parallel()
-	r, m := delivery(t, nil)
-	r.ask(m, runner.Request{Task: "half", Attempt: 1}, r.edits(files{"half": "1\n"}))
-	r.ask(m, runner.Request{Task: "failed", Attempt: 1}, func(dir string, _ runner.Request) error {
-		r.write(dir, files{"left": "1\n"})
-		return os.ErrInvalid
-	})
-	items, err := Clean(t.Context(), r.dir, "", false)
-	must(t, err)
-	if len(items) != 1 || items[0].Removed {
-		t.Fatalf("of a run under way it cleaned %v", items)
+	b := integrated(t)
+	c := config(b.dir, "worktree")
+	events := testrepo.Journal(t, filepath.Join(t.TempDir(), ".loop"),
+		append(done(b, c, "a", "b"), scheduler.RunEnded{Status: "complete"})...)
+	there := func() bool {
+		_, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md"))
+		return err == nil
 	}
-	must(t, m.Close(t.Context()))
-	before, refs := r.userFingerprint(), r.git("for-each-ref")
-	wouldBe, err := Clean(t.Context(), r.dir, "", true)
-	must(t, err)
-	equal(t, "refs after a dry run", r.git("for-each-ref"), refs)
-	items, err = Clean(t.Context(), r.dir, "r1", false)
-	must(t, err)
-	equal(t, "items", len(items), len(wouldBe))
-	for i, it := range items {
-		equal(t, it.Name, it.Removed, wouldBe[i].Removed)
+	var in *gitwork.Error
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) ||
+		in.Problem != gitwork.InUse || there() {
+		t.Errorf("while another works on it: %v, a body: %v", err, there())
 	}
-	r.untouched(before)
-	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
-		"refs/heads/main\nrefs/heads/wavex/r1")
-	equal(t, "worktrees", len(splitLines(r.git("worktree", "list"))), 1)
-	left := splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
-	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {
-		t.Errorf("of the failed task is kept %v", left)
+	testrepo.Must(t, b.Close(t.Context()))
+	other := c
+	other.Run = "r-2"
+	if _, err := Deliver(t.Context(), b.plan, other, events, "pr", true); !errors.As(err, &in) ||
+		in.Problem != gitwork.NoRun {
+		t.Errorf("a run that never was: %v", err)
 	}
-	// The work can still be delivered later, and then the branch may be removed.
-	m = r.open(r.options("r1"))
-	equal(t, "delivery", r.deliver(m, "ff").How, "ff")
-	must(t, m.Close(t.Context()))
-	_, err = Clean(t.Context(), r.dir, "r1", false)
-	must(t, err)
-	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")
+	if _, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-2")); err == nil {
+		t.Error("it left a folder")
+	}
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) ||
+		in.Problem != gitwork.NoRemote || !there() {
+		t.Errorf("without a remote: %v, a body: %v", err, there())
+	}
+	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true)
+	if err != nil || d.How != "ff" {
+		t.Errorf("%+v, %v", d, err)
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"wavex/internal/lazy"
+	"wavex/internal/lazyregexp"
 )
 
 // Version is a release of the CLI; the zero value is an unknown one.
@@ -32,8 +32,8 @@ func (v Version) Less(w Version) bool {
 const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
 
 var (
-	versionRE = lazy.New(number + `(?:[^0-9.]|$)`)
-	namedRE   = lazy.New(number + ` \(Claude Code\)`)
+	versionRE = lazyregexp.New(number + `(?:[^0-9.]|$)`)
+	namedRE   = lazyregexp.New(number + ` \(Claude Code\)`)
 )
 
 // NamesClaude reports whether a text names Claude Code with a version, as `claude --version` does.

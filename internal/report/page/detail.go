@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
-	"wavex/internal/ui/safe"
-	"wavex/internal/verify"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -135,11 +135,11 @@ func (d *Details) event(s *scheduler.State, e scheduler.Event) {
 	case scheduler.AttemptEnded:
 		if a := d.lastAttempt(s, b.Task); a != nil && a.Number == b.Attempt {
 			a.setResult(b.Result)
-			a.Free, a.Note = !b.Charged, safe.Line(b.Note)
+			a.Free, a.Note = !b.Charged, textfmt.Line(b.Note)
 		}
 	case scheduler.CounselSkipped:
 		if a := d.lastAttempt(s, b.Task); a != nil {
-			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + safe.Line(b.Reason)})
+			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + textfmt.Line(b.Reason)})
 		}
 	case scheduler.CounselEnded:
 		if a := d.lastAttempt(s, b.Task); a != nil {
@@ -148,8 +148,8 @@ func (d *Details) event(s *scheduler.State, e scheduler.Event) {
 	case scheduler.IntegrationEnded:
 		for _, r := range b.Reopened {
 			if a := d.lastAttempt(s, r.Task); a != nil {
-				a.Note = safe.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)
-				a.Detail = safe.Multiline(r.Result.Detail, maxOutput)
+				a.Note = textfmt.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)
+				a.Detail = textfmt.Multiline(r.Result.Detail, maxOutput)
 			}
 		}
 	}
@@ -166,9 +166,9 @@ func (d *Details) lastAttempt(s *scheduler.State, task string) *Attempt {
 func (a *Attempt) setResult(r runner.Result) {
 	a.Open = false
 	a.Outcome = string(r.Outcome)
-	a.Reason = safe.Line(r.Reason)
-	a.Detail = safe.Multiline(r.Detail, maxOutput)
-	a.Report = safe.Multiline(r.Report, maxOutput)
+	a.Reason = textfmt.Line(r.Reason)
+	a.Detail = textfmt.Multiline(r.Detail, maxOutput)
+	a.Report = textfmt.Multiline(r.Report, maxOutput)
 	a.Took = r.Duration.Milliseconds()
 	a.Cost = int64(r.Cost)
 	a.Priced = r.Priced
@@ -176,31 +176,33 @@ func (a *Attempt) setResult(r runner.Result) {
 	a.Tokens = tokenCounts(r.Usage)
 	a.Vacuous = r.Vacuous
 	a.Escaped = !r.Contained
-	a.Session = safe.Line(r.Session)
-	a.Version = safe.Line(r.ClaudeVersion)
+	a.Session = textfmt.Line(r.Session)
+	a.Version = textfmt.Line(r.ClaudeVersion)
 	a.Changed, a.Violated = nonEmptyLines(r.Changed), nonEmptyLines(r.Violated)
 	for _, n := range r.Denials {
-		a.Denials = append(a.Denials, safe.Line(n.Rule))
+		a.Denials = append(a.Denials, textfmt.Line(n.Rule))
 	}
 	for _, c := range r.Checks {
 		a.Checks = append(a.Checks, newCheck(c))
 	}
 }
 
-func newCheck(c verify.Evidence) Check {
-	return Check{Check: safe.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode, Took: c.Duration.Milliseconds(),
-		Reason: safe.Line(c.Reason), Output: safe.Multiline(c.Output, maxOutput)}
+func newCheck(c check.Evidence) Check {
+	return Check{Check: textfmt.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode, Took: c.Duration.Milliseconds(),
+		Reason: textfmt.Line(c.Reason), Output: textfmt.Multiline(c.Output, maxOutput)}
 }
 
 func newAdvice(panel int, v counsel.Verdict) Advice {
-	out := Advice{Panel: panel, Unavailable: safe.Line(v.Unavailable), Analysis: safe.Multiline(v.Analysis, maxOutput),
-		Fix:    safe.Multiline(v.Fix, maxOutput),
-		Action: safe.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff, Dissent: nonEmptyLines(v.Dissent),
-		Cost: int64(v.Cost)}
+	out := Advice{Panel: panel, Unavailable: textfmt.Line(v.Unavailable),
+		Analysis: textfmt.Multiline(v.Analysis, maxOutput),
+		Fix:      textfmt.Multiline(v.Fix, maxOutput),
+		Action:   textfmt.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff,
+		Dissent: nonEmptyLines(v.Dissent),
+		Cost:    int64(v.Cost)}
 	for _, o := range v.Opinions {
-		out.Opinions = append(out.Opinions, Opinion{safe.Line(o.Expert), safe.Line(o.Unavailable),
-			safe.Multiline(o.Diagnosis, maxOutput),
-			safe.Multiline(o.Approach, maxOutput), safe.Line(o.Falsifier), o.Confidence, safe.Line(string(o.Action))})
+		out.Opinions = append(out.Opinions, Opinion{textfmt.Line(o.Expert), textfmt.Line(o.Unavailable),
+			textfmt.Multiline(o.Diagnosis, maxOutput),
+			textfmt.Multiline(o.Approach, maxOutput), textfmt.Line(o.Falsifier), o.Confidence, textfmt.Line(string(o.Action))})
 	}
 	return out
 }
@@ -208,18 +210,19 @@ func newAdvice(panel int, v counsel.Verdict) Advice {
 // Task returns the detail of one task. texts says whether to read its prompts and edits.
 func (d *Details) Task(i int, texts bool) Detail {
 	p := &d.plan.Tasks[i]
-	out := Detail{Description: safe.Multiline(p.Description, maxPrompt), Command: safe.Multiline(p.Command, maxOutput),
-		Model: safe.Line(d.plan.Settings(i).Model),
-		Line:  p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
+	out := Detail{Description: textfmt.Multiline(p.Description, maxPrompt),
+		Command: textfmt.Multiline(p.Command, maxOutput),
+		Model:   textfmt.Line(d.plan.Settings(i).Model),
+		Line:    p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
 	copy(out.Attempts, d.attempts[i])
 	for _, c := range p.Verify {
-		out.Verify = append(out.Verify, safe.Line(verify.Describe(c)))
+		out.Verify = append(out.Verify, textfmt.Line(check.Describe(c)))
 	}
 	for _, c := range p.Criteria {
-		out.Criteria = append(out.Criteria, safe.Line(c.Text))
+		out.Criteria = append(out.Criteria, textfmt.Line(c.Text))
 	}
 	for _, f := range p.Files {
-		out.Files = append(out.Files, strings.TrimSpace(safe.Line(f.Path)+"  "+safe.Line(f.Action)))
+		out.Files = append(out.Files, strings.TrimSpace(textfmt.Line(f.Path)+"  "+textfmt.Line(f.Action)))
 	}
 	if texts && d.files != nil {
 		for n := range out.Attempts {
@@ -253,7 +256,7 @@ func (d *Details) readTexts(a *Attempt, folder string) {
 	defer func() { _ = f.Close() }() // opened only for reading
 	diff, err := transcript.Diff(f, d.dir, maxDiff)
 	if err == nil {
-		a.Diff = safe.Multiline(diff, 0)
+		a.Diff = textfmt.Multiline(diff, 0)
 	}
 }
 
@@ -262,13 +265,13 @@ func (d *Details) readHead(name string, most int) string {
 	if err != nil {
 		return ""
 	}
-	return safe.Multiline(string(b), most)
+	return textfmt.Multiline(string(b), most)
 }
 
 func nonEmptyLines(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = safe.Line(s)
+		out[i] = textfmt.Line(s)
 	}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 	"io"
 	"strings"
 
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 )
 
 //go:embed assets
@@ -62,7 +62,7 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the page's data: %w", err)
 	}
-	return safe.JSON(b), nil
+	return textfmt.JSON(b), nil
 }
 
 func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error) error {

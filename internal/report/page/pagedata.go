@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -140,16 +140,16 @@ type Note struct {
 // wavex process works at the run.
 func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events)
-	r := &Run{V: Version, Now: unixMilli(now), ID: safe.Line(sum.Run), Name: safe.Line(sum.Name),
-		Plan:  safe.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
+	r := &Run{V: Version, Now: unixMilli(now), ID: textfmt.Line(sum.Run), Name: textfmt.Line(sum.Name),
+		Plan:  textfmt.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
 		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode,
-		Reason: safe.Line(sum.Reason),
-		Limit:  safe.Line(sum.Limit), Breaker: safe.Line(sum.Breaker), Resume: safe.Line(sum.Resume),
+		Reason: textfmt.Line(sum.Reason),
+		Limit:  textfmt.Line(sum.Limit), Breaker: textfmt.Line(sum.Breaker), Resume: textfmt.Line(sum.Resume),
 		ResumeAt: unixMilli(sum.ResumeAt),
 		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
 		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: s.Wave}
 	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
-		r.Advice = safe.Line(sum.Advice)
+		r.Advice = textfmt.Line(sum.Advice)
 	}
 	if s.Ended == nil && !alive {
 		r.Status = report.CutOff
@@ -158,7 +158,7 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 		r.PausedUntil = unixMilli(s.PauseUntil)
 	}
 	if s.Plan != nil {
-		r.Request = safe.Multiline(s.Plan.Request, 8<<10)
+		r.Request = textfmt.Multiline(s.Plan.Request, 8<<10)
 	}
 	if !sum.Limits.NoUSD {
 		b := int64(sum.Limits.USD)
@@ -168,10 +168,10 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 		r.MaxIter = &sum.Limits.Iterations
 	}
 	for i, c := range report.Criteria(s) {
-		out := Criterion{Text: safe.Line(c.Text), Met: c.Met}
+		out := Criterion{Text: textfmt.Line(c.Text), Met: c.Met}
 		if i < len(s.Criteria) { // else it is the criterion that stands for having none
-			out.By, out.Evidence, out.Check = c.Verification, safe.Multiline(s.Criteria[i].Evidence, maxOutput),
-				safe.Line(s.Criteria[i].Check)
+			out.By, out.Evidence, out.Check = c.Verification, textfmt.Multiline(s.Criteria[i].Evidence, maxOutput),
+				textfmt.Line(s.Criteria[i].Check)
 		}
 		r.Criteria = append(r.Criteria, out)
 	}
@@ -188,9 +188,9 @@ func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool)
 
 func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
-	out := Task{ID: safe.Line(t.ID), Subject: safe.Line(t.Subject), Wave: t.Wave, Status: string(t.Status),
+	out := Task{ID: textfmt.Line(t.ID), Subject: textfmt.Line(t.Subject), Wave: t.Wave, Status: string(t.Status),
 		Outcome: string(t.Outcome),
-		Reason:  safe.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
+		Reason:  textfmt.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
 		Panels: t.Panels,
 		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
 	for _, b := range s.Plan.Graph.Blockers(i) {
@@ -198,7 +198,7 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	}
 	for _, f := range p.Files {
 		if len(out.Files) < 20 {
-			out.Files = append(out.Files, safe.Line(f.Path))
+			out.Files = append(out.Files, textfmt.Line(f.Path))
 		}
 	}
 	return out
@@ -208,21 +208,22 @@ func newReview(b scheduler.ReviewEnded) Review {
 	v := b.Review
 	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
 		Experts: nonEmptyLines(v.Experts),
-		Silent:  nonEmptyLines(v.Silent), Reason: safe.Line(v.Nothing), Cost: int64(v.Cost)}
+		Silent:  nonEmptyLines(v.Silent), Reason: textfmt.Line(v.Nothing), Cost: int64(v.Cost)}
 	if v.Error != "" {
-		out.Reason = safe.Line(v.Error)
+		out.Reason = textfmt.Line(v.Error)
 	}
 	for _, f := range v.Findings {
-		g := Finding{Severity: safe.Line(string(f.Severity)), Blocks: f.Blocks(), Location: safe.Line(f.File),
-			Text:     safe.Multiline(f.Text, maxOutput),
-			Evidence: safe.Multiline(f.Evidence, maxOutput), Fix: safe.Multiline(f.Fix, maxOutput), Expert: safe.Line(f.Expert),
-			State: safe.Line(f.Resolution)}
+		g := Finding{Severity: textfmt.Line(string(f.Severity)), Blocks: f.Blocks(), Location: textfmt.Line(f.File),
+			Text:     textfmt.Multiline(f.Text, maxOutput),
+			Evidence: textfmt.Multiline(f.Evidence, maxOutput), Fix: textfmt.Multiline(f.Fix, maxOutput),
+			Expert: textfmt.Line(f.Expert),
+			State:  textfmt.Line(f.Resolution)}
 		if f.Line > 0 {
 			g.Location += fmt.Sprintf(":%d", f.Line)
 		}
 		switch {
 		case f.Refuted != "":
-			g.State = "refuted: " + safe.Line(f.Refuted)
+			g.State = "refuted: " + textfmt.Line(f.Refuted)
 		case f.Confirmed && g.State == "":
 			g.State = "confirmed"
 		}
@@ -269,5 +270,5 @@ func unixMilli(t time.Time) int64 {
 
 // Update records the last sign of life.
 func (d *Activity) Update(last string, at time.Time) {
-	d.Last, d.At = safe.Fit(last, 200, false), unixMilli(at)
+	d.Last, d.At = textfmt.Fit(last, 200, false), unixMilli(at)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wavex/internal/report"
-	"wavex/internal/ui/safe"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -75,7 +75,7 @@ func (w *spanBuilder) event(e scheduler.Event) {
 	at := unixMilli(e.Time)
 	switch b := e.Body.(type) {
 	case scheduler.RunStarted:
-		w.Wavex = safe.Line(b.Wavex)
+		w.Wavex = textfmt.Line(b.Wavex)
 		if b.Origin != nil { // the time from the request to the plan
 			w.spent = int64(b.Origin.Spent)
 		}
@@ -95,9 +95,9 @@ func (w *spanBuilder) event(e scheduler.Event) {
 		w.open(Span{Kind: "counsel", From: at, Number: b.Panel}, b.Task)
 	case scheduler.CounselEnded:
 		if p := w.close("counsel", b.Task, at); p != nil {
-			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", safe.Fit(safe.FirstLine(b.Verdict.Fix), 200, false)
+			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", textfmt.Fit(textfmt.FirstLine(b.Verdict.Fix), 200, false)
 			if b.Verdict.Unavailable != "" {
-				p.Outcome, p.Text = "unavailable", safe.Fit(b.Verdict.Unavailable, 200, false)
+				p.Outcome, p.Text = "unavailable", textfmt.Fit(b.Verdict.Unavailable, 200, false)
 			}
 		}
 		w.spend(at, int64(b.Verdict.Cost))
@@ -111,7 +111,7 @@ func (w *spanBuilder) event(e scheduler.Event) {
 		w.open(Span{Kind: "delivery", From: at}, "")
 	case scheduler.DeliveryEnded:
 		if p := w.close("delivery", "", at); p != nil {
-			p.Outcome, p.Text = "done", safe.Line(b.How+" "+b.Ref)
+			p.Outcome, p.Text = "done", textfmt.Line(b.How+" "+b.Ref)
 		}
 		text := "delivered: " + b.How + " " + b.Ref
 		if b.Command != "" {
@@ -122,7 +122,7 @@ func (w *spanBuilder) event(e scheduler.Event) {
 		w.open(Span{Kind: "criteria", From: at, Number: b.Round}, "")
 	case scheduler.CriteriaEnded:
 		if p := w.close("criteria", "", at); p != nil {
-			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), safe.Line(b.Error)
+			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), textfmt.Line(b.Error)
 		}
 		if r := b.Rechecked; r != nil {
 			for _, g := range r.Regressions {
@@ -170,7 +170,7 @@ func (w *spanBuilder) session(at int64, c scheduler.Config) {
 
 func (w *spanBuilder) attempt(b scheduler.AttemptEnded, at int64) {
 	if p := w.close("attempt", b.Task, at); p != nil {
-		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), safe.Fit(b.Result.Reason, 200, false)
+		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), textfmt.Fit(b.Result.Reason, 200, false)
 	}
 	w.spend(at, int64(b.Result.Cost))
 	if !b.NotBefore.IsZero() {
@@ -190,7 +190,7 @@ func (w *spanBuilder) review(b scheduler.ReviewEnded, at int64) {
 		p.Text = fmt.Sprintf("%s, %s", b.Mode, report.Plural(len(b.Review.Findings), "finding", "findings"))
 		switch {
 		case b.Review.Error != "":
-			p.Outcome, p.Text = "broken", string(b.Mode)+", "+safe.Fit(b.Review.Error, 200, false)
+			p.Outcome, p.Text = "broken", string(b.Mode)+", "+textfmt.Fit(b.Review.Error, 200, false)
 		case !b.Passed && b.Blockers > 0:
 			p.Outcome = "wrong"
 		}
@@ -260,7 +260,7 @@ func (w *spanBuilder) stop(at int64, task string, st *scheduler.Stop) {
 }
 
 func (w *spanBuilder) note(at int64, level, task, text string) {
-	n := Note{At: at, Level: level, Text: safe.Fit(text, 600, false)}
+	n := Note{At: at, Level: level, Text: textfmt.Fit(text, 600, false)}
 	if i, ok := w.s.Index(task); ok && task != "" {
 		n.Task = &i
 	}

@@ -10,8 +10,8 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/dag"
+	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/verify"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -158,7 +158,7 @@ func (s *FakeRun) EndRun(status string, code int, reason, resume string) *FakeRu
 func PassingResult(usd budget.USD) runner.Result {
 	return runner.Result{Outcome: runner.Done, Cost: usd, Priced: "result", Turns: 3, Report: "All done.", Contained: true,
 		Usage:  runner.Usage{Input: 200, Output: 1000, CacheRead: 11_100},
-		Checks: []verify.Evidence{{Check: "go test ./...", Kind: "execution output", Passed: true, Output: "ok"}}}
+		Checks: []check.Evidence{{Check: "go test ./...", Kind: "execution output", Passed: true, Output: "ok"}}}
 }
 
 // FailingResult returns a result with a failing check.
@@ -166,8 +166,8 @@ func FailingResult(usd budget.USD) runner.Result {
 	r := PassingResult(usd)
 	r.Outcome, r.Reason, r.Signature = runner.Wrong, "check failed: go test ./...: exit code 1", "test-fails"
 	r.Detail = "--- FAIL: TestParse (0.00s)\n    parse_test.go:12: got 1, want 2"
-	r.Checks = append(r.Checks, verify.Evidence{Check: "go vet ./...", Kind: "execution output", Passed: true})
-	r.Checks[0] = verify.Evidence{Check: "go test ./...", Kind: "execution output", ExitCode: 1, Reason: "exit code 1",
+	r.Checks = append(r.Checks, check.Evidence{Check: "go vet ./...", Kind: "execution output", Passed: true})
+	r.Checks[0] = check.Evidence{Check: "go test ./...", Kind: "execution output", ExitCode: 1, Reason: "exit code 1",
 		Output: r.Detail}
 	return r
 }

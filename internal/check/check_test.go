@@ -1,0 +1,216 @@
+//go:build unix
+
+package check_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"wavex/internal/check"
+	"wavex/internal/plan"
+	"wavex/internal/proc/proctest"
+)
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "a.txt", "alpha\nbeta\n")
+	write(t, dir, "sub/empty", "")
+	write(t, dir, "big", strings.Repeat("y", 64<<10-3)+"needle"+strings.Repeat("z", 100<<10))
+	write(t, dir, "secret", "x")
+	for _, tc := range []struct {
+		check  plan.Check
+		passed bool
+		code   int
+		kind   string
+		reason string
+		output string
+	}{
+		{check: plan.Check{Run: "echo out; echo err >&2"}, passed: true, kind: check.KindExecution, output: "out\nerr"},
+		{check: plan.Check{Run: "echo no; exit 3"}, code: 3, kind: check.KindExecution, reason: "exit code 3", output: "no"},
+		{check: plan.Check{Run: "kill -9 $$"}, code: -1, kind: check.KindExecution, reason: "ended by SIGKILL"},
+		{check: plan.Check{Run: "test \"$PWD\" = \"$WANT\" -a -z \"$HOME\""}, passed: true, kind: check.KindExecution},
+		{check: plan.Check{File: "a.txt"}, passed: true, kind: check.KindObservation},
+		{check: plan.Check{File: "sub"}, passed: true, kind: check.KindObservation},
+		{check: plan.Check{File: "b.txt"}, kind: check.KindObservation, reason: "b.txt does not exist"},
+		{check: plan.Check{File: "b.txt", Contains: "x"}, kind: check.KindObservation, reason: "b.txt does not exist"},
+		{check: plan.Check{File: "a.txt", Contains: "alpha\nbeta"}, passed: true, kind: check.KindObservation},
+		{check: plan.Check{File: "a.txt", Contains: "gamma"}, kind: check.KindObservation,
+			reason: `a.txt does not contain "gamma"`},
+		{check: plan.Check{File: "big", Contains: "needle"}, passed: true, kind: check.KindObservation},
+		{check: plan.Check{File: "big", Contains: "needles"}, kind: check.KindObservation,
+			reason: `big does not contain "needles"`},
+		{check: plan.Check{File: "sub", Contains: "x"}, kind: check.KindObservation, reason: "sub is not a regular file"},
+		{check: plan.Check{File: "sub/empty", Contains: "x"}, kind: check.KindObservation,
+			reason: `sub/empty does not contain "x"`},
+		{check: plan.Check{File: "a.txt", Matches: `(?m)^b\w+$`}, passed: true, kind: check.KindObservation},
+		{check: plan.Check{File: "a.txt", Matches: `^b`}, kind: check.KindObservation, reason: "a.txt does not match /^b/"},
+		{check: plan.Check{File: "a.txt", Matches: `(`}, kind: check.KindObservation,
+			reason: "error parsing regexp: missing closing ): `(`"},
+	} {
+		t.Run(check.Describe(tc.check), func(t *testing.T) {
+			t.Parallel()
+			got, err := check.Run(t.Context(), dir, []string{"PATH=" + os.Getenv("PATH"), "WANT=" + dir},
+				[]plan.Check{tc.check})
+			if err != nil || len(got) != 1 {
+				t.Fatalf("Run = %v, %v; want one evidence", got, err)
+			}
+			e := got[0]
+			if e.Passed != tc.passed || e.ExitCode != tc.code || e.Kind != tc.kind || e.Reason != tc.reason ||
+				e.Output != tc.output {
+				t.Errorf("evidence = %+v; want %+v", e, tc)
+			}
+			if e.Check != check.Describe(tc.check) {
+				t.Errorf("Check = %q", e.Check)
+			}
+		})
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]plan.Check{
+		"go test ./...":        {Run: "go test ./..."},
+		"a.go exists":          {File: "a.go"},
+		`a.go contains "x\"y"`: {File: "a.go", Contains: `x"y`},
+		"a.go matches /^x$/":   {File: "a.go", Matches: "^x$"},
+	} {
+		if got := check.Describe(c); got != want {
+			t.Errorf("Describe(%+v) = %q, want %q", c, got, want)
+		}
+	}
+}
+
+func TestFloodIsReadToTheEnd(t *testing.T) {
+	t.Parallel()
+	got, err := check.Run(t.Context(), t.TempDir(), testCommand("flood"), []plan.Check{{Run: self(t)}})
+	if err != nil || !got[0].Passed {
+		t.Fatalf("Run = %+v, %v", got, err)
+	}
+	out := got[0].Output
+	if len(out) > 2048 || !strings.HasPrefix(out, "first line") || !strings.HasSuffix(out, "last line") ||
+		!strings.Contains(out, "bytes left out") {
+		t.Errorf("output of %d bytes: %.60q...", len(out), out)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	got, err := check.Run(t.Context(), t.TempDir(), testCommand("hang"), []plan.Check{
+		{Run: self(t), Timeout: 100 * time.Millisecond},
+		{Run: "true"},
+	})
+	if err != nil {
+		t.Fatalf("a check's own timeout is not an error of Run: %v", err)
+	}
+	if e := got[0]; e.Passed || e.ExitCode != -1 || e.Reason != "no end after 100ms" {
+		t.Errorf("evidence = %+v", e)
+	}
+	if !got[1].Passed {
+		t.Errorf("the check after it = %+v", got[1])
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("asked to stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	dir := t.TempDir()
+	// The first check cancels the run: its output is kept, and the following checks do not run.
+	fifo := filepath.Join(dir, "started")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	watched := make(chan error)
+	go func() {
+		_, err := os.ReadFile(fifo) // returns when the check has written
+		cancel(stop)
+		watched <- err
+	}()
+	got, err := check.Run(ctx, dir, []string{"PATH=" + os.Getenv("PATH")}, []plan.Check{
+		{Run: "echo begun; : > started; sleep 600"}, {Run: ": > second"}, {File: "started"},
+	})
+	if werr := <-watched; werr != nil {
+		t.Fatal(werr)
+	}
+	if !errors.Is(err, stop) {
+		t.Fatalf("error = %v, want the cause", err)
+	}
+	if e := got[0]; e.Passed || e.ExitCode != -1 || e.Output != "begun" || e.Reason != "stopped: asked to stop" {
+		t.Errorf("the check cut short = %+v", e)
+	}
+	for _, e := range got[1:] {
+		if e.Passed || e.ExitCode != -1 || e.Reason != "not run: asked to stop" {
+			t.Errorf("a check that was not run = %+v", e)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "second")); err == nil {
+		t.Error("a check ran after the stop")
+	}
+}
+
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	good, bad := check.Evidence{Passed: true}, check.Evidence{}
+	for _, tc := range []struct {
+		in   []check.Evidence
+		want bool
+	}{{nil, false}, {[]check.Evidence{good}, true}, {[]check.Evidence{good, bad}, false}} {
+		if got := check.Passed(tc.in); got != tc.want {
+			t.Errorf("Passed(%v) = %v", tc.in, got)
+		}
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "exec " + exe
+}
+
+func testCommand(what string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "VERIFY_STANDIN=" + what}
+}
+
+// A command line that needs no shell runs without one. A script without its first line, which
+// only a shell can run, runs too.
+func TestShellOnlyWhereNeeded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	proctest.Script(t, filepath.Join(dir, "bare"), "echo ran by a shell\n")
+	env := []string{"PATH=" + os.Getenv("PATH")}
+	for _, tc := range []struct{ run, want string }{
+		{"./bare", "ran by a shell"},
+		{"env", "PATH=" + os.Getenv("PATH") + "\nPWD=" + dir},
+		{"./no-such-program", "not found"},
+	} {
+		got, err := check.Run(t.Context(), dir, env, []plan.Check{{Run: tc.run}})
+		if err != nil || !strings.Contains(got[0].Output, tc.want) {
+			t.Errorf("%s: %+v, %v; want %q", tc.run, got, err, tc.want)
+		}
+	}
+	got, _ := check.Run(t.Context(), dir, env, []plan.Check{{Run: "./no-such-program"}})
+	if got[0].ExitCode != 127 {
+		t.Errorf("a program that is not there: %+v, want the shell's 127", got[0])
+	}
+}

@@ -1,0 +1,127 @@
+package check
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+)
+
+// killDelay is the time of a check command between the request to end and the kill.
+const killDelay = 2 * time.Second
+
+// checkCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
+// when ctx is done, the whole tree of the command is ended.
+func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) {
+	limit := c.Timeout
+	if limit <= 0 {
+		limit = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
+	defer cancel()
+	sum := sha256.New()
+	exit, out, err := RunCommand(ctx, dir, env, c.Run, sum)
+	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
+	e.ExitCode = exit.Code
+	switch {
+	case errors.Is(err, ErrCheckTimeout):
+		e.ExitCode = -1
+		e.Reason = fmt.Sprintf("no end after %s", limit)
+	case ctx.Err() != nil && err != nil:
+		e.ExitCode = -1
+		e.Reason = OneLine("stopped: "+err.Error(), maxReason)
+	case err != nil:
+		e.ExitCode = -1
+		e.Reason = OneLine(err.Error(), maxReason)
+	case exit.Signal != "":
+		e.ExitCode = -1
+		e.Reason = "ended by " + exit.Signal
+	case exit.Code != 0:
+		e.Reason = fmt.Sprintf("exit code %d", exit.Code)
+	default:
+		e.Passed = true
+	}
+}
+
+// RunCommand runs a shell command line in dir with exactly env, and waits for its end and for the
+// sweep of its leftovers. If ctx is done first, the command is asked to end and then killed, and
+// the error is context.Cause(ctx). Any other error means that it could not be started. The
+// excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
+func RunCommand(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit,
+	*Excerpt, error) {
+	out := &Excerpt{}
+	both := teeWriter{out, also}
+	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: both}, command)
+	if err != nil {
+		return proc.Exit{Code: -1, Contained: true}, out, err
+	}
+	select {
+	case <-p.Done():
+		return p.Wait(), out, nil
+	case <-ctx.Done():
+		select {
+		case <-p.Done(): // a command that has ended is not interrupted
+			return p.Wait(), out, nil
+		default:
+		}
+	}
+	_ = p.Terminate() // it may be gone already
+	t := time.NewTimer(killDelay)
+	defer t.Stop()
+	select {
+	case <-p.Done():
+	case <-t.C:
+		_ = p.Kill()
+	}
+	return p.Wait(), out, context.Cause(ctx)
+}
+
+// start starts a command line. It skips the shell if that would only start one program, which
+// saves half of the cost. A command that cannot be started directly (no such program, a script
+// without its first line) is left to the shell, which runs it or reports the error.
+func start(s proc.Spec, command string) (*proc.Process, error) {
+	if words, ok := proc.SplitArgs(command); ok {
+		direct := s
+		direct.Argv = words
+		if !slices.ContainsFunc(s.Env, func(kv string) bool { return strings.HasPrefix(kv, "PWD=") }) {
+			direct.Env = append(slices.Clip(s.Env), "PWD="+s.Dir) // as a shell would
+		}
+		if p, err := proc.Start(direct); err == nil {
+			return p, nil
+		}
+	}
+	s.Argv = proc.Shell(command)
+	return proc.Start(s)
+}
+
+// teeWriter keeps an excerpt and passes everything on. An error of the other writer does not count for
+// the command.
+type teeWriter struct {
+	excerpt *Excerpt
+	also    io.Writer
+}
+
+func (t teeWriter) Write(b []byte) (int, error) {
+	if t.also != nil {
+		_, _ = t.also.Write(b) // a full disk must not fail the check
+	}
+	return t.excerpt.Write(b)
+}
+
+// attemptMark returns the attempt's mark in its environment.
+func attemptMark(env []string) string {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, proc.AttemptVar+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// omissionRoom is reserved for the mark between head and tail.
+const omissionRoom = 48
+
+// Excerpt is a writer that keeps the head and the tail of its input, at most Max bytes together
+// with the mark between them. It never fails and never blocks, so a writer of a gigabyte is read
+// to the end. It is not safe for concurrent use. The zero value keeps 2 KB.
+type Excerpt struct {
+	Max int // bytes; 0 means 2048
+
+	head  []byte
+	tail  []byte // a ring once full
+	at    int    // where the ring is written next
+	total int64
+}
+
+func (e *Excerpt) max() int {
+	if e.Max <= 0 {
+		return 2048
+	}
+	return max(e.Max, 2*omissionRoom)
+}
+
+// Write accepts all of b.
+func (e *Excerpt) Write(b []byte) (int, error) {
+	n := len(b)
+	e.total += int64(n)
+	half := e.max() / 2
+	if free := half - len(e.head); free > 0 {
+		k := min(free, len(b))
+		e.head = append(e.head, b[:k]...)
+		b = b[k:]
+	}
+	room := e.max() - half
+	if len(b) > room {
+		b = b[len(b)-room:]
+	}
+	if free := room - len(e.tail); free > 0 {
+		k := min(free, len(b))
+		e.tail = append(e.tail, b[:k]...)
+		b = b[k:]
+	}
+	for len(b) > 0 {
+		k := copy(e.tail[e.at:], b)
+		e.at = (e.at + k) % room
+		b = b[k:]
+	}
+	return n, nil
+}
+
+// Total returns the number of bytes written.
+func (e *Excerpt) Total() int64 { return e.total }
+
+// String returns the kept bytes as valid UTF-8 without trailing blanks: all of the input if it
+// fits, or else head, a mark with the number of missing bytes, and tail.
+func (e *Excerpt) String() string {
+	tail := string(e.tail[e.at:]) + string(e.tail[:e.at])
+	if e.total <= int64(e.max()) {
+		return clean(string(e.head)+tail, e.max())
+	}
+	head := cutBackAtWord(string(e.head), len(e.head)-omissionRoom/2)
+	tail = cutFrontAtWord(tail, omissionRoom/2)
+	head, tail = clean(head, len(head)), clean(tail, len(tail))
+	return head + fmt.Sprintf("\n... %d bytes left out ...\n", e.total-int64(len(head)+len(tail))) + tail
+}
+
+// ExcerptOf returns s as an Excerpt of at most n bytes prints it.
+func ExcerptOf(s string, n int) string {
+	e := Excerpt{Max: n}
+	_, _ = e.Write([]byte(s))
+	return e.String()
+}
+
+// OneLine returns the words of s on one line of at most n bytes.
+func OneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if len(s) <= n {
+		return s
+	}
+	return cutBack(s, n-3) + "..."
+}
+
+// longWord is the largest distance, in bytes, by which a cut moves to a word boundary: half a key
+// is not recognised as a secret, and half a path is useless. Longer words are cut.
+const longWord = 256
+
+const blanks = " \t\r\n"
+
+// cutBackAtWord is cutBack without a partial word at the end.
+func cutBackAtWord(s string, n int) string {
+	cut := cutBack(s, n)
+	if len(cut) < len(s) && strings.IndexByte(blanks, s[len(cut)]) >= 0 {
+		return cut
+	}
+	if k := strings.LastIndexAny(cut, blanks); k >= len(cut)-min(longWord, len(cut)/2) {
+		return cut[:max(k, 0)]
+	}
+	return cut
+}
+
+// cutFrontAtWord is cutFront without a partial word at the start.
+func cutFrontAtWord(s string, n int) string {
+	cut := cutFront(s, n)
+	if k := len(s) - len(cut); k > 0 && strings.IndexByte(blanks, s[k-1]) >= 0 {
+		return cut
+	}
+	if k := strings.IndexAny(cut, blanks); k >= 0 && k < min(longWord, len(cut)/2) {
+		return cut[k+1:]
+	}
+	return cut
+}
+
+// clean returns s as valid UTF-8 of at most n bytes, with plain line ends.
+func clean(s string, n int) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "?")
+	return strings.TrimRight(cutBack(s, n), " \t\r\n")
+}
+
+// cutBack keeps at most n bytes from the front, whole runes only.
+func cutBack(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// cutFront drops at least n bytes from the front, whole runes only.
+func cutFront(s string, n int) string {
+	n = min(n, len(s))
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n++
+	}
+	return s[n:]
+}

@@ -1,0 +1,227 @@
+package support
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/claude/probe"
+	"wavex/internal/claude/statement"
+)
+
+// fixture holds a program, a store, and a counter of probes.
+type fixture struct {
+	Store
+	program Program
+	probes  int
+	found   probe.Report
+}
+
+// setup creates a program that prints a version.
+func setup(t *testing.T, version, text string) *fixture {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	v, _ := statement.ParseVersion(version)
+	b := &fixture{program: Program{Path: path, Version: v}}
+	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"),
+		probeUrgent: func(context.Context, probe.Target) probe.Report {
+			b.probes++
+			return b.found
+		}}
+	b.found = probe.Report{Support: all(statement.Holds), Why: map[statement.ID]string{}}
+	return b
+}
+
+// all returns the same verdict for every statement about money and permission.
+func all(v statement.Support) statement.SupportSet {
+	out := statement.SupportSet{}
+	for _, s := range statement.All() {
+		if s.Kind.Urgent() {
+			out[s.ID] = v
+		}
+	}
+	return out
+}
+
+func TestPublishedIsBuiltIn(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{statement.Oldest(), statement.Newest()} {
+		b := setup(t, version, "")
+		size := statement.PublishedSize(version, "linux/amd64")
+		if err := os.Truncate(b.program.Path, size); err != nil { // a sparse file needs no space
+			t.Fatal(err)
+		}
+		b.platform = "linux/amd64"
+		c := b.Ensure(t.Context(), b.program)
+		want, _ := statement.Tested(version)
+		if b.probes != 0 || c.Source != BuiltIn || len(c.Support) != len(want) || c.Notice() != "" {
+			t.Errorf("%s: %d probes, source %d, %q", version, b.probes, c.Source, c.Notice())
+		}
+		if _, err := os.Stat(b.Dir); err == nil {
+			t.Errorf("%s: something is kept", version)
+		}
+	}
+}
+
+// A wrapper prints the version of the program that it starts, but may change its behaviour.
+func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, statement.Newest(), "#!/bin/sh\n")
+	b.found.Support[statement.Denied] = statement.Fails
+	b.found.Why[statement.Denied] = "sh ./other.sh was carried out"
+	delete(b.found.Support, statement.DenialsReported)
+	b.Ensure(t.Context(), b.program)
+	c := b.Ensure(t.Context(), b.program) // it is refused, whatever else is unknown
+	why, advice := c.Refusal()
+	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") ||
+		!strings.Contains(advice, "@"+statement.Newest()) {
+		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
+	}
+	// Verdicts on statements that cost neither money nor permission are taken from the version.
+	if !c.Support.Holds(statement.SystemPromptSnapshot) {
+		t.Errorf("%v", c.Support)
+	}
+}
+
+// A wrapper is compared with the version that it reports, which may have features that newer ones lack.
+func TestWrapperOfOldestVersion(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{statement.Oldest(): true, statement.Newest(): false, "2.1.400": false} {
+		b := setup(t, version, "#!/bin/sh\n")
+		b.found.Support[statement.ResumedTotal] = statement.Fails
+		if n := b.Ensure(t.Context(), b.program).Notice(); strings.Contains(n, string(statement.ResumedTotal)) != want {
+			t.Errorf("%s: %q", version, n)
+		}
+	}
+}
+
+// The verdicts on a program are found again by its file, by its content, and by its version.
+func TestCached(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "2.1.400", "one")
+	b.found.Support[statement.TurnCost] = statement.Fails
+	ready := func(probes int, what string) CLI {
+		t.Helper()
+		c := b.Ensure(t.Context(), b.program)
+		if b.probes != probes || !c.Support.Fails(statement.TurnCost) || !c.Support.Holds(statement.Cap) {
+			t.Errorf("%s: %d probes, %v", what, b.probes, c.Support)
+		}
+		return c
+	}
+	ready(1, "first")
+	if c := ready(1, "again"); c.Source != Cached ||
+		!strings.Contains(c.Notice(), "newer than any tested version (2.1.330); does not hold: turn-cost") {
+		t.Errorf("source %d, %q", c.Source, c.Notice())
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(copied, []byte("one"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.program.Path = copied
+	ready(1, "a copy")
+	if err := os.WriteFile(copied, []byte("another"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ready(2, "another content")
+	b.program.Version.Patch++ // a wrapper that now starts another CLI
+	ready(3, "another version")
+	kept, err := filepath.Glob(filepath.Join(b.Dir, "*.json"))
+	if err != nil || len(kept) != 3 {
+		t.Fatal(kept, err)
+	}
+	for _, path := range kept {
+		if err := os.WriteFile(path, []byte(`{"revision":1,"ver`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready(4, "a damaged file")
+}
+
+// An Unknown verdict is probed again, a limited number of times.
+func TestUnknownIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "2.1.400", "")
+	b.found = probe.Report{Support: statement.SupportSet{statement.Cap: statement.Holds},
+		Err: errors.New("no answer\nin time")}
+	for n := 1; n <= maxTries+2; n++ {
+		c := b.Ensure(t.Context(), b.program)
+		if b.probes != min(n, maxTries) || c.Support.Holds(statement.Denied) || !c.Support.Holds(statement.Cap) {
+			t.Errorf("start %d: %d probes, %v", n, b.probes, c.Support)
+		}
+		if why, _ := c.Refusal(); why != "" {
+			t.Errorf("refused: %s", why)
+		}
+		if got := strings.Contains(c.Notice(), "no answer; in time"); got != (n <= maxTries) {
+			t.Errorf("start %d: %s", n, c.Notice())
+		}
+	}
+}
+
+// A store without a folder keeps nothing, and otherwise works the same.
+func TestNoCache(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "2.1.400", "")
+	b.Dir = ""
+	for n := range 2 {
+		if c := b.Ensure(t.Context(), b.program); b.probes != n+1 || !c.Support.Holds(statement.Cap) {
+			t.Errorf("%d probes, %v", b.probes, c.Support)
+		}
+	}
+}
+
+func TestNative(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if script := setup(t, "", "#!/bin/sh\nexec claude \"$@\"\n"); !native(self) || native(script.program.Path) ||
+		native(script.program.Path+"-none") {
+		t.Error("programs and scripts are mistaken for each other")
+	}
+}
+
+// A file that has not changed is not read again.
+func TestDigestIsCached(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "", "content")
+	const want = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73"
+	if got := b.digest(b.program.Path); got != want {
+		t.Fatalf("digest %s", got)
+	}
+	st, err := os.Stat(b.program.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := strings.Repeat("0", len(want))
+	if err := os.WriteFile(filepath.Join(b.Dir, identity(b.program.Path, st)+".sha256"), []byte(mark), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.digest(b.program.Path); got != mark {
+		t.Errorf("it was hashed again: %s", got)
+	}
+}
+
+// BenchmarkCached measures a start when the verdicts on a program of 64 MB are stored.
+func BenchmarkCached(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "claude")
+	if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755), os.Truncate(path, 64<<20)); err != nil {
+		b.Fatal(err)
+	}
+	found := probe.Report{Support: all(statement.Holds)}
+	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
+		probeUrgent: func(context.Context, probe.Target) probe.Report { return found }}
+	p := Program{Path: path, Version: statement.Version{Major: 2, Minor: 1, Patch: 400}}
+	s.Ensure(b.Context(), p)
+	for b.Loop() {
+		if c := s.Ensure(b.Context(), p); c.Source != Cached {
+			b.Fatal("it was probed again")
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/check"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// Runner returns a Runner that gives every attempt of inner a directory to work in. In shared mode
+// that is the user's directory, entered by turns. In worktree mode it is a worktree, and finished
+// work becomes a commit.
+func (m *Manager) Runner(inner Runner) Runner {
+	if m.state.Mode == Worktree {
+		return &worktreeRunner{m, inner}
+	}
+	return &sharedRunner{m, inner}
+}
+
+// sharedRunner runs attempts in the user's directory. Agents may run side by side; checks run only
+// while no agent works.
+type sharedRunner struct {
+	m     *Manager
+	inner Runner
+}
+
+func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	began := r.m.opts.Now()
+	leave, err := r.m.sharedLock.lock(ctx, editing)
+	if err != nil {
+		return runner.Result{Outcome: runner.Interrupted, Reason: "stopped while waiting for its turn: " + err.Error(),
+			Session: req.Session, Started: began.UTC(), Contained: true}
+	}
+	defer func() { leave() }()
+	defer r.m.slots.emptyDir(req.Slot)
+	req.Env = r.m.slots.overlay(req.Env, req.Slot)
+	req.BeforeChecks = func(ctx context.Context) (func(), error) {
+		leave()
+		next, err := r.m.sharedLock.lock(ctx, checking)
+		if err != nil {
+			return nil, err
+		}
+		leave = next
+		return next, nil
+	}
+	return r.inner.Attempt(ctx, req)
+}
+
+// worktreeRunner runs attempts in worktrees.
+type worktreeRunner struct {
+	m     *Manager
+	inner Runner
+}
+
+func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	m := r.m
+	began := m.opts.Now()
+	failedResult := func(err error) runner.Result {
+		res := runner.Result{Outcome: runner.Broken, Reason: check.OneLine("no worktree for it: "+err.Error(), 400),
+			Session: req.Session, Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
+		if cause := context.Cause(ctx); cause != nil {
+			res.Outcome, res.Reason = runner.Interrupted, "stopped before it began: "+cause.Error()
+			return res
+		}
+		res.Signature = runner.Signature(res.Reason, "")
+		return res
+	}
+	t, err := m.acquireTree(ctx, req.Task, req.Resume)
+	if err != nil {
+		return failedResult(err)
+	}
+	mapped, err := m.mapRequest(t, req)
+	if err != nil {
+		_ = m.releaseTree(t, "")
+		return failedResult(err)
+	}
+	res := r.inner.Attempt(ctx, mapped)
+	m.slots.emptyDir(req.Slot)
+	done := ""
+	if res.Outcome == runner.Done {
+		if done = m.commitAttempt(ctx, t, mapped, &res); done != noWork {
+			res.Commit = done
+		}
+		res.Duration = m.opts.Now().Sub(began)
+	}
+	if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
+		res.Outcome, res.Reason = runner.Broken, check.OneLine(err.Error(), 400)
+	}
+	return res
+}
+
+// mapRequest rewrites a request for the project so that it refers to the worktree t.
+func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error) {
+	from := req.Dir
+	dir, err := m.treeDir(t, from)
+	if err != nil {
+		return req, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { // git has no empty folders
+		return req, err
+	}
+	req.Dir = dir
+	if req.Baseline != "" { // digests of another commit's files do not apply here
+		req.Baseline = strings.TrimSuffix(req.Baseline, ".json") + "." + shortID(t.Base) + ".json"
+	}
+	req.Files, req.Checks = slices.Clone(req.Files), slices.Clone(req.Checks)
+	for i := range req.Files {
+		req.Files[i].Path = m.relativePath(from, req.Files[i].Path)
+	}
+	req.Checks = m.relativeChecks(from, req.Checks)
+	req.Env = m.slots.overlay(req.Env, req.Slot)
+	return req, nil
+}
+
+// treeDir returns the directory of the worktree t that corresponds to dir in the project.
+func (m *Manager) treeDir(t *tree, dir string) (string, error) {
+	rel, err := filepath.Rel(resolveLinks(m.checkout.top), resolveLinks(dir))
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is not in the repository %s; run with --isolation shared", dir, m.checkout.top)
+	}
+	return filepath.Join(m.treePathOf(t), rel), nil
+}
+
+// relativePath makes an absolute path in the repository relative to dir, so that in a worktree it
+// refers to the worktree's file.
+func (m *Manager) relativePath(dir, path string) string {
+	abs := filepath.FromSlash(path)
+	if !filepath.IsAbs(abs) {
+		return path
+	}
+	if rel, err := filepath.Rel(resolveLinks(m.checkout.top), resolveLinks(abs)); err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	rel, err := filepath.Rel(resolveLinks(dir), resolveLinks(abs))
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+func (m *Manager) relativeChecks(dir string, checks []plan.Check) []plan.Check {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		if checks[i].File != "" {
+			checks[i].File = m.relativePath(dir, checks[i].File)
+		}
+	}
+	return checks
+}
+
+// commitAttempt commits the work of a successful attempt. If the work cannot be committed, settle changes
+// the outcome in res and says why. It returns the new value of the tree's Done.
+func (m *Manager) commitAttempt(ctx context.Context, t *tree, req runner.Request, res *runner.Result) string {
+	id, err := m.commit(ctx, t, req, res.Changed)
+	if err == nil {
+		return id
+	}
+	var bad *rejection
+	switch {
+	case errors.As(err, &bad):
+		res.Outcome, res.Reason, res.Detail = runner.Wrong, check.OneLine(bad.reason, 400),
+			check.ExcerptOf(bad.detail, 4<<10)
+	case context.Cause(ctx) != nil:
+		res.Outcome, res.Reason = runner.Interrupted, "stopped while its work was committed: "+context.Cause(ctx).Error()
+	default:
+		res.Outcome, res.Reason = runner.Broken, check.OneLine("committing its work: "+err.Error(), 400)
+	}
+	res.Signature = runner.Signature(res.Reason, res.Detail)
+	return ""
+}

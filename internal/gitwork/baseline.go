@@ -1,0 +1,120 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"wavex/internal/safefile"
+)
+
+// This file records the contents of a shared directory before a run: an index with the user's
+// uncommitted changes, and the file contents, in a folder of wavex's own. It makes no commit and no
+// ref, and does not touch the user's index or object store.
+
+const (
+	maxUntrackedSize  = 1 << 20 // bytes; of a larger file only the name is kept
+	maxUntrackedFiles = 10_000  // files
+)
+
+// Baseline describes the project directory as it was before a run. Remember fills its folder.
+type Baseline struct {
+	// Env makes git compare the directory with the recorded index: `git diff` shows the changes
+	// since, `git ls-files --others` the new files.
+	Env map[string]string
+	// Large lists the untracked files that existed and whose contents were not kept; paths are
+	// relative to the project, with slashes.
+	Large []string
+}
+
+// SaveBaseline records in the folder at the current contents of a project directory in a git
+// repository. An *Error says why no comparison will be possible.
+func SaveBaseline(ctx context.Context, project, at string, env []string) error {
+	g := newGit(project, env)
+	if _, err := findCheckout(ctx, g, project); err != nil {
+		return err
+	}
+	objects, err := g.output(ctx, "rev-parse", "--git-path", "objects")
+	if err != nil {
+		return err
+	}
+	index, err := g.output(ctx, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
+		return err
+	}
+	text, err := safefile.Read(absolute(project, index), maxIndex)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // no file was ever added
+	case err != nil:
+		return err
+	default:
+		// Rename the folder into place when it is complete. Remembered ignores a folder without an
+		// index.
+		if err := os.WriteFile(filepath.Join(at, "new"), text, 0o600); err != nil {
+			return err
+		}
+	}
+	g = g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strconv.Quote(absolute(project, objects)))
+	if err := g.run(ctx, "add", "-u", "--", "."); err != nil {
+		return err
+	}
+	list, err := g.output(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+	if err != nil {
+		return err
+	}
+	var small, large strings.Builder
+	for i, f := range splitNUL(list) {
+		st, err := os.Lstat(filepath.Join(project, filepath.FromSlash(f)))
+		switch {
+		case err != nil: // already deleted
+		case i >= maxUntrackedFiles, st.IsDir(), st.Mode().IsRegular() && st.Size() > maxUntrackedSize:
+			large.WriteString(f + "\x00")
+		default:
+			small.WriteString(":(literal)" + f + "\x00")
+		}
+	}
+	if small.Len() > 0 {
+		if _, err := g.outputOf(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-",
+			"--pathspec-file-nul"); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(at, "large"), []byte(large.String()), 0o600); err != nil {
+		return err
+	}
+	err = os.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
+	if errors.Is(err, fs.ErrNotExist) { // the checkout was empty
+		return g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
+	}
+	return err
+}
+
+// LoadBaseline returns the record in the folder at; ok is false if there is none.
+func LoadBaseline(at string) (b Baseline, ok bool) {
+	if _, err := os.Stat(filepath.Join(at, "index")); err != nil {
+		return b, false
+	}
+	text, err := safefile.Read(filepath.Join(at, "large"), maxState)
+	if err != nil {
+		return b, false
+	}
+	return Baseline{Large: splitNUL(string(text)), Env: map[string]string{
+		"GIT_INDEX_FILE":                   filepath.Join(at, "index"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES": strconv.Quote(filepath.Join(at, "objects")),
+	}}, true
+}
+
+func absolute(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

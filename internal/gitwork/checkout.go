@@ -1,0 +1,241 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wavex/internal/proc"
+)
+
+// This file reads the user's checkout and never changes it.
+
+// minGitVersion is the first version of git that has all of worktree add --no-track, lock and repair.
+var minGitVersion = [2]int{2, 30}
+
+// checkout describes the repository that the project is in.
+type checkout struct {
+	top     string // of the checkout, links resolved
+	common  string // the repository's own directory, shared by its worktrees
+	prefix  string // from top to the project: "" or "sub/dir"
+	version [2]int
+
+	head       string   // commit; "" when there is none yet
+	branch     string   // refs/heads/...; "" when detached
+	dirty      []string // uncommitted paths, at most a few
+	submodules bool     // there are checked out submodules
+	inProgress string   // operation in progress: "merge", "rebase"
+}
+
+// findCheckout finds the repository of a project. It returns an *Error if there is none that wavex can use.
+func findCheckout(ctx context.Context, g git, project string) (checkout, error) {
+	var c checkout
+	out, err := g.output(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
+	facts := splitLines(out)
+	var start *proc.StartError
+	switch {
+	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
+		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
+	case exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true"):
+		return c, &Error{NoRepo, project + " is in no git checkout",
+			"run git init and commit, or run with --isolation shared"}
+	case err != nil:
+		return c, err
+	}
+	version, err := g.output(ctx, "version")
+	if err != nil {
+		return c, err
+	}
+	c.version = parseVersion(version)
+	if slices.Compare(c.version[:], minGitVersion[:]) < 0 {
+		return c, &Error{TooOld, fmt.Sprintf("git is %s", version),
+			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", minGitVersion[0], minGitVersion[1])}
+	}
+	c.top, c.common = filepath.FromSlash(facts[1]), filepath.FromSlash(facts[2])
+	if !filepath.IsAbs(c.common) {
+		c.common = filepath.Join(project, c.common)
+	}
+	if len(facts) > 3 {
+		c.prefix = strings.TrimSuffix(facts[3], "/")
+	}
+	if c.head, err = g.resolve(ctx, "HEAD"); err != nil {
+		return c, err
+	}
+	return c, c.readBranch(ctx, g)
+}
+
+// readBranch finds the branch that the checkout is on, and its commit.
+func (c *checkout) readBranch(ctx context.Context, g git) error {
+	out, err := g.output(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if exitCode(err) > 0 {
+		c.branch = ""
+		return nil
+	}
+	c.branch = out
+	return err
+}
+
+// readStatus collects the uncommitted changes. Paths in own do not count.
+func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
+	g = g.inDir(c.top)
+	out, err := g.output(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
+		"--ignore-submodules=none")
+	if err != nil {
+		return err
+	}
+	for _, line := range splitNUL(out) {
+		if len(line) > 3 && !coversPath(own, filepath.Join(c.top, filepath.FromSlash(line[3:]))) {
+			c.dirty = append(c.dirty, line[3:])
+		}
+	}
+	dir, err := g.output(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
+		"BISECT_LOG"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			c.inProgress, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
+		}
+	}
+	c.submodules, err = submodules(ctx, g)
+	return err
+}
+
+// submodules reports whether the checkout has checked out submodules. Worktrees would lack them,
+// and their commits are not in this repository.
+func submodules(ctx context.Context, g git) (bool, error) {
+	if _, err := os.Stat(filepath.Join(g.dir, ".gitmodules")); err != nil {
+		return false, nil
+	}
+	out, err := g.output(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return false, err
+	}
+	for _, line := range splitNUL(out) {
+		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "160000 ") {
+			if _, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path), ".git")); err == nil {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// commonIgnored lists directories and files that projects often need and git often ignores. A worktree
+// would lack them.
+var commonIgnored = []string{"node_modules", ".venv", "venv", ".env"}
+
+// findIgnoredWork says which part of the project's work git ignores: the project's directory, paths that
+// tasks write, or files that most checks need. It returns "" if there is none.
+func (m *Manager) findIgnoredWork(ctx context.Context) (why string, err error) {
+	if out, err := m.filterIgnored(ctx, []string{m.checkout.prefix}); err != nil || len(out) > 0 {
+		return "git ignores the project's directory", err
+	}
+	writes := make([]string, len(m.opts.Writes))
+	for i, w := range m.opts.Writes {
+		writes[i] = m.repoPath(w)
+	}
+	if out, err := m.filterIgnored(ctx, writes); err != nil || len(out) > 0 {
+		return "git ignores what tasks are to write: " + firstFew(out), err
+	}
+	if len(m.opts.Share) > 0 || m.opts.Setup != "" {
+		return "", nil
+	}
+	var there []string
+	for _, name := range commonIgnored {
+		for _, dir := range []string{"", m.checkout.prefix} {
+			path := filepath.ToSlash(filepath.Join(dir, name))
+			if _, err := os.Lstat(filepath.Join(m.checkout.top, filepath.FromSlash(path))); err == nil &&
+				!slices.Contains(there, path) {
+				there = append(there, path)
+			}
+		}
+	}
+	if out, err := m.filterIgnored(ctx, there); err != nil || len(out) > 0 {
+		return "worktrees would lack what git ignores: " + firstFew(out) + " (see share and setup in the plan)", err
+	}
+	return "", nil
+}
+
+// filterIgnored returns those of paths that git ignores and does not track.
+func (m *Manager) filterIgnored(ctx context.Context, paths []string) ([]string, error) {
+	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" || p == "." })
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	out, err := m.g.outputOf(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
+	if code := exitCode(err); code == 1 || code == 128 { // 1: none; 128: a path beyond a link or outside
+		return nil, nil
+	}
+	return splitNUL(out), err
+}
+
+// coversPath reports whether path is in the list, or is a directory with nothing but a listed path: git
+// shows a new directory by its name alone.
+func coversPath(list []string, path string) bool {
+	path = resolveLinks(path)
+	for _, own := range list {
+		own = resolveLinks(own)
+		if own == path {
+			return true
+		}
+		if rel, err := filepath.Rel(path, own); err == nil && filepath.IsLocal(rel) && holdsOnly(path, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsOnly reports whether dir contains file and nothing else.
+func holdsOnly(dir, file string) bool {
+	for d := filepath.Dir(file); ; d = filepath.Dir(d) {
+		names, err := os.ReadDir(d)
+		if err != nil || len(names) != 1 {
+			return false
+		}
+		if d == dir {
+			return true
+		}
+	}
+}
+
+// resolveLinks resolves the links of the part of a path that exists.
+func resolveLinks(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(resolveLinks(dir), filepath.Base(path))
+	}
+	return path
+}
+
+func parseVersion(said string) (v [2]int) {
+	for _, word := range strings.Fields(said) {
+		parts := strings.Split(word, ".")
+		if len(parts) < 2 {
+			continue
+		}
+		major, err1 := strconv.Atoi(parts[0])
+		minor, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil {
+			return [2]int{major, minor}
+		}
+	}
+	return v
+}
+
+// firstFew joins the first names of a list.
+func firstFew(list []string) string {
+	if len(list) <= 3 {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
+}

@@ -1,0 +1,292 @@
+package gitwork
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wavex/internal/proc/proctest"
+	"wavex/runner"
+)
+
+// wave runs two tasks in parallel and integrates them; each writes its own file.
+func (r *repo) wave(m *Manager, project string) Integration {
+	r.t.Helper()
+	var group sync.WaitGroup
+	for _, task := range []string{"x", "y"} {
+		group.Go(func() {
+			res := r.ask(m, runner.Request{Task: task, Attempt: 1, Dir: project}, r.edits(files{"by " + task: task + "\n"}))
+			equal(r.t, task, res.Outcome, runner.Done)
+		})
+	}
+	group.Wait()
+	in := r.integrate(m, 1, "x: test -f 'by x'", "y: test -f 'by y'")
+	equal(r.t, "culprits", in.Culprits, []Culprit{})
+	return in
+}
+
+func TestPathWithSpaces(t *testing.T) {
+	t.Parallel()
+	r := newRepoAt(t, filepath.Join(t.TempDir(), "my own [project] ü'"), files{"a b/c d": "1\n"})
+	m := r.open(r.options("r1"))
+	r.wave(m, r.dir)
+	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
+	equal(t, "main", r.tree("main"), files{"a b/c d": "1\n", "by x": "x\n", "by y": "y\n"})
+	must(t, m.Close(t.Context()))
+	items, err := Clean(t.Context(), r.dir, "", false)
+	must(t, err)
+	if len(items) == 0 || r.git("for-each-ref", "refs/heads/wavex") != "" {
+		t.Errorf("cleaned %v, left %s", items, r.git("for-each-ref", "refs/heads/wavex"))
+	}
+}
+
+func TestDetachedHead(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	r.git("checkout", "-q", "--detach")
+	before := r.userFingerprint()
+	m := r.open(r.options("r1"))
+	r.wave(m, r.dir)
+	d := r.deliver(m, "auto")
+	equal(t, "delivery", d.How, "branch")
+	equal(t, "command", d.Command, "git merge --ff-only wavex/r1")
+	r.untouched(before)
+	_, err := m.Deliver(t.Context(), "ff", true)
+	problem(t, err, NotForward)
+}
+
+// The checkout is a worktree of a bare repository, with a mirror as its remote.
+func TestBareAndMirror(t *testing.T) {
+	t.Parallel()
+	first := newRepo(t, files{"a": "1\n"})
+	root := t.TempDir()
+	bare, mirror := filepath.Join(root, "bare.git"), filepath.Join(root, "mirror.git")
+	first.git("clone", "-q", "--bare", ".", bare)
+	first.git("clone", "-q", "--mirror", ".", mirror)
+	first.gitIn(bare, "remote", "set-url", "origin", mirror)
+	first.gitIn(bare, "config", "branch.autoSetupMerge", "always")
+	r := &repo{t: t, dir: filepath.Join(root, "checkout"), env: first.env}
+	r.gitIn(bare, "worktree", "add", "-q", r.dir, "main")
+	config := r.gitIn(bare, "config", "--list", "--local")
+	refs := r.gitIn(mirror, "for-each-ref")
+	m := r.open(r.options("r1"))
+	r.wave(m, r.dir)
+	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
+	equal(t, "main", r.tree("main"), files{"a": "1\n", "by x": "x\n", "by y": "y\n"})
+	equal(t, "config", r.gitIn(bare, "config", "--list", "--local"), config)
+	equal(t, "refs of the mirror", r.gitIn(mirror, "for-each-ref"), refs)
+}
+
+func TestSparse(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"in/a": "1\n", "out/b": "1\n", "top": "1\n"})
+	r.git("sparse-checkout", "set", "in")
+	if _, err := os.Stat(filepath.Join(r.dir, "out")); err == nil {
+		t.Fatal("the checkout is not sparse")
+	}
+	before := r.userFingerprint()
+	m := r.open(r.options("r1"))
+	r.attempt(m, "x", func(dir string, _ runner.Request) error {
+		if _, err := os.Stat(filepath.Join(dir, "out", "b")); err == nil {
+			t.Error("the worktree is not sparse")
+		}
+		r.write(dir, files{"in/a": "2\n", "out/new": "1\n"}) // also outside the project
+		return nil
+	})
+	r.integrate(m, 1, "x: grep 2 in/a")
+	equal(t, "wavex/r1", r.tree("wavex/r1"), files{"in/a": "2\n", "out/b": "1\n", "out/new": "1\n", "top": "1\n"})
+	r.untouched(before)
+	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
+}
+
+// Large files are pointers in git and files in worktrees, by the repository's filters.
+func TestLargeFiles(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{".gitattributes": "*.bin filter=large -text\n", "x": "1\n"})
+	store := t.TempDir()
+	script := filepath.Join(store, "filter")
+	// Like git-lfs: content goes into a store, a pointer into git.
+	proctest.Script(t, script, `#!/bin/sh
+if [ "$1" = clean ]; then cat >"$0.tmp.$$"; n=$(cksum <"$0.tmp.$$" | tr ' ' _); mv "$0.tmp.$$" "$0.$n"; echo "pointer $n"
+else read -r word n; cat "$0.$n"; fi
+`)
+	r.git("config", "filter.large.clean", script+" clean")
+	r.git("config", "filter.large.smudge", script+" smudge")
+	r.git("config", "filter.large.required", "true")
+	r.write(r.dir, files{"one.bin": strings.Repeat("one\n", 1000)})
+	r.git("add", "-A")
+	r.git("commit", "-qm", "large")
+	if !strings.HasPrefix(r.git("show", "HEAD:one.bin"), "pointer ") {
+		t.Fatal("there is no pointer in git")
+	}
+	m := r.open(r.options("r1"))
+	r.attempt(m, "a", func(dir string, _ runner.Request) error {
+		if data, _ := os.ReadFile(filepath.Join(dir, "one.bin")); len(data) != 4000 {
+			t.Errorf("the worktree has %d bytes", len(data))
+		}
+		r.write(dir, files{"two.bin": strings.Repeat("two\n", 500)})
+		return nil
+	})
+	r.attempt(m, "b", r.edits(files{"x": "2\n"}))
+	r.integrate(m, 1, "a: test $(wc -c <two.bin) = 2000", "b: test $(wc -c <one.bin) = 4000")
+	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
+	equal(t, "changed", r.git("diff", "--name-only", "HEAD~2"), "two.bin\nx")
+	if !strings.HasPrefix(r.git("show", "HEAD:two.bin"), "pointer ") {
+		t.Error("the new file is no pointer in git")
+	}
+	data, err := os.ReadFile(filepath.Join(r.dir, "two.bin"))
+	must(t, err)
+	equal(t, "delivered bytes", len(data), 2000)
+}
+
+func TestSubmodules(t *testing.T) {
+	t.Parallel()
+	lib := newRepo(t, files{"l": "1\n"})
+	r := newRepo(t, files{"a": "1\n"})
+	r.git("submodule", "add", "-q", lib.dir, "lib")
+	r.git("commit", "-qm", "with lib")
+	o := r.options("r1")
+	o.Mode = Auto
+	m := r.open(o)
+	if m.Mode() != Shared || !strings.Contains(m.ModeReason(), "submodules") {
+		t.Errorf("mode %s, because %s", m.Mode(), m.ModeReason())
+	}
+	before := r.userFingerprint()
+	m = r.open(r.options("r2")) // a new run after that works
+	if !strings.Contains(m.ModeReason(), "submodules") {
+		t.Errorf("it says only %s", m.ModeReason())
+	}
+	res := r.ask(m, runner.Request{Task: "x"}, func(dir string, _ runner.Request) error {
+		r.gitIn(dir, "submodule", "update", "-q", "--init")
+		r.write(dir, files{"lib/l": "2\n"})
+		r.gitIn(filepath.Join(dir, "lib"), "commit", "-qam", "in lib")
+		return nil
+	})
+	if res.Outcome != runner.Wrong || !strings.Contains(res.Reason, "lib") {
+		t.Errorf("a commit in a submodule is %s: %s", res.Outcome, res.Reason)
+	}
+	delete(before, ".git/config") // submodule update --init writes there
+	r.wave(m, r.dir)
+	equal(t, "lib", r.git("rev-parse", "wavex/r2:lib"), r.git("rev-parse", "main:lib"))
+	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
+}
+
+// Many worktrees are made at once, by several runs, while a person uses git.
+func TestManyWorktreesAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	var ms []*Manager
+	for i := range 4 {
+		ms = append(ms, r.open(r.options(fmt.Sprintf("run-%d", i))))
+	}
+	var group sync.WaitGroup
+	for i := range 40 {
+		m := ms[i%4]
+		group.Go(func() {
+			task := fmt.Sprintf("t%d", i)
+			res := r.ask(m, runner.Request{Task: task, Attempt: 1, Slot: i}, r.edits(files{task: "1\n"}))
+			if res.Outcome != runner.Done {
+				t.Errorf("%s is %s: %s", task, res.Outcome, res.Reason)
+			}
+		})
+	}
+	// A git that reads the worktrees while another adds one can see it half made. wavex does not
+	// run the person's git, so the test runs it again.
+	person := func(args ...string) {
+		for {
+			out, err := r.tryGit(r.dir, args...)
+			if err == nil || !strings.Contains(out, "commondir") {
+				if err != nil {
+					t.Errorf("the person's git: %v %s", err, out)
+				}
+				return
+			}
+		}
+	}
+	group.Go(func() {
+		for i := range 10 {
+			dir := filepath.Join(t.TempDir(), fmt.Sprint("w", i))
+			person("worktree", "add", "-q", "--detach", dir)
+			person("worktree", "remove", dir)
+		}
+	})
+	group.Wait()
+	for i, m := range ms {
+		var all []string
+		for j := i; j < 40; j += 4 {
+			all = append(all, fmt.Sprintf("t%d: test -f t%d", j, j))
+		}
+		in := r.integrate(m, 1, all...)
+		equal(t, "integrated of one run", len(in.Integrated), 10)
+	}
+}
+
+// poolStart is the maximum duration of the fastest of several starts from the pool; 0 is none. On a
+// quiet machine -poolstart 50ms holds, but the machine is busy while the suite runs.
+var poolStart = flag.Duration("poolstart", 0, "longest start of a worktree from the pool; 0: no matter")
+
+// Reusing a worktree is cheap: its files exist, and git writes only the difference.
+func TestStartFromPool(t *testing.T) {
+	t.Parallel()
+	var stream strings.Builder // faster than writing and adding 5,000 files
+	stream.WriteString("commit refs/heads/main\ncommitter a <a@b> 0 +0000\ndata 0\n")
+	for i := range 5000 {
+		text := fmt.Sprintln(i)
+		fmt.Fprintf(&stream, "M 644 inline d%02d/f%d\ndata %d\n%s\n", i%50, i, len(text), text)
+	}
+	r := newRepo(t, nil)
+	_, err := newGit(r.dir, r.env).outputOf(t.Context(), stream.String(), "fast-import", "--quiet")
+	must(t, err)
+	r.git("reset", "-q", "--hard")
+	m := r.open(r.options("r1"))
+	begin := time.Now()
+	r.attempt(m, "first", r.edits(files{"n": "1\n"}))
+	t.Logf("a new worktree: %s", time.Since(begin))
+	r.integrate(m, 1, "first: ")
+	equal(t, "worktrees", len(m.state.Trees), 1)
+	written := func() map[string]fs.FileInfo {
+		all := map[string]fs.FileInfo{}
+		must(t, filepath.WalkDir(m.treePathOf(m.state.Trees[0]), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasPrefix(d.Name(), "f") {
+				return err
+			}
+			all[path], err = d.Info()
+			return err
+		}))
+		return all
+	}
+	old := written()
+	equal(t, "files", len(old), 5000)
+	var all []time.Duration
+	for i := range 5 {
+		task := fmt.Sprintf("t%d", i)
+		begin := time.Now()
+		_, err := m.acquireTree(t.Context(), task, false)
+		took := time.Since(begin)
+		must(t, err)
+		all = append(all, took)
+		m.mu.Lock()
+		delete(m.busy, task)
+		m.mu.Unlock()
+		must(t, m.Release(t.Context(), task))
+	}
+	equal(t, "worktrees", len(m.state.Trees), 1)
+	for path, now := range written() {
+		if was := old[path]; was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()) {
+			t.Errorf("%s was written anew", path)
+			break
+		}
+	}
+	slices.Sort(all)
+	t.Logf("from the pool: %s at best, %s in the middle", all[0], all[len(all)/2])
+	if *poolStart > 0 && all[0] > *poolStart {
+		t.Errorf("a start from the pool takes %s", all[0])
+	}
+}

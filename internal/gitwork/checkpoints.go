@@ -1,0 +1,213 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"wavex/internal/safefile"
+)
+
+// This file makes checkpoints of a shared directory: commits of everything in the checkout that git
+// does not ignore, below refs/wavex, without touching the user's index, branches and stash. It does
+// not know which tasks need them; rollback.go returns to them.
+
+// Checkpoints makes the checkpoints of one run. Its methods are safe for concurrent use.
+type Checkpoints struct {
+	run string
+	g   git // in the top directory of the checkout
+
+	mu    sync.Mutex
+	waves map[int]*waveCheckpoint
+}
+
+// waveCheckpoint makes a wave's checkpoint one time; concurrent callers wait for it.
+type waveCheckpoint struct {
+	done chan struct{}
+	err  error
+}
+
+// OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
+// checkpoints.
+func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*Checkpoints, error) {
+	if !validRunID(run) {
+		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a ref", run)}
+	}
+	g := newGit(project, env)
+	c, err := findCheckout(ctx, g, project)
+	if err != nil {
+		var unfit *Error
+		if errors.As(err, &unfit) {
+			unfit.Fix = "" // the advice is about worktrees
+		}
+		return nil, err
+	}
+	return &Checkpoints{run: run, g: g.inDir(c.top).withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
+		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]*waveCheckpoint{}}, nil
+}
+
+// BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
+// the changes of the first.
+func (p *Checkpoints) BeforeTask(ctx context.Context, task string) error {
+	return p.setIfMissing(ctx, beforeRef(p.run, task), "Before task "+task)
+}
+
+// AfterTask makes a checkpoint when an attempt has ended, with any outcome.
+func (p *Checkpoints) AfterTask(ctx context.Context, task string) error {
+	return p.setCheckpoint(ctx, afterRef(p.run, task), "After task "+task)
+}
+
+// BeforeWave makes a checkpoint before a wave begins, unless an earlier call or session has made it.
+// Concurrent calls wait for it.
+func (p *Checkpoints) BeforeWave(ctx context.Context, wave int) error {
+	p.mu.Lock()
+	o, begun := p.waves[wave]
+	if !begun {
+		o = &waveCheckpoint{done: make(chan struct{})}
+		p.waves[wave] = o
+	}
+	p.mu.Unlock()
+	if !begun {
+		o.err = p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave))
+		close(o.done)
+	}
+	select {
+	case <-o.done:
+		return o.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// EndSession makes a checkpoint when a session ends. Later differences are not the run's.
+func (p *Checkpoints) EndSession(ctx context.Context) error {
+	return p.setCheckpoint(ctx, endRef(p.run), "The end of a session")
+}
+
+func (p *Checkpoints) setIfMissing(ctx context.Context, ref, subject string) error {
+	if id, err := p.g.resolve(ctx, ref); err != nil || id != "" {
+		return err
+	}
+	return p.setCheckpoint(ctx, ref, subject)
+}
+
+func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string) error {
+	id, err := p.snapshot(ctx, subject)
+	if err != nil {
+		return fmt.Errorf("making the checkpoint %s: %w", ref, err)
+	}
+	return p.g.updateRefs(ctx, ref, id)
+}
+
+// snapshot makes a commit of the checkout without a ref.
+func (p *Checkpoints) snapshot(ctx context.Context, subject string) (string, error) {
+	g, done, err := p.tempIndex(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	for try := 1; ; try++ {
+		// Agents may be at work: try again if a file disappears while it is read.
+		err := g.run(ctx, "add", "-A", "--", ":/")
+		if err == nil {
+			break
+		}
+		if exitCode(err) <= 0 || try == 3 {
+			return "", err
+		}
+	}
+	return p.commit(ctx, g, subject)
+}
+
+// commit makes a commit of an index, without a branch.
+func (p *Checkpoints) commit(ctx context.Context, g git, subject string) (string, error) {
+	tree, err := g.output(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", tree}
+	head, err := g.resolve(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	if head != "" {
+		args = append(args, "-p", head)
+	}
+	refs, err := p.Refs(ctx)
+	if err != nil {
+		return "", err
+	}
+	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, countGaps(p.run, refs)),
+		args...)
+}
+
+// maxIndex is the largest index that is read, in bytes.
+const maxIndex = 1 << 30
+
+// tempIndex returns a git with an index of its own: a copy of the user's, which avoids reading every
+// file, or an empty one. The caller must call done, which removes it.
+func (p *Checkpoints) tempIndex(ctx context.Context, filled bool) (g git, done func(), err error) {
+	dir, err := os.MkdirTemp("", "wavex-index-")
+	if err != nil {
+		return g, nil, err
+	}
+	remove := func() { _ = os.RemoveAll(dir) } // a folder that cannot be removed is a temporary one
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	index := filepath.Join(dir, "index")
+	if filled {
+		path, err := p.g.output(ctx, "rev-parse", "--git-path", "index")
+		if err != nil {
+			return g, nil, err
+		}
+		if path = filepath.FromSlash(path); !filepath.IsAbs(path) {
+			path = filepath.Join(p.g.dir, path)
+		}
+		text, err := safefile.Read(path, maxIndex)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // no file was ever added
+		case err != nil:
+			return g, nil, err
+		default:
+			if err := os.WriteFile(index, text, 0o600); err != nil {
+				return g, nil, err
+			}
+		}
+	}
+	return p.g.withEnv("GIT_INDEX_FILE=" + index), remove, nil
+}
+
+func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }
+func beforeRef(run, task string) string {
+	return checkpointPrefix(run) + "task/" + refComponent(task) + "/before"
+}
+func afterRef(run, task string) string {
+	return checkpointPrefix(run) + "task/" + refComponent(task) + "/after"
+}
+func waveStartRef(run string, n int) string {
+	return fmt.Sprintf("%swave/%d", checkpointPrefix(run), n)
+}
+func endRef(run string) string      { return checkpointPrefix(run) + "end" }
+func undoRef(run, id string) string { return checkpointPrefix(run) + "undo/" + id[:min(12, len(id))] }
+
+// Refs returns the checkpoints of the run: the commit of each ref.
+func (p *Checkpoints) Refs(ctx context.Context) (map[string]string, error) {
+	out, err := p.g.output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", checkpointPrefix(p.run))
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for _, line := range splitLines(out) {
+		id, ref, _ := strings.Cut(line, " ")
+		refs[ref] = id
+	}
+	return refs, nil
+}

@@ -1,0 +1,224 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// This file removes the worktrees, branches and folders of past runs, after it has checked that git
+// holds the work elsewhere. The refs below refs/wavex are not removed.
+
+// Clean lists the worktrees, branches and folders of one run of a project, or with run "" of all
+// runs that are not running, and removes them unless dry is set. It keeps a branch wavex/RUN until
+// another branch contains its work. It commits the contents of a worktree below refs/wavex before
+// it removes the worktree.
+func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, error) {
+	loop := filepath.Join(project, ".loop")
+	states, err := filepath.Glob(filepath.Join(escapeGlob(worktreesDir(loop)), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var items []CleanupItem
+	for _, path := range states {
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		if run != "" && name != run {
+			continue
+		}
+		found, err := cleanRun(ctx, Options{Project: project, Loop: loop, Run: name, Env: os.Environ()}, dry)
+		items = append(items, found...)
+		if err != nil {
+			return items, err
+		}
+	}
+	return items, nil
+}
+
+// escapeGlob escapes a path for use in a glob pattern.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
+}
+
+func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, err error) {
+	m := &Manager{opts: o, busy: map[string]bool{}, lock: flock.New(filepath.Join(worktreesDir(o.Loop), o.Run+".lock"))}
+	got, err := m.lock.TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if !got {
+		return []CleanupItem{{Kind: "folder", Name: statePath(o.Loop, o.Run), Run: o.Run, Why: "the run is under way"}}, nil
+	}
+	defer func() { err = errors.Join(err, m.lock.Unlock()) }()
+	old, err := readState(statePath(o.Loop, o.Run))
+	if err != nil || old == nil {
+		return nil, err
+	}
+	m.state = *old
+	if m.state.Mode == Worktree {
+		m.g = newGit(o.Project, o.Env)
+		if m.checkout, err = findCheckout(ctx, m.g, o.Project); err != nil {
+			return nil, err
+		}
+		if err := m.prepareRepo(ctx); err != nil {
+			return nil, err
+		}
+		trees, err := m.cleanTrees(ctx, dry)
+		items = append(items, trees...)
+		if err != nil {
+			return items, err
+		}
+		branches, err := m.cleanBranches(ctx, dry)
+		items = append(items, branches...)
+		if err != nil {
+			return items, err
+		}
+	}
+	if m.state.Temp != "" {
+		if _, err := os.Lstat(m.state.Temp); err == nil {
+			items = append(items, CleanupItem{Kind: "folder", Name: m.state.Temp, Run: o.Run, Removed: true})
+			if !dry {
+				if err := os.RemoveAll(m.state.Temp); err != nil {
+					return items, err
+				}
+			}
+		}
+	}
+	if dry {
+		return items, nil
+	}
+	return items, m.save(true)
+}
+
+// cleanTrees removes worktrees.
+func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, error) {
+	var items []CleanupItem
+	known := map[string]bool{}
+	var stay []*tree
+	for _, t := range m.state.Trees {
+		path := m.treePathOf(t)
+		known[filepath.Base(path)] = true
+		it := CleanupItem{Kind: "worktree", Name: path, Run: m.opts.Run, Removed: true}
+		if t.Task != "" {
+			it.Kept = taskRef(m.opts.Run, t.Task)
+			id, err := m.g.resolve(ctx, it.Kept)
+			if err != nil {
+				return items, err
+			}
+			it.Commit = id
+		}
+		if !dry {
+			left, err := m.preserveTree(ctx, t)
+			if err == nil {
+				if left != "" {
+					it.Commit, it.Kept = left, preservedRef(m.opts.Run, t.Task, left)
+				}
+				err = m.lockAndRemoveTree(ctx, path)
+			}
+			if err != nil {
+				it.Removed, it.Why = false, err.Error()
+				stay = append(stay, t)
+			}
+		}
+		items = append(items, it)
+	}
+	if !dry {
+		m.state.Trees = stay
+	}
+	// Other folders are left by an interrupted add, or are repositories that agents made. The
+	// latter are not removed.
+	all, err := os.ReadDir(worktreesDir(m.opts.Loop))
+	if err != nil {
+		return items, err
+	}
+	for _, e := range all {
+		rest, ours := strings.CutPrefix(e.Name(), m.opts.Run+".")
+		number, _, more := strings.Cut(rest, ".")
+		if _, err := strconv.Atoi(number); !ours || err != nil || known[e.Name()] || !e.IsDir() {
+			continue
+		}
+		path := filepath.Join(worktreesDir(m.opts.Loop), e.Name())
+		it := CleanupItem{Kind: "folder", Name: path, Run: m.opts.Run, Removed: true}
+		if more && strings.Contains(rest, ".git-") {
+			it.Removed, it.Why = false, "a git repository that an agent made inside its worktree"
+		} else if !dry {
+			if err := m.lockAndRemoveTree(ctx, path); err != nil {
+				return items, err
+			}
+		}
+		items = append(items, it)
+	}
+	return items, nil
+}
+
+func (m *Manager) lockAndRemoveTree(ctx context.Context, path string) error {
+	unlock, err := lockRepo(ctx, m.checkout.common)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return m.removeTree(ctx, path)
+}
+
+// cleanBranches removes branches whose commits another ref contains.
+func (m *Manager) cleanBranches(ctx context.Context, dry bool) ([]CleanupItem, error) {
+	out, err := m.g.output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", runBranch(m.opts.Run),
+		runBranch(m.opts.Run)+".tasks/")
+	if err != nil {
+		return nil, err
+	}
+	taken, err := m.g.output(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	var items []CleanupItem
+	for _, line := range splitLines(out) {
+		id, ref, _ := strings.Cut(line, " ")
+		it := CleanupItem{Kind: "branch", Name: branchName(ref), Run: m.opts.Run, Commit: id}
+		where := []string{"refs/wavex/"}
+		if ref == runBranch(m.opts.Run) {
+			where = []string{"refs/heads/", "refs/remotes/"}
+		}
+		if it.Kept, err = m.findReachingRef(ctx, id, where); err != nil {
+			return items, err
+		}
+		if it.Kept == "" && ref != runBranch(m.opts.Run) {
+			it.Kept = "refs/wavex/" + m.opts.Run + ".kept/" + filepath.Base(ref) + "/" + id[:12]
+			if !dry {
+				if err := m.g.updateRefs(ctx, it.Kept, id); err != nil {
+					return items, err
+				}
+			}
+		}
+		switch {
+		case it.Kept == "":
+			it.Why = "its work is in no other branch yet"
+		case !dry && strings.Contains(taken+"\n", "\nbranch "+ref+"\n"):
+			it.Why = "it is checked out"
+		default:
+			it.Removed = true
+			if !dry {
+				if err := m.g.updateRefs(ctx, ref, ""); err != nil {
+					return items, err
+				}
+			}
+		}
+		items = append(items, it)
+	}
+	return items, nil
+}
+
+// findReachingRef returns a ref that reaches a commit and is not a branch of wavex, or "" if there is none.
+func (m *Manager) findReachingRef(ctx context.Context, id string, where []string) (string, error) {
+	out, err := m.g.output(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--contains", id}, where...)...)
+	for _, ref := range splitLines(out) {
+		if !strings.HasPrefix(ref, "refs/heads/wavex/") {
+			return ref, nil
+		}
+	}
+	return "", err
+}

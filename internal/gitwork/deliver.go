@@ -1,0 +1,311 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/proc"
+)
+
+// This file delivers the integrated work to the user. It is the only place where wavex writes to
+// the user's checkout, and it only fast-forwards a clean one.
+
+// Deliver delivers the integrated work. how is one of:
+//
+//	"", "auto"     fast-forward the branch that the run began on if the run is complete
+//	               and nothing prevents it, else like "branch"
+//	"branch"       leave the work on the branch wavex/RUN
+//	"ff"           fast-forward, or return an error
+//	"pr"           push the branch and open a pull request
+//	"patch FILE"   write a patch; FILE is relative to the project
+//
+// A second call finds the work delivered. Deliver returns an *Error if an explicitly requested
+// delivery is not possible.
+func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Delivery, error) {
+	if m.state.Mode != Worktree {
+		return Delivery{How: "shared", Why: "the work is in the project's directory"}, nil
+	}
+	m.integrating.Lock()
+	defer m.integrating.Unlock()
+	if err := m.preserveStashes(ctx); err != nil {
+		return Delivery{}, err
+	}
+	tip, err := m.tip(ctx)
+	if err != nil {
+		return Delivery{}, err
+	}
+	how, file, _ := strings.Cut(strings.TrimSpace(how), " ")
+	d := Delivery{How: "branch", Ref: branchName(runBranch(m.opts.Run)), Commit: tip}
+	if tip == m.state.Base {
+		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
+	}
+	why, err := m.moveBranch(ctx, tip)
+	if err != nil {
+		return d, err
+	}
+	if why != "" { // the branch could not be moved: name the tip's ref
+		d.Ref, d.Why = tipRef(m.opts.Run), why
+	}
+	switch how {
+	case "", Auto, "ff":
+		return m.fastForward(ctx, d, how == "ff", complete)
+	case "branch":
+		c, err := m.readCheckout(ctx)
+		if err != nil {
+			return d, err
+		}
+		return d, m.suggestCommand(ctx, &d, c, nil)
+	case "pr":
+		return m.openPullRequest(ctx, d)
+	case "patch":
+		return m.writePatch(ctx, d, strings.TrimSpace(file))
+	}
+	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how), "it is auto, branch, ff, pr, or patch FILE"}
+}
+
+// readCheckout reads the current state of the user's checkout.
+func (m *Manager) readCheckout(ctx context.Context) (checkout, error) {
+	c, err := findCheckout(ctx, m.g.inDir(m.opts.Project), m.opts.Project)
+	if err == nil {
+		err = c.readStatus(ctx, m.g, append([]string{m.opts.Loop}, m.opts.IgnoreDirty...))
+	}
+	return c, err
+}
+
+// fastForward fast-forwards the user's branch. If that is not possible it says why.
+func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete bool) (Delivery, error) {
+	c, err := m.readCheckout(ctx)
+	if err != nil {
+		return d, err
+	}
+	if has, err := m.isAncestor(ctx, d.Commit, c.head); err != nil {
+		return d, err
+	} else if has {
+		d.How, d.Why = "ff", "it is in the checkout already"
+		return d, nil
+	}
+	obstacle, err := m.obstacle(ctx, c, d.Commit, asked, complete)
+	if err != nil {
+		return d, err
+	}
+	if obstacle == nil {
+		err := m.g.run(ctx, "merge", "--ff-only", "-q", d.Commit)
+		if err == nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.state.Delivered = d.Commit
+			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
+			return d, m.save(true)
+		}
+		if exitCode(err) < 0 {
+			return d, err
+		}
+		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
+	}
+	if err := m.suggestCommand(ctx, &d, c, obstacle); err != nil || !asked {
+		return d, err
+	}
+	obstacle.Fix = d.Command
+	return d, obstacle
+}
+
+// obstacle returns the reason why the checkout must not be fast-forwarded, or nil.
+func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, complete bool) (*Error, error) {
+	is := func(problem, format string, args ...any) (*Error, error) {
+		return &Error{Problem: problem, Text: fmt.Sprintf(format, args...)}, nil
+	}
+	switch {
+	case !complete && !asked:
+		return is(Incomplete, "the run is not complete")
+	case c.branch == "":
+		return is(NotForward, "the checkout is on no branch")
+	case c.branch != m.state.Branch:
+		return is(NotForward, "the checkout is on %s now, and the run began on %s", branchName(c.branch),
+			orDetached(m.state.Branch))
+	case m.isProtected(c.branch):
+		return is(Protected, "%s is protected", branchName(c.branch))
+	case c.inProgress != "":
+		return is(NotForward, "a %s is under way in the checkout", c.inProgress)
+	case len(c.dirty) > 0:
+		return is(NotForward, "the checkout has changes that are not committed: %s", firstFew(c.dirty))
+	}
+	if ok, err := m.isAncestor(ctx, c.head, tip); err != nil || ok {
+		return nil, err
+	}
+	return is(NotForward, "%s has moved since the run began", branchName(c.branch))
+}
+
+func orDetached(ref string) string {
+	if ref == "" {
+		return "no branch"
+	}
+	return branchName(ref)
+}
+
+// suggestCommand leaves the work on its branch and sets the command that merges it.
+func (m *Manager) suggestCommand(ctx context.Context, d *Delivery, c checkout, obstacle *Error) error {
+	if obstacle != nil {
+		d.Why = strings.TrimPrefix(d.Why+"; "+obstacle.Text, "; ")
+	}
+	straight, err := m.isAncestor(ctx, c.head, d.Commit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case straight:
+		d.Command = "git merge --ff-only " + shellQuote(d.Ref)
+	case c.branch != "" && d.Ref == branchName(runBranch(m.opts.Run)):
+		// The user has new commits meanwhile: rebase the run's commits on them.
+		on := shellQuote(branchName(c.branch))
+		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, shellQuote(d.Ref), on,
+			shellQuote(d.Ref))
+	default:
+		d.Command = "git merge " + shellQuote(d.Ref)
+	}
+	return nil
+}
+
+// shellQuote quotes s as one word for a shell.
+func shellQuote(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@=") == "" && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// writePatch writes the commits as a mailbox for git am.
+func (m *Manager) writePatch(ctx context.Context, d Delivery, file string) (Delivery, error) {
+	if file == "" {
+		return d, &Error{BadMode, "the delivery patch needs a file", "for example: patch work.patch"}
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(m.opts.Project, filepath.FromSlash(file))
+	}
+	text, err := m.g.output(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature",
+		m.state.Base+".."+d.Commit)
+	if err != nil {
+		return d, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return d, err
+	}
+	if err := maybe.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
+		return d, err
+	}
+	d.How, d.Ref, d.Command = "patch", file, "git am "+shellQuote(file)
+	return d, nil
+}
+
+// openPullRequest pushes the branch and opens a pull request for it.
+func (m *Manager) openPullRequest(ctx context.Context, d Delivery) (Delivery, error) {
+	c, err := m.readCheckout(ctx)
+	if err != nil {
+		return d, err
+	}
+	if err := m.suggestCommand(ctx, &d, c, nil); err != nil {
+		return d, err
+	}
+	remote, err := m.pushRemote(ctx)
+	if err != nil {
+		return d, err
+	}
+	if remote == "" {
+		return d, &Error{NoRemote, "there is no remote to push to",
+			"add one with git remote add origin URL; the work is on " + d.Ref}
+	}
+	head := branchName(runBranch(m.opts.Run))
+	if err := m.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":refs/heads/"+head); err != nil {
+		if exitCode(err) < 0 {
+			return d, err
+		}
+		return d, &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
+	}
+	gh := m.g.withEnv("GH_PROMPT_DISABLED=1")
+	gh.program = "gh"
+	gh.env = append(gh.env, filterEnv(m.opts.Env, "GH_", "GITHUB_")...)
+	if url, err := gh.output(ctx, "pr", "view", head, "--json", "url", "--jq", ".url"); err == nil && url != "" {
+		d.How, d.Ref, d.Command = "pr", url, ""
+		d.Why = "the pull request was there already and has the new commits"
+		return d, nil
+	}
+	args := []string{"pr", "create", "--head", head, "--title", m.opts.Title}
+	if m.opts.Title == "" {
+		args[len(args)-1] = "wavex run " + m.opts.Run
+	}
+	if m.state.Branch != "" {
+		args = append(args, "--base", branchName(m.state.Branch))
+	}
+	if m.opts.BodyFile != "" {
+		args = append(args, "--body-file", m.opts.BodyFile)
+	} else {
+		args = append(args, "--body", "")
+	}
+	url, err := gh.output(ctx, args...)
+	var start *proc.StartError
+	switch {
+	case errors.As(err, &start):
+		return d, &Error{PushFailed, err.Error(), "install gh, or open the pull request by hand: the branch " + head +
+			" is pushed to " + remote}
+	case exitCode(err) > 0:
+		return d, &Error{PushFailed, err.Error(), "the branch " + head + " is pushed to " + remote}
+	case err != nil:
+		return d, err
+	}
+	all := splitLines(url)
+	d.How, d.Command = "pr", ""
+	if len(all) > 0 {
+		d.Ref = all[len(all)-1]
+	}
+	return d, nil
+}
+
+// withBatchSSH returns a git whose ssh does not prompt, unless the user sets the ssh command.
+func (m *Manager) withBatchSSH(ctx context.Context) git {
+	if len(filterEnv(m.opts.Env, "GIT_SSH_COMMAND=")) > 0 {
+		return m.g
+	}
+	if own, _ := m.g.output(ctx, "config", "core.sshCommand"); own != "" {
+		return m.g
+	}
+	return m.g.withEnv("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
+}
+
+// pushRemote returns the remote that the branch of the run's start is pushed to.
+func (m *Manager) pushRemote(ctx context.Context) (string, error) {
+	for _, key := range []string{"branch." + branchName(m.state.Branch) + ".pushRemote", "remote.pushDefault", "branch." +
+		branchName(m.state.Branch) + ".remote"} {
+		name, err := m.g.output(ctx, "config", "--get", key)
+		if err == nil && name != "" && name != "." {
+			return name, nil
+		}
+		if exitCode(err) < 0 {
+			return "", err
+		}
+	}
+	out, err := m.g.output(ctx, "remote")
+	all := splitLines(out)
+	for _, name := range all {
+		if name == "origin" || len(all) == 1 {
+			return name, err
+		}
+	}
+	return "", err
+}
+
+// filterEnv returns the variables of an environment that begin with one of the prefixes.
+func filterEnv(env []string, prefixes ...string) (out []string) {
+	for _, kv := range env {
+		for _, p := range prefixes {
+			if strings.HasPrefix(kv, p) {
+				out = append(out, kv)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package gitwork
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/proc/proctest"
+	"wavex/runner"
+)
+
+// delivery returns a run with one integrated task, ready for its delivery.
+func delivery(t *testing.T, change func(o *Options)) (*repo, *Manager) {
+	t.Helper()
+	r := newRepo(t, files{"a": "1\n2\n3\n"})
+	o := r.options("r1")
+	if change != nil {
+		change(&o)
+	}
+	m := r.open(o)
+	r.attempt(m, "x", r.edits(files{"a": "1\n2\nthree\n", "n": "1\n"}))
+	r.integrate(m, 1, "x: ")
+	return r, m
+}
+
+func TestDeliveryLeavesTheCheckoutAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change  func(r *repo)
+		why     string
+		command string
+	}{
+		"from changed files": {func(r *repo) { r.write(r.dir, files{"a": "mine\n"}) }, "not committed: a",
+			"git merge --ff-only wavex/r1"},
+		"from new files": {func(r *repo) { r.write(r.dir, files{"n": "mine\n"}) }, "not committed: n",
+			"git merge --ff-only wavex/r1"},
+		"from staged files": {func(r *repo) { r.write(r.dir, files{"b": "mine\n"}); r.git("add", "b") },
+			"not committed: b", "git merge --ff-only wavex/r1"},
+		"from another branch": {func(r *repo) { r.git("switch", "-qc", "other") },
+			"is on other now, and the run began on main", "git merge --ff-only wavex/r1"},
+		"from a moved branch": {func(r *repo) {
+			r.write(r.dir, files{"b": "1\n"})
+			r.git("add", "b")
+			r.git("commit", "-qm",
+				"mine")
+		}, "main has moved", "git rebase main wavex/r1 && git switch main && git merge --ff-only wavex/r1"},
+		"from a detached HEAD": {func(r *repo) { r.git("checkout", "-q", "--detach") }, "on no branch",
+			"git merge --ff-only wavex/r1"},
+		"from a merge underway": {func(r *repo) {
+			must(r.t, os.WriteFile(filepath.Join(r.dir, ".git/MERGE_HEAD"), []byte(r.git("rev-parse", "HEAD")+"\n"), 0o600))
+		}, "merge is under way", "git merge --ff-only wavex/r1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, m := delivery(t, nil)
+			c.change(r)
+			before := r.userFingerprint()
+			d := r.deliver(m, "")
+			equal(t, "delivery", d.How, "branch")
+			equal(t, "ref", d.Ref, "wavex/r1")
+			equal(t, "command", d.Command, c.command)
+			if !strings.Contains(d.Why, c.why) {
+				t.Errorf("it says %q", d.Why)
+			}
+			_, err := m.Deliver(t.Context(), "ff", true)
+			if e := asProblem(err); e == nil || !strings.Contains(e.Error(), c.command) {
+				t.Errorf("asked for, it says %v", err)
+			}
+			r.untouched(before)
+			if name == "from a moved branch" { // the suggested command must work
+				for _, args := range strings.Split(d.Command, " && git ") {
+					r.git(strings.Fields(strings.TrimPrefix(args, "git "))...)
+				}
+				equal(t, "main", r.tree("main"), files{"a": "1\n2\nthree\n", "b": "1\n", "n": "1\n"})
+			}
+		})
+	}
+}
+
+func TestDeliveryOfAnIncompleteRun(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	before := r.userFingerprint()
+	d, err := m.Deliver(t.Context(), "auto", false)
+	must(t, err)
+	if d.How != "branch" || !strings.Contains(d.Why, "not complete") {
+		t.Errorf("the delivery is %s: %s", d.How, d.Why)
+	}
+	r.untouched(before)
+	d, err = m.Deliver(t.Context(), "ff", false)
+	must(t, err)
+	equal(t, "asked for", d.How, "ff")
+}
+
+func TestProtectedBranch(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, func(o *Options) { o.Protect = []string{"release/*", "main"} })
+	before := r.userFingerprint()
+	d := r.deliver(m, "auto")
+	if d.How != "branch" || !strings.Contains(d.Why, "main is protected") {
+		t.Errorf("the delivery is %s: %s", d.How, d.Why)
+	}
+	_, err := m.Deliver(t.Context(), "ff", true)
+	problem(t, err, Protected)
+	r.untouched(before)
+	_, err = m.Deliver(t.Context(), "mail", true)
+	problem(t, err, BadMode)
+	_, err = m.Deliver(t.Context(), "pr", true)
+	problem(t, err, NoRemote)
+}
+
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	before := r.userFingerprint()
+	d := r.deliver(m, "patch ../out put/work.patch")
+	r.untouched(before)
+	equal(t, "delivery", d.How, "patch")
+	other := newRepo(t, files{"a": "1\n2\n3\n"})
+	other.git("am", "-q", d.Ref)
+	equal(t, "applied", other.tree("HEAD"), r.tree("wavex/r1"))
+	equal(t, "subject", other.git("log", "-1", "--format=%s"), "Do x")
+	_, err := m.Deliver(t.Context(), "patch", true)
+	problem(t, err, BadMode)
+}
+
+func TestPullRequest(t *testing.T) {
+	t.Parallel()
+	bin, remote := t.TempDir(), filepath.Join(t.TempDir(), "remote.git")
+	log := filepath.Join(bin, "log")
+	// This gh knows no pull request until it has made one.
+	proctest.Script(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$GH_TOKEN|$*\" >>"+log+
+		"\nif [ $2 = view ]; then test -e "+log+".made || exit 1; else touch "+log+
+		".made; echo creating; fi\necho https://example.com/pull/7\n")
+	r, m := delivery(t, func(o *Options) {
+		o.Env = append([]string{"GH_TOKEN=t", "PATH=" + bin + ":" + os.Getenv("PATH")}, o.Env[1:]...)
+		o.Title = "The work"
+	})
+	before := r.userFingerprint()
+	r.git("init", "-q", "--bare", remote)
+	r.git("remote", "add", "origin", remote)
+	delete(before, ".git/config")
+	d := r.deliver(m, "pr")
+	equal(t, "delivery", d.How+" "+d.Ref, "pr https://example.com/pull/7")
+	equal(t, "pushed", r.gitIn(remote, "for-each-ref", "--format=%(objectname) %(refname)"),
+		d.Commit+" refs/heads/wavex/r1")
+	d = r.deliver(m, "pr")
+	equal(t, "again", d.How+" "+d.Ref, "pr https://example.com/pull/7")
+	data, err := os.ReadFile(log)
+	must(t, err)
+	if !strings.Contains(string(data), "t|pr create --head wavex/r1 --title The work --base main --body") ||
+		strings.Count(string(data), "create") != 1 {
+		t.Errorf("gh was asked %s", data)
+	}
+}
+
+// The user works on the run's branch: wavex leaves it alone, and nothing is lost.
+func TestBranchChangedByOthers(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	r.git("switch", "-q", "wavex/r1")
+	r.attempt(m, "y", r.edits(files{"y": "1\n"}))
+	before := r.userFingerprint()
+	r.integrate(m, 2, "y: ")
+	r.untouched(before)
+	d := r.deliver(m, "auto")
+	equal(t, "ref", d.Ref, "refs/wavex/r1.run/tip")
+	if d.How != "branch" || !strings.Contains(d.Why, "checked out") {
+		t.Errorf("the delivery is %s: %s", d.How, d.Why)
+	}
+	r.write(r.dir, files{"own": "1\n"})
+	r.git("add", "own")
+	r.git("commit", "-qm", "mine")
+	r.git("switch", "-q", "main")
+	if d = r.deliver(m, "branch"); !strings.Contains(d.Why, "somebody else") {
+		t.Errorf("it says %q", d.Why)
+	}
+	equal(t, "the tip", r.tree(d.Ref), files{"a": "1\n2\nthree\n", "n": "1\n", "y": "1\n"})
+}
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	r.ask(m, runner.Request{Task: "half", Attempt: 1}, r.edits(files{"half": "1\n"}))
+	r.ask(m, runner.Request{Task: "failed", Attempt: 1}, func(dir string, _ runner.Request) error {
+		r.write(dir, files{"left": "1\n"})
+		return os.ErrInvalid
+	})
+	items, err := Clean(t.Context(), r.dir, "", false)
+	must(t, err)
+	if len(items) != 1 || items[0].Removed {
+		t.Fatalf("of a run under way it cleaned %v", items)
+	}
+	must(t, m.Close(t.Context()))
+	before, refs := r.userFingerprint(), r.git("for-each-ref")
+	wouldBe, err := Clean(t.Context(), r.dir, "", true)
+	must(t, err)
+	equal(t, "refs after a dry run", r.git("for-each-ref"), refs)
+	items, err = Clean(t.Context(), r.dir, "r1", false)
+	must(t, err)
+	equal(t, "items", len(items), len(wouldBe))
+	for i, it := range items {
+		equal(t, it.Name, it.Removed, wouldBe[i].Removed)
+	}
+	r.untouched(before)
+	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
+		"refs/heads/main\nrefs/heads/wavex/r1")
+	equal(t, "worktrees", len(splitLines(r.git("worktree", "list"))), 1)
+	left := splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
+	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {
+		t.Errorf("of the failed task is kept %v", left)
+	}
+	// The work can still be delivered later, and then the branch may be removed.
+	m = r.open(r.options("r1"))
+	equal(t, "delivery", r.deliver(m, "ff").How, "ff")
+	must(t, m.Close(t.Context()))
+	_, err = Clean(t.Context(), r.dir, "r1", false)
+	must(t, err)
+	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")
+}

@@ -1,0 +1,250 @@
+package gitwork
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/check"
+	"wavex/internal/proc"
+)
+
+// This file runs git. It prevents git from prompting, paging, starting daemons and locking where it
+// only reads, and waits for locks that other processes hold. It does not know the purpose of a
+// command.
+
+const (
+	lockTimeout = 20 * time.Second // for a lock that another process holds
+	killDelay   = 3 * time.Second  // from the request to terminate to the kill
+)
+
+// git runs git in one directory. It is a value: with and at return changed copies.
+type git struct {
+	program string // "": git
+	dir     string
+	env     []string
+	mark    string // marks the hooks' processes as the attempt's
+}
+
+// newGit chooses git's environment. The user's configuration applies, prompts are off, and messages
+// are in English because locked reads them. The environment does not contain the run's mark:
+// otherwise the guard of a killed wavex would kill the git processes of the wavex that resumes the
+// run. Processes that the repository's hooks start carry the attempt's mark.
+func newGit(dir string, parent []string) git {
+	return git{dir: dir, env: proc.Environ(parent, map[string]string{
+		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
+		"GIT_PAGER": "cat", "PAGER": "cat", "LC_ALL": "C", "LANGUAGE": "", "GIT_OPTIONAL_LOCKS": "0",
+		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never", "GIT_ADVICE": "0", "GIT_MERGE_AUTOEDIT": "no",
+	}), mark: ""}.withEnv("GIT_CONFIG_COUNT=5",
+		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
+		"GIT_CONFIG_KEY_2=core.fsmonitor", "GIT_CONFIG_VALUE_2=false",
+		"GIT_CONFIG_KEY_3=submodule.recurse", "GIT_CONFIG_VALUE_3=false",
+		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false")
+}
+
+// withEnv returns a copy of g with more environment variables. A variable that exists is replaced.
+func (g git) withEnv(kvs ...string) git {
+	env := slices.Clone(g.env)
+	for _, kv := range kvs {
+		name, _, _ := strings.Cut(kv, "=")
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		env = append(env, kv)
+	}
+	g.env = env
+	return g
+}
+
+func (g git) inDir(dir string) git { g.dir = dir; return g }
+
+// gitError is a git command that failed.
+type gitError struct {
+	program string
+	args    []string
+	code    int
+	signal  string
+	stderr  string // stderr
+	stdout  string
+}
+
+func (e *gitError) Error() string {
+	said := strings.TrimSpace(e.stderr)
+	if said == "" {
+		said = strings.TrimSpace(e.stdout)
+	}
+	if said == "" {
+		said = fmt.Sprintf("exit code %d %s", e.code, e.signal)
+	}
+	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], check.OneLine(said, 600))
+}
+
+// exitCode returns the exit code of a git command that failed, 0 for a nil error, and -1 for other
+// errors.
+func exitCode(err error) int {
+	var e *gitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e) && e.signal == "":
+		return e.code
+	}
+	return -1
+}
+
+// output runs git and returns its output without the last newline. The error is a *gitError, a
+// *proc.StartError, or the cause of ctx's end.
+func (g git) output(ctx context.Context, args ...string) (string, error) {
+	return g.outputOf(ctx, "", args...)
+}
+
+func (g git) run(ctx context.Context, args ...string) error {
+	_, err := g.output(ctx, args...)
+	return err
+}
+
+// runWithoutHooks runs git without the repository's hooks.
+func (g git) runWithoutHooks(ctx context.Context, args ...string) error {
+	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
+}
+
+// outputOf runs git with text on its standard input. If another process holds a lock, feed tries again
+// until lockTimeout is over.
+func (g git) outputOf(ctx context.Context, in string, args ...string) (string, error) {
+	deadline := time.Now().Add(lockTimeout)
+	pause := 5 * time.Millisecond
+	for {
+		out, err := g.runOnce(ctx, in, args)
+		if err == nil || !isLockError(err) || time.Now().After(deadline) {
+			return strings.TrimSuffix(out, "\n"), err
+		}
+		t := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return "", context.Cause(ctx)
+		}
+		pause = min(2*pause, 200*time.Millisecond)
+	}
+}
+
+// isLockError reports whether git failed because a lock file exists. It matches the message because git
+// uses one exit code for all errors.
+func isLockError(err error) bool {
+	var e *gitError
+	if !errors.As(err, &e) {
+		return false
+	}
+	return strings.Contains(e.stderr, ".lock': File exists") ||
+		strings.Contains(e.stderr, "could not lock config file") && strings.Contains(e.stderr, "File exists") ||
+		// A git that adds a worktree may see another one that is half made.
+		strings.Contains(e.stderr, "commondir") && strings.Contains(e.stderr, "failed to read")
+}
+
+func (g git) runOnce(ctx context.Context, in string, args []string) (string, error) {
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	program := g.program
+	if program == "" {
+		program = "git"
+	}
+	var stderr, stdout bytes.Buffer
+	p, err := proc.Start(proc.Spec{Argv: append([]string{program}, args...), Dir: g.dir, Env: g.env, Mark: g.mark,
+		Stdin: in != "", Stderr: &stderr})
+	if err != nil {
+		return "", err
+	}
+	ios := make(chan struct{}, 2)
+	go func() {
+		_, _ = io.Copy(&stdout, p.Stdout) // the exit code reports a failure
+		ios <- struct{}{}
+	}()
+	go func() {
+		if in != "" {
+			_, _ = io.WriteString(p.Stdin, in) // a git that does not read it reports that itself
+			_ = p.Stdin.Close()
+		}
+		ios <- struct{}{}
+	}()
+	stopped := false
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		stopped = true
+		stopProcess(p)
+	}
+	exit := p.Wait()
+	<-ios
+	<-ios
+	switch {
+	case exit.Code == 0:
+		return stdout.String(), nil
+	case stopped:
+		return "", context.Cause(ctx)
+	}
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal,
+		stderr: stderr.String(), stdout: stdout.String()}
+}
+
+// stopProcess asks a process to terminate, so that git removes its locks, and kills it after killDelay.
+func stopProcess(p *proc.Process) {
+	_ = p.Terminate()
+	t := time.NewTimer(killDelay)
+	defer t.Stop()
+	select {
+	case <-p.Done():
+	case <-t.C:
+		_ = p.Kill()
+	}
+}
+
+// resolve returns the id of a commit, or "" if it does not exist.
+func (g git) resolve(ctx context.Context, rev string) (string, error) {
+	id, err := g.output(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+	if exitCode(err) > 0 {
+		return "", nil
+	}
+	return id, err
+}
+
+// updateRefs sets refs to commits in one transaction. The id "" deletes a ref.
+func (g git) updateRefs(ctx context.Context, pairs ...string) error {
+	var b strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			fmt.Fprintf(&b, "delete %s\n", pairs[i])
+		} else {
+			fmt.Fprintf(&b, "update %s %s\n", pairs[i], pairs[i+1])
+		}
+	}
+	_, err := g.outputOf(ctx, b.String(), "update-ref", "--no-deref", "--stdin")
+	return err
+}
+
+// splitLines splits output into lines. It returns nil for "".
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\n")
+}
+
+// splitNUL splits NUL-separated output.
+func splitNUL(s string) []string {
+	s = strings.TrimSuffix(s, "\x00")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}

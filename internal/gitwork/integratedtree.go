@@ -1,0 +1,69 @@
+package gitwork
+
+import "context"
+
+// This file gives reviewers and judges access to the integrated work. It does not change it.
+
+// WaveRange returns the commits before and after the work of a wave, or with wave 0 of all waves. They
+// are equal if nothing was integrated, and "" in shared mode.
+func (m *Manager) WaveRange(ctx context.Context, wave int) (from, to string, err error) {
+	if m.state.Mode != Worktree {
+		return "", "", nil
+	}
+	m.mu.Lock()
+	from = m.state.Base
+	var last *savedIntegration
+	for i := range m.state.Waves {
+		if wave > 0 && m.state.Waves[i].Wave == wave {
+			if last == nil {
+				from = m.state.Waves[i].From
+			}
+			last = &m.state.Waves[i]
+		}
+	}
+	m.mu.Unlock()
+	switch {
+	case wave > 0 && last == nil:
+		return from, from, nil
+	case last != nil && last.Result.Commit != "":
+		return from, last.Result.Commit, nil
+	}
+	to, err = m.tip(ctx)
+	return from, to, err
+}
+
+// IsInCheckout reports whether the project's checkout contains the integrated work, because it was
+// delivered there or nothing was integrated. It is always true in shared mode.
+func (m *Manager) IsInCheckout(ctx context.Context) (bool, error) {
+	if m.state.Mode != Worktree {
+		return true, nil
+	}
+	tip, err := m.tip(ctx)
+	if err != nil {
+		return false, err
+	}
+	return m.isAncestor(ctx, tip, "HEAD")
+}
+
+// WithIntegrated calls use with a directory that has the integrated work and stands for the project's
+// directory. No integration runs meanwhile. In shared mode it is the project's directory itself.
+func (m *Manager) WithIntegrated(ctx context.Context, use func(dir string) error) error {
+	if m.state.Mode != Worktree {
+		return use(m.opts.Project)
+	}
+	m.integrating.Lock()
+	defer m.integrating.Unlock()
+	tip, err := m.tip(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := m.integrationTree(ctx, tip)
+	if err != nil {
+		return err
+	}
+	dir, err := m.treeDir(t, m.opts.Project)
+	if err != nil {
+		return err
+	}
+	return use(dir)
+}

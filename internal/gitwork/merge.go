@@ -1,0 +1,158 @@
+package gitwork
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+)
+
+// This file applies commits on top of each other. It writes objects and no ref. Each commit that it
+// makes depends on its arguments alone, so a second run makes the same commit.
+
+// candidate is a task to integrate.
+type candidate struct {
+	VerifiedTask
+	commit string // its work; "": a success without changes
+	diff   []change
+}
+
+// conflict says why a candidate cannot be put on top of others.
+type conflict struct {
+	paths    []string
+	messages string
+}
+
+// applyCandidates applies candidates to a commit, in order, and stops at the first conflict. at is the index
+// of that candidate. made has the commits of the tasks that changed something.
+func (m *Manager) applyCandidates(ctx context.Context, base string, cs []candidate) (top string,
+	made map[string]string, at int,
+	c *conflict, err error) {
+	top, made = base, map[string]string{}
+	for i, cand := range cs {
+		if cand.commit == "" {
+			continue
+		}
+		next, c, err := m.cherryPick(ctx, top, cand)
+		if err != nil || c != nil {
+			return top, made, i, c, err
+		}
+		top, made[cand.Task] = next, next
+	}
+	return top, made, 0, nil, nil
+}
+
+// cherryPick applies one candidate to a commit with a three-way merge.
+func (m *Manager) cherryPick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
+	merged, c, err := m.mergeTrees(ctx, top, cand.commit)
+	if err != nil || c != nil {
+		return "", c, err
+	}
+	facts, err := m.g.output(ctx, "log", "-1", "--no-show-signature",
+		"--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
+		cand.commit)
+	if err != nil {
+		return "", nil, err
+	}
+	f := strings.SplitN(facts, "\x00", 7)
+	if len(f) != 7 {
+		return "", nil, fmt.Errorf("git log printed %q", facts)
+	}
+	text := f[6]
+	if m.opts.Subject == nil && cand.Subject != "" {
+		text = commitMessage(cand.Subject, m.opts.Run, cand.Task)
+	}
+	g := m.g.withEnv("GIT_AUTHOR_NAME="+f[0], "GIT_AUTHOR_EMAIL="+f[1], "GIT_AUTHOR_DATE="+f[2],
+		"GIT_COMMITTER_NAME="+f[3], "GIT_COMMITTER_EMAIL="+f[4], "GIT_COMMITTER_DATE="+f[5])
+	id, err := g.outputOf(ctx, text, "commit-tree", "-p", top, merged)
+	return id, nil, err
+}
+
+// mergeTrees returns the tree of two merged commits.
+func (m *Manager) mergeTrees(ctx context.Context, ours, theirs string) (string, *conflict, error) {
+	if m.checkout.version[0] == 2 && m.checkout.version[1] < 38 {
+		return m.mergeInWorktree(ctx, ours, theirs)
+	}
+	out, err := m.g.output(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+	if code := exitCode(err); code != 0 && code != 1 {
+		return "", nil, err
+	}
+	parts := strings.Split(out, "\x00")
+	if err == nil {
+		return parts[0], nil, nil
+	}
+	c := &conflict{}
+	i := 1
+	for ; i < len(parts) && parts[i] != ""; i++ {
+		c.paths = append(c.paths, parts[i])
+	}
+	// Each message is: the number of paths, the paths, its kind, its text.
+	var said []string
+	for i++; i+1 < len(parts); {
+		n := 0
+		if _, err := fmt.Sscan(parts[i], &n); err != nil || i+n+2 >= len(parts) {
+			break
+		}
+		if text := strings.TrimSpace(parts[i+n+2]); strings.HasPrefix(text, "CONFLICT") {
+			said = append(said, text)
+		}
+		i += n + 3
+	}
+	c.messages = strings.Join(said, "\n")
+	return "", c, nil
+}
+
+// mergeInWorktree merges in the worktree of integrations, for a git whose merge-tree cannot do it.
+func (m *Manager) mergeInWorktree(ctx context.Context, ours, theirs string) (string, *conflict, error) {
+	t, err := m.integrationTree(ctx, ours)
+	if err != nil {
+		return "", nil, err
+	}
+	g := m.gitIn(t)
+	_, err = g.output(ctx, "-c", "core.hooksPath="+os.DevNull, "cherry-pick", "--no-commit", theirs)
+	if exitCode(err) < 0 {
+		return "", nil, err
+	}
+	said := err
+	out, err := g.output(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+	if err != nil {
+		return "", nil, err
+	}
+	switch paths := splitNUL(out); {
+	case len(paths) > 0:
+		slices.Sort(paths)
+		return "", &conflict{paths: slices.Compact(paths), messages: said.Error()}, nil
+	case said != nil:
+		return "", nil, said
+	}
+	id, err := g.output(ctx, "write-tree")
+	return id, nil, err
+}
+
+// undeclaredDeletions returns the paths that a candidate deletes and its files do not declare.
+func (m *Manager) undeclaredDeletions(c candidate) []string {
+	dir := m.checkout.prefix
+	if c.Dir != "" {
+		if rel := m.relativePath(m.checkout.top, c.Dir); rel != c.Dir {
+			dir = rel
+		}
+	}
+	var out []string
+	for _, d := range c.diff {
+		if d.status != 'D' {
+			continue
+		}
+		declared := slices.ContainsFunc(c.Files, func(f plan.File) bool {
+			p := path.Join(dir, m.relativePath(c.Dir, f.Path))
+			return f.Writes() && (p == "." || p == d.path || strings.HasPrefix(d.path, p+"/"))
+		})
+		if !declared {
+			out = append(out, d.path)
+		}
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
+// Close must be the last call.
+type Manager struct {
+	opts      Options
+	checkout  checkout // the checkout as Open found it; top, common and prefix do not change
+	headKnown bool     // c describes an actual checkout
+	g         git      // in c.top
+
+	lock       *flock.Flock // held so that no other wavex works on this run
+	sharedLock *sharedLock  // shared mode only
+	slots      slots
+
+	mu    sync.Mutex // guards s and everything that it points to
+	state savedState
+	busy  map[string]bool // tasks with an attempt in their worktree
+
+	planChecks []requiredCheck // conditions of every combined tree; guarded by mu
+
+	integrating sync.Mutex // one integration, delivery or reopening at a time
+}
+
+// Open chooses the mode of a new run and acquires its resources. For a run that exists it finds the
+// worktrees again and keeps the mode: a run never changes its mode. An *Error is meant for a
+// person.
+func Open(ctx context.Context, o Options) (*Manager, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxDeletes == 0 {
+		o.MaxDeletes = 10
+	}
+	if !validRunID(o.Run) {
+		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a branch", o.Run)}
+	}
+	switch o.Mode {
+	case "", Auto, Shared, Worktree:
+	default:
+		return nil, &Error{BadMode, fmt.Sprintf("there is no isolation %q", o.Mode), "it is auto, shared or worktree"}
+	}
+	m := &Manager{opts: o, busy: map[string]bool{}}
+	if err := m.lockRun(); err != nil {
+		return nil, err
+	}
+	if err := m.open(ctx); err != nil {
+		return nil, errors.Join(err, m.Close(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+// Exists reports whether a run has, or had, a workspace in the folder loop.
+func Exists(loop, run string) bool {
+	_, err := os.Stat(statePath(loop, run))
+	return validRunID(run) && err == nil
+}
+
+// Reattach is like Open for a run that exists. If nothing of the run is left, it returns an *Error
+// with NoRun.
+func Reattach(ctx context.Context, o Options) (*Manager, error) {
+	if !Exists(o.Loop, o.Run) {
+		return nil, &Error{Problem: NoRun, Text: fmt.Sprintf("run %s has no workspace in %s", o.Run, o.Loop)}
+	}
+	return Open(ctx, o)
+}
+
+// lockRun makes the folder of the worktrees, hides it from git, and locks the run.
+func (m *Manager) lockRun() error {
+	dir := worktreesDir(m.opts.Loop)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	ignore := filepath.Join(dir, ".gitignore")
+	if _, err := os.Lstat(ignore); err != nil {
+		if err := os.WriteFile(ignore, []byte("*\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	m.lock = flock.New(filepath.Join(dir, m.opts.Run+".lock"))
+	got, err := m.lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("locking run %s: %w", m.opts.Run, err)
+	}
+	if !got {
+		return &Error{InUse, "another wavex works on run " + m.opts.Run, "wait for it, or stop it"}
+	}
+	return nil
+}
+
+func (m *Manager) open(ctx context.Context) error {
+	old, err := readState(statePath(m.opts.Loop, m.opts.Run))
+	if err != nil {
+		return err
+	}
+	m.g = newGit(m.opts.Project, m.opts.Env)
+	if old != nil {
+		m.state = *old
+		if m.state.Mode == Worktree {
+			err = m.reopenTrees(ctx)
+		}
+	} else {
+		m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
+		err = m.chooseMode(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if m.state.Mode == Shared {
+		m.sharedLock = newSharedLock()
+	}
+	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.save(true)
+}
+
+// chooseMode chooses the mode of a new run.
+func (m *Manager) chooseMode(ctx context.Context) error {
+	if m.opts.Mode == Shared {
+		m.state.Mode, m.state.Why = Shared, "asked for"
+		return nil
+	}
+	why, err := m.checkWorktreeMode(ctx)
+	var unfit *Error
+	if errors.As(err, &unfit) && m.opts.Mode != Worktree {
+		m.state.Mode, m.state.Why = Shared, unfit.Text
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if why != "" && m.opts.Mode != Worktree {
+		m.state.Mode, m.state.Why = Shared, why
+		return nil
+	}
+	m.state.Mode, m.state.Why = Worktree, fmt.Sprintf("the checkout is clean, and a wave has %d tasks", m.opts.Width)
+	if m.opts.Mode == Worktree {
+		m.state.Why = "asked for"
+		if why != "" {
+			m.state.Why += "; " + why
+		}
+	} else if m.opts.Width < 2 {
+		m.state.Why = "the checkout is clean, and its branch is protected"
+	}
+	m.state.Base, m.state.Branch, m.state.Dirty = m.checkout.head, m.checkout.branch, len(m.checkout.dirty) > 0
+	return m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base, tipRef(m.opts.Run), m.state.Base)
+}
+
+// Head returns the commit that the project's checkout was at when Open read it, or "" if there is
+// no commit or no checkout. known is false if Open did not read the checkout.
+func (m *Manager) Head() (commit string, known bool) { return m.checkout.head, m.headKnown }
+
+// checkWorktreeMode says why worktrees do not suit this run: an *Error if they are impossible, a reason if a
+// person may still ask for them.
+func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error) {
+	m.checkout, err = findCheckout(ctx, m.g, m.opts.Project)
+	var unfit *Error
+	if m.headKnown = err == nil || errors.As(err, &unfit) && unfit.Problem != TooOld; err != nil {
+		return "", err
+	}
+	if m.checkout.head == "" {
+		return "", &Error{NoCommit, "nothing is committed in " + m.checkout.top + " yet",
+			"commit first, or run with --isolation shared"}
+	}
+	if err := m.checkout.readStatus(ctx, m.g, append([]string{m.opts.Loop}, m.opts.IgnoreDirty...)); err != nil {
+		return "", err
+	}
+	if err := m.prepareRepo(ctx); err != nil {
+		return "", err
+	}
+	switch {
+	case m.checkout.inProgress != "":
+		return "a " + m.checkout.inProgress + " is under way in the checkout", nil
+	case len(m.checkout.dirty) > 0:
+		return "there are uncommitted changes, which worktrees do not have: " + firstFew(m.checkout.dirty), nil
+	case m.checkout.submodules:
+		return "there are submodules, whose commits a worktree does not keep", nil
+	}
+	if why, err := m.findIgnoredWork(ctx); why != "" || err != nil {
+		return why, err
+	}
+	switch {
+	case m.opts.Width < 2 && !m.isProtected(m.checkout.branch):
+		return "no wave has more than one task", nil
+	}
+	return "", nil
+}
+
+// prepareRepo does the preparations that need the repository: it removes the locks of a killed wavex,
+// checks the shares, and finds a name for commits.
+func (m *Manager) prepareRepo(ctx context.Context) error {
+	m.g = m.g.inDir(m.checkout.top)
+	if err := m.removeStaleLocks(); err != nil {
+		return err
+	}
+	for _, s := range m.opts.Share {
+		if err := m.checkShare(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := m.g.run(ctx, "var", "GIT_COMMITTER_IDENT"); exitCode(err) > 0 {
+		m.g = m.g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
+			"GIT_COMMITTER_EMAIL=wavex@localhost")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// isProtected reports whether a delivery must not move a branch.
+func (m *Manager) isProtected(ref string) bool {
+	for _, pattern := range m.opts.Protect {
+		if ok, err := path.Match(pattern, branchName(ref)); ref != "" && (err != nil || ok) {
+			return true // a malformed pattern protects every branch
+		}
+	}
+	return false
+}
+
+// Mode returns Shared or Worktree.
+func (m *Manager) Mode() string { return m.state.Mode }
+
+// ModeReason returns the reason for the mode, in a few words.
+func (m *Manager) ModeReason() string { return m.state.Why }
+
+// Close releases the resources of the run. The worktrees of unsettled tasks stay, so that a resumed
+// session finds its directory; Clean removes them.
+func (m *Manager) Close(ctx context.Context) error {
+	var errs []error
+	if m.state.Mode == Worktree && m.checkout.top != "" {
+		errs = append(errs, m.preserveStashes(ctx), m.removeUnusedTrees(ctx))
+	}
+	errs = append(errs, m.slots.close())
+	if m.lock != nil {
+		errs = append(errs, m.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}

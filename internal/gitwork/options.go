@@ -1,0 +1,143 @@
+package gitwork
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// The modes of isolation.
+const (
+	Auto     = "auto"
+	Shared   = "shared"
+	Worktree = "worktree"
+)
+
+// Options configures a Manager. The Manager does not change it.
+type Options struct {
+	Project string // absolute; the project's directory, perhaps below the repository's top
+	Loop    string // absolute; the run's .loop
+	Run     string // run id, fit for a file name
+	Mode    string // auto, shared or worktree; "": auto
+	Width   int    // tasks of the widest wave
+	// Share lists paths that are not in git and that every worktree needs, relative to Project:
+	// "PATH" is linked, "copy:PATH" is copied (copy on write if the disk supports it).
+	Share []string
+	// Writes lists paths of the project that tasks will write. Auto chooses the shared directory if
+	// git ignores one of them.
+	Writes []string
+	// Setup is a shell command that runs in each worktree before its first task and again when the
+	// worktree moves to another commit. Files that it makes and git ignores stay.
+	Setup    string
+	NoVerify bool     // commit without the repository's hooks
+	Protect  []string // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
+	Env      []string // the environment from which that of children is made
+	Pass     []string // further variables for checks and setup: see proc.EnvironPass
+	Now      func() time.Time
+
+	// IgnoreDirty lists absolute paths that do not make the checkout dirty: the plan file.
+	IgnoreDirty []string
+	// MaxDeletes is the number of undeclared deletions that a task may commit; 0: 10.
+	MaxDeletes int
+	// Subject returns the first line of a task's commit; nil: "Task ID".
+	Subject func(task string) string
+	// Title and Body are for a pull request; Body is the absolute path of a Markdown file.
+	Title, BodyFile string
+}
+
+// Runner makes one attempt; see scheduler.Runner.
+type Runner interface {
+	Attempt(ctx context.Context, req runner.Request) runner.Result
+}
+
+// VerifiedTask is a task whose work passed its checks in its own worktree and waits for integration.
+type VerifiedTask struct {
+	Task    string       `json:"task"`
+	Subject string       `json:"subject,omitempty"`
+	Dir     string       `json:"dir,omitempty"` // where its checks run, absolute, in the project; "": Project
+	Checks  []plan.Check `json:"checks,omitempty"`
+	Files   []plan.File  `json:"files,omitempty"`
+}
+
+// The kinds of Culprit.
+const (
+	Conflict            = "conflict" // changes the same lines as a task before it
+	CheckFailed         = "red"      // a check fails on the combined tree because of it
+	UndeclaredDeletions = "deletes"  // deletes many files that it did not declare
+)
+
+// Culprit is a task that was not integrated, and the reason.
+type Culprit struct {
+	Task   string `json:"task"`
+	Kind   string `json:"kind"`
+	Reason string `json:"reason"`           // one line
+	Detail string `json:"detail,omitempty"` // for the next attempt: at most 4 KB
+}
+
+// Integration is the result of integrating a wave.
+type Integration struct {
+	Commit     string   `json:"commit,omitempty"` // of the integrated tree; "" in shared mode
+	Integrated []string `json:"integrated,omitempty"`
+	// Commits has the commits of the integrated tasks on the branch wavex/RUN, by task. A task
+	// without changes has none.
+	Commits  map[string]string `json:"commits,omitempty"`
+	Culprits []Culprit         `json:"culprits,omitempty"` // wrong: must be done again on top of Commit
+	Withheld []Culprit         `json:"held,omitempty"`     // need a person's decision
+	Note     string            `json:"note,omitempty"`
+}
+
+// Delivery says where the work of a run is.
+type Delivery struct {
+	How     string `json:"how"`           // "shared", "none", "branch", "ff", "pr", "patch"
+	Ref     string `json:"ref,omitempty"` // the branch or file that holds it
+	Commit  string `json:"commit,omitempty"`
+	Command string `json:"command,omitempty"` // brings the work to the user; "" if it is there
+	Why     string `json:"why,omitempty"`
+}
+
+// Error says why a run cannot have its isolation or a delivery cannot be made, and gives
+// advice to a person.
+type Error struct {
+	Problem string // one of the Problems
+	Text    string // the problem, in words
+	Fix     string // advice; "" if there is none
+}
+
+func (e *Error) Error() string {
+	if e.Fix == "" {
+		return e.Text
+	}
+	return fmt.Sprintf("%s; %s", e.Text, e.Fix)
+}
+
+// The values of Error.Problem.
+const (
+	NoGit      = "no-git"     // git is not installed
+	TooOld     = "old-git"    // git lacks a feature that is needed
+	NoRepo     = "no-repo"    // the project is not in a git checkout
+	NoCommit   = "no-commit"  // the repository has no commit yet
+	InUse      = "in-use"     // another wavex works on this run
+	BadShare   = "bad-share"  // a share does not exist, is outside the project, or is tracked by git
+	BadMode    = "bad-mode"   // no such mode, or no such way of delivery
+	NotForward = "not-ff"     // the branch cannot be fast-forwarded
+	Protected  = "protected"  // the branch is protected
+	NoRemote   = "no-remote"  // there is no remote to push to
+	PushFailed = "push"       // git push or gh refused
+	BadRun     = "bad-run"    // the run id cannot name a branch
+	Incomplete = "incomplete" // the run is not complete
+	NoRun      = "no-run"     // there is nothing of the run here
+)
+
+// CleanupItem is a part of a run that Clean found.
+type CleanupItem struct {
+	Kind    string `json:"kind"` // "worktree", "branch", "folder"
+	Name    string `json:"name"` // path or branch
+	Run     string `json:"run"`
+	Commit  string `json:"commit,omitempty"`
+	Kept    string `json:"kept,omitempty"` // the ref that contains its commits
+	Removed bool   `json:"removed"`        // removed; in a dry run: would be removed
+	Why     string `json:"why,omitempty"`  // why it stays
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/internal/safefile"
+)
+
+// A named pipe in the place of a state file does not block.
+func TestPipesInPlaceOfSavedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"state.json", "large"} {
+		must(t, unix.Mkfifo(filepath.Join(dir, name), 0o600))
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "index"), nil, 0o600))
+	if _, err := readState(filepath.Join(dir, "state.json")); !errors.Is(err, safefile.ErrNotRegular) {
+		t.Errorf("the state: %v", err)
+	}
+	m := newRepo(t, files{"a": "a\n"})
+	w := m.open(m.options("r"))
+	must(t, unix.Mkfifo(statePath(w.opts.Loop, "r")+".new", 0o600))
+	must(t, w.save(false))
+	if b, ok := LoadBaseline(dir); ok {
+		t.Errorf("remembered: %+v", b)
+	}
+}
+
+// A named pipe in the place of git's index does not block.
+func TestPipeInPlaceOfTheIndex(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "a\n"})
+	points, err := OpenCheckpoints(t.Context(), r.dir, "r", r.env)
+	must(t, err)
+	index := filepath.Join(r.dir, ".git", "index")
+	must(t, errors.Join(os.Remove(index), unix.Mkfifo(index, 0o600)))
+	if err := SaveBaseline(t.Context(), r.dir, t.TempDir(), r.env); !errors.Is(err, safefile.ErrNotRegular) {
+		t.Errorf("remembered: %v", err)
+	}
+	if err := points.BeforeTask(t.Context(), "a"); !errors.Is(err, safefile.ErrNotRegular) {
+		t.Errorf("a checkpoint: %v", err)
+	}
+	// The end of ctx is reported as an error at any moment.
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	if _, _, err := points.tempIndex(ctx, true); !errors.Is(err, why) {
+		t.Errorf("after the end: %v", err)
+	}
+}

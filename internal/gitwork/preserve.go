@@ -1,0 +1,149 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// This file commits the contents of a worktree below refs/wavex before the worktree is changed. It
+// does not judge the work.
+
+// preserveTree makes everything in a worktree reachable: the commit that its HEAD is on, and the
+// uncommitted changes. It returns the newest of those commits, or "" if there is nothing to keep.
+func (m *Manager) preserveTree(ctx context.Context, t *tree) (string, error) {
+	if !t.Used || t.Admin == "" {
+		return "", nil
+	}
+	if err := m.repairTree(ctx, t); errors.Is(err, errTreeGone) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	head, err := m.preserveHead(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	if err := clearOperations(t); err != nil {
+		return "", err
+	}
+	diff, err := m.stageAll(ctx, t)
+	if err != nil {
+		return head, fmt.Errorf("keeping what is in %s: %w", m.treePathOf(t), err)
+	}
+	if nested := nestedRepos(diff); len(nested) > 0 {
+		if err := m.flattenNested(ctx, t, nested); err != nil {
+			return head, err
+		}
+	}
+	g := m.gitIn(t)
+	now, err := g.output(ctx, "write-tree")
+	if err != nil {
+		return head, err
+	}
+	parent := t.Base
+	if head != "" {
+		parent = head
+	}
+	before, err := g.output(ctx, "rev-parse", parent+"^{tree}")
+	if err != nil || now == before {
+		return head, err
+	}
+	id, err := g.outputOf(ctx, commitMessage("Left by task "+t.Task, m.opts.Run, t.Task), "commit-tree", "-p", parent, now)
+	if err != nil {
+		return head, err
+	}
+	return id, g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, id), id)
+}
+
+// preserveHead makes the commit of the worktree's HEAD reachable, unless it is one of wavex's own.
+func (m *Manager) preserveHead(ctx context.Context, t *tree) (string, error) {
+	g := m.gitIn(t)
+	head, err := g.resolve(ctx, "HEAD")
+	if err != nil || head == "" || head == t.Base || head == t.Done {
+		return "", err
+	}
+	return head, g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, head), head)
+}
+
+// preserveTaskCommit gives the task's commit a ref of its own before another commit replaces it.
+func (m *Manager) preserveTaskCommit(ctx context.Context, task string) error {
+	old, err := m.g.resolve(ctx, taskRef(m.opts.Run, task))
+	if err != nil || old == "" {
+		return err
+	}
+	return m.g.updateRefs(ctx, preservedRef(m.opts.Run, task, old), old)
+}
+
+// flattenNested turns repositories inside a worktree into plain files, and keeps each repository beside
+// it. Git would store only the id of its commit.
+func (m *Manager) flattenNested(ctx context.Context, t *tree, nested []string) error {
+	path := m.treePathOf(t)
+	for _, n := range nested {
+		dot := filepath.Join(path, filepath.FromSlash(n), ".git")
+		if _, err := os.Lstat(dot); err == nil {
+			if err := os.Rename(dot, unusedName(path+".git")); err != nil {
+				return err
+			}
+		}
+		if err := m.gitIn(t).run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", n); err != nil {
+			return err
+		}
+	}
+	_, err := m.stageAll(ctx, t)
+	return err
+}
+
+// nestedRepos returns the paths that are commits of other repositories.
+func nestedRepos(diff []change) []string {
+	var out []string
+	for _, c := range diff {
+		if c.nested {
+			out = append(out, c.path)
+		}
+	}
+	return out
+}
+
+// commitMessage returns a commit message.
+func commitMessage(subject, run, task string) string {
+	subject = strings.Join(strings.Fields(subject), " ")
+	return fmt.Sprintf("%s\n\nWavex-Run: %s\nWavex-Task: %s\n", subject, run, task)
+}
+
+// preserveStashes removes the entries of agents from the stash, which all worktrees share, and keeps them
+// as refs. The user's own entries do not change.
+func (m *Manager) preserveStashes(ctx context.Context) error {
+	out, err := m.g.output(ctx, "stash", "list", "--format=%H %gs")
+	if err != nil || out == "" {
+		return err
+	}
+	unlock, err := lockRepo(ctx, m.checkout.common)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if out, err = m.g.output(ctx, "stash", "list", "--format=%H %gs"); err != nil {
+		return err
+	}
+	all := splitLines(out)
+	mark := "n " + branchName(runBranch(m.opts.Run)) + ".tasks/" // "WIP on BRANCH: ", "On BRANCH: "
+	for i := len(all) - 1; i >= 0; i-- {                         // oldest first: dropping an entry moves the newer ones down
+		id, said, _ := strings.Cut(all[i], " ")
+		_, at, ours := strings.Cut(said, mark)
+		if !ours || strings.Contains(strings.TrimSuffix(said, at), ":") {
+			continue
+		}
+		name, _, _ := strings.Cut(at, ":")
+		if err := m.g.updateRefs(ctx, "refs/wavex/"+m.opts.Run+".kept/"+name+"/"+id[:12], id); err != nil {
+			return err
+		}
+		if err := m.g.run(ctx, "stash", "drop", "-q", fmt.Sprintf("stash@{%d}", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

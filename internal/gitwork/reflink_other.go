@@ -1,0 +1,8 @@
+//go:build !linux
+
+package gitwork
+
+import "os"
+
+// reflink reports false: only Linux has it. On Darwin and Windows io.Copy shares blocks itself.
+func reflink(_, _ *os.File) bool { return false }

@@ -1,0 +1,65 @@
+package gitwork
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// This file makes names of refs. It knows git's rules for them (git-check-ref-format) and not their
+// targets.
+
+func runBranch(run string) string { return "refs/heads/wavex/" + run }
+func taskBranch(run, task string) string {
+	return "refs/heads/wavex/" + run + ".tasks/" + refComponent(task)
+}
+func taskRef(run, task string) string { return "refs/wavex/" + run + "/" + refComponent(task) }
+func preservedPrefix(run, task string) string {
+	return "refs/wavex/" + run + ".kept/" + refComponent(task) + "/"
+}
+func preservedRef(run, task, id string) string {
+	return preservedPrefix(run, task) + id[:min(12, len(id))]
+}
+func baseRef(run string) string      { return "refs/wavex/" + run + ".run/base" }
+func tipRef(run string) string       { return "refs/wavex/" + run + ".run/tip" }
+func waveRef(run, key string) string { return "refs/wavex/" + run + ".run/wave-" + key }
+
+// refComponent encodes an id as one component of a ref's name. Different ids have different
+// components.
+func refComponent(id string) string {
+	var b strings.Builder
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c >= 0x80
+		if c == '.' { // not first, last, doubled, or before "lock"
+			plain = i > 0 && i < len(id)-1 && id[i+1] != '.' && !strings.EqualFold(id[i+1:], "lock")
+		}
+		if plain {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "=%02X", c)
+		}
+	}
+	if b.Len() <= 150 {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(id)) // a file name has at most 255 bytes, and git appends to it
+	return strings.ToValidUTF8(b.String()[:120], "") + "==" + hex.EncodeToString(sum[:8])
+}
+
+// validRunID reports whether a run id can name branches without colliding with another run's.
+func validRunID(run string) bool {
+	for _, ours := range []string{".tasks", ".kept", ".run", ".points"} {
+		if strings.HasSuffix(run, ours) {
+			return false
+		}
+	}
+	return run != "" && refComponent(run) == run && run[0] != '-'
+}
+
+// shortID abbreviates a commit id for people.
+func shortID(id string) string { return id[:min(10, len(id))] }
+
+// branchName returns a ref without refs/heads/.
+func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }

@@ -1,0 +1,162 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/check"
+	"wavex/internal/proc"
+)
+
+// This file brings files into a worktree that are not in git: the shares and the results of Setup.
+// It knows no task.
+
+// share is one entry of Options.Share.
+type share struct {
+	path string // relative to the project, clean, with slashes
+	copy bool
+}
+
+func parseShare(s string) share {
+	p, copied := strings.CutPrefix(s, "copy:")
+	return share{filepath.ToSlash(filepath.Clean(filepath.FromSlash(strings.TrimSpace(p)))), copied}
+}
+
+// checkShare returns an error for a share that does not exist or would hide a file that git tracks.
+func (m *Manager) checkShare(ctx context.Context, s string) error {
+	p := parseShare(s).path
+	bad := func(why, fix string) error { return &Error{BadShare, "share " + p + " " + why, fix} }
+	if p == "." || !filepath.IsLocal(filepath.FromSlash(p)) {
+		return bad("is not below the project", "shares are relative to it")
+	}
+	if _, err := os.Stat(filepath.Join(m.opts.Project, filepath.FromSlash(p))); err != nil {
+		return bad("is not there", "make it, or take it off the list")
+	}
+	tracked, err := m.g.output(ctx, "ls-files", "-z", "--", ":(top,literal)"+m.repoPath(p))
+	if err != nil {
+		return err
+	}
+	if tracked != "" {
+		return bad("is in git", "every worktree has it already")
+	}
+	return nil
+}
+
+// inShare reports whether a path of the repository is in a share.
+func (m *Manager) inShare(path string) bool {
+	for _, s := range m.opts.Share {
+		p := m.repoPath(parseShare(s).path)
+		if path == p || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// addShares links or copies the shares into a worktree. It skips a share that exists there: a reused
+// worktree keeps the files that git ignores.
+func (m *Manager) addShares(ctx context.Context, t *tree) error {
+	for _, entry := range m.opts.Share {
+		s := parseShare(entry)
+		from := filepath.Join(m.opts.Project, filepath.FromSlash(s.path))
+		to := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.repoPath(s.path)))
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		}
+		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil {
+			if s.copy {
+				err = copyTree(ctx, from, to)
+			} else {
+				err = os.Symlink(from, to)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("sharing %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+// copyTree copies a file or a folder, and shares the disk blocks if the file system can. It copies
+// links as links, and skips everything that is not a file, folder or link.
+func copyTree(ctx context.Context, from, to string) error {
+	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		dst := filepath.Join(to, rel)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(dst, info.Mode().Perm()|0o700)
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(p)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, dst)
+		case d.Type().IsRegular():
+			return copyFile(p, dst, info.Mode().Perm())
+		}
+		return nil
+	})
+}
+
+func copyFile(from, to string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // read only: no data can be lost
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	if !reflink(out, in) {
+		_, err = io.Copy(out, in)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// runSetup runs the setup command, once for each commit that a worktree is reset to.
+func (m *Manager) runSetup(ctx context.Context, t *tree) error {
+	if m.opts.Setup == "" || t.Setup == t.Base {
+		return nil
+	}
+	env := m.slots.env(firstSetupSlot + t.ID)
+	defer m.slots.emptyDir(firstSetupSlot + t.ID)
+	env[proc.RunVar] = m.opts.Run
+	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.opts.Run, t.ID)
+	dir := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.checkout.prefix))
+	exit, out, err := check.RunCommand(ctx, dir, proc.EnvironPass(m.opts.Env, m.opts.Pass, env), m.opts.Setup, nil)
+	if err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	if exit.Code != 0 {
+		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.opts.Setup, exit.Code, exit.Signal,
+			check.OneLine(out.String(), 600))
+	}
+	t.Setup = t.Base
+	return nil
+}
+
+// firstSetupSlot is the first slot that no attempt uses. Setups and integrations use it and the slots
+// after it.
+const firstSetupSlot = 1000

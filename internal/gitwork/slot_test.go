@@ -1,0 +1,67 @@
+package gitwork
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// The files that an attempt leaves in its TMPDIR are removed before the next one, including those
+// of an earlier session. A TMPDIR that was not used is kept.
+func TestTempDirIsEmptyForTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	var s slots
+	temp, err := s.open("r1", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(filepath.Join(temp, "3"), 0o700))
+	must(os.WriteFile(filepath.Join(temp, "3", "old"), nil, 0o600))
+	for _, step := range []struct {
+		name string
+		slot int
+		work func(dir string) error
+	}{
+		{"of an earlier session", 3, func(string) error { return nil }},
+		{"nothing", 0, func(string) error { return nil }},
+		{"a file", 0, func(dir string) error { return os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) }},
+		{"nothing again", 0, func(string) error { return nil }},
+		{"a file for a while", 0, func(dir string) error {
+			path := filepath.Join(dir, "x")
+			must(os.WriteFile(path, nil, 0o600))
+			return os.Remove(path)
+		}},
+		{"a folder after that", 0, func(dir string) error { return os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700) }},
+		{"rights", 0, func(dir string) error { return os.Chmod(dir, 0o755) }},
+		{"another slot", 1, func(dir string) error { return os.WriteFile(filepath.Join(dir, "y"), nil, 0o600) }},
+	} {
+		dir := s.env(step.slot)["TMPDIR"]
+		must(step.work(dir))
+		s.emptyDir(step.slot)
+		again := s.env(step.slot)["TMPDIR"]
+		left, err := os.ReadDir(again)
+		if again != dir || err != nil || len(left) > 0 {
+			t.Errorf("after %s: %s, %v, %v left", step.name, again, err, left)
+		}
+		if info, err := os.Stat(again); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+			t.Errorf("after %s: %v, %v", step.name, info, err)
+		}
+	}
+	// One Lstat suffices if nothing was done.
+	before, err := os.Stat(s.env(0)["TMPDIR"])
+	must(err)
+	s.emptyDir(0)
+	after, err := os.Stat(s.env(0)["TMPDIR"])
+	must(err)
+	if !os.SameFile(before, after) || !after.ModTime().Equal(pristineTime()) {
+		t.Errorf("an untouched folder was changed: %v, %v", before.ModTime(), after.ModTime())
+	}
+}

@@ -1,0 +1,92 @@
+package gitwork
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/safefile"
+)
+
+// This file stores the facts that a Manager needs after a crash and that git does not store.
+
+// savedState is the content of worktrees/RUN.json. Version 1.
+type savedState struct {
+	Version int    `json:"version"`
+	Run     string `json:"run"`
+	Mode    string `json:"mode"`
+	Why     string `json:"why"`
+	Project string `json:"project"`
+	Base    string `json:"base,omitempty"`   // the commit that the run began on
+	Branch  string `json:"branch,omitempty"` // the branch that it was on; "" when detached
+	Dirty   bool   `json:"dirty,omitempty"`  // there were uncommitted changes
+	Temp    string `json:"temp,omitempty"`   // folder of the slots' TMPDIRs
+	// Delivered is the tip that was delivered by a fast-forward.
+	Delivered string             `json:"delivered,omitempty"`
+	Trees     []*tree            `json:"trees,omitempty"`
+	Waves     []savedIntegration `json:"waves,omitempty"`
+}
+
+// savedIntegration is one integration.
+type savedIntegration struct {
+	Key    string            `json:"key"` // hash of everything that it was made from
+	Wave   int               `json:"wave"`
+	From   string            `json:"from"`             // the tip before
+	Tasks  map[string]string `json:"tasks,omitempty"`  // commits of the integrated tasks; "" without changes
+	Checks []VerifiedTask    `json:"checks,omitempty"` // the integrated tasks
+	Result Integration       `json:"result"`
+}
+
+// worktreesDir returns the folder of the worktrees of all runs of a project.
+func worktreesDir(loop string) string { return filepath.Join(loop, "worktrees") }
+
+func statePath(loop, run string) string { return filepath.Join(worktreesDir(loop), run+".json") }
+
+// maxState is the largest state file that is read, in bytes.
+const maxState = 256 << 20
+
+// readState reads a state file. It returns nil if there is none.
+func readState(path string) (*savedState, error) {
+	data, err := safefile.Read(path, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &savedState{}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if s.Version != 1 {
+		return nil, fmt.Errorf("%s is of version %d; this wavex knows version 1", path, s.Version)
+	}
+	return s, nil
+}
+
+// save writes the state atomically. It syncs to disk only if durable is set, that is, for facts
+// that git could not restore after a loss of power.
+func (m *Manager) save(durable bool) error {
+	data, err := json.MarshalIndent(&m.state, "", " ")
+	if err != nil {
+		return err
+	}
+	path := statePath(m.opts.Loop, m.opts.Run)
+	if durable {
+		err = maybe.WriteFile(path, data, 0o600)
+	} else {
+		temp := path + ".new" // m.mu is held: there is one writer
+		if err = safefile.Write(temp, data, 0o600); err == nil {
+			err = os.Rename(temp, path)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("saving the state of the worktrees: %w", err)
+	}
+	return nil
+}

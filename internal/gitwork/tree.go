@@ -1,0 +1,304 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// This file makes, resets, repairs and removes worktrees. It knows the parts of a worktree besides
+// its files (a .git file, a folder in the repository) and expects that an agent may have changed
+// any of them. It does not know which task gets which worktree.
+
+// tree is a worktree of the run. The one with ID 0 is for integrations.
+type tree struct {
+	ID   int    `json:"id"`
+	Task string `json:"task,omitempty"` // its task; "": free
+	Base string `json:"base,omitempty"` // the commit that the task began on
+	Done string `json:"done,omitempty"` // the task's commit, "none" for a success without work; "": not verified
+	// Used means that it may have been changed since its last reset.
+	Used  bool   `json:"used,omitempty"`
+	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, even if it continues a session
+	Setup string `json:"set_up,omitempty"` // the commit that Setup last ran for
+	Admin string `json:"admin,omitempty"`  // its folder in the repository
+}
+
+// errTreeGone means that a worktree's directory does not exist any more.
+var errTreeGone = errors.New("the worktree's directory is gone")
+
+func treePath(loop, run string, id int) string {
+	return filepath.Join(worktreesDir(loop), run+"."+strconv.Itoa(id))
+}
+
+func (m *Manager) treePathOf(t *tree) string { return treePath(m.opts.Loop, m.opts.Run, t.ID) }
+
+func (m *Manager) gitIn(t *tree) git { return m.g.inDir(m.treePathOf(t)) }
+
+// lockRepo takes the lock for adding and removing worktrees, which every wavex in this repository
+// uses: git does not support two at once.
+func lockRepo(ctx context.Context, common string) (unlock func(), err error) {
+	l := flock.New(filepath.Join(common, "wavex.lock"))
+	if _, err := l.TryLockContext(ctx, 3*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("waiting for the lock of the repository: %w", err)
+	}
+	return func() { _ = l.Unlock() }, nil
+}
+
+// addTree makes the worktree, still empty. It removes the remains of an interrupted add, which no task
+// has used.
+func (m *Manager) addTree(ctx context.Context, t *tree) error {
+	unlock, err := lockRepo(ctx, m.checkout.common)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := m.treePathOf(t)
+	if _, err := os.Lstat(path); err == nil {
+		if err := m.removeTree(ctx, path); err != nil {
+			return err
+		}
+	}
+	if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path,
+		m.state.Base); err != nil {
+		// The path may be registered although its folder does not exist: then it must be removed
+		// first.
+		if ferr := m.removeTree(ctx, path); ferr != nil {
+			return errors.Join(err, ferr)
+		}
+		if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path,
+			m.state.Base); err != nil {
+			return err
+		}
+	}
+	t.Admin, err = adminDir(path)
+	return err
+}
+
+// removeTree removes a worktree and its registration, in any state.
+func (m *Manager) removeTree(ctx context.Context, path string) error {
+	err := m.g.run(ctx, "worktree", "remove", "--force", "--force", path)
+	if exitCode(err) < 0 {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// adminDir returns a worktree's folder in the repository.
+func adminDir(path string) (string, error) {
+	info, err := os.Lstat(filepath.Join(path, ".git"))
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no file", filepath.Join(path, ".git"))
+	}
+	data, err := os.ReadFile(filepath.Join(path, ".git"))
+	if err != nil {
+		return "", err
+	}
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+	if !ok {
+		return "", fmt.Errorf("%s names no repository", filepath.Join(path, ".git"))
+	}
+	return filepath.FromSlash(dir), nil
+}
+
+// repairTree repairs the registration of a worktree: an agent may have removed its .git file, made a
+// repository of its own there, or unregistered it. The files do not change.
+func (m *Manager) repairTree(ctx context.Context, t *tree) error {
+	path := m.treePathOf(t)
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return errTreeGone
+	}
+	_, lost := os.Stat(filepath.Join(t.Admin, "HEAD"))
+	admin, err := adminDir(path)
+	if err == nil && admin == t.Admin && lost == nil {
+		return nil
+	}
+	dot := filepath.Join(path, ".git")
+	if info, err := os.Lstat(dot); err == nil {
+		if info.IsDir() { // an agent's repository, perhaps the only place of its commits
+			if err := os.Rename(dot, unusedName(path+".git")); err != nil {
+				return err
+			}
+		} else if err := os.Remove(dot); err != nil {
+			return err
+		}
+	}
+	if lost == nil {
+		return os.WriteFile(dot, []byte("gitdir: "+filepath.ToSlash(t.Admin)+"\n"), 0o644)
+	}
+	return m.reregisterTree(ctx, t)
+}
+
+// reregisterTree registers an existing directory as a worktree again.
+func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
+	unlock, err := lockRepo(ctx, m.checkout.common)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := m.treePathOf(t)
+	empty := unusedName(path + ".new")
+	if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--force", "--lock", "--detach", "--no-checkout", empty,
+		m.state.Base); err != nil {
+		return err
+	}
+	if t.Admin, err = adminDir(empty); err != nil {
+		return err
+	}
+	dot := filepath.Join(path, ".git")
+	if err := os.WriteFile(filepath.Join(t.Admin, "gitdir"), []byte(filepath.ToSlash(dot)+"\n"), 0o644); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(empty, ".git"), dot); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(empty); err != nil {
+		return err
+	}
+	return m.gitIn(t).run(ctx, "read-tree", t.Base)
+}
+
+// unusedName returns a path with a number appended that does not exist.
+func unusedName(name string) string {
+	for i := 1; ; i++ {
+		n := fmt.Sprintf("%s-%d", name, i)
+		if _, err := os.Lstat(n); err != nil {
+			return n
+		}
+	}
+}
+
+// operationFiles lists the files of git operations that an agent began and did not finish.
+var operationFiles = []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+	"SQUASH_MSG", "sequencer", "rebase-merge", "rebase-apply", "BISECT_LOG", "BISECT_START", "index.lock", "HEAD.lock"}
+
+// clearOperations removes the traces of unfinished git operations in a worktree. It does not change index
+// or files. The caller must know that no git works there.
+func clearOperations(t *tree) error {
+	for _, name := range operationFiles {
+		if err := os.RemoveAll(filepath.Join(t.Admin, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resetTree resets a worktree to a commit, on a branch or, with ref "", detached. It removes all
+// changes and untracked files except those that Setup made. The caller must have kept the contents.
+func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) error {
+	err := errTreeGone
+	if t.Admin != "" {
+		err = m.repairTree(ctx, t)
+	}
+	if errors.Is(err, errTreeGone) {
+		t.Setup = ""
+		err = m.addTree(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	if err := clearOperations(t); err != nil {
+		return err
+	}
+	args := []string{"checkout", "-q", "-f", "--ignore-other-worktrees"}
+	if ref == "" {
+		args = append(args, "--detach", commit)
+	} else {
+		args = append(args, "--no-track", "-B", branchName(ref), commit)
+	}
+	g := m.gitIn(t)
+	if err := g.runWithoutHooks(ctx, args...); err != nil {
+		return err
+	}
+	clean := []string{"clean", "-ffdxq"}
+	if m.opts.Setup != "" {
+		clean[1] = "-ffdq" // keep ignored files: Setup made them
+	}
+	if err := g.run(ctx, clean...); err != nil {
+		return err
+	}
+	if err := m.addShares(ctx, t); err != nil {
+		return err
+	}
+	t.Base, t.Used = commit, false
+	return m.runSetup(ctx, t)
+}
+
+// stageAll adds everything in a worktree that git does not ignore to its index, and returns the
+// changes since the commit that the task began on.
+func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
+	g := m.gitIn(t)
+	args := []string{"add", "-A"}
+	if m.checkout.version[0] > 2 || m.checkout.version[1] >= 34 {
+		args = append(args, "--sparse")
+	}
+	args = append(args, "--", ".")
+	if err := g.run(ctx, args...); err != nil {
+		return nil, err
+	}
+	all, err := diffTrees(ctx, g, "--cached", t.Base)
+	if err != nil {
+		return nil, err
+	}
+	var ours, shared []change
+	for _, c := range all {
+		if m.inShare(c.path) {
+			shared = append(shared, c)
+		} else {
+			ours = append(ours, c)
+		}
+	}
+	// A shared folder is a link here, which "folder/" in .gitignore does not match, and an agent
+	// may have added it with force.
+	for _, c := range shared {
+		if err := g.run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", c.path); err != nil {
+			return nil, err
+		}
+	}
+	return ours, nil
+}
+
+// change is a path that differs between two trees.
+type change struct {
+	path   string
+	status byte // A, M, D, T
+	nested bool // now a commit of another repository
+}
+
+// diffTrees compares two trees, or a tree with the index.
+func diffTrees(ctx context.Context, g git, args ...string) ([]change, error) {
+	cmd := "diff-tree"
+	if args[0] == "--cached" {
+		cmd = "diff-index"
+	} else {
+		args = append([]string{"-r"}, args...)
+	}
+	out, err := g.output(ctx, append([]string{cmd, "--raw", "-z", "--no-renames"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []change
+	f := splitNUL(out)
+	for i := 0; i+1 < len(f); i += 2 {
+		facts := strings.Fields(f[i])
+		if len(facts) != 5 {
+			return nil, fmt.Errorf("git %s printed %q", cmd, f[i])
+		}
+		all = append(all, change{path: f[i+1], status: facts[4][0], nested: facts[1] == "160000"})
+	}
+	return all, nil
+}
+
+// repoPath converts a path of the project to a path of the repository, with slashes.
+func (m *Manager) repoPath(path string) string {
+	return filepath.ToSlash(filepath.Join(filepath.FromSlash(m.checkout.prefix), filepath.FromSlash(path)))
+}

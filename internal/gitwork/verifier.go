@@ -1,0 +1,304 @@
+package gitwork
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/check"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+)
+
+// This file checks combined trees in the worktree of integrations, which belongs to no task. It
+// does not decide what follows from a failure.
+
+// verifier runs the checks on sets of candidates during one integration.
+type verifier struct {
+	m          *Manager
+	rec        *savedIntegration
+	earlier    []VerifiedTask            // tasks of the same wave that are integrated already
+	planChecks []requiredCheck           // the plan's own
+	evidence   map[string]check.Evidence // by commit and check
+	notes      []string
+	failures   map[string][]failedCheck // failures of red sets, by set of tasks
+}
+
+// requiredCheck is a check and the directory it runs in. Several tasks may have the same duty.
+type requiredCheck struct {
+	dir      string
+	check    plan.Check
+	task     string // the first task that has it; "": the plan
+	mustFail bool   // the check must fail
+}
+
+func (d requiredCheck) key() string {
+	b, _ := json.Marshal(d.check) // strings and a number: no error is possible
+	return fmt.Sprint(d.dir, "\x00", d.mustFail, string(b))
+}
+
+// SetPlanChecks sets the conditions that combined trees must meet beyond the checks of their tasks:
+// criteria must pass, mustNot must fail. A condition that was already false before the wave is not
+// blamed on any task.
+func (m *Manager) SetPlanChecks(criteria, mustNot []plan.Check) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.planChecks = nil
+	for _, c := range m.relativeChecks(m.opts.Project, criteria) {
+		m.planChecks = append(m.planChecks, requiredCheck{dir: m.opts.Project, check: c})
+	}
+	for _, c := range m.relativeChecks(m.opts.Project, mustNot) {
+		m.planChecks = append(m.planChecks, requiredCheck{dir: m.opts.Project, check: c, mustFail: true})
+	}
+}
+
+// failedCheck is a duty that is not met.
+type failedCheck struct {
+	requiredCheck
+	evidence check.Evidence
+}
+
+// requiredChecks returns the checks of the plan and the tasks, each once.
+func (j *verifier) requiredChecks(cs []candidate) []requiredCheck {
+	var out []requiredCheck
+	have := map[string]bool{}
+	once := func(u requiredCheck) {
+		if !have[u.key()] {
+			have[u.key()] = true
+			out = append(out, u)
+		}
+	}
+	add := func(d VerifiedTask) {
+		for _, c := range j.m.relativeChecks(d.Dir, d.Checks) {
+			once(requiredCheck{dir: d.Dir, check: c, task: d.Task})
+		}
+	}
+	for _, d := range j.earlier {
+		d.Checks = slices.DeleteFunc(slices.Clone(d.Checks), func(c plan.Check) bool { return c.NoRecheck })
+		add(d)
+	}
+	for _, c := range cs {
+		add(c.VerifiedTask)
+	}
+	for _, u := range j.planChecks {
+		once(u)
+	}
+	return out
+}
+
+// verify runs the checks of a set on its combined tree: those of only, or all if only is nil. It
+// runs a red check a second time before it counts. It returns the failures that remain.
+func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedCheck) ([]failedCheck, error) {
+	commit, _, at, clash, err := j.m.applyCandidates(ctx, j.rec.From, cs)
+	if err != nil {
+		return nil, err
+	}
+	if clash != nil {
+		return []failedCheck{{evidence: check.Evidence{Check: "merge", Reason: "task " + cs[at].Task + " conflicts in " +
+			firstFew(clash.paths)}}}, nil
+	}
+	duties := j.requiredChecks(cs)
+	if only != nil {
+		duties = slices.DeleteFunc(duties, func(d requiredCheck) bool {
+			return !slices.ContainsFunc(only, func(f failedCheck) bool { return f.key() == d.key() })
+		})
+	}
+	red, err := j.runChecks(ctx, commit, duties)
+	if err != nil || len(red) == 0 {
+		return nil, err
+	}
+	for _, f := range red {
+		delete(j.evidence, commit+f.key())
+	}
+	var again []requiredCheck
+	for _, f := range red {
+		again = append(again, f.requiredCheck)
+	}
+	still, err := j.runChecks(ctx, commit, again)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range red {
+		if !slices.ContainsFunc(still, func(s failedCheck) bool { return s.key() == f.key() }) {
+			j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", check.OneLine(f.evidence.Check, 100),
+				f.evidence.Reason))
+		}
+	}
+	if len(still) == 0 {
+		return nil, nil
+	}
+	return still, nil
+}
+
+func (j *verifier) addNote(s string) {
+	if !slices.Contains(j.notes, s) {
+		j.notes = append(j.notes, s)
+	}
+}
+
+// runChecks returns the duties that fail on a commit. It reuses evidence that it already has.
+func (j *verifier) runChecks(ctx context.Context, commit string, duties []requiredCheck) (red []failedCheck,
+	err error) {
+	var t *tree
+	for _, d := range duties {
+		e, known := j.evidence[commit+d.key()]
+		if !known {
+			if t == nil {
+				if t, err = j.m.integrationTree(ctx, commit); err != nil {
+					return nil, err
+				}
+			}
+			if e, err = j.runCheck(ctx, t, d); err != nil {
+				return nil, err
+			}
+			j.evidence[commit+d.key()] = e
+		}
+		if !e.Passed {
+			red = append(red, failedCheck{d, e})
+		}
+	}
+	return red, nil
+}
+
+func (j *verifier) runCheck(ctx context.Context, t *tree, d requiredCheck) (check.Evidence, error) {
+	dir, err := j.m.treeDir(t, d.dir)
+	if err != nil {
+		return check.Evidence{}, err
+	}
+	slot := firstSetupSlot
+	add := j.m.slots.env(slot)
+	defer j.m.slots.emptyDir(slot)
+	add[proc.RunVar] = j.m.opts.Run
+	add[proc.AttemptVar] = fmt.Sprintf("%s/wavex-wave-%d/1", j.m.opts.Run, j.rec.Wave)
+	got, err := check.Run(ctx, dir, proc.EnvironPass(j.m.opts.Env, j.m.opts.Pass, add), []plan.Check{d.check})
+	if err != nil {
+		return check.Evidence{}, err
+	}
+	e := got[0]
+	if d.mustFail {
+		e.Check, e.Reason = "must not be: "+e.Check, ""
+		if e.Passed = !e.Passed; !e.Passed {
+			e.Reason = "it is true"
+		}
+	}
+	return e, nil
+}
+
+// integrationTree resets the worktree of integrations to a commit.
+func (m *Manager) integrationTree(ctx context.Context, commit string) (*tree, error) {
+	m.mu.Lock()
+	held := m.treeByID(0)
+	if held == nil {
+		held = &tree{}
+		m.state.Trees = append(m.state.Trees, held)
+	}
+	t := *held
+	m.mu.Unlock()
+	err := m.resetTree(ctx, &t, "", commit)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*held = t
+	if serr := m.save(false); err == nil {
+		err = serr
+	}
+	return &t, err
+}
+
+// findCulprits returns the candidates to leave out, given the failures with all of them. A check of an
+// integrated task that fails without any candidate is not blamed on a candidate.
+func (j *verifier) findCulprits(ctx context.Context, cs []candidate, red []failedCheck) ([]culpritSet, error) {
+	var before []requiredCheck
+	for _, d := range j.requiredChecks(nil) {
+		if slices.ContainsFunc(red, func(f failedCheck) bool { return f.key() == d.key() }) {
+			before = append(before, d)
+		}
+	}
+	old, err := j.runChecks(ctx, j.rec.From, before)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range old {
+		if f.task == "" {
+			red = slices.DeleteFunc(slices.Clone(red), func(g failedCheck) bool { return g.key() == f.key() })
+			continue // it is not true yet: no candidate broke it
+		}
+		j.addNote(fmt.Sprintf("%s is red on what was integrated before, too", check.OneLine(f.evidence.Check, 100)))
+		own := func(g failedCheck) bool { return g.key() == f.key() }
+		red = slices.DeleteFunc(slices.Clone(red), own)
+	}
+	if len(red) == 0 {
+		return nil, nil
+	}
+	j.failures = map[string][]failedCheck{}
+	all := make([]int, len(cs))
+	for i := range all {
+		all[i] = i
+	}
+	j.failures[setKey(all)] = red
+	return bisect(len(cs), func(set []int) (bool, error) {
+		fails, err := j.verify(ctx, subset(cs, set), red)
+		if len(fails) > 0 {
+			j.failures[setKey(set)] = fails
+		}
+		return err == nil && len(fails) == 0, err
+	})
+}
+
+func subset(cs []candidate, set []int) []candidate {
+	out := make([]candidate, len(set))
+	for i, x := range set {
+		out[i] = cs[x]
+	}
+	return out
+}
+
+// newCulprit returns the Culprit for a candidate that is left out.
+func (j *verifier) newCulprit(cs []candidate, b culpritSet) Culprit {
+	c := cs[b.task]
+	var others []string
+	for _, i := range b.core {
+		if i != b.task {
+			others = append(others, cs[i].Task)
+		}
+	}
+	fails := j.failures[setKey(b.core)]
+	whose := "check failed"
+	if len(fails) > 0 && fails[0].check != (plan.Check{}) {
+		switch of := fails[0].task; {
+		case fails[0].mustFail:
+			whose = "what must not be is true"
+		case of == "":
+			whose = "a criterion of the plan failed"
+		case of != c.Task:
+			whose = "a check of " + of + " failed"
+		}
+	}
+	reason, detail := describeFailures(whose+" on the combined tree", fails)
+	switch {
+	case whose != "check failed" && len(others) == 0: // its own work breaks a check of another task
+	case len(others) > 0:
+		reason += "; together with " + strings.Join(others, ", ")
+	case c.commit == "":
+		reason += "; it passed in the task's own directory, so it needs something that git does not hold"
+	default:
+		reason += "; with its commit alone on top of what is integrated: is something it needs not in git?"
+	}
+	if c.commit != "" {
+		detail += earlierWorkHint(c)
+	}
+	return Culprit{c.Task, CheckFailed, check.OneLine(reason, 400), check.ExcerptOf(detail, maxDetail)}
+}
+
+// describeFailures returns the first failure in one line and all failures as a text.
+func describeFailures(what string, red []failedCheck) (reason, detail string) {
+	var b strings.Builder
+	for i, f := range red {
+		if i == 0 {
+			reason = fmt.Sprintf("%s: %s: %s", what, check.OneLine(f.evidence.Check, 200), f.evidence.Reason)
+		}
+		fmt.Fprintf(&b, "$ %s\n%s\n%s\n\n", f.evidence.Check, f.evidence.Output, f.evidence.Reason)
+	}
+	return reason, b.String()
+}

@@ -1,0 +1,140 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"wavex/internal/check"
+	"wavex/internal/inspect/scan"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/report"
+	"wavex/internal/textfmt"
+)
+
+// This file makes the checks of a plan, each once, and collects their evidence.
+
+// checkRound is one round of checks.
+type checkRound struct {
+	*Inspection
+	doc             *scan.Document
+	evidenceByCheck map[string]check.Evidence // by directory and check
+}
+
+// runChecks makes every check of the plan. The error is the cause of ctx.
+func (a *Inspection) runChecks(ctx context.Context, doc *scan.Document) error {
+	a.gapChecks, a.criteriaEvidence = map[string]plan.Check{}, map[string]check.Evidence{}
+	c := &checkRound{a, doc, map[string]check.Evidence{}}
+	for i := range a.Plan.Tasks {
+		if err := c.task(ctx, &a.Plan.Tasks[i]); err != nil {
+			return err
+		}
+	}
+	for k, one := range a.Plan.Criteria {
+		if err := c.criterion(ctx, "", fmt.Sprintf("C-%d", k+1), a.workDir, one); err != nil {
+			return err
+		}
+	}
+	for _, one := range a.Plan.MustNot {
+		if err := c.mustNot(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// task makes the checks of a task and of its criteria.
+func (c *checkRound) task(ctx context.Context, t *plan.Task) error {
+	for _, one := range t.Verify {
+		if one.NoRecheck {
+			c.doc.SkippedChecks = append(c.doc.SkippedChecks, report.DisplayID(t.ID)+" "+c.Redactor.String(check.Describe(one)))
+			continue
+		}
+		if err := c.requireCheck(ctx, t.ID, "", t.WorkDir(c.workDir), "", one); err != nil {
+			return err
+		}
+	}
+	for k, one := range t.Criteria {
+		if err := c.criterion(ctx, t.ID, fmt.Sprintf("%s/C-%d", t.ID, k+1), t.WorkDir(c.workDir), one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// criterion makes the check of a criterion; a criterion in prose stays open.
+func (c *checkRound) criterion(ctx context.Context, task, id, dir string, one plan.Condition) error {
+	if one.Check == nil {
+		text := one.Text
+		if task != "" {
+			text = report.DisplayID(task) + ": " + text
+		}
+		c.doc.Unverified = append(c.doc.Unverified, text)
+		return nil
+	}
+	return c.requireCheck(ctx, task, id, dir, "not true: "+one.Text, *one.Check)
+}
+
+// mustNot makes the check of a condition that must not be true.
+func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
+	if one.Check == nil {
+		c.doc.Unverified = append(c.doc.Unverified, "must not: "+one.Text)
+		return nil
+	}
+	e, err := c.runOnce(ctx, "", c.workDir, *one.Check)
+	if err != nil {
+		return err
+	}
+	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Check: "must not: " + e.Check, Passed: !e.Passed})
+	if e.Passed {
+		c.doc.Gaps = append(c.doc.Gaps, scan.Gap{Type: "must_not", Check: e.Check,
+			Description: "this is true and must not be: " + one.Text})
+	}
+	return nil
+}
+
+// requireCheck makes a check that has to pass; if it fails it adds a gap. id is the check's criterion, ""
+// for a task's own check.
+func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words string, one plan.Check) error {
+	e, err := c.runOnce(ctx, task, dir, one)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		c.criteriaEvidence[id] = e
+	}
+	reason := c.Redactor.String(e.Reason)
+	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
+	if e.Passed {
+		return nil
+	}
+	g := scan.Gap{Type: scan.CIFailure, Task: task, Check: e.Check, Description: words,
+		Evidence: textfmt.Block(c.Redactor.String(e.Output))}
+	if one.Run == "" {
+		g.Type, g.File, g.Evidence = scan.CheckFailure, c.relativePath(dir, one.File), reason
+	}
+	if g.Description == "" {
+		g.Description = fmt.Sprintf("the check fails: %s", reason)
+	}
+	c.doc.Gaps = append(c.doc.Gaps, g)
+	c.gapChecks[g.Key()] = one
+	return nil
+}
+
+// runOnce makes a check, or returns its evidence from before.
+func (c *checkRound) runOnce(ctx context.Context, task, dir string, one plan.Check) (check.Evidence, error) {
+	key := fmt.Sprintf("%s\x00%+v", dir, one)
+	if e, ok := c.evidenceByCheck[key]; ok {
+		return e, nil
+	}
+	// The mark must be unique, because the processes that a check leaves are swept by it.
+	mark := fmt.Sprintf("verify-%d", os.Getpid())
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark,
+		task, len(c.evidenceByCheck)+1)})
+	got, err := check.Run(ctx, dir, env, []plan.Check{one})
+	if err == nil {
+		c.evidenceByCheck[key] = got[0]
+	}
+	return got[0], err
+}

@@ -1,0 +1,84 @@
+// Package inspect verifies the work of a plan from outside a session: it makes every check, scans
+// the work for gaps, records the consequences for the run, and turns gaps into tasks of it. It
+// runs no agent; package gaps defines the gaps.
+package inspect
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/check"
+	"wavex/internal/inspect/scan"
+	"wavex/internal/plan"
+	"wavex/internal/runlog"
+	"wavex/internal/secret"
+	"wavex/scheduler"
+)
+
+// Inspection holds the plan to verify, and its run if there is one.
+type Inspection struct {
+	Plan     *plan.Plan
+	State    *scheduler.State // nil if there was no run
+	Events   []scheduler.Event
+	Dir      string     // of the project, absolute
+	Known    []scan.Gap // found elsewhere, and included in the result
+	Redactor *secret.Redactor
+	Warn     io.Writer // receives messages for people, one per line
+
+	workDir          string                    // Dir, or another directory that holds the run's work
+	gapChecks        map[string]plan.Check     // the check of a gap, by the gap's key
+	criteriaEvidence map[string]check.Evidence // the evidence for criteria, by the criterion's id
+}
+
+// Run verifies the work, keeps the result, and calls then, unless it is nil, while no run can
+// begin. The error is a *journal.LockedError if a run is under way.
+func (a *Inspection) Run(ctx context.Context, then func(*scan.Document) error) (*scan.Document, error) {
+	unlock, err := a.lockLoop()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	a.workDir = a.Dir
+	var doc *scan.Document
+	err = a.withWork(ctx, func() (err error) {
+		doc, err = a.findGaps(ctx)
+		return err
+	})
+	if err == nil {
+		err = a.writeDocument(doc)
+	}
+	if err == nil {
+		err = a.journalResult(doc)
+	}
+	if err == nil && then != nil {
+		err = then(doc)
+	}
+	return doc, err
+}
+
+// LoopDir returns the path of the .loop directory, which may be missing.
+func (a *Inspection) LoopDir() string { return filepath.Join(a.Dir, ".loop") }
+
+// lockLoop prevents runs while checks are made in the directory.
+func (a *Inspection) lockLoop() (func(), error) {
+	if st, err := os.Stat(a.LoopDir()); err != nil || !st.IsDir() {
+		return func() {}, nil
+	}
+	lock, err := runlog.Lock(a.LoopDir(), "")
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Unlock() }, nil
+}
+
+// writeDocument writes VERIFICATION.md if there is a .loop.
+func (a *Inspection) writeDocument(doc *scan.Document) error {
+	if st, err := os.Stat(a.LoopDir()); err != nil || !st.IsDir() {
+		return nil
+	}
+	return maybe.WriteFile(filepath.Join(a.LoopDir(), "VERIFICATION.md"), a.Redactor.Bytes([]byte(doc.Markdown())), 0o600)
+}

@@ -1,0 +1,96 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"wavex/internal/gitwork"
+	"wavex/internal/inspect/scan"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
+	"wavex/internal/workspace"
+	"wavex/scheduler"
+)
+
+// This file connects a verification outside a session with the run: it finds the run's work, and
+// records in the run that some of it no longer holds.
+
+// withWork calls look with the directory of the run's work: the project's directory, or, while the
+// work of an isolated run is not part of the project's checkout, a tree that holds it.
+func (a *Inspection) withWork(ctx context.Context, look func() error) (err error) {
+	s := a.State
+	if s == nil || s.Config.Isolation != scheduler.Isolated || !gitwork.Exists(s.Config.Loop, s.Config.Run) {
+		return look()
+	}
+	space, err := workspace.Reattach(ctx, s.Plan, s.Config)
+	if err != nil {
+		return usererr.Blocked(err)
+	}
+	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
+	delivered, err := space.IsInCheckout(ctx)
+	if err != nil {
+		return usererr.Blocked(err)
+	}
+	if delivered {
+		return look()
+	}
+	fmt.Fprintf(a.Warn, "wavex: the work of run %s is not in the checkout; looking at it on its branch\n", s.Config.Run)
+	return space.WithIntegrated(ctx, func(dir string) error {
+		a.workDir = dir
+		defer func() { a.workDir = a.Dir }()
+		return look()
+	})
+}
+
+// journalResult records which criteria are met now, if that differs from the run's state. If any no
+// longer holds, a complete run is no longer complete: settle removes its exit signal, and a
+// resume continues it.
+func (a *Inspection) journalResult(doc *scan.Document) error {
+	if a.State == nil {
+		return nil
+	}
+	ev := scheduler.CriteriaEnded{Round: 1}
+	changed := false
+	for _, c := range a.State.Criteria {
+		ev.Round = max(ev.Round, c.Round+1)
+		if e, ok := a.criteriaEvidence[c.ID]; ok && e.Passed != c.Met {
+			changed = true
+			c.Met = e.Passed
+			c.Verification = e.Kind
+			c.Check = e.Check
+			c.ExitCode = e.ExitCode
+			c.Duration = e.Duration
+			c.Digest = e.Digest
+			c.Evidence, c.Files = strings.TrimSpace(e.Output+"\n"+e.Reason), nil
+		}
+		ev.Criteria = append(ev.Criteria, c)
+	}
+	for i := range ev.Criteria {
+		if _, ok := a.criteriaEvidence[ev.Criteria[i].ID]; ok {
+			ev.Criteria[i].Round = ev.Round
+		}
+	}
+	var bodies []func() scheduler.Body
+	if changed {
+		bodies = append(bodies, func() scheduler.Body { return ev })
+	}
+	var failing []string
+	for _, c := range doc.Checks {
+		if !c.Passed {
+			failing = append(failing, strings.TrimSpace(c.Task+" "+c.Check))
+		}
+	}
+	if end := a.State.Ended; end != nil && end.Status == "complete" && failing != nil {
+		bodies = append(bodies, func() scheduler.Body { return scheduler.GateAfterVerify(a.State, failing) },
+			func() scheduler.Body { return scheduler.EndAfterVerify(a.State) })
+	}
+	if bodies == nil {
+		return nil
+	}
+	to := runlog.Appender{State: a.State, Events: a.Events}
+	err := to.Append(a.Warn, bodies...)
+	a.Events = to.Events
+	return err
+}

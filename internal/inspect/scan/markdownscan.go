@@ -1,0 +1,81 @@
+package scan
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"wavex/internal/lazyregexp"
+)
+
+// This file looks at Markdown links to files of the project. It knows inline links and
+// definitions, and skips code, links to other sites, and anchors.
+
+var (
+	linkRe = lazyregexp.New(`!?\[[^\]\n]*\]\(\s*<?([^)>\s]+)>?(?:\s+["'(][^)\n]*)?\s*\)`)
+	defRe  = lazyregexp.New(`(?m)^ {0,3}\[[^\]\n]+\]:\s*<?(\S+?)>?(?:\s|$)`)
+	codeRe = lazyregexp.New("(`+)[^`\n]+(`+)")
+)
+
+func (p *project) scanMarkdown(name, text string) []Gap {
+	text = blankCode(text)
+	var out []Gap
+	for _, re := range []func() *regexp.Regexp{linkRe, defRe} {
+		for _, m := range re().FindAllStringSubmatchIndex(text, -1) {
+			if p.isBroken(name, text[m[2]:m[3]]) {
+				out = append(out, Gap{Type: BrokenLink, File: name, Line: lineOf(text, m[2]),
+					Description: "the link to " + text[m[2]:m[3]] + " leads to no file"})
+			}
+		}
+	}
+	return out
+}
+
+// isBroken reports whether a link names a file of the project that is missing.
+func (p *project) isBroken(name, link string) bool {
+	u, err := url.Parse(link)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.ContainsAny(link, "{}$*|") {
+		return false
+	}
+	if path.IsAbs(u.Path) {
+		return false // of a web site
+	}
+	if path.Ext(u.Path) == "" {
+		return false // a page of a site that is built from these files, or a folder
+	}
+	target, ok := joinInProject(name, u.Path)
+	return ok && p.fileKind(target) == ""
+}
+
+// blankCode replaces fenced and inline code with blanks.
+func blankCode(text string) string {
+	var b strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		body := strings.TrimSpace(line)
+		switch {
+		case fence == "" && (strings.HasPrefix(body, "```") || strings.HasPrefix(body, "~~~")):
+			fence = body[:3]
+			line = blankLine(line)
+		case fence != "":
+			if strings.HasPrefix(body, fence) {
+				fence = ""
+			}
+			line = blankLine(line)
+		default:
+			line = codeRe().ReplaceAllStringFunc(line, blankLine)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func blankLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return r
+		}
+		return ' '
+	}, s)
+}

@@ -1,0 +1,14 @@
+// Package lazyregexp compiles patterns on first use. A pattern that is compiled before main costs every
+// command its time, including wavex hook, which a session waits for.
+package lazyregexp
+
+import (
+	"regexp"
+	"sync"
+)
+
+// New returns a function that compiles expr on its first call, like regexp.MustCompile. The
+// function is safe for concurrent use.
+func New(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}

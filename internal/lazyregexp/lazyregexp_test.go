@@ -1,0 +1,25 @@
+package lazyregexp_test
+
+import (
+	"testing"
+
+	"wavex/internal/lazyregexp"
+)
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	word := lazyregexp.New(`\w+`)
+	if got := word().FindString("- one two"); got != "one" {
+		t.Errorf("it finds %q", got)
+	}
+	if first, again := word(), word(); first != again {
+		t.Error("it is compiled again")
+	}
+	wrong := lazyregexp.New(`(`) // not yet
+	defer func() {
+		if recover() == nil {
+			t.Error("a pattern that is none is taken")
+		}
+	}()
+	wrong()
+}

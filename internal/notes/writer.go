@@ -1,0 +1,202 @@
+package notes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"wavex/internal/report"
+	"wavex/internal/textfmt"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// maxColumns is the maximum width of one text of an entry, in columns.
+const maxColumns = 400
+
+// Writer writes the unplanned events of a run into its context file. Panels' advice and failed tasks
+// are deviations; stops and resumes by people are interventions. Event must be called from the
+// scheduler's goroutine, and does not wait for the disk.
+type Writer struct {
+	dir         string
+	redact      func([]byte) []byte
+	lastFailure map[string]string // the last failure, by task
+
+	wake chan struct{} // capacity 1: there is something to write
+	done chan struct{}
+	stop func()
+
+	mu    sync.Mutex
+	queue []Entry
+	err   error // the first error
+}
+
+// NewWriter returns a Diary that writes into a tracking directory; clean removes secrets.
+func NewWriter(dir string, clean func([]byte) []byte) *Writer {
+	d := &Writer{dir: dir, redact: clean, lastFailure: map[string]string{}, wake: make(chan struct{}, 1),
+		done: make(chan struct{})}
+	quit := make(chan struct{})
+	d.stop = sync.OnceFunc(func() { close(quit) })
+	go func() {
+		defer close(d.done)
+		for {
+			select {
+			case <-d.wake:
+				d.write()
+			case <-quit:
+				d.write()
+				return
+			}
+		}
+	}()
+	return d
+}
+
+func (d *Writer) write() {
+	d.mu.Lock()
+	list := d.queue
+	d.queue = nil
+	d.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	if err := AppendEntries(d.dir, list); err != nil {
+		d.mu.Lock()
+		d.err = errors.Join(d.err, err)
+		d.mu.Unlock()
+	}
+}
+
+// Close writes the remaining entries, ends the goroutine and returns the first error of writing.
+func (d *Writer) Close() error {
+	d.stop()
+	<-d.done
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// Event notes an event (scheduler.View).
+func (d *Writer) Event(e scheduler.Event, s *scheduler.State) {
+	one, ok := d.entry(e, s)
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	d.queue = append(d.queue, one)
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// WriteEvent writes an event that joined a run between its sessions into its tracking directory; clean
+// removes secrets.
+func WriteEvent(dir string, clean func([]byte) []byte, e scheduler.Event, s *scheduler.State) error {
+	d := &Writer{redact: clean, lastFailure: map[string]string{}}
+	if one, ok := d.entry(e, s); ok {
+		return AppendEntries(dir, []Entry{one})
+	}
+	return nil
+}
+
+// entry returns the entry for an event; most events have none.
+func (d *Writer) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
+	section, lines := d.eventLines(e, s)
+	if len(lines) == 0 {
+		return Entry{}, false
+	}
+	for i, l := range lines {
+		// Otherwise a comment in an agent's text could pass for one of wavex's own.
+		l = strings.ReplaceAll(textfmt.Fit(l, maxColumns, false), "<!--", "<! --")
+		if d.redact != nil {
+			l = string(d.redact([]byte(l)))
+		}
+		lines[i] = l
+	}
+	return Entry{section, lines, fmt.Sprintf("%s/%d", s.Config.Run, e.Seq)}, true
+}
+
+// eventLines returns the lines for an event, none for most.
+func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []string) {
+	at := e.Time.UTC().Format("2006-01-02 15:04Z")
+	switch b := e.Body.(type) {
+	case scheduler.AttemptEnded:
+		if b.Result.Outcome.Stuck() {
+			d.lastFailure[b.Task] = fmt.Sprintf("%s (%s, attempt %d)", b.Result.Reason, b.Result.Outcome, b.Attempt)
+		}
+		if b.Status == scheduler.Failed {
+			lost := ""
+			if n := len(b.Blocked); n > 0 {
+				lost = fmt.Sprintf("; %s cannot start", report.Plural(n, "task", "tasks"))
+			}
+			return Deviations, d.deviation(s, b.Task, "given up"+lost)
+		}
+		if b.Result.Outcome == runner.Done {
+			delete(d.lastFailure, b.Task)
+		}
+	case scheduler.CounselEnded:
+		if b.Verdict.Unavailable == "" && b.Verdict.Fix != "" {
+			return Deviations, d.deviation(s, b.Task, "by counsel: "+b.Verdict.Fix)
+		}
+	case scheduler.TasksAdded:
+		return Deviations, []string{fmt.Sprintf("Found: %s needed more work than planned", at),
+			fmt.Sprintf("Adjustment: %s added to the plan", report.Plural(len(b.Tasks), "task", "tasks"))}
+	case scheduler.Draining:
+		if b.Stop.Status == "interrupted" {
+			return Interventions, []string{at + ": " + b.Stop.Reason}
+		}
+	case scheduler.RunResumed:
+		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task",
+			"tasks"), report.FormatBudget(b.Config.Limits))}
+	case scheduler.Answered:
+		answer := "no"
+		if b.Yes {
+			answer = "yes"
+		}
+		about := b.Task
+		if about == "" && b.Wave > 0 {
+			about = fmt.Sprintf("wave %d", b.Wave)
+		}
+		if b.Stop == nil || b.Yes || !strings.HasPrefix(b.Stop.Reason, "nobody") {
+			return Interventions, []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer,
+				b.Gate, about))}
+		}
+	case scheduler.ReviewEnded:
+		var judged []string
+		for _, f := range b.Review.Findings {
+			if f.Resolution != "" {
+				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, scheduler.Location(f), f.Text))
+			}
+		}
+		if judged != nil {
+			return Interventions, append([]string{fmt.Sprintf("%s: a person judged findings of review %d", at, b.N)}, judged...)
+		}
+	case scheduler.RolledBack:
+		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
+			report.Plural(b.Paths, "path", "paths"), strings.Join(b.Tasks, ", "))}
+	case scheduler.RunEnded:
+		if b.Status == scheduler.Cancelled {
+			return Interventions, []string{at + ": cancelled with wavex cancel"}
+		}
+		if b.Status == "complete" && b.Tasks.Completed == b.Iterations {
+			return Deviations, []string{at + ": run " + s.Config.Run + " is complete, no deviation"}
+		}
+	}
+	return "", nil
+}
+
+// deviation returns the lines of a deviation: the task, the failure, and the adjustment.
+func (d *Writer) deviation(s *scheduler.State, task, adjustment string) []string {
+	before := task
+	if i, ok := s.Index(task); ok && s.Plan.Tasks[i].Subject != "" {
+		before += " " + s.Plan.Tasks[i].Subject
+	}
+	found := d.lastFailure[task]
+	if found == "" {
+		found = "it did not pass its checks"
+	}
+	return []string{"Before: " + before, "Found: " + found, "Adjustment: " + adjustment}
+}

@@ -1,0 +1,304 @@
+package convert
+
+// This file converts unambiguous checks in words into checks that wavex can make: `X exists`, `X
+// contains "Y"`, and commands. All other words become a criterion, which never passes by itself. In
+// doubt, words stay words.
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+// maxClaim is the maximum length, in bytes, of words that are parsed.
+const maxClaim = 1000
+
+// claimParser holds the patterns, and the files that a basename may stand for.
+type claimParser struct {
+	exists, contains, denies, narrows, commanded, success *regexp.Regexp
+	byBase                                                map[string][]string // files of the whole plan
+}
+
+func newClaimParser(f *importedPlan) *claimParser {
+	const passed = `(?:passes|succeeds|works|exits? (?:with )?(?:code |status )?(?:0|zero)|returns (?:exit code )?0|exit code 0|(?:runs|completes|builds) (?:without|with no) (?:any )?errors?|has no errors?|is green)`
+	c := &claimParser{
+		exists:   regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
+		contains: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:contains?|includes?|has|have|mentions?|references?|defines?|declares?|lists?|imports?|exports?)\s+(.+)$`),
+		denies:   regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
+		narrows:  regexp.MustCompile(`(?i)\b(?:times|twice|once|only|exactly|least|most|before|after|between|each|every|all|per|instead|order|\d+)\b`),
+		commanded: regexp.MustCompile(
+			"(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
+		success: regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
+		byBase:  map[string][]string{},
+	}
+	for _, t := range f.tasks {
+		for _, file := range t.files {
+			p := path.Clean(file.path.text)
+			if base := path.Base(p); !slices.Contains(c.byBase[base], p) {
+				c.byBase[base] = append(c.byBase[base], p)
+			}
+		}
+	}
+	return c
+}
+
+// convertClaims decides on every claim of every task.
+func (f *importedPlan) convertClaims(c *claimParser) {
+	for _, t := range f.tasks {
+		for _, claim := range t.claims {
+			f.convertClaim(c, t, claim)
+		}
+	}
+}
+
+func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim) {
+	text := strings.Join(strings.Fields(claim.text), " ")
+	at := claim.at
+	if claim.command != "" {
+		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(claim.command, at)))
+		switch {
+		case text == "" || c.success.MatchString("it "+text):
+		case claim.kind == "grep":
+			// A match alone does not prove the statement.
+			f.addManualCheck(t, phrase{text + " (as " + claim.command + " shows)", at})
+		default:
+			t.section("Check", claim.command+" ("+text+")")
+		}
+		return
+	}
+	if claim.file != "" { // the form of our own exports for checks that the usual words cannot express
+		check := source.Object(at).Set("file", source.Text(claim.file, at))
+		switch claim.kind {
+		case "content":
+			check.Set("contains", source.Text(claim.text, at))
+		case "matches":
+			check.Set("matches", source.Text(claim.text, at))
+		default:
+			if text != "" && text != claim.file+" exists" {
+				f.addManualCheck(t, phrase{text, at})
+			}
+		}
+		t.checks = append(t.checks, check)
+		return
+	}
+	if text == "" {
+		f.warnf(at, plan.CodeNotCarried, "an empty check was left out")
+		return
+	}
+	if claim.kind == "manual" || len(text) > maxClaim {
+		f.addManualCheck(t, phrase{text, at})
+		return
+	}
+	if run, ok := c.command(text, claim.kind); ok {
+		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(run, at)))
+		return
+	}
+	checks, whole := c.files(t, text, claim.kind, at)
+	t.checks = append(t.checks, checks...)
+	if !whole {
+		f.addManualCheck(t, phrase{text, at})
+	}
+}
+
+func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
+	t.manual = append(t.manual, w)
+	f.warnf(w.at, plan.CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", source.Quote(t.id.text), source.Quote(w.text))
+}
+
+// condition returns a criterion of the plan, with a check if its words are one.
+func (f *importedPlan) condition(c *claimParser, w phrase) *source.Node {
+	text := strings.Join(strings.Fields(w.text), " ")
+	n := source.Object(w.at).Set("text", source.Text(text, w.at))
+	if len(text) > maxClaim {
+		return n
+	}
+	if run, ok := c.command(text, ""); ok {
+		return n.Set("check", source.Object(w.at).Set("run", source.Text(run, w.at)))
+	}
+	if checks, whole := c.files(nil, text, "", w.at); whole && len(checks) == 1 {
+		return n.Set("check", checks[0])
+	}
+	return n
+}
+
+// files returns the statements about files in the words. whole reports whether the words contain
+// nothing else.
+func (c *claimParser) files(t *importedTask, text, kind string, at source.Location) (checks []*source.Node,
+	whole bool) {
+	if m := c.exists.FindStringSubmatch(text); m != nil {
+		if file, ok := c.subject(t, m[1]); ok {
+			rest := strings.Trim(m[2], " .")
+			return []*source.Node{source.Object(at).Set("file", source.Text(file, at))}, rest == ""
+		}
+	}
+	m := c.contains.FindStringSubmatch(text)
+	if m == nil {
+		return nil, false
+	}
+	file, ok := c.subject(t, m[1])
+	if !ok {
+		return nil, false
+	}
+	quoted, around := splitQuoted(m[2])
+	if c.denies.MatchString(around) {
+		return nil, false
+	}
+	whole = !c.narrows.MatchString(around)
+	holds := func(field, value string) *source.Node {
+		return source.Object(at).Set("file", source.Text(file, at)).Set(field, source.Text(value, at))
+	}
+	switch word := strings.TrimRight(m[2], ".,;"); {
+	case len(quoted) == 0 && word != "" && !strings.ContainsAny(word, " \t\"`'"):
+		return []*source.Node{holds("contains", word)}, true
+	case len(quoted) == 0 && kind == "file":
+		return []*source.Node{source.Object(at).Set("file", source.Text(file, at))}, false
+	case len(quoted) == 0:
+		return nil, false
+	case len(quoted) > 1 && strings.Contains(" "+around+" ", " or "):
+		if strings.Contains(" "+around+" ", " and ") {
+			return nil, false
+		}
+		for i := range quoted {
+			quoted[i] = regexp.QuoteMeta(quoted[i])
+		}
+		return []*source.Node{holds("matches", strings.Join(quoted, "|"))}, whole
+	}
+	for _, q := range quoted {
+		checks = append(checks, holds("contains", q))
+	}
+	return checks, whole
+}
+
+// splitQuoted returns the quoted parts of a text, in the kind of quotes that comes first, and the
+// text around them.
+func splitQuoted(s string) (quoted []string, around string) {
+	i := strings.IndexAny(s, "\"`'")
+	if i < 0 || s[i] == '\'' && i > 0 && s[i-1] != ' ' && s[i-1] != '(' {
+		return nil, s
+	}
+	parts := strings.Split(s, s[i:i+1])
+	if len(parts)%2 == 0 {
+		return nil, s // not closed
+	}
+	for k, p := range parts {
+		switch {
+		case k%2 == 0:
+			around += p
+		case p != "":
+			quoted = append(quoted, p)
+		}
+	}
+	return quoted, around
+}
+
+// subject returns the file that the words name: a path, a basename among the files of the task or
+// else of the plan, or a phrase like "the script" for the task's only file.
+func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
+	fields := strings.Fields(s)
+	if len(fields) > 1 && slices.Contains([]string{"the", "a", "this"}, strings.ToLower(fields[0])) {
+		fields = fields[1:]
+	}
+	if len(fields) == 2 && slices.Contains([]string{"file", "script", "module", "document", "config"},
+		strings.ToLower(fields[0])) {
+		fields = fields[1:]
+	}
+	if len(fields) != 1 {
+		return "", false
+	}
+	name := strings.TrimPrefix(strings.Trim(fields[0], "`\"'"), "./")
+	var own []string // the files that the task leaves behind
+	if t != nil {
+		for _, f := range t.files {
+			if f.action != "read" && f.action != "delete" {
+				own = append(own, path.Clean(f.path.text))
+			}
+		}
+	}
+	switch strings.ToLower(name) {
+	case "file", "script", "it", "module", "document", "config", "component", "hook", "command", "template":
+		if len(own) == 1 {
+			return own[0], true
+		}
+		return "", false
+	}
+	if name == "" || strings.ContainsAny(name, "*?<>|:\\\"'(){}[]$") || strings.HasPrefix(name, "/") ||
+		strings.Contains(name, "..") {
+		return "", false
+	}
+	if slices.Contains(own, name) {
+		return name, true
+	}
+	for _, list := range [][]string{own, c.byBase[path.Base(name)]} {
+		var fit []string
+		for _, f := range list {
+			if strings.HasSuffix("/"+f, "/"+name) {
+				fit = append(fit, f)
+			}
+		}
+		if len(fit) == 1 {
+			return fit[0], true
+		}
+		if len(fit) > 1 {
+			return "", false // ambiguous
+		}
+	}
+	return name, strings.Contains(name, "/") || t != nil && looksLikeFile(name)
+}
+
+// looksLikeFile reports whether a word without a folder looks like a file's name.
+func looksLikeFile(name string) bool {
+	i := strings.LastIndexByte(name, '.')
+	return i >= 0 && len(name)-i > 1 && len(name)-i <= 9
+}
+
+// command returns the command in the words: one in backticks, or words that begin with a common
+// program and continue without prose.
+func (c *claimParser) command(text, kind string) (string, bool) {
+	if m := c.commanded.FindStringSubmatch(text); m != nil {
+		if m[1] != "" || m[3] != "" || startsWithProgram(m[2]) {
+			return strings.TrimSpace(m[2]), true
+		}
+		return "", false
+	}
+	if kind == "content" || kind == "file" {
+		return "", false
+	}
+	if m := c.success.FindStringSubmatch(text); m != nil {
+		text = m[1]
+	}
+	if !startsWithProgram(text) {
+		return "", false
+	}
+	for _, word := range strings.Fields(text)[1:] {
+		switch strings.ToLower(strings.Trim(word, ",.;")) {
+		case "is", "are", "shows", "show", "should", "must", "outputs", "output", "returns", "prints", "produces", "displays",
+			"works", "passes", "contains",
+			"includes", "has", "have", "no", "not", "the", "and", "or", "a", "an", "with", "when", "without", "for", "to", "of",
+			"that", "gives", "reports",
+			"succeeds", "fails", "exits", "→", "->", "=>", "verify", "check", "then":
+			return "", false
+		}
+	}
+	return text, true
+}
+
+// startsWithProgram reports whether a text begins with the name of a common program for checks.
+func startsWithProgram(text string) bool {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return false
+	}
+	switch word := fields[0]; word {
+	case "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "eslint", "jest", "vitest", "go", "cargo", "python",
+		"python3", "pytest", "ruff", "mypy",
+		"make", "cmake", "mvn", "gradle", "dotnet", "git", "grep", "egrep", "rg", "bash", "sh", "test", "curl", "docker",
+		"terraform", "kubectl", "ls", "cat", "jq":
+		return len(fields) > 1 || word == "make" || word == "pytest" || word == "tsc" || word == "jest" || word == "vitest"
+	default:
+		return strings.HasPrefix(word, "./") && len(word) > 2
+	}
+}

@@ -1,0 +1,103 @@
+package convert
+
+// This file checks the conversion of words: unambiguous words become a check, others stay words.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+func TestClaimParser(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind, text string
+		files      string // of the task
+		want       string // checks, as JSON
+		manual     bool
+	}{
+		{"file", "hooks/hooks.json exists", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`, false},
+		{"file", "hooks.json exists.", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`, false},
+		{"file", ".data/usage.json exists with valid JSON structure", ".data/usage.json", `{"file":".data/usage.json"}`,
+			true},
+		{"file", ".gitignore contains .data/usage.json", ".gitignore", `{"file":".gitignore","contains":".data/usage.json"}`,
+			false},
+		{"file", "hooks/hooks.json contains PostToolUse configuration", "hooks/hooks.json", `{"file":"hooks/hooks.json"}`,
+			true},
+		{"file", "old.md does not exist", "old.md", ``, true},
+		{"content", `File contains "Stop" hook type`, "hooks/hooks.json", `{"file":"hooks/hooks.json","contains":"Stop"}`,
+			false},
+		{"content", `Script contains shebang "#!/usr/bin/env bash"`, "a/b.sh",
+			`{"file":"a/b.sh","contains":"#!/usr/bin/env bash"}`, false},
+		{"content", `execute.md contains "Step 7a"`, "commands/execute.md",
+			`{"file":"commands/execute.md","contains":"Step 7a"}`, false},
+		{"content", `execute.md contains "Step 7a"`, "", `{"file":"execute.md","contains":"Step 7a"}`, false},
+		{"content", `File contains "x"`, "a.md b.md", ``, true},
+		{"content", `a.md contains "x"`, "one/a.md two/a.md", ``, true},
+		{"content", `two/a.md contains "x"`, "one/a.md two/a.md", `{"file":"two/a.md","contains":"x"}`, false},
+		{"content", `a.md contains "x" and "y"`, "a.md", `{"file":"a.md","contains":"x"}{"file":"a.md","contains":"y"}`,
+			false},
+		{"content", `a.md contains "x.y" or "z"`, "a.md", `{"file":"a.md","matches":"x\\.y|z"}`, false},
+		{"content", `a.md contains no "x"`, "a.md", ``, true},
+		{"content", `a.md does not contain "x"`, "a.md", ``, true},
+		{"content", `a.md contains "x" at least twice`, "a.md", `{"file":"a.md","contains":"x"}`, true},
+		{"content", `Script reads loop state from STATE.md`, "a.sh", ``, true},
+		{"", "File `config.ts` contains `apiUrl`", "", `{"file":"config.ts","contains":"apiUrl"}`, false},
+		{"", "File `src/routes/settings.tsx` exists", "", `{"file":"src/routes/settings.tsx"}`, false},
+		{"", "Section header '## Debt' exists in verifier", "v.md", ``, true},
+		{"", "Component `Form` exported from `src/components/`", "", ``, true},
+		{"", "execute.md contains a numbered Step 4c that calls TaskCreate", "commands/execute.md", ``, true},
+		{"", "Run `npm test -- settings` → exits code 0", "", `{"run":"npm test -- settings"}`, false},
+		{"", "`go vet ./...` passes", "", `{"run":"go vet ./..."}`, false},
+		{"", "`Settings` is shown", "", ``, true},
+		{"", "npm test passes", "", `{"run":"npm test"}`, false},
+		{"", "git status is clean", "", ``, true},
+		{"console", "npm run build", "", `{"run":"npm run build"}`, false},
+		{"console", "The console shows no errors", "", ``, true},
+		{"console", "node run.js shows an entry", "", ``, true},
+		{"manual", "npm test", "", ``, true},
+		{"grep", "grep -q x a.md", "", `{"run":"grep -q x a.md"}`, false},
+		{"content", `/etc/passwd contains "root"`, "", ``, true},
+		{"content", `../x.md contains "root"`, "", ``, true},
+		{"content", `a.md contains "x`, "a.md", ``, true},
+	} {
+		t.Run(c.kind+" "+c.text, func(t *testing.T) {
+			t.Parallel()
+			task := &importedTask{id: phrase{text: "1"}, claims: []claim{{kind: c.kind, phrase: phrase{text: c.text}}}}
+			for _, f := range strings.Fields(c.files) {
+				task.files = append(task.files, importedFile{path: phrase{text: f}})
+			}
+			f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
+			f.convertClaims(newClaimParser(f))
+			var got string
+			for _, n := range task.checks {
+				got += string(n.AppendJSON(nil))
+			}
+			if got != c.want || (len(task.manual) == 1) != c.manual {
+				t.Errorf("got  %s, words %v\nwant %s", got, task.manual, c.want)
+			}
+			if c.manual != (len(f.DiagnosticList.Resolve("x", func(source.Location) plan.Pos { return plan.Pos{} })) == 1) {
+				t.Error("a check in words is told")
+			}
+		})
+	}
+}
+
+func TestCommandsWithWords(t *testing.T) {
+	t.Parallel()
+	task := &importedTask{id: phrase{text: "1"}, claims: []claim{
+		{kind: "grep", command: "grep -A3 tools: a.md", phrase: phrase{text: "Has Glob"}},
+		{kind: "console", command: "make check", phrase: phrase{text: "exits with 0"}},
+		{kind: "console", command: "make", phrase: phrase{text: "builds the thing"}},
+	}}
+	f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
+	f.convertClaims(newClaimParser(f))
+	if len(task.checks) != 3 || len(task.manual) != 1 ||
+		task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" ||
+		fmt.Sprint(task.sections) != "[Check: make (builds the thing)]" {
+		t.Errorf("got %+v", task)
+	}
+}

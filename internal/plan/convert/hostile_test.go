@@ -1,0 +1,171 @@
+package convert
+
+// This file feeds arbitrary input to the importers: they report mistakes, never panic, and take
+// linear time.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+func FuzzImportPhase(f *testing.F) {
+	f.Add("<task id=\"1\" wave=\"1\">\n<files><file action=\"x\">a</file>\nb</files><action><a></action>\n<verify><check type=\"grep\" cmd='a'>b</check>- c\n</verify><x/></task>")
+	f.Add("---\nphase: 1\n---\n## Wave 1 (Sequential - x)\n<task>\n  <action>\n</task>\n<!-- -->\n```\n<task>\n```\n## Key Links\n|a|\n")
+	fuzzImport(f, "p.md", FormPhase)
+}
+
+func FuzzImportPRD(f *testing.F) {
+	f.Add("### T-001: x\n<!-- a: [b], id: \"c\" -->\n- [x] Run `a` passes\nVerify: `make x`\n## y\n")
+	fuzzImport(f, "p.md", FormPRD)
+}
+
+func FuzzImportPhaseDoc(f *testing.F) {
+	f.Add(`{"phase":1,"waves":[{"wave":2,"tasks":["1",{"id":2,"title":"x","files":{"create":["a"]},"verify":{"type":"file","check":"x exists"}}]}],"tasks":[{"id":1,"title":"y","parallel":false}]}`)
+	f.Add("phase: &a 1\nmust_haves: {truths: [*a], x: 1}\ntasks: [{id: 01, title: x, depends_on: '1, 2'}]\n")
+	fuzzImport(f, "p", FormPhaseDoc)
+}
+
+func FuzzImportLists(f *testing.F) {
+	f.Add(`{"stories":[{"id":1,"title":"x","passes":false,"priority":"high","dependsOn":["2"]},{"id":2,"passes":true}]}`)
+	f.Add(`{"steps":["a",{"title":"b","x":1},"a\nb"],"completedSteps":["a"],"criteria":["x"]}`)
+	fuzzImport(f, "p", FormStories, FormSteps)
+}
+
+func fuzzImport(f *testing.F, name string, forms ...Form) {
+	for _, s := range samples() {
+		for _, form := range forms {
+			if s.form == form {
+				f.Add(string(s.read(f)))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) { sound(t, name, text) })
+}
+
+// sound checks the properties that hold for every text.
+func sound(t *testing.T, name, text string) {
+	t.Helper()
+	out, form, ds := Import(name, []byte(text), plan.Options{})
+	if (out == nil) != plan.HasErrors(ds) {
+		t.Fatalf("out is nil: %v, but %v", out == nil, ds)
+	}
+	for _, d := range ds {
+		if d.Severity == "" || d.Code == "" || d.Message == "" || d.File != name || d.Line < 0 ||
+			(d.Line > 0) != (d.Column > 0) {
+			t.Fatalf("incomplete: %#v", d)
+		}
+	}
+	p, direct := Parse(name, []byte(text), plan.Options{})
+	if (p == nil) != (out == nil) || len(direct) != len(ds) {
+		t.Fatalf("read directly: %v\nimported: %v", direct, ds)
+	}
+	if p == nil {
+		return
+	}
+	q, ds := Parse("out.json", out, plan.Options{})
+	if q == nil {
+		t.Fatalf("what was written does not load: %v\n%s", ds, out)
+	}
+	if a, b := fmt.Sprint(figures(p)), fmt.Sprint(figures(q)); a != b || p.Graph.Edges() != q.Graph.Edges() {
+		t.Fatalf("read directly: %s\nwritten: %s", a, b)
+	}
+	if form == FormJSON || form == FormYAML {
+		return
+	}
+	for i := range p.Tasks {
+		if p.Key(i) != q.Key(i) {
+			t.Fatalf("key of %s changed", p.Tasks[i].ID)
+		}
+	}
+	for _, w := range writers() {
+		out, _ := w.write(p)
+		if r, ds := Parse(w.name, out, plan.Options{}); r == nil || r.Graph.Len() != p.Graph.Len() {
+			t.Fatalf("the export does not load: %v\n%s", ds, out)
+		}
+	}
+}
+
+func TestHostileImports(t *testing.T) {
+	t.Parallel()
+	const mega = 10 << 20
+	task := "<task id=\"1\">\n<action>x</action>\n</task>\n"
+	long := strings.Repeat("x", mega)
+	deep := strings.Repeat("[", 100_000)
+	for name, c := range map[string]struct{ file, text, code string }{
+		"line":           {"p.md", task + long, ""},
+		"line of blanks": {"p.md", task + strings.Repeat(" ", mega), ""},
+		"action":         {"p.md", "<task id=\"1\">\n<action>" + long + "</action>\n</task>\n", ""},
+		"attribute":      {"p.md", "<task id=\"1\" x=\"" + long + "\">\n<action>x</action>\n</task>\n", ""},
+		"id":             {"p.md", "<task id=\"" + long + "\">\n<action>x</action>\n</task>\n", plan.CodeBadID},
+		"blockers": {"p.md", "<task id=\"1\" depends=\"" + strings.Repeat("2,", mega/8) +
+			"\">\n<action>x</action>\n</task>\n", plan.CodeUnknownTask},
+		"open tags":     {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a ", mega/3) + "\n</task>\n", ""},
+		"open sections": {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a>", mega/3) + "\n</task>\n", plan.CodeSyntax},
+		"ends of actions": {"p.md", "<task id=\"1\">\n<action>" + strings.Repeat("</action>x", mega/10) +
+			"\n</task>\n", ""},
+		"open tasks": {"p.md", strings.Repeat("<task id=\"1\">\n", 200_000), plan.CodeSyntax},
+		"checks": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" +
+			strings.Repeat("<check>a.md contains \"x\"</check>\n", 20_000) + "</verify>\n</task>\n", ""},
+		"open checks": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify>" + strings.Repeat("<check>", mega/7) +
+			"</verify>\n</task>\n", ""},
+		"one long check": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify><check>" + strings.Repeat("a contains `",
+			mega/12) + "</check></verify>\n</task>\n", ""},
+		"headings":          {"p.md", strings.Repeat("## Wave 99999\n", 100_000) + task, ""},
+		"waves":             {"p.md", strings.Repeat("#", mega) + "\n" + task, ""},
+		"comments":          {"p.md", strings.Repeat("<!--\n", mega/5), plan.CodeSyntax},
+		"fences":            {"p.md", strings.Repeat("```\n", mega/4) + task, ""},
+		"stories in md":     {"p.md", strings.Repeat("### T-001: x\n", 100_000), plan.CodeDuplicateID},
+		"comment of a task": {"p.md", "### T-001: x\n<!-- " + strings.Repeat("a: [", mega/4) + " -->\n", ""},
+		"text around":       {"p.md", "# x\n" + strings.Repeat("word\n", mega/5) + "### T-001: x\n", ""},
+		"too large":         {"p.md", task + strings.Repeat(long, 2), plan.CodeTooLarge},
+		"deep":              {"p.json", `{"phase":1,"tasks":` + deep, plan.CodeTooDeep},
+		"deep before":       {"p.json", `{"x":` + deep + `,"phase":1}`, plan.CodeTooDeep},
+		"deep in a task":    {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, plan.CodeTooDeep},
+		"values": {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", source.MaxNodes) + `1],"tasks":[]}`,
+			plan.CodeTooLarge},
+		"long values": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
+		"fields":      {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"` + many(200_000) + `}]}`, ""},
+		"chain":       {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
+		"high wave": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`,
+			plan.CodeBadNumber},
+		"nul":    {"p.json", "{\"phase\":1,\"tasks\":[{\"id\":1,\"title\":\"x\\u0000\"}]}", plan.CodeEncoding},
+		"utf-16": {"p.md", "\xff\xfe#\x00", plan.CodeEncoding},
+		"yaml":   {"p.yaml", "phase: 1\ntasks: " + deep, plan.CodeTooDeep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, ds := Parse(c.file, []byte(c.text), plan.Options{})
+			if (p == nil) != (c.code != "") || c.code != "" && !hasCode(ds, c.code) {
+				t.Errorf("want %q, got %.500s", c.code, fmt.Sprint(ds))
+			}
+			for _, d := range ds {
+				if len(d.Message) > 1000 {
+					t.Fatalf("a message of %d bytes: %.300s", len(d.Message), d.Message)
+				}
+			}
+		})
+	}
+}
+
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"f%d":1`, i)
+	}
+	return b.String()
+}
+
+// chain returns n tasks, each waiting for the next one in the file, one of which must not run in
+// parallel with others.
+func chain(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"id":%d,"title":"x","parallel":%v,"depends_on":[%d]}`, n-i, i == 7, n-i-1))
+	}
+	list[n-1] = `{"id":1,"title":"x"}`
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,215 @@
+// Package convert reads plans of other tools as wavex plans, and writes plans in the forms of other
+// tools. It starts nothing and knows nothing of runs.
+package convert
+
+// This file calls the importer of a plan's form. The decoder reads the importer's output like any
+// plan, with positions in the foreign file. detectform.go recognises the forms; the importers know their
+// meaning.
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+// Form is the format of a plan file.
+type Form string
+
+// The supported forms. All but the first two are imported (docs/imports.md).
+const (
+	FormJSON     Form = "wavex JSON"
+	FormYAML     Form = "wavex YAML"
+	FormPhase    Form = "phase plan in markdown"
+	FormPhaseDoc Form = "phase plan in JSON"
+	FormPRD      Form = "PRD in markdown"
+	FormStories  Form = "prd.json"
+	FormSteps    Form = "state.json"
+	formUnknown  Form = "markdown"
+)
+
+// maxImport bounds, in bytes, an imported file, because it is held as a tree.
+const maxImport = 16 << 20
+
+// Load is plan.Load for plans of any form. opts is as for plan.Parse, but Dir is the plan's own
+// folder.
+func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error) {
+	src, digest, err := plan.ReadFile(path)
+	if err != nil {
+		return nil, nil, &plan.ReadError{Path: path, Err: err}
+	}
+	opts.Dir = PromptDir(path)
+	p, ds := detect(path, src, opts).read(digest)
+	if p != nil {
+		p.Path = path
+	}
+	return p, ds, nil
+}
+
+// Parse is like Load, for bytes in memory. name stands for the file, as in plan.Parse.
+func Parse(name string, data []byte, opts plan.Options) (*plan.Plan, []plan.Diagnostic) {
+	return detect(name, string(data), opts).read(sha256.Sum256(data))
+}
+
+// Import returns a plan file as a native plan in indented JSON, and its form. A native JSON file is
+// returned unchanged, YAML as JSON. The bytes are nil if a diagnostic is an error; warnings name
+// the parts that are not carried over. "@file" prompts keep their names.
+func Import(name string, data []byte, opts plan.Options) ([]byte, Form, []plan.Diagnostic) {
+	o := detect(name, string(data), opts)
+	out := o.native()
+	p, ds := o.read(sha256.Sum256(data))
+	if p == nil || out == nil {
+		return nil, o.form, ds
+	}
+	return indented(out), o.form, ds
+}
+
+// yamlAsJSON converts YAML to JSON and keeps the spelling of ids: JSON has no 007.
+func yamlAsJSON(probe source.YAML) []byte {
+	size := source.MaxNodes
+	root := source.ReadTree(&probe, probe.Next(), &size)
+	if root == nil {
+		return nil
+	}
+	for _, t := range root.Get("tasks").Elements() {
+		if id := t.Get("id"); id != nil && id.Kind == source.KindNumber {
+			id.Kind = source.KindString
+		}
+	}
+	return root.AppendJSON(nil)
+}
+
+func indented(data []byte) []byte {
+	var v json.RawMessage = data
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil { // cannot happen: it was parsed before
+		return data
+	}
+	return append(out, '\n')
+}
+
+// planFile is a file whose form is known.
+type planFile struct {
+	name, src   string
+	opts        plan.Options
+	form        Form
+	tokens      source.Tokens
+	diagnostics plan.DiagnosticList
+}
+
+func (o planFile) read(digest [sha256.Size]byte) (*plan.Plan, []plan.Diagnostic) {
+	return plan.Read(o.name, o.src, o.tokens, o.diagnostics, digest, o.opts)
+}
+
+// native returns the plan in JSON, or nil if it cannot be read. It consumes no tokens.
+func (o planFile) native() []byte {
+	switch s := o.tokens.(type) {
+	case *source.Tree:
+		if s.Root != nil {
+			return s.Root.AppendJSON(nil)
+		}
+	case *source.YAML:
+		return yamlAsJSON(*s)
+	case *source.JSON:
+		return []byte(o.src)
+	}
+	return nil
+}
+
+// detect recognises the form and chooses the source of the plan.
+func detect(name, src string, opts plan.Options) planFile {
+	src = strings.TrimPrefix(src, "\ufeff")
+	o := planFile{name: name, src: src, opts: opts}
+	if form := detectMarkdown(name, src); form != "" {
+		o.markdown(form)
+		return o
+	}
+	if plan.IsYAML(name, src) {
+		s := source.NewYAML(src)
+		o.form, o.tokens = FormYAML, s
+		if s.Failure != nil || len(src) > maxImport {
+			return o
+		}
+		probe := *s
+		if form := detectForm(&probe); form != "" {
+			o.tree(form, s)
+		}
+		return o
+	}
+	o.form, o.tokens = FormJSON, source.NewJSON(src)
+	if form := detectForm(source.NewJSON(src)); form != "" {
+		o.tree(form, source.NewJSON(src))
+	}
+	return o
+}
+
+// tree imports a plan whose format is JSON or YAML.
+func (o *planFile) tree(form Form, s source.Tokens) {
+	size := source.MaxNodes
+	first := s.Next()
+	root := source.ReadTree(s, first, &size)
+	if root != nil {
+		s.Finish()
+	}
+	wrong := s.Problem()
+	if wrong == nil && (root == nil || size < 0) {
+		wrong = &source.Problem{At: first.At, Code: plan.CodeTooLarge,
+			Message: "too many values for a plan that has to be imported"}
+	}
+	o.form = form
+	if wrong != nil {
+		o.tokens = &source.Tree{Position: s.Pos, Failure: wrong}
+		return
+	}
+	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient, at: root.At}
+	switch form {
+	case FormPhaseDoc:
+		f.readPhaseDoc(root)
+	case FormStories:
+		f.readStories(root)
+	case FormSteps:
+		f.readSteps(root)
+	}
+	o.tokens = &source.Tree{Root: f.tree(), Position: s.Pos}
+}
+
+func (o *planFile) markdown(form Form) {
+	at := source.NewCursor(o.src)
+	where := func(p source.Location) plan.Pos { return at.Pos(int(p)) }
+	o.form = form
+	if wrong := textProblem(o.src); wrong != nil {
+		o.tokens = &source.Tree{Position: where, Failure: wrong}
+		return
+	}
+	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient}
+	switch form {
+	case FormPhase:
+		f.readPhase(o.src)
+	case FormPRD:
+		f.readPRD(o.src)
+	default:
+		o.tokens = &source.Tree{Position: where, Failure: &source.Problem{At: 0, Code: plan.CodeSyntax,
+			Message: "this markdown is no plan that is known: it has neither <task> blocks nor headings like \"### T-001: title\""}}
+		return
+	}
+	o.tokens = &source.Tree{Root: f.tree(), Position: where}
+}
+
+// ImportFile is like Import, for a file. The error is a *ReadError.
+func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic, error) {
+	src, _, err := plan.ReadFile(path)
+	if err != nil {
+		return nil, "", nil, &plan.ReadError{Path: path, Err: err}
+	}
+	if opts.Dir == "" {
+		opts.Dir = PromptDir(path)
+	}
+	out, form, ds := Import(path, []byte(src), opts)
+	return out, form, ds, nil
+}
+
+// PromptDir returns the folder in which the "@file" of a plan's prompts are looked up.
+func PromptDir(path string) string { return filepath.Dir(path) }

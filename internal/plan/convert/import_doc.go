@@ -1,0 +1,310 @@
+package convert
+
+// This file reads phase plans in JSON in their three layouts: a flat list of tasks with their
+// waves, waves that contain their tasks, and waves that contain ids of a separate list of tasks.
+
+import (
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+func (f *importedPlan) readPhaseDoc(root *source.Node) {
+	var number, title phrase
+	root.Each(func(name, v *source.Node) {
+		switch name.Text {
+		case "phase":
+			number = f.scalar(v)
+		case "title", "name":
+			title = f.scalar(v)
+		case "goal", "objective", "description":
+			if p := f.scalar(v); p.text != "" {
+				f.request = append(f.request, p)
+			}
+		case "must_haves", "mustHaves":
+			f.mustHaves(v)
+		case "wave_count", "waveCount":
+			f.waveCount = v
+		case "task_count", "taskCount":
+			f.taskCount = v
+		case "links", "key_links", "keyLinks":
+			var lines []string
+			loose := 0
+			for _, e := range v.Elements() {
+				line := f.inlineText(e)
+				lines = append(lines, "- "+line)
+				if from, to := e.Get("from"), e.Get("to"); from != nil && to != nil {
+					line = from.Text + " -> " + to.Text
+				}
+				if found, ok := parseLinks(e.At, line); ok {
+					f.links = append(f.links, found...)
+				} else {
+					loose++
+				}
+			}
+			if len(lines) > 0 {
+				f.request = append(f.request, phrase{"Key links:\n" + strings.Join(lines, "\n"), v.At})
+				f.warnLooseLinks(v.At, loose)
+			}
+		case "waves", "tasks":
+		default:
+			f.warnUnused(name, v)
+		}
+	})
+	switch {
+	case number.text != "":
+		f.name = phrase{strings.TrimSuffix("Phase "+number.text+": "+title.text, ": "), number.at}
+	default:
+		f.name = title
+	}
+	f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
+	byID := map[string]*importedTask{}
+	for _, e := range root.Get("tasks").Elements() {
+		if t := f.task(e); t != nil {
+			byID[normalizeID(t.id.text)] = t
+		}
+	}
+	for i, e := range root.Get("waves").Elements() {
+		f.docWave(i, e, byID)
+	}
+}
+
+// warnUnused reports that a field of the whole file is not carried over, unless it is empty.
+func (f *importedPlan) warnUnused(name, v *source.Node) {
+	switch {
+	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool &&
+		v.Text == "false":
+	case (v.Kind == source.KindArray || v.Kind == source.KindObject) && len(v.Items) == 0:
+	default:
+		f.notCarried(name.At, "the field "+source.Quote(name.Text))
+	}
+}
+
+// scalar returns a text or a number as a phrase; other values are empty.
+func (f *importedPlan) scalar(v *source.Node) phrase {
+	switch v.Kind {
+	case source.KindString, source.KindNumber, source.KindBool:
+		return phrase{strings.TrimSpace(strings.ReplaceAll(v.Text, "\r\n", "\n")), v.At}
+	case source.KindNull:
+		return phrase{}
+	}
+	f.WrongType(source.Token{Kind: v.Kind, At: v.At}, "a string")
+	return phrase{}
+}
+
+// inlineText returns any value on one line.
+func (f *importedPlan) inlineText(v *source.Node) string {
+	if v.Kind == source.KindObject || v.Kind == source.KindArray {
+		return string(v.AppendJSON(nil))
+	}
+	return strings.Join(strings.Fields(v.Text), " ")
+}
+
+func (f *importedPlan) number(v *source.Node) int {
+	n := atoi(v.Text)
+	if v.Kind != source.KindNumber && v.Kind != source.KindString || v.Text == "" || n < 1 || n > plan.MaxWave {
+		f.errorf(v.At, plan.CodeBadNumber, "a wave is a whole number from 1 to %d", plan.MaxWave)
+		return 0
+	}
+	return n
+}
+
+// mustHaves reads strings, objects with a text, or an object of such lists.
+func (f *importedPlan) mustHaves(v *source.Node) {
+	if v.Kind == source.KindObject {
+		v.Each(func(name, list *source.Node) {
+			if name.Text == "truths" || name.Text == "criteria" {
+				f.mustHaves(list)
+				return
+			}
+			f.warnUnused(name, list)
+		})
+		return
+	}
+	for _, e := range v.Elements() {
+		text := e
+		for _, name := range []string{"text", "description", "truth"} {
+			if t := e.Get(name); t != nil {
+				text = t
+			}
+		}
+		if p := f.scalar(text); p.text != "" {
+			f.criteria = append(f.criteria, p)
+		}
+	}
+}
+
+func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedTask) {
+	if e.Kind != source.KindObject {
+		f.WrongType(source.Token{Kind: e.Kind, At: e.At}, "a wave with its tasks")
+		return
+	}
+	w := importedWave{number: i + 1, at: e.At}
+	if n := e.Get("wave"); n != nil {
+		if w.number = f.number(n); w.number == 0 {
+			return
+		}
+	}
+	e.Each(func(name, v *source.Node) {
+		switch name.Text {
+		case "wave", "tasks":
+		case "parallel":
+			w.sequential = v.Text == "false"
+		case "mode":
+			w.sequential = strings.EqualFold(v.Text, "sequential")
+		case "title", "name", "label", "description":
+			w.title = clipText(strings.Join(strings.Fields(f.scalar(v).text), " "), 200)
+		default:
+			f.warnUnused(name, v)
+		}
+	})
+	f.wave(w)
+	for _, v := range e.Get("tasks").Elements() {
+		var t *importedTask
+		if v.Kind == source.KindObject {
+			if t = f.task(v); t == nil {
+				continue
+			}
+		} else {
+			id := f.scalar(v)
+			if t = byID[normalizeID(id.text)]; t == nil {
+				f.errorf(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number,
+					source.Quote(id.text))
+				continue
+			}
+		}
+		if t.wave != 0 && t.wave != w.number {
+			f.errorf(v.At, plan.CodeConflict, "task %s is in wave %d and in wave %d; keep one", source.Quote(t.id.text),
+				t.wave, w.number)
+			continue
+		}
+		t.wave, t.waveAt = w.number, v.At
+	}
+}
+
+// task reads one task of a JSON form.
+func (f *importedPlan) task(e *source.Node) *importedTask {
+	if e.Kind != source.KindObject {
+		f.WrongType(source.Token{Kind: e.Kind, At: e.At}, "a task")
+		return nil
+	}
+	t := &importedTask{at: e.At}
+	if id := e.Get("id"); id != nil {
+		t.id = f.scalar(id)
+	}
+	e.Each(func(name, v *source.Node) {
+		switch name.Text {
+		case "id":
+		case "title", "subject", "name":
+			t.subject = f.scalar(v)
+			t.subject.text = strings.Join(strings.Fields(t.subject.text), " ")
+		case "action", "description", "prompt", "details":
+			p := f.scalar(v)
+			if p.text != "" { // unchanged: its first line may be indented
+				p.text = strings.Trim(strings.ReplaceAll(v.Text, "\r\n", "\n"), "\n")
+			}
+			if t.action.text != "" && p.text != "" {
+				p.text = t.action.text + "\n\n" + p.text
+			}
+			t.action = p
+		case "wave":
+			t.wave, t.waveAt = f.number(v), v.At
+		case "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy":
+			for _, b := range v.Elements() {
+				t.blockers = append(t.blockers, splitIDs(f.scalar(b))...)
+			}
+		case "files":
+			f.docFiles(t, v)
+		case "verify", "checks", "verification", "acceptanceCriteria", "acceptance_criteria", "acceptance", "criteria":
+			for _, c := range v.Elements() {
+				f.docCheck(t, c)
+			}
+		case "done", "done_when":
+			t.section("Done when", f.inlineText(v))
+		case "user_observable":
+			t.section("What the user sees", f.inlineText(v))
+		case "notes":
+			t.section("Notes", f.inlineText(v))
+		case "libraries", "skills":
+			var list []string
+			for _, s := range v.Elements() {
+				if text := f.inlineText(s); !strings.EqualFold(text, "none") {
+					list = append(list, text)
+				}
+			}
+			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], strings.Join(list, ", "))
+		case "parallel":
+			t.exclusive = v.Text == "false"
+		case "status":
+			if s := f.inlineText(v); s != "" && s != "pending" && s != "todo" && s != "open" {
+				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))
+			}
+		default:
+			f.addMetadata(t, name.Text, v)
+		}
+	})
+	f.tasks = append(f.tasks, t)
+	return t
+}
+
+// docFiles reads paths, objects with a path, or lists of them by action.
+func (f *importedPlan) docFiles(t *importedTask, v *source.Node) {
+	if v.Kind == source.KindObject && v.Get("path") == nil {
+		v.Each(func(action, list *source.Node) {
+			for _, e := range list.Elements() {
+				f.file(t, f.scalar(e), action.Text)
+			}
+		})
+		return
+	}
+	for _, e := range v.Elements() {
+		if e.Kind != source.KindObject {
+			f.file(t, f.scalar(e), "")
+			continue
+		}
+		action, p := "", phrase{}
+		e.Each(func(name, v *source.Node) {
+			switch name.Text {
+			case "path", "file":
+				p = f.scalar(v)
+			case "action":
+				action = f.scalar(v).text
+			default:
+				f.warnUnused(name, v)
+			}
+		})
+		if p.text == "" {
+			f.errorf(e.At, plan.CodeMissingField, "a file needs path")
+			continue
+		}
+		f.file(t, p, action)
+	}
+}
+
+// docCheck reads one check: words, or an object with a type and words or a command.
+func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
+	if v.Kind != source.KindObject {
+		t.claims = append(t.claims, claim{phrase: f.scalar(v)})
+		return
+	}
+	c := claim{phrase: phrase{at: v.At}}
+	v.Each(func(name, v *source.Node) {
+		switch p := f.scalar(v); name.Text {
+		case "type", "kind":
+			c.kind = strings.ToLower(p.text)
+		case "check", "text", "description", "criterion", "expect", "expected":
+			if c.text != "" && p.text != "" {
+				p.text = c.text + "; " + p.text
+			}
+			c.text = p.text
+		case "cmd", "command", "run":
+			c.command = p.text
+		case "file", "path":
+			c.file = p.text
+		default:
+			f.warnUnused(name, v)
+		}
+	})
+	t.claims = append(t.claims, c)
+}

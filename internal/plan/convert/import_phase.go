@@ -1,0 +1,223 @@
+package convert
+
+// This file reads phase plans in markdown: front matter, must-haves, headings of waves, and <task>
+// blocks. The blocks only look like XML: their text holds bare <, tags, fences and headings. So the
+// reader cuts them out line by line and does not parse an action.
+
+import (
+	"regexp"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+type phaseReader struct {
+	*importedPlan
+	src       string
+	lines     []markdownLine
+	wave      *regexp.Regexp
+	mode      *regexp.Regexp
+	taskStart *regexp.Regexp
+	current   int // wave of the heading above
+	title     phrase
+	number    string // of the phase
+}
+
+func (f *importedPlan) readPhase(src string) {
+	r := &phaseReader{importedPlan: f, src: src,
+		mode:      regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
+		wave:      regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
+		taskStart: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
+	for l := range markdownLines(src) {
+		r.lines = append(r.lines, l)
+	}
+	i := r.frontMatter()
+	for i < len(r.lines) {
+		l := r.lines[i]
+		level, text := l.heading()
+		switch {
+		case !l.code && taskTag(l.text) > 0:
+			i = r.task(i)
+		case level > 0:
+			i = r.section(i, level, text)
+		default:
+			if s := strings.TrimSpace(l.text); s != "" && s != "---" && !l.code {
+				f.notCarried(l.at, "the text "+source.Quote(s))
+			}
+			i++
+		}
+	}
+	if r.number != "" {
+		f.name = phrase{strings.TrimSuffix("Phase "+r.number+": "+r.title.text, ": "), r.title.at}
+	} else {
+		f.name = r.title
+	}
+}
+
+// frontMatter reads the lines between --- at the top, and returns the index of the next line.
+func (r *phaseReader) frontMatter() int {
+	if len(r.lines) == 0 || strings.TrimSpace(r.lines[0].text) != "---" {
+		return 0
+	}
+	for i := 1; i < len(r.lines); i++ {
+		l := r.lines[i]
+		if strings.TrimSpace(l.text) == "---" {
+			return i + 1
+		}
+		name, value, ok := strings.Cut(l.text, ":")
+		if !ok || strings.TrimSpace(name) != name || name == "" {
+			if s := strings.TrimSpace(l.text); s != "" && s[0] != '#' {
+				r.notCarried(l.at, "the line "+source.Quote(s)+" of the front matter")
+			}
+			continue
+		}
+		if c := strings.Index(value, " #"); c >= 0 {
+			value = value[:c]
+		}
+		value = strings.Trim(strings.TrimSpace(value), `"'`)
+		switch at := l.at; name {
+		case "phase":
+			r.number = value
+		case "title":
+			r.title = phrase{value, at}
+		case "goal":
+			r.request = append(r.request, phrase{value, at})
+		case "wave_count":
+			r.waveCount = source.Text(value, at)
+		case "task_count":
+			r.taskCount = source.Text(value, at)
+		default:
+			if value != "" && value != "[]" && value != "{}" && value != "null" {
+				r.notCarried(at, source.Quote(name)+" of the front matter")
+			}
+		}
+	}
+	r.errorf(0, plan.CodeSyntax, "the front matter is not closed; end it with a line ---")
+	return len(r.lines)
+}
+
+// section reads the text below a heading, and returns the index of the first line after it.
+func (r *phaseReader) section(i, level int, text string) int {
+	head := r.lines[i]
+	end := i + 1
+	for end < len(r.lines) {
+		l := r.lines[end]
+		if n, _ := l.heading(); n > 0 || !l.code && taskTag(l.text) > 0 {
+			break
+		}
+		end++
+	}
+	low := strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(text))
+	body := dedent(strings.Trim(strings.TrimSpace(r.src[head.end:r.lineLocation(end)]), "-"))
+	switch m := r.wave.FindStringSubmatch(text); {
+	case m != nil:
+		r.heading(head, m)
+	case strings.HasPrefix(low, "must have"):
+		for _, l := range r.lines[i+1 : end] {
+			if p, _, _, ok := l.listItem(); ok {
+				r.criteria = append(r.criteria, p)
+			} else if s := strings.TrimSpace(l.text); s != "" && s != "---" {
+				r.notCarried(l.at, "the text "+source.Quote(s))
+			}
+		}
+		return end
+	case strings.HasPrefix(low, "key link"):
+		if body = strings.TrimSpace(body); body != "" {
+			r.request = append(r.request, phrase{text + ":\n" + body, head.at})
+			r.linkRows(head.at, body)
+		}
+		return end
+	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"):
+		if body = strings.TrimSpace(body); body != "" {
+			r.request = append(r.request, phrase{body, head.at})
+		}
+		return end
+	case level == 1:
+		if r.title.text == "" {
+			r.title = phrase{text, head.at}
+		}
+	case strings.TrimSpace(body) != "":
+		r.notCarried(head.at, "the section "+source.Quote(text))
+		return end
+	}
+	return i + 1 // the text below is read line by line
+}
+
+// lineLocation returns the position of a line's start; for the line after the last, the end of the file.
+func (r *phaseReader) lineLocation(i int) source.Location {
+	if i < len(r.lines) {
+		return r.lines[i].at
+	}
+	return source.Location(len(r.src))
+}
+
+// heading reads "Wave 2 (Sequential - label)".
+func (r *phaseReader) heading(l markdownLine, m []string) {
+	n := atoi(m[1])
+	if n < 1 || n > plan.MaxWave {
+		r.errorf(l.at, plan.CodeBadNumber, "wave %s is out of range; waves count from 1 to %d", m[1], plan.MaxWave)
+		return
+	}
+	r.current = n
+	label := strings.TrimSuffix(strings.TrimLeft(m[2], " (:-–—"), ")")
+	w := importedWave{number: n, at: l.at}
+	if mode := r.mode.FindStringSubmatch(label); mode != nil {
+		w.sequential = strings.EqualFold(mode[1], "sequential")
+		label = label[len(mode[0]):]
+	} else {
+		w.sequential = strings.Contains(" "+strings.ToLower(strings.Trim(label, "()"))+" ", "sequential")
+	}
+	w.title = clipText(strings.TrimSpace(label), 200)
+	r.importedPlan.wave(w)
+}
+
+func atoi(s string) int {
+	n := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' || n > plan.MaxCount {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// task reads the block that begins at a line, and returns the index of the line after it. The block
+// ends at the first </task> that is indented no further than its start.
+func (r *phaseReader) task(i int) int {
+	first := r.lines[i]
+	indent := len(first.text) - len(strings.TrimLeft(first.text, " "))
+	tag := taskTag(first.text)
+	t := &importedTask{at: first.at + source.Location(indent)}
+	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+source.Location(indent+len("<task")))
+	if t.wave == 0 {
+		t.wave, t.waveAt = r.current, first.at
+	} else if r.current != 0 && t.wave != r.current {
+		r.warnf(t.waveAt, plan.CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", source.Quote(t.id.text), t.wave, r.current)
+	}
+	r.tasks = append(r.tasks, t)
+	from := first.at + source.Location(tag)
+	if body, ok := strings.CutSuffix(strings.TrimRight(first.text[tag:], " \t"), "</task>"); ok {
+		r.body(t, body, from)
+		return i + 1
+	}
+	for end := i + 1; end < len(r.lines); end++ {
+		l := r.lines[end]
+		text := strings.TrimLeft(l.text, " ")
+		if len(l.text)-len(text) > indent {
+			continue
+		}
+		if strings.TrimRight(text, " \t") == "</task>" {
+			r.body(t, r.src[from:l.at], from)
+			return end + 1
+		}
+		if taskTag(text) > 0 {
+			r.errorf(t.at, plan.CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", source.Quote(t.id.text))
+			return end
+		}
+	}
+	r.errorf(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own",
+		source.Quote(t.id.text))
+	return len(r.lines)
+}

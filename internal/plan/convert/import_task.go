@@ -1,0 +1,279 @@
+package convert
+
+// This file reads the content of one <task> block of a phase plan: attributes, sections, files and
+// checks. It looks for tags only in their expected places, and takes the rest as text.
+
+import (
+	"html"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+func (r *phaseReader) attributes(t *importedTask, text string, at source.Location) {
+	eachAttribute(text, func(name, value string, n int) {
+		value = strings.TrimSpace(value)
+		p := phrase{value, at + source.Location(n)}
+		switch name {
+		case "id":
+			t.id = p
+		case "title", "name":
+			t.subject = p
+		case "wave":
+			if t.wave = atoi(value); value == "" || t.wave < 1 || t.wave > plan.MaxWave {
+				r.errorf(p.at, plan.CodeBadNumber, "wave %s is no number from 1 to %d", source.Quote(value), plan.MaxWave)
+				t.wave = 0
+			}
+			t.waveAt = p.at
+		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
+			t.blockers = append(t.blockers, splitIDs(p)...)
+		case "parallel":
+			t.exclusive = value == "false"
+		default:
+			if value != "" {
+				r.addMetadata(t, name, source.Text(value, p.at))
+			}
+		}
+	})
+}
+
+// eachAttribute calls f for each name="value", name='value' and name=value; at is the offset of the
+// value. It skips all other text.
+func eachAttribute(s string, f func(name, value string, at int)) {
+	const blank = " \t\r\n"
+	for i := 0; i < len(s); {
+		if !plan.PlainName(s[i : i+1]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(s) && (plan.PlainName(s[i:i+1]) || s[i] == '.') {
+			i++
+		}
+		name := s[start:i]
+		eq := i + len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
+		if eq >= len(s) || s[eq] != '=' {
+			continue
+		}
+		i = eq + 1
+		i += len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
+		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+			n := strings.IndexByte(s[i+1:], s[i])
+			if n < 0 {
+				return
+			}
+			f(name, html.UnescapeString(s[i+1:i+1+n]), i+1)
+			i += n + 2
+			continue
+		}
+		start = i
+		for i < len(s) && strings.IndexByte(blank+"\"'>", s[i]) < 0 {
+			i++
+		}
+		if i > start {
+			f(name, html.UnescapeString(s[start:i]), start)
+		}
+	}
+}
+
+// splitIDs returns the ids of a list like "01, 02"; "none" is an empty list.
+func splitIDs(p phrase) []phrase {
+	var list []phrase
+	for at := 0; at < len(p.text); {
+		n := strings.IndexAny(p.text[at:], ",; \t[]\"'")
+		if n < 0 {
+			n = len(p.text) - at
+		}
+		if word := p.text[at : at+n]; word != "" && !strings.EqualFold(word, "none") && word != "-" {
+			list = append(list, phrase{word, p.at + source.Location(at)})
+		}
+		at += n + 1
+	}
+	return list
+}
+
+// body reads the sections of a task.
+func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
+	for i := 0; i < len(body); {
+		if strings.IndexByte(" \t\r\n", body[i]) >= 0 {
+			i++
+			continue
+		}
+		m := r.taskStart.FindStringSubmatchIndex(body[i:])
+		if m == nil {
+			n := strings.IndexByte(body[i:], '\n')
+			if n < 0 {
+				n = len(body) - i
+			}
+			r.notCarried(at+source.Location(i), "task "+source.Quote(t.id.text)+": the text "+
+				source.Quote(strings.TrimSpace(body[i:i+n])))
+			i += n
+			continue
+		}
+		name := body[i+m[2] : i+m[3]]
+		from := i + m[1]
+		if strings.HasSuffix(body[i+m[4]:i+m[5]], "/") {
+			i = from
+			continue
+		}
+		n := r.sectionEnd(body[from:], name)
+		if n < 0 {
+			r.errorf(at+source.Location(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text),
+				clipText(name, 40))
+			return
+		}
+		r.readSection(t, strings.ToLower(name), body[from:from+n], at+source.Location(from))
+		i = from + n + len("</"+name+">")
+	}
+}
+
+// sectionEnd returns the end of a section. An action is opaque and may contain its own tag: it ends at
+// the last end tag that is followed by another section or by nothing.
+func (r *phaseReader) sectionEnd(rest, name string) int {
+	end := "</" + name + ">"
+	if name != "action" {
+		return strings.Index(rest, end)
+	}
+	last := strings.LastIndex(rest, end)
+	for n := last; n >= 0; n = strings.LastIndex(rest[:n], end) {
+		after := strings.TrimLeft(rest[n+len(end):], " \t\r\n")
+		if after == "" || r.taskStart.MatchString(after) {
+			return n
+		}
+	}
+	return last
+}
+
+// readSection reads one section.
+func (r *phaseReader) readSection(t *importedTask, name, text string, at source.Location) {
+	clean := strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+	if strings.EqualFold(clean, "none") {
+		clean = ""
+	}
+	switch name {
+	case "files":
+		r.files(t, text, at)
+	case "action", "description":
+		t.action = phrase{dedent(text), at}
+	case "verify", "checks":
+		r.checks(t, text, at)
+	case "title", "name":
+		t.subject = phrase{clean, at}
+	case "done":
+		t.section("Done when", clean)
+	case "libraries":
+		t.section("Libraries", clean)
+	case "skills":
+		t.section("Skills", clean)
+	case "user_observable":
+		t.section("What the user sees", clean)
+	case "depends", "depends_on":
+		t.blockers = append(t.blockers, splitIDs(phrase{strings.TrimSpace(text), at})...)
+	default:
+		if clean != "" {
+			t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
+		}
+	}
+}
+
+// elements calls f for each <name ...>text</name>, and returns the text around them.
+func (r *phaseReader) elements(text, name string, f func(attrs map[string]string, text string, at int)) string {
+	var around strings.Builder
+	for at := 0; ; {
+		n := strings.Index(text[at:], "<"+name)
+		if n < 0 {
+			around.WriteString(text[at:])
+			return around.String()
+		}
+		around.WriteString(text[at : at+n])
+		start := at + n
+		tag := tagEnd(text[start:])
+		if tag < 0 {
+			around.WriteString(text[start:])
+			return around.String()
+		}
+		attrs := map[string]string{}
+		eachAttribute(text[start+1+len(name):start+tag-1], func(name, value string, _ int) { attrs[name] = value })
+		if text[start+tag-2] == '/' {
+			f(attrs, "", start)
+			at = start + tag
+			continue
+		}
+		end := strings.Index(text[start+tag:], "</"+name+">")
+		if end < 0 {
+			around.WriteString(text[start:])
+			return around.String()
+		}
+		f(attrs, html.UnescapeString(strings.TrimSpace(text[start+tag:start+tag+end])), start)
+		at = start + tag + end + len("</"+name+">")
+	}
+}
+
+// tagEnd returns the length of the tag at the start of a text; a > in quotes does not end it.
+func tagEnd(s string) int {
+	var in byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case in != 0:
+			if c == in {
+				in = 0
+			}
+		case c == '"' || c == '\'':
+			in = c
+		case c == '>':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
+	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
+		r.file(t, phrase{text, at + source.Location(n)}, attrs["action"])
+	})
+	for _, l := range strings.Split(around, "\n") {
+		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" && !strings.EqualFold(l, "none") {
+			r.file(t, phrase{l, at}, "")
+		}
+	}
+}
+
+// file adds a declared file. An action may have several names.
+func (f *importedPlan) file(t *importedTask, p phrase, action string) {
+	p.text = strings.ReplaceAll(strings.Trim(p.text, "` "), `\`, "/")
+	if p.text == "" {
+		return
+	}
+	switch a := strings.ToLower(strings.TrimSpace(action)); a {
+	case "", "create", "modify", "create or modify", "delete", "read":
+		action = a
+	case "new", "add":
+		action = "create"
+	case "update", "edit", "change", "extend":
+		action = "modify"
+	case "create/modify", "create_or_modify", "modify or create", "create|modify":
+		action = "create or modify"
+	case "remove":
+		action = "delete"
+	case "reference":
+		action = "read"
+	default:
+		f.notCarried(p.at, "the action "+source.Quote(action)+" of a file")
+		action = ""
+	}
+	t.files = append(t.files, importedFile{p, action})
+}
+
+func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
+	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
+		kind := strings.ToLower(attrs["type"])
+		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
+			file: attrs["file"], phrase: phrase{text, at + source.Location(n)}})
+	})
+	for _, l := range strings.Split(around, "\n") {
+		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {
+			t.claims = append(t.claims, claim{phrase: phrase{html.UnescapeString(l), at}})
+		}
+	}
+}

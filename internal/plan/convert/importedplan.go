@@ -1,0 +1,334 @@
+package convert
+
+// This file has the structure that all importers fill in, and its conversion to the tree of a
+// native plan. It knows no foreign format. It judges checks last, once all files are known.
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/dag"
+	"wavex/internal/plan"
+	"wavex/internal/plan/source"
+)
+
+// phrase is a text of a foreign file with its position.
+type phrase struct {
+	text string
+	at   source.Location
+}
+
+func (w phrase) node() *source.Node {
+	if w.text == "" {
+		return nil
+	}
+	return source.Text(w.text, w.at)
+}
+
+// claim is a check of a foreign file: a kind, a command, a file, or only words.
+type claim struct {
+	kind, command, file string
+	phrase
+}
+
+type importedWave struct {
+	number     int
+	title      string
+	sequential bool
+	at         source.Location
+}
+
+type importedTask struct {
+	at        source.Location
+	id        phrase
+	subject   phrase
+	action    phrase
+	sections  []string // the parts of the description after the action
+	wave      int
+	waveAt    source.Location
+	exclusive bool // must not run in parallel with others
+	blockers  []phrase
+	files     []importedFile
+	claims    []claim
+	metadata  *source.Node
+
+	checks []*source.Node
+	manual []phrase
+}
+
+type importedFile struct {
+	path   phrase
+	action string
+}
+
+// importedPlan is a plan as an importer understood it.
+type importedPlan struct {
+	*plan.DiagnosticList
+	form    string // in messages: "a phase plan"
+	lenient bool
+	at      source.Location
+
+	name      phrase
+	request   []phrase // paragraphs
+	criteria  []phrase
+	links     []link
+	waves     []importedWave
+	waveIndex map[int]int // index into waves, by number
+	tasks     []*importedTask
+
+	waveCount, taskCount *source.Node // the counts that the file states
+}
+
+func (f *importedPlan) warnf(at source.Location, code, format string, args ...any) {
+	f.Warn(at, code, format, args...)
+}
+
+func (f *importedPlan) errorf(at source.Location, code, format string, args ...any) {
+	f.Error(at, code, format, args...)
+}
+
+func (f *importedPlan) notCarried(at source.Location, what string) {
+	f.warnf(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
+}
+
+// wave adds the data of a wave. Repeated data of one wave is merged.
+func (f *importedPlan) wave(w importedWave) {
+	if i, known := f.waveIndex[w.number]; known {
+		old := &f.waves[i]
+		old.sequential = old.sequential || w.sequential
+		if old.title == "" {
+			old.title = w.title
+		}
+		return
+	}
+	if f.waveIndex == nil {
+		f.waveIndex = map[int]int{}
+	}
+	f.waveIndex[w.number] = len(f.waves)
+	f.waves = append(f.waves, w)
+}
+
+// tree returns the native plan.
+func (f *importedPlan) tree() *source.Node {
+	f.checkCounts()
+	f.sequenceExclusive()
+	c := newClaimParser(f)
+	f.convertClaims(c)
+	root := source.Object(f.at).Set("version", source.Count(plan.Version, f.at)).Set("name", f.name.node())
+	if len(f.request) > 0 {
+		var parts []string
+		for _, p := range f.request {
+			parts = append(parts, p.text)
+		}
+		root.Set("request", source.Text(strings.Join(parts, "\n\n"), f.request[0].at))
+	}
+	if len(f.criteria) > 0 {
+		list := source.List(f.criteria[0].at)
+		for _, w := range f.criteria {
+			list.Items = append(list.Items, f.condition(c, w))
+		}
+		root.Set("criteria", list)
+	}
+	if len(f.links) > 0 {
+		root.Set("links", f.linkNodes())
+	}
+	var waves []*source.Node
+	for _, w := range f.waves {
+		if w.title == "" && !w.sequential {
+			continue
+		}
+		n := source.Object(w.at).Set("wave", source.Count(w.number, w.at))
+		if w.title != "" {
+			n.Set("title", source.Text(w.title, w.at))
+		}
+		if w.sequential {
+			n.Set("parallel", &source.Node{Kind: source.KindBool, Text: "false", At: w.at})
+		}
+		waves = append(waves, n)
+	}
+	if len(waves) > 0 {
+		root.Set("waves", source.List(waves[0].At, waves...))
+	}
+	tasks := source.List(f.at)
+	for _, t := range f.tasks {
+		tasks.Items = append(tasks.Items, t.tree())
+	}
+	return root.Set("tasks", tasks)
+}
+
+func (t *importedTask) tree() *source.Node {
+	n := source.Object(t.at).Set("id", t.id.node()).Set("subject", t.subject.node())
+	if n.Get("subject") == nil {
+		n.Set("subject", source.Text(t.title(), t.at))
+	}
+	description := t.action.text
+	for _, s := range t.sections {
+		description = strings.Trim(description+"\n\n"+s, "\n")
+	}
+	n.Set("description", phrase{description, t.action.at}.node())
+	if t.wave != 0 {
+		n.Set("wave", source.Count(t.wave, t.waveAt))
+	}
+	var list []*source.Node
+	for _, b := range t.blockers {
+		list = append(list, source.Text(b.text, b.at))
+	}
+	if len(list) > 0 {
+		n.Set("blockedBy", source.List(list[0].At, list...))
+	}
+	list = nil
+	for _, file := range t.files {
+		if file.action == "" {
+			list = append(list, file.path.node())
+			continue
+		}
+		list = append(list, source.Object(file.path.at).Set("path", file.path.node()).Set("action",
+			source.Text(file.action, file.path.at)))
+	}
+	if len(list) > 0 {
+		n.Set("files", source.List(list[0].At, list...))
+	}
+	// Always set it: a "Verify:" at the end of foreign prose is not a command.
+	n.Set("verify", source.List(t.at, t.checks...))
+	list = nil
+	for _, m := range t.manual {
+		list = append(list, source.Object(m.at).Set("text", m.node()).Set("verification", source.Text("observation", m.at)))
+	}
+	if len(list) > 0 {
+		n.Set("criteria", source.List(list[0].At, list...))
+	}
+	return n.Set("metadata", t.metadata)
+}
+
+// title returns a subject for a task without one: the start of its text.
+func (t *importedTask) title() string {
+	for _, text := range append([]string{t.action.text}, t.sections...) {
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		line, _, _ = strings.Cut(line, ". ")
+		line = strings.TrimRight(strings.Trim(strings.TrimSpace(line), "#*"), " .:")
+		if line = strings.TrimSpace(line); line != "" {
+			return clipText(line, 100)
+		}
+	}
+	return "Task " + t.id.text
+}
+
+// clipText returns a text of at most n bytes, cut between words if possible.
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = strings.ToValidUTF8(s[:n-3], "")
+	if i := strings.LastIndexByte(s, ' '); i > n/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ,;:") + "..."
+}
+
+// section adds a paragraph to the description.
+func (t *importedTask) section(title, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		t.sections = append(t.sections, title+": "+text)
+	}
+}
+
+// addMetadata puts a value without a field in plans into metadata, at most a hundred for each task.
+func (f *importedPlan) addMetadata(t *importedTask, name string, value *source.Node) {
+	if t.metadata == nil {
+		t.metadata = source.Object(value.At)
+	}
+	if len(t.metadata.Items) >= 200 || t.metadata.Get(name) != nil {
+		f.notCarried(value.At, "task "+source.Quote(t.id.text)+": "+source.Quote(name))
+		return
+	}
+	t.metadata.Set(name, value)
+}
+
+// checkCounts compares the counts that the file states with the tasks and waves found in it. A difference
+// means that the import lost a task.
+func (f *importedPlan) checkCounts() {
+	waves := map[int]bool{}
+	for _, t := range f.tasks {
+		if t.wave > 0 {
+			waves[t.wave] = true
+		}
+	}
+	compare := func(says *source.Node, found int, what string) {
+		if says == nil || says.Text == fmt.Sprint(found) {
+			return
+		}
+		const text = "the file says that it has %s %s, and %d were found; mend the count, or the part that was not understood"
+		if f.lenient {
+			f.warnf(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
+		} else {
+			f.errorf(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
+		}
+	}
+	compare(f.taskCount, len(f.tasks), "tasks")
+	compare(f.waveCount, len(waves), "waves")
+}
+
+// sequenceExclusive handles tasks that must not run in parallel with others. A plan can say this only about
+// waves, so the whole wave of such a task becomes sequential.
+func (f *importedPlan) sequenceExclusive() {
+	var first *importedTask
+	for _, t := range f.tasks {
+		if t.exclusive && first == nil {
+			first = t
+		}
+	}
+	if first == nil {
+		return
+	}
+	levels := f.taskWaves()
+	single := map[int]int{}
+	for i := range f.tasks {
+		single[levels[i]]++
+	}
+	for i, t := range f.tasks {
+		if !t.exclusive || single[levels[i]] < 2 {
+			continue
+		}
+		f.wave(importedWave{number: levels[i], sequential: true, at: t.at})
+		f.warnf(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
+		single[levels[i]] = 0 // report it once
+	}
+	for i, t := range f.tasks {
+		if t.wave == 0 && single[levels[i]] == 0 {
+			t.wave, t.waveAt = levels[i], t.at
+		}
+	}
+}
+
+// taskWaves returns the future waves of the tasks. They are wrong if blockers are unknown or form a
+// cycle, but the decoder refuses such a plan.
+func (f *importedPlan) taskWaves() []int {
+	at := map[string]int{}
+	for i, t := range f.tasks {
+		at[normalizeID(t.id.text)] = i
+	}
+	edges := dag.NewBuilder(len(f.tasks), len(f.tasks))
+	floor := make([]int, len(f.tasks))
+	for i, t := range f.tasks {
+		floor[i] = t.wave
+		for _, b := range t.blockers {
+			if k, ok := at[normalizeID(b.text)]; ok && k != i {
+				edges.Edge(i, k)
+			}
+		}
+	}
+	g := edges.Build(len(f.tasks))
+	if g.Cycles() != nil {
+		return floor
+	}
+	level, _ := g.Waves(floor)
+	return level
+}
+
+// normalizeID returns one spelling for all ids that name the same task.
+func normalizeID(id string) string {
+	if n, ok := plan.NumericID(id); ok {
+		return fmt.Sprint(n)
+	}
+	return id
+}

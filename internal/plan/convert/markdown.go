@@ -1,0 +1,126 @@
+package convert
+
+// This file splits markdown into lines, and marks lines in code or comments, which cannot be
+// headings. It is not a markdown parser: plans need headings, lists and checkboxes.
+
+import (
+	"iter"
+	"strings"
+
+	"wavex/internal/plan/source"
+)
+
+// markdownLine is one line of markdown, without its end.
+type markdownLine struct {
+	text string
+	at   source.Location
+	end  source.Location // of the text after it
+	code bool            // in a fenced block or a comment, or one of their marks
+}
+
+// markdownLines iterates over the lines. It recognises CommonMark fences at the left edge.
+func markdownLines(src string) iter.Seq[markdownLine] {
+	return func(yield func(markdownLine) bool) {
+		fence, comment := "", false
+		for at := 0; at < len(src); {
+			end := len(src)
+			if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
+				end = at + n + 1
+			}
+			l := markdownLine{text: strings.TrimRight(src[at:end], "\r\n"), at: source.Location(at),
+				end: source.Location(end), code: true}
+			mark := fenceMark(l.text)
+			switch {
+			case comment:
+				comment = !strings.Contains(l.text, "-->")
+			case fence != "":
+				if strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(l.text), fence[:1]) == "" {
+					fence = ""
+				}
+			case mark != "":
+				fence = mark
+			case strings.HasPrefix(strings.TrimLeft(l.text, " "), "<!--"):
+				comment = !strings.Contains(l.text, "-->")
+			default:
+				l.code = false
+			}
+			if !yield(l) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
+// fenceMark returns the whole ``` or ~~~ at the start of a line; "" if there is none.
+func fenceMark(text string) string {
+	s := strings.TrimLeft(text, " ")
+	if len(text)-len(s) > 3 || s == "" || s[0] != '`' && s[0] != '~' {
+		return ""
+	}
+	n := len(s) - len(strings.TrimLeft(s, s[:1]))
+	if n < 3 || s[0] == '`' && strings.Contains(s[n:], "`") {
+		return ""
+	}
+	return s[:n]
+}
+
+// heading returns the level and the text of a heading; level 0 for other lines.
+func (l markdownLine) heading() (level int, text string) {
+	if l.code {
+		return 0, ""
+	}
+	s := strings.TrimLeft(l.text, "#")
+	level = len(l.text) - len(s)
+	if level == 0 || level > 6 || s != "" && s[0] != ' ' && s[0] != '\t' {
+		return 0, ""
+	}
+	return level, strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), "#"))
+}
+
+// listItem returns the text of a list item with its position, and whether it has a checkbox and a tick.
+func (l markdownLine) listItem() (p phrase, box, ticked, ok bool) {
+	s := strings.TrimLeft(l.text, " \t")
+	digits := strings.TrimLeft(s, "0123456789")
+	switch {
+	case l.code || s == "":
+		return p, false, false, false
+	case len(s) > 1 && strings.ContainsAny(s[:1], "-*+") && (s[1] == ' ' || s[1] == '\t'):
+		s = s[1:]
+	case len(digits) < len(s) && len(digits) > 1 && (digits[0] == '.' || digits[0] == ')') && digits[1] == ' ':
+		s = digits[1:]
+	default:
+		return p, false, false, false
+	}
+	s = strings.TrimLeft(s, " \t")
+	if len(s) >= 3 && s[0] == '[' && s[2] == ']' && strings.ContainsAny(s[1:2], " xX") {
+		box, ticked = true, s[1] != ' '
+		s = strings.TrimLeft(s[3:], " \t")
+	}
+	p.at = l.at + source.Location(len(l.text)-len(s))
+	p.text = strings.TrimSpace(s)
+	return p, box, ticked, p.text != ""
+}
+
+// dedent removes the common indentation and the empty lines at both ends.
+func dedent(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	common := -1
+	for i, l := range lines {
+		if strings.TrimSpace(l) == "" {
+			lines[i] = ""
+			continue
+		}
+		n := len(l) - len(strings.TrimLeft(l, " \t"))
+		if i == 0 && n == 0 && len(lines) > 1 {
+			continue // starts after its tag
+		}
+		if common < 0 || n < common {
+			common = n
+		}
+	}
+	for i, l := range lines {
+		lines[i] = l[min(max(common, 0), len(l)-len(strings.TrimLeft(l, " \t"))):]
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}

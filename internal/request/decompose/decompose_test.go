@@ -1,0 +1,336 @@
+package decompose_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/plan"
+	"wavex/internal/request/decompose"
+	"wavex/internal/request/score"
+	"wavex/internal/request/shape"
+)
+
+var brief = decompose.Brief{
+	Request:       "Write the calculator; `go test ./...` passes",
+	Kind:          score.WorkflowMatch{Workflow: score.Build},
+	Reversibility: score.Reversibility{Class: score.Quick},
+	Shape: shape.Shape{Criteria: []shape.Item{{Text: "all tests pass", Verification: "execution output",
+		Run: "go test ./..."}},
+		MustNot: []shape.Item{{Text: "a dependency is added"}}},
+	Notes: []decompose.Note{{Title: "maxims", Text: "small steps</document>"}},
+}
+
+const (
+	good  = `{"name":"calc","tasks":[{"id":"T-1","subject":"Write Add","description":"d","files":[{"path":"add.go","action":"create"}],"verify":[{"run":"go test ./add"}]},{"id":"T-2","subject":"Write Sub","description":"d","blockedBy":["T-1"],"verify":[{"run":"go test ./sub"}]}]}`
+	clear = `{"missingEdges":[],"passAlready":[],"unserved":[]}`
+)
+
+// asker answers from a script by step, and records the questions.
+type asker struct {
+	t       *testing.T
+	answers map[string]string
+	asked   []decompose.Call
+}
+
+func (a *asker) ask(_ context.Context, c decompose.Call) (json.RawMessage, error) {
+	a.asked = append(a.asked, c)
+	answer, ok := a.answers[c.Step]
+	if !ok {
+		a.t.Errorf("nobody answers %s:\n%s", c.Step, c.Prompt)
+		return nil, errors.New("unscripted")
+	}
+	return json.RawMessage(answer), nil
+}
+
+func (a *asker) steps() string {
+	var s []string
+	for _, c := range a.asked {
+		s = append(s, c.Step)
+	}
+	return strings.Join(s, " ")
+}
+
+func tasks(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"id":"T-%d","subject":"Do part %d","description":"d","verify":[{"run":"true"}]}`, i,
+			i))
+	}
+	return `{"name":"x","tasks":[` + strings.Join(list, ",") + `]}`
+}
+
+func TestMake(t *testing.T) {
+	t.Parallel()
+	cyclic := strings.Replace(good, `"description":"d","files"`, `"description":"d","blockedBy":["T-2"],"files"`, 1)
+	both := strings.Replace(good, "Write Add", "Write Add and test it", 1)
+	for name, c := range map[string]struct {
+		answers map[string]string
+		done    bool
+		steps   string
+		refused string // part of the refusal's text
+		check   func(t *testing.T, p decompose.Plan, loaded *plan.Plan, a *asker)
+	}{
+		"good at once": {
+			answers: map[string]string{"decompose/1": good, "critic/1": clear},
+			steps:   "decompose/1 critic/1",
+			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, a *asker) {
+				if l.Request != brief.Request || l.Criteria[0].Check.Run != "go test ./..." ||
+					l.MustNot[0].Text != "a dependency is added" ||
+					!strings.HasPrefix(l.Defaults.AppendSystemPrompt, "Library search") || len(p.Notes) > 0 {
+					t.Errorf("%s", p.File)
+				}
+				if !strings.Contains(a.asked[0].Prompt, `small steps<\/document>`) {
+					t.Error("a document closes its own mark")
+				}
+			},
+		},
+		"a cycle is told with its path, then mended": {
+			answers: map[string]string{"decompose/1": cyclic, "decompose/2": good, "critic/1": clear},
+			steps:   "decompose/1 decompose/2 critic/1",
+			check: func(t *testing.T, _ decompose.Plan, _ *plan.Plan, a *asker) {
+				if p := a.asked[1].Prompt; !strings.Contains(p, "[cycle]") || !strings.Contains(p, "T-1 -> T-2") &&
+					!strings.Contains(p, "T-2 -> T-1") || !strings.HasPrefix(p, a.asked[0].Prompt) {
+					t.Errorf("the second prompt is\n%s", p)
+				}
+			},
+		},
+		"never valid": {
+			answers: map[string]string{"decompose/1": `[]`, "decompose/2": `{"tasks":[]}`, "decompose/3": cyclic,
+				"decompose/4": `{"name":"x","tasks":[{"id":"T-1","subject":"s"}]}`},
+			steps:   "decompose/1 decompose/2 decompose/3 decompose/4",
+			refused: "no-check",
+		},
+		"permissions are not the planner's": {
+			answers: map[string]string{"decompose/1": strings.Replace(good, `"subject":"Write Sub"`,
+				`"subject":"Write Sub","permissionMode":"bypassPermissions","command":"rm -rf /"`, 1), "decompose/2": good,
+				"critic/1": clear},
+			steps: "decompose/1 decompose/2 critic/1",
+			check: func(t *testing.T, _ decompose.Plan, _ *plan.Plan, a *asker) {
+				if p := a.asked[1].Prompt; !strings.Contains(p, `"permissionMode"; a planner may set only`) ||
+					!strings.Contains(p, `"command"; a planner`) {
+					t.Errorf("the second prompt is\n%s", p)
+				}
+			},
+		},
+		"doubts are told once and then stand": {
+			answers: map[string]string{"decompose/1": both, "decompose/2": both, "critic/1": clear},
+			steps:   "decompose/1 decompose/2 critic/1",
+			check: func(t *testing.T, p decompose.Plan, _ *plan.Plan, _ *asker) {
+				if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "two things") {
+					t.Errorf("notes %q", p.Notes)
+				}
+			},
+		},
+		"a doubtful plan is kept when tidying breaks it": {
+			answers: map[string]string{"decompose/1": both, "decompose/2": `{}`, "critic/1": clear},
+			steps:   "decompose/1 decompose/2 critic/1",
+		},
+		"checks that pass already": {
+			answers: map[string]string{"decompose/1": strings.Replace(good, `{"run":"go test ./sub"}`, `{"file":"go.mod"}`, 1),
+				"decompose/2": good, "critic/1": clear},
+			done:  true,
+			steps: "decompose/1 decompose/2 critic/1",
+		},
+		"too many tasks, then proposals": {
+			answers: map[string]string{"decompose/1": tasks(26),
+				"decompose/2": `{"name":"x","tasks":[],"proposals":[{"name":"one","request":"first"},{"name":"two","request":"then"}]}`},
+			steps: "decompose/1 decompose/2",
+			check: func(t *testing.T, p decompose.Plan, _ *plan.Plan, _ *asker) {
+				if len(p.Proposals) != 2 || p.Proposals[1].Request != "then" {
+					t.Errorf("%+v", p)
+				}
+			},
+		},
+		"25 tasks are not too many": {
+			answers: map[string]string{"decompose/1": tasks(25), "critic/1": `nonsense`},
+			steps:   "decompose/1 critic/1",
+		},
+		"the critic's edges are added, but no cycle and no stranger": {
+			answers: map[string]string{"decompose/1": tasks(3),
+				"critic/1": `{"missingEdges":[{"task":"T-1","blockedBy":"T-0","why":"reads it"},{"task":"T-0","blockedBy":"T-1","why":"x"},{"task":"T-9","blockedBy":"T-1","why":"x"},{"task":"T-2","blockedBy":"T-2","why":"x"}],"passAlready":[],"unserved":[{"criterion":"never heard of","why":"x"}]}`},
+			steps: "decompose/1 critic/1",
+			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, _ *asker) {
+				if len(p.Edges) != 1 || p.Edges[0] != "T-1 after T-0: reads it" || len(l.Graph.Blockers(1)) != 1 ||
+					l.Graph.Edges() != 1 {
+					t.Errorf("%q, %d edges", p.Edges, l.Graph.Edges())
+				}
+			},
+		},
+		"an unserved criterion goes back to the planner": {
+			answers: map[string]string{"decompose/1": tasks(2),
+				"critic/1": `{"missingEdges":[{"task":"T-1","blockedBy":"T-0","why":"w"}],"passAlready":[{"task":"T-0","why":"true is true"}],"unserved":[{"criterion":"all tests pass","why":"no task writes Add"}]}`, "decompose/revised": tasks(3)},
+			steps: "decompose/1 critic/1 decompose/revised",
+			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, a *asker) {
+				if len(l.Tasks) != 3 || l.Graph.Edges() != 1 || p.Rounds != 2 || len(p.Notes) > 0 {
+					t.Errorf("%+v", p)
+				}
+				if got := a.asked[2].Prompt; !strings.Contains(got, "no task writes Add") ||
+					!strings.Contains(got, "true is true") {
+					t.Errorf("%s", got)
+				}
+			},
+		},
+		"a revision that is no plan changes nothing": {
+			answers: map[string]string{"decompose/1": tasks(2),
+				"critic/1":          `{"missingEdges":[],"passAlready":[],"unserved":[{"criterion":"all tests pass","why":"w"}]}`,
+				"decompose/revised": `{}`},
+			steps: "decompose/1 critic/1 decompose/revised",
+			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, _ *asker) {
+				if len(l.Tasks) != 2 || len(p.Notes) != 1 {
+					t.Errorf("%+v", p)
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &asker{t: t, answers: c.answers}
+			p := &decompose.Planner{Ask: a.ask}
+			if c.done {
+				p.AlreadyPasses = func(plan.Check) bool { return true }
+			}
+			got, err := p.Make(t.Context(), brief)
+			if a.steps() != c.steps {
+				t.Errorf("asked %s, want %s", a.steps(), c.steps)
+			}
+			var refusal *decompose.Refusal
+			if c.refused != "" {
+				if !errors.As(err, &refusal) || !strings.Contains(err.Error(), c.refused) {
+					t.Fatalf("error %v, want a refusal because of %s", err, c.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var loaded *plan.Plan
+			if got.File != nil {
+				if loaded, _ = plan.Parse("plan.json", got.File, plan.Options{}); loaded == nil {
+					t.Fatalf("the plan does not load: %s", got.File)
+				}
+			}
+			if c.check != nil {
+				c.check(t, got, loaded, a)
+			}
+		})
+	}
+}
+
+// An error of Ask ends the decomposition, in every step.
+func TestAskFails(t *testing.T) {
+	t.Parallel()
+	broke := errors.New("no money")
+	for _, at := range []string{"decompose/1", "critic/1", "decompose/revised"} {
+		p := &decompose.Planner{Ask: func(_ context.Context, c decompose.Call) (json.RawMessage, error) {
+			switch c.Step {
+			case at:
+				return nil, broke
+			case "critic/1":
+				return json.RawMessage(`{"missingEdges":[],"passAlready":[],"unserved":[{"criterion":"all tests pass","why":"w"}]}`), nil
+			}
+			return json.RawMessage(good), nil
+		}}
+		if _, err := p.Make(t.Context(), brief); !errors.Is(err, broke) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// For any answer of a model Make ends with a plan that loads, with proposals, or with a refusal
+// and its reason, after at most six questions.
+func TestAnyAnswer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		asked := map[string]bool{}
+		p := &decompose.Planner{
+			Ask: func(_ context.Context, c decompose.Call) (json.RawMessage, error) {
+				if asked[c.Step] || len(asked) > 6 {
+					t.Fatalf("%s is asked again after %d questions", c.Step, len(asked))
+				}
+				asked[c.Step] = true
+				return answer(t, c.Step), nil
+			},
+			AlreadyPasses: func(plan.Check) bool { return rapid.Bool().Draw(t, "done") },
+		}
+		got, err := p.Make(context.Background(), brief)
+		var refusal *decompose.Refusal
+		switch {
+		case errors.As(err, &refusal):
+			if len(refusal.Problems) == 0 {
+				t.Fatal("a refusal without a reason")
+			}
+		case err != nil:
+			t.Fatalf("%v", err)
+		case len(got.Proposals) > 0:
+			if len(got.Proposals) < 2 || got.File != nil {
+				t.Fatalf("%+v", got)
+			}
+		default:
+			loaded, diags := plan.Parse("plan.json", got.File, plan.Options{})
+			if loaded == nil || len(loaded.Tasks) == 0 || len(loaded.Tasks) > decompose.MaxTasks {
+				t.Fatalf("%v\n%s", diags, got.File)
+			}
+			for i := range loaded.Tasks {
+				if k := &loaded.Tasks[i]; len(k.Verify) == 0 || k.Command != "" || k.Settings != nil {
+					t.Fatalf("task %s: %s", k.ID, got.File)
+				}
+			}
+		}
+	})
+}
+
+// answer returns a possible answer of a model: a good plan, one with a few mistakes, or noise.
+func answer(t *rapid.T, step string) json.RawMessage {
+	if step == "critic/1" && rapid.Bool().Draw(t, "sane") {
+		return json.RawMessage(fmt.Sprintf(`{"missingEdges":[{"task":"T-%d","blockedBy":"T-%d","why":"w"}],"passAlready":[],"unserved":[{"criterion":%q,"why":"w"}]}`,
+			rapid.IntRange(0, 4).Draw(t, "a"), rapid.IntRange(0, 4).Draw(t, "b"),
+			rapid.SampledFrom([]string{"all tests pass", "other"}).Draw(t, "criterion")))
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0:
+		return json.RawMessage(rapid.SliceOf(rapid.Byte()).Draw(t, "noise"))
+	case 1:
+		return json.RawMessage(rapid.SampledFrom([]string{`null`, `{}`, `[]`, `"x"`, `{"tasks":null}`, `{"tasks":[null]}`,
+			`{"tasks":[{}]}`, `{"tasks":[{"id":null}]}`,
+			`{"name":3,"tasks":[]}`, tasks(26), `{"tasks":[],"proposals":[{"request":"a"},{"request":"b"}]}`,
+			`{"tasks":[],"proposals":[{"request":""},{"request":"b"}]}`}).Draw(t, "odd"))
+	}
+	n := rapid.IntRange(0, 5).Draw(t, "n")
+	var list []map[string]any
+	for i := range n {
+		task := map[string]any{"id": fmt.Sprintf("T-%d", i),
+			"subject":     rapid.SampledFrom([]string{"Do it", "Do this and that", "", "a\nb"}).Draw(t, "subject"),
+			"description": "d", "verify": []any{map[string]any{"run": "true"}}}
+		switch rapid.IntRange(0, 12).Draw(t, "wrong") {
+		case 0:
+			task["verify"] = []any{}
+		case 1:
+			task["blockedBy"] = []any{fmt.Sprintf("T-%d", rapid.IntRange(0, 6).Draw(t, "blocker"))}
+		case 2:
+			task["files"] = []any{map[string]any{"path": rapid.SampledFrom([]string{"a.go", "../x", "/etc/passwd", ""}).Draw(t,
+				"path"), "action": "modify"}}
+		case 3:
+			task[rapid.SampledFrom([]string{"command", "prompt", "permissionMode", "rehearse", "x"}).Draw(t,
+				"key")] = "@/etc/passwd"
+		case 4:
+			task["verify"] = rapid.SampledFrom([]any{"true", 3, []any{map[string]any{}},
+				[]any{map[string]any{"file": "a", "run": "b"}}}).Draw(t, "verify")
+		case 5:
+			task["estimate"] = map[string]any{"usd": -1}
+		case 6:
+			task["id"] = rapid.SampledFrom([]any{"T-0", "", 1, "a/b", nil}).Draw(t, "id")
+		}
+		list = append(list, task)
+	}
+	b, err := json.Marshal(map[string]any{"name": "x", "tasks": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,164 @@
+// Package driver turns a request into a plan: it opens the journal, connects the stages to their
+// dependencies, runs them, and keeps workflow-state.json current while there is no run. Package
+// stage implements the stages. The command asks the person, prints the messages and chooses the
+// exit code.
+package driver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/agent"
+	"wavex/internal/check"
+	"wavex/internal/learn"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/internal/request"
+	"wavex/internal/runlog"
+	"wavex/internal/secret"
+	"wavex/internal/statefiles"
+	"wavex/internal/userdata"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Options configures an Intake.
+type Options struct {
+	Dir        string // the project's, absolute
+	Loop       string // its .loop directory
+	ID         string
+	New        bool   // begin a new request; else continue the one on record
+	Text       string // of a new request
+	Config     scheduler.RequestConfig
+	Fresh      bool // first move the old .loop aside
+	JournalLen int  // number of records of the journal at that decision
+
+	BudgetGiven bool // the plan gets the request's budget
+	Force       bool // continue with a vague request
+
+	Agent    agent.Agent
+	Prices   budget.Prices
+	Experts  *counsel.Roster
+	Redactor *secret.Redactor
+	Watchdog []string // the command line of the guard process; empty: no guard
+
+	Prompter request.Prompter      // nil: no person is there
+	Notify   func(string)          // prints the progress for a person
+	View     func(scheduler.Event) // called with each recorded event; nil: not used
+}
+
+// Driver turns one request into a plan. It must be used from one goroutine: Open, Run, Close.
+type Driver struct {
+	opts    Options
+	journal *runlog.Journal
+	machine *request.Machine
+}
+
+// Open takes the lock, opens the journal, and records a new request. The caller must Close the
+// Intake if err is nil. The errors are those of runlog.Open.
+func Open(o Options) (*Driver, error) {
+	log, past, err := runlog.Open(o.Loop, o.ID, o.Fresh, o.JournalLen)
+	if err != nil {
+		return nil, err
+	}
+	r := &Driver{opts: o, journal: log}
+	r.machine = r.newMachine(past)
+	if o.New {
+		if err := r.machine.Open(scheduler.RequestOpened{Run: o.ID, Request: o.Text, Config: o.Config}); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Run runs the stages and returns their result. Its errors are those of package stage.
+func (r *Driver) Run(ctx context.Context) (request.Result, error) {
+	view := r.opts.View
+	if view == nil {
+		view = func(scheduler.Event) {}
+	}
+	r.machine.View = func(e scheduler.Event) { view(e); r.writeStage(e) }
+	if r.opts.New {
+		view(scheduler.Event{Seq: int64(len(r.machine.Events)) + 1, Time: time.Now().UTC(), Body: r.machine.Opened()})
+	}
+	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), filepath.Join(r.opts.Loop, "guard.lock"))()
+	return r.machine.Run(ctx)
+}
+
+// Spent returns the cost of the request so far.
+func (r *Driver) Spent() budget.USD { return r.machine.Spent() }
+
+// Close releases journal and lock. It may be called again.
+func (r *Driver) Close() { r.journal.Close() }
+
+// newMachine makes the machine of the stages.
+func (r *Driver) newMachine(past []scheduler.Event) *request.Machine {
+	o := r.opts
+	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Redactor: o.Redactor, Run: r.mark(),
+		Env:     os.Environ(),
+		Support: o.Agent.CLI, Rehearsal: o.Agent.IsRehearsal(), ExtraEnv: o.Agent.Env(o.Loop, o.ID)}
+	ask := o.Agent.Caller(who)
+	m := &request.Machine{
+		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
+		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: who.Rehearsal, Force: o.Force, Maxims: userdata.Maxims,
+		Learnings:     func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
+		AlreadyPasses: func(ctx context.Context, c plan.Check) bool { return fileCheckPasses(ctx, o.Dir, c) },
+		Mark:          r.mark(),
+		RecoverCost: func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD {
+			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
+			cost, known := counsel.RecoverCost(logDir, o.Prices)
+			if !known {
+				return max(cost, c.Cap)
+			}
+			return cost
+		},
+		Redact:   func(b scheduler.Body) scheduler.Body { return o.Redactor.Value(b).(scheduler.Body) },
+		Notify:   o.Notify,
+		Prompter: o.Prompter,
+	}
+	switch {
+	case !o.BudgetGiven:
+	case o.Config.Limits.NoUSD:
+		m.PlanBudget = map[string]any{"usd": "none"}
+	default:
+		m.PlanBudget = map[string]any{"usd": o.Config.Limits.USD.Float()}
+	}
+	return m
+}
+
+// mark returns the mark of this session's processes.
+func (r *Driver) mark() string { return fmt.Sprintf("%s-%d", r.opts.ID, os.Getpid()) }
+
+// fileCheckPasses reports whether a check of a file is true; it starts no process.
+func fileCheckPasses(ctx context.Context, dir string, c plan.Check) bool {
+	if c.Run != "" {
+		return false
+	}
+	seen, err := check.Run(ctx, dir, nil, []plan.Check{c})
+	return err == nil && check.Passed(seen)
+}
+
+// writeStage keeps workflow-state.json current while there is no run. An error stops nothing, because
+// the journal has everything.
+func (r *Driver) writeStage(e scheduler.Event) {
+	if _, ok := e.Body.(scheduler.StageEnded); !ok {
+		return
+	}
+	s, err := r.machine.Progress()
+	if err == nil && s.Stage != "executing" {
+		err = statefiles.WriteRequestStage(r.opts.Loop, r.opts.Redactor.Bytes, statefiles.RequestStage{Name: s.Stage,
+			Request: s.Opened.Request,
+			Plan:    s.Opened.Config.Plan,
+			Run:     s.Opened.Run, Origin: s.Origin, Started: s.OpenedAt, Updated: s.UpdatedAt, Seq: s.Seq,
+			Spent: s.Spent.Float()})
+	}
+	if err != nil {
+		r.opts.Notify("warning: " + err.Error())
+	}
+}

@@ -1,0 +1,75 @@
+// Package review prepares the cases of a run for experts: a panel for a stuck task, a challenge of
+// a task that is hard to undo, reviewers of a wave or of the whole, and a judge for criteria in
+// prose. It collects their material, runs the checks of criteria, stores the answers, and prices
+// the questions that an earlier session left open. Package scheduler decides when they are asked
+// and what follows; package counsel asks the experts and interprets their answers.
+package review
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/agent"
+	"wavex/internal/plan"
+	"wavex/internal/secret"
+	"wavex/internal/usererr"
+	"wavex/internal/workspace"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Options configures a Hearing.
+type Options struct {
+	Plan      *plan.Plan
+	Config    scheduler.Config
+	Workspace *workspace.Workspace // gives access to the work
+	Agent     agent.Agent
+	Runner    *runner.Agent // asks
+	Prices    budget.Prices
+	Redactor  *secret.Redactor
+	Chair     bool  // one more call weighs opinions that differ
+	OverAPI   bool  // experts are asked over the Messages API instead of by Who
+	Judge     Judge // judges the findings of a thorough review; nil: no judge
+}
+
+// Judge settles the findings of a thorough review, and may ask the panel about them. It is called
+// from a review's own goroutine, one call at a time, and must return soon after ctx ends.
+type Judge interface {
+	Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review)
+}
+
+// Coordinator has all the experts of a run.
+type Coordinator struct {
+	opts  Options
+	panel *counsel.Panel
+}
+
+// New reads the roster of experts. It returns a *usererr.UsageError if the roster is invalid.
+func New(o Options) (*Coordinator, error) {
+	roster, err := counsel.LoadRoster(filepath.Join(o.Config.Loop, "experts"), o.Config.Blocked)
+	if err != nil {
+		return nil, usererr.Usage("%s", err)
+	}
+	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Runner), Experts: roster, Chair: o.Chair}}
+	if o.OverAPI {
+		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"),
+			Model: h.apiModel(), Prices: o.Prices, Redactor: o.Redactor}
+		h.panel.NoTools = true
+	}
+	return h, nil
+}
+
+// Wire sets the hearing's functions in a loop.
+func (h *Coordinator) Wire(loop *scheduler.Loop) {
+	if h.opts.Config.Counsel {
+		loop.Panel = diffPanel{h.panel, h}
+	}
+	loop.Case, loop.RecoverPanel = h.preparePanel, h.recoverPanel
+	loop.Review = h.prepareReview
+	loop.Verify = h.prepareVerification
+	loop.RecoverCost = h.recoverCost
+	loop.Precheck = h.preparePrecheck
+}

@@ -1,0 +1,82 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"wavex/counsel"
+	"wavex/internal/proc"
+	"wavex/internal/runlog"
+	"wavex/scheduler"
+)
+
+// This file convenes the panel for stuck tasks. It chooses the model and makes the case.
+
+// panelModel is asked over the API if neither the plan nor the environment names a model. It is of
+// the middle class, since a panel is asked rarely and briefly.
+const panelModel = "claude-sonnet-4-5"
+
+func (h *Coordinator) apiModel() string {
+	return cmp.Or(h.opts.Plan.Defaults.Model, os.Getenv("ANTHROPIC_MODEL"), panelModel)
+}
+
+// diffPanel adds the changes of the attempt to the panel's case. That needs a git process, which the
+// loop's goroutine must not wait for; a worker's goroutine calls Diagnose.
+type diffPanel struct {
+	*counsel.Panel
+	coordinator *Coordinator
+}
+
+// Diagnose adds the diff to the case and convenes the panel.
+func (w diffPanel) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
+	var base string
+	c.Dir, base = w.coordinator.opts.Workspace.AttemptDir(c.Task, c.Dir)
+	from := baseline{dir: c.Dir, base: base}
+	if base == "" {
+		from = w.coordinator.baselineOf(c.Dir)
+	}
+	c.Diff, _ = from.describeFiles(ctx, c.Files) // on an error the rest is left out
+	return w.Panel.Diagnose(ctx, c)
+}
+
+// preparePanel returns the case of a stuck task. The loop's goroutine calls it.
+func (h *Coordinator) preparePanel(s *scheduler.State, i int, e scheduler.CounselStarted) counsel.Case {
+	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+	c := counsel.Case{
+		Run: h.opts.Config.Run, Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
+		Attempt: e.Attempt, Retries: max(0, s.Retries(i)-t.Tries+1),
+		History: t.History, PastAdvice: t.PastAdvice, Consulted: t.Consulted, SameError: t.SameError > 1,
+		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
+		LogDir: filepath.Join(runlog.TaskDir(h.opts.Config.Loop, h.opts.Config.Run, p.ID), "counsel-"+strconv.Itoa(e.Panel)),
+	}
+	if t.Advice != nil {
+		c.PastAdvice = append(c.PastAdvice[:len(c.PastAdvice):len(c.PastAdvice)], t.Advice.Advice())
+	}
+	if l := t.Last; l != nil {
+		c.Outcome, c.Reason, c.Detail = l.Outcome, l.Reason, l.Detail
+		c.Report, c.Checks, c.Signature = l.Report, l.Checks, l.Signature
+	}
+	for _, f := range p.Files {
+		c.Files = append(c.Files, f.Path)
+	}
+	for _, m := range s.Plan.MustNot {
+		c.MustNot = append(c.MustNot, m.Text)
+	}
+	return c
+}
+
+// recoverPanel stops the processes of a panel that an earlier wavex convened and whose end it did
+// not record, then prices its calls by their streams. If one of them cannot be priced, the panel
+// costs its cap.
+func (h *Coordinator) recoverPanel(ctx context.Context, e scheduler.CounselStarted) counsel.Verdict {
+	// This session has started no process yet, so every process with the run's mark is old.
+	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
+	return h.recovery().Panel(e)
+}
+
+func (h *Coordinator) recovery() runlog.Recovery {
+	return runlog.Recovery{Loop: h.opts.Config.Loop, Run: h.opts.Config.Run, Prices: h.opts.Prices}
+}

@@ -1,0 +1,50 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"wavex/counsel"
+	"wavex/internal/check"
+	"wavex/scheduler"
+)
+
+// This file prepares the challenge of tasks that are hard to undo: the material for the experts.
+
+// preparePrecheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
+// returned function runs in another goroutine.
+func (h *Coordinator) preparePrecheck(s *scheduler.State, i int,
+	e scheduler.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
+	t := &s.Plan.Tasks[i]
+	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
+		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap,
+		Dir:    s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
+		LogDir: filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
+	for _, f := range t.Files {
+		if f.Writes() {
+			c.Files = append(c.Files, f.Path)
+		}
+	}
+	for _, k := range t.Verify {
+		c.Checks = append(c.Checks, check.Describe(k))
+	}
+	for _, m := range s.Plan.MustNot {
+		c.MustNot = append(c.MustNot, m.Text)
+	}
+	return func(ctx context.Context) counsel.Challenge {
+		var out counsel.Challenge
+		// Reading a shared directory needs no exclusive access, which would make others wait.
+		isolated := h.opts.Config.Isolation == scheduler.Isolated
+		if err := h.withIntegrated(ctx, isolated, func(dir string) {
+			if isolated {
+				c.Dir = dir
+			}
+			out = h.panel.Challenge(ctx, c)
+		}); err != nil {
+			return counsel.Challenge{Error: err.Error()}
+		}
+		return out
+	}
+}

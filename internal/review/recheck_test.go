@@ -1,0 +1,78 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/testrepo"
+	"wavex/scheduler"
+)
+
+const recheckPlan = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks":[
+	{"id":"a","subject":"A","verify":["echo made >>once","test $WAVEX_TASK = a && test -d $TMPDIR && test -n \"$WAVEX_PORT_BASE\""]},
+	{"id":"b","subject":"B","verify":["test -e seen || { touch seen; exit 1; }","echo why; exit 7"]},
+	{"id":"c","subject":"C","dir":"sub","exclusive":"db","verify":[{"file":"here"},"test -e here"]}]}`
+
+// recheckStarted returns a verification that repeats the named checks.
+func recheckStarted(names ...string) scheduler.CriteriaStarted {
+	e := scheduler.CriteriaStarted{Round: 3}
+	for _, n := range names {
+		task, nth, _ := strings.Cut(n, "/")
+		e.Rechecks = append(e.Rechecks, scheduler.Recheck{Tasks: []string{task}, N: int(nth[0] - '0')})
+	}
+	return e
+}
+
+// A check that ran for a criterion is not repeated; a failed check runs twice; and the checks of
+// tasks that run alone, in any directory, are made.
+func TestRunRechecks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testrepo.Files{"sub/here": ""}.Write(t, dir)
+	h, s := newCoordinator(t, dir, recheckPlan, &fakeCaller{})
+	h.opts.Config.Parallel = 2
+	v, err := h.prepareVerification(s, recheckStarted("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1",
+		"a/9"))(t.Context(),
+		func() bool { return true })
+	if err != nil || len(v.Rechecks) != 8 || len(v.Criteria) != 1 || !v.Criteria[0].Met {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	for k, want := range []struct{ left, passed, flaky bool }{
+		{passed: true}, {passed: true}, {passed: true, flaky: true}, {}, {passed: true}, {passed: true}, {left: true},
+		{left: true},
+	} {
+		if got := v.Rechecks[k]; got.Skipped != want.left || got.Passed != want.passed || got.Flaky != want.flaky {
+			t.Errorf("check %d: %+v", k+1, got)
+		}
+	}
+	if got := v.Rechecks[3]; got.ExitCode != 7 || got.Reason != "exit code 7" || strings.TrimSpace(got.Output) != "why" ||
+		got.Check != "echo why; exit 7" {
+		t.Errorf("what failed: %+v", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "once")); err != nil || string(text) != "made\n" {
+		t.Errorf("made %q, %v", text, err)
+	}
+}
+
+// When the run stops, no further check and no second try begins, and uncertain results stay open;
+// an interrupted check has no result.
+func TestSkippedRechecks(t *testing.T) {
+	t.Parallel()
+	h, s := newCoordinator(t, t.TempDir(), recheckPlan, &fakeCaller{})
+	n := 0
+	v, err := h.prepareVerification(s, recheckStarted("b/2", "a/1"))(t.Context(), func() bool { n++; return n == 1 })
+	if err != nil || !v.Rechecks[0].Skipped || !v.Rechecks[1].Passed {
+		t.Errorf("%+v, %v", v.Rechecks, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	v, err = h.prepareVerification(s, recheckStarted("a/2", "b/2"))(ctx, func() bool { return true })
+	if !errors.Is(err, why) || !v.Rechecks[0].Skipped || !v.Rechecks[1].Skipped {
+		t.Errorf("%+v, %v", v.Rechecks, err)
+	}
+}

@@ -1,0 +1,248 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/planfile"
+	"wavex/internal/proc"
+	"wavex/internal/safefile"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file prepares reviews: it makes the case for the reviewers, and chooses where their answers
+// are stored.
+
+func (h *Coordinator) reviewDir(n int) string {
+	return filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, "reviews", fmt.Sprint(n))
+}
+
+// prepareReview returns a function that makes a review. The loop's goroutine calls review; the returned
+// function runs in another goroutine.
+func (h *Coordinator) prepareReview(s *scheduler.State,
+	e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
+	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request,
+		s.Plan.Name),
+		Cap: e.Cap, Dir: h.opts.Config.Dir, LogDir: h.reviewDir(e.N)}
+	if e.Mode == counsel.Light {
+		c.Name = fmt.Sprintf("wave-%d", e.Wave)
+	}
+	for i := range s.Tasks {
+		t := &s.Plan.Tasks[i]
+		if e.Mode == counsel.Light && s.Tasks[i].Wave != e.Wave || s.Tasks[i].Status != scheduler.Completed {
+			continue
+		}
+		c.Tasks = append(c.Tasks, t.ID+" "+cmp.Or(t.Subject, t.Command))
+		c.Aspects = append(c.Aspects, t.Aspects...)
+	}
+	c.Files = taskFiles(s, e.Wave)
+	for _, k := range s.Criteria {
+		c.Criteria = append(c.Criteria, criterionStatus(k))
+	}
+	for _, m := range s.Plan.MustNot {
+		c.MustNot = append(c.MustNot, m.Text)
+	}
+	if e.Mode == counsel.Thorough {
+		for i := range s.Reviews {
+			for _, f := range s.Reviews[i].Review.Findings {
+				if s.Reviews[i].Mode == counsel.Light && f.Severity == counsel.Blocker {
+					c.Candidates = append(c.Candidates, f)
+				}
+			}
+		}
+		if last := s.Thorough(); last != nil {
+			c.Remediated = last.Review.Blockers()
+		}
+	}
+	panel := *h.panel
+	panel.Caller = cachedAnswers{panel.Caller, h, s.CutShort()}
+	return func(ctx context.Context) counsel.Review {
+		var out counsel.Review
+		err := h.withIntegrated(ctx, e.Mode == counsel.Thorough, func(dir string) {
+			c.Dir = dir
+			var known []string
+			var err error
+			if c.Diff, known, err = h.workDiff(ctx, e.Wave, c.Files); err != nil {
+				out.Error = "finding what was changed: " + err.Error() // unknown changes are not the same as no changes
+				return
+			}
+			c.Files = mergeSorted(c.Files, known)
+			out = panel.Review(ctx, c)
+		})
+		if err != nil {
+			return counsel.Review{Error: err.Error()}
+		}
+		if e.Mode == counsel.Thorough && h.opts.Judge != nil && out.Error == "" {
+			h.opts.Judge.Judge(ctx, &panel, c, &out)
+		}
+		return out
+	}
+}
+
+// criterionStatus returns the state of a criterion in one line.
+func criterionStatus(k scheduler.Criterion) string {
+	how := "not met"
+	if k.Met {
+		how = "met"
+	}
+	return fmt.Sprintf("%s: %s (%s, by %s)", k.ID, k.Text, how, k.Verification)
+}
+
+// taskFiles returns the files that completed tasks declared to write or changed, of one wave or (0)
+// of all, as paths of the project.
+func taskFiles(s *scheduler.State, wave int) []string {
+	var out []string
+	for i := range s.Tasks {
+		if wave > 0 && s.Tasks[i].Wave != wave || s.Tasks[i].Status != scheduler.Completed {
+			continue
+		}
+		p := &s.Plan.Tasks[i]
+		dir := ""
+		if p.Settings != nil {
+			dir = p.Settings.Dir
+		}
+		for _, f := range p.Files {
+			if f.Writes() {
+				out = append(out, filepath.ToSlash(filepath.Join(dir, f.Path)))
+			}
+		}
+		if last := s.Tasks[i].Last; last != nil {
+			for _, f := range last.Touched {
+				if filepath.IsLocal(filepath.FromSlash(f)) {
+					out = append(out, filepath.ToSlash(filepath.Join(dir, f)))
+				}
+			}
+		}
+	}
+	return mergeSorted(out, nil)
+}
+
+func mergeSorted(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// withIntegrated calls use with a directory that has the combined work: the project's own, or, if tasks
+// work in trees, a checkout of the integrated tree. A light review reads no files, so it gets the
+// project's directory without waiting.
+func (h *Coordinator) withIntegrated(ctx context.Context, files bool, use func(dir string)) error {
+	if !files {
+		use(h.opts.Config.Dir)
+		return nil
+	}
+	return h.opts.Workspace.WithIntegrated(ctx, func(dir string) error {
+		use(dir)
+		return nil
+	})
+}
+
+// recoverCost stops the processes of an earlier session's review or verification, and returns the cost of
+// its calls.
+func (h *Coordinator) recoverCost(ctx context.Context, name string, limit budget.USD) budget.USD {
+	// This session has started no process yet, so every process with the run's mark is old.
+	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
+	return h.recovery().Cost(name, limit)
+}
+
+// maxCached is the largest stored question or answer that is read, in bytes.
+const maxCached = 64 << 20
+
+// cachedAnswers is a Caller that reuses the answers of an interrupted review if the questions are the same,
+// because they are paid for. It asks all other questions.
+type cachedAnswers struct {
+	counsel.Caller
+	coordinator *Coordinator
+	unfinished  []int
+}
+
+// Ask returns a stored answer if there is one.
+func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer {
+	for _, n := range a.unfinished {
+		old := filepath.Join(a.coordinator.reviewDir(n), filepath.Base(q.LogDir))
+		prompt, err := safefile.Read(filepath.Join(old, "prompt.md"), maxCached)
+		if err != nil || string(prompt) != string(a.coordinator.opts.Redactor.Bytes([]byte(q.Prompt))) {
+			continue
+		}
+		data, err := safefile.Read(filepath.Join(old, "result.json"), maxCached)
+		var answer runner.Answer
+		if err != nil || json.Unmarshal(data, &answer) != nil || answer.Outcome != runner.Done {
+			continue
+		}
+		answer.Cost = 0 // the earlier session has paid for it
+		return answer
+	}
+	return a.Caller.Ask(ctx, q)
+}
+
+// workDiff returns the changes of the run, or of one wave, and the changed files. Without git it
+// returns the files themselves. With an error it returns the part that it could read.
+func (h *Coordinator) workDiff(ctx context.Context, wave int, files []string) (text string, changed []string,
+	err error) {
+	if h.opts.Workspace.Mode() == scheduler.Isolated {
+		from, to, err := h.opts.Workspace.WaveRange(ctx, wave)
+		if err != nil || from == to {
+			return "", nil, err
+		}
+		span := baseline{dir: h.opts.Config.Dir, base: from}
+		changed, err1 := span.changedFiles(ctx, to)
+		text, err2 := span.diff(ctx, to)
+		return text, changed, errors.Join(err1, err2)
+	}
+	if wave > 0 && len(files) > 0 {
+		text, err = h.baselineOf(h.opts.Config.Dir).describeFiles(ctx, files)
+		return text, nil, err
+	}
+	return h.runDiff(ctx, files)
+}
+
+// maxNewFiles is the maximum number of files unknown to git that are shown.
+const maxNewFiles = 50
+
+// runDiff returns all changes since the run began, except to wavex's own files.
+func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string, changed []string, err error) {
+	dir := h.opts.Config.Dir
+	before := h.baselineOf(dir)
+	if !inCheckout(ctx, dir) {
+		text, err = before.describeFiles(ctx, files)
+		return text, nil, err
+	}
+	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
+	if rel, err := filepath.Rel(dir, planfile.AbsPath(h.opts.Plan)); err == nil && filepath.IsLocal(rel) {
+		own = append(own, ":(exclude,literal)"+filepath.ToSlash(rel))
+	}
+	changed, err1 := before.changedFiles(ctx, own...)
+	diff, err2 := before.diff(ctx, own...)
+	others, err3 := git(ctx, maxFileList, dir, before.env,
+		append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
+	var b strings.Builder
+	b.WriteString(diff)
+	newFiles := slices.DeleteFunc(splitNUL(others), func(f string) bool {
+		return slices.Contains(before.large, f) &&
+			!slices.Contains(files, f)
+	})
+	for k, f := range newFiles {
+		if k == maxNewFiles {
+			fmt.Fprintf(&b, "and further new files\n")
+			break
+		}
+		if !appendNewFile(&b, f, fileText(dir, f)) {
+			break
+		}
+		changed = append(changed, f)
+	}
+	// Files that tasks wrote in an ignored folder are also their work.
+	unseen := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return slices.Contains(changed, f) })
+	rest, err4 := before.describeFiles(ctx, unseen[:min(len(unseen), maxNewFiles)])
+	b.WriteString(rest)
+	return b.String(), changed, errors.Join(err1, err2, err3, err4)
+}

@@ -1,0 +1,212 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/agent"
+	"wavex/internal/check"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/proc"
+	"wavex/scheduler"
+)
+
+// This file verifies criteria. It runs the check of a criterion that has one. For the others it
+// asks a judge, and looks up the judge's quotes. A criterion without evidence stays an assumption.
+
+// criterionCase is a criterion and the data for its verification.
+type criterionCase struct {
+	scheduler.Criterion
+	check    *plan.Check
+	dir      string // of the check, relative to the project
+	forJudge bool   // a judge may be asked
+	measured bool   // the plan calls the output of its command a measurement
+}
+
+// checkKey is a check and the directory in which it ran.
+type checkKey struct {
+	dir   string
+	check plan.Check
+}
+
+// prepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
+// loop's goroutine calls verification; the returned function runs in another goroutine.
+func (h *Coordinator) prepareVerification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context,
+	more func() bool) (scheduler.Verification, error) {
+	items := make([]criterionCase, 0, len(s.Criteria))
+	for _, k := range s.Criteria {
+		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
+			continue
+		}
+		it := criterionCase{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text,
+			Verification: scheduler.Assumption,
+			Round:        e.Round}}
+		if c := s.Condition(k.ID); c != nil {
+			it.check, it.measured = c.Check, c.Verification == scheduler.Measurement
+			it.forJudge = c.Check == nil && c.Verification != scheduler.Assumption
+		}
+		if i, ok := s.Index(k.Task); ok && k.Task != "" {
+			if own := s.Plan.Tasks[i].Settings; own != nil {
+				it.dir = own.Dir
+			}
+		}
+		items = append(items, it)
+	}
+	files := taskFiles(s, 0)
+	request := cmp.Or(s.Plan.Request, s.Plan.Name)
+	list := dueRechecks(s, e)
+	return func(ctx context.Context, more func() bool) (out scheduler.Verification, err error) {
+		err = h.withIntegrated(ctx, true, func(dir string) {
+			made := map[checkKey]check.Evidence{} // each check runs once
+			for i := range items {
+				if items[i].check != nil {
+					h.runCriterion(ctx, dir, &items[i], made)
+				}
+			}
+			out.Rechecks = h.runRechecks(ctx, dir, e.Round, list, made, more)
+			if e.Judge {
+				out.Cost = h.judgeCriteria(ctx, e, dir, request, files, items)
+			}
+		})
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		for i := range items {
+			out.Criteria = append(out.Criteria, items[i].Criterion)
+		}
+		return out, err
+	}
+}
+
+// runCriterion runs a criterion's own check, and stores the evidence in made.
+func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterionCase,
+	made map[checkKey]check.Evidence) {
+	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.opts.Config.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, it.Round)})
+	at := filepath.Join(dir, filepath.FromSlash(it.dir))
+	got, err := check.Run(ctx, at, env, []plan.Check{*it.check})
+	if err != nil {
+		return // interrupted, and so is the whole verification
+	}
+	e := got[0]
+	made[checkKey{at, *it.check}] = e
+	it.Met = e.Passed
+	it.Check, it.ExitCode, it.Duration = e.Check, e.ExitCode, e.Duration
+	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
+	switch {
+	case it.check.Run == "":
+		it.Verification = scheduler.Observation
+		if sum := fileDigest(at, it.check.File); sum != "" {
+			it.Files = map[string]string{it.check.File: sum}
+		}
+	case it.measured:
+		it.Verification = scheduler.Measurement
+	default:
+		it.Verification = scheduler.ExecutionOutput
+	}
+}
+
+// judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only
+// with a quote that is in the file that the ruling names.
+func (h *Coordinator) judgeCriteria(ctx context.Context, e scheduler.CriteriaStarted, dir, request string,
+	files []string,
+	items []criterionCase) budget.USD {
+	at := map[string]*criterionCase{}
+	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
+		LogDir: filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
+	for i := range items {
+		if items[i].forJudge {
+			at[items[i].ID] = &items[i]
+			c.Statements = append(c.Statements, counsel.Statement{ID: items[i].ID, Text: items[i].Text})
+		}
+	}
+	if len(c.Statements) == 0 {
+		return 0
+	}
+	var more []string
+	c.Diff, more, _ = h.workDiff(ctx, 0, files) // on an error the judge can still read the files
+	c.Files = mergeSorted(files, more)
+	if h.opts.Agent.IsRehearsal() {
+		c.Rehearse = rehearsalJudgements(dir, c)
+	}
+	rulings, cost, why := h.panel.Judge(ctx, c)
+	for _, it := range at {
+		it.Evidence = "the judge did not rule on it"
+		if why != "" {
+			it.Evidence = "the judge gave no answer: " + why
+		}
+	}
+	for _, r := range rulings {
+		it := at[r.ID]
+		it.Evidence = r.Reason
+		switch {
+		case r.Answer == "no":
+			it.Verification = scheduler.Observation
+		case r.Answer != "yes":
+		case !h.isWorkFile(r.File):
+			it.Evidence = "the judge holds that it is met, but what it quotes is no part of the work: " + r.Reason
+		case containsQuote(dir, r.File, r.Quote):
+			it.Met, it.Verification = true, scheduler.Observation
+			it.Evidence = fmt.Sprintf("%s:%d: %s\n%s", r.File, r.Line, r.Quote, r.Reason)
+			it.Files = map[string]string{r.File: fileDigest(dir, r.File)}
+		default:
+			it.Evidence = "the judge holds that it is met, but what it quotes is not there: " + r.Reason
+		}
+		sum := sha256.Sum256([]byte(it.Evidence))
+		it.Digest = hex.EncodeToString(sum[:])
+	}
+	return cost
+}
+
+// isWorkFile reports whether a file can be evidence of the work. The plan is not, since it states the
+// request; neither is wavex's own folder.
+func (h *Coordinator) isWorkFile(file string) bool {
+	at := filepath.Clean(filepath.FromSlash(file))
+	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" ||
+		strings.HasPrefix(first, ".loop.") {
+		return false
+	}
+	rel, err := filepath.Rel(h.opts.Config.Dir, planfile.AbsPath(h.opts.Plan))
+	return err != nil || rel != at
+}
+
+// rehearsalJudgements returns the answer of the stand-in if a scenario has no other: it quotes the first
+// line of the first file of the work. Without a file it cannot tell.
+func rehearsalJudgements(dir string, c counsel.JudgeCase) json.RawMessage {
+	file, quote, at := firstLine(dir, c.Files)
+	var rulings []counsel.Judgement
+	for _, s := range c.Statements {
+		r := counsel.Judgement{ID: s.ID, Answer: "yes", Reason: "a rehearsal: nobody has judged it", File: file, Line: at,
+			Quote: quote}
+		if quote == "" {
+			r.Answer = "unknown"
+		}
+		rulings = append(rulings, r)
+	}
+	return agent.AnswerBlock(map[string]any{"rulings": rulings})
+}
+
+// firstLine returns the first line with text in some files, and its place.
+func firstLine(dir string, files []string) (file, line string, at int) {
+	for _, f := range files {
+		at := 0
+		for line := range strings.Lines(string(readStart(dir, f, maxDiff))) {
+			at++
+			if line = strings.TrimSpace(line); len(line) > 3 {
+				return f, line, at
+			}
+		}
+	}
+	return "", "", 0
+}

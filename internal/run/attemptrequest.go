@@ -1,0 +1,133 @@
+package run
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"wavex/internal/proc"
+	"wavex/internal/prompt"
+	"wavex/internal/runlog"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file makes the request of an attempt, and the result of an attempt whose end was not
+// recorded.
+
+// taskDir returns the folder of the files of a task's attempts.
+func (r *Session) taskDir(id string) string {
+	return runlog.TaskDir(r.config.Loop, r.config.Run, id)
+}
+
+// attemptRequest returns the request of an attempt. The loop's goroutine calls it.
+func (r *Session) attemptRequest(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+	t := &s.Plan.Tasks[i]
+	req := runner.Request{
+		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
+		Dir: t.WorkDir(r.config.Dir), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
+		Baseline: filepath.Join(r.taskDir(t.ID), "base.json"), Command: t.Command,
+		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
+		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
+	}
+	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
+		req.Guards = r.guardedFiles(s.Plan, i)
+	}
+	req.Env = r.withTraceEnv(req.Env, e)
+	if t.Command != "" {
+		// The attempt's own folder is made when its first file is written.
+		return req, r.ensureTasksDir()
+	}
+	b := r.promptBrief(s, i, e)
+	req.Prompt = prompt.Build(s.Plan, i, b)
+	if b.Continues {
+		b.Continues, b.Interrupts = false, b.More || b.Interrupts
+		req.FullPrompt = prompt.Build(s.Plan, i, b)
+	}
+	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
+		return req, err
+	}
+	return req, nil
+}
+
+// withSlotEnv adds the environment of the request's slot.
+func (r *Session) withSlotEnv(req runner.Request) runner.Request {
+	env, _ := r.workspace.SlotEnv(req.Slot) // the attempt itself empties the slot
+	req.Env = maps.Clone(req.Env)
+	if req.Env == nil {
+		req.Env = map[string]string{}
+	}
+	maps.Copy(req.Env, env)
+	return req
+}
+
+// ensureTasksDir makes sure, once, that the folder of the attempts' files exists.
+func (r *Session) ensureTasksDir() error {
+	if r.tasksDirMade {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks"), 0o755)
+	r.tasksDirMade = err == nil
+	return err
+}
+
+// promptBrief returns the part of the prompt that is not in the plan.
+func (r *Session) promptBrief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
+	t := &s.Tasks[i]
+	b := prompt.Brief{Loop: r.config.Loop, Conditions: precheckConditions(t), Continues: e.Resume,
+		More: e.Why == "continue"}
+	b.Context, b.Notes = readContext(r.config.Track)
+	for _, j := range s.Plan.Graph.Blockers(i) {
+		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
+		if last := s.Tasks[j].Last; last != nil {
+			done.Report = last.Report
+		}
+		b.Blockers = append(b.Blockers, done)
+	}
+	if t.Last == nil {
+		return b
+	}
+	if t.Last.Outcome == runner.Interrupted {
+		b.Interrupts = true
+		return b
+	}
+	if !t.Last.Outcome.Stuck() {
+		return b
+	}
+	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
+	if t.Last.Detail != "" {
+		b.Previous.Error += "\n" + t.Last.Detail
+	}
+	if len(t.Last.Changed) > 0 && t.Last.Outcome != runner.Wrong {
+		// The attempt was stopped while it worked, so its changes may be useful.
+		b.Previous.Error += "\nIt had changed these files by then, look at them before you start over: " +
+			strings.Join(t.Last.Changed, ", ")
+	}
+	if t.Advice != nil {
+		b.Previous.Analysis, b.Previous.Fix, b.Previous.Dissent = t.Advice.Analysis, t.Advice.Fix, t.Advice.Dissent
+	}
+	return b
+}
+
+// recoverAttempt returns the result of an attempt that an earlier wavex started and whose end it did not
+// record. It first stops the attempt's processes, which carry the run's mark, then prices the
+// stream.
+func (r *Session) recoverAttempt(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
+	// This session has started no process yet, so every process with the run's mark is old. The
+	// agent's process may have the mark of an earlier attempt.
+	_, err := proc.Sweep(ctx, r.config.Run)
+	res := runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: prices}.Attempt(e)
+	res.Contained = err == nil
+	return res
+}
+
+// precheckConditions returns the conditions of the experts who let a task begin.
+func precheckConditions(t *scheduler.Task) []string {
+	if t.Challenge == nil {
+		return nil
+	}
+	return t.Challenge.Conditions
+}

@@ -1,0 +1,204 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/agent"
+	"wavex/internal/testrepo"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// newSession returns a session that can make requests, and its state.
+func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
+	t.Helper()
+	p := testrepo.Plan(t, dir, text)
+	c := scheduler.DefaultConfig()
+	c.Run, c.Dir, c.Loop = "r-1", dir, filepath.Join(dir, ".loop")
+	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+	s := scheduler.NewState(p)
+	s.Config = c
+	return &Session{plan: p, config: c, state: s, opts: Options{Agent: agent.Agent{Name: agent.Claude}}}, s
+}
+
+// The brief has the reports of blockers and, of the task's last failure, the error, its
+// consequence, and the advice.
+func TestPromptBrief(t *testing.T) {
+	t.Parallel()
+	const text = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b","blockedBy":["a"],"maxRetries":2}]}`
+	advice := &counsel.Verdict{Analysis: "the cause", Fix: "the fix", Dissent: []string{"not so"}}
+	for name, c := range map[string]struct {
+		last   *runner.Result
+		advice *counsel.Verdict
+		e      scheduler.AttemptStarted
+		says   string // about the previous attempt; "": nothing
+		of     int    // number of the retry
+		broken bool   // it was interrupted
+	}{
+		"the first": {nil, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
+		"wrong": {&runner.Result{Outcome: runner.Wrong, Reason: "why", Detail: "more", Changed: []string{"x.go"}},
+			advice, scheduler.AttemptStarted{Try: 2}, "why\nmore", 1, false},
+		"wrong, no detail": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, nil, scheduler.AttemptStarted{Try: 3},
+			"why", 2, false},
+		"out of time": {&runner.Result{Outcome: runner.TimedOut, Reason: "late", Changed: []string{"x.go", "y.go"}}, nil,
+			scheduler.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
+		"interrupted": {&runner.Result{Outcome: runner.Interrupted, Reason: "stop"}, nil,
+			scheduler.AttemptStarted{Try: 1}, "", 0, true},
+		"throttled": {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, scheduler.AttemptStarted{Try: 1},
+			"", 0, false},
+	} {
+		r, s := newSession(t, t.TempDir(), text)
+		s.Tasks[0].Last = &runner.Result{Outcome: runner.Done, Report: "a is done so"}
+		s.Tasks[1].Last, s.Tasks[1].Advice = c.last, c.advice
+		b := r.promptBrief(s, 1, c.e)
+		if len(b.Blockers) != 1 || b.Blockers[0].ID != "a" || b.Blockers[0].Report != "a is done so" ||
+			b.Blockers[0].Subject != "do a" {
+			t.Errorf("%s: blockers %+v", name, b.Blockers)
+		}
+		if b.Interrupts != c.broken || (b.Previous != nil) != (c.says != "") {
+			t.Errorf("%s: %+v", name, b)
+			continue
+		}
+		if p := b.Previous; p != nil && (!strings.Contains(p.Error, c.says) || p.Attempt != c.of || p.Of != 2 ||
+			(p.Fix == "the fix") != (c.advice != nil) || c.advice != nil && (p.Analysis != "the cause" || len(p.Dissent) != 1)) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	r, s := newSession(t, t.TempDir(), text)
+	s.Tasks[1].Challenge = &counsel.Challenge{Conditions: []string{"a copy first"}}
+	if b := r.promptBrief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues ||
+		!b.More ||
+		fmt.Sprint(b.Conditions) != "[a copy first]" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// The request has the directory of the attempt, its folder, and its checks. An attempt that
+// continues a session also has the whole prompt, in case the session is gone.
+func TestAttemptRequest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, s := newSession(t, dir, `{"mustNot":[{"text":"no core","verify":{"file":"core"}}],"protect":["go.mod"],"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"verify":["true"]},{"id":"b","subject":"do b","command":"touch b"}]}`)
+	e := scheduler.AttemptStarted{Task: "a", Attempt: 2, Try: 1, Slot: 3, Session: "s", Cap: 5}
+	req, err := r.attemptRequest(s, 0, e)
+	at := filepath.Join(dir, ".loop", "runs", "r-1", "tasks", "a")
+	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") ||
+		req.Baseline != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
+		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || req.Protect == nil ||
+		req.Protect.Under != "sub" || req.Command != "" || !strings.Contains(req.Prompt, "do a") || req.FullPrompt != "" {
+		t.Errorf("%+v, %v", req, err)
+	}
+	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() {
+		t.Errorf("its folder: %v, %v", st, err)
+	}
+	e.Resume = true
+	if req, err = r.attemptRequest(s, 0, e); err != nil || !req.Resume || !strings.Contains(req.FullPrompt, "do a") ||
+		req.FullPrompt == req.Prompt {
+		t.Errorf("%+v, %v", req, err)
+	}
+	if req, err = r.attemptRequest(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil ||
+		req.Command != "touch b" || req.Prompt != "" || req.Guards != nil {
+		t.Errorf("%+v, %v", req, err)
+	}
+	if _, err := os.Stat(filepath.Join(at, "..", "b")); err == nil {
+		t.Error("a command has a folder before it has anything to put into it")
+	}
+	// Without the folder no attempt begins.
+	testrepo.Must(t, os.RemoveAll(filepath.Join(dir, ".loop")))
+	testrepo.Files{".loop": "mine"}.Write(t, dir)
+	if _, err := r.attemptRequest(s, 0, e); err == nil {
+		t.Error("an attempt has no folder")
+	}
+	r.tasksDirMade = false
+	if _, err := r.attemptRequest(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err == nil {
+		t.Error("a command has no folder")
+	}
+}
+
+// An attempt whose end was not recorded costs the sum of its stream, nothing if it never began, and
+// its cap if the cost is unknown. A stream that is a named pipe does not block.
+func TestRecoverAttempt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, _ := newSession(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
+	r.config.Run = "recover-" + filepath.Base(dir) // processes with the mark of this run are ended
+	prices, err := budget.LoadPrices(nil)
+	testrepo.Must(t, err)
+	at := filepath.Join(r.taskDir("a"), "attempt-1", "stream.jsonl")
+	const begun = `{"type":"system","subtype":"init","session_id":"s-1","model":"claude-sonnet-4-5"}` + "\n"
+	for name, c := range map[string]struct {
+		lay  func()
+		cost budget.USD
+		how  string
+		goes bool // there is a conversation to continue
+	}{
+		"no stream": {func() {}, 0, "", false},
+		"its result": {func() {
+			testrepo.Files{"stream.jsonl": begun + `{"type":"result","subtype":"success","session_id":"s-1","total_cost_usd":0.25,"num_turns":2}` + "\n"}.Write(t, filepath.Dir(at))
+		}, 250_000, "result", true},
+		"cut off": {func() { testrepo.Files{"stream.jsonl": begun + `{"type":"assist`}.Write(t, filepath.Dir(at)) }, 0,
+			"stream", true},
+		"strange": {func() { testrepo.Files{"stream.jsonl": begun + "{?\n"}.Write(t, filepath.Dir(at)) }, 900_000,
+			"cap", true},
+		"a pipe":   {func() { testrepo.NamedPipe(t, at); testrepo.Must(t, mkdirIfMissing(at)) }, 900_000, "cap", false},
+		"a folder": {func() { testrepo.Must(t, os.Mkdir(at, 0o755)) }, 900_000, "cap", false},
+	} {
+		testrepo.Must(t, os.RemoveAll(at))
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		c.lay()
+		res := r.recoverAttempt(t.Context(), prices, scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
+		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes ||
+			c.goes && res.Session != "s-1" {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// mkdirIfMissing makes a folder unless the path exists, for systems without named pipes.
+func mkdirIfMissing(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	return os.Mkdir(path, 0o755)
+}
+
+// A run records the request that its plan comes from: the last one of the journal, if it led to
+// this plan and no run was made of it yet.
+func TestWithOrigin(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "plan.json")
+	opened := scheduler.RequestOpened{Run: "q-1", Request: "build it", Config: scheduler.RequestConfig{Plan: at,
+		Limits: budget.Limits{NoUSD: true}}}
+	stage := func(name, result string) scheduler.Body {
+		return scheduler.StageEnded{Stage: name, Result: []byte(result)}
+	}
+	whole := []scheduler.Body{opened, stage("intent", `{"request":"build it"}`), stage("shape", `{}`),
+		stage("decompose", `{"plan":"`+filepath.ToSlash(at)+`"}`)}
+	for name, c := range map[string]struct {
+		bodies []scheduler.Body
+		plan   string
+		want   bool
+	}{
+		"none":         {nil, at, false},
+		"on its way":   {whole[:2], at, false},
+		"its plan":     {whole, at, true},
+		"another plan": {whole, at + "x", false},
+		"ran already": {append(whole[:len(whole):len(whole)], scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}), at,
+			false},
+	} {
+		var events []scheduler.Event
+		for i, b := range c.bodies {
+			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
+		}
+		got, err := withOrigin(scheduler.RunStarted{Plan: c.plan}, events)
+		if err != nil || (got.Origin != nil) != c.want || c.want && got.Origin.Request != "build it" {
+			t.Errorf("%s: %+v, %v", name, got.Origin, err)
+		}
+	}
+}

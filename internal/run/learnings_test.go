@@ -1,0 +1,84 @@
+package run
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"wavex/counsel"
+	"wavex/internal/learn"
+	"wavex/internal/secret"
+	"wavex/internal/testrepo"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// A turn belongs to this run and has the right failure, despite other runs with tasks of the same
+// names and tasks that an integration rejected.
+func TestFixedFailures(t *testing.T) {
+	t.Parallel()
+	began := func(run string) scheduler.Body {
+		return scheduler.RunStarted{Config: scheduler.Config{Run: run}}
+	}
+	ended := func(o runner.Outcome, reason string) scheduler.Body {
+		return scheduler.AttemptEnded{Task: "a", Result: runner.Result{Outcome: o, Reason: reason}}
+	}
+	reopened := scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a",
+		Result: runner.Result{Outcome: runner.Wrong, Reason: "does not merge"}}}}
+	advice := scheduler.CounselEnded{Task: "a", Verdict: counsel.Verdict{Analysis: "why", Fix: "how"}}
+	again := scheduler.AttemptStarted{Task: "a", Advised: true}
+	for name, c := range map[string]struct {
+		bodies []scheduler.Body
+		want   string // the failure; "": no turn
+	}{
+		"advised": {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")},
+			"no"},
+		"without advice": {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), scheduler.AttemptStarted{Task: "a"},
+			ended(runner.Done, "")}, ""},
+		"of an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, ""),
+			began("r"), scheduler.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
+		"not together": {[]scheduler.Body{began("r"), ended(runner.Done, ""), reopened, advice, again,
+			ended(runner.Done, "")}, "does not merge"},
+		"both": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), began("r"), ended(runner.Wrong, "first"), again,
+			ended(runner.Done, ""), reopened, advice, again,
+			ended(runner.Done, "")}, "does not merge"},
+		"failed in an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, began("r"), again,
+			ended(runner.Done, "")}, ""},
+	} {
+		var events []scheduler.Event
+		for i, b := range c.bodies {
+			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
+		}
+		got := ""
+		for _, turn := range fixedFailures(events, "r", scheduler.NewState(testrepo.Plan(t, ".",
+			`{"tasks":[{"id":"a","subject":"a"}]}`))) {
+			got = turn.Failure // the last one
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Deviations are read from the place where the run's agents were told to note them.
+func TestLearningsFromTheNotesDirectory(t *testing.T) {
+	t.Parallel()
+	const deviation = "# Context\n\n## Post-Context\n\n### Deviations\n\n- Before: it is easy\n- Found: "
+	for name, tracked := range map[string]bool{"in .loop": false, "in the tracking directory": true} {
+		dir := t.TempDir()
+		testrepo.Files{".loop/_context.md": deviation + "in .loop\n", "notes/_context.md": deviation +
+			"in the tracking directory\n"}.Write(t, dir)
+		p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"}]}`)
+		var said bytes.Buffer
+		r := &Session{opts: Options{Redactor: secret.New(nil), Err: &said}, plan: p, state: scheduler.NewState(p),
+			config: scheduler.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop")}}
+		if tracked {
+			r.config.Track = filepath.Join(dir, "notes")
+		}
+		testrepo.Must(t, r.addLearnings())
+		list, _, err := learn.Load(filepath.Join(r.config.Loop, learn.PendingName))
+		if err != nil || len(list) != 1 || list[0].Failure != name {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}

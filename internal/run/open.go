@@ -1,0 +1,215 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"wavex/budget"
+	"wavex/internal/agent"
+	"wavex/internal/notify"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/request"
+	"wavex/internal/review"
+	"wavex/internal/runlog"
+	"wavex/internal/secret"
+	"wavex/internal/telemetry"
+	"wavex/internal/ui"
+	"wavex/internal/usererr"
+	"wavex/internal/workspace"
+	"wavex/scheduler"
+)
+
+// Options configures a session. The caller has validated it: Open only reports problems of the
+// journal, the folder and the repository.
+type Options struct {
+	Plan         *plan.Plan
+	Config       scheduler.Config // Dir and Loop absolute
+	Resume       bool             // continue the newest run of the journal; else begin a new one
+	Fresh        bool             // first move the old .loop aside
+	JournalLen   int              // number of records of the journal at that decision
+	Version      string           // the version of wavex
+	OwnerSession string           // the session of Claude Code that wavex was started from; "" for none
+
+	Agent    agent.Agent
+	Prices   budget.Prices
+	Redactor *secret.Redactor // redacts everything that is stored and shown
+	Watchdog []string         // the command line of the run's guard process; empty: no guard
+
+	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
+	Chair     bool             // one more call weighs opinions that differ
+	OverAPI   bool             // experts are asked over the Messages API instead of the CLI
+	AutoLearn bool             // keep the lessons that the run proposes
+	Webhooks  []notify.Webhook // informed of an open breaker and of the end
+
+	WebhookSecret string // signs the messages to Hooks
+
+	Err     io.Writer // warnings, one per line
+	Notices bool      // Err is for people: also print notices
+}
+
+// Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,
+// Close.
+type Session struct {
+	opts       Options
+	plan       *plan.Plan
+	config     scheduler.Config
+	state      *scheduler.State
+	startEvent scheduler.Body
+	journal    *runlog.Journal
+	view       ui.View
+	tracer     *telemetry.Tracer // nil: tracing is off
+	workspace  *workspace.Workspace
+	closers    []func(left bool) // functions that Close calls, in this order
+
+	checkFiles      []checkFile // files that checks name; valid once watched is set
+	checkFilesFound bool
+
+	// firstResponse receives the tasks whose agent's response has begun; nil: not used.
+	firstResponse chan string
+	// firstRequest receives the tasks whose agent has begun to call the API; nil: no spare is wanted.
+	firstRequest chan string
+
+	tasksDirMade bool // the folder of the attempts exists
+	finished     bool // to its own end
+	planSaved    bool // .loop has the current outline of the plan
+}
+
+// Open takes the lock, opens journal and workspace, and replays the journal. The caller must Close
+// the Session if err is nil. The error is a *usererr.BlockedError, a *journal.LockedError or another
+// error of the journal, or an error of the file system.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	r := &Session{opts: o, plan: o.Plan, config: o.Config}
+	if err := r.openLoop(ctx); err != nil {
+		r.Close(ctx)
+		return nil, err
+	}
+	return r, nil
+}
+
+// Config returns the run's configuration, with the values that Open has chosen.
+func (r *Session) Config() scheduler.Config { return r.config }
+
+// openLoop takes the lock, opens the journal and replays it.
+func (r *Session) openLoop(ctx context.Context) error {
+	log, events, err := runlog.Open(r.config.Loop, r.config.Run, r.opts.Fresh, r.opts.JournalLen)
+	if err != nil {
+		return err
+	}
+	r.journal = log
+	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, r.notice); err != nil {
+		return err
+	}
+	r.config.Isolation = r.workspace.Mode()
+	if !r.opts.Agent.AllowsSpares() {
+		r.config.Spares = 0
+	}
+	r.state = scheduler.NewState(r.plan)
+	if !r.opts.Resume {
+		var known bool
+		if r.config.Base, known = r.workspace.Head(); !known {
+			r.config.Base = review.HeadCommit(ctx, r.config.Dir)
+		}
+		if err := review.SaveBaseline(ctx, r.plan, r.config); err != nil {
+			r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
+		}
+		r.state.Seq = int64(len(events)) // another run may follow in the same journal
+		r.state.Learn(events)
+		r.startEvent = scheduler.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+			Name:  r.plan.Name,
+			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession}
+		if r.startEvent, err = withOrigin(r.startEvent.(scheduler.RunStarted), events); err != nil {
+			return err
+		}
+		return nil
+	}
+	if err := r.state.Replay(events); err != nil {
+		return err
+	}
+	r.startEvent = scheduler.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
+		Edit: r.planEdit(events)}
+	return nil
+}
+
+// planEdit returns the changes of the plan since the run's last session. It returns nil if there are
+// none or they are unknown, as for a run of an older wavex.
+func (r *Session) planEdit(events []scheduler.Event) *scheduler.Edit {
+	old := runlog.SavedPlan(r.config.Loop, r.config.Run)
+	if old == nil || planfile.IsList(r.plan.Path) {
+		return nil
+	}
+	if old.Digest == r.plan.Digest && slices.Equal(old.Keys(), r.plan.Keys()) {
+		r.planSaved = true
+		return nil
+	}
+	before := scheduler.NewState(old)
+	if err := before.Replay(events); err != nil {
+		return nil // it belongs to another plan than this journal
+	}
+	return scheduler.ComparePlans(before, r.state)
+}
+
+// savePlan starts to store the outline of the plan, in parallel with the start of the run. kept
+// waits for it.
+func (r *Session) savePlan() (kept func()) {
+	if r.planSaved {
+		return func() {}
+	}
+	done := make(chan error, 1)
+	go func() { done <- runlog.SavePlan(r.config.Loop, r.config.Run, r.plan, r.opts.Redactor) }()
+	return func() {
+		if err := <-done; err != nil && !errors.Is(err, fs.ErrNotExist) { // ErrNotExist: .loop is being removed
+			r.warn(fmt.Errorf("without the plan's file nobody can be shown this run: %w", err))
+		}
+	}
+}
+
+// withOrigin adds the request that led to the plan to the beginning of a run. That is the last
+// request of the journal, if it led to this plan and no run was made of it yet.
+func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.RunStarted, error) {
+	s, err := request.ReadProgress(events)
+	if err != nil {
+		return b, usererr.Blocked(err)
+	}
+	if s != nil && !s.RunStarted && s.Planned && !s.Split && planfile.SamePath(s.Opened.Config.Plan, b.Plan) {
+		b.Origin = s.Origin
+	}
+	return b, nil
+}
+
+// Close proposes lessons of the run, waits for those who still report about it, and releases
+// everything. If the user left at once, it waits only briefly. Errors are printed as warnings.
+// Close may be called again. It releases worktrees even if ctx has ended, as after a stopped run.
+func (r *Session) Close(ctx context.Context) {
+	for _, end := range r.closers {
+		end(!r.finished)
+	}
+	r.closers = nil
+	if r.workspace != nil {
+		if err := r.workspace.Close(context.WithoutCancel(ctx)); err != nil {
+			fmt.Fprintln(r.opts.Err, "wavex: leaving the worktrees:", err)
+		}
+		r.workspace = nil
+	}
+	if r.journal != nil {
+		r.journal.Close()
+	}
+}
+
+// warn prints a warning in every output format.
+func (r *Session) warn(err error) { fmt.Fprintln(r.opts.Err, "wavex: warning:", err) }
+
+// notice prints a notice if the output is for people.
+func (r *Session) notice(text string) {
+	if r.opts.Notices {
+		fmt.Fprintln(r.opts.Err, "wavex: "+text)
+	}
+}

@@ -1,0 +1,204 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"wavex/internal/hook"
+	"wavex/internal/proc"
+	"wavex/internal/review"
+	"wavex/internal/runlog"
+	"wavex/internal/statefiles"
+	"wavex/internal/ui"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Console shows a session and answers its questions.
+type Console struct {
+	View     ui.View            // closed when the loop has ended
+	Approver scheduler.Approver // asked at gates; nil: no person is there
+	Judge    review.Judge       // judges the findings of a thorough review; nil: no judge
+	// Signals receives requests to stop. Leave receives, after them, the exit code of a request to
+	// leave at once.
+	Signals <-chan scheduler.Signal
+	Abort   <-chan int
+}
+
+// Result describes how a session ended.
+type Result struct {
+	End       scheduler.RunEnded
+	State     *scheduler.State // nil after leaving at once, since the loop still owns it
+	AbortCode int              // the exit code of leaving at once; 0: the run ended by itself
+}
+
+// Run connects the loop to its parts and runs it. An error means that the journal has no end of the
+// run. It wraps a *journal.WriteError if the journal could not be written.
+func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
+	defer relaxGC(len(r.plan.Tasks))()
+	defer r.savePlan()()
+	r.view = c.View
+	if r.config.Stagger == scheduler.Staggered {
+		r.firstResponse = make(chan string, 16)
+	}
+	if r.config.Spares > 0 {
+		r.firstRequest = make(chan string, 64)
+	}
+	agentRunner := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices,
+		Redactor: r.opts.Redactor,
+		Observe:  r.observe,
+		Run:      r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.IsRehearsal(),
+		ExtraEnv: r.agentEnv(),
+		Support:  r.opts.Agent.CLI}
+	if g := r.opts.Grace; g > 0 {
+		agentRunner.Grace, agentRunner.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
+	}
+	files := r.startStateFiles()
+	defer func() { _ = files.Close() }() // it has reported its errors itself
+	noteWriter, closeNotes := r.startNotes()
+	defer closeNotes()
+	hookSnapshot := hook.NewSnapshotWriter(r.config.Loop, contextFile(r.config.Track), r.opts.Redactor.Bytes)
+	defer func() {
+		if err := hookSnapshot.Close(); err != nil {
+			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
+		}
+	}()
+	loop := &scheduler.Loop{
+		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err}, Runner: agentRunner,
+		Signals: c.Signals, Approver: c.Approver,
+		Views: []scheduler.View{r.view, hookSnapshot, files}, FirstResponse: r.firstResponse, FirstRequest: r.firstRequest,
+		Request:  r.attemptRequest,
+		NewSpare: func(req runner.Request) *runner.Spare { return agentRunner.NewSpare(r.withSlotEnv(req)) },
+		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
+			return r.recoverAttempt(ctx, r.opts.Prices, e)
+		},
+		Redact: r.redactEvent,
+		Now:    time.Now, Jitter: jitter,
+		// One more than the number of processors keeps them busy during the fsyncs of the journal.
+		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,
+	}
+	r.workspace.Wire(loop)
+	seal := r.workspace.AddCheckpoints(ctx, loop, r.warn)
+	loop.Runner = r.withTamperDetector(loop.Runner, files)
+	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
+		Agent: r.opts.Agent, Runner: agentRunner,
+		Prices: r.opts.Prices, Redactor: r.opts.Redactor, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
+	if err != nil {
+		return Result{}, errors.Join(err, r.view.Close())
+	}
+	reviews.Wire(loop)
+	if noteWriter != nil {
+		loop.Views = append(loop.Views, noteWriter)
+	}
+	list, closeList := r.startListProgress(ctx)
+	if list != nil {
+		loop.Views = append(loop.Views, list)
+	}
+	addedTasks, stopWatching := r.watchList(ctx)
+	defer stopWatching()
+	loop.AddedTasks = addedTasks
+	closeTracing := r.startTracing(ctx, loop)
+	hooks, closeWebhooks := r.startWebhooks(ctx)
+	if hooks != nil {
+		loop.Views = append(loop.Views, hooks)
+	}
+	r.closers = []func(left bool){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
+	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, filepath.Join(r.config.Loop, "guard.lock"))()
+
+	type outcome struct {
+		end scheduler.RunEnded
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		end, err := loop.Run(ctx)
+		done <- outcome{end, err}
+	}()
+	select {
+	case out := <-done:
+		r.finished = true
+		seal()
+		_ = files.Close() // before the end is shown
+		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Notices {
+			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
+		}
+		return Result{End: out.end, State: r.state}, out.err
+	case code := <-c.Abort:
+		// The third signal: the user wants to leave at once. The journal is valid as it is, and a
+		// resume settles the open attempts.
+		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
+		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
+			fmt.Fprintln(r.opts.Err, "wavex: sweeping:", err)
+		}
+		return Result{AbortCode: code}, nil
+	}
+}
+
+// startStateFiles returns a Writer that keeps the files in .loop current. A failure to write them is
+// only a warning, because the journal has everything.
+func (r *Session) startStateFiles() *statefiles.Writer {
+	return statefiles.NewWriter(r.config.Loop, r.opts.Redactor.Bytes, func(err error) {
+		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
+	})
+}
+
+// restoreWarner is a journal that reports a change by another process.
+type restoreWarner struct {
+	*runlog.Journal
+	warnings io.Writer
+}
+
+// Write writes the appended records.
+func (k restoreWarner) Write() error { return k.warnIfRestored(k.Journal.Write) }
+
+// Sync makes the appended records durable.
+func (k restoreWarner) Sync() error { return k.warnIfRestored(k.Journal.Sync) }
+
+func (k restoreWarner) warnIfRestored(write func() error) error {
+	before := k.Restored()
+	err := write()
+	if k.Restored() > before {
+		fmt.Fprintln(k.warnings, "wavex: warning: the journal in .loop was removed or written to by somebody else, for example by git clean -fdx; it is written again, and nothing of it is lost. Prompts and streams of attempts may be.")
+	}
+	return err
+}
+
+func jitter() float64 { return rand.Float64() }
+
+// redactEvent removes the secrets from an event before it is used.
+func (r *Session) redactEvent(b scheduler.Body) scheduler.Body {
+	out := r.opts.Redactor.Value(b).(scheduler.Body)
+	was, _ := b.(scheduler.AttemptEnded)
+	e, ended := out.(scheduler.AttemptEnded)
+	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason ||
+		e.Result.Detail != was.Result.Detail) {
+		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // may have a secret without digits
+		return e
+	}
+	return out
+}
+
+// observe shows a sign of life. It removes secrets, since the text may quote a command.
+func (r *Session) observe(o runner.Observation) {
+	o.Text = r.opts.Redactor.String(o.Text)
+	r.view.Observe(o)
+	if o.Kind == "init" {
+		select {
+		case r.firstRequest <- o.Task:
+		default: // no spare is wanted, or there are enough
+		}
+	}
+	if o.Kind == "text" || o.Kind == "tool" {
+		select {
+		case r.firstResponse <- o.Task:
+		default: // not used, or the channel is full
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/planfile"
+	"wavex/internal/runlog"
+	"wavex/internal/safefile"
+	"wavex/internal/statefiles"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file detects attempts that change the plan or .loop by any means. The runner sees the use of
+// editing tools; this file compares the files themselves, and so also detects the work of a shell.
+// It knows the files that this wavex writes meanwhile, and omits them. Like the runner it sees that
+// a file changed, but not the author.
+
+// tamperDetector is a Runner that compares files before and after an attempt of its inner Runner.
+type tamperDetector struct {
+	scheduler.Runner
+	loop       string
+	plan       string                              // its file; "": one that wavex itself writes
+	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
+}
+
+func (r *Session) withTamperDetector(inner scheduler.Runner, files *statefiles.Writer) scheduler.Runner {
+	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
+	if !planfile.IsList(r.plan.Path) {
+		s.plan = planfile.AbsPath(r.plan)
+	}
+	return s
+}
+
+// Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
+func (s tamperDetector) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if req.Command != "" {
+		return s.Runner.Attempt(ctx, req) // the plan's author wrote the command
+	}
+	before := s.takeSnapshot(req.Baseline)
+	res := s.Runner.Attempt(ctx, req)
+	for _, t := range s.findChanges(before, s.takeSnapshot(req.Baseline)) {
+		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == whyPlan && err == nil && filepath.IsLocal(rel) {
+			t.Path = filepath.ToSlash(rel)
+		}
+		told := func(o runner.Tamper) bool { // reported by the runner, perhaps with another name of the plan
+			return o.Path == t.Path || t.Why == whyPlan && o.Why == whyPlan
+		}
+		if !slices.ContainsFunc(res.Tampered, told) {
+			res.Tampered = append(res.Tampered, t)
+		}
+	}
+	return res
+}
+
+const (
+	whyPlan    = "it is the plan"
+	whyLoopDir = "it is wavex's own folder"
+)
+
+// maxFiles is the maximum number of files that are compared, maxRead the number of bytes of each.
+const (
+	maxFiles = 1_000
+	maxRead  = 1 << 20
+)
+
+// loopSnapshot is the state of the files at one moment.
+type loopSnapshot struct {
+	files   map[string]string // digests by path in .loop, slash-separated
+	texts   map[string][]byte // of the projections
+	plan    string            // digest
+	base    string            // digest of the file that the task's changes are compared with
+	journal os.FileInfo       // nil: it does not exist
+}
+
+func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
+	now := loopSnapshot{files: map[string]string{}, texts: map[string][]byte{}, plan: fileDigest(s.plan, maxRead),
+		base: fileDigest(base, maxRead)}
+	now.journal, _ = os.Stat(s.journalPath()) // nil: it does not exist
+	_ = filepath.WalkDir(s.loop, func(at string, d fs.DirEntry, err error) error {
+		rel, rerr := filepath.Rel(s.loop, at)
+		rel = filepath.ToSlash(rel)
+		switch {
+		case err != nil || rerr != nil:
+			return nil // unreadable files are not compared
+		case d.IsDir() && slices.Contains([]string{"runs", "worktrees", "hook"}, rel):
+			return fs.SkipDir // it changes all the time
+		case len(now.files) >= maxFiles:
+			return fs.SkipAll
+		case slices.Contains(statefiles.Files(), rel):
+			now.texts[rel], _ = safefile.Read(at, statefiles.MaxFile) // an error shows as a change when the file is readable
+		case d.Type().IsRegular() && !isVolatile(rel):
+			now.files[rel] = fileDigest(at, maxRead)
+		}
+		return nil
+	})
+	return now
+}
+
+// isVolatile reports whether wavex itself writes a file during an attempt.
+func isVolatile(rel string) bool {
+	return slices.Contains([]string{"journal.jsonl", "lock", "holder.json", "guard.lock", "hook.json", "hook.json.next"},
+		rel) ||
+		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != ".gitignore"
+}
+
+func (s tamperDetector) journalPath() string { return filepath.Join(s.loop, "journal.jsonl") }
+
+// findChanges returns the files that differ, except those that this wavex wrote.
+func (s tamperDetector) findChanges(before, after loopSnapshot) []runner.Tamper {
+	var out []runner.Tamper
+	own := func(rel string) { out = append(out, runner.Tamper{Path: ".loop/" + rel, Why: whyLoopDir}) }
+	if before.plan != after.plan {
+		out = append(out, runner.Tamper{Path: filepath.ToSlash(s.plan), Why: whyPlan})
+	}
+	if s.journalChanged(before.journal, after.journal) {
+		own("journal.jsonl")
+	}
+	if before.base != "" && before.base != after.base {
+		own("runs")
+	}
+	for _, rel := range statefiles.Files() {
+		text, there := after.texts[rel]
+		was, wasThere := before.texts[rel]
+		if there != wasThere || !bytes.Equal(text, was) {
+			if there && !s.isOwnWrite(rel, text) || !there && wasThere {
+				own(rel)
+			}
+		}
+	}
+	all := maps.Clone(before.files)
+	maps.Copy(all, after.files)
+	for _, rel := range slices.Sorted(maps.Keys(all)) {
+		if before.files[rel] != after.files[rel] {
+			own(rel)
+		}
+	}
+	if len(out) > 2 { // for example after git clean -fdx
+		return []runner.Tamper{{Path: ".loop", Why: whyLoopDir}}
+	}
+	return out
+}
+
+// journalChanged reports whether the journal was replaced or truncated, or has lines that are not
+// records. Changes inside it are detected by its checksums when it is read.
+func (s tamperDetector) journalChanged(before, after os.FileInfo) bool {
+	if before == nil {
+		return false
+	}
+	if after == nil || !os.SameFile(before, after) || after.Size() < before.Size() {
+		return true
+	}
+	f, err := safefile.Open(s.journalPath())
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }() // read only
+	text, err := io.ReadAll(io.NewSectionReader(f, before.Size(), maxRead))
+	return err != nil || !runlog.Valid(text)
+}
+
+// fileDigest returns a digest of the first bytes of a file and its size; "" if it does not exist.
+func fileDigest(path string, most int64) string {
+	f, err := safefile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	defer func() { _ = f.Close() }() // read only
+	h := sha256.New()
+	st, err := f.Stat()
+	if err == nil {
+		_, err = io.Copy(h, io.LimitReader(f, most))
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	return fmt.Sprintf("%x %d", h.Sum(nil), st.Size())
+}

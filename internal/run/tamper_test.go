@@ -1,0 +1,120 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/journal"
+	"wavex/runner"
+)
+
+// runnerFunc is a Runner that calls a function.
+type runnerFunc func() error
+
+func (d runnerFunc) Attempt(context.Context, runner.Request) runner.Result {
+	if err := d(); err != nil {
+		return runner.Result{Outcome: runner.Broken, Reason: err.Error()}
+	}
+	return runner.Result{Outcome: runner.Done}
+}
+
+func TestTamperDetector(t *testing.T) {
+	t.Parallel()
+	write := func(path ...string) runnerFunc {
+		return func() error {
+			var errs []error
+			for _, p := range path {
+				errs = append(errs, os.MkdirAll(filepath.Dir(p), 0o700), os.WriteFile(p, []byte("new"), 0o600))
+			}
+			return errors.Join(errs...)
+		}
+	}
+	for name, c := range map[string]struct {
+		does func(dir string, l *journal.Log) runnerFunc
+		want string
+	}{
+		"nothing":  {func(string, *journal.Log) runnerFunc { return func() error { return nil } }, ""},
+		"the plan": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/plan.json") }, "plan.json"},
+		"no plan": {func(d string, _ *journal.Log) runnerFunc { return func() error { return os.Remove(d + "/plan.json") } },
+			"plan.json"},
+		"an expert": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/experts/a.md") },
+			".loop/experts/a.md"},
+		"a projection": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/state.json") },
+			".loop/state.json"},
+		"one removed": {func(d string, _ *journal.Log) runnerFunc {
+			return func() error { return os.Remove(d + "/.loop/PROGRESS.md") }
+		}, ".loop/PROGRESS.md"},
+		"its base": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/runs/r/tasks/a/base.json") },
+			".loop/runs"},
+		"all": {func(d string, _ *journal.Log) runnerFunc { return func() error { return os.RemoveAll(d + "/.loop") } },
+			".loop"},
+		"the journal": {func(d string, _ *journal.Log) runnerFunc { return write(d + "/.loop/journal.jsonl") },
+			".loop/journal.jsonl"},
+		"a line of it": {func(d string, _ *journal.Log) runnerFunc {
+			return func() error {
+				f, err := os.OpenFile(d+"/.loop/journal.jsonl", os.O_APPEND|os.O_WRONLY, 0)
+				if err != nil {
+					return err
+				}
+				_, err = f.WriteString("{\"type\":\"gate_ended\"}\n")
+				return errors.Join(err, f.Close())
+			}
+		}, ".loop/journal.jsonl"},
+		"what wavex writes": {func(d string, l *journal.Log) runnerFunc {
+			return func() error {
+				return errors.Join(l.Append([]byte(`{"n":2}`)), l.Sync(),
+					os.WriteFile(d+"/.loop/PROGRESS.md", []byte("wavex wrote this"), 0o600),
+					write(d+"/.loop/hook.json", d+"/.loop/runs/r/tasks/b/base.json", d+"/.loop/worktrees/r.1/x",
+						d+"/.loop/hook/1.json")())
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			loop := filepath.Join(dir, ".loop")
+			if err := write(dir+"/plan.json", loop+"/PROGRESS.md", loop+"/runs/r/tasks/a/base.json")(); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range []string{"plan.json", ".loop/PROGRESS.md", ".loop/runs/r/tasks/a/base.json"} {
+				if err := os.WriteFile(filepath.Join(dir, p), []byte("old"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			log, _, err := journal.Open(loop + "/journal.jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = log.Close() }()
+			if err := errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync()); err != nil {
+				t.Fatal(err)
+			}
+			s := tamperDetector{Runner: c.does(dir, log), loop: loop, plan: dir + "/plan.json",
+				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") }}
+			res := s.Attempt(t.Context(), runner.Request{Baseline: loop + "/runs/r/tasks/a/base.json"})
+			if res.Outcome != runner.Done {
+				t.Fatal(res.Reason)
+			}
+			var got []string
+			for _, m := range res.Tampered {
+				rel, err := filepath.Rel(dir, m.Path)
+				if err != nil {
+					rel = m.Path
+				}
+				got = append(got, rel)
+			}
+			if fmt.Sprint(got) != "["+c.want+"]" {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+			// A command comes from the plan's author.
+			if res := s.Attempt(t.Context(), runner.Request{Command: "x"}); len(res.Tampered) > 0 {
+				t.Errorf("a command: told %v", res.Tampered)
+			}
+		})
+	}
+}

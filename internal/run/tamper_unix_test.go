@@ -1,0 +1,59 @@
+//go:build unix
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/internal/testrepo"
+	"wavex/runner"
+)
+
+// A named pipe, a device or a huge file in the place of a file is reported, and does not block; a
+// pipe that existed before is ignored.
+func TestTamperDetectorReadsRegularFilesOnly(t *testing.T) {
+	t.Parallel()
+	const plan, base, projection, other = "plan.json", ".loop/runs/r/tasks/a/base.json", ".loop/state.json",
+		".loop/SHAPE.md"
+	all := []string{plan, base, projection, other}
+	for name, put := range map[string]func(t *testing.T, path string){
+		"a pipe":   func(t *testing.T, path string) { testrepo.NamedPipe(t, path) },
+		"a device": func(t *testing.T, path string) { testrepo.Must(t, os.Symlink("/dev/zero", path)) },
+		"very long": func(t *testing.T, path string) {
+			testrepo.Must(t, errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Truncate(path, 1<<33)))
+		},
+	} {
+		for i, file := range all {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				testrepo.Files{plan: "old", base: "old", projection: "old", other: "old"}.Write(t, dir)
+				does := runnerFunc(func() error {
+					path := filepath.Join(dir, file)
+					testrepo.Must(t, os.Remove(path))
+					put(t, path)
+					return nil
+				})
+				s := tamperDetector{Runner: does, loop: filepath.Join(dir, ".loop"), plan: filepath.Join(dir, plan),
+					isOwnWrite: func(string, []byte) bool { return false }}
+				req := runner.Request{Dir: dir, Baseline: filepath.Join(dir, base)}
+				res := s.Attempt(t.Context(), req)
+				want := file
+				if file == base {
+					want = ".loop/runs"
+				}
+				if len(res.Tampered) != 1 || res.Tampered[0].Path != want {
+					t.Errorf("told %v, want %s", res.Tampered, want)
+				}
+				s.Runner = runnerFunc(func() error { return nil })
+				if res := s.Attempt(t.Context(), req); len(res.Tampered) > 0 {
+					t.Errorf("told again: %v", res.Tampered)
+				}
+			})
+		}
+	}
+}

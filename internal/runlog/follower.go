@@ -1,0 +1,226 @@
+package runlog
+
+import (
+	"cmp"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/transcript"
+	"wavex/internal/ui"
+	"wavex/scheduler"
+)
+
+// Follower follows a run of another wavex by reading its journal as it grows. It changes nothing.
+// It must be used from one goroutine.
+type Follower struct {
+	Events []scheduler.Event
+	State  *scheduler.State // nil: there is no run yet
+	Alive  bool             // a process works on it
+
+	loop     string // the .loop directory
+	planPath string // the plan that the user named, or ""
+	log      *journal.Follower
+	digest   string // digest of the state's plan
+	running  map[string]ui.Activity
+	recorded int // number of events of the journal; the rest of Events is not on record (see settle)
+}
+
+// Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
+// "" stands for the one that a run was started with.
+func Follow(loop, planPath string) *Follower {
+	return &Follower{loop: loop, planPath: planPath, log: journal.Follow(filepath.Join(loop, journalName))}
+}
+
+// Poll reads the new records, updates the state, and calls show with each event that came while the
+// run was already known. show may be nil. changed reports that there were new records, or that no
+// process works on the run any more. It is valid beside an error, since the events before an
+// unreadable record are shown.
+func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed bool, err error) {
+	records, replaced, err := f.log.Next()
+	if replaced {
+		f.Events, f.State, f.running = nil, nil, map[string]ui.Activity{}
+	}
+	if replaced {
+		f.recorded = 0
+	}
+	if f.recorded < len(f.Events) && len(records) > 0 { // a wavex resumes it
+		if err := f.dropSettled(); err != nil {
+			return true, err
+		}
+	}
+	events, wrong := decode(records, f.recorded)
+	err = cmp.Or(wrong, err) // the first in the journal
+	known := f.State != nil
+	for _, e := range events {
+		f.Events = append(f.Events, e)
+		f.recorded++
+		if err := f.apply(e); err != nil {
+			return true, err
+		}
+		if known && show != nil && f.State != nil {
+			show(e, f.State)
+		}
+	}
+	was := f.Alive
+	f.checkAlive(len(events) > 0)
+	if f.State != nil && f.State.Ended == nil && !f.Alive && f.recorded == len(f.Events) {
+		f.Events, wrong = settle(f.State, f.Events, f.loop)
+		err = cmp.Or(err, wrong)
+	}
+	return replaced || len(events) > 0 || was != f.Alive, err
+}
+
+// dropSettled removes the events that settled added.
+func (f *Follower) dropSettled() error {
+	f.Events = f.Events[:f.recorded]
+	last := Last(f.Events)
+	if last == nil {
+		return nil
+	}
+	return f.replayPlan(cmp.Or(f.planPath, last.Plan), f.digest, last.Config.Run)
+}
+
+// checkAlive finds out whether a process works on the run. The question takes the lock for an instant if
+// no process holds it, so look asks again only after the journal has grown.
+func (f *Follower) checkAlive(grew bool) {
+	switch {
+	case f.State == nil || f.State.Ended != nil:
+		f.Alive = false
+	case f.Alive || grew:
+		f.Alive = journal.Locked(f.loop)
+	}
+}
+
+func (f *Follower) apply(e scheduler.Event) error {
+	path, digest, run := "", "", ""
+	switch b := e.Body.(type) {
+	case scheduler.RunStarted:
+		path, digest, run = b.Plan, b.Digest, b.Config.Run
+	case scheduler.RunResumed:
+		path, digest, run = b.Plan, b.Digest, b.Config.Run
+	}
+	if path != "" {
+		clear(f.running)
+	}
+	if path != "" && (f.State == nil || digest != f.digest) { // another plan, or an edited one
+		return f.replayPlan(cmp.Or(f.planPath, path), digest, run)
+	}
+	if f.State == nil {
+		return nil // records before the first run
+	}
+	f.trackRunning(e)
+	return f.State.Replay([]scheduler.Event{e})
+}
+
+// replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
+func (f *Follower) replayPlan(path, digest, run string) error {
+	p, err := planForDisplay(f.loop, path, run, digest)
+	if err != nil {
+		return err
+	}
+	f.digest = digest
+	f.State = scheduler.NewState(p)
+	return f.State.Replay(f.Events)
+}
+
+// trackRunning updates the activities under way.
+func (f *Follower) trackRunning(e scheduler.Event) {
+	start := func(kind, task string, n int) {
+		f.running[kind+"/"+task] = ui.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time}
+	}
+	end := func(kind, task string) { delete(f.running, kind+"/"+task) }
+	switch b := e.Body.(type) {
+	case scheduler.AttemptStarted:
+		start("attempt", b.Task, b.Attempt)
+	case scheduler.AttemptEnded:
+		end("attempt", b.Task)
+	case scheduler.CounselStarted:
+		start("counsel", b.Task, b.Panel)
+	case scheduler.CounselEnded:
+		end("counsel", b.Task)
+	case scheduler.ReviewStarted:
+		start("review", "", b.N)
+	case scheduler.ReviewEnded:
+		end("review", "")
+	case scheduler.CriteriaStarted:
+		start("criteria", "", b.Round)
+	case scheduler.CriteriaEnded:
+		end("criteria", "")
+	case scheduler.IntegrationStarted:
+		start("integration", "", b.Wave)
+	case scheduler.IntegrationEnded:
+		end("integration", "")
+	case scheduler.DeliveryStarted:
+		start("delivery", "", 0)
+	case scheduler.DeliveryEnded:
+		end("delivery", "")
+	case scheduler.RunEnded:
+		clear(f.running)
+	}
+}
+
+// Running returns the activities under way, in order of their start, with their last sign of life.
+func (f *Follower) Running() []ui.Activity {
+	if !f.Alive {
+		return nil
+	}
+	out := make([]ui.Activity, 0, len(f.running))
+	for _, d := range f.running {
+		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
+			d.Subject = f.State.Plan.Tasks[i].Title()
+		}
+		if d.Kind == "attempt" {
+			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b ui.Activity) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Task, b.Task))
+	})
+	return out
+}
+
+// Files returns the files of the run's attempts, by task, as History.Files does; there may be none.
+func (f *Follower) Files() fs.FS {
+	return safeFS{filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")}
+}
+
+// lastActivity returns the last action of an agent, from the end of its stream, and the time when the
+// stream last grew.
+func lastActivity(files fs.FS, stream string) (string, time.Time) {
+	in, err := files.Open(stream)
+	if err != nil {
+		return "", time.Time{} // the attempt has not begun, or is a command
+	}
+	defer func() { _ = in.Close() }() // read only
+	info, err := in.Stat()
+	if err != nil {
+		return "", time.Time{}
+	}
+	text, ok := in.(io.ReaderAt)
+	if !ok {
+		return "", time.Time{}
+	}
+	e, ok := transcript.LastEntry(text, info.Size())
+	if !ok {
+		return "", time.Time{}
+	}
+	words := strings.TrimSpace(e.Tool + " " + e.Target)
+	if e.Kind != transcript.Tool {
+		words, _, _ = strings.Cut(strings.TrimSpace(e.Text), "\n")
+	}
+	if e.Kind == transcript.End {
+		words = "checking"
+	}
+	return words, info.ModTime()
+}
+
+// Done reports whether the run will not continue without a resume.
+func (f *Follower) Done() bool { return f.State.Ended != nil || !f.Alive }

@@ -1,0 +1,258 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/journal"
+	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+func lengthen(t *testing.T, loop, text string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(loop, journalName), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Poll shows the events before an unreadable record, and then returns the error.
+func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
+	t.Parallel()
+	notice := func(seq int64) []byte {
+		b, err := scheduler.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: scheduler.Notice{Level: "info",
+			Text: "hello"}}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for name, c := range map[string]struct {
+		records [][]byte
+		after   string
+		wrong   any
+	}{
+		"a line that is no record": {[][]byte{notice(2)}, "nonsense\n", new(*journal.CorruptError)},
+		"one of another version": {[][]byte{notice(2), []byte(`{"seq":3,"type":"of_tomorrow","data":{}}`)}, "",
+			new(*usererr.BlockedError)},
+		"a record is missing": {[][]byte{notice(2), notice(4)}, "", new(*usererr.BlockedError)},
+		"both":                {[][]byte{notice(2), notice(4)}, "nonsense\n", new(*usererr.BlockedError)},
+	} {
+		loop, _ := written(t, started("r-1"))
+		plan := filepath.Join(filepath.Dir(loop), "plan.json")
+		if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := Follow(loop, plan)
+		if _, err := f.Poll(nil); err != nil || f.State == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		log, _, err := journal.Open(filepath.Join(loop, journalName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range c.records {
+			if err := log.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(log.Sync(), log.Close()); err != nil {
+			t.Fatal(err)
+		}
+		lengthen(t, loop, c.after)
+		told := 0
+		changed, err := f.Poll(func(scheduler.Event, *scheduler.State) { told++ })
+		if !changed || !errors.As(err, c.wrong) || told != 1 || len(f.Events) != 2 || f.State.Seq != 2 {
+			t.Errorf("%s: changed %v, %v; told of %d, has %d", name, changed, err, told, len(f.Events))
+		}
+	}
+}
+
+// A journal with a missing record is refused.
+func TestReadRefusesAGap(t *testing.T) {
+	t.Parallel()
+	loop, _ := written(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	log, records, err := journal.Open(filepath.Join(loop, journalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var blocked *usererr.BlockedError
+	for name, left := range map[string][][]byte{"the first is gone": records[1:], "one is twice": {records[0], records[0]},
+		"in another order": {records[1], records[0]}} {
+		if _, err := decode(left, 0); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if events, err := decode(records, 0); err != nil || len(events) != 2 {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+}
+
+// pausedRun returns the events of a run that was paused and continued.
+func pausedRun(t *testing.T, dir string) []scheduler.Body {
+	t.Helper()
+	p := testrepo.Plan(t, dir, twoTasks)
+	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2,
+		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
+	path := filepath.Join(dir, "plan.json")
+	attempt := func(task string, n int, status scheduler.Status, outcome runner.Outcome) []scheduler.Body {
+		i, _ := p.Lookup(task)
+		key := p.Key(i)
+		return []scheduler.Body{scheduler.AttemptStarted{Task: task, Key: key, Attempt: n, Try: n, Why: "first", Wave: 1},
+			scheduler.AttemptEnded{Task: task, Key: key, Attempt: n, Status: status, Charged: true,
+				Result: runner.Result{Outcome: outcome}}}
+	}
+	return slices.Concat([]scheduler.Body{scheduler.Notice{Text: "before"}, scheduler.RunStarted{Config: c, Plan: path,
+		Digest: "d", Tasks: 2}, scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
+		attempt("a", 1, scheduler.Completed, runner.Done), attempt("b", 1, scheduler.Pending, runner.Interrupted),
+		[]scheduler.Body{scheduler.RunEnded{Status: "paused"},
+			scheduler.RunResumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed,
+			runner.Done),
+		[]scheduler.Body{scheduler.RunEnded{Status: "complete"}})
+}
+
+// However the journal grows, a follower has the same state as a reader, and shows each event once.
+func TestFollowerEqualsRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
+	written := testrepo.Journal(t, filepath.Join(t.TempDir(), ".loop"), pausedRun(t, dir)...)
+	whole := t.TempDir()
+	testrepo.Journal(t, whole, pausedRun(t, dir)...)
+	data, p := text(t, whole, journalName), testrepo.Plan(t, dir, twoTasks)
+	for seed := range uint64(20) {
+		luck := rand.New(rand.NewPCG(seed, 0))
+		loop := t.TempDir()
+		f, path := Follow(loop, ""), filepath.Join(loop, journalName)
+		var told []int64
+		for at := 0; at < len(data); {
+			at = min(at+1+luck.IntN(1500), len(data))
+			testrepo.Must(t, os.WriteFile(path, []byte(data[:at]), 0o600))
+			known := f.State != nil
+			_, err := f.Poll(func(e scheduler.Event, s *scheduler.State) {
+				if !known || s.Seq != e.Seq {
+					t.Errorf("%d: told of %d at %d, known %v", seed, e.Seq, s.Seq, known)
+				}
+				told = append(told, e.Seq)
+			})
+			testrepo.Must(t, err)
+			events, _, err := ReadSettled(loop)
+			if err != nil || len(events) != len(f.Events) || (f.State == nil) != (len(events) < 2) {
+				t.Fatalf("%d: %d events followed, %d read, %v", seed, len(f.Events), len(events), err)
+			}
+			if f.State == nil {
+				continue
+			}
+			now := scheduler.NewState(p)
+			if err := now.Replay(events); err != nil || fmt.Sprint(now.Counts, now.Seq, now.Ended) != fmt.Sprint(f.State.Counts,
+				f.State.Seq, f.State.Ended) {
+				t.Fatalf("%d: followed %+v, read %+v, %v", seed, f.State.Counts, now.Counts, err)
+			}
+		}
+		for i := range told {
+			if told[i] != int64(len(written)-len(told)+i+1) {
+				t.Errorf("%d: told of %v, the last is %d", seed, told, len(written))
+			}
+		}
+	}
+}
+
+// Running has the activities in order of their start, with the last sign of life. An agent that
+// damages its stream only hides its own, and does not block the reader.
+func TestRunning(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
+	loop := filepath.Join(dir, ".loop")
+	all := pausedRun(t, dir)
+	started := []scheduler.Body{all[1], all[3], all[5], scheduler.ReviewStarted{N: 1, Mode: "light", Round: 1}}
+	testrepo.Journal(t, loop, started...)
+	lock, err := Lock(loop, "r-1")
+	testrepo.Must(t, err)
+	f := Follow(loop, "")
+	_, err = f.Poll(nil)
+	testrepo.Must(t, err)
+	at := "runs/r-1/tasks/a/attempt-1/stream.jsonl"
+	for name, c := range map[string]struct{ stream, want string }{
+		"a tool":     {`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make"}}]}}` + "\n", "Bash make"},
+		"words":      {`{"type":"assistant","message":{"content":[{"type":"text","text":"first\nsecond"}]}}` + "\n", "first"},
+		"not whole":  {`{"type":"assistant","message":{"content":[{"type":"text","text":"fir`, ""},
+		"binary":     {strings.Repeat("\x00\xff\n", 1<<15), ""},
+		"very large": {strings.Repeat("x", 1<<20) + "\n", ""},
+		"empty":      {"", ""},
+	} {
+		testrepo.Files{at: c.stream}.Write(t, loop)
+		got := f.Running()
+		if len(got) != 3 || got[0].Task != "a" || got[1].Task != "b" || got[2].Kind != "review" || got[0].Subject != "do a" ||
+			got[0].Last != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	path := filepath.Join(loop, filepath.FromSlash(at))
+	for name, lay := range map[string]func(){
+		"a pipe":     func() { testrepo.NamedPipe(t, path) },
+		"a folder":   func() { testrepo.Must(t, os.Mkdir(path, 0o755)) },
+		"nothing":    func() {},
+		"a way out":  func() { testrepo.Must(t, os.Symlink(filepath.Join(dir, "out.jsonl"), path)) },
+		"in a round": func() { testrepo.Must(t, os.Symlink("stream.jsonl", path)) },
+	} {
+		testrepo.Files{"out.jsonl": `{"type":"assistant","message":{"content":[{"type":"text","text":"private"}]}}` +
+			"\n"}.Write(t, dir)
+		testrepo.Must(t, os.Remove(path))
+		lay()
+		if got := f.Running(); len(got) != 3 || got[0].Last != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+		_ = os.Remove(path)
+		testrepo.Files{at: ""}.Write(t, loop)
+	}
+	testrepo.Must(t, lock.Unlock())
+	if changed, err := f.Poll(nil); err != nil || !changed || f.Alive || !f.Done() || f.Running() != nil {
+		t.Errorf("nobody works at it: changed %v, alive %v, %v; %v", changed, f.Alive, err, f.Running())
+	}
+}
+
+// A journal that begins anew belongs to another run, or to none yet.
+func TestFollowFresh(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
+	loop := filepath.Join(dir, ".loop")
+	testrepo.Journal(t, loop, pausedRun(t, dir)[1:4]...)
+	f := Follow(loop, "")
+	_, err := f.Poll(nil)
+	testrepo.Must(t, err)
+	j, _, err := Open(loop, "r-2", true, 0)
+	testrepo.Must(t, err)
+	defer j.Close()
+	if changed, err := f.Poll(nil); err != nil || !changed || f.State != nil || len(f.Events) != 0 || f.Alive {
+		t.Errorf("changed %v, %v: %+v", changed, err, f)
+	}
+	begun := pausedRun(t, dir)[1].(scheduler.RunStarted)
+	begun.Config.Run = "r-2"
+	testrepo.Must(t, errors.Join(j.Append(scheduler.Event{Seq: 1, Body: begun}), j.Sync()))
+	if changed, err := f.Poll(nil); err != nil || !changed || f.State == nil || f.State.Config.Run != "r-2" || !f.Alive ||
+		len(f.Running()) != 0 {
+		t.Errorf("changed %v, %v: %+v", changed, err, f)
+	}
+}

@@ -1,0 +1,254 @@
+package runlog
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"wavex/internal/journal"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/request"
+	"wavex/internal/usererr"
+	"wavex/scheduler"
+)
+
+// Run describes the newest run of a journal, as far as the next step depends on it.
+type Run struct {
+	Config scheduler.Config
+	Plan   string // its path
+	Digest string // digest of the plan
+	Ended  *scheduler.RunEnded
+}
+
+// Final reports whether a run cannot be resumed, because it is complete or was cancelled.
+func (r *Run) Final() bool {
+	return r.Ended != nil && (r.Complete() || r.Ended.Status == scheduler.Cancelled)
+}
+
+// Complete reports whether the run completed all tasks.
+func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "complete" }
+
+// PlanPath returns the path of the run's plan, or an error if the file does not exist any more.
+func (r *Run) PlanPath() (string, error) {
+	if _, err := os.Stat(r.Plan); errors.Is(err, fs.ErrNotExist) {
+		return "", usererr.Usage("the plan of run %s is not there any more: %s; put it back, or name the file that it is now",
+			r.Config.Run, r.Plan)
+	}
+	return r.Plan, nil
+}
+
+// Last returns the newest run in a journal, or nil if there is none. If the beginning of the
+// journal is missing, Last uses a Resumed event instead.
+func Last(events []scheduler.Event) *Run {
+	var last *Run
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case scheduler.RunStarted:
+			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
+		case scheduler.RunResumed:
+			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
+		case scheduler.TasksAdded, scheduler.RolledBack: // added by a person after the end; the next end may be missing
+			if last != nil {
+				last.Ended = nil
+			}
+		case scheduler.RunEnded:
+			if last != nil {
+				last.Ended = &b
+			}
+		}
+	}
+	return last
+}
+
+// History is a run as its journal describes it. Commands read it; they change nothing, and may do so
+// while the run is under way.
+type History struct {
+	Loop   string // the .loop directory
+	State  *scheduler.State
+	Events []scheduler.Event // up to the end of this run
+	Alive  bool              // a process works on it
+}
+
+// Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
+// none. It follows no link out of the folder, and does not open a named pipe.
+func (p *History) Files() fs.FS {
+	dir := filepath.Join(p.Loop, "runs", p.State.Config.Run, "tasks")
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil
+	}
+	return safeFS{dir}
+}
+
+// Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
+// text of its plan. path names the plan; "" stands for the one that the run was started with.
+func Load(loop, path, id string) (*History, error) {
+	events, last, later, err := findEvents(loop, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := last.currentPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	return newHistory(loop, p, events, later)
+}
+
+// LoadForDisplay is like Find for commands that only show a run or give it up: it uses the plan that the run
+// had, from the outline in .loop. If there is no outline, it reads the plan's file.
+func LoadForDisplay(loop, path, id string) (*History, error) {
+	events, last, later, err := findEvents(loop, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := last.displayPlan(loop, path)
+	if err != nil {
+		return nil, err
+	}
+	return newHistory(loop, p, events, later)
+}
+
+func findEvents(loop, id string) (events []scheduler.Event, last *Run, later bool, err error) {
+	if events, err = Read(loop); err != nil {
+		return nil, nil, false, err
+	}
+	if id != "" {
+		if events, later = upTo(events, id); events == nil {
+			return nil, nil, false, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, loop)
+		}
+	}
+	if last = Last(events); last != nil {
+		return events, last, later, nil
+	}
+	if s, err := request.ReadProgress(events); err == nil && s != nil && !s.Planned {
+		return nil, nil, false, usererr.Usage(
+			"there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop,
+			s.Opened.Request, s.Stage, s.Spent.Spent())
+	}
+	return nil, nil, false, NoRunError(loop)
+}
+
+// currentPlan returns the current plan in the file path, or with "" in the run's own file.
+func (r *Run) currentPlan(path string) (p *plan.Plan, err error) {
+	if path == "" {
+		if path, err = r.PlanPath(); err != nil {
+			return nil, err
+		}
+	}
+	return planfile.Reread(path, r.Config.Run)
+}
+
+// displayPlan returns the plan that the run had, if .loop has it, else the current one.
+func (r *Run) displayPlan(loop, path string) (*plan.Plan, error) {
+	p, err := planForDisplay(loop, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
+	switch {
+	case err != nil && path == "":
+		return r.currentPlan("") // its error says more
+	case err == nil && path != "":
+		p.Path = path // the path that this command uses
+	}
+	return p, err
+}
+
+// planForDisplay returns the plan with a digest: a run's outline or the file. If neither has that
+// digest, it returns the outline of another session.
+func planForDisplay(loop, path, run, digest string) (*plan.Plan, error) {
+	kept := SavedPlan(loop, run)
+	if kept != nil && kept.Digest == digest {
+		return kept, nil
+	}
+	p, err := planfile.Reread(path, run)
+	if err != nil && kept != nil {
+		return kept, nil
+	}
+	return p, err
+}
+
+func newHistory(loop string, p *plan.Plan, events []scheduler.Event, later bool) (*History, error) {
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return nil, err
+	}
+	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have moved since
+	return &History{Loop: loop, State: s, Events: events, Alive: !later && journal.Locked(loop)}, nil
+}
+
+// PlanEdit compares the plan that a run had with the current one, as a resume does. path is the
+// plan's file, "" for the run's own; gone reports that the file does not exist. It returns an error
+// if the comparison is not possible, for example because the plan is invalid now.
+func (p *History) PlanEdit(path string) (e *scheduler.Edit, gone bool, err error) {
+	last := Last(p.Events)
+	if planfile.IsList(last.Plan) || last.Final() {
+		return nil, false, nil
+	}
+	if path == "" {
+		path = last.Plan
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	now, err := planfile.Reread(path, last.Config.Run)
+	if err != nil {
+		return nil, false, err
+	}
+	was := p.State.Plan.Keys() // the tasks that the run added follow those of the file
+	if n := len(now.Tasks); now.Digest == p.State.Plan.Digest && n <= len(was) && slices.Equal(now.Keys(), was[:n]) {
+		return nil, false, nil
+	}
+	s := scheduler.NewState(now)
+	if err := s.Replay(p.Events); err != nil {
+		return nil, false, err
+	}
+	return scheduler.ComparePlans(p.State, s), false, nil
+}
+
+// NoRunError returns the error that there is no run in a .loop directory. It names the next parent
+// directory that has one; commands do not use that one by themselves, since it is another run.
+func NoRunError(loop string) error {
+	for dir := filepath.Dir(filepath.Dir(loop)); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".loop", journalName)); err == nil {
+			return usererr.Usage("there is no run in %s, but there is one in %s: give the command there", loop, dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return usererr.Usage("there is no run in %s; start one with: wavex run PLAN", loop)
+		}
+	}
+}
+
+// upTo returns the events up to the end of the run with an id, and whether a later run follows. It
+// returns nil if there is no such run.
+func upTo(events []scheduler.Event, id string) (own []scheduler.Event, later bool) {
+	found := false
+	for n, e := range events {
+		if b, ok := e.Body.(scheduler.RunStarted); ok {
+			if found {
+				return events[:n], true
+			}
+			found = b.Config.Run == id
+		}
+	}
+	if !found {
+		return nil, false
+	}
+	return events, false
+}
+
+// RunOfList returns the id of the run in a .loop directory whose plan is a task list. It returns "" if
+// there is none, if path is not a list, or, with unfinished, if the run is over.
+func RunOfList(loop, path string, unfinished bool) string {
+	if !planfile.IsList(path) {
+		return ""
+	}
+	events, err := Read(loop)
+	last := Last(events)
+	switch {
+	case err != nil || last == nil || !planfile.SamePath(last.Plan, path): // the next read reports an error
+		return ""
+	case unfinished && last.Final():
+		return ""
+	}
+	return last.Config.Run
+}

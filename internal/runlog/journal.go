@@ -1,0 +1,219 @@
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/internal/statefiles"
+	"wavex/internal/usererr"
+	"wavex/scheduler"
+)
+
+// journalName is the name of the journal in a .loop directory.
+const journalName = "journal.jsonl"
+
+// TaskDir returns the folder of a task's files in a .loop directory: those of its attempts and
+// panels.
+func TaskDir(loop, run, task string) string {
+	return filepath.Join(loop, "runs", run, "tasks", task)
+}
+
+// Read returns the events of a .loop directory, or none if it has no journal. It may be called
+// while a run is under way.
+func Read(loop string) ([]scheduler.Event, error) {
+	records, err := journal.Read(filepath.Join(loop, journalName))
+	if err != nil {
+		return nil, err
+	}
+	return decode(records, 0)
+}
+
+// decode decodes the records of a journal after the first so many. With an error it returns the
+// events before the bad record. It does not read on after a missing record, since later ones depend
+// on it.
+func decode(records [][]byte, after int) ([]scheduler.Event, error) {
+	events := make([]scheduler.Event, len(records))
+	for i, rec := range records {
+		n := after + i + 1
+		err := json.Unmarshal(rec, &events[i])
+		if err == nil && events[i].Seq != int64(n) {
+			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", events[i].Seq)
+		}
+		if err != nil {
+			return events[:i], usererr.Blocked(fmt.Errorf(
+				"journal record %d: %w; start over with --fresh, which moves .loop aside", n, err))
+		}
+	}
+	return events, nil
+}
+
+// Journal is the open journal of a .loop directory, with the lock that keeps other processes from
+// writing to it. scheduler.Loop writes to it. It must be used from one goroutine.
+type Journal struct {
+	log  *journal.Log
+	lock *journal.Lock
+	loop string
+	run  string
+}
+
+// Open takes the lock of a .loop directory for a run, and opens its journal. It makes the
+// directory; with fresh it first moves an old one aside. seen is the number of records on which the
+// caller based its decision: Open refuses if there are others by now.
+func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, error) {
+	if fresh {
+		if err := moveToBackup(loop); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := os.MkdirAll(loop, 0o755); err != nil {
+		return nil, nil, err
+	}
+	if err := statefiles.EnsureGitignore(loop); err != nil {
+		return nil, nil, err
+	}
+	lock, err := Lock(loop, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &Journal{lock: lock, loop: loop, run: run}
+	events, err := j.open(loop)
+	if err == nil && len(events) != seen {
+		err = usererr.Blocked(fmt.Errorf("another wavex has worked in %s just now; give the command again", loop))
+	}
+	if err != nil {
+		j.Close()
+		return nil, nil, err
+	}
+	return j, events, nil
+}
+
+func (j *Journal) open(loop string) ([]scheduler.Event, error) {
+	log, records, err := journal.Open(filepath.Join(loop, journalName))
+	if err != nil {
+		return nil, err
+	}
+	j.log = log
+	return decode(records, 0)
+}
+
+// Append adds an event to the next Write or Sync.
+func (j *Journal) Append(e scheduler.Event) error {
+	b, err := e.Encode()
+	if err != nil {
+		return fmt.Errorf("encoding event %d: %w", e.Seq, err)
+	}
+	return j.log.Append(b)
+}
+
+// Write writes everything that was appended, so that a kill of this process does not lose it. If
+// another process removed the directory, Write makes it again with its lock. It returns a
+// *journal.LockedError if another wavex has taken the lock meanwhile.
+func (j *Journal) Write() error {
+	restored := j.log.Restored()
+	if err := j.log.Write(); err != nil || j.log.Restored() == restored {
+		return err
+	}
+	return j.restoreDir()
+}
+
+// Sync is Write followed by an fsync, so that a failure of the machine loses nothing. It also makes
+// the other parts of a removed directory again.
+func (j *Journal) Sync() error {
+	if err := j.log.Sync(); err != nil {
+		return err
+	}
+	return j.restoreDir()
+}
+
+func (j *Journal) restoreDir() error {
+	if j.lock == nil {
+		return nil
+	}
+	err := statefiles.EnsureGitignore(j.loop)
+	if err == nil {
+		err = j.lock.Restore()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the directory is being removed: the next write makes it again
+	}
+	return err
+}
+
+// Restored returns how often another process removed, replaced or extended the journal and it was
+// repaired.
+func (j *Journal) Restored() int { return j.log.Restored() }
+
+// Close releases journal and lock. It may be called again.
+func (j *Journal) Close() {
+	if j.log != nil {
+		_ = j.log.Close() // all important records were synced
+	}
+	if j.lock != nil {
+		_ = j.lock.Unlock()
+	}
+	j.log, j.lock = nil, nil
+}
+
+// Lock takes the lock of a .loop directory for a run, or with "" for none. It returns a
+// *journal.LockedError if another wavex has the lock.
+func Lock(loop, run string) (*journal.Lock, error) {
+	host, _ := os.Hostname() // for people; "" if unknown
+	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
+}
+
+// backupMark is a part of the names that moveToBackup gives.
+const backupMark = ".bak-"
+
+// Backups returns the paths to which a .loop directory was moved aside, the oldest first.
+func Backups(loop string) []string {
+	entries, err := os.ReadDir(filepath.Dir(loop))
+	if err != nil {
+		return nil // then there is no .loop either
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(loop)+backupMark) {
+			out = append(out, filepath.Join(filepath.Dir(loop), e.Name()))
+		}
+	}
+	return out // sorted by name, which begins with the time
+}
+
+// moveToBackup renames an old .loop, and keeps the user's own experts in place. It refuses if a run is
+// under way there.
+func moveToBackup(loop string) error {
+	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	lock, err := Lock(loop, "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	to := loop + backupMark + NewID(time.Now())
+	if err := os.Rename(loop, to); err != nil {
+		return fmt.Errorf("moving %s aside: %w", loop, err)
+	}
+	experts := filepath.Join(to, expertsDir)
+	if _, err := os.Stat(experts); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := os.CopyFS(filepath.Join(loop, expertsDir), os.DirFS(experts)); err != nil {
+		return fmt.Errorf("the old run is in %s; taking the experts over from there: %w", to, err)
+	}
+	return nil
+}
+
+// expertsDir is the folder in .loop with the user's own experts, which belong to no run.
+const expertsDir = "experts"
+
+// Valid reports whether a piece of a journal that begins with a record contains only records; the
+// last one may be incomplete.
+func Valid(piece []byte) bool { return journal.Valid(piece) }

@@ -1,0 +1,197 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"wavex/internal/journal"
+	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
+	"wavex/scheduler"
+)
+
+// Of many concurrent writers one succeeds, and no record is lost.
+func TestOnlyOneWriter(t *testing.T) {
+	t.Parallel()
+	loop := filepath.Join(t.TempDir(), ".loop")
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	won, seen := 0, map[string]bool{}
+	for n := range 8 {
+		all.Go(func() {
+			run := fmt.Sprintf("r-%d", n)
+			j, _, err := Open(loop, run, false, 0)
+			var held *journal.LockedError
+			var blocked *usererr.BlockedError
+			if errors.As(err, &held) || errors.As(err, &blocked) {
+				return
+			}
+			if err != nil {
+				t.Errorf("%s: %v", run, err)
+				return
+			}
+			defer j.Close()
+			if err := errors.Join(j.Append(scheduler.Event{Seq: 1, Body: started(run)}), j.Sync()); err != nil {
+				t.Errorf("%s: %v", run, err)
+			}
+			mu.Lock()
+			won++
+			seen[run] = true
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	events, err := Read(loop)
+	if err != nil || won != 1 || len(events) != 1 || !seen[Last(events).Config.Run] {
+		t.Errorf("%d have written: %+v, %v", won, events, err)
+	}
+}
+
+// Whatever is in the place of .loop, Open returns an error and changes nothing.
+func TestOpenWithObstacles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files  testrepo.Files
+		lay    func(t *testing.T, loop string)
+		unread bool // Read returns an error as well
+	}{
+		"a file": {testrepo.Files{".loop": "mine\n"}, nil, true},
+		"a link that dangles": {nil, func(t *testing.T, loop string) { testrepo.Must(t, os.Symlink("nowhere", loop)) },
+			false},
+		"another's journal":       {testrepo.Files{".loop/journal.jsonl": "mine\n"}, nil, true},
+		"a folder":                {testrepo.Files{".loop/journal.jsonl/x": "mine\n"}, nil, true},
+		"a lock that is a folder": {testrepo.Files{".loop/lock/x": "mine\n"}, nil, false},
+		"a pipe": {testrepo.Files{".loop/x": "mine\n"},
+			func(t *testing.T, loop string) { testrepo.NamedPipe(t, filepath.Join(loop, journalName)) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			loop := filepath.Join(dir, ".loop")
+			c.files.Write(t, dir)
+			if c.lay != nil {
+				c.lay(t, loop)
+			}
+			if j, _, err := Open(loop, "r-1", false, 0); err == nil {
+				j.Close()
+				t.Error("it was opened")
+			}
+			for name := range c.files {
+				if got := text(t, dir, name); got != "mine\n" {
+					t.Errorf("%s was written to: %q", name, got)
+				}
+			}
+			if events, err := Read(loop); len(events) > 0 || err == nil && c.unread {
+				t.Errorf("it was read: %v, %v", events, err)
+			}
+		})
+	}
+}
+
+// A .loop may be a link, also for a fresh start: the target stays.
+func TestFreshBehindALink(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	testrepo.Files{"experts/mine.md": "mine", "keep": "x"}.Write(t, elsewhere)
+	loop := filepath.Join(dir, ".loop")
+	testrepo.Must(t, os.Symlink(elsewhere, loop))
+	j, events, err := Open(loop, "r-1", true, 0)
+	if err != nil || len(events) != 0 {
+		t.Fatalf("%v, %v", events, err)
+	}
+	j.Close()
+	if got := text(t, loop, "experts", "mine.md"); got != "mine" {
+		t.Errorf("%q", got)
+	}
+	if text(t, elsewhere, "keep") != "x" || text(t, elsewhere, "experts", "mine.md") != "mine" {
+		t.Error("what was there is gone")
+	}
+	if _, err := os.Stat(filepath.Join(loop, "keep")); err == nil {
+		t.Error("it is not fresh")
+	}
+}
+
+// The user's experts may be links, and are kept.
+func TestFreshKeepsLinkedExperts(t *testing.T) {
+	t.Parallel()
+	dir, shared := t.TempDir(), t.TempDir()
+	testrepo.Files{"a.md": "shared"}.Write(t, shared)
+	loop := filepath.Join(dir, ".loop")
+	testrepo.Files{"experts/own.md": "own"}.Write(t, loop)
+	testrepo.Must(t, os.Symlink(filepath.Join(shared, "a.md"), filepath.Join(loop, "experts", "a.md")))
+	testrepo.Must(t, os.Symlink("own.md", filepath.Join(loop, "experts", "b.md")))
+	j, _, err := Open(loop, "r-1", true, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	for name, want := range map[string]string{"own.md": "own", "a.md": "shared", "b.md": "own"} {
+		if got := text(t, loop, "experts", name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// If another process removes .loop during a run, it is made again with its lock, and nothing is
+// lost. If another wavex has taken it meanwhile, it stays with that one.
+func TestDirIsRestored(t *testing.T) {
+	t.Parallel()
+	loop := filepath.Join(t.TempDir(), ".loop")
+	j, _, err := Open(loop, "r-1", false, 0)
+	testrepo.Must(t, err)
+	defer j.Close()
+	add := func(seq int64) error {
+		return errors.Join(j.Append(scheduler.Event{Seq: seq, Body: scheduler.Notice{Text: "x"}}), j.Sync())
+	}
+	testrepo.Must(t, add(1))
+	testrepo.Must(t, os.RemoveAll(loop))
+	testrepo.Must(t, add(2))
+	if events, err := Read(loop); err != nil || len(events) != 2 || j.Restored() != 1 {
+		t.Errorf("%+v, %v; restored %d times", events, err, j.Restored())
+	}
+	var held *journal.LockedError
+	if _, _, err := Open(loop, "r-2", false, 2); !errors.As(err, &held) || held.Holder.Run != "r-1" {
+		t.Errorf("the lock is free: %v", err)
+	}
+	if got := text(t, loop, ".gitignore"); got != "*\n" {
+		t.Errorf("git would see it: %q", got)
+	}
+	testrepo.Must(t, os.RemoveAll(loop))
+	other, _, err := Open(loop, "r-3", false, 0)
+	testrepo.Must(t, err)
+	defer other.Close()
+	if err := add(3); !errors.As(err, &held) || held.Holder.Run != "r-3" {
+		t.Errorf("two write: %v", err)
+	}
+}
+
+// A folder without permissions is an error, not a missing journal.
+func TestUnreadableDirIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if events, err := Read(filepath.Join(dir, ".loop")); err != nil || len(events) != 0 {
+		t.Errorf("%v, %v", events, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".loop")); err == nil {
+		t.Error("reading made it")
+	}
+	loop, _ := written(t, started("r-1"))
+	at := filepath.Join(loop, journalName)
+	whole := text(t, at)
+	// A last line that is incomplete is ignored; every other invalid record is an error with its
+	// line.
+	testrepo.Must(t, os.WriteFile(at, []byte(whole+`{"v":1,"seq":2`), 0o600))
+	if events, err := Read(loop); err != nil || len(events) != 1 {
+		t.Errorf("a torn line: %v, %v", events, err)
+	}
+	testrepo.Must(t, os.WriteFile(at, []byte(strings.Replace(whole, "r-1", "r-2", 1)), 0o600))
+	var bad *journal.CorruptError
+	if _, err := Read(loop); !errors.As(err, &bad) || bad.Line != 2 {
+		t.Errorf("a changed record: %v", err)
+	}
+}

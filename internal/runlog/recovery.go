@@ -1,0 +1,136 @@
+package runlog
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/journal"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file prices the work that was under way when a wavex ended, by the files that it left. Every
+// command that shows the cost of a run uses it, and so does the resume that records the cost. It
+// ends no process and changes no file.
+
+// Recovery prices the unfinished work of a run.
+type Recovery struct {
+	Loop   string // the .loop directory
+	Run    string
+	Prices runner.Pricer
+}
+
+// RecoveredWork returns the functions that price each kind of work.
+func (l Recovery) RecoveredWork() scheduler.RecoveredWork {
+	return scheduler.RecoveredWork{Attempt: l.Attempt, Panel: l.Panel, Cost: l.Cost}
+}
+
+// Attempt returns the result of an attempt whose end is not on record.
+func (l Recovery) Attempt(e scheduler.AttemptStarted) runner.Result {
+	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
+	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
+	spent, err := runner.RecoverCost(dir, l.Prices, e.Cap)
+	if err != nil {
+		// The actual charge is unknown, and the cap is its upper bound.
+		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
+		res.Reason += ", and its stream cannot be read: " + err.Error()
+	}
+	res.Cost, res.Priced = spent.Cost, spent.Priced
+	res.Usage = spent.Usage
+	res.Session = spent.Session
+	if spent.Session != "" {
+		res.Turns = 1 // there is a conversation to continue
+	}
+	return res
+}
+
+// Panel returns the verdict of a panel whose end is not on record. The panel costs its cap if one
+// of its calls cannot be priced.
+func (l Recovery) Panel(e scheduler.CounselStarted) counsel.Verdict {
+	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
+		Cost: l.callCost(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
+}
+
+// Cost returns the cost of the calls of a review, a verification or a challenge.
+func (l Recovery) Cost(name string, limit budget.USD) budget.USD {
+	dir := filepath.Join(l.Loop, "runs", l.Run, name)
+	if n, ok := strings.CutPrefix(name, "review-"); ok {
+		dir = filepath.Join(l.Loop, "runs", l.Run, "reviews", n)
+	}
+	return l.callCost(dir, limit)
+}
+
+func (l Recovery) callCost(dir string, limit budget.USD) budget.USD {
+	cost, known := counsel.RecoverCost(dir, l.Prices)
+	if !known {
+		return max(cost, limit)
+	}
+	return cost
+}
+
+// UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
+// the prices that the run was started with.
+func UnfinishedEnds(s *scheduler.State, loop string) []scheduler.Body {
+	return s.SettleUnfinished(Recovery{Loop: loop, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)}.RecoveredWork())
+}
+
+// loadPrices reads a price table over the embedded one. If the table cannot be read, it returns the
+// embedded one; a resume reports that.
+func loadPrices(path string) budget.Prices {
+	var overlay []byte
+	if path != "" {
+		overlay, _ = os.ReadFile(path)
+	}
+	p, err := budget.LoadPrices(overlay)
+	if err != nil {
+		p, _ = budget.LoadPrices(nil) // embedded and tested
+	}
+	return p
+}
+
+// settle adds the cost of unfinished work to state and events of a run that was cut off. The
+// journal is not changed.
+func settle(s *scheduler.State, events []scheduler.Event, loop string) ([]scheduler.Event, error) {
+	if len(events) == 0 || s.Ended != nil {
+		return events, nil
+	}
+	last := events[len(events)-1].Time
+	events = events[:len(events):len(events)]
+	for _, b := range UnfinishedEnds(s, loop) {
+		e := scheduler.Event{Seq: s.Seq + 1, Time: last, Body: b}
+		if err := s.Replay([]scheduler.Event{e}); err != nil {
+			return events, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// ReadSettled returns the events of all runs in a .loop directory, and whether a process works on the last
+// one. If the last run was cut off, its events include the cost of unfinished work.
+func ReadSettled(loop string) (events []scheduler.Event, alive bool, err error) {
+	events, err = Read(loop)
+	alive = journal.Locked(loop)
+	last := Last(events)
+	if err != nil || alive || last == nil || last.Ended != nil {
+		return events, alive, err
+	}
+	p, err := LoadForDisplay(loop, "", "")
+	if err != nil || p.Settle() != nil {
+		return events, alive, nil // without the plan only the recorded cost is known
+	}
+	return p.Events, p.Alive, nil
+}
+
+// Settle adds the cost of unfinished work to a run that was cut off, for commands that show it. A
+// command that adds to the journal must not call it.
+func (p *History) Settle() (err error) {
+	if !p.Alive {
+		p.Events, err = settle(p.State, p.Events, p.Loop)
+	}
+	return err
+}

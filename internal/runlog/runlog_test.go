@@ -1,0 +1,179 @@
+package runlog
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/journal"
+	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
+	"wavex/scheduler"
+)
+
+// written writes events into the journal of a new .loop directory.
+func written(t *testing.T, bodies ...scheduler.Body) (loop string, events []scheduler.Event) {
+	t.Helper()
+	loop = filepath.Join(t.TempDir(), ".loop")
+	return loop, testrepo.Journal(t, loop, bodies...)
+}
+
+func started(run string) scheduler.RunStarted {
+	return scheduler.RunStarted{Config: scheduler.Config{Run: run}, Plan: "plan.json", Digest: "d"}
+}
+
+func TestOpenRefusesAChangedJournal(t *testing.T) {
+	t.Parallel()
+	loop, _ := written(t, started("r-1"))
+	var blocked *usererr.BlockedError
+	if _, _, err := Open(loop, "r-2", false, 0); !errors.As(err, &blocked) {
+		t.Errorf("a journal that grew since: %v", err)
+	}
+	j, events, err := Open(loop, "r-2", false, 1) // the lock was released
+	if err != nil || len(events) != 1 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	var held *journal.LockedError
+	if _, _, err := Open(loop, "r-3", true, 0); !errors.As(err, &held) {
+		t.Errorf("a run under way was moved aside: %v", err)
+	}
+	j.Close()
+	j.Close()
+	j, events, err = Open(loop, "r-3", true, 0)
+	if err != nil || len(events) != 0 {
+		t.Fatalf("afresh: %d events, %v", len(events), err)
+	}
+	j.Close()
+	kept, err := filepath.Glob(loop + ".bak-*")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept %q, %v", kept, err)
+	}
+	if old, err := Read(kept[0]); err != nil || len(old) != 1 {
+		t.Errorf("of the old journal %d events are left, %v", len(old), err)
+	}
+}
+
+func TestLastAndFinal(t *testing.T) {
+	t.Parallel()
+	ended := func(status string) scheduler.Body { return scheduler.RunEnded{Status: status} }
+	for name, c := range map[string]struct {
+		bodies         []scheduler.Body
+		run            string
+		over, complete bool
+	}{
+		"none":        {nil, "", false, false},
+		"under way":   {[]scheduler.Body{started("a")}, "a", false, false},
+		"paused":      {[]scheduler.Body{started("a"), ended("paused")}, "a", false, false},
+		"complete":    {[]scheduler.Body{started("a"), ended("complete")}, "a", true, true},
+		"cancelled":   {[]scheduler.Body{started("a"), ended(scheduler.Cancelled)}, "a", true, false},
+		"tasks added": {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
+		"rolled back": {[]scheduler.Body{started("a"), ended("complete"), scheduler.RolledBack{What: "run"}}, "a",
+			false, false},
+		"a further run": {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
+		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"),
+			scheduler.RunResumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
+		// Lines were removed from the journal.
+		"only resumed": {[]scheduler.Body{scheduler.RunResumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a",
+			false, false},
+		"only tasks added":  {[]scheduler.Body{scheduler.TasksAdded{}}, "", false, false},
+		"only ended":        {[]scheduler.Body{ended("complete")}, "", false, false},
+		"added, then a run": {[]scheduler.Body{scheduler.TasksAdded{}, ended("complete"), started("b")}, "b", false, false},
+	} {
+		loop, _ := written(t, c.bodies...)
+		events, err := Read(loop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := Last(events)
+		if last == nil {
+			if c.run != "" {
+				t.Errorf("%s: no run", name)
+			}
+			continue
+		}
+		if last.Config.Run != c.run || last.Final() != c.over || last.Complete() != c.complete {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+}
+
+func TestAppendIsRefusedWhenTheJournalGrew(t *testing.T) {
+	t.Parallel()
+	loop, events := written(t, started("a"), scheduler.RunEnded{Status: "paused"})
+	s := &scheduler.State{Config: scheduler.Config{Loop: loop}}
+	a := Appender{State: s, Events: events[:1]}
+	var blocked *usererr.BlockedError
+	if err := a.Append(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
+		&blocked) {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(loop, journalName)); err != nil || strings.Count(string(text), "\n") < 2 {
+		t.Errorf("the journal is %q, %v", text, err)
+	}
+}
+
+// A fresh start moves the old run aside, and keeps the user's experts.
+func TestFreshKeepsExperts(t *testing.T) {
+	t.Parallel()
+	loop := filepath.Join(t.TempDir(), ".loop")
+	mine := filepath.Join(loop, "experts", "mine.md")
+	for _, err := range []error{os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("mine"), 0o644),
+		os.WriteFile(filepath.Join(loop, "state.json"), nil, 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, _, err := Open(loop, "run", true, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(loop, "state.json")); !os.IsNotExist(err) {
+		t.Errorf("a file of the old run is still there: %v", err)
+	}
+	if old := Backups(loop); len(old) != 1 {
+		t.Errorf("aside: %v", old)
+	}
+}
+
+// A run is alive while a process holds its lock, and not if the lock cannot be read.
+func TestAlive(t *testing.T) {
+	t.Parallel()
+	loop, _ := written(t, started("r-1"))
+	plan := filepath.Join(filepath.Dir(loop), "plan.json")
+	if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alive := func(when string, want bool) {
+		t.Helper()
+		past, err := Load(loop, plan, "")
+		f := Follow(loop, plan)
+		_, ferr := f.Poll(nil)
+		if err != nil || ferr != nil || past.Alive != want || f.Alive != want {
+			t.Fatalf("%s: %+v, %v; followed %v, %v", when, past, err, f.Alive, ferr)
+		}
+	}
+	alive("free", false)
+	lock, err := Lock(loop, "r-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive("held", true)
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(loop, "lock")), os.Mkdir(filepath.Join(loop, "lock"),
+		0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.CheckLock(loop); err == nil {
+		t.Fatal("a folder was locked")
+	}
+	alive("no lock at all", false)
+}

@@ -1,0 +1,68 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/safefile"
+	"wavex/internal/secret"
+)
+
+// This file stores the outline of a run's plan in .loop. With it a run can be shown and given up
+// after its plan was moved or edited, and an edit can be detected. It decides nothing: a run
+// executes the plan's file.
+
+// savedPlanPath returns the path of the outline of a run's plan.
+func savedPlanPath(loop, run string) string {
+	return filepath.Join(loop, "runs", run, "plan.jsonl")
+}
+
+// SavePlan stores the outline of a run's plan, without secrets. It stores none of a task list,
+// because the run itself changes the list. The file is replaced atomically without an fsync: if it
+// is missing or incomplete, wavex reads the plan's file.
+func SavePlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
+	if planfile.IsList(p.Path) {
+		return nil
+	}
+	path := savedPlanPath(loop, run)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	to, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(to.Name())
+		}
+	}()
+	w := secrets.Writer(to)
+	err = errors.Join(p.Outline(w), w.Close(), to.Close())
+	if errors.Is(err, plan.ErrTooManyEdges) {
+		_ = os.Remove(to.Name())
+		return nil // then the plan is read from its file
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the outline of the plan: %w", err)
+	}
+	return os.Rename(to.Name(), path)
+}
+
+// SavedPlan returns the outline of the plan of the run's last session, or nil if there is none.
+func SavedPlan(loop, run string) *plan.Plan {
+	f, err := safefile.Open(savedPlanPath(loop, run))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // read only
+	p, err := plan.ReadOutline(f)
+	if err != nil {
+		return nil // another version, or incomplete
+	}
+	return p
+}

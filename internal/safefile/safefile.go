@@ -1,0 +1,121 @@
+// Package safefile reads and writes files in folders where agents have worked. In place of a file
+// there may be a named pipe, which blocks a reader, an endless device, or a file larger than the
+// memory; the package reads none of these. It does not know the purpose of the files.
+package safefile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// The faults of a file. Errors that wrap them are *fs.PathError.
+var (
+	ErrNotRegular = errors.New("it is no regular file")
+	ErrTooLarge   = errors.New("it is larger than such a file can be")
+)
+
+// Open opens a regular file for reading. It follows links.
+func Open(path string) (*os.File, error) { return open(osOpener{}, path) }
+
+// OpenIn is Open for a file of a directory, by its name relative to it and slash-separated. It
+// follows no link out of the directory.
+func OpenIn(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // read only
+	return open(root, filepath.FromSlash(name))
+}
+
+// Read returns the content of a regular file. For a file of more than most bytes it returns an
+// ErrTooLarge.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() > most {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
+	}
+	var text bytes.Buffer
+	text.Grow(int(st.Size()) + bytes.MinRead)
+	if n, err := text.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, err
+	} else if n > most { // the file grows
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
+	}
+	return text.Bytes(), nil
+}
+
+// ReadHead returns the first bytes of a regular file, at most most.
+func ReadHead(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// opener opens files: an *os.Root, or the system.
+type opener interface {
+	Stat(name string) (fs.FileInfo, error)
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+}
+
+type osOpener struct{}
+
+func (osOpener) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (osOpener) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
+func open(from opener, name string) (*os.File, error) {
+	// A device must not even be opened, because opening has effects on some devices.
+	if st, err := from.Stat(name); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
+	}
+	f, err := from.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // the file was replaced meanwhile
+		_ = f.Close() // read only
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, ErrNotRegular)}
+	}
+	return f, nil
+}
+
+// Create is os.Create for a file of wavex in such a folder, with permissions. It first removes
+// anything at path that is neither a file nor a directory: a pipe could block the writer, and a
+// link could lead to a foreign file.
+func Create(path string, perm fs.FileMode) (*os.File, error) {
+	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonBlocking|noFollow, perm)
+}
+
+// Write is os.WriteFile by means of Create.
+func Write(path string, text []byte, perm fs.FileMode) error {
+	f, err := Create(path, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,33 @@
+package statefiles
+
+import (
+	"fmt"
+	"testing"
+
+	"wavex/internal/report/reporttest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// BenchmarkWrite measures one write of the projections of 2,000 tasks over the previous ones.
+func BenchmarkWrite(b *testing.B) {
+	tasks := make(reporttest.Tasks, 2000)
+	for i := range tasks {
+		tasks[i].ID, tasks[i].Subject = fmt.Sprint(i+1), "Work"
+	}
+	s := reporttest.New(b, "long", tasks)
+	c := reporttest.Config()
+	c.Limits.NoIterations, c.Limits.NoUSD = true, true
+	s.StartRun(c).StartWave(1)
+	for i := range 20 {
+		s.StartAttempt(tasks[i].ID, 0)
+		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+	}
+	all := newModel(s.S, s.Events)
+	to := fileStore{dir: b.TempDir(), last: map[string]lastWrite{}}
+	for b.Loop() {
+		if err := to.write(all); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package statefiles
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/safefile"
+	"wavex/scheduler"
+)
+
+// This file writes the projections to disk. It knows their names and how to replace a file, and not
+// when.
+
+// MaxFile is the largest projection that is read, in bytes. That of 2000 tasks has 0.3 MB.
+const MaxFile = 256 << 20
+
+// The names of the projections, in the order in which they are written.
+const (
+	WorkflowFile = "workflow-state.json"
+	LinearFile   = "state.json"
+	ProgressFile = "PROGRESS.md"
+)
+
+// Files returns the names of all projections.
+func Files() []string { return []string{WorkflowFile, LinearFile, ProgressFile} }
+
+// EnsureGitignore makes a .gitignore that keeps the folder out of version control, unless there is one
+// already.
+func EnsureGitignore(dir string) error {
+	path := filepath.Join(dir, ".gitignore")
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return replaceFile(path, []byte("*\n"), 0o644)
+}
+
+// Rebuild writes the projections of a replayed state again. events are all events that led to it,
+// at least one. clean removes secrets from the texts; nil for none. The returned error joins the
+// errors of all files.
+func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []scheduler.Event) error {
+	return fileStore{dir: dir, redact: clean}.write(newModel(s, events))
+}
+
+// fileStore is a folder with projections in it.
+type fileStore struct {
+	dir         string
+	last        map[string]lastWrite // the last written text by name; nil: not used
+	redact      func([]byte) []byte  // removes secrets, which plans may have; nil for none
+	beforeWrite func(name string)    // called before each file is written; nil except in tests
+	history     *writeHistory        // the recently written texts; nil: not used
+}
+
+// lastWrite is a JSON file as this process last wrote it. For rest see lay.
+type lastWrite struct{ text, rest []byte }
+
+// render returns the new text of a JSON file, given the old text or nil, and the part of it that
+// other programs may share; see lay.
+type render func(old []byte) (text, rest []byte, err error)
+
+// write replaces all files. An error with one file does not prevent the others from being written.
+func (s fileStore) write(b *model) error {
+	return errors.Join(
+		s.mergeFile(WorkflowFile, b.mergeWorkflow),
+		s.mergeFile(LinearFile, b.mergeLinear),
+		s.writeFile(ProgressFile, b.progress()),
+	)
+}
+
+// mergeFile renders a file over the existing one and writes it. If the existing file is not a JSON
+// object, replace renames it and returns an error that says so.
+func (s fileStore) mergeFile(name string, over render) error {
+	path := filepath.Join(s.dir, name)
+	var old []byte
+	var aside error
+	text, err := safefile.Read(path, MaxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, safefile.ErrNotRegular) && !isDir(path), errors.Is(err, safefile.ErrTooLarge):
+		if aside, err = moveUnreadable(path, err); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		if was, ok := s.last[name]; ok && bytes.Equal(was.text, text) {
+			old = was.rest // no other process wrote it, and most of it is wavex's own
+		} else if _, err := members(text); err != nil {
+			if aside, err = moveUnreadable(path, err); err != nil {
+				return err
+			}
+		} else {
+			old = text
+		}
+	}
+	text, rest, err := over(old)
+	if err != nil {
+		return fmt.Errorf("rendering %s: %w", name, err)
+	}
+	if err := s.writeFile(name, text); err != nil {
+		return errors.Join(aside, err)
+	}
+	if s.last != nil {
+		s.last[name] = lastWrite{text, rest} // if secrets were removed, the file will differ
+	}
+	return aside
+}
+
+// moveUnreadable renames a file that cannot be read. told is the error that reports it.
+func moveUnreadable(path string, why error) (told, err error) {
+	told = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, why, path)
+	if err := os.Rename(path, path+".bad"); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s could not be read", path), err)
+	}
+	return told, nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// writeFile writes a file.
+func (s fileStore) writeFile(name string, text []byte) error {
+	if s.beforeWrite != nil {
+		s.beforeWrite(name)
+	}
+	if s.redact != nil {
+		text = s.redact(text)
+	}
+	s.history.add(name, text)
+	return replaceFile(filepath.Join(s.dir, name), text, 0o600) // private: it may quote an agent
+}
+
+// isTempFile reports whether a file is a temporary one of a wavex that was killed while it wrote: the
+// name of a projection between a dot and digits (".state.json4711").
+func isTempFile(name string) bool {
+	stem := strings.TrimRight(name, "0123456789")
+	of, dotted := strings.CutPrefix(stem, ".")
+	return dotted && stem != name && slices.Contains(append(Files(), ".gitignore"), of)
+}
+
+// removeTempFiles removes leftovers. The caller must hold the run's lock.
+func (s fileStore) removeTempFiles() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && isTempFile(e.Name()) {
+			_ = os.Remove(filepath.Join(s.dir, e.Name())) // a remaining one is harmless
+		}
+	}
+}

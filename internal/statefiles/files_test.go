@@ -1,0 +1,297 @@
+package statefiles
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/report/reporttest"
+)
+
+var names = []string{WorkflowFile, LinearFile, ProgressFile}
+
+func read(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = string(text)
+	}
+	return out
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rebuild gives the same files as the run, byte for byte, from nothing and over existing files.
+func TestRebuildIsTheSame(t *testing.T) {
+	t.Parallel()
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, fresh := t.TempDir(), t.TempDir()
+			w := NewWriter(dir, nil, func(err error) { t.Error(err) })
+			s := tell(t, w.Event)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			live := read(t, dir)
+			for _, d := range []string{fresh, dir} {
+				if err := Rebuild(d, nil, s.S, s.Events); err != nil {
+					t.Fatal(err)
+				}
+				for file, text := range read(t, d) {
+					if text != live[file] {
+						t.Errorf("%s is\n%s\nwith a run and again\n%s", file, live[file], text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Keys of other programs and scores stay, also in a rebuild; wavex's own values win.
+func TestKeepsWhatOthersWrote(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, WorkflowFile, `{"x-first": [1,  2], "stage": "intent", "spec_score": 7, "fit_score": 35, "shape_chosen": "tool",
+		"recall_surfaced": ["auth edge cases"], "reviews": {"wave_9": {}}, "version": 3, "last": 1e400}`)
+	put(t, dir, LinearFile, `{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
+	s := reporttest.MixedRun(t, nil)
+	for range 2 {
+		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := read(t, dir)
+	valid(t, reporttest.Schema(t, WorkflowSchema()), []byte(files[WorkflowFile]))
+	var w map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(files[WorkflowFile]), &w); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"x-first": "[1,2]", "stage": `"executing"`, "spec_score": "7",
+		"fit_score":    "35",
+		"shape_chosen": `"tool"`, "recall_surfaced": `["auth edge cases"]`, "reviews": "{}", "version": "1",
+		"last": "1e400"} {
+		var got bytes.Buffer
+		if err := json.Compact(&got, w[key]); err != nil || got.String() != want {
+			t.Errorf("%s is %s, want %s", key, got.String(), want)
+		}
+	}
+	var l map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(files[LinearFile]), &l); err != nil {
+		t.Fatal(err)
+	}
+	var b struct {
+		Note  string
+		Stuck int `json:"stuckCount"`
+	}
+	if err := json.Unmarshal(l["circuitBreaker"], &b); err != nil || b.Note != "mine" || b.Stuck == 77 {
+		t.Errorf("circuitBreaker is %s", l["circuitBreaker"])
+	}
+	if string(l["maxIterations"]) != "10" || string(l["exit_signal"]) != "false" {
+		t.Errorf("state.json is %s", files[LinearFile])
+	}
+}
+
+// A value that is not a valid score is not kept.
+func TestInvalidScoresAreDropped(t *testing.T) {
+	t.Parallel()
+	s := reporttest.CompleteRun(t, nil)
+	text, err := newModel(s.S, s.Events).workflowText([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid(t, reporttest.Schema(t, WorkflowSchema()), text)
+}
+
+// A file that is not an object is renamed, and the error says so.
+func TestUnreadableFilesAreMoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, LinearFile, `{"spec": "torn`)
+	s := reporttest.CompleteRun(t, nil)
+	err := Rebuild(dir, nil, s.S, s.Events)
+	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
+		t.Errorf("the error is %v", err)
+	}
+	valid(t, reporttest.Schema(t, LinearSchema()), []byte(read(t, dir)[LinearFile]))
+	if old, err := os.ReadFile(filepath.Join(dir, LinearFile+".bad")); err != nil || string(old) != `{"spec": "torn` {
+		t.Errorf("kept %q, %v", old, err)
+	}
+}
+
+// A file that cannot be replaced does not prevent the others from being written.
+func TestOneFailedFileDoesNotStopOthers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, WorkflowFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := reporttest.CompleteRun(t, nil)
+	if err := Rebuild(dir, nil, s.S, s.Events); err == nil {
+		t.Error("a directory was replaced")
+	}
+	for _, name := range names[1:] {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGitignoreAndTempFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		if err := EnsureGitignore(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || string(text) != "*\n" {
+		t.Errorf(".gitignore has %q, %v", text, err)
+	}
+	put(t, dir, ".gitignore", "mine\n")
+	put(t, dir, ".state.json123", "half")
+	put(t, dir, "..gitignore4711", "half")
+	others := []string{".state.json.swp", ".state.json", "state.json123", ".other.json123"}
+	for _, name := range others {
+		put(t, dir, name, "an editor's")
+	}
+	if err := EnsureGitignore(dir); err != nil {
+		t.Fatal(err)
+	}
+	fileStore{dir: dir}.removeTempFiles()
+	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
+		t.Errorf(".gitignore has %q", text)
+	}
+	for _, name := range []string{".state.json123", "..gitignore4711"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, a leftover of a killed wavex, stayed", name)
+		}
+	}
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("%s, a file of somebody else, was removed", name)
+		}
+	}
+}
+
+// For any existing object, keep has all of wavex's values and every other key.
+func TestMergeKeepsEveryKey(t *testing.T) {
+	t.Parallel()
+	object := rapid.Custom(func(t *rapid.T) map[string]any {
+		return rapid.MapOf(rapid.StringMatching(`[a-e]|"\\|é`), rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true),
+			rapid.Just[any](map[string]any{"z": 1.0}))).Draw(t, "object")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		old, ours := object.Draw(t, "old"), object.Draw(t, "ours")
+		a, _ := json.Marshal(old)
+		b, _ := json.Marshal(ours)
+		text, err := mergeObjects(a, b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range ours {
+			g, ok := got[k]
+			x, _ := json.Marshal(g)
+			y, _ := json.Marshal(v)
+			if !ok || !bytes.Equal(x, y) {
+				t.Fatalf("our %q is %s, want %s", k, x, y)
+			}
+		}
+		for k := range old {
+			if _, ok := got[k]; !ok {
+				t.Fatalf("their %q is gone", k)
+			}
+		}
+		if again, err := mergeObjects(text, b, nil); err != nil || !bytes.Equal(again, text) {
+			t.Fatalf("a second time it is\n%s\nand was\n%s", again, text)
+		}
+	})
+}
+
+// The shared part is enough for the next merge, given the same keys of wavex with other values.
+func TestMergeOverSharedPart(t *testing.T) {
+	t.Parallel()
+	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}),
+		rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
+	free := openKeys{"a": isNumber, "b": isStringList}
+	rapid.Check(t, func(t *rapid.T) {
+		old := rapid.MapOf(rapid.StringMatching(`[a-f]`), value).Draw(t, "old")
+		first, second := map[string]any{}, map[string]any{}
+		for _, k := range []string{"a", "b", "c", "d"} {
+			first[k], second[k] = value.Draw(t, "first "+k), value.Draw(t, "second "+k)
+		}
+		o, _ := json.Marshal(old)
+		a, _ := json.Marshal(first)
+		b, _ := json.Marshal(second)
+		text, rest, err := mergeShared(o, a, free, "d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err1 := mergeObjects(text, b, free, "d")
+		got, err2 := mergeObjects(rest, b, free, "d")
+		if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
+			t.Fatalf("over %s it is\n%s\nand over\n%s\nit is\n%s", rest, got, text, want)
+		}
+	})
+}
+
+// Keys that another program writes during a run are not lost.
+func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := fileStore{dir: dir, last: map[string]lastWrite{}}
+	w := reporttest.MixedRun(t, nil)
+	b := newModel(w.S, w.Events)
+	for i, extra := range []string{`"x":1`, `"y":2`, ``} {
+		if err := s.write(b); err != nil {
+			t.Fatal(err)
+		}
+		text := read(t, dir)[WorkflowFile]
+		if i > 0 && !strings.Contains(text, `"x": 1`) || i > 1 && !strings.Contains(text, `"y": 2`) {
+			t.Fatalf("after %d writes a key of others is gone:\n%s", i+1, text)
+		}
+		if extra != "" {
+			put(t, dir, WorkflowFile, strings.Replace(text, "{", "{"+extra+",", 1))
+		}
+	}
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1,"a":2}`, `[]`, `{"a":{"b":[1e999]}} x`, "\xff", `{"":null}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		list, err := members([]byte(s))
+		if err != nil {
+			return
+		}
+		text, err := encodeIndented(list)
+		if err != nil || !json.Valid(text) {
+			t.Fatalf("%q was read as an object and written as %q, %v", s, text, err)
+		}
+		again, err := members(text)
+		if err != nil || len(again) != len(list) {
+			t.Fatalf("%q has %d keys, then %d, %v", s, len(list), len(again), err)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package statefiles
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/plan"
+	"wavex/internal/report"
+	"wavex/scheduler"
+)
+
+// This file holds a copy of the state for the projections, because the scheduler's goroutine owns
+// the state itself. It knows events and states, and no files.
+
+// model is a copy of the part of a state that the projections need. Slices in it are replaced and
+// never written to, so a shallow copy with cloned rows is a snapshot.
+type model struct {
+	at    time.Time // of the last event
+	seq   int64
+	rows  []taskRow
+	steps []string // names of the rows
+
+	run, name, request string
+	origin             *scheduler.Origin // the request that was scored; nil: none
+	plan               string            // path of the plan file, as the journal has it
+	barriers           bool              // waves have barriers between them
+
+	opened      time.Time
+	wave        int // the open wave; 0 before the first
+	waves       int
+	iterations  int
+	limits      budget.Limits
+	spent       budget.USD
+	notional    bool
+	counts      scheduler.Counts
+	unmetStreak int
+	unmet       []string
+	criteria    []report.Criterion
+	reviews     []review
+	exitSignal  bool // the exit signal
+	stop        *scheduler.Stop
+	ended       *scheduler.RunEnded
+}
+
+// taskRow is one task.
+type taskRow struct {
+	id, subject string
+	blockers    []int32
+	status      scheduler.Status
+	wave        int
+	attempts    int
+	tries       int
+	stuck       int
+	panels      int
+	root        string
+}
+
+// newModel returns the book of a state and the events that led to it.
+func newModel(s *scheduler.State, events []scheduler.Event) *model {
+	b := &model{}
+	for _, e := range events {
+		b.updateRun(s, e)
+	}
+	b.updateTasks(s)
+	return b
+}
+
+// update applies an event. It updates the tasks that the event may have changed, and all tasks if
+// the event is unknown.
+func (b *model) update(e scheduler.Event, s *scheduler.State) {
+	b.updateRun(s, e)
+	ids, known := affectedTasks(e.Body)
+	if !known || len(b.rows) != len(s.Tasks) {
+		b.updateTasks(s)
+		return
+	}
+	if b.ended != nil || len(s.Criteria) == 0 { // otherwise they only change with events that update everything
+		b.criteria = report.Criteria(s)
+	}
+	for _, id := range ids {
+		if i, ok := s.Index(id); ok {
+			b.rows[i].update(s, i)
+		}
+	}
+}
+
+func (b *model) updateRun(s *scheduler.State, e scheduler.Event) {
+	switch body := e.Body.(type) {
+	case scheduler.RunStarted:
+		b.plan = body.Plan
+	case scheduler.RunResumed:
+		b.plan = body.Plan
+	}
+	b.at, b.seq = e.Time.UTC(), s.Seq
+	b.origin = s.Origin
+	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
+	b.barriers = s.Config.Schedule != "eager"
+	b.opened, b.wave, b.waves = s.RunStart.UTC(), s.Wave, s.Waves
+	b.iterations = s.Ledger.Iterations()
+	b.limits = s.Ledger.Limits()
+	b.spent, b.notional = s.Ledger.Spent(), s.Notional
+	b.counts, b.unmetStreak, b.unmet = s.Counts, s.UnmetStreak, s.Unmet
+	b.exitSignal = report.Complete(s)
+	b.stop, b.ended = s.Stop, s.Ended
+}
+
+func (b *model) updateTasks(s *scheduler.State) {
+	b.criteria, b.reviews = report.Criteria(s), reviewsOf(s)
+	b.rows = make([]taskRow, len(s.Tasks))
+	for i := range s.Tasks {
+		t := &s.Plan.Tasks[i]
+		b.rows[i] = taskRow{id: t.ID, subject: taskSubject(t), blockers: s.Plan.Graph.Blockers(i)}
+		b.rows[i].update(s, i)
+	}
+	b.steps = stepNames(b.rows)
+}
+
+func (r *taskRow) update(s *scheduler.State, i int) {
+	t := &s.Tasks[i]
+	r.status, r.wave = t.Status, t.Wave
+	r.attempts, r.tries = t.Attempts, t.Tries
+	r.stuck, r.panels = t.Stuck, t.Panels
+	r.root = t.RootCause
+}
+
+// snapshot returns a copy that later updates do not change.
+func (b *model) snapshot() *model {
+	c := *b
+	c.rows = slices.Clone(b.rows)
+	return &c
+}
+
+func taskSubject(t *plan.Task) string {
+	return cmp.Or(t.Title(), t.ID)
+}
+
+// affectedTasks returns the tasks that an event may have changed; known is false if it may be any task.
+// The state may already include later events of the same batch, which is harmless: they are passed
+// to update as well.
+func affectedTasks(b scheduler.Body) (ids []string, known bool) {
+	switch b := b.(type) {
+	case scheduler.AttemptStarted:
+		return []string{b.Task}, true
+	case scheduler.AttemptEnded:
+		return append([]string{b.Task}, b.Blocked...), true
+	case scheduler.CounselStarted:
+		return []string{b.Task}, true
+	case scheduler.CounselEnded:
+		return []string{b.Task}, true
+	case scheduler.CounselSkipped:
+		return []string{b.Task}, true
+	case scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted, scheduler.SpareEnded, scheduler.Notice,
+		scheduler.Draining,
+		scheduler.RunEnded:
+		return nil, true
+	}
+	return nil, false
+}
+
+// stage returns the stage of the workflow. The stages before the waves belong to no run: with a
+// plan the stage is at least executing.
+func (b *model) stage() string {
+	switch {
+	case b.exitSignal:
+		return "complete"
+	case b.cancelled():
+		return scheduler.Cancelled
+	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
+		return "review" // includes the criteria and the gate
+	}
+	return "executing"
+}
+
+func (b *model) cancelled() bool { return b.ended != nil && b.ended.Status == scheduler.Cancelled }
+
+// linearStatus returns the run's status in the words of the linear state file.
+func (b *model) linearStatus() string {
+	switch {
+	case b.exitSignal:
+		return "completed"
+	case b.cancelled():
+		return scheduler.Cancelled
+	case b.ended != nil:
+		return "paused"
+	}
+	return "in_progress"
+}
+
+// goal returns the request, or the closest text to it.
+func (b *model) goal() string {
+	switch {
+	case b.request != "":
+		return b.request
+	case b.name != "":
+		return b.name
+	}
+	return b.plan
+}

@@ -1,0 +1,134 @@
+package statefiles
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/report"
+	"wavex/internal/textfmt"
+	"wavex/scheduler"
+)
+
+// This file writes PROGRESS.md, for people.
+
+// maxListed is the maximum number of tasks in a section, since a list of thousands has no reader.
+const maxListed = 500
+
+// progress returns the text of the file.
+func (b *model) progress() []byte {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", textfmt.Line(b.goal()))
+	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.waveText(), b.iterations,
+		report.FormatNotional(b.spent, b.limits,
+			b.notional))
+	if b.ended != nil {
+		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, reasonSuffix(b.ended.Reason))
+	} else if b.stop != nil {
+		fmt.Fprintf(&out, "**Stopping:** %s%s\n", b.stop.Status, reasonSuffix(b.stop.Reason))
+	}
+	b.section(&out, "✅ Completed", "x", scheduler.Completed)
+	b.section(&out, "🔄 In Progress", " ", scheduler.InProgress, scheduler.Advising, scheduler.Verified)
+	b.section(&out, "⏳ Pending", " ", scheduler.Pending)
+	b.section(&out, "❌ Failed", " ", scheduler.Failed)
+	b.section(&out, "⛔ Blocked", " ", scheduler.Blocked)
+	stuck, panels := 0, 0
+	for i := range b.rows {
+		stuck += b.rows[i].stuck
+		panels += b.rows[i].panels
+	}
+	counsel := "No"
+	if panels > 0 {
+		counsel = "Yes"
+	}
+	fmt.Fprintf(&out, "\n## 📊 Metrics\n- Tasks: %d/%d complete\n- Stuck count: %d\n- Counsel consulted: %s\n",
+		b.counts.Completed, len(b.rows), stuck, counsel)
+	return []byte(out.String())
+}
+
+func reasonSuffix(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + textfmt.Fit(reason, 300, true)
+}
+
+// waveText returns "Wave 2 of 4"; without barriers there is no open wave.
+func (b *model) waveText() string {
+	if b.barriers {
+		return fmt.Sprintf("Wave %d of %d", max(b.wave, 1), b.waves)
+	}
+	return fmt.Sprintf("%d waves, without barriers", b.waves)
+}
+
+// section writes the list of the tasks with some statuses, or nothing if there are none. The title
+// has the waves of tasks that are done or under way, and the first wave of those that wait.
+func (b *model) section(out *strings.Builder, title, mark string, statuses ...scheduler.Status) {
+	first, last, n := 0, 0, 0
+	var list strings.Builder
+	for i := range b.rows {
+		r := &b.rows[i]
+		if !hasStatus(statuses, r.status) {
+			continue
+		}
+		if first == 0 || r.wave < first {
+			first = r.wave
+		}
+		last = max(last, r.wave)
+		if n++; n <= maxListed {
+			fmt.Fprintf(&list, "- [%s] %s: %s%s\n", mark, textfmt.Line(report.DisplayID(r.id)), textfmt.Line(r.subject),
+				b.taskNote(i))
+		}
+	}
+	if n == 0 {
+		return
+	}
+	wave := fmt.Sprintf("Wave %d", first)
+	switch {
+	case statuses[0] == scheduler.Pending:
+		wave += "+"
+	case last > first:
+		wave = fmt.Sprintf("Waves %d-%d", first, last)
+	}
+	fmt.Fprintf(out, "\n## %s (%s)\n%s", title, wave, list.String())
+	if n > maxListed {
+		fmt.Fprintf(out, "- and %d more\n", n-maxListed)
+	}
+}
+
+func hasStatus(list []scheduler.Status, s scheduler.Status) bool {
+	for _, one := range list {
+		if one == s {
+			return true
+		}
+	}
+	return false
+}
+
+// taskNote returns the text after the subject in a task's line.
+func (b *model) taskNote(i int) string {
+	r := &b.rows[i]
+	switch r.status {
+	case scheduler.InProgress:
+		if r.tries > 1 {
+			return fmt.Sprintf(" (assigned to subagent, try %d)", r.tries)
+		}
+		return " (assigned to subagent)"
+	case scheduler.Advising:
+		return " (counsel)"
+	case scheduler.Verified:
+		return " (verified, to be integrated)"
+	case scheduler.Blocked:
+		if r.root != "" {
+			return fmt.Sprintf(" (blocked by %s)", textfmt.Line(report.DisplayID(r.root)))
+		}
+	}
+	switch waits := b.openBlockers(i); {
+	case len(waits) > 5:
+		return fmt.Sprintf(" (blocked by %s and %d more)", textfmt.Line(strings.Join(waits[:5], ", ")), len(waits)-5)
+	case len(waits) > 0:
+		return fmt.Sprintf(" (blocked by %s)", textfmt.Line(strings.Join(waits, ", ")))
+	case r.status == scheduler.Pending && r.tries > 0:
+		return " (to be tried again)"
+	}
+	return ""
+}

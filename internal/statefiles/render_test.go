@@ -1,0 +1,198 @@
+package statefiles
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"wavex/internal/report/reporttest"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// stories has runs of every kind; each calls show after every event.
+var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun{
+	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
+	"hostile":  reporttest.HostileRun,
+	"reviewed": reporttest.ReviewedRun,
+}
+
+func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		err = s.Validate(doc)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+}
+
+// The files are valid after each event of every kind of run, and the book updated by events equals
+// the book of the state.
+func TestEveryEvent(t *testing.T) {
+	t.Parallel()
+	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var kept model
+			var events []scheduler.Event
+			tell(t, func(e scheduler.Event, s *scheduler.State) {
+				events = append(events, e)
+				kept.update(e, s)
+				if whole := newModel(s, events); !reflect.DeepEqual(*whole, kept) {
+					t.Fatalf("after event %d (%s) the book has\n%+v\nand the state\n%+v", e.Seq, e.Body.Type(), kept, *whole)
+				}
+				w, err := kept.workflowText(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				valid(t, workflow, w)
+				l, err := kept.linearText(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				valid(t, linear, l)
+				invariant(t, l)
+				if p := string(kept.progress()); strings.Contains(p, "<loop-complete>") ||
+					strings.ContainsAny(p, "\x1b\x00\u202e") {
+					t.Errorf("PROGRESS.md has what an agent smuggled in:\n%q", p)
+				}
+			})
+		})
+	}
+}
+
+// invariant checks that the steps are the completed and the remaining ones, and that there is a
+// status for each criterion, in the same order.
+func invariant(t *testing.T, text []byte) {
+	t.Helper()
+	var l linear
+	var order struct {
+		Status json.RawMessage `json:"criteriaStatus"`
+	}
+	type plain linear
+	if err := json.Unmarshal(bytes.Replace(text, []byte(`"criteriaStatus"`), []byte(`"-"`), 1), (*plain)(&l)); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &order); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, s := range l.Steps {
+		seen[s]++
+	}
+	for _, s := range append(l.Completed, l.Remaining...) {
+		seen[s]--
+	}
+	for s, n := range seen {
+		if n != 0 {
+			t.Errorf("step %q is %d times too often among the steps", s, n)
+		}
+	}
+	status, err := members(order.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range status {
+		names = append(names, m.key)
+	}
+	if !reflect.DeepEqual(names, l.Criteria) {
+		t.Errorf("criteria %q, but status of %q", l.Criteria, names)
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	reporttest.Golden(t, name, string(got), *update)
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tell(t, nil)
+			b := newModel(s.S, s.Events)
+			w, err := b.workflowText(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".workflow.json", w)
+			l, err := b.linearText(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".state.json", l)
+			golden(t, name+".md", b.progress())
+		})
+	}
+}
+
+// The file equals the example of the seed document, line by line except for its damaged heading.
+func TestProgressExample(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "Add validation to auth", reporttest.Tasks{
+		{"1", "Add ValidationError import to auth.ts", nil}, {"2", "Add ValidationError import to api.ts", nil},
+		{"3", "Create validation schema", []int{0}}, {"4", "Implement validateToken", []int{1}},
+		{"5", "Implement validateUser", []int{2}}, {"R-001", "Close the gap", []int{4}}})
+	good := reporttest.PassingResult(1_000_000)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).StartAttempt("2", 1)
+	s.Advance(time.Second).EndAttempt("1", good, scheduler.Completed, nil).EndAttempt("2",
+		reporttest.PassingResult(1_500_000),
+		scheduler.Completed, nil)
+	s.StartWave(2).StartAttempt("3", 0)
+	want := `# Loop Progress: Add validation to auth
+
+**Status:** Wave 2 of 4 | Iteration 3 | Cost: $2.50/$25
+
+## ✅ Completed (Wave 1)
+- [x] T-001: Add ValidationError import to auth.ts
+- [x] T-002: Add ValidationError import to api.ts
+
+## 🔄 In Progress (Wave 2)
+- [ ] T-003: Create validation schema (assigned to subagent)
+
+## ⏳ Pending (Wave 2+)
+- [ ] T-004: Implement validateToken
+- [ ] T-005: Implement validateUser (blocked by T-003)
+- [ ] R-001: Close the gap (blocked by T-005)
+
+## 📊 Metrics
+- Tasks: 2/6 complete
+- Stuck count: 0
+- Counsel consulted: No
+`
+	if got := string(newModel(s.S, s.Events).progress()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Steps have different texts, for any subjects of the tasks.
+func TestStepsDiffer(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "", reporttest.Tasks{{"a", "Test", nil}, {"b", "Test", nil}, {"c", "b: Test", nil},
+		{"d", "", nil}})
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("b", 0).EndAttempt("b", runner.Result{Outcome: runner.Done},
+		scheduler.Completed, nil)
+	b := newModel(s.S, s.Events)
+	want := []string{"a: Test", "b: Test", "b: Test (2)", "d"}
+	if got := b.steps; !reflect.DeepEqual(got, want) {
+		t.Errorf("steps are %q, want %q", got, want)
+	}
+	l, err := b.linearText(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invariant(t, l)
+}

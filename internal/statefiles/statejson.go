@@ -1,0 +1,124 @@
+package statefiles
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/report"
+	"wavex/internal/textfmt"
+	"wavex/scheduler"
+)
+
+// This file writes state.json: the run as a list of steps and a set of criteria, in the form that
+// linear loops and their stop hooks read.
+
+//go:embed state.schema.json
+var linearSchema []byte
+
+// LinearSchema returns the JSON Schema (2020-12) of state.json.
+func LinearSchema() []byte { return slices.Clone(linearSchema) }
+
+type linear struct {
+	Spec       string   `json:"spec"`
+	Criteria   []string `json:"criteria"`
+	Status     criteria `json:"criteriaStatus"`
+	ExitSignal bool     `json:"exit_signal"`
+	Steps      []string `json:"steps"`
+	Completed  []string `json:"completedSteps"`
+	Remaining  []string `json:"remainingSteps"`
+	Iteration  int      `json:"iteration"`
+	State      string   `json:"status"` // in_progress, paused, completed
+	Breaker    breaker  `json:"circuitBreaker"`
+}
+
+// breaker is the state of the loop's own breaker: how many times in succession the same checks were
+// unmet.
+type breaker struct {
+	Stuck int    `json:"stuckCount"`
+	Unmet string `json:"lastUnmet"`
+}
+
+// criteria is encoded as an object in the order of the criteria, which a map would not keep.
+type criteria []criterion
+
+type criterion struct {
+	text string
+	Met  bool   `json:"met"`
+	Kind string `json:"verification"`
+}
+
+// MarshalJSON encodes the criteria as {"text": {"met", "verification"}}.
+func (c criteria) MarshalJSON() ([]byte, error) {
+	list := make([]member, len(c))
+	for i := range c {
+		value, err := json.Marshal(c[i])
+		if err != nil {
+			return nil, err
+		}
+		list[i] = member{c[i].text, value}
+	}
+	return encodeObject(list)
+}
+
+// linearText returns the text of the file, given the old text or nil.
+func (b *model) linearText(old []byte) ([]byte, error) {
+	text, _, err := b.mergeLinear(old)
+	return text, err
+}
+
+func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
+	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
+		Remaining: []string{},
+		Iteration: b.iterations, State: b.linearStatus(), Breaker: breaker{b.unmetStreak, strings.Join(b.unmet, "; ")}}
+	used := map[string]bool{}
+	for _, c := range b.criteria {
+		text := unique(used, c.Text)
+		w.Criteria = append(w.Criteria, text)
+		w.Status = append(w.Status, criterion{text, c.Met, c.Verification})
+	}
+	for i, step := range w.Steps {
+		if b.rows[i].status == scheduler.Completed {
+			w.Completed = append(w.Completed, step)
+		} else {
+			w.Remaining = append(w.Remaining, step)
+		}
+	}
+	ours, err := json.Marshal(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	return mergeShared(old, textfmt.JSON(ours), nil, "circuitBreaker")
+}
+
+// stepNames returns the names of the tasks: their subjects, with their ids where a subject is not
+// unique, because steps are identified by their text alone.
+func stepNames(rows []taskRow) []string {
+	seen := make(map[string]int, len(rows))
+	for i := range rows {
+		seen[rows[i].subject]++
+	}
+	out := make([]string, len(rows))
+	used := make(map[string]bool, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		step := r.subject
+		if seen[step] > 1 {
+			step = fmt.Sprintf("%s: %s", report.DisplayID(r.id), step)
+		}
+		out[i] = unique(used, step)
+	}
+	return out
+}
+
+// unique appends a number to a text if it was used before.
+func unique(used map[string]bool, text string) string {
+	name := text
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("%s (%d)", text, n)
+	}
+	used[name] = true
+	return name
+}

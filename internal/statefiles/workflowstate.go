@@ -1,0 +1,159 @@
+package statefiles
+
+import (
+	_ "embed"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/report"
+	"wavex/internal/textfmt"
+	"wavex/scheduler"
+)
+
+// This file writes workflow-state.json.
+
+//go:embed workflow-state.schema.json
+var workflowSchema []byte
+
+// WorkflowSchema returns the JSON Schema (2020-12) of workflow-state.json.
+func WorkflowSchema() []byte { return slices.Clone(workflowSchema) }
+
+// workflow is the content of the file. All keys but wavex are those that other programs expect.
+type workflow struct {
+	Version   int       `json:"version"`
+	Stage     string    `json:"stage"`
+	Task      string    `json:"task"`
+	SpecScore *int      `json:"spec_score"`   // null: the request was not scored
+	FitScore  *int      `json:"fit_score"`    // null: likewise
+	Shape     *string   `json:"shape_chosen"` // null: likewise
+	Started   time.Time `json:"started_at"`
+	Updated   time.Time `json:"last_updated"` // time of the last event
+	Recall    []string  `json:"recall_surfaced"`
+	Reviews   reviews   `json:"reviews"`
+	Wavex     extension `json:"wavex"`
+}
+
+// extension has the data that only wavex knows. Dollars are decimal.
+type extension struct {
+	Run           string           `json:"run"`
+	Plan          string           `json:"plan"`
+	Name          string           `json:"name,omitempty"`
+	Seq           int64            `json:"seq"`    // of the last event of the journal
+	Status        string           `json:"status"` // as in run_ended; "running" before the end
+	ExitCode      *int             `json:"exit_code,omitempty"`
+	ExitSignal    bool             `json:"exit_signal"`
+	Reason        string           `json:"reason,omitempty"`
+	Breaker       string           `json:"breaker,omitempty"`
+	Limit         string           `json:"limit,omitempty"`
+	Resume        string           `json:"resume,omitempty"`
+	ResumeAt      time.Time        `json:"resume_at,omitzero"`
+	Wave          int              `json:"wave"`
+	Waves         int              `json:"waves"`
+	Iteration     int              `json:"iteration"`
+	MaxIterations *int             `json:"max_iterations"` // null: no limit
+	CostUSD       float64          `json:"cost_usd"`
+	BudgetUSD     *float64         `json:"budget_usd"` // null: no limit
+	Notional      bool             `json:"notional,omitempty"`
+	Counts        scheduler.Counts `json:"counts"`
+	Tasks         []taskState      `json:"tasks"`
+}
+
+type taskState struct {
+	ID        string           `json:"id"`
+	Status    scheduler.Status `json:"status"`
+	Wave      int              `json:"wave"`
+	Attempts  int              `json:"attempts"`
+	Stuck     int              `json:"stuck_count"`
+	Panels    int              `json:"panels"`
+	BlockedBy []string         `json:"blocked_by,omitempty"` // blockers that are not completed
+}
+
+// workflowText returns the text of the file, given the old text or nil.
+func (b *model) workflowText(old []byte) ([]byte, error) {
+	text, _, err := b.mergeWorkflow(old)
+	return text, err
+}
+
+func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
+	w := workflow{Version: 1, Stage: b.stage(), Task: b.goal(), Started: b.opened, Updated: b.at, Recall: []string{},
+		Reviews: reviews(b.reviews),
+		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exitSignal,
+			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
+			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
+	if f := b.origin; f != nil {
+		w.SpecScore, w.FitScore = &f.SpecScore, &f.FitScore
+		w.Shape = &f.Shape
+		w.Recall = append(w.Recall, f.Recall...)
+	}
+	x := &w.Wavex
+	if !b.limits.NoIterations {
+		x.MaxIterations = &b.limits.Iterations
+	}
+	if !b.limits.NoUSD {
+		x.BudgetUSD = dollars(b.limits.USD)
+	}
+	if st := b.stop; st != nil {
+		x.Reason, x.Breaker = st.Reason, st.Breaker
+		x.Limit, x.ResumeAt = st.Limit, st.ResumeAt
+	}
+	if e := b.ended; e != nil {
+		x.Status, x.ExitCode, x.Reason = e.Status, &e.ExitCode, e.Reason
+		x.Resume, x.ResumeAt = e.Resume, e.ResumeAt
+	}
+	for i := range b.rows {
+		r := &b.rows[i]
+		x.Tasks[i] = taskState{r.id, r.status, r.wave, r.attempts, r.stuck, r.panels, b.openBlockers(i)}
+	}
+	ours, err := json.Marshal(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	return mergeShared(old, textfmt.JSON(ours), scoreKeys)
+}
+
+// scoreKeys has the keys that other programs may have filled: a run without a request has no scores,
+// and an existing score is never replaced.
+var scoreKeys = openKeys{
+	"spec_score":      isNumber,
+	"fit_score":       isNumber,
+	"shape_chosen":    isShapeName,
+	"recall_surfaced": isStringList,
+}
+
+func isNumber(v json.RawMessage) bool {
+	var n float64
+	return json.Unmarshal(v, &n) == nil
+}
+
+func isShapeName(v json.RawMessage) bool {
+	var s string
+	return json.Unmarshal(v, &s) == nil && slices.Contains([]string{"colleague", "tool-review",
+		"tool-with-review", "tool"}, s)
+}
+
+func isStringList(v json.RawMessage) bool {
+	var list []string
+	return json.Unmarshal(v, &list) == nil
+}
+
+func dollars(u budget.USD) *float64 {
+	f := u.Float()
+	return &f
+}
+
+// openBlockers returns the blockers of a waiting task that are not completed.
+func (b *model) openBlockers(i int) []string {
+	r := &b.rows[i]
+	if r.status != scheduler.Pending && r.status != scheduler.Blocked {
+		return nil
+	}
+	var ids []string
+	for _, j := range r.blockers {
+		if on := &b.rows[j]; on.status != scheduler.Completed {
+			ids = append(ids, report.DisplayID(on.id))
+		}
+	}
+	return ids
+}

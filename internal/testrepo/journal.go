@@ -1,0 +1,32 @@
+package testrepo
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wavex/internal/journal"
+	"wavex/scheduler"
+)
+
+// Journal appends to the journal of a .loop directory, which it creates if it is missing, and
+// returns the appended events: one per second, from the epoch on.
+func Journal(t testing.TB, loop string, bodies ...scheduler.Body) []scheduler.Event {
+	t.Helper()
+	Must(t, os.MkdirAll(loop, 0o755))
+	log, before, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	Must(t, err)
+	defer func() { Must(t, log.Close()) }()
+	var out []scheduler.Event
+	for i, b := range bodies {
+		at := len(before) + i
+		e := scheduler.Event{Seq: int64(at + 1), Time: time.Unix(int64(at), 0).UTC(), Body: b}
+		text, err := e.Encode()
+		Must(t, err)
+		Must(t, log.Append(text))
+		out = append(out, e)
+	}
+	Must(t, log.Sync())
+	return out
+}

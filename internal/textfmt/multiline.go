@@ -1,0 +1,33 @@
+package textfmt
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Multiline cleans a text of several lines for a place that shows lines and spaces unchanged, such as a
+// diff. It removes ANSI sequences and characters that act instead of showing, and turns line ends
+// into newlines. If it cuts the text, to about max bytes (0: never), it says how much is missing.
+func Multiline(text string, max int) string {
+	missing := 0
+	if max > 0 && len(text) > max {
+		end := max
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text, missing = text[:end], len(text)-end
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && isInvisible(r) {
+			return -1
+		}
+		return r
+	}, ansiSequence().ReplaceAllString(text, ""))
+	text = completionMarker().ReplaceAllString(text, "&lt;$1")
+	if missing > 0 {
+		text += fmt.Sprintf("\n… %d more bytes are left out", missing)
+	}
+	return text
+}

@@ -1,0 +1,51 @@
+// Package usererr defines the errors with which wavex refuses a call: a mistake in the call, a
+// mistake in the plan, or an obstacle that a person must remove first. A refused call has changed
+// nothing. The command line maps each error to its exit code.
+package usererr
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/plan"
+)
+
+// UsageError is a mistake in the call of wavex.
+type UsageError struct{ Text string }
+
+func (e *UsageError) Error() string { return e.Text }
+
+// Usage returns a UsageError.
+func Usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+// BlockedError is an obstacle outside wavex that a person must remove.
+type BlockedError struct{ Err error }
+
+func (e *BlockedError) Error() string { return e.Err.Error() }
+func (e *BlockedError) Unwrap() error { return e.Err }
+
+// Blocked returns a BlockedError.
+func Blocked(err error) error { return &BlockedError{err} }
+
+// PlanError holds a plan's mistakes.
+type PlanError struct{ Diags []plan.Diagnostic }
+
+// Plan returns a PlanError with all diagnostics of a plan, including warnings.
+func Plan(diags []plan.Diagnostic) error { return &PlanError{diags} }
+
+func (e *PlanError) Error() string {
+	var b strings.Builder
+	errs := 0
+	for _, d := range e.Diags {
+		fmt.Fprintln(&b, d.String())
+		if d.Severity == plan.SeverityError {
+			errs++
+		}
+	}
+	what := "mistakes"
+	if errs == 1 {
+		what = "mistake"
+	}
+	fmt.Fprintf(&b, "the plan has %d %s; nothing was started", errs, what)
+	return b.String()
+}

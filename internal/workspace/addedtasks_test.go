@@ -1,0 +1,109 @@
+package workspace
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/internal/testrepo"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// requests is a loop's Request with the minimum of fields.
+func (b *fixture) requests(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+	return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
+}
+
+// start makes an attempt as the loop requests it.
+func (b *fixture) start(task string) runner.Result {
+	b.Helper()
+	i, ok := b.loop.State.Index(task)
+	if !ok {
+		b.Fatalf("there is no task %s", task)
+	}
+	req, err := b.loop.Request(b.loop.State, i, scheduler.AttemptStarted{Task: task, Attempt: 1})
+	testrepo.Must(b, err)
+	return b.loop.Runner.Attempt(b.Context(), req)
+}
+
+// Each attempt has the checkpoints of its own wave and task, even if the task joined the run or is
+// the first that is hard to undo.
+func TestCheckpointsOfAddedTasks(t *testing.T) {
+	t.Parallel()
+	const hard, easy = `{"tasks":[{"id":"a","subject":"a","reversibility":"2B"}]}`, `{"tasks":[{"id":"a","subject":"a"}]}`
+	for name, c := range map[string]struct {
+		plan, schedule string
+		joins          string // "easy" or "hard" tasks, b and c, each in a wave of its own
+		want           string
+	}{
+		"nothing hard": {easy, "waves", "easy", ""},
+		"an easy one":  {hard, "waves", "easy", "end task/a/after task/a/before wave/1 wave/2"},
+		"a hard one": {hard, "waves", "easy hard",
+			"end task/a/after task/a/before task/c/after task/c/before wave/1 wave/2 wave/3"},
+		"the first hard": {easy, "waves", "hard", "end task/b/after task/b/before wave/2"},
+		"eager":          {hard, "eager", "easy", "end task/a/after task/a/before wave/1"},
+		// For a run that has already begun there is no checkpoint from before it.
+		"eager, the first hard": {easy, "eager", "hard", "end task/b/after task/b/before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n"})
+			with := config(dir, "shared")
+			with.Schedule = c.schedule
+			b := newFixture(t, dir, c.plan, with, writes)
+			b.loop.Request = b.requests
+			seal := b.AddCheckpoints(t.Context(), b.loop, func(err error) { t.Error(err) })
+			b.start("a")
+			for k, kind := range strings.Fields(c.joins) {
+				id, class := string(rune('b'+k)), map[string]string{"easy": "2A", "hard": "1"}[kind]
+				more := scheduler.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` +
+					class + `"}`)}
+				testrepo.Must(t, b.loop.State.Replay([]scheduler.Event{{Body: scheduler.TasksAdded{Wave: k + 2,
+					Origin: scheduler.FromList, Tasks: []scheduler.Added{more}}}}))
+				if res := b.start(id); res.Outcome != runner.Done {
+					t.Errorf("%+v", res)
+				}
+			}
+			seal()
+			const below = "refs/wavex/r-1.points/"
+			got := strings.Fields(strings.ReplaceAll(testrepo.Git(t, dir, "for-each-ref", "--format=%(refname)", below), below,
+				""))
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("checkpoints %q, want %q", got, c.want)
+			}
+			// The checkpoint of a wave has the files of the tasks before it.
+			if slices.Contains(got, "wave/2") {
+				if files := strings.Fields(testrepo.Git(t, dir, "ls-tree", "--name-only", below+"wave/2")); !slices.Equal(files,
+					[]string{".gitignore", "a"}) {
+					t.Errorf("the checkpoint of wave 2 holds %q", files)
+				}
+			}
+		})
+	}
+}
+
+// Without a repository a run that needs checkpoints warns once, and continues.
+func TestNoCheckpoints(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := newFixture(t, dir, `{"tasks":[{"id":"a","subject":"a","reversibility":"1"}]}`, config(dir, "shared"), writes)
+	b.loop.Request = b.requests
+	var told []string
+	seal := b.AddCheckpoints(t.Context(), b.loop, func(err error) { told = append(told, err.Error()) })
+	for range 2 {
+		if res := b.start("a"); res.Outcome != runner.Done {
+			t.Errorf("%+v", res)
+		}
+	}
+	seal()
+	if len(told) != 1 || !strings.Contains(told[0], "no checkpoints of them") {
+		t.Errorf("told %q", told)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
+		t.Error(err)
+	}
+}

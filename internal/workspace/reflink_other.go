@@ -1,8 +1,0 @@
-//go:build !linux
-
-package workspace
-
-import "os"
-
-// reflink reports false: only Linux has it. On Darwin and Windows io.Copy shares blocks itself.
-func reflink(_, _ *os.File) bool { return false }

@@ -1,0 +1,321 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/gitwork"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/report"
+	"wavex/internal/runlog"
+	"wavex/internal/secret"
+	"wavex/internal/usererr"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// Workspace is the workspace of a run as the scheduler sees it: its Runner, its Integrator, and a View
+// that learns which tasks have failed.
+type Workspace struct {
+	plan    *plan.Plan
+	config  scheduler.Config
+	manager *gitwork.Manager
+	inner   scheduler.Runner
+
+	mu         sync.Mutex
+	grownPlan  *plan.Plan // with the tasks that joined it
+	unreleased []string   // failed tasks that are not released yet
+}
+
+// Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
+// if that differs from the default. The error is a *usererr.BlockedError.
+func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string)) (*Workspace, error) {
+	t := &Workspace{plan: p, config: c, grownPlan: p}
+	o := gitworkOptions(p, c)
+	o.Subject = t.subject
+	space, err := gitwork.Open(ctx, o)
+	if err != nil {
+		return nil, usererr.Blocked(err)
+	}
+	t.manager, t.config.Isolation = space, space.Mode()
+	// One task at a time in the project directory is the default: print nothing.
+	if o.Mode != gitwork.Shared && (space.Mode() != gitwork.Shared || o.Width > 1) {
+		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.ModeReason()))
+	}
+	return t, nil
+}
+
+// Mode returns where attempts work: gitwork.Shared or gitwork.Worktree.
+func (t *Workspace) Mode() string { return t.manager.Mode() }
+
+// Head returns the commit that the project's checkout was at when Open read it, or "" if there is
+// no commit or no checkout. known is false if Open did not read the checkout.
+func (t *Workspace) Head() (commit string, known bool) { return t.manager.Head() }
+
+// AttemptDir returns the directory in which an attempt at a task works or has worked, and the commit
+// that its work is compared with. It returns dir and "" if tasks share dir.
+func (t *Workspace) AttemptDir(task, dir string) (at, base string) {
+	return t.manager.AttemptDir(task, dir)
+}
+
+// WithIntegrated calls use with a directory that has the combined work: the project's own, or, if tasks
+// work in trees, a checkout of the integrated tree.
+func (t *Workspace) WithIntegrated(ctx context.Context, use func(dir string) error) error {
+	return t.manager.WithIntegrated(ctx, use)
+}
+
+// SlotEnv returns the environment of everything that runs in a slot. leave empties its folder for
+// temporary files.
+func (t *Workspace) SlotEnv(n int) (env map[string]string, leave func()) { return t.manager.SlotEnv(n) }
+
+// WaveRange returns the commits before and after the work of a wave, or with 0 of the run.
+func (t *Workspace) WaveRange(ctx context.Context, wave int) (from, to string, err error) {
+	return t.manager.WaveRange(ctx, wave)
+}
+
+// Close releases the worktrees. An error loses no work, since each task's work is on its branch.
+func (t *Workspace) Close(ctx context.Context) error {
+	return errors.Join(t.releaseFailed(ctx), t.manager.Close(ctx))
+}
+
+// subject returns the subject of a task's commit, also for a task that joined the plan.
+func (t *Workspace) subject(id string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return subject(t.grownPlan, id)
+}
+
+// subject returns the subject of the commit of a task of p. It is redacted, because others will
+// read it.
+func subject(p *plan.Plan, id string) string {
+	if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
+		return redactSecrets(p.Tasks[i].Subject)
+	}
+	return "Task " + id
+}
+
+// redactSecrets removes the secrets of wavex's environment from a text that leaves the machine.
+func redactSecrets(text string) string { return secret.New(os.Environ()).String(text) }
+
+// gitworkOptions returns the options of a run's workspace.
+func gitworkOptions(p *plan.Plan, c scheduler.Config) gitwork.Options {
+	width := 0
+	waves, of := p.Waves()
+	sizes := make([]int, of+1)
+	for _, w := range waves {
+		sizes[w]++
+		width = max(width, sizes[w])
+	}
+	if c.Isolation == "" {
+		c.Isolation = gitwork.Shared // a run of a wavex without isolation
+	}
+	return gitwork.Options{
+		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
+		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
+		Env: os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
+		Subject: func(id string) string { return subject(p, id) },
+		Title:   redactSecrets(p.Name), BodyFile: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
+	}
+}
+
+// declaredWrites returns the files that tasks will write, relative to the project.
+func declaredWrites(p *plan.Plan) []string {
+	var out []string
+	for i := range p.Tasks {
+		for _, f := range p.Tasks[i].Files {
+			if f.Writes() && f.Action != "delete" {
+				out = append(out, filepath.ToSlash(filepath.Join(p.Tasks[i].WorkDir(""), filepath.FromSlash(f.Path))))
+			}
+		}
+	}
+	return out
+}
+
+// Wire puts the workspace between the loop and the runner.
+func (t *Workspace) Wire(loop *scheduler.Loop) {
+	t.inner = t.manager.Runner(loop.Runner)
+	loop.Runner = t.inner
+	if t.manager.Mode() == gitwork.Worktree {
+		loop.Runner, loop.Integrator, loop.Views = t, t, append(loop.Views, t)
+	}
+}
+
+// Event records tasks that join the plan and tasks that fail. The loop's goroutine calls it.
+func (t *Workspace) Event(e scheduler.Event, s *scheduler.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.grownPlan = s.Plan
+	switch b := e.Body.(type) {
+	case scheduler.AttemptEnded:
+		if b.Status == scheduler.Failed {
+			t.unreleased = append(append(t.unreleased, b.Task), b.Blocked...)
+		}
+	case scheduler.IntegrationEnded:
+		for _, r := range b.Reopened {
+			if r.Status == scheduler.Failed {
+				t.unreleased = append(append(t.unreleased, r.Task), r.Blocked...)
+			}
+		}
+	}
+}
+
+// releaseFailed releases the worktrees of failed tasks for others; their contents are kept below
+// refs/wavex.
+func (t *Workspace) releaseFailed(ctx context.Context) error {
+	t.mu.Lock()
+	ids := t.unreleased
+	t.unreleased = nil
+	t.mu.Unlock()
+	var errs []error
+	var left []string // failed ones are tried again
+	for _, id := range ids {
+		if err := t.manager.Release(ctx, id); err != nil {
+			errs, left = append(errs, err), append(left, id)
+		}
+	}
+	t.mu.Lock()
+	t.unreleased = append(left, t.unreleased...)
+	t.mu.Unlock()
+	return errors.Join(errs...)
+}
+
+// Attempt makes an attempt in a worktree. Before that it releases those of failed tasks.
+func (t *Workspace) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if err := t.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
+		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(),
+			Session: req.Session, Contained: true}
+	}
+	return t.inner.Attempt(ctx, req)
+}
+
+// Integrate integrates the work of a wave's tasks and checks the combined tree.
+func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
+	t.mu.Lock()
+	now := t.grownPlan
+	t.mu.Unlock()
+	var done []gitwork.VerifiedTask
+	for _, id := range tasks {
+		if i, ok := now.Lookup(id); ok {
+			p := &now.Tasks[i]
+			done = append(done, gitwork.VerifiedTask{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir),
+				Checks: p.Verify,
+				Files:  p.Files})
+		}
+	}
+	t.manager.SetPlanChecks(conditionChecks(now, t.manager.IntegratedTasks(), tasks))
+	got, err := t.manager.Integrate(ctx, wave, done)
+	if err != nil {
+		return scheduler.Integrated{}, err
+	}
+	out := scheduler.Integrated{Commit: got.Commit, Completed: got.Integrated, Commits: got.Commits, Note: got.Note}
+	for _, c := range append(got.Culprits, got.Withheld...) {
+		if err := t.manager.Reopen(ctx, c.Task); err != nil {
+			return scheduler.Integrated{}, err
+		}
+		out.Culprits = append(out.Culprits, scheduler.Culprit{Task: c.Task, Kind: c.Kind, Reason: c.Reason, Detail: c.Detail})
+	}
+	return out, nil
+}
+
+// conditionChecks returns the conditions of a combined tree beyond its tasks' checks: mustNot always, and
+// the plan's criteria if no task remains that could make them true.
+func conditionChecks(p *plan.Plan, before map[string]bool, now []string) (criteria, mustNot []plan.Check) {
+	last := true
+	for i := range p.Tasks {
+		id := p.Tasks[i].ID
+		last = last && (before[id] || slices.Contains(now, id))
+	}
+	for _, c := range p.Criteria {
+		if last && c.Check != nil {
+			criteria = append(criteria, *c.Check)
+		}
+	}
+	for _, c := range p.MustNot {
+		if c.Check != nil {
+			mustNot = append(mustNot, *c.Check)
+		}
+	}
+	return criteria, mustNot
+}
+
+// Deliver delivers the integrated tree.
+func (t *Workspace) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
+	how := t.config.Deliver
+	if how == "" {
+		how = gitwork.Auto
+	}
+	if how == "pr" {
+		events, err := runlog.Read(t.config.Loop)
+		if err == nil {
+			err = writePullRequestBody(t.plan, t.config, events, complete)
+		}
+		if err != nil {
+			return scheduler.DeliveryEnded{}, err
+		}
+	}
+	d, err := t.manager.Deliver(ctx, how, complete)
+	var obstacle *gitwork.Error
+	if errors.As(err, &obstacle) {
+		// The requested delivery is not possible. The work still has a ref.
+		return scheduler.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(),
+			Failed: true}, nil
+	}
+	if err != nil {
+		return scheduler.DeliveryEnded{}, err
+	}
+	return scheduler.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}, nil
+}
+
+// writePullRequestBody writes the report of a run as the body of its pull request. It reads the journal,
+// because the loop owns the state. For a run that has not ended, complete says that all its tasks
+// are completed and it was not refused.
+func writePullRequestBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, complete bool) error {
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return err
+	}
+	sum := report.Of(s, events)
+	if sum.Status == "running" { // only this delivery is missing
+		sum.Status = "incomplete"
+		if complete {
+			sum.Status = "complete"
+		}
+	}
+	path := gitworkOptions(p, c).BodyFile
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return maybe.WriteFile(path, []byte(redactSecrets(sum.Markdown())), 0o644)
+}
+
+// Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
+// caller must close it.
+func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*gitwork.Manager, error) {
+	return gitwork.Reattach(ctx, gitworkOptions(p, c))
+}
+
+// Deliver delivers the integrated work of a past run, between sessions; complete says that the run
+// is complete.
+func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string,
+	complete bool) (d gitwork.Delivery, err error) {
+	space, err := Reattach(ctx, p, c)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
+	if how == "pr" {
+		if err := writePullRequestBody(p, c, events, complete); err != nil {
+			return d, err
+		}
+	}
+	return space.Deliver(ctx, how, complete)
+}
