@@ -29,7 +29,7 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 		if err != nil {
 			return a, fmt.Errorf("finding wavex itself: %w", err)
 		}
-		a.Argv, a.CLI = []string{self, "agent"}, statement.StandIn()
+		a.Argv, a.Support = []string{self, "agent"}, statement.StandIn()
 		if o.scenario != "" {
 			if a.Scenario, err = rehearse.LoadScenario(o.scenario); err != nil {
 				return a, usage("%s", err)

@@ -126,7 +126,7 @@ func TestClassifyTurn(t *testing.T) {
 			t.Parallel()
 			v := classifyTurn(tc.end)
 			if v.outcome != tc.want || !strings.Contains(v.reason, tc.reason) {
-				t.Errorf("judgeTurn = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
+				t.Errorf("classifyTurn = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
 			}
 			if (v.outcome == Limited) != !v.resetsAt.IsZero() {
 				t.Errorf("resetsAt = %v with %s", v.resetsAt, v.outcome)
@@ -193,7 +193,7 @@ func TestClassifyWork(t *testing.T) {
 			t.Parallel()
 			v := classifyWork(tc.work)
 			if v.outcome != tc.want || !strings.Contains(v.reason, tc.reason) {
-				t.Errorf("judgeWork = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
+				t.Errorf("classifyWork = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
 			}
 		})
 	}

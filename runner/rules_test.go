@@ -108,7 +108,7 @@ func TestIsSingleRule(t *testing.T) {
 		"Bash(a": false, "(a)": false, "": false,
 	} {
 		if got := isSingleRule(s); got != want {
-			t.Errorf("oneRule(%q) = %v", s, got)
+			t.Errorf("isSingleRule(%q) = %v", s, got)
 		}
 	}
 }

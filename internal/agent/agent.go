@@ -29,14 +29,14 @@ type Agent struct {
 	Name     string // Claude or Rehearsal
 	Argv     []string
 	Scenario *rehearse.Scenario   // nil means that the rehearsal agent chooses by itself
-	CLI      statement.SupportSet // on the program; nil means that nothing is known
+	Support  statement.SupportSet // on the program; nil means that nothing is known
 }
 
 // IsRehearsal reports whether it is the rehearsal agent.
 func (a Agent) IsRehearsal() bool { return a.Name == Rehearsal }
 
 // AllowsSpares reports whether a process may be started before there is a prompt for it.
-func (a Agent) AllowsSpares() bool { return a.CLI.Holds(statement.SilentBeforePrompt) }
+func (a Agent) AllowsSpares() bool { return a.Support.Holds(statement.SilentBeforePrompt) }
 
 // NeedsAgent reports whether any task is for an agent and not a command.
 func NeedsAgent(p *plan.Plan) bool {

@@ -56,7 +56,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		Observe:  r.observe,
 		Run:      r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.IsRehearsal(),
 		ExtraEnv: r.agentEnv(),
-		Support:  r.opts.Agent.CLI}
+		Support:  r.opts.Agent.Support}
 	if g := r.opts.Grace; g > 0 {
 		agentRunner.Grace, agentRunner.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}

@@ -102,7 +102,7 @@ func (r *Driver) newMachine(past []scheduler.Event) *request.Machine {
 	o := r.opts
 	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Redactor: o.Redactor, Run: r.mark(),
 		Env:     os.Environ(),
-		Support: o.Agent.CLI, Rehearsal: o.Agent.IsRehearsal(), ExtraEnv: o.Agent.Env(o.Loop, o.ID)}
+		Support: o.Agent.Support, Rehearsal: o.Agent.IsRehearsal(), ExtraEnv: o.Agent.Env(o.Loop, o.ID)}
 	ask := o.Agent.Caller(who)
 	m := &request.Machine{
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
