@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/textfmt"
 	"wavex/internal/ui"
 )
 
@@ -36,7 +37,7 @@ func commandPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(
-		"# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is made of it; a test holds them together.\n\n```text\n" +
+		"# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is generated from it.\n\n```text\n" +
 			told(t, 0, "--help") + "```\n")
 	for _, name := range commands(t) {
 		if name == "help" { // its text repeats that of the others
@@ -91,9 +92,9 @@ func eventPage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString(
-		"# Events\n\nEvery record of `.loop/journal.jsonl`, and every line of `--output json`, is one of these. This page is made of the JSON Schema in\n" +
-			"`internal/ui/events.schema.json`; a test holds them together. Money is in micro-dollars, durations are in nanoseconds unless a field says otherwise,\ntimes are RFC 3339 in UTC.\n\n")
+	b.WriteString("# Events\n\n" + paragraph("Every record of `.loop/journal.jsonl`, and every line of `--output json`, "+
+		"is one of these. This page is generated from the JSON Schema in `internal/ui/events.schema.json`. Money is in "+
+		"micro-dollars. Durations are in nanoseconds unless a field says otherwise. Times are RFC 3339 in UTC."))
 	events := map[string]bool{}
 	for _, e := range schema.OneOf {
 		if kind, ok := e.Properties["type"]; ok {
@@ -116,20 +117,23 @@ func eventPage(t *testing.T) string {
 	for _, name := range names {
 		describe(&b, name, schema.Defs[name])
 	}
-	b.WriteString("# What they are made of\n\n")
+	b.WriteString("# Parts of events\n\n")
 	for _, name := range parts {
 		describe(&b, name, schema.Defs[name])
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
+// paragraph returns a paragraph of Markdown, wrapped as internal/lint asks.
+func paragraph(text string) string { return strings.Join(textfmt.Wrap(text, 100), "\n") + "\n\n" }
+
 func describe(b *strings.Builder, name string, o object) {
 	fmt.Fprintf(b, "## %s\n\n", name)
 	if o.Description != "" {
-		fmt.Fprintf(b, "%s\n\n", o.Description)
+		b.WriteString(paragraph(o.Description))
 	}
 	if len(o.Properties) == 0 {
-		fmt.Fprintf(b, "%s\n\n", kind(o))
+		b.WriteString(paragraph(kind(o)))
 		return
 	}
 	required := map[string]bool{}
