@@ -304,6 +304,19 @@ func TestCompute(t *testing.T) {
 	}
 }
 
+func TestToolTurns(t *testing.T) {
+	t.Parallel()
+	cutOff := `{"type":"tool_result","tool_use_id":"t1","is_error":true,
+		"content":"[Tool call interrupted: the session ended"}`
+	denied := `{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"not allowed"}`
+	for want, results := range []string{cutOff, cutOff + "," + denied} {
+		r := &fakeapi.Request{Body: []byte(`{"messages":[{"role":"user","content":[` + results + `]}]}`)}
+		if got := r.ToolTurns(); got != want || r.Err() != nil {
+			t.Errorf("ToolTurns = %d, %v after %s, want %d", got, r.Err(), results, want)
+		}
+	}
+}
+
 func TestRequestReadsToolResults(t *testing.T) {
 	t.Parallel()
 	r := &fakeapi.Request{Body: []byte(`{"tools":[{"name":"Bash"},{"name":"Read"}],"system":[{"type":"text","text":"S1"},{"type":"text","text":"S2"}],

@@ -165,17 +165,23 @@ func (r *Request) Turn() int {
 	return n
 }
 
-// ToolTurns returns the number of messages with tool results so far in this conversation. Unlike
-// Turn it does not count the messages that the CLI itself adds in the model's name when it
-// resumes a session that was cut off (observed on claude 2.1.197).
+// ToolTurns returns the number of messages with results of tools that ran in this conversation.
+// Unlike Turn it does not count the messages that the CLI itself adds in the model's name when it
+// resumes a session that was cut off (observed on claude 2.1.197). Nor does it count the results that
+// the CLI adds for calls without one (observed on claude 2.1.330).
 func (r *Request) ToolTurns() int {
 	n := 0
 	for _, t := range r.decode().Messages {
-		if slices.ContainsFunc(t.Content, func(b block) bool { return b.Type == "tool_result" }) {
+		if slices.ContainsFunc(t.Content, func(b block) bool { return b.Type == "tool_result" && !b.cutOff() }) {
 			n++
 		}
 	}
 	return n
+}
+
+// cutOff reports whether a tool result only says that the session ended before the call did.
+func (b block) cutOff() bool {
+	return b.IsError && strings.HasPrefix(b.Content.text(), "[Tool call interrupted")
 }
 
 // ToolResults returns the results in the last user message, in order.
