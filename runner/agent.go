@@ -81,14 +81,6 @@ type Agent struct {
 	inherited proc.Inherited // of Env and Pass
 }
 
-// StopWait bounds each step of stopping an attempt; after that time the next, harder step follows.
-// Zero fields have defaults.
-type StopWait struct {
-	Interrupt time.Duration // from the interrupt request to the result line; 0: 10 s
-	Close     time.Duration // from closing stdin to the exit; 0: 3 s
-	Terminate time.Duration // from SIGTERM to SIGKILL; 0: 5 s
-}
-
 // These are the files of an attempt in its LogDir, all readable by the owner alone.
 const (
 	promptFile   = "prompt.md"

@@ -44,21 +44,6 @@ func (s *State) clear() {
 	}
 }
 
-// exclusiveKeys returns the names that a task locks while it runs: the files that it writes, and its
-// exclusive names.
-func exclusiveKeys(t *plan.Task) []string {
-	var list []string
-	for _, f := range t.Files {
-		if f.Writes() {
-			list = append(list, f.Path)
-		}
-	}
-	for _, name := range t.Exclusive {
-		list = append(list, "\x00"+name) // no path contains a NUL byte
-	}
-	return list
-}
-
 // apply changes the state by one event, live or in a replay. No other code changes it. An error
 // means that the events of the journal contradict each other.
 func (s *State) apply(e Event) error {

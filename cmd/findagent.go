@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"wavex/internal/agent"
 	"wavex/internal/claude/statement"
 	"wavex/internal/doctor"
@@ -75,25 +73,4 @@ func findClaude(flag string) (string, error) {
 	}
 	// A relative path refers to the directory of wavex; an attempt may work in another one.
 	return filepath.Abs(found)
-}
-
-// newAgent returns the command of the rehearsal agent. The rehearsal agent is this program in
-// another role, so a rehearsal starts real processes that speak the CLI's protocol.
-func newAgent(std Stdio) *cobra.Command {
-	return &cobra.Command{
-		Use:                "agent",
-		Short:              "The rehearsal agent; takes the flags of the claude CLI",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error {
-			return exitStatus(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err))
-		},
-	}
-}
-
-func exitStatus(code int) error {
-	if code == 0 {
-		return nil
-	}
-	return exitCode(code)
 }
