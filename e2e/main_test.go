@@ -29,8 +29,12 @@ var shared struct {
 	procs    *semaphore.Weighted // CLI processes at once: each takes 200 MB and a second of CPU
 }
 
-// procLimit is how many CLI processes run at once.
-const procLimit = 3
+// procLimit is how many CLI processes run at once. runProcesses is how many of them one run of wavex
+// takes, so that two runs keep two cores busy.
+const (
+	procLimit    = 6
+	runProcesses = 3
+)
 
 // reserveProcesses waits for room for n CLI processes and returns what gives it back, at the
 // latest when the test ends. A test that needs several at once asks for all of them in
@@ -116,5 +120,5 @@ const (
 func run(m *testing.M, clis []cli, wavex string) int {
 	shared.clis, shared.cli, shared.wavex = clis, clis[len(clis)-1], wavex
 	shared.procs = semaphore.NewWeighted(procLimit)
-	return rig.Run(m, "e2e", 8) // more tests than processes: most of them wait for one
+	return rig.Run(m, "e2e", 12) // more tests than processes: most of them wait for one
 }

@@ -33,7 +33,7 @@ func offers(t *testing.T, srv *fakeapi.Server, m fakeapi.Match, tools []string) 
 
 func TestPeerToolsAreWithheld(t *testing.T) {
 	t.Parallel()
-	release := reserveProcesses(t, procLimit)
+	release := reserveProcesses(t, runProcesses)
 	bare := serve(t, fakeapi.Text("done"))
 	if e := call(t, bare, setup{stdin: "go", room: true}); e.exit != 0 {
 		t.Fatalf("exit %d: %s", e.exit, e.stderr)

@@ -168,7 +168,7 @@ func TestRequestToResult(t *testing.T) {
 func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	t := r.t
 	t.Helper()
-	release := reserveProcesses(t, procLimit)
+	release := reserveProcesses(t, runProcesses)
 	defer release()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testLimit)
 	defer cancel()

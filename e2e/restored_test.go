@@ -19,7 +19,7 @@ import (
 // each time the same attempt of the same run is made once more.
 func TestRestoredLoopContinues(t *testing.T) {
 	t.Parallel()
-	release := reserveProcesses(t, procLimit)
+	release := reserveProcesses(t, runProcesses)
 	defer release()
 	does := func(id string, times int) *fakeapi.Agent {
 		once := []fakeapi.Reply{fakeapi.Use(fakeapi.Write(id, "done")).WithUsage(use), report("true")}
@@ -60,7 +60,7 @@ func TestRestoredLoopContinues(t *testing.T) {
 
 func TestSessionInUseIsReplaced(t *testing.T) {
 	t.Parallel()
-	release := reserveProcesses(t, procLimit)
+	release := reserveProcesses(t, runProcesses)
 	defer release()
 	srv := serve(t, report("true"), report("true"))
 	who := &runner.Agent{Argv: []string{shared.cli.path}, Env: Env(t, srv)}

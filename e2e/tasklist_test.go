@@ -191,7 +191,7 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 // nothing is lost, edges stay mirrored, and the CLI reads the files that wavex wrote.
 func TestListIsSharedWithSessions(t *testing.T) {
 	t.Parallel()
-	release := reserveProcesses(t, procLimit)
+	release := reserveProcesses(t, runProcesses)
 	gate := fakeapi.NewLatch()
 	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"),
 		fakeapi.Prompt("how does it stand")

@@ -74,8 +74,7 @@ type wavexEnd struct {
 	stdout, stderr string
 }
 
-// wavex starts the binary in the repository against srv. It takes the room of all CLI processes,
-// because it starts several.
+// wavex starts the binary in the repository against srv. It takes the room of several CLI processes.
 func (r repo) wavex(srv *fakeapi.Server, args ...string) *wavexRun {
 	r.t.Helper()
 	return r.wavexEnv(Env(r.t, srv), args...)
@@ -85,7 +84,7 @@ func (r repo) wavex(srv *fakeapi.Server, args ...string) *wavexRun {
 // the CLI, and scripts would have to answer them all.
 func (r repo) wavexEnv(env []string, args ...string) *wavexRun {
 	r.t.Helper()
-	return r.wavexIn(reserveProcesses(r.t, procLimit), env, args...)
+	return r.wavexIn(reserveProcesses(r.t, runProcesses), env, args...)
 }
 
 // wavexIn starts it in room that the test holds already.
