@@ -33,6 +33,9 @@ func TestOtherProcessesAreNotInExec(t *testing.T) {
 		if inExec(pid) {
 			t.Errorf("%s: in the middle of an exec", name)
 		}
+		if pid != 2 && inExit(pid) {
+			t.Errorf("%s: in the middle of its exit", name)
+		}
 	}
 	_ = in.Close()
 	if n, err := out.Read(make([]byte, 1)); n != 0 || err == nil { // it has exited, and is not reaped
@@ -40,6 +43,9 @@ func TestOtherProcessesAreNotInExec(t *testing.T) {
 	}
 	if inExec(bare.Process.Pid) {
 		t.Error("a zombie: in the middle of an exec")
+	}
+	if !inExit(bare.Process.Pid) { // a zombie has no memory, like a process in the middle of its exit
+		t.Error("a zombie has memory")
 	}
 	_ = bare.Wait() // read fails at the end of its input
 }

@@ -29,8 +29,9 @@ func (b *children) sweep(p *Process) (killed int, contained bool) {
 
 // claimOrphans looks through the orphans: it reaps the dead, and returns the live ones of p, and whether
 // there are any that may be of p. Dead orphans leave their children to this process, and a
-// process in the middle of an exec shows no mark. After either claim looks again, so that it does
-// not miss a chain in which each process forks the next and dies.
+// process in the middle of an exec or of its exit shows no mark. After each of these it looks
+// again, so that it does not miss a chain in which each process forks the next and dies, and does
+// not take a process that it has just killed for one of unknown origin.
 func (b *children) claimOrphans(p *Process) (roots []stat, unsureLeft bool) {
 	b.orphansMu.Lock()
 	defer b.orphansMu.Unlock()
@@ -44,6 +45,9 @@ func (b *children) claimOrphans(p *Process) (roots []stat, unsureLeft bool) {
 				moved = true
 				continue
 			case state == orphanForeign:
+				continue
+			case attempt == "" && inExit(pid):
+				between, unsureLeft = true, true
 				continue
 			case attempt == "" && inExec(pid):
 				between = true
