@@ -32,7 +32,7 @@ type Finding struct {
 	// holds the reason of one that could.
 	Confirmed bool   `json:"confirmed,omitempty"`
 	Refuted   string `json:"refuted,omitempty"`
-	// Resolution is a person's decision: "approved" (it may stay), "task" (mend it), "skipped"
+	// Resolution is a person's decision: "approved" (it may stay), "task" (a task repairs it), "skipped"
 	// (undecided; it still blocks), or "" if no person was asked.
 	Resolution string `json:"resolution,omitempty"`
 }

@@ -27,7 +27,7 @@ type ReviewCase struct {
 	Files      []string  // changed or declared
 	Aspects    []string  // of the tasks
 	Candidates []Finding // blockers that light reviews reported
-	Remediated []Finding // blockers of the round before, which tasks were to mend
+	Remediated []Finding // blockers of the round before, which tasks were to repair
 	Cap        budget.USD
 	Dir        string
 	LogDir     string

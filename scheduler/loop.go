@@ -113,8 +113,8 @@ type Loop struct {
 	Redact func(Body) Body
 
 	// BatchAbove is the number of attempts that keep the machine busy. While more are running, the event
-	// of a worker's message waits for the next message, at most for Patience, so that they share an
-	// fsync. With a Patience of 0 nothing waits.
+	// of a worker's message waits for the next message, at most for BatchDelay, so that they share an
+	// fsync. With a BatchDelay of 0 nothing waits.
 	BatchAbove int
 	BatchDelay time.Duration
 	// SyncDelay bounds the time for which start records of commands may be written but not durable, if
@@ -175,7 +175,7 @@ type running struct {
 	results       chan message
 	jobs          chan func()    // to idle workers
 	batch         []pendingEvent // applied, not yet durable
-	written       int            // the part of the batch that is written; its foretold events have been acted on
+	written       int            // the part of the batch that is written; its covered events have been acted on
 	announcedWave int            // the open wave, if its record is durable; else 0
 	syncBy        time.Time      // deadline of making the batch durable; zero: none
 }
@@ -371,7 +371,7 @@ func (r *running) emit(b Body) error {
 	return nil
 }
 
-// flush makes the batch durable, shows it and acts on it, in order. It acts on foretold events as
+// flush makes the batch durable, shows it and acts on it, in order. It acts on covered events as
 // soon as they are written. A batch without urgent events becomes durable within Lag.
 func (r *running) flush() error {
 	fresh := r.batch[r.written:]

@@ -10,8 +10,8 @@ import (
 	"wavex/runner"
 )
 
-// onAttempt returns the consequences of an attempt's end. It is pure. luck in [0,1) is the jitter that
-// randomises waits.
+// onAttempt returns the consequences of an attempt's end. It is pure. jitter, in [0,1), randomises
+// waits.
 func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) AttemptEnded {
 	t := &s.Tasks[i]
 	id := s.Plan.Tasks[i].ID

@@ -156,7 +156,7 @@ func session(ctx context.Context, p *plan.Plan, path string, now func() time.Tim
 
 const reviewCost = 3000
 
-// review finds one blocker until a task has mended it.
+// review finds one blocker until a task has repaired it.
 func review(s *scheduler.State, e scheduler.ReviewStarted) func(context.Context) counsel.Review {
 	r := counsel.Review{Score: 7, Experts: []string{"tester"}, Cost: reviewCost}
 	if e.Mode == counsel.Thorough && len(s.Added) == 0 {

@@ -96,7 +96,7 @@ func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	return c.Agent.Ask(ctx, q)
 }
 
-// rehearsalAnswer returns the rehearsal agent's default answer: nothing to mend. A blocker stands,
+// rehearsalAnswer returns the rehearsal agent's default answer: no finding. It confirms a blocker,
 // because only a scenario can have made it up.
 func rehearsalAnswer(q runner.Question) json.RawMessage {
 	kind, _, _ := strings.Cut(q.Name, "/")

@@ -77,7 +77,7 @@ func normalizeJSON(t *testing.T, raw json.RawMessage) string {
 	return string(out)
 }
 
-// Without a scenario a lean call finds nothing to mend, and a blocker stands. The caller's own
+// Without a scenario a lean call finds nothing, and confirms a blocker. The caller's own
 // block is not replaced. The rehearsal agent accepts all of these blocks.
 func TestRehearsalAnswer(t *testing.T) {
 	t.Parallel()

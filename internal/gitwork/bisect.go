@@ -16,10 +16,10 @@ type culpritSet struct {
 }
 
 // bisect returns tasks to leave out of 0..n-1 so that the rest is green. The caller knows that the
-// whole set is red; the empty set counts as green. blame bisects: one culprit among n costs about
-// log n questions, plus one for each task that it is red with.
+// whole set is red; the empty set counts as green. bisect asks about log n
+// questions for one culprit among n, plus one for each task that it is red with.
 //
-// If a smallest red set has several tasks, blame leaves out the one without which all the others
+// If a smallest red set has several tasks, bisect leaves out the one without which all the others
 // are green. If several would do, it takes the last in plan order, so that earlier tasks have
 // precedence.
 func bisect(n int, green func([]int) (bool, error)) ([]culpritSet, error) {

@@ -93,7 +93,7 @@ func TestBisectProperty(t *testing.T) {
 	})
 }
 
-// blame also ends with unsteady checks and with errors.
+// bisect also ends with unsteady checks and with errors.
 func TestBisectOfFlakyChecks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

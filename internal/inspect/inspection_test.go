@@ -236,7 +236,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// Mend adds a task for each gap: one if several tasks ask for the same, two for a command in two
+// AddRemediation adds a task for each gap: one if several tasks ask for the same, two for a command in two
 // places.
 func TestAddRemediation(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ type Writer struct {
 	err   error // the first error
 }
 
-// NewWriter returns a Diary that writes into a tracking directory; clean removes secrets.
+// NewWriter returns a Writer into a tracking directory; clean removes secrets.
 func NewWriter(dir string, clean func([]byte) []byte) *Writer {
 	d := &Writer{dir: dir, redact: clean, lastFailure: map[string]string{}, wake: make(chan struct{}, 1),
 		done: make(chan struct{})}

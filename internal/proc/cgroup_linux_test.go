@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// inCgroup is a small wavex with an enclosure, a guard, and a daemon without a mark. It prints
+// inCgroup is a small wavex with a cgroup, a watchdog, and a daemon without a mark. It prints
 // "unsupported" or the daemon's pid.
 func inCgroup(run string) int {
 	e, err := NewCgroup(run)

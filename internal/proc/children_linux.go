@@ -30,7 +30,7 @@ type children struct {
 	orphansMu sync.Mutex
 }
 
-// allChildren is the one brood. It is a global because the kernel keeps one list of children for the
+// allChildren holds the children of this process. It is a global because the kernel keeps one list of children for the
 // whole process.
 var allChildren = children{live: map[*Process]bool{}, listPath: childrenFile()}
 

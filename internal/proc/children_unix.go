@@ -10,7 +10,7 @@ type children struct {
 	marks map[string]int
 }
 
-// allChildren is the one brood. It is global because a mark is swept with the last process of this
+// allChildren holds the children of this process. It is global because a mark is swept with the last process of this
 // process that has it.
 var allChildren = children{marks: map[string]int{}}
 

@@ -18,7 +18,7 @@ type platform struct {
 }
 
 // pinned runs f on a thread that is locked until f returns, and that is not the first one: see
-// brood.
+// children.
 func pinned(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -69,7 +69,7 @@ func (b *children) claimOrphans(p *Process) (roots []stat, unsureLeft bool) {
 	return roots, unsureLeft
 }
 
-// The states of a stray child.
+// The states of an orphan.
 type orphanState int
 
 const (
@@ -78,7 +78,7 @@ const (
 	orphanForeign             // not an orphan: a child that other code in this process waits for
 )
 
-// readOrphan reads a stray child, and reaps it if it is dead. A child in our own process group is not
+// readOrphan reads an orphan, and reaps it if it is dead. A child in our own process group is not
 // an orphan: every process of Start has its own group, so other code in this process started this
 // one and waits for it. The caller must hold orphans.
 func (b *children) readOrphan(pid int) (st stat, attempt string, state orphanState) {

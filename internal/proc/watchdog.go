@@ -67,8 +67,8 @@ func (g *Watchdog) Close() error {
 	return err
 }
 
-// WatchdogMain runs a guard until stdin ends. After a goodbye it returns 0 and does nothing.
-// Otherwise it sweeps mark and empties the Enclosure of the wavex that started it, and returns 0
+// WatchdogMain runs a watchdog until stdin ends. After a goodbye it returns 0 and does nothing.
+// Otherwise it sweeps mark and empties the cgroup of the wavex that started it, and returns 0
 // if nothing is left and 1 if something is. It ignores the signals that would end it earlier.
 func WatchdogMain(stdin io.Reader, mark string) int {
 	parent := os.Getppid()

@@ -47,7 +47,7 @@ type Machine struct {
 	Limits    budget.Limits // in force; recorded if they differ from those on record
 	Model     string
 	Force     bool // continue with a request that is too vague, even if it is recorded as such
-	Rehearsal bool // the agent is the stand-in: supply its answers
+	Rehearsal bool // the agent is the rehearsal agent: supply its answers
 	// Learnings returns the learnings to recall, Maxims the user's own rules. Each is called at
 	// most once for a request.
 	Learnings func() ([]learn.Learning, error)

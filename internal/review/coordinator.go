@@ -21,7 +21,7 @@ import (
 	"wavex/scheduler"
 )
 
-// Options configures a Hearing.
+// Options configures a Coordinator.
 type Options struct {
 	Plan      *plan.Plan
 	Config    scheduler.Config
@@ -62,7 +62,7 @@ func New(o Options) (*Coordinator, error) {
 	return h, nil
 }
 
-// Wire sets the hearing's functions in a loop.
+// Wire sets the coordinator's functions in a loop.
 func (h *Coordinator) Wire(loop *scheduler.Loop) {
 	if h.opts.Config.Counsel {
 		loop.Panel = diffPanel{h.panel, h}

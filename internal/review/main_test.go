@@ -42,7 +42,7 @@ func (a *fakeCaller) Ask(_ context.Context, q runner.Question) runner.Answer {
 	return runner.Answer{Outcome: runner.Done, Structured: text, Cost: 1000}
 }
 
-// newCoordinator returns a hearing of a plan in a shared directory.
+// newCoordinator returns the coordinator of a plan in a shared directory.
 func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordinator, *scheduler.State) {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)

@@ -181,7 +181,7 @@ func (h *Coordinator) isWorkFile(file string) bool {
 	return err != nil || rel != at
 }
 
-// rehearsalJudgements returns the answer of the stand-in if a scenario has no other: it quotes the first
+// rehearsalJudgements returns the answer of the rehearsal agent if a scenario has no other: it quotes the first
 // line of the first file of the work. Without a file it cannot tell.
 func rehearsalJudgements(dir string, c counsel.JudgeCase) json.RawMessage {
 	file, quote, at := firstLine(dir, c.Files)

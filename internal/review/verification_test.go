@@ -168,7 +168,7 @@ func TestJudgements(t *testing.T) {
 	}
 }
 
-// In a rehearsal the stand-in quotes an existing line with its place.
+// In a rehearsal the agent quotes an existing line with its place.
 func TestRehearsalJudgements(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
 // Package run runs one session of a run: it opens journal and workspace, connects the
-// scheduler's loop to runner, site, hearing and projections, runs the loop, and releases
+// scheduler's loop to runner, workspace, reviews and projections, runs the loop, and releases
 // everything. It also makes the requests of attempts, and the results of attempts that an earlier
 // session left open.
 //

@@ -51,7 +51,7 @@ func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
 	// A task list is not guarded: wavex itself writes to it during the run.
 	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(p)); err == nil && filepath.IsLocal(rel) &&
 		!planfile.IsList(p.Path) {
-		// In the project itself the sentry detects every change of it during an attempt.
+		// In the project itself the baseline of an attempt shows every change of it.
 		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != scheduler.Isolated)
 	}
 	add(".loop", whyLoopDir, false, true)

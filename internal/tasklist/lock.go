@@ -42,7 +42,7 @@ type lock struct {
 	released bool
 }
 
-// acquire takes the lock of an existing file. It waits at most patience.
+// acquire takes the lock of an existing file. It waits at most lockTimeout.
 func acquire(ctx context.Context, file string) (*lock, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, &BusyError{file + ".lock"})
 	defer cancel()

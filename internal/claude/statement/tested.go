@@ -45,7 +45,7 @@ func Tested(version string) (SupportSet, bool) {
 	return nil, false
 }
 
-// StandIn returns the verdicts on the stand-in agent of rehearsals, which behaves like the oldest
+// StandIn returns the support of the rehearsal agent, which behaves like the oldest
 // tested version.
 func StandIn() SupportSet {
 	v, _ := Tested(Oldest())
