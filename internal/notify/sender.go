@@ -53,7 +53,7 @@ func (h Webhook) String() string {
 // Options configures a Sender. The zero value is usable.
 type Options struct {
 	Secret string // signs each body; "" means unsigned
-	// Timeout bounds one try; 0 means 5 s. Last bounds the wait of Close for undelivered
+	// Timeout bounds one try; 0 means 5 s. CloseTimeout bounds the wait of Close for undelivered
 	// messages; 0 means 15 s.
 	Timeout, CloseTimeout time.Duration
 	// Retries is the number of retries of a failed try, with a growing wait from Wait on; 0 means

@@ -3,15 +3,11 @@ package run
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"wavex/internal/notify"
 )
 
 // This file informs webhooks about a run.
-
-// webhookCloseTimeout is how long the end of a run waits for undelivered messages.
-const webhookCloseTimeout = 15 * time.Second
 
 // startWebhooks returns a View that informs the webhooks. done waits for deliveries for a limited time
 // and reports those that failed. A failed delivery does not change the exit code.
@@ -19,8 +15,7 @@ func (r *Session) startWebhooks(ctx context.Context) (s *notify.Sender, done fun
 	if len(r.opts.Webhooks) == 0 {
 		return nil, func(bool) {}
 	}
-	s = notify.New(ctx, r.plan.Name, r.opts.Webhooks,
-		notify.Options{Secret: r.opts.WebhookSecret, CloseTimeout: webhookCloseTimeout})
+	s = notify.New(ctx, r.plan.Name, r.opts.Webhooks, notify.Options{Secret: r.opts.WebhookSecret})
 	return s, func(left bool) {
 		if left {
 			return
