@@ -69,10 +69,13 @@ func readStat(pid int) (stat, bool) {
 	return parseStat(pid, b)
 }
 
-// parseStat reads the fields after the command name. The name ends at the last ')', because it
-// may contain blanks and brackets.
+// statFields returns the fields of a stat file after the command name: from the third on, as in
+// proc(5). The name ends at the last ')', because it may contain blanks and brackets.
+func statFields(b []byte) [][]byte { return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) }
+
+// parseStat reads the state of one process from its stat file.
 func parseStat(pid int, b []byte) (stat, bool) {
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	f := statFields(b)
 	if len(f) < 20 || len(f[0]) != 1 || f[0][0] < 'A' || f[0][0] > 'z' {
 		return stat{}, false // the state is a letter
 	}
@@ -106,7 +109,11 @@ func inExec(pid int) bool {
 	if b, err := readProcFile(procPath(pid, "environ"), room[:]); err != nil || len(b) > 0 {
 		return false // not readable for this user, or complete
 	}
-	f := readStatFields(pid)
+	b, err := readProcFile(procPath(pid, "stat"), room[:])
+	if err != nil {
+		return false
+	}
+	f := statFields(b)
 	return len(f) > envEndField && string(f[vsizeField]) != "0" && string(f[envEndField]) == "0"
 }
 
@@ -114,21 +121,17 @@ func inExec(pid int) bool {
 // marks cannot be read, and is not dead yet. (Kernel threads have no memory either, but they are
 // no children.) That takes microseconds, or tens of milliseconds on a busy machine.
 func inExit(pid int) bool {
-	f := readStatFields(pid)
+	var room [1024]byte
+	b, err := readProcFile(procPath(pid, "stat"), room[:])
+	if err != nil {
+		return false
+	}
+	f := statFields(b)
 	return len(f) > vsizeField && string(f[vsizeField]) == "0"
 }
 
-// Indexes in the result of readStatFields.
+// Indexes in the result of statFields.
 const vsizeField, envEndField = 23 - 3, 51 - 3
-
-// readStatFields returns the fields of /proc/PID/stat from the third on, as in proc(5).
-func readStatFields(pid int) [][]byte {
-	b, err := readProcFile(procPath(pid, "stat"), make([]byte, 1024))
-	if err != nil {
-		return nil
-	}
-	return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-}
 
 // childrenOf returns the children of all threads of a process.
 func childrenOf(pid int) []int {
