@@ -197,8 +197,8 @@ func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) 
 }
 
 // Clarify asks each question. A letter selects a proposal.
-func (p *prompter) Clarify(ctx context.Context, s score.Score, asked []counsel.ClarifyQuestion) (map[string]string,
-	error) {
+func (p *prompter) Clarify(ctx context.Context, s score.Score,
+	asked []counsel.ClarifyQuestion) (map[string]string, error) {
 	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, score.MinReady)
 	out := map[string]string{}
 	for _, q := range asked {

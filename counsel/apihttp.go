@@ -22,8 +22,8 @@ import (
 
 // post sends the body, with retries. unsure reports whether the API may have worked, and charged,
 // although there is no complete answer.
-func (a *API) post(ctx context.Context, endpoint string, body []byte) (status int, reply []byte, unsure bool,
-	err error) {
+func (a *API) post(ctx context.Context, endpoint string,
+	body []byte) (status int, reply []byte, unsure bool, err error) {
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, endpoint, body)
 	if err != nil {
 		return 0, nil, false, errors.New("the request cannot be built")

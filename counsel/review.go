@@ -232,8 +232,8 @@ const discussFrame = `You review changes; a person asks about a finding of a rev
 
 // Discuss puts a person's question about a finding to one expert, with a tenth of the case's cap.
 // It returns the expert's words for that person, or the reason why there are none.
-func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding, question string) (answer string,
-	cost budget.USD) {
+func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
+	question string) (answer string, cost budget.USD) {
 	prompt := fence([]section{
 		{"finding", location(f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its fix", f.Fix, 1500},
 		{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},

@@ -134,8 +134,8 @@ func genConfig(t *rapid.T) Config {
 }
 
 // runRandom runs one session over a journal and returns the state and the events.
-func runRandom(t *rapid.T, p *plan.Plan, c Config, past []Event, d randomRunner, views ...View) (*State,
-	[]Event, RunEnded) {
+func runRandom(t *rapid.T, p *plan.Plan, c Config, past []Event, d randomRunner,
+	views ...View) (*State, []Event, RunEnded) {
 	s := NewState(p)
 	if err := s.Replay(past); err != nil {
 		t.Fatal(err)

@@ -107,8 +107,8 @@ func parsed(t *testing.T, text string) *plan.Plan {
 
 // session runs or resumes p over the journal at path. It returns the state and the number of
 // earlier records, and leaves a complete run alone. The panels of a plan have one expert each.
-func session(ctx context.Context, p *plan.Plan, path string, now func() time.Time) (s *scheduler.State, past int,
-	err error) {
+func session(ctx context.Context, p *plan.Plan, path string,
+	now func() time.Time) (s *scheduler.State, past int, err error) {
 	log, records, err := journal.Open(path)
 	if err != nil {
 		return nil, 0, err

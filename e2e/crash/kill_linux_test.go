@@ -108,8 +108,8 @@ func runWithoutKill(t *testing.T) time.Duration {
 // runWithKills runs the plan, kills wavex at a random moment, and continues until it is complete; it
 // kills one to three of the sessions. It returns the moments, and how long processes stayed alive
 // after each kill.
-func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration, left *atomic.Int64) (at, gone []time.Duration,
-	priced map[string]int) {
+func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration,
+	left *atomic.Int64) (at, gone []time.Duration, priced map[string]int) {
 	t.Helper()
 	p := newProject(t, orphansPlan)
 	for range 1 + luck.IntN(3) {

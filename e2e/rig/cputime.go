@@ -19,8 +19,8 @@ func Within(ctx context.Context, d time.Duration, cond func() bool) (took time.D
 	})
 }
 
-func within(ctx context.Context, d time.Duration, cond func() bool, share func() float64) (took time.Duration,
-	ok bool) {
+func within(ctx context.Context, d time.Duration, cond func() bool,
+	share func() float64) (took time.Duration, ok bool) {
 	var weighed float64
 	began := time.Now()
 	Until(ctx, func() bool {

@@ -55,8 +55,8 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 // sweep of its leftovers. If ctx is done first, the command is asked to end and then killed, and
 // the error is context.Cause(ctx). Any other error means that it could not be started. The
 // excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
-func RunCommand(ctx context.Context, dir string, env []string, command string, also io.Writer) (proc.Exit,
-	*Excerpt, error) {
+func RunCommand(ctx context.Context, dir string, env []string, command string,
+	also io.Writer) (proc.Exit, *Excerpt, error) {
 	out := &Excerpt{}
 	both := teeWriter{out, also}
 	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: both}, command)

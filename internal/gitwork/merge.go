@@ -29,9 +29,8 @@ type conflict struct {
 
 // applyCandidates applies candidates to a commit, in order, and stops at the first conflict. at is the index
 // of that candidate. made has the commits of the tasks that changed something.
-func (m *Manager) applyCandidates(ctx context.Context, base string, cs []candidate) (top string,
-	made map[string]string, at int,
-	c *conflict, err error) {
+func (m *Manager) applyCandidates(ctx context.Context, base string,
+	cs []candidate) (top string, made map[string]string, at int, c *conflict, err error) {
 	top, made = base, map[string]string{}
 	for i, cand := range cs {
 		if cand.commit == "" {

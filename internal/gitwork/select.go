@@ -14,9 +14,8 @@ import (
 // verifier.go runs the checks and bisect.go finds the culprits. Nothing is moved or recorded here.
 
 // selectCandidates decides which candidates are integrated. The commit consists of good, in that order.
-func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration, cs []candidate) (in Integration,
-	good []candidate,
-	err error) {
+func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration,
+	cs []candidate) (in Integration, good []candidate, err error) {
 	earlier := m.integratedCommits()
 	for _, c := range cs {
 		if err := m.loadDiff(ctx, rec.From, earlier, &c); err != nil {
@@ -105,8 +104,8 @@ func (m *Manager) tooManyDeletions(ctx context.Context, tip string, n int) bool 
 }
 
 // dropConflicting leaves out candidates that conflict with the tip or with an earlier candidate.
-func (m *Manager) dropConflicting(ctx context.Context, tip string, cs []candidate, in *Integration) (good []candidate,
-	err error) {
+func (m *Manager) dropConflicting(ctx context.Context, tip string, cs []candidate,
+	in *Integration) (good []candidate, err error) {
 	top := tip
 	for _, c := range cs {
 		if c.commit == "" {

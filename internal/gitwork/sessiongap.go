@@ -69,9 +69,8 @@ func (p *Checkpoints) gapCountOf(ctx context.Context, commit string) (int, error
 
 // splitChanges returns the changes between two checkpoints: ours were made in the run's sessions, theirs
 // between sessions.
-func (p *Checkpoints) splitChanges(ctx context.Context, from, to string, refs map[string]string) (ours,
-	theirs map[string]pathDiff,
-	err error) {
+func (p *Checkpoints) splitChanges(ctx context.Context, from, to string,
+	refs map[string]string) (ours, theirs map[string]pathDiff, err error) {
 	ours, theirs = map[string]pathDiff{}, map[string]pathDiff{}
 	first, err := p.gapCountOf(ctx, from)
 	if err != nil {

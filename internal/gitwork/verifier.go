@@ -139,8 +139,8 @@ func (j *verifier) addNote(s string) {
 }
 
 // runChecks returns the duties that fail on a commit. It reuses evidence that it already has.
-func (j *verifier) runChecks(ctx context.Context, commit string, duties []requiredCheck) (red []failedCheck,
-	err error) {
+func (j *verifier) runChecks(ctx context.Context, commit string,
+	duties []requiredCheck) (red []failedCheck, err error) {
 	var t *tree
 	for _, d := range duties {
 		e, known := j.evidence[commit+d.key()]

@@ -113,8 +113,8 @@ func parse(name, src string, digest [sha256.Size]byte, opts Options) (*Plan, []D
 
 // Read reads a plan from the tokens of the file name with the text src. The tokens may be the
 // output of an importer, with its reports in found.
-func Read(name, src string, from source.Tokens, found DiagnosticList, digest [sha256.Size]byte, opts Options) (*Plan,
-	[]Diagnostic) {
+func Read(name, src string, from source.Tokens, found DiagnosticList, digest [sha256.Size]byte,
+	opts Options) (*Plan, []Diagnostic) {
 	d := newDecoder(opts, src)
 	d.src, d.DiagnosticList = from, found
 	d.read()

@@ -68,8 +68,8 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 
 // clarify lets a panel ask about the open dimensions. It adds general questions for dimensions that
 // no expert asked about.
-func (m *Machine) clarify(ctx context.Context, round int, request string, s score.Score) ([]counsel.ClarifyQuestion,
-	error) {
+func (m *Machine) clarify(ctx context.Context, round int, request string,
+	s score.Score) ([]counsel.ClarifyQuestion, error) {
 	out := generalQuestions(s)
 	if m.Panel == nil {
 		return out, nil

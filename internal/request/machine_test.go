@@ -316,8 +316,8 @@ func (p *fakePrompter) DismissLearnings(_ context.Context, list []learn.Learning
 	return []string{list[0].ID}, nil
 }
 
-func (p *fakePrompter) Clarify(_ context.Context, s score.Score, asked []counsel.ClarifyQuestion) (map[string]string,
-	error) {
+func (p *fakePrompter) Clarify(_ context.Context, s score.Score,
+	asked []counsel.ClarifyQuestion) (map[string]string, error) {
 	if s.Total() >= score.MinReady || len(asked) != len(s.Missing()) {
 		p.t.Errorf("asked %d questions at %s", len(asked), s)
 	}

@@ -77,8 +77,8 @@ func (m *Machine) shape(ctx context.Context, in Intent) (shape.Shape, error) {
 }
 
 // askShape asks a question whose answer has criteria and mustNot.
-func (m *Machine) askShape(ctx context.Context, step, system string, in Intent, standIn shape.Shape) (shape.Shape,
-	error) {
+func (m *Machine) askShape(ctx context.Context, step, system string, in Intent,
+	standIn shape.Shape) (shape.Shape, error) {
 	answer, err := m.ask(ctx, step, shapeCap, runner.Question{System: system, Prompt: "The request:\n\n" + in.Request,
 		Schema: json.RawMessage(shape.Schema), Tools: readOnly,
 		Rehearse: rehearsalAnswer(map[string]any{"criteria": standIn.Criteria,
@@ -182,8 +182,8 @@ func (m *Machine) planningNotes(ctx context.Context, in Intent) ([]decompose.Not
 }
 
 // decompose makes the plan, once.
-func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape, notes []decompose.Note) (decompose.Plan,
-	error) {
+func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
+	notes []decompose.Note) (decompose.Plan, error) {
 	return stageResult(m, "decompose", func() (decompose.Plan, error) {
 		var done func(plan.Check) bool
 		if m.AlreadyPasses != nil {

@@ -1,7 +1,7 @@
 package request
 
-// This file implements the stages recall and intent: earlier learnings, the score of the request,
-// the questions that clarify it, and the shape that fits it.
+// This file implements recall and the score: earlier learnings, how clear the request is, and the
+// force that accepts an unclear one. clarifyrounds.go asks the questions.
 
 import (
 	"context"

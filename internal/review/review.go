@@ -186,8 +186,8 @@ func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer
 
 // workDiff returns the changes of the run, or of one wave, and the changed files. Without git it
 // returns the files themselves. With an error it returns the part that it could read.
-func (h *Coordinator) workDiff(ctx context.Context, wave int, files []string) (text string, changed []string,
-	err error) {
+func (h *Coordinator) workDiff(ctx context.Context, wave int,
+	files []string) (text string, changed []string, err error) {
 	if h.opts.Workspace.Mode() == scheduler.Isolated {
 		from, to, err := h.opts.Workspace.WaveRange(ctx, wave)
 		if err != nil || from == to {

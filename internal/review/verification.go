@@ -42,8 +42,8 @@ type checkKey struct {
 
 // prepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
 // loop's goroutine calls verification; the returned function runs in another goroutine.
-func (h *Coordinator) prepareVerification(s *scheduler.State, e scheduler.CriteriaStarted) func(ctx context.Context,
-	more func() bool) (scheduler.Verification, error) {
+func (h *Coordinator) prepareVerification(s *scheduler.State,
+	e scheduler.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]criterionCase, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
 		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {

@@ -35,8 +35,7 @@ func findCriterion(t *testing.T, out []scheduler.Criterion, id string) scheduler
 
 // runVerification runs a verification of criteria.
 func runVerification(ctx context.Context, h *Coordinator, s *scheduler.State,
-	e scheduler.CriteriaStarted) ([]scheduler.Criterion,
-	budget.USD, error) {
+	e scheduler.CriteriaStarted) ([]scheduler.Criterion, budget.USD, error) {
 	v, err := h.prepareVerification(s, e)(ctx, func() bool { return true })
 	return v.Criteria, v.Cost, err
 }

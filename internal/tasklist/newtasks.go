@@ -20,8 +20,7 @@ const QuietPeriod = time.Minute
 // since before, each in the form of a plan file, after its blockers. It omits tasks that run added
 // itself, and tasks that wait for an omitted or unreadable task.
 func (l *List) NewTasks(ctx context.Context, run string, known func(id string) bool,
-	before time.Time) ([]json.RawMessage,
-	error) {
+	before time.Time) ([]json.RawMessage, error) {
 	tasks, _, err := l.Read(ctx)
 	if err != nil {
 		return nil, err

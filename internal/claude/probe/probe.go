@@ -123,8 +123,8 @@ var errNoRequest = errors.New("a turn ended without a request to the API")
 
 // runTurn begins a turn and returns the first of its requests that matches. It returns an error if
 // the turn ends before that.
-func (b *prober) runTurn(ctx context.Context, t *cliProcess, prompt string, match fakeapi.Match) (*fakeapi.Request,
-	error) {
+func (b *prober) runTurn(ctx context.Context, t *cliProcess, prompt string,
+	match fakeapi.Match) (*fakeapi.Request, error) {
 	if err := t.sendPrompt(prompt); err != nil {
 		return nil, t.writeError(ctx, err)
 	}

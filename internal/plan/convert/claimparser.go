@@ -127,8 +127,8 @@ func (f *importedPlan) condition(c *claimParser, w phrase) *source.Node {
 
 // files returns the statements about files in the words. whole reports whether the words contain
 // nothing else.
-func (c *claimParser) files(t *importedTask, text, kind string, at source.Location) (checks []*source.Node,
-	whole bool) {
+func (c *claimParser) files(t *importedTask, text, kind string,
+	at source.Location) (checks []*source.Node, whole bool) {
 	if m := c.exists.FindStringSubmatch(text); m != nil {
 		if file, ok := c.subject(t, m[1]); ok {
 			rest := strings.Trim(m[2], " .")
