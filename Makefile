@@ -9,7 +9,7 @@ build:
 	$(GO) build -o $(BIN) ./cmd/wavex
 
 # All tests, under the race detector where there is a C compiler: the quick packages first, then the
-# others, then one by one those that need the machine for themselves. See docs/testing.md.
+# others. See docs/testing.md.
 test:
 	@$(GO) run ./e2e/suite
 

@@ -1,7 +1,7 @@
 // Command suite runs the tests of wavex for `make test`: the quick packages first, then the
-// others, then one by one those that need the machine for themselves. It first prints the tools
-// that this machine lacks, runs the tests that need none of them, continues after a package
-// fails, and ends with one line of counts. It knows packages and tools, and no test.
+// others, the slowest first. It first prints the tools that this machine lacks, runs the tests
+// that need none of them, continues after a package fails, and ends with one line of counts. It
+// knows packages and tools, and no test.
 package main
 
 import (
@@ -30,9 +30,13 @@ const (
 	benchmarks = "wavex/bench"
 )
 
-// quick lists the packages whose tests start no process and take a few seconds. alone lists those
-// that start the most processes, or that measure time, and therefore run one after another. All
-// others run in between.
+// atOnce is the number of packages that run at once after the quick ones. Most tests wait for
+// processes, so it is more than the number of processors of a small machine.
+const atOnce = "3"
+
+// quick lists the packages whose tests start no process and take a few seconds. slow lists those
+// that take the longest; they start first among the others, so that no processor is idle at the
+// end.
 var (
 	quick = []string{
 		"wavex/budget", "wavex/dag", "wavex/internal/request/decompose", "wavex/internal/forecast",
@@ -42,7 +46,7 @@ var (
 		"wavex/internal/secret", "wavex/internal/request/shape", "wavex/internal/transcript", "wavex/internal/textfmt",
 		"wavex/internal/safefile", "wavex/scheduler",
 	}
-	serial = []string{"wavex/e2e", "wavex/e2e/crash", pageTests}
+	slow = []string{"wavex/e2e", "wavex/e2e/crash", "wavex/cmd", "wavex/internal/gitwork", pageTests}
 )
 
 func main() {
@@ -122,28 +126,27 @@ type group struct {
 	packages []string
 }
 
-// groups returns the packages that run first, second and one by one.
+// groups returns the packages that run first and the others.
 func groups(packages []string, t tools) []group {
 	args := []string{"-timeout", packageTimeout}
 	if t.race {
 		args = append(args, "-race")
 	}
-	g := []group{
-		{name: "quick", args: args},
-		{name: "more", args: args},
-		{name: "alone", args: append([]string{"-p", "1"}, args...)},
+	first := group{name: "quick", args: args}
+	others := group{name: "others", args: append([]string{"-p", atOnce}, args...)}
+	for _, p := range slow {
+		if slices.Contains(packages, p) && (p != pageTests || t.browser) {
+			others.packages = append(others.packages, p)
+		}
 	}
 	for _, p := range packages {
-		n := 1
 		switch {
-		case p == benchmarks, p == pageTests && !t.browser:
-			continue
-		case slices.Contains(serial, p):
-			n = 2
+		case p == benchmarks, slices.Contains(slow, p):
 		case slices.Contains(quick, p):
-			n = 0
+			first.packages = append(first.packages, p)
+		default:
+			others.packages = append(others.packages, p)
 		}
-		g[n].packages = append(g[n].packages, p)
 	}
-	return g
+	return []group{first, others}
 }
