@@ -9,7 +9,6 @@ import (
 	"wavex/counsel"
 	"wavex/internal/review"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file lets a person at a terminal judge the findings of the thorough review: approve, fix,
@@ -63,7 +62,7 @@ func (h *interactiveJudge) Judge(ctx context.Context, p *counsel.Panel, c counse
 		if !blocks && f.Severity != counsel.Warning {
 			continue
 		}
-		fmt.Fprintf(h.out, "\n%s: %s\n", f.Severity, textfmt.Line(scheduler.Location(*f)+f.Text))
+		fmt.Fprintf(h.out, "\n%s: %s\n", f.Severity, textfmt.Line(f.Location()+f.Text))
 		for _, l := range [][2]string{{"evidence", f.Evidence}, {"fix", f.Fix}} {
 			if l[1] != "" {
 				fmt.Fprintf(h.out, "  %s: %s\n", l[0], textfmt.Line(l[1]))

@@ -47,7 +47,7 @@ var may = map[string]struct {
 		"the fake and the conformance suite"},
 	"counsel": {[]string{"budget", "internal/check", "internal/safefile", "runner"},
 		"a panel is made of lean calls"},
-	"scheduler": {[]string{"budget", "counsel", "dag", "internal/plan", "runner"},
+	"scheduler": {[]string{"budget", "counsel", "dag", "internal/plan", "internal/textfmt", "runner"},
 		"the loop decides; it never starts a process or opens a file itself"},
 	"internal/gitwork": {[]string{"internal/plan", "internal/proc", "internal/check", "internal/safefile",
 		"runner"}, "a place for attempts and what becomes of their work; it decides nothing about what runs"},

@@ -1,6 +1,8 @@
 package counsel
 
 import (
+	"fmt"
+
 	"wavex/budget"
 	"wavex/runner"
 )
@@ -35,6 +37,17 @@ type Finding struct {
 	// Resolution is a person's decision: "approved" (it may stay), "task" (a task repairs it), "skipped"
 	// (undecided; it still blocks), or "" if no person was asked.
 	Resolution string `json:"resolution,omitempty"`
+}
+
+// Location returns the position of the finding as "file:line: ", or "".
+func (f Finding) Location() string {
+	switch {
+	case f.File == "":
+		return ""
+	case f.Line == 0:
+		return f.File + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", f.File, f.Line)
 }
 
 // Blocks reports whether the finding keeps the run from completing.

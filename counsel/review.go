@@ -166,7 +166,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roste
 		f := &r.Findings[i]
 		e := refuter(roster, asked, f.Expert, k)
 		prompt := fence([]section{
-			{"claim", location(*f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its proposed fix", f.Fix, 1500},
+			{"claim", f.Location() + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its proposed fix", f.Fix, 1500},
 			{"what was asked for", c.Request, 1500}, {"criteria and how they are met", bulletList(c.Criteria), 2000},
 			{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},
 		})
@@ -235,7 +235,7 @@ const discussFrame = `You review changes; a person asks about a finding of a rev
 func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 	question string) (answer string, cost budget.USD) {
 	prompt := fence([]section{
-		{"finding", location(f) + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its fix", f.Fix, 1500},
+		{"finding", f.Location() + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its fix", f.Fix, 1500},
 		{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},
 	}) + "\nThe person asks: " + oneLine(question, 1000) + "\n"
 	a := p.askOne(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,

@@ -2,10 +2,6 @@ package counsel
 
 // This file builds the prompt of a reviewer.
 
-import (
-	"fmt"
-)
-
 // reviewBrief returns the case as a prompt. The diff comes last and has the most room.
 func reviewBrief(c ReviewCase, room int) string {
 	head := "thorough review of a whole run, before it is called complete.\n"
@@ -26,17 +22,7 @@ func reviewBrief(c ReviewCase, room int) string {
 func findingLines(fs []Finding) string {
 	var lines []string
 	for _, f := range fs {
-		lines = append(lines, location(f)+f.Text)
+		lines = append(lines, f.Location()+f.Text)
 	}
 	return bulletList(lines)
-}
-
-func location(f Finding) string {
-	switch {
-	case f.File == "":
-		return ""
-	case f.Line == 0:
-		return f.File + ": "
-	}
-	return fmt.Sprintf("%s:%d: ", f.File, f.Line)
 }

@@ -219,8 +219,8 @@ func (s *State) move(i int, to Status) {
 	if to == Verified {
 		s.queue.awaitingIntegration++
 	}
-	*s.Counts.of(from)--
-	*s.Counts.of(to)++
+	*s.Counts.Of(from)--
+	*s.Counts.Of(to)++
 	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.unfinished[t.Wave])
 	switch to {
 	case Completed:
@@ -236,7 +236,8 @@ func (s *State) move(i int, to Status) {
 	}
 }
 
-func (c *Counts) of(s Status) *int {
+// Of returns the counter of a status.
+func (c *Counts) Of(s Status) *int {
 	switch s {
 	case Completed:
 		return &c.Completed

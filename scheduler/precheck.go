@@ -6,6 +6,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -179,6 +180,6 @@ func fillPrecheckRefusal(s *State, e *RunEnded) bool {
 		return false
 	}
 	e.Status, e.ExitCode = "blocked", 5
-	e.Reason = "the pre-check refused " + clip(strings.Join(refused, "; "), 200)
+	e.Reason = "the pre-check refused " + textfmt.Clip(strings.Join(refused, "; "), 200)
 	return true
 }

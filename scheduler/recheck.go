@@ -8,6 +8,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // This file decides which checks of completed tasks are repeated before the end, because later work
@@ -54,9 +55,10 @@ func (r Regression) String() string {
 	if why == "" {
 		why = fmt.Sprintf("exit code %d", r.ExitCode)
 	}
-	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", listIDs(r.Tasks), clip(r.Check, 200), clip(why, 200))
+	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", ListTasks(r.Tasks),
+		textfmt.Clip(r.Check, 200), textfmt.Clip(why, 200))
 	if len(r.Since) > 0 {
-		said += "; ended since: " + listIDs(r.Since, r.More)
+		said += "; ended since: " + ListTasks(r.Since, r.More)
 	}
 	if r.EarlierSession {
 		said += "; it passed in an earlier session"
@@ -64,8 +66,8 @@ func (r Regression) String() string {
 	return said
 }
 
-// listIDs returns at most five ids; more counts further ones.
-func listIDs(ids []string, more ...int) string {
+// ListTasks returns at most five ids; more counts further ones.
+func ListTasks(ids []string, more ...int) string {
 	const most = 5
 	n := max(len(ids)-most, 0)
 	for _, m := range more {
@@ -182,12 +184,12 @@ func onVerification(s *State, b CriteriaStarted, v Verification, err error) Crit
 		}
 		e.Rechecked.Made++
 		if got.Flaky {
-			e.Rechecked.Flaky = append(e.Rechecked.Flaky, listIDs(r.Tasks)+": "+got.Check)
+			e.Rechecked.Flaky = append(e.Rechecked.Flaky, ListTasks(r.Tasks)+": "+got.Check)
 		}
 		if !got.Passed {
 			g := Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration,
 				Reason: got.Reason, Output: got.Output}
-			g.findSuspects(s)
+			findSuspects(s, &g)
 			e.Rechecked.Regressions = append(e.Rechecked.Regressions, g)
 		}
 	}
@@ -195,7 +197,7 @@ func onVerification(s *State, b CriteriaStarted, v Verification, err error) Crit
 }
 
 // findSuspects fills in the tasks that ended after the check had last passed.
-func (r *Regression) findSuspects(s *State) {
+func findSuspects(s *State, r *Regression) {
 	const most = 20
 	shown := 0
 	for _, id := range r.Tasks {

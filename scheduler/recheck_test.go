@@ -276,7 +276,7 @@ func TestChecksOfAnIntegrationAreNotRechecked(t *testing.T) {
 				t.Errorf("due %q, want %q", got, want)
 			}
 			g := Regression{Tasks: []string{"a"}, N: 1}
-			if g.findSuspects(s); !slices.Equal(g.Since, []string{"c", "d"}) || g.EarlierSession {
+			if findSuspects(s, &g); !slices.Equal(g.Since, []string{"c", "d"}) || g.EarlierSession {
 				t.Errorf("suspects %+v", g)
 			}
 		})

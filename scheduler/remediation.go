@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"wavex/counsel"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // This file makes the tasks that repair unmet criteria and review findings. They are whole tasks of
@@ -66,9 +66,9 @@ func decideCriteriaRemediation(s *State, open []Criterion) Body {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.remediations + 1}
 	free := freeIDs(s)
 	for _, c := range open {
-		m := remediationTask{ID: free(), Subject: "Make true: " + clip(c.Text, 120),
+		m := remediationTask{ID: free(), Subject: "Make true: " + textfmt.Clip(c.Text, 120),
 			Description: "This must be true when the work is done, and it is not:\n" + c.Text + "\n\nWhat was seen:\n" +
-				orDefault(clip(c.Evidence, 2000), "nothing")}
+				orDefault(textfmt.Clip(c.Evidence, 2000), "nothing")}
 		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
 			m.Verify = append(m.Verify, checkJSONOf(*cond.Check))
 		}
@@ -78,7 +78,7 @@ func decideCriteriaRemediation(s *State, open []Criterion) Body {
 				m.Dir = own.Dir
 			}
 		}
-		ev.add(s, m, c.ID)
+		addRemediation(s, &ev, m, c.ID)
 	}
 	if len(ev.Tasks) == 0 {
 		return nil
@@ -95,13 +95,13 @@ func decideFindingRemediation(s *State, last *ReviewEnded) Body {
 		if f.Resolution == "skipped" {
 			continue
 		}
-		m := remediationTask{ID: free(), Subject: "Mend: " + clip(f.Text, 120), Aspects: f.Aspects,
-			Description: clip(findingText(s, f), 8000)}
+		m := remediationTask{ID: free(), Subject: "Mend: " + textfmt.Clip(f.Text, 120), Aspects: f.Aspects,
+			Description: textfmt.Clip(findingText(s, f), 8000)}
 		if f.File != "" {
 			m.Files = []plan.File{{Path: f.File, Action: "create or modify"}}
 			m.Verify = checksOfFile(s, f.File)
 		}
-		ev.add(s, m, fmt.Sprintf("review %d, %s", last.N, f.ID))
+		addRemediation(s, &ev, m, fmt.Sprintf("review %d, %s", last.N, f.ID))
 	}
 	if len(ev.Tasks) == 0 {
 		return nil
@@ -109,16 +109,16 @@ func decideFindingRemediation(s *State, last *ReviewEnded) Body {
 	return ev
 }
 
-// add adds a task to the event. If the reviewer's files or aspects make the task invalid, it leaves
+// addRemediation adds a task to the event. If the reviewer's files or aspects make the task invalid, it leaves
 // them out: an event that does not add its task would be decided again and again.
-func (ev *TasksAdded) add(s *State, m remediationTask, what string) {
+func addRemediation(s *State, ev *TasksAdded, m remediationTask, what string) {
 	raw, err := json.Marshal(m)
 	if err == nil {
 		_, err = s.Plan.WithTasks(ev.Wave, raw)
 	}
 	if err != nil && (m.Files != nil || m.Aspects != nil) {
 		m.Files, m.Aspects = nil, nil
-		ev.add(s, m, what)
+		addRemediation(s, ev, m, what)
 		return
 	}
 	if err != nil {
@@ -131,7 +131,7 @@ func (ev *TasksAdded) add(s *State, m remediationTask, what string) {
 // bounded and marked as theirs.
 func findingText(s *State, f counsel.Finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", Location(f), f.Text)
+	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", f.Location(), f.Text)
 	if f.Evidence != "" {
 		fmt.Fprintf(&b, "\nEvidence:\n%s\n", f.Evidence)
 	}
@@ -179,22 +179,4 @@ func freeIDs(s *State) func() string {
 			}
 		}
 	}
-}
-
-// clip returns at most n bytes of a text without control characters. With a limit of 200 or less,
-// as for subjects, the result is one line.
-func clip(s string, n int) string {
-	if n <= 200 {
-		s = strings.Join(strings.Fields(s), " ")
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n-3], "") + "..."
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // This file makes the tasks that repair the findings of a verification outside of a session.
@@ -26,14 +27,14 @@ func Remediate(s *State, round int, list []Remediation) (TasksAdded, error) {
 	ev := TasksAdded{Wave: s.Waves + 1, Origin: "verify", Round: round}
 	free := freeIDs(s)
 	for _, one := range list {
-		m := remediationTask{ID: free(), Subject: clip(one.Subject, 150), Description: one.Description, Dir: one.Dir}
+		m := remediationTask{ID: free(), Subject: textfmt.Clip(one.Subject, 150), Description: one.Description, Dir: one.Dir}
 		for _, f := range one.Files {
 			m.Files = append(m.Files, plan.File{Path: f, Action: "create or modify"})
 		}
 		for _, c := range one.Checks {
 			m.Verify = append(m.Verify, checkJSONOf(c))
 		}
-		ev.add(s, m, one.For)
+		addRemediation(s, &ev, m, one.For)
 	}
 	if len(ev.Tasks) == 0 {
 		return ev, ErrNoRemediation

@@ -230,7 +230,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		var counts Counts
 		var sum budget.USD
 		for i := range s.Tasks {
-			*counts.of(s.Tasks[i].Status)++
+			*counts.Of(s.Tasks[i].Status)++
 			sum += s.Tasks[i].Cost
 		}
 		usedOnce(t, events)

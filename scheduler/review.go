@@ -94,23 +94,12 @@ func decideRemediation(s *State, last *ReviewEnded) Body {
 	}
 	var left []string
 	for _, f := range last.Review.Blockers() {
-		left = append(left, Location(f)+f.Text)
+		left = append(left, f.Location()+f.Text)
 	}
 	return Draining{Stop: Stop{Status: "paused", ExitCode: 4, Breaker: "review",
 		Reason: fmt.Sprintf("%d blockers remain after round %d of the thorough review: %s", len(left), last.Round,
 			strings.Join(left, "; ")),
 		Advice: "mend them, or judge them with --interactive; resume reviews again"}}
-}
-
-// Location returns the position of a finding as "file:line: ", or "".
-func Location(f counsel.Finding) string {
-	switch {
-	case f.File == "":
-		return ""
-	case f.Line == 0:
-		return f.File + ": "
-	}
-	return fmt.Sprintf("%s:%d: ", f.File, f.Line)
 }
 
 // onReview returns the event for the result of a review.

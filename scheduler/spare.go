@@ -39,8 +39,8 @@ func (SpareStarted) Type() string { return "spare_started" }
 // Type names the event.
 func (SpareEnded) Type() string { return "spare_ended" }
 
-// start returns the known part of the attempt's start.
-func (b *SpareStarted) start() AttemptStarted {
+// Start returns the known part of the attempt's start.
+func (b *SpareStarted) Start() AttemptStarted {
 	return AttemptStarted{Task: b.Task, Key: b.Key, Wave: b.Wave, Attempt: b.Attempt, Slot: b.Slot,
 		Session: b.Session, Cap: b.Cap}
 }
@@ -215,7 +215,7 @@ type spareProcess struct {
 func (r *running) startSpare(b SpareStarted) {
 	end := SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}
 	i, _ := r.s.Index(b.Task)
-	req, err := r.Request(r.s, i, b.start())
+	req, err := r.Request(r.s, i, b.Start())
 	ctx, cancel := context.WithCancel(r.kill)
 	p := &spareProcess{SpareStarted: b, assigned: make(chan struct{}), cancel: cancel, ended: make(chan struct{})}
 	if r.NewSpare != nil && err == nil {
@@ -282,7 +282,7 @@ func (r *running) endObsoleteSpares() (leaving bool) {
 func (r *running) settleSpares(ctx context.Context) error {
 	for _, b := range r.s.openSpares {
 		if r.Recover != nil {
-			r.Recover(ctx, b.start()) // ends leftover processes
+			r.Recover(ctx, b.Start()) // ends leftover processes
 		}
 		if err := r.emit(SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}); err != nil {
 			return err

@@ -168,7 +168,7 @@ func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []s
 		var judged []string
 		for _, f := range b.Review.Findings {
 			if f.Resolution != "" {
-				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, scheduler.Location(f), f.Text))
+				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, f.Location(), f.Text))
 			}
 		}
 		if judged != nil {

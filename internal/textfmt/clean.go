@@ -162,6 +162,24 @@ func FirstLine(text string) string {
 	return ""
 }
 
+// Clip returns at most n bytes of a text without control characters. With a limit of 200 or less,
+// as for subjects, the result is one line.
+func Clip(s string, n int) string {
+	if n <= 200 {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n-3], "") + "..."
+}
+
 // Width returns the number of columns that a clean text takes.
 func Width(text string) int { return uniseg.StringWidth(text) }
 

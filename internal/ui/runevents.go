@@ -178,7 +178,7 @@ func findingText(f counsel.Finding, mode counsel.Mode) string {
 	if f.Resolution != "" {
 		l += ", " + fitText(f.Resolution)
 	}
-	l += ": " + fitText(scheduler.Location(f)+f.Text)
+	l += ": " + fitText(f.Location()+f.Text)
 	if f.Refuted != "" {
 		l += " (" + fitText(f.Refuted) + ")"
 	}
