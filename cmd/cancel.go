@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/hook"
 	"wavex/internal/journal"
@@ -135,9 +136,9 @@ func isDraining(loop string) bool {
 	}
 	for i := len(events) - 1; i >= 0; i-- {
 		switch events[i].Body.(type) {
-		case scheduler.Draining:
+		case event.Draining:
 			return true
-		case scheduler.RunStarted, scheduler.RunResumed:
+		case event.RunStarted, event.RunResumed:
 			return false
 		}
 	}
@@ -150,13 +151,13 @@ func cancelRun(ctx context.Context, p *runlog.History, std Stdio) error {
 	if _, err := proc.Sweep(ctx, run); err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		fmt.Fprintln(std.Err, "wavex: warning:", err)
 	}
-	var end scheduler.RunEnded
-	var ends []func() scheduler.Body
+	var end event.RunEnded
+	var ends []func() event.Body
 	for _, b := range runlog.UnfinishedEnds(p.State, p.Loop) {
-		ends = append(ends, func() scheduler.Body { return b })
+		ends = append(ends, func() event.Body { return b })
 	}
 	a := runlog.Appender{State: p.State, Events: p.Events}
-	if err := a.Append(std.Err, append(ends, func() scheduler.Body {
+	if err := a.Append(std.Err, append(ends, func() event.Body {
 		end = scheduler.EndAfterCancel(p.State)
 		return end
 	})...); err != nil {

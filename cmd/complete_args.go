@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file completes arguments in a shell. It runs at each key press, so it reads as little as
@@ -62,7 +62,7 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 }
 
 // readLocalEvents returns the journal of the current directory, or nil if it cannot be read.
-func readLocalEvents() []scheduler.Event {
+func readLocalEvents() []event.Event {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/internal/workspace"
-	"wavex/scheduler"
 )
 
 type deliverOptions struct {
@@ -94,8 +94,8 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 // journaledRun holds a run of a journal.
 type journaledRun struct {
 	plan     *plan.Plan
-	config   scheduler.Config
-	events   []scheduler.Event // up to the end of the run
+	config   event.Config
+	events   []event.Event // up to the end of the run
 	complete bool
 }
 
@@ -116,7 +116,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 			break
 		}
 		for end > 1 { // back to the start of the run; some journals have no record of it
-			if _, began := events[end-1].Body.(scheduler.RunStarted); began {
+			if _, began := events[end-1].Body.(event.RunStarted); began {
 				break
 			}
 			end--

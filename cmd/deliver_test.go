@@ -6,19 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 // An unknown run is refused, whatever the journal still holds.
 func TestRecallUnknownRun(t *testing.T) {
 	t.Parallel()
-	config := scheduler.Config{Run: "r-1"}
-	for name, bodies := range map[string][]scheduler.Body{
+	config := event.Config{Run: "r-1"}
+	for name, bodies := range map[string][]event.Body{
 		"nothing":      nil,
-		"a run":        {scheduler.RunStarted{Config: config}, scheduler.RunEnded{Status: "paused"}},
-		"no beginning": {scheduler.RunResumed{Config: config}, scheduler.RunEnded{Status: "paused"}},
+		"a run":        {event.RunStarted{Config: config}, event.RunEnded{Status: "paused"}},
+		"no beginning": {event.RunResumed{Config: config}, event.RunEnded{Status: "paused"}},
 	} {
 		dir := t.TempDir()
 		j, _, err := runlog.Open(filepath.Join(dir, ".loop"), "r-1", false, 0)
@@ -26,7 +26,7 @@ func TestRecallUnknownRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, b := range bodies {
-			if err := j.Append(scheduler.Event{Seq: int64(i + 1), Time: time.Unix(0, 0).UTC(), Body: b}); err != nil {
+			if err := j.Append(event.Event{Seq: int64(i + 1), Time: time.Unix(0, 0).UTC(), Body: b}); err != nil {
 				t.Fatal(err)
 			}
 		}

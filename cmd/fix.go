@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"wavex/internal/event"
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
 	"wavex/internal/report"
-	"wavex/scheduler"
 )
 
 // This file closes the gaps that a verification found. It adds a task to the run for each gap,
@@ -26,7 +26,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 	inner := o.run
 	inner.output = "text" // stdout is for the verification
 	var who *prompter
-	if o.run.mode == scheduler.Interactive && canPrompt(std) {
+	if o.run.mode == event.Interactive && canPrompt(std) {
 		in := bufio.NewReader(std.In)
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
 		who = &prompter{in: in, out: std.Err}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/notes"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/scheduler"
 )
 
 type initOptions struct {
@@ -67,7 +67,7 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 
 // resolveTrack finds the tracking directory: the flag's, that of the resumed run, or the one that
 // contains the plan.
-func resolveTrack(o runOptions, p *plan.Plan, c *scheduler.Config) error {
+func resolveTrack(o runOptions, p *plan.Plan, c *event.Config) error {
 	switch {
 	case o.changed("track") && o.track == "":
 		c.Track = ""

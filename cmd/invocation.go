@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
 	"wavex/internal/notify"
@@ -35,7 +36,7 @@ type invocation struct {
 	opts       runOptions
 	std        Stdio
 	plan       *plan.Plan
-	config     scheduler.Config
+	config     event.Config
 	resume     bool // the last run in the journal is resumed
 	journalLen int  // number of journal records at the time of that decision
 	agent      agent.Agent
@@ -98,7 +99,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) 
 func (r *invocation) load() error {
 	o := r.opts
 	var dir string
-	var past []scheduler.Event
+	var past []event.Event
 	var err error
 	if o.planPath == "" {
 		// A resume without a plan takes the plan from the journal of the current directory.
@@ -165,7 +166,7 @@ func (r *invocation) load() error {
 	}
 	r.resume = old != nil
 	r.config, err = resolveConfig(o, p, dir, old)
-	r.config.Attended = (r.config.Gates != "" || r.config.Mode == scheduler.Interactive) && !o.yes && o.output == "text" &&
+	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&
 		canPrompt(r.std)
 	if err == nil && o.shareList {
 		err = r.resolveSharedList()
@@ -182,7 +183,7 @@ func relativePath(path, dir string) string {
 }
 
 // chooseRun returns the configuration of the run to resume, or nil for a new run.
-func (r *invocation) chooseRun(past []scheduler.Event, dir string) (*scheduler.Config, error) {
+func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, error) {
 	o, last := r.opts, runlog.Last(past)
 	if last == nil || last.Final() {
 		if o.resuming || o.resume {

@@ -19,11 +19,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
-	"wavex/scheduler"
 )
 
 type logsOptions struct {
@@ -179,16 +179,16 @@ func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) 
 }
 
 // attemptEvents returns the start and the end of attempt n in the journal; nil for a missing one.
-func (l *attemptLog) attemptEvents(n int) (start *scheduler.AttemptStarted, at time.Time, end *scheduler.AttemptEnded) {
+func (l *attemptLog) attemptEvents(n int) (start *event.AttemptStarted, at time.Time, end *event.AttemptEnded) {
 	for _, e := range l.f.Events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			start, end = nil, nil
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			if b.Task == l.task && b.Attempt == n {
 				start, at, end = &b, e.Time, nil
 			}
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			if b.Task == l.task && b.Attempt == n {
 				end = &b
 			}

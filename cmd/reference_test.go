@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/internal/ui"
 )
 
 // TestReference compares the reference pages with the pages generated from the code. WAVEX_UPDATE=1
@@ -88,12 +88,12 @@ type object struct {
 func eventPage(t *testing.T) string {
 	t.Helper()
 	var schema object
-	if err := json.Unmarshal(ui.EventSchema(), &schema); err != nil {
+	if err := json.Unmarshal(event.Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
 	b.WriteString("# Events\n\n" + paragraph("Every record of `.loop/journal.jsonl`, and every line of `--output json`, "+
-		"is one of these. This page is generated from the JSON Schema in `internal/ui/events.schema.json`. Money is in "+
+		"is one of these. This page is generated from the JSON Schema in `internal/event/events.schema.json`. Money is in "+
 		"micro-dollars. Durations are in nanoseconds unless a field says otherwise. Times are RFC 3339 in UTC."))
 	events := map[string]bool{}
 	for _, e := range schema.OneOf {

@@ -15,6 +15,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
@@ -24,7 +25,6 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 // This file turns the flags of start and plan into the stages from a request to a plan. Package
@@ -49,9 +49,9 @@ type requestCommand struct {
 	std      Stdio
 	dir      string
 	loop     string
-	past     []scheduler.Event
+	past     []event.Event
 	progress *request.Progress // nil: a new request
-	config   scheduler.RequestConfig
+	config   event.RequestConfig
 	id       string
 	secrets  *secret.Redactor
 	prompter *prompter      // nil: there is no person to ask
@@ -98,7 +98,7 @@ func (q *requestCommand) load() (finished bool, err error) {
 
 // resolveConfig builds the request's configuration from the record, the flags and the defaults.
 func (q *requestCommand) resolveConfig() error {
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Limits = budget.Limits{USD: budget.DefaultUSD, NoIterations: true}
 	if err := q.checkGivenFlags(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (q *requestCommand) resolveConfig() error {
 		c.Limits = q.config.Limits
 	} else {
 		q.id = runlog.NewID(time.Now())
-		q.config = scheduler.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
+		q.config = event.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
 			Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = filepath.Join(q.loop, "plan.json")
 		if q.planFile != "" {
@@ -154,7 +154,7 @@ func (q *requestCommand) checkGivenFlags() error {
 }
 
 // open prepares the stages. It writes only after all checks have passed. view receives the events.
-func (q *requestCommand) open(ctx context.Context, view func(scheduler.Event)) error {
+func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error {
 	if err := q.resolveConfig(); err != nil {
 		return err
 	}
@@ -225,10 +225,10 @@ func (q *requestCommand) notify(text string) {
 // runStages runs the stages and returns their result. If they stop, it prints the reason with the
 // command that continues.
 func (q *requestCommand) runStages(ctx context.Context) (request.Result, error) {
-	var view func(scheduler.Event)
+	var view func(event.Event)
 	if q.run.output == "json" {
 		events := ui.NDJSON(q.std.Out)
-		view = func(e scheduler.Event) { events.Event(e, nil) }
+		view = func(e event.Event) { events.Event(e, nil) }
 		defer func() { _ = events.Close() }() // a closed output does not matter
 	}
 	if err := q.open(ctx, view); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
@@ -45,7 +46,7 @@ func isTerminal(stream any) bool {
 
 // promptResume asks whether to resume the unfinished run: yes, no (start over), or status, which shows the
 // run's status and asks again. If the input ends without an answer, nothing is started.
-func (r *invocation) promptResume(past []scheduler.Event, last *runlog.Run) (resume bool, err error) {
+func (r *invocation) promptResume(past []event.Event, last *runlog.Run) (resume bool, err error) {
 	s := scheduler.NewState(r.plan)
 	if err := s.Replay(past); err != nil {
 		return false, err
@@ -81,7 +82,7 @@ func (r *invocation) promptResume(past []scheduler.Event, last *runlog.Run) (res
 
 // resumeOrFresh decides whether an unfinished run is resumed, by the flags or by asking the user. It
 // refuses a run that is under way before it asks.
-func (r *invocation) resumeOrFresh(past []scheduler.Event, last *runlog.Run, dir string) (*scheduler.Config, error) {
+func (r *invocation) resumeOrFresh(past []event.Event, last *runlog.Run, dir string) (*event.Config, error) {
 	if !r.canPromptResume() {
 		return &last.Config, nil
 	}

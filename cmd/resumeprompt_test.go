@@ -9,35 +9,35 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/usererr"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // halfway returns the launch of a run with one of two tasks completed, and the run's past events.
-func halfway(t *testing.T, in io.Reader, out io.Writer) (*invocation, []scheduler.Event) {
+func halfway(t *testing.T, in io.Reader, out io.Writer) (*invocation, []event.Event) {
 	t.Helper()
 	p, diags := plan.Parse(
 		"plan.json", []byte(`{"version":1,"tasks":[{"id":"a","subject":"Do a","verify":["true"]},{"id":"b","subject":"Do b","verify":["true"]}]}`), plan.Options{})
 	if p == nil {
 		t.Fatal(diags)
 	}
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Limits = "r-1", forecast.Limits(p)
-	var past []scheduler.Event
-	for i, b := range []scheduler.Body{
-		scheduler.RunStarted{Config: c, Plan: "plan.json", Digest: p.Digest},
-		scheduler.WaveStarted{Wave: 1, Of: 1},
-		scheduler.AttemptStarted{Task: "a", Key: p.Key(0), Wave: 1, Attempt: 1, Try: 1, Why: "first", Cap: 1000},
-		scheduler.AttemptEnded{Task: "a", Key: p.Key(0), Attempt: 1, Charged: true, Status: scheduler.Completed,
+	var past []event.Event
+	for i, b := range []event.Body{
+		event.RunStarted{Config: c, Plan: "plan.json", Digest: p.Digest},
+		event.WaveStarted{Wave: 1, Of: 1},
+		event.AttemptStarted{Task: "a", Key: p.Key(0), Wave: 1, Attempt: 1, Try: 1, Why: "first", Cap: 1000},
+		event.AttemptEnded{Task: "a", Key: p.Key(0), Attempt: 1, Charged: true, Status: event.Completed,
 			Result: runner.Result{Outcome: runner.Done, Cost: 1_250_000}},
-		scheduler.RunEnded{Status: "interrupted", ExitCode: 130, Reason: "stopped by SIGINT",
-			Tasks: scheduler.Counts{Completed: 1, Pending: 1}},
+		event.RunEnded{Status: "interrupted", ExitCode: 130, Reason: "stopped by SIGINT",
+			Tasks: event.Counts{Completed: 1, Pending: 1}},
 	} {
-		past = append(past, scheduler.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
+		past = append(past, event.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}
 	r := &invocation{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
 	r.opts = runOptions{output: "text", ifUnfinished: "resume", changed: func(string) bool { return false }}
@@ -128,7 +128,7 @@ func TestDoNotAsk(t *testing.T) {
 		t.Errorf("--fresh: %v, %v", c, err)
 	}
 	r, past = halfway(t, untouched{t}, io.Discard)
-	past[len(past)-1].Body = scheduler.RunEnded{Status: "complete"}
+	past[len(past)-1].Body = event.RunEnded{Status: "complete"}
 	if c, err := r.chooseRun(past, t.TempDir()); err != nil || c != nil || r.opts.fresh {
 		t.Errorf("complete: %v, %v", c, err)
 	}

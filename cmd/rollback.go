@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
@@ -83,7 +84,7 @@ type rollback struct {
 	opts   rollbackOptions
 	std    Stdio
 	s      *scheduler.State
-	events []scheduler.Event
+	events []event.Event
 
 	target       gitwork.Target
 	tasks        []string // tasks to undo, in plan order
@@ -94,7 +95,7 @@ type rollback struct {
 // resolveTarget resolves the argument. A task's id takes precedence over the words wave-N and run.
 func (b *rollback) resolveTarget() error {
 	s := b.s
-	if s.Config.Isolation == scheduler.Isolated {
+	if s.Config.Isolation == event.Isolated {
 		return usage(
 			"run %s worked in worktrees: your checkout was not touched before the delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s", s.Config.Run, s.Config.Run)
 	}
@@ -126,7 +127,7 @@ func (b *rollback) resolveTarget() error {
 	}
 	if isTask {
 		for _, j := range s.Plan.Graph.Descendants(i) {
-			if s.Tasks[j].Status == scheduler.Completed {
+			if s.Tasks[j].Status == event.Completed {
 				b.descendants = append(b.descendants, s.Plan.Tasks[j].ID)
 			}
 		}
@@ -248,8 +249,8 @@ func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 // appendRecord adds the rollback to the run: the journal, the state and the files in .loop.
 func (b *rollback) appendRecord(found *gitwork.Rollback) error {
 	a := runlog.Appender{State: b.s, Events: b.events}
-	return a.Append(b.std.Err, func() scheduler.Body {
-		return scheduler.RolledBack{What: b.opts.target, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
+	return a.Append(b.std.Err, func() event.Body {
+		return event.RolledBack{What: b.opts.target, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
 			Paths: len(found.Changes), Forced: b.opts.force}
-	}, func() scheduler.Body { return scheduler.EndAfterRollback(b.s, b.opts.target) })
+	}, func() event.Body { return scheduler.EndAfterRollback(b.s, b.opts.target) })
 }

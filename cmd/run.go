@@ -10,7 +10,7 @@ import (
 )
 
 // runOptions holds the flags of run and resume as the user wrote them. runconfig.go turns them into
-// a scheduler.Config.
+// a event.Config.
 type runOptions struct {
 	planPath string
 	resuming bool // the command is resume

@@ -8,16 +8,16 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
-	"wavex/scheduler"
 )
 
 // resolveConfig builds the run's configuration from flags, the plan and defaults, in this order. old is
 // the configuration of the resumed run; its values stay unless a flag replaces them.
-func resolveConfig(o runOptions, p *plan.Plan, dir string, old *scheduler.Config) (scheduler.Config, error) {
-	c := scheduler.DefaultConfig()
+func resolveConfig(o runOptions, p *plan.Plan, dir string, old *event.Config) (event.Config, error) {
+	c := event.DefaultConfig()
 	if old != nil {
 		c = *old
 	} else {
@@ -143,7 +143,7 @@ func resolveConfig(o runOptions, p *plan.Plan, dir string, old *scheduler.Config
 	return c, resolveLimits(o, &c)
 }
 
-func resolveLimits(o runOptions, c *scheduler.Config) error {
+func resolveLimits(o runOptions, c *event.Config) error {
 	l := &c.Limits
 	if o.changed("budget") {
 		c.BudgetGiven = true

@@ -3,10 +3,10 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
 	"wavex/internal/statefiles"
-	"wavex/internal/ui"
 )
 
 func newSchema(std Stdio) *cobra.Command {
@@ -22,7 +22,7 @@ Exit status: 0.`,
 		Example: "  wavex schema > plan.schema.json\n  wavex schema --of events",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text := map[string]func() []byte{"plan": plan.Schema, "events": ui.EventSchema, "scenario": rehearse.Schema,
+			text := map[string]func() []byte{"plan": plan.Schema, "events": event.Schema, "scenario": rehearse.Schema,
 				"workflow-state": statefiles.WorkflowSchema, "state": statefiles.LinearSchema}[what]()
 			_, err := std.Out.Write(text)
 			return err

@@ -23,8 +23,8 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/cmd"
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
-	"wavex/internal/ui"
 )
 
 func TestMain(m *testing.M) {
@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := reporttest.Schema(t, ui.EventSchema())
+	schema := reporttest.Schema(t, event.Schema())
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)

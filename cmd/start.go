@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -16,7 +17,6 @@ import (
 	"wavex/internal/request"
 	"wavex/internal/request/score"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 func newStart(std Stdio) *cobra.Command {
@@ -223,9 +223,9 @@ func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) runOptio
 	o := q.run
 	switch shape {
 	case score.Colleague:
-		o.gates = scheduler.GateAttempts
+		o.gates = event.GateAttempts
 	case score.ToolReview:
-		o.gates = scheduler.GateWaves
+		o.gates = event.GateWaves
 	}
 	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent
 	given := o.changed

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/request"
 	"wavex/internal/runlog"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 func newStatus(std Stdio) *cobra.Command {
@@ -137,9 +137,9 @@ func newStatusView(p *runlog.History) ui.StatusView {
 	st := ui.StatusView{State: p.State, Alive: p.Alive}
 	for _, e := range p.Events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			st.Delivery = nil
-		case scheduler.DeliveryEnded:
+		case event.DeliveryEnded:
 			st.Delivery = &b
 		}
 	}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 )
 
@@ -11,11 +12,11 @@ import (
 
 // onAddedTasks returns the event that adds tasks, or nil if none of them can join. It skips invalid and
 // known tasks; the sender has reported them.
-func onAddedTasks(s *State, tasks []json.RawMessage) Body {
+func onAddedTasks(s *State, tasks []json.RawMessage) event.Body {
 	if s.Stop != nil || s.Ended != nil {
 		return nil
 	}
-	ev := TasksAdded{Wave: s.Waves + 1, Origin: FromList}
+	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: event.FromList}
 	p := s.Plan
 	for _, raw := range tasks {
 		grown, err := p.WithTasks(ev.Wave, raw)
@@ -23,7 +24,7 @@ func onAddedTasks(s *State, tasks []json.RawMessage) Body {
 			continue
 		}
 		p = grown
-		ev.Tasks = append(ev.Tasks, Added{ID: lastTask(p).ID, For: "the task list", Task: raw})
+		ev.Tasks = append(ev.Tasks, event.Added{ID: lastTask(p).ID, For: "the task list", Task: raw})
 	}
 	if ev.Tasks == nil {
 		return nil

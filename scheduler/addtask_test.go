@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+
+	"wavex/internal/event"
 )
 
 // Tasks that join while an attempt runs get a wave after it, in the order of their edges. They need
@@ -16,7 +18,7 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 	b.runner.gates = map[string]chan struct{}{"a": gate}
 	joins := make(chan []json.RawMessage)
 	b.AddedTasks = joins
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { done <- b.run(t) }()
 	<-b.runner.started
 	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")),
@@ -27,13 +29,13 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 		t.Fatalf("ended as %+v", end)
 	}
 	var started []string
-	for _, e := range of[AttemptStarted](b.journal) {
+	for _, e := range of[event.AttemptStarted](b.journal) {
 		started = append(started, e.Task)
 	}
 	if want := []string{"a", "b", "c", "d"}; !slices.Equal(started, want) {
 		t.Errorf("started %q, want %q", started, want)
 	}
-	if got := of[TasksAdded](b.journal); len(got) != 1 || got[0].Origin != FromList || len(got[0].Tasks) != 2 {
+	if got := of[event.TasksAdded](b.journal); len(got) != 1 || got[0].Origin != event.FromList || len(got[0].Tasks) != 2 {
 		t.Errorf("added %+v", got)
 	}
 	if onAddedTasks(b.State, []json.RawMessage{[]byte(task("f"))}) != nil {
@@ -45,9 +47,9 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 func TestAddedTasksNeedEvidence(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
-	for i, body := range []Body{RunStarted{Config: testConfig()},
+	for i, body := range []event.Body{event.RunStarted{Config: testConfig()},
 		onAddedTasks(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
-		if err := s.apply(Event{Seq: int64(i + 1), Body: body}); err != nil {
+		if err := s.apply(event.Event{Seq: int64(i + 1), Body: body}); err != nil {
 			t.Fatal(err)
 		}
 	}

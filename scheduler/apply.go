@@ -6,6 +6,7 @@ import (
 
 	"wavex/budget"
 	"wavex/dag"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 )
 
@@ -33,12 +34,12 @@ func (s *State) clear() {
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
-	s.openWork = map[string]Body{}
-	s.Counts = Counts{Pending: len(p.Tasks)}
+	s.openWork = map[string]event.Body{}
+	s.Counts = event.Counts{Pending: len(p.Tasks)}
 	s.running, s.UnmetStreak, s.Unmet = 0, 0, nil
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
-		s.Tasks[i] = Task{Status: Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
+		s.Tasks[i] = Task{Status: event.Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
 		s.queue.unfinished[waves[i]]++
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 	}
@@ -46,10 +47,10 @@ func (s *State) clear() {
 
 // apply changes the state by one event, live or in a replay. No other code changes it. An error
 // means that the events of the journal contradict each other.
-func (s *State) apply(e Event) error {
+func (s *State) apply(e event.Event) error {
 	s.Seq = e.Seq
 	switch b := e.Body.(type) {
-	case RunStarted:
+	case event.RunStarted:
 		s.clear()
 		s.Config, s.RunStart = b.Config, e.Time
 		s.Ledger = budget.NewLedger(b.Config.Limits)
@@ -60,74 +61,74 @@ func (s *State) apply(e Event) error {
 			s.Ledger.Spend(b.Origin.Spent, 0)
 		}
 		s.startSession(b.Config, e.Time)
-	case RunResumed:
+	case event.RunResumed:
 		s.reopen()
 		s.startSession(b.Config, e.Time)
 		s.nonce = b.Nonce
 		s.setLimits()
-	case WaveStarted:
-		s.Wave, s.warming = min(b.Wave, s.Waves), s.Config.Stagger == Staggered
-	case WaveWarmed:
+	case event.WaveStarted:
+		s.Wave, s.warming = min(b.Wave, s.Waves), s.Config.Stagger == event.Staggered
+	case event.WaveWarmed:
 		s.warming = false
-	case AttemptStarted:
+	case event.AttemptStarted:
 		return s.applyAttemptStarted(b, e.Time)
-	case AttemptEnded:
+	case event.AttemptEnded:
 		return s.applyAttemptEnded(b)
-	case SpareStarted:
+	case event.SpareStarted:
 		return s.applySpareStarted(b)
-	case SpareEnded:
+	case event.SpareEnded:
 		s.applySpareEnded(b)
-	case CounselStarted:
+	case event.CounselStarted:
 		return s.applyCounselStarted(b)
-	case CounselEnded:
+	case event.CounselEnded:
 		return s.applyCounselEnded(b)
-	case CounselSkipped:
-		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == Advising {
+	case event.CounselSkipped:
+		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == event.Advising {
 			s.queue.removePanel(i)
 			s.Tasks[i].Advice = nil
-			s.move(i, Pending)
+			s.move(i, event.Pending)
 		}
-	case IntegrationStarted, DeliveryStarted:
+	case event.IntegrationStarted, event.DeliveryStarted:
 		s.busy = true
-	case IntegrationEnded:
+	case event.IntegrationEnded:
 		s.applyIntegrationEnded(b)
-	case DeliveryEnded:
+	case event.DeliveryEnded:
 		s.busy, s.delivered, s.undelivered = false, true, ""
 		if b.Failed {
 			s.undelivered = b.Why
 		}
-	case CriteriaStarted:
+	case event.CriteriaStarted:
 		return s.applyCriteriaStarted(b)
-	case CriteriaEnded:
+	case event.CriteriaEnded:
 		s.applyCriteriaEnded(b)
-	case ReviewStarted:
+	case event.ReviewStarted:
 		return s.applyReviewStarted(b)
-	case ReviewEnded:
+	case event.ReviewEnded:
 		s.applyReviewEnded(b)
-	case ReviewSkipped:
+	case event.ReviewSkipped:
 		s.applyReviewSkipped(b)
-	case TasksAdded:
+	case event.TasksAdded:
 		s.applyTasksAdded(b)
-	case GateEnded:
+	case event.GateEnded:
 		s.Gate, s.ExitSignal = &b, b.ExitSignal
-	case PrecheckStarted:
+	case event.PrecheckStarted:
 		return s.applyPrecheckStarted(b)
-	case PrecheckEnded:
+	case event.PrecheckEnded:
 		s.applyPrecheckEnded(b)
-	case RolledBack:
+	case event.RolledBack:
 		s.applyRolledBack(b)
-	case Asked:
+	case event.Asked:
 		s.openQuestion = &b
-	case Answered:
+	case event.Answered:
 		s.applyAnswered(b)
-	case Draining:
+	case event.Draining:
 		s.Stop = &b.Stop
-	case RunEnded:
+	case event.RunEnded:
 		s.Ended = &b
 		if b.Status != "complete" { // for example because a person did not confirm it
 			s.ExitSignal = false
 		}
-	case Notice, RequestOpened, CallStarted, CallEnded, StageEnded:
+	case event.Notice, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
 	default:
 		return fmt.Errorf("event %d has a body of unknown type %T", e.Seq, b)
 	}
@@ -135,7 +136,7 @@ func (s *State) apply(e Event) error {
 }
 
 // startSession starts a session of the run.
-func (s *State) startSession(c Config, at time.Time) {
+func (s *State) startSession(c event.Config, at time.Time) {
 	s.Config, s.SessionStart, s.Wave = c, at, 0
 	s.busy = false
 	s.rechecking = false
@@ -158,12 +159,12 @@ func (s *State) reopen() {
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
-		if again && (t.Status == Failed || t.Status == Blocked) {
+		if again && (t.Status == event.Failed || t.Status == event.Blocked) {
 			t.Tries, t.RootCause = 0, ""
 			if t.Challenge != nil && !t.Challenge.Go {
 				t.Challenge = nil // asked again
 			}
-			s.move(i, Pending)
+			s.move(i, event.Pending)
 		}
 	}
 }
@@ -175,13 +176,13 @@ func (s *State) requeue() {
 	}
 	s.queue.panels, s.queue.delayed = s.queue.panels[:0], s.queue.delayed[:0]
 	for _, i := range s.rankTasks() {
-		if s.Tasks[i].Status == Pending {
+		if s.Tasks[i].Status == event.Pending {
 			s.enqueue(int(i))
 			s.delayTask(int(i), s.Tasks[i].NotBefore)
 		}
 	}
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == Advising {
+		if s.Tasks[i].Status == event.Advising {
 			s.queue.panels = append(s.queue.panels, int32(i))
 		}
 	}
@@ -202,7 +203,7 @@ func (s *State) queueIndex(wave int) int {
 }
 
 // move sets a task's status and updates every counter. All transitions use it.
-func (s *State) move(i int, to Status) {
+func (s *State) move(i int, to event.Status) {
 	t := &s.Tasks[i]
 	from := t.Status
 	t.Status = to
@@ -213,44 +214,31 @@ func (s *State) move(i int, to Status) {
 			s.queue.unfinished[t.Wave]++
 		}
 	}
-	if from == Verified {
+	if from == event.Verified {
 		s.queue.awaitingIntegration--
 	}
-	if to == Verified {
+	if to == event.Verified {
 		s.queue.awaitingIntegration++
 	}
 	*s.Counts.Of(from)--
 	*s.Counts.Of(to)++
 	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.unfinished[t.Wave])
 	switch to {
-	case Completed:
+	case event.Completed:
 		for _, d := range s.frontier.Complete(i) {
-			if s.Tasks[d].Status == Pending {
+			if s.Tasks[d].Status == event.Pending {
 				s.enqueue(d)
 			}
 		}
-	case Pending:
+	case event.Pending:
 		s.enqueue(i)
-	case Advising:
+	case event.Advising:
 		s.queue.panels = append(s.queue.panels, int32(i))
 	}
 }
 
-// Of returns the counter of a status.
-func (c *Counts) Of(s Status) *int {
-	switch s {
-	case Completed:
-		return &c.Completed
-	case Failed:
-		return &c.Failed
-	case Blocked:
-		return &c.Blocked
-	}
-	return &c.Pending
-}
-
 // Replay applies a journal to the state. Its error names the record that does not fit.
-func (s *State) Replay(events []Event) error {
+func (s *State) Replay(events []event.Event) error {
 	for _, e := range events {
 		if err := s.apply(e); err != nil {
 			return fmt.Errorf("journal record %d: %w", e.Seq, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -13,7 +14,7 @@ func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n
 
 func panelKey(task string, n int) string { return fmt.Sprintf("%s/counsel-%d", task, n) }
 
-func (s *State) applyAttemptStarted(b AttemptStarted, at time.Time) error {
+func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error {
 	s.releaseSpare(b.Task, b.Attempt, 0)
 	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
 		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
@@ -31,20 +32,20 @@ func (s *State) applyAttemptStarted(b AttemptStarted, at time.Time) error {
 	t.Tries, t.Started = b.Try, at
 	t.Continue, t.Next = false, b.Why
 	s.occupy(i, b.Slot)
-	s.move(i, InProgress)
+	s.move(i, event.InProgress)
 	s.files.acquire(i)
 	return nil
 }
 
-func (s *State) applyAttemptEnded(b AttemptEnded) error {
+func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	r := b.Result
 	s.learn(b)
-	begun, _ := s.openWork[attemptKey(b.Task, b.Attempt)].(AttemptStarted)
+	begun, _ := s.openWork[attemptKey(b.Task, b.Attempt)].(event.AttemptStarted)
 	delete(s.openWork, attemptKey(b.Task, b.Attempt))
 	s.commitCost(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
 	s.updateLogin(r)
 	s.Limiter = s.Limiter.afterOutcome(r.Outcome)
-	if s.Config.Isolation != Isolated {
+	if s.Config.Isolation != event.Isolated {
 		s.changeCount++
 	}
 	if b.Stop != nil && s.Stop == nil {
@@ -61,7 +62,7 @@ func (s *State) applyAttemptEnded(b AttemptEnded) error {
 	if s.Plan.Tasks[i].Command == "" {
 		s.warming = false // the first attempt has ended, so the others need not wait any more
 	}
-	if t.Status != InProgress || t.Attempts != b.Attempt {
+	if t.Status != event.InProgress || t.Attempts != b.Attempt {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
 	}
 	s.vacate(i)
@@ -69,7 +70,7 @@ func (s *State) applyAttemptEnded(b AttemptEnded) error {
 	t.Cost += r.Cost
 	t.Usage = t.Usage.Plus(r.Usage)
 	t.Took += r.Duration
-	t.noteResult(r, b.Status == Verified)
+	t.noteResult(r, b.Status == event.Verified)
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
 	s.delayTask(i, b.NotBefore)
 	if r.Session != "" {
@@ -86,15 +87,15 @@ func (s *State) applyAttemptEnded(b AttemptEnded) error {
 		s.UnmetStreak, s.Unmet = 0, nil
 	}
 	t.Next, t.Commit = nextReason(r.Outcome), r.Commit
-	if s.Config.Isolation != Isolated {
+	if s.Config.Isolation != event.Isolated {
 		t.ChangedAt = s.changeCount
-		if b.Status == Completed && t.checksPassed() {
+		if b.Status == event.Completed && t.checksPassed() {
 			t.PassedAt = s.changeCount
 		}
 	}
 	s.move(i, b.Status)
 	s.block(b.Task, b.Blocked)
-	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == GateAttempts {
+	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == event.GateAttempts {
 		s.pendingSteps = append(s.pendingSteps, b.Task)
 	}
 	return nil
@@ -146,13 +147,13 @@ func nextReason(o runner.Outcome) string {
 	return "again"
 }
 
-func (s *State) applyCounselStarted(b CounselStarted) error {
+func (s *State) applyCounselStarted(b event.CounselStarted) error {
 	if err := s.reserve(panelKey(b.Task, b.Panel), b.Wave, b.Cap, false); err != nil {
 		return fmt.Errorf("counsel for %s: %w", b.Task, err)
 	}
 	s.openWork[panelKey(b.Task, b.Panel)] = b
 	i, ok := s.Index(b.Task)
-	if !ok || s.Tasks[i].Status != Advising {
+	if !ok || s.Tasks[i].Status != event.Advising {
 		return nil
 	}
 	s.Tasks[i].Panels = b.Panel
@@ -161,12 +162,12 @@ func (s *State) applyCounselStarted(b CounselStarted) error {
 	return nil
 }
 
-func (s *State) applyCounselEnded(b CounselEnded) error {
-	begun, _ := s.openWork[panelKey(b.Task, b.Panel)].(CounselStarted)
+func (s *State) applyCounselEnded(b event.CounselEnded) error {
+	begun, _ := s.openWork[panelKey(b.Task, b.Panel)].(event.CounselStarted)
 	delete(s.openWork, panelKey(b.Task, b.Panel))
 	s.commitCost(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
 	i, ok := s.Index(b.Task)
-	if !ok || s.Tasks[i].Status != Advising {
+	if !ok || s.Tasks[i].Status != event.Advising {
 		return nil
 	}
 	t := &s.Tasks[i]
@@ -181,7 +182,7 @@ func (s *State) applyCounselEnded(b CounselEnded) error {
 		t.Advice = &b.Verdict
 	}
 	t.Consulted = append(t.Consulted, b.Verdict.Experts()...)
-	s.move(i, Pending)
+	s.move(i, event.Pending)
 	return nil
 }
 

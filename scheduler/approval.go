@@ -4,44 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"wavex/internal/event"
 )
 
 // This file implements the gates at which a person is asked. They exist only in attended sessions.
 // While a question is open nothing new starts, and running work continues. The caller asks the
 // person.
-
-// These are the values of Config.Gates.
-const (
-	GateAttempts = "attempts" // after each attempt that was done, and before the end
-	GateWaves    = "waves"    // after each wave
-)
-
-// Interactive is the value of Config.Mode that asks for every retry.
-const Interactive = "interactive"
-
-// Asked opens a gate: a person is asked whether to go on.
-type Asked struct {
-	Gate string `json:"gate"` // "G2", "G3" or "retry"
-	Task string `json:"task,omitempty"`
-	Wave int    `json:"wave,omitempty"` // the completed wave
-	Text string `json:"text"`           // the question
-}
-
-// Answered closes the gate. It records the answer and its consequences.
-type Answered struct {
-	Gate    string   `json:"gate"`
-	Task    string   `json:"task,omitempty"`
-	Wave    int      `json:"wave,omitempty"`
-	Yes     bool     `json:"yes"`
-	Blocked []string `json:"blocked,omitempty"` // tasks that can no longer start, because a retry was refused
-	Stop    *Stop    `json:"stop,omitempty"`
-}
-
-// Type names the event.
-func (Asked) Type() string { return "asked" }
-
-// Type names the event.
-func (Answered) Type() string { return "answered" }
 
 // Approver answers gates. Confirm is called from a worker goroutine, one question at a time. It
 // blocks until there is an answer, or returns an error soon after ctx ends.
@@ -51,25 +20,25 @@ type Approver interface {
 
 // approvals holds the questions and answers of a session.
 type approvals struct {
-	openQuestion *Asked   // the open question; may be nil
-	pendingSteps []string // tasks whose completion needs an answer at G2
-	approvedWave int      // the last wave with a positive answer
-	endApproved  bool     // G3 was answered with yes
+	openQuestion *event.Asked // the open question; may be nil
+	pendingSteps []string     // tasks whose completion needs an answer at G2
+	approvedWave int          // the last wave with a positive answer
+	endApproved  bool         // G3 was answered with yes
 }
 
 // decideApproval returns the question that must be asked before anything else starts, or nil.
-func decideApproval(s *State) Body {
+func decideApproval(s *State) event.Body {
 	if !s.Config.Attended || s.running >= s.Config.Parallel {
 		return nil
 	}
 	if len(s.pendingSteps) > 0 {
 		id := s.pendingSteps[0]
-		return Asked{Gate: "G2", Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
+		return event.Asked{Gate: "G2", Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
 	}
 	if i, ok := s.unapprovedRetry(); ok {
 		t := &s.Tasks[i]
 		retries := s.Retries(i)
-		return Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID,
+		return event.Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID,
 			Text: fmt.Sprintf("Task %s failed. Retry? (%d/%d attempts used)", s.title(s.Plan.Tasks[i].ID), t.Tries-1, retries)}
 	}
 	return nil
@@ -77,12 +46,12 @@ func decideApproval(s *State) Body {
 
 // unapprovedRetry returns a task whose retry has no agreement yet.
 func (s *State) unapprovedRetry() (int, bool) {
-	if s.Config.Mode != Interactive {
+	if s.Config.Mode != event.Interactive {
 		return 0, false
 	}
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		if (t.Status == Pending || t.Status == Advising) && t.Next == "retry" && t.Tries > 0 &&
+		if (t.Status == event.Pending || t.Status == event.Advising) && t.Next == "retry" && t.Tries > 0 &&
 			t.ApprovedAttempt < t.Attempts {
 			return i, true
 		}
@@ -91,21 +60,22 @@ func (s *State) unapprovedRetry() (int, bool) {
 }
 
 // decideWaveApproval returns the question before the next wave opens, or nil.
-func decideWaveApproval(s *State, next int) Body {
-	if !s.Config.Attended || s.Config.Gates != GateWaves || s.Wave == 0 || next <= s.Wave || s.approvedWave >= s.Wave {
+func decideWaveApproval(s *State, next int) event.Body {
+	if !s.Config.Attended || s.Config.Gates != event.GateWaves || s.Wave == 0 ||
+		next <= s.Wave || s.approvedWave >= s.Wave {
 		return nil
 	}
-	return Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?",
+	return event.Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?",
 		s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
 }
 
 // decideEndApproval returns the question before the run is complete, or nil.
-func decideEndApproval(s *State) Body {
-	if !s.Config.Attended || s.Config.Gates != GateAttempts || s.endApproved || s.Stop != nil ||
+func decideEndApproval(s *State) event.Body {
+	if !s.Config.Attended || s.Config.Gates != event.GateAttempts || s.endApproved || s.Stop != nil ||
 		s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
 		return nil
 	}
-	return Asked{Gate: "G3", Text: fmt.Sprintf("G3: All criteria met, %d of %d tasks complete. Confirm done?",
+	return event.Asked{Gate: "G3", Text: fmt.Sprintf("G3: All criteria met, %d of %d tasks complete. Confirm done?",
 		s.Counts.Completed, len(s.Tasks))}
 }
 
@@ -118,12 +88,12 @@ func (s *State) title(id string) string {
 
 // onAnswer returns the consequences of an answer. An error also stops the run, because there was no
 // agreement.
-func onAnswer(s *State, q Asked, yes bool, err error) Answered {
-	a := Answered{Gate: q.Gate, Task: q.Task, Wave: q.Wave, Yes: yes && err == nil}
+func onAnswer(s *State, q event.Asked, yes bool, err error) event.Answered {
+	a := event.Answered{Gate: q.Gate, Task: q.Task, Wave: q.Wave, Yes: yes && err == nil}
 	switch {
 	case a.Yes:
 	case err != nil:
-		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "nobody answered at " + q.Gate,
+		a.Stop = &event.Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "nobody answered at " + q.Gate,
 			Advice: "resume asks again"}
 	case q.Gate == "retry":
 		if i, ok := s.Index(q.Task); ok {
@@ -134,13 +104,13 @@ func onAnswer(s *State, q Asked, yes bool, err error) Answered {
 			}
 		}
 	default:
-		a.Stop = &Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "a person said no at " + q.Gate,
+		a.Stop = &event.Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "a person said no at " + q.Gate,
 			Advice: "resume asks again"}
 	}
 	return a
 }
 
-func (s *State) applyAnswered(b Answered) {
+func (s *State) applyAnswered(b event.Answered) {
 	s.openQuestion = nil
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
@@ -156,7 +126,7 @@ func (s *State) applyAnswered(b Answered) {
 			return
 		}
 		s.dropPanel(i)
-		s.move(i, Failed)
+		s.move(i, event.Failed)
 		s.block(b.Task, b.Blocked)
 	case b.Gate == "G2" && b.Task != "":
 		s.pendingSteps = s.pendingSteps[1:]
@@ -169,13 +139,13 @@ func (s *State) applyAnswered(b Answered) {
 
 // dropPanel removes a task that will not be retried from the panels that are due.
 func (s *State) dropPanel(i int) {
-	if s.Tasks[i].Status == Advising {
+	if s.Tasks[i].Status == event.Advising {
 		s.queue.removePanel(i)
 	}
 }
 
 // askApproval asks the person an open question.
-func (r *running) askApproval(q Asked) {
+func (r *running) askApproval(q event.Asked) {
 	ctx, cancel := context.WithCancel(r.kill)
 	r.cancelQuestion = cancel
 	r.runJob(0, func() message {
@@ -190,7 +160,7 @@ func (r *running) askApproval(q Asked) {
 
 // answerResult carries a person's answer to the loop.
 type answerResult struct {
-	question Asked
+	question event.Asked
 	yes      bool
 	err      error
 }

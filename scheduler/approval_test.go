@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -48,29 +49,29 @@ func TestGates(t *testing.T) {
 		exit        int
 		started     int // number of attempts
 	}{
-		"colleague agrees": {gates: GateAttempts, answers: "yyy", end: "complete", started: 3,
+		"colleague agrees": {gates: event.GateAttempts, answers: "yyy", end: "complete", started: 3,
 			said: []string{"G2: Step a (do a) complete. Continue?", "G2: Step b (do b) complete. Continue?",
 				"G3: All criteria met, 3 of 3"}},
-		"no at the first step": {gates: GateAttempts, answers: "n", end: "paused", exit: 1, started: 1,
+		"no at the first step": {gates: event.GateAttempts, answers: "n", end: "paused", exit: 1, started: 1,
 			said: []string{"G2"}},
-		"no at the end": {gates: GateAttempts, answers: "yyn", end: "paused", exit: 1, started: 3,
+		"no at the end": {gates: event.GateAttempts, answers: "yyn", end: "paused", exit: 1, started: 3,
 			said: []string{"G2", "G2", "G3"}},
-		"nobody answers": {gates: GateAttempts, end: "paused", exit: 1, started: 1, said: []string{"G2"}},
-		"after each wave": {gates: GateWaves, answers: "yy", end: "complete", started: 3,
+		"nobody answers": {gates: event.GateAttempts, end: "paused", exit: 1, started: 1, said: []string{"G2"}},
+		"after each wave": {gates: event.GateWaves, answers: "yy", end: "complete", started: 3,
 			said: []string{"G2: Wave 1 of 3 complete: 1 of 3 tasks. Continue?", "G2: Wave 2 of 3"}},
-		"no after the first wave": {gates: GateWaves, answers: "n", end: "paused", exit: 1, started: 1,
+		"no after the first wave": {gates: event.GateWaves, answers: "n", end: "paused", exit: 1, started: 1,
 			said: []string{"G2: Wave 1"}},
-		"unattended asks nobody": {gates: GateAttempts, mode: Interactive, away: true, end: "complete", started: 4,
-			results: map[string][]runner.Result{"a": {wrong, done}}},
+		"unattended asks nobody": {gates: event.GateAttempts, mode: event.Interactive, away: true,
+			end: "complete", started: 4, results: map[string][]runner.Result{"a": {wrong, done}}},
 		"a tool asks nobody": {mode: "yolo", end: "complete", started: 3},
-		"each retry is asked for": {mode: Interactive, answers: "yy", end: "complete", started: 5,
+		"each retry is asked for": {mode: event.Interactive, answers: "yy", end: "complete", started: 5,
 			results: map[string][]runner.Result{"b": {wrong, wrong, done}},
 			said:    []string{"Task b (do b) failed. Retry? (0/3 attempts used)", "Task b (do b) failed. Retry? (1/3"}},
-		"no retry fails the task": {mode: Interactive, answers: "n", end: "failed", exit: 1, started: 2,
+		"no retry fails the task": {mode: event.Interactive, answers: "n", end: "failed", exit: 1, started: 2,
 			results: map[string][]runner.Result{"b": {wrong}}, said: []string{"Task b"}},
-		"nobody agrees to a retry": {mode: Interactive, end: "paused", exit: 1, started: 1,
+		"nobody agrees to a retry": {mode: event.Interactive, end: "paused", exit: 1, started: 1,
 			results: map[string][]runner.Result{"a": {wrong}}, said: []string{"Task a"}},
-		"no question beyond retries": {mode: Interactive, answers: "yyy", end: "failed", exit: 1, started: 4,
+		"no question beyond retries": {mode: event.Interactive, answers: "yyy", end: "failed", exit: 1, started: 4,
 			results: map[string][]runner.Result{"a": {wrong}}, said: []string{"Task a", "Task a", "Task a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,12 +114,12 @@ func TestGates(t *testing.T) {
 func TestQuestionIsCancelledByAStop(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
-	cfg.Gates, cfg.Attended, cfg.Parallel = GateAttempts, true, 2
+	cfg.Gates, cfg.Attended, cfg.Parallel = event.GateAttempts, true, 2
 	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"))), cfg)
 	b.runner.gates["b"] = make(chan struct{})
 	p := &fakeApprover{asked: make(chan string)}
 	b.Approver = p
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { end, _ := b.Run(t.Context()); done <- end }()
 	if q := <-p.asked; !strings.HasPrefix(q, "G2: Step a") {
 		t.Fatalf("asked %q", q)
@@ -133,7 +134,7 @@ func TestQuestionIsCancelledByAStop(t *testing.T) {
 	if err := again.State.Replay(b.journal.events); err != nil {
 		t.Fatal(err)
 	}
-	again.StartEvent = RunResumed{Config: cfg}
+	again.StartEvent = event.RunResumed{Config: cfg}
 	again.Approver = &fakeApprover{answers: []string{"y", "y", "y"}}
 	if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" || end.Tasks.Completed != 4 {
 		t.Errorf("resumed: %+v, %v", end, err)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -75,7 +76,7 @@ type timedJournal struct {
 func (d *timedJournal) Sync() error {
 	n := 0
 	for _, e := range d.pending {
-		if _, ok := e.Body.(AttemptEnded); ok {
+		if _, ok := e.Body.(event.AttemptEnded); ok {
 			n++
 		}
 	}

@@ -1,12 +1,11 @@
 package scheduler
 
-// Cancelled is the status of a run that was cancelled. It cannot be resumed.
-const Cancelled = "cancelled"
+import "wavex/internal/event"
 
 // EndAfterCancel returns the end of a run that is cancelled between sessions. Attempts that were
 // killed and never settled count at their caps.
-func EndAfterCancel(s *State) RunEnded {
+func EndAfterCancel(s *State) event.RunEnded {
 	spent := s.Ledger.Spent() + s.Ledger.Reserved()
-	return RunEnded{Status: Cancelled, ExitCode: 1, Reason: "cancelled with wavex cancel", Tasks: s.Counts,
+	return event.RunEnded{Status: event.Cancelled, ExitCode: 1, Reason: "cancelled with wavex cancel", Tasks: s.Counts,
 		Cost: spent, CostUSD: spent.Float(), Iterations: s.Ledger.Charged(), Notional: s.Notional}
 }

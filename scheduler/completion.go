@@ -8,6 +8,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/dag"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -48,8 +49,8 @@ func newCompletion(planned int) completion {
 }
 
 // countMove updates the counters when a task changes its status.
-func (c *completion) countMove(wave int, to Status, agent bool, left int) {
-	if to == Completed {
+func (c *completion) countMove(wave int, to event.Status, agent bool, left int) {
+	if to == event.Completed {
 		c.workCount++
 		if agent {
 			c.agentTasks++
@@ -83,7 +84,7 @@ func (s *State) CutShort() []int { return slices.Clone(s.cutReviews) }
 func criteriaKey(round int) string { return fmt.Sprintf("/criteria-%d", round) }
 func reviewKey(n int) string       { return fmt.Sprintf("/review-%d", n) }
 
-func (s *State) applyCriteriaStarted(b CriteriaStarted) error {
+func (s *State) applyCriteriaStarted(b event.CriteriaStarted) error {
 	if err := s.Ledger.Reserve(criteriaKey(b.Round), b.Cap, false); err != nil {
 		return fmt.Errorf("verification %d of the criteria: %w", b.Round, err)
 	}
@@ -92,7 +93,7 @@ func (s *State) applyCriteriaStarted(b CriteriaStarted) error {
 	return nil
 }
 
-func (s *State) applyCriteriaEnded(b CriteriaEnded) {
+func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	if _, open := s.openWork[criteriaKey(b.Round)]; open {
 		delete(s.openWork, criteriaKey(b.Round))
 		s.Ledger.Commit(criteriaKey(b.Round), b.Cost, 0, false)
@@ -124,13 +125,13 @@ func (s *State) applyCriteriaEnded(b CriteriaEnded) {
 
 // GateAfterVerify returns the gate of a completed run after a later verification found failures: it does
 // not pass any more.
-func GateAfterVerify(s *State, against []string) GateEnded {
+func GateAfterVerify(s *State, against []string) event.GateEnded {
 	const most = 5
 	what := strings.Join(against[:min(len(against), most)], "; ")
 	if more := len(against) - most; more > 0 {
 		what += fmt.Sprintf("; and %d more", more)
 	}
-	g := GateEnded{Reasons: []string{"verified again, this does not hold: " + what}, Review: "off"}
+	g := event.GateEnded{Reasons: []string{"verified again, this does not hold: " + what}, Review: "off"}
 	if s.Gate != nil {
 		g.Review = s.Gate.Review
 	}
@@ -138,8 +139,8 @@ func GateAfterVerify(s *State, against []string) GateEnded {
 }
 
 // EndAfterVerify returns the end of such a run. It can be resumed.
-func EndAfterVerify(s *State) RunEnded {
-	e := RunEnded{Status: "failed", ExitCode: 1, Reason: "the gate refused", Resume: resumeCommand(s),
+func EndAfterVerify(s *State) event.RunEnded {
+	e := event.RunEnded{Status: "failed", ExitCode: 1, Reason: "the gate refused", Resume: resumeCommand(s),
 		Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
 		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	if s.Gate != nil {
@@ -148,7 +149,7 @@ func EndAfterVerify(s *State) RunEnded {
 	return e
 }
 
-func (s *State) applyReviewStarted(b ReviewStarted) error {
+func (s *State) applyReviewStarted(b event.ReviewStarted) error {
 	if err := s.Ledger.Reserve(reviewKey(b.N), b.Cap, false); err != nil {
 		return fmt.Errorf("review %d: %w", b.N, err)
 	}
@@ -162,7 +163,7 @@ func (s *State) applyReviewStarted(b ReviewStarted) error {
 	return nil
 }
 
-func (s *State) applyReviewEnded(b ReviewEnded) {
+func (s *State) applyReviewEnded(b event.ReviewEnded) {
 	delete(s.openWork, reviewKey(b.N))
 	s.Ledger.Commit(reviewKey(b.N), b.Review.Cost, 0, false)
 	cut := b.Review.Failure == runner.Interrupted
@@ -187,14 +188,14 @@ func (s *State) applyReviewEnded(b ReviewEnded) {
 	s.reviewedAt = s.workCount
 }
 
-func (s *State) applyReviewSkipped(b ReviewSkipped) {
+func (s *State) applyReviewSkipped(b event.ReviewSkipped) {
 	if b.Mode == counsel.Light {
 		s.lightReviewed[b.Wave] = true
 	}
 }
 
 // applyTasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
-func (s *State) applyTasksAdded(b TasksAdded) {
+func (s *State) applyTasksAdded(b event.TasksAdded) {
 	s.ExitSignal, s.Gate = false, nil
 	if b.Origin == "criteria" {
 		s.remediations++
@@ -228,19 +229,19 @@ func (s *State) grow(before int) {
 	s.irreversibleTasks = s.findIrreversible()
 	s.frontier = dag.NewFrontier(p.Graph)
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == Completed {
+		if s.Tasks[i].Status == event.Completed {
 			s.frontier.Complete(i)
 		}
 	}
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == InProgress {
+		if s.Tasks[i].Status == event.InProgress {
 			s.files.acquire(i)
 		}
 	}
 	for i, keys := before, p.Keys(); i < len(p.Tasks); i++ {
 		s.index[p.Tasks[i].ID] = int32(i)
-		s.Tasks = append(s.Tasks, Task{Status: Pending, Key: keys[i], Wave: waves[i], Slot: -1, Next: "first"})
+		s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: keys[i], Wave: waves[i], Slot: -1, Next: "first"})
 		s.queue.unfinished[waves[i]]++
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 		s.Counts.Pending++
@@ -252,15 +253,15 @@ func (s *State) grow(before int) {
 
 // criteriaOf returns the criteria of the tasks from number from on; if from is 0, those of the plan
 // come first. All of them are unmet.
-func criteriaOf(p *plan.Plan, from int) []Criterion {
-	var out []Criterion
+func criteriaOf(p *plan.Plan, from int) []event.Criterion {
+	var out []event.Criterion
 	add := func(task string, list []plan.Condition) {
 		for k, c := range list {
 			id := fmt.Sprintf("C-%d", k+1)
 			if task != "" {
 				id = task + "/" + id
 			}
-			out = append(out, Criterion{ID: id, Task: task, Text: c.Text, Verification: Assumption})
+			out = append(out, event.Criterion{ID: id, Task: task, Text: c.Text, Verification: event.Assumption})
 		}
 	}
 	if from == 0 {

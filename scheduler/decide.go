@@ -10,18 +10,19 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
 
 // decideNext returns the next decision at a time, or nil if the run must wait. It is called again after
 // each of its events was applied.
-func decideNext(s *State, now time.Time) Body {
+func decideNext(s *State, now time.Time) event.Body {
 	switch {
 	case s.rechecking && s.Stop == nil:
 		// Do not start the remaining checks after the deadline.
 		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
-			return Draining{Stop: limitStop(over)}
+			return event.Draining{Stop: limitStop(over)}
 		}
 		return nil
 	case s.Ended != nil || s.busy || s.openQuestion != nil:
@@ -45,7 +46,7 @@ func decideNext(s *State, now time.Time) Body {
 		return q
 	}
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
-		return Draining{Stop: limitStop(over)}
+		return event.Draining{Stop: limitStop(over)}
 	}
 	if s.Wave == 0 || s.queue.unfinished[s.Wave] == 0 {
 		if body := decideWaveCriteria(s); body != nil {
@@ -69,11 +70,11 @@ func decideNext(s *State, now time.Time) Body {
 	if ev := decideIntegration(s); ev != nil {
 		return ev
 	}
-	return Draining{Stop: Stop{Status: "failed", ExitCode: 1,
+	return event.Draining{Stop: event.Stop{Status: "failed", ExitCode: 1,
 		Reason: fmt.Sprintf("wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave])}}
 }
 
-func decideWave(s *State) Body {
+func decideWave(s *State) event.Body {
 	for w := max(1, s.Wave); w <= s.Waves; w++ {
 		if s.queue.unfinished[w] == 0 {
 			continue
@@ -81,7 +82,7 @@ func decideWave(s *State) Body {
 		if q := decideWaveApproval(s, w); q != nil {
 			return q
 		}
-		ev := WaveStarted{Wave: w, Of: s.Waves}
+		ev := event.WaveStarted{Wave: w, Of: s.Waves}
 		for _, i := range s.queue.members[w] {
 			if !s.Tasks[i].Status.Finished() {
 				ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
@@ -94,10 +95,10 @@ func decideWave(s *State) Body {
 
 // decideAttempt returns the start of the first queued task that may start now. waiting reports whether a
 // task waits for a time, or for a file or money that others hold.
-func decideAttempt(s *State, now time.Time) (ev Body, waiting bool) {
+func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 	pick := -1
 	ready := 0
-	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == event.Pending }, func(i int) bool {
 		if !s.isTurn(i) {
 			waiting = true
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
@@ -128,7 +129,7 @@ func (s *State) isTurn(i int) bool {
 
 // decideAttemptStart returns the start of one attempt with its reservation. The attempts that could start now
 // share the money, so that the first does not take it all.
-func decideAttemptStart(s *State, i, ready int) (Body, bool) {
+func decideAttemptStart(s *State, i, ready int) (event.Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	var cap budget.USD
 	probe, slot := s.Ledger, -1
@@ -144,16 +145,16 @@ func decideAttemptStart(s *State, i, ready int) (Body, bool) {
 			if s.running > 0 || s.lightRunning {
 				return nil, true // reserved money may be released
 			}
-			return Draining{Stop: limitStop(short)}, false
+			return event.Draining{Stop: limitStop(short)}, false
 		}
 	}
 	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
 		if s.running > 0 || s.lightRunning {
 			return nil, true
 		}
-		return Draining{Stop: limitStop(err)}, false
+		return event.Draining{Stop: limitStop(err)}, false
 	}
-	ev := AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
+	ev := event.AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
 		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: slot, Cap: cap, Advised: t.Advice != nil}
 	if t.Next == "first" || t.Next == "retry" || t.Tries == 0 {
 		ev.Try++
@@ -186,17 +187,17 @@ func sessionID(run, task string, attempt int) string {
 const panelCap = budget.Dollar
 
 // decidePanel convenes a panel for a stuck task, or records why it is skipped.
-func decidePanel(s *State, i int) Body {
+func decidePanel(s *State, i int) event.Body {
 	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
 	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
-		return CounselSkipped{Task: id, Reason: "holdout"}
+		return event.CounselSkipped{Task: id, Reason: "holdout"}
 	}
 	cap, short := s.share(t.Wave, 1, panelCap)
 	probe := s.Ledger
 	if short != nil || probe.Reserve(panelKey(id, t.Panels+1), cap, false) != nil {
-		return CounselSkipped{Task: id, Reason: "no money left for a panel"}
+		return event.CounselSkipped{Task: id, Reason: "no money left for a panel"}
 	}
-	return CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
+	return event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
 		Thorough: t.Stuck >= 3}
 }
 
@@ -208,8 +209,8 @@ func chance(run, task string, attempt int) float64 {
 }
 
 // limitStop returns the stop at one of the run's limits, with the flag that raises it.
-func limitStop(err error) Stop {
-	st := Stop{Status: "paused", ExitCode: 3, Reason: err.Error()}
+func limitStop(err error) event.Stop {
+	st := event.Stop{Status: "paused", ExitCode: 3, Reason: err.Error()}
 	var le *budget.LimitError
 	if errors.As(err, &le) {
 		st.Limit = le.Limit
@@ -227,8 +228,8 @@ func limitStop(err error) Stop {
 }
 
 // decideRunEnd returns the end of the session: complete, failed, or the status of the stop.
-func decideRunEnd(s *State) RunEnded {
-	e := RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
+func decideRunEnd(s *State) event.RunEnded {
+	e := event.RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
 		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	switch {
 	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 ||
@@ -282,7 +283,7 @@ func nextWake(s *State, now time.Time) time.Time {
 		sooner(s.SessionStart.Add(w))
 	}
 	for _, i := range s.queue.delayed {
-		if s.Tasks[i].Status == Pending {
+		if s.Tasks[i].Status == event.Pending {
 			sooner(s.Tasks[i].NotBefore)
 		}
 	}
@@ -290,11 +291,11 @@ func nextWake(s *State, now time.Time) time.Time {
 }
 
 // onSignal returns the decision after a first signal.
-func onSignal(s *State, code int, name string) Body {
+func onSignal(s *State, code int, name string) event.Body {
 	if s.Ended != nil || s.Stop != nil && s.Stop.Status == "interrupted" {
 		return nil
 	}
-	return Draining{Stop: Stop{Status: "interrupted", ExitCode: code, Reason: "stopped by " + name}}
+	return event.Draining{Stop: event.Stop{Status: "interrupted", ExitCode: code, Reason: "stopped by " + name}}
 }
 
 // lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -23,8 +24,8 @@ const (
 func (m *memJournal) seen(task string, attempt int) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	is := func(e Event) bool {
-		b, ok := e.Body.(AttemptStarted)
+	is := func(e event.Event) bool {
+		b, ok := e.Body.(event.AttemptStarted)
 		return ok && b.Task == task && b.Attempt == attempt
 	}
 	switch {
@@ -69,7 +70,7 @@ func TestCommandStartsWhenWritten(t *testing.T) {
 	}{
 		"shared": {"", map[string]string{"t1/1": durable, "t2/1": written, "t3/1": written, "t3/2": durable, "t4/1": durable,
 			"t5/1": durable, "t6/1": durable}},
-		"isolated": {Isolated, map[string]string{"t1/1": durable, "t2/1": durable, "t3/1": durable, "t3/2": durable,
+		"isolated": {event.Isolated, map[string]string{"t1/1": durable, "t2/1": durable, "t3/1": durable, "t3/2": durable,
 			"t4/1": durable,
 			"t5/1": durable, "t6/1": durable}},
 	} {
@@ -81,7 +82,7 @@ func TestCommandStartsWhenWritten(t *testing.T) {
 				b := newFixture(t, mustPlan(t, text), cfg)
 				look := &observingRunner{journal: b.journal, saw: map[string]string{}}
 				b.Runner, b.SyncDelay = look, 10*time.Millisecond
-				if c.isolation == Isolated {
+				if c.isolation == event.Isolated {
 					b.Integrator = &fakeIntegrator{}
 				}
 				if end, err := b.Run(t.Context()); err != nil || end.Status != "complete" {
@@ -110,12 +111,15 @@ func TestNoCommandIsCoveredAfterAResume(t *testing.T) {
 		cfg.Parallel = 1
 		first := newFixture(t, p, cfg)
 		first.run(t)
-		ended := slices.IndexFunc(first.journal.events, func(e Event) bool { _, ok := e.Body.(AttemptEnded); return ok })
+		ended := slices.IndexFunc(first.journal.events, func(e event.Event) bool {
+			_, ok := e.Body.(event.AttemptEnded)
+			return ok
+		})
 		again := newFixture(t, p, cfg)
 		if err := again.State.Replay(first.journal.events[:ended+1]); err != nil {
 			t.Fatal(err)
 		}
-		again.StartEvent = RunResumed{Config: cfg, Plan: p.Path, Tasks: len(p.Tasks), Waves: again.State.Waves}
+		again.StartEvent = event.RunResumed{Config: cfg, Plan: p.Path, Tasks: len(p.Tasks), Waves: again.State.Waves}
 		look := &observingRunner{journal: again.journal, saw: map[string]string{}}
 		again.Runner, again.Journal, again.SyncDelay = look, slowJournal{again.journal}, 10*time.Millisecond
 		again.run(t)
@@ -136,8 +140,8 @@ func TestSyncDelayEnds(t *testing.T) {
 		b.Runner = timedRunner{"t1": time.Millisecond, "t2": time.Hour, "t3": time.Hour}
 		b.SyncDelay = 10 * time.Millisecond
 		var shown []string
-		b.Views = []View{viewOf(func(e Event) {
-			if a, ok := e.Body.(AttemptStarted); ok && a.Task == "t3" {
+		b.Views = []View{viewOf(func(e event.Event) {
+			if a, ok := e.Body.(event.AttemptStarted); ok && a.Task == "t3" {
 				shown = append(shown, b.journal.seen("t3", 1))
 			}
 		})}
@@ -174,6 +178,6 @@ func (s slowJournal) Sync() error {
 	return s.memJournal.Sync()
 }
 
-type viewOf func(Event)
+type viewOf func(event.Event)
 
-func (f viewOf) Event(e Event, _ *State) { f(e) }
+func (f viewOf) Event(e event.Event, _ *State) { f(e) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"wavex/internal/event"
 )
 
 // This file decides the steps between the last task and completion: all tasks are completed, all
@@ -14,7 +16,7 @@ import (
 // the findings.
 
 // decideCompletion returns the next step after every task is completed, or nil to wait.
-func decideCompletion(s *State, now time.Time) Body {
+func decideCompletion(s *State, now time.Time) event.Body {
 	if s.Gate != nil {
 		if s.lightRunning {
 			return nil
@@ -22,7 +24,7 @@ func decideCompletion(s *State, now time.Time) Body {
 		return decideFinish(s)
 	}
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
-		return Draining{Stop: limitStop(over)}
+		return event.Draining{Stop: limitStop(over)}
 	}
 	if again := dueRechecks(s); len(again) > 0 || len(s.Criteria) > 0 && s.verifiedAt != s.workCount {
 		return decideVerification(s, again)
@@ -41,7 +43,7 @@ func decideCompletion(s *State, now time.Time) Body {
 	}
 	if last := s.Thorough(); needsThoroughReview(s) && last != nil && !last.Passed {
 		if st := reviewStop(*last); st != nil {
-			return Draining{Stop: *st}
+			return event.Draining{Stop: *st}
 		}
 		if last.Review.Error == "" {
 			return decideRemediation(s, last)
@@ -63,18 +65,18 @@ func unreviewed(s *State) []string {
 }
 
 // decideGate returns the last decision; against lists the reasons against completion.
-func (s *State) decideGate(against, assumed []string) Body {
-	g := GateEnded{Passed: len(against) == 0, Reasons: against, Assumed: assumed, Review: "off"}
+func (s *State) decideGate(against, assumed []string) event.Body {
+	g := event.GateEnded{Passed: len(against) == 0, Reasons: against, Assumed: assumed, Review: "off"}
 	g.ExitSignal = g.Passed
 	last := s.Thorough()
 	switch c := s.Config.Review; {
 	case needsThoroughReview(s) && last != nil && last.Review.Nothing == "":
 		g.Review = "thorough"
-	case c == ReviewThorough, c == ReviewAuto:
+	case c == event.ReviewThorough, c == event.ReviewAuto:
 		g.Review = "nothing to review"
 	}
 	if g.Passed && g.Review == "off" {
-		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+orDefault(s.Config.Review, ReviewOff))
+		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+orDefault(s.Config.Review, event.ReviewOff))
 	}
 	for i := range s.Tasks {
 		if last := s.Tasks[i].Last; last != nil {

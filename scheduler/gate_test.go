@@ -8,17 +8,18 @@ import (
 	"testing"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
-	c.Review, c.Parallel = ReviewAuto, 1
+	c.Review, c.Parallel = event.ReviewAuto, 1
 	b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
 	b.runner.started = make(chan string, 10)
 	gate := make(chan struct{})
-	b.Review = func(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
+	b.Review = func(_ *State, e event.ReviewStarted) func(context.Context) counsel.Review {
 		return func(context.Context) counsel.Review {
 			if e.Mode == counsel.Light {
 				<-gate
@@ -27,7 +28,7 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 			return counsel.Review{Score: 9}
 		}
 	}
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { done <- b.run(t) }()
 	for _, want := range []string{"a", "b"} {
 		if got := <-b.runner.started; got != want {
@@ -38,7 +39,7 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 	if end := <-done; end.Status != "complete" {
 		t.Errorf("ended as %+v", end)
 	}
-	if got := of[ReviewEnded](b.journal); len(got) != 2 || got[0].Mode != counsel.Light || got[0].Blockers != 1 ||
+	if got := of[event.ReviewEnded](b.journal); len(got) != 2 || got[0].Mode != counsel.Light || got[0].Blockers != 1 ||
 		got[1].Mode != counsel.Thorough {
 		t.Errorf("reviews %+v", got)
 	}
@@ -56,9 +57,9 @@ func vacuous(touched ...string) runner.Result {
 
 func TestTheGateAsksForEvidence(t *testing.T) {
 	t.Parallel()
-	met := func(kind string, is bool) func(*State, CriteriaStarted) func(context.Context,
+	met := func(kind string, is bool) func(*State, event.CriteriaStarted) func(context.Context,
 		func() bool) (Verification, error) {
-		return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			out := slices.Clone(s.Criteria)
 			for i := range out {
 				out[i].Met, out[i].Verification = is, kind
@@ -73,7 +74,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan   string
 		result runner.Result
-		verify func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error)
+		verify func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error)
 		accept bool
 		exit   int
 		reason string
@@ -84,18 +85,18 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 		"no check":                  {bare, outcome(runner.Done), nil, false, 1, "has no check"},
 		"no check, accepted":        {bare, outcome(runner.Done), nil, true, 0, ""},
 		"a command":                 {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
-		"criterion shown":           {criteria(bare), outcome(runner.Done), met(ExecutionOutput, true), false, 0, ""},
+		"criterion shown":           {criteria(bare), outcome(runner.Done), met(event.ExecutionOutput, true), false, 0, ""},
 		"criterion never looked at": {criteria(bare), outcome(runner.Done), nil, false, 1, "C-1 rests on assumption"},
-		"criterion assumed": {criteria(bare), outcome(runner.Done), met(Assumption, true), false, 1,
+		"criterion assumed": {criteria(bare), outcome(runner.Done), met(event.Assumption, true), false, 1,
 			"C-1 rests on assumption"},
-		"criterion assumed, accepted": {criteria(bare), outcome(runner.Done), met(Assumption, false), true, 0, ""},
-		"criterion unmet, accepted": {criteria(planText(task("a"))), outcome(runner.Done), met(Observation, false), true, 1,
-			"C-1 is not met"},
+		"criterion assumed, accepted": {criteria(bare), outcome(runner.Done), met(event.Assumption, false), true, 0, ""},
+		"criterion unmet, accepted": {criteria(planText(task("a"))), outcome(runner.Done), met(event.Observation, false), true,
+			1, "C-1 is not met"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := testConfig()
-			cfg.Review, cfg.AcceptAssumptions = ReviewOff, c.accept
+			cfg.Review, cfg.AcceptAssumptions = event.ReviewOff, c.accept
 			b := newFixture(t, mustPlan(t, c.plan), cfg)
 			b.runner.results["a"] = []runner.Result{c.result}
 			b.Verify = c.verify
@@ -103,7 +104,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 			if end.ExitCode != c.exit || !strings.Contains(end.Reason, c.reason) || b.State.ExitSignal != (c.exit == 0) {
 				t.Errorf("ended as %+v, exit signal %t", end, b.State.ExitSignal)
 			}
-			if gates := of[GateEnded](b.journal); len(gates) != 1 || gates[0].Passed != (c.exit == 0) {
+			if gates := of[event.GateEnded](b.journal); len(gates) != 1 || gates[0].Passed != (c.exit == 0) {
 				t.Errorf("gates %+v", gates)
 			}
 		})
@@ -113,20 +114,20 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 func TestACriterionCanBecomeFalseAgain(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, `{"criteria":["it works"],"tasks":[{"id":"a","command":"true"}]}`))
-	settled := func(round int, met bool) CriteriaEnded {
-		return CriteriaEnded{Round: round, Criteria: []Criterion{{ID: "C-1", Text: "it works", Met: met,
-			Verification: ExecutionOutput}}}
+	settled := func(round int, met bool) event.CriteriaEnded {
+		return event.CriteriaEnded{Round: round, Criteria: []event.Criterion{{ID: "C-1", Text: "it works", Met: met,
+			Verification: event.ExecutionOutput}}}
 	}
-	for i, b := range []Body{RunStarted{Config: testConfig()}, CriteriaStarted{Round: 1}, settled(1, true),
-		GateEnded{Passed: true, ExitSignal: true}} {
-		if err := s.apply(Event{Seq: int64(i + 1), Body: b}); err != nil {
+	for i, b := range []event.Body{event.RunStarted{Config: testConfig()}, event.CriteriaStarted{Round: 1},
+		settled(1, true), event.GateEnded{Passed: true, ExitSignal: true}} {
+		if err := s.apply(event.Event{Seq: int64(i + 1), Body: b}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !s.ExitSignal || !s.Criteria[0].Proven() {
 		t.Fatal("not shown")
 	}
-	if err := s.apply(Event{Seq: 5, Body: settled(2, false)}); err != nil {
+	if err := s.apply(event.Event{Seq: 5, Body: settled(2, false)}); err != nil {
 		t.Fatal(err)
 	}
 	if s.ExitSignal || s.Criteria[0].Met {
@@ -137,9 +138,9 @@ func TestACriterionCanBecomeFalseAgain(t *testing.T) {
 func TestBlockersLeadToRemediationTasks(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
-	c.Review = ReviewThorough
+	c.Review = event.ReviewThorough
 	b := newFixture(t, mustPlan(t, `{"mustNot":["break it"],"tasks":[{"id":"R-001","subject":"taken","files":["x.go"],"verify":["go vet"]}]}`), c)
-	b.Review = func(s *State, _ ReviewStarted) func(context.Context) counsel.Review {
+	b.Review = func(s *State, _ event.ReviewStarted) func(context.Context) counsel.Review {
 		var fs []counsel.Finding
 		if len(s.Added) == 0 {
 			fs = []counsel.Finding{
@@ -154,7 +155,7 @@ func TestBlockersLeadToRemediationTasks(t *testing.T) {
 	if end := b.run(t); end.Status != "complete" || end.Tasks.Completed != 3 {
 		t.Fatalf("ended as %+v", end)
 	}
-	added := of[TasksAdded](b.journal)
+	added := of[event.TasksAdded](b.journal)
 	if len(added) != 1 || len(added[0].Tasks) != 2 || added[0].Wave != 2 || added[0].Origin != "review" {
 		t.Fatalf("added %+v", added)
 	}
@@ -184,9 +185,9 @@ func TestUnavailableReviewStopsWithTheReason(t *testing.T) {
 		t.Run(string(failure), func(t *testing.T) {
 			t.Parallel()
 			c := testConfig()
-			c.Review = ReviewAuto
+			c.Review = event.ReviewAuto
 			b := newFixture(t, mustPlan(t, planText(task("a"))), c)
-			b.Review = func(*State, ReviewStarted) func(context.Context) counsel.Review {
+			b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
 				return func(context.Context) counsel.Review { return counsel.Review{Error: "nobody answers", Failure: failure} }
 			}
 			if end := b.run(t); end.ExitCode != exit || !strings.Contains(end.Reason, "nobody answers") || end.Resume == "" {

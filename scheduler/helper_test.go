@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -48,20 +49,20 @@ func planText(tasks ...string) string {
 // memJournal is a journal that keeps all events and can fail.
 type memJournal struct {
 	mu      sync.Mutex // guards events and pending, which runners read in some tests
-	events  []Event
+	events  []event.Event
 	written int // number of pending events that survive a kill
-	pending []Event
+	pending []event.Event
 	fail    error
 	failAt  int64
 }
 
-func (m *memJournal) Append(e Event) error {
+func (m *memJournal) Append(e event.Event) error {
 	// Encode and decode as on disk, so that fields that are not in the journal are lost here too.
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	var back Event
+	var back event.Event
 	if err := json.Unmarshal(b, &back); err != nil {
 		return err
 	}
@@ -162,8 +163,8 @@ type fixture struct {
 	signals chan Signal
 }
 
-func testConfig() Config {
-	c := DefaultConfig()
+func testConfig() event.Config {
+	c := event.DefaultConfig()
 	c.Run, c.Agent = "run-1", "fake"
 	c.Limits = budget.Limits{USD: 25 * budget.Dollar, Iterations: 100}
 	c.SameError = 0 // tests of breakers enable it
@@ -171,20 +172,20 @@ func testConfig() Config {
 	return c
 }
 
-func newFixture(t testing.TB, p *plan.Plan, c Config) *fixture {
+func newFixture(t testing.TB, p *plan.Plan, c event.Config) *fixture {
 	t.Helper()
 	s := NewState(p)
 	b := &fixture{journal: &memJournal{}, runner: &scriptedRunner{results: map[string][]runner.Result{},
 		gates: map[string]chan struct{}{}},
 		panel:   &fakePanel{v: counsel.Verdict{Analysis: "because", Fix: "do otherwise", Cost: 100}},
 		signals: make(chan Signal)}
-	b.Loop = &Loop{State: s, StartEvent: RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves},
+	b.Loop = &Loop{State: s, StartEvent: event.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves},
 		Journal: b.journal, Runner: b.runner, Panel: b.panel, Signals: b.signals,
-		Request: func(s *State, i int, e AttemptStarted) (runner.Request, error) {
+		Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
 			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume, Cap: e.Cap,
 				Slot: e.Slot}, nil
 		},
-		Case: func(s *State, i int, e CounselStarted) counsel.Case {
+		Case: func(s *State, i int, e event.CounselStarted) counsel.Case {
 			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap, Thorough: e.Thorough}
 		},
 		Now: time.Now, Jitter: func() float64 { return 0.5 },
@@ -192,7 +193,7 @@ func newFixture(t testing.TB, p *plan.Plan, c Config) *fixture {
 	return b
 }
 
-func (b *fixture) run(t testing.TB) RunEnded {
+func (b *fixture) run(t testing.TB) event.RunEnded {
 	t.Helper()
 	end, err := b.Run(t.Context())
 	if err != nil {
@@ -202,7 +203,7 @@ func (b *fixture) run(t testing.TB) RunEnded {
 }
 
 // of returns the bodies of one type from the journal.
-func of[T Body](m *memJournal) []T {
+func of[T event.Body](m *memJournal) []T {
 	var out []T
 	for _, e := range m.events {
 		if b, ok := e.Body.(T); ok {

@@ -4,68 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // This file implements isolation in the loop. A task that is done in its own tree is only verified;
 // it is completed when its work passes together with that of the others. It does not use git.
-
-// IntegrationStarted begins to combine the work of verified tasks.
-type IntegrationStarted struct {
-	Wave  int      `json:"wave"`
-	Tasks []string `json:"tasks"` // verified, in plan order
-}
-
-// IntegrationEnded is one decision: the tasks whose work is integrated, and those that are
-// reopened. An interrupted integration is repeated.
-type IntegrationEnded struct {
-	Wave      int      `json:"wave"`
-	Commit    string   `json:"commit,omitempty"` // of the integrated tree
-	Completed []string `json:"completed"`
-	// Commits are the commits of the completed tasks on the delivered branch, by task.
-	Commits  map[string]string `json:"commits,omitempty"`
-	Reopened []Reopened        `json:"reopened,omitempty"`
-	Note     string            `json:"note,omitempty"`
-	Stop     *Stop             `json:"stop,omitempty"`
-}
-
-// Reopened is a task whose work failed together with the rest.
-type Reopened struct {
-	Task    string        `json:"task"`
-	Kind    string        `json:"kind"` // "conflict", "red", "deletes"
-	Result  runner.Result `json:"result"`
-	Status  Status        `json:"status"`
-	Stuck   int           `json:"stuck"`
-	Blocked []string      `json:"blocked,omitempty"`
-}
-
-// DeliveryStarted begins the delivery of the integrated tree, the last step before the end.
-type DeliveryStarted struct {
-	Complete bool `json:"complete"`
-}
-
-// DeliveryEnded says where the delivered work is.
-type DeliveryEnded struct {
-	How     string `json:"how"` // "ff", "branch", "pr", "patch", "none"
-	Ref     string `json:"ref,omitempty"`
-	Commit  string `json:"commit,omitempty"`
-	Command string `json:"command,omitempty"` // with which the user takes over the work; "": none
-	Why     string `json:"why,omitempty"`
-	// Failed means that the work is not at the requested place: the run is not over.
-	Failed bool `json:"failed,omitempty"`
-}
-
-// Type names the event.
-func (IntegrationStarted) Type() string { return "integration_started" }
-
-// Type names the event.
-func (IntegrationEnded) Type() string { return "integration_ended" }
-
-// Type names the event.
-func (DeliveryStarted) Type() string { return "delivery_started" }
-
-// Type names the event.
-func (DeliveryEnded) Type() string { return "delivery_ended" }
 
 // Integrated is the result of an integration.
 type Integrated struct {
@@ -84,20 +28,17 @@ type Culprit struct{ Task, Kind, Reason, Detail string }
 // problem that the user must solve.
 type Integrator interface {
 	Integrate(ctx context.Context, wave int, tasks []string) (Integrated, error)
-	Deliver(ctx context.Context, complete bool) (DeliveryEnded, error)
+	Deliver(ctx context.Context, complete bool) (event.DeliveryEnded, error)
 }
 
-// Isolated is the value of Config.Isolation that gives each task its own tree.
-const Isolated = "worktree"
-
 // decideIntegration returns the integration that is due, or nil.
-func decideIntegration(s *State) Body {
+func decideIntegration(s *State) event.Body {
 	if s.queue.awaitingIntegration == 0 {
 		return nil
 	}
-	ev := IntegrationStarted{Wave: s.Wave}
+	ev := event.IntegrationStarted{Wave: s.Wave}
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == Verified {
+		if s.Tasks[i].Status == event.Verified {
 			ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
 		}
 	}
@@ -105,23 +46,23 @@ func decideIntegration(s *State) Body {
 }
 
 // decideFinish returns the end, or the delivery that must precede it.
-func decideFinish(s *State) Body {
+func decideFinish(s *State) event.Body {
 	if q := decideEndApproval(s); q != nil {
 		return q
 	}
-	if s.Config.Isolation == Isolated && !s.delivered && s.Counts.Completed > 0 {
+	if s.Config.Isolation == event.Isolated && !s.delivered && s.Counts.Completed > 0 {
 		if s.Stop == nil || s.Counts.Pending == 0 && s.Counts.Completed < len(s.Tasks) {
-			return DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
+			return event.DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
 		}
 	}
 	return decideRunEnd(s)
 }
 
 // onIntegration returns the consequences of an integration. Only the culprits are reopened.
-func onIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded {
-	e := IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
+func onIntegration(s *State, wave int, r Integrated, err error) event.IntegrationEnded {
+	e := event.IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
 	if err != nil {
-		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "bringing the wave's work together: " + err.Error(),
+		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: "bringing the wave's work together: " + err.Error(),
 			Advice: "nothing is lost: the work of each task is on its own branch; put the cause right, then resume"}
 		return e
 	}
@@ -132,33 +73,33 @@ func onIntegration(s *State, wave int, r Integrated, err error) IntegrationEnded
 		}
 		res := runner.Result{Outcome: runner.Wrong, Reason: fmt.Sprintf("%s: %s", c.Kind, c.Reason), Detail: c.Detail,
 			Signature: "integration " + c.Kind + ": " + c.Reason, Session: s.Tasks[i].Session, Contained: true}
-		a := AttemptEnded{Task: c.Task, Status: Pending, Stuck: s.Tasks[i].Stuck}
+		a := event.AttemptEnded{Task: c.Task, Status: event.Pending, Stuck: s.Tasks[i].Stuck}
 		onStuck(s, i, res, &a)
 		stopOnFailFast(s, &a)
 		if a.Stop != nil && e.Stop == nil {
 			e.Stop = a.Stop
 		}
-		e.Reopened = append(e.Reopened, Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status, Stuck: a.Stuck,
-			Blocked: a.Blocked})
+		e.Reopened = append(e.Reopened, event.Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status,
+			Stuck: a.Stuck, Blocked: a.Blocked})
 	}
 	return e
 }
 
-func (s *State) applyIntegrationEnded(b IntegrationEnded) {
+func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 	s.busy = false
 	if b.Stop != nil && s.Stop == nil {
 		s.Stop = b.Stop
 	}
 	for _, id := range b.Completed {
-		if i, ok := s.Index(id); ok && s.Tasks[i].Status == Verified {
+		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Verified {
 			s.Tasks[i].Commit = b.Commits[id]
-			s.move(i, Completed)
+			s.move(i, event.Completed)
 		}
 	}
 	s.markIntegrated(b)
 	for _, r := range b.Reopened {
 		i, ok := s.Index(r.Task)
-		if !ok || s.Tasks[i].Status != Verified {
+		if !ok || s.Tasks[i].Status != event.Verified {
 			continue
 		}
 		t := &s.Tasks[i]
@@ -177,7 +118,7 @@ func (s *State) block(root string, ids []string) {
 	for _, id := range ids {
 		if j, ok := s.Index(id); ok && !s.Tasks[j].Status.Finished() {
 			s.Tasks[j].RootCause = root
-			s.move(j, Blocked)
+			s.move(j, event.Blocked)
 		}
 	}
 }

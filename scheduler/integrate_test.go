@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -37,19 +38,19 @@ func (f *fakeIntegrator) Integrate(_ context.Context, _ int, tasks []string) (In
 	return out, nil
 }
 
-func (f *fakeIntegrator) Deliver(_ context.Context, complete bool) (DeliveryEnded, error) {
+func (f *fakeIntegrator) Deliver(_ context.Context, complete bool) (event.DeliveryEnded, error) {
 	f.delivered = append(f.delivered, complete)
 	if f.lost != nil {
 		err := f.lost
 		f.lost = nil
-		return DeliveryEnded{}, err
+		return event.DeliveryEnded{}, err
 	}
-	return DeliveryEnded{How: "ff"}, nil
+	return event.DeliveryEnded{How: "ff"}, nil
 }
 
-func isolated(t *testing.T, f *fakeIntegrator, change func(*Config), tasks ...string) *fixture {
+func isolated(t *testing.T, f *fakeIntegrator, change func(*event.Config), tasks ...string) *fixture {
 	c := testConfig()
-	c.Isolation = Isolated
+	c.Isolation = event.Isolated
 	if change != nil {
 		change(&c)
 	}
@@ -62,7 +63,7 @@ func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []string{"waves", "eager"} {
 		f := &fakeIntegrator{}
-		b := isolated(t, f, func(c *Config) { c.Schedule = schedule }, task("a"), task("b"), task("c", "a", "b"))
+		b := isolated(t, f, func(c *event.Config) { c.Schedule = schedule }, task("a"), task("b"), task("c", "a", "b"))
 		end := b.run(t)
 		if end.Status != "complete" || len(f.calls) != 2 || !slices.Equal(f.calls[0], []string{"a", "b"}) ||
 			!slices.Equal(f.calls[1], []string{"c"}) {
@@ -72,7 +73,7 @@ func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 			t.Fatalf("delivered %v", f.delivered)
 		}
 		last := b.journal.events[len(b.journal.events)-1]
-		if _, ok := last.Body.(RunEnded); !ok {
+		if _, ok := last.Body.(event.RunEnded); !ok {
 			t.Fatalf("the last record is %s", last.Body.Type())
 		}
 	}
@@ -99,7 +100,7 @@ func TestAFailedCulpritBlocksItsDependentsOnly(t *testing.T) {
 	f := &fakeIntegrator{blame: map[string]int{"b": 99}}
 	b := isolated(t, f, nil, task("a"), task("b"), task("c", "b"), task("d", "a"))
 	end := b.run(t)
-	if end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 1}) ||
+	if end.ExitCode != 1 || end.Tasks != (event.Counts{Completed: 2, Failed: 1, Blocked: 1}) ||
 		!slices.Equal(f.delivered, []bool{false}) {
 		t.Fatalf("ended as %+v, delivered %v", end, f.delivered)
 	}
@@ -118,7 +119,7 @@ func TestAFailedIntegrationIsRepeatedByTheResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.journal.events = b.journal.events
-	again.StartEvent = RunResumed{Config: again.StartEvent.(RunStarted).Config}
+	again.StartEvent = event.RunResumed{Config: again.StartEvent.(event.RunStarted).Config}
 	if end := again.run(t); end.Status != "complete" || !slices.Equal(again.runner.order(), []string{"b"}) {
 		t.Fatalf("the resume ended as %+v and ran %v", end, again.runner.order())
 	}
@@ -128,8 +129,8 @@ func TestVerifiedIsNotCompleted(t *testing.T) {
 	t.Parallel()
 	b := isolated(t, &fakeIntegrator{}, nil, task("a"))
 	b.run(t)
-	ends := of[AttemptEnded](b.journal)
-	if len(ends) != 1 || ends[0].Status != Verified || ends[0].Result.Outcome != runner.Done {
+	ends := of[event.AttemptEnded](b.journal)
+	if len(ends) != 1 || ends[0].Status != event.Verified || ends[0].Result.Outcome != runner.Done {
 		t.Fatalf("the attempt led to %+v", ends)
 	}
 }
@@ -148,7 +149,7 @@ func TestUndeliveredRunIsNotComplete(t *testing.T) {
 	if err := again.State.Replay(b.journal.events); err != nil {
 		t.Fatal(err)
 	}
-	again.StartEvent = RunResumed{Config: again.StartEvent.(RunStarted).Config}
+	again.StartEvent = event.RunResumed{Config: again.StartEvent.(event.RunStarted).Config}
 	if end = again.run(t); end.Status != "complete" || end.ExitCode != 0 {
 		t.Fatalf("the resume ended as %+v", end)
 	}
@@ -162,7 +163,8 @@ func TestFailFastAfterAnIntegration(t *testing.T) {
 	t.Parallel()
 	for _, fast := range []bool{true, false} {
 		f := &fakeIntegrator{blame: map[string]int{"b": 1}}
-		b := isolated(t, f, func(c *Config) { c.FailFast, c.MaxRetries = fast, 0 }, task("a"), task("b"), task("c", "a"))
+		b := isolated(t, f, func(c *event.Config) { c.FailFast, c.MaxRetries = fast, 0 },
+			task("a"), task("b"), task("c", "a"))
 		end := b.run(t)
 		if started := slices.Contains(b.runner.order(), "c"); started == fast || end.ExitCode != 1 {
 			t.Errorf("fail fast %v: ended as %+v after %v", fast, end, b.runner.order())
@@ -175,7 +177,7 @@ func TestFailFastAfterAnIntegration(t *testing.T) {
 func TestTheBreakerCountsIntegrations(t *testing.T) {
 	t.Parallel()
 	f := &fakeIntegrator{blame: map[string]int{"b": 9}}
-	b := isolated(t, f, func(c *Config) { c.SameError, c.MaxRetries = 3, 9 }, task("a"), task("b"))
+	b := isolated(t, f, func(c *event.Config) { c.SameError, c.MaxRetries = 3, 9 }, task("a"), task("b"))
 	end := b.run(t)
 	if end.ExitCode != 4 || b.State.Stop == nil || b.State.Stop.Breaker != "same-error" || b.State.Tasks[1].Attempts != 3 {
 		t.Fatalf("ended as %+v, stopped by %+v", end, b.State.Stop)

@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -32,7 +33,7 @@ type Panel interface {
 // Journal stores events. Append may buffer. Events that Write has written survive the end of the
 // process; after Sync, all appended events are durable. The loop's goroutine calls all methods.
 type Journal interface {
-	Append(e Event) error
+	Append(e event.Event) error
 	Write() error
 	Sync() error
 }
@@ -40,7 +41,7 @@ type Journal interface {
 // View receives each event after it is durable and applied, from the loop's goroutine. It must not
 // keep or change the state, and should not block.
 type View interface {
-	Event(e Event, s *State)
+	Event(e event.Event, s *State)
 }
 
 // Signal is a request to stop. The first drains the run, the second interrupts running work.
@@ -56,8 +57,8 @@ var ErrInterrupted = errors.New("wavex was asked to stop")
 // Loop holds the parts of a session of a run. All fields but Panel, Signals, Views, Recover and
 // RecoverPanel are required, unless their comment says otherwise.
 type Loop struct {
-	State      *State // replayed, not yet opened
-	StartEvent Body   // RunStarted or Resumed
+	State      *State     // replayed, not yet opened
+	StartEvent event.Body // RunStarted or Resumed
 	Journal    Journal
 	Runner     Runner
 	Panel      Panel      // nil: stuck tasks are retried without advice
@@ -78,31 +79,31 @@ type Loop struct {
 
 	// Request completes a request with the parts that the scheduler does not have: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
-	Request func(s *State, task int, e AttemptStarted) (runner.Request, error)
+	Request func(s *State, task int, e event.AttemptStarted) (runner.Request, error)
 	// NewSpare returns a spare for the Request of the next attempt. It is called from the loop's
 	// goroutine. Required if Config.Spares is not 0.
 	NewSpare func(req runner.Request) *runner.Spare
 	// Case returns the case for a panel, from the loop's goroutine.
-	Case func(s *State, task int, e CounselStarted) counsel.Case
+	Case func(s *State, task int, e event.CounselStarted) counsel.Case
 	// Review and Verify prepare a review, or a verification of criteria and repeated checks, and
 	// return the work. They are called from the loop's goroutine. The work runs on its own
 	// goroutine and must end soon after ctx does. An error of Verify's work means that it was
 	// interrupted. The work stops starting task checks when more returns false; more is safe for
 	// concurrent use. If Review is nil there are no reviews. If Verify is nil, no criterion has
 	// evidence and no check is repeated.
-	Review func(s *State, e ReviewStarted) func(ctx context.Context) counsel.Review
-	Verify func(s *State, e CriteriaStarted) func(ctx context.Context, more func() bool) (Verification, error)
+	Review func(s *State, e event.ReviewStarted) func(ctx context.Context) counsel.Review
+	Verify func(s *State, e event.CriteriaStarted) func(ctx context.Context, more func() bool) (Verification, error)
 	// Recover returns the result of an attempt that an earlier session started and did not end.
 	// nil: the attempt counts at its cap.
-	Recover func(ctx context.Context, e AttemptStarted) runner.Result
+	Recover func(ctx context.Context, e event.AttemptStarted) runner.Result
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
 	// the challenge fails, which stops the run if Config.Precheck is set.
-	Precheck func(s *State, task int, e PrecheckStarted) func(ctx context.Context) counsel.Challenge
+	Precheck func(s *State, task int, e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge
 	// RecoverCost returns the cost of the calls of an unfinished review ("review-3") or verification
 	// ("criteria-1"), at most limit if it is unknown. nil: limit.
 	RecoverCost func(ctx context.Context, name string, limit budget.USD) budget.USD
 	// RecoverPanel returns the verdict of a panel that an earlier session started and did not end.
-	RecoverPanel func(ctx context.Context, e CounselStarted) counsel.Verdict
+	RecoverPanel func(ctx context.Context, e event.CounselStarted) counsel.Verdict
 
 	// Approver answers gates. Required if Config.Attended is set.
 	Approver Approver
@@ -110,7 +111,7 @@ type Loop struct {
 	// Redact removes secrets from an event; it returns its argument or a changed copy. It is called
 	// from the loop's goroutine, before the event is journalled, applied and shown. nil: events are
 	// unchanged.
-	Redact func(Body) Body
+	Redact func(event.Body) event.Body
 
 	// BatchAbove is the number of attempts that keep the machine busy. While more are running, the event
 	// of a worker's message waits for the next message, at most for BatchDelay, so that they share an
@@ -130,7 +131,7 @@ type message struct {
 	task         int
 	attempt      *runner.Result
 	verdict      *counsel.Verdict
-	event        Body // an event that the worker has decided, such as the end of a delivery
+	event        event.Body // an event that the worker has decided, such as the end of a delivery
 	answer       *answerResult
 	verification *verificationResult
 	challenge    *challengeResult
@@ -141,16 +142,16 @@ type message struct {
 // Run runs the session to its end. An error is one of the loop itself (the journal cannot be
 // written, the state is inconsistent); RunEnded describes the work. Run waits for every goroutine
 // that it has started.
-func (l *Loop) Run(ctx context.Context) (RunEnded, error) {
+func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
 	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, spares: map[string]*spareProcess{},
 		starting: map[string]bool{}}
 	defer r.stop()
 	if err := r.settleUnfinished(ctx); err != nil {
-		return RunEnded{}, err
+		return event.RunEnded{}, err
 	}
 	if err := r.commit(l.StartEvent); err != nil {
-		return RunEnded{}, err
+		return event.RunEnded{}, err
 	}
 	size := max(1, r.s.Config.Parallel)
 	// A light review, the closing steps and spares run outside the parallel limit.
@@ -182,17 +183,17 @@ type running struct {
 
 // pendingEvent is an event that is applied and not yet durable.
 type pendingEvent struct {
-	Event
+	event.Event
 	covered bool // acted on as soon as it is written
 }
 
-func (r *running) loop(ctx context.Context) (RunEnded, error) {
+func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	signals, signalCount, cancelled := r.Signals, 0, ctx.Done()
 	for {
 		if err := r.advance(); err != nil {
-			return RunEnded{}, err
+			return event.RunEnded{}, err
 		}
 		if r.s.Ended != nil {
 			return *r.s.Ended, nil
@@ -201,13 +202,13 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 		select {
 		case m := <-r.results:
 			if err := r.onMessages(m); err != nil {
-				return RunEnded{}, err
+				return event.RunEnded{}, err
 			}
 		case sig := <-signals:
 			signalCount++
 			if body := onSignal(r.s, sig.Code, sig.Name); body != nil {
 				if err := r.commit(body); err != nil {
-					return RunEnded{}, err
+					return event.RunEnded{}, err
 				}
 			}
 			if signalCount > 1 || sig.Interrupt {
@@ -216,7 +217,7 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 		case task := <-r.FirstResponse:
 			if body := onFirstResponse(r.s, task); body != nil {
 				if err := r.commit(body); err != nil {
-					return RunEnded{}, err
+					return event.RunEnded{}, err
 				}
 			}
 		case task := <-r.FirstRequest:
@@ -224,19 +225,19 @@ func (r *running) loop(ctx context.Context) (RunEnded, error) {
 		case tasks := <-r.AddedTasks:
 			if body := onAddedTasks(r.s, tasks); body != nil {
 				if err := r.commit(body); err != nil {
-					return RunEnded{}, err
+					return event.RunEnded{}, err
 				}
 			}
 		case <-cancelled:
 			cancelled = nil // workers see the same cancellation, so only wait for them
 			if body := onSignal(r.s, 130, "its caller"); body != nil {
 				if err := r.commit(body); err != nil {
-					return RunEnded{}, err
+					return event.RunEnded{}, err
 				}
 			}
 		case <-timer.C:
 			if err := r.syncBatch(); err != nil {
-				return RunEnded{}, err
+				return event.RunEnded{}, err
 			}
 		}
 	}
@@ -287,7 +288,7 @@ func (r *running) onMessages(m message) error {
 
 // verificationResult carries the result of a verification to the loop.
 type verificationResult struct {
-	started CriteriaStarted
+	started event.CriteriaStarted
 	got     Verification
 	err     error
 }
@@ -299,10 +300,10 @@ type integrationResult struct {
 	err  error
 }
 
-func (r *running) onMessage(m message) Body {
+func (r *running) onMessage(m message) event.Body {
 	switch {
 	case m.event != nil:
-		if b, ok := m.event.(SpareEnded); ok {
+		if b, ok := m.event.(event.SpareEnded); ok {
 			delete(r.spares, attemptKey(b.Task, b.Attempt))
 		}
 		return m.event
@@ -318,7 +319,7 @@ func (r *running) onMessage(m message) Body {
 	id := r.s.Plan.Tasks[m.task].ID
 	delete(r.starting, id)
 	if m.verdict != nil {
-		return CounselEnded{Task: id, Panel: m.panel, Verdict: *m.verdict}
+		return event.CounselEnded{Task: id, Panel: m.panel, Verdict: *m.verdict}
 	}
 	return onAttempt(r.s, m.task, *m.attempt, r.Now(), r.Jitter())
 }
@@ -344,11 +345,11 @@ func (r *running) advance() error {
 }
 
 // emit appends and applies an event. It is not shown before flush.
-func (r *running) emit(b Body) error {
+func (r *running) emit(b event.Body) error {
 	if r.Redact != nil {
 		b = r.Redact(b)
 	}
-	e := Event{Seq: r.s.Seq + 1, Time: r.Now().UTC(), Body: b}
+	e := event.Event{Seq: r.s.Seq + 1, Time: r.Now().UTC(), Body: b}
 	if err := r.Journal.Append(e); err != nil {
 		return err
 	}
@@ -357,9 +358,9 @@ func (r *running) emit(b Body) error {
 		return fmt.Errorf("record %d: %w", e.Seq, err)
 	}
 	switch b := b.(type) {
-	case WaveStarted:
+	case event.WaveStarted:
 		r.announcedWave = 0
-	case AttemptStarted:
+	case event.AttemptStarted:
 		if r.FirstRequest != nil && r.planTask(b.Task).Command == "" {
 			r.starting[b.Task] = true
 		}
@@ -412,7 +413,7 @@ func (r *running) syncBatch() error {
 		if !e.covered {
 			r.startWork(e.Event)
 		}
-		if b, ok := e.Body.(WaveStarted); ok {
+		if b, ok := e.Body.(event.WaveStarted); ok {
 			r.announcedWave = b.Wave
 		}
 	}
@@ -430,9 +431,9 @@ func (r *running) syncBatch() error {
 // wave names. A command costs no money, and if the machine fails before this record is durable, it
 // is run again like any interrupted command. An attempt that cannot be undone or that has its own
 // tree needs a durable record first.
-func (r *running) covered(e Event) bool {
-	b, ok := e.Body.(AttemptStarted)
-	if !ok || b.Attempt > 1 || b.Wave != r.announcedWave || r.s.Config.Isolation == Isolated {
+func (r *running) covered(e event.Event) bool {
+	b, ok := e.Body.(event.AttemptStarted)
+	if !ok || b.Attempt > 1 || b.Wave != r.announcedWave || r.s.Config.Isolation == event.Isolated {
 		return false
 	}
 	t := r.planTask(b.Task)
@@ -442,7 +443,7 @@ func (r *running) covered(e Event) bool {
 // needsSync reports whether an event must be durable now, because other work waits for it or it
 // concerns money.
 func (r *running) needsSync(e pendingEvent) bool {
-	if b, ok := e.Body.(AttemptEnded); ok {
+	if b, ok := e.Body.(event.AttemptEnded); ok {
 		return r.planTask(b.Task).Command == "" || b.Stop != nil
 	}
 	return !e.covered
@@ -453,7 +454,7 @@ func (r *running) planTask(task string) *plan.Task {
 	return &r.s.Plan.Tasks[i]
 }
 
-func (r *running) commit(b Body) error {
+func (r *running) commit(b event.Body) error {
 	if err := r.emit(b); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -21,7 +22,7 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	b := newFixture(t, p, testConfig())
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { end, _ := b.Run(t.Context()); done <- end }()
 	first := []string{<-b.runner.started, <-b.runner.started}
 	slices.Sort(first)
@@ -40,7 +41,7 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	if end.Status != "complete" || end.ExitCode != 0 || end.Tasks.Completed != 4 || end.Iterations != 4 {
 		t.Fatalf("the run ended as %+v", end)
 	}
-	waves := of[WaveStarted](b.journal)
+	waves := of[event.WaveStarted](b.journal)
 	if len(waves) != 3 || waves[2].Wave != 3 || waves[2].Of != 3 {
 		t.Fatalf("the waves were %+v", waves)
 	}
@@ -48,11 +49,11 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	ended, started := int64(0), int64(0)
 	for _, e := range b.journal.events {
 		switch x := e.Body.(type) {
-		case AttemptEnded:
+		case event.AttemptEnded:
 			if x.Task == "b" {
 				ended = e.Seq
 			}
-		case AttemptStarted:
+		case event.AttemptStarted:
 			if x.Task == "c" {
 				started = e.Seq
 			}
@@ -87,7 +88,7 @@ func TestSequentialWavesTakeTurns(t *testing.T) {
 			var order []string
 			for _, e := range b.journal.events {
 				switch x := e.Body.(type) {
-				case AttemptStarted:
+				case event.AttemptStarted:
 					if x.Wave == 2 {
 						order = append(order, x.Task)
 						if running["c"] || running["d"] || running["e"] {
@@ -95,14 +96,14 @@ func TestSequentialWavesTakeTurns(t *testing.T) {
 						}
 					}
 					running[x.Task] = true
-				case AttemptEnded:
+				case event.AttemptEnded:
 					delete(running, x.Task)
 				}
 			}
 			if !slices.Equal(order, []string{"c", "c", "d", "e"}) {
 				t.Fatalf("the sequence was %v", order)
 			}
-			if started := of[AttemptStarted](b.journal); started[0].Wave != 1 || started[1].Wave != 1 {
+			if started := of[event.AttemptStarted](b.journal); started[0].Wave != 1 || started[1].Wave != 1 {
 				t.Fatal("the first wave is not sequential, but its tasks did not start together")
 			}
 		})
@@ -117,7 +118,7 @@ func TestEagerDropsTheBarrier(t *testing.T) {
 	b := newFixture(t, p, c)
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { end, _ := b.Run(t.Context()); done <- end }()
 	three := []string{<-b.runner.started, <-b.runner.started, <-b.runner.started}
 	if !slices.Contains(three, "c") { // b is held: behind a barrier c could not start
@@ -145,7 +146,7 @@ func TestParallelIsBounded(t *testing.T) {
 		t.Fatalf("%d attempts ran side by side, with -j 3", b.runner.maxRunning)
 	}
 	slots := map[int]bool{}
-	for _, s := range of[AttemptStarted](b.journal) {
+	for _, s := range of[event.AttemptStarted](b.journal) {
 		slots[s.Slot] = true
 		if s.Slot < 0 || s.Slot > 2 {
 			t.Fatalf("slot %d with -j 3", s.Slot)
@@ -162,7 +163,7 @@ func TestSameFileTasksTakeTurns(t *testing.T) {
 	b := newFixture(t, p, testConfig())
 	b.runner.gates["a"] = make(chan struct{})
 	b.runner.started = make(chan string)
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { end, _ := b.Run(t.Context()); done <- end }()
 	first := []string{<-b.runner.started, <-b.runner.started}
 	slices.Sort(first)
@@ -188,7 +189,7 @@ func TestExclusiveNamesSerialise(t *testing.T) {
 		b.runner.gates[id] = make(chan struct{})
 	}
 	b.runner.started = make(chan string)
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { end, _ := b.Run(t.Context()); done <- end }()
 	pair := func() []string {
 		got := []string{<-b.runner.started, <-b.runner.started}
@@ -222,7 +223,7 @@ func TestFirstFailureConvenesThePanelOnceBeforeTheRetry(t *testing.T) {
 	if len(b.panel.cases) != 1 || b.panel.cases[0].Attempt != 1 {
 		t.Fatalf("the panel saw %+v", b.panel.cases)
 	}
-	starts := of[AttemptStarted](b.journal)
+	starts := of[event.AttemptStarted](b.journal)
 	if !starts[1].Advised || starts[1].Why != "retry" || starts[1].Try != 2 || !starts[1].Resume {
 		t.Fatalf("the retry was %+v", starts[1])
 	}
@@ -307,7 +308,7 @@ func TestFailureBlocksItsDependentsOnly(t *testing.T) {
 	b := newFixture(t, p, c)
 	b.runner.results["a"] = []runner.Result{wrong("no")}
 	end := b.run(t)
-	if end.Status != "failed" || end.ExitCode != 1 || end.Tasks != (Counts{Completed: 2, Failed: 1, Blocked: 2}) {
+	if end.Status != "failed" || end.ExitCode != 1 || end.Tasks != (event.Counts{Completed: 2, Failed: 1, Blocked: 2}) {
 		t.Fatalf("ended as %+v", end)
 	}
 	if got := b.runner.order(); slices.Contains(got, "c") || slices.Contains(got, "d") || !slices.Contains(got, "e") {
@@ -335,12 +336,12 @@ func TestLimitsPause(t *testing.T) {
 	p := mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b")))
 	for _, tc := range []struct {
 		name   string
-		change func(*Config)
+		change func(*event.Config)
 		limit  string
 	}{
-		{"money", func(c *Config) { c.Limits.USD = 1500 * 10; c.Parallel = 1 }, "money"},
-		{"iterations", func(c *Config) { c.Limits.Iterations = 2 }, "iterations"},
-		{"tokens", func(c *Config) { c.Limits.Tokens = 10 }, "tokens"},
+		{"money", func(c *event.Config) { c.Limits.USD = 1500 * 10; c.Parallel = 1 }, "money"},
+		{"iterations", func(c *event.Config) { c.Limits.Iterations = 2 }, "iterations"},
+		{"tokens", func(c *event.Config) { c.Limits.Tokens = 10 }, "tokens"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := testConfig()
@@ -380,18 +381,19 @@ func TestBreakers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name    string
-		change  func(*Config)
+		change  func(*event.Config)
 		results []runner.Result
 		breaker string
 		starts  int
 	}{
-		{"same error three times", func(c *Config) { c.SameError = 3 }, []runner.Result{wrong("same")}, "same-error", 3},
-		{"same checks five times", func(c *Config) { c.SameUnmet, c.MaxRetries = 5, 9 },
+		{"same error three times", func(c *event.Config) { c.SameError = 3 },
+			[]runner.Result{wrong("same")}, "same-error", 3},
+		{"same checks five times", func(c *event.Config) { c.SameUnmet, c.MaxRetries = 5, 9 },
 			[]runner.Result{wrong("1"), wrong("2"), wrong("3"), wrong("4"), wrong("5")}, "same-unmet", 5},
-		{"one file five times", func(c *Config) { c.SameFile = 5 },
+		{"one file five times", func(c *event.Config) { c.SameFile = 5 },
 			[]runner.Result{{Outcome: runner.Wrong, Reason: "x", Signature: "x", Edits: map[string]int{"a.go": 5}}},
 			"same-file", 1},
-		{"mustNot is true, although the attempt is done", func(*Config) {},
+		{"mustNot is true, although the attempt is done", func(*event.Config) {},
 			[]runner.Result{{Outcome: runner.Done, Violated: []string{"a dependency is added"}}}, "must-not", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -407,7 +409,7 @@ func TestBreakers(t *testing.T) {
 	}
 	t.Run("transient failures trip none", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := DefaultConfig()
+			c := event.DefaultConfig()
 			c.Run, c.Limits = "r", budget.Limits{NoUSD: true, NoIterations: true}
 			b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"))), c)
 			for _, id := range []string{"a", "b", "c"} {
@@ -457,11 +459,11 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 
 func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) (*fixture, chan RunEnded) {
+	start := func(t *testing.T) (*fixture, chan event.RunEnded) {
 		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
 		b.runner.gates["a"] = make(chan struct{})
 		b.runner.started = make(chan string, 9)
-		done := make(chan RunEnded, 1)
+		done := make(chan event.RunEnded, 1)
 		go func() { end, _ := b.Run(t.Context()); done <- end }()
 		<-b.runner.started
 		b.signals <- Signal{Name: "SIGINT", Code: 130}
@@ -490,7 +492,7 @@ func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 		b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 		b.runner.gates["a"] = make(chan struct{})
 		b.runner.started = make(chan string, 1)
-		done := make(chan RunEnded, 1)
+		done := make(chan event.RunEnded, 1)
 		go func() { end, _ := b.Run(t.Context()); done <- end }()
 		<-b.runner.started
 		b.signals <- Signal{Name: "SIGTERM", Code: 143}
@@ -526,7 +528,7 @@ func TestJournalThatCannotBeWrittenStopsTheRun(t *testing.T) {
 		if _, err := b.Run(t.Context()); !errors.Is(err, full) {
 			t.Fatalf("record %d could not be written and the run ended with %v", at, err)
 		}
-		started := len(of[AttemptStarted](b.journal))
+		started := len(of[event.AttemptStarted](b.journal))
 		if len(b.runner.calls) > started {
 			t.Fatalf("%d attempts ran, %d are in the journal", len(b.runner.calls), started)
 		}
@@ -540,7 +542,7 @@ func TestMoneyIsSharedAmongWhatStartsTogether(t *testing.T) {
 	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
 	b.run(t)
 	var first []budget.USD
-	for _, s := range of[AttemptStarted](b.journal)[:4] {
+	for _, s := range of[event.AttemptStarted](b.journal)[:4] {
 		first = append(first, s.Cap)
 	}
 	if !slices.Equal(first, []budget.USD{2 * budget.Dollar, 2 * budget.Dollar, 2 * budget.Dollar, 2 * budget.Dollar}) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -16,10 +17,10 @@ import (
 // the configuration count.
 func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int) float64) (float64, error) {
 	s := NewState(p)
-	c := Config{Run: "simulation", Schedule: schedule, Parallel: parallel,
+	c := event.Config{Run: "simulation", Schedule: schedule, Parallel: parallel,
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	m := simulation{s: s, seconds: seconds}
-	if err := m.apply(RunStarted{Config: c}); err != nil {
+	if err := m.apply(event.RunStarted{Config: c}); err != nil {
 		return 0, err
 	}
 	s.Limiter = Limiter{Limit: max(1, parallel),
@@ -51,8 +52,8 @@ type simulation struct {
 
 var epoch = time.Unix(0, 0).UTC()
 
-func (m *simulation) apply(b Body) error {
-	return m.s.apply(Event{Seq: m.s.Seq + 1, Time: epoch, Body: b})
+func (m *simulation) apply(b event.Body) error {
+	return m.s.apply(event.Event{Seq: m.s.Seq + 1, Time: epoch, Body: b})
 }
 
 // start applies all decisions that may follow now.
@@ -62,8 +63,8 @@ func (m *simulation) start() error {
 		switch b := body.(type) {
 		case nil:
 			return nil
-		case WaveStarted:
-		case AttemptStarted:
+		case event.WaveStarted:
+		case event.AttemptStarted:
 			i, _ := m.s.Index(b.Task)
 			heap.Push(&m.ends, ending{m.now + m.seconds(i), i})
 		default:

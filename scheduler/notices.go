@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -57,23 +58,23 @@ func (s *State) moneySnapshot() moneySnapshot {
 }
 
 // moneyNotice returns a message about a change in money since before, or nil.
-func moneyNotice(s *State, before moneySnapshot) *Notice {
+func moneyNotice(s *State, before moneySnapshot) *event.Notice {
 	l, was := s.Ledger.Limits(), before.notional
 	switch {
 	case s.disputed != nil && before.disputed == nil:
 		r := s.disputed
-		return &Notice{Level: "warning", Text: fmt.Sprintf("claude %s said that an attempt cost %s; its tokens cost "+
+		return &event.Notice{Level: "warning", Text: fmt.Sprintf("claude %s said that an attempt cost %s; its tokens cost "+
 			"%s at list prices, which is counted, here and from now on; if your prices are lower, give them with --prices",
 			r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())}
 	case s.Notional && !was && s.Config.BudgetGiven:
-		return &Notice{Level: "info", Text: fmt.Sprintf(
+		return &event.Notice{Level: "info", Text: fmt.Sprintf(
 			"subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}
 	case s.Notional && !was:
-		return &Notice{Level: "info", Text: "subscription login: dollars are notional, nobody is billed them, and they do not stop the run; --budget makes them"}
+		return &event.Notice{Level: "info", Text: "subscription login: dollars are notional, nobody is billed them, and they do not stop the run; --budget makes them"}
 	case was && !s.Notional && s.Config.Limits.NoUSD:
-		return &Notice{Level: "warning", Text: "the login changed: dollars are billed from now on"}
+		return &event.Notice{Level: "warning", Text: "the login changed: dollars are billed from now on"}
 	case was && !s.Notional:
-		return &Notice{Level: "warning", Text: fmt.Sprintf(
+		return &event.Notice{Level: "warning", Text: fmt.Sprintf(
 			"the login changed: dollars are billed from now on, and the budget of %s holds", l.USD)}
 	}
 	crossed := s.Ledger.CrossedPercents(before.spent)
@@ -81,7 +82,7 @@ func moneyNotice(s *State, before moneySnapshot) *Notice {
 		return nil
 	}
 	most := crossed[len(crossed)-1]
-	n := &Notice{Level: "info", Text: fmt.Sprintf("%d %% of the budget is spent: %s of %s", most,
+	n := &event.Notice{Level: "info", Text: fmt.Sprintf("%d %% of the budget is spent: %s of %s", most,
 		s.Ledger.Spent().Spent(), l.USD)}
 	if most >= 90 {
 		n.Level = "warning"

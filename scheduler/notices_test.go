@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -15,7 +16,7 @@ func paid(usd budget.USD, notional bool) runner.Result {
 }
 
 // oneByOne runs tasks a, b, c... one after the other, with a budget of a dollar by default.
-func oneByOne(t *testing.T, change func(*Config), results ...runner.Result) (*fixture, RunEnded) {
+func oneByOne(t *testing.T, change func(*event.Config), results ...runner.Result) (*fixture, event.RunEnded) {
 	t.Helper()
 	c := testConfig()
 	c.Parallel, c.Limits.USD = 1, budget.Dollar
@@ -34,14 +35,14 @@ func oneByOne(t *testing.T, change func(*Config), results ...runner.Result) (*fi
 }
 
 func caps(b *fixture) (out []budget.USD) {
-	for _, e := range of[AttemptStarted](b.journal) {
+	for _, e := range of[event.AttemptStarted](b.journal) {
 		out = append(out, e.Cap)
 	}
 	return out
 }
 
 func notices(b *fixture) (out []string) {
-	for _, n := range of[Notice](b.journal) {
+	for _, n := range of[event.Notice](b.journal) {
 		out = append(out, n.Text)
 	}
 	return out
@@ -63,7 +64,7 @@ func TestASubscriptionIsNotStoppedByABudgetNobodyGave(t *testing.T) {
 
 func TestASubscriptionIsStoppedByABudgetThatWasGiven(t *testing.T) {
 	t.Parallel()
-	b, end := oneByOne(t, func(c *Config) { c.BudgetGiven = true }, paid(600_000, true), paid(600_000, true),
+	b, end := oneByOne(t, func(c *event.Config) { c.BudgetGiven = true }, paid(600_000, true), paid(600_000, true),
 		paid(1, true))
 	if end.Status != "paused" || end.ExitCode != 3 || !end.Notional || end.Tasks.Completed != 2 {
 		t.Errorf("%+v", end)
@@ -89,7 +90,7 @@ func TestABilledLoginBindsAgain(t *testing.T) {
 // Notional.
 func TestOnlyPaidAttemptsShowTheLogin(t *testing.T) {
 	t.Parallel()
-	s := &State{Config: Config{Limits: budget.Limits{USD: budget.Dollar}}}
+	s := &State{Config: event.Config{Limits: budget.Limits{USD: budget.Dollar}}}
 	s.updateLogin(paid(1, true))
 	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 5, Priced: "stream"}, {Outcome: runner.Done},
 		wrong("x"), lostResult(5)} {
@@ -113,14 +114,14 @@ func TestALoginSurvivesAResume(t *testing.T) {
 		c := b.State.Config
 		c.BudgetGiven = given
 		events := append(b.journal.events[:len(b.journal.events):len(b.journal.events)],
-			Event{Seq: s.Seq, Body: RunResumed{Config: c}})
+			event.Event{Seq: s.Seq, Body: event.RunResumed{Config: c}})
 		if err := s.Replay(events); err != nil {
 			t.Fatal(err)
 		}
 		if !s.Notional || s.Ledger.Limits().NoUSD != unlimited {
 			t.Errorf("given %t: notional %t, limits %+v", given, s.Notional, s.Ledger.Limits())
 		}
-		if err := s.Replay([]Event{{Body: RunStarted{Config: c}}}); err != nil || s.Notional {
+		if err := s.Replay([]event.Event{{Body: event.RunStarted{Config: c}}}); err != nil || s.Notional {
 			t.Errorf("a new run begins as %t (%v)", s.Notional, err)
 		}
 	}
@@ -137,14 +138,14 @@ func TestBudgetNotices(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for i, e := range b.journal.events {
-		if _, ok := e.Body.(Notice); !ok {
+		if _, ok := e.Body.(event.Notice); !ok {
 			continue
 		}
-		if _, ok := b.journal.events[i-1].Body.(AttemptEnded); !ok {
+		if _, ok := b.journal.events[i-1].Body.(event.AttemptEnded); !ok {
 			t.Errorf("record %d follows a %s", e.Seq, b.journal.events[i-1].Body.Type())
 		}
 	}
-	b, _ = oneByOne(t, func(c *Config) { c.Limits = budget.Limits{NoUSD: true, NoIterations: true} },
+	b, _ = oneByOne(t, func(c *event.Config) { c.Limits = budget.Limits{NoUSD: true, NoIterations: true} },
 		paid(99*budget.Dollar, false))
 	if got := notices(b); len(got) != 0 {
 		t.Errorf("without a limit: %q", got)
@@ -153,7 +154,7 @@ func TestBudgetNotices(t *testing.T) {
 
 func TestEmptyMoneyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
-	for _, v := range []any{Config{}, RunEnded{}} {
+	for _, v := range []any{event.Config{}, event.RunEnded{}} {
 		b, err := json.Marshal(v)
 		if err != nil || strings.Contains(string(b), "notional") || strings.Contains(string(b), "budget_given") {
 			t.Errorf("%s, %v", b, err)

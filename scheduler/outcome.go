@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // onAttempt returns the consequences of an attempt's end. It is pure. jitter, in [0,1), randomises
 // waits.
-func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) AttemptEnded {
+func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) event.AttemptEnded {
 	t := &s.Tasks[i]
 	id := s.Plan.Tasks[i].ID
-	e := AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
-		Charged: r.Outcome.Charged(), Status: Pending, Stuck: t.Stuck}
+	e := event.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
+		Charged: r.Outcome.Charged(), Status: event.Pending, Stuck: t.Stuck}
 	switch o := r.Outcome; {
-	case o == runner.Done && s.Config.Isolation == Isolated:
-		e.Status = Verified
+	case o == runner.Done && s.Config.Isolation == event.Isolated:
+		e.Status = event.Verified
 	case o == runner.Done:
-		e.Status = Completed
+		e.Status = event.Completed
 	case o.Stuck():
 		onStuck(s, i, r, &e)
 	case o == runner.OverCap:
@@ -36,17 +37,17 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	case o == runner.Limited:
 		onLimited(s, r, now, jitter, &e)
 	case o == runner.Denied:
-		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason),
+		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason),
 			Advice: allowAdvice(r.Denials)}
 	case o == runner.Unauthorised:
-		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the CLI is not logged in or may not spend: " + r.Reason,
+		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: "the CLI is not logged in or may not spend: " + r.Reason,
 			Advice: "log in with `claude` or set ANTHROPIC_API_KEY, then resume"}
 	case o == runner.Broken:
-		e.Stop = &Stop{Status: "blocked", ExitCode: 5, Reason: "the agent could not be run: " + r.Reason,
+		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: "the agent could not be run: " + r.Reason,
 			Advice: "see `wavex doctor`"}
 	case o == runner.Truncated:
 		if t.TransientFailures > 0 {
-			e.Stop = &Stop{Status: "blocked", ExitCode: 5,
+			e.Stop = &event.Stop{Status: "blocked", ExitCode: 5,
 				Reason: fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
 				Advice: "look at stream.jsonl and stderr.txt of the attempt, then resume"}
 		} else {
@@ -56,7 +57,7 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 		e.Continue = r.Session != "" && r.Turns > 0
 	}
 	if len(r.Violated) > 0 {
-		e.Stop = &Stop{Status: "paused", ExitCode: 4, Breaker: "must-not",
+		e.Stop = &event.Stop{Status: "paused", ExitCode: 4, Breaker: "must-not",
 			Reason: fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
 			Advice: "undo it or change the plan's mustNot; resume closes the breaker"}
 	}
@@ -65,13 +66,14 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 }
 
 // stopOnFailFast stops the run at the first failed task, if --fail-fast is set.
-func stopOnFailFast(s *State, e *AttemptEnded) {
-	if e.Status == Failed && s.Config.FailFast && e.Stop == nil {
-		e.Stop = &Stop{Status: "failed", ExitCode: 1, Reason: fmt.Sprintf("task %s failed and --fail-fast was given", e.Task)}
+func stopOnFailFast(s *State, e *event.AttemptEnded) {
+	if e.Status == event.Failed && s.Config.FailFast && e.Stop == nil {
+		e.Stop = &event.Stop{Status: "failed", ExitCode: 1,
+			Reason: fmt.Sprintf("task %s failed and --fail-fast was given", e.Task)}
 	}
 }
 
-func onStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
+func onStuck(s *State, i int, r runner.Result, e *event.AttemptEnded) {
 	t, c := &s.Tasks[i], s.Config
 	e.Stuck++
 	e.Continue = s.Plan.Tasks[i].Command == "" && continuesSession(s.retrySession(i), t, r)
@@ -80,14 +82,14 @@ func onStuck(s *State, i int, r runner.Result, e *AttemptEnded) {
 	case t.Tries > retries:
 		s.fail(i, e, fmt.Sprintf("failed after %d retries", retries))
 	case c.Counsel && s.Plan.Tasks[i].Command == "" && e.Stuck >= c.Threshold:
-		e.Status = Advising
+		e.Status = event.Advising
 	}
 	e.Stop = breakerStop(s, i, r)
 }
 
 // fail settles a task for good and blocks the tasks that depend on it, and no others.
-func (s *State) fail(i int, e *AttemptEnded, note string) {
-	e.Status, e.Note, e.Continue = Failed, note, false
+func (s *State) fail(i int, e *event.AttemptEnded, note string) {
+	e.Status, e.Note, e.Continue = event.Failed, note, false
 	for _, j := range s.Plan.Graph.Descendants(i) {
 		if !s.Tasks[j].Status.Finished() {
 			e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
@@ -118,12 +120,13 @@ func continuesSession(mode string, t *Task, r runner.Result) bool {
 // the wait that the API asks for.
 const throttleWait = 30 * time.Second
 
-func onThrottled(t *Task, r runner.Result, now time.Time, jitter float64, e *AttemptEnded) {
+func onThrottled(t *Task, r runner.Result, now time.Time, jitter float64, e *event.AttemptEnded) {
 	wait := max(time.Duration(jitter*float64(throttleWait)), r.RetryAfter)
 	if t.TransientFailures > 0 {
 		at := now.Add(max(wait, 5*time.Minute))
-		e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "the API keeps refusing or failing: " + r.Reason, ResumeAt: at,
-			Advice: "nothing is wrong with the tasks; resume later"}
+		e.Stop = &event.Stop{Status: "limited", ExitCode: 6, Reason: "the API keeps refusing or failing: " + r.Reason,
+			ResumeAt: at,
+			Advice:   "nothing is wrong with the tasks; resume later"}
 		return
 	}
 	e.NotBefore = now.Add(wait)
@@ -138,7 +141,7 @@ const resetJitter = 30 * time.Second
 // end after the report. An older time does not belong to the current limit.
 const resetPast = time.Minute
 
-func onLimited(s *State, r runner.Result, now time.Time, jitter float64, e *AttemptEnded) {
+func onLimited(s *State, r runner.Result, now time.Time, jitter float64, e *event.AttemptEnded) {
 	at := r.ResetsAt
 	switch {
 	case now.Sub(at) > resetPast:
@@ -152,16 +155,16 @@ func onLimited(s *State, r runner.Result, now time.Time, jitter float64, e *Atte
 		e.Note = "usage limit; waiting until " + at.UTC().Format(time.RFC3339)
 		return
 	}
-	e.Stop = &Stop{Status: "limited", ExitCode: 6, Reason: "usage limit: " + r.Reason,
+	e.Stop = &event.Stop{Status: "limited", ExitCode: 6, Reason: "usage limit: " + r.Reason,
 		ResumeAt: at.UTC().Truncate(time.Second),
 		Advice:   "resume after the reset, or run with --wait-for-reset"}
 }
 
 // breakerStop returns the stop of the breaker that a stuck attempt trips, or nil.
-func breakerStop(s *State, i int, r runner.Result) *Stop {
+func breakerStop(s *State, i int, r runner.Result) *event.Stop {
 	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
-	stop := func(name, reason, advice string) *Stop {
-		return &Stop{Status: "paused", ExitCode: 4, Breaker: name, Reason: reason, Advice: advice}
+	stop := func(name, reason, advice string) *event.Stop {
+		return &event.Stop{Status: "paused", ExitCode: 4, Breaker: name, Reason: reason, Advice: advice}
 	}
 	same := 1
 	if t.isSameFailure(r) {

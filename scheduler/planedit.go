@@ -1,27 +1,21 @@
 package scheduler
 
+import "wavex/internal/event"
+
 // This file compares a run before and after an edit of its plan. It reads no files and changes
 // nothing: the keys of the tasks determine the effect of an edit.
 
-// Edit lists the changes to a plan since the last session, by ids in the plan's order.
-type Edit struct {
-	Rerun   []string `json:"again,omitempty"`   // completed tasks that changed, or whose blockers changed
-	Changed []string `json:"changed,omitempty"` // the same for tasks that were not completed
-	Added   []string `json:"added,omitempty"`
-	Dropped []string `json:"dropped,omitempty"`
-}
-
 // ComparePlans returns the effect of an edit of the plan on a run: before is the run with the previous
 // plan, now the same run with the current one. It returns nil if the plans are equal.
-func ComparePlans(before, now *State) *Edit {
-	e := &Edit{}
+func ComparePlans(before, now *State) *event.Edit {
+	e := &event.Edit{}
 	for i := range now.Tasks {
 		id := now.Plan.Tasks[i].ID
 		j, ok := before.Index(id)
 		switch {
 		case !ok:
 			e.Added = append(e.Added, id)
-		case before.Tasks[j].Status == Completed && now.Tasks[i].Status != Completed:
+		case before.Tasks[j].Status == event.Completed && now.Tasks[i].Status != event.Completed:
 			e.Rerun = append(e.Rerun, id)
 		case before.Tasks[j].Key != now.Tasks[i].Key:
 			e.Changed = append(e.Changed, id)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 )
 
@@ -13,24 +14,24 @@ func TestComparePlans(t *testing.T) {
 	const before = `{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`
 	for name, c := range map[string]struct {
 		now  string
-		want *Edit
+		want *event.Edit
 	}{
 		"the same":      {before, nil},
-		"only the form": {" " + before, &Edit{}},
-		"a limit":       {`{"tasks":[{"id":"a","command":"true","timeout":"1m"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{}},
-		"the first":     {`{"tasks":[{"id":"a","command":"false"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Rerun: []string{"a", "b"}, Changed: []string{"c"}}},
-		"the last":      {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"false","blockedBy":"b"}]}`, &Edit{Changed: []string{"c"}}},
-		"an edge":       {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true"},{"id":"c","command":"true","blockedBy":"b"}]}`, &Edit{Rerun: []string{"b"}, Changed: []string{"c"}}},
-		"another id":    {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"d","command":"true","blockedBy":"b"}]}`, &Edit{Added: []string{"d"}, Dropped: []string{"c"}}},
+		"only the form": {" " + before, &event.Edit{}},
+		"a limit":       {`{"tasks":[{"id":"a","command":"true","timeout":"1m"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &event.Edit{}},
+		"the first":     {`{"tasks":[{"id":"a","command":"false"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"true","blockedBy":"b"}]}`, &event.Edit{Rerun: []string{"a", "b"}, Changed: []string{"c"}}},
+		"the last":      {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"c","command":"false","blockedBy":"b"}]}`, &event.Edit{Changed: []string{"c"}}},
+		"an edge":       {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true"},{"id":"c","command":"true","blockedBy":"b"}]}`, &event.Edit{Rerun: []string{"b"}, Changed: []string{"c"}}},
+		"another id":    {`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"},{"id":"d","command":"true","blockedBy":"b"}]}`, &event.Edit{Added: []string{"d"}, Dropped: []string{"c"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			was, now := replayedRun(t, before), replayedRun(t, c.now)
 			for _, id := range []string{"a", "b"} {
 				i, _ := was.Index(id)
-				was.move(i, Completed)
+				was.move(i, event.Completed)
 				if was.Tasks[i].Key == now.Tasks[i].Key {
-					now.move(i, Completed)
+					now.move(i, event.Completed)
 				}
 			}
 			if got := ComparePlans(was, now); !reflect.DeepEqual(got, c.want) {
@@ -48,7 +49,7 @@ func replayedRun(t *testing.T, text string) *State {
 		t.Fatal(ds)
 	}
 	s := NewState(p)
-	if err := s.Replay([]Event{{Seq: 1, Body: RunStarted{}}}); err != nil {
+	if err := s.Replay([]event.Event{{Seq: 1, Body: event.RunStarted{}}}); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -4,38 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
 // This file asks a panel about tasks of reversibility 1 before their wave begins. A refused task is
 // blocked, with the tasks that depend on it. Conditions of the panel are passed to the agent.
-
-// PrecheckStarted begins the challenge of a task. Nothing else starts meanwhile.
-type PrecheckStarted struct {
-	Task string     `json:"task"`
-	Key  string     `json:"key"` // content key of the task
-	N    int        `json:"n"`   // from 1 within the task
-	Cap  budget.USD `json:"cap,omitempty"`
-}
-
-// PrecheckEnded is one decision: the result of a challenge and its consequences.
-type PrecheckEnded struct {
-	Task      string            `json:"task"`
-	Key       string            `json:"key"`
-	N         int               `json:"n"`
-	Challenge counsel.Challenge `json:"challenge"`
-	Blocked   []string          `json:"blocked,omitempty"` // the tasks that depend on a refused task
-	Stop      *Stop             `json:"stop,omitempty"`
-}
-
-// Type names the event.
-func (PrecheckStarted) Type() string { return "precheck_started" }
-
-// Type names the event.
-func (PrecheckEnded) Type() string { return "precheck_ended" }
 
 func precheckKey(task string, n int) string { return fmt.Sprintf("/precheck-%s-%d", task, n) }
 
@@ -52,7 +28,7 @@ func (s *State) findIrreversible() []int32 {
 
 // decidePrecheck returns the challenge that is due, or nil. wait reports whether it waits for money that
 // may be released.
-func decidePrecheck(s *State) (body Body, wait bool) {
+func decidePrecheck(s *State) (body event.Body, wait bool) {
 	if !s.Config.Precheck {
 		return nil, false
 	}
@@ -62,7 +38,7 @@ func decidePrecheck(s *State) (body Body, wait bool) {
 		if s.Config.Schedule == "eager" {
 			due = s.frontier.UnmetBlockers(int(i)) == 0
 		}
-		if !due || t.Status != Pending || t.Challenge != nil {
+		if !due || t.Status != event.Pending || t.Challenge != nil {
 			continue
 		}
 		limit, ok := s.Ledger.Share(1, panelCap)
@@ -70,7 +46,7 @@ func decidePrecheck(s *State) (body Body, wait bool) {
 			if s.running > 0 {
 				return nil, true
 			}
-			return Draining{Stop: limitStop(s.Ledger.Shortage())}, false
+			return event.Draining{Stop: limitStop(s.Ledger.Shortage())}, false
 		}
 		id := s.Plan.Tasks[i].ID
 		probe := s.Ledger
@@ -78,14 +54,14 @@ func decidePrecheck(s *State) (body Body, wait bool) {
 			if s.running > 0 {
 				return nil, true
 			}
-			return Draining{Stop: limitStop(err)}, false
+			return event.Draining{Stop: limitStop(err)}, false
 		}
-		return PrecheckStarted{Task: id, Key: t.Key, N: t.Prechecks + 1, Cap: limit}, false
+		return event.PrecheckStarted{Task: id, Key: t.Key, N: t.Prechecks + 1, Cap: limit}, false
 	}
 	return nil, false
 }
 
-func (s *State) applyPrecheckStarted(b PrecheckStarted) error {
+func (s *State) applyPrecheckStarted(b event.PrecheckStarted) error {
 	if err := s.Ledger.Reserve(precheckKey(b.Task, b.N), b.Cap, false); err != nil {
 		return fmt.Errorf("pre-check of %s: %w", b.Task, err)
 	}
@@ -97,7 +73,7 @@ func (s *State) applyPrecheckStarted(b PrecheckStarted) error {
 	return nil
 }
 
-func (s *State) applyPrecheckEnded(b PrecheckEnded) {
+func (s *State) applyPrecheckEnded(b event.PrecheckEnded) {
 	delete(s.openWork, precheckKey(b.Task, b.N))
 	s.Ledger.Commit(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
 	s.busy = false
@@ -111,26 +87,26 @@ func (s *State) applyPrecheckEnded(b PrecheckEnded) {
 	t := &s.Tasks[i]
 	t.Cost += b.Challenge.Cost
 	t.CounselCost += b.Challenge.Cost
-	if b.Challenge.Error != "" || t.Status != Pending {
+	if b.Challenge.Error != "" || t.Status != event.Pending {
 		return
 	}
 	c := b.Challenge
 	t.Challenge = &c
 	if !c.Go {
-		s.move(i, Blocked)
+		s.move(i, event.Blocked)
 		s.block(b.Task, b.Blocked)
 	}
 }
 
 // challengeResult carries the result of a challenge to the loop.
 type challengeResult struct {
-	started PrecheckStarted
+	started event.PrecheckStarted
 	got     counsel.Challenge
 }
 
 // onChallenge returns the consequences of a challenge.
-func onChallenge(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded {
-	e := PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N, Challenge: c}
+func onChallenge(s *State, b event.PrecheckStarted, c counsel.Challenge) event.PrecheckEnded {
+	e := event.PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N, Challenge: c}
 	i, ok := s.Index(b.Task)
 	switch {
 	case c.Error != "":
@@ -147,9 +123,9 @@ func onChallenge(s *State, b PrecheckStarted, c counsel.Challenge) PrecheckEnded
 
 // precheckStop returns the stop of a run whose pre-check failed, or nil if the run itself was
 // stopped.
-func precheckStop(task string, c counsel.Challenge) *Stop {
-	st := &Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s",
-		task, c.Error),
+func precheckStop(task string, c counsel.Challenge) *event.Stop {
+	st := &event.Stop{Status: "blocked", ExitCode: 5,
+		Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s", task, c.Error),
 		Advice: "resume asks again; --precheck off goes on without"}
 	switch c.Failure {
 	case runner.Interrupted:
@@ -166,7 +142,7 @@ func precheckStop(task string, c counsel.Challenge) *Stop {
 func (s *State) PrecheckRefusals() []string {
 	var out []string
 	for _, i := range s.irreversibleTasks {
-		if t := &s.Tasks[i]; t.Status == Blocked && t.Challenge != nil && !t.Challenge.Go {
+		if t := &s.Tasks[i]; t.Status == event.Blocked && t.Challenge != nil && !t.Challenge.Go {
 			out = append(out, s.Plan.Tasks[i].ID+": "+t.Challenge.Reason)
 		}
 	}
@@ -174,7 +150,7 @@ func (s *State) PrecheckRefusals() []string {
 }
 
 // fillPrecheckRefusal fills in the end of a run in which nothing failed but a pre-check refused.
-func fillPrecheckRefusal(s *State, e *RunEnded) bool {
+func fillPrecheckRefusal(s *State, e *event.RunEnded) bool {
 	refused := s.PrecheckRefusals()
 	if s.Counts.Failed > 0 || len(refused) == 0 {
 		return false

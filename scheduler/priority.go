@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -13,15 +14,15 @@ import (
 
 // Learn takes the durations of tasks from the records of earlier runs. They serve as estimates for
 // tasks without one in the plan. A replay learns as well.
-func (s *State) Learn(events []Event) {
+func (s *State) Learn(events []event.Event) {
 	for _, e := range events {
-		if b, ok := e.Body.(AttemptEnded); ok {
+		if b, ok := e.Body.(event.AttemptEnded); ok {
 			s.learn(b)
 		}
 	}
 }
 
-func (s *State) learn(b AttemptEnded) {
+func (s *State) learn(b event.AttemptEnded) {
 	if b.Result.Outcome == runner.Done && b.Result.Duration > 0 {
 		s.durations[b.Task] = b.Result.Duration
 	}

@@ -8,17 +8,18 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // startedState returns a state in which a run of p has begun.
-func startedState(t testing.TB, text, schedule string, past ...Event) *State {
+func startedState(t testing.TB, text, schedule string, past ...event.Event) *State {
 	t.Helper()
 	s := NewState(mustPlan(t, text))
 	s.Learn(past)
-	c := DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Schedule, c.Limits.NoUSD, c.Limits.NoIterations = "r", schedule, true, true
-	if err := s.apply(Event{Seq: 1, Body: RunStarted{Config: c}}); err != nil {
+	if err := s.apply(event.Event{Seq: 1, Body: event.RunStarted{Config: c}}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -43,14 +44,14 @@ func TestPriority(t *testing.T) {
 		{"id":"d","command":"x","estimate":{"seconds":1}},
 		{"id":"e","command":"x","blockedBy":["d"],"estimate":{"seconds":90}}]}`
 	const none = `{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"x"},{"id":"c","command":"x"},{"id":"d","command":"x","blockedBy":["c"]}]}`
-	past := []Event{
-		{Body: AttemptEnded{Task: "b", Result: runner.Result{Outcome: runner.Done, Duration: 9 * time.Second}}},
-		{Body: AttemptEnded{Task: "a", Result: runner.Result{Outcome: runner.Wrong, Duration: time.Hour}}},
-		{Body: AttemptEnded{Task: "c", Result: runner.Result{Outcome: runner.Done, Duration: time.Second}}},
+	past := []event.Event{
+		{Body: event.AttemptEnded{Task: "b", Result: runner.Result{Outcome: runner.Done, Duration: 9 * time.Second}}},
+		{Body: event.AttemptEnded{Task: "a", Result: runner.Result{Outcome: runner.Wrong, Duration: time.Hour}}},
+		{Body: event.AttemptEnded{Task: "c", Result: runner.Result{Outcome: runner.Done, Duration: time.Second}}},
 	}
 	for _, tc := range []struct {
 		name, plan, schedule string
-		past                 []Event
+		past                 []event.Event
 		list                 int
 		want                 []string
 	}{

@@ -1,88 +1,22 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
-	"wavex/internal/textfmt"
 )
 
 // This file decides which checks of completed tasks are repeated before the end, because later work
 // may have broken them, and reports the results. It is pure; the checks run elsewhere, together
 // with the verification of the criteria.
 
-// Recheck names a check to repeat. Equal checks are repeated once.
-type Recheck struct {
-	Tasks []string `json:"tasks"` // the tasks with this check, in plan order
-	N     int      `json:"n"`     // number of the check in the first task, from 1
-}
-
-// RecheckSummary holds the results of repeated checks.
-type RecheckSummary struct {
-	Made int `json:"made"`
-	// Skipped counts the checks that were not repeated, because the run was stopping.
-	Skipped int `json:"left,omitempty"`
-	// Flaky are those that failed, and passed in another run alone.
-	Flaky       []string     `json:"flaky,omitempty"`
-	Regressions []Regression `json:"regressions,omitempty"`
-}
-
-// Regression is a check that passed before and fails now.
-type Regression struct {
-	Tasks    []string      `json:"tasks"` // as in Recheck
-	N        int           `json:"n"`
-	Check    string        `json:"check"`     // the command, or the file inspection
-	ExitCode int           `json:"exit_code"` // of a command; -1: it did not start or was killed
-	Duration time.Duration `json:"duration"`
-	Reason   string        `json:"reason,omitempty"` // why it failed, one line
-	Output   string        `json:"output,omitempty"` // head and tail
-	// Since are the tasks that ended or were integrated after the check had last passed, in plan
-	// order: one of them broke it. More counts those that are not listed.
-	Since []string `json:"since"`
-	More  int      `json:"more,omitempty"`
-	// EarlierSession means that the check passed in an earlier session: people may have changed files
-	// since.
-	EarlierSession bool `json:"before,omitempty"`
-}
-
-// String returns the regression in one sentence.
-func (r Regression) String() string {
-	why := r.Reason
-	if why == "" {
-		why = fmt.Sprintf("exit code %d", r.ExitCode)
-	}
-	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", ListTasks(r.Tasks),
-		textfmt.Clip(r.Check, 200), textfmt.Clip(why, 200))
-	if len(r.Since) > 0 {
-		said += "; ended since: " + ListTasks(r.Since, r.More)
-	}
-	if r.EarlierSession {
-		said += "; it passed in an earlier session"
-	}
-	return said
-}
-
-// ListTasks returns at most five ids; more counts further ones.
-func ListTasks(ids []string, more ...int) string {
-	const most = 5
-	n := max(len(ids)-most, 0)
-	for _, m := range more {
-		n += m
-	}
-	said := strings.Join(ids[:min(len(ids), most)], ", ")
-	if n > 0 {
-		said += fmt.Sprintf(" and %d more", n)
-	}
-	return said
-}
-
 // Verification is the result of a verification.
 type Verification struct {
-	Criteria []Criterion
+	Criteria []event.Criterion
 	Cost     budget.USD      // micro-dollars
 	Rechecks []RecheckResult // one for each of CriteriaStarted.Rechecks, in their order
 }
@@ -117,19 +51,19 @@ func checkKeyOf(t *plan.Task, c plan.Check) checkKey {
 // dueRechecks returns the checks that are due: each has passed, and an event since then may have
 // changed files. A check that passed after the last change is not due, nor is an equal check. A
 // check that was last found broken is always due.
-func dueRechecks(s *State) []Recheck {
+func dueRechecks(s *State) []event.Recheck {
 	if s.recheckedAt == s.changeCount {
 		return nil
 	}
 	type asked struct {
-		Recheck
+		event.Recheck
 		shown int
 	}
 	var list []asked
 	at := map[checkKey]int{}
 	for i := range s.Tasks {
 		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
-		if t.Status != Completed || t.PassedAt == 0 {
+		if t.Status != event.Completed || t.PassedAt == 0 {
 			continue
 		}
 		for n, c := range p.Verify {
@@ -140,7 +74,7 @@ func dueRechecks(s *State) []Recheck {
 			if !known {
 				k = len(list)
 				at[checkKeyOf(p, c)] = k
-				list = append(list, asked{Recheck: Recheck{N: n + 1}})
+				list = append(list, asked{Recheck: event.Recheck{N: n + 1}})
 			}
 			a := &list[k]
 			a.shown = max(a.shown, t.PassedAt)
@@ -149,9 +83,9 @@ func dueRechecks(s *State) []Recheck {
 			}
 		}
 	}
-	var due []Recheck
+	var due []event.Recheck
 	for _, a := range list {
-		broken := slices.ContainsFunc(s.Regressions, func(r Regression) bool {
+		broken := slices.ContainsFunc(s.Regressions, func(r event.Regression) bool {
 			return r.N == a.N &&
 				r.Tasks[0] == a.Tasks[0]
 		})
@@ -163,8 +97,8 @@ func dueRechecks(s *State) []Recheck {
 }
 
 // onVerification returns the consequences of a verification; err means that it was interrupted.
-func onVerification(s *State, b CriteriaStarted, v Verification, err error) CriteriaEnded {
-	e := CriteriaEnded{Round: b.Round, Wave: b.Wave, Criteria: v.Criteria, Cost: v.Cost}
+func onVerification(s *State, b event.CriteriaStarted, v Verification, err error) event.CriteriaEnded {
+	e := event.CriteriaEnded{Round: b.Round, Wave: b.Wave, Criteria: v.Criteria, Cost: v.Cost}
 	if err != nil {
 		e.Criteria, e.Error = nil, err.Error()
 		return e
@@ -172,7 +106,7 @@ func onVerification(s *State, b CriteriaStarted, v Verification, err error) Crit
 	if len(b.Rechecks) == 0 {
 		return e
 	}
-	e.Rechecked = &RecheckSummary{}
+	e.Rechecked = &event.RecheckSummary{}
 	for k, r := range b.Rechecks {
 		got := RecheckResult{Skipped: true}
 		if k < len(v.Rechecks) {
@@ -184,10 +118,10 @@ func onVerification(s *State, b CriteriaStarted, v Verification, err error) Crit
 		}
 		e.Rechecked.Made++
 		if got.Flaky {
-			e.Rechecked.Flaky = append(e.Rechecked.Flaky, ListTasks(r.Tasks)+": "+got.Check)
+			e.Rechecked.Flaky = append(e.Rechecked.Flaky, event.ListTasks(r.Tasks)+": "+got.Check)
 		}
 		if !got.Passed {
-			g := Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration,
+			g := event.Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration,
 				Reason: got.Reason, Output: got.Output}
 			findSuspects(s, &g)
 			e.Rechecked.Regressions = append(e.Rechecked.Regressions, g)
@@ -197,7 +131,7 @@ func onVerification(s *State, b CriteriaStarted, v Verification, err error) Crit
 }
 
 // findSuspects fills in the tasks that ended after the check had last passed.
-func findSuspects(s *State, r *Regression) {
+func findSuspects(s *State, r *event.Regression) {
 	const most = 20
 	shown := 0
 	for _, id := range r.Tasks {
@@ -232,13 +166,13 @@ func (t *Task) checksPassed() bool {
 
 // markIntegrated records that the checks of the completed tasks of a wave hold on the combined tree after an
 // integration. If the integration has a note, these checks are repeated.
-func (s *State) markIntegrated(b IntegrationEnded) {
+func (s *State) markIntegrated(b event.IntegrationEnded) {
 	if len(b.Completed) == 0 {
 		return
 	}
 	s.changeCount++
 	for _, id := range b.Completed {
-		if i, ok := s.Index(id); ok && s.Tasks[i].Status == Completed {
+		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Completed {
 			t := &s.Tasks[i]
 			t.ChangedAt, t.IntegratedWave = s.changeCount, b.Wave
 			if t.checksPassed() {
@@ -247,7 +181,7 @@ func (s *State) markIntegrated(b IntegrationEnded) {
 		}
 	}
 	for i := range s.Tasks {
-		if t := &s.Tasks[i]; b.Note == "" && t.Status == Completed && t.IntegratedWave == b.Wave && t.PassedAt > 0 {
+		if t := &s.Tasks[i]; b.Note == "" && t.Status == event.Completed && t.IntegratedWave == b.Wave && t.PassedAt > 0 {
 			t.PassedAt = s.changeCount
 		}
 	}

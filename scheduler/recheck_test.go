@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -28,12 +29,12 @@ func resultWithChecks(n int) runner.Result {
 }
 
 // verifyFailing answers a verification: the checks in fails, named by task and number, fail now.
-func verifyFailing(fails ...string) func(*State, CriteriaStarted) func(context.Context,
+func verifyFailing(fails ...string) func(*State, event.CriteriaStarted) func(context.Context,
 	func() bool) (Verification, error) {
-	return func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	return func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		v := Verification{Criteria: slices.Clone(s.Criteria)}
 		for i := range v.Criteria {
-			v.Criteria[i].Met, v.Criteria[i].Verification = true, ExecutionOutput
+			v.Criteria[i].Met, v.Criteria[i].Verification = true, event.ExecutionOutput
 		}
 		for _, r := range e.Rechecks {
 			v.Rechecks = append(v.Rechecks, RecheckResult{Check: "look", Passed: !slices.Contains(fails,
@@ -45,7 +46,7 @@ func verifyFailing(fails ...string) func(*State, CriteriaStarted) func(context.C
 
 // regressionTexts returns the rechecks of each verification in short.
 func regressionTexts(m *memJournal) (out []string) {
-	for _, b := range of[CriteriaStarted](m) {
+	for _, b := range of[event.CriteriaStarted](m) {
 		var list []string
 		for _, r := range b.Rechecks {
 			list = append(list, fmt.Sprintf("%s/%d", strings.Join(r.Tasks, "+"), r.N))
@@ -97,7 +98,7 @@ func TestRechecksAfterLaterWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := testConfig()
-			cfg.Review, cfg.Parallel, cfg.Counsel = ReviewOff, 1, false
+			cfg.Review, cfg.Parallel, cfg.Counsel = event.ReviewOff, 1, false
 			b := newFixture(t, mustPlan(t, c.plan), cfg)
 			for i := range b.State.Plan.Tasks {
 				id := b.State.Plan.Tasks[i].ID
@@ -120,7 +121,7 @@ func TestRechecksAfterLaterWork(t *testing.T) {
 			if !slices.Equal(said, c.said) {
 				t.Errorf("said %q, want %q", said, c.said)
 			}
-			gate := of[GateEnded](b.journal)[0]
+			gate := of[event.GateEnded](b.journal)[0]
 			for _, s := range c.said {
 				if !slices.Contains(gate.Reasons, s) {
 					t.Errorf("the gate does not say %q: %q", s, gate.Reasons)
@@ -134,14 +135,14 @@ func TestRechecksAfterLaterWork(t *testing.T) {
 func TestABrokenCheckIsRecheckedAgain(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
-	cfg.Review, cfg.Parallel = ReviewOff, 1
+	cfg.Review, cfg.Parallel = event.ReviewOff, 1
 	text := `{"criteria":[{"text":"c","verify":"z"}],` + planText(checked("a", `"z"`), checked("b", `"y"`, "a"))[1:]
 	b := newFixture(t, mustPlan(t, text), cfg)
 	for _, id := range []string{"a", "b", "R-001"} {
 		b.runner.results[id] = []runner.Result{resultWithChecks(1)}
 	}
 	round := 0
-	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		round++
 		work := verifyFailing("a/1")(s, e)
 		if round > 1 {
@@ -171,13 +172,13 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
-		cfg.Review, cfg.Parallel = ReviewOff, 1
+		cfg.Review, cfg.Parallel = event.ReviewOff, 1
 		p := mustPlan(t, planText(checked("a", `"w","x"`), checked("b", `"y"`, "a")))
 		b := newFixture(t, p, cfg)
 		b.runner.results["a"], b.runner.results["b"] = []runner.Result{resultWithChecks(2)},
 			[]runner.Result{resultWithChecks(1)}
 		begun := make(chan struct{})
-		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			return func(ctx context.Context, more func() bool) (Verification, error) {
 				close(begun)
 				for more() {
@@ -193,7 +194,7 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 		if end := b.run(t); end.Status != "interrupted" || end.ExitCode != 130 || end.Resume == "" {
 			t.Fatalf("ended as %+v", end)
 		}
-		if got := of[CriteriaEnded](b.journal); len(got) != 1 || got[0].Error != "" || got[0].Rechecked.Made != 1 ||
+		if got := of[event.CriteriaEnded](b.journal); len(got) != 1 || got[0].Error != "" || got[0].Rechecked.Made != 1 ||
 			got[0].Rechecked.Skipped != 1 {
 			t.Errorf("it came to %+v", got)
 		}
@@ -202,7 +203,7 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 		if err := again.State.Replay(b.journal.events); err != nil {
 			t.Fatal(err)
 		}
-		again.StartEvent, again.Verify = RunResumed{Config: cfg, Plan: p.Path}, verifyFailing("a/2")
+		again.StartEvent, again.Verify = event.RunResumed{Config: cfg, Plan: p.Path}, verifyFailing("a/2")
 		if end := again.run(t); end.Status != "complete" {
 			t.Fatalf("ended as %+v", end)
 		}
@@ -220,11 +221,11 @@ func TestTheTimeLimitSkipsTheRemainingRechecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()
-		cfg.Review, cfg.Parallel, cfg.Limits.Wall = ReviewOff, 1, time.Hour
+		cfg.Review, cfg.Parallel, cfg.Limits.Wall = event.ReviewOff, 1, time.Hour
 		b := newFixture(t, mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"))), cfg)
 		b.runner.results["a"], b.runner.results["b"] = []runner.Result{resultWithChecks(1)},
 			[]runner.Result{resultWithChecks(1)}
-		b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 			return func(_ context.Context, more func() bool) (Verification, error) {
 				for more() {
 					time.Sleep(time.Minute) // virtual time of the synctest bubble
@@ -248,26 +249,26 @@ func TestChecksOfAnIntegrationAreNotRechecked(t *testing.T) {
 			s := NewState(mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`), checked("c", `"z"`, "a"),
 				checked("d", `"y"`, "a"))))
 			cfg := testConfig()
-			cfg.Isolation = Isolated
-			tell := func(bodies ...Body) {
+			cfg.Isolation = event.Isolated
+			tell := func(bodies ...event.Body) {
 				for _, b := range bodies {
-					if err := s.apply(Event{Seq: s.Seq + 1, Body: b}); err != nil {
+					if err := s.apply(event.Event{Seq: s.Seq + 1, Body: b}); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
-			tell(RunStarted{Config: cfg})
+			tell(event.RunStarted{Config: cfg})
 			for i, id := range []string{"a", "b", "c", "d"} {
-				tell(AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1}, AttemptEnded{Task: id, Key: s.Tasks[i].Key,
-					Attempt: 1, Result: resultWithChecks(1), Status: Verified})
+				tell(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1},
+					event.AttemptEnded{Task: id, Key: s.Tasks[i].Key, Attempt: 1, Result: resultWithChecks(1), Status: event.Verified})
 				switch id {
 				case "b":
-					tell(IntegrationStarted{Wave: 1}, IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})
+					tell(event.IntegrationStarted{Wave: 1}, event.IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})
 				case "c":
-					tell(IntegrationStarted{Wave: 2}, IntegrationEnded{Wave: 2, Completed: []string{"c"}})
+					tell(event.IntegrationStarted{Wave: 2}, event.IntegrationEnded{Wave: 2, Completed: []string{"c"}})
 				}
 			}
-			tell(IntegrationStarted{Wave: 2}, IntegrationEnded{Wave: 2, Completed: []string{"d"}, Note: note})
+			tell(event.IntegrationStarted{Wave: 2}, event.IntegrationEnded{Wave: 2, Completed: []string{"d"}, Note: note})
 			var got []string
 			for _, r := range dueRechecks(s) {
 				got = append(got, fmt.Sprintf("%s/%d", r.Tasks[0], r.N))
@@ -275,7 +276,7 @@ func TestChecksOfAnIntegrationAreNotRechecked(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("due %q, want %q", got, want)
 			}
-			g := Regression{Tasks: []string{"a"}, N: 1}
+			g := event.Regression{Tasks: []string{"a"}, N: 1}
 			if findSuspects(s, &g); !slices.Equal(g.Since, []string{"c", "d"}) || g.EarlierSession {
 				t.Errorf("suspects %+v", g)
 			}

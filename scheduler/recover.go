@@ -8,6 +8,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -16,8 +17,8 @@ import (
 // RecoveredWork return the results of work that an earlier session started and did not end. Each may be
 // nil: the work then counts at its cap.
 type RecoveredWork struct {
-	Attempt func(AttemptStarted) runner.Result
-	Panel   func(CounselStarted) counsel.Verdict
+	Attempt func(event.AttemptStarted) runner.Result
+	Panel   func(event.CounselStarted) counsel.Verdict
 	// Cost returns the cost of the calls of a review ("review-3"), a verification ("criteria-1")
 	// or a challenge, at most limit if it is unknown.
 	Cost func(name string, limit budget.USD) budget.USD
@@ -27,41 +28,41 @@ const interruptedEarlier = "interrupted with the earlier session"
 
 // SettleUnfinished returns the ends of all open work. It was interrupted, which is no fault of the tasks, but
 // its money is spent.
-func (s *State) SettleUnfinished(from RecoveredWork) []Body {
+func (s *State) SettleUnfinished(from RecoveredWork) []event.Body {
 	asked := func(key string, limit budget.USD) budget.USD {
 		if from.Cost == nil {
 			return limit
 		}
 		return from.Cost(strings.TrimPrefix(key, "/"), limit)
 	}
-	var ends []Body
+	var ends []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
-		var b Body
+		var b event.Body
 		switch o := s.openWork[key].(type) {
-		case AttemptStarted:
+		case event.AttemptStarted:
 			res := lostResult(o.Cap)
 			if from.Attempt != nil {
 				res = from.Attempt(o)
 			}
-			end := AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: Pending,
+			end := event.AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: event.Pending,
 				Continue: res.Session != "" && res.Turns > 0, Note: interruptedEarlier}
 			if i, ok := s.Index(o.Task); ok {
 				end.Stuck = s.Tasks[i].Stuck
 			}
 			b = end
-		case CounselStarted:
+		case event.CounselStarted:
 			v := counsel.Verdict{Unavailable: interruptedEarlier, Cost: o.Cap}
 			if from.Panel != nil {
 				v = from.Panel(o)
 			}
-			b = CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
-		case PrecheckStarted:
-			b = PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: interruptedEarlier,
+			b = event.CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
+		case event.PrecheckStarted:
+			b = event.PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: interruptedEarlier,
 				Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
-		case CriteriaStarted:
-			b = CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: asked(key, o.Cap), Error: interruptedEarlier}
-		case ReviewStarted:
-			b = ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
+		case event.CriteriaStarted:
+			b = event.CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: asked(key, o.Cap), Error: interruptedEarlier}
+		case event.ReviewStarted:
+			b = event.ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
 				Review: counsel.Review{Error: interruptedEarlier, Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
 		default:
 			continue // an integration or a delivery costs nothing
@@ -75,10 +76,10 @@ func (s *State) SettleUnfinished(from RecoveredWork) []Body {
 func (r *running) settleUnfinished(ctx context.Context) error {
 	var from RecoveredWork
 	if r.Recover != nil {
-		from.Attempt = func(e AttemptStarted) runner.Result { return r.Recover(ctx, e) }
+		from.Attempt = func(e event.AttemptStarted) runner.Result { return r.Recover(ctx, e) }
 	}
 	if r.RecoverPanel != nil {
-		from.Panel = func(e CounselStarted) counsel.Verdict { return r.RecoverPanel(ctx, e) }
+		from.Panel = func(e event.CounselStarted) counsel.Verdict { return r.RecoverPanel(ctx, e) }
 	}
 	if r.RecoverCost != nil {
 		from.Cost = func(name string, limit budget.USD) budget.USD { return r.RecoverCost(ctx, name, limit) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -62,8 +63,8 @@ func checkJSONOf(c plan.Check) checkJSON {
 }
 
 // decideCriteriaRemediation returns the event that adds a task for each unmet criterion.
-func decideCriteriaRemediation(s *State, open []Criterion) Body {
-	ev := TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.remediations + 1}
+func decideCriteriaRemediation(s *State, open []event.Criterion) event.Body {
+	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.remediations + 1}
 	free := freeIDs(s)
 	for _, c := range open {
 		m := remediationTask{ID: free(), Subject: "Make true: " + textfmt.Clip(c.Text, 120),
@@ -88,8 +89,8 @@ func decideCriteriaRemediation(s *State, open []Criterion) Body {
 
 // decideFindingRemediation returns the event that adds a task for each blocker to repair, or nil if the user
 // skipped all of them.
-func decideFindingRemediation(s *State, last *ReviewEnded) Body {
-	ev := TasksAdded{Wave: s.Waves + 1, Origin: "review", Round: last.Round}
+func decideFindingRemediation(s *State, last *event.ReviewEnded) event.Body {
+	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "review", Round: last.Round}
 	free := freeIDs(s)
 	for _, f := range last.Review.Blockers() {
 		if f.Resolution == "skipped" {
@@ -111,7 +112,7 @@ func decideFindingRemediation(s *State, last *ReviewEnded) Body {
 
 // addRemediation adds a task to the event. If the reviewer's files or aspects make the task invalid, it leaves
 // them out: an event that does not add its task would be decided again and again.
-func addRemediation(s *State, ev *TasksAdded, m remediationTask, what string) {
+func addRemediation(s *State, ev *event.TasksAdded, m remediationTask, what string) {
 	raw, err := json.Marshal(m)
 	if err == nil {
 		_, err = s.Plan.WithTasks(ev.Wave, raw)
@@ -124,7 +125,7 @@ func addRemediation(s *State, ev *TasksAdded, m remediationTask, what string) {
 	if err != nil {
 		return
 	}
-	ev.Tasks = append(ev.Tasks, Added{ID: m.ID, For: what, Task: raw})
+	ev.Tasks = append(ev.Tasks, event.Added{ID: m.ID, For: what, Task: raw})
 }
 
 // findingText returns the task description for a finding. The texts of reviewers and outputs are

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -23,8 +24,8 @@ type Remediation struct {
 var ErrNoRemediation = errors.New("there is nothing to mend")
 
 // Remediate adds repair tasks to a run between sessions. The next session runs them.
-func Remediate(s *State, round int, list []Remediation) (TasksAdded, error) {
-	ev := TasksAdded{Wave: s.Waves + 1, Origin: "verify", Round: round}
+func Remediate(s *State, round int, list []Remediation) (event.TasksAdded, error) {
+	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "verify", Round: round}
 	free := freeIDs(s)
 	for _, one := range list {
 		m := remediationTask{ID: free(), Subject: textfmt.Clip(one.Subject, 150), Description: one.Description, Dir: one.Dir}

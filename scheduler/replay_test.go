@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -49,7 +50,7 @@ func (d randomRunner) Diagnose(_ context.Context, c counsel.Case) counsel.Verdic
 }
 
 // review sometimes finds a confirmed blocker or gives no answer.
-func (d randomRunner) review(_ *State, e ReviewStarted) func(context.Context) counsel.Review {
+func (d randomRunner) review(_ *State, e event.ReviewStarted) func(context.Context) counsel.Review {
 	n := uint64(chance(fmt.Sprint(d.seed), "review", e.N) * 1e9)
 	r := counsel.Review{Score: float64(n % 11), Cost: min(budget.USD(n%70_000), max(e.Cap, 0))}
 	switch n % 5 {
@@ -63,13 +64,16 @@ func (d randomRunner) review(_ *State, e ReviewStarted) func(context.Context) co
 }
 
 // verify finds evidence for some criteria.
-func (d randomRunner) verify(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+func (d randomRunner) verify(
+	s *State, e event.CriteriaStarted,
+) func(context.Context, func() bool) (Verification, error) {
 	list := slices.Clone(s.Criteria)
 	for i := range list {
 		n := uint64(chance(fmt.Sprint(d.seed), list[i].ID, e.Round) * 1e9)
-		list[i].Met, list[i].Verification, list[i].Round = n%3 > 0, []string{ExecutionOutput, Observation, Assumption,
-			Measurement}[n%4], e.Round
-		list[i].Met = list[i].Met && list[i].Verification != Assumption
+		list[i].Met, list[i].Round = n%3 > 0, e.Round
+		list[i].Verification = []string{event.ExecutionOutput, event.Observation, event.Assumption,
+			event.Measurement}[n%4]
+		list[i].Met = list[i].Met && list[i].Verification != event.Assumption
 	}
 	var again []RecheckResult
 	for _, r := range e.Rechecks {
@@ -115,8 +119,8 @@ func genPlan(t *rapid.T) *plan.Plan {
 	return p
 }
 
-func genConfig(t *rapid.T) Config {
-	c := DefaultConfig()
+func genConfig(t *rapid.T) event.Config {
+	c := event.DefaultConfig()
 	c.Run = "run-1"
 	c.Parallel = rapid.IntRange(1, 5).Draw(t, "parallel")
 	c.Schedule = rapid.SampledFrom([]string{"waves", "eager"}).Draw(t, "schedule")
@@ -128,28 +132,29 @@ func genConfig(t *rapid.T) Config {
 	c.Spares = rapid.IntRange(0, 2).Draw(t, "spares")
 	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
 	c.Counsel = rapid.Bool().Draw(t, "counsel")
-	c.Review = rapid.SampledFrom([]string{ReviewOff, ReviewLight, ReviewThorough, ReviewAuto}).Draw(t, "review")
+	c.Review = rapid.SampledFrom([]string{event.ReviewOff, event.ReviewLight, event.ReviewThorough,
+		event.ReviewAuto}).Draw(t, "review")
 	c.AcceptAssumptions = rapid.Bool().Draw(t, "accept")
 	return c
 }
 
 // runRandom runs one session over a journal and returns the state and the events.
-func runRandom(t *rapid.T, p *plan.Plan, c Config, past []Event, d randomRunner,
-	views ...View) (*State, []Event, RunEnded) {
+func runRandom(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event, d randomRunner,
+	views ...View) (*State, []event.Event, event.RunEnded) {
 	s := NewState(p)
 	if err := s.Replay(past); err != nil {
 		t.Fatal(err)
 	}
 	j := &memJournal{events: past}
-	var open Body = RunStarted{Config: c, Plan: p.Path}
+	var open event.Body = event.RunStarted{Config: c, Plan: p.Path}
 	if len(past) > 0 {
-		open = RunResumed{Config: c, Plan: p.Path}
+		open = event.RunResumed{Config: c, Plan: p.Path}
 	}
 	b := newFixture(nilTB{}, p, c)
 	b.Loop.State, b.Loop.Journal, b.Loop.StartEvent, b.Loop.Runner, b.Loop.Panel, b.Loop.Views = s, j, open, d, d, views
 	b.Loop.Review, b.Loop.Verify = d.review, d.verify
 	b.Loop.Jitter = func() float64 { return 0 } // so that nothing waits
-	var end RunEnded
+	var end event.RunEnded
 	var err error
 	end, err = b.Run(context.Background())
 	if err != nil {
@@ -169,7 +174,7 @@ type limitView struct {
 	t *rapid.T
 }
 
-func (b limitView) Event(e Event, s *State) {
+func (b limitView) Event(e event.Event, s *State) {
 	l := s.Ledger.Limits()
 	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+2) {
 		b.t.Fatalf("record %d: %s spent of %s with -j %d", e.Seq, s.Ledger.Spent(), l.USD, s.Config.Parallel)
@@ -189,7 +194,7 @@ func (b limitView) Event(e Event, s *State) {
 			b.t.Fatalf("record %d: the spare of %s waits without a reservation", e.Seq, p.Task)
 		}
 	}
-	if _, begun := e.Body.(SpareStarted); begun && e.Seq == s.Seq && len(obsoleteSpares(s, e.Time)) > 0 {
+	if _, begun := e.Body.(event.SpareStarted); begun && e.Seq == s.Seq && len(obsoleteSpares(s, e.Time)) > 0 {
 		b.t.Fatalf("record %d: a spare is unwanted at once: %+v", e.Seq, s.openSpares)
 	}
 	if len(s.openSpares) > s.Config.Spares {
@@ -200,7 +205,7 @@ func (b limitView) Event(e Event, s *State) {
 	}
 	alone := map[string]string{}
 	for i := range s.Tasks {
-		if s.Tasks[i].Status != InProgress {
+		if s.Tasks[i].Status != event.InProgress {
 			continue
 		}
 		for _, name := range s.Plan.Tasks[i].Exclusive {
@@ -227,7 +232,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			s.Ledger.Reserved() != 0 {
 			t.Fatalf("ended as %+v with %d running", end, s.Running())
 		}
-		var counts Counts
+		var counts event.Counts
 		var sum budget.USD
 		for i := range s.Tasks {
 			*counts.Of(s.Tasks[i].Status)++
@@ -261,23 +266,23 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 
 // usedOnce checks that each spare is closed once: by the start of its attempt, with its slot, cap
 // and session, or by its own end.
-func usedOnce(t *rapid.T, events []Event) {
-	open := map[string]SpareStarted{}
+func usedOnce(t *rapid.T, events []event.Event) {
+	open := map[string]event.SpareStarted{}
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case SpareStarted:
+		case event.SpareStarted:
 			key := attemptKey(b.Task, b.Attempt)
 			if _, twice := open[key]; twice {
 				t.Fatalf("record %d: a second spare for %s", e.Seq, key)
 			}
 			open[key] = b
-		case SpareEnded:
+		case event.SpareEnded:
 			key := attemptKey(b.Task, b.Attempt)
 			if _, there := open[key]; !there {
 				t.Fatalf("record %d: the spare for %s ends and is not there", e.Seq, key)
 			}
 			delete(open, key)
-		case AttemptStarted:
+		case event.AttemptStarted:
 			key := attemptKey(b.Task, b.Attempt)
 			if p, there := open[key]; there && (b.Slot != p.Slot || b.Cap != p.Cap || b.Session != p.Session || b.Resume ||
 				b.Key != p.Key) {
@@ -299,7 +304,7 @@ func visible(s *State) any {
 		Said   Assessment
 		How    completion
 		Plan   int
-		Counts Counts
+		Counts event.Counts
 		Spent  budget.USD
 		Iter   int
 		Wave   int
@@ -318,12 +323,12 @@ func visible(s *State) any {
 }
 
 // verdictCost returns the cost of reviews and verifications in the journal.
-func verdictCost(events []Event) (sum budget.USD) {
+func verdictCost(events []event.Event) (sum budget.USD) {
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case ReviewEnded:
+		case event.ReviewEnded:
 			sum += b.Review.Cost
-		case CriteriaEnded:
+		case event.CriteriaEnded:
 			sum += b.Cost
 		}
 	}
@@ -331,13 +336,13 @@ func verdictCost(events []Event) (sum budget.USD) {
 }
 
 // checkInvariants checks that a completed run has evidence.
-func checkInvariants(t *rapid.T, s *State, c Config) {
+func checkInvariants(t *rapid.T, s *State, c event.Config) {
 	for _, k := range s.Criteria {
-		if !k.Proven() && !(c.AcceptAssumptions && k.Verification == Assumption) {
+		if !k.Proven() && !(c.AcceptAssumptions && k.Verification == event.Assumption) {
 			t.Fatalf("complete with criterion %+v", k)
 		}
 	}
-	if c.Review == ReviewThorough || c.Review == ReviewAuto {
+	if c.Review == event.ReviewThorough || c.Review == event.ReviewAuto {
 		if last := s.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 ||
 			s.reviewedAt != s.workCount {
 			t.Fatalf("complete with review %+v", last)
@@ -347,20 +352,20 @@ func checkInvariants(t *rapid.T, s *State, c Config) {
 
 // checkLastVerified checks that each task's own check passed with the last work, or was repeated after
 // it.
-func checkLastVerified(t *rapid.T, s *State, events []Event) {
+func checkLastVerified(t *rapid.T, s *State, events []event.Event) {
 	work, looked := 0, map[plan.Check]int{}
-	var begun CriteriaStarted
+	var begun event.CriteriaStarted
 	for n, e := range events {
 		switch b := e.Body.(type) {
-		case AttemptEnded:
+		case event.AttemptEnded:
 			work = n
-			if i, ok := s.Index(b.Task); ok && b.Status == Completed &&
+			if i, ok := s.Index(b.Task); ok && b.Status == event.Completed &&
 				len(s.Plan.Tasks[i].Verify) > 0 { // a repair may have none
 				looked[s.Plan.Tasks[i].Verify[0]] = n
 			}
-		case CriteriaStarted:
+		case event.CriteriaStarted:
 			begun = b
-		case CriteriaEnded:
+		case event.CriteriaEnded:
 			for _, r := range begun.Rechecks {
 				for _, id := range r.Tasks {
 					i, _ := s.Index(id)
@@ -390,32 +395,32 @@ func TestACrashAnywhereLosesAndRepeatsNothing(t *testing.T) {
 		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
 		_, whole, _ := runRandom(t, p, c, nil, d)
 		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
-		past := append([]Event(nil), whole[:cut]...)
+		past := append([]event.Event(nil), whole[:cut]...)
 		s, events, end := runRandom(t, p, c, past, d)
 		done, lit := map[string]bool{}, map[int]bool{}
 		passed := false // and no work was done since
 		spent := verdictCost(events)
 		for _, e := range events {
 			switch b := e.Body.(type) {
-			case ReviewStarted:
+			case event.ReviewStarted:
 				if lit[b.Wave] || passed && b.Mode == counsel.Thorough {
 					t.Fatalf("record %d pays for a review a second time: %+v", e.Seq, b)
 				}
-			case ReviewEnded:
+			case event.ReviewEnded:
 				if b.Mode == counsel.Light && b.Review.Failure != runner.Interrupted {
 					lit[b.Wave] = true
 				}
 				passed = b.Mode == counsel.Thorough && b.Passed
 
-			case AttemptStarted:
+			case event.AttemptStarted:
 				if done[b.Task] {
 					t.Fatalf("record %d starts %s, which was completed", e.Seq, b.Task)
 				}
-			case AttemptEnded:
+			case event.AttemptEnded:
 				spent += b.Result.Cost
-				done[b.Task] = b.Status == Completed
+				done[b.Task] = b.Status == event.Completed
 				passed = false
-			case CounselEnded:
+			case event.CounselEnded:
 				spent += b.Verdict.Cost
 			}
 		}

@@ -7,18 +7,11 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // This file decides which review is due, and what follows a review with blockers. It is pure.
-
-// These are the values of Config.Review.
-const (
-	ReviewOff      = "off"
-	ReviewLight    = "light"    // after each wave only
-	ReviewThorough = "thorough" // before the gate only
-	ReviewAuto     = "auto"     // after each wave but the last, and before the gate
-)
 
 // These constants bound the cost of reviews and of a judge, which are paid from the run's own
 // budget.
@@ -33,14 +26,13 @@ const maxUnanswered = 2
 
 // decideLightReview returns the light review that is due, or nil. It needs no slot and only money that attempts
 // do not need, so it never delays the next wave.
-func decideLightReview(s *State, now time.Time) Body {
-	if c := s.Config.Review; c != ReviewLight && c != ReviewAuto || s.lightRunning || len(s.dueLightReviews) == 0 ||
-		s.Stop != nil ||
-		now.Before(s.PauseUntil) {
+func decideLightReview(s *State, now time.Time) event.Body {
+	if c := s.Config.Review; c != event.ReviewLight && c != event.ReviewAuto || s.lightRunning ||
+		len(s.dueLightReviews) == 0 || s.Stop != nil || now.Before(s.PauseUntil) {
 		return nil
 	}
 	for _, w := range s.dueLightReviews {
-		if s.lightReviewed[w] || s.queue.unfinished[w] > 0 || s.Config.Review == ReviewAuto && w == s.planWaves {
+		if s.lightReviewed[w] || s.queue.unfinished[w] > 0 || s.Config.Review == event.ReviewAuto && w == s.planWaves {
 			continue // the thorough review, which follows at once, covers the last wave
 		}
 		limit, ok := lightCap, true
@@ -50,9 +42,9 @@ func decideLightReview(s *State, now time.Time) Body {
 		}
 		probe := s.Ledger
 		if !ok || probe.Reserve(reviewKey(s.reviews+1), limit, false) != nil {
-			return ReviewSkipped{Mode: counsel.Light, Wave: w, Reason: "no money to spare"}
+			return event.ReviewSkipped{Mode: counsel.Light, Wave: w, Reason: "no money to spare"}
 		}
-		return ReviewStarted{N: s.reviews + 1, Mode: counsel.Light, Wave: w, Cap: limit}
+		return event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Light, Wave: w, Cap: limit}
 	}
 	return nil
 }
@@ -60,11 +52,11 @@ func decideLightReview(s *State, now time.Time) Body {
 // needsThoroughReview reports whether the run gets a thorough review: only if agents did work.
 func needsThoroughReview(s *State) bool {
 	c := s.Config.Review
-	return (c == ReviewThorough || c == ReviewAuto) && s.agentTasks > 0
+	return (c == event.ReviewThorough || c == event.ReviewAuto) && s.agentTasks > 0
 }
 
 // decideThoroughReview returns the thorough review that is due. wait reports whether it must wait.
-func decideThoroughReview(s *State) (body Body, wait bool) {
+func decideThoroughReview(s *State) (body event.Body, wait bool) {
 	last := s.Thorough()
 	again := last != nil && !last.Passed && s.reviewRounds == 0 // last was made by an earlier session
 	switch {
@@ -81,12 +73,12 @@ func decideThoroughReview(s *State) (body Body, wait bool) {
 	if err := probe.Reserve(reviewKey(s.reviews+1), limit, false); err != nil {
 		return decideLimitPause("the thorough review", err), false
 	}
-	return ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.reviewRounds + 1, Cap: limit}, false
+	return event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.reviewRounds + 1, Cap: limit}, false
 }
 
 // decideRemediation returns the event after a thorough review with blockers: tasks that repair them, or a
 // pause if the rounds are used up or the user skipped all blockers.
-func decideRemediation(s *State, last *ReviewEnded) Body {
+func decideRemediation(s *State, last *event.ReviewEnded) event.Body {
 	if s.reviewRounds < s.Config.ReviewRounds {
 		if body := decideFindingRemediation(s, last); body != nil {
 			return body
@@ -96,28 +88,28 @@ func decideRemediation(s *State, last *ReviewEnded) Body {
 	for _, f := range last.Review.Blockers() {
 		left = append(left, f.Location()+f.Text)
 	}
-	return Draining{Stop: Stop{Status: "paused", ExitCode: 4, Breaker: "review",
+	return event.Draining{Stop: event.Stop{Status: "paused", ExitCode: 4, Breaker: "review",
 		Reason: fmt.Sprintf("%d blockers remain after round %d of the thorough review: %s", len(left), last.Round,
 			strings.Join(left, "; ")),
 		Advice: "mend them, or judge them with --interactive; resume reviews again"}}
 }
 
 // onReview returns the event for the result of a review.
-func onReview(e ReviewStarted, r counsel.Review) ReviewEnded {
+func onReview(e event.ReviewStarted, r counsel.Review) event.ReviewEnded {
 	blockers := len(r.Blockers())
 	if e.Mode == counsel.Light {
 		blockers = r.Count(counsel.Blocker)
 	}
-	return ReviewEnded{N: e.N, Mode: e.Mode, Wave: e.Wave, Round: e.Round, Review: r, Blockers: blockers,
+	return event.ReviewEnded{N: e.N, Mode: e.Mode, Wave: e.Wave, Round: e.Round, Review: r, Blockers: blockers,
 		Passed: r.Error == "" && blockers == 0}
 }
 
 // reviewStop returns the stop after a thorough review whose calls all failed in the same way, or nil.
-func reviewStop(e ReviewEnded) *Stop {
+func reviewStop(e event.ReviewEnded) *event.Stop {
 	if e.Mode != counsel.Thorough || e.Review.Error == "" {
 		return nil
 	}
-	st := Stop{Status: "blocked", ExitCode: 5, Reason: "the thorough review: " + e.Review.Error}
+	st := event.Stop{Status: "blocked", ExitCode: 5, Reason: "the thorough review: " + e.Review.Error}
 	switch e.Review.Failure {
 	case runner.Limited, runner.Throttled:
 		st.Status, st.ExitCode, st.Advice = "limited", 6, "nothing is wrong with the work; resume later"

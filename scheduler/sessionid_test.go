@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"testing"
+
+	"wavex/internal/event"
 )
 
 // Two wavex processes that resume the same records, for example after an older .loop was restored,
@@ -21,7 +23,7 @@ func TestEachResumeOpensNewSessions(t *testing.T) {
 		if err := again.State.Replay(first.journal.events); err != nil {
 			t.Fatal(err)
 		}
-		again.StartEvent = RunResumed{Config: c, Nonce: nonce}
+		again.StartEvent = event.RunResumed{Config: c, Nonce: nonce}
 		if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" {
 			t.Fatalf("%+v, %v", end, err)
 		}

@@ -6,47 +6,15 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // This file starts the process of the next task while every slot is taken: a spare. It is used
 // once, by exactly that attempt, with the slot and the money that were reserved for it.
 
-// SpareStarted reserves the money of the next attempt at a task, under the attempt's key, and a
-// slot. The process then starts, without a prompt. AttemptStarted for the same attempt takes both
-// over.
-type SpareStarted struct {
-	Task    string     `json:"task"`
-	Key     string     `json:"key"` // content key of the task
-	Wave    int        `json:"wave"`
-	Attempt int        `json:"attempt"` // the attempt that it is for
-	Slot    int        `json:"slot"`
-	Session string     `json:"session"`
-	Cap     budget.USD `json:"cap,omitempty"` // micro-dollars reserved; 0: no limit
-}
-
-// SpareEnded says that a spare's process ended without an attempt. Its reservations are released.
-type SpareEnded struct {
-	Task    string     `json:"task"`
-	Wave    int        `json:"wave"`
-	Attempt int        `json:"attempt"`
-	Cost    budget.USD `json:"cost"` // micro-dollars; 0 unless the CLI worked without a prompt
-}
-
-// Type names the event.
-func (SpareStarted) Type() string { return "spare_started" }
-
-// Type names the event.
-func (SpareEnded) Type() string { return "spare_ended" }
-
-// Start returns the known part of the attempt's start.
-func (b *SpareStarted) Start() AttemptStarted {
-	return AttemptStarted{Task: b.Task, Key: b.Key, Wave: b.Wave, Attempt: b.Attempt, Slot: b.Slot,
-		Session: b.Session, Cap: b.Cap}
-}
-
 // spareOf returns the spare of an attempt, or nil.
-func (s *State) spareOf(task string, attempt int) *SpareStarted {
+func (s *State) spareOf(task string, attempt int) *event.SpareStarted {
 	for k := range s.openSpares {
 		if b := &s.openSpares[k]; b.Task == task && b.Attempt == attempt {
 			return b
@@ -55,7 +23,7 @@ func (s *State) spareOf(task string, attempt int) *SpareStarted {
 	return nil
 }
 
-func (s *State) applySpareStarted(b SpareStarted) error {
+func (s *State) applySpareStarted(b event.SpareStarted) error {
 	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, false); err != nil {
 		return err
 	}
@@ -65,7 +33,7 @@ func (s *State) applySpareStarted(b SpareStarted) error {
 }
 
 // applySpareEnded releases a spare's reservations, unless an attempt has taken them over.
-func (s *State) applySpareEnded(b SpareEnded) {
+func (s *State) applySpareEnded(b event.SpareEnded) {
 	if s.spareOf(b.Task, b.Attempt) != nil {
 		s.releaseSpare(b.Task, b.Attempt, b.Cost)
 		return
@@ -83,14 +51,14 @@ func (s *State) releaseSpare(task string, attempt int, cost budget.USD) {
 	}
 	s.commitCost(attemptKey(task, attempt), b.Wave, cost, 0, false)
 	s.slots.release(b.Slot)
-	s.openSpares = slices.DeleteFunc(slices.Clone(s.openSpares), func(b SpareStarted) bool {
+	s.openSpares = slices.DeleteFunc(slices.Clone(s.openSpares), func(b event.SpareStarted) bool {
 		return b.Task == task && b.Attempt == attempt
 	})
 }
 
 // canReserve reports whether the reservation of a spare still fits the limits. Costs above their
 // reservations may have used up the money.
-func (s *State) canReserve(b *SpareStarted) bool {
+func (s *State) canReserve(b *event.SpareStarted) bool {
 	key := attemptKey(b.Task, b.Attempt)
 	for _, l := range []budget.Ledger{s.Ledger, *s.waveLedger(b.Wave)} {
 		l.Commit(key, 0, 0, false)
@@ -103,7 +71,7 @@ func (s *State) canReserve(b *SpareStarted) bool {
 
 // freeSpares returns how many more processes may be started ahead now.
 func (s *State) freeSpares() int {
-	if s.Config.Isolation == Isolated {
+	if s.Config.Isolation == event.Isolated {
 		return 0
 	}
 	return max(s.Config.Spares-len(s.openSpares), 0)
@@ -112,7 +80,7 @@ func (s *State) freeSpares() int {
 // decideSpare returns the SpareStarted of the next task, or nil. It is called when next returns nil. No
 // process is started ahead of a question to a person, of a panel, or of a task that needs a
 // question first.
-func decideSpare(s *State, now time.Time) Body {
+func decideSpare(s *State, now time.Time) event.Body {
 	switch {
 	case s.freeSpares() == 0, s.Wave == 0, s.running < s.Limiter.Limit, s.Stop != nil, s.Ended != nil, s.busy,
 		s.openQuestion != nil, s.Config.Attended, s.warming, now.Before(s.PauseUntil), len(s.queue.panels) > 0,
@@ -120,7 +88,7 @@ func decideSpare(s *State, now time.Time) Body {
 		return nil
 	}
 	pick := -1
-	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == Pending }, func(i int) bool {
+	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == event.Pending }, func(i int) bool {
 		if s.spareOf(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts+1) != nil {
 			return true
 		}
@@ -142,7 +110,7 @@ func decideSpare(s *State, now time.Time) Body {
 	if short != nil {
 		return nil
 	}
-	b := SpareStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Slot: s.slots.nextFree(),
+	b := event.SpareStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Slot: s.slots.nextFree(),
 		Session: sessionID(s.Config.Run+s.nonce, p.ID, t.Attempts+1), Cap: limit}
 	probe := s.Ledger
 	if probe.Reserve(attemptKey(b.Task, b.Attempt), limit, false) != nil {
@@ -154,7 +122,7 @@ func decideSpare(s *State, now time.Time) Body {
 // obsoleteSpares returns the spares that must end: those whose attempt is no longer the next one, those
 // whose attempt would now have a cap where the spare has none, or the reverse, and all of them if
 // their reservations change the kind of the next decision.
-func obsoleteSpares(s *State, now time.Time) []SpareStarted {
+func obsoleteSpares(s *State, now time.Time) []event.SpareStarted {
 	if len(s.openSpares) == 0 {
 		return nil
 	}
@@ -163,13 +131,13 @@ func obsoleteSpares(s *State, now time.Time) []SpareStarted {
 		eventType(decideNext(s, now)) != eventType(decideNext(free, now)) {
 		return s.openSpares
 	}
-	var out []SpareStarted
+	var out []event.SpareStarted
 	for _, b := range s.openSpares {
 		i, ok := s.Index(b.Task)
 		if ok {
 			t := &s.Tasks[i]
 			limit, short := free.share(b.Wave, 1, s.taskBudget(i))
-			ok = t.Status == Pending && t.Key == b.Key && t.Attempts+1 == b.Attempt && !t.Continue &&
+			ok = t.Status == event.Pending && t.Key == b.Key && t.Attempts+1 == b.Attempt && !t.Continue &&
 				(short != nil || (limit == 0) == (b.Cap == 0))
 		}
 		if !ok {
@@ -194,7 +162,7 @@ func (s *State) withoutSpares() *State {
 	return &c
 }
 
-func eventType(b Body) string {
+func eventType(b event.Body) string {
 	if b == nil {
 		return ""
 	}
@@ -203,7 +171,7 @@ func eventType(b Body) string {
 
 // spareProcess is a spare whose process is running or starting.
 type spareProcess struct {
-	SpareStarted
+	event.SpareStarted
 	process   *runner.Spare
 	assigned  chan struct{} // closed when the attempt takes the process
 	cancel    context.CancelFunc
@@ -212,8 +180,8 @@ type spareProcess struct {
 }
 
 // startSpare starts a spare. It sends a message when the spare ends, unless the attempt takes it.
-func (r *running) startSpare(b SpareStarted) {
-	end := SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}
+func (r *running) startSpare(b event.SpareStarted) {
+	end := event.SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}
 	i, _ := r.s.Index(b.Task)
 	req, err := r.Request(r.s, i, b.Start())
 	ctx, cancel := context.WithCancel(r.kill)
@@ -248,7 +216,7 @@ func (r *running) startSpare(b SpareStarted) {
 
 // assignSpare gives an attempt the process that was started for it. The caller must call release after the
 // attempt, also if the attempt did not take the process.
-func (r *running) assignSpare(b AttemptStarted, req *runner.Request) (release func()) {
+func (r *running) assignSpare(b event.AttemptStarted, req *runner.Request) (release func()) {
 	key := attemptKey(b.Task, b.Attempt)
 	p := r.spares[key]
 	if p == nil {
@@ -284,7 +252,7 @@ func (r *running) settleSpares(ctx context.Context) error {
 		if r.Recover != nil {
 			r.Recover(ctx, b.Start()) // ends leftover processes
 		}
-		if err := r.emit(SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}); err != nil {
+		if err := r.emit(event.SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // spareFixture returns a loop with tasks without blockers.
-func spareFixture(t *testing.T, c Config, tasks ...string) *fixture {
+func spareFixture(t *testing.T, c event.Config, tasks ...string) *fixture {
 	t.Helper()
 	var list []string
 	for _, id := range tasks {
@@ -18,7 +19,7 @@ func spareFixture(t *testing.T, c Config, tasks ...string) *fixture {
 	return newFixture(t, mustPlan(t, planText(list...)), c)
 }
 
-func spareConfig() Config {
+func spareConfig() event.Config {
 	c := testConfig()
 	c.Parallel, c.Spares = 2, 1
 	return c
@@ -34,9 +35,9 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 	if end := b.run(t); end.Status != "complete" {
 		t.Fatalf("%+v", end)
 	}
-	spares := of[SpareStarted](b.journal)
+	spares := of[event.SpareStarted](b.journal)
 	if len(spares) != 1 || spares[0].Task != "c" || spares[0].Slot != 2 || spares[0].Cap != budget.Dollar ||
-		len(of[SpareEnded](b.journal)) != 0 {
+		len(of[event.SpareEnded](b.journal)) != 0 {
 		t.Fatalf("%+v", spares)
 	}
 	for _, r := range b.runner.calls {
@@ -54,14 +55,14 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 	b.FirstRequest = asking
 	b.runner.gates["a"], b.runner.gates["b"], b.runner.started = make(chan struct{}), make(chan struct{}),
 		make(chan string, 9)
-	done := make(chan RunEnded)
+	done := make(chan event.RunEnded)
 	go func() { done <- b.run(t) }()
 	<-b.runner.started
 	<-b.runner.started
 	spares := func() int {
 		b.journal.mu.Lock()
 		defer b.journal.mu.Unlock()
-		return len(of[SpareStarted](b.journal))
+		return len(of[event.SpareStarted](b.journal))
 	}
 	asking <- "a"
 	if n := spares(); n != 0 {
@@ -89,17 +90,17 @@ func TestSpareEndsForAPanel(t *testing.T) {
 	fail := wrong("no")
 	fail.Cost = 10_000 // the whole reservation
 	b.runner.results["a"] = []runner.Result{fail, {Outcome: runner.Done}}
-	b.Views = []View{viewOf(func(e Event) {
-		if _, ok := e.Body.(CounselStarted); ok {
+	b.Views = []View{viewOf(func(e event.Event) {
+		if _, ok := e.Body.(event.CounselStarted); ok {
 			close(hold)
 		}
-		if _, ok := e.Body.(CounselSkipped); ok {
+		if _, ok := e.Body.(event.CounselSkipped); ok {
 			t.Error("no panel, for the money of a spare")
 			close(hold)
 		}
 	})}
 	b.run(t)
-	if n := len(of[SpareEnded](b.journal)); n == 0 {
+	if n := len(of[event.SpareEnded](b.journal)); n == 0 {
 		t.Error("the spare stays")
 	}
 }
@@ -110,18 +111,19 @@ func TestSpareEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	b := spareFixture(t, spareConfig(), "a", "b", "c")
 	b.runner.gates["a"], b.runner.gates["b"] = make(chan struct{}), make(chan struct{})
-	b.Views = []View{viewOf(func(e Event) {
-		if _, ok := e.Body.(SpareStarted); ok {
+	b.Views = []View{viewOf(func(e event.Event) {
+		if _, ok := e.Body.(event.SpareStarted); ok {
 			go func() { b.signals <- Signal{Name: "SIGTERM", Code: 143, Interrupt: true} }()
 		}
 	})}
-	if end := b.run(t); end.ExitCode != 143 || len(of[SpareEnded](b.journal)) != 1 || b.State.Ledger.Reserved() != 0 {
-		t.Fatalf("%+v, %d ended", end, len(of[SpareEnded](b.journal)))
+	if end := b.run(t); end.ExitCode != 143 || len(of[event.SpareEnded](b.journal)) != 1 ||
+		b.State.Ledger.Reserved() != 0 {
+		t.Fatalf("%+v, %d ended", end, len(of[event.SpareEnded](b.journal)))
 	}
-	var past []Event
+	var past []event.Event
 	for _, e := range b.journal.events {
 		past = append(past, e)
-		if _, ok := e.Body.(SpareStarted); ok {
+		if _, ok := e.Body.(event.SpareStarted); ok {
 			break
 		}
 	}
@@ -129,9 +131,9 @@ func TestSpareEndsWithItsSession(t *testing.T) {
 	if err := again.State.Replay(past); err != nil {
 		t.Fatal(err)
 	}
-	again.StartEvent = RunResumed{Config: spareConfig()}
+	again.StartEvent = event.RunResumed{Config: spareConfig()}
 	asked := 0
-	again.Recover = func(_ context.Context, e AttemptStarted) runner.Result {
+	again.Recover = func(_ context.Context, e event.AttemptStarted) runner.Result {
 		asked++
 		return runner.Result{Outcome: runner.Interrupted}
 	}

@@ -6,31 +6,14 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/dag"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
 
-// Status is the state of a task.
-type Status string
-
-// These are the statuses. "Ready" is not a status of its own: a task is ready if it is pending and
-// all its blockers are completed.
-const (
-	Pending    Status = "pending"
-	InProgress Status = "in_progress" // an attempt is running
-	Advising   Status = "advising"    // stuck; a panel is due or running
-	Verified   Status = "verified"    // done in its own tree; completed after integration
-	Completed  Status = "completed"
-	Failed     Status = "failed"  // no retries left
-	Blocked    Status = "blocked" // a blocker failed
-)
-
-// Finished reports whether the status is final for this session.
-func (s Status) Finished() bool { return s == Completed || s == Failed || s == Blocked }
-
 // Task holds the run's knowledge of one task beyond the plan.
 type Task struct {
-	Status            Status
+	Status            event.Status
 	Key               string // content key
 	Wave              int    // from 1
 	Attempts          int    // number of starts, and the number of the last attempt
@@ -72,7 +55,7 @@ type Task struct {
 // State holds a run's whole knowledge. Only apply changes it.
 type State struct {
 	Plan        *plan.Plan
-	Config      Config
+	Config      event.Config
 	Tasks       []Task
 	Wave        int // the open wave; 0 before the first
 	Waves       int
@@ -86,16 +69,16 @@ type State struct {
 	Unmet       []string       // failing checks of the last stuck attempt, sorted
 	UnmetStreak int            // stuck attempts in a row with the same Unmet (the loop's breaker counter)
 
-	SessionStart time.Time // of this session of the run
-	nonce        string    // of this session; "" in a run's first session, whose run id is random
-	RunStart     time.Time // of the run
-	PauseUntil   time.Time // no work starts before this time
-	Stop         *Stop     // no work starts any more; may be nil
-	Ended        *RunEnded
+	SessionStart time.Time   // of this session of the run
+	nonce        string      // of this session; "" in a run's first session, whose run id is random
+	RunStart     time.Time   // of the run
+	PauseUntil   time.Time   // no work starts before this time
+	Stop         *event.Stop // no work starts any more; may be nil
+	Ended        *event.RunEnded
 	Seq          int64
-	Origin       *Origin // the request; may be nil
-	Limiter      Limiter // adaptive limit of concurrent attempts
-	running      int     // number of attempts and panels
+	Origin       *event.Origin // the request; may be nil
+	Limiter      Limiter       // adaptive limit of concurrent attempts
+	running      int           // number of attempts and panels
 
 	Assessment
 	approvals
@@ -117,10 +100,10 @@ type State struct {
 	queue      queue
 	files      fileLocks
 	slots      slots
-	openSpares []SpareStarted           // spares, in the order of their start
+	openSpares []event.SpareStarted     // spares, in the order of their start
 	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
-	openWork   map[string]Body          // attempts and panels that have not ended, by their ledger key
-	Counts     Counts
+	openWork   map[string]event.Body    // attempts and panels that have not ended, by their ledger key
+	Counts     event.Counts
 }
 
 // Running returns the number of running attempts and panels.

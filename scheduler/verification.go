@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -13,14 +14,14 @@ import (
 // decideWaveCriteria returns the verification that is due between two waves, or nil. It covers the criteria
 // with a check that belong to completed tasks, and those that were met before, because later work
 // may have broken them. It costs no money. Nothing else runs at the same time.
-func decideWaveCriteria(s *State) Body {
+func decideWaveCriteria(s *State) event.Body {
 	if s.Wave == 0 || s.running > 0 || s.waveVerifiedAt == s.workCount {
 		return nil
 	}
-	ev := CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
+	ev := event.CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
 	for _, c := range s.Criteria {
 		i, ok := s.Index(c.Task)
-		if promised := ok && c.Task != "" && s.Tasks[i].Status == Completed; !promised && !c.Met {
+		if promised := ok && c.Task != "" && s.Tasks[i].Status == event.Completed; !promised && !c.Met {
 			continue
 		}
 		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
@@ -34,17 +35,17 @@ func decideWaveCriteria(s *State) Body {
 }
 
 // decideVerification verifies all criteria, and repeats checks of tasks.
-func decideVerification(s *State, again []Recheck) Body {
+func decideVerification(s *State, again []event.Recheck) event.Body {
 	if s.failedVerifications >= maxUnanswered {
 		what := "the criteria"
 		if len(s.Criteria) == 0 {
 			what = "the tasks' checks"
 		}
-		return Draining{Stop: Stop{Status: "blocked", ExitCode: 5, Reason: what + " could not be verified: " +
+		return event.Draining{Stop: event.Stop{Status: "blocked", ExitCode: 5, Reason: what + " could not be verified: " +
 			s.verificationError,
 			Advice: "put the cause right, then resume"}}
 	}
-	ev := CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
+	ev := event.CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
 	if s.Config.Judge && hasProseCriteria(s) {
 		limit, ok := s.Ledger.Share(1, judgeCap)
 		probe := s.Ledger
@@ -60,16 +61,16 @@ func decideVerification(s *State, again []Recheck) Body {
 }
 
 // decideLimitPause returns the stop for a step that the run's limits do not allow.
-func decideLimitPause(what string, err error) Body {
+func decideLimitPause(what string, err error) event.Body {
 	st := limitStop(err)
 	st.Reason = "nothing is left for " + what + ": " + st.Reason
-	return Draining{Stop: st}
+	return event.Draining{Stop: st}
 }
 
 // hasProseCriteria reports whether only a judge can decide any of the criteria.
 func hasProseCriteria(s *State) bool {
 	for _, c := range s.Criteria {
-		if c := s.Condition(c.ID); c != nil && c.Check == nil && c.Verification != Assumption {
+		if c := s.Condition(c.ID); c != nil && c.Check == nil && c.Verification != event.Assumption {
 			return true
 		}
 	}
@@ -77,10 +78,10 @@ func hasProseCriteria(s *State) bool {
 }
 
 // unmetCriteria returns the criteria that were verified and are not met.
-func unmetCriteria(s *State) []Criterion {
-	var out []Criterion
+func unmetCriteria(s *State) []event.Criterion {
+	var out []event.Criterion
 	for _, c := range s.Criteria {
-		if !c.Met && c.Verification != Assumption {
+		if !c.Met && c.Verification != event.Assumption {
 			out = append(out, c)
 		}
 	}
@@ -104,7 +105,7 @@ func unproven(s *State) (against, assumed []string) {
 		own[c.Task] = true
 		planned = planned || c.Task == ""
 		switch {
-		case c.Verification == Assumption:
+		case c.Verification == event.Assumption:
 			trust(c.ID, fmt.Sprintf("criterion %s rests on assumption: %s", c.ID, c.Text))
 		case !c.Met:
 			against = append(against, fmt.Sprintf("criterion %s is not met: %s", c.ID, c.Text))
@@ -115,10 +116,10 @@ func unproven(s *State) (against, assumed []string) {
 	}
 	added := map[string]bool{}
 	for _, a := range s.Added {
-		added[a.ID] = a.Origin != FromList // the finder of the problem checks the repairs
+		added[a.ID] = a.Origin != event.FromList // the finder of the problem checks the repairs
 	}
 	for i := range s.Tasks {
-		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.EvidenceKind(i) == Assumption {
+		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.EvidenceKind(i) == event.Assumption {
 			trust(id, fmt.Sprintf("nothing shows that task %s is done: %s", id, whyUnproven(s, i)))
 		}
 	}
@@ -146,20 +147,20 @@ func (s *State) EvidenceKind(i int) string {
 	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
 	switch {
 	case p.Command != "":
-		return ExecutionOutput
+		return event.ExecutionOutput
 	case last == nil:
-		return Assumption
+		return event.Assumption
 	case tamperedOwnChecks(last):
-		return Assumption
+		return event.Assumption
 	case len(p.Verify) > 0 && (!last.Vacuous || len(last.Touched) > 0):
 		for _, c := range p.Verify {
 			if c.Run != "" {
-				return ExecutionOutput
+				return event.ExecutionOutput
 			}
 		}
-		return Observation
+		return event.Observation
 	case len(last.Changed) > 0:
-		return Observation
+		return event.Observation
 	}
-	return Assumption
+	return event.Assumption
 }

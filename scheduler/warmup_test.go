@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -15,9 +16,9 @@ func TestStagger(t *testing.T) {
 	const text = `{"tasks":[{"id":"a","subject":"a","verify":["true"]},{"id":"b","subject":"b","verify":["true"]},{"id":"x","command":"true"},{"id":"c","subject":"c","verify":["true"]},
 		{"id":"d","subject":"d","verify":["true"],"blockedBy":["a","b","c","x"]},{"id":"e","subject":"e","verify":["true"],"blockedBy":["a"]}]}`
 	s := NewState(mustPlan(t, text))
-	apply := func(b Body) {
+	apply := func(b event.Body) {
 		t.Helper()
-		if err := s.apply(Event{Seq: s.Seq + 1, Time: epoch, Body: b}); err != nil {
+		if err := s.apply(event.Event{Seq: s.Seq + 1, Time: epoch, Body: b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -26,7 +27,7 @@ func TestStagger(t *testing.T) {
 		t.Helper()
 		for b := decideNext(s, epoch); b != nil; b = decideNext(s, epoch) {
 			apply(b)
-			if a, ok := b.(AttemptStarted); ok {
+			if a, ok := b.(event.AttemptStarted); ok {
 				started = append(started, a.Task)
 			}
 		}
@@ -43,9 +44,9 @@ func TestStagger(t *testing.T) {
 			t.Fatalf("%s: %v start, want %v", what, got, tasks)
 		}
 	}
-	c := DefaultConfig()
-	c.Run, c.Parallel, c.Stagger, c.Limits.NoUSD, c.Limits.NoIterations = "r", 8, Staggered, true, true
-	apply(RunStarted{Config: c})
+	c := event.DefaultConfig()
+	c.Run, c.Parallel, c.Stagger, c.Limits.NoUSD, c.Limits.NoIterations = "r", 8, event.Staggered, true, true
+	apply(event.RunStarted{Config: c})
 	want("at the start", "a", "x")
 	end("x")
 	want("a command ended")
@@ -65,6 +66,6 @@ func TestStagger(t *testing.T) {
 	want("the first attempt ended without a response", "e")
 
 	c.Stagger = ""
-	apply(RunStarted{Config: c})
+	apply(event.RunStarted{Config: c})
 	want("not staggered", "a", "b", "x", "c")
 }

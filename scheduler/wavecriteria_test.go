@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/event"
 )
 
 // taskWithCriterion returns a task with one criterion that a command verifies and one in prose.
@@ -25,14 +27,14 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 		taskWithCriterion("b", "a"),
 		taskWithCriterion("d", "b"))[1:]
 	b := newFixture(t, mustPlan(t, text), c)
-	b.Verify = func(s *State, e CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
-		var out []Criterion
+	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		var out []event.Criterion
 		for _, k := range s.Criteria {
 			if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
 				continue
 			}
 			if cond := s.Condition(k.ID); cond.Check != nil {
-				k.Met, k.Verification, k.Round = !(k.ID == "a/C-1" && e.Wave == 2), ExecutionOutput, e.Round
+				k.Met, k.Verification, k.Round = !(k.ID == "a/C-1" && e.Wave == 2), event.ExecutionOutput, e.Round
 			}
 			out = append(out, k)
 		}
@@ -44,10 +46,10 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 		t.Fatalf("ended as %+v", end)
 	}
 	var begun, ended []string
-	for _, e := range of[CriteriaStarted](b.journal) {
+	for _, e := range of[event.CriteriaStarted](b.journal) {
 		begun = append(begun, fmt.Sprint(e.Round, e.Wave, e.Only, e.Judge))
 	}
-	for _, e := range of[CriteriaEnded](b.journal) {
+	for _, e := range of[event.CriteriaEnded](b.journal) {
 		for _, k := range e.Criteria {
 			if k.ID == "a/C-1" {
 				ended = append(ended, fmt.Sprint(e.Wave, k.Met))
@@ -68,7 +70,7 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(taskWithCriterion("a"),
 		taskWithCriterion("b", "a"))[1:]
 	b := newFixture(t, mustPlan(t, text), testConfig())
-	b.Verify = func(*State, CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		return func(context.Context, func() bool) (Verification, error) {
 			return Verification{}, errors.New("the tree is gone")
 		}
@@ -78,7 +80,7 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 		!strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {
 		t.Errorf("ended as %+v", end)
 	}
-	if got := of[CriteriaStarted](b.journal); len(got) != 1+maxUnanswered {
+	if got := of[event.CriteriaStarted](b.journal); len(got) != 1+maxUnanswered {
 		t.Errorf("tried %d times: %+v", len(got), got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sourcegraph/conc/panics"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -14,9 +15,9 @@ import (
 // its own goroutine and sends one message back. It makes no decisions.
 
 // startWork starts the work of a start event.
-func (r *running) startWork(e Event) {
+func (r *running) startWork(e event.Event) {
 	switch b := e.Body.(type) {
-	case AttemptStarted:
+	case event.AttemptStarted:
 		i, _ := r.s.Index(b.Task)
 		req, err := r.Request(r.s, i, b)
 		release := r.assignSpare(b, &req)
@@ -28,30 +29,30 @@ func (r *running) startWork(e Event) {
 			res := r.runAttempt(req)
 			return message{attempt: &res}
 		})
-	case SpareStarted:
+	case event.SpareStarted:
 		r.startSpare(b)
-	case IntegrationStarted:
+	case event.IntegrationStarted:
 		r.runJob(0, func() message {
 			got, err := r.Integrator.Integrate(r.kill, b.Wave, b.Tasks)
 			return message{integration: &integrationResult{b.Wave, got, err}}
 		})
-	case DeliveryStarted:
+	case event.DeliveryStarted:
 		r.runJob(0, func() message {
 			d, err := r.Integrator.Deliver(r.kill, b.Complete)
 			if err != nil {
-				d = DeliveryEnded{How: "none", Why: err.Error(), Failed: true}
+				d = event.DeliveryEnded{How: "none", Why: err.Error(), Failed: true}
 			}
 			return message{event: d}
 		})
-	case PrecheckStarted:
+	case event.PrecheckStarted:
 		r.startPrecheck(b)
-	case CriteriaStarted:
+	case event.CriteriaStarted:
 		r.startVerification(b)
-	case ReviewStarted:
+	case event.ReviewStarted:
 		r.runBackground(r.reviewJob(b))
-	case Asked:
+	case event.Asked:
 		r.askApproval(b)
-	case CounselStarted:
+	case event.CounselStarted:
 		i, _ := r.s.Index(b.Task)
 		c := r.Case(r.s, i, b)
 		r.runJob(i, func() message {
@@ -88,7 +89,7 @@ func (r *running) runJob(task int, f func() message) {
 }
 
 // runBackground runs f outside the parallel limit.
-func (r *running) runBackground(f func() Body) {
+func (r *running) runBackground(f func() event.Body) {
 	r.background.Go(func() error {
 		r.results <- message{event: f()}
 		return nil
@@ -96,7 +97,7 @@ func (r *running) runBackground(f func() Body) {
 }
 
 // startVerification runs a verification outside the parallel limit; the loop decides what follows.
-func (r *running) startVerification(b CriteriaStarted) {
+func (r *running) startVerification(b event.CriteriaStarted) {
 	work := func(context.Context, func() bool) (v Verification, err error) { return v, nil }
 	if r.Verify != nil {
 		work = r.Verify(r.s, b)
@@ -119,7 +120,7 @@ func (r *running) startVerification(b CriteriaStarted) {
 }
 
 // startPrecheck asks the panel outside the parallel limit; the loop decides what follows.
-func (r *running) startPrecheck(b PrecheckStarted) {
+func (r *running) startPrecheck(b event.PrecheckStarted) {
 	out := counsel.Challenge{Error: "nobody is there to ask"}
 	work := func(context.Context) counsel.Challenge { return out }
 	if i, ok := r.s.Index(b.Task); ok && r.Precheck != nil {
@@ -134,12 +135,12 @@ func (r *running) startPrecheck(b PrecheckStarted) {
 	})
 }
 
-func (r *running) reviewJob(b ReviewStarted) func() Body {
+func (r *running) reviewJob(b event.ReviewStarted) func() event.Body {
 	if r.Review == nil {
-		return func() Body { return onReview(b, counsel.Review{Nothing: "there are no reviewers"}) }
+		return func() event.Body { return onReview(b, counsel.Review{Nothing: "there are no reviewers"}) }
 	}
 	work := r.Review(r.s, b)
-	return func() Body {
+	return func() event.Body {
 		var out counsel.Review
 		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
 			out = counsel.Review{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}

@@ -14,6 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -84,7 +85,7 @@ func (fakeRunner) Diagnose(_ context.Context, c counsel.Case) counsel.Verdict {
 // memoryLog writes events into a journal, as wavex does.
 type memoryLog struct{ log *journal.Log }
 
-func (d memoryLog) Append(e scheduler.Event) error {
+func (d memoryLog) Append(e event.Event) error {
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -125,26 +126,26 @@ func session(ctx context.Context, p *plan.Plan, path string,
 	if s.Ended != nil && s.Ended.Status == "complete" {
 		return s, len(events), nil
 	}
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Agent, c.Parallel = "run-1", "pretend", 3
 	c.Limits = budget.Limits{USD: budget.Dollar, Iterations: 25, Wall: time.Hour}
-	var open scheduler.Body = scheduler.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
+	var open event.Body = event.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	if len(events) > 0 {
-		open = scheduler.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
+		open = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	}
 	loop := &scheduler.Loop{State: s, StartEvent: open, Journal: memoryLog{log}, Runner: fakeRunner{}, Panel: fakeRunner{},
-		Request: func(_ *scheduler.State, _ int, e scheduler.AttemptStarted) (runner.Request, error) {
+		Request: func(_ *scheduler.State, _ int, e event.AttemptStarted) (runner.Request, error) {
 			return runner.Request{Run: c.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session, Resume: e.Resume,
 				Cap: e.Cap}, nil
 		},
-		Case: func(_ *scheduler.State, _ int, e scheduler.CounselStarted) counsel.Case {
+		Case: func(_ *scheduler.State, _ int, e event.CounselStarted) counsel.Case {
 			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap}
 		},
-		Recover: func(_ context.Context, e scheduler.AttemptStarted) runner.Result {
+		Recover: func(_ context.Context, e event.AttemptStarted) runner.Result {
 			return runner.Result{Outcome: runner.Interrupted, Session: e.Session, Turns: 1, Cost: attemptCost(e.Task, e.Attempt,
 				false), Priced: "stream"}
 		},
-		RecoverPanel: func(_ context.Context, e scheduler.CounselStarted) counsel.Verdict {
+		RecoverPanel: func(_ context.Context, e event.CounselStarted) counsel.Verdict {
 			return counsel.Verdict{Unavailable: "wavex ended", Cost: panelCost(e.Task, 1, false)}
 		},
 		Review:      review,
@@ -157,7 +158,7 @@ func session(ctx context.Context, p *plan.Plan, path string,
 const reviewCost = 3000
 
 // review finds one blocker until a task has repaired it.
-func review(s *scheduler.State, e scheduler.ReviewStarted) func(context.Context) counsel.Review {
+func review(s *scheduler.State, e event.ReviewStarted) func(context.Context) counsel.Review {
 	r := counsel.Review{Score: 7, Experts: []string{"tester"}, Cost: reviewCost}
 	if e.Mode == counsel.Thorough && len(s.Added) == 0 {
 		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester",
@@ -166,8 +167,8 @@ func review(s *scheduler.State, e scheduler.ReviewStarted) func(context.Context)
 	return func(context.Context) counsel.Review { return r }
 }
 
-func decode(records [][]byte) ([]scheduler.Event, error) {
-	events := make([]scheduler.Event, len(records))
+func decode(records [][]byte) ([]event.Event, error) {
+	events := make([]event.Event, len(records))
 	for i, r := range records {
 		if err := json.Unmarshal(r, &events[i]); err != nil {
 			return nil, fmt.Errorf("record %d: %w", i+1, err)
@@ -179,7 +180,7 @@ func decode(records [][]byte) ([]scheduler.Event, error) {
 // audit checks the journal of a run against the costs and against its end: each attempt has one
 // end and counts once, no completed task starts again, and the ledger is the sum. past is the
 // number of records before the last session.
-func audit(events []scheduler.Event, past int, s *scheduler.State) error {
+func audit(events []event.Event, past int, s *scheduler.State) error {
 	type key struct {
 		task string
 		n    int
@@ -199,14 +200,14 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 			}
 		}
 		switch b := e.Body.(type) {
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			k := key{b.Task, b.Attempt}
 			if _, twice := attempts[k]; twice || done[b.Task] {
 				return fmt.Errorf("record %d starts attempt %d of %s, which is no new one or of a completed task", e.Seq,
 					b.Attempt, b.Task)
 			}
 			attempts[k] = false
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			k := key{b.Task, b.Attempt}
 			if over, known := attempts[k]; !known || over {
 				return fmt.Errorf("record %d ends attempt %d of %s, which does not run", e.Seq, b.Attempt, b.Task)
@@ -221,13 +222,13 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 			if b.Charged {
 				charged++
 			}
-			done[b.Task] = b.Status == scheduler.Completed
-		case scheduler.ReviewStarted:
+			done[b.Task] = b.Status == event.Completed
+		case event.ReviewStarted:
 			if passed && b.Mode == counsel.Thorough {
 				return fmt.Errorf("record %d reviews what has passed", e.Seq)
 			}
 			panels[key{"review", b.N}] = false
-		case scheduler.ReviewEnded:
+		case event.ReviewEnded:
 			panels[key{"review", b.N}] = true
 			passed = b.Mode == counsel.Thorough && b.Passed
 			if b.Review.Error == "" {
@@ -235,9 +236,9 @@ func audit(events []scheduler.Event, past int, s *scheduler.State) error {
 			} else {
 				sum += reviewCost / 2
 			}
-		case scheduler.CounselStarted:
+		case event.CounselStarted:
 			panels[key{b.Task, b.Panel}] = false
-		case scheduler.CounselEnded:
+		case event.CounselEnded:
 			panels[key{b.Task, b.Panel}] = true
 			sum += panelCost(b.Task, 1, b.Verdict.Unavailable == "")
 		}

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/internal/event"
 	"wavex/internal/journal"
-	"wavex/scheduler"
 )
 
 // limit bounds one wavex process of these tests, which takes a second at most if it works
@@ -150,13 +150,13 @@ func (e ended) mustSay(t *testing.T, exit int, words ...string) {
 }
 
 // events returns the events of the journal, without a torn tail.
-func (p project) events() []scheduler.Event {
+func (p project) events() []event.Event {
 	p.t.Helper()
 	records, err := journal.Read(p.journal())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	events := make([]scheduler.Event, len(records))
+	events := make([]event.Event, len(records))
 	for i, r := range records {
 		if err := json.Unmarshal(r, &events[i]); err != nil {
 			p.t.Fatalf("record %d: %v\n%s", i+1, err, r)
@@ -172,14 +172,14 @@ func (p project) dump() string {
 }
 
 // lastRun returns the id of the newest run in a journal, and the end of its last session, or nil.
-func lastRun(events []scheduler.Event) (run string, end *scheduler.RunEnded) {
+func lastRun(events []event.Event) (run string, end *event.RunEnded) {
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			run, end = b.Config.Run, nil
-		case scheduler.RunResumed:
+		case event.RunResumed:
 			end = nil
-		case scheduler.RunEnded:
+		case event.RunEnded:
 			end = &b
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
-	"wavex/scheduler"
+	"wavex/internal/event"
 )
 
 // hangingPlan is a plan of three tasks side by side, then one more. The first attempts do not end by
@@ -42,7 +42,7 @@ func (w *process) started(n int) {
 	if !rig.Until(ctx, func() bool {
 		have := 0
 		for _, e := range w.events() {
-			if _, ok := e.Body.(scheduler.AttemptStarted); ok {
+			if _, ok := e.Body.(event.AttemptStarted); ok {
 				have++
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
-	"wavex/scheduler"
+	"wavex/internal/event"
 )
 
 // oneSlotPlan is a plan in which one task works and another waits for the slot.
@@ -36,10 +36,10 @@ func TestKilledWithASpare(t *testing.T) {
 	args := []string{"run", "plan.json", "--claude", p.cli(), "--output", "json"}
 	env := []string{"ANTHROPIC_API_KEY=anything"}
 	w := p.start(env, args...)
-	var spare scheduler.SpareStarted
+	var spare event.SpareStarted
 	rig.Until(t.Context(), func() bool {
 		for _, e := range p.events() {
-			if b, ok := e.Body.(scheduler.SpareStarted); ok {
+			if b, ok := e.Body.(event.SpareStarted); ok {
 				spare = b
 			}
 		}
@@ -65,14 +65,14 @@ func TestKilledWithASpare(t *testing.T) {
 	open := map[string]bool{}
 	for _, e := range p.events() {
 		switch b := e.Body.(type) {
-		case scheduler.SpareStarted:
+		case event.SpareStarted:
 			open[b.Task] = true
-		case scheduler.SpareEnded:
+		case event.SpareEnded:
 			if b.Cost != 0 {
 				t.Errorf("a process without a prompt cost %d", b.Cost)
 			}
 			delete(open, b.Task)
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			delete(open, b.Task)
 		}
 	}

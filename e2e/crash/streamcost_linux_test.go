@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"wavex/budget"
-	"wavex/scheduler"
+	"wavex/internal/event"
 )
 
 // The list price of the rehearsal agent, in micro-dollars a token.
@@ -135,12 +135,12 @@ func (p project) account(torn bool) (priced map[string]int) {
 			t.Errorf("record %d has the number %d", i+1, e.Seq)
 		}
 		switch b := e.Body.(type) {
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			if at, ok := done[b.Task]; ok {
 				t.Errorf("record %d starts %s, which record %d completed", e.Seq, b.Task, at)
 			}
-		case scheduler.AttemptEnded:
-			if b.Status == scheduler.Completed {
+		case event.AttemptEnded:
+			if b.Status == event.Completed {
 				done[b.Task] = e.Seq
 			}
 			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).expected()
@@ -153,7 +153,7 @@ func (p project) account(torn bool) (priced map[string]int) {
 			}
 			priced[by]++
 			sum += cost
-		case scheduler.CounselEnded:
+		case event.CounselEnded:
 			var cost budget.USD
 			calls, _ := filepath.Glob(filepath.Join(place, b.Task, "counsel-"+strconv.Itoa(b.Panel), "*"))
 			for _, dir := range calls {

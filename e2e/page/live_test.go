@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/web"
-	"wavex/scheduler"
 )
 
 // The page of a running run shows news without a reload, keeps open elements open, fetches
@@ -60,21 +60,21 @@ func TestLivePage(t *testing.T) {
 	p.until(`document.querySelector("#panel-title") && document.querySelector("#panel").innerText.includes("Attempt 1")`)
 	p.screenshot("live-dark")
 
-	s.EndAttempt("T-001", reporttest.FailingResult(50_000), scheduler.Advising,
-		nil).Apply(scheduler.CounselStarted{Task: "T-001",
+	s.EndAttempt("T-001", reporttest.FailingResult(50_000), event.Advising,
+		nil).Apply(event.CounselStarted{Task: "T-001",
 		Attempt: 1, Panel: 1}).Advance(4 * time.Second)
 	show()
 	p.until(`document.querySelector("#rows").innerText.includes("counsel 1, since 4s")`)
-	s.Apply(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).StartAttempt("T-001",
+	s.Apply(event.CounselEnded{Task: "T-001", Panel: 1, Verdict: reporttest.Advice()}).StartAttempt("T-001",
 		0).Advance(time.Second)
 	show()
 	p.until(`document.querySelector("#panel").innerText.includes("Attempt 2")`)
 	if got := p.eval(`document.querySelector("#search").value`).Str; got != "first" {
 		t.Errorf("the search now holds %q", got)
 	}
-	s.EndAttempt("T-001", reporttest.PassingResult(20_000), scheduler.Completed, nil).StartWave(2).StartAttempt("T-002",
+	s.EndAttempt("T-001", reporttest.PassingResult(20_000), event.Completed, nil).StartWave(2).StartAttempt("T-002",
 		0).Advance(time.Second).
-		EndAttempt("T-002", reporttest.PassingResult(30_000), scheduler.Completed, nil).EndRun("complete", 0, "", "")
+		EndAttempt("T-002", reporttest.PassingResult(30_000), event.Completed, nil).EndRun("complete", 0, "", "")
 	show()
 	p.until(`document.querySelector("h1").innerText.includes("Complete") && document.querySelector("#pulse").textContent === "ended"`)
 	if got := p.text(".tiles"); !strings.Contains(got, "$0.14") || !strings.Contains(got, "2/2") {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
-	"wavex/scheduler"
 )
 
 // This file computes the expected cost and duration of a plan: from the costs of earlier tasks
@@ -33,7 +33,7 @@ const minSamples = 4
 const z80 = 1.2816
 
 // Expect returns the forecast of a run of p with parallel attempts side by side.
-func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
+func Expect(events []event.Event, p *plan.Plan, parallel int) Expectation {
 	costs, times := completedTasks(events)
 	_, waves := p.Waves()
 	n := len(p.Tasks)
@@ -59,7 +59,7 @@ func Expect(events []scheduler.Event, p *plan.Plan, parallel int) Expectation {
 // completedTasks returns the costs of the journal's completed tasks in micro-dollars, with their panels,
 // and their durations in nanoseconds. A task that was redone because its work failed after
 // integration counts once, with its total.
-func completedTasks(events []scheduler.Event) (costs, times []float64) {
+func completedTasks(events []event.Event) (costs, times []float64) {
 	type sums struct{ cost, took float64 }
 	run, open, verified := "", map[string]*sums{}, map[string]*sums{}
 	var done []*sums
@@ -72,23 +72,23 @@ func completedTasks(events []scheduler.Event) (costs, times []float64) {
 	}
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			run = b.Config.Run
-		case scheduler.CounselEnded:
+		case event.CounselEnded:
 			of(b.Task).cost += float64(b.Verdict.Cost)
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			s, key := of(b.Task), run+"/"+b.Task
 			s.cost += float64(b.Result.Cost)
 			s.took += float64(b.Result.Duration)
 			switch b.Status {
-			case scheduler.Verified:
+			case event.Verified:
 				verified[key] = s
 				fallthrough
-			case scheduler.Completed:
+			case event.Completed:
 				done = append(done, s)
 				delete(open, key)
 			}
-		case scheduler.IntegrationEnded:
+		case event.IntegrationEnded:
 			for _, r := range b.Reopened {
 				key := run + "/" + r.Task
 				if s := verified[key]; s != nil {

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // ended returns the end of an attempt that cost cents and took seconds.
-func ended(task string, status scheduler.Status, cents, seconds int) scheduler.Event {
-	return scheduler.Event{Body: scheduler.AttemptEnded{Task: task, Status: status,
+func ended(task string, status event.Status, cents, seconds int) event.Event {
+	return event.Event{Body: event.AttemptEnded{Task: task, Status: status,
 		Result: runner.Result{Cost: budget.USD(cents) * budget.Dollar / 100, Duration: time.Duration(seconds) * time.Second}}}
 }
 
@@ -35,14 +35,14 @@ func chain(t *testing.T, estimates bool) *plan.Plan {
 
 func TestExpect(t *testing.T) {
 	t.Parallel()
-	run := scheduler.Event{Body: scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}}
-	four := []scheduler.Event{run, ended("a", scheduler.Completed, 10, 60), ended("b", scheduler.Completed, 20, 120),
-		ended("c", scheduler.Pending, 5, 30),
-		{Body: scheduler.CounselEnded{Task: "c"}}, ended("c", scheduler.Completed, 5, 30), ended("d", scheduler.Completed, 40,
-			240), ended("e", scheduler.Failed, 999, 999)}
+	run := event.Event{Body: event.RunStarted{Config: event.Config{Run: "r"}}}
+	four := []event.Event{run, ended("a", event.Completed, 10, 60), ended("b", event.Completed, 20, 120),
+		ended("c", event.Pending, 5, 30),
+		{Body: event.CounselEnded{Task: "c"}}, ended("c", event.Completed, 5, 30), ended("d", event.Completed, 40,
+			240), ended("e", event.Failed, 999, 999)}
 	for _, c := range []struct {
 		name     string
-		events   []scheduler.Event
+		events   []event.Event
 		guess    bool
 		parallel int
 		want     string

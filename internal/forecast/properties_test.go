@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // A forecast lies within its bounds, and these are not negative. Values that were always equal
@@ -83,40 +83,40 @@ func TestLargeEstimates(t *testing.T) {
 // work of another run, and work that was not redone, is separate.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	begun := func(run string) scheduler.Body {
-		return scheduler.RunStarted{Config: scheduler.Config{Run: run}}
+	begun := func(run string) event.Body {
+		return event.RunStarted{Config: event.Config{Run: run}}
 	}
-	end := func(task string, status scheduler.Status, cost budget.USD) scheduler.Body {
-		return scheduler.AttemptEnded{Task: task, Status: status, Result: runner.Result{Cost: cost,
+	end := func(task string, status event.Status, cost budget.USD) event.Body {
+		return event.AttemptEnded{Task: task, Status: status, Result: runner.Result{Cost: cost,
 			Duration: time.Duration(cost)}}
 	}
-	reopened := func(tasks ...string) scheduler.Body {
-		e := scheduler.IntegrationEnded{}
+	reopened := func(tasks ...string) event.Body {
+		e := event.IntegrationEnded{}
 		for _, id := range tasks {
-			e.Reopened = append(e.Reopened, scheduler.Reopened{Task: id})
+			e.Reopened = append(e.Reopened, event.Reopened{Task: id})
 		}
 		return e
 	}
 	for name, c := range map[string]struct {
-		bodies []scheduler.Body
+		bodies []event.Body
 		want   string
 	}{
 		"nothing": {nil, "[] []"},
-		"tries and panels": {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), scheduler.CounselEnded{Task: "a"},
-			end("a", scheduler.Completed, 2), end("b", scheduler.Failed, 9)}, "[3] [3]"},
-		"together": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2),
+		"tries and panels": {[]event.Body{begun("r"), end("a", event.Pending, 1), event.CounselEnded{Task: "a"},
+			end("a", event.Completed, 2), end("b", event.Failed, 9)}, "[3] [3]"},
+		"together": {[]event.Body{begun("r"), end("a", event.Verified, 1), end("b", event.Verified, 2),
 			reopened()}, "[1 2] [1 2]"},
-		"made again": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), end("b", scheduler.Verified, 2),
-			reopened("a"), end("a", scheduler.Verified, 5), reopened()}, "[2 6] [2 6]"},
-		"never made again": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened("a")}, "[] []"},
-		"in two runs": {[]scheduler.Body{begun("r"), end("a", scheduler.Pending, 1), begun("s"),
-			end("a", scheduler.Completed, 2)}, "[2] [2]"},
-		"after it is whole": {[]scheduler.Body{begun("r"), end("a", scheduler.Verified, 1), reopened(),
-			end("a", scheduler.Verified, 4), reopened("b")}, "[1 4] [1 4]"},
+		"made again": {[]event.Body{begun("r"), end("a", event.Verified, 1), end("b", event.Verified, 2),
+			reopened("a"), end("a", event.Verified, 5), reopened()}, "[2 6] [2 6]"},
+		"never made again": {[]event.Body{begun("r"), end("a", event.Verified, 1), reopened("a")}, "[] []"},
+		"in two runs": {[]event.Body{begun("r"), end("a", event.Pending, 1), begun("s"),
+			end("a", event.Completed, 2)}, "[2] [2]"},
+		"after it is whole": {[]event.Body{begun("r"), end("a", event.Verified, 1), reopened(),
+			end("a", event.Verified, 4), reopened("b")}, "[1 4] [1 4]"},
 	} {
-		var events []scheduler.Event
+		var events []event.Event
 		for _, b := range c.bodies {
-			events = append(events, scheduler.Event{Body: b})
+			events = append(events, event.Event{Body: b})
 		}
 		costs, times := completedTasks(events)
 		if got := fmt.Sprint(costs, times); got != c.want {

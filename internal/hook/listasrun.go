@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/prompt"
 	"wavex/internal/tasklist"
-	"wavex/scheduler"
 )
 
 // This file handles the other kind of loop: tasks of Claude Code's own list, which the session does
@@ -71,7 +71,7 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 		r.Pending = append(r.Pending, prompt.Clip(maxSubject, t.Subject))
 		if i == 0 {
 			r.Snapshot.Current = []Task{{ID: t.ID, Subject: prompt.Clip(maxSubject, t.Subject),
-				Content: prompt.Clip(maxContent, t.Description), Status: scheduler.Status(t.Status)}}
+				Content: prompt.Clip(maxContent, t.Description), Status: event.Status(t.Status)}}
 		}
 	}
 	return r, nil

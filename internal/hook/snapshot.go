@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/safefile"
-	"wavex/scheduler"
 )
 
 // SnapshotVersion is the version of the card's file format.
@@ -41,30 +41,30 @@ type Snapshot struct {
 	Completed int    `json:"completed"`
 	Current   []Task `json:"current,omitempty"` // under way, else the next to start; the first few
 
-	Iterations   int             `json:"iterations"`     // ended; those under way may be given back
-	MaxIter      int             `json:"max_iterations"` // 0: no limit
-	SameUnmet    int             `json:"same_unmet"`     // stuck attempts in a row with the same unmet checks
-	MaxSameUnmet int             `json:"breaker_same_unmet"`
-	Stop         *scheduler.Stop `json:"stop,omitempty"` // decided, while running work may finish
-	Announcement []string        `json:"announce"`       // the announcement for new sessions
+	Iterations   int         `json:"iterations"`     // ended; those under way may be given back
+	MaxIter      int         `json:"max_iterations"` // 0: no limit
+	SameUnmet    int         `json:"same_unmet"`     // stuck attempts in a row with the same unmet checks
+	MaxSameUnmet int         `json:"breaker_same_unmet"`
+	Stop         *event.Stop `json:"stop,omitempty"` // decided, while running work may finish
+	Announcement []string    `json:"announce"`       // the announcement for new sessions
 
-	Ended *scheduler.RunEnded `json:"ended,omitempty"` // of its last session; nil during a session
+	Ended *event.RunEnded `json:"ended,omitempty"` // of its last session; nil during a session
 }
 
 // Task is one task of a card.
 type Task struct {
-	ID      string           `json:"id"`
-	Subject string           `json:"subject,omitempty"`
-	Content string           `json:"content,omitempty"` // only of the first task
-	Status  scheduler.Status `json:"status"`
+	ID      string       `json:"id"`
+	Subject string       `json:"subject,omitempty"`
+	Content string       `json:"content,omitempty"` // only of the first task
+	Status  event.Status `json:"status"`
 }
 
 // Run holds the facts that a hook finds in a loop folder.
 type Run struct {
 	Snapshot Snapshot
-	Ended    *scheduler.RunEnded // nil: wavex runs, or was killed
-	Live     bool                // a wavex process holds the folder
-	Loop     string              // the folder
+	Ended    *event.RunEnded // nil: wavex runs, or was killed
+	Live     bool            // a wavex process holds the folder
+	Loop     string          // the folder
 
 	List    string   // the task list, if Run stands for a list instead of a run
 	Pending []string // subjects of the list's tasks that are not completed
@@ -72,7 +72,7 @@ type Run struct {
 
 // Over reports whether the run cannot continue: it is complete, or was cancelled.
 func (r *Run) Over() bool {
-	return r.Ended != nil && (r.Ended.Status == "complete" || r.Ended.Status == scheduler.Cancelled)
+	return r.Ended != nil && (r.Ended.Status == "complete" || r.Ended.Status == event.Cancelled)
 }
 
 // ErrNoRun means that the folder has no run.
@@ -122,9 +122,9 @@ func Read(loop string) (Run, error) {
 
 // decodeRunEnded decodes a record if it ends a run. It does not decode other records, because a newer wavex
 // may write other fields there.
-func decodeRunEnded(rec []byte) (*scheduler.RunEnded, error) {
+func decodeRunEnded(rec []byte) (*event.RunEnded, error) {
 	var body struct {
-		Data scheduler.RunEnded `json:"data"`
+		Data event.RunEnded `json:"data"`
 	}
 	var kind struct {
 		Type string `json:"type"`
@@ -132,7 +132,7 @@ func decodeRunEnded(rec []byte) (*scheduler.RunEnded, error) {
 	if err := json.Unmarshal(rec, &kind); err != nil {
 		return nil, fmt.Errorf("the journal's last record: %w", err)
 	}
-	if kind.Type != (scheduler.RunEnded{}).Type() {
+	if kind.Type != (event.RunEnded{}).Type() {
 		return nil, nil
 	}
 	if err := json.Unmarshal(rec, &body); err != nil {
@@ -159,7 +159,7 @@ func readSnapshot(path string) (Snapshot, error) {
 }
 
 // WriteEnd records the end of a run in its card when no Mirror is running.
-func WriteEnd(loop string, e scheduler.RunEnded) error {
+func WriteEnd(loop string, e event.RunEnded) error {
 	path := filepath.Join(loop, snapshotFile)
 	c, err := readSnapshot(path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/report/reporttest"
@@ -19,14 +20,14 @@ import (
 
 // writeFakeRun plays a story into a mirror and a journal in a folder, as a run does.
 func writeFakeRun(t *testing.T, tell func(testing.TB,
-	func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun) (loop string) {
+	func(event.Event, *scheduler.State)) *reporttest.FakeRun) (loop string) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
 	must(t, os.MkdirAll(loop, 0o755))
 	log, _, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
 	must(t, err)
 	m := NewSnapshotWriter(loop, "", nil)
-	tell(t, func(e scheduler.Event, s *scheduler.State) {
+	tell(t, func(e event.Event, s *scheduler.State) {
 		b, err := json.Marshal(e)
 		must(t, err)
 		must(t, log.Append(b))
@@ -38,16 +39,16 @@ func writeFakeRun(t *testing.T, tell func(testing.TB,
 
 func TestSnapshotWriter(t *testing.T) {
 	t.Parallel()
-	loop := writeFakeRun(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun {
+	loop := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
 		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}, {ID: "T-2", Subject: "Second"},
 			{ID: "T-3", Subject: "Third", Blockers: []int{0}}})
 		s.S.Plan.Tasks[1].Description = "What to do.\nVerify: make"
 		s.Show = show
-		s.Apply(scheduler.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop",
+		s.Apply(event.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Name: "shop",
 			Tasks: 3, Waves: 2,
 			Owner: "s1"})
 		s.StartWave(1).StartAttempt("T-1", 0).StartAttempt("T-2", 1).Advance(time.Second)
-		return s.EndAttempt("T-1", reporttest.PassingResult(10_000), scheduler.Completed, nil)
+		return s.EndAttempt("T-1", reporttest.PassingResult(10_000), event.Completed, nil)
 	})
 	r, err := Read(loop)
 	must(t, err)
@@ -57,7 +58,7 @@ func TestSnapshotWriter(t *testing.T) {
 		t.Errorf("read %+v", r)
 	}
 	if want := []Task{{ID: "T-2", Subject: "Second", Content: "What to do.\nVerify: make",
-		Status: scheduler.InProgress}}; fmt.Sprint(c.Current) != fmt.Sprint(want) {
+		Status: event.InProgress}}; fmt.Sprint(c.Current) != fmt.Sprint(want) {
 		t.Errorf("current %+v, want %+v", c.Current, want)
 	}
 	if want := "[LOOP RESUME] Active loop detected|Stage: executing|Progress: 1/3 tasks | Wave: 1|Next: T-3 Third"; !inOrder(strings.Join(c.Announcement, "|"), want) {
@@ -81,7 +82,7 @@ func inOrder(text, want string) bool {
 func TestReadEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tell   func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun
+		tell   func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun
 		status string // "": not ended
 	}{
 		"complete": {reporttest.CompleteRun, "complete"},
@@ -165,7 +166,7 @@ func TestFind(t *testing.T) {
 func TestBoundedRead(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	loop := writeFakeRun(t, func(t testing.TB, show func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun {
+	loop := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
 		var text strings.Builder
 		for i := range n {
 			fmt.Fprintf(&text, `,{"id":"T-%d","subject":"Change one of many things","prompt":"%s"}`, i,
@@ -177,23 +178,23 @@ func TestBoundedRead(t *testing.T) {
 		}
 		s := scheduler.NewState(p)
 		seq := int64(0)
-		tell := func(b scheduler.Body) {
+		tell := func(b event.Body) {
 			seq++
-			e := scheduler.Event{Seq: seq, Time: reporttest.Start, Body: b}
-			must(t, s.Replay([]scheduler.Event{e}))
+			e := event.Event{Seq: seq, Time: reporttest.Start, Body: b}
+			must(t, s.Replay([]event.Event{e}))
 			show(e, s)
 		}
 		c := reporttest.Config()
 		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
-		tell(scheduler.RunStarted{Config: c, Plan: "/project/plan.json", Tasks: n, Waves: 1, Owner: "s1"})
+		tell(event.RunStarted{Config: c, Plan: "/project/plan.json", Tasks: n, Waves: 1, Owner: "s1"})
 		start := func(i, slot int) {
-			tell(scheduler.AttemptStarted{Task: p.Tasks[i].ID, Key: p.Key(i), Wave: 1, Attempt: 1, Try: 1, Why: "first",
+			tell(event.AttemptStarted{Task: p.Tasks[i].ID, Key: p.Key(i), Wave: 1, Attempt: 1, Try: 1, Why: "first",
 				Slot: slot})
 		}
 		for i := range n / 10 {
 			start(i, 0)
-			tell(scheduler.AttemptEnded{Task: p.Tasks[i].ID, Key: p.Key(i), Attempt: 1, Result: reporttest.PassingResult(10_000),
-				Charged: true, Status: scheduler.Completed})
+			tell(event.AttemptEnded{Task: p.Tasks[i].ID, Key: p.Key(i), Attempt: 1, Result: reporttest.PassingResult(10_000),
+				Charged: true, Status: event.Completed})
 		}
 		start(n-1, 0)
 		start(n/10, 1)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/prompt"
 	"wavex/internal/safefile"
@@ -115,11 +116,11 @@ func writeSnapshot(path string, c Snapshot, clean func([]byte) []byte) error {
 }
 
 // Event implements scheduler.View.
-func (m *SnapshotWriter) Event(e scheduler.Event, s *scheduler.State) {
+func (m *SnapshotWriter) Event(e event.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
 	}
 	c := m.snapshot(e.Seq, s)
@@ -174,11 +175,11 @@ func (m *SnapshotWriter) current(s *scheduler.State) []Task {
 	next, seen := -1, 0
 	for _, i := range m.order[m.firstOpen:] {
 		switch s.Tasks[i].Status {
-		case scheduler.InProgress, scheduler.Advising:
+		case event.InProgress, event.Advising:
 			if seen++; len(under) < maxCurrent {
 				under = append(under, i)
 			}
-		case scheduler.Pending:
+		case event.Pending:
 			if next < 0 {
 				next = i
 			}

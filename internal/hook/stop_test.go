@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"wavex/scheduler"
+	"wavex/internal/event"
 )
 
 // cutOffRun returns a run that was cut off, and the session that owns it.
@@ -92,11 +92,11 @@ func TestDecideStop(t *testing.T) {
 }
 
 func withEnd(status string) func(*Input, *Run) {
-	return func(_ *Input, r *Run) { r.Ended = &scheduler.RunEnded{Status: status} }
+	return func(_ *Input, r *Run) { r.Ended = &event.RunEnded{Status: status} }
 }
 
 func withStop(status string) func(*Input, *Run) {
-	return func(_ *Input, r *Run) { r.Snapshot.Stop = &scheduler.Stop{Status: status, Reason: "b"} }
+	return func(_ *Input, r *Run) { r.Snapshot.Stop = &event.Stop{Status: status, Reason: "b"} }
 }
 
 func withBackground(command, status string, live bool) func(*Input, *Run) {
@@ -213,7 +213,7 @@ func TestAnnouncement(t *testing.T) {
 		"cut off": {nil, "Status: cut off | Continue: wavex resume (in /p)"},
 		"at work": {func(_ *Input, r *Run) { r.Live = true }, "Status: running | Look: wavex status (in /p)"},
 		"paused": {func(_ *Input, r *Run) {
-			r.Ended = &scheduler.RunEnded{Status: "paused", Reason: "money", Resume: "wavex resume --budget +5"}
+			r.Ended = &event.RunEnded{Status: "paused", Reason: "money", Resume: "wavex resume --budget +5"}
 		}, "Status: paused (money) | Continue: wavex resume --budget +5 (in /p)"},
 		"failed":    {withEnd("failed"), "Status: failed | Continue: wavex resume (in /p)"},
 		"complete":  {withEnd("complete"), ""},

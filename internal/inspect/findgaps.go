@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
-	"wavex/scheduler"
 )
 
 // This file makes the checks of a plan, and scans the files that its tasks declare. It writes
@@ -64,7 +64,7 @@ func (a *Inspection) relativePath(dir, file string) string {
 // them that they declare to create. It omits tasks that a run has not completed.
 func (a *Inspection) declaredFiles() (all, created []string) {
 	for i := range a.Plan.Tasks {
-		if a.State != nil && a.State.Tasks[i].Status != scheduler.Completed {
+		if a.State != nil && a.State.Tasks[i].Status != event.Completed {
 			continue
 		}
 		for _, f := range a.Plan.Tasks[i].Files {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
@@ -23,7 +24,7 @@ import (
 type Inspection struct {
 	Plan     *plan.Plan
 	State    *scheduler.State // nil if there was no run
-	Events   []scheduler.Event
+	Events   []event.Event
 	Dir      string     // of the project, absolute
 	Known    []scan.Gap // found elsewhere, and included in the result
 	Redactor *secret.Redactor

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/journal"
 	"wavex/internal/runlog"
@@ -36,19 +37,19 @@ func newInspection(t *testing.T, dir, text string) (*Inspection, *bytes.Buffer) 
 func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end string) *Inspection {
 	t.Helper()
 	a, _ := newInspection(t, dir, text)
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: a.LoopDir(), Parallel: 4, Schedule: "waves",
+	c := event.Config{Run: "r-1", Dir: dir, Loop: a.LoopDir(), Parallel: 4, Schedule: "waves",
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
-	bodies := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: a.Plan.Path, Tasks: len(a.Plan.Tasks)}}
+	bodies := []event.Body{event.RunStarted{Config: c, Plan: a.Plan.Path, Tasks: len(a.Plan.Tasks)}}
 	a.State = scheduler.NewState(a.Plan)
 	for _, id := range completed {
 		i, _ := a.State.Index(id)
 		key := a.State.Tasks[i].Key
-		bodies = append(bodies, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
-			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed,
+		bodies = append(bodies, event.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
+			event.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: event.Completed,
 				Result: runner.Result{Outcome: runner.Done}})
 	}
 	if end != "" {
-		bodies = append(bodies, scheduler.RunEnded{Status: end})
+		bodies = append(bodies, event.RunEnded{Status: end})
 	}
 	a.Events = testrepo.Journal(t, a.LoopDir(), bodies...)
 	testrepo.Must(t, a.State.Replay(a.Events))
@@ -256,7 +257,7 @@ func TestAddRemediation(t *testing.T) {
 	}
 	events, err := runlog.Read(a.LoopDir())
 	testrepo.Must(t, err)
-	added, ok := events[len(events)-1].Body.(scheduler.TasksAdded)
+	added, ok := events[len(events)-1].Body.(event.TasksAdded)
 	if !ok || added.Round != 2 || added.Origin != "verify" {
 		t.Fatalf("the last record is %+v", events[len(events)-1])
 	}
@@ -314,13 +315,13 @@ func TestJournalResult(t *testing.T) {
 			testrepo.Must(t, err)
 			var got []string
 			for _, e := range events[n:] {
-				got = append(got, strings.TrimPrefix(fmt.Sprintf("%T", e.Body), "scheduler."))
+				got = append(got, strings.TrimPrefix(fmt.Sprintf("%T", e.Body), "event."))
 			}
 			if fmt.Sprint(got) != c.want || len(a.Events) != len(events) {
 				t.Errorf("%v, want %s; %d events known of %d", got, c.want, len(a.Events), len(events))
 			}
 			k := a.State.Criteria[0]
-			if k.Met != c.there || c.there && (k.Round != 1 || k.Verification != scheduler.Observation || k.Check == "") {
+			if k.Met != c.there || c.there && (k.Round != 1 || k.Verification != event.Observation || k.Check == "") {
 				t.Errorf("%+v", k)
 			}
 			if nice := a.State.Criteria[1]; nice.Met || nice.Round != 0 {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
@@ -49,5 +50,5 @@ func (a *Inspection) AddRemediation(doc *scan.Document, round, rounds int) error
 		return err
 	}
 	to := runlog.Appender{State: a.State, Events: a.Events}
-	return to.Append(a.Warn, func() scheduler.Body { return ev })
+	return to.Append(a.Warn, func() event.Body { return ev })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/runlog"
@@ -21,7 +22,7 @@ import (
 // work of an isolated run is not part of the project's checkout, a tree that holds it.
 func (a *Inspection) withWork(ctx context.Context, look func() error) (err error) {
 	s := a.State
-	if s == nil || s.Config.Isolation != scheduler.Isolated || !gitwork.Exists(s.Config.Loop, s.Config.Run) {
+	if s == nil || s.Config.Isolation != event.Isolated || !gitwork.Exists(s.Config.Loop, s.Config.Run) {
 		return look()
 	}
 	space, err := workspace.Reattach(ctx, s.Plan, s.Config)
@@ -51,7 +52,7 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 	if a.State == nil {
 		return nil
 	}
-	ev := scheduler.CriteriaEnded{Round: 1}
+	ev := event.CriteriaEnded{Round: 1}
 	changed := false
 	for _, c := range a.State.Criteria {
 		ev.Round = max(ev.Round, c.Round+1)
@@ -72,9 +73,9 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 			ev.Criteria[i].Round = ev.Round
 		}
 	}
-	var bodies []func() scheduler.Body
+	var bodies []func() event.Body
 	if changed {
-		bodies = append(bodies, func() scheduler.Body { return ev })
+		bodies = append(bodies, func() event.Body { return ev })
 	}
 	var failing []string
 	for _, c := range doc.Checks {
@@ -83,8 +84,8 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 		}
 	}
 	if end := a.State.Ended; end != nil && end.Status == "complete" && failing != nil {
-		bodies = append(bodies, func() scheduler.Body { return scheduler.GateAfterVerify(a.State, failing) },
-			func() scheduler.Body { return scheduler.EndAfterVerify(a.State) })
+		bodies = append(bodies, func() event.Body { return scheduler.GateAfterVerify(a.State, failing) },
+			func() event.Body { return scheduler.EndAfterVerify(a.State) })
 	}
 	if bodies == nil {
 		return nil

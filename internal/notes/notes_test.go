@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
@@ -151,7 +152,7 @@ func TestWriter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, ContextFile), []byte("# C\n\n## Pre-Context\nAgreed.\n"), 0o600))
-	tell := func(story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun) string {
+	tell := func(story func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun) string {
 		d := NewWriter(dir, func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "attempt", "SECRET")) })
 		story(t, d.Event)
 		must(t, d.Close())

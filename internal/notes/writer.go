@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -78,7 +79,7 @@ func (d *Writer) Close() error {
 }
 
 // Event notes an event (scheduler.View).
-func (d *Writer) Event(e scheduler.Event, s *scheduler.State) {
+func (d *Writer) Event(e event.Event, s *scheduler.State) {
 	one, ok := d.entry(e, s)
 	if !ok {
 		return
@@ -94,7 +95,7 @@ func (d *Writer) Event(e scheduler.Event, s *scheduler.State) {
 
 // WriteEvent writes an event that joined a run between its sessions into its tracking directory; clean
 // removes secrets.
-func WriteEvent(dir string, clean func([]byte) []byte, e scheduler.Event, s *scheduler.State) error {
+func WriteEvent(dir string, clean func([]byte) []byte, e event.Event, s *scheduler.State) error {
 	d := &Writer{redact: clean, lastFailure: map[string]string{}}
 	if one, ok := d.entry(e, s); ok {
 		return AppendEntries(dir, []Entry{one})
@@ -103,7 +104,7 @@ func WriteEvent(dir string, clean func([]byte) []byte, e scheduler.Event, s *sch
 }
 
 // entry returns the entry for an event; most events have none.
-func (d *Writer) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
+func (d *Writer) entry(e event.Event, s *scheduler.State) (Entry, bool) {
 	section, lines := d.eventLines(e, s)
 	if len(lines) == 0 {
 		return Entry{}, false
@@ -120,14 +121,14 @@ func (d *Writer) entry(e scheduler.Event, s *scheduler.State) (Entry, bool) {
 }
 
 // eventLines returns the lines for an event, none for most.
-func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []string) {
+func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []string) {
 	at := e.Time.UTC().Format("2006-01-02 15:04Z")
 	switch b := e.Body.(type) {
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		if b.Result.Outcome.Stuck() {
 			d.lastFailure[b.Task] = fmt.Sprintf("%s (%s, attempt %d)", b.Result.Reason, b.Result.Outcome, b.Attempt)
 		}
-		if b.Status == scheduler.Failed {
+		if b.Status == event.Failed {
 			lost := ""
 			if n := len(b.Blocked); n > 0 {
 				lost = fmt.Sprintf("; %s cannot start", report.Plural(n, "task", "tasks"))
@@ -137,21 +138,21 @@ func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []s
 		if b.Result.Outcome == runner.Done {
 			delete(d.lastFailure, b.Task)
 		}
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		if b.Verdict.Unavailable == "" && b.Verdict.Fix != "" {
 			return Deviations, d.deviation(s, b.Task, "by counsel: "+b.Verdict.Fix)
 		}
-	case scheduler.TasksAdded:
+	case event.TasksAdded:
 		return Deviations, []string{fmt.Sprintf("Found: %s needed more work than planned", at),
 			fmt.Sprintf("Adjustment: %s added to the plan", report.Plural(len(b.Tasks), "task", "tasks"))}
-	case scheduler.Draining:
+	case event.Draining:
 		if b.Stop.Status == "interrupted" {
 			return Interventions, []string{at + ": " + b.Stop.Reason}
 		}
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task",
 			"tasks"), report.FormatBudget(b.Config.Limits))}
-	case scheduler.Answered:
+	case event.Answered:
 		answer := "no"
 		if b.Yes {
 			answer = "yes"
@@ -164,7 +165,7 @@ func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []s
 			return Interventions, []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer,
 				b.Gate, about))}
 		}
-	case scheduler.ReviewEnded:
+	case event.ReviewEnded:
 		var judged []string
 		for _, f := range b.Review.Findings {
 			if f.Resolution != "" {
@@ -174,11 +175,11 @@ func (d *Writer) eventLines(e scheduler.Event, s *scheduler.State) (Section, []s
 		if judged != nil {
 			return Interventions, append([]string{fmt.Sprintf("%s: a person judged findings of review %d", at, b.N)}, judged...)
 		}
-	case scheduler.RolledBack:
+	case event.RolledBack:
 		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
 			report.Plural(b.Paths, "path", "paths"), strings.Join(b.Tasks, ", "))}
-	case scheduler.RunEnded:
-		if b.Status == scheduler.Cancelled {
+	case event.RunEnded:
+		if b.Status == event.Cancelled {
 			return Interventions, []string{at + ": cancelled with wavex cancel"}
 		}
 		if b.Status == "complete" && b.Tasks.Completed == b.Iterations {

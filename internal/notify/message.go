@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
@@ -18,23 +19,23 @@ type Message struct {
 	Run   string    `json:"run"`
 	Plan  string    `json:"plan"`
 
-	Status     string           `json:"status"` // as in the run_ended event; "draining" for a breaker
-	ExitCode   int              `json:"exit_code"`
-	Reason     string           `json:"reason,omitempty"`
-	Breaker    string           `json:"breaker,omitempty"`
-	Limit      string           `json:"limit,omitempty"` // money, iterations, tokens, wall-clock
-	ResumeAt   time.Time        `json:"resume_at,omitzero"`
-	Resume     string           `json:"resume,omitempty"` // the command that continues
-	Tasks      scheduler.Counts `json:"tasks"`
-	CostUSD    float64          `json:"cost_usd"`
-	Iterations int              `json:"iterations"`
+	Status     string       `json:"status"` // as in the run_ended event; "draining" for a breaker
+	ExitCode   int          `json:"exit_code"`
+	Reason     string       `json:"reason,omitempty"`
+	Breaker    string       `json:"breaker,omitempty"`
+	Limit      string       `json:"limit,omitempty"` // money, iterations, tokens, wall-clock
+	ResumeAt   time.Time    `json:"resume_at,omitzero"`
+	Resume     string       `json:"resume,omitempty"` // the command that continues
+	Tasks      event.Counts `json:"tasks"`
+	CostUSD    float64      `json:"cost_usd"`
+	Iterations int          `json:"iterations"`
 }
 
 // messageFor returns the message for an event; false if the event needs none.
-func messageFor(e scheduler.Event, s *scheduler.State) (Message, bool) {
+func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 	m := Message{V: 1, Time: e.Time, Run: s.Config.Run}
 	switch b := e.Body.(type) {
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		m.Event = "run_ended"
 		if b.Status != "complete" && b.Status != "failed" {
 			m.Event = "run_paused"
@@ -46,16 +47,16 @@ func messageFor(e scheduler.Event, s *scheduler.State) (Message, bool) {
 			m.Breaker, m.Limit = s.Stop.Breaker, s.Stop.Limit
 		}
 		return m, true
-	case scheduler.Draining:
+	case event.Draining:
 		return m.breakerMessage(&b.Stop, s)
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		return m.breakerMessage(b.Stop, s)
 	}
 	return m, false
 }
 
 // breakerMessage returns the message for a breaker that stops the run: running attempts may finish.
-func (m Message) breakerMessage(stop *scheduler.Stop, s *scheduler.State) (Message, bool) {
+func (m Message) breakerMessage(stop *event.Stop, s *scheduler.State) (Message, bool) {
 	if stop == nil || stop.Breaker == "" {
 		return m, false
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var at = time.Date(2026, 11, 21, 6, 30, 0, 0, time.UTC)
 
 // state returns the state of a run that a breaker paused.
-func state(t *testing.T) (*scheduler.State, []scheduler.Event) {
+func state(t *testing.T) (*scheduler.State, []event.Event) {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"A","subject":"a","verify":["true"]}]}`),
 		plan.Options{})
@@ -31,18 +32,18 @@ func state(t *testing.T) (*scheduler.State, []scheduler.Event) {
 		t.Fatal(diags)
 	}
 	s := scheduler.NewState(p)
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Limits = "R-1", budget.Limits{USD: 5e6, Iterations: 10}
-	stop := scheduler.Stop{Status: "paused", ExitCode: 4, Reason: "same\x1b[31m error\nthree times", Breaker: "same-error"}
-	bodies := []scheduler.Body{
-		scheduler.RunStarted{Config: c, Plan: "plan.json", Tasks: 1, Waves: 1},
-		scheduler.Draining{Stop: stop},
-		scheduler.RunEnded{Status: "paused", ExitCode: 4, Reason: stop.Reason, Resume: "wavex resume plan.json",
-			Tasks: scheduler.Counts{Pending: 1}, CostUSD: 1.25, Iterations: 3},
+	stop := event.Stop{Status: "paused", ExitCode: 4, Reason: "same\x1b[31m error\nthree times", Breaker: "same-error"}
+	bodies := []event.Body{
+		event.RunStarted{Config: c, Plan: "plan.json", Tasks: 1, Waves: 1},
+		event.Draining{Stop: stop},
+		event.RunEnded{Status: "paused", ExitCode: 4, Reason: stop.Reason, Resume: "wavex resume plan.json",
+			Tasks: event.Counts{Pending: 1}, CostUSD: 1.25, Iterations: 3},
 	}
-	var events []scheduler.Event
+	var events []event.Event
 	for i, b := range bodies {
-		events = append(events, scheduler.Event{Seq: int64(i + 1), Time: at, Body: b})
+		events = append(events, event.Event{Seq: int64(i + 1), Time: at, Body: b})
 	}
 	if err := s.Replay(events); err != nil {
 		t.Fatal(err)
@@ -190,18 +191,18 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	st := &scheduler.State{}
 	for _, c := range []struct {
-		body scheduler.Body
+		body event.Body
 		want string
 	}{
-		{scheduler.RunEnded{Status: "complete"}, "run_ended"},
-		{scheduler.RunEnded{Status: "failed", ExitCode: 1}, "run_ended"},
-		{scheduler.RunEnded{Status: "limited", ExitCode: 6}, "run_paused"},
-		{scheduler.AttemptEnded{Result: runner.Result{}, Stop: &scheduler.Stop{Breaker: "same-file"}}, "breaker"},
-		{scheduler.AttemptEnded{Stop: &scheduler.Stop{Limit: "money"}}, ""},
-		{scheduler.AttemptEnded{}, ""},
-		{scheduler.Notice{}, ""},
+		{event.RunEnded{Status: "complete"}, "run_ended"},
+		{event.RunEnded{Status: "failed", ExitCode: 1}, "run_ended"},
+		{event.RunEnded{Status: "limited", ExitCode: 6}, "run_paused"},
+		{event.AttemptEnded{Result: runner.Result{}, Stop: &event.Stop{Breaker: "same-file"}}, "breaker"},
+		{event.AttemptEnded{Stop: &event.Stop{Limit: "money"}}, ""},
+		{event.AttemptEnded{}, ""},
+		{event.Notice{}, ""},
 	} {
-		m, ok := messageFor(scheduler.Event{Time: at, Body: c.body}, st)
+		m, ok := messageFor(event.Event{Time: at, Body: c.body}, st)
 		if ok != (c.want != "") || ok && m.Event != c.want {
 			t.Errorf("%+v: %q %t", c.body, m.Event, ok)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
 
+	"wavex/internal/event"
 	"wavex/scheduler"
 )
 
@@ -118,7 +119,7 @@ func (s *Sender) client() *retryablehttp.Client {
 }
 
 // Event queues the message for an event, if it needs one. It never blocks.
-func (s *Sender) Event(e scheduler.Event, st *scheduler.State) {
+func (s *Sender) Event(e event.Event, st *scheduler.State) {
 	m, ok := messageFor(e, st)
 	if !ok {
 		return

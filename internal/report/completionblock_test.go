@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
@@ -66,7 +67,7 @@ All success criteria satisfied:
 func TestCompletionIsForNoOther(t *testing.T) {
 	t.Parallel()
 	last := ""
-	show := func(e scheduler.Event, s *scheduler.State) {
+	show := func(e event.Event, s *scheduler.State) {
 		if last != "" {
 			t.Errorf("there was a completion before event %d (%s)", e.Seq, e.Body.Type())
 		}
@@ -80,7 +81,7 @@ func TestCompletionIsForNoOther(t *testing.T) {
 		if name == "reviewed" {
 			continue
 		}
-		tell(t, func(e scheduler.Event, s *scheduler.State) {
+		tell(t, func(e event.Event, s *scheduler.State) {
 			if report.Completion(s, 0, false) != "" {
 				t.Errorf("%s has a completion after event %d", name, e.Seq)
 			}
@@ -103,27 +104,27 @@ func TestVerdict(t *testing.T) {
 		want                string
 		risk                string
 	}{
-		"run, and easy to undo":       {scheduler.ExecutionOutput, "2A", "thorough", report.Ship, ""},
-		"measured, with a checkpoint": {scheduler.Measurement, "2B", "thorough", report.Ship, ""},
-		"looked at": {scheduler.Observation, "2A", "thorough", report.Monitor,
+		"run, and easy to undo":       {event.ExecutionOutput, "2A", "thorough", report.Ship, ""},
+		"measured, with a checkpoint": {event.Measurement, "2B", "thorough", report.Ship, ""},
+		"looked at": {event.Observation, "2A", "thorough", report.Monitor,
 			"1 thing was looked at, not run"},
-		"run, and hard to undo":       {scheduler.ExecutionOutput, "1", "thorough", report.Monitor, "hard to undo: T-001"},
-		"looked at, and hard to undo": {scheduler.Observation, "1", "thorough", report.Research, "1 thing was looked at"},
-		"assumed": {scheduler.Assumption, "2A", "thorough", report.Research,
+		"run, and hard to undo":       {event.ExecutionOutput, "1", "thorough", report.Monitor, "hard to undo: T-001"},
+		"looked at, and hard to undo": {event.Observation, "1", "thorough", report.Research, "1 thing was looked at"},
+		"assumed": {event.Assumption, "2A", "thorough", report.Research,
 			"nothing shows 1 thing that was accepted"},
-		"nobody reviewed it":          {scheduler.ExecutionOutput, "2A", "off", report.Monitor, "nobody reviewed the work"},
-		"there was nothing to review": {scheduler.ExecutionOutput, "2A", "nothing to review", report.Ship, ""},
+		"nobody reviewed it":          {event.ExecutionOutput, "2A", "off", report.Monitor, "nobody reviewed the work"},
+		"there was nothing to review": {event.ExecutionOutput, "2A", "nothing to review", report.Ship, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := reporttest.New(t, "", reporttest.Tasks{{"1", "Do it", nil}}, plan.Condition{Text: "it is so"})
 			s.S.Plan.Tasks[0].Reversibility = test.class
 			s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).EndAttempt("1", reporttest.PassingResult(10_000),
-				scheduler.Completed, nil)
-			s.Apply(scheduler.CriteriaStarted{Round: 1})
-			s.Apply(scheduler.CriteriaEnded{Round: 1, Criteria: []scheduler.Criterion{{ID: "C-1", Text: "it is so",
-				Met: test.kind != scheduler.Assumption, Verification: test.kind}}})
-			s.Apply(scheduler.GateEnded{Passed: true, ExitSignal: true, Review: test.review})
+				event.Completed, nil)
+			s.Apply(event.CriteriaStarted{Round: 1})
+			s.Apply(event.CriteriaEnded{Round: 1, Criteria: []event.Criterion{{ID: "C-1", Text: "it is so",
+				Met: test.kind != event.Assumption, Verification: test.kind}}})
+			s.Apply(event.GateEnded{Passed: true, ExitSignal: true, Review: test.review})
 			v := report.VerdictOf(s.EndRun("complete", 0, "", "").S)
 			if v.Word != test.want || len(v.Verified) != 1 || v.Verified[0] != test.kind || v.Type != test.class {
 				t.Errorf("the verdict is %+v, want %s", v, test.want)

@@ -6,9 +6,9 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // CounselStats compares the retries with and without a panel in the runs of a journal. Money is in
@@ -25,7 +25,7 @@ type CounselStats struct {
 // stuck, or the task's last. Attempts in between (a usage limit, an interruption, a topped-up cap)
 // decide nothing, but their cost counts. It ignores tasks of p that are commands, because they
 // never get a panel. p may be nil.
-func CounselStatsOf(events []scheduler.Event, p *plan.Plan) CounselStats {
+func CounselStatsOf(events []event.Event, p *plan.Plan) CounselStats {
 	t := trialCounter{open: map[string]*openTrial{}, commandTasks: map[string]bool{}}
 	if p != nil {
 		for i := range p.Tasks {
@@ -53,12 +53,12 @@ type trialCounter struct {
 	out          CounselStats
 }
 
-func (t *trialCounter) add(e scheduler.Event) {
+func (t *trialCounter) add(e event.Event) {
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		clear(t.open)
 		t.counted = false
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		o := t.open[b.Task]
 		switch {
 		case o == nil:
@@ -69,22 +69,22 @@ func (t *trialCounter) add(e scheduler.Event) {
 			o.Counsel = true
 			o.Cost += b.Verdict.Cost
 		}
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		if !t.commandTasks[b.Task] {
 			t.addAttempt(b)
 		}
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		for _, r := range b.Reopened {
-			if r.Status != scheduler.Failed && !t.commandTasks[r.Task] {
+			if r.Status != event.Failed && !t.commandTasks[r.Task] {
 				t.open[r.Task] = &openTrial{Trial: counsel.Trial{Class: r.Kind}}
 			}
 		}
 	}
 }
 
-func (t *trialCounter) addAttempt(b scheduler.AttemptEnded) {
+func (t *trialCounter) addAttempt(b event.AttemptEnded) {
 	passed, stuck := b.Result.Outcome == "done", b.Result.Outcome.Stuck()
-	last := b.Status == scheduler.Failed
+	last := b.Status == event.Failed
 	if o := t.open[b.Task]; o != nil && o.key != "" && o.key != b.Key {
 		delete(t.open, b.Task) // the task was changed in between, so this is not a retry of it
 	} else if o != nil {

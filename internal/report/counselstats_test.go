@@ -6,38 +6,38 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // eventList is the short form of a journal.
-type eventList []scheduler.Event
+type eventList []event.Event
 
-func (t *eventList) add(b scheduler.Body) *eventList {
-	*t = append(*t, scheduler.Event{Seq: int64(len(*t) + 1), Body: b})
+func (t *eventList) add(b event.Body) *eventList {
+	*t = append(*t, event.Event{Seq: int64(len(*t) + 1), Body: b})
 	return t
 }
 
-func (t *eventList) runStarted() *eventList { return t.add(scheduler.RunStarted{}) }
+func (t *eventList) runStarted() *eventList { return t.add(event.RunStarted{}) }
 
-func (t *eventList) attemptEnded(task string, o runner.Outcome, status scheduler.Status) *eventList {
-	return t.add(scheduler.AttemptEnded{Task: task, Key: "k-" + task, Result: runner.Result{Outcome: o, Cost: 100},
+func (t *eventList) attemptEnded(task string, o runner.Outcome, status event.Status) *eventList {
+	return t.add(event.AttemptEnded{Task: task, Key: "k-" + task, Result: runner.Result{Outcome: o, Cost: 100},
 		Status: status})
 }
 
 func (t *eventList) counselEnded(task, unavailable string) *eventList {
-	return t.add(scheduler.CounselEnded{Task: task, Verdict: counsel.Verdict{Unavailable: unavailable, Cost: 7}})
+	return t.add(event.CounselEnded{Task: task, Verdict: counsel.Verdict{Unavailable: unavailable, Cost: 7}})
 }
 
 func (t *eventList) planTask(task string) *eventList {
-	return t.add(scheduler.CounselSkipped{Task: task, Reason: "holdout"})
+	return t.add(event.CounselSkipped{Task: task, Reason: "holdout"})
 }
 
 func TestCounselStatsOf(t *testing.T) {
 	t.Parallel()
-	const adv, pend, done, failed = scheduler.Advising, scheduler.Pending, scheduler.Completed, scheduler.Failed
+	const adv, pend, done, failed = event.Advising, event.Pending, event.Completed, event.Failed
 	type arm struct {
 		passed, trials int
 		cost           budget.USD
@@ -83,7 +83,7 @@ func TestCounselStatsOf(t *testing.T) {
 			failed).runStarted().attemptEnded("a",
 			"done", done)},
 		{name: "a resumed one goes on", tape: new(eventList).runStarted().attemptEnded("a", "wrong",
-			adv).add(scheduler.RunResumed{}).counselEnded("a",
+			adv).add(event.RunResumed{}).counselEnded("a",
 			"").attemptEnded("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
 		{name: "a new run does not", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
@@ -95,10 +95,10 @@ func TestCounselStatsOf(t *testing.T) {
 			runStarted().attemptEnded("a", "wrong", adv).counselEnded("a", "").attemptEnded("a", "done", done),
 			with: arm{2, 2, 214}, without: arm{0, 1, 100}, runs: 2},
 		{name: "a changed task", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a", "").
-			add(scheduler.AttemptEnded{Task: "a", Key: "other", Result: runner.Result{Outcome: "done", Cost: 100},
+			add(event.AttemptEnded{Task: "a", Key: "other", Result: runner.Result{Outcome: "done", Cost: 100},
 				Status: done})},
 		{name: "did not stand together", tape: new(eventList).runStarted().attemptEnded("a", "done", done).
-			add(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a", Kind: "red", Status: adv}}}).counselEnded(
+			add(event.IntegrationEnded{Reopened: []event.Reopened{{Task: "a", Kind: "red", Status: adv}}}).counselEnded(
 			"a",
 			"").attemptEnded("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
@@ -128,9 +128,9 @@ func TestCounselStatsText(t *testing.T) {
 		if i%4 == 0 {
 			end = runner.Wrong
 		}
-		tp.attemptEnded("a", "wrong", scheduler.Advising).counselEnded("a", "").attemptEnded("a", end, scheduler.Completed)
-		tp.runStarted().attemptEnded("a", "stalled", scheduler.Advising).counselEnded("a", "no money").attemptEnded("a",
-			"wrong", scheduler.Failed).runStarted()
+		tp.attemptEnded("a", "wrong", event.Advising).counselEnded("a", "").attemptEnded("a", end, event.Completed)
+		tp.runStarted().attemptEnded("a", "stalled", event.Advising).counselEnded("a", "no money").attemptEnded("a",
+			"wrong", event.Failed).runStarted()
 	}
 	c := report.CounselStatsOf(*tp, nil)
 	want := `With counsel 15 of 20 retries passed (75 %, 95 % interval 53 to 89 %), $0.0021 in all, $0.0001 for each that passed; without 0 of 20 retries passed (0 %, 95 % interval 0 to 16 %), $0.0020 in all. Panels helped. The difference is +75 points (95 % interval +48 to +89).

@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"wavex/internal/event"
 	"wavex/scheduler"
 )
 
@@ -11,7 +12,7 @@ import (
 type Criterion struct {
 	Text         string
 	Met          bool
-	Verification string // as in scheduler.Criterion
+	Verification string // as in event.Criterion
 }
 
 // Criteria returns the plan's criteria and those of its tasks, in order. If there are none, it
@@ -20,7 +21,7 @@ type Criterion struct {
 func Criteria(s *scheduler.State) []Criterion {
 	if len(s.Criteria) == 0 {
 		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks),
-			Verification: scheduler.Assumption}
+			Verification: event.Assumption}
 		if c.Met {
 			c.Verification = weakestEvidence(s)
 		}

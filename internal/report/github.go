@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // maxAnnotations is the number of errors that GitHub shows for one step.
@@ -20,7 +20,7 @@ func (r *Summary) Annotations(file string) string {
 	failed := 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if t.Status != scheduler.Failed && !t.needsPerson() {
+		if t.Status != event.Failed && !t.needsPerson() {
 			continue
 		}
 		if failed++; failed > maxAnnotations {

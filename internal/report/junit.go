@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // The elements and their order are those of the schema with which Jenkins validates JUnit files.
@@ -118,8 +118,8 @@ func (t *Task) junit(class string) junitCase {
 		Time: seconds(t.Duration), Status: string(t.Status), Out: t.attemptsText()}
 	why := &junitReason{Message: firstNonEmpty(textfmt.Line(t.Reason), string(t.Status))}
 	switch {
-	case t.Status == scheduler.Completed:
-	case t.Status == scheduler.Failed:
+	case t.Status == event.Completed:
+	case t.Status == event.Failed:
 		why.Type, why.Text = string(t.Outcome), t.failureOutput()
 		c.Failure = why
 	case t.needsPerson():
@@ -135,7 +135,7 @@ func (t *Task) junit(class string) junitCase {
 func (t *Task) needsPerson() bool {
 	switch t.Outcome {
 	case runner.Denied, runner.Unauthorised, runner.Broken, runner.Truncated:
-		return t.Status != scheduler.Blocked
+		return t.Status != event.Blocked
 	}
 	return false
 }

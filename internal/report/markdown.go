@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // Markdown returns the summary for a step summary or a comment: the verdict, a table of the tasks,
@@ -34,7 +34,7 @@ func (r *Summary) Markdown() string {
 	hidden := 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if len(r.Tasks) > maxTableRows && t.Status == scheduler.Completed {
+		if len(r.Tasks) > maxTableRows && t.Status == event.Completed {
 			hidden++
 			continue
 		}
@@ -58,7 +58,7 @@ func (r *Summary) Markdown() string {
 	}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if t.Status == scheduler.Completed || t.Status == scheduler.Blocked || len(t.History) == 0 {
+		if t.Status == event.Completed || t.Status == event.Blocked || len(t.History) == 0 {
 			continue
 		}
 		story := strings.TrimRight(t.attemptsText(), "\n")

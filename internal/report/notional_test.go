@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
-	"wavex/scheduler"
 )
 
 // Every view marks money that is not billed.
@@ -18,7 +18,7 @@ func TestNotionalMoney(t *testing.T) {
 	r := reporttest.PassingResult(2 * budget.Dollar)
 	r.Notional = true
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r,
-		scheduler.Completed, nil)
+		event.Completed, nil)
 	sum := report.Of(s.S, s.Events)
 	if table := sum.Table(0, false); !strings.Contains(table, "Cost: $2.00/none (notional) |") {
 		t.Error(table)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
@@ -22,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var testRuns = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun{
+var testRuns = map[string]func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun{
 	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
 	"hostile": reporttest.HostileRun,
 }
@@ -209,7 +210,7 @@ func TestOfForgetsEarlierRuns(t *testing.T) {
 func TestCriteria(t *testing.T) {
 	t.Parallel()
 	var exit []bool
-	reporttest.CompleteRun(t, func(e scheduler.Event, s *scheduler.State) {
+	reporttest.CompleteRun(t, func(e event.Event, s *scheduler.State) {
 		for _, c := range report.Criteria(s) {
 			if c.Met != report.Complete(s) {
 				t.Errorf("after %s: %s is %t, the exit signal %t", e.Body.Type(), c.Text, c.Met, report.Complete(s))
@@ -230,7 +231,7 @@ func TestTableOfManyTasks(t *testing.T) {
 			"A subject that is long enough to be cut at some point 終わり"
 	}
 	s := reporttest.New(t, "many", tasks).StartRun(reporttest.Config()).StartWave(1)
-	s.StartAttempt("T-001", 0).EndAttempt("T-001", reporttest.PassingResult(1), scheduler.Completed, nil)
+	s.StartAttempt("T-001", 0).EndAttempt("T-001", reporttest.PassingResult(1), event.Completed, nil)
 	r := report.Of(s.S, s.Events)
 	got := r.Table(70, false)
 	if strings.Contains(got, "T-001") || !strings.Contains(got, "(1 completed task not shown)") ||
@@ -253,7 +254,7 @@ func TestMarkdownFence(t *testing.T) {
 		Subject: "x | y"}}).StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0)
 	bad := reporttest.FailingResult(1)
 	bad.Checks[0].Output = "```\n</details><script>"
-	s.EndAttempt("T-001", bad, scheduler.Failed, nil)
+	s.EndAttempt("T-001", bad, event.Failed, nil)
 	r := report.Of(s.S, s.Events)
 	md := r.Markdown()
 	if !strings.Contains(md, "\n````text\n") || strings.Count(md, "````") != 2 || !strings.Contains(md, `| x \| y |`) {

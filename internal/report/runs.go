@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // RunEntry is the short form of one run of a journal.
 type RunEntry struct {
 	Run, Name, Plan string
-	Status          string // as in scheduler.RunEnded; "running", or "cut off" if it neither ended nor is under way
+	Status          string // as in event.RunEnded; "running", or "cut off" if it neither ended nor is under way
 	ExitCode        int
 	Reason          string
 	Started, Ended  time.Time     // of the whole run; Ended is zero while it is under way, and the last record's time if it was cut off
@@ -31,7 +31,7 @@ type RunEntry struct {
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
 // the last one. The cost of a session that was cut off is the cost of its ended attempts, panels
 // and reviews.
-func Runs(events []scheduler.Event, alive bool) []RunEntry {
+func Runs(events []event.Event, alive bool) []RunEntry {
 	var all []RunEntry
 	var spent budget.USD
 	var since, last time.Time
@@ -49,40 +49,40 @@ func Runs(events []scheduler.Event, alive bool) []RunEntry {
 	}
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			end()
 			all = append(all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks})
 			spent, done, since = 0, map[string]bool{}, e.Time
 			if b.Origin != nil {
 				spent = b.Origin.Spent
 			}
-		case scheduler.RunResumed:
+		case event.RunResumed:
 			end()
 			if n := len(all); n > 0 {
 				all[n-1].Tasks, all[n-1].Plan = b.Tasks, b.Plan
 			}
 			since = e.Time
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			spent += b.Result.Cost
-			if b.Status == scheduler.Completed {
+			if b.Status == event.Completed {
 				done[b.Task] = true
 			}
 			if n := len(all); n > 0 && b.Charged {
 				all[n-1].Iterations++
 			}
-		case scheduler.IntegrationEnded:
+		case event.IntegrationEnded:
 			for _, id := range b.Completed {
 				done[id] = true
 			}
-		case scheduler.CounselEnded:
+		case event.CounselEnded:
 			spent += b.Verdict.Cost
-		case scheduler.ReviewEnded:
+		case event.ReviewEnded:
 			spent += b.Review.Cost
-		case scheduler.CriteriaEnded:
+		case event.CriteriaEnded:
 			spent += b.Cost
-		case scheduler.PrecheckEnded:
+		case event.PrecheckEnded:
 			spent += b.Challenge.Cost
-		case scheduler.RunEnded:
+		case event.RunEnded:
 			if n := len(all); n > 0 {
 				p := &all[n-1]
 				p.Status = b.Status
@@ -102,7 +102,7 @@ func Runs(events []scheduler.Event, alive bool) []RunEntry {
 		}
 		if n := len(all); n > 0 {
 			switch e.Body.(type) {
-			case scheduler.RunStarted, scheduler.RunResumed:
+			case event.RunStarted, event.RunResumed:
 				all[n-1].Sessions++
 			}
 		}

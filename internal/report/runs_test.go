@@ -6,19 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
-	"wavex/scheduler"
 )
 
 // journals returns several stories in one journal, one after the other.
-func journals(t *testing.T) []scheduler.Event {
+func journals(t *testing.T) []event.Event {
 	t.Helper()
-	var all []scheduler.Event
+	var all []event.Event
 	for i, s := range []*reporttest.FakeRun{reporttest.CompleteRun(t, nil), reporttest.MixedRun(t, nil),
 		reporttest.PausedRun(t, nil)} {
 		for _, e := range s.Events {
-			if b, ok := e.Body.(scheduler.RunStarted); ok {
+			if b, ok := e.Body.(event.RunStarted); ok {
 				b.Config.Run = []string{"r-1", "r-2", "r-3"}[i]
 				e.Body = b
 			}
@@ -89,7 +89,7 @@ func TestRunsOfEveryPrefix(t *testing.T) {
 	for n := range all {
 		var runs int
 		for _, e := range all[:n] {
-			if _, ok := e.Body.(scheduler.RunStarted); ok {
+			if _, ok := e.Body.(event.RunStarted); ok {
 				runs++
 			}
 		}
@@ -110,10 +110,10 @@ func TestRunsEndedTwice(t *testing.T) {
 	t.Parallel()
 	s := reporttest.CompleteRun(t, nil)
 	last := s.Events[len(s.Events)-1]
-	again := scheduler.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour),
-		Body: scheduler.RunEnded{Status: scheduler.Cancelled, ExitCode: 1}}
+	again := event.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour),
+		Body: event.RunEnded{Status: event.Cancelled, ExitCode: 1}}
 	one, two := report.Runs(s.Events, false), report.Runs(append(s.Events, again), false)
-	if two[0].WorkTime != one[0].WorkTime || two[0].Status != scheduler.Cancelled || !two[0].Ended.Equal(again.Time) {
+	if two[0].WorkTime != one[0].WorkTime || two[0].Status != event.Cancelled || !two[0].Ended.Equal(again.Time) {
 		t.Errorf("worked %s, want %s; %+v", two[0].WorkTime, one[0].WorkTime, two[0])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"wavex/internal/event"
 	"wavex/scheduler"
 )
 
@@ -12,7 +13,7 @@ import (
 
 // StateBlock returns the front matter with the block, for a run of the phase with a number. If s is
 // nil, the block has its initial values. events are the events that led to s.
-func StateBlock(s *scheduler.State, events []scheduler.Event, phase string) []byte {
+func StateBlock(s *scheduler.State, events []event.Event, phase string) []byte {
 	l := loopBlock{maxIterations: 20}
 	if s != nil {
 		l.fill(s, events, phase)
@@ -39,7 +40,7 @@ type loopBlock struct {
 // unlimited stands for no limit, because readers of the block compare numbers.
 const unlimited = 1_000_000
 
-func (l *loopBlock) fill(s *scheduler.State, events []scheduler.Event, phase string) {
+func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string) {
 	l.active, l.kind = s.Ended == nil, "execute"
 	l.phase = phase
 	l.iteration, l.maxIterations = s.Ledger.Iterations(), s.Config.Limits.Iterations
@@ -59,9 +60,9 @@ func (l *loopBlock) fill(s *scheduler.State, events []scheduler.Event, phase str
 	n := 0
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			l.history, n = nil, 0 // the last run of the journal counts
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			if !b.Charged {
 				continue
 			}

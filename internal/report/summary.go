@@ -9,6 +9,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -21,7 +22,7 @@ type Summary struct {
 	Plan  string // path of the plan file as given; may be empty
 	Agent string
 
-	Status   string // as in scheduler.RunEnded; "running" before the end, or CutOff
+	Status   string // as in event.RunEnded; "running" before the end, or CutOff
 	ExitCode int
 	Reason   string
 	Advice   string // after a stop: advice for a person
@@ -34,9 +35,9 @@ type Summary struct {
 	Ended   time.Time // zero before the end, and without events
 	Waves   int
 
-	Regressions []scheduler.Regression // known checks that had passed and now fail
-	Tasks       []Task                 // in plan order
-	Counts      scheduler.Counts
+	Regressions []event.Regression // known checks that had passed and now fail
+	Tasks       []Task             // in plan order
+	Counts      event.Counts
 	Cost        budget.USD
 	CounselCost budget.USD
 	Window      *runner.Window // of a subscription's usage limit; nil: unknown
@@ -53,7 +54,7 @@ type Task struct {
 	Wave    int    // from 1
 	Pos     plan.Pos
 
-	Status  scheduler.Status
+	Status  event.Status
 	Outcome runner.Outcome // of the last attempt; "" if none ended
 	Reason  string         // why the task is not completed
 	Root    string         // of a blocked task: the task that failed
@@ -74,7 +75,7 @@ type Task struct {
 // Attempt describes one ended attempt and the panel that followed it.
 type Attempt struct {
 	Number   int
-	Why      string // as in scheduler.AttemptStarted
+	Why      string // as in event.AttemptStarted
 	Advised  bool   // counsel's advice was in the prompt
 	Outcome  runner.Outcome
 	Reason   string
@@ -92,7 +93,7 @@ type Attempt struct {
 // Of derives a summary. events are the journal's records so far, or nil; records before the last
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
-func Of(s *scheduler.State, events []scheduler.Event) Summary {
+func Of(s *scheduler.State, events []event.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Started: s.SessionStart, Waves: s.Waves,
 		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(),
 		Iterations: s.Ledger.Iterations()}
@@ -140,15 +141,15 @@ func newTask(s *scheduler.State, i int) Task {
 		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took}
 	if l := t.Last; l != nil {
 		out.Outcome, out.Vacuous = l.Outcome, l.Vacuous
-		if t.Status != scheduler.Completed {
+		if t.Status != event.Completed {
 			out.Reason = l.Reason
 		}
 		out.History = []Attempt{newAttempt(t.Attempts, *l)}
 	}
-	if t.Status == scheduler.Blocked && t.Challenge != nil && !t.Challenge.Go {
+	if t.Status == event.Blocked && t.Challenge != nil && !t.Challenge.Go {
 		out.Reason = "refused by the pre-check: " + t.Challenge.Reason
 	}
-	if t.Status == scheduler.Blocked && t.RootCause != "" {
+	if t.Status == event.Blocked && t.RootCause != "" {
 		out.Reason = "blocked by " + t.RootCause
 	}
 	return out
@@ -161,7 +162,7 @@ func newAttempt(n int, r runner.Result) Attempt {
 
 // addEvents fills in the facts that only the events have: every attempt, and when the session ended. As
 // in the state, it ignores records of a task that the plan no longer has, or has changed since.
-func (r *Summary) addEvents(s *scheduler.State, events []scheduler.Event) {
+func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
 	type start struct {
 		why     string
 		advised bool
@@ -170,16 +171,16 @@ func (r *Summary) addEvents(s *scheduler.State, events []scheduler.Event) {
 	starts := map[string]start{}
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			history = make([][]Attempt, len(r.Tasks))
 			clear(starts)
 			r.Ended = time.Time{}
 			if b.Plan != "" && r.Plan == "" {
 				r.Plan = b.Plan
 			}
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			starts[b.Task] = start{b.Why, b.Advised}
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			i, ok := s.Index(b.Task)
 			if !ok || s.Tasks[i].Key != b.Key || history == nil {
 				continue
@@ -188,16 +189,16 @@ func (r *Summary) addEvents(s *scheduler.State, events []scheduler.Event) {
 			a.Charged, a.Note = b.Charged, b.Note
 			a.Why, a.Advised = starts[b.Task].why, starts[b.Task].advised
 			history[i] = append(history[i], a)
-		case scheduler.CounselEnded:
+		case event.CounselEnded:
 			if i, ok := s.Index(b.Task); ok && history != nil && len(history[i]) > 0 {
 				v := b.Verdict
 				history[i][len(history[i])-1].Counsel = &v
 			}
-		case scheduler.RunEnded:
+		case event.RunEnded:
 			if r.Ended.IsZero() { // a further end lies between sessions: a rollback, a cancel
 				r.Ended = e.Time
 			}
-		case scheduler.RunResumed:
+		case event.RunResumed:
 			r.Ended = time.Time{}
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // maxTableRows bounds the table; a larger run shows the tasks that are not completed first.
@@ -38,7 +38,7 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 	rows = [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "commit", "subject"}}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if len(r.Tasks) > maxTableRows && t.Status == scheduler.Completed {
+		if len(r.Tasks) > maxTableRows && t.Status == event.Completed {
 			hidden++
 			continue
 		}
@@ -73,7 +73,7 @@ func (t *Task) shortCommit() string {
 // (throttled)".
 func (t *Task) StatusText() string {
 	switch {
-	case t.Status == scheduler.Completed || t.Status == scheduler.Blocked || t.Outcome == "" || t.Outcome == "done":
+	case t.Status == event.Completed || t.Status == event.Blocked || t.Outcome == "" || t.Outcome == "done":
 		return string(t.Status)
 	}
 	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
@@ -83,13 +83,13 @@ func (t *Task) StatusText() string {
 // off, and no panel advises once it has stopped.
 func (r *Summary) statusText(t *Task) string {
 	switch {
-	case r.Status == CutOff && (t.Status == scheduler.InProgress || t.Status == scheduler.Advising):
+	case r.Status == CutOff && (t.Status == event.InProgress || t.Status == event.Advising):
 		return CutOff
-	case r.Status == CutOff && t.Status == scheduler.Pending && t.Outcome == runner.Interrupted:
+	case r.Status == CutOff && t.Status == event.Pending && t.Outcome == runner.Interrupted:
 		return CutOff // corrected by the run's status
-	case r.Status != "running" && t.Status == scheduler.Advising:
+	case r.Status != "running" && t.Status == event.Advising:
 		waiting := *t
-		waiting.Status = scheduler.Pending
+		waiting.Status = event.Pending
 		return waiting.StatusText()
 	}
 	return t.StatusText()
@@ -97,7 +97,7 @@ func (r *Summary) statusText(t *Task) string {
 
 func (t *Task) reasonText() string {
 	w := textfmt.Line(t.Subject)
-	if t.Vacuous && t.Status == scheduler.Completed {
+	if t.Vacuous && t.Status == event.Completed {
 		w += " [checks passed before any work]"
 	}
 	if t.Reason != "" {

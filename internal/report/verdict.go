@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
@@ -39,15 +40,15 @@ type Verdict struct {
 const maxRisks = 3
 
 // evidenceOrder orders the kinds of evidence.
-var evidenceOrder = []string{scheduler.ExecutionOutput, scheduler.Measurement, scheduler.Observation,
-	scheduler.Assumption}
+var evidenceOrder = []string{event.ExecutionOutput, event.Measurement, event.Observation,
+	event.Assumption}
 
 // VerdictOf judges a complete run.
 func VerdictOf(s *scheduler.State) Verdict {
 	v := Verdict{Done: s.Counts.Completed, Of: len(s.Tasks), Score: reviewScore(s), Type: hardestReversibility(s),
 		Iters: s.Ledger.Iterations()}
 	v.Alt = "wavex verify makes all checks again"
-	if v.Type != "2A" && s.Config.Isolation != scheduler.Isolated {
+	if v.Type != "2A" && s.Config.Isolation != event.Isolated {
 		v.Alt = "wavex rollback takes it back, in a git checkout"
 	}
 	weight := map[string]int{} // number of conditions by kind of evidence
@@ -63,11 +64,11 @@ func VerdictOf(s *scheduler.State) Verdict {
 		}
 	}
 	caution := 0
-	if n := weight[scheduler.Assumption]; n > 0 {
+	if n := weight[event.Assumption]; n > 0 {
 		caution = 2
 		v.Risks = append(v.Risks, fmt.Sprintf("nothing shows %s that was accepted", Plural(n, "thing", "things")))
 	}
-	if n := weight[scheduler.Observation]; n > 0 {
+	if n := weight[event.Observation]; n > 0 {
 		caution = max(caution, 1)
 		v.Risks = append(v.Risks, Plural(n, "thing was", "things were")+" looked at, not run")
 	}
@@ -115,7 +116,7 @@ func tasksNeedingEvidence(s *scheduler.State) (tasks []int) {
 		other[c.Task] = true
 	}
 	for _, a := range s.Added {
-		other[a.ID] = a.Origin != scheduler.FromList
+		other[a.ID] = a.Origin != event.FromList
 	}
 	for i := range s.Tasks {
 		if !other[s.Plan.Tasks[i].ID] {

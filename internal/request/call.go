@@ -13,10 +13,10 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // NotReadyError means that a request is too vague to plan, and has the questions that would make it
@@ -76,11 +76,11 @@ func (m *Machine) askOnce(ctx context.Context, step string, most budget.USD,
 			return nil, m.state.ledger.Shortage()
 		}
 		try := m.state.tries[step] + 1
-		if err := m.emit(scheduler.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
+		if err := m.emit(event.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
 			return nil, err
 		}
 		a := ask(ctx, limit, m.logDir(step, try))
-		end := scheduler.CallEnded{Step: step, Try: try, Outcome: a.Outcome, Reason: a.Reason, Cost: max(0, a.Cost),
+		end := event.CallEnded{Step: step, Try: try, Outcome: a.Outcome, Reason: a.Reason, Cost: max(0, a.Cost),
 			ResetsAt: a.ResetsAt}
 		if a.Outcome == runner.Done {
 			if end.Answer = a.Structured; len(end.Answer) == 0 {

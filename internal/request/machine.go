@@ -12,12 +12,12 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/plan"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
 	"wavex/internal/request/shape"
-	"wavex/scheduler"
 )
 
 // Prompter is the user at the terminal. Its methods block until there is an answer or ctx ends; an
@@ -33,9 +33,13 @@ type Prompter interface {
 // Machine runs the stages. All fields but Person, Say, View, Panel, Learnings, Maxims, Recover,
 // Clean and Done are required.
 type Machine struct {
-	Journal scheduler.Journal
-	Events  []scheduler.Event // the journal so far; Run continues its request unless Open was called
-	Now     func() time.Time
+	// Journal stores events. After Sync, all appended events are durable.
+	Journal interface {
+		Append(e event.Event) error
+		Sync() error
+	}
+	Events []event.Event // the journal so far; Run continues its request unless Open was called
+	Now    func() time.Time
 
 	Caller   counsel.Caller
 	Panel    *counsel.Panel // for clarification; nil: general questions
@@ -60,10 +64,10 @@ type Machine struct {
 	// RecoverCost ends the processes of a call whose end an earlier session did not record, and returns
 	// the cost. If ctx ends, the call stays open on record. If Recover is nil, the call costs its
 	// cap.
-	RecoverCost func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD
+	RecoverCost func(ctx context.Context, c event.CallStarted, logDir string) budget.USD
 	// Redact removes secrets from an event.
-	Redact func(scheduler.Body) scheduler.Body
-	View   func(scheduler.Event)
+	Redact func(event.Body) event.Body
+	View   func(event.Event)
 	Notify func(text string) // prints a line for people
 
 	// PlanBudget is the budget for the plan file; nil: none.
@@ -78,7 +82,7 @@ type Result struct {
 	Shape  shape.Shape
 	Plan   decompose.Plan
 	Path   string // of the plan file
-	Origin scheduler.Origin
+	Origin event.Origin
 }
 
 // Intent is the result of scoring a request.
@@ -138,10 +142,10 @@ func (m *Machine) Run(ctx context.Context) (Result, error) {
 func (m *Machine) Spent() budget.USD { return m.state.ledger.Spent() }
 
 // Opened returns the request as it is on record.
-func (m *Machine) Opened() scheduler.RequestOpened { return m.state.opened }
+func (m *Machine) Opened() event.RequestOpened { return m.state.opened }
 
-func (m *Machine) origin(in Intent) scheduler.Origin {
-	return scheduler.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,
+func (m *Machine) origin(in Intent) event.Origin {
+	return event.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,
 		Shape:    string(in.Decision.Shape),
 		Workflow: string(in.Kind.Workflow), Reversibility: string(in.Reversibility.Class), Recall: in.Recall,
 		Spent: m.Spent()}
@@ -177,7 +181,7 @@ func stageResult[T any](m *Machine, stage string, f func() (T, error)) (T, error
 		if err != nil {
 			return v, fmt.Errorf("keeping stage %s: %w", stage, err)
 		}
-		if err := m.emit(scheduler.StageEnded{Stage: stage, Result: raw}); err != nil {
+		if err := m.emit(event.StageEnded{Stage: stage, Result: raw}); err != nil {
 			return v, err
 		}
 	}

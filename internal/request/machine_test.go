@@ -18,12 +18,12 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/request"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,13 +31,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // memoryJournal is a journal in memory. With room set it returns errors after that many records, as after a
 // kill.
 type memoryJournal struct {
-	events []scheduler.Event
+	events []event.Event
 	limit  int // 0: no limit
 }
 
 var errKilled = errors.New("killed")
 
-func (b *memoryJournal) Append(e scheduler.Event) error {
+func (b *memoryJournal) Append(e event.Event) error {
 	if b.limit > 0 && len(b.events) == b.limit {
 		return errKilled
 	}
@@ -46,15 +46,13 @@ func (b *memoryJournal) Append(e scheduler.Event) error {
 	if err != nil {
 		return err
 	}
-	var back scheduler.Event
+	var back event.Event
 	if err := json.Unmarshal(line, &back); err != nil {
 		return err
 	}
 	b.events = append(b.events, back)
 	return nil
 }
-
-func (b *memoryJournal) Write() error { return nil }
 
 func (b *memoryJournal) Sync() error { return nil }
 
@@ -103,13 +101,13 @@ func (w *fixture) machine(b *memoryJournal) *request.Machine {
 	return &request.Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
-		RecoverCost: func(_ context.Context, c scheduler.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
+		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
 }
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
 
-func (w *fixture) opened() scheduler.RequestOpened {
-	return scheduler.RequestOpened{Run: "r1", Request: testRequest, Config: scheduler.RequestConfig{Limits: limits(),
+func (w *fixture) opened() event.RequestOpened {
+	return event.RequestOpened{Run: "r1", Request: testRequest, Config: event.RequestConfig{Limits: limits(),
 		Plan: filepath.Join(w.dir, "plan.json")}}
 }
 
@@ -227,7 +225,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 		}
 		done := map[string]bool{}
 		for _, e := range b.events {
-			if c, ok := e.Body.(scheduler.CallEnded); ok {
+			if c, ok := e.Body.(event.CallEnded); ok {
 				done[c.Step] = true
 			}
 		}
@@ -508,11 +506,11 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 	if _, err := first.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	left := 1 + slices.IndexFunc(b.events, func(e scheduler.Event) bool { return e.Body.Type() == scheduler.CallStarted{}.Type() })
+	left := 1 + slices.IndexFunc(b.events, func(e event.Event) bool { return e.Body.Type() == event.CallStarted{}.Type() })
 	b.events = b.events[:left] // killed when the first call had begun
 	ctx, cancel := context.WithCancelCause(t.Context())
 	second := w.machine(b)
-	second.RecoverCost = func(own context.Context, c scheduler.CallStarted, _ string) budget.USD {
+	second.RecoverCost = func(own context.Context, c event.CallStarted, _ string) budget.USD {
 		cancel(errors.New("enough"))
 		<-own.Done()
 		return c.Cap
@@ -524,7 +522,7 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 	if _, err := w.machine(b).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if c, ok := b.events[left].Body.(scheduler.CallEnded); !ok || c.Cost != 77 {
+	if c, ok := b.events[left].Body.(event.CallEnded); !ok || c.Cost != 77 {
 		t.Errorf("the call was not ended then: %+v", b.events[left])
 	}
 }

@@ -16,24 +16,24 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/request/score"
 	"wavex/internal/request/shape"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // requestState is the state of one request.
 type requestState struct {
-	opened     scheduler.RequestOpened
+	opened     event.RequestOpened
 	found      bool // a request was opened
 	runStarted bool // a run was started since
 	seq        int64
-	openedAt   time.Time                        // when it was opened
-	updatedAt  time.Time                        // of the last event
-	results    map[string]json.RawMessage       // by stage
-	answers    map[string]scheduler.CallEnded   // the last end, by step
-	tries      map[string]int                   // by step
-	openCalls  map[string]scheduler.CallStarted // by step
+	openedAt   time.Time                    // when it was opened
+	updatedAt  time.Time                    // of the last event
+	results    map[string]json.RawMessage   // by stage
+	answers    map[string]event.CallEnded   // the last end, by step
+	tries      map[string]int               // by step
+	openCalls  map[string]event.CallStarted // by step
 	ledger     budget.Ledger
 }
 
@@ -46,28 +46,28 @@ const (
 
 func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, try) }
 
-func (r *requestState) apply(e scheduler.Event) error {
+func (r *requestState) apply(e event.Event) error {
 	r.seq, r.updatedAt = e.Seq, e.Time
-	if _, opens := e.Body.(scheduler.RequestOpened); !opens && !r.found {
+	if _, opens := e.Body.(event.RequestOpened); !opens && !r.found {
 		return nil // of no request, or its beginning is missing
 	}
 	switch b := e.Body.(type) {
-	case scheduler.RequestOpened:
+	case event.RequestOpened:
 		*r = requestState{opened: b, found: true, seq: e.Seq, openedAt: e.Time, updatedAt: e.Time,
 			results: map[string]json.RawMessage{},
-			answers: map[string]scheduler.CallEnded{},
-			tries:   map[string]int{}, openCalls: map[string]scheduler.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
-	case scheduler.RunStarted:
+			answers: map[string]event.CallEnded{},
+			tries:   map[string]int{}, openCalls: map[string]event.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
+	case event.RunStarted:
 		r.runStarted = true
-	case scheduler.CallStarted:
+	case event.CallStarted:
 		r.tries[b.Step] = b.Try
 		r.openCalls[b.Step] = b
 		return r.ledger.Reserve(callKey(b.Step, b.Try), b.Cap, false)
-	case scheduler.CallEnded:
+	case event.CallEnded:
 		delete(r.openCalls, b.Step)
 		r.answers[b.Step] = b
 		r.ledger.Commit(callKey(b.Step, b.Try), b.Cost, 0, false)
-	case scheduler.StageEnded:
+	case event.StageEnded:
 		r.results[b.Stage] = b.Result
 		if b.Stage == stageLimits {
 			if err := json.Unmarshal(b.Result, &r.opened.Config.Limits); err != nil {
@@ -81,21 +81,21 @@ func (r *requestState) apply(e scheduler.Event) error {
 
 // Progress describes the progress of the last request of a journal.
 type Progress struct {
-	Opened     scheduler.RequestOpened
-	Origin     *scheduler.Origin // nil before the intent is settled
-	NotReady   bool              // too vague, and not clarified
-	Planned    bool              // there is a plan, or a proposal of several
-	Split      bool              // it is a proposal
-	RunStarted bool              // a run was started since
-	Stage      string            // the stage it is in: intent, shape, decompose, executing
-	OpenedAt   time.Time         // when it was opened
-	UpdatedAt  time.Time         // of the last event
-	Seq        int64             // of the last event
+	Opened     event.RequestOpened
+	Origin     *event.Origin // nil before the intent is settled
+	NotReady   bool          // too vague, and not clarified
+	Planned    bool          // there is a plan, or a proposal of several
+	Split      bool          // it is a proposal
+	RunStarted bool          // a run was started since
+	Stage      string        // the stage it is in: intent, shape, decompose, executing
+	OpenedAt   time.Time     // when it was opened
+	UpdatedAt  time.Time     // of the last event
+	Seq        int64         // of the last event
 	Spent      budget.USD
 }
 
 // ReadProgress returns the progress of the last request of a journal, or nil if there is none.
-func ReadProgress(events []scheduler.Event) (*Progress, error) {
+func ReadProgress(events []event.Event) (*Progress, error) {
 	r, err := replay(events)
 	if err != nil || !r.found {
 		return nil, err
@@ -138,7 +138,7 @@ func (r requestState) progress() (*Progress, error) {
 	return s, nil
 }
 
-func replay(events []scheduler.Event) (requestState, error) {
+func replay(events []event.Event) (requestState, error) {
 	var r requestState
 	for _, e := range events {
 		if err := r.apply(e); err != nil {
@@ -149,7 +149,7 @@ func replay(events []scheduler.Event) (requestState, error) {
 }
 
 // Open begins a new request; the machine's Past must be the journal before it.
-func (m *Machine) Open(o scheduler.RequestOpened) error {
+func (m *Machine) Open(o event.RequestOpened) error {
 	r, err := replay(m.Events)
 	if err != nil {
 		return err
@@ -207,13 +207,13 @@ func (m *Machine) start(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("keeping the limits: %w", err)
 		}
-		if err := m.emit(scheduler.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
+		if err := m.emit(event.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
 			return err
 		}
 	}
 	for _, step := range slices.Sorted(maps.Keys(m.state.openCalls)) {
 		c := m.state.openCalls[step]
-		end := scheduler.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
+		end := event.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
 			Reason: "wavex ended before the call did", Cost: c.Cap}
 		if m.RecoverCost != nil {
 			end.Cost = m.RecoverCost(ctx, c, m.logDir(c.Step, c.Try))
@@ -230,11 +230,11 @@ func (m *Machine) start(ctx context.Context) error {
 }
 
 // emit journals, applies and shows one event, in this order.
-func (m *Machine) emit(b scheduler.Body) error {
+func (m *Machine) emit(b event.Body) error {
 	if m.Redact != nil {
 		b = m.Redact(b)
 	}
-	e := scheduler.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: b}
+	e := event.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: b}
 	if err := m.Journal.Append(e); err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 
 	"wavex/internal/agent"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
-	"wavex/scheduler"
 )
 
 // maxDiff is the number of bytes that are read of each source of a diff. The panel shortens the
@@ -39,20 +39,20 @@ type baseline struct {
 // baselineOf returns the state of the project before the run, including the user's uncommitted changes.
 // If that is unknown, it returns the commit that the project was at.
 func (h *Coordinator) baselineOf(dir string) baseline {
-	if b, ok := gitwork.LoadBaseline(baselineDir(h.opts.Config)); ok && h.opts.Config.Isolation != scheduler.Isolated {
+	if b, ok := gitwork.LoadBaseline(baselineDir(h.opts.Config)); ok && h.opts.Config.Isolation != event.Isolated {
 		return baseline{dir: dir, env: b.Env, large: b.Large}
 	}
 	return baseline{dir: dir, base: cmp.Or(h.opts.Config.Base, "HEAD")}
 }
 
 // baselineDir returns the folder that records the state of the project before a run.
-func baselineDir(c scheduler.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
+func baselineDir(c event.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
 
 // SaveBaseline records the state of a shared directory before a run of p, for reviewers and panels:
 // they judge the work of tasks, not the user's uncommitted changes. The caller should report an
 // error to people.
-func SaveBaseline(ctx context.Context, p *plan.Plan, c scheduler.Config) error {
-	if c.Isolation == scheduler.Isolated || !agent.NeedsAgent(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
+func SaveBaseline(ctx context.Context, p *plan.Plan, c event.Config) error {
+	if c.Isolation == event.Isolated || !agent.NeedsAgent(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
 		return nil
 	}
 	return gitwork.SaveBaseline(ctx, c.Dir, baselineDir(c), os.Environ())

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 func TestHeadCommit(t *testing.T) {
@@ -194,10 +194,10 @@ func TestSavedBaseline(t *testing.T) {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
 	}
 	// If tasks have trees of their own, or no agent works, nothing is recorded.
-	for name, f := range map[string]func(c *scheduler.Config) string{
-		"isolated": func(c *scheduler.Config) string { c.Isolation = scheduler.Isolated; return onePlan },
-		"commands": func(*scheduler.Config) string { return `{"tasks":[{"id":"a","command":"true"}]}` },
-		"no git":   func(c *scheduler.Config) string { c.Dir, c.Base = t.TempDir(), ""; return onePlan },
+	for name, f := range map[string]func(c *event.Config) string{
+		"isolated": func(c *event.Config) string { c.Isolation = event.Isolated; return onePlan },
+		"commands": func(*event.Config) string { return `{"tasks":[{"id":"a","command":"true"}]}` },
+		"no git":   func(c *event.Config) string { c.Dir, c.Base = t.TempDir(), ""; return onePlan },
 	} {
 		c := h.opts.Config
 		c.Run = name

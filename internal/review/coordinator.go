@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
 	"wavex/internal/usererr"
@@ -24,7 +25,7 @@ import (
 // Options configures a Coordinator.
 type Options struct {
 	Plan      *plan.Plan
-	Config    scheduler.Config
+	Config    event.Config
 	Workspace *workspace.Workspace // gives access to the work
 	Agent     agent.Agent
 	Runner    *runner.Agent // asks

@@ -14,6 +14,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
@@ -26,11 +27,11 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{Defaults: plan.Settings{Model: "a-model"}}
 	var wrong *usererr.UsageError
-	if _, err := New(Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir(), Blocked: []string{"nobody"}},
+	if _, err := New(Options{Plan: p, Config: event.Config{Loop: t.TempDir(), Blocked: []string{"nobody"}},
 		Runner: &runner.Agent{}}); !errors.As(err, &wrong) {
 		t.Errorf("an expert whom nobody knows is blocked: %v", err)
 	}
-	o := Options{Plan: p, Config: scheduler.Config{Loop: t.TempDir()}, Runner: &runner.Agent{}, Chair: true,
+	o := Options{Plan: p, Config: event.Config{Loop: t.TempDir()}, Runner: &runner.Agent{}, Chair: true,
 		Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
 	testrepo.Must(t, err)
@@ -64,7 +65,7 @@ func TestPreparePanel(t *testing.T) {
 	k.Advice = &counsel.Verdict{Fix: "second"}
 	k.Last = &runner.Result{Outcome: runner.Wrong, Reason: "red", Detail: "more", Signature: "s",
 		Checks: []check.Evidence{{Check: "c"}}}
-	c := h.preparePanel(s, 0, scheduler.CounselStarted{Task: "a", Attempt: 3, Panel: 2, Cap: 7, Thorough: true})
+	c := h.preparePanel(s, 0, event.CounselStarted{Task: "a", Attempt: 3, Panel: 2, Cap: 7, Thorough: true})
 	if c.Task != "a" || c.Attempt != 3 || c.Retries != 2 || c.Cap != 7 || !c.Thorough || !c.SameError ||
 		c.Reason != "red" || c.Signature != "s" || len(c.Checks) != 1 ||
 		c.Dir != filepath.Join(dir, "sub") || c.LogDir != filepath.Join(dir, ".loop/runs/r/tasks/a/counsel-2") ||
@@ -76,7 +77,7 @@ func TestPreparePanel(t *testing.T) {
 		t.Errorf("the state's own advice has become %q", k.PastAdvice[:2])
 	}
 	k.Tries = 9
-	if c := h.preparePanel(s, 0, scheduler.CounselStarted{}); c.Retries != 0 {
+	if c := h.preparePanel(s, 0, event.CounselStarted{}); c.Retries != 0 {
 		t.Errorf("%d retries are left", c.Retries)
 	}
 }
@@ -119,7 +120,7 @@ func TestRecoverCost(t *testing.T) {
 		}
 	}
 	for n, want := range map[int]budget.USD{1: 250_000, 2: 900_000, 3: 0} {
-		v := h.recoverPanel(t.Context(), scheduler.CounselStarted{Task: "a", Panel: n, Cap: 900_000})
+		v := h.recoverPanel(t.Context(), event.CounselStarted{Task: "a", Panel: n, Cap: 900_000})
 		if v.Cost != want || v.Unavailable == "" {
 			t.Errorf("panel %d: %+v", n, v)
 		}
@@ -131,7 +132,7 @@ func TestPreparePrecheck(t *testing.T) {
 	dir := t.TempDir()
 	who := &fakeCaller{}
 	h, s := newCoordinator(t, dir, `{"request":"ship it","mustNot":["drop data"],"tasks":[{"id":"a","subject":"migrate","dir":"sub","reversibility":"1","files":["a.sql",{"path":"read.me","action":"read"}],"verify":["make check"]}]}`, who)
-	h.preparePrecheck(s, 0, scheduler.PrecheckStarted{Task: "a", N: 2, Cap: 1000})(t.Context())
+	h.preparePrecheck(s, 0, event.PrecheckStarted{Task: "a", N: 2, Cap: 1000})(t.Context())
 	if len(who.questions) == 0 {
 		t.Fatal("nobody was asked")
 	}
@@ -155,7 +156,7 @@ func TestTaskFiles(t *testing.T) {
 	_, s := newCoordinator(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"a","dir":"sub","files":["z.go",{"path":"r.go","action":"read"}]},{"id":"b","subject":"b","files":["sub/z.go","a.go"]},
 		{"id":"c","subject":"c","blockedBy":["a"],"files":["c.go"]},{"id":"d","subject":"d","files":["d.go"]}]}`, nil)
 	for i := range 3 {
-		s.Tasks[i].Status = scheduler.Completed
+		s.Tasks[i].Status = event.Completed
 	}
 	s.Tasks[0].Last = &runner.Result{Touched: []string{"own.go", "../../etc/x", "/etc/passwd"}}
 	for wave, want := range map[int]string{0: "[a.go c.go sub/own.go sub/z.go]", 1: "[a.go sub/own.go sub/z.go]",
@@ -173,11 +174,11 @@ func TestPrepareReview(t *testing.T) {
 	who := &fakeCaller{}
 	h, s := newCoordinator(t, dir, `{"request":"build it","criteria":["it is good"],"tasks":[{"id":"a","subject":"first thing","files":["a.go"]},{"id":"b","subject":"second thing","blockedBy":["a"],"files":["b.go"]},{"id":"c","subject":"third thing","blockedBy":["a"]}]}`, who)
 	testrepo.Files{"a.go": "package a\n", "b.go": "package b\n"}.Write(t, dir)
-	s.Tasks[0].Status, s.Tasks[1].Status = scheduler.Completed, scheduler.Completed
-	s.Reviews = []scheduler.ReviewEnded{{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Findings: []counsel.Finding{
+	s.Tasks[0].Status, s.Tasks[1].Status = event.Completed, event.Completed
+	s.Reviews = []event.ReviewEnded{{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Findings: []counsel.Finding{
 		{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle",
 			Expert: "x"}}}}}
-	h.prepareReview(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 2})(t.Context())
+	h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 2})(t.Context())
 	if len(who.questions) == 0 {
 		t.Fatal("nobody was asked for a light review")
 	}
@@ -190,7 +191,7 @@ func TestPrepareReview(t *testing.T) {
 		}
 	}
 	who.questions = nil
-	h.prepareReview(s, scheduler.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
+	h.prepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
 	for name, q := range who.questions {
 		if !strings.HasPrefix(name, "review/round-1/") || strings.Contains(q.Prompt, "third thing") ||
 			strings.Contains(q.Prompt, "a trifle") {
@@ -210,12 +211,12 @@ func TestReviewWithoutADiff(t *testing.T) {
 	t.Parallel()
 	dir := testrepo.Repo(t, testrepo.Files{"a.go": "a\n"})
 	h, s := newCoordinator(t, dir, onePlan, &fakeCaller{})
-	if got := h.prepareReview(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" ||
+	if got := h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" ||
 		got.Error != "" {
 		t.Errorf("of nothing: %+v", got)
 	}
 	h.opts.Config.Base = "no-such-commit"
-	if got := h.prepareReview(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" ||
+	if got := h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" ||
 		!strings.Contains(got.Error, "no-such-commit") {
 		t.Errorf("of what cannot be told: %+v", got)
 	}
@@ -236,7 +237,7 @@ func TestJudgeOfFindings(t *testing.T) {
 	h, s := newCoordinator(t, dir, onePlan, who)
 	judge := &countingJudge{}
 	h.opts.Judge = judge
-	if h.prepareReview(s, scheduler.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 ||
+	if h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 ||
 		len(who.questions) == 0 {
 		t.Errorf("asked %d times about a review that failed", judge.n)
 	}
@@ -244,10 +245,10 @@ func TestJudgeOfFindings(t *testing.T) {
 	for name := range who.questions {
 		who.answers[name] = map[string]any{"score": 8, "findings": []any{}}
 	}
-	if h.prepareReview(s, scheduler.ReviewStarted{N: 2, Mode: counsel.Light, Wave: 1})(t.Context()); judge.n != 0 {
+	if h.prepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Light, Wave: 1})(t.Context()); judge.n != 0 {
 		t.Error("asked about a light review")
 	}
-	if h.prepareReview(s, scheduler.ReviewStarted{N: 3, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 1 {
+	if h.prepareReview(s, event.ReviewStarted{N: 3, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 1 {
 		t.Errorf("asked %d times", judge.n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/scheduler"
 )
 
@@ -16,7 +17,7 @@ import (
 // preparePrecheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
 // returned function runs in another goroutine.
 func (h *Coordinator) preparePrecheck(s *scheduler.State, i int,
-	e scheduler.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
+	e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
 	t := &s.Plan.Tasks[i]
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
 		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap,
@@ -36,7 +37,7 @@ func (h *Coordinator) preparePrecheck(s *scheduler.State, i int,
 	return func(ctx context.Context) counsel.Challenge {
 		var out counsel.Challenge
 		// Reading a shared directory needs no exclusive access, which would make others wait.
-		isolated := h.opts.Config.Isolation == scheduler.Isolated
+		isolated := h.opts.Config.Isolation == event.Isolated
 		if err := h.withIntegrated(ctx, isolated, func(dir string) {
 			if isolated {
 				c.Dir = dir

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/scheduler"
@@ -24,7 +25,7 @@ type recheck struct {
 }
 
 // dueRechecks returns the checks that a verification requests, in its order.
-func dueRechecks(s *scheduler.State, e scheduler.CriteriaStarted) []recheck {
+func dueRechecks(s *scheduler.State, e event.CriteriaStarted) []recheck {
 	out := make([]recheck, len(e.Rechecks))
 	for k, r := range e.Rechecks {
 		if i, ok := s.Index(r.Tasks[0]); ok && r.N <= len(s.Plan.Tasks[i].Verify) {

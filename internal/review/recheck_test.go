@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 const recheckPlan = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks":[
@@ -18,11 +18,11 @@ const recheckPlan = `{"criteria":[{"text":"once","check":"echo made >>once"}],"t
 	{"id":"c","subject":"C","dir":"sub","exclusive":"db","verify":[{"file":"here"},"test -e here"]}]}`
 
 // recheckStarted returns a verification that repeats the named checks.
-func recheckStarted(names ...string) scheduler.CriteriaStarted {
-	e := scheduler.CriteriaStarted{Round: 3}
+func recheckStarted(names ...string) event.CriteriaStarted {
+	e := event.CriteriaStarted{Round: 3}
 	for _, n := range names {
 		task, nth, _ := strings.Cut(n, "/")
-		e.Rechecks = append(e.Rechecks, scheduler.Recheck{Tasks: []string{task}, N: int(nth[0] - '0')})
+		e.Rechecks = append(e.Rechecks, event.Recheck{Tasks: []string{task}, N: int(nth[0] - '0')})
 	}
 	return e
 }

@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
@@ -29,7 +30,7 @@ func (h *Coordinator) reviewDir(n int) string {
 // prepareReview returns a function that makes a review. The loop's goroutine calls review; the returned
 // function runs in another goroutine.
 func (h *Coordinator) prepareReview(s *scheduler.State,
-	e scheduler.ReviewStarted) func(ctx context.Context) counsel.Review {
+	e event.ReviewStarted) func(ctx context.Context) counsel.Review {
 	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request,
 		s.Plan.Name),
 		Cap: e.Cap, Dir: h.opts.Config.Dir, LogDir: h.reviewDir(e.N)}
@@ -38,7 +39,7 @@ func (h *Coordinator) prepareReview(s *scheduler.State,
 	}
 	for i := range s.Tasks {
 		t := &s.Plan.Tasks[i]
-		if e.Mode == counsel.Light && s.Tasks[i].Wave != e.Wave || s.Tasks[i].Status != scheduler.Completed {
+		if e.Mode == counsel.Light && s.Tasks[i].Wave != e.Wave || s.Tasks[i].Status != event.Completed {
 			continue
 		}
 		c.Tasks = append(c.Tasks, t.ID+" "+cmp.Or(t.Subject, t.Command))
@@ -89,7 +90,7 @@ func (h *Coordinator) prepareReview(s *scheduler.State,
 }
 
 // criterionStatus returns the state of a criterion in one line.
-func criterionStatus(k scheduler.Criterion) string {
+func criterionStatus(k event.Criterion) string {
 	how := "not met"
 	if k.Met {
 		how = "met"
@@ -102,7 +103,7 @@ func criterionStatus(k scheduler.Criterion) string {
 func taskFiles(s *scheduler.State, wave int) []string {
 	var out []string
 	for i := range s.Tasks {
-		if wave > 0 && s.Tasks[i].Wave != wave || s.Tasks[i].Status != scheduler.Completed {
+		if wave > 0 && s.Tasks[i].Wave != wave || s.Tasks[i].Status != event.Completed {
 			continue
 		}
 		p := &s.Plan.Tasks[i]
@@ -188,7 +189,7 @@ func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer
 // returns the files themselves. With an error it returns the part that it could read.
 func (h *Coordinator) workDiff(ctx context.Context, wave int,
 	files []string) (text string, changed []string, err error) {
-	if h.opts.Workspace.Mode() == scheduler.Isolated {
+	if h.opts.Workspace.Mode() == event.Isolated {
 		from, to, err := h.opts.Workspace.WaveRange(ctx, wave)
 		if err != nil || from == to {
 			return "", nil, err

@@ -16,6 +16,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
@@ -27,7 +28,7 @@ import (
 
 // criterionCase is a criterion and the data for its verification.
 type criterionCase struct {
-	scheduler.Criterion
+	event.Criterion
 	check    *plan.Check
 	dir      string // of the check, relative to the project
 	forJudge bool   // a judge may be asked
@@ -43,18 +44,18 @@ type checkKey struct {
 // prepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
 // loop's goroutine calls verification; the returned function runs in another goroutine.
 func (h *Coordinator) prepareVerification(s *scheduler.State,
-	e scheduler.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
+	e event.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]criterionCase, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
 		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
 			continue
 		}
-		it := criterionCase{Criterion: scheduler.Criterion{ID: k.ID, Task: k.Task, Text: k.Text,
-			Verification: scheduler.Assumption,
+		it := criterionCase{Criterion: event.Criterion{ID: k.ID, Task: k.Task, Text: k.Text,
+			Verification: event.Assumption,
 			Round:        e.Round}}
 		if c := s.Condition(k.ID); c != nil {
-			it.check, it.measured = c.Check, c.Verification == scheduler.Measurement
-			it.forJudge = c.Check == nil && c.Verification != scheduler.Assumption
+			it.check, it.measured = c.Check, c.Verification == event.Measurement
+			it.forJudge = c.Check == nil && c.Verification != event.Assumption
 		}
 		if i, ok := s.Index(k.Task); ok && k.Task != "" {
 			if own := s.Plan.Tasks[i].Settings; own != nil {
@@ -106,20 +107,20 @@ func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterio
 	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
 	switch {
 	case it.check.Run == "":
-		it.Verification = scheduler.Observation
+		it.Verification = event.Observation
 		if sum := fileDigest(at, it.check.File); sum != "" {
 			it.Files = map[string]string{it.check.File: sum}
 		}
 	case it.measured:
-		it.Verification = scheduler.Measurement
+		it.Verification = event.Measurement
 	default:
-		it.Verification = scheduler.ExecutionOutput
+		it.Verification = event.ExecutionOutput
 	}
 }
 
 // judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only
 // with a quote that is in the file that the ruling names.
-func (h *Coordinator) judgeCriteria(ctx context.Context, e scheduler.CriteriaStarted, dir, request string,
+func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted, dir, request string,
 	files []string,
 	items []criterionCase) budget.USD {
 	at := map[string]*criterionCase{}
@@ -152,12 +153,12 @@ func (h *Coordinator) judgeCriteria(ctx context.Context, e scheduler.CriteriaSta
 		it.Evidence = r.Reason
 		switch {
 		case r.Answer == "no":
-			it.Verification = scheduler.Observation
+			it.Verification = event.Observation
 		case r.Answer != "yes":
 		case !h.isWorkFile(r.File):
 			it.Evidence = "the judge holds that it is met, but what it quotes is no part of the work: " + r.Reason
 		case containsQuote(dir, r.File, r.Quote):
-			it.Met, it.Verification = true, scheduler.Observation
+			it.Met, it.Verification = true, event.Observation
 			it.Evidence = fmt.Sprintf("%s:%d: %s\n%s", r.File, r.Line, r.Quote, r.Reason)
 			it.Files = map[string]string{r.File: fileDigest(dir, r.File)}
 		default:

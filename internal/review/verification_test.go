@@ -10,6 +10,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
 	"wavex/scheduler"
 )
@@ -22,7 +23,7 @@ const judgedPlan = `{"request":"build it","criteria":[
 	"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"criteria":[{"text":"it runs here","check":"test -e here"},{"text":"it is kind"}]}]}`
 
 // findCriterion returns the criterion with an id.
-func findCriterion(t *testing.T, out []scheduler.Criterion, id string) scheduler.Criterion {
+func findCriterion(t *testing.T, out []event.Criterion, id string) event.Criterion {
 	t.Helper()
 	for _, c := range out {
 		if c.ID == id {
@@ -30,12 +31,12 @@ func findCriterion(t *testing.T, out []scheduler.Criterion, id string) scheduler
 		}
 	}
 	t.Fatalf("there is no criterion %s in %+v", id, out)
-	return scheduler.Criterion{}
+	return event.Criterion{}
 }
 
 // runVerification runs a verification of criteria.
 func runVerification(ctx context.Context, h *Coordinator, s *scheduler.State,
-	e scheduler.CriteriaStarted) ([]scheduler.Criterion, budget.USD, error) {
+	e event.CriteriaStarted) ([]event.Criterion, budget.USD, error) {
 	v, err := h.prepareVerification(s, e)(ctx, func() bool { return true })
 	return v.Criteria, v.Cost, err
 }
@@ -49,7 +50,7 @@ func TestCriteria(t *testing.T) {
 		{ID: "C-9", Answer: "yes", Reason: "nobody asked", File: "doc.md", Quote: "hello there"},
 		{ID: "a/C-2", Answer: "yes", Reason: "see", File: "sub/a.go", Line: 1, Quote: "package cruel"}}}}}
 	h, s := newCoordinator(t, dir, judgedPlan, who)
-	out, cost, err := runVerification(t.Context(), h, s, scheduler.CriteriaStarted{Round: 2, Judge: true})
+	out, cost, err := runVerification(t.Context(), h, s, event.CriteriaStarted{Round: 2, Judge: true})
 	if err != nil || cost != 1000 || len(out) != 6 {
 		t.Fatalf("%d criteria, %s, %v", len(out), cost, err)
 	}
@@ -58,12 +59,12 @@ func TestCriteria(t *testing.T) {
 		how  string
 		says string
 	}{
-		"C-1":   {true, scheduler.Observation, ""},
-		"C-2":   {true, scheduler.Measurement, "12"},
-		"C-3":   {true, scheduler.Observation, "doc.md:1: hello  there\nsee"},
-		"C-4":   {false, scheduler.Assumption, ""},
-		"a/C-1": {true, scheduler.ExecutionOutput, ""},
-		"a/C-2": {false, scheduler.Assumption, "what it quotes is not there"},
+		"C-1":   {true, event.Observation, ""},
+		"C-2":   {true, event.Measurement, "12"},
+		"C-3":   {true, event.Observation, "doc.md:1: hello  there\nsee"},
+		"C-4":   {false, event.Assumption, ""},
+		"a/C-1": {true, event.ExecutionOutput, ""},
+		"a/C-2": {false, event.Assumption, "what it quotes is not there"},
 	} {
 		c := findCriterion(t, out, id)
 		if c.Met != want.met || c.Verification != want.how || !strings.Contains(c.Evidence, want.says) || c.Round != 2 {
@@ -86,7 +87,7 @@ func TestCriteria(t *testing.T) {
 func TestCriteriaOfAWave(t *testing.T) {
 	t.Parallel()
 	h, s := newCoordinator(t, t.TempDir(), judgedPlan, &fakeCaller{})
-	out, cost, err := runVerification(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Wave: 1,
+	out, cost, err := runVerification(t.Context(), h, s, event.CriteriaStarted{Round: 1, Wave: 1,
 		Only: []string{"C-2", "a/C-1"}})
 	if err != nil || cost != 0 || len(out) != 2 || !findCriterion(t, out, "C-2").Met ||
 		findCriterion(t, out, "a/C-1").Met {
@@ -101,7 +102,7 @@ func TestCriteriaCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	out, _, err := runVerification(ctx, h, s, scheduler.CriteriaStarted{Round: 1, Judge: true})
+	out, _, err := runVerification(ctx, h, s, event.CriteriaStarted{Round: 1, Judge: true})
 	if !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}
@@ -127,24 +128,24 @@ func TestJudgements(t *testing.T) {
 		how     string
 		says    string
 	}{
-		"no": {[]counsel.Judgement{{ID: "C-3", Answer: "no", Reason: "it does not"}}, false, scheduler.Observation,
+		"no": {[]counsel.Judgement{{ID: "C-3", Answer: "no", Reason: "it does not"}}, false, event.Observation,
 			"it does not"},
 		"unknown": {[]counsel.Judgement{{ID: "C-3", Answer: "unknown", Reason: "who can tell"}}, false,
-			scheduler.Assumption, "who can tell"},
-		"no quote": {[]counsel.Judgement{yes}, false, scheduler.Assumption, "not there"},
-		"a quote":  {[]counsel.Judgement{of("doc.md", "hello there")}, true, scheduler.Observation, "doc.md:0: hello there"},
-		"the plan": {[]counsel.Judgement{of("plan.json", "it reads well")}, false, scheduler.Assumption,
+			event.Assumption, "who can tell"},
+		"no quote": {[]counsel.Judgement{yes}, false, event.Assumption, "not there"},
+		"a quote":  {[]counsel.Judgement{of("doc.md", "hello there")}, true, event.Observation, "doc.md:0: hello there"},
+		"the plan": {[]counsel.Judgement{of("plan.json", "it reads well")}, false, event.Assumption,
 			"no part of the work"},
-		"plan, as ./": {[]counsel.Judgement{of("./plan.json", "it reads well")}, false, scheduler.Assumption,
+		"plan, as ./": {[]counsel.Judgement{of("./plan.json", "it reads well")}, false, event.Assumption,
 			"no part of the work"},
-		"a prompt": {[]counsel.Judgement{of(".loop/runs/r/prompt.md", "it reads well")}, false, scheduler.Assumption,
+		"a prompt": {[]counsel.Judgement{of(".loop/runs/r/prompt.md", "it reads well")}, false, event.Assumption,
 			"no part of the work"},
-		"set aside": {[]counsel.Judgement{of(".loop.bak-1/x.md", "it reads well")}, false, scheduler.Assumption,
+		"set aside": {[]counsel.Judgement{of(".loop.bak-1/x.md", "it reads well")}, false, event.Assumption,
 			"no part of the work"},
-		"git's": {[]counsel.Judgement{of(".git/description", "it reads well")}, false, scheduler.Assumption,
+		"git's": {[]counsel.Judgement{of(".git/description", "it reads well")}, false, event.Assumption,
 			"no part of the work"},
-		"says no":   {[]counsel.Judgement{}, false, scheduler.Assumption, "did not rule"},
-		"no answer": {nil, false, scheduler.Assumption, "nobody is there"},
+		"says no":   {[]counsel.Judgement{}, false, event.Assumption, "did not rule"},
+		"no answer": {nil, false, event.Assumption, "nobody is there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +158,7 @@ func TestJudgements(t *testing.T) {
 				who.answers = map[string]any{"judge/round-1": map[string]any{"rulings": c.rulings}}
 			}
 			h, s := newCoordinator(t, dir, judgedPlan, who)
-			out, _, err := runVerification(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Judge: true})
+			out, _, err := runVerification(t.Context(), h, s, event.CriteriaStarted{Round: 1, Judge: true})
 			testrepo.Must(t, err)
 			got := findCriterion(t, out, "C-3")
 			if got.Met != c.met || got.Verification != c.how || !strings.Contains(got.Evidence, c.says) {
@@ -190,7 +191,7 @@ func TestRehearsalJudgements(t *testing.T) {
 	}
 	h, s := newCoordinator(t, dir, judgedPlan, &fakeCaller{})
 	h.opts.Agent = agent.Agent{Name: agent.Rehearsal}
-	if _, _, err := runVerification(t.Context(), h, s, scheduler.CriteriaStarted{Round: 1, Judge: true}); err != nil {
+	if _, _, err := runVerification(t.Context(), h, s, event.CriteriaStarted{Round: 1, Judge: true}); err != nil {
 		t.Error(err)
 	}
 	if q := h.panel.Caller.(*fakeCaller).questions["judge/round-1"]; len(q.Rehearse) == 0 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/runlog"
@@ -24,7 +25,7 @@ func (r *Session) taskDir(id string) string {
 }
 
 // attemptRequest returns the request of an attempt. The loop's goroutine calls it.
-func (r *Session) attemptRequest(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 	t := &s.Plan.Tasks[i]
 	req := runner.Request{
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
@@ -75,7 +76,7 @@ func (r *Session) ensureTasksDir() error {
 }
 
 // promptBrief returns the part of the prompt that is not in the plan.
-func (r *Session) promptBrief(s *scheduler.State, i int, e scheduler.AttemptStarted) prompt.Brief {
+func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
 	b := prompt.Brief{Loop: r.config.Loop, Conditions: precheckConditions(t), Continues: e.Resume,
 		More: e.Why == "continue"}
@@ -115,7 +116,7 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e scheduler.AttemptStar
 // recoverAttempt returns the result of an attempt that an earlier wavex started and whose end it did not
 // record. It first stops the attempt's processes, which carry the run's mark, then prices the
 // stream.
-func (r *Session) recoverAttempt(ctx context.Context, prices runner.Pricer, e scheduler.AttemptStarted) runner.Result {
+func (r *Session) recoverAttempt(ctx context.Context, prices runner.Pricer, e event.AttemptStarted) runner.Result {
 	// This session has started no process yet, so every process with the run's mark is old. The
 	// agent's process may have the mark of an earlier attempt.
 	_, err := proc.Sweep(ctx, r.config.Run)

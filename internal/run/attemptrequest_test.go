@@ -10,6 +10,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -19,7 +20,7 @@ import (
 func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Dir, c.Loop = "r-1", dir, filepath.Join(dir, ".loop")
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	s := scheduler.NewState(p)
@@ -36,21 +37,21 @@ func TestPromptBrief(t *testing.T) {
 	for name, c := range map[string]struct {
 		last   *runner.Result
 		advice *counsel.Verdict
-		e      scheduler.AttemptStarted
+		e      event.AttemptStarted
 		says   string // about the previous attempt; "": nothing
 		of     int    // number of the retry
 		broken bool   // it was interrupted
 	}{
-		"the first": {nil, nil, scheduler.AttemptStarted{Try: 1}, "", 0, false},
+		"the first": {nil, nil, event.AttemptStarted{Try: 1}, "", 0, false},
 		"wrong": {&runner.Result{Outcome: runner.Wrong, Reason: "why", Detail: "more", Changed: []string{"x.go"}},
-			advice, scheduler.AttemptStarted{Try: 2}, "why\nmore", 1, false},
-		"wrong, no detail": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, nil, scheduler.AttemptStarted{Try: 3},
+			advice, event.AttemptStarted{Try: 2}, "why\nmore", 1, false},
+		"wrong, no detail": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, nil, event.AttemptStarted{Try: 3},
 			"why", 2, false},
 		"out of time": {&runner.Result{Outcome: runner.TimedOut, Reason: "late", Changed: []string{"x.go", "y.go"}}, nil,
-			scheduler.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
+			event.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
 		"interrupted": {&runner.Result{Outcome: runner.Interrupted, Reason: "stop"}, nil,
-			scheduler.AttemptStarted{Try: 1}, "", 0, true},
-		"throttled": {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, scheduler.AttemptStarted{Try: 1},
+			event.AttemptStarted{Try: 1}, "", 0, true},
+		"throttled": {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, event.AttemptStarted{Try: 1},
 			"", 0, false},
 	} {
 		r, s := newSession(t, t.TempDir(), text)
@@ -72,7 +73,7 @@ func TestPromptBrief(t *testing.T) {
 	}
 	r, s := newSession(t, t.TempDir(), text)
 	s.Tasks[1].Challenge = &counsel.Challenge{Conditions: []string{"a copy first"}}
-	if b := r.promptBrief(s, 1, scheduler.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues ||
+	if b := r.promptBrief(s, 1, event.AttemptStarted{Try: 1, Resume: true, Why: "continue"}); !b.Continues ||
 		!b.More ||
 		fmt.Sprint(b.Conditions) != "[a copy first]" {
 		t.Errorf("%+v", b)
@@ -85,7 +86,7 @@ func TestAttemptRequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r, s := newSession(t, dir, `{"mustNot":[{"text":"no core","verify":{"file":"core"}}],"protect":["go.mod"],"tasks":[{"id":"a","subject":"do a","dir":"sub","files":["a.go"],"verify":["true"]},{"id":"b","subject":"do b","command":"touch b"}]}`)
-	e := scheduler.AttemptStarted{Task: "a", Attempt: 2, Try: 1, Slot: 3, Session: "s", Cap: 5}
+	e := event.AttemptStarted{Task: "a", Attempt: 2, Try: 1, Slot: 3, Session: "s", Cap: 5}
 	req, err := r.attemptRequest(s, 0, e)
 	at := filepath.Join(dir, ".loop", "runs", "r-1", "tasks", "a")
 	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") ||
@@ -102,7 +103,7 @@ func TestAttemptRequest(t *testing.T) {
 		req.FullPrompt == req.Prompt {
 		t.Errorf("%+v, %v", req, err)
 	}
-	if req, err = r.attemptRequest(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil ||
+	if req, err = r.attemptRequest(s, 1, event.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err != nil ||
 		req.Command != "touch b" || req.Prompt != "" || req.Guards != nil {
 		t.Errorf("%+v, %v", req, err)
 	}
@@ -116,7 +117,7 @@ func TestAttemptRequest(t *testing.T) {
 		t.Error("an attempt has no folder")
 	}
 	r.tasksDirMade = false
-	if _, err := r.attemptRequest(s, 1, scheduler.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err == nil {
+	if _, err := r.attemptRequest(s, 1, event.AttemptStarted{Task: "b", Attempt: 1, Try: 1}); err == nil {
 		t.Error("a command has no folder")
 	}
 }
@@ -152,7 +153,7 @@ func TestRecoverAttempt(t *testing.T) {
 		testrepo.Must(t, os.RemoveAll(at))
 		testrepo.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		c.lay()
-		res := r.recoverAttempt(t.Context(), prices, scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
+		res := r.recoverAttempt(t.Context(), prices, event.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
 		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes ||
 			c.goes && res.Session != "s-1" {
 			t.Errorf("%s: %+v", name, res)
@@ -173,15 +174,15 @@ func mkdirIfMissing(path string) error {
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "plan.json")
-	opened := scheduler.RequestOpened{Run: "q-1", Request: "build it", Config: scheduler.RequestConfig{Plan: at,
+	opened := event.RequestOpened{Run: "q-1", Request: "build it", Config: event.RequestConfig{Plan: at,
 		Limits: budget.Limits{NoUSD: true}}}
-	stage := func(name, result string) scheduler.Body {
-		return scheduler.StageEnded{Stage: name, Result: []byte(result)}
+	stage := func(name, result string) event.Body {
+		return event.StageEnded{Stage: name, Result: []byte(result)}
 	}
-	whole := []scheduler.Body{opened, stage("intent", `{"request":"build it"}`), stage("shape", `{}`),
+	whole := []event.Body{opened, stage("intent", `{"request":"build it"}`), stage("shape", `{}`),
 		stage("decompose", `{"plan":"`+filepath.ToSlash(at)+`"}`)}
 	for name, c := range map[string]struct {
-		bodies []scheduler.Body
+		bodies []event.Body
 		plan   string
 		want   bool
 	}{
@@ -189,14 +190,14 @@ func TestWithOrigin(t *testing.T) {
 		"on its way":   {whole[:2], at, false},
 		"its plan":     {whole, at, true},
 		"another plan": {whole, at + "x", false},
-		"ran already": {append(whole[:len(whole):len(whole)], scheduler.RunStarted{Config: scheduler.Config{Run: "r"}}), at,
+		"ran already": {append(whole[:len(whole):len(whole)], event.RunStarted{Config: event.Config{Run: "r"}}), at,
 			false},
 	} {
-		var events []scheduler.Event
+		var events []event.Event
 		for i, b := range c.bodies {
-			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
+			events = append(events, event.Event{Seq: int64(i + 1), Body: b})
 		}
-		got, err := withOrigin(scheduler.RunStarted{Plan: c.plan}, events)
+		got, err := withOrigin(event.RunStarted{Plan: c.plan}, events)
 		if err != nil || (got.Origin != nil) != c.want || c.want && got.Origin.Request != "build it" {
 			t.Errorf("%s: %+v, %v", name, got.Origin, err)
 		}

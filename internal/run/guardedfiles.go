@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // This file finds the files that tasks must not change because they are judged by them: the scripts
@@ -52,7 +52,7 @@ func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
 	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(p)); err == nil && filepath.IsLocal(rel) &&
 		!planfile.IsList(p.Path) {
 		// In the project itself the baseline of an attempt shows every change of it.
-		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != scheduler.Isolated)
+		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != event.Isolated)
 	}
 	add(".loop", whyLoopDir, false, true)
 	for _, n := range r.checkFiles {

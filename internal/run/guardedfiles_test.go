@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 func TestCommandWords(t *testing.T) {
@@ -90,7 +90,7 @@ func TestGuardedFiles(t *testing.T) {
 			"sub/own.sh false false a check of b names it", "sub/data.json false false a check of b names it",
 			"linked.sh true false its own check runs it"}},
 	} {
-		r := &Session{plan: p, config: scheduler.Config{Dir: dir, Isolation: scheduler.Isolated}}
+		r := &Session{plan: p, config: event.Config{Dir: dir, Isolation: event.Isolated}}
 		i, _ := p.Lookup(c.task)
 		var got []string
 		for _, g := range r.guardedFiles(p, i) {
@@ -117,7 +117,7 @@ func TestGuardedFilesAreBounded(t *testing.T) {
 	}
 	many.Write(t, dir)
 	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","verify":["`+words+`"]}]}`)
-	r := &Session{plan: p, config: scheduler.Config{Dir: dir}}
+	r := &Session{plan: p, config: event.Config{Dir: dir}}
 	if got := r.guardedFiles(p, 0); len(got) != maxGuardedFiles || got[0].Why != whyPlan || got[1].Why != whyLoopDir {
 		t.Errorf("%d are watched, first %+v", len(got), got[:2])
 	}

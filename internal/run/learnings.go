@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/notes"
 	"wavex/internal/report"
@@ -30,7 +31,7 @@ func (r *Session) proposeLearnings(left bool) {
 }
 
 func (r *Session) addLearnings() error {
-	var events []scheduler.Event
+	var events []event.Event
 	var err error
 	// Only a task that failed first can teach a lesson, so do not read the journal otherwise.
 	if slices.ContainsFunc(r.state.Tasks, func(t scheduler.Task) bool { return t.Tries > 1 }) {
@@ -82,7 +83,7 @@ func (r *Session) addLearnings() error {
 }
 
 // fixedFailures returns the retries of a run that passed with a panel's advice.
-func fixedFailures(events []scheduler.Event, run string, s *scheduler.State) []learn.FixedFailure {
+func fixedFailures(events []event.Event, run string, s *scheduler.State) []learn.FixedFailure {
 	type task struct {
 		failed  runner.Result
 		cause   string
@@ -100,18 +101,18 @@ func fixedFailures(events []scheduler.Event, run string, s *scheduler.State) []l
 	ours := false
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			ours = b.Config.Run == run
 			clear(tasks) // tasks of another run with the same names are different tasks
-		case scheduler.CounselEnded:
+		case event.CounselEnded:
 			of(b.Task).cause, of(b.Task).fix = b.Verdict.Analysis, b.Verdict.Fix
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			of(b.Task).advised = b.Advised
-		case scheduler.IntegrationEnded:
+		case event.IntegrationEnded:
 			for _, r := range b.Reopened {
 				of(r.Task).failed = r.Result
 			}
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			t := of(b.Task)
 			switch {
 			case b.Result.Outcome.Stuck():

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
@@ -17,37 +18,37 @@ import (
 // names and tasks that an integration rejected.
 func TestFixedFailures(t *testing.T) {
 	t.Parallel()
-	began := func(run string) scheduler.Body {
-		return scheduler.RunStarted{Config: scheduler.Config{Run: run}}
+	began := func(run string) event.Body {
+		return event.RunStarted{Config: event.Config{Run: run}}
 	}
-	ended := func(o runner.Outcome, reason string) scheduler.Body {
-		return scheduler.AttemptEnded{Task: "a", Result: runner.Result{Outcome: o, Reason: reason}}
+	ended := func(o runner.Outcome, reason string) event.Body {
+		return event.AttemptEnded{Task: "a", Result: runner.Result{Outcome: o, Reason: reason}}
 	}
-	reopened := scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "a",
+	reopened := event.IntegrationEnded{Reopened: []event.Reopened{{Task: "a",
 		Result: runner.Result{Outcome: runner.Wrong, Reason: "does not merge"}}}}
-	advice := scheduler.CounselEnded{Task: "a", Verdict: counsel.Verdict{Analysis: "why", Fix: "how"}}
-	again := scheduler.AttemptStarted{Task: "a", Advised: true}
+	advice := event.CounselEnded{Task: "a", Verdict: counsel.Verdict{Analysis: "why", Fix: "how"}}
+	again := event.AttemptStarted{Task: "a", Advised: true}
 	for name, c := range map[string]struct {
-		bodies []scheduler.Body
+		bodies []event.Body
 		want   string // the failure; "": no turn
 	}{
-		"advised": {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")},
+		"advised": {[]event.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")},
 			"no"},
-		"without advice": {[]scheduler.Body{began("r"), ended(runner.Wrong, "no"), scheduler.AttemptStarted{Task: "a"},
+		"without advice": {[]event.Body{began("r"), ended(runner.Wrong, "no"), event.AttemptStarted{Task: "a"},
 			ended(runner.Done, "")}, ""},
-		"of an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, ""),
-			began("r"), scheduler.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
-		"not together": {[]scheduler.Body{began("r"), ended(runner.Done, ""), reopened, advice, again,
+		"of an early run": {[]event.Body{began("o"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, ""),
+			began("r"), event.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
+		"not together": {[]event.Body{began("r"), ended(runner.Done, ""), reopened, advice, again,
 			ended(runner.Done, "")}, "does not merge"},
-		"both": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), began("r"), ended(runner.Wrong, "first"), again,
+		"both": {[]event.Body{began("o"), ended(runner.Wrong, "no"), began("r"), ended(runner.Wrong, "first"), again,
 			ended(runner.Done, ""), reopened, advice, again,
 			ended(runner.Done, "")}, "does not merge"},
-		"failed in an early run": {[]scheduler.Body{began("o"), ended(runner.Wrong, "no"), advice, began("r"), again,
+		"failed in an early run": {[]event.Body{began("o"), ended(runner.Wrong, "no"), advice, began("r"), again,
 			ended(runner.Done, "")}, ""},
 	} {
-		var events []scheduler.Event
+		var events []event.Event
 		for i, b := range c.bodies {
-			events = append(events, scheduler.Event{Seq: int64(i + 1), Body: b})
+			events = append(events, event.Event{Seq: int64(i + 1), Body: b})
 		}
 		got := ""
 		for _, turn := range fixedFailures(events, "r", scheduler.NewState(testrepo.Plan(t, ".",
@@ -71,7 +72,7 @@ func TestLearningsFromTheNotesDirectory(t *testing.T) {
 		p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"}]}`)
 		var said bytes.Buffer
 		r := &Session{opts: Options{Redactor: secret.New(nil), Err: &said}, plan: p, state: scheduler.NewState(p),
-			config: scheduler.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop")}}
+			config: event.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop")}}
 		if tracked {
 			r.config.Track = filepath.Join(dir, "notes")
 		}

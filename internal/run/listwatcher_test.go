@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/tasklist"
 	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 // taskFile returns a task as a file of a list.
@@ -132,10 +132,10 @@ func TestListProgress(t *testing.T) {
 			t.Fatalf("%s: no view", c.name)
 		}
 		c.lay()
-		testrepo.Must(t, errors.Join(s.Replay([]scheduler.Event{{Seq: 1, Body: scheduler.RunStarted{Config: r.config}},
-			{Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Key: s.Tasks[0].Key, Attempt: 1, Try: 1, Wave: 1,
+		testrepo.Must(t, errors.Join(s.Replay([]event.Event{{Seq: 1, Body: event.RunStarted{Config: r.config}},
+			{Seq: 2, Body: event.AttemptStarted{Task: "1", Key: s.Tasks[0].Key, Attempt: 1, Try: 1, Wave: 1,
 				Why: "first"}}})))
-		view.Event(scheduler.Event{Seq: 2, Body: scheduler.AttemptStarted{Task: "1", Attempt: 1}}, s)
+		view.Event(event.Event{Seq: 2, Body: event.AttemptStarted{Task: "1", Attempt: 1}}, s)
 		done(false)
 		if c.says == "" {
 			if text, err := os.ReadFile(filepath.Join(list, "1.json")); err != nil || said.Len() > 0 ||

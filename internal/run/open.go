@@ -13,6 +13,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -31,12 +32,12 @@ import (
 // journal, the folder and the repository.
 type Options struct {
 	Plan         *plan.Plan
-	Config       scheduler.Config // Dir and Loop absolute
-	Resume       bool             // continue the newest run of the journal; else begin a new one
-	Fresh        bool             // first move the old .loop aside
-	JournalLen   int              // number of records of the journal at that decision
-	Version      string           // the version of wavex
-	OwnerSession string           // the session of Claude Code that wavex was started from; "" for none
+	Config       event.Config // Dir and Loop absolute
+	Resume       bool         // continue the newest run of the journal; else begin a new one
+	Fresh        bool         // first move the old .loop aside
+	JournalLen   int          // number of records of the journal at that decision
+	Version      string       // the version of wavex
+	OwnerSession string       // the session of Claude Code that wavex was started from; "" for none
 
 	Agent    agent.Agent
 	Prices   budget.Prices
@@ -60,9 +61,9 @@ type Options struct {
 type Session struct {
 	opts       Options
 	plan       *plan.Plan
-	config     scheduler.Config
+	config     event.Config
 	state      *scheduler.State
-	startEvent scheduler.Body
+	startEvent event.Body
 	journal    *runlog.Journal
 	view       ui.View
 	tracer     *telemetry.Tracer // nil: tracing is off
@@ -95,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 }
 
 // Config returns the run's configuration, with the values that Open has chosen.
-func (r *Session) Config() scheduler.Config { return r.config }
+func (r *Session) Config() event.Config { return r.config }
 
 // openLoop takes the lock, opens the journal and replays it.
 func (r *Session) openLoop(ctx context.Context) error {
@@ -122,10 +123,10 @@ func (r *Session) openLoop(ctx context.Context) error {
 		}
 		r.state.Seq = int64(len(events)) // another run may follow in the same journal
 		r.state.Learn(events)
-		r.startEvent = scheduler.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+		r.startEvent = event.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 			Name:  r.plan.Name,
 			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession}
-		if r.startEvent, err = withOrigin(r.startEvent.(scheduler.RunStarted), events); err != nil {
+		if r.startEvent, err = withOrigin(r.startEvent.(event.RunStarted), events); err != nil {
 			return err
 		}
 		return nil
@@ -133,7 +134,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
-	r.startEvent = scheduler.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
 		Edit: r.planEdit(events)}
 	return nil
@@ -141,7 +142,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 
 // planEdit returns the changes of the plan since the run's last session. It returns nil if there are
 // none or they are unknown, as for a run of an older wavex.
-func (r *Session) planEdit(events []scheduler.Event) *scheduler.Edit {
+func (r *Session) planEdit(events []event.Event) *event.Edit {
 	old := runlog.SavedPlan(r.config.Loop, r.config.Run)
 	if old == nil || planfile.IsList(r.plan.Path) {
 		return nil
@@ -174,7 +175,7 @@ func (r *Session) savePlan() (kept func()) {
 
 // withOrigin adds the request that led to the plan to the beginning of a run. That is the last
 // request of the journal, if it led to this plan and no run was made of it yet.
-func withOrigin(b scheduler.RunStarted, events []scheduler.Event) (scheduler.RunStarted, error) {
+func withOrigin(b event.RunStarted, events []event.Event) (event.RunStarted, error) {
 	s, err := request.ReadProgress(events)
 	if err != nil {
 		return b, usererr.Blocked(err)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/hook"
 	"wavex/internal/proc"
 	"wavex/internal/review"
@@ -34,7 +35,7 @@ type Console struct {
 
 // Result describes how a session ended.
 type Result struct {
-	End       scheduler.RunEnded
+	End       event.RunEnded
 	State     *scheduler.State // nil after leaving at once, since the loop still owns it
 	AbortCode int              // the exit code of leaving at once; 0: the run ended by itself
 }
@@ -45,7 +46,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer relaxGC(len(r.plan.Tasks))()
 	defer r.savePlan()()
 	r.view = c.View
-	if r.config.Stagger == scheduler.Staggered {
+	if r.config.Stagger == event.Staggered {
 		r.firstResponse = make(chan string, 16)
 	}
 	if r.config.Spares > 0 {
@@ -76,7 +77,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		Views: []scheduler.View{r.view, hookSnapshot, files}, FirstResponse: r.firstResponse, FirstRequest: r.firstRequest,
 		Request:  r.attemptRequest,
 		NewSpare: func(req runner.Request) *runner.Spare { return agentRunner.NewSpare(r.withSlotEnv(req)) },
-		Recover: func(ctx context.Context, e scheduler.AttemptStarted) runner.Result {
+		Recover: func(ctx context.Context, e event.AttemptStarted) runner.Result {
 			return r.recoverAttempt(ctx, r.opts.Prices, e)
 		},
 		Redact: r.redactEvent,
@@ -113,7 +114,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, filepath.Join(r.config.Loop, "guard.lock"))()
 
 	type outcome struct {
-		end scheduler.RunEnded
+		end event.RunEnded
 		err error
 	}
 	done := make(chan outcome, 1)
@@ -173,10 +174,10 @@ func (k restoreWarner) warnIfRestored(write func() error) error {
 func jitter() float64 { return rand.Float64() }
 
 // redactEvent removes the secrets from an event before it is used.
-func (r *Session) redactEvent(b scheduler.Body) scheduler.Body {
-	out := r.opts.Redactor.Value(b).(scheduler.Body)
-	was, _ := b.(scheduler.AttemptEnded)
-	e, ended := out.(scheduler.AttemptEnded)
+func (r *Session) redactEvent(b event.Body) event.Body {
+	out := r.opts.Redactor.Value(b).(event.Body)
+	was, _ := b.(event.AttemptEnded)
+	e, ended := out.(event.AttemptEnded)
 	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason ||
 		e.Result.Detail != was.Result.Detail) {
 		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // may have a secret without digits

@@ -14,6 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
@@ -26,13 +27,13 @@ import (
 // recordingView is a view that records its events.
 type recordingView struct {
 	mu         sync.Mutex
-	events     []scheduler.Event
+	events     []event.Event
 	eventTypes chan string // receives the type of each event; nil: not used
 	after      func(n int) // called with the number of events; nil: not used
 	closed     int
 }
 
-func (b *recordingView) Event(e scheduler.Event, _ *scheduler.State) {
+func (b *recordingView) Event(e event.Event, _ *scheduler.State) {
 	b.mu.Lock()
 	b.events = append(b.events, e)
 	n := len(b.events)
@@ -70,7 +71,7 @@ func (e *syncBuffer) String() string {
 func options(t *testing.T, dir, text string) (Options, *syncBuffer) {
 	t.Helper()
 	testrepo.Files{"plan.json": text}.Write(t, dir)
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = runlog.NewID(time.Now()), dir, filepath.Join(dir, ".loop"),
 		agent.Rehearsal, "shared"
 	c.Counsel, c.Review, c.Judge, c.MaxRetries = false, "off", false, 0
@@ -103,7 +104,7 @@ func TestRunAndResume(t *testing.T) {
 	o, said := options(t, dir, text)
 	out, b := run(t, o)
 	if out.End.Status != "failed" || out.End.ExitCode != 1 || out.State == nil || out.AbortCode != 0 ||
-		out.End.Tasks != (scheduler.Counts{Completed: 1, Failed: 1, Blocked: 1}) {
+		out.End.Tasks != (event.Counts{Completed: 1, Failed: 1, Blocked: 1}) {
 		t.Fatalf("%+v\n%s", out.End, said)
 	}
 	events, err := runlog.Read(o.Config.Loop)
@@ -253,13 +254,13 @@ func TestRedactSignature(t *testing.T) {
 	r := &Session{opts: Options{Redactor: secret.New([]string{"API_KEY=A-very-SECRET-value-4"})}}
 	res := runner.Result{Outcome: runner.Wrong, Reason: "a hook says A-very-SECRET-value-4", Detail: "error: line 3"}
 	res.Signature = runner.Signature(res.Reason, res.Detail)
-	got := r.redactEvent(scheduler.AttemptEnded{Task: "a", Result: res}).(scheduler.AttemptEnded)
+	got := r.redactEvent(event.AttemptEnded{Task: "a", Result: res}).(event.AttemptEnded)
 	if want := "a hook says [redacted: api_key] | error: line"; got.Result.Signature != want {
 		t.Errorf("%q, want %q", got.Result.Signature, want)
 	}
 	res.Reason, res.Signature = "no secret", "mine"
-	if got := r.redactEvent(scheduler.AttemptEnded{Task: "a",
-		Result: res}).(scheduler.AttemptEnded); got.Result.Signature != "mine" {
+	if got := r.redactEvent(event.AttemptEnded{Task: "a",
+		Result: res}).(event.AttemptEnded); got.Result.Signature != "mine" {
 		t.Errorf("%q", got.Result.Signature)
 	}
 }
@@ -282,7 +283,7 @@ func TestAbort(t *testing.T) {
 		over <- out
 	}()
 	for kind := range b.eventTypes {
-		if kind == (scheduler.AttemptStarted{}).Type() {
+		if kind == (event.AttemptStarted{}).Type() {
 			break
 		}
 	}

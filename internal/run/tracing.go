@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/telemetry"
 	"wavex/scheduler"
 )
@@ -47,7 +48,7 @@ func (r *Session) startTracing(ctx context.Context, loop *scheduler.Loop) (done 
 }
 
 // withTraceEnv adds the identity of an attempt's span to its environment.
-func (r *Session) withTraceEnv(env map[string]string, e scheduler.AttemptStarted) map[string]string {
+func (r *Session) withTraceEnv(env map[string]string, e event.AttemptStarted) map[string]string {
 	if r.tracer == nil {
 		return env
 	}

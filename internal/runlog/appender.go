@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/notes"
 	"wavex/internal/secret"
 	"wavex/internal/statefiles"
@@ -20,13 +21,13 @@ import (
 // Appender is a run to which records are added. The caller must hold the lock of its loop.
 type Appender struct {
 	State  *scheduler.State
-	Events []scheduler.Event // all events of the journal
+	Events []event.Event // all events of the journal
 }
 
 // Append appends the bodies in order, each made from the state that the one before led to, and makes
 // them durable. Then it updates the state and the files in .loop. It writes a warning to warn for
 // each file that it cannot update.
-func (a *Appender) Append(warn io.Writer, bodies ...func() scheduler.Body) error {
+func (a *Appender) Append(warn io.Writer, bodies ...func() event.Body) error {
 	loop := a.State.Config.Loop
 	to := &Journal{}
 	defer to.Close()
@@ -39,8 +40,8 @@ func (a *Appender) Append(warn io.Writer, bodies ...func() scheduler.Body) error
 	}
 	secrets := secret.New(os.Environ())
 	for _, body := range bodies {
-		e := scheduler.Event{Seq: a.State.Seq + 1, Time: time.Now().UTC(), Body: secrets.Value(body()).(scheduler.Body)}
-		if err := errors.Join(to.Append(e), a.State.Replay([]scheduler.Event{e})); err != nil {
+		e := event.Event{Seq: a.State.Seq + 1, Time: time.Now().UTC(), Body: secrets.Value(body()).(event.Body)}
+		if err := errors.Join(to.Append(e), a.State.Replay([]event.Event{e})); err != nil {
 			return err
 		}
 		a.Events = append(a.Events, e)
@@ -57,7 +58,7 @@ func (a *Appender) Append(warn io.Writer, bodies ...func() scheduler.Body) error
 
 // writeNotes writes the tasks that joined a run between its sessions into its tracking directory, if it
 // has one. The run itself does not depend on that.
-func (a *Appender) writeNotes(warn io.Writer, events []scheduler.Event) {
+func (a *Appender) writeNotes(warn io.Writer, events []event.Event) {
 	dir := a.State.Config.Track
 	if dir == "" {
 		return
@@ -75,7 +76,7 @@ func (a *Appender) writeNotes(warn io.Writer, events []scheduler.Event) {
 
 // Rebuild writes the files in .loop of the last run again. It refuses a run under way, which writes
 // them itself.
-func Rebuild(s *scheduler.State, events []scheduler.Event) error {
+func Rebuild(s *scheduler.State, events []event.Event) error {
 	loop := s.Config.Loop
 	lock, err := Lock(loop, s.Config.Run)
 	if err != nil {

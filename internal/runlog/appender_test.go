@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/notes"
 	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 // newAppender returns a run to which records can be added.
-func newAppender(t *testing.T, bodies ...scheduler.Body) (a *Appender, dir string) {
+func newAppender(t *testing.T, bodies ...event.Body) (a *Appender, dir string) {
 	t.Helper()
 	dir, loop := project(t, bodies...)
 	p, err := Load(loop, "", "")
@@ -39,16 +39,16 @@ func TestAppend(t *testing.T) {
 	t.Setenv("RECORD_TEST_TOKEN", "a-very-secret-value-2")
 	begun := started("r-1")
 	begun.Config.Track = t.TempDir()
-	a, dir := newAppender(t, begun, scheduler.RunEnded{Status: "complete"})
+	a, dir := newAppender(t, begun, event.RunEnded{Status: "complete"})
 	loop := filepath.Join(dir, ".loop")
 	var warn bytes.Buffer
 	testrepo.Must(t, a.Append(&warn,
-		func() scheduler.Body {
-			return scheduler.TasksAdded{Wave: 2, Origin: "verify", Round: 1, Tasks: []scheduler.Added{{ID: "V-001",
+		func() event.Body {
+			return event.TasksAdded{Wave: 2, Origin: "verify", Round: 1, Tasks: []event.Added{{ID: "V-001",
 				For: "a stub", Task: json.RawMessage(`{"id":"V-001","subject":"mend a-very-secret-value-2"}`)}}}
 		},
-		func() scheduler.Body {
-			return scheduler.RunEnded{Status: "failed", Reason: fmt.Sprintf("%d tasks", len(a.State.Tasks))}
+		func() event.Body {
+			return event.RunEnded{Status: "failed", Reason: fmt.Sprintf("%d tasks", len(a.State.Tasks))}
 		}))
 	if warn.Len() > 0 {
 		t.Errorf("it warns: %s", &warn)
@@ -57,7 +57,7 @@ func TestAppend(t *testing.T) {
 	if err != nil || len(events) != 4 || len(a.Events) != 4 || events[2].Seq != 3 || events[3].Seq != 4 {
 		t.Fatalf("%+v, %v", events, err)
 	}
-	if got := string(events[2].Body.(scheduler.TasksAdded).Tasks[0].Task); !strings.Contains(got,
+	if got := string(events[2].Body.(event.TasksAdded).Tasks[0].Task); !strings.Contains(got,
 		"mend [redacted: RECORD_TEST_TOKEN]") {
 		t.Errorf("on record is %s", got)
 	}
@@ -76,10 +76,10 @@ func TestAppend(t *testing.T) {
 // If one of several bodies is invalid, none of them is recorded.
 func TestAppendIsAtomic(t *testing.T) {
 	t.Parallel()
-	a, dir := newAppender(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	a, dir := newAppender(t, started("r-1"), event.RunEnded{Status: "paused"})
 	before := text(t, dir, ".loop", journalName)
-	err := a.Append(io.Discard, func() scheduler.Body { return scheduler.Notice{Text: "one"} },
-		func() scheduler.Body { return scheduler.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // the budget is used up
+	err := a.Append(io.Discard, func() event.Body { return event.Notice{Text: "one"} },
+		func() event.Body { return event.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // the budget is used up
 	if err == nil {
 		t.Error("an attempt was begun without money")
 	}
@@ -93,10 +93,10 @@ func TestAppendWarns(t *testing.T) {
 	t.Parallel()
 	begun := started("r-1")
 	begun.Config.Track = filepath.Join(t.TempDir(), "gone")
-	a, dir := newAppender(t, begun, scheduler.RunEnded{Status: "paused"})
+	a, dir := newAppender(t, begun, event.RunEnded{Status: "paused"})
 	testrepo.Files{".loop/PROGRESS.md/x": ""}.Write(t, dir)
 	var warn bytes.Buffer
-	testrepo.Must(t, a.Append(&warn, func() scheduler.Body { return scheduler.Notice{Text: "one"} }))
+	testrepo.Must(t, a.Append(&warn, func() event.Body { return event.Notice{Text: "one"} }))
 	if !strings.HasPrefix(warn.String(), "wavex: warning:") || strings.Count(warn.String(), "\n") != 1 {
 		t.Errorf("it warns %q", &warn)
 	}
@@ -108,7 +108,7 @@ func TestAppendWarns(t *testing.T) {
 // Rebuild writes the files of the last run, and refuses a run under way and older runs.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
-	a, dir := newAppender(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	a, dir := newAppender(t, started("r-1"), event.RunEnded{Status: "paused"})
 	loop := filepath.Join(dir, ".loop")
 	testrepo.Must(t, Rebuild(a.State, a.Events))
 	first := text(t, loop, "PROGRESS.md")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
@@ -20,7 +21,7 @@ import (
 // Follower follows a run of another wavex by reading its journal as it grows. It changes nothing.
 // It must be used from one goroutine.
 type Follower struct {
-	Events []scheduler.Event
+	Events []event.Event
 	State  *scheduler.State // nil: there is no run yet
 	Alive  bool             // a process works on it
 
@@ -42,7 +43,7 @@ func Follow(loop, planPath string) *Follower {
 // run was already known. show may be nil. changed reports that there were new records, or that no
 // process works on the run any more. It is valid beside an error, since the events before an
 // unreadable record are shown.
-func (f *Follower) Poll(show func(scheduler.Event, *scheduler.State)) (changed bool, err error) {
+func (f *Follower) Poll(show func(event.Event, *scheduler.State)) (changed bool, err error) {
 	records, replaced, err := f.log.Next()
 	if replaced {
 		f.Events, f.State, f.running = nil, nil, map[string]ui.Activity{}
@@ -98,12 +99,12 @@ func (f *Follower) checkAlive(grew bool) {
 	}
 }
 
-func (f *Follower) apply(e scheduler.Event) error {
+func (f *Follower) apply(e event.Event) error {
 	path, digest, run := "", "", ""
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		path, digest, run = b.Plan, b.Digest, b.Config.Run
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		path, digest, run = b.Plan, b.Digest, b.Config.Run
 	}
 	if path != "" {
@@ -116,7 +117,7 @@ func (f *Follower) apply(e scheduler.Event) error {
 		return nil // records before the first run
 	}
 	f.trackRunning(e)
-	return f.State.Replay([]scheduler.Event{e})
+	return f.State.Replay([]event.Event{e})
 }
 
 // replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
@@ -131,37 +132,37 @@ func (f *Follower) replayPlan(path, digest, run string) error {
 }
 
 // trackRunning updates the activities under way.
-func (f *Follower) trackRunning(e scheduler.Event) {
+func (f *Follower) trackRunning(e event.Event) {
 	start := func(kind, task string, n int) {
 		f.running[kind+"/"+task] = ui.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time}
 	}
 	end := func(kind, task string) { delete(f.running, kind+"/"+task) }
 	switch b := e.Body.(type) {
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		start("attempt", b.Task, b.Attempt)
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		end("attempt", b.Task)
-	case scheduler.CounselStarted:
+	case event.CounselStarted:
 		start("counsel", b.Task, b.Panel)
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		end("counsel", b.Task)
-	case scheduler.ReviewStarted:
+	case event.ReviewStarted:
 		start("review", "", b.N)
-	case scheduler.ReviewEnded:
+	case event.ReviewEnded:
 		end("review", "")
-	case scheduler.CriteriaStarted:
+	case event.CriteriaStarted:
 		start("criteria", "", b.Round)
-	case scheduler.CriteriaEnded:
+	case event.CriteriaEnded:
 		end("criteria", "")
-	case scheduler.IntegrationStarted:
+	case event.IntegrationStarted:
 		start("integration", "", b.Wave)
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		end("integration", "")
-	case scheduler.DeliveryStarted:
+	case event.DeliveryStarted:
 		start("delivery", "", 0)
-	case scheduler.DeliveryEnded:
+	case event.DeliveryEnded:
 		end("delivery", "")
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		clear(f.running)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
@@ -37,7 +38,7 @@ func lengthen(t *testing.T, loop, text string) {
 func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 	t.Parallel()
 	notice := func(seq int64) []byte {
-		b, err := scheduler.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: scheduler.Notice{Level: "info",
+		b, err := event.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: event.Notice{Level: "info",
 			Text: "hello"}}.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +79,7 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 		}
 		lengthen(t, loop, c.after)
 		told := 0
-		changed, err := f.Poll(func(scheduler.Event, *scheduler.State) { told++ })
+		changed, err := f.Poll(func(event.Event, *scheduler.State) { told++ })
 		if !changed || !errors.As(err, c.wrong) || told != 1 || len(f.Events) != 2 || f.State.Seq != 2 {
 			t.Errorf("%s: changed %v, %v; told of %d, has %d", name, changed, err, told, len(f.Events))
 		}
@@ -88,7 +89,7 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 // A journal with a missing record is refused.
 func TestReadRefusesAGap(t *testing.T) {
 	t.Parallel()
-	loop, _ := written(t, started("r-1"), scheduler.RunEnded{Status: "paused"})
+	loop, _ := written(t, started("r-1"), event.RunEnded{Status: "paused"})
 	log, records, err := journal.Open(filepath.Join(loop, journalName))
 	if err != nil {
 		t.Fatal(err)
@@ -109,26 +110,26 @@ func TestReadRefusesAGap(t *testing.T) {
 }
 
 // pausedRun returns the events of a run that was paused and continued.
-func pausedRun(t *testing.T, dir string) []scheduler.Body {
+func pausedRun(t *testing.T, dir string) []event.Body {
 	t.Helper()
 	p := testrepo.Plan(t, dir, twoTasks)
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2,
+	c := event.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2,
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	path := filepath.Join(dir, "plan.json")
-	attempt := func(task string, n int, status scheduler.Status, outcome runner.Outcome) []scheduler.Body {
+	attempt := func(task string, n int, status event.Status, outcome runner.Outcome) []event.Body {
 		i, _ := p.Lookup(task)
 		key := p.Key(i)
-		return []scheduler.Body{scheduler.AttemptStarted{Task: task, Key: key, Attempt: n, Try: n, Why: "first", Wave: 1},
-			scheduler.AttemptEnded{Task: task, Key: key, Attempt: n, Status: status, Charged: true,
+		return []event.Body{event.AttemptStarted{Task: task, Key: key, Attempt: n, Try: n, Why: "first", Wave: 1},
+			event.AttemptEnded{Task: task, Key: key, Attempt: n, Status: status, Charged: true,
 				Result: runner.Result{Outcome: outcome}}}
 	}
-	return slices.Concat([]scheduler.Body{scheduler.Notice{Text: "before"}, scheduler.RunStarted{Config: c, Plan: path,
-		Digest: "d", Tasks: 2}, scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
-		attempt("a", 1, scheduler.Completed, runner.Done), attempt("b", 1, scheduler.Pending, runner.Interrupted),
-		[]scheduler.Body{scheduler.RunEnded{Status: "paused"},
-			scheduler.RunResumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, scheduler.Completed,
+	return slices.Concat([]event.Body{event.Notice{Text: "before"}, event.RunStarted{Config: c, Plan: path,
+		Digest: "d", Tasks: 2}, event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}},
+		attempt("a", 1, event.Completed, runner.Done), attempt("b", 1, event.Pending, runner.Interrupted),
+		[]event.Body{event.RunEnded{Status: "paused"},
+			event.RunResumed{Config: c, Plan: path, Digest: "e", Tasks: 2}}, attempt("b", 2, event.Completed,
 			runner.Done),
-		[]scheduler.Body{scheduler.RunEnded{Status: "complete"}})
+		[]event.Body{event.RunEnded{Status: "complete"}})
 }
 
 // However the journal grows, a follower has the same state as a reader, and shows each event once.
@@ -149,7 +150,7 @@ func TestFollowerEqualsRead(t *testing.T) {
 			at = min(at+1+luck.IntN(1500), len(data))
 			testrepo.Must(t, os.WriteFile(path, []byte(data[:at]), 0o600))
 			known := f.State != nil
-			_, err := f.Poll(func(e scheduler.Event, s *scheduler.State) {
+			_, err := f.Poll(func(e event.Event, s *scheduler.State) {
 				if !known || s.Seq != e.Seq {
 					t.Errorf("%d: told of %d at %d, known %v", seed, e.Seq, s.Seq, known)
 				}
@@ -185,7 +186,7 @@ func TestRunning(t *testing.T) {
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
 	loop := filepath.Join(dir, ".loop")
 	all := pausedRun(t, dir)
-	started := []scheduler.Body{all[1], all[3], all[5], scheduler.ReviewStarted{N: 1, Mode: "light", Round: 1}}
+	started := []event.Body{all[1], all[3], all[5], event.ReviewStarted{N: 1, Mode: "light", Round: 1}}
 	testrepo.Journal(t, loop, started...)
 	lock, err := Lock(loop, "r-1")
 	testrepo.Must(t, err)
@@ -248,9 +249,9 @@ func TestFollowFresh(t *testing.T) {
 	if changed, err := f.Poll(nil); err != nil || !changed || f.State != nil || len(f.Events) != 0 || f.Alive {
 		t.Errorf("changed %v, %v: %+v", changed, err, f)
 	}
-	begun := pausedRun(t, dir)[1].(scheduler.RunStarted)
+	begun := pausedRun(t, dir)[1].(event.RunStarted)
 	begun.Config.Run = "r-2"
-	testrepo.Must(t, errors.Join(j.Append(scheduler.Event{Seq: 1, Body: begun}), j.Sync()))
+	testrepo.Must(t, errors.Join(j.Append(event.Event{Seq: 1, Body: begun}), j.Sync()))
 	if changed, err := f.Poll(nil); err != nil || !changed || f.State == nil || f.State.Config.Run != "r-2" || !f.Alive ||
 		len(f.Running()) != 0 {
 		t.Errorf("changed %v, %v: %+v", changed, err, f)

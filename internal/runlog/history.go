@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -18,15 +19,15 @@ import (
 
 // Run describes the newest run of a journal, as far as the next step depends on it.
 type Run struct {
-	Config scheduler.Config
+	Config event.Config
 	Plan   string // its path
 	Digest string // digest of the plan
-	Ended  *scheduler.RunEnded
+	Ended  *event.RunEnded
 }
 
 // Final reports whether a run cannot be resumed, because it is complete or was cancelled.
 func (r *Run) Final() bool {
-	return r.Ended != nil && (r.Complete() || r.Ended.Status == scheduler.Cancelled)
+	return r.Ended != nil && (r.Complete() || r.Ended.Status == event.Cancelled)
 }
 
 // Complete reports whether the run completed all tasks.
@@ -43,19 +44,19 @@ func (r *Run) PlanPath() (string, error) {
 
 // Last returns the newest run in a journal, or nil if there is none. If the beginning of the
 // journal is missing, Last uses a Resumed event instead.
-func Last(events []scheduler.Event) *Run {
+func Last(events []event.Event) *Run {
 	var last *Run
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case scheduler.RunStarted:
+		case event.RunStarted:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case scheduler.RunResumed:
+		case event.RunResumed:
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case scheduler.TasksAdded, scheduler.RolledBack: // added by a person after the end; the next end may be missing
+		case event.TasksAdded, event.RolledBack: // added by a person after the end; the next end may be missing
 			if last != nil {
 				last.Ended = nil
 			}
-		case scheduler.RunEnded:
+		case event.RunEnded:
 			if last != nil {
 				last.Ended = &b
 			}
@@ -69,8 +70,8 @@ func Last(events []scheduler.Event) *Run {
 type History struct {
 	Loop   string // the .loop directory
 	State  *scheduler.State
-	Events []scheduler.Event // up to the end of this run
-	Alive  bool              // a process works on it
+	Events []event.Event // up to the end of this run
+	Alive  bool          // a process works on it
 }
 
 // Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
@@ -111,7 +112,7 @@ func LoadForDisplay(loop, path, id string) (*History, error) {
 	return newHistory(loop, p, events, later)
 }
 
-func findEvents(loop, id string) (events []scheduler.Event, last *Run, later bool, err error) {
+func findEvents(loop, id string) (events []event.Event, last *Run, later bool, err error) {
 	if events, err = Read(loop); err != nil {
 		return nil, nil, false, err
 	}
@@ -167,7 +168,7 @@ func planForDisplay(loop, path, run, digest string) (*plan.Plan, error) {
 	return p, err
 }
 
-func newHistory(loop string, p *plan.Plan, events []scheduler.Event, later bool) (*History, error) {
+func newHistory(loop string, p *plan.Plan, events []event.Event, later bool) (*History, error) {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func newHistory(loop string, p *plan.Plan, events []scheduler.Event, later bool)
 // PlanEdit compares the plan that a run had with the current one, as a resume does. path is the
 // plan's file, "" for the run's own; gone reports that the file does not exist. It returns an error
 // if the comparison is not possible, for example because the plan is invalid now.
-func (p *History) PlanEdit(path string) (e *scheduler.Edit, gone bool, err error) {
+func (p *History) PlanEdit(path string) (e *event.Edit, gone bool, err error) {
 	last := Last(p.Events)
 	if planfile.IsList(last.Plan) || last.Final() {
 		return nil, false, nil
@@ -220,10 +221,10 @@ func NoRunError(loop string) error {
 
 // upTo returns the events up to the end of the run with an id, and whether a later run follows. It
 // returns nil if there is no such run.
-func upTo(events []scheduler.Event, id string) (own []scheduler.Event, later bool) {
+func upTo(events []event.Event, id string) (own []event.Event, later bool) {
 	found := false
 	for n, e := range events {
-		if b, ok := e.Body.(scheduler.RunStarted); ok {
+		if b, ok := e.Body.(event.RunStarted); ok {
 			if found {
 				return events[:n], true
 			}

@@ -9,21 +9,21 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 const twoTasks = `{"tasks":[{"id":"a","subject":"do a"},{"id":"b","subject":"do b"}]}`
 
 // project returns a folder with a plan and a journal of the events.
-func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
+func project(t *testing.T, bodies ...event.Body) (dir, loop string) {
 	t.Helper()
 	dir = t.TempDir()
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
 	loop = filepath.Join(dir, ".loop")
 	for i, b := range bodies {
-		if s, ok := b.(scheduler.RunStarted); ok {
+		if s, ok := b.(event.RunStarted); ok {
 			s.Plan = filepath.Join(dir, "plan.json")
 			bodies[i] = s
 		}
@@ -35,8 +35,8 @@ func project(t *testing.T, bodies ...scheduler.Body) (dir, loop string) {
 // A run is found by its id or as the last one, with the events up to its end.
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	dir, loop := project(t, scheduler.Notice{Text: "before"}, started("r-1"), scheduler.RunEnded{Status: "complete"},
-		started("r-2"), scheduler.Notice{Text: "now"})
+	dir, loop := project(t, event.Notice{Text: "before"}, started("r-1"), event.RunEnded{Status: "complete"},
+		started("r-2"), event.Notice{Text: "now"})
 	for id, want := range map[string]struct {
 		run    string
 		events int
@@ -66,7 +66,7 @@ func TestLoad(t *testing.T) {
 // The error for a missing run says why, and what to do instead.
 func TestLoadErrors(t *testing.T) {
 	t.Parallel()
-	above := func(bodies ...scheduler.Body) func(t *testing.T) string {
+	above := func(bodies ...event.Body) func(t *testing.T) string {
 		return func(t *testing.T) string {
 			dir, _ := project(t, bodies...)
 			return filepath.Join(dir, "a", "b", ".loop")
@@ -83,7 +83,7 @@ func TestLoadErrors(t *testing.T) {
 			"there is no run r-9"},
 		"one is above": {above(started("r-1")), "", "give the command there"},
 		"only a request": {func(t *testing.T) string {
-			_, loop := project(t, scheduler.RequestOpened{Run: "r-1", Request: "build it"})
+			_, loop := project(t, event.RequestOpened{Run: "r-1", Request: "build it"})
 			return loop
 		}, "", `the request "build it" is at the stage`},
 		"the plan is gone": {func(t *testing.T) string {
@@ -154,7 +154,7 @@ func TestRunOfList(t *testing.T) {
 			t.Errorf("%s, unfinished %v: %q, want %q", c.path, c.unfinished, got, c.want)
 		}
 	}
-	testrepo.Journal(t, loop, scheduler.RunEnded{Status: "complete"})
+	testrepo.Journal(t, loop, event.RunEnded{Status: "complete"})
 	if got, all := RunOfList(loop, list, true), RunOfList(loop, list, false); got != "" || all != "r-1" {
 		t.Errorf("unfinished %q, any %q", got, all)
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 // A named pipe in the place of the plan does not block the commands that show its run.
@@ -16,7 +16,7 @@ func TestPipeInPlaceOfThePlan(t *testing.T) {
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "plan.json")
 	testrepo.NamedPipe(t, plan)
-	loop, _ := written(t, scheduler.RunStarted{Config: scheduler.Config{Run: "r-1"}, Plan: plan, Digest: "d"})
+	loop, _ := written(t, event.RunStarted{Config: event.Config{Run: "r-1"}, Plan: plan, Digest: "d"})
 	for _, path := range []string{"", plan} {
 		if past, err := Load(loop, path, ""); err == nil {
 			t.Errorf("found %+v", past)

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/statefiles"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 // journalName is the name of the journal in a .loop directory.
@@ -27,7 +27,7 @@ func TaskDir(loop, run, task string) string {
 
 // Read returns the events of a .loop directory, or none if it has no journal. It may be called
 // while a run is under way.
-func Read(loop string) ([]scheduler.Event, error) {
+func Read(loop string) ([]event.Event, error) {
 	records, err := journal.Read(filepath.Join(loop, journalName))
 	if err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func Read(loop string) ([]scheduler.Event, error) {
 // decode decodes the records of a journal after the first so many. With an error it returns the
 // events before the bad record. It does not read on after a missing record, since later ones depend
 // on it.
-func decode(records [][]byte, after int) ([]scheduler.Event, error) {
-	events := make([]scheduler.Event, len(records))
+func decode(records [][]byte, after int) ([]event.Event, error) {
+	events := make([]event.Event, len(records))
 	for i, rec := range records {
 		n := after + i + 1
 		err := json.Unmarshal(rec, &events[i])
@@ -66,7 +66,7 @@ type Journal struct {
 // Open takes the lock of a .loop directory for a run, and opens its journal. It makes the
 // directory; with fresh it first moves an old one aside. seen is the number of records on which the
 // caller based its decision: Open refuses if there are others by now.
-func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, error) {
+func Open(loop, run string, fresh bool, seen int) (*Journal, []event.Event, error) {
 	if fresh {
 		if err := moveToBackup(loop); err != nil {
 			return nil, nil, err
@@ -94,7 +94,7 @@ func Open(loop, run string, fresh bool, seen int) (*Journal, []scheduler.Event, 
 	return j, events, nil
 }
 
-func (j *Journal) open(loop string) ([]scheduler.Event, error) {
+func (j *Journal) open(loop string) ([]event.Event, error) {
 	log, records, err := journal.Open(filepath.Join(loop, journalName))
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (j *Journal) open(loop string) ([]scheduler.Event, error) {
 }
 
 // Append adds an event to the next Write or Sync.
-func (j *Journal) Append(e scheduler.Event) error {
+func (j *Journal) Append(e event.Event) error {
 	b, err := e.Encode()
 	if err != nil {
 		return fmt.Errorf("encoding event %d: %w", e.Seq, err)

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 // Of many concurrent writers one succeeds, and no record is lost.
@@ -36,7 +36,7 @@ func TestOnlyOneWriter(t *testing.T) {
 				return
 			}
 			defer j.Close()
-			if err := errors.Join(j.Append(scheduler.Event{Seq: 1, Body: started(run)}), j.Sync()); err != nil {
+			if err := errors.Join(j.Append(event.Event{Seq: 1, Body: started(run)}), j.Sync()); err != nil {
 				t.Errorf("%s: %v", run, err)
 			}
 			mu.Lock()
@@ -146,7 +146,7 @@ func TestDirIsRestored(t *testing.T) {
 	testrepo.Must(t, err)
 	defer j.Close()
 	add := func(seq int64) error {
-		return errors.Join(j.Append(scheduler.Event{Seq: seq, Body: scheduler.Notice{Text: "x"}}), j.Sync())
+		return errors.Join(j.Append(event.Event{Seq: seq, Body: event.Notice{Text: "x"}}), j.Sync())
 	}
 	testrepo.Must(t, add(1))
 	testrepo.Must(t, os.RemoveAll(loop))

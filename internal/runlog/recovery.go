@@ -8,6 +8,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -30,7 +31,7 @@ func (l Recovery) RecoveredWork() scheduler.RecoveredWork {
 }
 
 // Attempt returns the result of an attempt whose end is not on record.
-func (l Recovery) Attempt(e scheduler.AttemptStarted) runner.Result {
+func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
 	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
 	spent, err := runner.RecoverCost(dir, l.Prices, e.Cap)
@@ -50,7 +51,7 @@ func (l Recovery) Attempt(e scheduler.AttemptStarted) runner.Result {
 
 // Panel returns the verdict of a panel whose end is not on record. The panel costs its cap if one
 // of its calls cannot be priced.
-func (l Recovery) Panel(e scheduler.CounselStarted) counsel.Verdict {
+func (l Recovery) Panel(e event.CounselStarted) counsel.Verdict {
 	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
 		Cost: l.callCost(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
 }
@@ -74,7 +75,7 @@ func (l Recovery) callCost(dir string, limit budget.USD) budget.USD {
 
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
 // the prices that the run was started with.
-func UnfinishedEnds(s *scheduler.State, loop string) []scheduler.Body {
+func UnfinishedEnds(s *scheduler.State, loop string) []event.Body {
 	return s.SettleUnfinished(Recovery{Loop: loop, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)}.RecoveredWork())
 }
 
@@ -94,15 +95,15 @@ func loadPrices(path string) budget.Prices {
 
 // settle adds the cost of unfinished work to state and events of a run that was cut off. The
 // journal is not changed.
-func settle(s *scheduler.State, events []scheduler.Event, loop string) ([]scheduler.Event, error) {
+func settle(s *scheduler.State, events []event.Event, loop string) ([]event.Event, error) {
 	if len(events) == 0 || s.Ended != nil {
 		return events, nil
 	}
 	last := events[len(events)-1].Time
 	events = events[:len(events):len(events)]
 	for _, b := range UnfinishedEnds(s, loop) {
-		e := scheduler.Event{Seq: s.Seq + 1, Time: last, Body: b}
-		if err := s.Replay([]scheduler.Event{e}); err != nil {
+		e := event.Event{Seq: s.Seq + 1, Time: last, Body: b}
+		if err := s.Replay([]event.Event{e}); err != nil {
 			return events, err
 		}
 		events = append(events, e)
@@ -112,7 +113,7 @@ func settle(s *scheduler.State, events []scheduler.Event, loop string) ([]schedu
 
 // ReadSettled returns the events of all runs in a .loop directory, and whether a process works on the last
 // one. If the last run was cut off, its events include the cost of unfinished work.
-func ReadSettled(loop string) (events []scheduler.Event, alive bool, err error) {
+func ReadSettled(loop string) (events []event.Event, alive bool, err error) {
 	events, err = Read(loop)
 	alive = journal.Locked(loop)
 	last := Last(events)

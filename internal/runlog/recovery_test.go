@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -18,15 +19,15 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 	dir := t.TempDir()
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
 	p, loop := testrepo.Plan(t, dir, twoTasks), filepath.Join(dir, ".loop")
-	c := scheduler.Config{Run: "r-1", Dir: dir, Loop: loop, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar,
+	c := event.Config{Run: "r-1", Dir: dir, Loop: loop, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar,
 		NoIterations: true}}
 	i, _ := p.Lookup("a")
 	j, _ := p.Lookup("b")
-	started := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: filepath.Join(dir, "plan.json"),
+	started := []event.Body{event.RunStarted{Config: c, Plan: filepath.Join(dir, "plan.json"),
 		Digest: "d", Tasks: 2},
-		scheduler.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}},
-		scheduler.AttemptStarted{Task: "a", Key: p.Key(i), Attempt: 1, Try: 1, Wave: 1, Cap: 9 * budget.Dollar},
-		scheduler.AttemptStarted{Task: "b", Key: p.Key(j), Attempt: 1, Try: 1, Wave: 1, Cap: budget.Dollar, Slot: 1}}
+		event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}},
+		event.AttemptStarted{Task: "a", Key: p.Key(i), Attempt: 1, Try: 1, Wave: 1, Cap: 9 * budget.Dollar},
+		event.AttemptStarted{Task: "b", Key: p.Key(j), Attempt: 1, Try: 1, Wave: 1, Cap: budget.Dollar, Slot: 1}}
 	testrepo.Journal(t, loop, started...)
 	const stream = `{"type":"system","subtype":"init","session_id":"s-1"}
 {"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","model":"claude-sonnet-4-5","usage":{"input_tokens":1000,"output_tokens":1}}},"parent_tool_use_id":null}
@@ -55,12 +56,12 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 		t.Errorf("%d events on record, %d followed, alive %v, %v", len(kept), len(f.Events), alive, err)
 	}
 	l := Recovery{Loop: loop, Run: "r-1", Prices: budget.Prices{}}
-	if r := l.Attempt(started[2].(scheduler.AttemptStarted)); r.Cost != 9*budget.Dollar || r.Priced != "cap" {
+	if r := l.Attempt(started[2].(event.AttemptStarted)); r.Cost != 9*budget.Dollar || r.Priced != "cap" {
 		t.Errorf("without prices: %s by %q", r.Cost, r.Priced)
 	}
 	// The resume records the cost, and a follower counts it once.
-	end := func(task string, key string, cost budget.USD) scheduler.Body {
-		return scheduler.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: scheduler.Pending,
+	end := func(task string, key string, cost budget.USD) event.Body {
+		return event.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: event.Pending,
 			Result: runner.Result{Outcome: runner.Interrupted, Cost: cost}}
 	}
 	testrepo.Journal(t, loop, end("a", p.Key(i), 123_000), end("b", p.Key(j), budget.Dollar))

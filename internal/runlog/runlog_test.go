@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
@@ -15,14 +16,14 @@ import (
 )
 
 // written writes events into the journal of a new .loop directory.
-func written(t *testing.T, bodies ...scheduler.Body) (loop string, events []scheduler.Event) {
+func written(t *testing.T, bodies ...event.Body) (loop string, events []event.Event) {
 	t.Helper()
 	loop = filepath.Join(t.TempDir(), ".loop")
 	return loop, testrepo.Journal(t, loop, bodies...)
 }
 
-func started(run string) scheduler.RunStarted {
-	return scheduler.RunStarted{Config: scheduler.Config{Run: run}, Plan: "plan.json", Digest: "d"}
+func started(run string) event.RunStarted {
+	return event.RunStarted{Config: event.Config{Run: run}, Plan: "plan.json", Digest: "d"}
 }
 
 func TestOpenRefusesAChangedJournal(t *testing.T) {
@@ -58,29 +59,29 @@ func TestOpenRefusesAChangedJournal(t *testing.T) {
 
 func TestLastAndFinal(t *testing.T) {
 	t.Parallel()
-	ended := func(status string) scheduler.Body { return scheduler.RunEnded{Status: status} }
+	ended := func(status string) event.Body { return event.RunEnded{Status: status} }
 	for name, c := range map[string]struct {
-		bodies         []scheduler.Body
+		bodies         []event.Body
 		run            string
 		over, complete bool
 	}{
 		"none":        {nil, "", false, false},
-		"under way":   {[]scheduler.Body{started("a")}, "a", false, false},
-		"paused":      {[]scheduler.Body{started("a"), ended("paused")}, "a", false, false},
-		"complete":    {[]scheduler.Body{started("a"), ended("complete")}, "a", true, true},
-		"cancelled":   {[]scheduler.Body{started("a"), ended(scheduler.Cancelled)}, "a", true, false},
-		"tasks added": {[]scheduler.Body{started("a"), ended("complete"), scheduler.TasksAdded{}}, "a", false, false},
-		"rolled back": {[]scheduler.Body{started("a"), ended("complete"), scheduler.RolledBack{What: "run"}}, "a",
+		"under way":   {[]event.Body{started("a")}, "a", false, false},
+		"paused":      {[]event.Body{started("a"), ended("paused")}, "a", false, false},
+		"complete":    {[]event.Body{started("a"), ended("complete")}, "a", true, true},
+		"cancelled":   {[]event.Body{started("a"), ended(event.Cancelled)}, "a", true, false},
+		"tasks added": {[]event.Body{started("a"), ended("complete"), event.TasksAdded{}}, "a", false, false},
+		"rolled back": {[]event.Body{started("a"), ended("complete"), event.RolledBack{What: "run"}}, "a",
 			false, false},
-		"a further run": {[]scheduler.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
-		"resumed, ended": {[]scheduler.Body{started("a"), ended("paused"),
-			scheduler.RunResumed{Config: scheduler.Config{Run: "a"}}, ended("complete")}, "a", true, true},
+		"a further run": {[]event.Body{started("a"), ended("complete"), started("b")}, "b", false, false},
+		"resumed, ended": {[]event.Body{started("a"), ended("paused"),
+			event.RunResumed{Config: event.Config{Run: "a"}}, ended("complete")}, "a", true, true},
 		// Lines were removed from the journal.
-		"only resumed": {[]scheduler.Body{scheduler.RunResumed{Config: scheduler.Config{Run: "a"}}, ended("paused")}, "a",
+		"only resumed": {[]event.Body{event.RunResumed{Config: event.Config{Run: "a"}}, ended("paused")}, "a",
 			false, false},
-		"only tasks added":  {[]scheduler.Body{scheduler.TasksAdded{}}, "", false, false},
-		"only ended":        {[]scheduler.Body{ended("complete")}, "", false, false},
-		"added, then a run": {[]scheduler.Body{scheduler.TasksAdded{}, ended("complete"), started("b")}, "b", false, false},
+		"only tasks added":  {[]event.Body{event.TasksAdded{}}, "", false, false},
+		"only ended":        {[]event.Body{ended("complete")}, "", false, false},
+		"added, then a run": {[]event.Body{event.TasksAdded{}, ended("complete"), started("b")}, "b", false, false},
 	} {
 		loop, _ := written(t, c.bodies...)
 		events, err := Read(loop)
@@ -102,11 +103,11 @@ func TestLastAndFinal(t *testing.T) {
 
 func TestAppendIsRefusedWhenTheJournalGrew(t *testing.T) {
 	t.Parallel()
-	loop, events := written(t, started("a"), scheduler.RunEnded{Status: "paused"})
-	s := &scheduler.State{Config: scheduler.Config{Loop: loop}}
+	loop, events := written(t, started("a"), event.RunEnded{Status: "paused"})
+	s := &scheduler.State{Config: event.Config{Loop: loop}}
 	a := Appender{State: s, Events: events[:1]}
 	var blocked *usererr.BlockedError
-	if err := a.Append(io.Discard, func() scheduler.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
+	if err := a.Append(io.Discard, func() event.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
 		&blocked) {
 		t.Errorf("%v", err)
 	}

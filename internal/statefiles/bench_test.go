@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // BenchmarkWrite measures one write of the projections of 2,000 tasks over the previous ones.
@@ -21,7 +21,7 @@ func BenchmarkWrite(b *testing.B) {
 	s.StartRun(c).StartWave(1)
 	for i := range 20 {
 		s.StartAttempt(tasks[i].ID, 0)
-		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, event.Completed, nil)
 	}
 	all := newModel(s.S, s.Events)
 	to := fileStore{dir: b.TempDir(), last: map[string]lastWrite{}}

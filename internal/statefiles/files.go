@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/safefile"
 	"wavex/scheduler"
 )
@@ -43,7 +44,7 @@ func EnsureGitignore(dir string) error {
 // Rebuild writes the projections of a replayed state again. events are all events that led to it,
 // at least one. clean removes secrets from the texts; nil for none. The returned error joins the
 // errors of all files.
-func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []scheduler.Event) error {
+func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []event.Event) error {
 	return fileStore{dir: dir, redact: clean}.write(newModel(s, events))
 }
 

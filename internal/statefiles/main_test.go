@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
@@ -38,7 +39,7 @@ func writeForever(dir string) {
 	}}
 	var b model
 	for {
-		reporttest.MixedRun(quiet{}, func(e scheduler.Event, s *scheduler.State) {
+		reporttest.MixedRun(quiet{}, func(e event.Event, s *scheduler.State) {
 			b.update(e, s)
 			if err := st.write(&b); err != nil {
 				panic(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/scheduler"
@@ -23,9 +24,9 @@ type model struct {
 	steps []string // names of the rows
 
 	run, name, request string
-	origin             *scheduler.Origin // the request that was scored; nil: none
-	plan               string            // path of the plan file, as the journal has it
-	barriers           bool              // waves have barriers between them
+	origin             *event.Origin // the request that was scored; nil: none
+	plan               string        // path of the plan file, as the journal has it
+	barriers           bool          // waves have barriers between them
 
 	opened      time.Time
 	wave        int // the open wave; 0 before the first
@@ -34,21 +35,21 @@ type model struct {
 	limits      budget.Limits
 	spent       budget.USD
 	notional    bool
-	counts      scheduler.Counts
+	counts      event.Counts
 	unmetStreak int
 	unmet       []string
 	criteria    []report.Criterion
 	reviews     []review
 	exitSignal  bool // the exit signal
-	stop        *scheduler.Stop
-	ended       *scheduler.RunEnded
+	stop        *event.Stop
+	ended       *event.RunEnded
 }
 
 // taskRow is one task.
 type taskRow struct {
 	id, subject string
 	blockers    []int32
-	status      scheduler.Status
+	status      event.Status
 	wave        int
 	attempts    int
 	tries       int
@@ -58,7 +59,7 @@ type taskRow struct {
 }
 
 // newModel returns the book of a state and the events that led to it.
-func newModel(s *scheduler.State, events []scheduler.Event) *model {
+func newModel(s *scheduler.State, events []event.Event) *model {
 	b := &model{}
 	for _, e := range events {
 		b.updateRun(s, e)
@@ -69,7 +70,7 @@ func newModel(s *scheduler.State, events []scheduler.Event) *model {
 
 // update applies an event. It updates the tasks that the event may have changed, and all tasks if
 // the event is unknown.
-func (b *model) update(e scheduler.Event, s *scheduler.State) {
+func (b *model) update(e event.Event, s *scheduler.State) {
 	b.updateRun(s, e)
 	ids, known := affectedTasks(e.Body)
 	if !known || len(b.rows) != len(s.Tasks) {
@@ -86,11 +87,11 @@ func (b *model) update(e scheduler.Event, s *scheduler.State) {
 	}
 }
 
-func (b *model) updateRun(s *scheduler.State, e scheduler.Event) {
+func (b *model) updateRun(s *scheduler.State, e event.Event) {
 	switch body := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		b.plan = body.Plan
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		b.plan = body.Plan
 	}
 	b.at, b.seq = e.Time.UTC(), s.Seq
@@ -139,21 +140,21 @@ func taskSubject(t *plan.Task) string {
 // affectedTasks returns the tasks that an event may have changed; known is false if it may be any task.
 // The state may already include later events of the same batch, which is harmless: they are passed
 // to update as well.
-func affectedTasks(b scheduler.Body) (ids []string, known bool) {
+func affectedTasks(b event.Body) (ids []string, known bool) {
 	switch b := b.(type) {
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		return []string{b.Task}, true
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		return append([]string{b.Task}, b.Blocked...), true
-	case scheduler.CounselStarted:
+	case event.CounselStarted:
 		return []string{b.Task}, true
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		return []string{b.Task}, true
-	case scheduler.CounselSkipped:
+	case event.CounselSkipped:
 		return []string{b.Task}, true
-	case scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted, scheduler.SpareEnded, scheduler.Notice,
-		scheduler.Draining,
-		scheduler.RunEnded:
+	case event.WaveStarted, event.WaveWarmed, event.SpareStarted, event.SpareEnded, event.Notice,
+		event.Draining,
+		event.RunEnded:
 		return nil, true
 	}
 	return nil, false
@@ -166,14 +167,14 @@ func (b *model) stage() string {
 	case b.exitSignal:
 		return "complete"
 	case b.cancelled():
-		return scheduler.Cancelled
+		return event.Cancelled
 	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
 		return "review" // includes the criteria and the gate
 	}
 	return "executing"
 }
 
-func (b *model) cancelled() bool { return b.ended != nil && b.ended.Status == scheduler.Cancelled }
+func (b *model) cancelled() bool { return b.ended != nil && b.ended.Status == event.Cancelled }
 
 // linearStatus returns the run's status in the words of the linear state file.
 func (b *model) linearStatus() string {
@@ -181,7 +182,7 @@ func (b *model) linearStatus() string {
 	case b.exitSignal:
 		return "completed"
 	case b.cancelled():
-		return scheduler.Cancelled
+		return event.Cancelled
 	case b.ended != nil:
 		return "paused"
 	}

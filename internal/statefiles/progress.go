@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file writes PROGRESS.md, for people.
@@ -26,11 +26,11 @@ func (b *model) progress() []byte {
 	} else if b.stop != nil {
 		fmt.Fprintf(&out, "**Stopping:** %s%s\n", b.stop.Status, reasonSuffix(b.stop.Reason))
 	}
-	b.section(&out, "✅ Completed", "x", scheduler.Completed)
-	b.section(&out, "🔄 In Progress", " ", scheduler.InProgress, scheduler.Advising, scheduler.Verified)
-	b.section(&out, "⏳ Pending", " ", scheduler.Pending)
-	b.section(&out, "❌ Failed", " ", scheduler.Failed)
-	b.section(&out, "⛔ Blocked", " ", scheduler.Blocked)
+	b.section(&out, "✅ Completed", "x", event.Completed)
+	b.section(&out, "🔄 In Progress", " ", event.InProgress, event.Advising, event.Verified)
+	b.section(&out, "⏳ Pending", " ", event.Pending)
+	b.section(&out, "❌ Failed", " ", event.Failed)
+	b.section(&out, "⛔ Blocked", " ", event.Blocked)
 	stuck, panels := 0, 0
 	for i := range b.rows {
 		stuck += b.rows[i].stuck
@@ -62,7 +62,7 @@ func (b *model) waveText() string {
 
 // section writes the list of the tasks with some statuses, or nothing if there are none. The title
 // has the waves of tasks that are done or under way, and the first wave of those that wait.
-func (b *model) section(out *strings.Builder, title, mark string, statuses ...scheduler.Status) {
+func (b *model) section(out *strings.Builder, title, mark string, statuses ...event.Status) {
 	first, last, n := 0, 0, 0
 	var list strings.Builder
 	for i := range b.rows {
@@ -84,7 +84,7 @@ func (b *model) section(out *strings.Builder, title, mark string, statuses ...sc
 	}
 	wave := fmt.Sprintf("Wave %d", first)
 	switch {
-	case statuses[0] == scheduler.Pending:
+	case statuses[0] == event.Pending:
 		wave += "+"
 	case last > first:
 		wave = fmt.Sprintf("Waves %d-%d", first, last)
@@ -95,7 +95,7 @@ func (b *model) section(out *strings.Builder, title, mark string, statuses ...sc
 	}
 }
 
-func hasStatus(list []scheduler.Status, s scheduler.Status) bool {
+func hasStatus(list []event.Status, s event.Status) bool {
 	for _, one := range list {
 		if one == s {
 			return true
@@ -108,16 +108,16 @@ func hasStatus(list []scheduler.Status, s scheduler.Status) bool {
 func (b *model) taskNote(i int) string {
 	r := &b.rows[i]
 	switch r.status {
-	case scheduler.InProgress:
+	case event.InProgress:
 		if r.tries > 1 {
 			return fmt.Sprintf(" (assigned to subagent, try %d)", r.tries)
 		}
 		return " (assigned to subagent)"
-	case scheduler.Advising:
+	case event.Advising:
 		return " (counsel)"
-	case scheduler.Verified:
+	case event.Verified:
 		return " (verified, to be integrated)"
-	case scheduler.Blocked:
+	case event.Blocked:
 		if r.root != "" {
 			return fmt.Sprintf(" (blocked by %s)", textfmt.Line(report.DisplayID(r.root)))
 		}
@@ -127,7 +127,7 @@ func (b *model) taskNote(i int) string {
 		return fmt.Sprintf(" (blocked by %s and %d more)", textfmt.Line(strings.Join(waits[:5], ", ")), len(waits)-5)
 	case len(waits) > 0:
 		return fmt.Sprintf(" (blocked by %s)", textfmt.Line(strings.Join(waits, ", ")))
-	case r.status == scheduler.Pending && r.tries > 0:
+	case r.status == event.Pending && r.tries > 0:
 		return " (to be tried again)"
 	}
 	return ""

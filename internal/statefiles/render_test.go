@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -19,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // stories has runs of every kind; each calls show after every event.
-var stories = map[string]func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun{
+var stories = map[string]func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun{
 	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
 	"hostile":  reporttest.HostileRun,
 	"reviewed": reporttest.ReviewedRun,
@@ -45,8 +46,8 @@ func TestEveryEvent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var kept model
-			var events []scheduler.Event
-			tell(t, func(e scheduler.Event, s *scheduler.State) {
+			var events []event.Event
+			tell(t, func(e event.Event, s *scheduler.State) {
 				events = append(events, e)
 				kept.update(e, s)
 				if whole := newModel(s, events); !reflect.DeepEqual(*whole, kept) {
@@ -148,9 +149,9 @@ func TestProgressExample(t *testing.T) {
 		{"5", "Implement validateUser", []int{2}}, {"R-001", "Close the gap", []int{4}}})
 	good := reporttest.PassingResult(1_000_000)
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).StartAttempt("2", 1)
-	s.Advance(time.Second).EndAttempt("1", good, scheduler.Completed, nil).EndAttempt("2",
+	s.Advance(time.Second).EndAttempt("1", good, event.Completed, nil).EndAttempt("2",
 		reporttest.PassingResult(1_500_000),
-		scheduler.Completed, nil)
+		event.Completed, nil)
 	s.StartWave(2).StartAttempt("3", 0)
 	want := `# Loop Progress: Add validation to auth
 
@@ -184,7 +185,7 @@ func TestStepsDiffer(t *testing.T) {
 	s := reporttest.New(t, "", reporttest.Tasks{{"a", "Test", nil}, {"b", "Test", nil}, {"c", "b: Test", nil},
 		{"d", "", nil}})
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("b", 0).EndAttempt("b", runner.Result{Outcome: runner.Done},
-		scheduler.Completed, nil)
+		event.Completed, nil)
 	b := newModel(s.S, s.Events)
 	want := []string{"a: Test", "b: Test", "b: Test (2)", "d"}
 	if got := b.steps; !reflect.DeepEqual(got, want) {

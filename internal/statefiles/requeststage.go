@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file writes workflow-state.json before there is a run, while a request becomes a plan. It
@@ -17,7 +17,7 @@ type RequestStage struct {
 	Request          string
 	Plan             string // path of the plan it leads to
 	Run              string // id of the request
-	Origin           *scheduler.Origin
+	Origin           *event.Origin
 	Started, Updated time.Time
 	Seq              int64 // of the last event of the journal
 	Spent            float64

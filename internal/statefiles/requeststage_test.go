@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
-	"wavex/scheduler"
 )
 
 // Before a run the file has the stage of the request and is valid; keys of other programs stay, and
@@ -22,14 +22,14 @@ func TestWriteRequestStage(t *testing.T) {
 		Seq: 3, Spent: 0.5}
 	for _, c := range []struct {
 		stage  string
-		scored *scheduler.Origin
+		scored *event.Origin
 		wants  []string
 	}{
 		{"intent", nil, []string{`"spec_score": null`, `"shape_chosen": null`, `"x-own"`, `"stage": "intent"`,
 			`"status": "planning"`}},
-		{"shape", &scheduler.Origin{SpecScore: 7, FitScore: 45, Shape: "tool", Recall: []string{"a"}},
+		{"shape", &event.Origin{SpecScore: 7, FitScore: 45, Shape: "tool", Recall: []string{"a"}},
 			[]string{`"spec_score": 7`, `"shape_chosen": "tool"`, `"fit_score": 45`, `"a"`}},
-		{"shape", &scheduler.Origin{SpecScore: 2, FitScore: 10, Shape: "blocked"},
+		{"shape", &event.Origin{SpecScore: 2, FitScore: 10, Shape: "blocked"},
 			[]string{`"spec_score": 2`, `"shape_chosen": null`}},
 	} {
 		s.Name, s.Origin = c.stage, c.scored

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file writes state.json: the run as a list of steps and a set of criteria, in the form that
@@ -80,7 +80,7 @@ func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 		w.Status = append(w.Status, criterion{text, c.Met, c.Verification})
 	}
 	for i, step := range w.Steps {
-		if b.rows[i].status == scheduler.Completed {
+		if b.rows[i].status == event.Completed {
 			w.Completed = append(w.Completed, step)
 		} else {
 			w.Remaining = append(w.Remaining, step)

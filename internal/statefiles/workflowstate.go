@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file writes workflow-state.json.
@@ -37,37 +37,37 @@ type workflow struct {
 
 // extension has the data that only wavex knows. Dollars are decimal.
 type extension struct {
-	Run           string           `json:"run"`
-	Plan          string           `json:"plan"`
-	Name          string           `json:"name,omitempty"`
-	Seq           int64            `json:"seq"`    // of the last event of the journal
-	Status        string           `json:"status"` // as in run_ended; "running" before the end
-	ExitCode      *int             `json:"exit_code,omitempty"`
-	ExitSignal    bool             `json:"exit_signal"`
-	Reason        string           `json:"reason,omitempty"`
-	Breaker       string           `json:"breaker,omitempty"`
-	Limit         string           `json:"limit,omitempty"`
-	Resume        string           `json:"resume,omitempty"`
-	ResumeAt      time.Time        `json:"resume_at,omitzero"`
-	Wave          int              `json:"wave"`
-	Waves         int              `json:"waves"`
-	Iteration     int              `json:"iteration"`
-	MaxIterations *int             `json:"max_iterations"` // null: no limit
-	CostUSD       float64          `json:"cost_usd"`
-	BudgetUSD     *float64         `json:"budget_usd"` // null: no limit
-	Notional      bool             `json:"notional,omitempty"`
-	Counts        scheduler.Counts `json:"counts"`
-	Tasks         []taskState      `json:"tasks"`
+	Run           string       `json:"run"`
+	Plan          string       `json:"plan"`
+	Name          string       `json:"name,omitempty"`
+	Seq           int64        `json:"seq"`    // of the last event of the journal
+	Status        string       `json:"status"` // as in run_ended; "running" before the end
+	ExitCode      *int         `json:"exit_code,omitempty"`
+	ExitSignal    bool         `json:"exit_signal"`
+	Reason        string       `json:"reason,omitempty"`
+	Breaker       string       `json:"breaker,omitempty"`
+	Limit         string       `json:"limit,omitempty"`
+	Resume        string       `json:"resume,omitempty"`
+	ResumeAt      time.Time    `json:"resume_at,omitzero"`
+	Wave          int          `json:"wave"`
+	Waves         int          `json:"waves"`
+	Iteration     int          `json:"iteration"`
+	MaxIterations *int         `json:"max_iterations"` // null: no limit
+	CostUSD       float64      `json:"cost_usd"`
+	BudgetUSD     *float64     `json:"budget_usd"` // null: no limit
+	Notional      bool         `json:"notional,omitempty"`
+	Counts        event.Counts `json:"counts"`
+	Tasks         []taskState  `json:"tasks"`
 }
 
 type taskState struct {
-	ID        string           `json:"id"`
-	Status    scheduler.Status `json:"status"`
-	Wave      int              `json:"wave"`
-	Attempts  int              `json:"attempts"`
-	Stuck     int              `json:"stuck_count"`
-	Panels    int              `json:"panels"`
-	BlockedBy []string         `json:"blocked_by,omitempty"` // blockers that are not completed
+	ID        string       `json:"id"`
+	Status    event.Status `json:"status"`
+	Wave      int          `json:"wave"`
+	Attempts  int          `json:"attempts"`
+	Stuck     int          `json:"stuck_count"`
+	Panels    int          `json:"panels"`
+	BlockedBy []string     `json:"blocked_by,omitempty"` // blockers that are not completed
 }
 
 // workflowText returns the text of the file, given the old text or nil.
@@ -146,12 +146,12 @@ func dollars(u budget.USD) *float64 {
 // openBlockers returns the blockers of a waiting task that are not completed.
 func (b *model) openBlockers(i int) []string {
 	r := &b.rows[i]
-	if r.status != scheduler.Pending && r.status != scheduler.Blocked {
+	if r.status != event.Pending && r.status != event.Blocked {
 		return nil
 	}
 	var ids []string
 	for _, j := range r.blockers {
-		if on := &b.rows[j]; on.status != scheduler.Completed {
+		if on := &b.rows[j]; on.status != event.Completed {
 			ids = append(ids, report.DisplayID(on.id))
 		}
 	}

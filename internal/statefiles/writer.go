@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/scheduler"
 )
 
@@ -58,7 +59,7 @@ func newWriter(write func(*model) error, pace time.Duration, warn func(error)) *
 }
 
 // Event applies an event to the book.
-func (w *Writer) Event(e scheduler.Event, s *scheduler.State) {
+func (w *Writer) Event(e event.Event, s *scheduler.State) {
 	w.mu.Lock()
 	w.model.update(e, s)
 	w.dirty = true

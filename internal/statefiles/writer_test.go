@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // In a long run the files are written a few times per second, not once per event, and the last
@@ -48,7 +48,7 @@ func TestWritesAreCoalesced(t *testing.T) {
 		for i := range tasks {
 			s.StartAttempt(tasks[i].ID, 0)
 			time.Sleep(time.Millisecond) // fake time of the synctest bubble
-			s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+			s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, event.Completed, nil)
 		}
 		most := int(time.Since(began)/minInterval) + 2
 		if seen := done(); len(seen) < 2 || len(seen) > most {
@@ -115,7 +115,7 @@ func TestFailuresAreReportedOnce(t *testing.T) {
 		s.StartAttempt("1", 0)
 		step()
 		fail.Store(true)
-		s.EndAttempt("1", runner.Result{Outcome: runner.Done}, scheduler.Completed, nil)
+		s.EndAttempt("1", runner.Result{Outcome: runner.Done}, event.Completed, nil)
 		step()
 		if err := w.Close(); !errors.Is(err, full) || told.Load() != 2 || wrote.Load() != 1 {
 			t.Errorf("closed with %v, told %d times, wrote %d times", err, told.Load(), wrote.Load())

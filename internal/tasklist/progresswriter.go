@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/scheduler"
 )
@@ -63,19 +64,19 @@ func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(str
 }
 
 // Event notes the changes of an event. It never waits for a write.
-func (m *ProgressWriter) Event(e scheduler.Event, s *scheduler.State) {
+func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return
 	}
 	switch b := e.Body.(type) {
-	case scheduler.Notice, scheduler.WaveStarted, scheduler.WaveWarmed, scheduler.SpareStarted,
-		scheduler.SpareEnded: // change no task
+	case event.Notice, event.WaveStarted, event.WaveWarmed, event.SpareStarted,
+		event.SpareEnded: // change no task
 		return
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		m.updateByID(s, b.Task)
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		m.updateByID(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
 	default:
 		for i := range s.Plan.Tasks {
@@ -113,8 +114,8 @@ func (m *ProgressWriter) update(s *scheduler.State, i int) {
 
 // fromList reports whether a task that joined the run is already in the list.
 func fromList(s *scheduler.State, i int) bool {
-	return slices.ContainsFunc(s.Added, func(a scheduler.Added) bool {
-		return a.Origin == scheduler.FromList && a.ID == s.Plan.Tasks[i].ID
+	return slices.ContainsFunc(s.Added, func(a event.Added) bool {
+		return a.Origin == event.FromList && a.ID == s.Plan.Tasks[i].ID
 	})
 }
 
@@ -127,9 +128,9 @@ func stateOf(s *scheduler.State, i int, own bool) taskState {
 	}
 	v := taskState{status: Pending, run: s.Config.Run, wave: t.Wave, stuck: t.Stuck}
 	switch t.Status {
-	case scheduler.Completed:
+	case event.Completed:
 		v.status, v.evidence = Completed, strongestEvidence(&s.Plan.Tasks[i])
-	case scheduler.InProgress, scheduler.Advising, scheduler.Verified:
+	case event.InProgress, event.Advising, event.Verified:
 		if s.Ended == nil {
 			v.status = InProgress
 		}
@@ -142,15 +143,15 @@ func stateOf(s *scheduler.State, i int, own bool) taskState {
 
 // strongestEvidence returns the strongest kind of evidence of a task's checks.
 func strongestEvidence(t *plan.Task) string {
-	kind := scheduler.Assumption
+	kind := event.Assumption
 	for _, c := range t.Verify {
 		if c.Run != "" {
-			return scheduler.ExecutionOutput
+			return event.ExecutionOutput
 		}
-		kind = scheduler.Observation
+		kind = event.Observation
 	}
 	if t.Command != "" {
-		return scheduler.ExecutionOutput
+		return event.ExecutionOutput
 	}
 	return kind
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -38,17 +39,17 @@ func startFakeRun(t testing.TB, l *List, run string) *fakeRun {
 	}
 	h := &fakeRun{t: t, l: l, s: scheduler.NewState(p)}
 	h.m = NewProgressWriter(t.Context(), l, p, func(s string) { h.warnings = append(h.warnings, s) })
-	c := scheduler.DefaultConfig()
+	c := event.DefaultConfig()
 	c.Run, c.Limits = "r-1", budget.Limits{NoUSD: true, NoIterations: true}
-	h.apply(scheduler.RunStarted{Config: c, Tasks: len(p.Tasks)})
+	h.apply(event.RunStarted{Config: c, Tasks: len(p.Tasks)})
 	return h
 }
 
-func (h *fakeRun) apply(b scheduler.Body) {
+func (h *fakeRun) apply(b event.Body) {
 	h.t.Helper()
 	h.seq++
-	e := scheduler.Event{Seq: h.seq, Body: b}
-	if err := h.s.Replay([]scheduler.Event{e}); err != nil {
+	e := event.Event{Seq: h.seq, Body: b}
+	if err := h.s.Replay([]event.Event{e}); err != nil {
 		h.t.Fatal(err)
 	}
 	h.m.Event(e, h.s)
@@ -58,15 +59,15 @@ func (h *fakeRun) start(id string) {
 	h.t.Helper()
 	i, _ := h.s.Index(id)
 	t := &h.s.Tasks[i]
-	h.apply(scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1,
+	h.apply(event.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries + 1,
 		Why: "first"})
 }
 
-func (h *fakeRun) end(id string, o runner.Outcome, to scheduler.Status, stuck int) {
+func (h *fakeRun) end(id string, o runner.Outcome, to event.Status, stuck int) {
 	h.t.Helper()
 	i, _ := h.s.Index(id)
 	t := &h.s.Tasks[i]
-	h.apply(scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o},
+	h.apply(event.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: runner.Result{Outcome: o},
 		Status: to,
 		Stuck:  stuck})
 }
@@ -111,24 +112,24 @@ func TestProgressWriter(t *testing.T) {
 		h.start("1")
 		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=0")
 		h.want("2", untouched)
-		h.end("1", runner.Wrong, scheduler.Advising, 1)
+		h.end("1", runner.Wrong, event.Advising, 1)
 		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=1")
-		h.apply(scheduler.CounselSkipped{Task: "1"})
+		h.apply(event.CounselSkipped{Task: "1"})
 		h.want("1", "pending  wave=1 loop=r-1 stuck=1")
 		h.start("1")
-		h.end("1", runner.Done, scheduler.Completed, 1)
+		h.end("1", runner.Done, event.Completed, 1)
 		h.want("1", "completed wavex wave=1 loop=r-1 stuck=1 assumption")
 		h.start("3")
-		h.end("3", runner.Done, scheduler.Verified, 0)
+		h.end("3", runner.Done, event.Verified, 0)
 		h.want("3", "in_progress wavex wave=1 loop=r-1 stuck=0")
 		h.start("2")
-		h.end("2", runner.Wrong, scheduler.Failed, 4)
+		h.end("2", runner.Wrong, event.Failed, 4)
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
 		// The failed task is marked as done, but it is not done.
 		if err := l.Update(t.Context(), "2", func(task *Task) bool { task.Status = Completed; return true }); err != nil {
 			t.Fatal(err)
 		}
-		h.apply(scheduler.RunEnded{Status: "failed"})
+		h.apply(event.RunEnded{Status: "failed"})
 		h.close()
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
 		h.want("3", "pending  wave=1 loop=r-1 stuck=0")
@@ -148,12 +149,12 @@ func TestProgressOfAddedTasks(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{"1.json": strings.Replace(pending("1", ""), "do it", "do it. Verify: true", 1),
 		".highwatermark": "6"})
-	added := scheduler.TasksAdded{Wave: 2, Origin: "review", Tasks: []scheduler.Added{{ID: "R-001", For: "x",
+	added := event.TasksAdded{Wave: 2, Origin: "review", Tasks: []event.Added{{ID: "R-001", For: "x",
 		Task: json.RawMessage(`{"id":"R-001","subject":"Mend x","description":"It is broken.","verify":["test -f x"]}`)}}}
 	synctest.Test(t, func(t *testing.T) {
 		h := startFakeRun(t, l, "")
 		h.start("1")
-		h.end("1", runner.Done, scheduler.Completed, 0)
+		h.end("1", runner.Done, event.Completed, 0)
 		h.apply(added)
 		h.want("1", "completed wavex wave=1 loop=r-1 stuck=0 execution output")
 		h.want("7", "pending  wave=2 loop=r-1 stuck=0")
@@ -165,7 +166,7 @@ func TestProgressOfAddedTasks(t *testing.T) {
 		h.start("1")
 		h.apply(added)
 		h.start("R-001")
-		h.end("R-001", runner.Done, scheduler.Completed, 0)
+		h.end("R-001", runner.Done, event.Completed, 0)
 		h.want("7", "completed wavex wave=2 loop=r-1 stuck=0 execution output")
 		h.close()
 		task := whole(t, l)["7"]
@@ -189,10 +190,10 @@ func TestProgressInADamagedList(t *testing.T) {
 		h.start("1")
 		h.start("2")
 		h.start("3")
-		h.end("1", runner.Done, scheduler.Completed, 0)
+		h.end("1", runner.Done, event.Completed, 0)
 		synctest.Wait()
 		put(t, l, "2.json", pending("2", ""))
-		h.apply(scheduler.RunEnded{Status: "interrupted"})
+		h.apply(event.RunEnded{Status: "interrupted"})
 		h.close()
 		h.want("1", "gone")
 		h.want("2", "pending  wave=1 loop=r-1 stuck=0")
@@ -214,7 +215,7 @@ func TestProgressInALockedList(t *testing.T) {
 		}
 		began := time.Now()
 		h.start("1")
-		h.end("1", runner.Done, scheduler.Completed, 0)
+		h.end("1", runner.Done, event.Completed, 0)
 		if took := time.Since(began); took > 0 {
 			t.Errorf("the run waited %v", took)
 		}
@@ -232,9 +233,9 @@ func TestProgressAtTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	ends := []struct {
 		outcome runner.Outcome
-		status  scheduler.Status
-	}{{runner.Done, scheduler.Completed}, {runner.Wrong, scheduler.Failed}, {runner.Wrong, scheduler.Pending},
-		{runner.Interrupted, scheduler.Pending}, {runner.Done, scheduler.Verified}}
+		status  event.Status
+	}{{runner.Done, event.Completed}, {runner.Wrong, event.Failed}, {runner.Wrong, event.Pending},
+		{runner.Interrupted, event.Pending}, {runner.Done, event.Verified}}
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 2).Draw(r, "tasks")
 		files := map[string]string{}
@@ -248,15 +249,15 @@ func TestProgressAtTheEndOfARun(t *testing.T) {
 			i := rapid.IntRange(0, n-1).Draw(r, "task")
 			id := h.s.Plan.Tasks[i].ID
 			switch h.s.Tasks[i].Status {
-			case scheduler.Pending:
+			case event.Pending:
 				h.start(id)
-			case scheduler.InProgress:
+			case event.InProgress:
 				e := rapid.SampledFrom(ends).Draw(r, "end")
 				h.end(id, e.outcome, e.status, h.s.Tasks[i].Stuck)
 			}
 			if rapid.Bool().Draw(r, "somebody else") {
 				to := rapid.SampledFrom([]Status{Pending, InProgress, Completed}).Draw(r, "to")
-				if h.s.Tasks[i].Status == scheduler.Completed {
+				if h.s.Tasks[i].Status == event.Completed {
 					to = Completed // a task that a person reopens stays open
 				}
 				if err := l.Update(t.Context(), id, func(task *Task) bool { task.Status = to; return true }); err != nil {
@@ -264,12 +265,12 @@ func TestProgressAtTheEndOfARun(t *testing.T) {
 				}
 			}
 		}
-		h.apply(scheduler.RunEnded{Status: "failed"})
+		h.apply(event.RunEnded{Status: "failed"})
 		h.close()
 		tasks := whole(t, l)
 		for i := range h.s.Tasks {
 			shown, is := tasks[h.s.Plan.Tasks[i].ID].Status, h.s.Tasks[i].Status
-			if h.s.Tasks[i].Attempts > 0 && (shown == Completed) != (is == scheduler.Completed) || h.s.Tasks[i].Attempts > 0 &&
+			if h.s.Tasks[i].Attempts > 0 && (shown == Completed) != (is == event.Completed) || h.s.Tasks[i].Attempts > 0 &&
 				shown == InProgress {
 				r.Fatalf("task %s is %s and shown as %s", h.s.Plan.Tasks[i].ID, is, shown)
 			}

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -31,15 +32,15 @@ const (
 )
 
 // Event starts and ends spans. It never blocks: spans wait in a bounded buffer.
-func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
+func (t *Tracer) Event(e event.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		t.startRun(e, s, false)
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		t.startRun(e, s, true)
-	case scheduler.WaveStarted:
+	case event.WaveStarted:
 		t.wave(b.Wave, e.Time)
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		subject := ""
 		if i, ok := s.Index(b.Task); ok {
 			subject = s.Plan.Tasks[i].Subject
@@ -49,46 +50,46 @@ func (t *Tracer) Event(e scheduler.Event, s *scheduler.State) {
 			stringAttr("wavex.task.id", b.Task), intAttr("wavex.attempt", b.Attempt), stringAttr("wavex.attempt.why", b.Why),
 			intAttr("wavex.slot", b.Slot),
 			boolAttr("wavex.advised", b.Advised), usdAttr("wavex.cap_usd", b.Cap))
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		t.attemptEnded(b, e.Time)
-	case scheduler.CounselStarted:
+	case event.CounselStarted:
 		if task, ok := t.tasks[b.Task]; ok {
 			t.open[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, stringAttr("wavex.task.id", b.Task),
 				intAttr("wavex.panel", b.Panel))
 		}
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		t.end(panelKey(b.Task, b.Panel), e.Time, b.Verdict.Unavailable, stringAttr("wavex.counsel.action",
 			string(b.Verdict.Action)),
 			intAttr("wavex.counsel.opinions", len(b.Verdict.Opinions)), usdAttr("wavex.cost_usd", b.Verdict.Cost))
-	case scheduler.ReviewStarted:
+	case event.ReviewStarted:
 		t.open[reviewKey(b.N)] = t.start(t.run.ctx, "review", e.Time, stringAttr("wavex.review.mode", string(b.Mode)),
 			intAttr("wavex.wave", b.Wave), intAttr("wavex.review.round", b.Round))
-	case scheduler.ReviewEnded:
+	case event.ReviewEnded:
 		t.end(reviewKey(b.N), e.Time, b.Review.Error, boolAttr("wavex.review.passed", b.Passed),
 			intAttr("wavex.review.blockers", b.Blockers),
 			intAttr("wavex.review.findings", len(b.Review.Findings)), usdAttr("wavex.cost_usd", b.Review.Cost))
-	case scheduler.CriteriaStarted:
+	case event.CriteriaStarted:
 		t.open[criteriaKey(b.Round)] = t.start(t.run.ctx, "criteria", e.Time)
-	case scheduler.CriteriaEnded:
+	case event.CriteriaEnded:
 		said := []attribute.KeyValue{intAttr("wavex.criteria", len(b.Criteria)), usdAttr("wavex.cost_usd", b.Cost)}
 		if r := b.Rechecked; r != nil {
 			said = append(said, intAttr("wavex.rechecks", r.Made), intAttr("wavex.regressions", len(r.Regressions)))
 		}
 		t.end(criteriaKey(b.Round), e.Time, b.Error, said...)
-	case scheduler.IntegrationStarted:
+	case event.IntegrationStarted:
 		t.open[integrationKey] = t.start(t.run.ctx, "integration", e.Time, intAttr("wavex.wave", b.Wave))
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		t.end(integrationKey, e.Time, "")
-	case scheduler.DeliveryStarted:
+	case event.DeliveryStarted:
 		t.open[deliveryKey] = t.start(t.run.ctx, "delivery", e.Time)
-	case scheduler.DeliveryEnded:
+	case event.DeliveryEnded:
 		t.end(deliveryKey, e.Time, "", stringAttr("wavex.delivery", b.How))
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		t.runEnded(b, e.Time)
 	}
 }
 
-func (t *Tracer) startRun(e scheduler.Event, s *scheduler.State, resumed bool) {
+func (t *Tracer) startRun(e event.Event, s *scheduler.State, resumed bool) {
 	t.run = t.start(t.parent, "run", e.Time, stringAttr("wavex.run", s.Config.Run), stringAttr("wavex.plan", s.Plan.Name),
 		boolAttr("wavex.resumed", resumed),
 		intAttr("wavex.tasks", len(s.Plan.Tasks)), intAttr("wavex.waves", s.Waves),
@@ -125,7 +126,7 @@ func (t *Tracer) task(id, subject string, wave int, at time.Time) span {
 	return s
 }
 
-func (t *Tracer) attemptEnded(b scheduler.AttemptEnded, at time.Time) {
+func (t *Tracer) attemptEnded(b event.AttemptEnded, at time.Time) {
 	key := attemptKey(b.Task, b.Attempt)
 	r := &b.Result
 	if call, ok := t.open[key]; ok {
@@ -142,11 +143,11 @@ func (t *Tracer) attemptEnded(b scheduler.AttemptEnded, at time.Time) {
 			r.Usage.CacheWrite),
 		stringAttr("session.id", r.Session), intAttr("wavex.turns", r.Turns), boolAttr("wavex.charged", b.Charged))
 	task, ok := t.tasks[b.Task]
-	if !ok || !b.Status.Finished() && b.Status != scheduler.Verified {
+	if !ok || !b.Status.Finished() && b.Status != event.Verified {
 		return
 	}
 	task.SetAttributes(stringAttr("wavex.task.status", string(b.Status)))
-	if b.Status == scheduler.Failed {
+	if b.Status == event.Failed {
 		task.SetStatus(codes.Error, r.Reason)
 	}
 	task.End(trace.WithTimestamp(at))
@@ -175,7 +176,7 @@ func (t *Tracer) checks(attempt span, r *runner.Result, end time.Time) {
 	}
 }
 
-func (t *Tracer) runEnded(b scheduler.RunEnded, at time.Time) {
+func (t *Tracer) runEnded(b event.RunEnded, at time.Time) {
 	for id, s := range t.tasks {
 		s.End(trace.WithTimestamp(at))
 		delete(t.tasks, id)

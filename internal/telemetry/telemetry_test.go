@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
@@ -42,16 +43,16 @@ func env(kv ...string) func(string) string {
 }
 
 // record plays a story to a Tracer and returns the spans that it made.
-func record(t *testing.T, story func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun,
+func record(t *testing.T, story func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun,
 	getenv func(string) string,
-	see func(*Tracer, scheduler.Event)) []sdk.ReadOnlySpan {
+	see func(*Tracer, event.Event)) []sdk.ReadOnlySpan {
 	t.Helper()
 	mem := &kept{}
 	tr, err := New(t.Context(), mem, "v1", getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	story(t, func(e scheduler.Event, s *scheduler.State) {
+	story(t, func(e event.Event, s *scheduler.State) {
 		tr.Event(e, s)
 		see(tr, e)
 	})
@@ -70,7 +71,7 @@ func (k *kept) ExportSpans(_ context.Context, s []sdk.ReadOnlySpan) error {
 }
 func (*kept) Shutdown(context.Context) error { return nil }
 
-func nothing(*Tracer, scheduler.Event) {}
+func nothing(*Tracer, event.Event) {}
 
 func value(s sdk.ReadOnlySpan, key string) string {
 	for _, a := range s.Attributes() {
@@ -124,9 +125,9 @@ func TestTree(t *testing.T) {
 // TestAttributes checks the cost, outcome and errors in the spans.
 func TestAttributes(t *testing.T) {
 	t.Parallel()
-	var ended []scheduler.AttemptEnded
-	spans := record(t, reporttest.MixedRun, env("OTEL_SERVICE_NAME=nightly"), func(_ *Tracer, e scheduler.Event) {
-		if b, ok := e.Body.(scheduler.AttemptEnded); ok {
+	var ended []event.AttemptEnded
+	spans := record(t, reporttest.MixedRun, env("OTEL_SERVICE_NAME=nightly"), func(_ *Tracer, e event.Event) {
+		if b, ok := e.Body.(event.AttemptEnded); ok {
 			ended = append(ended, b)
 		}
 	})
@@ -155,8 +156,8 @@ func TestAttributes(t *testing.T) {
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
-	spans := record(t, reporttest.CompleteRun, env(), func(tr *Tracer, e scheduler.Event) {
-		if b, ok := e.Body.(scheduler.AttemptStarted); ok {
+	spans := record(t, reporttest.CompleteRun, env(), func(tr *Tracer, e event.Event) {
+		if b, ok := e.Body.(event.AttemptStarted); ok {
 			told[tr.Env(b.Task, b.Attempt)["TRACEPARENT"]] = true
 			if tr.Env(b.Task, b.Attempt+1) != nil {
 				t.Error("an attempt that has not begun has a span")
@@ -186,7 +187,7 @@ func TestSpansOfACutOffRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := 0
-	reporttest.MixedRun(t, func(e scheduler.Event, s *scheduler.State) {
+	reporttest.MixedRun(t, func(e event.Event, s *scheduler.State) {
 		if begun++; begun <= 6 {
 			tr.Event(e, s)
 		}

@@ -6,22 +6,22 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
-	"wavex/scheduler"
 )
 
 // Journal appends to the journal of a .loop directory, which it creates if it is missing, and
 // returns the appended events: one per second, from the epoch on.
-func Journal(t testing.TB, loop string, bodies ...scheduler.Body) []scheduler.Event {
+func Journal(t testing.TB, loop string, bodies ...event.Body) []event.Event {
 	t.Helper()
 	Must(t, os.MkdirAll(loop, 0o755))
 	log, before, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
 	Must(t, err)
 	defer func() { Must(t, log.Close()) }()
-	var out []scheduler.Event
+	var out []event.Event
 	for i, b := range bodies {
 		at := len(before) + i
-		e := scheduler.Event{Seq: int64(at + 1), Time: time.Unix(int64(at), 0).UTC(), Body: b}
+		e := event.Event{Seq: int64(at + 1), Time: time.Unix(int64(at), 0).UTC(), Body: b}
 		text, err := e.Encode()
 		Must(t, err)
 		Must(t, log.Append(text))

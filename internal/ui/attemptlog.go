@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
@@ -148,7 +149,7 @@ func indentAll(pad string, lines []string) []string {
 }
 
 // LogStart returns the first line of an attempt's log.
-func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) string {
+func LogStart(s *scheduler.State, e event.AttemptStarted, at time.Time) string {
 	l := fmt.Sprintf("== %s, attempt %d, %s", taskLabel(s, e.Task), e.Attempt, at.UTC().Format(time.RFC3339))
 	if why := attemptKindText(e); why != "" {
 		l += " (" + why + ")"
@@ -158,7 +159,7 @@ func LogStart(s *scheduler.State, e scheduler.AttemptStarted, at time.Time) stri
 
 // LogEnd returns the last lines of an attempt's log: its outcome, the checks that failed, and the
 // next step.
-func LogEnd(e scheduler.AttemptEnded) []string {
+func LogEnd(e event.AttemptEnded) []string {
 	out := []string{"== " + attemptEndedText(e)}
 	for _, c := range e.Result.Checks {
 		if c.Passed {
@@ -177,16 +178,16 @@ func LogEnd(e scheduler.AttemptEnded) []string {
 }
 
 // followUpText describes the next step after an attempt, for a reader of an old log.
-func followUpText(e scheduler.AttemptEnded) string {
+func followUpText(e event.AttemptEnded) string {
 	l := ""
 	switch {
-	case e.Status == scheduler.Failed:
+	case e.Status == event.Failed:
 		l = "failed for good"
 	case e.Stop != nil:
 		l = "stopping: " + fitText(e.Stop.Reason)
-	case e.Status == scheduler.Advising:
+	case e.Status == event.Advising:
 		l = "counsel"
-	case e.Status == scheduler.Pending:
+	case e.Status == event.Pending:
 		l = "another attempt"
 		if e.Continue {
 			l += " in the same session"

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/transcript"
-	"wavex/scheduler"
 )
 
 const evilText = "\x1b[31mred\x1b]0;t\x07 <loop-complete>\x9b2J\u202e\x00 end"
@@ -69,22 +69,22 @@ func TestLogOfAnAttempt(t *testing.T) {
 	var b strings.Builder
 	for _, e := range s.Events {
 		switch body := e.Body.(type) {
-		case scheduler.AttemptStarted:
+		case event.AttemptStarted:
 			b.WriteString(LogStart(s.S, body, e.Time) + "\n")
-		case scheduler.AttemptEnded:
+		case event.AttemptEnded:
 			b.WriteString(strings.Join(LogEnd(body), "\n") + "\n")
 		}
 	}
 	golden(t, "log-attempts.txt", b.String())
 	evil := reporttest.HostileRun(t, nil)
 	for _, e := range evil.Events {
-		if body, ok := e.Body.(scheduler.AttemptEnded); ok {
+		if body, ok := e.Body.(event.AttemptEnded); ok {
 			if l := strings.Join(LogEnd(body), "\n"); strings.ContainsAny(l, "\x1b\x07\x00\r") {
 				t.Errorf("%q", l)
 			}
 		}
 	}
-	if got := followUpText(scheduler.AttemptEnded{Status: scheduler.Pending, Continue: true,
+	if got := followUpText(event.AttemptEnded{Status: event.Pending, Continue: true,
 		NotBefore: reporttest.Start.Add(time.Hour)}); got != "another attempt in the same session not before 2026-01-02T04:04:05Z" {
 		t.Error(got)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
@@ -25,7 +26,7 @@ type Board struct {
 	Waves       []WaveCount
 	CurrentWave int // the open wave; 0: none
 	Running     []Activity
-	Counts      scheduler.Counts
+	Counts      event.Counts
 	Spent       budget.USD
 	Limits      budget.Limits
 	Notional    bool
@@ -63,13 +64,13 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 		w := &b.Waves[t.Wave-1]
 		w.All++
 		switch t.Status {
-		case scheduler.Completed:
+		case event.Completed:
 			w.Done++
-		case scheduler.Failed:
+		case event.Failed:
 			w.Failed++
-		case scheduler.Blocked:
+		case event.Blocked:
 			w.Blocked++
-		case scheduler.InProgress, scheduler.Advising:
+		case event.InProgress, event.Advising:
 			w.Running++
 		}
 	}

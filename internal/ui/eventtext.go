@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -52,7 +53,7 @@ func idList(list []string) string {
 	return b.String()
 }
 
-func startText(b scheduler.RunStarted, o Options) string {
+func startText(b event.RunStarted, o Options) string {
 	if f := b.Origin; f != nil {
 		o.Shape, o.Workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow
 	}
@@ -69,7 +70,7 @@ func firstNonEmpty(s, instead string) string {
 }
 
 // sessionText describes a session's settings in one line.
-func sessionText(c scheduler.Config, plan, title string, tasks, waves int) string {
+func sessionText(c event.Config, plan, title string, tasks, waves int) string {
 	l := fmt.Sprintf("run %s | plan %s", fitText(c.Run), firstNonEmpty(fitText(plan), "-"))
 	if title != "" {
 		l += fmt.Sprintf(" (%s)", fitText(title))
@@ -79,7 +80,7 @@ func sessionText(c scheduler.Config, plan, title string, tasks, waves int) strin
 		report.Plural(waves, "wave", "waves"), c.Parallel, iterationLimitText(c), firstNonEmpty(fitText(c.Agent), "claude"))
 }
 
-func iterationLimitText(c scheduler.Config) string {
+func iterationLimitText(c event.Config) string {
 	if c.Limits.NoIterations {
 		return "unlimited"
 	}
@@ -87,7 +88,7 @@ func iterationLimitText(c scheduler.Config) string {
 }
 
 // rehearsalWarning warns that the agent is a rehearsal; "" with a real agent.
-func rehearsalWarning(c scheduler.Config) string {
+func rehearsalWarning(c event.Config) string {
 	if c.Agent != "rehearse" {
 		return ""
 	}
@@ -106,7 +107,7 @@ func resumeLines(s *scheduler.State, c *nextTask) []string {
 }
 
 // planEditText describes the effect of a plan edit on the run; "" for no edit.
-func planEditText(before string, e *scheduler.Edit) string {
+func planEditText(before string, e *event.Edit) string {
 	if e == nil {
 		return ""
 	}
@@ -139,7 +140,7 @@ func taskCompleteText(s *scheduler.State, task string, c *nextTask, at time.Time
 }
 
 // attemptKindText describes the special circumstances of an attempt; "" for a first attempt.
-func attemptKindText(b scheduler.AttemptStarted) string {
+func attemptKindText(b event.AttemptStarted) string {
 	var why []string
 	switch b.Why {
 	case "retry":
@@ -159,7 +160,7 @@ func attemptKindText(b scheduler.AttemptStarted) string {
 }
 
 // attemptEndedText describes how an attempt ended, in figures and, if it went wrong, in words.
-func attemptEndedText(b scheduler.AttemptEnded) string {
+func attemptEndedText(b event.AttemptEnded) string {
 	r := b.Result
 	l := fmt.Sprintf("%s | %s | %s", r.Outcome, report.FormatDuration(r.Duration), r.Cost.Spent())
 	if n := r.Usage.Total(); n > 0 {
@@ -193,16 +194,16 @@ func passedChecks(r runner.Result) (n int) {
 }
 
 // followingText describes the next step after an attempt; "" if it is obvious.
-func followingText(b scheduler.AttemptEnded, s *scheduler.State) string {
+func followingText(b event.AttemptEnded, s *scheduler.State) string {
 	var l string
 	switch {
-	case b.Status == scheduler.Failed:
+	case b.Status == event.Failed:
 		l = "failed for good"
 	case b.Stop != nil:
 		// the stop says more
-	case b.Status == scheduler.Advising:
+	case b.Status == event.Advising:
 		l = "counsel first, then " + retryText(b, s)
-	case b.Status == scheduler.Pending:
+	case b.Status == event.Pending:
 		l = "again"
 		if b.Result.Outcome.Stuck() {
 			l = retryText(b, s)
@@ -217,7 +218,7 @@ func followingText(b scheduler.AttemptEnded, s *scheduler.State) string {
 	return l
 }
 
-func retryText(b scheduler.AttemptEnded, s *scheduler.State) string {
+func retryText(b event.AttemptEnded, s *scheduler.State) string {
 	i, ok := s.Index(b.Task)
 	if !ok {
 		return "retry"
@@ -273,7 +274,7 @@ func adviceLines(v counsel.Verdict) []string {
 }
 
 // stopLines describes a decision to start nothing more.
-func stopLines(st scheduler.Stop, s *scheduler.State) []string {
+func stopLines(st event.Stop, s *scheduler.State) []string {
 	l := "stopping: " + firstNonEmpty(fitText(st.Reason), st.Status)
 	switch {
 	case st.Breaker != "":

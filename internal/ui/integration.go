@@ -3,16 +3,17 @@ package ui
 import (
 	"fmt"
 
+	"wavex/internal/event"
 	"wavex/scheduler"
 )
 
 // This file writes the sentences about isolation: how isolated work is integrated and delivered.
 
-func integrationStartedText(b scheduler.IntegrationStarted) string {
+func integrationStartedText(b event.IntegrationStarted) string {
 	return fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks))
 }
 
-func integrationEndedLines(b scheduler.IntegrationEnded, s *scheduler.State) []string {
+func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []string {
 	var out []string
 	if len(b.Completed) > 0 {
 		out = append(out, fmt.Sprintf("integrated: %s", idList(b.Completed)))
@@ -32,7 +33,7 @@ func integrationEndedLines(b scheduler.IntegrationEnded, s *scheduler.State) []s
 	return out
 }
 
-func deliveryText(b scheduler.DeliveryEnded) []string {
+func deliveryText(b event.DeliveryEnded) []string {
 	line := "delivered: " + fitText(b.How)
 	if b.Failed {
 		line = "not delivered"

@@ -1,22 +1,15 @@
 package ui
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
-
-//go:embed events.schema.json
-var eventSchema []byte
-
-// EventSchema returns the JSON Schema of one line of the NDJSON output.
-func EventSchema() []byte { return slices.Clone(eventSchema) }
 
 // ndjson writes each event as it is in the journal, one line each.
 type ndjson struct {
@@ -30,7 +23,7 @@ type ndjson struct {
 // written.
 func NDJSON(w io.Writer) View { return &ndjson{out: newAsyncWriter(w)} }
 
-func (v *ndjson) Event(e scheduler.Event, _ *scheduler.State) {
+func (v *ndjson) Event(e event.Event, _ *scheduler.State) {
 	line, err := encodeEvent(e)
 	if err != nil {
 		if v.err == nil {
@@ -53,20 +46,20 @@ func (v *ndjson) Close() error {
 // endSummary holds the fields that run_ended repeats at its top level, so that a caller learns how a
 // run ended without knowing the bodies of events.
 type endSummary struct {
-	Status     string           `json:"status"`
-	ExitCode   int              `json:"exit_code"`
-	Tasks      scheduler.Counts `json:"tasks"`
-	CostUSD    float64          `json:"cost_usd"`
-	Iterations int              `json:"iterations"`
+	Status     string       `json:"status"`
+	ExitCode   int          `json:"exit_code"`
+	Tasks      event.Counts `json:"tasks"`
+	CostUSD    float64      `json:"cost_usd"`
+	Iterations int          `json:"iterations"`
 }
 
-func encodeEvent(e scheduler.Event) ([]byte, error) {
+func encodeEvent(e event.Event) ([]byte, error) {
 	e.Time = e.Time.UTC()
 	b, err := e.Encode()
 	if err != nil {
 		return nil, err
 	}
-	if end, ok := e.Body.(scheduler.RunEnded); ok {
+	if end, ok := e.Body.(event.RunEnded); ok {
 		v, err := json.Marshal(endSummary{Status: end.Status, ExitCode: end.ExitCode, Tasks: end.Tasks,
 			CostUSD: end.Cost.Float(), Iterations: end.Iterations})
 		if err != nil {

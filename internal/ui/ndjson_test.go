@@ -14,8 +14,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
-	"wavex/scheduler"
 )
 
 func openNDJSON(b *buffer) View { return NDJSON(b) }
@@ -25,7 +25,7 @@ var contentKey = regexp.MustCompile(`"key":"[^"]*"`)
 
 func TestNDJSONGolden(t *testing.T) {
 	t.Parallel()
-	schema := reporttest.Schema(t, EventSchema())
+	schema := reporttest.Schema(t, event.Schema())
 	for name, tell := range testRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,7 +40,7 @@ func TestNDJSONGolden(t *testing.T) {
 				if err := schema.Validate(v); err != nil {
 					t.Errorf("%v: %s", err, line)
 				}
-				var e scheduler.Event
+				var e event.Event
 				if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != seq+1 {
 					t.Errorf("after %d comes %d (%v)", seq, e.Seq, err)
 				}
@@ -69,7 +69,7 @@ func TestNDJSONRunEnded(t *testing.T) {
 // Each stream is wrong for exactly one reason.
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
-	schema := reporttest.Schema(t, EventSchema())
+	schema := reporttest.Schema(t, event.Schema())
 	for name, line := range map[string]string{
 		"version":      `{"v":2,"seq":1,"time":"2026-01-02T03:04:05Z","type":"notice","data":{"level":"info","text":"x"}}`,
 		"unknown type": `{"v":1,"seq":1,"time":"2026-01-02T03:04:05Z","type":"nothing","data":{}}`,
@@ -93,7 +93,7 @@ func TestSchemaCoversEveryEvent(t *testing.T) {
 	var doc struct {
 		Defs map[string]map[string]any `json:"$defs"`
 	}
-	if err := json.Unmarshal(EventSchema(), &doc); err != nil {
+	if err := json.Unmarshal(event.Schema(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var check func(where string, def map[string]any, typ reflect.Type)
@@ -136,15 +136,15 @@ func TestSchemaCoversEveryEvent(t *testing.T) {
 			t.Errorf("%s has %q, which %s has not", where, p, typ)
 		}
 	}
-	for _, b := range []scheduler.Body{scheduler.RunStarted{}, scheduler.RunResumed{}, scheduler.WaveStarted{},
-		scheduler.AttemptStarted{},
-		scheduler.AttemptEnded{}, scheduler.CounselStarted{}, scheduler.CounselEnded{}, scheduler.CounselSkipped{},
-		scheduler.CriteriaStarted{}, scheduler.CriteriaEnded{}, scheduler.ReviewStarted{}, scheduler.ReviewEnded{},
-		scheduler.ReviewSkipped{},
-		scheduler.TasksAdded{}, scheduler.GateEnded{}, scheduler.RequestOpened{}, scheduler.CallStarted{},
-		scheduler.CallEnded{},
-		scheduler.StageEnded{}, scheduler.Asked{}, scheduler.Answered{}, scheduler.RolledBack{}, scheduler.PrecheckStarted{},
-		scheduler.PrecheckEnded{}, scheduler.Draining{}, scheduler.Notice{}, scheduler.RunEnded{}} {
+	for _, b := range []event.Body{event.RunStarted{}, event.RunResumed{}, event.WaveStarted{},
+		event.AttemptStarted{},
+		event.AttemptEnded{}, event.CounselStarted{}, event.CounselEnded{}, event.CounselSkipped{},
+		event.CriteriaStarted{}, event.CriteriaEnded{}, event.ReviewStarted{}, event.ReviewEnded{},
+		event.ReviewSkipped{},
+		event.TasksAdded{}, event.GateEnded{}, event.RequestOpened{}, event.CallStarted{},
+		event.CallEnded{},
+		event.StageEnded{}, event.Asked{}, event.Answered{}, event.RolledBack{}, event.PrecheckStarted{},
+		event.PrecheckEnded{}, event.Draining{}, event.Notice{}, event.RunEnded{}} {
 		def, ok := doc.Defs[b.Type()]
 		if !ok {
 			t.Errorf("no definition of %s", b.Type())

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -86,57 +87,57 @@ func (v *plain) setQuestion(question string) {
 // Prompt returns the displayed form of a yes-or-no question.
 func Prompt(question string) string { return "\n" + question + " [Y/n] " }
 
-func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
+func (v *plain) Event(e event.Event, s *scheduler.State) {
 	if v.opts.Interactive {
 		switch b := e.Body.(type) {
-		case scheduler.Asked:
+		case event.Asked:
 			v.setQuestion(fitText(b.Text))
 			return
-		case scheduler.Answered, scheduler.Draining, scheduler.RunEnded:
+		case event.Answered, event.Draining, event.RunEnded:
 			v.setQuestion("")
 		}
 	}
 	say := func(lines ...string) { v.writeLines(e.Time, lines...) }
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		v.next.reset(s)
 		say(startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), rehearsalWarning(b.Config))
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		v.next.reset(s)
 		say(append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves),
 			planEditText("plan edited: ", b.Edit),
 			rehearsalWarning(b.Config))...)
-	case scheduler.WaveStarted:
+	case event.WaveStarted:
 		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks)))
-	case scheduler.WaveWarmed:
+	case event.WaveWarmed:
 		say(fmt.Sprintf("wave %d: the first response has begun, of %s; the rest may start", b.Wave, fitText(b.Task)))
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		say(iterationText(s, b.Task, b.Iteration))
 		if why := attemptKindText(b); why != "" {
 			say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, why))
 		}
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		v.attemptEnded(e.Time, b, s, say)
-	case scheduler.CounselStarted:
+	case event.CounselStarted:
 		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt,
 			counselStartedText(b)))
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		for _, l := range adviceLines(b.Verdict) {
 			say(fmt.Sprintf("%s counsel %d: %s", fitText(b.Task), b.Panel, l))
 		}
-	case scheduler.CounselSkipped:
+	case event.CounselSkipped:
 		say(fmt.Sprintf("%s: retry without counsel: %s", fitText(b.Task), fitText(b.Reason)))
-	case scheduler.IntegrationStarted:
+	case event.IntegrationStarted:
 		say(integrationStartedText(b))
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		say(integrationEndedLines(b, s)...)
-	case scheduler.DeliveryEnded:
+	case event.DeliveryEnded:
 		say(deliveryText(b)...)
-	case scheduler.Draining:
+	case event.Draining:
 		say(stopLines(b.Stop, s)...)
-	case scheduler.Notice:
+	case event.Notice:
 		say(noticeText(b))
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		v.runEnded(e, b, s, say)
 	default:
 		lines, _ := runEventLines(e.Body, s)
@@ -144,8 +145,8 @@ func (v *plain) Event(e scheduler.Event, s *scheduler.State) {
 	}
 }
 
-func (v *plain) attemptEnded(at time.Time, b scheduler.AttemptEnded, s *scheduler.State, say func(...string)) {
-	if b.Status == scheduler.Completed {
+func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.State, say func(...string)) {
+	if b.Status == event.Completed {
 		say(taskCompleteText(s, b.Task, &v.next, at, v.opts))
 	}
 	say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, attemptEndedText(b)))
@@ -163,7 +164,7 @@ func (v *plain) attemptEnded(at time.Time, b scheduler.AttemptEnded, s *schedule
 	}
 }
 
-func (v *plain) runEnded(e scheduler.Event, b scheduler.RunEnded, s *scheduler.State, say func(...string)) {
+func (v *plain) runEnded(e event.Event, b event.RunEnded, s *scheduler.State, say func(...string)) {
 	l := fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
 		b.Tasks.Completed, len(s.Tasks), report.FormatNotional(b.Cost, s.Ledger.Limits(), b.Notional))
 	say(l)
@@ -175,14 +176,14 @@ func (v *plain) runEnded(e scheduler.Event, b scheduler.RunEnded, s *scheduler.S
 	}
 }
 
-func counselStartedText(b scheduler.CounselStarted) string {
+func counselStartedText(b event.CounselStarted) string {
 	if b.Thorough {
 		return ", a thorough one"
 	}
 	return ""
 }
 
-func noticeText(b scheduler.Notice) string {
+func noticeText(b event.Notice) string {
 	l := "notice: "
 	if b.Level == "warning" {
 		l = "warning: "

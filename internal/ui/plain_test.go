@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/dag"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
@@ -143,15 +144,15 @@ func TestPlainQuestionIsLastLine(t *testing.T) {
 	s := scheduler.NewState(&plan.Plan{Tasks: []plan.Task{{ID: "a", Subject: "First"}},
 		Graph: dag.NewBuilder(0, 0).Build(1)})
 	v := Plain(out, Options{Interactive: true, Now: func() time.Time { return reporttest.Start }})
-	tell := func(b scheduler.Body) { v.Event(scheduler.Event{Time: reporttest.Start, Body: b}, s) }
-	tell(scheduler.Notice{Text: "before"})
-	tell(scheduler.Asked{Gate: "retry", Task: "a", Text: "Retry \x1b[31ma?"})
-	tell(scheduler.Notice{Text: "meanwhile"})
+	tell := func(b event.Body) { v.Event(event.Event{Time: reporttest.Start, Body: b}, s) }
+	tell(event.Notice{Text: "before"})
+	tell(event.Asked{Gate: "retry", Task: "a", Text: "Retry \x1b[31ma?"})
+	tell(event.Notice{Text: "meanwhile"})
 	v.Observe(runner.Observation{Task: "a", Kind: "api_retry", Text: "again"})
-	tell(scheduler.Answered{Gate: "retry", Task: "a", Yes: true})
-	tell(scheduler.Notice{Text: "after"})
-	tell(scheduler.Asked{Gate: "G3", Text: "Done?"})
-	tell(scheduler.Draining{Stop: scheduler.Stop{Reason: "stopped"}})
+	tell(event.Answered{Gate: "retry", Task: "a", Yes: true})
+	tell(event.Notice{Text: "after"})
+	tell(event.Asked{Gate: "G3", Text: "Done?"})
+	tell(event.Draining{Stop: event.Stop{Reason: "stopped"}})
 	if err := v.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/scheduler"
 )
@@ -14,9 +15,9 @@ import (
 
 // runEventLines returns the lines of an event about the run's own work, and whether it is good news. It
 // returns no lines for other events.
-func runEventLines(b scheduler.Body, s *scheduler.State) (lines []string, m mark) {
+func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
-	case scheduler.CriteriaStarted:
+	case event.CriteriaStarted:
 		if b.Wave > 0 {
 			return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}, markNone
 		}
@@ -31,37 +32,37 @@ func runEventLines(b scheduler.Body, s *scheduler.State) (lines []string, m mark
 			lines = append(lines, fmt.Sprintf("checks: making %d of tasks again, which later work may have broken", n))
 		}
 		return lines, markNone
-	case scheduler.PrecheckStarted:
+	case event.PrecheckStarted:
 		return []string{fitText(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, markNone
-	case scheduler.PrecheckEnded:
+	case event.PrecheckEnded:
 		return precheckEndedLines(b)
-	case scheduler.CriteriaEnded:
+	case event.CriteriaEnded:
 		return criteriaEndedLines(b)
-	case scheduler.ReviewStarted:
+	case event.ReviewStarted:
 		return []string{reviewName(b.Mode, b.Wave, b.Round) + ": begun"}, markNone
-	case scheduler.ReviewEnded:
+	case event.ReviewEnded:
 		return reviewEndedLines(b)
-	case scheduler.ReviewSkipped:
+	case event.ReviewSkipped:
 		return []string{reviewName(b.Mode, b.Wave, 0) + ": left out: " + fitText(b.Reason)}, markNone
-	case scheduler.TasksAdded:
+	case event.TasksAdded:
 		var names []string
 		for _, a := range b.Tasks {
 			names = append(names, bracketedTask(s, a.ID))
 		}
-		if b.Origin == scheduler.FromList {
+		if b.Origin == event.FromList {
 			return []string{fmt.Sprintf("%s joined the task list: %s", report.Plural(len(b.Tasks), "task", "tasks"),
 				strings.Join(names, ", "))}, markRetry
 		}
 		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s",
 			report.Plural(len(b.Tasks), "task", "tasks"),
 			fitText(b.Origin), strings.Join(names, ", "))}, markRetry
-	case scheduler.GateEnded:
+	case event.GateEnded:
 		return gateEndedLines(b)
 	}
 	return nil, markNone
 }
 
-func criteriaEndedLines(b scheduler.CriteriaEnded) ([]string, mark) {
+func criteriaEndedLines(b event.CriteriaEnded) ([]string, mark) {
 	if b.Error != "" {
 		return []string{"criteria: cut off: " + fitText(b.Error)}, markWarn
 	}
@@ -73,7 +74,7 @@ func criteriaEndedLines(b scheduler.CriteriaEnded) ([]string, mark) {
 	var rest []string
 	for _, c := range b.Criteria {
 		switch {
-		case c.Verification == scheduler.Assumption:
+		case c.Verification == event.Assumption:
 			rest = append(rest, fmt.Sprintf("  %s rests on assumption: %s%s", fitText(c.ID), fitText(c.Text),
 				lastEvidenceLine(c.Evidence)))
 		case c.Met:
@@ -97,7 +98,7 @@ func criteriaEndedLines(b scheduler.CriteriaEnded) ([]string, mark) {
 }
 
 // recheckLines returns the lines about checks that were made again.
-func recheckLines(r *scheduler.RecheckSummary) (lines []string, m mark) {
+func recheckLines(r *event.RecheckSummary) (lines []string, m mark) {
 	if r == nil {
 		return nil, markGood
 	}
@@ -133,7 +134,7 @@ func reviewName(mode counsel.Mode, wave, round int) string {
 	return fmt.Sprintf("thorough review, round %d", round)
 }
 
-func reviewEndedLines(b scheduler.ReviewEnded) ([]string, mark) {
+func reviewEndedLines(b event.ReviewEnded) ([]string, mark) {
 	l, r := reviewName(b.Mode, b.Wave, b.Round)+": ", b.Review
 	switch {
 	case r.Nothing != "":
@@ -185,7 +186,7 @@ func findingText(f counsel.Finding, mode counsel.Mode) string {
 	return l
 }
 
-func gateEndedLines(b scheduler.GateEnded) ([]string, mark) {
+func gateEndedLines(b event.GateEnded) ([]string, mark) {
 	why := make([]string, len(b.Reasons))
 	for i, r := range b.Reasons {
 		why[i] = "  " + fitText(r)
@@ -196,7 +197,7 @@ func gateEndedLines(b scheduler.GateEnded) ([]string, mark) {
 	return append([]string{"gate: passed | review: " + fitText(b.Review)}, why...), markGood
 }
 
-func precheckEndedLines(b scheduler.PrecheckEnded) (lines []string, m mark) {
+func precheckEndedLines(b event.PrecheckEnded) (lines []string, m mark) {
 	c := b.Challenge
 	l, m := fitText(b.Task)+" pre-check: ", markGood
 	switch {

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 // This file describes the stages of a run for the box of wavex status.
@@ -70,7 +70,7 @@ func (st StatusView) stages() []stageLine {
 	if d := st.Delivery; d != nil {
 		out = append(out, stageLine{markGood, "delivery", strings.TrimSpace(textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)),
 			textfmt.Line(d.Command)})
-	} else if s.Config.Isolation == scheduler.Isolated {
+	} else if s.Config.Isolation == event.Isolated {
 		out = append(out, stageLine{markNone, "delivery", "not yet: " + firstNonEmpty(textfmt.Line(s.Config.Deliver), "auto"),
 			""})
 	}
@@ -123,7 +123,7 @@ func (st StatusView) waves() stageLine {
 func (st StatusView) failureText() string {
 	s := st.State
 	for i := range s.Tasks {
-		if t := &s.Tasks[i]; t.Status == scheduler.Failed {
+		if t := &s.Tasks[i]; t.Status == event.Failed {
 			l := "look at " + taskLabel(s, s.Plan.Tasks[i].ID)
 			if t.Last != nil && t.Last.Reason != "" {
 				l += " (" + fitText(t.Last.Reason) + ")"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
@@ -69,14 +70,14 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 	for _, i := range c.order[c.firstOpen:] {
 		id := s.Plan.Tasks[i].ID
 		switch t := &s.Tasks[i]; t.Status {
-		case scheduler.Pending:
+		case event.Pending:
 			if t.Tries > 0 {
 				return "retry " + taskLabel(s, id)
 			}
 			return taskLabel(s, id)
-		case scheduler.Advising:
+		case event.Advising:
 			return "counsel for " + taskLabel(s, id)
-		case scheduler.InProgress:
+		case event.InProgress:
 			if !told.IsZero() && !t.Started.Before(told) {
 				if t.Tries > 1 {
 					return "retry " + taskLabel(s, id)

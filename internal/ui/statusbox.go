@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
@@ -14,12 +15,12 @@ import (
 // StatusView holds the data of the box.
 type StatusView struct {
 	State    *scheduler.State
-	Alive    bool                     // a wavex process works at the run
-	Plain    bool                     // without a frame, for screen readers
-	Delivery *scheduler.DeliveryEnded // the last delivery; nil: none
+	Alive    bool                 // a wavex process works at the run
+	Plain    bool                 // without a frame, for screen readers
+	Delivery *event.DeliveryEnded // the last delivery; nil: none
 
 	// The plan as a resume would find it: edited, unchanged, or with a mistake.
-	PlanEdit    *scheduler.Edit
+	PlanEdit    *event.Edit
 	PlanMissing bool
 	PlanError   error
 }
@@ -59,13 +60,13 @@ func StatusBox(st StatusView, o Options) string {
 
 // Request holds the data of a request that has no run yet.
 type Request struct {
-	Text    string            // the request
-	Stage   string            // current stage: "intent", "shape", "decompose", "executing"
-	Origin  *scheduler.Origin // nil before the intent is settled
-	Vague   bool              // too vague to continue
-	Planned bool              // there is a plan, or a proposal of several plans
-	Split   bool              // Planned is a proposal of several plans
-	Next    string            // the command that continues
+	Text    string        // the request
+	Stage   string        // current stage: "intent", "shape", "decompose", "executing"
+	Origin  *event.Origin // nil before the intent is settled
+	Vague   bool          // too vague to continue
+	Planned bool          // there is a plan, or a proposal of several plans
+	Split   bool          // Planned is a proposal of several plans
+	Next    string        // the command that continues
 	Plain   bool
 }
 

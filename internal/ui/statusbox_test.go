@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
 )
 
 func TestBoxGolden(t *testing.T) {
@@ -19,7 +19,7 @@ func TestBoxGolden(t *testing.T) {
 		s := tell(t, nil)
 		st := StatusView{State: s.S, Alive: s.S.Ended == nil}
 		for _, e := range s.Events {
-			if b, ok := e.Body.(scheduler.DeliveryEnded); ok {
+			if b, ok := e.Body.(event.DeliveryEnded); ok {
 				st.Delivery = &b
 			}
 		}
@@ -63,7 +63,7 @@ func TestFold(t *testing.T) {
 
 func TestRequestBoxGolden(t *testing.T) {
 	t.Parallel()
-	o := &scheduler.Origin{SpecScore: 8, FitScore: 31, Shape: "Tool", Workflow: "B"}
+	o := &event.Origin{SpecScore: 8, FitScore: 31, Shape: "Tool", Workflow: "B"}
 	var b strings.Builder
 	for _, r := range []Request{
 		{Text: "add a --json flag \x1b[31mto cmd/status.go", Stage: "intent", Next: "wavex start"},

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -150,7 +151,7 @@ func (v *terminal) Observe(o runner.Observation) {
 	}
 }
 
-func (v *terminal) Event(e scheduler.Event, s *scheduler.State) {
+func (v *terminal) Event(e event.Event, s *scheduler.State) {
 	rows, table := v.eventRows(e, s)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,27 +167,27 @@ func (v *terminal) Event(e scheduler.Event, s *scheduler.State) {
 }
 
 // updateModel updates the model from the state. The caller must hold the lock.
-func (v *terminal) updateModel(e scheduler.Event, s *scheduler.State) {
+func (v *terminal) updateModel(e event.Event, s *scheduler.State) {
 	m := &v.model
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted, scheduler.RunResumed:
+	case event.RunStarted, event.RunResumed:
 		v.wave.reset(s)
 		*m = liveModel{started: e.Time, tasks: len(s.Tasks)}
 		v.live = true
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), attempt: b.Attempt,
 			started: e.Time})
-	case scheduler.CounselStarted:
+	case event.CounselStarted:
 		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), counsel: true, started: e.Time})
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		m.removeRunning(b.Task, false)
 		v.wave.attemptEnded(s, b)
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		m.removeRunning(b.Task, true)
-	case scheduler.TasksAdded:
+	case event.TasksAdded:
 		v.wave.reset(s)
 		m.tasks = len(s.Tasks)
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		v.live = false
 	}
 	m.completed = s.Counts.Completed
@@ -208,7 +209,7 @@ func (m *liveModel) removeRunning(task string, counsel bool) {
 }
 
 // eventRows returns the permanent lines of an event, and the table at the end.
-func (v *terminal) eventRows(e scheduler.Event, s *scheduler.State) (rows []row, table string) {
+func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, table string) {
 	add := func(m mark, format string, args ...any) {
 		rows = append(rows, row{mark: m, text: fmt.Sprintf(format, args...)})
 	}
@@ -220,24 +221,24 @@ func (v *terminal) eventRows(e scheduler.Event, s *scheduler.State) (rows []row,
 		}
 	}
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		whole(markNone, startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves))
 		whole(markWarn, rehearsalWarning(b.Config))
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		v.next.reset(s)
 		whole(markNone, append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves))...)
 		whole(markRetry, planEditText("plan edited: ", b.Edit))
 		whole(markWarn, rehearsalWarning(b.Config))
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		switch {
-		case b.Status == scheduler.Completed:
+		case b.Status == event.Completed:
 			add(markGood, "%s  %s", taskLabel(s, b.Task), attemptFigures(b, s))
-		case b.Status == scheduler.Failed:
+		case b.Status == event.Failed:
 			whole(markBad, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
 		default:
 			whole(markRetry, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
 		}
-		if f := followingText(b, s); f != "" && b.Status != scheduler.Completed {
+		if f := followingText(b, s); f != "" && b.Status != event.Completed {
 			whole(markNone, "  "+f)
 		}
 		if len(b.Blocked) > 0 {
@@ -246,33 +247,33 @@ func (v *terminal) eventRows(e scheduler.Event, s *scheduler.State) (rows []row,
 		if b.Stop != nil {
 			whole(markWarn, stopLines(*b.Stop, s)...)
 		}
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		for _, l := range adviceLines(b.Verdict) {
 			whole(markPanel, taskLabel(s, b.Task)+"  "+l)
 		}
-	case scheduler.CounselSkipped:
+	case event.CounselSkipped:
 		add(markPanel, "%s  retry without counsel: %s", taskLabel(s, b.Task), fitText(b.Reason))
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		m := markNone
 		if len(b.Reopened) > 0 || b.Stop != nil {
 			m = markWarn
 		}
 		whole(m, integrationEndedLines(b, s)...)
-	case scheduler.DeliveryEnded:
+	case event.DeliveryEnded:
 		whole(markNone, deliveryText(b)...)
-	case scheduler.Draining:
+	case event.Draining:
 		whole(markWarn, stopLines(b.Stop, s)...)
-	case scheduler.Notice:
+	case event.Notice:
 		m := markNone
 		if b.Level == "warning" {
 			m = markWarn
 		}
 		whole(m, noticeText(b))
-	case scheduler.CriteriaEnded, scheduler.ReviewStarted, scheduler.ReviewEnded, scheduler.ReviewSkipped,
-		scheduler.PrecheckStarted, scheduler.PrecheckEnded, scheduler.TasksAdded, scheduler.GateEnded:
+	case event.CriteriaEnded, event.ReviewStarted, event.ReviewEnded, event.ReviewSkipped,
+		event.PrecheckStarted, event.PrecheckEnded, event.TasksAdded, event.GateEnded:
 		lines, m := runEventLines(b, s)
 		whole(m, lines...)
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		sum := report.Of(s, nil)
 		sum.Ended = e.Time
 		table = "\n" + sum.Table(v.opts.width()-1, v.opts.ASCII)
@@ -281,7 +282,7 @@ func (v *terminal) eventRows(e scheduler.Event, s *scheduler.State) (rows []row,
 }
 
 // attemptFigures sums up a completed task.
-func attemptFigures(b scheduler.AttemptEnded, s *scheduler.State) string {
+func attemptFigures(b event.AttemptEnded, s *scheduler.State) string {
 	took, cost, attempts := b.Result.Duration, b.Result.Cost, b.Attempt
 	if i, ok := s.Index(b.Task); ok {
 		took, cost = s.Tasks[i].Took, s.Tasks[i].Cost

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -22,12 +23,12 @@ import (
 
 // terminalOutput plays a story on an emulated terminal, slowly enough that every event has a frame of its
 // own, and calls look after each event.
-func terminalOutput(t *testing.T, tell runFunc, e *emulator, o Options, look func(v View, ev scheduler.Event)) {
+func terminalOutput(t *testing.T, tell runFunc, e *emulator, o Options, look func(v View, ev event.Event)) {
 	var clock atomic.Int64
 	o.Now = func() time.Time { return time.Unix(0, clock.Load()) }
 	o.Width, o.Height = e.columns, func() int { return e.height }
 	v := Terminal(e, o)
-	tell(t, func(ev scheduler.Event, s *scheduler.State) {
+	tell(t, func(ev event.Event, s *scheduler.State) {
 		clock.Store(ev.Time.UnixNano())
 		v.Event(ev, s)
 		waitForFrame()
@@ -63,8 +64,8 @@ func TestTerminalGolden(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := &emulator{t: t, width: c.width, height: 24}
 				var all strings.Builder
-				terminalOutput(t, testRuns[c.story], e, c.opts, func(v View, ev scheduler.Event) {
-					if _, ok := ev.Body.(scheduler.AttemptStarted); ok {
+				terminalOutput(t, testRuns[c.story], e, c.opts, func(v View, ev event.Event) {
+					if _, ok := ev.Body.(event.AttemptStarted); ok {
 						v.Observe(runner.Observation{Task: "T-002", Attempt: 2, Kind: "tool", Text: "Edit \x1b[2Jparser.go",
 							Cost: 20_000})
 						waitForFrame()
@@ -98,7 +99,7 @@ func TestTerminalAnyWidth(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e := &emulator{t: t, width: widths[0], height: height}
 			i, drawn := 0, 0
-			terminalOutput(t, tell, e, Options{Color: color}, func(View, scheduler.Event) {
+			terminalOutput(t, tell, e, Options{Color: color}, func(View, event.Event) {
 				for _, r := range strings.Split(e.text(), "\n") {
 					if w := textfmt.Width(r); w > e.width && w > 2 {
 						t.Errorf("row %q is wider than %d", r, e.width)

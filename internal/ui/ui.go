@@ -6,6 +6,7 @@ package ui
 import (
 	"time"
 
+	"wavex/internal/event"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -16,7 +17,7 @@ type View interface {
 	// Event is called by the scheduler's goroutine, once per event and in order, after the event is
 	// on disk and applied. s is only read during the call. Event does not wait for the output to be
 	// read.
-	Event(e scheduler.Event, s *scheduler.State)
+	Event(e event.Event, s *scheduler.State)
 	// Observe may be called from any goroutine, also at the same time as Event. It never blocks.
 	Observe(o runner.Observation)
 	// Close waits until everything is written, ends the view's goroutines and returns the first

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
@@ -19,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // runFunc is one of the stories of reporttest.
-type runFunc func(testing.TB, func(scheduler.Event, *scheduler.State)) *reporttest.FakeRun
+type runFunc func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun
 
 var testRuns = map[string]runFunc{
 	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
@@ -66,8 +67,8 @@ func golden(t *testing.T, name, got string) {
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	s := reporttest.CompleteRun(t, nil).S
-	s.Origin = &scheduler.Origin{SpecScore: 8, FitScore: 45}
-	s.Reviews = []scheduler.ReviewEnded{
+	s.Origin = &event.Origin{SpecScore: 8, FitScore: 45}
+	s.Reviews = []event.ReviewEnded{
 		{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Score: 7.5, Findings: make([]counsel.Finding, 1)}},
 		{Mode: counsel.Light, Wave: 2, Review: counsel.Review{Error: "no answer"}},
 		{Mode: counsel.Thorough, Round: 1, Blockers: 2},

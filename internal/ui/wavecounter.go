@@ -1,6 +1,9 @@
 package ui
 
-import "wavex/scheduler"
+import (
+	"wavex/internal/event"
+	"wavex/scheduler"
+)
 
 // waveCounter counts the settled tasks of each wave, one step per event: the state would have to be
 // scanned task by task.
@@ -17,7 +20,7 @@ func (w *waveCounter) reset(s *scheduler.State) {
 	}
 }
 
-func (w *waveCounter) attemptEnded(s *scheduler.State, b scheduler.AttemptEnded) {
+func (w *waveCounter) attemptEnded(s *scheduler.State, b event.AttemptEnded) {
 	list := b.Blocked
 	if b.Status.Finished() {
 		list = append([]string{b.Task}, list...)

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
 )
 
 // requests is a loop's Request with the minimum of fields.
-func (b *fixture) requests(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+func (b *fixture) requests(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 	return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
 }
 
@@ -25,7 +26,7 @@ func (b *fixture) start(task string) runner.Result {
 	if !ok {
 		b.Fatalf("there is no task %s", task)
 	}
-	req, err := b.loop.Request(b.loop.State, i, scheduler.AttemptStarted{Task: task, Attempt: 1})
+	req, err := b.loop.Request(b.loop.State, i, event.AttemptStarted{Task: task, Attempt: 1})
 	testrepo.Must(b, err)
 	return b.loop.Runner.Attempt(b.Context(), req)
 }
@@ -60,10 +61,10 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 			b.start("a")
 			for k, kind := range strings.Fields(c.joins) {
 				id, class := string(rune('b'+k)), map[string]string{"easy": "2A", "hard": "1"}[kind]
-				more := scheduler.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` +
+				more := event.Added{ID: id, Task: json.RawMessage(`{"id":"` + id + `","subject":"x","reversibility":"` +
 					class + `"}`)}
-				testrepo.Must(t, b.loop.State.Replay([]scheduler.Event{{Body: scheduler.TasksAdded{Wave: k + 2,
-					Origin: scheduler.FromList, Tasks: []scheduler.Added{more}}}}))
+				testrepo.Must(t, b.loop.State.Replay([]event.Event{{Body: event.TasksAdded{Wave: k + 2,
+					Origin: event.FromList, Tasks: []event.Added{more}}}}))
 				if res := b.start(id); res.Outcome != runner.Done {
 					t.Errorf("%+v", res)
 				}

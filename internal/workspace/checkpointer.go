@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -38,7 +39,7 @@ func anyNeedsCheckpoint(p *plan.Plan) bool {
 // there is none it calls warn, from any goroutine. seal makes the last checkpoint, at the end of
 // the run.
 func (t *Workspace) AddCheckpoints(ctx context.Context, loop *scheduler.Loop, warn func(error)) (seal func()) {
-	if t.config.Isolation == scheduler.Isolated {
+	if t.config.Isolation == event.Isolated {
 		return func() {}
 	}
 	p := &checkpointer{Runner: loop.Runner, config: t.config, warn: warn, pending: map[string]pendingCheckpoint{}}
@@ -47,7 +48,7 @@ func (t *Workspace) AddCheckpoints(ctx context.Context, loop *scheduler.Loop, wa
 		_, _ = p.open(ctx) // Attempt opens them again if this fails because the run stops
 	}
 	request := loop.Request
-	loop.Request = func(s *scheduler.State, i int, e scheduler.AttemptStarted) (runner.Request, error) {
+	loop.Request = func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 		p.scheduleTask(s, i)
 		return request(s, i, e)
 	}
@@ -62,7 +63,7 @@ func (t *Workspace) AddCheckpoints(ctx context.Context, loop *scheduler.Loop, wa
 // checkpointer is a Runner that makes checkpoints before and after the attempts of its inner Runner.
 type checkpointer struct {
 	scheduler.Runner
-	config scheduler.Config
+	config event.Config
 	warn   func(error)
 
 	// For the loop's goroutine only.

@@ -7,20 +7,20 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/testrepo"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // done returns the record of a run with some completed tasks.
-func done(b *fixture, c scheduler.Config, tasks ...string) []scheduler.Body {
-	out := []scheduler.Body{scheduler.RunStarted{Config: c, Plan: b.plan.Path, Tasks: len(b.plan.Tasks)}}
+func done(b *fixture, c event.Config, tasks ...string) []event.Body {
+	out := []event.Body{event.RunStarted{Config: c, Plan: b.plan.Path, Tasks: len(b.plan.Tasks)}}
 	for _, id := range tasks {
 		i, _ := b.loop.State.Index(id)
 		key := b.loop.State.Tasks[i].Key
-		out = append(out, scheduler.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
-			scheduler.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: scheduler.Completed,
+		out = append(out, event.AttemptStarted{Task: id, Key: key, Attempt: 1, Try: 1, Why: "first", Wave: 1},
+			event.AttemptEnded{Task: id, Key: key, Attempt: 1, Status: event.Completed,
 				Result: runner.Result{Outcome: runner.Done}})
 	}
 	return out
@@ -42,7 +42,7 @@ func integrated(t *testing.T) *fixture {
 }
 
 // deliver delivers the work.
-func (b *fixture) deliver(how string, complete bool) (scheduler.DeliveryEnded, error) {
+func (b *fixture) deliver(how string, complete bool) (event.DeliveryEnded, error) {
 	b.config.Deliver = how
 	return b.Deliver(b.Context(), complete)
 }
@@ -57,23 +57,23 @@ func TestDeliver(t *testing.T) {
 	for _, c := range []struct {
 		how, user string // user: the content of x
 		complete  bool
-		want      scheduler.DeliveryEnded // Why: a part of it; Commit: the tip
+		want      event.DeliveryEnded // Why: a part of it; Commit: the tip
 	}{
-		{"", "x\n", false, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
+		{"", "x\n", false, event.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
 			Why: "the run is not complete"}},
-		{"", "mine\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
+		{"", "mine\n", true, event.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take,
 			Why: "not committed: x"}},
-		{"ff", "mine\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x",
+		{"ff", "mine\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x",
 			Failed: true}},
-		{"branch", "x\n", true, scheduler.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
-		{"patch " + patch, "x\n", true, scheduler.DeliveryEnded{How: "patch", Ref: patch, Command: "git am " + patch}},
-		{"patch", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
-		{"mail", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
+		{"branch", "x\n", true, event.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
+		{"patch " + patch, "x\n", true, event.DeliveryEnded{How: "patch", Ref: patch, Command: "git am " + patch}},
+		{"patch", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
+		{"mail", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
 			Failed: true}},
-		{"pr", "x\n", true, scheduler.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
+		{"pr", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
 			Failed: true}},
-		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "main was fast-forwarded"}},
-		{"", "x\n", true, scheduler.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "already"}},
+		{"", "x\n", true, event.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "main was fast-forwarded"}},
+		{"", "x\n", true, event.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "already"}},
 	} {
 		testrepo.Files{"x": c.user}.Write(t, b.dir)
 		d, err := b.deliver(c.how, c.complete)
@@ -171,7 +171,7 @@ func TestDeliverBetweenSessions(t *testing.T) {
 	b := integrated(t)
 	c := config(b.dir, "worktree")
 	events := testrepo.Journal(t, filepath.Join(t.TempDir(), ".loop"),
-		append(done(b, c, "a", "b"), scheduler.RunEnded{Status: "complete"})...)
+		append(done(b, c, "a", "b"), event.RunEnded{Status: "complete"})...)
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md"))
 		return err == nil

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/testrepo"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // A worktree that could not be released is released later, at the latest at the end.
@@ -19,7 +19,7 @@ func TestReleaseIsRetried(t *testing.T) {
 		config(dir, "worktree"), writes)
 	b.attempt("a")
 	first, _ := b.AttemptDir("a", dir)
-	b.emit(scheduler.AttemptEnded{Task: "a", Status: scheduler.Failed})
+	b.emit(event.AttemptEnded{Task: "a", Status: event.Failed})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	b.loop.Runner.Attempt(ctx, runner.Request{Run: "r-1", Task: "b", Attempt: 1, Dir: dir})
@@ -33,7 +33,7 @@ func TestReleaseIsRetried(t *testing.T) {
 	if gone, _ := b.AttemptDir("a", dir); gone != dir || third != first {
 		t.Errorf("a is in %s and c in %s, want c in %s", gone, third, first)
 	}
-	b.emit(scheduler.AttemptEnded{Task: "c", Status: scheduler.Failed, Blocked: []string{"b"}})
+	b.emit(event.AttemptEnded{Task: "c", Status: event.Failed, Blocked: []string{"b"}})
 	if err := b.releaseFailed(ctx); err == nil {
 		t.Error("given back after all was stopped")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -27,7 +28,7 @@ import (
 // that learns which tasks have failed.
 type Workspace struct {
 	plan    *plan.Plan
-	config  scheduler.Config
+	config  event.Config
 	manager *gitwork.Manager
 	inner   scheduler.Runner
 
@@ -38,7 +39,7 @@ type Workspace struct {
 
 // Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
 // if that differs from the default. The error is a *usererr.BlockedError.
-func Open(ctx context.Context, p *plan.Plan, c scheduler.Config, say func(string)) (*Workspace, error) {
+func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (*Workspace, error) {
 	t := &Workspace{plan: p, config: c, grownPlan: p}
 	o := gitworkOptions(p, c)
 	o.Subject = t.subject
@@ -107,7 +108,7 @@ func subject(p *plan.Plan, id string) string {
 func redactSecrets(text string) string { return secret.New(os.Environ()).String(text) }
 
 // gitworkOptions returns the options of a run's workspace.
-func gitworkOptions(p *plan.Plan, c scheduler.Config) gitwork.Options {
+func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 	width := 0
 	waves, of := p.Waves()
 	sizes := make([]int, of+1)
@@ -150,18 +151,18 @@ func (t *Workspace) Wire(loop *scheduler.Loop) {
 }
 
 // Event records tasks that join the plan and tasks that fail. The loop's goroutine calls it.
-func (t *Workspace) Event(e scheduler.Event, s *scheduler.State) {
+func (t *Workspace) Event(e event.Event, s *scheduler.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.grownPlan = s.Plan
 	switch b := e.Body.(type) {
-	case scheduler.AttemptEnded:
-		if b.Status == scheduler.Failed {
+	case event.AttemptEnded:
+		if b.Status == event.Failed {
 			t.unreleased = append(append(t.unreleased, b.Task), b.Blocked...)
 		}
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		for _, r := range b.Reopened {
-			if r.Status == scheduler.Failed {
+			if r.Status == event.Failed {
 				t.unreleased = append(append(t.unreleased, r.Task), r.Blocked...)
 			}
 		}
@@ -248,7 +249,7 @@ func conditionChecks(p *plan.Plan, before map[string]bool, now []string) (criter
 }
 
 // Deliver delivers the integrated tree.
-func (t *Workspace) Deliver(ctx context.Context, complete bool) (scheduler.DeliveryEnded, error) {
+func (t *Workspace) Deliver(ctx context.Context, complete bool) (event.DeliveryEnded, error) {
 	how := t.config.Deliver
 	if how == "" {
 		how = gitwork.Auto
@@ -259,26 +260,26 @@ func (t *Workspace) Deliver(ctx context.Context, complete bool) (scheduler.Deliv
 			err = writePullRequestBody(t.plan, t.config, events, complete)
 		}
 		if err != nil {
-			return scheduler.DeliveryEnded{}, err
+			return event.DeliveryEnded{}, err
 		}
 	}
 	d, err := t.manager.Deliver(ctx, how, complete)
 	var obstacle *gitwork.Error
 	if errors.As(err, &obstacle) {
 		// The requested delivery is not possible. The work still has a ref.
-		return scheduler.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(),
+		return event.DeliveryEnded{How: "none", Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: obstacle.Error(),
 			Failed: true}, nil
 	}
 	if err != nil {
-		return scheduler.DeliveryEnded{}, err
+		return event.DeliveryEnded{}, err
 	}
-	return scheduler.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}, nil
+	return event.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}, nil
 }
 
 // writePullRequestBody writes the report of a run as the body of its pull request. It reads the journal,
 // because the loop owns the state. For a run that has not ended, complete says that all its tasks
 // are completed and it was not refused.
-func writePullRequestBody(p *plan.Plan, c scheduler.Config, events []scheduler.Event, complete bool) error {
+func writePullRequestBody(p *plan.Plan, c event.Config, events []event.Event, complete bool) error {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return err
@@ -299,13 +300,13 @@ func writePullRequestBody(p *plan.Plan, c scheduler.Config, events []scheduler.E
 
 // Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
 // caller must close it.
-func Reattach(ctx context.Context, p *plan.Plan, c scheduler.Config) (*gitwork.Manager, error) {
+func Reattach(ctx context.Context, p *plan.Plan, c event.Config) (*gitwork.Manager, error) {
 	return gitwork.Reattach(ctx, gitworkOptions(p, c))
 }
 
 // Deliver delivers the integrated work of a past run, between sessions; complete says that the run
 // is complete.
-func Deliver(ctx context.Context, p *plan.Plan, c scheduler.Config, events []scheduler.Event, how string,
+func Deliver(ctx context.Context, p *plan.Plan, c event.Config, events []event.Event, how string,
 	complete bool) (d gitwork.Delivery, err error) {
 	space, err := Reattach(ctx, p, c)
 	if err != nil {

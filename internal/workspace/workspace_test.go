@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
@@ -46,14 +47,14 @@ type fixture struct {
 	notices []string
 }
 
-func config(dir, isolation string) scheduler.Config {
-	return scheduler.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Isolation: isolation, Parallel: 4,
+func config(dir, isolation string) event.Config {
+	return event.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Isolation: isolation, Parallel: 4,
 		Schedule: "waves",
 		Limits:   budget.Limits{NoUSD: true, NoIterations: true}}
 }
 
 // newFixture returns a site of a run of a plan in dir, with the attempts w.
-func newFixture(t *testing.T, dir, text string, c scheduler.Config, w work) *fixture {
+func newFixture(t *testing.T, dir, text string, c event.Config, w work) *fixture {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
 	b := &fixture{T: t, dir: dir, loop: &scheduler.Loop{Runner: w, State: scheduler.NewState(p)}}
@@ -71,9 +72,9 @@ func (b *fixture) attempt(task string) runner.Result {
 }
 
 // emit shows an event to the loop's views.
-func (b *fixture) emit(body scheduler.Body) {
+func (b *fixture) emit(body event.Body) {
 	for _, v := range b.loop.Views {
-		v.Event(scheduler.Event{Body: body}, b.loop.State)
+		v.Event(event.Event{Body: body}, b.loop.State)
 	}
 }
 
@@ -125,14 +126,14 @@ func TestOpen(t *testing.T) {
 // Every reason why a run cannot have its workspace is a *usererr.BlockedError.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	for name, lay := range map[string]func(t *testing.T, c *scheduler.Config){
-		"no repository": func(t *testing.T, c *scheduler.Config) { c.Isolation = "worktree" },
-		"no such mode":  func(t *testing.T, c *scheduler.Config) { c.Isolation = "own" },
-		"an unfit id":   func(t *testing.T, c *scheduler.Config) { c.Run = "a..b/../c" },
-		"a file for .loop": func(t *testing.T, c *scheduler.Config) {
+	for name, lay := range map[string]func(t *testing.T, c *event.Config){
+		"no repository": func(t *testing.T, c *event.Config) { c.Isolation = "worktree" },
+		"no such mode":  func(t *testing.T, c *event.Config) { c.Isolation = "own" },
+		"an unfit id":   func(t *testing.T, c *event.Config) { c.Run = "a..b/../c" },
+		"a file for .loop": func(t *testing.T, c *event.Config) {
 			testrepo.Files{".loop": "mine\n"}.Write(t, c.Dir)
 		},
-		"a file for the trees": func(t *testing.T, c *scheduler.Config) {
+		"a file for the trees": func(t *testing.T, c *event.Config) {
 			testrepo.Files{".loop/worktrees": "mine\n"}.Write(t, c.Dir)
 		},
 	} {
@@ -289,7 +290,7 @@ func TestAddedTasks(t *testing.T) {
 	grown, err := b.plan.WithTasks(2, json.RawMessage(`{"id":"late","subject":"come late","verify":["test -e late"]}`))
 	testrepo.Must(t, err)
 	b.loop.State.Plan = grown
-	b.emit(scheduler.TasksAdded{})
+	b.emit(event.TasksAdded{})
 	if got, err := b.Integrate(t.Context(), 1, []string{"a"}); err != nil || fmt.Sprint(got.Completed) != "[a]" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -327,12 +328,12 @@ func TestReleaseFailed(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	b.attempt("b")
-	b.emit(scheduler.AttemptEnded{Task: "a", Status: scheduler.Failed, Blocked: []string{"z"}})
-	b.emit(scheduler.IntegrationEnded{Reopened: []scheduler.Reopened{{Task: "b", Status: scheduler.Failed}}})
+	b.emit(event.AttemptEnded{Task: "a", Status: event.Failed, Blocked: []string{"z"}})
+	b.emit(event.IntegrationEnded{Reopened: []event.Reopened{{Task: "b", Status: event.Failed}}})
 	var all sync.WaitGroup
 	for _, task := range []string{"c", "d"} {
 		all.Go(func() { b.attempt(task) })
-		b.emit(scheduler.Notice{})
+		b.emit(event.Notice{})
 	}
 	all.Wait()
 	again := func(task string) bool { return places[task] == places["a"] || places[task] == places["b"] }

@@ -8,6 +8,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
@@ -115,7 +116,7 @@ type Details struct {
 
 // DetailsOf prepares the details of all tasks. files is the folder of the run's tasks
 // (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt. files may be nil.
-func DetailsOf(s *scheduler.State, events []scheduler.Event, files fs.FS) *Details {
+func DetailsOf(s *scheduler.State, events []event.Event, files fs.FS) *Details {
 	d := &Details{plan: s.Plan, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
 	for _, e := range events {
 		d.event(s, e)
@@ -123,29 +124,29 @@ func DetailsOf(s *scheduler.State, events []scheduler.Event, files fs.FS) *Detai
 	return d
 }
 
-func (d *Details) event(s *scheduler.State, e scheduler.Event) {
+func (d *Details) event(s *scheduler.State, e event.Event) {
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		clear(d.attempts)
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 			d.attempts[i] = append(d.attempts[i], Attempt{Number: b.Attempt, Why: b.Why, Advised: b.Advised, Resumed: b.Resume,
 				Started: unixMilli(e.Time), Cap: int64(b.Cap), Open: true})
 		}
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		if a := d.lastAttempt(s, b.Task); a != nil && a.Number == b.Attempt {
 			a.setResult(b.Result)
 			a.Free, a.Note = !b.Charged, textfmt.Line(b.Note)
 		}
-	case scheduler.CounselSkipped:
+	case event.CounselSkipped:
 		if a := d.lastAttempt(s, b.Task); a != nil {
 			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + textfmt.Line(b.Reason)})
 		}
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		if a := d.lastAttempt(s, b.Task); a != nil {
 			a.Counsel = append(a.Counsel, newAdvice(b.Panel, b.Verdict))
 		}
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		for _, r := range b.Reopened {
 			if a := d.lastAttempt(s, r.Task); a != nil {
 				a.Note = textfmt.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)

@@ -17,9 +17,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wavex/internal/event"
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
-	"wavex/scheduler"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -80,7 +80,7 @@ func TestForeignTextIsData(t *testing.T) {
 	r := reporttest.FailingResult(10_000)
 	r.Reason, r.Detail, r.Report, r.Checks[0].Check, r.Checks[0].Output = evil, evil, evil, evil, evil
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt(evil, 0).Advance(time.Second).EndAttempt(evil, r,
-		scheduler.Failed, nil).EndRun("failed",
+		event.Failed, nil).EndRun("failed",
 		1, evil, evil)
 	html := writePage(t, s)
 	if n := strings.Count(html, "<script"); n != 3 {

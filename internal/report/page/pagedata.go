@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -138,7 +139,7 @@ type Note struct {
 
 // Of derives the page's data from a state and the journal's records up to it. alive tells whether a
 // wavex process works at the run.
-func Of(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) *Run {
+func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events)
 	r := &Run{V: Version, Now: unixMilli(now), ID: textfmt.Line(sum.Run), Name: textfmt.Line(sum.Name),
 		Plan:  textfmt.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
@@ -204,7 +205,7 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	return out
 }
 
-func newReview(b scheduler.ReviewEnded) Review {
+func newReview(b event.ReviewEnded) Review {
 	v := b.Review
 	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
 		Experts: nonEmptyLines(v.Experts),

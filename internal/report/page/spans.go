@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
@@ -35,10 +36,10 @@ type spanBuilder struct {
 	last  time.Time
 }
 
-func (r *Run) addSpans(s *scheduler.State, events []scheduler.Event, now time.Time, alive bool) {
+func (r *Run) addSpans(s *scheduler.State, events []event.Event, now time.Time, alive bool) {
 	w := &spanBuilder{Run: r, s: s, index: map[string]int{}}
 	for _, e := range events {
-		if _, ok := e.Body.(scheduler.RunStarted); ok {
+		if _, ok := e.Body.(event.RunStarted); ok {
 			// The page does not show an earlier run of the same journal.
 			r.Spans = nil
 			r.Spending = nil
@@ -71,29 +72,29 @@ func (r *Run) addSpans(s *scheduler.State, events []scheduler.Event, now time.Ti
 	}
 }
 
-func (w *spanBuilder) event(e scheduler.Event) {
+func (w *spanBuilder) event(e event.Event) {
 	at := unixMilli(e.Time)
 	switch b := e.Body.(type) {
-	case scheduler.RunStarted:
+	case event.RunStarted:
 		w.Wavex = textfmt.Line(b.Wavex)
 		if b.Origin != nil { // the time from the request to the plan
 			w.spent = int64(b.Origin.Spent)
 		}
 		w.session(at, b.Config)
-	case scheduler.RunResumed:
+	case event.RunResumed:
 		if n := len(w.Sessions); n > 0 && w.Sessions[n-1][1] == 0 { // it was cut off
 			w.Sessions[n-1][1] = unixMilli(w.last)
 			w.closeAll(unixMilli(w.last))
 		}
 		w.session(at, b.Config)
-	case scheduler.AttemptStarted:
+	case event.AttemptStarted:
 		w.close("wait", b.Task, at)
 		w.open(Span{Kind: "attempt", From: at, Number: b.Attempt, Text: b.Why}, b.Task)
-	case scheduler.AttemptEnded:
+	case event.AttemptEnded:
 		w.attempt(b, at)
-	case scheduler.CounselStarted:
+	case event.CounselStarted:
 		w.open(Span{Kind: "counsel", From: at, Number: b.Panel}, b.Task)
-	case scheduler.CounselEnded:
+	case event.CounselEnded:
 		if p := w.close("counsel", b.Task, at); p != nil {
 			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", textfmt.Fit(textfmt.FirstLine(b.Verdict.Fix), 200, false)
 			if b.Verdict.Unavailable != "" {
@@ -101,15 +102,15 @@ func (w *spanBuilder) event(e scheduler.Event) {
 			}
 		}
 		w.spend(at, int64(b.Verdict.Cost))
-	case scheduler.CounselSkipped:
+	case event.CounselSkipped:
 		w.note(at, "info", b.Task, "retry without counsel: "+b.Reason)
-	case scheduler.IntegrationStarted:
+	case event.IntegrationStarted:
 		w.open(Span{Kind: "integration", From: at, Number: b.Wave, Text: report.Plural(len(b.Tasks), "task", "tasks")}, "")
-	case scheduler.IntegrationEnded:
+	case event.IntegrationEnded:
 		w.integration(b, at)
-	case scheduler.DeliveryStarted:
+	case event.DeliveryStarted:
 		w.open(Span{Kind: "delivery", From: at}, "")
-	case scheduler.DeliveryEnded:
+	case event.DeliveryEnded:
 		if p := w.close("delivery", "", at); p != nil {
 			p.Outcome, p.Text = "done", textfmt.Line(b.How+" "+b.Ref)
 		}
@@ -118,9 +119,9 @@ func (w *spanBuilder) event(e scheduler.Event) {
 			text += "; take the work over with: " + b.Command
 		}
 		w.note(at, "info", "", text)
-	case scheduler.CriteriaStarted:
+	case event.CriteriaStarted:
 		w.open(Span{Kind: "criteria", From: at, Number: b.Round}, "")
-	case scheduler.CriteriaEnded:
+	case event.CriteriaEnded:
 		if p := w.close("criteria", "", at); p != nil {
 			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), textfmt.Line(b.Error)
 		}
@@ -130,25 +131,25 @@ func (w *spanBuilder) event(e scheduler.Event) {
 			}
 		}
 		w.spend(at, int64(b.Cost))
-	case scheduler.ReviewStarted:
+	case event.ReviewStarted:
 		w.open(Span{Kind: "review", From: at, Number: b.N, Text: string(b.Mode)}, "")
-	case scheduler.ReviewEnded:
+	case event.ReviewEnded:
 		w.review(b, at)
-	case scheduler.ReviewSkipped:
+	case event.ReviewSkipped:
 		w.note(at, "info", "", "no "+string(b.Mode)+" review: "+b.Reason)
-	case scheduler.TasksAdded:
+	case event.TasksAdded:
 		for _, a := range b.Tasks {
 			w.note(at, "info", a.ID, "added to the plan, for "+a.For)
 		}
-	case scheduler.GateEnded:
+	case event.GateEnded:
 		if !b.Passed {
 			w.note(at, "stop", "", "the gate refuses: "+strings.Join(b.Reasons, "; "))
 		}
-	case scheduler.Draining:
+	case event.Draining:
 		w.stop(at, "", &b.Stop)
-	case scheduler.Notice:
+	case event.Notice:
 		w.note(at, b.Level, b.Task, b.Text)
-	case scheduler.RunEnded:
+	case event.RunEnded:
 		w.closeAll(at)
 		if n := len(w.Sessions); n > 0 {
 			w.Sessions[n-1][1] = at
@@ -156,7 +157,7 @@ func (w *spanBuilder) event(e scheduler.Event) {
 	}
 }
 
-func (w *spanBuilder) session(at int64, c scheduler.Config) {
+func (w *spanBuilder) session(at int64, c event.Config) {
 	w.Sessions = append(w.Sessions, [2]int64{at, 0})
 	w.Spending = append(w.Spending, [2]int64{at, w.spent})
 	limit := int64(c.Limits.USD)
@@ -168,7 +169,7 @@ func (w *spanBuilder) session(at int64, c scheduler.Config) {
 	}
 }
 
-func (w *spanBuilder) attempt(b scheduler.AttemptEnded, at int64) {
+func (w *spanBuilder) attempt(b event.AttemptEnded, at int64) {
 	if p := w.close("attempt", b.Task, at); p != nil {
 		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), textfmt.Fit(b.Result.Reason, 200, false)
 	}
@@ -184,7 +185,7 @@ func (w *spanBuilder) attempt(b scheduler.AttemptEnded, at int64) {
 	w.stop(at, b.Task, b.Stop)
 }
 
-func (w *spanBuilder) review(b scheduler.ReviewEnded, at int64) {
+func (w *spanBuilder) review(b event.ReviewEnded, at int64) {
 	if p := w.close("review", "", at); p != nil {
 		p.Cost, p.Outcome = int64(b.Review.Cost), "done"
 		p.Text = fmt.Sprintf("%s, %s", b.Mode, report.Plural(len(b.Review.Findings), "finding", "findings"))
@@ -198,7 +199,7 @@ func (w *spanBuilder) review(b scheduler.ReviewEnded, at int64) {
 	w.spend(at, int64(b.Review.Cost))
 }
 
-func (w *spanBuilder) integration(b scheduler.IntegrationEnded, at int64) {
+func (w *spanBuilder) integration(b event.IntegrationEnded, at int64) {
 	if p := w.close("integration", "", at); p != nil {
 		p.Outcome, p.Text = "done", fmt.Sprintf("%d integrated", len(b.Completed))
 		if len(b.Reopened) > 0 {
@@ -253,7 +254,7 @@ func (w *spanBuilder) spend(at, usd int64) {
 	}
 }
 
-func (w *spanBuilder) stop(at int64, task string, st *scheduler.Stop) {
+func (w *spanBuilder) stop(at int64, task string, st *event.Stop) {
 	if st != nil {
 		w.note(at, "stop", task, "stopping: "+st.Reason)
 	}

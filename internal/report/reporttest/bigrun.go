@@ -7,8 +7,8 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // BigRun returns a run of n tasks in about ten waves, six in parallel, with a pause between two
@@ -42,7 +42,7 @@ func BigRun(t testing.TB, n int) *FakeRun {
 		s.StartWave(w)
 		var open []string
 		for i := range s.S.Tasks {
-			if s.S.Tasks[i].Wave == w && s.S.Tasks[i].Status == scheduler.Pending {
+			if s.S.Tasks[i].Wave == w && s.S.Tasks[i].Status == event.Pending {
 				open = append(open, s.S.Plan.Tasks[i].ID)
 			}
 		}
@@ -61,7 +61,7 @@ func BigRun(t testing.TB, n int) *FakeRun {
 		if w == 4 {
 			s.EndRun("paused", 3, "limit of iterations reached", "wavex resume --max-iterations +100")
 			c.Limits.USD += 20 * budget.Dollar
-			s.Advance(9 * time.Hour).Apply(scheduler.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: n,
+			s.Advance(9 * time.Hour).Apply(event.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: n,
 				Waves: s.S.Waves})
 		}
 	}
@@ -78,29 +78,29 @@ func (s *FakeRun) endVaried(id string, k int) {
 	usd := budget.USD(40_000 + k*37_000%260_000)
 	switch {
 	case s.S.Wave > 4 && k%61 == 60: // in the last session: a resume lets failed tasks try again
-		s.EndAttempt(id, FailingResult(usd), scheduler.Advising, nil)
-		s.Apply(scheduler.CounselStarted{Task: id, Attempt: s.task(id).Attempts, Panel: 1, Cap: budget.Dollar})
-		s.Advance(8 * time.Second).Apply(scheduler.CounselEnded{Task: id, Panel: 1, Verdict: Advice()})
-		s.StartAttempt(id, 7).Advance(50*time.Second).EndAttempt(id, FailingResult(usd), scheduler.Failed,
-			func(b *scheduler.AttemptEnded) {
+		s.EndAttempt(id, FailingResult(usd), event.Advising, nil)
+		s.Apply(event.CounselStarted{Task: id, Attempt: s.task(id).Attempts, Panel: 1, Cap: budget.Dollar})
+		s.Advance(8 * time.Second).Apply(event.CounselEnded{Task: id, Panel: 1, Verdict: Advice()})
+		s.StartAttempt(id, 7).Advance(50*time.Second).EndAttempt(id, FailingResult(usd), event.Failed,
+			func(b *event.AttemptEnded) {
 				b.Note, b.Blocked = "failed after 1 retries", s.unfinishedDescendants(id)
 			})
 	case k%17 == 16:
-		s.EndAttempt(id, FailingResult(usd), scheduler.Advising, nil)
-		s.Apply(scheduler.CounselStarted{Task: id, Attempt: s.task(id).Attempts, Panel: 1, Cap: budget.Dollar})
+		s.EndAttempt(id, FailingResult(usd), event.Advising, nil)
+		s.Apply(event.CounselStarted{Task: id, Attempt: s.task(id).Attempts, Panel: 1, Cap: budget.Dollar})
 		v := Advice()
 		v.Tradeoff, v.Action = true, counsel.Amend
-		s.Advance(11 * time.Second).Apply(scheduler.CounselEnded{Task: id, Panel: 1, Verdict: v})
-		s.StartAttempt(id, 7).Advance(40*time.Second).EndAttempt(id, PassingResult(usd), scheduler.Completed, nil)
+		s.Advance(11 * time.Second).Apply(event.CounselEnded{Task: id, Panel: 1, Verdict: v})
+		s.StartAttempt(id, 7).Advance(40*time.Second).EndAttempt(id, PassingResult(usd), event.Completed, nil)
 	case k%29 == 28:
-		s.EndAttempt(id, runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"}, scheduler.Pending,
-			func(b *scheduler.AttemptEnded) {
+		s.EndAttempt(id, runner.Result{Outcome: runner.Throttled, Reason: "the API is overloaded (529)"}, event.Pending,
+			func(b *event.AttemptEnded) {
 				b.NotBefore = s.Now().Add(20 * time.Second)
 			})
 		s.Advance(20*time.Second).StartAttempt(id, 7).Advance(30*time.Second).EndAttempt(id, PassingResult(usd),
-			scheduler.Completed, nil)
+			event.Completed, nil)
 	default:
-		s.EndAttempt(id, PassingResult(usd), scheduler.Completed, nil)
+		s.EndAttempt(id, PassingResult(usd), event.Completed, nil)
 	}
 }
 

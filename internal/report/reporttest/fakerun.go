@@ -11,6 +11,7 @@ import (
 	"wavex/counsel"
 	"wavex/dag"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -22,8 +23,8 @@ var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // FakeRun builds a run event by event.
 type FakeRun struct {
 	S      *scheduler.State
-	Events []scheduler.Event
-	Show   func(scheduler.Event, *scheduler.State) // called after each event; may be nil
+	Events []event.Event
+	Show   func(event.Event, *scheduler.State) // called after each event; may be nil
 
 	t     testing.TB
 	clock time.Time
@@ -59,11 +60,11 @@ func (s *FakeRun) Advance(d time.Duration) *FakeRun {
 func (s *FakeRun) Now() time.Time { return s.clock }
 
 // Apply applies an event and calls Show.
-func (s *FakeRun) Apply(b scheduler.Body) *FakeRun {
+func (s *FakeRun) Apply(b event.Body) *FakeRun {
 	s.t.Helper()
-	e := scheduler.Event{Seq: int64(len(s.Events) + 1), Time: s.clock, Body: b}
+	e := event.Event{Seq: int64(len(s.Events) + 1), Time: s.clock, Body: b}
 	s.Events = append(s.Events, e)
-	if err := s.S.Replay([]scheduler.Event{e}); err != nil {
+	if err := s.S.Replay([]event.Event{e}); err != nil {
 		s.t.Fatal(err)
 	}
 	if s.Show != nil {
@@ -73,8 +74,8 @@ func (s *FakeRun) Apply(b scheduler.Body) *FakeRun {
 }
 
 // Config returns the configuration of a run with 3 parallel attempts, $25 and 25 iterations.
-func Config() scheduler.Config {
-	c := scheduler.DefaultConfig()
+func Config() event.Config {
+	c := event.DefaultConfig()
 	c.Run = "r-1"
 	c.Dir = "/project"
 	c.Loop = "/project/.loop"
@@ -86,16 +87,16 @@ func Config() scheduler.Config {
 }
 
 // StartRun starts the run.
-func (s *FakeRun) StartRun(c scheduler.Config) *FakeRun {
+func (s *FakeRun) StartRun(c event.Config) *FakeRun {
 	s.t.Helper()
-	return s.Apply(scheduler.RunStarted{Config: c, Plan: s.S.Plan.Path, Digest: "d", Name: s.S.Plan.Name,
+	return s.Apply(event.RunStarted{Config: c, Plan: s.S.Plan.Path, Digest: "d", Name: s.S.Plan.Name,
 		Tasks: len(s.S.Plan.Tasks), Waves: s.S.Waves, Wavex: "test"})
 }
 
 // StartWave starts a wave with its tasks that are not settled.
 func (s *FakeRun) StartWave(n int) *FakeRun {
 	s.t.Helper()
-	b := scheduler.WaveStarted{Wave: n, Of: s.S.Waves}
+	b := event.WaveStarted{Wave: n, Of: s.S.Waves}
 	for i := range s.S.Tasks {
 		if s.S.Tasks[i].Wave == n && !s.S.Tasks[i].Status.Finished() {
 			b.Tasks = append(b.Tasks, s.S.Plan.Tasks[i].ID)
@@ -117,7 +118,7 @@ func (s *FakeRun) task(id string) *scheduler.Task {
 func (s *FakeRun) StartAttempt(id string, slot int) *FakeRun {
 	s.t.Helper()
 	t := s.task(id)
-	b := scheduler.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1,
+	b := event.AttemptStarted{Task: id, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1,
 		Iteration: s.S.Ledger.Iterations() + 1, Try: t.Tries, Why: t.Next, Slot: slot,
 		Session: fmt.Sprintf("session-%s-%d", id, t.Attempts+1), Cap: budget.Dollar, Advised: t.Advice != nil,
 		Resume: t.Continue}
@@ -129,13 +130,13 @@ func (s *FakeRun) StartAttempt(id string, slot int) *FakeRun {
 
 // EndAttempt ends the running attempt and sets the task's status. change, which may be nil, completes the
 // event.
-func (s *FakeRun) EndAttempt(id string, r runner.Result, status scheduler.Status,
-	change func(*scheduler.AttemptEnded)) *FakeRun {
+func (s *FakeRun) EndAttempt(id string, r runner.Result, status event.Status,
+	change func(*event.AttemptEnded)) *FakeRun {
 	s.t.Helper()
 	t := s.task(id)
 	r.Started, r.Session = t.Started, t.Session
 	r.Duration = s.clock.Sub(t.Started)
-	b := scheduler.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r, Charged: r.Outcome.Charged(),
+	b := event.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r, Charged: r.Outcome.Charged(),
 		Status: status, Stuck: t.Stuck}
 	if r.Outcome.Stuck() {
 		b.Stuck++
@@ -150,7 +151,7 @@ func (s *FakeRun) EndAttempt(id string, r runner.Result, status scheduler.Status
 func (s *FakeRun) EndRun(status string, code int, reason, resume string) *FakeRun {
 	s.t.Helper()
 	l := &s.S.Ledger
-	return s.Apply(scheduler.RunEnded{Status: status, ExitCode: code, Reason: reason, Resume: resume, Tasks: s.S.Counts,
+	return s.Apply(event.RunEnded{Status: status, ExitCode: code, Reason: reason, Resume: resume, Tasks: s.S.Counts,
 		Cost: l.Spent(), CostUSD: l.Spent().Float(), Iterations: l.Iterations()})
 }
 
@@ -188,7 +189,7 @@ func Advice() counsel.Verdict {
 
 // MixedRun returns a run in three waves: tasks succeed at once, after advice, after throttling and
 // vacuously; one fails for good and blocks another. show may be nil.
-func MixedRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
+func MixedRun(t testing.TB, show func(event.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	s := New(t, "parser", Tasks{
 		{"T-001", "Add the token type", nil}, {"T-002", "Write the parser", nil}, {"T-003", "Document the grammar", nil},
@@ -197,30 +198,30 @@ func MixedRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeR
 	s.Show = show
 	s.StartRun(Config()).StartWave(1)
 	s.StartAttempt("T-001", 0).StartAttempt("T-002", 1).StartAttempt("T-003", 2)
-	s.Advance(12*time.Second).EndAttempt("T-001", PassingResult(120_000), scheduler.Completed, nil)
-	s.Advance(3*time.Second).EndAttempt("T-002", FailingResult(310_000), scheduler.Advising,
-		func(b *scheduler.AttemptEnded) { b.Continue = true })
-	s.Apply(scheduler.CounselStarted{Task: "T-002", Attempt: 1, Panel: 1, Cap: budget.Dollar})
+	s.Advance(12*time.Second).EndAttempt("T-001", PassingResult(120_000), event.Completed, nil)
+	s.Advance(3*time.Second).EndAttempt("T-002", FailingResult(310_000), event.Advising,
+		func(b *event.AttemptEnded) { b.Continue = true })
+	s.Apply(event.CounselStarted{Task: "T-002", Attempt: 1, Panel: 1, Cap: budget.Dollar})
 	s.Advance(time.Second).EndAttempt("T-003", runner.Result{Outcome: runner.Throttled,
 		Reason: "the API is overloaded (529)"},
-		scheduler.Pending,
-		func(b *scheduler.AttemptEnded) {
+		event.Pending,
+		func(b *event.AttemptEnded) {
 			b.NotBefore, b.Note = s.Now().Add(20*time.Second), "not the task's fault; again in 20s"
 		})
-	s.Advance(9 * time.Second).Apply(scheduler.CounselEnded{Task: "T-002", Panel: 1, Verdict: Advice()})
+	s.Advance(9 * time.Second).Apply(event.CounselEnded{Task: "T-002", Panel: 1, Verdict: Advice()})
 	s.StartAttempt("T-002", 0)
 	s.Advance(11*time.Second).StartAttempt("T-003", 1)
-	s.Advance(30*time.Second).EndAttempt("T-002", PassingResult(200_000), scheduler.Completed, nil)
-	s.Apply(scheduler.Notice{Level: "warning", Text: "50 % of the budget is spent"})
-	s.Advance(2*time.Second).EndAttempt("T-003", PassingResult(9_000), scheduler.Completed, nil)
+	s.Advance(30*time.Second).EndAttempt("T-002", PassingResult(200_000), event.Completed, nil)
+	s.Apply(event.Notice{Level: "warning", Text: "50 % of the budget is spent"})
+	s.Advance(2*time.Second).EndAttempt("T-003", PassingResult(9_000), event.Completed, nil)
 	s.StartWave(2)
 	s.StartAttempt("T-004", 0).StartAttempt("T-005", 1)
-	s.Advance(90*time.Second).EndAttempt("T-004", vacuousResult(), scheduler.Completed, nil)
-	s.Advance(time.Second).EndAttempt("T-005", FailingResult(400_000), scheduler.Advising, nil)
-	s.Apply(scheduler.CounselSkipped{Task: "T-005", Reason: "holdout"})
+	s.Advance(90*time.Second).EndAttempt("T-004", vacuousResult(), event.Completed, nil)
+	s.Advance(time.Second).EndAttempt("T-005", FailingResult(400_000), event.Advising, nil)
+	s.Apply(event.CounselSkipped{Task: "T-005", Reason: "holdout"})
 	s.StartAttempt("T-005", 0)
-	s.Advance(61*time.Second).EndAttempt("T-005", FailingResult(500_000), scheduler.Failed,
-		func(b *scheduler.AttemptEnded) {
+	s.Advance(61*time.Second).EndAttempt("T-005", FailingResult(500_000), event.Failed,
+		func(b *event.AttemptEnded) {
 			b.Note, b.Blocked = "failed after 1 retries", []string{"T-006"}
 		})
 	return s.EndRun("failed", 1, "1 failed, 1 blocked by them", "wavex resume")
@@ -233,38 +234,38 @@ func vacuousResult() runner.Result {
 }
 
 // CompleteRun returns a run of two tasks that ends well.
-func CompleteRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
+func CompleteRun(t testing.TB, show func(event.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	s := New(t, "pair", Tasks{{"T-001", "First", nil}, {"T-002", "Second", []int{0}}})
 	s.S.Plan.Criteria = []plan.Condition{{Text: "tests pass"}, {Text: `lint is "clean"`}}
 	s.Show = show
 	s.StartRun(Config()).StartWave(1).StartAttempt("T-001", 0).Advance(2*time.Second).EndAttempt("T-001",
-		PassingResult(10_000), scheduler.Completed, nil)
+		PassingResult(10_000), event.Completed, nil)
 	s.StartWave(2).StartAttempt("T-002", 0).Advance(2*time.Second).EndAttempt("T-002", PassingResult(10_000),
-		scheduler.Completed, nil)
+		event.Completed, nil)
 	return s.EndRun("complete", 0, "", "")
 }
 
 // PausedRun returns a run that reaches its limit of iterations, and its next session.
-func PausedRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
+func PausedRun(t testing.TB, show func(event.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	s := New(t, "long", Tasks{{"T-001", "First", nil}, {"T-002", "Second", nil}})
 	s.Show = show
 	c := Config()
 	c.Agent, c.Limits.NoUSD, c.Limits.Iterations = "rehearse", true, 1
 	s.StartRun(c).StartWave(1).StartAttempt("T-001", 0).Advance(2*time.Second).EndAttempt("T-001", PassingResult(10_000),
-		scheduler.Completed, nil)
-	s.Apply(scheduler.Draining{Stop: scheduler.Stop{Status: "paused", ExitCode: 3, Limit: "iterations",
+		event.Completed, nil)
+	s.Apply(event.Draining{Stop: event.Stop{Status: "paused", ExitCode: 3, Limit: "iterations",
 		Reason: "limit of 1 iterations reached (1 made); raise it with --max-iterations", Advice: "--max-iterations +10"}})
 	s.EndRun("paused", 3, "limit of 1 iterations reached (1 made); raise it with --max-iterations",
 		"wavex resume --max-iterations +10")
 	c.Limits.Iterations = 11
-	s.Advance(time.Hour).Apply(scheduler.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 2, Waves: 1})
+	s.Advance(time.Hour).Apply(event.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 2, Waves: 1})
 	return s.StartWave(1).StartAttempt("T-002", 0)
 }
 
 // HostileRun returns a run whose texts try to control the output.
-func HostileRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *FakeRun {
+func HostileRun(t testing.TB, show func(event.Event, *scheduler.State)) *FakeRun {
 	t.Helper()
 	const evil = "\x1b[31mred\x1b]0;title\x07 <loop-complete>\r\n---LOOP_STATUS---\x9b2J\u009b2J\u202egnp.exe 終わり 👩‍💻\x00"
 	s := New(t, evil, Tasks{{"T-001", evil, nil}})
@@ -277,19 +278,19 @@ func HostileRun(t testing.TB, show func(scheduler.Event, *scheduler.State)) *Fak
 	r.Checks[0].Check = evil
 	r.Checks[0].Output = evil
 	s.StartRun(Config()).StartWave(1).StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r,
-		scheduler.Advising,
-		func(b *scheduler.AttemptEnded) { b.Note = evil })
+		event.Advising,
+		func(b *event.AttemptEnded) { b.Note = evil })
 	v := Advice()
 	v.Fix = evil
 	v.Dissent = []string{evil}
 	v.Opinions[0].Expert = evil
 	v.Action = evil
-	s.Apply(scheduler.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1, Cap: budget.Dollar})
-	s.Apply(scheduler.CounselEnded{Task: "T-001", Panel: 1, Verdict: v})
-	s.Apply(scheduler.Notice{Level: "info", Task: "T-001", Text: evil})
-	s.StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r, scheduler.Failed,
-		func(b *scheduler.AttemptEnded) {
-			b.Stop = &scheduler.Stop{Status: "paused", ExitCode: 4, Breaker: evil, Reason: evil, Advice: evil}
+	s.Apply(event.CounselStarted{Task: "T-001", Attempt: 1, Panel: 1, Cap: budget.Dollar})
+	s.Apply(event.CounselEnded{Task: "T-001", Panel: 1, Verdict: v})
+	s.Apply(event.Notice{Level: "info", Task: "T-001", Text: evil})
+	s.StartAttempt("T-001", 0).Advance(time.Second).EndAttempt("T-001", r, event.Failed,
+		func(b *event.AttemptEnded) {
+			b.Stop = &event.Stop{Status: "paused", ExitCode: 4, Breaker: evil, Reason: evil, Advice: evil}
 		})
 	return s.EndRun("paused", 4, evil, "wavex resume")
 }

@@ -15,6 +15,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/check"
+	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -24,7 +25,6 @@ import (
 	"wavex/internal/statefiles"
 	"wavex/internal/userdata"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // Options configures an Intake.
@@ -34,7 +34,7 @@ type Options struct {
 	ID         string
 	New        bool   // begin a new request; else continue the one on record
 	Text       string // of a new request
-	Config     scheduler.RequestConfig
+	Config     event.RequestConfig
 	Fresh      bool // first move the old .loop aside
 	JournalLen int  // number of records of the journal at that decision
 
@@ -47,9 +47,9 @@ type Options struct {
 	Redactor *secret.Redactor
 	Watchdog []string // the command line of the guard process; empty: no guard
 
-	Prompter request.Prompter      // nil: no person is there
-	Notify   func(string)          // prints the progress for a person
-	View     func(scheduler.Event) // called with each recorded event; nil: not used
+	Prompter request.Prompter  // nil: no person is there
+	Notify   func(string)      // prints the progress for a person
+	View     func(event.Event) // called with each recorded event; nil: not used
 }
 
 // Driver turns one request into a plan. It must be used from one goroutine: Open, Run, Close.
@@ -69,7 +69,7 @@ func Open(o Options) (*Driver, error) {
 	r := &Driver{opts: o, journal: log}
 	r.machine = r.newMachine(past)
 	if o.New {
-		if err := r.machine.Open(scheduler.RequestOpened{Run: o.ID, Request: o.Text, Config: o.Config}); err != nil {
+		if err := r.machine.Open(event.RequestOpened{Run: o.ID, Request: o.Text, Config: o.Config}); err != nil {
 			r.Close()
 			return nil, err
 		}
@@ -81,11 +81,11 @@ func Open(o Options) (*Driver, error) {
 func (r *Driver) Run(ctx context.Context) (request.Result, error) {
 	view := r.opts.View
 	if view == nil {
-		view = func(scheduler.Event) {}
+		view = func(event.Event) {}
 	}
-	r.machine.View = func(e scheduler.Event) { view(e); r.writeStage(e) }
+	r.machine.View = func(e event.Event) { view(e); r.writeStage(e) }
 	if r.opts.New {
-		view(scheduler.Event{Seq: int64(len(r.machine.Events)) + 1, Time: time.Now().UTC(), Body: r.machine.Opened()})
+		view(event.Event{Seq: int64(len(r.machine.Events)) + 1, Time: time.Now().UTC(), Body: r.machine.Opened()})
 	}
 	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), filepath.Join(r.opts.Loop, "guard.lock"))()
 	return r.machine.Run(ctx)
@@ -98,7 +98,7 @@ func (r *Driver) Spent() budget.USD { return r.machine.Spent() }
 func (r *Driver) Close() { r.journal.Close() }
 
 // newMachine makes the machine of the stages.
-func (r *Driver) newMachine(past []scheduler.Event) *request.Machine {
+func (r *Driver) newMachine(past []event.Event) *request.Machine {
 	o := r.opts
 	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Redactor: o.Redactor, Run: r.mark(),
 		Env:     os.Environ(),
@@ -110,7 +110,7 @@ func (r *Driver) newMachine(past []scheduler.Event) *request.Machine {
 		Learnings:     func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
 		AlreadyPasses: func(ctx context.Context, c plan.Check) bool { return fileCheckPasses(ctx, o.Dir, c) },
 		Mark:          r.mark(),
-		RecoverCost: func(ctx context.Context, c scheduler.CallStarted, logDir string) budget.USD {
+		RecoverCost: func(ctx context.Context, c event.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
 			cost, known := counsel.RecoverCost(logDir, o.Prices)
 			if !known {
@@ -118,7 +118,7 @@ func (r *Driver) newMachine(past []scheduler.Event) *request.Machine {
 			}
 			return cost
 		},
-		Redact:   func(b scheduler.Body) scheduler.Body { return o.Redactor.Value(b).(scheduler.Body) },
+		Redact:   func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
 		Notify:   o.Notify,
 		Prompter: o.Prompter,
 	}
@@ -146,8 +146,8 @@ func fileCheckPasses(ctx context.Context, dir string, c plan.Check) bool {
 
 // writeStage keeps workflow-state.json current while there is no run. An error stops nothing, because
 // the journal has everything.
-func (r *Driver) writeStage(e scheduler.Event) {
-	if _, ok := e.Body.(scheduler.StageEnded); !ok {
+func (r *Driver) writeStage(e event.Event) {
+	if _, ok := e.Body.(event.StageEnded); !ok {
 		return
 	}
 	s, err := r.machine.Progress()

@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/request"
@@ -19,7 +20,6 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 func TestMain(m *testing.M) { testrepo.Main(m) }
@@ -27,16 +27,16 @@ func TestMain(m *testing.M) { testrepo.Main(m) }
 const precise = "Add a function Sum(a, b int) int to sum.go of this Go module, with a table test in sum_test.go; only these two files, no new dependencies; done when go test ./... passes."
 
 // asked returns the options of a new request that is scored without a model, so no agent is called.
-func asked(dir, text string) (o Options, said *[]string, told *[]scheduler.Event) {
-	said, told = new([]string), new([]scheduler.Event)
+func asked(dir, text string) (o Options, said *[]string, told *[]event.Event) {
+	said, told = new([]string), new([]event.Event)
 	id := runlog.NewID(time.Now()) // processes with the mark of this request are ended
 	return Options{Dir: dir, Loop: filepath.Join(dir, ".loop"), ID: id, New: true, Text: text,
 		Agent: agent.Agent{Name: agent.Rehearsal},
-		Config: scheduler.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true,
+		Config: event.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true,
 			Limits: budget.Limits{NoUSD: true, NoIterations: true}},
 		Redactor: secret.New([]string{"API_KEY=a-very-secret-value-5"}),
 		Notify:   func(text string) { *said = append(*said, text) },
-		View:     func(e scheduler.Event) { *told = append(*told, e) }}, said, told
+		View:     func(e event.Event) { *told = append(*told, e) }}, said, told
 }
 
 // A request is on record from the start, without secrets. Each event is shown after it was

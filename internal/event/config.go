@@ -1,4 +1,4 @@
-package scheduler
+package event
 
 import (
 	"time"
@@ -40,7 +40,7 @@ type Config struct {
 	ForceRetries bool          `json:"force_retries"`           // MaxRetries overrides the plan
 	Counsel      bool          `json:"counsel"`                 // convene panels
 	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
-	Precheck     bool          `json:"precheck,omitempty"`      // a panel challenges tasks of reversibility 1 before their wave
+	Precheck     bool          `json:"precheck,omitempty"`      // challenge tasks of reversibility 1 before their wave
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
 	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks without a panel, as a control
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"
@@ -70,3 +70,26 @@ func DefaultConfig() Config {
 		Limits: budget.Limits{},
 	}
 }
+
+// Staggered is the value of Config.Stagger with which one agent of a wave starts first.
+const Staggered = "auto"
+
+// Isolated is the value of Config.Isolation that gives each task its own tree.
+const Isolated = "worktree"
+
+// These are the values of Config.Gates.
+const (
+	GateAttempts = "attempts" // after each attempt that was done, and before the end
+	GateWaves    = "waves"    // after each wave
+)
+
+// Interactive is the value of Config.Mode that asks for every retry.
+const Interactive = "interactive"
+
+// These are the values of Config.Review.
+const (
+	ReviewOff      = "off"
+	ReviewLight    = "light"    // after each wave only
+	ReviewThorough = "thorough" // before the gate only
+	ReviewAuto     = "auto"     // after each wave but the last, and before the gate
+)

@@ -1,4 +1,4 @@
-package scheduler
+package event
 
 import (
 	"encoding/json"
@@ -65,26 +65,7 @@ type StageEnded struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// Origin describes the request that a run's plan comes from.
-type Origin struct {
-	Request       string     `json:"request"`
-	SpecScore     int        `json:"spec_score"`
-	FitScore      int        `json:"fit_score"`
-	Shape         string     `json:"shape"`
-	Workflow      string     `json:"workflow"`
-	Reversibility string     `json:"reversibility"`
-	Recall        []string   `json:"recall_surfaced,omitempty"`
-	Spent         budget.USD `json:"spent"` // cost of making the plan; the run's ledger begins with it
-}
-
-// Type names the event.
 func (RequestOpened) Type() string { return "request_opened" }
-
-// Type names the event.
-func (CallStarted) Type() string { return "call_started" }
-
-// Type names the event.
-func (CallEnded) Type() string { return "call_ended" }
-
-// Type names the event.
-func (StageEnded) Type() string { return "stage_ended" }
+func (CallStarted) Type() string   { return "call_started" }
+func (CallEnded) Type() string     { return "call_ended" }
+func (StageEnded) Type() string    { return "stage_ended" }

@@ -1,0 +1,74 @@
+package event
+
+import (
+	"time"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// AttemptStarted reserves money and an iteration. It is written before the process exists.
+type AttemptStarted struct {
+	Task      string     `json:"task"`
+	Key       string     `json:"key"` // content key of the task (plan.Key)
+	Wave      int        `json:"wave"`
+	Attempt   int        `json:"attempt"`   // from 1, counting every start
+	Try       int        `json:"try"`       // from 1, counting the first try and retries only
+	Iteration int        `json:"iteration"` // of the run, from 1; an iteration that was not charged is counted again
+	Why       string     `json:"why"`       // "first", "retry", "continue" (more money), "again" (not the task's fault)
+	Slot      int        `json:"slot"`
+	Session   string     `json:"session"`
+	Resume    bool       `json:"resume,omitempty"`  // continues the session
+	Cap       budget.USD `json:"cap,omitempty"`     // micro-dollars reserved; 0: no limit
+	Advised   bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
+}
+
+// AttemptEnded is one decision: the result of an attempt and all its consequences.
+type AttemptEnded struct {
+	Task    string        `json:"task"`
+	Key     string        `json:"key"`
+	Attempt int           `json:"attempt"`
+	Result  runner.Result `json:"result"`
+	Charged bool          `json:"charged"` // counts as an iteration
+
+	Status     Status    `json:"status"` // the task's status after the event
+	Stuck      int       `json:"stuck"`  // the task's stuckCount after the event
+	NotBefore  time.Time `json:"not_before,omitzero"`
+	Continue   bool      `json:"continue,omitempty"` // the next attempt continues the session
+	Blocked    []string  `json:"blocked,omitempty"`  // tasks that can no longer start
+	PauseUntil time.Time `json:"hold,omitzero"`      // nothing starts before this time (usage limit, throttling)
+	Stop       *Stop     `json:"stop,omitempty"`     // no work starts any more
+	Note       string    `json:"note,omitempty"`     // explanation for the user
+}
+
+// SpareStarted reserves the money of the next attempt at a task, under the attempt's key, and a
+// slot. The process then starts, without a prompt. AttemptStarted for the same attempt takes both
+// over.
+type SpareStarted struct {
+	Task    string     `json:"task"`
+	Key     string     `json:"key"` // content key of the task
+	Wave    int        `json:"wave"`
+	Attempt int        `json:"attempt"` // the attempt that it is for
+	Slot    int        `json:"slot"`
+	Session string     `json:"session"`
+	Cap     budget.USD `json:"cap,omitempty"` // micro-dollars reserved; 0: no limit
+}
+
+// Start returns the known part of the attempt's start.
+func (b *SpareStarted) Start() AttemptStarted {
+	return AttemptStarted{Task: b.Task, Key: b.Key, Wave: b.Wave, Attempt: b.Attempt, Slot: b.Slot,
+		Session: b.Session, Cap: b.Cap}
+}
+
+// SpareEnded says that a spare's process ended without an attempt. Its reservations are released.
+type SpareEnded struct {
+	Task    string     `json:"task"`
+	Wave    int        `json:"wave"`
+	Attempt int        `json:"attempt"`
+	Cost    budget.USD `json:"cost"` // micro-dollars; 0 unless the CLI worked without a prompt
+}
+
+func (AttemptStarted) Type() string { return "attempt_started" }
+func (AttemptEnded) Type() string   { return "attempt_ended" }
+func (SpareStarted) Type() string   { return "spare_started" }
+func (SpareEnded) Type() string     { return "spare_ended" }

@@ -1,0 +1,131 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/textfmt"
+)
+
+// These are the kinds of evidence. Only the first three are sufficient for completion.
+const (
+	ExecutionOutput = "execution output" // wavex ran a command, and it exited 0
+	Measurement     = "measurement"      // the same, and the plan calls the output a measurement
+	Observation     = "observation"      // wavex inspected a file, or a judge quotes an observation
+	Assumption      = "assumption"       // there is no evidence
+)
+
+// Criterion is one condition for the completion of the run, with its evidence.
+type Criterion struct {
+	ID           string `json:"id"`             // "C-1" of the plan, "T-001/C-1" of a task
+	Task         string `json:"task,omitempty"` // the task of the criterion; "": the plan
+	Text         string `json:"text"`
+	Met          bool   `json:"met"`
+	Verification string `json:"verification"`       // the kind of evidence
+	Evidence     string `json:"evidence,omitempty"` // bounded: head and tail of an output, or a judge's quote and reason
+	Digest       string `json:"digest,omitempty"`   // sha256 of the whole evidence, hex
+	Check        string `json:"check,omitempty"`    // the command, or the file inspection
+	// ExitCode is the exit code of a command; -1: it did not start or was killed.
+	ExitCode int               `json:"exit_code,omitempty"`
+	Duration time.Duration     `json:"duration,omitempty"`
+	Files    map[string]string `json:"files,omitempty"` // sha256 of the files that the evidence refers to, by path
+	Round    int               `json:"round,omitempty"` // the verification that decided it, from 1; 0: none yet
+}
+
+// Proven reports whether the criterion is met with evidence.
+func (c Criterion) Proven() bool { return c.Met && c.Verification != Assumption }
+
+// CriteriaStarted begins a verification of all criteria and of tasks' own checks that must be
+// repeated, or, after a wave, of the criteria that its work may have changed.
+type CriteriaStarted struct {
+	Round int        `json:"round"`          // from 1, over the whole run
+	Wave  int        `json:"wave,omitempty"` // a completed wave that is not the last; 0: all criteria
+	Only  []string   `json:"only,omitempty"` // ids to verify after a wave
+	Cap   budget.USD `json:"cap,omitempty"`
+	// Judge says that a judge decides prose criteria; otherwise they stay assumptions.
+	Judge bool `json:"judge,omitempty"`
+	// Rechecks are checks of completed tasks to repeat with the verification: later work may have
+	// broken them.
+	Rechecks []Recheck `json:"rechecks,omitempty"`
+}
+
+// CriteriaEnded settles the criteria that it lists. A criterion that was met can become unmet.
+type CriteriaEnded struct {
+	Round    int         `json:"round"`
+	Wave     int         `json:"wave,omitempty"` // as in CriteriaStarted
+	Criteria []Criterion `json:"criteria"`
+	Cost     budget.USD  `json:"cost"`
+	Error    string      `json:"error,omitempty"` // why it was interrupted; no criterion is settled then
+	// Rechecked is the result of CriteriaStarted.Rechecks; nil if there were none.
+	Rechecked *RecheckSummary `json:"rechecked,omitempty"`
+}
+
+// Recheck names a check to repeat. Equal checks are repeated once.
+type Recheck struct {
+	Tasks []string `json:"tasks"` // the tasks with this check, in plan order
+	N     int      `json:"n"`     // number of the check in the first task, from 1
+}
+
+// RecheckSummary holds the results of repeated checks.
+type RecheckSummary struct {
+	Made int `json:"made"`
+	// Skipped counts the checks that were not repeated, because the run was stopping.
+	Skipped int `json:"left,omitempty"`
+	// Flaky are those that failed, and passed in another run alone.
+	Flaky       []string     `json:"flaky,omitempty"`
+	Regressions []Regression `json:"regressions,omitempty"`
+}
+
+// Regression is a check that passed before and fails now.
+type Regression struct {
+	Tasks    []string      `json:"tasks"` // as in Recheck
+	N        int           `json:"n"`
+	Check    string        `json:"check"`     // the command, or the file inspection
+	ExitCode int           `json:"exit_code"` // of a command; -1: it did not start or was killed
+	Duration time.Duration `json:"duration"`
+	Reason   string        `json:"reason,omitempty"` // why it failed, one line
+	Output   string        `json:"output,omitempty"` // head and tail
+	// Since are the tasks that ended or were integrated after the check had last passed, in plan
+	// order: one of them broke it. More counts those that are not listed.
+	Since []string `json:"since"`
+	More  int      `json:"more,omitempty"`
+	// EarlierSession means that the check passed in an earlier session: people may have changed files
+	// since.
+	EarlierSession bool `json:"before,omitempty"`
+}
+
+// String returns the regression in one sentence.
+func (r Regression) String() string {
+	why := r.Reason
+	if why == "" {
+		why = fmt.Sprintf("exit code %d", r.ExitCode)
+	}
+	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", ListTasks(r.Tasks),
+		textfmt.Clip(r.Check, 200), textfmt.Clip(why, 200))
+	if len(r.Since) > 0 {
+		said += "; ended since: " + ListTasks(r.Since, r.More)
+	}
+	if r.EarlierSession {
+		said += "; it passed in an earlier session"
+	}
+	return said
+}
+
+// ListTasks returns at most five ids; more counts further ones.
+func ListTasks(ids []string, more ...int) string {
+	const most = 5
+	n := max(len(ids)-most, 0)
+	for _, m := range more {
+		n += m
+	}
+	said := strings.Join(ids[:min(len(ids), most)], ", ")
+	if n > 0 {
+		said += fmt.Sprintf(" and %d more", n)
+	}
+	return said
+}
+
+func (CriteriaStarted) Type() string { return "criteria_started" }
+func (CriteriaEnded) Type() string   { return "criteria_ended" }

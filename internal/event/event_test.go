@@ -1,0 +1,83 @@
+package event
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every type with a method Type must be in bodies, under a name of its own.
+func TestBodiesAreComplete(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	for _, b := range bodies {
+		listed[reflect.TypeOf(b).Name()] = true
+	}
+	if len(typesByName()) != len(bodies) {
+		t.Errorf("%d names for %d types", len(typesByName()), len(bodies))
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil && m.Name.Name == "Type" {
+				found++
+				if name := m.Recv.List[0].Type.(*ast.Ident).Name; !listed[name] {
+					t.Errorf("bodies lacks %s", name)
+				}
+			}
+		}
+	}
+	if found != len(bodies) {
+		t.Errorf("%d types in the source, %d in bodies", found, len(bodies))
+	}
+}
+
+func TestEventRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, body := range bodies {
+		e := Event{Seq: 7, Time: time.Unix(1, 0).UTC(), Body: body}
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Event
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Errorf("%s: %v", body.Type(), err)
+		}
+		if reflect.TypeOf(got.Body) != reflect.TypeOf(body) || got.Seq != e.Seq || !got.Time.Equal(e.Time) {
+			t.Errorf("%s became %+v", line, got)
+		}
+	}
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"v":1,"type":"teleported","data":{}}`:           `unknown event type "teleported"`,
+		`{"v":2,"type":"notice","data":{}}`:               "event version 2; this wavex reads version 1",
+		`{"v":1,"type":"notice","data":{"level":1}}`:      "event notice: ",
+		`{"v":1,"type":"wave_started","data":{"wave":""}`: "unexpected end",
+	} {
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", line, err, want)
+		}
+	}
+}

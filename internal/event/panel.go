@@ -1,0 +1,53 @@
+package event
+
+import (
+	"wavex/budget"
+	"wavex/counsel"
+)
+
+// CounselStarted convenes a panel for a stuck task.
+type CounselStarted struct {
+	Task     string     `json:"task"`
+	Attempt  int        `json:"attempt"` // the attempt that failed
+	Panel    int        `json:"panel"`   // from 1 within the task
+	Wave     int        `json:"wave,omitempty"`
+	Cap      budget.USD `json:"cap,omitempty"`
+	Thorough bool       `json:"thorough,omitempty"`
+}
+
+// CounselEnded records the panel's verdict. The task is pending again.
+type CounselEnded struct {
+	Task    string          `json:"task"`
+	Panel   int             `json:"panel"`
+	Verdict counsel.Verdict `json:"verdict"`
+}
+
+// CounselSkipped says why a stuck task is retried without a panel.
+type CounselSkipped struct {
+	Task   string `json:"task"`
+	Reason string `json:"reason"` // "holdout", "no money", ...
+}
+
+// PrecheckStarted begins the challenge of a task. Nothing else starts meanwhile.
+type PrecheckStarted struct {
+	Task string     `json:"task"`
+	Key  string     `json:"key"` // content key of the task
+	N    int        `json:"n"`   // from 1 within the task
+	Cap  budget.USD `json:"cap,omitempty"`
+}
+
+// PrecheckEnded is one decision: the result of a challenge and its consequences.
+type PrecheckEnded struct {
+	Task      string            `json:"task"`
+	Key       string            `json:"key"`
+	N         int               `json:"n"`
+	Challenge counsel.Challenge `json:"challenge"`
+	Blocked   []string          `json:"blocked,omitempty"` // the tasks that depend on a refused task
+	Stop      *Stop             `json:"stop,omitempty"`
+}
+
+func (CounselStarted) Type() string  { return "counsel_started" }
+func (CounselEnded) Type() string    { return "counsel_ended" }
+func (CounselSkipped) Type() string  { return "counsel_skipped" }
+func (PrecheckStarted) Type() string { return "precheck_started" }
+func (PrecheckEnded) Type() string   { return "precheck_ended" }

@@ -1,0 +1,138 @@
+package event
+
+import (
+	"time"
+
+	"wavex/budget"
+)
+
+// RunStarted opens a run. It freezes Config; a resume uses the same Config except for the flags
+// that it is given.
+type RunStarted struct {
+	Config Config `json:"config"`
+	Plan   string `json:"plan"`   // path as given
+	Digest string `json:"digest"` // sha256 of the plan file
+	Name   string `json:"name,omitempty"`
+	Tasks  int    `json:"tasks"`
+	Waves  int    `json:"waves"`
+	Wavex  string `json:"wavex"`           // version of wavex
+	Owner  string `json:"owner,omitempty"` // Claude Code session whose command started wavex; "": none
+	// Origin describes the request that the plan comes from; nil if a person wrote the plan.
+	Origin *Origin `json:"from,omitempty"`
+}
+
+// RunResumed opens a further session of the same run, possibly with other limits and an edited plan.
+type RunResumed struct {
+	Config Config `json:"config"`
+	Plan   string `json:"plan"`
+	Digest string `json:"digest"`
+	Tasks  int    `json:"tasks"`
+	Waves  int    `json:"waves"`
+	Owner  string `json:"owner,omitempty"` // as in RunStarted; the last one owns the run
+	// Nonce is random and part of the ids of later CLI sessions, which must differ from those that
+	// another wavex opens for the same records, for example from a restored backup.
+	Nonce string `json:"nonce,omitempty"`
+	// Edit holds the changes to the plan since the last session; nil: none, or unknown.
+	Edit *Edit `json:"edit,omitempty"`
+}
+
+// Origin describes the request that a run's plan comes from.
+type Origin struct {
+	Request       string     `json:"request"`
+	SpecScore     int        `json:"spec_score"`
+	FitScore      int        `json:"fit_score"`
+	Shape         string     `json:"shape"`
+	Workflow      string     `json:"workflow"`
+	Reversibility string     `json:"reversibility"`
+	Recall        []string   `json:"recall_surfaced,omitempty"`
+	Spent         budget.USD `json:"spent"` // cost of making the plan; the run's ledger begins with it
+}
+
+// Edit lists the changes to a plan since the last session, by ids in the plan's order.
+type Edit struct {
+	Rerun   []string `json:"again,omitempty"`   // completed tasks that changed, or whose blockers changed
+	Changed []string `json:"changed,omitempty"` // the same for tasks that were not completed
+	Added   []string `json:"added,omitempty"`
+	Dropped []string `json:"dropped,omitempty"`
+}
+
+// WaveStarted says that a wave's tasks may start. A resume may emit it again; that is harmless.
+type WaveStarted struct {
+	Wave  int      `json:"wave"` // from 1
+	Of    int      `json:"of"`
+	Tasks []string `json:"tasks"` // not yet completed
+}
+
+// WaveWarmed says that the first response of the open wave has begun, so that the rest of the wave
+// may start.
+type WaveWarmed struct {
+	Wave int    `json:"wave"` // from 1
+	Task string `json:"task"` // the task of the response
+}
+
+// Draining says that no work starts any more. Running work may finish.
+type Draining struct {
+	Stop Stop `json:"stop"`
+}
+
+// Notice is a message for the user. It changes no state.
+type Notice struct {
+	Level string `json:"level"` // "info", "warning"
+	Task  string `json:"task,omitempty"`
+	Text  string `json:"text"`
+}
+
+// RunEnded closes a session of a run.
+type RunEnded struct {
+	Status     string     `json:"status"` // complete, failed, paused, blocked, limited, interrupted, cancelled
+	ExitCode   int        `json:"exit_code"`
+	Reason     string     `json:"reason,omitempty"`
+	ResumeAt   time.Time  `json:"resume_at,omitzero"`
+	Resume     string     `json:"resume,omitempty"` // the command that continues
+	Tasks      Counts     `json:"tasks"`
+	Cost       budget.USD `json:"cost"`     // micro-dollars
+	CostUSD    float64    `json:"cost_usd"` // the same in dollars
+	Iterations int        `json:"iterations"`
+	Notional   bool       `json:"notional,omitempty"` // a subscription: the cost is not billed
+}
+
+// Counts counts tasks by status.
+type Counts struct {
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Blocked   int `json:"blocked"`
+	Pending   int `json:"pending"`
+}
+
+// Of returns the counter of a status.
+func (c *Counts) Of(s Status) *int {
+	switch s {
+	case Completed:
+		return &c.Completed
+	case Failed:
+		return &c.Failed
+	case Blocked:
+		return &c.Blocked
+	}
+	return &c.Pending
+}
+
+// RolledBack says that the work of tasks was undone. The tasks are pending again. It is recorded
+// between sessions.
+type RolledBack struct {
+	What   string   `json:"what"`  // "T-003", "wave-2", "run"
+	Tasks  []string `json:"tasks"` // the tasks whose work is undone
+	From   string   `json:"from"`  // the restored commit
+	Undo   string   `json:"undo"`  // the ref that keeps the replaced state
+	Paths  int      `json:"paths"` // number of changed paths
+	Forced bool     `json:"forced,omitempty"`
+}
+
+func (RunStarted) Type() string  { return "run_started" }
+func (RunResumed) Type() string  { return "run_resumed" }
+func (WaveStarted) Type() string { return "wave_started" }
+func (WaveWarmed) Type() string  { return "wave_warmed" }
+func (Draining) Type() string    { return "draining" }
+func (Notice) Type() string      { return "notice" }
+func (RunEnded) Type() string    { return "run_ended" }
+func (RolledBack) Type() string  { return "rolled_back" }
