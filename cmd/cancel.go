@@ -14,6 +14,7 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/hook"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
@@ -52,16 +53,16 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if err != nil {
 		return err
 	}
-	loop := p.Loop
-	if err := signalOwner(ctx, loop, o.wait, std); err != nil {
+	in := p.Loop
+	if err := signalOwner(ctx, in, o.wait, std); err != nil {
 		return err
 	}
-	lock, err := runlog.Lock(loop, p.State.Config.Run)
+	lock, err := runlog.Lock(in, p.State.Config.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if p, err = runlog.LoadForDisplay(loop, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
+	if p, err = runlog.LoadForDisplay(in, p.State.Plan.Path, ""); err != nil { // the run continued until it stopped
 		return err
 	}
 	if last := runlog.Last(p.Events); last.Final() {
@@ -78,18 +79,18 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		return usererr.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
 	}
 	_ = lock.Unlock() // some systems cannot remove an open file
-	if err := os.RemoveAll(loop); err != nil {
+	if err := os.RemoveAll(string(in)); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "removed %s\n", loop)
+	fmt.Fprintf(std.Err, "removed %s\n", in)
 	return nil
 }
 
 // signalOwner asks the wavex process that holds the folder to stop, with the signals that its user
 // would send: the first to start nothing more, the second, once the journal records the first, to
 // interrupt running attempts.
-func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio) error {
-	pid, err := journal.LockOwner(loop)
+func signalOwner(ctx context.Context, in loop.Dir, wait time.Duration, std Stdio) error {
+	pid, err := journal.LockOwner(in)
 	if err != nil {
 		return usererr.Blocked(err)
 	}
@@ -111,11 +112,11 @@ func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio
 	defer look.Stop()
 	asked := false
 	for {
-		now, err := journal.LockOwner(loop)
+		now, err := journal.LockOwner(in)
 		if err == nil && now != pid {
 			return nil // the next TryLock finds the other process
 		}
-		if err == nil && !asked && isDraining(loop) {
+		if err == nil && !asked && isDraining(in) {
 			asked = true
 			_ = self.Signal(syscall.SIGTERM) // if it is gone, the next look sees it
 		}
@@ -129,8 +130,8 @@ func signalOwner(ctx context.Context, loop string, wait time.Duration, std Stdio
 }
 
 // isDraining reports whether the journal says that nothing more is to start.
-func isDraining(loop string) bool {
-	events, err := runlog.Read(loop)
+func isDraining(in loop.Dir) bool {
+	events, err := runlog.Read(in)
 	if err != nil {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/usererr"
 )
@@ -51,8 +52,8 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	if o.run != "" && !gitwork.Exists(filepath.Join(dir, ".loop"), o.run) {
-		return usage("there is no run %s in %s", o.run, filepath.Join(dir, ".loop"))
+	if o.run != "" && !gitwork.Exists(loop.In(dir), o.run) {
+		return usage("there is no run %s in %s", o.run, loop.In(dir))
 	}
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	items, err := gitwork.Clean(ctx, dir, o.run, true)

@@ -3,13 +3,13 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
@@ -67,7 +67,7 @@ func readLocalEvents() []event.Event {
 	if err != nil {
 		return nil
 	}
-	events, err := runlog.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(loop.In(dir))
 	if err != nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func lastRunPlan(args []string) *plan.Plan {
 		return nil
 	}
 	if dir, err := os.Getwd(); err == nil {
-		if p := runlog.SavedPlan(filepath.Join(dir, ".loop"), last.Config.Run); p != nil {
+		if p := runlog.SavedPlan(loop.In(dir), last.Config.Run); p != nil {
 			return p
 		}
 	}

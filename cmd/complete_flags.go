@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wavex/counsel"
+	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/tasklist"
@@ -134,7 +135,7 @@ func completeList(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 // name.
 func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const how = cobra.ShellCompDirectiveNoFileComp
-	roster, err := counsel.LoadRoster(filepath.Join(".loop", "experts"), nil)
+	roster, err := counsel.LoadRoster(loop.Dir(loop.Name).Path(loop.Experts), nil)
 	if err != nil {
 		return nil, how
 	}
@@ -154,7 +155,7 @@ func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	if len(args) == 0 {
 		return nil, how
 	}
-	past, err := runlog.LoadForDisplay(".loop", "", "")
+	past, err := runlog.LoadForDisplay(loop.Name, "", "")
 	if err != nil {
 		return nil, how
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
@@ -105,7 +106,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := runlog.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(loop.In(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 		if run != "" {
 			run = " " + run
 		}
-		return nil, usage("there is no run%s in %s", run, filepath.Join(dir, ".loop"))
+		return nil, usage("there is no run%s in %s", run, loop.In(dir))
 	}
 	p, err := planfile.Reread(last.Plan, last.Config.Run)
 	if err != nil {
@@ -135,7 +136,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	}
 	r := &journaledRun{plan: p, config: last.Config, events: events[:end]}
 	r.complete = last.Complete()
-	r.config.Dir, r.config.Loop = dir, filepath.Join(dir, ".loop")
+	r.config.Dir, r.config.Loop = dir, loop.In(dir)
 	return r, nil
 }
 

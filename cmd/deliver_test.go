@@ -2,11 +2,11 @@ package cmd
 
 import (
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 )
@@ -21,7 +21,7 @@ func TestRecallUnknownRun(t *testing.T) {
 		"no beginning": {event.RunResumed{Config: config}, event.RunEnded{Status: "paused"}},
 	} {
 		dir := t.TempDir()
-		j, _, err := runlog.Open(filepath.Join(dir, ".loop"), "r-1", false, 0)
+		j, _, err := runlog.Open(loop.In(dir), "r-1", false, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/forecast"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
@@ -177,7 +177,7 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, d.planChecks...)
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(freeMemory(), d.parallel()),
-		doctor.Lock(filepath.Join(d.dir, ".loop")), d.journal(), doctor.TaskList(d.env))
+		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
 	if d.opts.probe && argv != nil {
 		checks = append(checks, d.probe(ctx, argv))
 	}
@@ -228,7 +228,7 @@ func (d *diagnosis) parallel() int {
 // journal checks whether there is a run here, and whether it can be read.
 func (d *diagnosis) journal() doctor.Check {
 	const name = "journal"
-	events, err := runlog.Read(filepath.Join(d.dir, ".loop"))
+	events, err := runlog.Read(loop.In(d.dir))
 	if err != nil {
 		return doctor.Check{Name: name, Status: doctor.Fail, Text: err.Error(),
 			Fix: "--fresh starts over and keeps the old journal"}

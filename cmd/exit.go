@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/usererr"
 )
 
@@ -107,12 +108,12 @@ func writeErrorAdvice(err error) string {
 	case !errors.As(err, &path) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
 	default:
 		// The error is about a file in the folder, or about the folder itself.
-		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+".loop"+
+		if dir, _, in := strings.Cut(path.Path+string(filepath.Separator), string(filepath.Separator)+loop.Name+
 			string(filepath.Separator)); in {
 			return fmt.Sprintf(
 				"\nwavex keeps what it knows of a run in %s, and tasks work beside it: let whoever runs wavex write in %s,"+
 					" or run the plan in a copy of that folder (defaults.dir of the plan can name it)",
-				filepath.Join(dir, ".loop"), dir)
+				loop.In(dir), dir)
 		}
 	}
 	return ""

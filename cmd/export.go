@@ -3,10 +3,10 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/plan/convert"
 	"wavex/internal/planfile"
@@ -77,7 +77,7 @@ func stateBlock(p *plan.Plan) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := runlog.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(loop.In(dir))
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@ package cmd
 import (
 	"errors"
 	"os"
-	"path/filepath"
 
+	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
@@ -70,13 +70,13 @@ func splitRunID(args []string) (id string, rest []string) {
 
 // findLoopDir returns the .loop directory of the project of the plan file in args, or of the current
 // directory.
-func findLoopDir(args []string) (loop, plan string, err error) {
+func findLoopDir(args []string) (in loop.Dir, plan string, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", "", err
 	}
 	if len(args) == 0 {
-		return filepath.Join(dir, ".loop"), "", nil
+		return loop.In(dir), "", nil
 	}
 	p, err := planfile.Read(args[0], listRunID(args[0], false))
 	if err != nil {
@@ -85,15 +85,15 @@ func findLoopDir(args []string) (loop, plan string, err error) {
 	if dir, err = planfile.ProjectDir(p); err != nil {
 		return "", "", err
 	}
-	return filepath.Join(dir, ".loop"), args[0], nil
+	return loop.In(dir), args[0], nil
 }
 
 // findLoopDirLenient is like findLoopDir, for commands that show a run. A plan file that is gone or has mistakes
 // still names the run in the current directory that was started with it.
-func findLoopDirLenient(args []string) (loop, plan string, err error) {
-	loop, plan, err = findLoopDir(args)
+func findLoopDirLenient(args []string) (in loop.Dir, plan string, err error) {
+	in, plan, err = findLoopDir(args)
 	if err == nil {
-		return loop, plan, nil
+		return in, plan, nil
 	}
 	var bad *usererr.PlanError
 	var use *usererr.UsageError
@@ -115,5 +115,5 @@ func listRunID(path string, unfinished bool) string {
 	if err != nil {
 		return ""
 	}
-	return runlog.RunOfList(filepath.Join(dir, ".loop"), path, unfinished)
+	return runlog.RunOfList(loop.In(dir), path, unfinished)
 }

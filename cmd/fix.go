@@ -9,6 +9,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 )
@@ -40,7 +41,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 			return err
 		}
 		if v.State == nil {
-			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", v.LoopDir(),
+			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", loop.In(v.Dir),
 				plan.ShellQuote(v.Plan.Path))
 		}
 		var stop error

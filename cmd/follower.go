@@ -15,16 +15,16 @@ type follower struct{ *runlog.Follower }
 // follow starts to follow the run that a command's arguments name. It returns an error if there is
 // no such run.
 func follow(args []string) (follower, error) {
-	loop, path, err := findLoopDirLenient(args)
+	in, path, err := findLoopDirLenient(args)
 	if err != nil {
 		return follower{}, err
 	}
-	f := follower{runlog.Follow(loop, path)}
+	f := follower{runlog.Follow(in, path)}
 	if _, err := f.Poll(nil); err != nil {
 		return f, err
 	}
 	if f.State == nil {
-		return f, runlog.NoRunError(loop)
+		return f, runlog.NoRunError(in)
 	}
 	return f, nil
 }

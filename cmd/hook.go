@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/hook"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/request"
 	"wavex/internal/runlog"
@@ -162,11 +163,11 @@ func hookSessionStart(std Stdio, args string) {
 const maxRequestJournal = 512 << 10
 
 // requestAnnouncement returns the announcement of a request that has no plan yet, or "" if there is none.
-func requestAnnouncement(loop string) string {
-	if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err != nil || st.Size() > maxRequestJournal {
+func requestAnnouncement(dir loop.Dir) string {
+	if st, err := os.Stat(dir.Path(loop.Journal)); err != nil || st.Size() > maxRequestJournal {
 		return ""
 	}
-	events, err := runlog.Read(loop)
+	events, err := runlog.Read(dir)
 	if err != nil {
 		return ""
 	}
@@ -184,7 +185,7 @@ func requestAnnouncement(loop string) string {
 	}
 	return fmt.Sprintf(
 		"[LOOP RESUME] Active loop detected\nStage: %s | Spec: %s/10 | Fit: %s\nProgress: 0/0 tasks | Wave: 1\nReviews: none\nNext: %s\nRequest: %s | In: %s\n",
-		s.Stage, spec, fit, next, textfmt.Fit(s.Opened.Request, 300, false), textfmt.Line(filepath.Dir(loop)))
+		s.Stage, spec, fit, next, textfmt.Fit(s.Opened.Request, 300, false), textfmt.Line(filepath.Dir(string(dir))))
 }
 
 // hookInput reads the input of a hook and finds the run that it is about. A process that wavex
@@ -201,14 +202,14 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 		return in, run, errChildSession
 	}
 	here, _ := os.Getwd()
-	loop := cmp.Or(hook.Find(in.Dir), hook.Find(os.Getenv("CLAUDE_PROJECT_DIR")))
-	if loop == "" && in.Dir == "" {
-		loop = hook.Find(here)
+	dir := cmp.Or(hook.Find(in.Dir), hook.Find(os.Getenv("CLAUDE_PROJECT_DIR")))
+	if dir == "" && in.Dir == "" {
+		dir = hook.Find(here)
 	}
-	if loop == "" {
+	if dir == "" {
 		return in, run, hook.ErrNoRun
 	}
-	run, err = hook.Read(loop)
+	run, err = hook.Read(dir)
 	return in, run, err
 }
 

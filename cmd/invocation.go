@@ -16,6 +16,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -106,12 +107,12 @@ func (r *invocation) load() error {
 		if dir, err = os.Getwd(); err != nil {
 			return err
 		}
-		if past, err = runlog.Read(filepath.Join(dir, ".loop")); err != nil {
+		if past, err = runlog.Read(loop.In(dir)); err != nil {
 			return err
 		}
 		last := runlog.Last(past)
 		if last == nil {
-			return runlog.NoRunError(filepath.Join(dir, ".loop"))
+			return runlog.NoRunError(loop.In(dir))
 		}
 		if last.Final() {
 			return usage("there is no unfinished run; start one with: wavex run %s",
@@ -148,7 +149,7 @@ func (r *invocation) load() error {
 		}
 		// --fresh must work with a journal that cannot be read, so it does not read it.
 		if !o.fresh {
-			if past, err = runlog.Read(filepath.Join(dir, ".loop")); err != nil {
+			if past, err = runlog.Read(loop.In(dir)); err != nil {
 				return err
 			}
 		}
@@ -234,7 +235,7 @@ func (r *invocation) checkAPIKey() error {
 // checkRoster refuses wrong expert profiles and unknown names of experts, before anything is
 // written.
 func (r *invocation) checkRoster() error {
-	if _, err := counsel.LoadRoster(filepath.Join(r.config.Loop, "experts"), r.config.Blocked); err != nil {
+	if _, err := counsel.LoadRoster(r.config.Loop.Path(loop.Experts), r.config.Blocked); err != nil {
 		return usage("%s", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/learn"
+	"wavex/internal/loop"
 	"wavex/internal/userdata"
 	"wavex/internal/usererr"
 )
@@ -52,7 +53,7 @@ func runLearn(o learnOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	pending := filepath.Join(dir, ".loop", learn.PendingName)
+	pending := loop.In(dir).Path(loop.Learnings)
 	list, _, err := learn.Load(pending)
 	if err != nil {
 		return usererr.Blocked(err)

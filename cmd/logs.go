@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
@@ -199,13 +199,13 @@ func (l *attemptLog) attemptEvents(n int) (start *event.AttemptStarted, at time.
 
 // showAttempt shows one attempt. With follow it returns when the attempt has ended.
 func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again bool, err error) {
-	dir := path.Join(l.task, "attempt-"+strconv.Itoa(n))
+	dir := path.Join(l.task, loop.Attempt(n))
 	if !l.raw {
 		if start, at, _ := l.attemptEvents(n); start != nil {
 			fmt.Fprintln(l.out, ui.LogStart(l.f.State, *start, at))
 		}
 	}
-	g := &tailReader{files: l.f.Files(), names: []string{path.Join(dir, "stream.jsonl"), path.Join(dir, "output.txt")}}
+	g := &tailReader{files: l.f.Files(), names: []string{path.Join(dir, loop.StreamFile), path.Join(dir, loop.OutputFile)}}
 	for {
 		_, _, end := l.attemptEvents(n) // looked up before reading the stream, so that the stream is whole if end is set
 		if err := g.readNew(l.showLine); err != nil {

@@ -16,6 +16,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
@@ -48,7 +49,7 @@ type requestCommand struct {
 	requestOptions
 	std      Stdio
 	dir      string
-	loop     string
+	loop     loop.Dir
 	past     []event.Event
 	progress *request.Progress // nil: a new request
 	config   event.RequestConfig
@@ -64,7 +65,7 @@ func (q *requestCommand) load() (finished bool, err error) {
 	if q.dir, err = os.Getwd(); err != nil {
 		return false, err
 	}
-	q.loop = filepath.Join(q.dir, ".loop")
+	q.loop = loop.In(q.dir)
 	q.text = strings.TrimSpace(q.text)
 	if !q.run.fresh {
 		if q.past, err = runlog.Read(q.loop); err != nil {
@@ -110,7 +111,7 @@ func (q *requestCommand) resolveConfig() error {
 		q.id = runlog.NewID(time.Now())
 		q.config = event.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
 			Shape: q.shape, SpecScore: q.score, Force: q.force}
-		q.config.Plan = filepath.Join(q.loop, "plan.json")
+		q.config.Plan = q.loop.Path(loop.Plan)
 		if q.planFile != "" {
 			abs, err := filepath.Abs(q.planFile)
 			if err != nil {
@@ -174,7 +175,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 			return err
 		}
 	}
-	roster, err := counsel.LoadRoster(filepath.Join(q.loop, "experts"), q.run.blocked)
+	roster, err := counsel.LoadRoster(q.loop.Path(loop.Experts), q.run.blocked)
 	if err != nil {
 		return usage("%s", err)
 	}
@@ -250,7 +251,7 @@ func requestPending() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	events, err := runlog.Read(filepath.Join(dir, ".loop"))
+	events, err := runlog.Read(loop.In(dir))
 	if err != nil {
 		return false, err
 	}

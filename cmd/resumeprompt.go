@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/term"
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/scheduler"
@@ -86,7 +86,7 @@ func (r *invocation) resumeOrFresh(past []event.Event, last *runlog.Run, dir str
 	if !r.canPromptResume() {
 		return &last.Config, nil
 	}
-	if err := journal.CheckLock(filepath.Join(dir, ".loop")); err != nil {
+	if err := journal.CheckLock(loop.In(dir)); err != nil {
 		return nil, err
 	}
 	resume, err := r.promptResume(past, last)

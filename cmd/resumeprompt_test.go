@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/usererr"
 	"wavex/runner"
@@ -138,8 +138,8 @@ func TestDoNotAsk(t *testing.T) {
 func TestDoNotAskAboutALiveRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	loop := filepath.Join(dir, ".loop")
-	if err := os.Mkdir(loop, 0o700); err != nil {
+	loop := loop.In(dir)
+	if err := os.Mkdir(string(loop), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	l, err := journal.TryLock(loop, journal.Holder{PID: 4711, Host: "here"})

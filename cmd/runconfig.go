@@ -10,6 +10,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
 )
@@ -31,7 +32,7 @@ func resolveConfig(o runOptions, p *plan.Plan, dir string, old *event.Config) (e
 			c.MaxRetries = *n
 		}
 	}
-	c.Dir, c.Loop = dir, filepath.Join(dir, ".loop")
+	c.Dir, c.Loop = dir, loop.In(dir)
 	given := o.changed
 	if o.grace < 0 {
 		return c, usage("--grace takes a duration like 10s, not %s", o.grace)

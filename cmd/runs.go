@@ -33,29 +33,29 @@ Exit status: 0 listed, 2 there is no run here.`,
 }
 
 func runRuns(args []string, output string, std Stdio) error {
-	loop, _, err := findLoopDirLenient(args)
+	in, _, err := findLoopDirLenient(args)
 	if err != nil {
 		return err
 	}
-	events, alive, err := runlog.ReadSettled(loop)
+	events, alive, err := runlog.ReadSettled(in)
 	if err != nil {
 		return err
 	}
 	var list []report.RunEntry
-	for _, dir := range runlog.Backups(loop) {
+	for _, dir := range runlog.Backups(in) {
 		old, alive, err := runlog.ReadSettled(dir)
 		if err != nil {
 			fmt.Fprintln(std.Err, "wavex: warning:", err)
 			continue
 		}
 		for _, p := range report.Runs(old, alive) {
-			p.MovedTo = filepath.Base(dir)
+			p.MovedTo = filepath.Base(string(dir))
 			list = append(list, p)
 		}
 	}
 	list = append(list, report.Runs(events, alive)...)
 	if len(list) == 0 {
-		return runlog.NoRunError(loop)
+		return runlog.NoRunError(in)
 	}
 	out := []byte(report.RunsTable(list, outputColumns(std.Out)))
 	if output == "json" {

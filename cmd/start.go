@@ -168,7 +168,7 @@ func (q *requestCommand) confirmPlan(res request.Result) (*plan.Plan, error) {
 	facts := score.PreflightFacts{Decision: &res.Intent.Decision, Reversibility: &res.Intent.Reversibility,
 		Workflow: &res.Intent.Kind,
 		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.displayPath(res.Path),
-		State:  q.displayPath(q.loop),
+		State:  q.displayPath(string(q.loop)),
 		Budget: q.config.Limits.USD.String()}
 	if q.config.Limits.NoUSD {
 		facts.Budget = "no limit"

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/request"
@@ -51,9 +52,9 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	ascii = asciiOnly(ascii, std.Out, os.Getenv)
 	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
 	p, err := findStoredRun(args)
-	loop, path, lerr := findLoopDirLenient(args)
+	in, path, lerr := findLoopDirLenient(args)
 	if err != nil && lerr == nil && output == "text" && !again {
-		if shown, serr := printRequestStatus(loop, look, plain, std); shown {
+		if shown, serr := printRequestStatus(in, look, plain, std); shown {
 			return serr
 		}
 	}
@@ -106,8 +107,8 @@ func outputColumns(out io.Writer) int {
 }
 
 // printRequestStatus shows a request without a run. It reports false if there is none.
-func printRequestStatus(loop string, o ui.Options, plain bool, std Stdio) (bool, error) {
-	events, err := runlog.Read(loop)
+func printRequestStatus(in loop.Dir, o ui.Options, plain bool, std Stdio) (bool, error) {
+	events, err := runlog.Read(in)
 	if err != nil {
 		return false, nil // the error was printed already
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/runner"
 )
@@ -114,16 +115,16 @@ func (a *API) ask(ctx context.Context, q runner.Question) runner.Answer {
 		}
 		return broken("%v", err)
 	}
-	if err := a.writeFile(q.LogDir, "prompt.md", []byte(q.Prompt)); err != nil {
+	if err := a.writeFile(q.LogDir, loop.PromptFile, []byte(q.Prompt)); err != nil {
 		return broken("writing the log: %v", err)
 	}
-	if err := a.writeFile(q.LogDir, "request.json", body); err != nil {
+	if err := a.writeFile(q.LogDir, loop.RequestFile, body); err != nil {
 		return broken("writing the log: %v", err)
 	}
 
 	status, reply, unsure, err := a.post(ctx, endpoint.JoinPath("v1", "messages").String(), body)
 	// The answer is already paid for. A log that cannot be written must not lose it.
-	_ = a.writeFile(q.LogDir, "result.json", reply)
+	_ = a.writeFile(q.LogDir, loop.ResultFile, reply)
 	switch {
 	case err != nil:
 		ans := transportFailure(ctx, err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -23,7 +24,7 @@ func RecoverCost(dir string, prices runner.Pricer) (cost budget.USD, known bool)
 	known = true
 	for _, c := range calls {
 		logs := filepath.Join(dir, c.Name())
-		if _, err := os.Stat(filepath.Join(logs, "request.json")); err == nil {
+		if _, err := os.Stat(filepath.Join(logs, loop.RequestFile)); err == nil {
 			known = false // over the Messages API: the cost is not recorded anywhere
 			continue
 		}

@@ -8,7 +8,6 @@ package e2e
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"wavex/budget"
 	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
 )
 
 // checkLedger checks that a run's ledger equals the API's charges.
@@ -126,7 +126,7 @@ func (w *wavexRun) interrupted(s syscall.Signal, r repo) wavexEnd {
 	defer cancel()
 	text := ""
 	heard := rig.Until(ctx, func() bool {
-		journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
+		journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
 		text = string(journal)
 		return err == nil && (strings.Contains(text, `"type":"draining"`) || strings.Contains(text, `"type":"run_ended"`))
 	})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
 )
 
 const onePlan = `
@@ -46,7 +47,7 @@ func TestRunWithoutLogin(t *testing.T) {
 	if n := len(srv.Messages(nil)); n > 0 {
 		t.Errorf("%d requests were made", n)
 	}
-	if _, err := os.Stat(filepath.Join(r.dir, ".loop")); err == nil {
+	if _, err := os.Stat(string(loop.In(r.dir))); err == nil {
 		t.Error("a .loop was made")
 	}
 }

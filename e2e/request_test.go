@@ -20,6 +20,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
 )
 
 // packages returns a repository that lacks two packages: the start of calculator.
@@ -135,7 +136,7 @@ func TestRequestToResult(t *testing.T) {
 		t.Errorf("not a word of completion: %s\n%s", e.stdout, e.stderr)
 	}
 	// The journal holds the events that a program would have received.
-	journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
+	journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -39,9 +40,9 @@ func TestRestoredLoopContinues(t *testing.T) {
 			t.Fatalf("%v: exit %d, want %d\n%s", args, e.exit, want, e.stderr)
 		}
 	}
-	loop, kept := filepath.Join(r.dir, ".loop"), t.TempDir()
+	loop, kept := loop.In(r.dir), t.TempDir()
 	run(3, "run", "plan.json", "--max-iterations", "1", "--allow-short")
-	if err := os.CopyFS(kept, os.DirFS(loop)); err != nil {
+	if err := os.CopyFS(kept, os.DirFS(string(loop))); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -49,10 +50,10 @@ func TestRestoredLoopContinues(t *testing.T) {
 		if err := os.Remove(filepath.Join(r.dir, "b")); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.RemoveAll(loop); err != nil {
+		if err := os.RemoveAll(string(loop)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.CopyFS(loop, os.DirFS(kept)); err != nil {
+		if err := os.CopyFS(string(loop), os.DirFS(kept)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,12 +9,12 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
 )
 
 // answers returns an agent that gives one structured answer to every call of a kind.
@@ -75,7 +75,7 @@ func reviewedToCompletion(t *testing.T, c cli) {
   {"id": "T-002", "subject": "Write the other", "blockedBy": ["T-001"], "files": ["f1.txt"], "verify": [{"file": "f1.txt", "contains": "sheep"}]}]}
 `)
 	e := r.on(c).wavex(srv, "run", "plan.json", "--review", "auto").end()
-	journal, err := os.ReadFile(filepath.Join(r.dir, ".loop", "journal.jsonl"))
+	journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
 	if err != nil {
 		t.Fatal(err)
 	}

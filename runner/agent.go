@@ -17,6 +17,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/check"
 	"wavex/internal/claude/statement"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
@@ -81,17 +82,6 @@ type Agent struct {
 	inherited proc.Inherited // of Env and Pass
 }
 
-// These are the files of an attempt in its LogDir, all readable by the owner alone.
-const (
-	promptFile   = "prompt.md"
-	streamFile   = "stream.jsonl"
-	stderrFile   = "stderr.txt"
-	resultFile   = "result.json"
-	outputFile   = "output.txt" // of a command task
-	rehearseFile = "rehearse.json"
-	systemFile   = "system.md" // a system prompt too long for an argument
-)
-
 // Attempt makes one attempt and verifies its work. It returns after the agent's process and all its
 // descendants have ended. If ctx ends, Attempt stops the agent in steps, so that its cost is still
 // reported, and the outcome is Interrupted. Problems are reported in the Result, never as an error.
@@ -121,7 +111,7 @@ func (a *Agent) Attempt(ctx context.Context, req Request) Result {
 	// The file is a projection: the journal has the Result, so a full disk loses nothing. But the
 	// same write error may be the reason why the agent did not start and why nothing it said was
 	// kept.
-	if err := a.writeJSON(filepath.Join(req.LogDir, resultFile), t.res); err != nil && v.outcome == Broken {
+	if err := a.writeJSON(filepath.Join(req.LogDir, loop.ResultFile), t.res); err != nil && v.outcome == Broken {
 		t.res.Reason = check.OneLine(v.reason+"; "+err.Error(), reasonMax)
 	}
 	return t.res
@@ -235,7 +225,7 @@ func (t *attempt) prepare() ([]string, error) {
 		}
 	}
 	if t.req.Prompt != "" {
-		if err := t.writeFile(filepath.Join(t.req.LogDir, promptFile), []byte(t.req.Prompt)); err != nil {
+		if err := t.writeFile(filepath.Join(t.req.LogDir, loop.PromptFile), []byte(t.req.Prompt)); err != nil {
 			return nil, err
 		}
 	}
@@ -284,7 +274,7 @@ func (a *Agent) writeAssignment(env map[string]string, logDir string, what assig
 	if !a.Rehearsal && len(what.Block) == 0 {
 		return nil
 	}
-	path := filepath.Join(logDir, rehearseFile)
+	path := filepath.Join(logDir, loop.RehearseFile)
 	env["WAVEX_REHEARSE"] = path
 	data, err := json.Marshal(what)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/claude/statement"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -162,7 +163,7 @@ func appendText(args []string, flag, text, logDir string) ([]string, error) {
 	case len(text) <= argumentMax:
 		return append(args, flag, text), nil
 	}
-	path := filepath.Join(logDir, systemFile)
+	path := filepath.Join(logDir, loop.SystemFile)
 	if err := safefile.Write(path, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/internal/claude/statement"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 )
 
@@ -272,7 +273,7 @@ func checkLogFiles(t *testing.T, b *fixture, r Result) {
 	if err != nil {
 		t.Error(err)
 	}
-	data, err := os.ReadFile(filepath.Join(b.logs, resultFile))
+	data, err := os.ReadFile(filepath.Join(b.logs, loop.ResultFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func checkLogFiles(t *testing.T, b *fixture, r Result) {
 	if !reflect.DeepEqual(back, r) {
 		t.Errorf("result.json\n%+v\nis not what was returned\n%+v", back, r)
 	}
-	if prompt, err := os.ReadFile(filepath.Join(b.logs, promptFile)); err != nil || string(prompt) != b.req.Prompt {
+	if prompt, err := os.ReadFile(filepath.Join(b.logs, loop.PromptFile)); err != nil || string(prompt) != b.req.Prompt {
 		t.Errorf("prompt.md: %v", err)
 	}
 }
@@ -443,7 +444,7 @@ func TestArguments(t *testing.T) {
 			" --mcp-config mcp.json --strict-mcp-config --session-id S"},
 		{plan.Settings{AppendSystemPrompt: strings.Repeat("x", argumentMax+1)}, false,
 			"--permission-mode acceptEdits " + without + " --strict-mcp-config --append-system-prompt-file " +
-				filepath.Join(dir, systemFile) + " --session-id S"},
+				filepath.Join(dir, loop.SystemFile) + " --session-id S"},
 	} {
 		if got := args(tc.settings, tc.resume); got != tc.want {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)
@@ -463,7 +464,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("arguments = %s, %v; want %s", got, err, want)
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, systemFile)); err != nil || len(data) != argumentMax+1 {
+	if data, err := os.ReadFile(filepath.Join(dir, loop.SystemFile)); err != nil || len(data) != argumentMax+1 {
 		t.Errorf("system prompt by file: %d bytes, %v", len(data), err)
 	}
 }

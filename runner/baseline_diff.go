@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -26,7 +27,7 @@ type finalState struct {
 	AfterProtected map[string]string `json:"after_protected,omitempty"`
 }
 
-func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), "left.json") }
+func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), loop.FinalState) }
 
 // withOutsideChanges returns the base with the changes that others made after the previous attempt. Without a
 // left file of that attempt it returns b.

@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/conc/panics"
 
 	"wavex/internal/check"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
 )
@@ -57,14 +58,14 @@ const (
 func (c *conversation) run(ctx context.Context) {
 	c.end = turnEnd{agent: true, exit: -1, timeout: c.wall, idle: c.idle}
 	c.exit = proc.Exit{Code: -1, Contained: true}
-	out, err := c.agent.createLog(c.logDir, streamFile)
+	out, err := c.agent.createLog(c.logDir, loop.StreamFile)
 	if err != nil {
 		c.end.startErr = err
 		return
 	}
 	defer out.close()
 	if c.stderr == nil {
-		if c.stderr, err = c.agent.createLog(c.logDir, stderrFile); err != nil {
+		if c.stderr, err = c.agent.createLog(c.logDir, loop.StderrFile); err != nil {
 			c.end.startErr = err
 			return
 		}

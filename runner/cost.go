@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -130,7 +131,7 @@ type RecoveredCost struct {
 // prices, or counts it at the cap if that is not possible. An attempt without a stream file cost
 // nothing. Recall changes no file.
 func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost, error) {
-	in, err := safefile.Open(filepath.Join(logDir, streamFile))
+	in, err := safefile.Open(filepath.Join(logDir, loop.StreamFile))
 	if os.IsNotExist(err) {
 		return RecoveredCost{}, nil
 	}

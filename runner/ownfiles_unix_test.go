@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestPipesForOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"base.json", "left.json", streamFile, "stderr.txt"} {
+	for _, name := range []string{"base.json", "left.json", loop.StreamFile, "stderr.txt"} {
 		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -52,14 +53,14 @@ func TestLogFilesFollowNoLink(t *testing.T) {
 	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(theirs, filepath.Join(dir, streamFile)); err != nil {
+	if err := os.Symlink(theirs, filepath.Join(dir, loop.StreamFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mkfifo(filepath.Join(dir, promptFile), 0o600); err != nil {
+	if err := unix.Mkfifo(filepath.Join(dir, loop.PromptFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := &Agent{}
-	r, err := a.createLog(dir, streamFile)
+	r, err := a.createLog(dir, loop.StreamFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +68,11 @@ func TestLogFilesFollowNoLink(t *testing.T) {
 		t.Error(err)
 	}
 	r.close()
-	if err := a.writeFile(filepath.Join(dir, promptFile), []byte("ours")); err != nil {
+	if err := a.writeFile(filepath.Join(dir, loop.PromptFile), []byte("ours")); err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, streamFile): "ours",
-		filepath.Join(dir, promptFile): "ours"} {
+	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, loop.StreamFile): "ours",
+		filepath.Join(dir, loop.PromptFile): "ours"} {
 		if text, err := os.ReadFile(path); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", filepath.Base(path), text, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"wavex/internal/loop"
 )
 
 func TestAsk(t *testing.T) {
@@ -53,7 +54,7 @@ func TestAsk(t *testing.T) {
 			if tc.want == Done && (a.Cost != 6250 || a.Priced != "result" || a.Usage.Output != 50) {
 				t.Errorf("cost of %+v", a)
 			}
-			if _, err := os.Stat(filepath.Join(b.logs, resultFile)); err != nil {
+			if _, err := os.Stat(filepath.Join(b.logs, loop.ResultFile)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -77,7 +78,7 @@ func TestAskArguments(t *testing.T) {
 	}
 	if !slices.Contains(d.Env, "WAVEX_RUN="+b.agent.Run) || !strings.Contains(strings.Join(d.Env, "\n"), "WAVEX_ATTEMPT="+
 		b.agent.Run+"/review/security/") ||
-		!slices.Contains(d.Env, "WAVEX_REHEARSE="+filepath.Join(q.LogDir, rehearseFile)) {
+		!slices.Contains(d.Env, "WAVEX_REHEARSE="+filepath.Join(q.LogDir, loop.RehearseFile)) {
 		t.Errorf("environment %q", d.Env)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 )
 
 // This file starts the process of an attempt ahead of the attempt. A process of the CLI costs
@@ -54,7 +55,7 @@ func (s *Spare) start() *conversation {
 	if err != nil {
 		return nil
 	}
-	if c.stderr, err = s.agent.createLog(c.logDir, stderrFile); err != nil {
+	if c.stderr, err = s.agent.createLog(c.logDir, loop.StderrFile); err != nil {
 		return nil
 	}
 	c.startDigest = startFilesDigest(c.dir)

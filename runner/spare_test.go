@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 )
 
 // runSpare starts a spare for the request of a bench.
@@ -42,7 +43,7 @@ func TestSpareIsUsed(t *testing.T) {
 	if _, used := leave(); r.Outcome != Done || r.Cost != 6250 || !r.Contained || !used {
 		t.Errorf("%+v; used: %v", r, used)
 	}
-	for _, f := range []string{promptFile, streamFile, stderrFile, resultFile} {
+	for _, f := range []string{loop.PromptFile, loop.StreamFile, loop.StderrFile, loop.ResultFile} {
 		if _, err := os.Stat(filepath.Join(b.logs, f)); err != nil {
 			t.Error(err)
 		}
@@ -149,7 +150,7 @@ func TestSpareThatIsNotUsed(t *testing.T) {
 			if cost, used := leave(); used || cost != c.cost {
 				t.Errorf("used: %v, cost %d", used, cost)
 			}
-			if _, err := os.Stat(filepath.Join(b.logs, streamFile)); err == nil {
+			if _, err := os.Stat(filepath.Join(b.logs, loop.StreamFile)); err == nil {
 				t.Error("there is a stream of an attempt that never was")
 			}
 			if c.cost == 0 {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"wavex/internal/loop"
 )
 
 // This file detects attempts that change the files by which they are judged: the scripts of checks,
@@ -88,7 +89,7 @@ func (p *Protect) digests(dir string) map[string]string {
 		}
 		rel = filepath.ToSlash(rel)
 		switch {
-		case d.IsDir() && (d.Name() == ".git" || rel == ".loop"):
+		case d.IsDir() && (d.Name() == ".git" || rel == loop.Name):
 			return fs.SkipDir
 		case d.IsDir() || !p.matches(rel):
 			return nil

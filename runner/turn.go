@@ -13,6 +13,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/check"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 )
 
@@ -155,7 +156,7 @@ const touchedMax = 100
 func (t *attempt) runCommand(ctx context.Context) classification {
 	e := turnEnd{exit: -1}
 	e.timeout, _ = timeouts(t.req.Settings)
-	out := &lazyFile{Agent: t.Agent, dir: t.req.LogDir, name: outputFile}
+	out := &lazyFile{Agent: t.Agent, dir: t.req.LogDir, name: loop.OutputFile}
 	defer out.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.timeout, ErrTimeout)
 	defer cancel()
@@ -188,7 +189,7 @@ func (a *Agent) Ask(ctx context.Context, q Question) Answer {
 	ans := a.runQuestion(ctx, q)
 	ans.Reason = check.OneLine(ans.Reason, reasonMax)
 	ans.Duration = a.now().Sub(began)
-	_ = a.writeJSON(filepath.Join(q.LogDir, resultFile), ans) // the caller has the answer anyway
+	_ = a.writeJSON(filepath.Join(q.LogDir, loop.ResultFile), ans) // the caller has the answer anyway
 	return ans
 }
 
@@ -215,7 +216,7 @@ func (a *Agent) prepareAsk(q Question, add map[string]string) ([]string, error) 
 	if err := os.MkdirAll(q.LogDir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := a.writeFile(filepath.Join(q.LogDir, promptFile), []byte(q.Prompt)); err != nil {
+	if err := a.writeFile(filepath.Join(q.LogDir, loop.PromptFile), []byte(q.Prompt)); err != nil {
 		return nil, err
 	}
 	if err := a.writeAssignment(add, q.LogDir, assignment{Task: q.Name, Attempt: 1, Block: q.Rehearse}); err != nil {

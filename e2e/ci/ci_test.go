@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"wavex/internal/loop"
 
 	"github.com/goccy/go-yaml"
 	"github.com/tidwall/gjson"
@@ -190,8 +191,8 @@ func TestGitLab(t *testing.T) {
 		job.Variables["CI_PIPELINE_SOURCE"] = c.source
 		m := p.newMachine(nil, nil)
 		m.copy(p.project, m.workspace)
-		if saved := filepath.Join(p.cache, ".loop"); c.source == "schedule" {
-			m.copy(saved, filepath.Join(m.workspace, ".loop"))
+		if saved := loop.In(p.cache); c.source == "schedule" {
+			m.copy(string(saved), string(loop.In(m.workspace)))
 		}
 		if ok, _ := m.run(`go build -C "$GITHUB_ACTION_PATH" -o "$RUNNER_TEMP/" ./cmd/wavex; echo "$RUNNER_TEMP" >> "$GITHUB_PATH"`, "", nil, m.root); !ok {
 			t.Fatal(m.out.String())
@@ -217,7 +218,7 @@ func TestGitLab(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(m.workspace, job.Artifacts.Reports["junit"])); err != nil {
 			t.Error(err)
 		}
-		m.keep(filepath.Join(m.workspace, ".loop"), filepath.Join(p.cache, ".loop"))
+		m.keep(string(loop.In(m.workspace)), string(loop.In(p.cache)))
 		if c.made != "" {
 			p.push(m, c.made)
 		}

@@ -22,6 +22,7 @@ import (
 	"wavex/e2e/rig"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 )
 
 // limit bounds one wavex process of these tests, which takes a second at most if it works
@@ -52,7 +53,7 @@ func (p project) write(name, content string) {
 	}
 }
 
-func (p project) loop() string    { return filepath.Join(p.dir, ".loop") }
+func (p project) loop() string    { return string(loop.In(p.dir)) }
 func (p project) journal() string { return filepath.Join(p.loop(), "journal.jsonl") }
 
 // home returns the variable that marks every process of this project: HOME passes to every child.

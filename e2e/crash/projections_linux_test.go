@@ -13,12 +13,13 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"wavex/internal/loop"
 	"wavex/internal/statefiles"
 )
 
 var projections = map[string]func() []byte{
-	statefiles.WorkflowFile: statefiles.WorkflowSchema, statefiles.LinearFile: statefiles.LinearSchema,
-	statefiles.ProgressFile: nil,
+	loop.WorkflowFile: statefiles.WorkflowSchema, loop.LinearFile: statefiles.LinearSchema,
+	loop.ProgressFile: nil,
 }
 
 // mustProject asserts that each existing projection is whole and valid.

@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"wavex/counsel"
 	"wavex/internal/claude/statement"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
 	"wavex/runner"
@@ -49,13 +49,12 @@ func NeedsAgent(p *plan.Plan) bool {
 }
 
 // Env returns the variables of the rehearsal agent beyond its assignment: the speed of time, and
-// the folder of its sessions, so that resuming one can be rehearsed. loop is the .loop directory.
-// It returns nil for other agents.
-func (a Agent) Env(loop, run string) map[string]string {
+// the folder of its sessions, so that resuming one can be rehearsed. It returns nil for other agents.
+func (a Agent) Env(dir loop.Dir, run string) map[string]string {
 	if !a.IsRehearsal() {
 		return nil
 	}
-	env := map[string]string{rehearse.SessionsVar: filepath.Join(loop, "runs", run, "sessions")}
+	env := map[string]string{rehearse.SessionsVar: dir.Run(run, loop.Sessions)}
 	if speed := os.Getenv(rehearse.SpeedVar); speed != "" {
 		env[rehearse.SpeedVar] = speed
 	}

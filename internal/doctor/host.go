@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 )
 
@@ -68,15 +69,15 @@ func formatBytes(n uint64) string {
 }
 
 // Lock reports whether a run could start in a run folder, or which run holds it.
-func Lock(loop string) Check {
+func Lock(dir loop.Dir) Check {
 	const name = "lock"
-	err := journal.CheckLock(loop)
+	err := journal.CheckLock(dir)
 	var locked *journal.LockedError
 	switch {
 	case errors.As(err, &locked):
 		return failCheck(name, locked.Error(), "`wavex status` shows where that run stands")
 	case err != nil:
-		return failCheck(name, err.Error(), "see who may read and write "+loop)
+		return failCheck(name, err.Error(), "see who may read and write "+string(dir))
 	}
 	return okCheck(name, "no other wavex works here")
 }

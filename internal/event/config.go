@@ -4,19 +4,20 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 )
 
 // Config holds the configuration of a run. It is resolved once from flags, environment, plan and
 // defaults, and frozen in the journal.
 type Config struct {
-	Run      string `json:"run"`  // run id, also part of the mark of every process
-	Dir      string `json:"dir"`  // absolute project directory; tasks work here
-	Loop     string `json:"loop"` // absolute; usually Dir/.loop
-	Agent    string `json:"agent"`
-	Parallel int    `json:"parallel"`          // limit of concurrent attempts and panels, at least 1
-	Spares   int    `json:"spares,omitempty"`  // limit of processes started ahead of their attempts
-	Schedule string `json:"schedule"`          // "waves" or "eager"
-	Stagger  string `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
+	Run      string   `json:"run"`  // run id, also part of the mark of every process
+	Dir      string   `json:"dir"`  // absolute project directory; tasks work here
+	Loop     loop.Dir `json:"loop"` // absolute; usually Dir/.loop
+	Agent    string   `json:"agent"`
+	Parallel int      `json:"parallel"`          // limit of concurrent attempts and panels, at least 1
+	Spares   int      `json:"spares,omitempty"`  // limit of processes started ahead of their attempts
+	Schedule string   `json:"schedule"`          // "waves" or "eager"
+	Stagger  string   `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 
 	Isolation string `json:"isolation,omitempty"` // Isolated; any other value: the shared directory
 	Deliver   string `json:"deliver,omitempty"`   // how an isolated run delivers its work

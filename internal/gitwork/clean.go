@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
 )
@@ -19,8 +20,8 @@ import (
 // another branch contains its work. It commits the contents of a worktree below refs/wavex before
 // it removes the worktree.
 func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, error) {
-	loop := filepath.Join(project, ".loop")
-	states, err := filepath.Glob(filepath.Join(escapeGlob(worktreesDir(loop)), "*.json"))
+	dir := loop.In(project)
+	states, err := filepath.Glob(loop.Dir(escapeGlob(string(dir))).Worktree("*", "json"))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, e
 		if run != "" && name != run {
 			continue
 		}
-		found, err := cleanRun(ctx, Options{Project: project, Loop: loop, Run: name, Env: os.Environ()}, dry)
+		found, err := cleanRun(ctx, Options{Project: project, Loop: dir, Run: name, Env: os.Environ()}, dry)
 		items = append(items, found...)
 		if err != nil {
 			return items, err
@@ -45,16 +46,17 @@ func escapeGlob(path string) string {
 }
 
 func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, err error) {
-	m := &Manager{opts: o, busy: map[string]bool{}, lock: flock.New(filepath.Join(worktreesDir(o.Loop), o.Run+".lock"))}
+	m := &Manager{opts: o, busy: map[string]bool{}, lock: flock.New(o.Loop.Worktree(o.Run, "lock"))}
 	got, err := m.lock.TryLock()
 	if err != nil {
 		return nil, err
 	}
 	if !got {
-		return []CleanupItem{{Kind: "folder", Name: statePath(o.Loop, o.Run), Run: o.Run, Why: "the run is under way"}}, nil
+		return []CleanupItem{{Kind: "folder", Name: o.Loop.Worktree(o.Run, "json"), Run: o.Run,
+			Why: "the run is under way"}}, nil
 	}
 	defer func() { err = errors.Join(err, m.lock.Unlock()) }()
-	old, err := readState(statePath(o.Loop, o.Run))
+	old, err := readState(o.Loop.Worktree(o.Run, "json"))
 	if err != nil || old == nil {
 		return nil, err
 	}
@@ -131,7 +133,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 	}
 	// Other folders are left by an interrupted add, or are repositories that agents made. The
 	// latter are not removed.
-	all, err := os.ReadDir(worktreesDir(m.opts.Loop))
+	all, err := os.ReadDir(m.opts.Loop.Path(loop.Worktrees))
 	if err != nil {
 		return items, err
 	}
@@ -141,7 +143,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 		if _, err := strconv.Atoi(number); !ours || err != nil || known[e.Name()] || !e.IsDir() {
 			continue
 		}
-		path := filepath.Join(worktreesDir(m.opts.Loop), e.Name())
+		path := m.opts.Loop.Path(loop.Worktrees, e.Name())
 		it := CleanupItem{Kind: "folder", Name: path, Run: m.opts.Run, Removed: true}
 		if more && strings.Contains(rest, ".git-") {
 			it.Removed, it.Why = false, "a git repository that an agent made inside its worktree"

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/proc/proctest"
 )
 
@@ -33,7 +34,7 @@ func helper(name string, args []string) int {
 		return 2
 	}
 	ctx := context.Background()
-	m, err := Open(ctx, Options{Project: args[0], Loop: filepath.Join(args[0], ".loop"), Run: args[1], Mode: Worktree,
+	m, err := Open(ctx, Options{Project: args[0], Loop: loop.In(args[0]), Run: args[1], Mode: Worktree,
 		Env: append(testEnv(args[3]), "PATH="+args[2])})
 	if err != nil {
 		fmt.Println(err)

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/runner"
@@ -120,7 +121,7 @@ func (r *repo) tree(rev string) files {
 
 // options returns the options of a run that uses worktrees.
 func (r *repo) options(run string) Options {
-	return Options{Project: r.dir, Loop: filepath.Join(r.dir, ".loop"), Run: run, Mode: Worktree, Width: 4, Env: r.env}
+	return Options{Project: r.dir, Loop: loop.In(r.dir), Run: run, Mode: Worktree, Width: 4, Env: r.env}
 }
 
 func (r *repo) open(o Options) *Manager {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
 )
@@ -62,9 +63,9 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Exists reports whether a run has, or had, a workspace in the folder loop.
-func Exists(loop, run string) bool {
-	_, err := os.Stat(statePath(loop, run))
+// Exists reports whether a run has, or had, a workspace in dir.
+func Exists(dir loop.Dir, run string) bool {
+	_, err := os.Stat(dir.Worktree(run, "json"))
 	return validRunID(run) && err == nil
 }
 
@@ -79,17 +80,17 @@ func Reattach(ctx context.Context, o Options) (*Manager, error) {
 
 // lockRun makes the folder of the worktrees, hides it from git, and locks the run.
 func (m *Manager) lockRun() error {
-	dir := worktreesDir(m.opts.Loop)
+	dir := m.opts.Loop.Path(loop.Worktrees)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	ignore := filepath.Join(dir, ".gitignore")
+	ignore := filepath.Join(dir, loop.Gitignore)
 	if _, err := os.Lstat(ignore); err != nil {
 		if err := os.WriteFile(ignore, []byte("*\n"), 0o600); err != nil {
 			return err
 		}
 	}
-	m.lock = flock.New(filepath.Join(dir, m.opts.Run+".lock"))
+	m.lock = flock.New(m.opts.Loop.Worktree(m.opts.Run, "lock"))
 	got, err := m.lock.TryLock()
 	if err != nil {
 		return fmt.Errorf("locking run %s: %w", m.opts.Run, err)
@@ -101,7 +102,7 @@ func (m *Manager) lockRun() error {
 }
 
 func (m *Manager) open(ctx context.Context) error {
-	old, err := readState(statePath(m.opts.Loop, m.opts.Run))
+	old, err := readState(m.opts.Loop.Worktree(m.opts.Run, "json"))
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 		return "", &Error{NoCommit, "nothing is committed in " + m.checkout.top + " yet",
 			"commit first, or run with --isolation shared"}
 	}
-	if err := m.checkout.readStatus(ctx, m.g, append([]string{m.opts.Loop}, m.opts.IgnoreDirty...)); err != nil {
+	if err := m.checkout.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.IgnoreDirty...)); err != nil {
 		return "", err
 	}
 	if err := m.prepareRepo(ctx); err != nil {

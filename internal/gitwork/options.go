@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -18,11 +19,11 @@ const (
 
 // Options configures a Manager. The Manager does not change it.
 type Options struct {
-	Project string // absolute; the project's directory, perhaps below the repository's top
-	Loop    string // absolute; the run's .loop
-	Run     string // run id, fit for a file name
-	Mode    string // auto, shared or worktree; "": auto
-	Width   int    // tasks of the widest wave
+	Project string   // absolute; the project's directory, perhaps below the repository's top
+	Loop    loop.Dir // absolute; the run's .loop
+	Run     string   // run id, fit for a file name
+	Mode    string   // auto, shared or worktree; "": auto
+	Width   int      // tasks of the widest wave
 	// Share lists paths that are not in git and that every worktree needs, relative to Project:
 	// "PATH" is linked, "copy:PATH" is copied (copy on write if the disk supports it).
 	Share []string

@@ -27,7 +27,7 @@ func TestPipesInPlaceOfSavedFiles(t *testing.T) {
 	}
 	m := newRepo(t, files{"a": "a\n"})
 	w := m.open(m.options("r"))
-	must(t, unix.Mkfifo(statePath(w.opts.Loop, "r")+".new", 0o600))
+	must(t, unix.Mkfifo(w.opts.Loop.Worktree("r", "json")+".new", 0o600))
 	must(t, w.save(false))
 	if b, ok := LoadBaseline(dir); ok {
 		t.Errorf("remembered: %+v", b)

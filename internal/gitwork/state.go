@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
 
@@ -42,11 +41,6 @@ type savedIntegration struct {
 	Result Integration       `json:"result"`
 }
 
-// worktreesDir returns the folder of the worktrees of all runs of a project.
-func worktreesDir(loop string) string { return filepath.Join(loop, "worktrees") }
-
-func statePath(loop, run string) string { return filepath.Join(worktreesDir(loop), run+".json") }
-
 // maxState is the largest state file that is read, in bytes.
 const maxState = 256 << 20
 
@@ -76,7 +70,7 @@ func (m *Manager) save(durable bool) error {
 	if err != nil {
 		return err
 	}
-	path := statePath(m.opts.Loop, m.opts.Run)
+	path := m.opts.Loop.Worktree(m.opts.Run, "json")
 	if durable {
 		err = maybe.WriteFile(path, data, 0o600)
 	} else {

@@ -33,11 +33,9 @@ type tree struct {
 // errTreeGone means that a worktree's directory does not exist any more.
 var errTreeGone = errors.New("the worktree's directory is gone")
 
-func treePath(loop, run string, id int) string {
-	return filepath.Join(worktreesDir(loop), run+"."+strconv.Itoa(id))
+func (m *Manager) treePathOf(t *tree) string {
+	return m.opts.Loop.Worktree(m.opts.Run, strconv.Itoa(t.ID))
 }
-
-func (m *Manager) treePathOf(t *tree) string { return treePath(m.opts.Loop, m.opts.Run, t.ID) }
 
 func (m *Manager) gitIn(t *tree) git { return m.g.inDir(m.treePathOf(t)) }
 

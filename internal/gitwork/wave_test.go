@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -168,11 +169,11 @@ func TestProjectInSubdirectory(t *testing.T) {
 	r := newRepo(t, files{"sub/dir/a": "1\n", "b": "1\n"})
 	o := r.options("r1")
 	o.Project = filepath.Join(r.dir, "sub")
-	o.Loop = filepath.Join(o.Project, ".loop")
+	o.Loop = loop.In(o.Project)
 	m := r.open(o)
 	var got runner.Request
 	res := r.ask(m, runner.Request{Task: "x", Dir: filepath.Join(o.Project, "dir"),
-		Baseline: filepath.Join(o.Loop, "base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
+		Baseline: o.Loop.Path("base.json"), Slot: 3, Env: map[string]string{"TOLD": "1"},
 		Files:  []plan.File{{Path: filepath.Join(o.Project, "dir", "a")}, {Path: "../../b"}, {Path: "/elsewhere/f"}},
 		Checks: []plan.Check{{File: filepath.Join(r.dir, "b")}}}, func(dir string, req runner.Request) error {
 		got = req
@@ -180,13 +181,13 @@ func TestProjectInSubdirectory(t *testing.T) {
 		return nil
 	})
 	equal(t, "outcome", res.Outcome, runner.Done)
-	equal(t, "dir", got.Dir, filepath.Join(o.Loop, "worktrees", "r1.1", "sub", "dir"))
+	equal(t, "dir", got.Dir, o.Loop.Path("worktrees", "r1.1", "sub", "dir"))
 	equal(t, "files", []string{got.Files[0].Path, got.Files[1].Path, got.Files[2].Path},
 		[]string{"a", "../../b", "/elsewhere/f"})
 	equal(t, "check", got.Checks[0].File, "../../b")
 	equal(t, "slot", got.Env["WAVEX_SLOT"], "3")
 	equal(t, "what it was told", got.Env["TOLD"], "1")
-	if got.Baseline == filepath.Join(o.Loop, "base.json") || filepath.Dir(got.Baseline) != o.Loop {
+	if got.Baseline == o.Loop.Path("base.json") || filepath.Dir(got.Baseline) != string(o.Loop) {
 		t.Errorf("the base is %s", got.Baseline)
 	}
 	in, err := m.Integrate(t.Context(), 1, []VerifiedTask{{Task: "x", Dir: filepath.Join(o.Project, "dir"),

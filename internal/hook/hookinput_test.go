@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"wavex/internal/loop"
 )
 
 // observed is the input that claude 2.1.197 sends.
@@ -99,9 +99,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("{\"journal\":\"wavex\",\"version\":1}\n"))
 	f.Add([]byte("\n\n\n"))
 	f.Fuzz(func(t *testing.T, noise []byte) {
-		loop := t.TempDir()
-		must(t, os.WriteFile(filepath.Join(loop, "journal.jsonl"), noise, 0o600))
-		if _, err := Read(loop); err == nil {
+		folder := loop.Dir(t.TempDir())
+		must(t, os.WriteFile(folder.Path(loop.Journal), noise, 0o600))
+		if _, err := Read(folder); err == nil {
 			t.Fatal("read a run out of noise, without a card")
 		}
 	})

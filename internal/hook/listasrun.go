@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/prompt"
 	"wavex/internal/tasklist"
 )
@@ -48,7 +49,7 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 	r := Run{List: l.Name, Snapshot: Snapshot{V: SnapshotVersion, Run: l.Name, Owner: in.Session, Dir: in.Dir, Plan: l.Dir,
 		Name: l.Name}}
 	if cache, err := os.UserCacheDir(); err == nil {
-		r.Loop = filepath.Join(cache, "wavex")
+		r.Loop = loop.Dir(filepath.Join(cache, "wavex"))
 	}
 	done := map[string]bool{}
 	for _, t := range all {

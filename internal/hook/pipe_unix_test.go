@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -17,24 +18,24 @@ import (
 // card.
 func TestPipesForHooks(t *testing.T) {
 	t.Parallel()
-	loop := t.TempDir()
-	if err := unix.Mkfifo(filepath.Join(loop, snapshotFile), 0o600); err != nil {
+	folder := loop.Dir(t.TempDir())
+	if err := unix.Mkfifo(folder.Path(loop.HookSnapshot), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSnapshot(filepath.Join(loop, snapshotFile)); !errors.Is(err, safefile.ErrNotRegular) {
+	if _, err := readSnapshot(folder.Path(loop.HookSnapshot)); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the card: %v", err)
 	}
-	if err := unix.Mkfifo(filepath.Join(loop, snapshotFile+".next"), 0o600); err != nil {
+	if err := unix.Mkfifo(folder.Path(loop.HookSnapshot+".next"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeSnapshot(filepath.Join(loop, snapshotFile), Snapshot{}, nil); err != nil {
+	if err := writeSnapshot(folder.Path(loop.HookSnapshot), Snapshot{}, nil); err != nil {
 		t.Errorf("the card is not written: %v", err)
 	}
-	count := streakPath(loop, "s")
+	count := streakPath(folder, "s")
 	if err := errors.Join(os.Mkdir(filepath.Dir(count), 0o700), unix.Mkfifo(count, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if n, ok := CountStreak(Input{Session: "s"}, Run{Loop: loop}); n != 0 || !ok {
+	if n, ok := CountStreak(Input{Session: "s"}, Run{Loop: folder}); n != 0 || !ok {
 		t.Errorf("it was counted: %d, %v", n, ok)
 	}
 }

@@ -10,14 +10,12 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
 // SnapshotVersion is the version of the card's file format.
 const SnapshotVersion = 1
-
-// snapshotFile is the name of the card in the loop folder.
-const snapshotFile = "hook.json"
 
 // Bounds, in bytes, of the files that a hook reads.
 const (
@@ -64,7 +62,7 @@ type Run struct {
 	Snapshot Snapshot
 	Ended    *event.RunEnded // nil: wavex runs, or was killed
 	Live     bool            // a wavex process holds the folder
-	Loop     string          // the folder
+	Loop     loop.Dir
 
 	List    string   // the task list, if Run stands for a list instead of a run
 	Pending []string // subjects of the list's tasks that are not completed
@@ -80,14 +78,14 @@ var ErrNoRun = errors.New("no loop here")
 
 // Find walks up from dir to the nearest folder whose .loop has a journal, and returns that .loop,
 // or "" if there is none.
-func Find(dir string) string {
+func Find(dir string) loop.Dir {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
 	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
-		loop := filepath.Join(dir, ".loop")
-		if st, err := os.Stat(filepath.Join(loop, "journal.jsonl")); err == nil && st.Mode().IsRegular() {
-			return loop
+		at := loop.In(dir)
+		if st, err := os.Stat(at.Path(loop.Journal)); err == nil && st.Mode().IsRegular() {
+			return at
 		}
 		if filepath.Dir(dir) == dir {
 			return ""
@@ -97,9 +95,9 @@ func Find(dir string) string {
 
 // Read reads a loop folder for a hook. Its time does not depend on the length of the run or of the
 // plan.
-func Read(loop string) (Run, error) {
-	r := Run{Loop: loop}
-	rec, err := journal.Last(filepath.Join(loop, "journal.jsonl"), maxLastRecord)
+func Read(dir loop.Dir) (Run, error) {
+	r := Run{Loop: dir}
+	rec, err := journal.Last(dir.Path(loop.Journal), maxLastRecord)
 	if err != nil {
 		return r, err
 	}
@@ -109,14 +107,14 @@ func Read(loop string) (Run, error) {
 	if r.Ended, err = decodeRunEnded(rec); err != nil {
 		return r, err
 	}
-	r.Snapshot, err = readSnapshot(filepath.Join(loop, snapshotFile))
+	r.Snapshot, err = readSnapshot(dir.Path(loop.HookSnapshot))
 	if err != nil {
 		return r, err
 	}
 	if r.Ended == nil {
 		r.Ended = r.Snapshot.Ended // the journal may hold more than runs by now
 	}
-	r.Live = journal.Locked(loop)
+	r.Live = journal.Locked(dir)
 	return r, nil
 }
 
@@ -159,8 +157,8 @@ func readSnapshot(path string) (Snapshot, error) {
 }
 
 // WriteEnd records the end of a run in its card when no Mirror is running.
-func WriteEnd(loop string, e event.RunEnded) error {
-	path := filepath.Join(loop, snapshotFile)
+func WriteEnd(dir loop.Dir, e event.RunEnded) error {
+	path := dir.Path(loop.HookSnapshot)
 	c, err := readSnapshot(path)
 	if err != nil {
 		return err

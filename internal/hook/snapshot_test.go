@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
@@ -20,13 +21,13 @@ import (
 
 // writeFakeRun plays a story into a mirror and a journal in a folder, as a run does.
 func writeFakeRun(t *testing.T, tell func(testing.TB,
-	func(event.Event, *scheduler.State)) *reporttest.FakeRun) (loop string) {
+	func(event.Event, *scheduler.State)) *reporttest.FakeRun) (folder loop.Dir) {
 	t.Helper()
-	loop = filepath.Join(t.TempDir(), ".loop")
-	must(t, os.MkdirAll(loop, 0o755))
-	log, _, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	folder = loop.In(t.TempDir())
+	must(t, os.MkdirAll(string(folder), 0o755))
+	log, _, err := journal.Open(folder.Path(loop.Journal))
 	must(t, err)
-	m := NewSnapshotWriter(loop, "", nil)
+	m := NewSnapshotWriter(folder, "", nil)
 	tell(t, func(e event.Event, s *scheduler.State) {
 		b, err := json.Marshal(e)
 		must(t, err)
@@ -34,12 +35,12 @@ func writeFakeRun(t *testing.T, tell func(testing.TB,
 		m.Event(e, s)
 	})
 	must(t, errors.Join(log.Sync(), log.Close(), m.Close()))
-	return loop
+	return folder
 }
 
 func TestSnapshotWriter(t *testing.T) {
 	t.Parallel()
-	loop := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
+	folder := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
 		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}, {ID: "T-2", Subject: "Second"},
 			{ID: "T-3", Subject: "Third", Blockers: []int{0}}})
 		s.S.Plan.Tasks[1].Description = "What to do.\nVerify: make"
@@ -50,7 +51,7 @@ func TestSnapshotWriter(t *testing.T) {
 		s.StartWave(1).StartAttempt("T-1", 0).StartAttempt("T-2", 1).Advance(time.Second)
 		return s.EndAttempt("T-1", reporttest.PassingResult(10_000), event.Completed, nil)
 	})
-	r, err := Read(loop)
+	r, err := Read(folder)
 	must(t, err)
 	c := r.Snapshot
 	if r.Ended != nil || r.Live || c.Run != "r-1" || c.Owner != "s1" || c.Tasks != 3 || c.Completed != 1 ||
@@ -92,8 +93,8 @@ func TestReadEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			loop := writeFakeRun(t, c.tell)
-			r, err := Read(loop)
+			folder := writeFakeRun(t, c.tell)
+			r, err := Read(folder)
 			must(t, err)
 			status := ""
 			if r.Ended != nil {
@@ -111,32 +112,32 @@ func TestReadEnds(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(loop string) error{
-		"no journal":       func(loop string) error { return os.Remove(filepath.Join(loop, "journal.jsonl")) },
-		"an empty journal": func(loop string) error { return os.Truncate(filepath.Join(loop, "journal.jsonl"), 0) },
-		"a damaged end": func(loop string) error {
-			path := filepath.Join(loop, "journal.jsonl")
+	for name, spoil := range map[string]func(folder loop.Dir) error{
+		"no journal":       func(folder loop.Dir) error { return os.Remove(folder.Path(loop.Journal)) },
+		"an empty journal": func(folder loop.Dir) error { return os.Truncate(folder.Path(loop.Journal), 0) },
+		"a damaged end": func(folder loop.Dir) error {
+			path := folder.Path(loop.Journal)
 			b, err := os.ReadFile(path)
 			b[len(b)-20] ^= 1
 			return errors.Join(err, os.WriteFile(path, b, 0o600))
 		},
-		"no card":     func(loop string) error { return os.Remove(filepath.Join(loop, snapshotFile)) },
-		"half a card": func(loop string) error { return os.Truncate(filepath.Join(loop, snapshotFile), 30) },
-		"a card of another version": func(loop string) error {
-			return os.WriteFile(filepath.Join(loop, snapshotFile),
+		"no card":     func(folder loop.Dir) error { return os.Remove(folder.Path(loop.HookSnapshot)) },
+		"half a card": func(folder loop.Dir) error { return os.Truncate(folder.Path(loop.HookSnapshot), 30) },
+		"a card of another version": func(folder loop.Dir) error {
+			return os.WriteFile(folder.Path(loop.HookSnapshot),
 				[]byte(`{"v":2}`), 0o600)
 		},
-		"a card without end": func(loop string) error {
-			return os.WriteFile(filepath.Join(loop, snapshotFile),
+		"a card without end": func(folder loop.Dir) error {
+			return os.WriteFile(folder.Path(loop.HookSnapshot),
 				[]byte(`{"v":1,"run":"`+strings.Repeat("x", 2*maxSnapshot)+`"}`),
 				0o600)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			loop := writeFakeRun(t, reporttest.PausedRun)
-			must(t, spoil(loop))
-			if r, err := Read(loop); err == nil {
+			folder := writeFakeRun(t, reporttest.PausedRun)
+			must(t, spoil(folder))
+			if r, err := Read(folder); err == nil {
 				t.Errorf("read %+v", r)
 			}
 		})
@@ -146,13 +147,13 @@ func TestReadRefuses(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
-	loop := filepath.Join(top, "p", ".loop")
+	folder := loop.In(filepath.Join(top, "p"))
 	deep := filepath.Join(top, "p", "a", "b")
-	must(t, os.MkdirAll(filepath.Join(deep, ".loop"), 0o755)) // a .loop without a journal is ignored
-	must(t, os.MkdirAll(loop, 0o755))
-	must(t, os.WriteFile(filepath.Join(loop, "journal.jsonl"), nil, 0o600))
-	for dir, want := range map[string]string{
-		filepath.Join(top, "p"): loop, deep: loop, deep + "/../b/": loop, filepath.Join(deep, "not", "there"): loop,
+	must(t, os.MkdirAll(string(loop.In(deep)), 0o755)) // a .loop without a journal is ignored
+	must(t, os.MkdirAll(string(folder), 0o755))
+	must(t, os.WriteFile(folder.Path(loop.Journal), nil, 0o600))
+	for dir, want := range map[string]loop.Dir{
+		filepath.Join(top, "p"): folder, deep: folder, deep + "/../b/": folder, filepath.Join(deep, "not", "there"): folder,
 		top: "", "": "", "relative/p": "", "p\x00": "",
 	} {
 		if got := Find(dir); got != want {
@@ -166,7 +167,7 @@ func TestFind(t *testing.T) {
 func TestBoundedRead(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	loop := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
+	folder := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
 		var text strings.Builder
 		for i := range n {
 			fmt.Fprintf(&text, `,{"id":"T-%d","subject":"Change one of many things","prompt":"%s"}`, i,
@@ -200,9 +201,9 @@ func TestBoundedRead(t *testing.T) {
 		start(n/10, 1)
 		return nil
 	})
-	journal, err := os.Stat(filepath.Join(loop, "journal.jsonl"))
+	journal, err := os.Stat(folder.Path(loop.Journal))
 	must(t, err)
-	card, err := os.Stat(filepath.Join(loop, snapshotFile))
+	card, err := os.Stat(folder.Path(loop.HookSnapshot))
 	must(t, err)
 	if journal.Size() < maxLastRecord || card.Size() > 32<<10 {
 		t.Fatalf("the journal has %d bytes, the card %d", journal.Size(), card.Size())
@@ -211,7 +212,7 @@ func TestBoundedRead(t *testing.T) {
 	least := time.Hour
 	for range 10 {
 		began := time.Now()
-		r, err := Read(loop)
+		r, err := Read(folder)
 		must(t, err)
 		v := DecideStop(Input{Event: "Stop", Session: "s1"}, r, 3,
 			func() (int, bool) { return CountStreak(Input{Session: "s1"}, r) })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/prompt"
 	"wavex/internal/safefile"
@@ -47,8 +48,8 @@ type SnapshotWriter struct {
 
 // NewSnapshotWriter starts to keep the card in the loop folder. context is the absolute path of the run's
 // context file, or "". clean removes secrets from the written card.
-func NewSnapshotWriter(loop, context string, clean func([]byte) []byte) *SnapshotWriter {
-	m := &SnapshotWriter{path: filepath.Join(loop, snapshotFile), context: context, redact: clean,
+func NewSnapshotWriter(dir loop.Dir, context string, clean func([]byte) []byte) *SnapshotWriter {
+	m := &SnapshotWriter{path: dir.Path(loop.HookSnapshot), context: context, redact: clean,
 		pending: make(chan Snapshot, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	m.stop = sync.OnceFunc(func() { close(m.quit) })
 	go m.write()

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 )
 
 // cutOffRun returns a run that was cut off, and the session that owns it.
@@ -111,7 +112,7 @@ func TestStreakLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, r := cutOffRun()
 		in.Session = rapid.StringN(1, 20, -1).Draw(t, "session")
-		r.Snapshot.Owner, r.Loop = in.Session, dir
+		r.Snapshot.Owner, r.Loop = in.Session, loop.Dir(dir)
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
 		defer ResetStreak(in, r)
 		vain, most := 0, limit

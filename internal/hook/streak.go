@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -22,9 +23,9 @@ const maxStreakFile = 1 << 10
 
 // streakPath returns the file of a session's count. It does not use the session's name as a file
 // name, because the name is untrusted.
-func streakPath(loop, session string) string {
+func streakPath(dir loop.Dir, session string) string {
 	sum := sha256.Sum256([]byte(session))
-	return filepath.Join(loop, "hook", hex.EncodeToString(sum[:8])+".json")
+	return dir.Path(loop.HookStreaks, hex.EncodeToString(sum[:8])+".json")
 }
 
 // CountStreak counts one more evaluation of a session's Stop hook. ok is false if the count cannot be

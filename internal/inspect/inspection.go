@@ -7,13 +7,13 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
@@ -61,15 +61,12 @@ func (a *Inspection) Run(ctx context.Context, then func(*scan.Document) error) (
 	return doc, err
 }
 
-// LoopDir returns the path of the .loop directory, which may be missing.
-func (a *Inspection) LoopDir() string { return filepath.Join(a.Dir, ".loop") }
-
 // lockLoop prevents runs while checks are made in the directory.
 func (a *Inspection) lockLoop() (func(), error) {
-	if st, err := os.Stat(a.LoopDir()); err != nil || !st.IsDir() {
+	if st, err := os.Stat(string(loop.In(a.Dir))); err != nil || !st.IsDir() {
 		return func() {}, nil
 	}
-	lock, err := runlog.Lock(a.LoopDir(), "")
+	lock, err := runlog.Lock(loop.In(a.Dir), "")
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +75,8 @@ func (a *Inspection) lockLoop() (func(), error) {
 
 // writeDocument writes VERIFICATION.md if there is a .loop.
 func (a *Inspection) writeDocument(doc *scan.Document) error {
-	if st, err := os.Stat(a.LoopDir()); err != nil || !st.IsDir() {
+	if st, err := os.Stat(string(loop.In(a.Dir))); err != nil || !st.IsDir() {
 		return nil
 	}
-	return maybe.WriteFile(filepath.Join(a.LoopDir(), "VERIFICATION.md"), a.Redactor.Bytes([]byte(doc.Markdown())), 0o600)
+	return maybe.WriteFile(loop.In(a.Dir).Path(loop.Verification), a.Redactor.Bytes([]byte(doc.Markdown())), 0o600)
 }

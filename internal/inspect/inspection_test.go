@@ -15,6 +15,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
@@ -37,7 +38,7 @@ func newInspection(t *testing.T, dir, text string) (*Inspection, *bytes.Buffer) 
 func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end string) *Inspection {
 	t.Helper()
 	a, _ := newInspection(t, dir, text)
-	c := event.Config{Run: "r-1", Dir: dir, Loop: a.LoopDir(), Parallel: 4, Schedule: "waves",
+	c := event.Config{Run: "r-1", Dir: dir, Loop: loop.In(a.Dir), Parallel: 4, Schedule: "waves",
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	bodies := []event.Body{event.RunStarted{Config: c, Plan: a.Plan.Path, Tasks: len(a.Plan.Tasks)}}
 	a.State = scheduler.NewState(a.Plan)
@@ -51,7 +52,7 @@ func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end 
 	if end != "" {
 		bodies = append(bodies, event.RunEnded{Status: end})
 	}
-	a.Events = testrepo.Journal(t, a.LoopDir(), bodies...)
+	a.Events = testrepo.Journal(t, loop.In(a.Dir), bodies...)
 	testrepo.Must(t, a.State.Replay(a.Events))
 	return a
 }
@@ -120,16 +121,16 @@ func TestWriteDocument(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := newInspection(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["echo a-very-secret-value; false"]}]}`)
-	testrepo.Must(t, os.Mkdir(a.LoopDir(), 0o755))
+	testrepo.Must(t, os.Mkdir(string(loop.In(a.Dir)), 0o755))
 	elsewhere := filepath.Join(t.TempDir(), "precious")
 	testrepo.Must(t, os.WriteFile(elsewhere, []byte("precious"), 0o600))
-	at := filepath.Join(a.LoopDir(), "VERIFICATION.md")
+	at := loop.In(a.Dir).Path(loop.Verification)
 	testrepo.Must(t, os.Symlink(elsewhere, at))
 	called := false
 	_, err := a.Run(t.Context(), func(doc *scan.Document) error {
 		called = true
 		var held *journal.LockedError
-		if _, err := runlog.Lock(a.LoopDir(), "x"); !errors.As(err, &held) {
+		if _, err := runlog.Lock(loop.In(a.Dir), "x"); !errors.As(err, &held) {
 			t.Errorf("a run could begin meanwhile: %v", err)
 		}
 		return nil
@@ -146,7 +147,7 @@ func TestWriteDocument(t *testing.T) {
 	if text, err := os.ReadFile(elsewhere); err != nil || string(text) != "precious" {
 		t.Errorf("the link was followed: %q, %v", text, err)
 	}
-	if lock, err := runlog.Lock(a.LoopDir(), "x"); err != nil {
+	if lock, err := runlog.Lock(loop.In(a.Dir), "x"); err != nil {
 		t.Errorf("the lock was kept: %v", err)
 	} else {
 		testrepo.Must(t, lock.Unlock())
@@ -158,8 +159,8 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := newInspection(t, dir, `{"tasks":[{"id":"a","subject":"a","verify":["touch made"]}]}`)
-	testrepo.Must(t, os.Mkdir(a.LoopDir(), 0o755))
-	lock, err := runlog.Lock(a.LoopDir(), "r")
+	testrepo.Must(t, os.Mkdir(string(loop.In(a.Dir)), 0o755))
+	lock, err := runlog.Lock(loop.In(a.Dir), "r")
 	testrepo.Must(t, err)
 	defer func() { testrepo.Must(t, lock.Unlock()) }()
 	var held *journal.LockedError
@@ -182,10 +183,10 @@ func TestCutShort(t *testing.T) {
 		!errors.Is(err, why) {
 		t.Errorf("%+v, %v", doc, err)
 	}
-	if _, err := os.Stat(filepath.Join(a.LoopDir(), "VERIFICATION.md")); err == nil {
+	if _, err := os.Stat(loop.In(a.Dir).Path(loop.Verification)); err == nil {
 		t.Error("something was kept")
 	}
-	if now, err := runlog.Read(a.LoopDir()); err != nil || len(now) != len(a.Events) {
+	if now, err := runlog.Read(loop.In(a.Dir)); err != nil || len(now) != len(a.Events) {
 		t.Errorf("the journal has %d records, %v", len(now), err)
 	}
 }
@@ -255,7 +256,7 @@ func TestAddRemediation(t *testing.T) {
 	if len(doc.Gaps) != 5 {
 		t.Errorf("%d gaps: %q", len(doc.Gaps), gapLines(doc))
 	}
-	events, err := runlog.Read(a.LoopDir())
+	events, err := runlog.Read(loop.In(a.Dir))
 	testrepo.Must(t, err)
 	added, ok := events[len(events)-1].Body.(event.TasksAdded)
 	if !ok || added.Round != 2 || added.Origin != "verify" {
@@ -311,7 +312,7 @@ func TestJournalResult(t *testing.T) {
 			n := len(a.Events)
 			_, err := a.Run(t.Context(), nil)
 			testrepo.Must(t, err)
-			events, err := runlog.Read(a.LoopDir())
+			events, err := runlog.Read(loop.In(a.Dir))
 			testrepo.Must(t, err)
 			var got []string
 			for _, e := range events[n:] {

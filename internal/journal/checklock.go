@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
 )
 
 // CheckLock returns nil if the lock of dir is free, or a *LockedError that names its holder. It creates
 // no file. It holds a shared lock for an instant; a TryLock in that instant is refused.
-func CheckLock(dir string) error {
-	path := filepath.Join(dir, "lock")
+func CheckLock(dir loop.Dir) error {
+	path := dir.Path(loop.Lock)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -34,7 +34,7 @@ func CheckLock(dir string) error {
 
 // Locked reports whether a process holds the lock of dir. If the lock cannot be read, Held returns
 // false; TryLock returns the error.
-func Locked(dir string) bool {
+func Locked(dir loop.Dir) bool {
 	var held *LockedError
 	return errors.As(CheckLock(dir), &held)
 }

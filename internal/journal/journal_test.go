@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"wavex/internal/loop"
 
 	"pgregory.net/rapid"
 )
@@ -184,11 +185,11 @@ func TestLockNamesItsHolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := Holder{PID: 4711, Host: "here", Run: "r", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	l, err := TryLock(dir, h)
+	l, err := TryLock(loop.Dir(dir), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = TryLock(dir, Holder{PID: 1})
+	_, err = TryLock(loop.Dir(dir), Holder{PID: 1})
 	var locked *LockedError
 	if !errors.As(err, &locked) || locked.Holder != h || !strings.Contains(err.Error(), "4711") {
 		t.Fatalf("the second lock gave %v", err)
@@ -196,7 +197,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := TryLock(dir, Holder{PID: 1})
+	again, err := TryLock(loop.Dir(dir), Holder{PID: 1})
 	if err != nil {
 		t.Fatalf("a lock that was given back: %v", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
+	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2/maybe"
@@ -23,7 +23,7 @@ type Holder struct {
 
 // LockedError means that another wavex uses the folder.
 type LockedError struct {
-	Dir    string
+	Dir    loop.Dir
 	Holder Holder // zero if it could not be read
 }
 
@@ -39,13 +39,13 @@ func (e *LockedError) Error() string {
 // dead holder does not block others.
 type Lock struct {
 	f      *flock.Flock
-	dir    string
+	dir    loop.Dir
 	holder Holder
 }
 
 // TryLock takes the lock of dir for h, or returns a *LockedError that names the holder.
-func TryLock(dir string, h Holder) (*Lock, error) {
-	f := flock.New(filepath.Join(dir, "lock"))
+func TryLock(dir loop.Dir, h Holder) (*Lock, error) {
+	f := flock.New(dir.Path(loop.Lock))
 	if err := checkRegular(f.Path()); err != nil {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
@@ -64,13 +64,10 @@ func TryLock(dir string, h Holder) (*Lock, error) {
 	return l, nil
 }
 
-// holderName is the file beside the lock that identifies its holder.
-const holderName = "holder.json"
-
 func (l *Lock) writeHolder() error {
 	b, err := json.Marshal(l.holder)
 	if err == nil {
-		err = maybe.WriteFile(filepath.Join(l.dir, holderName), append(b, '\n'), 0o600)
+		err = maybe.WriteFile(l.dir.Path(loop.LockHolder), append(b, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("locking %s: %w", l.dir, err)
@@ -93,7 +90,7 @@ func (l *Lock) Restore() error {
 		l.f = again.f
 		return nil
 	}
-	if _, err := os.Lstat(filepath.Join(l.dir, holderName)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(l.dir.Path(loop.LockHolder)); errors.Is(err, fs.ErrNotExist) {
 		return l.writeHolder()
 	}
 	return nil

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"wavex/internal/loop"
 )
 
 // LockOwner returns the process on this machine that holds the lock of dir, or 0. It trusts holder.json
 // only while the lock is held, only on the host that the file names, and, if the system names the
 // lock's holder, only if both agree.
-func LockOwner(dir string) (pid int, err error) {
+func LockOwner(dir loop.Dir) (pid int, err error) {
 	var held *LockedError
 	if err := CheckLock(dir); !errors.As(err, &held) {
 		return 0, err
@@ -23,7 +23,7 @@ func LockOwner(dir string) (pid int, err error) {
 	case h.Host != host:
 		return 0, fmt.Errorf("%s is held by process %d on %s, not on this machine", dir, h.PID, h.Host)
 	}
-	if holds, known := ownsLock(filepath.Join(dir, "lock"), h.PID); known && !holds {
+	if holds, known := ownsLock(dir.Path(loop.Lock), h.PID); known && !holds {
 		return 0, fmt.Errorf("%s is not held by process %d, which holder.json names", dir, h.PID)
 	}
 	return h.PID, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"wavex/internal/loop"
 )
 
 // Owner names a process only while it holds the lock on this machine and, if the system names the
@@ -14,18 +15,18 @@ import (
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if pid, err := LockOwner(dir); pid != 0 || err != nil {
+	if pid, err := LockOwner(loop.Dir(dir)); pid != 0 || err != nil {
 		t.Fatalf("of nobody: %d, %v", pid, err)
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := TryLock(dir, Holder{PID: os.Getpid(), Host: host, Since: time.Now()})
+	lock, err := TryLock(loop.Dir(dir), Holder{PID: os.Getpid(), Host: host, Since: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pid, err := LockOwner(dir); pid != os.Getpid() || err != nil {
+	if pid, err := LockOwner(loop.Dir(dir)); pid != os.Getpid() || err != nil {
 		t.Errorf("of ours: %d, %v", pid, err)
 	}
 	for text, want := range map[string]string{
@@ -39,14 +40,14 @@ func TestOwner(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "holder.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if pid, err := LockOwner(dir); pid != 0 || err == nil || !strings.Contains(err.Error(), want) {
+		if pid, err := LockOwner(loop.Dir(dir)); pid != 0 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %d, %v", text, pid, err)
 		}
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if pid, err := LockOwner(dir); pid != 0 || err != nil {
+	if pid, err := LockOwner(loop.Dir(dir)); pid != 0 || err != nil {
 		t.Errorf("afterwards: %d, %v", pid, err)
 	}
 }

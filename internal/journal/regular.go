@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -33,8 +33,8 @@ func checkReadable(path string) error {
 
 // readHolder returns the holder of the lock of dir. It returns the zero Holder if the file cannot be
 // read; the lock is held in any case.
-func readHolder(dir string) (h Holder) {
-	if b, err := safefile.Read(filepath.Join(dir, holderName), maxHolder); err == nil {
+func readHolder(dir loop.Dir) (h Holder) {
+	if b, err := safefile.Read(dir.Path(loop.LockHolder), maxHolder); err == nil {
 		_ = json.Unmarshal(b, &h)
 	}
 	return h

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 )
 
@@ -35,22 +36,23 @@ func TestNonRegularFiles(t *testing.T) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			_, err := journal.TryLock(dir, journal.Holder{PID: 1})
+			_, err := journal.TryLock(loop.Dir(dir), journal.Holder{PID: 1})
 			var held *journal.LockedError
-			if err == nil || errors.As(err, &held) || journal.CheckLock(dir) == nil || journal.Locked(dir) {
-				t.Errorf("the lock: %v, free %v", err, journal.CheckLock(dir))
+			if err == nil || errors.As(err, &held) || journal.CheckLock(loop.Dir(dir)) == nil || journal.Locked(loop.Dir(dir)) {
+				t.Errorf("the lock: %v, free %v", err, journal.CheckLock(loop.Dir(dir)))
 			}
 		})
 		t.Run("the holder is "+name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			l, err := journal.TryLock(dir, journal.Holder{PID: 1})
+			l, err := journal.TryLock(loop.Dir(dir), journal.Holder{PID: 1})
 			testrepo.Must(t, err)
 			testrepo.Must(t, os.Remove(filepath.Join(dir, "holder.json")))
 			lay(t, filepath.Join(dir, "holder.json"))
 			var held *journal.LockedError
-			if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 ||
-				!journal.Locked(dir) {
+			_, err = journal.TryLock(loop.Dir(dir), journal.Holder{PID: 2})
+			if !errors.As(err, &held) || held.Holder.PID != 0 ||
+				!journal.Locked(loop.Dir(dir)) {
 				t.Errorf("%v", err)
 			}
 			testrepo.Must(t, l.Unlock())
@@ -62,11 +64,11 @@ func TestNonRegularFiles(t *testing.T) {
 func TestLongHolderFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l, err := journal.TryLock(dir, journal.Holder{PID: 1})
+	l, err := journal.TryLock(loop.Dir(dir), journal.Holder{PID: 1})
 	testrepo.Must(t, err)
 	testrepo.Must(t, os.Truncate(filepath.Join(dir, "holder.json"), 1<<33)) // sparse
 	var held *journal.LockedError
-	if _, err := journal.TryLock(dir, journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 {
+	if _, err = journal.TryLock(loop.Dir(dir), journal.Holder{PID: 2}); !errors.As(err, &held) || held.Holder.PID != 0 {
 		t.Errorf("%v", err)
 	}
 	testrepo.Must(t, l.Unlock())

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"wavex/internal/loop"
 )
 
 // If another process changes the journal's file while it is written, no record is lost silently:
@@ -93,7 +94,7 @@ func appendTo(path, text string) error {
 func TestALockCanBeLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l, err := TryLock(dir, Holder{PID: 1})
+	l, err := TryLock(loop.Dir(dir), Holder{PID: 1})
 	if err != nil || l.Lost() {
 		t.Fatalf("taken: %v, and lost: %v", err, l.Lost())
 	}
@@ -103,7 +104,7 @@ func TestALockCanBeLost(t *testing.T) {
 	if !l.Lost() {
 		t.Error("a lock whose file is gone is not lost")
 	}
-	again, err := TryLock(dir, Holder{PID: 2})
+	again, err := TryLock(loop.Dir(dir), Holder{PID: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestALockCanBeLost(t *testing.T) {
 		if err := l.Restore(); err != nil || l.Lost() {
 			t.Fatalf("%s: kept: %v, and lost: %v", gone, err, l.Lost())
 		}
-		if _, err := TryLock(dir, Holder{PID: 3}); !errors.As(err, &held) || held.Holder.PID != 1 {
+		if _, err := TryLock(loop.Dir(dir), Holder{PID: 3}); !errors.As(err, &held) || held.Holder.PID != 1 {
 			t.Errorf("%s: taken by another: %v", gone, err)
 		}
 	}

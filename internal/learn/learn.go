@@ -32,8 +32,7 @@ const (
 // FileName is the file of learnings in a folder. PendingName is the file of proposals that no
 // person has accepted yet.
 const (
-	FileName    = "learnings.jsonl"
-	PendingName = "learnings.pending.jsonl"
+	FileName = "learnings.jsonl"
 )
 
 // Learning is one lesson for later runs.

@@ -14,6 +14,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/learn"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
@@ -45,8 +46,8 @@ type Machine struct {
 	Panel    *counsel.Panel // for clarification; nil: general questions
 	Prompter Prompter       // nil: no person is there
 
-	Dir  string // absolute project directory
-	Loop string // absolute; usually Dir/.loop
+	Dir  string   // absolute project directory
+	Loop loop.Dir // absolute; usually Dir/.loop
 
 	Limits    budget.Limits // in force; recorded if they differ from those on record
 	Model     string

@@ -20,6 +20,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/learn"
+	"wavex/internal/loop"
 	"wavex/internal/request"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
@@ -100,7 +101,7 @@ const testRequest = "Write the packages; only the standard library; all tests pa
 func (w *fixture) machine(b *memoryJournal) *request.Machine {
 	return &request.Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
-		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: filepath.Join(w.dir, ".loop"), Limits: limits(),
+		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
 		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) }}
 }
 

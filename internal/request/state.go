@@ -17,6 +17,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/request/score"
 	"wavex/internal/request/shape"
 	"wavex/runner"
@@ -166,15 +167,15 @@ func (m *Machine) Open(o event.RequestOpened) error {
 // archiveDocuments moves the documents of the previous request aside, so that they do not count for the next
 // one. A SHAPE.md that is not on record was written by a person, and stays.
 func (m *Machine) archiveDocuments() error {
-	to := filepath.Join(m.Loop, "runs", m.state.opened.Run, "request")
-	docs := []string{filepath.Join(m.Loop, "plan.json")}
+	to := m.Loop.Run(m.state.opened.Run, loop.Request)
+	docs := []string{m.Loop.Path(loop.Plan)}
 	for _, p := range []score.Phase{score.PhasePlan, score.PhaseRequirements, score.PhaseDesign} {
-		docs = append(docs, filepath.Join(m.Loop, string(p)+".md"))
+		docs = append(docs, m.Loop.Path(string(p)+".md"))
 	}
 	var old shape.Shape
 	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.state.results["shape"], &old) == nil &&
 		reflect.DeepEqual(own, old) {
-		docs = append(docs, m.shapePath())
+		docs = append(docs, m.Loop.Path(loop.Shape))
 	}
 	for _, d := range docs {
 		if _, err := os.Stat(d); err != nil {
@@ -252,6 +253,6 @@ func (m *Machine) emit(b event.Body) error {
 
 // logDir returns the folder of a call's files; each try has its own.
 func (m *Machine) logDir(step string, try int) string {
-	return filepath.Join(m.Loop, "runs", m.state.opened.Run, "request",
+	return m.Loop.Run(m.state.opened.Run, loop.Request,
 		fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }

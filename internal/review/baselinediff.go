@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 )
@@ -39,14 +39,12 @@ type baseline struct {
 // baselineOf returns the state of the project before the run, including the user's uncommitted changes.
 // If that is unknown, it returns the commit that the project was at.
 func (h *Coordinator) baselineOf(dir string) baseline {
-	if b, ok := gitwork.LoadBaseline(baselineDir(h.opts.Config)); ok && h.opts.Config.Isolation != event.Isolated {
+	c := h.opts.Config
+	if b, ok := gitwork.LoadBaseline(c.Loop.Run(c.Run, loop.Baseline)); ok && c.Isolation != event.Isolated {
 		return baseline{dir: dir, env: b.Env, large: b.Large}
 	}
-	return baseline{dir: dir, base: cmp.Or(h.opts.Config.Base, "HEAD")}
+	return baseline{dir: dir, base: cmp.Or(c.Base, "HEAD")}
 }
-
-// baselineDir returns the folder that records the state of the project before a run.
-func baselineDir(c event.Config) string { return filepath.Join(c.Loop, "runs", c.Run, "before") }
 
 // SaveBaseline records the state of a shared directory before a run of p, for reviewers and panels:
 // they judge the work of tasks, not the user's uncommitted changes. The caller should report an
@@ -55,7 +53,7 @@ func SaveBaseline(ctx context.Context, p *plan.Plan, c event.Config) error {
 	if c.Isolation == event.Isolated || !agent.NeedsAgent(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
 		return nil
 	}
-	return gitwork.SaveBaseline(ctx, c.Dir, baselineDir(c), os.Environ())
+	return gitwork.SaveBaseline(ctx, c.Dir, c.Loop.Run(c.Run, loop.Baseline), os.Environ())
 }
 
 // HeadCommit returns the commit that a project directory is at, or "".

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 )
 
@@ -205,7 +206,7 @@ func TestSavedBaseline(t *testing.T) {
 		if err := SaveBaseline(t.Context(), p, c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := os.Stat(baselineDir(c)); err == nil {
+		if _, err := os.Stat(c.Loop.Run(c.Run, loop.Baseline)); err == nil {
 			t.Errorf("%s: something is kept", name)
 		}
 	}

@@ -8,12 +8,12 @@ package review
 import (
 	"context"
 	"os"
-	"path/filepath"
 
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
 	"wavex/internal/usererr"
@@ -50,7 +50,7 @@ type Coordinator struct {
 
 // New reads the roster of experts. It returns a *usererr.UsageError if the roster is invalid.
 func New(o Options) (*Coordinator, error) {
-	roster, err := counsel.LoadRoster(filepath.Join(o.Config.Loop, "experts"), o.Config.Blocked)
+	roster, err := counsel.LoadRoster(o.Config.Loop.Path(loop.Experts), o.Config.Blocked)
 	if err != nil {
 		return nil, usererr.Usage("%s", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/check"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
@@ -27,11 +28,11 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{Defaults: plan.Settings{Model: "a-model"}}
 	var wrong *usererr.UsageError
-	if _, err := New(Options{Plan: p, Config: event.Config{Loop: t.TempDir(), Blocked: []string{"nobody"}},
+	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir()), Blocked: []string{"nobody"}},
 		Runner: &runner.Agent{}}); !errors.As(err, &wrong) {
 		t.Errorf("an expert whom nobody knows is blocked: %v", err)
 	}
-	o := Options{Plan: p, Config: event.Config{Loop: t.TempDir()}, Runner: &runner.Agent{}, Chair: true,
+	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Runner: &runner.Agent{}, Chair: true,
 		Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
 	testrepo.Must(t, err)

@@ -3,13 +3,13 @@ package review
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/internal/workspace"
 	"wavex/runner"
@@ -47,7 +47,7 @@ func (a *fakeCaller) Ask(_ context.Context, q runner.Question) runner.Answer {
 func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordinator, *scheduler.State) {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
-	c := event.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop"), Base: HeadCommit(t.Context(), dir),
+	c := event.Config{Run: "r", Dir: dir, Loop: loop.In(dir), Base: HeadCommit(t.Context(), dir),
 		MaxRetries: 3}
 	at, err := workspace.Open(t.Context(), p, c, func(string) {})
 	testrepo.Must(t, err)

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
-	"strconv"
 
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
 	"wavex/scheduler"
@@ -51,7 +50,7 @@ func (h *Coordinator) preparePanel(s *scheduler.State, i int, e event.CounselSta
 		Attempt: e.Attempt, Retries: max(0, s.Retries(i)-t.Tries+1),
 		History: t.History, PastAdvice: t.PastAdvice, Consulted: t.Consulted, SameError: t.SameError > 1,
 		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
-		LogDir: filepath.Join(runlog.TaskDir(h.opts.Config.Loop, h.opts.Config.Run, p.ID), "counsel-"+strconv.Itoa(e.Panel)),
+		LogDir: h.opts.Config.Loop.Task(h.opts.Config.Run, p.ID, loop.Panel(e.Panel)),
 	}
 	if t.Advice != nil {
 		c.PastAdvice = append(c.PastAdvice[:len(c.PastAdvice):len(c.PastAdvice)], t.Advice.Advice())

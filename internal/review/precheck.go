@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"wavex/counsel"
 	"wavex/internal/check"
@@ -22,7 +21,7 @@ func (h *Coordinator) preparePrecheck(s *scheduler.State, i int,
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
 		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap,
 		Dir:    s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
-		LogDir: filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
+		LogDir: h.callsDir(fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
 	for _, f := range t.Files {
 		if f.Writes() {
 			c.Files = append(c.Files, f.Path)

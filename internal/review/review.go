@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
@@ -23,8 +24,11 @@ import (
 // This file prepares reviews: it makes the case for the reviewers, and chooses where their answers
 // are stored.
 
-func (h *Coordinator) reviewDir(n int) string {
-	return filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, "reviews", fmt.Sprint(n))
+func (h *Coordinator) reviewDir(n int) string { return h.callsDir(fmt.Sprintf("review-%d", n)) }
+
+// callsDir returns the directory of the calls of a review, a verification or a pre-check.
+func (h *Coordinator) callsDir(name string) string {
+	return h.opts.Config.Loop.Calls(h.opts.Config.Run, name)
 }
 
 // prepareReview returns a function that makes a review. The loop's goroutine calls review; the returned
@@ -170,11 +174,11 @@ type cachedAnswers struct {
 func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	for _, n := range a.unfinished {
 		old := filepath.Join(a.coordinator.reviewDir(n), filepath.Base(q.LogDir))
-		prompt, err := safefile.Read(filepath.Join(old, "prompt.md"), maxCached)
+		prompt, err := safefile.Read(filepath.Join(old, loop.PromptFile), maxCached)
 		if err != nil || string(prompt) != string(a.coordinator.opts.Redactor.Bytes([]byte(q.Prompt))) {
 			continue
 		}
-		data, err := safefile.Read(filepath.Join(old, "result.json"), maxCached)
+		data, err := safefile.Read(filepath.Join(old, loop.ResultFile), maxCached)
 		var answer runner.Answer
 		if err != nil || json.Unmarshal(data, &answer) != nil || answer.Outcome != runner.Done {
 			continue
@@ -217,7 +221,7 @@ func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string,
 		text, err = before.describeFiles(ctx, files)
 		return text, nil, err
 	}
-	own := []string{"--", ".", ":(exclude).loop", ":(exclude).loop.*"}
+	own := []string{"--", ".", ":(exclude)" + loop.Name, ":(exclude)" + loop.Name + ".*"}
 	if rel, err := filepath.Rel(dir, planfile.AbsPath(h.opts.Plan)); err == nil && filepath.IsLocal(rel) {
 		own = append(own, ":(exclude,literal)"+filepath.ToSlash(rel))
 	}

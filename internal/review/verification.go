@@ -17,6 +17,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/check"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
@@ -125,7 +126,7 @@ func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted
 	items []criterionCase) budget.USD {
 	at := map[string]*criterionCase{}
 	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
-		LogDir: filepath.Join(h.opts.Config.Loop, "runs", h.opts.Config.Run, fmt.Sprintf("criteria-%d", e.Round), "judge")}
+		LogDir: filepath.Join(h.callsDir(fmt.Sprintf("criteria-%d", e.Round)), "judge")}
 	for i := range items {
 		if items[i].forJudge {
 			at[items[i].ID] = &items[i]
@@ -174,8 +175,7 @@ func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted
 // request; neither is wavex's own folder.
 func (h *Coordinator) isWorkFile(file string) bool {
 	at := filepath.Clean(filepath.FromSlash(file))
-	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || first == ".loop" ||
-		strings.HasPrefix(first, ".loop.") {
+	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || loop.IsName(first) {
 		return false
 	}
 	rel, err := filepath.Rel(h.opts.Config.Dir, planfile.AbsPath(h.opts.Plan))

@@ -4,11 +4,10 @@ import (
 	"context"
 	"maps"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/runlog"
@@ -19,18 +18,13 @@ import (
 // This file makes the request of an attempt, and the result of an attempt whose end was not
 // recorded.
 
-// taskDir returns the folder of the files of a task's attempts.
-func (r *Session) taskDir(id string) string {
-	return runlog.TaskDir(r.config.Loop, r.config.Run, id)
-}
-
 // attemptRequest returns the request of an attempt. The loop's goroutine calls it.
 func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 	t := &s.Plan.Tasks[i]
 	req := runner.Request{
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
-		Dir: t.WorkDir(r.config.Dir), LogDir: filepath.Join(r.taskDir(t.ID), "attempt-"+strconv.Itoa(e.Attempt)),
-		Baseline: filepath.Join(r.taskDir(t.ID), "base.json"), Command: t.Command,
+		Dir: t.WorkDir(r.config.Dir), LogDir: r.config.Loop.Task(r.config.Run, t.ID, loop.Attempt(e.Attempt)),
+		Baseline: r.config.Loop.Task(r.config.Run, t.ID, loop.Digests), Command: t.Command,
 		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
@@ -70,7 +64,7 @@ func (r *Session) ensureTasksDir() error {
 	if r.tasksDirMade {
 		return nil
 	}
-	err := os.MkdirAll(filepath.Join(r.config.Loop, "runs", r.config.Run, "tasks"), 0o755)
+	err := os.MkdirAll(r.config.Loop.Run(r.config.Run, loop.Tasks), 0o755)
 	r.tasksDirMade = err == nil
 	return err
 }
@@ -78,7 +72,7 @@ func (r *Session) ensureTasksDir() error {
 // promptBrief returns the part of the prompt that is not in the plan.
 func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
-	b := prompt.Brief{Loop: r.config.Loop, Conditions: precheckConditions(t), Continues: e.Resume,
+	b := prompt.Brief{Loop: string(r.config.Loop), Conditions: precheckConditions(t), Continues: e.Resume,
 		More: e.Why == "continue"}
 	b.Context, b.Notes = readContext(r.config.Track)
 	for _, j := range s.Plan.Graph.Blockers(i) {

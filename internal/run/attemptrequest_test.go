@@ -11,6 +11,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -21,7 +22,7 @@ func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
 	c := event.DefaultConfig()
-	c.Run, c.Dir, c.Loop = "r-1", dir, filepath.Join(dir, ".loop")
+	c.Run, c.Dir, c.Loop = "r-1", dir, loop.In(dir)
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	s := scheduler.NewState(p)
 	s.Config = c
@@ -111,7 +112,7 @@ func TestAttemptRequest(t *testing.T) {
 		t.Error("a command has a folder before it has anything to put into it")
 	}
 	// Without the folder no attempt begins.
-	testrepo.Must(t, os.RemoveAll(filepath.Join(dir, ".loop")))
+	testrepo.Must(t, os.RemoveAll(string(loop.In(dir))))
 	testrepo.Files{".loop": "mine"}.Write(t, dir)
 	if _, err := r.attemptRequest(s, 0, e); err == nil {
 		t.Error("an attempt has no folder")
@@ -131,7 +132,7 @@ func TestRecoverAttempt(t *testing.T) {
 	r.config.Run = "recover-" + filepath.Base(dir) // processes with the mark of this run are ended
 	prices, err := budget.LoadPrices(nil)
 	testrepo.Must(t, err)
-	at := filepath.Join(r.taskDir("a"), "attempt-1", "stream.jsonl")
+	at := r.config.Loop.Task(r.config.Run, "a", loop.Attempt(1), loop.StreamFile)
 	const begun = `{"type":"system","subtype":"init","session_id":"s-1","model":"claude-sonnet-4-5"}` + "\n"
 	for name, c := range map[string]struct {
 		lay  func()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/runner"
@@ -54,7 +55,7 @@ func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
 		// In the project itself the baseline of an attempt shows every change of it.
 		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != event.Isolated)
 	}
-	add(".loop", whyLoopDir, false, true)
+	add(loop.Name, whyLoopDir, false, true)
 	for _, n := range r.checkFiles {
 		switch {
 		case n.task != t.ID:

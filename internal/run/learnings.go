@@ -9,6 +9,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/learn"
+	"wavex/internal/loop"
 	"wavex/internal/notes"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
@@ -40,7 +41,8 @@ func (r *Session) addLearnings() error {
 		}
 	}
 	found := learn.FromFixedFailures(fixedFailures(events, r.config.Run, r.state))
-	context, err := notes.ReadContext(cmp.Or(r.config.Track, r.config.Loop)) // where agents were told to note deviations
+	// Agents were told to note deviations there.
+	context, err := notes.ReadContext(cmp.Or(r.config.Track, string(r.config.Loop)))
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (r *Session) addLearnings() error {
 	if len(found) == 0 {
 		return nil
 	}
-	pending := filepath.Join(r.config.Loop, learn.PendingName)
+	pending := r.config.Loop.Path(loop.Learnings)
 	known := []learn.Learning{}
 	for _, path := range append(userdata.LearningFiles(r.config.Dir), pending) {
 		list, _, err := learn.Load(path)

@@ -8,6 +8,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/learn"
+	"wavex/internal/loop"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -72,12 +73,12 @@ func TestLearningsFromTheNotesDirectory(t *testing.T) {
 		p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"}]}`)
 		var said bytes.Buffer
 		r := &Session{opts: Options{Redactor: secret.New(nil), Err: &said}, plan: p, state: scheduler.NewState(p),
-			config: event.Config{Run: "r", Dir: dir, Loop: filepath.Join(dir, ".loop")}}
+			config: event.Config{Run: "r", Dir: dir, Loop: loop.In(dir)}}
 		if tracked {
 			r.config.Track = filepath.Join(dir, "notes")
 		}
 		testrepo.Must(t, r.addLearnings())
-		list, _, err := learn.Load(filepath.Join(r.config.Loop, learn.PendingName))
+		list, _, err := learn.Load(r.config.Loop.Path(loop.Learnings))
 		if err != nil || len(list) != 1 || list[0].Failure != name {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}

@@ -7,12 +7,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/hook"
+	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
@@ -71,7 +71,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
 		}
 	}()
-	loop := &scheduler.Loop{
+	l := &scheduler.Loop{
 		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err}, Runner: agentRunner,
 		Signals: c.Signals, Approver: c.Approver,
 		Views: []scheduler.View{r.view, hookSnapshot, files}, FirstResponse: r.firstResponse, FirstRequest: r.firstRequest,
@@ -85,33 +85,33 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.
 		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,
 	}
-	r.workspace.Wire(loop)
-	seal := r.workspace.AddCheckpoints(ctx, loop, r.warn)
-	loop.Runner = r.withTamperDetector(loop.Runner, files)
+	r.workspace.Wire(l)
+	seal := r.workspace.AddCheckpoints(ctx, l, r.warn)
+	l.Runner = r.withTamperDetector(l.Runner, files)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
 		Agent: r.opts.Agent, Runner: agentRunner,
 		Prices: r.opts.Prices, Redactor: r.opts.Redactor, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
-	reviews.Wire(loop)
+	reviews.Wire(l)
 	if noteWriter != nil {
-		loop.Views = append(loop.Views, noteWriter)
+		l.Views = append(l.Views, noteWriter)
 	}
 	list, closeList := r.startListProgress(ctx)
 	if list != nil {
-		loop.Views = append(loop.Views, list)
+		l.Views = append(l.Views, list)
 	}
 	addedTasks, stopWatching := r.watchList(ctx)
 	defer stopWatching()
-	loop.AddedTasks = addedTasks
-	closeTracing := r.startTracing(ctx, loop)
+	l.AddedTasks = addedTasks
+	closeTracing := r.startTracing(ctx, l)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
 	if hooks != nil {
-		loop.Views = append(loop.Views, hooks)
+		l.Views = append(l.Views, hooks)
 	}
 	r.closers = []func(left bool){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
-	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, filepath.Join(r.config.Loop, "guard.lock"))()
+	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock))()
 
 	type outcome struct {
 		end event.RunEnded
@@ -119,7 +119,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		end, err := loop.Run(ctx)
+		end, err := l.Run(ctx)
 		done <- outcome{end, err}
 	}()
 	select {

@@ -16,6 +16,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
@@ -72,7 +73,7 @@ func options(t *testing.T, dir, text string) (Options, *syncBuffer) {
 	t.Helper()
 	testrepo.Files{"plan.json": text}.Write(t, dir)
 	c := event.DefaultConfig()
-	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = runlog.NewID(time.Now()), dir, filepath.Join(dir, ".loop"),
+	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = runlog.NewID(time.Now()), dir, loop.In(dir),
 		agent.Rehearsal, "shared"
 	c.Counsel, c.Review, c.Judge, c.MaxRetries = false, "off", false, 0
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
@@ -148,7 +149,7 @@ func TestOpenRefuses(t *testing.T) {
 		"others were here": {func(_ *testing.T, o *Options) { o.JournalLen = 3 }, &blocked},
 		"a damaged journal": {func(t *testing.T, o *Options) {
 			testrepo.Files{"journal.jsonl": "mine\n"}.Write(t,
-				o.Config.Loop)
+				string(o.Config.Loop))
 		}, &bad},
 		"no such isolation": {func(_ *testing.T, o *Options) { o.Config.Isolation = "own" }, &blocked},
 		"no repository":     {func(_ *testing.T, o *Options) { o.Config.Isolation = "worktree" }, &blocked},
@@ -164,7 +165,7 @@ func TestOpenRefuses(t *testing.T) {
 		} else {
 			testrepo.Must(t, lock.Unlock())
 		}
-		if got, _ := filepath.Glob(filepath.Join(o.Config.Loop, "runs", "*")); len(got) > 0 {
+		if got, _ := filepath.Glob(o.Config.Loop.Path("runs", "*")); len(got) > 0 {
 			t.Errorf("%s: it left %q", name, got)
 		}
 	}
@@ -231,7 +232,7 @@ func TestSecretsStayOut(t *testing.T) {
 		t.Fatalf("%+v", out.End)
 	}
 	n := 0
-	testrepo.Must(t, filepath.WalkDir(o.Config.Loop, func(path string, d fs.DirEntry, err error) error {
+	testrepo.Must(t, filepath.WalkDir(string(o.Config.Loop), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
@@ -30,7 +31,7 @@ import (
 // tamperDetector is a Runner that compares files before and after an attempt of its inner Runner.
 type tamperDetector struct {
 	scheduler.Runner
-	loop       string
+	loop       loop.Dir
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 }
@@ -87,14 +88,14 @@ type loopSnapshot struct {
 func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
 	now := loopSnapshot{files: map[string]string{}, texts: map[string][]byte{}, plan: fileDigest(s.plan, maxRead),
 		base: fileDigest(base, maxRead)}
-	now.journal, _ = os.Stat(s.journalPath()) // nil: it does not exist
-	_ = filepath.WalkDir(s.loop, func(at string, d fs.DirEntry, err error) error {
-		rel, rerr := filepath.Rel(s.loop, at)
+	now.journal, _ = os.Stat(s.loop.Path(loop.Journal)) // nil: it does not exist
+	_ = filepath.WalkDir(string(s.loop), func(at string, d fs.DirEntry, err error) error {
+		rel, rerr := filepath.Rel(string(s.loop), at)
 		rel = filepath.ToSlash(rel)
 		switch {
 		case err != nil || rerr != nil:
 			return nil // unreadable files are not compared
-		case d.IsDir() && slices.Contains([]string{"runs", "worktrees", "hook"}, rel):
+		case d.IsDir() && slices.Contains([]string{loop.Runs, loop.Worktrees, loop.HookStreaks}, rel):
 			return fs.SkipDir // it changes all the time
 		case len(now.files) >= maxFiles:
 			return fs.SkipAll
@@ -110,25 +111,23 @@ func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
 
 // isVolatile reports whether wavex itself writes a file during an attempt.
 func isVolatile(rel string) bool {
-	return slices.Contains([]string{"journal.jsonl", "lock", "holder.json", "guard.lock", "hook.json", "hook.json.next"},
-		rel) ||
-		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != ".gitignore"
+	return slices.Contains([]string{loop.Journal, loop.Lock, loop.LockHolder, loop.WatchdogLock, loop.HookSnapshot,
+		loop.HookSnapshot + ".next"}, rel) ||
+		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != loop.Gitignore
 }
-
-func (s tamperDetector) journalPath() string { return filepath.Join(s.loop, "journal.jsonl") }
 
 // findChanges returns the files that differ, except those that this wavex wrote.
 func (s tamperDetector) findChanges(before, after loopSnapshot) []runner.Tamper {
 	var out []runner.Tamper
-	own := func(rel string) { out = append(out, runner.Tamper{Path: ".loop/" + rel, Why: whyLoopDir}) }
+	own := func(rel string) { out = append(out, runner.Tamper{Path: loop.Name + "/" + rel, Why: whyLoopDir}) }
 	if before.plan != after.plan {
 		out = append(out, runner.Tamper{Path: filepath.ToSlash(s.plan), Why: whyPlan})
 	}
 	if s.journalChanged(before.journal, after.journal) {
-		own("journal.jsonl")
+		own(loop.Journal)
 	}
 	if before.base != "" && before.base != after.base {
-		own("runs")
+		own(loop.Runs)
 	}
 	for _, rel := range statefiles.Files() {
 		text, there := after.texts[rel]
@@ -147,7 +146,7 @@ func (s tamperDetector) findChanges(before, after loopSnapshot) []runner.Tamper 
 		}
 	}
 	if len(out) > 2 { // for example after git clean -fdx
-		return []runner.Tamper{{Path: ".loop", Why: whyLoopDir}}
+		return []runner.Tamper{{Path: loop.Name, Why: whyLoopDir}}
 	}
 	return out
 }
@@ -161,7 +160,7 @@ func (s tamperDetector) journalChanged(before, after os.FileInfo) bool {
 	if after == nil || !os.SameFile(before, after) || after.Size() < before.Size() {
 		return true
 	}
-	f, err := safefile.Open(s.journalPath())
+	f, err := safefile.Open(s.loop.Path(loop.Journal))
 	if err != nil {
 		return true
 	}

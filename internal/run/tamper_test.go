@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -77,8 +78,8 @@ func TestTamperDetector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			loop := filepath.Join(dir, ".loop")
-			if err := write(dir+"/plan.json", loop+"/PROGRESS.md", loop+"/runs/r/tasks/a/base.json")(); err != nil {
+			loop := loop.In(dir)
+			if err := write(dir+"/plan.json", dir+"/.loop/PROGRESS.md", dir+"/.loop/runs/r/tasks/a/base.json")(); err != nil {
 				t.Fatal(err)
 			}
 			for _, p := range []string{"plan.json", ".loop/PROGRESS.md", ".loop/runs/r/tasks/a/base.json"} {
@@ -86,7 +87,7 @@ func TestTamperDetector(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			log, _, err := journal.Open(loop + "/journal.jsonl")
+			log, _, err := journal.Open(string(loop + "/journal.jsonl"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +97,7 @@ func TestTamperDetector(t *testing.T) {
 			}
 			s := tamperDetector{Runner: c.does(dir, log), loop: loop, plan: dir + "/plan.json",
 				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") }}
-			res := s.Attempt(t.Context(), runner.Request{Baseline: loop + "/runs/r/tasks/a/base.json"})
+			res := s.Attempt(t.Context(), runner.Request{Baseline: string(loop + "/runs/r/tasks/a/base.json")})
 			if res.Outcome != runner.Done {
 				t.Fatal(res.Reason)
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 )
@@ -38,7 +39,7 @@ func TestTamperDetectorReadsRegularFilesOnly(t *testing.T) {
 					put(t, path)
 					return nil
 				})
-				s := tamperDetector{Runner: does, loop: filepath.Join(dir, ".loop"), plan: filepath.Join(dir, plan),
+				s := tamperDetector{Runner: does, loop: loop.In(dir), plan: filepath.Join(dir, plan),
 					isOwnWrite: func(string, []byte) bool { return false }}
 				req := runner.Request{Dir: dir, Baseline: filepath.Join(dir, base)}
 				res := s.Attempt(t.Context(), req)

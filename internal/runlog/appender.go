@@ -28,10 +28,10 @@ type Appender struct {
 // them durable. Then it updates the state and the files in .loop. It writes a warning to warn for
 // each file that it cannot update.
 func (a *Appender) Append(warn io.Writer, bodies ...func() event.Body) error {
-	loop := a.State.Config.Loop
+	dir := a.State.Config.Loop
 	to := &Journal{}
 	defer to.Close()
-	now, err := to.open(loop)
+	now, err := to.open(dir)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *Appender) Append(warn io.Writer, bodies ...func() event.Body) error {
 	if err := to.Sync(); err != nil {
 		return err
 	}
-	if err := statefiles.Rebuild(loop, secrets.Bytes, a.State, a.Events); err != nil {
+	if err := statefiles.Rebuild(dir, secrets.Bytes, a.State, a.Events); err != nil {
 		fmt.Fprintln(warn, "wavex: warning:", err)
 	}
 	a.writeNotes(warn, a.Events[len(a.Events)-len(bodies):])
@@ -77,17 +77,17 @@ func (a *Appender) writeNotes(warn io.Writer, events []event.Event) {
 // Rebuild writes the files in .loop of the last run again. It refuses a run under way, which writes
 // them itself.
 func Rebuild(s *scheduler.State, events []event.Event) error {
-	loop := s.Config.Loop
-	lock, err := Lock(loop, s.Config.Run)
+	dir := s.Config.Loop
+	lock, err := Lock(dir, s.Config.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	switch now, err := Read(loop); {
+	switch now, err := Read(dir); {
 	case err != nil:
 		return err
 	case len(now) != len(events):
-		return fmt.Errorf("the files in %s are of the last run, and that is another one by now", loop)
+		return fmt.Errorf("the files in %s are of the last run, and that is another one by now", dir)
 	}
-	return statefiles.Rebuild(loop, secret.New(os.Environ()).Bytes, s, events)
+	return statefiles.Rebuild(dir, secret.New(os.Environ()).Bytes, s, events)
 }

@@ -13,6 +13,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/notes"
 	"wavex/internal/testrepo"
 )
@@ -20,8 +21,8 @@ import (
 // newAppender returns a run to which records can be added.
 func newAppender(t *testing.T, bodies ...event.Body) (a *Appender, dir string) {
 	t.Helper()
-	dir, loop := project(t, bodies...)
-	p, err := Load(loop, "", "")
+	dir, folder := project(t, bodies...)
+	p, err := Load(folder, "", "")
 	testrepo.Must(t, err)
 	return &Appender{State: p.State, Events: p.Events}, dir
 }
@@ -40,7 +41,7 @@ func TestAppend(t *testing.T) {
 	begun := started("r-1")
 	begun.Config.Track = t.TempDir()
 	a, dir := newAppender(t, begun, event.RunEnded{Status: "complete"})
-	loop := filepath.Join(dir, ".loop")
+	folder := loop.In(dir)
 	var warn bytes.Buffer
 	testrepo.Must(t, a.Append(&warn,
 		func() event.Body {
@@ -53,7 +54,7 @@ func TestAppend(t *testing.T) {
 	if warn.Len() > 0 {
 		t.Errorf("it warns: %s", &warn)
 	}
-	events, err := Read(loop)
+	events, err := Read(folder)
 	if err != nil || len(events) != 4 || len(a.Events) != 4 || events[2].Seq != 3 || events[3].Seq != 4 {
 		t.Fatalf("%+v, %v", events, err)
 	}
@@ -65,7 +66,8 @@ func TestAppend(t *testing.T) {
 		a.State.Ended.Reason != end.Reason {
 		t.Errorf("the run has ended %+v", end)
 	}
-	if got := text(t, loop, "PROGRESS.md"); !strings.Contains(got, "V-001") || strings.Contains(got, "very-secret") {
+	got := text(t, string(folder), "PROGRESS.md")
+	if !strings.Contains(got, "V-001") || strings.Contains(got, "very-secret") {
 		t.Errorf("PROGRESS.md:\n%s", got)
 	}
 	if got := text(t, begun.Config.Track, notes.ContextFile); !strings.Contains(got, "1 task added to the plan") {
@@ -77,13 +79,13 @@ func TestAppend(t *testing.T) {
 func TestAppendIsAtomic(t *testing.T) {
 	t.Parallel()
 	a, dir := newAppender(t, started("r-1"), event.RunEnded{Status: "paused"})
-	before := text(t, dir, ".loop", journalName)
+	before := text(t, dir, ".loop", loop.Journal)
 	err := a.Append(io.Discard, func() event.Body { return event.Notice{Text: "one"} },
 		func() event.Body { return event.AttemptStarted{Task: "a", Attempt: 1, Cap: 5} }) // the budget is used up
 	if err == nil {
 		t.Error("an attempt was begun without money")
 	}
-	if got := text(t, dir, ".loop", journalName); got != before {
+	if got := text(t, dir, ".loop", loop.Journal); got != before {
 		t.Errorf("the journal is\n%s", got)
 	}
 }
@@ -100,7 +102,7 @@ func TestAppendWarns(t *testing.T) {
 	if !strings.HasPrefix(warn.String(), "wavex: warning:") || strings.Count(warn.String(), "\n") != 1 {
 		t.Errorf("it warns %q", &warn)
 	}
-	if events, err := Read(filepath.Join(dir, ".loop")); err != nil || len(events) != 3 {
+	if events, err := Read(loop.In(dir)); err != nil || len(events) != 3 {
 		t.Errorf("%d events, %v", len(events), err)
 	}
 }
@@ -109,26 +111,26 @@ func TestAppendWarns(t *testing.T) {
 func TestRebuild(t *testing.T) {
 	t.Parallel()
 	a, dir := newAppender(t, started("r-1"), event.RunEnded{Status: "paused"})
-	loop := filepath.Join(dir, ".loop")
+	folder := loop.In(dir)
 	testrepo.Must(t, Rebuild(a.State, a.Events))
-	first := text(t, loop, "PROGRESS.md")
-	testrepo.Files{"PROGRESS.md": "mine"}.Write(t, loop)
-	lock, err := Lock(loop, "r-1")
+	first := text(t, string(folder), "PROGRESS.md")
+	testrepo.Files{"PROGRESS.md": "mine"}.Write(t, string(folder))
+	lock, err := Lock(folder, "r-1")
 	testrepo.Must(t, err)
 	var held *journal.LockedError
-	if err := Rebuild(a.State, a.Events); !errors.As(err, &held) || text(t, loop, "PROGRESS.md") != "mine" {
+	if err := Rebuild(a.State, a.Events); !errors.As(err, &held) || text(t, string(folder), "PROGRESS.md") != "mine" {
 		t.Errorf("while it is under way: %v", err)
 	}
 	testrepo.Must(t, lock.Unlock())
 	testrepo.Must(t, Rebuild(a.State, a.Events))
-	if got := text(t, loop, "PROGRESS.md"); got != first {
+	if got := text(t, string(folder), "PROGRESS.md"); got != first {
 		t.Errorf("it is\n%s\nand was\n%s", got, first)
 	}
-	testrepo.Journal(t, loop, started("r-2"))
+	testrepo.Journal(t, folder, started("r-2"))
 	if err := Rebuild(a.State, a.Events); err == nil {
 		t.Error("the files of a run before the last one were written")
 	}
-	if lock, err := Lock(loop, "r-1"); err != nil {
+	if lock, err := Lock(folder, "r-1"); err != nil {
 		t.Errorf("the lock was kept: %v", err)
 	} else {
 		testrepo.Must(t, lock.Unlock())

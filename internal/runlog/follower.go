@@ -5,14 +5,13 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
 	"wavex/scheduler"
@@ -25,8 +24,8 @@ type Follower struct {
 	State  *scheduler.State // nil: there is no run yet
 	Alive  bool             // a process works on it
 
-	loop     string // the .loop directory
-	planPath string // the plan that the user named, or ""
+	dir      loop.Dir // the .loop directory
+	planPath string   // the plan that the user named, or ""
 	log      *journal.Follower
 	digest   string // digest of the state's plan
 	running  map[string]ui.Activity
@@ -35,8 +34,8 @@ type Follower struct {
 
 // Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
 // "" stands for the one that a run was started with.
-func Follow(loop, planPath string) *Follower {
-	return &Follower{loop: loop, planPath: planPath, log: journal.Follow(filepath.Join(loop, journalName))}
+func Follow(dir loop.Dir, planPath string) *Follower {
+	return &Follower{dir: dir, planPath: planPath, log: journal.Follow(dir.Path(loop.Journal))}
 }
 
 // Poll reads the new records, updates the state, and calls show with each event that came while the
@@ -72,7 +71,7 @@ func (f *Follower) Poll(show func(event.Event, *scheduler.State)) (changed bool,
 	was := f.Alive
 	f.checkAlive(len(events) > 0)
 	if f.State != nil && f.State.Ended == nil && !f.Alive && f.recorded == len(f.Events) {
-		f.Events, wrong = settle(f.State, f.Events, f.loop)
+		f.Events, wrong = settle(f.State, f.Events, f.dir)
 		err = cmp.Or(err, wrong)
 	}
 	return replaced || len(events) > 0 || was != f.Alive, err
@@ -95,7 +94,7 @@ func (f *Follower) checkAlive(grew bool) {
 	case f.State == nil || f.State.Ended != nil:
 		f.Alive = false
 	case f.Alive || grew:
-		f.Alive = journal.Locked(f.loop)
+		f.Alive = journal.Locked(f.dir)
 	}
 }
 
@@ -122,7 +121,7 @@ func (f *Follower) apply(e event.Event) error {
 
 // replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
 func (f *Follower) replayPlan(path, digest, run string) error {
-	p, err := planForDisplay(f.loop, path, run, digest)
+	p, err := planForDisplay(f.dir, path, run, digest)
 	if err != nil {
 		return err
 	}
@@ -178,7 +177,7 @@ func (f *Follower) Running() []ui.Activity {
 			d.Subject = f.State.Plan.Tasks[i].Title()
 		}
 		if d.Kind == "attempt" {
-			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, "attempt-"+strconv.Itoa(d.Attempt), "stream.jsonl"))
+			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, loop.Attempt(d.Attempt), loop.StreamFile))
 		}
 		out = append(out, d)
 	}
@@ -190,7 +189,7 @@ func (f *Follower) Running() []ui.Activity {
 
 // Files returns the files of the run's attempts, by task, as History.Files does; there may be none.
 func (f *Follower) Files() fs.FS {
-	return safeFS{filepath.Join(f.loop, "runs", f.State.Config.Run, "tasks")}
+	return safeFS{f.dir.Run(f.State.Config.Run, loop.Tasks)}
 }
 
 // lastActivity returns the last action of an agent, from the end of its stream, and the time when the

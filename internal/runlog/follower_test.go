@@ -14,15 +14,16 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 	"wavex/runner"
 	"wavex/scheduler"
 )
 
-func lengthen(t *testing.T, loop, text string) {
+func lengthen(t *testing.T, folder loop.Dir, text string) {
 	t.Helper()
-	f, err := os.OpenFile(filepath.Join(loop, journalName), os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(folder.Path(loop.Journal), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +57,16 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 		"a record is missing": {[][]byte{notice(2), notice(4)}, "", new(*usererr.BlockedError)},
 		"both":                {[][]byte{notice(2), notice(4)}, "nonsense\n", new(*usererr.BlockedError)},
 	} {
-		loop, _ := written(t, started("r-1"))
-		plan := filepath.Join(filepath.Dir(loop), "plan.json")
+		folder, _ := written(t, started("r-1"))
+		plan := filepath.Join(filepath.Dir(string(folder)), "plan.json")
 		if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f := Follow(loop, plan)
+		f := Follow(folder, plan)
 		if _, err := f.Poll(nil); err != nil || f.State == nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		log, _, err := journal.Open(filepath.Join(loop, journalName))
+		log, _, err := journal.Open(folder.Path(loop.Journal))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 		if err := errors.Join(log.Sync(), log.Close()); err != nil {
 			t.Fatal(err)
 		}
-		lengthen(t, loop, c.after)
+		lengthen(t, folder, c.after)
 		told := 0
 		changed, err := f.Poll(func(event.Event, *scheduler.State) { told++ })
 		if !changed || !errors.As(err, c.wrong) || told != 1 || len(f.Events) != 2 || f.State.Seq != 2 {
@@ -89,8 +90,8 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 // A journal with a missing record is refused.
 func TestReadRefusesAGap(t *testing.T) {
 	t.Parallel()
-	loop, _ := written(t, started("r-1"), event.RunEnded{Status: "paused"})
-	log, records, err := journal.Open(filepath.Join(loop, journalName))
+	folder, _ := written(t, started("r-1"), event.RunEnded{Status: "paused"})
+	log, records, err := journal.Open(folder.Path(loop.Journal))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func TestReadRefusesAGap(t *testing.T) {
 func pausedRun(t *testing.T, dir string) []event.Body {
 	t.Helper()
 	p := testrepo.Plan(t, dir, twoTasks)
-	c := event.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Parallel: 2,
+	c := event.Config{Run: "r-1", Dir: dir, Loop: loop.In(dir), Parallel: 2,
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}
 	path := filepath.Join(dir, "plan.json")
 	attempt := func(task string, n int, status event.Status, outcome runner.Outcome) []event.Body {
@@ -137,14 +138,14 @@ func TestFollowerEqualsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
-	written := testrepo.Journal(t, filepath.Join(t.TempDir(), ".loop"), pausedRun(t, dir)...)
+	written := testrepo.Journal(t, loop.In(t.TempDir()), pausedRun(t, dir)...)
 	whole := t.TempDir()
-	testrepo.Journal(t, whole, pausedRun(t, dir)...)
-	data, p := text(t, whole, journalName), testrepo.Plan(t, dir, twoTasks)
+	testrepo.Journal(t, loop.Dir(whole), pausedRun(t, dir)...)
+	data, p := text(t, whole, loop.Journal), testrepo.Plan(t, dir, twoTasks)
 	for seed := range uint64(20) {
 		luck := rand.New(rand.NewPCG(seed, 0))
-		loop := t.TempDir()
-		f, path := Follow(loop, ""), filepath.Join(loop, journalName)
+		folder := loop.Dir(t.TempDir())
+		f, path := Follow(folder, ""), folder.Path(loop.Journal)
 		var told []int64
 		for at := 0; at < len(data); {
 			at = min(at+1+luck.IntN(1500), len(data))
@@ -157,7 +158,7 @@ func TestFollowerEqualsRead(t *testing.T) {
 				told = append(told, e.Seq)
 			})
 			testrepo.Must(t, err)
-			events, _, err := ReadSettled(loop)
+			events, _, err := ReadSettled(folder)
 			if err != nil || len(events) != len(f.Events) || (f.State == nil) != (len(events) < 2) {
 				t.Fatalf("%d: %d events followed, %d read, %v", seed, len(f.Events), len(events), err)
 			}
@@ -184,13 +185,13 @@ func TestRunning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
-	loop := filepath.Join(dir, ".loop")
+	folder := loop.In(dir)
 	all := pausedRun(t, dir)
 	started := []event.Body{all[1], all[3], all[5], event.ReviewStarted{N: 1, Mode: "light", Round: 1}}
-	testrepo.Journal(t, loop, started...)
-	lock, err := Lock(loop, "r-1")
+	testrepo.Journal(t, folder, started...)
+	lock, err := Lock(folder, "r-1")
 	testrepo.Must(t, err)
-	f := Follow(loop, "")
+	f := Follow(folder, "")
 	_, err = f.Poll(nil)
 	testrepo.Must(t, err)
 	at := "runs/r-1/tasks/a/attempt-1/stream.jsonl"
@@ -202,14 +203,14 @@ func TestRunning(t *testing.T) {
 		"very large": {strings.Repeat("x", 1<<20) + "\n", ""},
 		"empty":      {"", ""},
 	} {
-		testrepo.Files{at: c.stream}.Write(t, loop)
+		testrepo.Files{at: c.stream}.Write(t, string(folder))
 		got := f.Running()
 		if len(got) != 3 || got[0].Task != "a" || got[1].Task != "b" || got[2].Kind != "review" || got[0].Subject != "do a" ||
 			got[0].Last != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	path := filepath.Join(loop, filepath.FromSlash(at))
+	path := folder.Path(filepath.FromSlash(at))
 	for name, lay := range map[string]func(){
 		"a pipe":     func() { testrepo.NamedPipe(t, path) },
 		"a folder":   func() { testrepo.Must(t, os.Mkdir(path, 0o755)) },
@@ -225,7 +226,7 @@ func TestRunning(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		_ = os.Remove(path)
-		testrepo.Files{at: ""}.Write(t, loop)
+		testrepo.Files{at: ""}.Write(t, string(folder))
 	}
 	testrepo.Must(t, lock.Unlock())
 	if changed, err := f.Poll(nil); err != nil || !changed || f.Alive || !f.Done() || f.Running() != nil {
@@ -238,12 +239,12 @@ func TestFollowFresh(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
-	loop := filepath.Join(dir, ".loop")
-	testrepo.Journal(t, loop, pausedRun(t, dir)[1:4]...)
-	f := Follow(loop, "")
+	folder := loop.In(dir)
+	testrepo.Journal(t, folder, pausedRun(t, dir)[1:4]...)
+	f := Follow(folder, "")
 	_, err := f.Poll(nil)
 	testrepo.Must(t, err)
-	j, _, err := Open(loop, "r-2", true, 0)
+	j, _, err := Open(folder, "r-2", true, 0)
 	testrepo.Must(t, err)
 	defer j.Close()
 	if changed, err := f.Poll(nil); err != nil || !changed || f.State != nil || len(f.Events) != 0 || f.Alive {

@@ -10,6 +10,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/request"
@@ -68,7 +69,7 @@ func Last(events []event.Event) *Run {
 // History is a run as its journal describes it. Commands read it; they change nothing, and may do so
 // while the run is under way.
 type History struct {
-	Loop   string // the .loop directory
+	Loop   loop.Dir // the .loop directory
 	State  *scheduler.State
 	Events []event.Event // up to the end of this run
 	Alive  bool          // a process works on it
@@ -77,7 +78,7 @@ type History struct {
 // Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
 // none. It follows no link out of the folder, and does not open a named pipe.
 func (p *History) Files() fs.FS {
-	dir := filepath.Join(p.Loop, "runs", p.State.Config.Run, "tasks")
+	dir := p.Loop.Run(p.State.Config.Run, loop.Tasks)
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil
 	}
@@ -86,8 +87,8 @@ func (p *History) Files() fs.FS {
 
 // Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
 // text of its plan. path names the plan; "" stands for the one that the run was started with.
-func Load(loop, path, id string) (*History, error) {
-	events, last, later, err := findEvents(loop, id)
+func Load(dir loop.Dir, path, id string) (*History, error) {
+	events, last, later, err := findEvents(dir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -95,30 +96,30 @@ func Load(loop, path, id string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHistory(loop, p, events, later)
+	return newHistory(dir, p, events, later)
 }
 
 // LoadForDisplay is like Find for commands that only show a run or give it up: it uses the plan that the run
 // had, from the outline in .loop. If there is no outline, it reads the plan's file.
-func LoadForDisplay(loop, path, id string) (*History, error) {
-	events, last, later, err := findEvents(loop, id)
+func LoadForDisplay(dir loop.Dir, path, id string) (*History, error) {
+	events, last, later, err := findEvents(dir, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := last.displayPlan(loop, path)
+	p, err := last.displayPlan(dir, path)
 	if err != nil {
 		return nil, err
 	}
-	return newHistory(loop, p, events, later)
+	return newHistory(dir, p, events, later)
 }
 
-func findEvents(loop, id string) (events []event.Event, last *Run, later bool, err error) {
-	if events, err = Read(loop); err != nil {
+func findEvents(dir loop.Dir, id string) (events []event.Event, last *Run, later bool, err error) {
+	if events, err = Read(dir); err != nil {
 		return nil, nil, false, err
 	}
 	if id != "" {
 		if events, later = upTo(events, id); events == nil {
-			return nil, nil, false, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, loop)
+			return nil, nil, false, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, dir)
 		}
 	}
 	if last = Last(events); last != nil {
@@ -126,10 +127,10 @@ func findEvents(loop, id string) (events []event.Event, last *Run, later bool, e
 	}
 	if s, err := request.ReadProgress(events); err == nil && s != nil && !s.Planned {
 		return nil, nil, false, usererr.Usage(
-			"there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", loop,
+			"there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", dir,
 			s.Opened.Request, s.Stage, s.Spent.Spent())
 	}
-	return nil, nil, false, NoRunError(loop)
+	return nil, nil, false, NoRunError(dir)
 }
 
 // currentPlan returns the current plan in the file path, or with "" in the run's own file.
@@ -143,8 +144,8 @@ func (r *Run) currentPlan(path string) (p *plan.Plan, err error) {
 }
 
 // displayPlan returns the plan that the run had, if .loop has it, else the current one.
-func (r *Run) displayPlan(loop, path string) (*plan.Plan, error) {
-	p, err := planForDisplay(loop, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
+func (r *Run) displayPlan(dir loop.Dir, path string) (*plan.Plan, error) {
+	p, err := planForDisplay(dir, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
 	switch {
 	case err != nil && path == "":
 		return r.currentPlan("") // its error says more
@@ -156,8 +157,8 @@ func (r *Run) displayPlan(loop, path string) (*plan.Plan, error) {
 
 // planForDisplay returns the plan with a digest: a run's outline or the file. If neither has that
 // digest, it returns the outline of another session.
-func planForDisplay(loop, path, run, digest string) (*plan.Plan, error) {
-	kept := SavedPlan(loop, run)
+func planForDisplay(dir loop.Dir, path, run, digest string) (*plan.Plan, error) {
+	kept := SavedPlan(dir, run)
 	if kept != nil && kept.Digest == digest {
 		return kept, nil
 	}
@@ -168,13 +169,13 @@ func planForDisplay(loop, path, run, digest string) (*plan.Plan, error) {
 	return p, err
 }
 
-func newHistory(loop string, p *plan.Plan, events []event.Event, later bool) (*History, error) {
+func newHistory(dir loop.Dir, p *plan.Plan, events []event.Event, later bool) (*History, error) {
 	s := scheduler.NewState(p)
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
-	s.Config.Dir, s.Config.Loop = filepath.Dir(loop), loop // the project may have moved since
-	return &History{Loop: loop, State: s, Events: events, Alive: !later && journal.Locked(loop)}, nil
+	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
+	return &History{Loop: dir, State: s, Events: events, Alive: !later && journal.Locked(dir)}, nil
 }
 
 // PlanEdit compares the plan that a run had with the current one, as a resume does. path is the
@@ -208,13 +209,13 @@ func (p *History) PlanEdit(path string) (e *event.Edit, gone bool, err error) {
 
 // NoRunError returns the error that there is no run in a .loop directory. It names the next parent
 // directory that has one; commands do not use that one by themselves, since it is another run.
-func NoRunError(loop string) error {
-	for dir := filepath.Dir(filepath.Dir(loop)); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, ".loop", journalName)); err == nil {
-			return usererr.Usage("there is no run in %s, but there is one in %s: give the command there", loop, dir)
+func NoRunError(dir loop.Dir) error {
+	for parent := filepath.Dir(filepath.Dir(string(dir))); ; parent = filepath.Dir(parent) {
+		if _, err := os.Stat(loop.In(parent).Path(loop.Journal)); err == nil {
+			return usererr.Usage("there is no run in %s, but there is one in %s: give the command there", dir, parent)
 		}
-		if dir == filepath.Dir(dir) {
-			return usererr.Usage("there is no run in %s; start one with: wavex run PLAN", loop)
+		if parent == filepath.Dir(parent) {
+			return usererr.Usage("there is no run in %s; start one with: wavex run PLAN", dir)
 		}
 	}
 }
@@ -239,11 +240,11 @@ func upTo(events []event.Event, id string) (own []event.Event, later bool) {
 
 // RunOfList returns the id of the run in a .loop directory whose plan is a task list. It returns "" if
 // there is none, if path is not a list, or, with unfinished, if the run is over.
-func RunOfList(loop, path string, unfinished bool) string {
+func RunOfList(dir loop.Dir, path string, unfinished bool) string {
 	if !planfile.IsList(path) {
 		return ""
 	}
-	events, err := Read(loop)
+	events, err := Read(dir)
 	last := Last(events)
 	switch {
 	case err != nil || last == nil || !planfile.SamePath(last.Plan, path): // the next read reports an error

@@ -16,15 +16,15 @@ func TestPipeInPlaceOfThePlan(t *testing.T) {
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "plan.json")
 	testrepo.NamedPipe(t, plan)
-	loop, _ := written(t, event.RunStarted{Config: event.Config{Run: "r-1"}, Plan: plan, Digest: "d"})
+	folder, _ := written(t, event.RunStarted{Config: event.Config{Run: "r-1"}, Plan: plan, Digest: "d"})
 	for _, path := range []string{"", plan} {
-		if past, err := Load(loop, path, ""); err == nil {
+		if past, err := Load(folder, path, ""); err == nil {
 			t.Errorf("found %+v", past)
 		}
-		if past, err := LoadForDisplay(loop, path, ""); err == nil {
+		if past, err := LoadForDisplay(folder, path, ""); err == nil {
 			t.Errorf("shown %+v", past)
 		}
-		if _, err := Follow(loop, path).Poll(nil); err == nil {
+		if _, err := Follow(folder, path).Poll(nil); err == nil {
 			t.Error("followed")
 		}
 	}

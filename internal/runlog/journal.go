@@ -12,23 +12,15 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/statefiles"
 	"wavex/internal/usererr"
 )
 
-// journalName is the name of the journal in a .loop directory.
-const journalName = "journal.jsonl"
-
-// TaskDir returns the folder of a task's files in a .loop directory: those of its attempts and
-// panels.
-func TaskDir(loop, run, task string) string {
-	return filepath.Join(loop, "runs", run, "tasks", task)
-}
-
 // Read returns the events of a .loop directory, or none if it has no journal. It may be called
 // while a run is under way.
-func Read(loop string) ([]event.Event, error) {
-	records, err := journal.Read(filepath.Join(loop, journalName))
+func Read(dir loop.Dir) ([]event.Event, error) {
+	records, err := journal.Read(dir.Path(loop.Journal))
 	if err != nil {
 		return nil, err
 	}
@@ -59,33 +51,33 @@ func decode(records [][]byte, after int) ([]event.Event, error) {
 type Journal struct {
 	log  *journal.Log
 	lock *journal.Lock
-	loop string
+	dir  loop.Dir
 	run  string
 }
 
 // Open takes the lock of a .loop directory for a run, and opens its journal. It makes the
 // directory; with fresh it first moves an old one aside. seen is the number of records on which the
 // caller based its decision: Open refuses if there are others by now.
-func Open(loop, run string, fresh bool, seen int) (*Journal, []event.Event, error) {
+func Open(dir loop.Dir, run string, fresh bool, seen int) (*Journal, []event.Event, error) {
 	if fresh {
-		if err := moveToBackup(loop); err != nil {
+		if err := moveToBackup(dir); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := os.MkdirAll(loop, 0o755); err != nil {
+	if err := os.MkdirAll(string(dir), 0o755); err != nil {
 		return nil, nil, err
 	}
-	if err := statefiles.EnsureGitignore(loop); err != nil {
+	if err := statefiles.EnsureGitignore(dir); err != nil {
 		return nil, nil, err
 	}
-	lock, err := Lock(loop, run)
+	lock, err := Lock(dir, run)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Journal{lock: lock, loop: loop, run: run}
-	events, err := j.open(loop)
+	j := &Journal{lock: lock, dir: dir, run: run}
+	events, err := j.open(dir)
 	if err == nil && len(events) != seen {
-		err = usererr.Blocked(fmt.Errorf("another wavex has worked in %s just now; give the command again", loop))
+		err = usererr.Blocked(fmt.Errorf("another wavex has worked in %s just now; give the command again", dir))
 	}
 	if err != nil {
 		j.Close()
@@ -94,8 +86,8 @@ func Open(loop, run string, fresh bool, seen int) (*Journal, []event.Event, erro
 	return j, events, nil
 }
 
-func (j *Journal) open(loop string) ([]event.Event, error) {
-	log, records, err := journal.Open(filepath.Join(loop, journalName))
+func (j *Journal) open(dir loop.Dir) ([]event.Event, error) {
+	log, records, err := journal.Open(dir.Path(loop.Journal))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +128,7 @@ func (j *Journal) restoreDir() error {
 	if j.lock == nil {
 		return nil
 	}
-	err := statefiles.EnsureGitignore(j.loop)
+	err := statefiles.EnsureGitignore(j.dir)
 	if err == nil {
 		err = j.lock.Restore()
 	}
@@ -163,24 +155,24 @@ func (j *Journal) Close() {
 
 // Lock takes the lock of a .loop directory for a run, or with "" for none. It returns a
 // *journal.LockedError if another wavex has the lock.
-func Lock(loop, run string) (*journal.Lock, error) {
+func Lock(dir loop.Dir, run string) (*journal.Lock, error) {
 	host, _ := os.Hostname() // for people; "" if unknown
-	return journal.TryLock(loop, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
+	return journal.TryLock(dir, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
 }
 
 // backupMark is a part of the names that moveToBackup gives.
 const backupMark = ".bak-"
 
 // Backups returns the paths to which a .loop directory was moved aside, the oldest first.
-func Backups(loop string) []string {
-	entries, err := os.ReadDir(filepath.Dir(loop))
+func Backups(dir loop.Dir) []loop.Dir {
+	entries, err := os.ReadDir(filepath.Dir(string(dir)))
 	if err != nil {
 		return nil // then there is no .loop either
 	}
-	var out []string
+	var out []loop.Dir
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(loop)+backupMark) {
-			out = append(out, filepath.Join(filepath.Dir(loop), e.Name()))
+		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(string(dir))+backupMark) {
+			out = append(out, loop.Dir(filepath.Join(filepath.Dir(string(dir)), e.Name())))
 		}
 	}
 	return out // sorted by name, which begins with the time
@@ -188,31 +180,28 @@ func Backups(loop string) []string {
 
 // moveToBackup renames an old .loop, and keeps the user's own experts in place. It refuses if a run is
 // under way there.
-func moveToBackup(loop string) error {
-	if _, err := os.Stat(loop); errors.Is(err, os.ErrNotExist) {
+func moveToBackup(dir loop.Dir) error {
+	if _, err := os.Stat(string(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	lock, err := Lock(loop, "")
+	lock, err := Lock(dir, "")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	to := loop + backupMark + NewID(time.Now())
-	if err := os.Rename(loop, to); err != nil {
-		return fmt.Errorf("moving %s aside: %w", loop, err)
+	to := dir + backupMark + loop.Dir(NewID(time.Now()))
+	if err := os.Rename(string(dir), string(to)); err != nil {
+		return fmt.Errorf("moving %s aside: %w", dir, err)
 	}
-	experts := filepath.Join(to, expertsDir)
+	experts := to.Path(loop.Experts)
 	if _, err := os.Stat(experts); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err := os.CopyFS(filepath.Join(loop, expertsDir), os.DirFS(experts)); err != nil {
+	if err := os.CopyFS(dir.Path(loop.Experts), os.DirFS(experts)); err != nil {
 		return fmt.Errorf("the old run is in %s; taking the experts over from there: %w", to, err)
 	}
 	return nil
 }
-
-// expertsDir is the folder in .loop with the user's own experts, which belong to no run.
-const expertsDir = "experts"
 
 // Valid reports whether a piece of a journal that begins with a record contains only records; the
 // last one may be incomplete.

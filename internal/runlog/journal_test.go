@@ -11,6 +11,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 )
@@ -18,14 +19,14 @@ import (
 // Of many concurrent writers one succeeds, and no record is lost.
 func TestOnlyOneWriter(t *testing.T) {
 	t.Parallel()
-	loop := filepath.Join(t.TempDir(), ".loop")
+	folder := loop.In(t.TempDir())
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	won, seen := 0, map[string]bool{}
 	for n := range 8 {
 		all.Go(func() {
 			run := fmt.Sprintf("r-%d", n)
-			j, _, err := Open(loop, run, false, 0)
+			j, _, err := Open(folder, run, false, 0)
 			var held *journal.LockedError
 			var blocked *usererr.BlockedError
 			if errors.As(err, &held) || errors.As(err, &blocked) {
@@ -46,7 +47,7 @@ func TestOnlyOneWriter(t *testing.T) {
 		})
 	}
 	all.Wait()
-	events, err := Read(loop)
+	events, err := Read(folder)
 	if err != nil || won != 1 || len(events) != 1 || !seen[Last(events).Config.Run] {
 		t.Errorf("%d have written: %+v, %v", won, events, err)
 	}
@@ -57,27 +58,28 @@ func TestOpenWithObstacles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files  testrepo.Files
-		lay    func(t *testing.T, loop string)
+		lay    func(t *testing.T, folder loop.Dir)
 		unread bool // Read returns an error as well
 	}{
 		"a file": {testrepo.Files{".loop": "mine\n"}, nil, true},
-		"a link that dangles": {nil, func(t *testing.T, loop string) { testrepo.Must(t, os.Symlink("nowhere", loop)) },
-			false},
+		"a link that dangles": {nil, func(t *testing.T, folder loop.Dir) {
+			testrepo.Must(t, os.Symlink("nowhere", string(folder)))
+		}, false},
 		"another's journal":       {testrepo.Files{".loop/journal.jsonl": "mine\n"}, nil, true},
 		"a folder":                {testrepo.Files{".loop/journal.jsonl/x": "mine\n"}, nil, true},
 		"a lock that is a folder": {testrepo.Files{".loop/lock/x": "mine\n"}, nil, false},
 		"a pipe": {testrepo.Files{".loop/x": "mine\n"},
-			func(t *testing.T, loop string) { testrepo.NamedPipe(t, filepath.Join(loop, journalName)) }, true},
+			func(t *testing.T, folder loop.Dir) { testrepo.NamedPipe(t, folder.Path(loop.Journal)) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			loop := filepath.Join(dir, ".loop")
+			folder := loop.In(dir)
 			c.files.Write(t, dir)
 			if c.lay != nil {
-				c.lay(t, loop)
+				c.lay(t, folder)
 			}
-			if j, _, err := Open(loop, "r-1", false, 0); err == nil {
+			if j, _, err := Open(folder, "r-1", false, 0); err == nil {
 				j.Close()
 				t.Error("it was opened")
 			}
@@ -86,7 +88,7 @@ func TestOpenWithObstacles(t *testing.T) {
 					t.Errorf("%s was written to: %q", name, got)
 				}
 			}
-			if events, err := Read(loop); len(events) > 0 || err == nil && c.unread {
+			if events, err := Read(folder); len(events) > 0 || err == nil && c.unread {
 				t.Errorf("it was read: %v, %v", events, err)
 			}
 		})
@@ -98,20 +100,20 @@ func TestFreshBehindALink(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	testrepo.Files{"experts/mine.md": "mine", "keep": "x"}.Write(t, elsewhere)
-	loop := filepath.Join(dir, ".loop")
-	testrepo.Must(t, os.Symlink(elsewhere, loop))
-	j, events, err := Open(loop, "r-1", true, 0)
+	folder := loop.In(dir)
+	testrepo.Must(t, os.Symlink(elsewhere, string(folder)))
+	j, events, err := Open(folder, "r-1", true, 0)
 	if err != nil || len(events) != 0 {
 		t.Fatalf("%v, %v", events, err)
 	}
 	j.Close()
-	if got := text(t, loop, "experts", "mine.md"); got != "mine" {
+	if got := text(t, string(folder), "experts", "mine.md"); got != "mine" {
 		t.Errorf("%q", got)
 	}
 	if text(t, elsewhere, "keep") != "x" || text(t, elsewhere, "experts", "mine.md") != "mine" {
 		t.Error("what was there is gone")
 	}
-	if _, err := os.Stat(filepath.Join(loop, "keep")); err == nil {
+	if _, err := os.Stat(folder.Path("keep")); err == nil {
 		t.Error("it is not fresh")
 	}
 }
@@ -121,17 +123,17 @@ func TestFreshKeepsLinkedExperts(t *testing.T) {
 	t.Parallel()
 	dir, shared := t.TempDir(), t.TempDir()
 	testrepo.Files{"a.md": "shared"}.Write(t, shared)
-	loop := filepath.Join(dir, ".loop")
-	testrepo.Files{"experts/own.md": "own"}.Write(t, loop)
-	testrepo.Must(t, os.Symlink(filepath.Join(shared, "a.md"), filepath.Join(loop, "experts", "a.md")))
-	testrepo.Must(t, os.Symlink("own.md", filepath.Join(loop, "experts", "b.md")))
-	j, _, err := Open(loop, "r-1", true, 0)
+	folder := loop.In(dir)
+	testrepo.Files{"experts/own.md": "own"}.Write(t, string(folder))
+	testrepo.Must(t, os.Symlink(filepath.Join(shared, "a.md"), folder.Path("experts", "a.md")))
+	testrepo.Must(t, os.Symlink("own.md", folder.Path("experts", "b.md")))
+	j, _, err := Open(folder, "r-1", true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j.Close()
 	for name, want := range map[string]string{"own.md": "own", "a.md": "shared", "b.md": "own"} {
-		if got := text(t, loop, "experts", name); got != want {
+		if got := text(t, string(folder), "experts", name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -141,28 +143,28 @@ func TestFreshKeepsLinkedExperts(t *testing.T) {
 // lost. If another wavex has taken it meanwhile, it stays with that one.
 func TestDirIsRestored(t *testing.T) {
 	t.Parallel()
-	loop := filepath.Join(t.TempDir(), ".loop")
-	j, _, err := Open(loop, "r-1", false, 0)
+	folder := loop.In(t.TempDir())
+	j, _, err := Open(folder, "r-1", false, 0)
 	testrepo.Must(t, err)
 	defer j.Close()
 	add := func(seq int64) error {
 		return errors.Join(j.Append(event.Event{Seq: seq, Body: event.Notice{Text: "x"}}), j.Sync())
 	}
 	testrepo.Must(t, add(1))
-	testrepo.Must(t, os.RemoveAll(loop))
+	testrepo.Must(t, os.RemoveAll(string(folder)))
 	testrepo.Must(t, add(2))
-	if events, err := Read(loop); err != nil || len(events) != 2 || j.Restored() != 1 {
+	if events, err := Read(folder); err != nil || len(events) != 2 || j.Restored() != 1 {
 		t.Errorf("%+v, %v; restored %d times", events, err, j.Restored())
 	}
 	var held *journal.LockedError
-	if _, _, err := Open(loop, "r-2", false, 2); !errors.As(err, &held) || held.Holder.Run != "r-1" {
+	if _, _, err := Open(folder, "r-2", false, 2); !errors.As(err, &held) || held.Holder.Run != "r-1" {
 		t.Errorf("the lock is free: %v", err)
 	}
-	if got := text(t, loop, ".gitignore"); got != "*\n" {
+	if got := text(t, string(folder), ".gitignore"); got != "*\n" {
 		t.Errorf("git would see it: %q", got)
 	}
-	testrepo.Must(t, os.RemoveAll(loop))
-	other, _, err := Open(loop, "r-3", false, 0)
+	testrepo.Must(t, os.RemoveAll(string(folder)))
+	other, _, err := Open(folder, "r-3", false, 0)
 	testrepo.Must(t, err)
 	defer other.Close()
 	if err := add(3); !errors.As(err, &held) || held.Holder.Run != "r-3" {
@@ -174,24 +176,24 @@ func TestDirIsRestored(t *testing.T) {
 func TestUnreadableDirIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if events, err := Read(filepath.Join(dir, ".loop")); err != nil || len(events) != 0 {
+	if events, err := Read(loop.In(dir)); err != nil || len(events) != 0 {
 		t.Errorf("%v, %v", events, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".loop")); err == nil {
+	if _, err := os.Stat(string(loop.In(dir))); err == nil {
 		t.Error("reading made it")
 	}
-	loop, _ := written(t, started("r-1"))
-	at := filepath.Join(loop, journalName)
+	folder, _ := written(t, started("r-1"))
+	at := folder.Path(loop.Journal)
 	whole := text(t, at)
 	// A last line that is incomplete is ignored; every other invalid record is an error with its
 	// line.
 	testrepo.Must(t, os.WriteFile(at, []byte(whole+`{"v":1,"seq":2`), 0o600))
-	if events, err := Read(loop); err != nil || len(events) != 1 {
+	if events, err := Read(folder); err != nil || len(events) != 1 {
 		t.Errorf("a torn line: %v, %v", events, err)
 	}
 	testrepo.Must(t, os.WriteFile(at, []byte(strings.Replace(whole, "r-1", "r-2", 1)), 0o600))
 	var bad *journal.CorruptError
-	if _, err := Read(loop); !errors.As(err, &bad) || bad.Line != 2 {
+	if _, err := Read(folder); !errors.As(err, &bad) || bad.Line != 2 {
 		t.Errorf("a changed record: %v", err)
 	}
 }

@@ -2,14 +2,12 @@ package runlog
 
 import (
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -20,7 +18,7 @@ import (
 
 // Recovery prices the unfinished work of a run.
 type Recovery struct {
-	Loop   string // the .loop directory
+	Loop   loop.Dir // the .loop directory
 	Run    string
 	Prices runner.Pricer
 }
@@ -33,8 +31,7 @@ func (l Recovery) RecoveredWork() scheduler.RecoveredWork {
 // Attempt returns the result of an attempt whose end is not on record.
 func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
-	dir := filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "attempt-"+strconv.Itoa(e.Attempt))
-	spent, err := runner.RecoverCost(dir, l.Prices, e.Cap)
+	spent, err := runner.RecoverCost(l.Loop.Task(l.Run, e.Task, loop.Attempt(e.Attempt)), l.Prices, e.Cap)
 	if err != nil {
 		// The actual charge is unknown, and the cap is its upper bound.
 		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
@@ -53,16 +50,12 @@ func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 // of its calls cannot be priced.
 func (l Recovery) Panel(e event.CounselStarted) counsel.Verdict {
 	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
-		Cost: l.callCost(filepath.Join(TaskDir(l.Loop, l.Run, e.Task), "counsel-"+strconv.Itoa(e.Panel)), e.Cap)}
+		Cost: l.callCost(l.Loop.Task(l.Run, e.Task, loop.Panel(e.Panel)), e.Cap)}
 }
 
 // Cost returns the cost of the calls of a review, a verification or a challenge.
 func (l Recovery) Cost(name string, limit budget.USD) budget.USD {
-	dir := filepath.Join(l.Loop, "runs", l.Run, name)
-	if n, ok := strings.CutPrefix(name, "review-"); ok {
-		dir = filepath.Join(l.Loop, "runs", l.Run, "reviews", n)
-	}
-	return l.callCost(dir, limit)
+	return l.callCost(l.Loop.Calls(l.Run, name), limit)
 }
 
 func (l Recovery) callCost(dir string, limit budget.USD) budget.USD {
@@ -75,8 +68,8 @@ func (l Recovery) callCost(dir string, limit budget.USD) budget.USD {
 
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
 // the prices that the run was started with.
-func UnfinishedEnds(s *scheduler.State, loop string) []event.Body {
-	return s.SettleUnfinished(Recovery{Loop: loop, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)}.RecoveredWork())
+func UnfinishedEnds(s *scheduler.State, dir loop.Dir) []event.Body {
+	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)}.RecoveredWork())
 }
 
 // loadPrices reads a price table over the embedded one. If the table cannot be read, it returns the
@@ -95,13 +88,13 @@ func loadPrices(path string) budget.Prices {
 
 // settle adds the cost of unfinished work to state and events of a run that was cut off. The
 // journal is not changed.
-func settle(s *scheduler.State, events []event.Event, loop string) ([]event.Event, error) {
+func settle(s *scheduler.State, events []event.Event, dir loop.Dir) ([]event.Event, error) {
 	if len(events) == 0 || s.Ended != nil {
 		return events, nil
 	}
 	last := events[len(events)-1].Time
 	events = events[:len(events):len(events)]
-	for _, b := range UnfinishedEnds(s, loop) {
+	for _, b := range UnfinishedEnds(s, dir) {
 		e := event.Event{Seq: s.Seq + 1, Time: last, Body: b}
 		if err := s.Replay([]event.Event{e}); err != nil {
 			return events, err
@@ -113,14 +106,14 @@ func settle(s *scheduler.State, events []event.Event, loop string) ([]event.Even
 
 // ReadSettled returns the events of all runs in a .loop directory, and whether a process works on the last
 // one. If the last run was cut off, its events include the cost of unfinished work.
-func ReadSettled(loop string) (events []event.Event, alive bool, err error) {
-	events, err = Read(loop)
-	alive = journal.Locked(loop)
+func ReadSettled(dir loop.Dir) (events []event.Event, alive bool, err error) {
+	events, err = Read(dir)
+	alive = journal.Locked(dir)
 	last := Last(events)
 	if err != nil || alive || last == nil || last.Ended != nil {
 		return events, alive, err
 	}
-	p, err := LoadForDisplay(loop, "", "")
+	p, err := LoadForDisplay(dir, "", "")
 	if err != nil || p.Settle() != nil {
 		return events, alive, nil // without the plan only the recorded cost is known
 	}

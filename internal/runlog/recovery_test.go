@@ -6,6 +6,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -18,8 +19,8 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	testrepo.Files{"plan.json": twoTasks}.Write(t, dir)
-	p, loop := testrepo.Plan(t, dir, twoTasks), filepath.Join(dir, ".loop")
-	c := event.Config{Run: "r-1", Dir: dir, Loop: loop, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar,
+	p, folder := testrepo.Plan(t, dir, twoTasks), loop.In(dir)
+	c := event.Config{Run: "r-1", Dir: dir, Loop: folder, Parallel: 2, Limits: budget.Limits{USD: 20 * budget.Dollar,
 		NoIterations: true}}
 	i, _ := p.Lookup("a")
 	j, _ := p.Lookup("b")
@@ -28,21 +29,21 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 		event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}},
 		event.AttemptStarted{Task: "a", Key: p.Key(i), Attempt: 1, Try: 1, Wave: 1, Cap: 9 * budget.Dollar},
 		event.AttemptStarted{Task: "b", Key: p.Key(j), Attempt: 1, Try: 1, Wave: 1, Cap: budget.Dollar, Slot: 1}}
-	testrepo.Journal(t, loop, started...)
+	testrepo.Journal(t, folder, started...)
 	const stream = `{"type":"system","subtype":"init","session_id":"s-1"}
 {"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","model":"claude-sonnet-4-5","usage":{"input_tokens":1000,"output_tokens":1}}},"parent_tool_use_id":null}
 {"type":"stream_event","event":{"type":"message_delta","usage":{"output_tokens":8000}},"parent_tool_use_id":null}
 `
 	testrepo.Files{"runs/r-1/tasks/a/attempt-1/stream.jsonl": stream,
-		"runs/r-1/tasks/b/attempt-1/stream.jsonl/x": ""}.Write(t, loop)
+		"runs/r-1/tasks/b/attempt-1/stream.jsonl/x": ""}.Write(t, string(folder))
 	const want = 123_000 + budget.Dollar
-	past, err := LoadForDisplay(loop, "", "")
+	past, err := LoadForDisplay(folder, "", "")
 	testrepo.Must(t, err)
 	testrepo.Must(t, past.Settle())
-	f := Follow(loop, "")
+	f := Follow(folder, "")
 	_, err = f.Poll(nil)
 	testrepo.Must(t, err)
-	events, alive, err := ReadSettled(loop)
+	events, alive, err := ReadSettled(folder)
 	testrepo.Must(t, err)
 	told := scheduler.NewState(p)
 	testrepo.Must(t, told.Replay(events))
@@ -51,11 +52,11 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 			t.Errorf("%s: spent %s, reserved %s", name, s.Ledger.Spent(), s.Ledger.Reserved())
 		}
 	}
-	kept, err := Read(loop)
+	kept, err := Read(folder)
 	if err != nil || len(kept) != len(started) || alive || len(f.Events) != len(started)+2 {
 		t.Errorf("%d events on record, %d followed, alive %v, %v", len(kept), len(f.Events), alive, err)
 	}
-	l := Recovery{Loop: loop, Run: "r-1", Prices: budget.Prices{}}
+	l := Recovery{Loop: folder, Run: "r-1", Prices: budget.Prices{}}
 	if r := l.Attempt(started[2].(event.AttemptStarted)); r.Cost != 9*budget.Dollar || r.Priced != "cap" {
 		t.Errorf("without prices: %s by %q", r.Cost, r.Priced)
 	}
@@ -64,7 +65,7 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 		return event.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: event.Pending,
 			Result: runner.Result{Outcome: runner.Interrupted, Cost: cost}}
 	}
-	testrepo.Journal(t, loop, end("a", p.Key(i), 123_000), end("b", p.Key(j), budget.Dollar))
+	testrepo.Journal(t, folder, end("a", p.Key(i), 123_000), end("b", p.Key(j), budget.Dollar))
 	if _, err = f.Poll(nil); err != nil || f.State.Ledger.Spent() != want || len(f.Events) != len(started)+2 {
 		t.Errorf("after the resume: spent %s, %d events, %v", f.State.Ledger.Spent(), len(f.Events), err)
 	}

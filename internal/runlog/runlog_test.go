@@ -10,16 +10,17 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
 
 // written writes events into the journal of a new .loop directory.
-func written(t *testing.T, bodies ...event.Body) (loop string, events []event.Event) {
+func written(t *testing.T, bodies ...event.Body) (folder loop.Dir, events []event.Event) {
 	t.Helper()
-	loop = filepath.Join(t.TempDir(), ".loop")
-	return loop, testrepo.Journal(t, loop, bodies...)
+	folder = loop.In(t.TempDir())
+	return folder, testrepo.Journal(t, folder, bodies...)
 }
 
 func started(run string) event.RunStarted {
@@ -28,31 +29,31 @@ func started(run string) event.RunStarted {
 
 func TestOpenRefusesAChangedJournal(t *testing.T) {
 	t.Parallel()
-	loop, _ := written(t, started("r-1"))
+	folder, _ := written(t, started("r-1"))
 	var blocked *usererr.BlockedError
-	if _, _, err := Open(loop, "r-2", false, 0); !errors.As(err, &blocked) {
+	if _, _, err := Open(folder, "r-2", false, 0); !errors.As(err, &blocked) {
 		t.Errorf("a journal that grew since: %v", err)
 	}
-	j, events, err := Open(loop, "r-2", false, 1) // the lock was released
+	j, events, err := Open(folder, "r-2", false, 1) // the lock was released
 	if err != nil || len(events) != 1 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
 	var held *journal.LockedError
-	if _, _, err := Open(loop, "r-3", true, 0); !errors.As(err, &held) {
+	if _, _, err := Open(folder, "r-3", true, 0); !errors.As(err, &held) {
 		t.Errorf("a run under way was moved aside: %v", err)
 	}
 	j.Close()
 	j.Close()
-	j, events, err = Open(loop, "r-3", true, 0)
+	j, events, err = Open(folder, "r-3", true, 0)
 	if err != nil || len(events) != 0 {
 		t.Fatalf("afresh: %d events, %v", len(events), err)
 	}
 	j.Close()
-	kept, err := filepath.Glob(loop + ".bak-*")
+	kept, err := filepath.Glob(string(folder) + ".bak-*")
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept %q, %v", kept, err)
 	}
-	if old, err := Read(kept[0]); err != nil || len(old) != 1 {
+	if old, err := Read(loop.Dir(kept[0])); err != nil || len(old) != 1 {
 		t.Errorf("of the old journal %d events are left, %v", len(old), err)
 	}
 }
@@ -83,8 +84,8 @@ func TestLastAndFinal(t *testing.T) {
 		"only ended":        {[]event.Body{ended("complete")}, "", false, false},
 		"added, then a run": {[]event.Body{event.TasksAdded{}, ended("complete"), started("b")}, "b", false, false},
 	} {
-		loop, _ := written(t, c.bodies...)
-		events, err := Read(loop)
+		folder, _ := written(t, c.bodies...)
+		events, err := Read(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,15 +104,15 @@ func TestLastAndFinal(t *testing.T) {
 
 func TestAppendIsRefusedWhenTheJournalGrew(t *testing.T) {
 	t.Parallel()
-	loop, events := written(t, started("a"), event.RunEnded{Status: "paused"})
-	s := &scheduler.State{Config: event.Config{Loop: loop}}
+	folder, events := written(t, started("a"), event.RunEnded{Status: "paused"})
+	s := &scheduler.State{Config: event.Config{Loop: folder}}
 	a := Appender{State: s, Events: events[:1]}
 	var blocked *usererr.BlockedError
 	if err := a.Append(io.Discard, func() event.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
 		&blocked) {
 		t.Errorf("%v", err)
 	}
-	if text, err := os.ReadFile(filepath.Join(loop, journalName)); err != nil || strings.Count(string(text), "\n") < 2 {
+	if text, err := os.ReadFile(folder.Path(loop.Journal)); err != nil || strings.Count(string(text), "\n") < 2 {
 		t.Errorf("the journal is %q, %v", text, err)
 	}
 }
@@ -119,15 +120,15 @@ func TestAppendIsRefusedWhenTheJournalGrew(t *testing.T) {
 // A fresh start moves the old run aside, and keeps the user's experts.
 func TestFreshKeepsExperts(t *testing.T) {
 	t.Parallel()
-	loop := filepath.Join(t.TempDir(), ".loop")
-	mine := filepath.Join(loop, "experts", "mine.md")
+	folder := loop.In(t.TempDir())
+	mine := folder.Path("experts", "mine.md")
 	for _, err := range []error{os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("mine"), 0o644),
-		os.WriteFile(filepath.Join(loop, "state.json"), nil, 0o644)} {
+		os.WriteFile(folder.Path("state.json"), nil, 0o644)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	j, _, err := Open(loop, "run", true, 0)
+	j, _, err := Open(folder, "run", true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +136,10 @@ func TestFreshKeepsExperts(t *testing.T) {
 	if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if _, err := os.Stat(filepath.Join(loop, "state.json")); !os.IsNotExist(err) {
+	if _, err := os.Stat(folder.Path("state.json")); !os.IsNotExist(err) {
 		t.Errorf("a file of the old run is still there: %v", err)
 	}
-	if old := Backups(loop); len(old) != 1 {
+	if old := Backups(folder); len(old) != 1 {
 		t.Errorf("aside: %v", old)
 	}
 }
@@ -146,22 +147,22 @@ func TestFreshKeepsExperts(t *testing.T) {
 // A run is alive while a process holds its lock, and not if the lock cannot be read.
 func TestAlive(t *testing.T) {
 	t.Parallel()
-	loop, _ := written(t, started("r-1"))
-	plan := filepath.Join(filepath.Dir(loop), "plan.json")
+	folder, _ := written(t, started("r-1"))
+	plan := filepath.Join(filepath.Dir(string(folder)), "plan.json")
 	if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	alive := func(when string, want bool) {
 		t.Helper()
-		past, err := Load(loop, plan, "")
-		f := Follow(loop, plan)
+		past, err := Load(folder, plan, "")
+		f := Follow(folder, plan)
 		_, ferr := f.Poll(nil)
 		if err != nil || ferr != nil || past.Alive != want || f.Alive != want {
 			t.Fatalf("%s: %+v, %v; followed %v, %v", when, past, err, f.Alive, ferr)
 		}
 	}
 	alive("free", false)
-	lock, err := Lock(loop, "r-1")
+	lock, err := Lock(folder, "r-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +170,11 @@ func TestAlive(t *testing.T) {
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(loop, "lock")), os.Mkdir(filepath.Join(loop, "lock"),
+	if err := errors.Join(os.Remove(folder.Path(loop.Lock)), os.Mkdir(folder.Path(loop.Lock),
 		0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.CheckLock(loop); err == nil {
+	if err := journal.CheckLock(folder); err == nil {
 		t.Fatal("a folder was locked")
 	}
 	alive("no lock at all", false)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/safefile"
@@ -16,19 +17,14 @@ import (
 // after its plan was moved or edited, and an edit can be detected. It decides nothing: a run
 // executes the plan's file.
 
-// savedPlanPath returns the path of the outline of a run's plan.
-func savedPlanPath(loop, run string) string {
-	return filepath.Join(loop, "runs", run, "plan.jsonl")
-}
-
 // SavePlan stores the outline of a run's plan, without secrets. It stores none of a task list,
 // because the run itself changes the list. The file is replaced atomically without an fsync: if it
 // is missing or incomplete, wavex reads the plan's file.
-func SavePlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
+func SavePlan(dir loop.Dir, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
 	if planfile.IsList(p.Path) {
 		return nil
 	}
-	path := savedPlanPath(loop, run)
+	path := dir.Run(run, loop.Outline)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -54,8 +50,8 @@ func SavePlan(loop, run string, p *plan.Plan, secrets *secret.Redactor) (err err
 }
 
 // SavedPlan returns the outline of the plan of the run's last session, or nil if there is none.
-func SavedPlan(loop, run string) *plan.Plan {
-	f, err := safefile.Open(savedPlanPath(loop, run))
+func SavedPlan(dir loop.Dir, run string) *plan.Plan {
+	f, err := safefile.Open(dir.Run(run, loop.Outline))
 	if err != nil {
 		return nil
 	}

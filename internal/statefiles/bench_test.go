@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
 )
@@ -24,7 +25,7 @@ func BenchmarkWrite(b *testing.B) {
 		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, event.Completed, nil)
 	}
 	all := newModel(s.S, s.Events)
-	to := fileStore{dir: b.TempDir(), last: map[string]lastWrite{}}
+	to := fileStore{dir: loop.Dir(b.TempDir()), last: map[string]lastWrite{}}
 	for b.Loop() {
 		if err := to.write(all); err != nil {
 			b.Fatal(err)

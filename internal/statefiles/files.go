@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/scheduler"
 )
@@ -21,20 +21,13 @@ import (
 // MaxFile is the largest projection that is read, in bytes. That of 2000 tasks has 0.3 MB.
 const MaxFile = 256 << 20
 
-// The names of the projections, in the order in which they are written.
-const (
-	WorkflowFile = "workflow-state.json"
-	LinearFile   = "state.json"
-	ProgressFile = "PROGRESS.md"
-)
-
-// Files returns the names of all projections.
-func Files() []string { return []string{WorkflowFile, LinearFile, ProgressFile} }
+// Files returns the names of all projections, in the order in which they are written.
+func Files() []string { return []string{loop.WorkflowFile, loop.LinearFile, loop.ProgressFile} }
 
 // EnsureGitignore makes a .gitignore that keeps the folder out of version control, unless there is one
 // already.
-func EnsureGitignore(dir string) error {
-	path := filepath.Join(dir, ".gitignore")
+func EnsureGitignore(dir loop.Dir) error {
+	path := dir.Path(loop.Gitignore)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -44,13 +37,13 @@ func EnsureGitignore(dir string) error {
 // Rebuild writes the projections of a replayed state again. events are all events that led to it,
 // at least one. clean removes secrets from the texts; nil for none. The returned error joins the
 // errors of all files.
-func Rebuild(dir string, clean func([]byte) []byte, s *scheduler.State, events []event.Event) error {
+func Rebuild(dir loop.Dir, clean func([]byte) []byte, s *scheduler.State, events []event.Event) error {
 	return fileStore{dir: dir, redact: clean}.write(newModel(s, events))
 }
 
 // fileStore is a folder with projections in it.
 type fileStore struct {
-	dir         string
+	dir         loop.Dir
 	last        map[string]lastWrite // the last written text by name; nil: not used
 	redact      func([]byte) []byte  // removes secrets, which plans may have; nil for none
 	beforeWrite func(name string)    // called before each file is written; nil except in tests
@@ -67,16 +60,16 @@ type render func(old []byte) (text, rest []byte, err error)
 // write replaces all files. An error with one file does not prevent the others from being written.
 func (s fileStore) write(b *model) error {
 	return errors.Join(
-		s.mergeFile(WorkflowFile, b.mergeWorkflow),
-		s.mergeFile(LinearFile, b.mergeLinear),
-		s.writeFile(ProgressFile, b.progress()),
+		s.mergeFile(loop.WorkflowFile, b.mergeWorkflow),
+		s.mergeFile(loop.LinearFile, b.mergeLinear),
+		s.writeFile(loop.ProgressFile, b.progress()),
 	)
 }
 
 // mergeFile renders a file over the existing one and writes it. If the existing file is not a JSON
 // object, replace renames it and returns an error that says so.
 func (s fileStore) mergeFile(name string, over render) error {
-	path := filepath.Join(s.dir, name)
+	path := s.dir.Path(name)
 	var old []byte
 	var aside error
 	text, err := safefile.Read(path, MaxFile)
@@ -135,7 +128,7 @@ func (s fileStore) writeFile(name string, text []byte) error {
 		text = s.redact(text)
 	}
 	s.history.add(name, text)
-	return replaceFile(filepath.Join(s.dir, name), text, 0o600) // private: it may quote an agent
+	return replaceFile(s.dir.Path(name), text, 0o600) // private: it may quote an agent
 }
 
 // isTempFile reports whether a file is a temporary one of a wavex that was killed while it wrote: the
@@ -143,18 +136,18 @@ func (s fileStore) writeFile(name string, text []byte) error {
 func isTempFile(name string) bool {
 	stem := strings.TrimRight(name, "0123456789")
 	of, dotted := strings.CutPrefix(stem, ".")
-	return dotted && stem != name && slices.Contains(append(Files(), ".gitignore"), of)
+	return dotted && stem != name && slices.Contains(append(Files(), loop.Gitignore), of)
 }
 
 // removeTempFiles removes leftovers. The caller must hold the run's lock.
 func (s fileStore) removeTempFiles() {
-	entries, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(string(s.dir))
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		if e.Type().IsRegular() && isTempFile(e.Name()) {
-			_ = os.Remove(filepath.Join(s.dir, e.Name())) // a remaining one is harmless
+			_ = os.Remove(s.dir.Path(e.Name())) // a remaining one is harmless
 		}
 	}
 }

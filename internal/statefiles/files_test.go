@@ -12,10 +12,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 )
 
-var names = []string{WorkflowFile, LinearFile, ProgressFile}
+var names = []string{loop.WorkflowFile, loop.LinearFile, loop.ProgressFile}
 
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -44,14 +45,14 @@ func TestRebuildIsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, fresh := t.TempDir(), t.TempDir()
-			w := NewWriter(dir, nil, func(err error) { t.Error(err) })
+			w := NewWriter(loop.Dir(dir), nil, func(err error) { t.Error(err) })
 			s := tell(t, w.Event)
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
 			live := read(t, dir)
 			for _, d := range []string{fresh, dir} {
-				if err := Rebuild(d, nil, s.S, s.Events); err != nil {
+				if err := Rebuild(loop.Dir(d), nil, s.S, s.Events); err != nil {
 					t.Fatal(err)
 				}
 				for file, text := range read(t, d) {
@@ -68,19 +69,21 @@ func TestRebuildIsTheSame(t *testing.T) {
 func TestKeepsWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, WorkflowFile, `{"x-first": [1,  2], "stage": "intent", "spec_score": 7, "fit_score": 35, "shape_chosen": "tool",
+	put(t, dir, loop.WorkflowFile,
+		`{"x-first": [1,  2], "stage": "intent", "spec_score": 7, "fit_score": 35, "shape_chosen": "tool",
 		"recall_surfaced": ["auth edge cases"], "reviews": {"wave_9": {}}, "version": 3, "last": 1e400}`)
-	put(t, dir, LinearFile, `{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
+	put(t, dir, loop.LinearFile,
+		`{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
 	s := reporttest.MixedRun(t, nil)
 	for range 2 {
-		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
+		if err := Rebuild(loop.Dir(dir), nil, s.S, s.Events); err != nil {
 			t.Fatal(err)
 		}
 	}
 	files := read(t, dir)
-	valid(t, reporttest.Schema(t, WorkflowSchema()), []byte(files[WorkflowFile]))
+	valid(t, reporttest.Schema(t, WorkflowSchema()), []byte(files[loop.WorkflowFile]))
 	var w map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(files[WorkflowFile]), &w); err != nil {
+	if err := json.Unmarshal([]byte(files[loop.WorkflowFile]), &w); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{"x-first": "[1,2]", "stage": `"executing"`, "spec_score": "7",
@@ -93,7 +96,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		}
 	}
 	var l map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(files[LinearFile]), &l); err != nil {
+	if err := json.Unmarshal([]byte(files[loop.LinearFile]), &l); err != nil {
 		t.Fatal(err)
 	}
 	var b struct {
@@ -104,7 +107,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		t.Errorf("circuitBreaker is %s", l["circuitBreaker"])
 	}
 	if string(l["maxIterations"]) != "10" || string(l["exit_signal"]) != "false" {
-		t.Errorf("state.json is %s", files[LinearFile])
+		t.Errorf("state.json is %s", files[loop.LinearFile])
 	}
 }
 
@@ -123,14 +126,14 @@ func TestInvalidScoresAreDropped(t *testing.T) {
 func TestUnreadableFilesAreMoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, LinearFile, `{"spec": "torn`)
+	put(t, dir, loop.LinearFile, `{"spec": "torn`)
 	s := reporttest.CompleteRun(t, nil)
-	err := Rebuild(dir, nil, s.S, s.Events)
+	err := Rebuild(loop.Dir(dir), nil, s.S, s.Events)
 	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
 		t.Errorf("the error is %v", err)
 	}
-	valid(t, reporttest.Schema(t, LinearSchema()), []byte(read(t, dir)[LinearFile]))
-	if old, err := os.ReadFile(filepath.Join(dir, LinearFile+".bad")); err != nil || string(old) != `{"spec": "torn` {
+	valid(t, reporttest.Schema(t, LinearSchema()), []byte(read(t, dir)[loop.LinearFile]))
+	if old, err := os.ReadFile(filepath.Join(dir, loop.LinearFile+".bad")); err != nil || string(old) != `{"spec": "torn` {
 		t.Errorf("kept %q, %v", old, err)
 	}
 }
@@ -139,11 +142,11 @@ func TestUnreadableFilesAreMoved(t *testing.T) {
 func TestOneFailedFileDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, WorkflowFile), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, loop.WorkflowFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s := reporttest.CompleteRun(t, nil)
-	if err := Rebuild(dir, nil, s.S, s.Events); err == nil {
+	if err := Rebuild(loop.Dir(dir), nil, s.S, s.Events); err == nil {
 		t.Error("a directory was replaced")
 	}
 	for _, name := range names[1:] {
@@ -157,7 +160,7 @@ func TestGitignoreAndTempFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for range 2 {
-		if err := EnsureGitignore(dir); err != nil {
+		if err := EnsureGitignore(loop.Dir(dir)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,10 +174,10 @@ func TestGitignoreAndTempFiles(t *testing.T) {
 	for _, name := range others {
 		put(t, dir, name, "an editor's")
 	}
-	if err := EnsureGitignore(dir); err != nil {
+	if err := EnsureGitignore(loop.Dir(dir)); err != nil {
 		t.Fatal(err)
 	}
-	fileStore{dir: dir}.removeTempFiles()
+	fileStore{dir: loop.Dir(dir)}.removeTempFiles()
 	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
 		t.Errorf(".gitignore has %q", text)
 	}
@@ -259,19 +262,19 @@ func TestMergeOverSharedPart(t *testing.T) {
 func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := fileStore{dir: dir, last: map[string]lastWrite{}}
+	s := fileStore{dir: loop.Dir(dir), last: map[string]lastWrite{}}
 	w := reporttest.MixedRun(t, nil)
 	b := newModel(w.S, w.Events)
 	for i, extra := range []string{`"x":1`, `"y":2`, ``} {
 		if err := s.write(b); err != nil {
 			t.Fatal(err)
 		}
-		text := read(t, dir)[WorkflowFile]
+		text := read(t, dir)[loop.WorkflowFile]
 		if i > 0 && !strings.Contains(text, `"x": 1`) || i > 1 && !strings.Contains(text, `"y": 2`) {
 			t.Fatalf("after %d writes a key of others is gone:\n%s", i+1, text)
 		}
 		if extra != "" {
-			put(t, dir, WorkflowFile, strings.Replace(text, "{", "{"+extra+",", 1))
+			put(t, dir, loop.WorkflowFile, strings.Replace(text, "{", "{"+extra+",", 1))
 		}
 	}
 }

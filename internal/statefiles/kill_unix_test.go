@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 )
 
@@ -35,9 +36,9 @@ func TestKilledBetweenWrites(t *testing.T) {
 			case err != nil && n <= i: // killed before the file was written for the first time
 			case err != nil:
 				t.Errorf("killed before write %d: %v", n, err)
-			case name == WorkflowFile:
+			case name == loop.WorkflowFile:
 				valid(t, workflow, text)
-			case name == LinearFile:
+			case name == loop.LinearFile:
 				valid(t, linear, text)
 			case len(text) == 0:
 				t.Errorf("killed before write %d: %s is empty", n, name)
@@ -45,7 +46,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 		}
 		// The next wavex repairs everything.
 		s := reporttest.MixedRun(t, nil)
-		if err := Rebuild(dir, nil, s.S, s.Events); err != nil {
+		if err := Rebuild(loop.Dir(dir), nil, s.S, s.Events); err != nil {
 			t.Errorf("killed before write %d, then: %v", n, err)
 		}
 	}

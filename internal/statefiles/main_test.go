@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 	"wavex/scheduler"
 )
@@ -28,7 +29,7 @@ const killVar = "WAVEX_TEST_KILL_BEFORE"
 // writeForever plays a run and writes its files after each event, until it is killed.
 func writeForever(dir string) {
 	left := int(os.Getenv(killVar)[0] - '0')
-	st := fileStore{dir: dir, beforeWrite: func(string) {
+	st := fileStore{dir: loop.Dir(dir), beforeWrite: func(string) {
 		if left == 0 {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()

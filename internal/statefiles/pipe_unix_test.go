@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/testrepo"
 )
@@ -32,7 +33,7 @@ func TestProjectionsReplacedByOthers(t *testing.T) {
 				put(t, filepath.Join(dir, name))
 			}
 			var told string
-			w := NewWriter(dir, nil, func(err error) { told += err.Error() })
+			w := NewWriter(loop.Dir(dir), nil, func(err error) { told += err.Error() })
 			reporttest.CompleteRun(t, w.Event)
 			_ = w.Close() // warn has received it
 			for _, name := range names {
@@ -41,7 +42,7 @@ func TestProjectionsReplacedByOthers(t *testing.T) {
 					t.Errorf("%s: %v, %v", name, st, err)
 				}
 			}
-			for _, name := range []string{WorkflowFile, LinearFile} {
+			for _, name := range []string{loop.WorkflowFile, loop.LinearFile} {
 				st, err := os.Lstat(filepath.Join(dir, name+".bad"))
 				if err != nil || kind != "very long" && st.Mode().Type() == 0 || !strings.Contains(told, name+".bad") {
 					t.Errorf("%s was not set aside: %v; told %s", name, err, told)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/textfmt"
 )
 
@@ -25,8 +26,9 @@ type RequestStage struct {
 
 // WriteRequestStage writes the file for a request; keys of other programs stay. The caller must hold the
 // lock of dir. clean removes secrets; nil for none.
-func WriteRequestStage(dir string, clean func([]byte) []byte, s RequestStage) error {
-	return fileStore{dir: dir, redact: clean}.mergeFile(WorkflowFile, func(old []byte) (text, rest []byte, err error) {
+func WriteRequestStage(dir loop.Dir, clean func([]byte) []byte, s RequestStage) error {
+	to := fileStore{dir: dir, redact: clean}
+	return to.mergeFile(loop.WorkflowFile, func(old []byte) (text, rest []byte, err error) {
 		w := workflow{Version: 1, Stage: s.Name, Task: s.Request, Started: s.Started.UTC(), Updated: s.Updated.UTC(),
 			Recall: []string{},
 			Wavex:  extension{Run: s.Run, Plan: s.Plan, Seq: s.Seq, Status: "planning", CostUSD: s.Spent, Tasks: []taskState{}}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestWriteRequestStage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, WorkflowFile, `{"version":1,"spec_score":3,"shape_chosen":"tool","x-own":[1]}`)
+	put(t, dir, loop.WorkflowFile, `{"version":1,"spec_score":3,"shape_chosen":"tool","x-own":[1]}`)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := RequestStage{Name: "intent", Request: "add a flag", Plan: "/p/plan.json", Run: "r1", Started: at, Updated: at,
 		Seq: 3, Spent: 0.5}
@@ -33,10 +34,10 @@ func TestWriteRequestStage(t *testing.T) {
 			[]string{`"spec_score": 2`, `"shape_chosen": null`}},
 	} {
 		s.Name, s.Origin = c.stage, c.scored
-		if err := WriteRequestStage(dir, nil, s); err != nil {
+		if err := WriteRequestStage(loop.Dir(dir), nil, s); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, WorkflowFile))
+		text, err := os.ReadFile(filepath.Join(dir, loop.WorkflowFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/scheduler"
 )
 
@@ -42,7 +43,7 @@ type Writer struct {
 // NewWriter starts a Writer for an existing folder whose lock the caller holds. clean removes
 // secrets from the texts; nil for none. warn is called from any goroutine when writing fails, and
 // not again before it has succeeded. A failure never stops the run.
-func NewWriter(dir string, clean func([]byte) []byte, warn func(error)) *Writer {
+func NewWriter(dir loop.Dir, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writeHistory{last: map[string][][sha256.Size]byte{}}
 	s := fileStore{dir: dir, redact: clean, last: map[string]lastWrite{}, history: wrote}
 	s.removeTempFiles()

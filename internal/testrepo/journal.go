@@ -2,20 +2,20 @@ package testrepo
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 )
 
 // Journal appends to the journal of a .loop directory, which it creates if it is missing, and
 // returns the appended events: one per second, from the epoch on.
-func Journal(t testing.TB, loop string, bodies ...event.Body) []event.Event {
+func Journal(t testing.TB, dir loop.Dir, bodies ...event.Body) []event.Event {
 	t.Helper()
-	Must(t, os.MkdirAll(loop, 0o755))
-	log, before, err := journal.Open(filepath.Join(loop, "journal.jsonl"))
+	Must(t, os.MkdirAll(string(dir), 0o755))
+	log, before, err := journal.Open(dir.Path(loop.Journal))
 	Must(t, err)
 	defer func() { Must(t, log.Close()) }()
 	var out []event.Event

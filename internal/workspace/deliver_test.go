@@ -9,6 +9,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 )
@@ -170,7 +171,7 @@ func TestDeliverBetweenSessions(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)
 	c := config(b.dir, "worktree")
-	events := testrepo.Journal(t, filepath.Join(t.TempDir(), ".loop"),
+	events := testrepo.Journal(t, loop.In(t.TempDir()),
 		append(done(b, c, "a", "b"), event.RunEnded{Status: "complete"})...)
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-1", "pull-request.md"))

@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
@@ -124,7 +125,7 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Env: os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
 		Subject: func(id string) string { return subject(p, id) },
-		Title:   redactSecrets(p.Name), BodyFile: filepath.Join(c.Loop, "runs", c.Run, "pull-request.md"),
+		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
@@ -48,7 +49,7 @@ type fixture struct {
 }
 
 func config(dir, isolation string) event.Config {
-	return event.Config{Run: "r-1", Dir: dir, Loop: filepath.Join(dir, ".loop"), Isolation: isolation, Parallel: 4,
+	return event.Config{Run: "r-1", Dir: dir, Loop: loop.In(dir), Isolation: isolation, Parallel: 4,
 		Schedule: "waves",
 		Limits:   budget.Limits{NoUSD: true, NoIterations: true}}
 }

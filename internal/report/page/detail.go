@@ -3,12 +3,12 @@ package page
 import (
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 
 	"wavex/counsel"
 	"wavex/internal/check"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
@@ -227,7 +227,7 @@ func (d *Details) Task(i int, texts bool) Detail {
 	}
 	if texts && d.files != nil {
 		for n := range out.Attempts {
-			d.readTexts(&out.Attempts[n], path.Join(p.ID, "attempt-"+strconv.Itoa(out.Attempts[n].Number)))
+			d.readTexts(&out.Attempts[n], path.Join(p.ID, loop.Attempt(out.Attempts[n].Number)))
 		}
 	}
 	return out
@@ -239,9 +239,9 @@ func (d *Details) readTexts(a *Attempt, folder string) {
 	if !fs.ValidPath(folder) {
 		return
 	}
-	a.Prompt = d.readHead(path.Join(folder, "prompt.md"), maxPrompt)
-	a.Output = d.readHead(path.Join(folder, "output.txt"), maxOutput)
-	name := path.Join(folder, "stream.jsonl")
+	a.Prompt = d.readHead(path.Join(folder, loop.PromptFile), maxPrompt)
+	a.Output = d.readHead(path.Join(folder, loop.OutputFile), maxOutput)
+	name := path.Join(folder, loop.StreamFile)
 	info, err := fs.Stat(d.files, name)
 	if err != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"wavex/dag"
 	"wavex/internal/check"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -78,7 +79,7 @@ func Config() event.Config {
 	c := event.DefaultConfig()
 	c.Run = "r-1"
 	c.Dir = "/project"
-	c.Loop = "/project/.loop"
+	c.Loop = "/project/" + loop.Name
 	c.Agent = "claude"
 	c.Parallel = 3
 	c.MaxRetries = 1

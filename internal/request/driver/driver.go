@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"wavex/budget"
@@ -17,6 +16,7 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/learn"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
@@ -29,8 +29,8 @@ import (
 
 // Options configures an Intake.
 type Options struct {
-	Dir        string // the project's, absolute
-	Loop       string // its .loop directory
+	Dir        string   // the project's, absolute
+	Loop       loop.Dir // of the project
 	ID         string
 	New        bool   // begin a new request; else continue the one on record
 	Text       string // of a new request
@@ -87,7 +87,7 @@ func (r *Driver) Run(ctx context.Context) (request.Result, error) {
 	if r.opts.New {
 		view(event.Event{Seq: int64(len(r.machine.Events)) + 1, Time: time.Now().UTC(), Body: r.machine.Opened()})
 	}
-	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), filepath.Join(r.opts.Loop, "guard.lock"))()
+	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), r.opts.Loop.Path(loop.WatchdogLock))()
 	return r.machine.Run(ctx)
 }
 

@@ -14,6 +14,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/request"
 	"wavex/internal/runlog"
@@ -30,7 +31,7 @@ const precise = "Add a function Sum(a, b int) int to sum.go of this Go module, w
 func asked(dir, text string) (o Options, said *[]string, told *[]event.Event) {
 	said, told = new([]string), new([]event.Event)
 	id := runlog.NewID(time.Now()) // processes with the mark of this request are ended
-	return Options{Dir: dir, Loop: filepath.Join(dir, ".loop"), ID: id, New: true, Text: text,
+	return Options{Dir: dir, Loop: loop.In(dir), ID: id, New: true, Text: text,
 		Agent: agent.Agent{Name: agent.Rehearsal},
 		Config: event.RequestConfig{Agent: agent.Rehearsal, Plan: filepath.Join(dir, "plan.json"), Offline: true,
 			Limits: budget.Limits{NoUSD: true, NoIterations: true}},
@@ -68,7 +69,7 @@ func TestDriver(t *testing.T) {
 		}
 	}
 	all := fmt.Sprint(*told, *said)
-	testrepo.Must(t, filepath.WalkDir(o.Loop, func(path string, d os.DirEntry, err error) error {
+	testrepo.Must(t, filepath.WalkDir(string(o.Loop), func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			text, rerr := os.ReadFile(path)
 			all, err = all+string(text), rerr
@@ -78,7 +79,7 @@ func TestDriver(t *testing.T) {
 	if strings.Contains(all, "very-secret") || !strings.Contains(all, "[redacted: API_KEY]") || len(*said) == 0 {
 		t.Errorf("%s", all)
 	}
-	if text, err := os.ReadFile(filepath.Join(o.Loop, "workflow-state.json")); err != nil ||
+	if text, err := os.ReadFile(o.Loop.Path("workflow-state.json")); err != nil ||
 		!strings.Contains(string(text), "Add a function") {
 		t.Errorf("%s, %v", text, err)
 	}
