@@ -227,13 +227,7 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 		case "notes":
 			t.section("Notes", f.inlineText(v))
 		case "libraries", "skills":
-			var list []string
-			for _, s := range v.Elements() {
-				if text := f.inlineText(s); !strings.EqualFold(text, "none") {
-					list = append(list, text)
-				}
-			}
-			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], strings.Join(list, ", "))
+			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], f.inlineList(v))
 		case "parallel":
 			t.exclusive = v.Text == "false"
 		case "status":
@@ -246,6 +240,17 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 	})
 	f.tasks = append(f.tasks, t)
 	return t
+}
+
+// inlineList returns the elements of a list in one line, without those that say "none".
+func (f *importedPlan) inlineList(v *source.Node) string {
+	var list []string
+	for _, s := range v.Elements() {
+		if text := f.inlineText(s); !strings.EqualFold(text, "none") {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // docFiles reads paths, objects with a path, or lists of them by action.

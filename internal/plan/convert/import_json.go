@@ -15,22 +15,6 @@ import (
 )
 
 func (f *importedPlan) readStories(root *source.Node) {
-	var stories []*source.Node
-	root.Each(func(name, v *source.Node) {
-		switch name.Text {
-		case "project", "name", "title":
-			f.name = f.scalar(v)
-			f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
-		case "description", "overview", "goal":
-			if p := f.scalar(v); p.text != "" {
-				f.request = append(f.request, p)
-			}
-		case "userStories", "user_stories", "stories", "tasks":
-			stories = append(stories, v.Elements()...)
-		default:
-			f.warnUnused(name, v)
-		}
-	})
 	type story struct {
 		task     *importedTask
 		priority float64
@@ -38,7 +22,7 @@ func (f *importedPlan) readStories(root *source.Node) {
 	var list []story
 	passed := map[string]bool{}
 	edges := false
-	for _, e := range stories {
+	for _, e := range f.readStoryFields(root) {
 		t := f.task(e)
 		if t == nil {
 			continue
@@ -81,6 +65,26 @@ func (f *importedPlan) readStories(root *source.Node) {
 	if len(list) == 0 && len(passed) > 0 {
 		f.errorf(f.at, plan.CodeEmptyPlan, "all stories pass already; there is nothing to do")
 	}
+}
+
+// readStoryFields reads the name and the request, and returns the stories.
+func (f *importedPlan) readStoryFields(root *source.Node) (stories []*source.Node) {
+	root.Each(func(name, v *source.Node) {
+		switch name.Text {
+		case "project", "name", "title":
+			f.name = f.scalar(v)
+			f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
+		case "description", "overview", "goal":
+			if p := f.scalar(v); p.text != "" {
+				f.request = append(f.request, p)
+			}
+		case "userStories", "user_stories", "stories", "tasks":
+			stories = append(stories, v.Elements()...)
+		default:
+			f.warnUnused(name, v)
+		}
+	})
+	return stories
 }
 
 // without returns the object without one field, or nil if no field remains.

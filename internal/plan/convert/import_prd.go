@@ -15,120 +15,142 @@ import (
 // prompt repeats the request.
 const maxRequest = 16 << 10
 
+// prdReader reads a PRD line by line.
+type prdReader struct {
+	*importedPlan
+	task     *importedTask // that the lines belong to; nil: none
+	level    int           // of its heading
+	text     strings.Builder
+	around   strings.Builder // the text around the tasks
+	from     source.Location // of around
+	comment  strings.Builder
+	meta     source.Location // of comment
+	inside   bool            // inside a comment
+	ticked   int             // boxes
+	accepted *regexp.Regexp  // a heading of acceptance criteria
+	field    *regexp.Regexp  // a name and a value in a comment
+}
+
 func (f *importedPlan) readPRD(src string) {
 	story := storyHeading()
-	accepted := regexp.MustCompile(`(?i)^[*_#\s]*acceptance(?: criteria)?\s*:?[*_\s]*:?$`)
-	field := regexp.MustCompile(`([A-Za-z_]+)\s*[:=]\s*(\[[^\]]*\]|"[^"]*"|[^\s,|;]+)`)
-	var (
-		t       *importedTask
-		level   int
-		text    strings.Builder // of the task, or of the text around tasks
-		around  strings.Builder
-		comment strings.Builder
-		ticked  int
-		from    source.Location
-		inside  bool // inside a comment
-		meta    source.Location
-	)
-	finish := func() {
-		if t != nil {
-			t.action = phrase{dedent(text.String()), t.at}
-			if run := plan.VerifyCommand(t.action.text); run != "" {
-				t.claims = append(t.claims, claim{phrase: phrase{"`" + strings.Trim(run, "`") + "`", t.at}, kind: "tail"})
-			}
-			text.Reset()
-			t = nil
-		}
-	}
+	r := prdReader{importedPlan: f,
+		accepted: regexp.MustCompile(`(?i)^[*_#\s]*acceptance(?: criteria)?\s*:?[*_\s]*:?$`),
+		field:    regexp.MustCompile(`([A-Za-z_]+)\s*[:=]\s*(\[[^\]]*\]|"[^"]*"|[^\s,|;]+)`)}
 	for l := range markdownLines(src) {
 		n, title := l.heading()
-		low := strings.TrimSpace(l.text)
 		m := []int(nil)
 		if n > 1 {
 			m = story.FindStringSubmatchIndex(l.text)
 		}
-		switch {
-		case m != nil:
-			finish()
-			level = n
-			t = &importedTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Location(m[4])},
-				subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Location(m[6])}}
-			f.tasks = append(f.tasks, t)
-			continue
-		case n > 0 && n <= level && t != nil:
-			finish()
+		if m != nil || n > 0 && n <= r.level {
+			r.finishTask()
 		}
 		switch {
-		case l.code && (inside || strings.HasPrefix(low, "<!--")):
-			if !inside {
-				comment.Reset()
-				meta = l.at
-			}
-			comment.WriteString(l.text + "\n")
-			inside = !strings.Contains(l.text, "-->")
-			if inside || t == nil {
-				continue
-			}
-			if comment.Len() > maxRequest {
-				f.notCarried(meta, "a comment of more than 16 KB")
-				continue
-			}
-			body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(comment.String())
-			for _, m := range field.FindAllStringSubmatchIndex(body, -1) {
-				value := phrase{strings.Trim(body[m[4]:m[5]], `"`), meta + source.Location(m[4])}
-				switch name := body[m[2]:m[3]]; name {
-				case "id":
-					t.id = value
-				case "blockedBy", "blocked_by", "depends", "depends_on", "dependsOn":
-					t.blockers = append(t.blockers, splitIDs(value)...)
-				case "parallel":
-					t.exclusive = value.text == "false"
-				case "files":
-					for _, p := range splitIDs(value) {
-						f.file(t, p, "")
-					}
-				default:
-					f.addMetadata(t, name, source.Text(value.text, value.at))
-				}
-			}
-		case t != nil:
-			p, box, tick, ok := l.listItem()
-			switch {
-			case ok && box:
-				t.claims = append(t.claims, claim{phrase: p})
-				if tick {
-					ticked++
-				}
-			case !l.code && accepted.MatchString(l.text):
-			default:
-				text.WriteString(l.text + "\n")
-			}
+		case m != nil:
+			r.level = n
+			r.task = &importedTask{at: l.at, id: phrase{l.text[m[4]:m[5]], l.at + source.Location(m[4])},
+				subject: phrase{strings.TrimSpace(l.text[m[6]:m[7]]), l.at + source.Location(m[6])}}
+			f.tasks = append(f.tasks, r.task)
+		case l.code && (r.inside || strings.HasPrefix(strings.TrimSpace(l.text), "<!--")):
+			r.readComment(l)
+		case r.task != nil:
+			r.readTaskLine(l)
 		case n == 1 && f.name.text == "":
 			f.name = phrase{clipText(title, 300), l.at}
 		case n > 0 && strings.EqualFold(title, "tasks"):
 		default:
-			if low != "" && low != "---" && from == 0 {
-				from = l.at
-			}
-			if around.Len()+len(l.text) > maxRequest {
-				if around.Len() <= maxRequest {
-					f.notCarried(l.at, "the text from here on that belongs to no task (the request holds 16 KB)")
-				}
-				for around.Len() <= maxRequest {
-					around.WriteByte('\n')
-				}
-				continue
-			}
-			if low != "---" {
-				around.WriteString(l.text + "\n")
-			}
+			r.readAround(l)
 		}
 	}
-	finish()
-	if s := regexp.MustCompile(`\n{3,}`).ReplaceAllString(strings.TrimSpace(around.String()), "\n\n"); s != "" {
-		f.request = []phrase{{s, from}}
+	r.finishTask()
+	if s := regexp.MustCompile(`\n{3,}`).ReplaceAllString(strings.TrimSpace(r.around.String()), "\n\n"); s != "" {
+		f.request = []phrase{{s, r.from}}
 	}
-	if ticked > 0 {
+	if r.ticked > 0 {
 		f.notCarried(f.tasks[0].at, "that boxes are ticked already: all is checked again, and it")
+	}
+}
+
+// finishTask gives the task its text.
+func (r *prdReader) finishTask() {
+	t := r.task
+	if t == nil {
+		return
+	}
+	t.action = phrase{dedent(r.text.String()), t.at}
+	if run := plan.VerifyCommand(t.action.text); run != "" {
+		t.claims = append(t.claims, claim{phrase: phrase{"`" + strings.Trim(run, "`") + "`", t.at}, kind: "tail"})
+	}
+	r.text.Reset()
+	r.task = nil
+}
+
+// readComment reads a line of a comment, and at its end the fields of the task.
+func (r *prdReader) readComment(l markdownLine) {
+	if !r.inside {
+		r.comment.Reset()
+		r.meta = l.at
+	}
+	r.comment.WriteString(l.text + "\n")
+	r.inside = !strings.Contains(l.text, "-->")
+	if r.inside || r.task == nil {
+		return
+	}
+	if r.comment.Len() > maxRequest {
+		r.notCarried(r.meta, "a comment of more than 16 KB")
+		return
+	}
+	body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(r.comment.String())
+	for _, m := range r.field.FindAllStringSubmatchIndex(body, -1) {
+		value := phrase{strings.Trim(body[m[4]:m[5]], `"`), r.meta + source.Location(m[4])}
+		switch name := body[m[2]:m[3]]; name {
+		case "id":
+			r.task.id = value
+		case "blockedBy", "blocked_by", "depends", "depends_on", "dependsOn":
+			r.task.blockers = append(r.task.blockers, splitIDs(value)...)
+		case "parallel":
+			r.task.exclusive = value.text == "false"
+		case "files":
+			for _, p := range splitIDs(value) {
+				r.file(r.task, p, "")
+			}
+		default:
+			r.addMetadata(r.task, name, source.Text(value.text, value.at))
+		}
+	}
+}
+
+// readTaskLine reads a line below the heading of a task.
+func (r *prdReader) readTaskLine(l markdownLine) {
+	p, box, tick, ok := l.listItem()
+	switch {
+	case ok && box:
+		r.task.claims = append(r.task.claims, claim{phrase: p})
+		if tick {
+			r.ticked++
+		}
+	case !l.code && r.accepted.MatchString(l.text):
+	default:
+		r.text.WriteString(l.text + "\n")
+	}
+}
+
+// readAround reads a line that belongs to no task.
+func (r *prdReader) readAround(l markdownLine) {
+	line := strings.TrimSpace(l.text)
+	if line != "" && line != "---" && r.from == 0 {
+		r.from = l.at
+	}
+	if r.around.Len()+len(l.text) > maxRequest {
+		if r.around.Len() <= maxRequest {
+			r.notCarried(l.at, "the text from here on that belongs to no task (the request holds 16 KB)")
+		}
+		for r.around.Len() <= maxRequest {
+			r.around.WriteByte('\n')
+		}
+		return
+	}
+	if line != "---" {
+		r.around.WriteString(l.text + "\n")
 	}
 }
