@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"wavex/internal/event"
 	"wavex/internal/inspect"
@@ -26,14 +27,12 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 	}
 	inner := o.run
 	inner.output = "text" // stdout is for the verification
-	var who *prompter
+	f := fixer{rounds: o.rounds, out: std.Err}
 	if o.run.mode == event.Interactive && canPrompt(std) {
 		in := bufio.NewReader(std.In)
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
-		who = &prompter{in: in, out: std.Err}
+		f.who = &prompter{in: in, out: std.Err}
 	}
-	var before []scan.Gap
-	idle := 0
 	var last *invocation
 	for round := 1; ; round++ {
 		v, err := openVerification(args, o.from, std)
@@ -45,35 +44,11 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 				plan.ShellQuote(v.Plan.Path))
 		}
 		var stop error
-		doc, err := v.Run(ctx, func(doc *scan.Document) error {
-			if round > 1 && !anyClosed(before, doc.Gaps) {
-				idle++
-			} else {
-				idle = 0
+		doc, err := v.Run(ctx, func(doc *scan.Document) (err error) {
+			if stop, err = f.decide(ctx, doc.Gaps, round); err == nil && stop == nil {
+				err = v.AddRemediation(doc, round, o.rounds)
 			}
-			switch {
-			case len(doc.Gaps) == 0:
-				stop = errNoGaps
-			case idle >= maxIdleRounds:
-				fmt.Fprintf(std.Err, "wavex: %d rounds closed no gap; %s left\n", idle, report.Plural(len(doc.Gaps), "gap is",
-					"gaps are"))
-				stop = exitCode(exitBreaker)
-			case round > o.rounds:
-				fmt.Fprintf(std.Err, "wavex: %s made; %s left\n", report.Plural(o.rounds, "round was", "rounds were"),
-					report.Plural(len(doc.Gaps), "gap is", "gaps are"))
-				stop = exitCode(exitLimit)
-			default:
-				if who != nil {
-					yes, err := who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
-						report.Plural(len(doc.Gaps), "gap", "gaps"), round, o.rounds))
-					if err != nil || !yes {
-						stop = exitCode(exitFailed)
-						return err
-					}
-				}
-				return v.AddRemediation(doc, round, o.rounds)
-			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return err
@@ -81,13 +56,49 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		if stop != nil {
 			return finishFix(v, doc, o, last, stop, std)
 		}
-		before = doc.Gaps
 		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
 		inner.planPath = v.Plan.Path
 		if last, err = fixSession(ctx, inner, std); err != nil && exitCodeOf(err) != exitFailed {
 			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
 	}
+}
+
+// fixer decides whether another round of fixing is made.
+type fixer struct {
+	rounds int       // the most that may be made
+	who    *prompter // is asked before each round; nil: no question
+	out    io.Writer
+	before []scan.Gap // of the last round
+	idle   int        // rounds in a row that closed no gap
+}
+
+// decide returns the reason to make no round, or nil for one.
+func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, err error) {
+	f.idle++
+	if round == 1 || anyClosed(f.before, gaps) {
+		f.idle = 0
+	}
+	f.before = gaps
+	switch {
+	case len(gaps) == 0:
+		return errNoGaps, nil
+	case f.idle >= maxIdleRounds:
+		fmt.Fprintf(f.out, "wavex: %d rounds closed no gap; %s left\n", f.idle, report.Plural(len(gaps), "gap is",
+			"gaps are"))
+		return exitCode(exitBreaker), nil
+	case round > f.rounds:
+		fmt.Fprintf(f.out, "wavex: %s made; %s left\n", report.Plural(f.rounds, "round was", "rounds were"),
+			report.Plural(len(gaps), "gap is", "gaps are"))
+		return exitCode(exitLimit), nil
+	case f.who != nil:
+		yes, err := f.who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
+			report.Plural(len(gaps), "gap", "gaps"), round, f.rounds))
+		if err != nil || !yes {
+			return exitCode(exitFailed), err
+		}
+	}
+	return nil, nil
 }
 
 var errNoGaps = errors.New("no gaps")

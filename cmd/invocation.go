@@ -96,7 +96,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) 
 	return r, nil
 }
 
-// load reads the plan and the journal, and decides between a new run and a resume.
+// load reads the plan and the journal, and configures the run.
 func (r *invocation) load() error {
 	o := r.opts
 	var dir string
@@ -107,21 +107,9 @@ func (r *invocation) load() error {
 		if dir, err = os.Getwd(); err != nil {
 			return err
 		}
-		if past, err = runlog.Read(loop.In(dir)); err != nil {
+		if o.planPath, past, err = unfinishedPlan(dir); err != nil {
 			return err
 		}
-		last := runlog.Last(past)
-		if last == nil {
-			return runlog.NoRunError(loop.In(dir))
-		}
-		if last.Final() {
-			return usage("there is no unfinished run; start one with: wavex run %s",
-				plan.ShellQuote(relativePath(last.Plan, dir)))
-		}
-		if o.planPath, err = last.PlanPath(); err != nil {
-			return err
-		}
-		o.planPath = relativePath(o.planPath, dir)
 	}
 	ours := ""
 	if !o.fresh {
@@ -158,6 +146,11 @@ func (r *invocation) load() error {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
 	}
+	return r.configure(o, past, dir)
+}
+
+// configure decides between a new run and a resume, and sets the configuration.
+func (r *invocation) configure(o runOptions, past []event.Event, dir string) error {
 	old, err := r.chooseRun(past, dir)
 	if err != nil {
 		return err
@@ -166,13 +159,30 @@ func (r *invocation) load() error {
 		r.journalLen = 0
 	}
 	r.resume = old != nil
-	r.config, err = resolveConfig(o, p, dir, old)
+	r.config, err = resolveConfig(o, r.plan, dir, old)
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&
 		canPrompt(r.std)
 	if err == nil && o.shareList {
 		err = r.resolveSharedList()
 	}
 	return err
+}
+
+// unfinishedPlan returns the path of the plan of the unfinished run in a project directory, and the events there.
+func unfinishedPlan(dir string) (path string, past []event.Event, err error) {
+	if past, err = runlog.Read(loop.In(dir)); err != nil {
+		return "", nil, err
+	}
+	last := runlog.Last(past)
+	if last == nil {
+		return "", nil, runlog.NoRunError(loop.In(dir))
+	}
+	if last.Final() {
+		return "", nil, usage("there is no unfinished run; start one with: wavex run %s",
+			plan.ShellQuote(relativePath(last.Plan, dir)))
+	}
+	path, err = last.PlanPath()
+	return relativePath(path, dir), past, err
 }
 
 // relativePath returns path relative to dir if path is below dir, else path itself.

@@ -10,63 +10,24 @@ import (
 )
 
 // runOptions holds the flags of run and resume as the user wrote them. runconfig.go turns them into
-// a event.Config.
+// an event.Config.
 type runOptions struct {
 	planPath string
 	resuming bool // the command is resume
 
-	agent    string
-	claude   string
-	scenario string
-
-	grace     time.Duration
-	track     string
-	isolation string
-	deliver   string
-	noVerify  bool
-
-	parallel   int
-	schedule   string
-	stagger    string
-	budget     string
-	waveBudget string
-	iterations string
-	maxTokens  string
-	wallClock  time.Duration
-	allowShort bool
-	prices     string
-
-	maxRetries   int
-	retrySession string
-	failFast     bool
-	counsel      string
-	counselVia   string
-	threshold    int
-	holdout      float64
-	blocked      []string // experts
-	chair        bool
-	waitForReset string
-
-	precheck     string
-	review       string
-	reviewRounds int
-	judge        string
-	accept       bool
-	interactive  bool
+	agentOptions
+	workOptions
+	limitOptions
+	counselOptions
+	reviewOptions
+	outputOptions
 
 	resume       bool
 	fresh        bool
 	ifUnfinished string
 	onSignal     string
-
-	output string
-	plain  bool
-	ascii  bool
-	status bool
-
-	reports  []string // KIND=FILE
-	ci       string
-	webhooks []string // URL or slack=URL
+	output       string
+	interactive  bool
 
 	taskList  string
 	shareList bool
@@ -77,6 +38,63 @@ type runOptions struct {
 	gates     string // when to ask the user, by the shape of the request
 
 	changed func(name string) bool // whether the user gave the flag
+}
+
+type agentOptions struct {
+	agent    string
+	claude   string
+	scenario string
+	grace    time.Duration
+}
+
+type workOptions struct {
+	track        string
+	isolation    string
+	deliver      string
+	noVerify     bool
+	parallel     int
+	schedule     string
+	stagger      string
+	maxRetries   int
+	retrySession string
+	failFast     bool
+}
+
+type limitOptions struct {
+	budget       string
+	waveBudget   string
+	iterations   string
+	maxTokens    string
+	wallClock    time.Duration
+	allowShort   bool
+	prices       string
+	waitForReset string
+}
+
+type counselOptions struct {
+	counsel    string
+	counselVia string
+	threshold  int
+	holdout    float64
+	blocked    []string // experts
+	chair      bool
+}
+
+type reviewOptions struct {
+	precheck     string
+	review       string
+	reviewRounds int
+	judge        string
+	accept       bool
+}
+
+type outputOptions struct {
+	plain    bool
+	ascii    bool
+	status   bool
+	reports  []string // KIND=FILE
+	ci       string
+	webhooks []string // URL or slack=URL
 }
 
 func newRun(std Stdio) *cobra.Command {
@@ -162,13 +180,30 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"the agent: claude, or a rehearsal without an account")
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
-	f.IntVarP(&o.parallel, "parallel", "j", 0,
-		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	ignoredFlag(c, "warm", "each attempt has a process of its own")
 	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
 	f.DurationVar(&o.grace, "grace", 0,
 		"time for the agent to exit after its result, and for each step of stopping it "+
 			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
+	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
+	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"},
+		"effect of the first Ctrl-C or SIGTERM")
+	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
+	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
+		"ask before each retry (on a terminal only), or go on")
+	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking")
+	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
+	workFlags(c, &o.workOptions)
+	limitFlags(c, &o.limitOptions)
+	counselFlags(c, &o.counselOptions)
+	reviewFlags(c, &o.reviewOptions)
+	outputFlags(c, &o.outputOptions)
+}
+
+func workFlags(c *cobra.Command, o *workOptions) {
+	f := c.Flags()
+	f.IntVarP(&o.parallel, "parallel", "j", 0,
+		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
 	choiceFlag(c, &o.isolation, "isolation", "auto", []string{"auto", "shared", "worktree"}, "where attempts work")
 	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, pr, or patch FILE")
@@ -177,6 +212,13 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
 	choiceFlag(c, &o.stagger, "stagger", "off", []string{"off", "auto"},
 		"start one task of each wave first, so that the others hit the prompt cache")
+	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
+	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
+	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
+}
+
+func limitFlags(c *cobra.Command, o *limitOptions) {
+	f := c.Flags()
 	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
 	f.StringVar(&o.waveBudget, "wave-budget", "",
 		"dollars for each single wave, +N more, or none (default: the plan's, else none)")
@@ -186,17 +228,22 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.prices, "prices", "",
 		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
 	f.BoolVar(&o.allowShort, "allow-short", false, "start even if the limits cannot suffice")
-	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
-	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
-	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
+	f.StringVar(&o.waitForReset, "wait-for-reset", "", "at a usage limit, wait for its reset, at most this long")
+	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
+}
+
+func counselFlags(c *cobra.Command, o *counselOptions) {
+	f := c.Flags()
 	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
 	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
 	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount at which the panel is asked")
 	f.StringSliceVar(&o.blocked, "counsel-block", nil, "names of experts to exclude")
 	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks that get no panel, to measure the panel's effect")
 	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
-	f.StringVar(&o.waitForReset, "wait-for-reset", "", "at a usage limit, wait for its reset, at most this long")
-	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
+}
+
+func reviewFlags(c *cobra.Command, o *reviewOptions) {
+	f := c.Flags()
 	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"},
 		"let experts challenge tasks of reversibility 1 before their wave")
 	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"},
@@ -205,21 +252,17 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
 		"let a model judge criteria in prose; auto: if the plan needs an agent")
-	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
 	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria have no evidence")
-	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"},
-		"effect of the first Ctrl-C or SIGTERM")
-	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
+}
+
+func outputFlags(c *cobra.Command, o *outputOptions) {
+	f := c.Flags()
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
 	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
 	f.StringArrayVar(&o.reports, "report", nil,
 		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
 	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
-	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
-		"ask before each retry (on a terminal only), or go on")
-	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking")
-	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
 	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 
