@@ -35,37 +35,44 @@ func (r *Roster) Experts() []Expert {
 // BuiltIn returns the roster of the embedded experts.
 func BuiltIn() (*Roster, error) { return LoadRoster("", nil) }
 
+// embeddedExperts returns the embedded experts by name.
+func embeddedExperts() (map[string]Expert, error) {
+	entries, err := profiles.ReadDir("profiles")
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]Expert{}
+	for _, entry := range entries {
+		name := "profiles/" + entry.Name()
+		data, err := profiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		e, err := parseProfile(name, data)
+		if err != nil {
+			return nil, err
+		}
+		byName[e.Name] = e
+	}
+	return byName, nil
+}
+
 // LoadRoster gathers the embedded experts and those in dir (each *.md file except README.md and
 // names that begin with a dot; usually .loop/experts). An expert in dir replaces an embedded one
 // of the same name. dir may be "" or missing. The experts named in blocked are never asked.
 // Blocking an unknown expert is an error, because it is likely a misspelling. Errors in profiles
 // are *ProfileError, all of them joined.
 func LoadRoster(dir string, blocked []string) (*Roster, error) {
-	byName := map[string]Expert{}
-	var errs []error
-
-	entries, err := profiles.ReadDir("profiles")
+	byName, err := embeddedExperts()
 	if err != nil {
 		return nil, fmt.Errorf("reading the embedded experts: %w", err)
 	}
-	for _, entry := range entries {
-		name := "profiles/" + entry.Name()
-		data, err := profiles.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading the embedded experts: %w", err)
-		}
-		e, err := parseProfile(name, data)
-		if err != nil {
-			return nil, fmt.Errorf("reading the embedded experts: %w", err)
-		}
-		byName[e.Name] = e
-	}
-
 	own := map[string]Expert{}
 	files, err := ownProfiles(dir)
 	if err != nil {
 		return nil, err
 	}
+	var errs []error
 	for _, file := range files {
 		data, err := safefile.Read(file, maxProfile)
 		if err != nil {

@@ -70,24 +70,14 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 	if err != nil {
 		return err
 	}
-	var small, large strings.Builder
-	for i, f := range splitNUL(list) {
-		st, err := os.Lstat(filepath.Join(project, filepath.FromSlash(f)))
-		switch {
-		case err != nil: // already deleted
-		case i >= maxUntrackedFiles, st.IsDir(), st.Mode().IsRegular() && st.Size() > maxUntrackedSize:
-			large.WriteString(f + "\x00")
-		default:
-			small.WriteString(":(literal)" + f + "\x00")
-		}
-	}
-	if small.Len() > 0 {
-		if _, err := g.outputOf(ctx, small.String(), "add", "--ignore-errors", "--pathspec-from-file=-",
+	small, large := splitUntracked(project, splitNUL(list))
+	if small != "" {
+		if _, err := g.outputOf(ctx, small, "add", "--ignore-errors", "--pathspec-from-file=-",
 			"--pathspec-file-nul"); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(at, "large"), []byte(large.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(at, "large"), []byte(large), 0o600); err != nil {
 		return err
 	}
 	err = os.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
@@ -95,6 +85,23 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 		return g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
 	}
 	return err
+}
+
+// splitUntracked returns the pathspecs of the untracked files that a baseline records, and the names of those that are
+// too many or too large. Each ends with a NUL.
+func splitUntracked(project string, files []string) (small, large string) {
+	var record, leave strings.Builder
+	for i, f := range files {
+		st, err := os.Lstat(filepath.Join(project, filepath.FromSlash(f)))
+		switch {
+		case err != nil: // already deleted
+		case i >= maxUntrackedFiles, st.IsDir(), st.Mode().IsRegular() && st.Size() > maxUntrackedSize:
+			leave.WriteString(f + "\x00")
+		default:
+			record.WriteString(":(literal)" + f + "\x00")
+		}
+	}
+	return record.String(), leave.String()
 }
 
 // LoadBaseline returns the record in the folder at; ok is false if there is none.

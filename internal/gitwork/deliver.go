@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,10 +235,7 @@ func (m *Manager) openPullRequest(ctx context.Context, d Delivery) (Delivery, er
 		d.Why = "the pull request was there already and has the new commits"
 		return d, nil
 	}
-	args := []string{"pr", "create", "--head", head, "--title", m.opts.Title}
-	if m.opts.Title == "" {
-		args[len(args)-1] = "wavex run " + m.opts.Run
-	}
+	args := []string{"pr", "create", "--head", head, "--title", cmp.Or(m.opts.Title, "wavex run "+m.opts.Run)}
 	if m.state.Branch != "" {
 		args = append(args, "--base", branchName(m.state.Branch))
 	}

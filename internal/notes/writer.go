@@ -153,28 +153,9 @@ func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []strin
 		return Interventions, []string{fmt.Sprintf("%s: resumed with %s, budget %s", at, report.Plural(b.Tasks, "task",
 			"tasks"), report.FormatBudget(b.Config.Limits))}
 	case event.Answered:
-		answer := "no"
-		if b.Yes {
-			answer = "yes"
-		}
-		about := b.Task
-		if about == "" && b.Wave > 0 {
-			about = fmt.Sprintf("wave %d", b.Wave)
-		}
-		if b.Stop == nil || b.Yes || !strings.HasPrefix(b.Stop.Reason, "nobody") {
-			return Interventions, []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer,
-				b.Gate, about))}
-		}
+		return Interventions, answerLines(at, b)
 	case event.ReviewEnded:
-		var judged []string
-		for _, f := range b.Review.Findings {
-			if f.Resolution != "" {
-				judged = append(judged, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, f.Location(), f.Text))
-			}
-		}
-		if judged != nil {
-			return Interventions, append([]string{fmt.Sprintf("%s: a person judged findings of review %d", at, b.N)}, judged...)
-		}
+		return Interventions, judgedLines(at, b)
 	case event.RolledBack:
 		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
 			report.Plural(b.Paths, "path", "paths"), strings.Join(b.Tasks, ", "))}
@@ -187,6 +168,36 @@ func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []strin
 		}
 	}
 	return "", nil
+}
+
+// answerLines returns the line for the answer of a person, none if no person was asked.
+func answerLines(at string, b event.Answered) []string {
+	answer := "no"
+	if b.Yes {
+		answer = "yes"
+	}
+	about := b.Task
+	if about == "" && b.Wave > 0 {
+		about = fmt.Sprintf("wave %d", b.Wave)
+	}
+	if b.Stop != nil && !b.Yes && strings.HasPrefix(b.Stop.Reason, "nobody") {
+		return nil
+	}
+	return []string{strings.TrimSpace(fmt.Sprintf("%s: a person said %s at %s %s", at, answer, b.Gate, about))}
+}
+
+// judgedLines returns the lines for the findings of a review that a person judged, none without one.
+func judgedLines(at string, b event.ReviewEnded) []string {
+	lines := []string{fmt.Sprintf("%s: a person judged findings of review %d", at, b.N)}
+	for _, f := range b.Review.Findings {
+		if f.Resolution != "" {
+			lines = append(lines, fmt.Sprintf("%s %s: %s%s", f.Resolution, f.ID, f.Location(), f.Text))
+		}
+	}
+	if len(lines) == 1 {
+		return nil
+	}
+	return lines
 }
 
 // deviation returns the lines of a deviation: the task, the failure, and the adjustment.

@@ -32,88 +32,96 @@ type RunEntry struct {
 // the last one. The cost of a session that was cut off is the cost of its ended attempts, panels
 // and reviews.
 func Runs(events []event.Event, alive bool) []RunEntry {
-	var all []RunEntry
-	var spent budget.USD
-	var since, last time.Time
-	done := map[string]bool{}
-	end := func() { // of a session without a record of its end
-		if n := len(all); n > 0 && !since.IsZero() {
-			p := &all[n-1]
-			p.Status = CutOff
-			p.Ended = last
-			p.WorkTime += last.Sub(since)
-			p.Completed = len(done)
-			p.Cost = spent
-			since = time.Time{}
-		}
-	}
+	var l runList
 	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			end()
-			all = append(all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks})
-			spent, done, since = 0, map[string]bool{}, e.Time
-			if b.Origin != nil {
-				spent = b.Origin.Spent
-			}
-		case event.RunResumed:
-			end()
-			if n := len(all); n > 0 {
-				all[n-1].Tasks, all[n-1].Plan = b.Tasks, b.Plan
-			}
-			since = e.Time
-		case event.AttemptEnded:
-			spent += b.Result.Cost
-			if b.Status == event.Completed {
-				done[b.Task] = true
-			}
-			if n := len(all); n > 0 && b.Charged {
-				all[n-1].Iterations++
-			}
-		case event.IntegrationEnded:
-			for _, id := range b.Completed {
-				done[id] = true
-			}
-		case event.CounselEnded:
-			spent += b.Verdict.Cost
-		case event.ReviewEnded:
-			spent += b.Review.Cost
-		case event.CriteriaEnded:
-			spent += b.Cost
-		case event.PrecheckEnded:
-			spent += b.Challenge.Cost
-		case event.RunEnded:
-			if n := len(all); n > 0 {
-				p := &all[n-1]
-				p.Status = b.Status
-				p.ExitCode = b.ExitCode
-				p.Reason = b.Reason
-				p.Ended = e.Time
-				if !since.IsZero() { // else it happened between sessions: a rollback, a cancel
-					p.WorkTime += e.Time.Sub(since)
-				}
-				p.Completed = b.Tasks.Completed
-				p.Cost = b.Cost
-				p.Notional = b.Notional
-				p.Iterations = b.Iterations
-				p.Tasks = b.Tasks.Completed + b.Tasks.Failed + b.Tasks.Blocked + b.Tasks.Pending
-				since = time.Time{}
-			}
-		}
-		if n := len(all); n > 0 {
-			switch e.Body.(type) {
-			case event.RunStarted, event.RunResumed:
-				all[n-1].Sessions++
-			}
-		}
-		last = e.Time
+		l.add(e)
+		l.last = e.Time
 	}
-	open := !since.IsZero()
-	end()
-	if n := len(all); open && alive && n > 0 {
-		all[n-1].Status, all[n-1].Ended = "running", time.Time{}
+	open := !l.since.IsZero()
+	l.cutOff()
+	if n := len(l.all); open && alive && n > 0 {
+		l.all[n-1].Status, l.all[n-1].Ended = "running", time.Time{}
 	}
-	return all
+	return l.all
+}
+
+// runList holds the runs of the events so far, with the session that has no record of its end yet.
+type runList struct {
+	all   []RunEntry
+	spent budget.USD
+	since time.Time // zero: no session is open
+	last  time.Time
+	done  map[string]bool
+}
+
+// cutOff ends a session without a record of its end.
+func (l *runList) cutOff() {
+	if n := len(l.all); n > 0 && !l.since.IsZero() {
+		p := &l.all[n-1]
+		p.Status = CutOff
+		p.Ended = l.last
+		p.WorkTime += l.last.Sub(l.since)
+		p.Completed = len(l.done)
+		p.Cost = l.spent
+		l.since = time.Time{}
+	}
+}
+
+func (l *runList) add(e event.Event) {
+	if b, ok := e.Body.(event.RunStarted); ok {
+		l.cutOff()
+		l.all = append(l.all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks,
+			Sessions: 1})
+		l.spent, l.done, l.since = 0, map[string]bool{}, e.Time
+		if b.Origin != nil {
+			l.spent = b.Origin.Spent
+		}
+	}
+	if len(l.all) == 0 {
+		return // the cost of a request is in the Origin of its run
+	}
+	p := &l.all[len(l.all)-1]
+	switch b := e.Body.(type) {
+	case event.RunResumed:
+		l.cutOff()
+		p.Tasks, p.Plan = b.Tasks, b.Plan
+		p.Sessions++
+		l.since = e.Time
+	case event.AttemptEnded:
+		l.spent += b.Result.Cost
+		if b.Status == event.Completed {
+			l.done[b.Task] = true
+		}
+		if b.Charged {
+			p.Iterations++
+		}
+	case event.IntegrationEnded:
+		for _, id := range b.Completed {
+			l.done[id] = true
+		}
+	case event.CounselEnded:
+		l.spent += b.Verdict.Cost
+	case event.ReviewEnded:
+		l.spent += b.Review.Cost
+	case event.CriteriaEnded:
+		l.spent += b.Cost
+	case event.PrecheckEnded:
+		l.spent += b.Challenge.Cost
+	case event.RunEnded:
+		p.Status = b.Status
+		p.ExitCode = b.ExitCode
+		p.Reason = b.Reason
+		p.Ended = e.Time
+		if !l.since.IsZero() { // else it happened between sessions: a rollback, a cancel
+			p.WorkTime += e.Time.Sub(l.since)
+		}
+		p.Completed = b.Tasks.Completed
+		p.Cost = b.Cost
+		p.Notional = b.Notional
+		p.Iterations = b.Iterations
+		p.Tasks = b.Tasks.Completed + b.Tasks.Failed + b.Tasks.Blocked + b.Tasks.Pending
+		l.since = time.Time{}
+	}
 }
 
 // RunsTable returns a table of runs for people, the newest first. Lines are cut at columns (0:

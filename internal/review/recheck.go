@@ -41,8 +41,7 @@ func dueRechecks(s *scheduler.State, e event.CriteriaStarted) []recheck {
 // other. It calls more before each check. known has the evidence that exists already, by check and
 // directory.
 func (h *Coordinator) runRechecks(ctx context.Context, dir string, round int, list []recheck,
-	known map[checkKey]check.Evidence,
-	more func() bool) []scheduler.RecheckResult {
+	known map[checkKey]check.Evidence, more func() bool) []scheduler.RecheckResult {
 	out := make([]scheduler.RecheckResult, len(list))
 	runOne := func(k, slot, nth int) {
 		t := list[k].task

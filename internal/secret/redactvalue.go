@@ -42,21 +42,7 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 	case reflect.Array:
 		return r.elements(v, v.Len(), func() reflect.Value { return settableCopy(v) })
 	case reflect.Map:
-		var out reflect.Value
-		for it := v.MapRange(); it.Next(); {
-			if e, changed := r.walk(it.Value()); changed {
-				if !out.IsValid() {
-					out = reflect.MakeMapWithSize(v.Type(), v.Len())
-					for all := v.MapRange(); all.Next(); {
-						out.SetMapIndex(all.Key(), all.Value())
-					}
-				}
-				out.SetMapIndex(it.Key(), e)
-			}
-		}
-		if out.IsValid() {
-			return out, true
-		}
+		return r.entries(v)
 	case reflect.Struct:
 		var out reflect.Value
 		for _, i := range r.fields(v.Type()) {
@@ -86,6 +72,26 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 		if e, changed := r.walk(v.Elem()); changed {
 			return e, true
 		}
+	}
+	return v, false
+}
+
+// entries walks the values of a map.
+func (r *Redactor) entries(v reflect.Value) (reflect.Value, bool) {
+	var out reflect.Value
+	for it := v.MapRange(); it.Next(); {
+		if e, changed := r.walk(it.Value()); changed {
+			if !out.IsValid() {
+				out = reflect.MakeMapWithSize(v.Type(), v.Len())
+				for all := v.MapRange(); all.Next(); {
+					out.SetMapIndex(all.Key(), all.Value())
+				}
+			}
+			out.SetMapIndex(it.Key(), e)
+		}
+	}
+	if out.IsValid() {
+		return out, true
 	}
 	return v, false
 }

@@ -123,16 +123,26 @@ func (p *Planner) parseAnswer(b Brief, answer json.RawMessage) *draft {
 		slices.Sort(d.mistakes)
 		return d
 	}
-	f := file{Version: 1, Name: cleanLine(r.Name, 100), Request: text(b.Request), Budget: b.Budget,
+	d.load(file{Version: 1, Name: cleanLine(r.Name, 100), Request: text(b.Request), Budget: b.Budget,
 		Defaults: map[string]string{"appendSystemPrompt": b.Kind.Workflow.Gate()},
-		Criteria: conditions(b.Shape.Criteria), MustNot: conditions(b.Shape.MustNot), Tasks: r.Tasks}
-	data, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		d.mistakes = []string{"the answer cannot be written as a plan"}
+		Criteria: conditions(b.Shape.Criteria), MustNot: conditions(b.Shape.MustNot), Tasks: r.Tasks})
+	if len(d.mistakes) > 0 {
+		d.mistakes = firstFew(d.mistakes)
 		return d
 	}
-	d.file = data
-	loaded, diags := plan.Parse("plan.json", data, plan.Options{})
+	d.lint(p.AlreadyPasses)
+	d.doubts = firstFew(d.doubts)
+	return d
+}
+
+// load sets the file and the plan of the draft, or its mistakes.
+func (d *draft) load(f file) {
+	var err error
+	if d.file, err = json.MarshalIndent(f, "", "  "); err != nil {
+		d.mistakes = []string{"the answer cannot be written as a plan"}
+		return
+	}
+	loaded, diags := plan.Parse("plan.json", d.file, plan.Options{})
 	for _, g := range diags {
 		says := fmt.Sprintf("%s: %s [%s]", g.Path, g.Message, g.Code)
 		switch {
@@ -142,17 +152,13 @@ func (p *Planner) parseAnswer(b Brief, answer json.RawMessage) *draft {
 			d.doubts = append(d.doubts, says)
 		}
 	}
-	if loaded == nil && len(d.mistakes) == 0 {
+	switch {
+	case len(d.mistakes) > 0:
+	case loaded == nil:
 		d.mistakes = []string{"the plan does not load"}
+	default:
+		d.plan = loaded
 	}
-	if len(d.mistakes) > 0 {
-		d.mistakes = firstFew(d.mistakes)
-		return d
-	}
-	d.plan = loaded
-	d.lint(p.AlreadyPasses)
-	d.doubts = firstFew(d.doubts)
-	return d
 }
 
 // lint adds doubts about legal but unwise parts of the plan.
