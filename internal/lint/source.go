@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"strings"
 )
 
@@ -33,6 +34,7 @@ func (d *directory) readGo(path string, src []byte) error {
 	if strings.HasSuffix(path, "_test.go") {
 		return nil
 	}
+	maps.Copy(d.tooLarge, tooLarge(path, fset, file))
 	for _, pos := range tuplesOf(file) {
 		line := fset.Position(pos).Line
 		d.add(fault{path, line, tuples, lines[line-1]})

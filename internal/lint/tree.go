@@ -37,6 +37,8 @@ type directory struct {
 	lines  int // of prose: comments, or documentation outside code
 	counts counts
 	faults []fault
+
+	tooLarge map[string]int // sizes by "path func|struct Name"
 }
 
 // tree holds the directories of the repository by name, with "." for the root.
@@ -99,7 +101,7 @@ func readFiles(root string, files []string) (tree, error) {
 		}
 		d := t[path.Dir(name)]
 		if d == nil {
-			d = &directory{}
+			d = &directory{tooLarge: map[string]int{}}
 			t[path.Dir(name)] = d
 		}
 		if !isGo {
