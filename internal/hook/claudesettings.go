@@ -47,15 +47,6 @@ type group struct {
 // hookEvents lists the hooks of wavex by event.
 var hookEvents = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart", "session-start"}}
 
-// Groups returns a value of "hooks" that has only the hooks of wavex, with command as the program.
-func Groups(command string) ([]byte, error) {
-	all := map[string][]group{}
-	for _, w := range hookEvents {
-		all[w.event] = []group{{[]handler{newHandler(command, w.verb)}}}
-	}
-	return json.Marshal(all)
-}
-
 func newHandler(command, verb string) handler {
 	return handler{"command", command, []string{"hook", verb}, 10}
 }

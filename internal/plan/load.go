@@ -46,24 +46,9 @@ type Options struct {
 	ValidateRehearse func(block json.RawMessage) error
 }
 
-// Load reads a plan file, JSON or YAML by its extension (.json, .yaml, .yml) or else by its
-// content. Package foreign reads plans of other tools. All mistakes are diagnostics, in the order
-// of the file; the plan is nil if one of them is an error. The error is a *ReadError and means that
-// the file could not be read.
-func Load(path string) (*Plan, []Diagnostic, error) {
-	src, digest, err := ReadFile(path)
-	if err != nil {
-		return nil, nil, &ReadError{path, err}
-	}
-	p, ds := parse(path, src, digest, Options{Dir: filepath.Dir(path)})
-	if p != nil {
-		p.Path = path
-	}
-	return p, ds, nil
-}
-
-// Parse is like Load, for bytes in memory. name stands for the file in diagnostics, and its
-// extension selects the format.
+// Parse reads a plan, JSON or YAML by the extension of name (.json, .yaml, .yml) or else by its content.
+// Package convert reads plans of other tools. name stands for the file in diagnostics. All mistakes are
+// diagnostics, in the order of the file; the plan is nil if one of them is an error.
 func Parse(name string, data []byte, opts Options) (*Plan, []Diagnostic) {
 	return parse(name, string(data), sha256.Sum256(data), opts)
 }

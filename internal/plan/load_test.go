@@ -251,3 +251,16 @@ func TestWrites(t *testing.T) {
 		}
 	}
 }
+
+// Load reads a plan file.
+func Load(path string) (*Plan, []Diagnostic, error) {
+	src, digest, err := ReadFile(path)
+	if err != nil {
+		return nil, nil, &ReadError{path, err}
+	}
+	p, ds := parse(path, src, digest, Options{Dir: filepath.Dir(path)})
+	if p != nil {
+		p.Path = path
+	}
+	return p, ds, nil
+}

@@ -47,9 +47,6 @@ func StartWatchdog(self []string, mark string, inheritFiles ...*os.File) (*Watch
 	return &Watchdog{p: p}, nil
 }
 
-// Done closes when the guard has ended, which must not happen before Close.
-func (g *Watchdog) Done() <-chan struct{} { return g.p.Done() }
-
 // Close says goodbye and waits for the guard to end without a sweep.
 func (g *Watchdog) Close() error {
 	_, err := io.WriteString(g.p.Stdin, goodbye)

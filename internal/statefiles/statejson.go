@@ -63,12 +63,6 @@ func (c criteria) MarshalJSON() ([]byte, error) {
 	return encodeObject(list)
 }
 
-// linearText returns the text of the file, given the old text or nil.
-func (b *model) linearText(old []byte) ([]byte, error) {
-	text, _, err := b.mergeLinear(old)
-	return text, err
-}
-
 func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
 		Remaining: []string{},

@@ -70,12 +70,6 @@ type taskState struct {
 	BlockedBy []string     `json:"blocked_by,omitempty"` // blockers that are not completed
 }
 
-// workflowText returns the text of the file, given the old text or nil.
-func (b *model) workflowText(old []byte) ([]byte, error) {
-	text, _, err := b.mergeWorkflow(old)
-	return text, err
-}
-
 func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
 	w := workflow{Version: 1, Stage: b.stage(), Task: b.goal(), Started: b.opened, Updated: b.at, Recall: []string{},
 		Reviews: reviews(b.reviews),

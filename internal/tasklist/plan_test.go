@@ -175,7 +175,7 @@ func TestExport(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, ds, err := plan.Load(file)
+	p, ds, err := convert.Load(file, plan.Options{})
 	if p == nil {
 		t.Fatal(ds, err)
 	}

@@ -59,14 +59,14 @@ func sound(t *testing.T, name, text string) {
 			t.Fatalf("incomplete: %#v", d)
 		}
 	}
-	p, direct := Parse(name, []byte(text), plan.Options{})
+	p, direct := parse(name, []byte(text), plan.Options{})
 	if (p == nil) != (out == nil) || len(direct) != len(ds) {
 		t.Fatalf("read directly: %v\nimported: %v", direct, ds)
 	}
 	if p == nil {
 		return
 	}
-	q, ds := Parse("out.json", out, plan.Options{})
+	q, ds := parse("out.json", out, plan.Options{})
 	if q == nil {
 		t.Fatalf("what was written does not load: %v\n%s", ds, out)
 	}
@@ -83,7 +83,7 @@ func sound(t *testing.T, name, text string) {
 	}
 	for _, w := range writers() {
 		out, _ := w.write(p)
-		if r, ds := Parse(w.name, out, plan.Options{}); r == nil || r.Graph.Len() != p.Graph.Len() {
+		if r, ds := parse(w.name, out, plan.Options{}); r == nil || r.Graph.Len() != p.Graph.Len() {
 			t.Fatalf("the export does not load: %v\n%s", ds, out)
 		}
 	}
@@ -138,7 +138,7 @@ func TestHostileImports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, ds := Parse(c.file, []byte(c.text), plan.Options{})
+			p, ds := parse(c.file, []byte(c.text), plan.Options{})
 			if (p == nil) != (c.code != "") || c.code != "" && !hasCode(ds, c.code) {
 				t.Errorf("want %q, got %.500s", c.code, fmt.Sprint(ds))
 			}

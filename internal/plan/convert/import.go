@@ -34,8 +34,9 @@ const (
 // maxImport bounds, in bytes, an imported file, because it is held as a tree.
 const maxImport = 16 << 20
 
-// Load is plan.Load for plans of any form. opts is as for plan.Parse, but Dir is the plan's own
-// folder.
+// Load reads a plan file of any form. opts is as for plan.Parse, but Dir is the plan's own folder. All
+// mistakes are diagnostics, in the order of the file; the plan is nil if one of them is an error. The
+// error is a *plan.ReadError and means that the file could not be read.
 func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error) {
 	src, digest, err := plan.ReadFile(path)
 	if err != nil {
@@ -47,11 +48,6 @@ func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error)
 		p.Path = path
 	}
 	return p, ds, nil
-}
-
-// Parse is like Load, for bytes in memory. name stands for the file, as in plan.Parse.
-func Parse(name string, data []byte, opts plan.Options) (*plan.Plan, []plan.Diagnostic) {
-	return detect(name, string(data), opts).read(sha256.Sum256(data))
 }
 
 // Import returns a plan file as a native plan in indented JSON, and its form. A native JSON file is

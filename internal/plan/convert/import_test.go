@@ -90,7 +90,7 @@ func TestSamples(t *testing.T) {
 		t.Run(s.file, func(t *testing.T) {
 			t.Parallel()
 			data := s.read(t)
-			p, ds := Parse(s.file, data, plan.Options{})
+			p, ds := parse(s.file, data, plan.Options{})
 			if p == nil {
 				t.Fatal(ds)
 			}
@@ -122,7 +122,7 @@ func TestSamples(t *testing.T) {
 			if form != s.form {
 				t.Errorf("taken for %s", form)
 			}
-			again, ds := Parse("out.json", out, plan.Options{})
+			again, ds := parse("out.json", out, plan.Options{})
 			if again == nil {
 				t.Fatal(ds)
 			}
@@ -144,9 +144,9 @@ func TestSamplesFromWindows(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
 		data := s.read(t)
-		p, _ := Parse(s.file, data, plan.Options{})
+		p, _ := parse(s.file, data, plan.Options{})
 		crlf := append([]byte("\ufeff"), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))...)
-		q, ds := Parse(s.file, crlf, plan.Options{})
+		q, ds := parse(s.file, crlf, plan.Options{})
 		if q == nil {
 			t.Fatal(s.file, ds)
 		}
@@ -161,7 +161,7 @@ func TestSamplesFromWindows(t *testing.T) {
 
 func TestPhaseFields(t *testing.T) {
 	t.Parallel()
-	p, _ := Parse("loop.plan.md", samples()[0].read(t), plan.Options{})
+	p, _ := parse("loop.plan.md", samples()[0].read(t), plan.Options{})
 	one, two, four := p.Tasks[0], p.Tasks[1], p.Tasks[3]
 	if one.Subject != "Create the hooks file" || one.Pos != (plan.Pos{Line: 18, Column: 1}) ||
 		!reflect.DeepEqual(one.Files, []plan.File{{Path: "hooks/hooks.json", Action: "create"}}) {
@@ -198,24 +198,24 @@ func TestPhaseFields(t *testing.T) {
 	if want := []plan.Link{{From: "hooks/hooks.json", To: "hooks/stop.sh", Why: "path"}}; !slices.Equal(p.Links, want) {
 		t.Errorf("links %+v, want %+v", p.Links, want)
 	}
-	chain, _ := Parse(
+	chain, _ := parse(
 		"links.json", []byte(`{"phase": 1, "tasks": [{"id": "1", "title": "a"}], "key_links": ["a.js -> ./b.js -> c/d.json (reads it)", {"from": "x.md", "to": "y.md"}, "One -> Two"]}`), plan.Options{})
 	if want := []plan.Link{{From: "a.js", To: "b.js", Why: "reads it"}, {From: "b.js", To: "c/d.json", Why: "reads it"},
 		{From: "x.md", To: "y.md"}}; !slices.Equal(chain.Links, want) {
 		t.Errorf("links %+v, want %+v", chain.Links, want)
 	}
-	g, _ := Parse("grep.plan.md", samples()[1].read(t), plan.Options{})
+	g, _ := parse("grep.plan.md", samples()[1].read(t), plan.Options{})
 	if g.Tasks[0].Verify[1].Run != "test -s agents/a.md && true" || string(g.Tasks[1].Metadata["reqs"]) != `"R1,R2"` ||
 		g.Tasks[0].Metadata != nil {
 		t.Errorf("got %+v", g.Tasks[:2])
 	}
-	f, _ := Parse("feature.prd.md", samples()[6].read(t), plan.Options{})
+	f, _ := parse("feature.prd.md", samples()[6].read(t), plan.Options{})
 	if f.Tasks[0].Description != "It is new." ||
 		f.Request != "Users change their settings.\n\n## Out of scope\n\n- Themes" ||
 		string(f.Tasks[3].Metadata["owner"]) != `"me"` {
 		t.Errorf("got %+v %q", f.Tasks[0], f.Request)
 	}
-	s, _ := Parse("state.json", samples()[8].read(t), plan.Options{})
+	s, _ := parse("state.json", samples()[8].read(t), plan.Options{})
 	if s.Criteria[0].Check == nil || s.Criteria[0].Check.Run != "go test ./..." || s.Criteria[1].Check != nil {
 		t.Errorf("got %+v", s.Criteria)
 	}
@@ -263,7 +263,7 @@ func TestImportDiagnostics(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p, ds := Parse(c.file, []byte(c.text), plan.Options{})
+			p, ds := parse(c.file, []byte(c.text), plan.Options{})
 			if p != nil {
 				t.Fatal("accepted")
 			}
@@ -314,7 +314,7 @@ func TestNativePlansAreNotImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, ds := Import("full.yaml", full, plan.Options{})
-	p, _ := Parse("x.json", out, plan.Options{})
+	p, _ := parse("x.json", out, plan.Options{})
 	if p == nil {
 		t.Fatal(ds)
 	}

@@ -3,6 +3,7 @@ package convert
 // Helpers of the tests here: a comparison of plans, and tasks for wavex plans.
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -46,4 +47,9 @@ func same(t *testing.T, got, want *plan.Plan) {
 
 func hasCode(ds []plan.Diagnostic, code string) bool {
 	return slices.ContainsFunc(ds, func(d plan.Diagnostic) bool { return d.Code == code })
+}
+
+// parse is like Load, for bytes in memory. name stands for the file.
+func parse(name string, data []byte, opts plan.Options) (*plan.Plan, []plan.Diagnostic) {
+	return detect(name, string(data), opts).read(sha256.Sum256(data))
 }

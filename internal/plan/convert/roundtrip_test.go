@@ -60,7 +60,7 @@ func alike(p, q *plan.Plan) error {
 func TestSamplesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, s := range samples() {
-		p, _ := Parse(s.file, s.read(t), plan.Options{})
+		p, _ := parse(s.file, s.read(t), plan.Options{})
 		for i := range p.Tasks { // markdown cannot represent them; see TestOmissions
 			delete(p.Tasks[i].Metadata, "test_required")
 			delete(p.Tasks[i].Metadata, "priority")
@@ -73,7 +73,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 		}
 		for _, w := range writers() {
 			out, lost := w.write(p)
-			q, ds := Parse(w.name, out, plan.Options{})
+			q, ds := parse(w.name, out, plan.Options{})
 			if q == nil {
 				t.Fatal(s.file, ds)
 			}
@@ -140,13 +140,13 @@ func TestExportsImportTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, ds := Parse("p.json", data, plan.Options{})
+		p, ds := parse("p.json", data, plan.Options{})
 		if p == nil {
 			t.Fatal(ds)
 		}
 		for _, w := range writers() {
 			out, lost := w.write(p)
-			q, ds := Parse(w.name, out, plan.Options{})
+			q, ds := parse(w.name, out, plan.Options{})
 			if q == nil {
 				t.Fatalf("%v\n%s", ds, out)
 			}
@@ -165,7 +165,7 @@ func TestOmissions(t *testing.T) {
 	p := load(t, "../testdata/full.json")
 	for _, w := range writers() {
 		out, lost := w.write(p)
-		if q, ds := Parse(w.name, out, plan.Options{}); q == nil || len(q.Tasks) != len(p.Tasks) ||
+		if q, ds := parse(w.name, out, plan.Options{}); q == nil || len(q.Tasks) != len(p.Tasks) ||
 			q.Graph.Edges() != p.Graph.Edges() {
 			t.Errorf("%v", ds)
 		}
@@ -178,7 +178,7 @@ func TestOmissions(t *testing.T) {
 			}
 		}
 	}
-	q, _ := Parse("p.json", []byte(tasks(ok)), plan.Options{})
+	q, _ := parse("p.json", []byte(tasks(ok)), plan.Options{})
 	if _, lost := WritePhase(q); len(lost) > 0 {
 		t.Errorf("nothing is lost, but %v", lost)
 	}
