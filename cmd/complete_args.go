@@ -56,7 +56,7 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	}
 	var out []cobra.Completion
 	for _, r := range report.Runs(readLocalEvents(), true) {
-		out = append(out, cobra.CompletionWithDesc(r.Run, r.Status+", "+r.Started.UTC().Format(time.RFC3339)))
+		out = append(out, cobra.CompletionWithDesc(r.Run, string(r.Status)+", "+r.Started.UTC().Format(time.RFC3339)))
 	}
 	return out, cobra.ShellCompDirectiveDefault
 }

@@ -16,6 +16,7 @@ import (
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
+	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -68,7 +69,7 @@ must put something right.`,
 // doctorReport is the JSON output of `wavex doctor`.
 type doctorReport struct {
 	OK       bool           `json:"ok"` // nothing worse than a warning
-	ExitCode int            `json:"exit_code"`
+	ExitCode event.ExitCode `json:"exit_code"`
 	Checks   []doctor.Check `json:"checks"`
 	ProbeUSD *float64       `json:"probe_cost_usd,omitempty"` // only with --probe
 	// Statements holds the results of the probes; only with --probe.
@@ -186,7 +187,7 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	case doctor.Worst(d.planChecks) == doctor.Fail:
 		r.ExitCode = exitUsage
 	case doctor.Worst(checks) == doctor.Fail:
-		r.ExitCode = exitBlocked
+		r.ExitCode = event.ExitBlocked
 	}
 	r.OK = r.ExitCode == 0
 	return r
@@ -237,7 +238,7 @@ func (d *diagnosis) journal() doctor.Check {
 	text := "no run here yet"
 	switch {
 	case last == nil:
-	case last.Ended != nil && last.Ended.Status == "complete":
+	case last.Ended != nil && last.Ended.Status == event.RunComplete:
 		text = "run " + last.Config.Run + " is complete"
 	case last.Final():
 		text = "run " + last.Config.Run + " was cancelled"

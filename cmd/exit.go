@@ -9,24 +9,18 @@ import (
 	"strings"
 	"syscall"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/usererr"
 )
 
-// The exit codes. docs/exit-codes.md explains each.
+// The exit codes beside those of a run. docs/exit-codes.md explains each.
 const (
-	exitComplete = 0
-	exitFailed   = 1   // finished, but some task failed or a gate refused
-	exitUsage    = 2   // usage, or an invalid plan
-	exitLimit    = 3   // paused at a limit
-	exitBreaker  = 4   // paused by a breaker or a mustNot
-	exitBlocked  = 5   // a person must act
-	exitReset    = 6   // paused until a usage limit resets
-	exitBug      = 70  // a bug in wavex
-	exitSIGHUP   = 129 // interrupted, like the next two
-	exitSIGINT   = 130
-	exitSIGTERM  = 143
+	exitUsage   event.ExitCode = 2   // usage, or an invalid plan
+	exitBug     event.ExitCode = 70  // a bug in wavex
+	exitSIGHUP  event.ExitCode = 129 // interrupted, like the next one
+	exitSIGTERM event.ExitCode = 143
 )
 
 // codesHelp is the last part of the help of commands that run a plan.
@@ -45,18 +39,18 @@ Exit status:
 func usage(format string, args ...any) error { return usererr.Usage(format, args...) }
 
 // exitCode is an error that the user has already been told, with its exit code.
-type exitCode int
+type exitCode event.ExitCode
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
 // exitCodeOf returns the exit code of an error and prints nothing.
-func exitCodeOf(err error) int { return reportError(Stdio{Err: io.Discard}, err) }
+func exitCodeOf(err error) event.ExitCode { return reportError(Stdio{Err: io.Discard}, err) }
 
 // reportError prints an error for the user and returns its exit code. It is the only place that maps
 // errors to exit codes.
-func reportError(std Stdio, err error) int {
+func reportError(std Stdio, err error) event.ExitCode {
 	if err == nil {
-		return exitComplete
+		return event.ExitComplete
 	}
 	var (
 		code    exitCode
@@ -71,7 +65,7 @@ func reportError(std Stdio, err error) int {
 	)
 	switch {
 	case errors.As(err, &code):
-		return int(code)
+		return event.ExitCode(code)
 	case errors.As(err, &bad):
 		fmt.Fprintln(std.Err, bad.Error())
 		return exitUsage
@@ -81,7 +75,7 @@ func reportError(std Stdio, err error) int {
 	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version),
 		errors.As(err, &corrupt), errors.As(err, &write), errors.As(err, &path):
 		fmt.Fprintln(std.Err, "wavex: "+err.Error()+writeErrorAdvice(err))
-		return exitBlocked
+		return event.ExitBlocked
 	}
 	fmt.Fprintf(std.Err, "wavex: internal error: %v\nthis is a bug in wavex; the run's journal is kept\n", err)
 	return exitBug

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/run"
@@ -47,7 +48,7 @@ func TestUnwritableFileErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			if code := reportError(Stdio{Err: &out}, c.err); code != exitBlocked {
+			if code := reportError(Stdio{Err: &out}, c.err); code != event.ExitBlocked {
 				t.Errorf("exit code %d", code)
 			}
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -58,7 +58,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		}
 		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
 		inner.planPath = v.Plan.Path
-		if last, err = fixSession(ctx, inner, std); err != nil && exitCodeOf(err) != exitFailed {
+		if last, err = fixSession(ctx, inner, std); err != nil && exitCodeOf(err) != event.ExitFailed {
 			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
 	}
@@ -86,16 +86,16 @@ func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, e
 	case f.idle >= maxIdleRounds:
 		fmt.Fprintf(f.out, "wavex: %d rounds closed no gap; %s left\n", f.idle, report.Plural(len(gaps), "gap is",
 			"gaps are"))
-		return exitCode(exitBreaker), nil
+		return exitCode(event.ExitBreaker), nil
 	case round > f.rounds:
 		fmt.Fprintf(f.out, "wavex: %s made; %s left\n", report.Plural(f.rounds, "round was", "rounds were"),
 			report.Plural(len(gaps), "gap is", "gaps are"))
-		return exitCode(exitLimit), nil
+		return exitCode(event.ExitLimit), nil
 	case f.who != nil:
 		yes, err := f.who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
 			report.Plural(len(gaps), "gap", "gaps"), round, f.rounds))
 		if err != nil || !yes {
-			return exitCode(exitFailed), err
+			return exitCode(event.ExitFailed), err
 		}
 	}
 	return nil, nil

@@ -27,7 +27,7 @@ func Main(ctx context.Context, args []string, std Stdio) int {
 	if isCompletion(args) {
 		addCompletions(app)
 	}
-	return reportError(std, app.ExecuteContext(ctx))
+	return int(reportError(std, app.ExecuteContext(ctx)))
 }
 
 // Root returns the whole command line, for programs that document it.

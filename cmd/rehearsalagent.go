@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/rehearse"
 )
 
@@ -17,12 +18,12 @@ func newAgent(std Stdio) *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			return exitStatus(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err))
+			return exitStatus(event.ExitCode(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err)))
 		},
 	}
 }
 
-func exitStatus(code int) error {
+func exitStatus(code event.ExitCode) error {
 	if code == 0 {
 		return nil
 	}

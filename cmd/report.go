@@ -12,6 +12,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/runlog"
@@ -103,7 +104,7 @@ func renderReport(p *runlog.History, sum *report.Summary, format string) ([]byte
 	case "html":
 		var b bytes.Buffer
 		r := page.Of(p.State, p.Events, time.Now(), p.Alive)
-		if r.Status == report.CutOff && sum.Status != "running" {
+		if r.Status == event.RunCutOff && sum.Status != event.RunRunning {
 			r.Status, r.ExitCode, r.Reason = sum.Status, sum.ExitCode, sum.Reason
 		}
 		err := page.Write(&b, r, page.DetailsOf(p.State, p.Events, p.Files()))
@@ -157,7 +158,7 @@ func (r *invocation) withReports(end error) error {
 	}
 	fmt.Fprintln(r.std.Err, "wavex: writing the report:", err)
 	if end == nil {
-		return exitCode(exitBlocked)
+		return exitCode(event.ExitBlocked)
 	}
 	return end
 }
@@ -176,7 +177,7 @@ func (r *invocation) writeReports(end error) error {
 	p := &runlog.History{Loop: r.config.Loop, State: s, Events: events}
 	sum := report.Of(s, events)
 	if s.Ended == nil { // left at once, or the journal could not be written
-		sum.Status, sum.ExitCode = "interrupted", exitCodeOf(end)
+		sum.Status, sum.ExitCode = event.RunInterrupted, exitCodeOf(end)
 		sum.Reason = "wavex ended before the run did"
 	}
 	if r.reportsToGitHub() {

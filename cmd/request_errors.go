@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/request"
@@ -33,7 +34,7 @@ func withSignalCancel(ctx context.Context) (_ context.Context, stopped func() in
 			done <- 0
 		case s := <-in:
 			cancel(scheduler.ErrInterrupted)
-			done <- initialSignal(s).Code
+			done <- int(initialSignal(s).Code)
 		}
 	}()
 	return ctx, func() int {
@@ -68,24 +69,24 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 		return exitCode(signalled)
 	case errors.As(err, &vague):
 		q.printNotReady(vague)
-		return exitCode(exitBlocked)
+		return exitCode(event.ExitBlocked)
 	case errors.As(err, &large):
 		fmt.Fprintf(out, "wavex: %s; nothing was started. Take them one after the other:\n", err)
 		for i, p := range large.Proposals {
 			fmt.Fprintf(out, "  %d. %s\n     wavex start %q\n", i+1, p.Name, p.Request)
 		}
-		return exitCode(exitBlocked)
+		return exitCode(event.ExitBlocked)
 	case errors.As(err, &refusal):
 		fmt.Fprintf(out, "wavex: the planner gave no valid plan in %d rounds (%s); nothing was started. What was wrong with the last one:\n", refusal.Rounds, spent)
 		for _, p := range refusal.Problems {
 			fmt.Fprintln(out, "  - "+q.secrets.String(p))
 		}
 		fmt.Fprintln(out, "Word the request otherwise, or write the plan by hand: wavex schema, wavex check")
-		return exitCode(exitBlocked)
+		return exitCode(event.ExitBlocked)
 	case errors.As(err, &limit):
 		st := "wavex: " + limit.Error()
 		fmt.Fprintf(out, "%s; continue with: %s --budget +10\n", st, again)
-		return exitCode(exitLimit)
+		return exitCode(event.ExitLimit)
 	case errors.As(err, &call):
 		return q.callError(call, again, spent)
 	case errors.As(err, &shape):
@@ -94,7 +95,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 		return &advisedError{err, continueAdvice(err) + ", then continue with: " + again}
 	case errors.Is(err, errNoAnswer):
 		fmt.Fprintf(out, "wavex: no answer, so nothing more was done; %s; continue with: %s\n", spent, again)
-		return exitCode(exitBlocked)
+		return exitCode(event.ExitBlocked)
 	}
 	return err
 }
@@ -102,18 +103,18 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 // callError maps the end of a question to an exit code, with the rules for attempts.
 func (q *requestCommand) callError(c *request.CallError, again, spent string) error {
 	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
-	code := exitBlocked
+	code := event.ExitBlocked
 	switch c.Outcome {
 	case runner.Limited, runner.Throttled:
-		code = exitReset
+		code = event.ExitReset
 		if !c.ResetsAt.IsZero() {
 			fmt.Fprintf(q.std.Err, "; resume_at: %s", c.ResetsAt.UTC().Format(time.RFC3339))
 		}
 	case runner.OverCap:
-		code = exitLimit
+		code = event.ExitLimit
 		again += " --budget +10"
 	case runner.Interrupted:
-		code = exitSIGINT
+		code = event.ExitSIGINT
 	}
 	fmt.Fprintf(q.std.Err, "; continue with: %s\n", again)
 	return exitCode(code)

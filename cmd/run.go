@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/proc"
 )
 
@@ -35,7 +36,7 @@ type runOptions struct {
 	autoLearn bool
 	mode      string
 	yes       bool
-	gates     string // when to ask the user, by the shape of the request
+	gates     event.Gates // when to ask the user, by the shape of the request
 
 	changed func(name string) bool // whether the user gave the flag
 }

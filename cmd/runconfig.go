@@ -31,14 +31,14 @@ func resolveConfig(o runOptions, p *plan.Plan, dir string, old *event.Config) (e
 		c.Parallel = defaultParallel(c.Agent)
 	}
 	c.Spares = spareCount(c.Agent, c.Parallel)
-	set(old == nil, &c.Isolation, o.isolation) // a run keeps its working directory mode
-	set(old == nil && p.Isolation != "" && !given("isolation"), &c.Isolation, p.Isolation)
+	set(old == nil, &c.Isolation, event.Isolation(o.isolation)) // a run keeps its working directory mode
+	set(old == nil && p.Isolation != "" && !given("isolation"), &c.Isolation, event.Isolation(p.Isolation))
 	set(given("no-verify"), &c.NoVerify, o.noVerify)
 	set(first("deliver"), &c.Deliver, o.deliver)
 	set(old == nil, &c.Gates, o.gates)
 	set(first("mode"), &c.Mode, o.mode)
 	set(given("stagger"), &c.Stagger, strings.TrimPrefix(o.stagger, "off"))
-	set(given("schedule"), &c.Schedule, o.schedule)
+	set(given("schedule"), &c.Schedule, event.Schedule(o.schedule))
 	set(given("max-retries"), &c.MaxRetries, o.maxRetries)
 	set(given("max-retries"), &c.ForceRetries, true)
 	if given("retry-session") || c.RetrySession == "" {
@@ -87,7 +87,7 @@ func initialConfig(p *plan.Plan, old *event.Config) event.Config {
 	c.Run = runlog.NewID(time.Now())
 	c.Limits, c.BudgetGiven = forecast.Limits(p), p.Budget.USD != nil
 	c.Parallel = p.Parallel
-	set(p.Schedule != "", &c.Schedule, p.Schedule)
+	set(p.Schedule != "", &c.Schedule, event.Schedule(p.Schedule))
 	if n := p.Defaults.MaxRetries; n != nil {
 		c.MaxRetries = *n
 	}

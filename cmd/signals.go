@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"wavex/internal/event"
 	"wavex/internal/run"
 	"wavex/scheduler"
 )
@@ -68,7 +69,7 @@ func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, wo
 		w.count++
 	}
 	if w.count >= last && s != syscall.SIGHUP {
-		return nil, is.Code, ""
+		return nil, int(is.Code), ""
 	}
 	w.interrupting = knew || s == syscall.SIGHUP || w.interruptFirst || w.count > 1
 	if is.Interrupt = w.interrupting; !knew {
@@ -110,5 +111,5 @@ func initialSignal(s os.Signal) scheduler.Signal {
 	case syscall.SIGHUP:
 		return scheduler.Signal{Name: "SIGHUP", Code: exitSIGHUP}
 	}
-	return scheduler.Signal{Name: "SIGINT", Code: exitSIGINT}
+	return scheduler.Signal{Name: "SIGINT", Code: event.ExitSIGINT}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"wavex/internal/event"
 )
 
 // Each row lists the effect of each signal: d drains, i interrupts, a dash sends nothing new to the
@@ -46,7 +48,7 @@ func TestStopRequests(t *testing.T) {
 			default:
 				got = append(got, "d")
 			}
-			if sig != nil && sig.Code != 128+int(s.(syscall.Signal)) {
+			if sig != nil && sig.Code != 128+event.ExitCode(s.(syscall.Signal)) {
 				t.Errorf("%v: %+v", s, *sig)
 			}
 			if (leave == 0) != (words != "") {

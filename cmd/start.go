@@ -194,7 +194,7 @@ func (q *requestCommand) confirmPlan(res request.Result) (*plan.Plan, error) {
 	}
 	if !score.PreflightPassed(points) {
 		fmt.Fprintln(q.std.Err, "wavex: the checklist is not passed; nothing was started. Put it right, then continue with: wavex start")
-		return nil, exitCode(exitBlocked)
+		return nil, exitCode(event.ExitBlocked)
 	}
 	if q.prompter != nil && res.Intent.Decision.Shape == score.Colleague {
 		if err := q.confirmG1(p); err != nil {
@@ -215,7 +215,7 @@ func (q *requestCommand) confirmG1(p *plan.Plan) error {
 		return nil
 	}
 	fmt.Fprintf(q.std.Err, "wavex: not at G1; nothing was started. Change %s as you like, then continue with: wavex start\n", q.displayPath(p.Path))
-	return exitCode(exitFailed)
+	return exitCode(event.ExitFailed)
 }
 
 // runOptionsFor returns the options that run the plan: the given flags and the settings of the request.
@@ -223,9 +223,9 @@ func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) runOptio
 	o := q.run
 	switch shape {
 	case score.Colleague:
-		o.gates = event.GateAttempts
+		o.gates = event.GatesAttempts
 	case score.ToolReview:
-		o.gates = event.GateWaves
+		o.gates = event.GatesWaves
 	}
 	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent
 	given := o.changed

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/planfile"
@@ -83,7 +84,7 @@ func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) e
 		return err
 	}
 	if len(doc.Gaps) > 0 {
-		return exitCode(exitFailed)
+		return exitCode(event.ExitFailed)
 	}
 	return nil
 }

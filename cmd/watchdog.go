@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/proc"
 )
 
@@ -20,7 +21,7 @@ func newWatchdog(std Stdio) *cobra.Command {
 			if len(args) == 2 {
 				defer proc.LockWatchdog(c.Context(), args[1])()
 			}
-			return exitStatus(proc.WatchdogMain(std.In, args[0]))
+			return exitStatus(event.ExitCode(proc.WatchdogMain(std.In, args[0])))
 		},
 	}
 }

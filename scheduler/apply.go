@@ -125,7 +125,7 @@ func (s *State) apply(e event.Event) error {
 		s.Stop = &b.Stop
 	case event.RunEnded:
 		s.Ended = &b
-		if b.Status != "complete" { // for example because a person did not confirm it
+		if b.Status != event.RunComplete { // for example because a person did not confirm it
 			s.ExitSignal = false
 		}
 	case event.Notice, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
@@ -169,6 +169,16 @@ func (s *State) reopen() {
 	}
 }
 
+// resetFrontier rebuilds the frontier from the statuses.
+func (s *State) resetFrontier() {
+	s.frontier = dag.NewFrontier(s.Plan.Graph)
+	for i := range s.Tasks {
+		if s.Tasks[i].Status == event.Completed {
+			s.frontier.Complete(i)
+		}
+	}
+}
+
 // requeue rebuilds the queue from the statuses.
 func (s *State) requeue() {
 	for l := range s.queue.lists {
@@ -196,7 +206,7 @@ func (s *State) enqueue(i int) {
 }
 
 func (s *State) queueIndex(wave int) int {
-	if s.Config.Schedule == "eager" {
+	if s.Config.Schedule == event.Eager {
 		return 0
 	}
 	return wave

@@ -95,7 +95,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	}
 	s.move(i, b.Status)
 	s.block(b.Task, b.Blocked)
-	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == event.GateAttempts {
+	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == event.GatesAttempts {
 		s.pendingSteps = append(s.pendingSteps, b.Task)
 	}
 	return nil

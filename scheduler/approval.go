@@ -33,12 +33,12 @@ func decideApproval(s *State) event.Body {
 	}
 	if len(s.pendingSteps) > 0 {
 		id := s.pendingSteps[0]
-		return event.Asked{Gate: "G2", Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
+		return event.Asked{Gate: event.GateG2, Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
 	}
 	if i, ok := s.unapprovedRetry(); ok {
 		t := &s.Tasks[i]
 		retries := s.Retries(i)
-		return event.Asked{Gate: "retry", Task: s.Plan.Tasks[i].ID,
+		return event.Asked{Gate: event.GateRetry, Task: s.Plan.Tasks[i].ID,
 			Text: fmt.Sprintf("Task %s failed. Retry? (%d/%d attempts used)", s.title(s.Plan.Tasks[i].ID), t.Tries-1, retries)}
 	}
 	return nil
@@ -61,21 +61,23 @@ func (s *State) unapprovedRetry() (int, bool) {
 
 // decideWaveApproval returns the question before the next wave opens, or nil.
 func decideWaveApproval(s *State, next int) event.Body {
-	if !s.Config.Attended || s.Config.Gates != event.GateWaves || s.Wave == 0 ||
+	if !s.Config.Attended || s.Config.Gates != event.GatesWaves || s.Wave == 0 ||
 		next <= s.Wave || s.approvedWave >= s.Wave {
 		return nil
 	}
-	return event.Asked{Gate: "G2", Wave: s.Wave, Text: fmt.Sprintf("G2: Wave %d of %d complete: %d of %d tasks. Continue?",
+	return event.Asked{Gate: event.GateG2, Wave: s.Wave, Text: fmt.Sprintf(
+		"G2: Wave %d of %d complete: %d of %d tasks. Continue?",
 		s.Wave, s.Waves, s.Counts.Completed, len(s.Tasks))}
 }
 
 // decideEndApproval returns the question before the run is complete, or nil.
 func decideEndApproval(s *State) event.Body {
-	if !s.Config.Attended || s.Config.Gates != event.GateAttempts || s.endApproved || s.Stop != nil ||
+	if !s.Config.Attended || s.Config.Gates != event.GatesAttempts || s.endApproved || s.Stop != nil ||
 		s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
 		return nil
 	}
-	return event.Asked{Gate: "G3", Text: fmt.Sprintf("G3: All criteria met, %d of %d tasks complete. Confirm done?",
+	return event.Asked{Gate: event.GateG3, Text: fmt.Sprintf(
+		"G3: All criteria met, %d of %d tasks complete. Confirm done?",
 		s.Counts.Completed, len(s.Tasks))}
 }
 
@@ -93,19 +95,13 @@ func onAnswer(s *State, q event.Asked, yes bool, err error) event.Answered {
 	switch {
 	case a.Yes:
 	case err != nil:
-		a.Stop = &event.Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "nobody answered at " + q.Gate,
-			Advice: "resume asks again"}
-	case q.Gate == "retry":
+		a.Stop = event.Trip(event.Breaker(q.Gate), "nobody answered at "+string(q.Gate), "resume asks again")
+	case q.Gate == event.GateRetry:
 		if i, ok := s.Index(q.Task); ok {
-			for _, j := range s.Plan.Graph.Descendants(i) {
-				if !s.Tasks[j].Status.Finished() {
-					a.Blocked = append(a.Blocked, s.Plan.Tasks[j].ID)
-				}
-			}
+			a.Blocked = s.unfinishedDescendants(i)
 		}
 	default:
-		a.Stop = &event.Stop{Status: "paused", ExitCode: 1, Breaker: q.Gate, Reason: "a person said no at " + q.Gate,
-			Advice: "resume asks again"}
+		a.Stop = event.Trip(event.Breaker(q.Gate), "a person said no at "+string(q.Gate), "resume asks again")
 	}
 	return a
 }
@@ -116,7 +112,7 @@ func (s *State) applyAnswered(b event.Answered) {
 		s.Stop = b.Stop
 	}
 	switch {
-	case b.Gate == "retry":
+	case b.Gate == event.GateRetry:
 		i, ok := s.Index(b.Task)
 		if !ok || b.Stop != nil {
 			return
@@ -128,11 +124,11 @@ func (s *State) applyAnswered(b event.Answered) {
 		s.dropPanel(i)
 		s.move(i, event.Failed)
 		s.block(b.Task, b.Blocked)
-	case b.Gate == "G2" && b.Task != "":
+	case b.Gate == event.GateG2 && b.Task != "":
 		s.pendingSteps = s.pendingSteps[1:]
-	case b.Gate == "G2":
+	case b.Gate == event.GateG2:
 		s.approvedWave = b.Wave
-	case b.Gate == "G3":
+	case b.Gate == event.GateG3:
 		s.endApproved = b.Yes
 	}
 }

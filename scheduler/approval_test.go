@@ -40,28 +40,29 @@ func TestGates(t *testing.T) {
 	wrong := runner.Result{Outcome: runner.Wrong, Reason: "no", Cost: 1}
 	done := runner.Result{Outcome: runner.Done}
 	for name, c := range map[string]struct {
-		gates, mode string
-		away        bool // the session is not attended
-		answers     string
-		results     map[string][]runner.Result
-		said        []string // prefixes of the questions, in order
-		end         string
-		exit        int
-		started     int // number of attempts
+		gates   event.Gates
+		mode    string
+		away    bool // the session is not attended
+		answers string
+		results map[string][]runner.Result
+		said    []string // prefixes of the questions, in order
+		end     event.RunStatus
+		exit    event.ExitCode
+		started int // number of attempts
 	}{
-		"colleague agrees": {gates: event.GateAttempts, answers: "yyy", end: "complete", started: 3,
+		"colleague agrees": {gates: event.GatesAttempts, answers: "yyy", end: "complete", started: 3,
 			said: []string{"G2: Step a (do a) complete. Continue?", "G2: Step b (do b) complete. Continue?",
 				"G3: All criteria met, 3 of 3"}},
-		"no at the first step": {gates: event.GateAttempts, answers: "n", end: "paused", exit: 1, started: 1,
+		"no at the first step": {gates: event.GatesAttempts, answers: "n", end: "paused", exit: 1, started: 1,
 			said: []string{"G2"}},
-		"no at the end": {gates: event.GateAttempts, answers: "yyn", end: "paused", exit: 1, started: 3,
+		"no at the end": {gates: event.GatesAttempts, answers: "yyn", end: "paused", exit: 1, started: 3,
 			said: []string{"G2", "G2", "G3"}},
-		"nobody answers": {gates: event.GateAttempts, end: "paused", exit: 1, started: 1, said: []string{"G2"}},
-		"after each wave": {gates: event.GateWaves, answers: "yy", end: "complete", started: 3,
+		"nobody answers": {gates: event.GatesAttempts, end: "paused", exit: 1, started: 1, said: []string{"G2"}},
+		"after each wave": {gates: event.GatesWaves, answers: "yy", end: "complete", started: 3,
 			said: []string{"G2: Wave 1 of 3 complete: 1 of 3 tasks. Continue?", "G2: Wave 2 of 3"}},
-		"no after the first wave": {gates: event.GateWaves, answers: "n", end: "paused", exit: 1, started: 1,
+		"no after the first wave": {gates: event.GatesWaves, answers: "n", end: "paused", exit: 1, started: 1,
 			said: []string{"G2: Wave 1"}},
-		"unattended asks nobody": {gates: event.GateAttempts, mode: event.Interactive, away: true,
+		"unattended asks nobody": {gates: event.GatesAttempts, mode: event.Interactive, away: true,
 			end: "complete", started: 4, results: map[string][]runner.Result{"a": {wrong, done}}},
 		"a tool asks nobody": {mode: "yolo", end: "complete", started: 3},
 		"each retry is asked for": {mode: event.Interactive, answers: "yy", end: "complete", started: 5,
@@ -114,7 +115,7 @@ func TestGates(t *testing.T) {
 func TestQuestionIsCancelledByAStop(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
-	cfg.Gates, cfg.Attended, cfg.Parallel = event.GateAttempts, true, 2
+	cfg.Gates, cfg.Attended, cfg.Parallel = event.GatesAttempts, true, 2
 	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"))), cfg)
 	b.runner.gates["b"] = make(chan struct{})
 	p := &fakeApprover{asked: make(chan string)}

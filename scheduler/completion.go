@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"wavex/counsel"
-	"wavex/dag"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -138,17 +137,6 @@ func GateAfterVerify(s *State, against []string) event.GateEnded {
 	return g
 }
 
-// EndAfterVerify returns the end of such a run. It can be resumed.
-func EndAfterVerify(s *State) event.RunEnded {
-	e := event.RunEnded{Status: "failed", ExitCode: 1, Reason: "the gate refused", Resume: resumeCommand(s),
-		Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
-		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
-	if s.Gate != nil {
-		e.Reason += ": " + strings.Join(s.Gate.Reasons, "; ")
-	}
-	return e
-}
-
 func (s *State) applyReviewStarted(b event.ReviewStarted) error {
 	if err := s.Ledger.Reserve(reviewKey(b.N), b.Cap, false); err != nil {
 		return fmt.Errorf("review %d: %w", b.N, err)
@@ -227,12 +215,7 @@ func (s *State) grow(before int) {
 			append(s.queue.finishedFront, 0)
 	}
 	s.irreversibleTasks = s.findIrreversible()
-	s.frontier = dag.NewFrontier(p.Graph)
-	for i := range s.Tasks {
-		if s.Tasks[i].Status == event.Completed {
-			s.frontier.Complete(i)
-		}
-	}
+	s.resetFrontier()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	for i := range s.Tasks {
 		if s.Tasks[i].Status == event.InProgress {

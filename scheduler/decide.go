@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/internal/plan"
 	"wavex/runner"
 )
 
@@ -70,8 +68,8 @@ func decideNext(s *State, now time.Time) event.Body {
 	if ev := decideIntegration(s); ev != nil {
 		return ev
 	}
-	return event.Draining{Stop: event.Stop{Status: "failed", ExitCode: 1,
-		Reason: fmt.Sprintf("wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave])}}
+	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
+		"wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave]), "")}
 }
 
 func decideWave(s *State) event.Body {
@@ -102,7 +100,7 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 		if !s.isTurn(i) {
 			waiting = true
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
-			return pick < 0 || s.Config.Schedule == "eager"
+			return pick < 0 || s.Config.Schedule == event.Eager
 		}
 		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) {
 			waiting = true
@@ -210,7 +208,7 @@ func chance(run, task string, attempt int) float64 {
 
 // limitStop returns the stop at one of the run's limits, with the flag that raises it.
 func limitStop(err error) event.Stop {
-	st := event.Stop{Status: "paused", ExitCode: 3, Reason: err.Error()}
+	st := *event.NewStop(event.RunPaused, err.Error(), "")
 	var le *budget.LimitError
 	if errors.As(err, &le) {
 		st.Limit = le.Limit
@@ -225,45 +223,6 @@ func limitStop(err error) event.Stop {
 		}
 	}
 	return st
-}
-
-// decideRunEnd returns the end of the session: complete, failed, or the status of the stop.
-func decideRunEnd(s *State) event.RunEnded {
-	e := event.RunEnded{Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
-		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
-	switch {
-	case s.Stop != nil && (s.Stop.Status == "interrupted" || s.Stop.Breaker == "must-not" || s.Counts.Pending > 0 ||
-		s.Counts.Failed+s.Counts.Blocked == 0):
-		e.Status = s.Stop.Status
-		e.ExitCode = s.Stop.ExitCode
-		e.Reason = s.Stop.Reason
-		e.ResumeAt = s.Stop.ResumeAt
-	case fillPrecheckRefusal(s, &e):
-	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
-		e.Status, e.ExitCode = "failed", 1
-		e.Reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
-	case s.Gate == nil || !s.Gate.Passed:
-		e.Status, e.ExitCode, e.Reason = "failed", 1, "the gate refused"
-		if s.Gate != nil {
-			e.Reason = "the gate refused: " + strings.Join(s.Gate.Reasons, "; ")
-		}
-	case s.undelivered != "":
-		e.Status, e.ExitCode, e.Reason = "blocked", 5, "everything is done, but not delivered: "+s.undelivered
-	default:
-		e.Status = "complete"
-		return e
-	}
-	e.Resume = resumeCommand(s)
-	return e
-}
-
-// resumeCommand returns the command that continues the run after a stop.
-func resumeCommand(s *State) string {
-	cmd := "wavex resume " + plan.ShellQuote(s.Plan.Path)
-	if st := s.Stop; st != nil && st.ExitCode == 3 {
-		cmd += " " + st.Advice
-	}
-	return cmd
 }
 
 // nextWake returns the time at which the loop must decide again without a message, or zero if only a
@@ -291,11 +250,11 @@ func nextWake(s *State, now time.Time) time.Time {
 }
 
 // onSignal returns the decision after a first signal.
-func onSignal(s *State, code int, name string) event.Body {
-	if s.Ended != nil || s.Stop != nil && s.Stop.Status == "interrupted" {
+func onSignal(s *State, code event.ExitCode, name string) event.Body {
+	if s.Ended != nil || s.Stop != nil && s.Stop.Status == event.RunInterrupted {
 		return nil
 	}
-	return event.Draining{Stop: event.Stop{Status: "interrupted", ExitCode: code, Reason: "stopped by " + name}}
+	return event.Draining{Stop: *event.Interrupt(name, code)}
 }
 
 // lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the

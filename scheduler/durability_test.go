@@ -65,7 +65,7 @@ func TestCommandStartsWhenWritten(t *testing.T) {
 		`{"id":"t4","command":"true","reversibility":"1"}`, task("t5"),
 		`{"id":"t6","command":"true","blockedBy":["t1","t2","t3","t4","t5"]}`)
 	for name, c := range map[string]struct {
-		isolation string
+		isolation event.Isolation
 		want      map[string]string
 	}{
 		"shared": {"", map[string]string{"t1/1": durable, "t2/1": written, "t3/1": written, "t3/2": durable, "t4/1": durable,

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -76,7 +77,7 @@ func (s *State) decideGate(against, assumed []string) event.Body {
 		g.Review = "nothing to review"
 	}
 	if g.Passed && g.Review == "off" {
-		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+orDefault(s.Config.Review, event.ReviewOff))
+		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+cmp.Or(s.Config.Review, event.ReviewOff))
 	}
 	for i := range s.Tasks {
 		if last := s.Tasks[i].Last; last != nil {
@@ -92,11 +93,4 @@ func (s *State) decideGate(against, assumed []string) event.Body {
 		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(assumed, ", "))
 	}
 	return g
-}
-
-func orDefault(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
 }

@@ -76,7 +76,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 		result runner.Result
 		verify func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error)
 		accept bool
-		exit   int
+		exit   event.ExitCode
 		reason string
 	}{
 		"a check":                   {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
@@ -90,8 +90,8 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 		"criterion assumed": {criteria(bare), outcome(runner.Done), met(event.Assumption, true), false, 1,
 			"C-1 rests on assumption"},
 		"criterion assumed, accepted": {criteria(bare), outcome(runner.Done), met(event.Assumption, false), true, 0, ""},
-		"criterion unmet, accepted": {criteria(planText(task("a"))), outcome(runner.Done), met(event.Observation, false), true,
-			1, "C-1 is not met"},
+		"criterion unmet, accepted": {criteria(planText(task("a"))), outcome(runner.Done), met(event.Observation, false),
+			true, 1, "C-1 is not met"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,8 +180,8 @@ func TestBlockersLeadToRemediationTasks(t *testing.T) {
 
 func TestUnavailableReviewStopsWithTheReason(t *testing.T) {
 	t.Parallel()
-	for failure, exit := range map[runner.Outcome]int{runner.Limited: 6, runner.Throttled: 6, runner.Unauthorised: 5,
-		runner.Broken: 5, runner.Wrong: 1, "": 1} {
+	for failure, exit := range map[runner.Outcome]event.ExitCode{runner.Limited: 6, runner.Throttled: 6,
+		runner.Unauthorised: 5, runner.Broken: 5, runner.Wrong: 1, "": 1} {
 		t.Run(string(failure), func(t *testing.T) {
 			t.Parallel()
 			c := testConfig()

@@ -62,8 +62,8 @@ func decideFinish(s *State) event.Body {
 func onIntegration(s *State, wave int, r Integrated, err error) event.IntegrationEnded {
 	e := event.IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
 	if err != nil {
-		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: "bringing the wave's work together: " + err.Error(),
-			Advice: "nothing is lost: the work of each task is on its own branch; put the cause right, then resume"}
+		e.Stop = event.NewStop(event.RunBlocked, "bringing the wave's work together: "+err.Error(),
+			"nothing is lost: the work of each task is on its own branch; put the cause right, then resume")
 		return e
 	}
 	for _, c := range r.Culprits {

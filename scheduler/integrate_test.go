@@ -61,7 +61,7 @@ func isolated(t *testing.T, f *fakeIntegrator, change func(*event.Config), tasks
 
 func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 	t.Parallel()
-	for _, schedule := range []string{"waves", "eager"} {
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
 		f := &fakeIntegrator{}
 		b := isolated(t, f, func(c *event.Config) { c.Schedule = schedule }, task("a"), task("b"), task("c", "a", "b"))
 		end := b.run(t)

@@ -46,9 +46,9 @@ type View interface {
 
 // Signal is a request to stop. The first drains the run, the second interrupts running work.
 type Signal struct {
-	Name      string // "SIGINT"
-	Code      int    // exit code, 128 plus the signal's number
-	Interrupt bool   // the first signal already interrupts
+	Name      string         // "SIGINT"
+	Code      event.ExitCode // 128 plus the signal's number
+	Interrupt bool           // the first signal already interrupts
 }
 
 // ErrInterrupted is the cause with which running attempts are cancelled.
@@ -230,7 +230,7 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			}
 		case <-cancelled:
 			cancelled = nil // workers see the same cancellation, so only wait for them
-			if body := onSignal(r.s, 130, "its caller"); body != nil {
+			if body := onSignal(r.s, 0, "its caller"); body != nil {
 				if err := r.commit(body); err != nil {
 					return event.RunEnded{}, err
 				}

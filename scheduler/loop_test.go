@@ -68,8 +68,8 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 // time. A retry keeps its turn.
 func TestSequentialWavesTakeTurns(t *testing.T) {
 	t.Parallel()
-	for _, schedule := range []string{"waves", "eager"} {
-		t.Run(schedule, func(t *testing.T) {
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
+		t.Run(string(schedule), func(t *testing.T) {
 			t.Parallel()
 			member := func(id string, wave int, blockedBy string) string {
 				return fmt.Sprintf(`{"id":%q,"subject":"x","verify":["true"],"wave":%d,"blockedBy":[%s]}`, id, wave, blockedBy)
@@ -114,7 +114,7 @@ func TestEagerDropsTheBarrier(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a")))
 	c := testConfig()
-	c.Schedule = "eager"
+	c.Schedule = event.Eager
 	b := newFixture(t, p, c)
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
@@ -261,8 +261,8 @@ func TestOutcomesLeadToTheDocumentedEnd(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		results    []runner.Result
-		status     string
-		exit       int
+		status     event.RunStatus
+		exit       event.ExitCode
 		iterations int
 	}{
 		{"done", []runner.Result{done}, "complete", 0, 1},
@@ -383,7 +383,7 @@ func TestBreakers(t *testing.T) {
 		name    string
 		change  func(*event.Config)
 		results []runner.Result
-		breaker string
+		breaker event.Breaker
 		starts  int
 	}{
 		{"same error three times", func(c *event.Config) { c.SameError = 3 },

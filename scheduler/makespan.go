@@ -15,7 +15,7 @@ import (
 // of seconds, which returns the duration of a task. It uses the decisions of a real run in which
 // every attempt succeeds and nothing else takes time. Only the schedule and the parallel limit of
 // the configuration count.
-func Makespan(p *plan.Plan, schedule string, parallel int, seconds func(task int) float64) (float64, error) {
+func Makespan(p *plan.Plan, schedule event.Schedule, parallel int, seconds func(task int) float64) (float64, error) {
 	s := NewState(p)
 	c := event.Config{Run: "simulation", Schedule: schedule, Parallel: parallel,
 		Limits: budget.Limits{NoUSD: true, NoIterations: true}}

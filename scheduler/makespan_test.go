@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 )
 
@@ -37,7 +38,7 @@ func estimate(p *plan.Plan) func(int) float64 {
 }
 
 // meanRatio returns the mean of makespan divided by bound.
-func meanRatio(t testing.TB, plans []*plan.Plan, schedule string, parallel int) float64 {
+func meanRatio(t testing.TB, plans []*plan.Plan, schedule event.Schedule, parallel int) float64 {
 	t.Helper()
 	sum := 0.0
 	for _, p := range plans {
@@ -56,7 +57,7 @@ func meanRatio(t testing.TB, plans []*plan.Plan, schedule string, parallel int) 
 
 // makespanBounds holds the largest means allowed, over random plans of 50 tasks.
 var makespanBounds = []struct {
-	schedule string
+	schedule event.Schedule
 	parallel int
 	most     float64
 }{{"eager", 4, 1.05}, {"eager", 8, 1.01}, {"waves", 4, 1.36}}

@@ -37,29 +37,24 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	case o == runner.Limited:
 		onLimited(s, r, now, jitter, &e)
 	case o == runner.Denied:
-		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: fmt.Sprintf("task %s: %s", id, r.Reason),
-			Advice: allowAdvice(r.Denials)}
+		e.Stop = event.NewStop(event.RunBlocked, fmt.Sprintf("task %s: %s", id, r.Reason), allowAdvice(r.Denials))
 	case o == runner.Unauthorised:
-		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: "the CLI is not logged in or may not spend: " + r.Reason,
-			Advice: "log in with `claude` or set ANTHROPIC_API_KEY, then resume"}
+		e.Stop = outcomeStop(o, "the CLI is not logged in or may not spend: "+r.Reason, "task")
 	case o == runner.Broken:
-		e.Stop = &event.Stop{Status: "blocked", ExitCode: 5, Reason: "the agent could not be run: " + r.Reason,
-			Advice: "see `wavex doctor`"}
+		e.Stop = outcomeStop(o, "the agent could not be run: "+r.Reason, "task")
+	case o == runner.Truncated && t.TransientFailures > 0:
+		e.Stop = event.NewStop(event.RunBlocked,
+			fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
+			"look at stream.jsonl and stderr.txt of the attempt, then resume")
 	case o == runner.Truncated:
-		if t.TransientFailures > 0 {
-			e.Stop = &event.Stop{Status: "blocked", ExitCode: 5,
-				Reason: fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
-				Advice: "look at stream.jsonl and stderr.txt of the attempt, then resume"}
-		} else {
-			e.Note = "no readable result; one free retry"
-		}
+		e.Note = "no readable result; one free retry"
 	case o == runner.Interrupted:
 		e.Continue = r.Session != "" && r.Turns > 0
 	}
 	if len(r.Violated) > 0 {
-		e.Stop = &event.Stop{Status: "paused", ExitCode: 4, Breaker: "must-not",
-			Reason: fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
-			Advice: "undo it or change the plan's mustNot; resume closes the breaker"}
+		e.Stop = event.Trip(event.MustNot,
+			fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
+			"undo it or change the plan's mustNot; resume closes the breaker")
 	}
 	stopOnFailFast(s, &e)
 	return e
@@ -68,9 +63,22 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 // stopOnFailFast stops the run at the first failed task, if --fail-fast is set.
 func stopOnFailFast(s *State, e *event.AttemptEnded) {
 	if e.Status == event.Failed && s.Config.FailFast && e.Stop == nil {
-		e.Stop = &event.Stop{Status: "failed", ExitCode: 1,
-			Reason: fmt.Sprintf("task %s failed and --fail-fast was given", e.Task)}
+		e.Stop = event.NewStop(event.RunFailed, fmt.Sprintf("task %s failed and --fail-fast was given", e.Task), "")
 	}
+}
+
+// outcomeStop returns the stop after an outcome with which no agent had a turn, or nil. work names
+// the part that is not at fault.
+func outcomeStop(o runner.Outcome, reason, work string) *event.Stop {
+	switch o {
+	case runner.Limited, runner.Throttled:
+		return event.NewStop(event.RunLimited, reason, "nothing is wrong with the "+work+"; resume later")
+	case runner.Unauthorised:
+		return event.NewStop(event.RunBlocked, reason, "log in with `claude` or set ANTHROPIC_API_KEY, then resume")
+	case runner.Broken:
+		return event.NewStop(event.RunBlocked, reason, "see `wavex doctor`")
+	}
+	return nil
 }
 
 func onStuck(s *State, i int, r runner.Result, e *event.AttemptEnded) {
@@ -90,11 +98,17 @@ func onStuck(s *State, i int, r runner.Result, e *event.AttemptEnded) {
 // fail settles a task for good and blocks the tasks that depend on it, and no others.
 func (s *State) fail(i int, e *event.AttemptEnded, note string) {
 	e.Status, e.Note, e.Continue = event.Failed, note, false
+	e.Blocked = s.unfinishedDescendants(i)
+}
+
+// unfinishedDescendants returns the tasks that can no longer start if a task fails.
+func (s *State) unfinishedDescendants(i int) (ids []string) {
 	for _, j := range s.Plan.Graph.Descendants(i) {
 		if !s.Tasks[j].Status.Finished() {
-			e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
+			ids = append(ids, s.Plan.Tasks[j].ID)
 		}
 	}
+	return ids
 }
 
 // continuesSession reports whether a retry continues the session of the failed attempt. It does so to keep
@@ -123,10 +137,8 @@ const throttleWait = 30 * time.Second
 func onThrottled(t *Task, r runner.Result, now time.Time, jitter float64, e *event.AttemptEnded) {
 	wait := max(time.Duration(jitter*float64(throttleWait)), r.RetryAfter)
 	if t.TransientFailures > 0 {
-		at := now.Add(max(wait, 5*time.Minute))
-		e.Stop = &event.Stop{Status: "limited", ExitCode: 6, Reason: "the API keeps refusing or failing: " + r.Reason,
-			ResumeAt: at,
-			Advice:   "nothing is wrong with the tasks; resume later"}
+		e.Stop = outcomeStop(r.Outcome, "the API keeps refusing or failing: "+r.Reason, "tasks")
+		e.Stop.ResumeAt = now.Add(max(wait, 5*time.Minute))
 		return
 	}
 	e.NotBefore = now.Add(wait)
@@ -155,29 +167,28 @@ func onLimited(s *State, r runner.Result, now time.Time, jitter float64, e *even
 		e.Note = "usage limit; waiting until " + at.UTC().Format(time.RFC3339)
 		return
 	}
-	e.Stop = &event.Stop{Status: "limited", ExitCode: 6, Reason: "usage limit: " + r.Reason,
-		ResumeAt: at.UTC().Truncate(time.Second),
-		Advice:   "resume after the reset, or run with --wait-for-reset"}
+	e.Stop = event.NewStop(event.RunLimited, "usage limit: "+r.Reason,
+		"resume after the reset, or run with --wait-for-reset")
+	e.Stop.ResumeAt = at.UTC().Truncate(time.Second)
 }
 
 // breakerStop returns the stop of the breaker that a stuck attempt trips, or nil.
 func breakerStop(s *State, i int, r runner.Result) *event.Stop {
 	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
-	stop := func(name, reason, advice string) *event.Stop {
-		return &event.Stop{Status: "paused", ExitCode: 4, Breaker: name, Reason: reason, Advice: advice}
-	}
 	same := 1
 	if t.isSameFailure(r) {
 		same = t.SameError + 1
 	}
 	if c.SameError > 0 && same >= c.SameError {
-		return stop("same-error", fmt.Sprintf("task %s failed %d times in a row with the same error: %s", id, same, r.Reason),
+		return event.Trip(event.SameError,
+			fmt.Sprintf("task %s failed %d times in a row with the same error: %s", id, same, r.Reason),
 			"change the task or its checks; resume closes the breaker")
 	}
 	if c.SameFile > 0 {
 		for path, n := range r.Edits {
 			if n >= c.SameFile {
-				return stop("same-file", fmt.Sprintf("task %s edited %s %d times in one attempt and still failed", id, path, n),
+				return event.Trip(event.SameFile,
+					fmt.Sprintf("task %s edited %s %d times in one attempt and still failed", id, path, n),
 					"the agent is thrashing: narrow the task; resume closes the breaker")
 			}
 		}
@@ -187,7 +198,7 @@ func breakerStop(s *State, i int, r runner.Result) *event.Stop {
 		unmet = s.UnmetStreak + 1
 	}
 	if c.SameUnmet > 0 && unmet >= c.SameUnmet {
-		return stop("same-unmet", fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet,
+		return event.Trip(event.SameUnmet, fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet,
 			strings.Join(s.Unmet, "; ")),
 			"look at the checks; resume closes the breaker")
 	}

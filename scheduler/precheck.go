@@ -2,11 +2,9 @@ package scheduler
 
 import (
 	"fmt"
-	"strings"
 
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -35,25 +33,18 @@ func decidePrecheck(s *State) (body event.Body, wait bool) {
 	for _, i := range s.irreversibleTasks {
 		t := &s.Tasks[i]
 		due := t.Wave == s.Wave
-		if s.Config.Schedule == "eager" {
+		if s.Config.Schedule == event.Eager {
 			due = s.frontier.UnmetBlockers(int(i)) == 0
 		}
 		if !due || t.Status != event.Pending || t.Challenge != nil {
 			continue
 		}
-		limit, ok := s.Ledger.Share(1, panelCap)
-		if !ok {
-			if s.running > 0 {
-				return nil, true
-			}
-			return event.Draining{Stop: limitStop(s.Ledger.Shortage())}, false
-		}
 		id := s.Plan.Tasks[i].ID
-		probe := s.Ledger
-		if err := probe.Reserve(precheckKey(id, t.Prechecks+1), limit, false); err != nil {
-			if s.running > 0 {
-				return nil, true
-			}
+		limit, err := s.jobCap(precheckKey(id, t.Prechecks+1), panelCap)
+		switch {
+		case err != nil && s.running > 0:
+			return nil, true
+		case err != nil:
 			return event.Draining{Stop: limitStop(err)}, false
 		}
 		return event.PrecheckStarted{Task: id, Key: t.Key, N: t.Prechecks + 1, Cap: limit}, false
@@ -112,11 +103,7 @@ func onChallenge(s *State, b event.PrecheckStarted, c counsel.Challenge) event.P
 	case c.Error != "":
 		e.Stop = precheckStop(b.Task, c)
 	case !c.Go && ok:
-		for _, j := range s.Plan.Graph.Descendants(i) {
-			if !s.Tasks[j].Status.Finished() {
-				e.Blocked = append(e.Blocked, s.Plan.Tasks[j].ID)
-			}
-		}
+		e.Blocked = s.unfinishedDescendants(i)
 	}
 	return e
 }
@@ -124,18 +111,14 @@ func onChallenge(s *State, b event.PrecheckStarted, c counsel.Challenge) event.P
 // precheckStop returns the stop of a run whose pre-check failed, or nil if the run itself was
 // stopped.
 func precheckStop(task string, c counsel.Challenge) *event.Stop {
-	st := &event.Stop{Status: "blocked", ExitCode: 5,
-		Reason: fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s", task, c.Error),
-		Advice: "resume asks again; --precheck off goes on without"}
+	reason := fmt.Sprintf("the pre-check of task %s, which is hard to undo: %s", task, c.Error)
 	switch c.Failure {
 	case runner.Interrupted:
 		return nil
-	case runner.Limited, runner.Throttled:
-		st.Status, st.ExitCode, st.Advice = "limited", 6, "nothing is wrong with the task; resume later"
-	case runner.Unauthorised:
-		st.Advice = "log in with `claude` or set ANTHROPIC_API_KEY, then resume"
+	case runner.Limited, runner.Throttled, runner.Unauthorised:
+		return outcomeStop(c.Failure, reason, "task")
 	}
-	return st
+	return event.NewStop(event.RunBlocked, reason, "resume asks again; --precheck off goes on without")
 }
 
 // PrecheckRefusals returns the tasks that a pre-check refused, each with the reason.
@@ -147,15 +130,4 @@ func (s *State) PrecheckRefusals() []string {
 		}
 	}
 	return out
-}
-
-// fillPrecheckRefusal fills in the end of a run in which nothing failed but a pre-check refused.
-func fillPrecheckRefusal(s *State, e *event.RunEnded) bool {
-	refused := s.PrecheckRefusals()
-	if s.Counts.Failed > 0 || len(refused) == 0 {
-		return false
-	}
-	e.Status, e.ExitCode = "blocked", 5
-	e.Reason = "the pre-check refused " + textfmt.Clip(strings.Join(refused, "; "), 200)
-	return true
 }

@@ -69,7 +69,7 @@ func (s *State) rankTasks() (order []int32) {
 		order[i] = int32(i)
 	}
 	seconds, known := s.Expected()
-	if s.Config.Schedule == "eager" {
+	if s.Config.Schedule == event.Eager {
 		s.queue.rank = s.Plan.Graph.Remaining(func(i int) float64 { return seconds[i] })
 	} else if known {
 		for i := range s.Tasks {

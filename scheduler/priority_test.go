@@ -13,7 +13,7 @@ import (
 )
 
 // startedState returns a state in which a run of p has begun.
-func startedState(t testing.TB, text, schedule string, past ...event.Event) *State {
+func startedState(t testing.TB, text string, schedule event.Schedule, past ...event.Event) *State {
 	t.Helper()
 	s := NewState(mustPlan(t, text))
 	s.Learn(past)
@@ -50,10 +50,11 @@ func TestPriority(t *testing.T) {
 		{Body: event.AttemptEnded{Task: "c", Result: runner.Result{Outcome: runner.Done, Duration: time.Second}}},
 	}
 	for _, tc := range []struct {
-		name, plan, schedule string
-		past                 []event.Event
-		list                 int
-		want                 []string
+		name, plan string
+		schedule   event.Schedule
+		past       []event.Event
+		list       int
+		want       []string
 	}{
 		{"longest first, the unknown at the mean", estimates, "waves", nil, 1, []string{"c", "b", "a", "d"}},
 		{"longest remaining path first", estimates, "eager", nil, 0, []string{"d", "c", "b", "a"}},

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -69,7 +70,7 @@ func decideCriteriaRemediation(s *State, open []event.Criterion) event.Body {
 	for _, c := range open {
 		m := remediationTask{ID: free(), Subject: "Make true: " + textfmt.Clip(c.Text, 120),
 			Description: "This must be true when the work is done, and it is not:\n" + c.Text + "\n\nWhat was seen:\n" +
-				orDefault(textfmt.Clip(c.Evidence, 2000), "nothing")}
+				cmp.Or(textfmt.Clip(c.Evidence, 2000), "nothing")}
 		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
 			m.Verify = append(m.Verify, checkJSONOf(*cond.Check))
 		}

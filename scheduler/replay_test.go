@@ -123,7 +123,7 @@ func genConfig(t *rapid.T) event.Config {
 	c := event.DefaultConfig()
 	c.Run = "run-1"
 	c.Parallel = rapid.IntRange(1, 5).Draw(t, "parallel")
-	c.Schedule = rapid.SampledFrom([]string{"waves", "eager"}).Draw(t, "schedule")
+	c.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(t, "schedule")
 	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")),
 		Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
 	if rapid.Bool().Draw(t, "limit of waves") {

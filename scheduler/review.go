@@ -8,7 +8,6 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/runner"
 )
 
 // This file decides which review is due, and what follows a review with blockers. It is pure.
@@ -65,12 +64,8 @@ func decideThoroughReview(s *State) (body event.Body, wait bool) {
 	case s.lightRunning:
 		return nil, true // the light review's blockers are candidates
 	}
-	limit, ok := s.Ledger.Share(1, thoroughCap)
-	if !ok {
-		return decideLimitPause("the thorough review", s.Ledger.Shortage()), false
-	}
-	probe := s.Ledger
-	if err := probe.Reserve(reviewKey(s.reviews+1), limit, false); err != nil {
+	limit, err := s.jobCap(reviewKey(s.reviews+1), thoroughCap)
+	if err != nil {
 		return decideLimitPause("the thorough review", err), false
 	}
 	return event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.reviewRounds + 1, Cap: limit}, false
@@ -88,10 +83,9 @@ func decideRemediation(s *State, last *event.ReviewEnded) event.Body {
 	for _, f := range last.Review.Blockers() {
 		left = append(left, f.Location()+f.Text)
 	}
-	return event.Draining{Stop: event.Stop{Status: "paused", ExitCode: 4, Breaker: "review",
-		Reason: fmt.Sprintf("%d blockers remain after round %d of the thorough review: %s", len(left), last.Round,
-			strings.Join(left, "; ")),
-		Advice: "mend them, or judge them with --interactive; resume reviews again"}}
+	return event.Draining{Stop: *event.Trip(event.Blockers, fmt.Sprintf(
+		"%d blockers remain after round %d of the thorough review: %s", len(left), last.Round, strings.Join(left, "; ")),
+		"mend them, or judge them with --interactive; resume reviews again")}
 }
 
 // onReview returns the event for the result of a review.
@@ -109,16 +103,5 @@ func reviewStop(e event.ReviewEnded) *event.Stop {
 	if e.Mode != counsel.Thorough || e.Review.Error == "" {
 		return nil
 	}
-	st := event.Stop{Status: "blocked", ExitCode: 5, Reason: "the thorough review: " + e.Review.Error}
-	switch e.Review.Failure {
-	case runner.Limited, runner.Throttled:
-		st.Status, st.ExitCode, st.Advice = "limited", 6, "nothing is wrong with the work; resume later"
-	case runner.Unauthorised:
-		st.Advice = "log in with `claude` or set ANTHROPIC_API_KEY, then resume"
-	case runner.Broken:
-		st.Advice = "see `wavex doctor`"
-	default:
-		return nil
-	}
-	return &st
+	return outcomeStop(e.Review.Failure, "the thorough review: "+e.Review.Error, "work")
 }

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"wavex/dag"
 	"wavex/internal/event"
 )
 
@@ -36,19 +35,6 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 			s.move(i, event.Pending)
 		}
 	}
-	s.frontier = dag.NewFrontier(s.Plan.Graph)
-	for i := range s.Tasks {
-		if s.Tasks[i].Status == event.Completed {
-			s.frontier.Complete(i)
-		}
-	}
+	s.resetFrontier()
 	s.requeue()
-}
-
-// EndAfterRollback returns the end of a session that only rolled back work.
-func EndAfterRollback(s *State, what string) event.RunEnded {
-	return event.RunEnded{Status: "blocked", ExitCode: 5, Reason: what +
-		" was rolled back; it is done again when the run is resumed",
-		Resume: resumeCommand(s), Tasks: s.Counts, Cost: s.Ledger.Spent(), CostUSD: s.Ledger.Spent().Float(),
-		Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 }

@@ -93,7 +93,7 @@ func decideSpare(s *State, now time.Time) event.Body {
 			return true
 		}
 		if !s.isTurn(i) || now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) {
-			return s.Config.Schedule == "eager"
+			return s.Config.Schedule == event.Eager
 		}
 		pick = i
 		return false

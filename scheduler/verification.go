@@ -41,18 +41,13 @@ func decideVerification(s *State, again []event.Recheck) event.Body {
 		if len(s.Criteria) == 0 {
 			what = "the tasks' checks"
 		}
-		return event.Draining{Stop: event.Stop{Status: "blocked", ExitCode: 5, Reason: what + " could not be verified: " +
-			s.verificationError,
-			Advice: "put the cause right, then resume"}}
+		return event.Draining{Stop: *event.NewStop(event.RunBlocked,
+			what+" could not be verified: "+s.verificationError, "put the cause right, then resume")}
 	}
 	ev := event.CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
 	if s.Config.Judge && hasProseCriteria(s) {
-		limit, ok := s.Ledger.Share(1, judgeCap)
-		probe := s.Ledger
-		if !ok {
-			return decideLimitPause("a judge of the criteria", s.Ledger.Shortage())
-		}
-		if err := probe.Reserve(criteriaKey(ev.Round), limit, false); err != nil {
+		limit, err := s.jobCap(criteriaKey(ev.Round), judgeCap)
+		if err != nil {
 			return decideLimitPause("a judge of the criteria", err)
 		}
 		ev.Cap, ev.Judge = limit, true

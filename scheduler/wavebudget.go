@@ -50,6 +50,17 @@ func (s *State) share(wave, slots int, own budget.USD) (limit budget.USD, short 
 	return min(limit, part), nil
 }
 
+// jobCap returns the cap of a job besides the attempts: at most the given one, within the limits of
+// the run. The error is the limit that was reached.
+func (s *State) jobCap(key string, most budget.USD) (budget.USD, error) {
+	limit, ok := s.Ledger.Share(1, most)
+	if !ok {
+		return 0, s.Ledger.Shortage()
+	}
+	probe := s.Ledger
+	return limit, probe.Reserve(key, limit, false)
+}
+
 // reserve reserves money of the run and of the wave, both or neither.
 func (s *State) reserve(key string, wave int, usd budget.USD, iteration bool) error {
 	if err := s.waveLedger(wave).Reserve(key, usd, false); err != nil {

@@ -1,8 +1,18 @@
 package event
 
+// Gate is a point at which a person is asked whether to go on.
+type Gate string
+
+// These are the gates of a run.
+const (
+	GateG2    Gate = "G2"    // after a task or a wave
+	GateG3    Gate = "G3"    // before the end
+	GateRetry Gate = "retry" // before the retry of a task
+)
+
 // Asked opens a gate: a person is asked whether to go on.
 type Asked struct {
-	Gate string `json:"gate"` // "G2", "G3" or "retry"
+	Gate Gate   `json:"gate"`
 	Task string `json:"task,omitempty"`
 	Wave int    `json:"wave,omitempty"` // the completed wave
 	Text string `json:"text"`           // the question
@@ -10,7 +20,7 @@ type Asked struct {
 
 // Answered closes the gate. It records the answer and its consequences.
 type Answered struct {
-	Gate    string   `json:"gate"`
+	Gate    Gate     `json:"gate"`
 	Task    string   `json:"task,omitempty"`
 	Wave    int      `json:"wave,omitempty"`
 	Yes     bool     `json:"yes"`

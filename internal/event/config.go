@@ -14,14 +14,14 @@ type Config struct {
 	Dir      string   `json:"dir"`  // absolute project directory; tasks work here
 	Loop     loop.Dir `json:"loop"` // absolute; usually Dir/.loop
 	Agent    string   `json:"agent"`
-	Parallel int      `json:"parallel"`          // limit of concurrent attempts and panels, at least 1
-	Spares   int      `json:"spares,omitempty"`  // limit of processes started ahead of their attempts
-	Schedule string   `json:"schedule"`          // "waves" or "eager"
+	Parallel int      `json:"parallel"`         // limit of concurrent attempts and panels, at least 1
+	Spares   int      `json:"spares,omitempty"` // limit of processes started ahead of their attempts
+	Schedule Schedule `json:"schedule"`
 	Stagger  string   `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 
-	Isolation string `json:"isolation,omitempty"` // Isolated; any other value: the shared directory
-	Deliver   string `json:"deliver,omitempty"`   // how an isolated run delivers its work
-	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
+	Isolation Isolation `json:"isolation,omitempty"`
+	Deliver   string    `json:"deliver,omitempty"`   // how an isolated run delivers its work
+	NoVerify  bool      `json:"no_verify,omitempty"` // commit without the repository's hooks
 
 	Track    string `json:"track,omitempty"`     // tracking directory, absolute; "": none
 	TaskList string `json:"task_list,omitempty"` // task list of Claude Code that agents share; "": one per agent
@@ -30,10 +30,9 @@ type Config struct {
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
 
-	// Gates says when a person is asked whether to continue: GateAttempts, GateWaves, or "" for
-	// never. With Mode Interactive, every retry is asked for. Both apply only if Attended is set: a
+	// With Mode Interactive, every retry is asked for. Gates and Mode apply only if Attended is set: a
 	// person uses this session's terminal.
-	Gates    string `json:"gates,omitempty"`
+	Gates    Gates  `json:"gates,omitempty"`
 	Mode     string `json:"mode,omitempty"`
 	Attended bool   `json:"attended,omitempty"`
 
@@ -64,7 +63,7 @@ type Config struct {
 // DefaultConfig returns the default numbers; the caller sets the identity fields.
 func DefaultConfig() Config {
 	return Config{
-		Parallel: 4, Schedule: "waves", MaxRetries: 3,
+		Parallel: 4, Schedule: Waves, MaxRetries: 3,
 		Counsel: true, Threshold: 1, RetrySession: "auto",
 		SameError: 3, SameUnmet: 5, SameFile: 5,
 		Review: ReviewAuto, ReviewRounds: 3, Judge: true,
@@ -75,13 +74,28 @@ func DefaultConfig() Config {
 // Staggered is the value of Config.Stagger with which one agent of a wave starts first.
 const Staggered = "auto"
 
-// Isolated is the value of Config.Isolation that gives each task its own tree.
-const Isolated = "worktree"
+// Schedule says when a task may start.
+type Schedule string
 
-// These are the values of Config.Gates.
+// These are the schedules.
 const (
-	GateAttempts = "attempts" // after each attempt that was done, and before the end
-	GateWaves    = "waves"    // after each wave
+	Waves Schedule = "waves" // when the waves before its own are finished
+	Eager Schedule = "eager" // when its blockers are completed
+)
+
+// Isolation says where tasks work.
+type Isolation string
+
+// Isolated gives each task its own tree. With any other value tasks share the project directory.
+const Isolated Isolation = "worktree"
+
+// Gates says when a person is asked whether to continue; "": never.
+type Gates string
+
+// These are the values of Gates.
+const (
+	GatesAttempts Gates = "attempts" // after each attempt that was done, and before the end
+	GatesWaves    Gates = "waves"    // after each wave
 )
 
 // Interactive is the value of Config.Mode that asks for every retry.

@@ -81,3 +81,31 @@ func TestUnmarshalRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		stop   *Stop
+		want   ExitCode
+		status RunStatus
+	}{
+		{NewStop(RunComplete, "", ""), 0, "complete"},
+		{NewStop(RunFailed, "", ""), 1, "failed"},
+		{NewStop(RunCancelled, "", ""), 1, "cancelled"},
+		{NewStop(RunPaused, "", ""), 3, "paused"},
+		{NewStop(RunBlocked, "", ""), 5, "blocked"},
+		{NewStop(RunLimited, "", ""), 6, "limited"},
+		{Trip(SameError, "", ""), 4, "paused"},
+		{Trip(MustNot, "", ""), 4, "paused"},
+		{Trip(Blockers, "", ""), 4, "paused"},
+		{Trip(Breaker(GateG2), "", ""), 1, "paused"},
+		{Trip(Breaker(GateG3), "", ""), 1, "paused"},
+		{Trip(Breaker(GateRetry), "", ""), 1, "paused"},
+		{Interrupt("SIGTERM", 143), 143, "interrupted"},
+		{Interrupt("its caller", 0), 130, "interrupted"},
+	} {
+		if c.stop.ExitCode != c.want || c.stop.Status != c.status || c.stop.AtLimit() != (c.want == 3) {
+			t.Errorf("%+v, want %s with exit code %d", c.stop, c.status, c.want)
+		}
+	}
+}

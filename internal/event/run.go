@@ -84,8 +84,8 @@ type Notice struct {
 
 // RunEnded closes a session of a run.
 type RunEnded struct {
-	Status     string     `json:"status"` // complete, failed, paused, blocked, limited, interrupted, cancelled
-	ExitCode   int        `json:"exit_code"`
+	Status     RunStatus  `json:"status"`
+	ExitCode   ExitCode   `json:"exit_code"`
 	Reason     string     `json:"reason,omitempty"`
 	ResumeAt   time.Time  `json:"resume_at,omitzero"`
 	Resume     string     `json:"resume,omitempty"` // the command that continues

@@ -1,7 +1,5 @@
 package event
 
-import "time"
-
 // Status is the state of a task.
 type Status string
 
@@ -20,16 +18,57 @@ const (
 // Finished reports whether the status is final for this session.
 func (s Status) Finished() bool { return s == Completed || s == Failed || s == Blocked }
 
-// Stop is a decision to start nothing more.
-type Stop struct {
-	Status   string    `json:"status"` // as in RunEnded
-	ExitCode int       `json:"exit_code"`
-	Reason   string    `json:"reason"`
-	Breaker  string    `json:"breaker,omitempty"` // name of the breaker, if one tripped
-	Limit    string    `json:"limit,omitempty"`   // money, iterations, tokens, wall-clock
-	ResumeAt time.Time `json:"resume_at,omitzero"`
-	Advice   string    `json:"advice,omitempty"` // advice for the user
-}
+// RunStatus is the state in which a session leaves its run.
+type RunStatus string
 
-// Cancelled is the status of a run that was cancelled. It cannot be resumed.
-const Cancelled = "cancelled"
+// These are the statuses of a run. A cancelled run cannot be resumed.
+const (
+	RunComplete    RunStatus = "complete"
+	RunFailed      RunStatus = "failed"  // a task failed, or the gate refused
+	RunPaused      RunStatus = "paused"  // at a limit, by a breaker, or by an answer at a gate
+	RunBlocked     RunStatus = "blocked" // a person must act
+	RunLimited     RunStatus = "limited" // until a usage limit resets, or the API accepts requests
+	RunInterrupted RunStatus = "interrupted"
+	RunCancelled   RunStatus = "cancelled"
+
+	// Views say these of a run whose end is not on record.
+	RunRunning RunStatus = "running"
+	RunCutOff  RunStatus = "cut off" // its wavex was killed
+)
+
+// ExitCode is the exit code of the process of a session. docs/exit-codes.md explains each.
+type ExitCode int
+
+// These are the exit codes of a run. An interrupted run ends with 128 and the number of its signal.
+const (
+	ExitComplete ExitCode = 0
+	ExitFailed   ExitCode = 1   // finished, but some task failed or a gate refused
+	ExitLimit    ExitCode = 3   // paused at a limit
+	ExitBreaker  ExitCode = 4   // paused by a breaker or a mustNot
+	ExitBlocked  ExitCode = 5   // a person must act
+	ExitReset    ExitCode = 6   // paused until a usage limit resets
+	ExitSIGINT   ExitCode = 130 // interrupted
+)
+
+// exitCode returns the exit code of a run with a status, after a breaker tripped; "": none did.
+func exitCode(s RunStatus, b Breaker) ExitCode {
+	switch s {
+	case RunComplete:
+		return ExitComplete
+	case RunPaused:
+		switch b {
+		case "":
+			return ExitLimit
+		case Breaker(GateG2), Breaker(GateG3), Breaker(GateRetry):
+			return ExitFailed
+		}
+		return ExitBreaker
+	case RunBlocked:
+		return ExitBlocked
+	case RunLimited:
+		return ExitReset
+	case RunInterrupted:
+		return ExitSIGINT
+	}
+	return ExitFailed
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/scheduler"
 )
@@ -36,10 +37,10 @@ func Simulate(p *plan.Plan) (*Makespan, error) {
 		m.Unit = "s"
 	}
 	var err error
-	if m.Waves, err = scheduler.Makespan(p, "waves", m.Parallel, each); err != nil {
+	if m.Waves, err = scheduler.Makespan(p, event.Waves, m.Parallel, each); err != nil {
 		return nil, err
 	}
-	if m.Eager, err = scheduler.Makespan(p, "eager", m.Parallel, each); err != nil {
+	if m.Eager, err = scheduler.Makespan(p, event.Eager, m.Parallel, each); err != nil {
 		return nil, err
 	}
 	m.LowerBound = scheduler.MakespanLowerBound(p, m.Parallel, each)

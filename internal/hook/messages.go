@@ -96,7 +96,7 @@ func Announcement(r Run) string {
 	case r.Over():
 		return ""
 	default:
-		fmt.Fprintf(&b, "Status: %s", textfmt.Line(e.Status))
+		fmt.Fprintf(&b, "Status: %s", textfmt.Line(string(e.Status)))
 		if e.Reason != "" {
 			fmt.Fprintf(&b, " (%s)", textfmt.Fit(e.Reason, 300, false))
 		}

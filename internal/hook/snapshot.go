@@ -70,7 +70,7 @@ type Run struct {
 
 // Over reports whether the run cannot continue: it is complete, or was cancelled.
 func (r *Run) Over() bool {
-	return r.Ended != nil && (r.Ended.Status == "complete" || r.Ended.Status == event.Cancelled)
+	return r.Ended != nil && (r.Ended.Status == event.RunComplete || r.Ended.Status == event.RunCancelled)
 }
 
 // ErrNoRun means that the folder has no run.

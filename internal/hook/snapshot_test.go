@@ -84,7 +84,7 @@ func TestReadEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tell   func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun
-		status string // "": not ended
+		status event.RunStatus // "": not ended
 	}{
 		"complete": {reporttest.CompleteRun, "complete"},
 		"mixed":    {reporttest.MixedRun, "failed"},
@@ -96,7 +96,7 @@ func TestReadEnds(t *testing.T) {
 			folder := writeFakeRun(t, c.tell)
 			r, err := Read(folder)
 			must(t, err)
-			status := ""
+			status := event.RunStatus("")
 			if r.Ended != nil {
 				status = r.Ended.Status
 			}

@@ -1,6 +1,10 @@
 package hook
 
-import "strings"
+import (
+	"strings"
+
+	"wavex/internal/event"
+)
 
 // MaxStreak is the maximum of a limit of consecutive evaluations: the CLI itself overrides a hook
 // that has held a turn eight times (claude 2.1.197; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
@@ -34,10 +38,10 @@ func DecideStop(in Input, r Run, limit int, tell func() (int, bool)) StopDecisio
 	case r.List != "" && len(r.Pending) == 0:
 		return allowStop("every task of list " + r.List + " is completed")
 	}
-	if e := r.Ended; e != nil && e.Status != "interrupted" {
-		return allowStop("the run is " + e.Status)
+	if e := r.Ended; e != nil && e.Status != event.RunInterrupted {
+		return allowStop("the run is " + string(e.Status))
 	}
-	if s := c.Stop; r.Ended == nil && s != nil && s.Status != "interrupted" {
+	if s := c.Stop; r.Ended == nil && s != nil && s.Status != event.RunInterrupted {
 		return allowStop("the run stops: " + s.Reason)
 	}
 	switch {

@@ -92,11 +92,11 @@ func TestDecideStop(t *testing.T) {
 	}
 }
 
-func withEnd(status string) func(*Input, *Run) {
+func withEnd(status event.RunStatus) func(*Input, *Run) {
 	return func(_ *Input, r *Run) { r.Ended = &event.RunEnded{Status: status} }
 }
 
-func withStop(status string) func(*Input, *Run) {
+func withStop(status event.RunStatus) func(*Input, *Run) {
 	return func(_ *Input, r *Run) { r.Snapshot.Stop = &event.Stop{Status: status, Reason: "b"} }
 }
 

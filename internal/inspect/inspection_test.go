@@ -35,7 +35,7 @@ func newInspection(t *testing.T, dir, text string) (*Inspection, *bytes.Buffer) 
 
 // newInspectionOfRun returns a verification of a plan whose run has completed tasks, with end as its status; ""
 // for a run that has not ended.
-func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end string) *Inspection {
+func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end event.RunStatus) *Inspection {
 	t.Helper()
 	a, _ := newInspection(t, dir, text)
 	c := event.Config{Run: "r-1", Dir: dir, Loop: loop.In(a.Dir), Parallel: 4, Schedule: "waves",
@@ -293,7 +293,7 @@ func TestJournalResult(t *testing.T) {
 	const text = `{"criteria":[{"text":"it is there","verify":{"file":"there"}},"it is nice"],"tasks":[{"id":"a","subject":"a","verify":["true"]}]}`
 	for name, c := range map[string]struct {
 		there bool
-		end   string
+		end   event.RunStatus
 		want  string
 	}{
 		"became true":          {true, "", "[CriteriaEnded]"},

@@ -83,7 +83,7 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 			failing = append(failing, strings.TrimSpace(c.Task+" "+c.Check))
 		}
 	}
-	if end := a.State.Ended; end != nil && end.Status == "complete" && failing != nil {
+	if end := a.State.Ended; end != nil && end.Status == event.RunComplete && failing != nil {
 		bodies = append(bodies, func() event.Body { return scheduler.GateAfterVerify(a.State, failing) },
 			func() event.Body { return scheduler.EndAfterVerify(a.State) })
 	}

@@ -29,7 +29,7 @@ func TestInterventions(t *testing.T) {
 		{event.ReviewEnded{N: 3, Review: counsel.Review{Findings: []counsel.Finding{{ID: "F-2", Text: "dull"}}}}, ""},
 		{event.RolledBack{What: "wave-2", Tasks: []string{"T-002"}, Paths: 1},
 			"wave-2 rolled back with wavex rollback: 1 path, T-002 pending again"},
-		{event.RunEnded{Status: event.Cancelled}, "cancelled with wavex cancel"},
+		{event.RunEnded{Status: event.RunCancelled}, "cancelled with wavex cancel"},
 	} {
 		dir := t.TempDir()
 		must(t, WriteEvent(dir, nil, event.Event{Seq: 7, Time: at, Body: c.body}, s))

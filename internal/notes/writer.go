@@ -146,7 +146,7 @@ func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []strin
 		return Deviations, []string{fmt.Sprintf("Found: %s needed more work than planned", at),
 			fmt.Sprintf("Adjustment: %s added to the plan", report.Plural(len(b.Tasks), "task", "tasks"))}
 	case event.Draining:
-		if b.Stop.Status == "interrupted" {
+		if b.Stop.Status == event.RunInterrupted {
 			return Interventions, []string{at + ": " + b.Stop.Reason}
 		}
 	case event.RunResumed:
@@ -160,10 +160,10 @@ func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []strin
 		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
 			report.Plural(b.Paths, "path", "paths"), strings.Join(b.Tasks, ", "))}
 	case event.RunEnded:
-		if b.Status == event.Cancelled {
+		if b.Status == event.RunCancelled {
 			return Interventions, []string{at + ": cancelled with wavex cancel"}
 		}
-		if b.Status == "complete" && b.Tasks.Completed == b.Iterations {
+		if b.Status == event.RunComplete && b.Tasks.Completed == b.Iterations {
 			return Deviations, []string{at + ": run " + s.Config.Run + " is complete, no deviation"}
 		}
 	}

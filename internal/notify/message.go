@@ -19,16 +19,16 @@ type Message struct {
 	Run   string    `json:"run"`
 	Plan  string    `json:"plan"`
 
-	Status     string       `json:"status"` // as in the run_ended event; "draining" for a breaker
-	ExitCode   int          `json:"exit_code"`
-	Reason     string       `json:"reason,omitempty"`
-	Breaker    string       `json:"breaker,omitempty"`
-	Limit      string       `json:"limit,omitempty"` // money, iterations, tokens, wall-clock
-	ResumeAt   time.Time    `json:"resume_at,omitzero"`
-	Resume     string       `json:"resume,omitempty"` // the command that continues
-	Tasks      event.Counts `json:"tasks"`
-	CostUSD    float64      `json:"cost_usd"`
-	Iterations int          `json:"iterations"`
+	Status     event.RunStatus `json:"status"` // as in the run_ended event; "draining" for a breaker
+	ExitCode   event.ExitCode  `json:"exit_code"`
+	Reason     string          `json:"reason,omitempty"`
+	Breaker    event.Breaker   `json:"breaker,omitempty"`
+	Limit      string          `json:"limit,omitempty"` // money, iterations, tokens, wall-clock
+	ResumeAt   time.Time       `json:"resume_at,omitzero"`
+	Resume     string          `json:"resume,omitempty"` // the command that continues
+	Tasks      event.Counts    `json:"tasks"`
+	CostUSD    float64         `json:"cost_usd"`
+	Iterations int             `json:"iterations"`
 }
 
 // messageFor returns the message for an event; false if the event needs none.
@@ -37,7 +37,7 @@ func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 	switch b := e.Body.(type) {
 	case event.RunEnded:
 		m.Event = "run_ended"
-		if b.Status != "complete" && b.Status != "failed" {
+		if b.Status != event.RunComplete && b.Status != event.RunFailed {
 			m.Event = "run_paused"
 		}
 		m.Status, m.ExitCode, m.Reason = b.Status, b.ExitCode, b.Reason
@@ -79,7 +79,7 @@ func (m Message) Text() string {
 	switch {
 	case m.Event == "breaker":
 		fmt.Fprintf(&b, "wavex: %s: breaker %s tripped, nothing more starts", name, m.Breaker)
-	case m.Status == "complete":
+	case m.Status == event.RunComplete:
 		fmt.Fprintf(&b, "wavex: %s is complete", name)
 	default:
 		fmt.Fprintf(&b, "wavex: %s: %s (exit code %d)", name, m.Status, m.ExitCode)
@@ -88,7 +88,7 @@ func (m Message) Text() string {
 	all := c.Completed + c.Failed + c.Blocked + c.Pending
 	fmt.Fprintf(&b, "\n%d of %d tasks completed, %d failed, %d blocked | $%.2f | %d iterations", c.Completed, all,
 		c.Failed, c.Blocked, m.CostUSD, m.Iterations)
-	if m.Reason != "" && m.Status != "complete" {
+	if m.Reason != "" && m.Status != event.RunComplete {
 		fmt.Fprintf(&b, "\n%s", textfmt.Line(m.Reason))
 	}
 	if m.Resume != "" {

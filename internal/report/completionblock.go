@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
@@ -13,7 +14,7 @@ import (
 // another end. No other function writes that mark. width bounds the columns of the verdict's box; 0
 // means no bound.
 func Completion(s *scheduler.State, width int, ascii bool) string {
-	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != "complete" || s.Counts.Completed != len(s.Tasks) {
+	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != event.RunComplete || s.Counts.Completed != len(s.Tasks) {
 		return ""
 	}
 	mark := "✓"

@@ -42,7 +42,7 @@ func Criteria(s *scheduler.State) []Criterion {
 // Complete reports whether the run has ended with everything done and verified: the exit signal.
 func Complete(s *scheduler.State) bool {
 	if s.Gate == nil {
-		return s.Ended != nil && s.Ended.Status == "complete"
+		return s.Ended != nil && s.Ended.Status == event.RunComplete
 	}
 	return s.ExitSignal
 }

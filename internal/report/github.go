@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func (r *Summary) Annotations(file string) string {
 		if t.Pos.Line > 0 {
 			where = append(where, fmt.Sprintf("line=%d", t.Pos.Line), fmt.Sprintf("col=%d", t.Pos.Column))
 		}
-		fmt.Fprintf(&b, "::error %s::%s\n", strings.Join(where, ","), escapeData(firstNonEmpty(t.Reason, string(t.Status))))
+		fmt.Fprintf(&b, "::error %s::%s\n", strings.Join(where, ","), escapeData(cmp.Or(t.Reason, string(t.Status))))
 	}
 	if failed > maxAnnotations {
 		fmt.Fprintf(&b, "::warning title=wavex::%s\n",
@@ -41,14 +42,14 @@ func (r *Summary) Annotations(file string) string {
 			escapeProperty("wavex: a check that passed fails now"),
 			escapeData(g.String()+"\n"+g.Output))
 	}
-	if r.Status != "complete" && r.Status != "failed" {
-		text := firstNonEmpty(r.Reason, r.Status)
+	if r.Status != event.RunComplete && r.Status != event.RunFailed {
+		text := cmp.Or(r.Reason, string(r.Status))
 		for _, more := range []string{r.Advice, resumeText(r)} {
 			if more != "" {
 				text += "\n" + more
 			}
 		}
-		fmt.Fprintf(&b, "::warning title=%s::%s\n", escapeProperty("wavex: "+r.Status), escapeData(text))
+		fmt.Fprintf(&b, "::warning title=%s::%s\n", escapeProperty("wavex: "+string(r.Status)), escapeData(text))
 	}
 	return b.String()
 }

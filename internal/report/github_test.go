@@ -69,7 +69,8 @@ func TestOutputs(t *testing.T) {
 	story := reporttest.PausedRun(t, func(event.Event, *scheduler.State) {})
 	sum := report.Of(story.S, story.Events)
 	out := sum.Outputs()
-	for _, want := range []string{"status=" + sum.Status + "\n", "completed=", "cost-usd=", "resume-at=", "exit-code="} {
+	for _, want := range []string{"status=" + string(sum.Status) + "\n", "completed=",
+		"cost-usd=", "resume-at=", "exit-code="} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

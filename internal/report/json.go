@@ -16,32 +16,32 @@ const Version = 1
 // The JSON types: dollars, seconds and RFC 3339 UTC, for programs that know nothing of wavex.
 type (
 	wireRun struct {
-		V          int            `json:"v"`
-		Run        string         `json:"run"`
-		Name       string         `json:"name,omitempty"`
-		Plan       string         `json:"plan,omitempty"`
-		Agent      string         `json:"agent,omitempty"`
-		Status     string         `json:"status"`
-		ExitCode   int            `json:"exit_code"`
-		Reason     string         `json:"reason,omitempty"`
-		Advice     string         `json:"advice,omitempty"`
-		Limit      string         `json:"limit,omitempty"`
-		Breaker    string         `json:"breaker,omitempty"`
-		Resume     string         `json:"resume,omitempty"`
-		ResumeAt   time.Time      `json:"resume_at,omitzero"`
-		Started    time.Time      `json:"began,omitzero"`
-		Ended      time.Time      `json:"ended,omitzero"`
-		Waves      int            `json:"waves"`
-		Counts     event.Counts   `json:"counts"`
-		CostUSD    float64        `json:"cost_usd"`
-		CounselUSD float64        `json:"counsel_usd"`
-		Notional   bool           `json:"notional,omitempty"` // cost_usd is not billed
-		Window     *runner.Window `json:"window,omitempty"`   // of a subscription's usage limit
-		BudgetUSD  *float64       `json:"budget_usd"`         // null: no limit
-		Iterations int            `json:"iterations"`
-		MaxIter    *int           `json:"max_iterations"` // null: no limit
-		Tokens     runner.Usage   `json:"tokens"`
-		Caches     []wireCache    `json:"caches,omitempty"` // by wave, where a prompt cache was used
+		V          int             `json:"v"`
+		Run        string          `json:"run"`
+		Name       string          `json:"name,omitempty"`
+		Plan       string          `json:"plan,omitempty"`
+		Agent      string          `json:"agent,omitempty"`
+		Status     event.RunStatus `json:"status"`
+		ExitCode   event.ExitCode  `json:"exit_code"`
+		Reason     string          `json:"reason,omitempty"`
+		Advice     string          `json:"advice,omitempty"`
+		Limit      string          `json:"limit,omitempty"`
+		Breaker    event.Breaker   `json:"breaker,omitempty"`
+		Resume     string          `json:"resume,omitempty"`
+		ResumeAt   time.Time       `json:"resume_at,omitzero"`
+		Started    time.Time       `json:"began,omitzero"`
+		Ended      time.Time       `json:"ended,omitzero"`
+		Waves      int             `json:"waves"`
+		Counts     event.Counts    `json:"counts"`
+		CostUSD    float64         `json:"cost_usd"`
+		CounselUSD float64         `json:"counsel_usd"`
+		Notional   bool            `json:"notional,omitempty"` // cost_usd is not billed
+		Window     *runner.Window  `json:"window,omitempty"`   // of a subscription's usage limit
+		BudgetUSD  *float64        `json:"budget_usd"`         // null: no limit
+		Iterations int             `json:"iterations"`
+		MaxIter    *int            `json:"max_iterations"` // null: no limit
+		Tokens     runner.Usage    `json:"tokens"`
+		Caches     []wireCache     `json:"caches,omitempty"` // by wave, where a prompt cache was used
 		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
 		Tasks       []wireTask       `json:"tasks"`

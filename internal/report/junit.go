@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"strconv"
@@ -62,7 +63,7 @@ type (
 // attempts, the output of its checks, and counsel's advice. A failed task is a failure; a task that
 // a person must look at is an error; a blocked or pending task is skipped.
 func (r *Summary) JUnit() ([]byte, error) {
-	doc := junitSuites{Name: firstNonEmpty(textfmt.Line(r.Name), "wavex")}
+	doc := junitSuites{Name: cmp.Or(textfmt.Line(r.Name), "wavex")}
 	var all time.Duration
 	for w := 1; w <= r.Waves; w++ {
 		doc.Suites = append(doc.Suites, junitSuite{Name: fmt.Sprintf("wave %d", w), ID: strconv.Itoa(w - 1)})
@@ -97,8 +98,8 @@ func (r *Summary) JUnit() ([]byte, error) {
 		if !r.Started.IsZero() {
 			s.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
 		}
-		s.Properties = []junitProperty{{"run", textfmt.Line(r.Run)}, {"status", r.Status},
-			{"exit_code", strconv.Itoa(r.ExitCode)},
+		s.Properties = []junitProperty{{"run", textfmt.Line(r.Run)}, {"status", string(r.Status)},
+			{"exit_code", strconv.Itoa(int(r.ExitCode))},
 			{"cost_usd", strconv.FormatFloat(r.Cost.Float(), 'f', -1, 64)}}
 	}
 	doc.Time = seconds(all)
@@ -116,7 +117,7 @@ func (r *Summary) JUnit() ([]byte, error) {
 func (t *Task) junit(class string) junitCase {
 	c := junitCase{Name: strings.TrimSpace(textfmt.Line(t.ID) + " " + textfmt.Line(t.Subject)), Classname: class,
 		Time: seconds(t.Duration), Status: string(t.Status), Out: t.attemptsText()}
-	why := &junitReason{Message: firstNonEmpty(textfmt.Line(t.Reason), string(t.Status))}
+	why := &junitReason{Message: cmp.Or(textfmt.Line(t.Reason), string(t.Status))}
 	switch {
 	case t.Status == event.Completed:
 	case t.Status == event.Failed:
@@ -178,17 +179,10 @@ func (t *Task) attemptsText() string {
 			}
 		}
 		if v := a.Counsel; v != nil {
-			b.WriteString("  counsel: " + firstNonEmpty(textfmt.Line(v.Fix), "unavailable: "+textfmt.Line(v.Unavailable)) + "\n")
+			b.WriteString("  counsel: " + cmp.Or(textfmt.Line(v.Fix), "unavailable: "+textfmt.Line(v.Unavailable)) + "\n")
 		}
 	}
 	return b.String()
 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
-
-func firstNonEmpty(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
-}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // GitLab reads as well.
 func (r *Summary) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## wavex: %s\n\n", escapeMarkdown(firstNonEmpty(r.Name, r.Run)))
+	fmt.Fprintf(&b, "## wavex: %s\n\n", escapeMarkdown(cmp.Or(r.Name, r.Run)))
 	lines := r.totals()
 	for i, l := range lines {
 		l = escapeMarkdown(l)
@@ -64,7 +65,7 @@ func (r *Summary) Markdown() string {
 		story := strings.TrimRight(t.attemptsText(), "\n")
 		fence := codeFence(story)
 		fmt.Fprintf(&b, "\n<details><summary>%s: %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
-			escapeMarkdown(t.ID), escapeMarkdown(firstNonEmpty(t.Reason, string(t.Status))), fence, story, fence)
+			escapeMarkdown(t.ID), escapeMarkdown(cmp.Or(t.Reason, string(t.Status))), fence, story, fence)
 	}
 	return b.String()
 }

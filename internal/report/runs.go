@@ -14,8 +14,8 @@ import (
 // RunEntry is the short form of one run of a journal.
 type RunEntry struct {
 	Run, Name, Plan string
-	Status          string // as in event.RunEnded; "running", or "cut off" if it neither ended nor is under way
-	ExitCode        int
+	Status          event.RunStatus
+	ExitCode        event.ExitCode
 	Reason          string
 	Started, Ended  time.Time     // of the whole run; Ended is zero while it is under way, and the last record's time if it was cut off
 	WorkTime        time.Duration // of all its sessions
@@ -40,7 +40,7 @@ func Runs(events []event.Event, alive bool) []RunEntry {
 	open := !l.since.IsZero()
 	l.cutOff()
 	if n := len(l.all); open && alive && n > 0 {
-		l.all[n-1].Status, l.all[n-1].Ended = "running", time.Time{}
+		l.all[n-1].Status, l.all[n-1].Ended = event.RunRunning, time.Time{}
 	}
 	return l.all
 }
@@ -58,7 +58,7 @@ type runList struct {
 func (l *runList) cutOff() {
 	if n := len(l.all); n > 0 && !l.since.IsZero() {
 		p := &l.all[n-1]
-		p.Status = CutOff
+		p.Status = event.RunCutOff
 		p.Ended = l.last
 		p.WorkTime += l.last.Sub(l.since)
 		p.Completed = len(l.done)
@@ -138,8 +138,8 @@ func RunsTable(list []RunEntry, columns int) string {
 		if p.MovedTo != "" {
 			plan += " (in " + textfmt.Line(p.MovedTo) + ")"
 		}
-		rows = append(rows, []string{textfmt.Line(p.Run), p.Status, strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks),
-			strconv.Itoa(p.Sessions),
+		rows = append(rows, []string{textfmt.Line(p.Run), string(p.Status),
+			strconv.Itoa(p.Completed) + "/" + strconv.Itoa(p.Tasks), strconv.Itoa(p.Sessions),
 			cost, FormatDuration(p.WorkTime), p.Started.UTC().Format(time.RFC3339), plan})
 	}
 	var b strings.Builder
@@ -150,22 +150,22 @@ func RunsTable(list []RunEntry, columns int) string {
 // RunsJSON returns the runs for programs, oldest first: dollars, seconds, RFC 3339 UTC.
 func RunsJSON(list []RunEntry) ([]byte, error) {
 	type wire struct {
-		Run        string    `json:"run"`
-		Name       string    `json:"name,omitempty"`
-		Plan       string    `json:"plan,omitempty"`
-		Status     string    `json:"status"`
-		ExitCode   int       `json:"exit_code"`
-		Reason     string    `json:"reason,omitempty"`
-		Began      time.Time `json:"began"`
-		Ended      time.Time `json:"ended,omitzero"`
-		Seconds    float64   `json:"seconds"`
-		Sessions   int       `json:"sessions"`
-		Tasks      int       `json:"tasks"`
-		Completed  int       `json:"completed"`
-		CostUSD    float64   `json:"cost_usd"`
-		Notional   bool      `json:"notional,omitempty"`
-		Iterations int       `json:"iterations"`
-		Aside      string    `json:"aside,omitempty"`
+		Run        string          `json:"run"`
+		Name       string          `json:"name,omitempty"`
+		Plan       string          `json:"plan,omitempty"`
+		Status     event.RunStatus `json:"status"`
+		ExitCode   event.ExitCode  `json:"exit_code"`
+		Reason     string          `json:"reason,omitempty"`
+		Began      time.Time       `json:"began"`
+		Ended      time.Time       `json:"ended,omitzero"`
+		Seconds    float64         `json:"seconds"`
+		Sessions   int             `json:"sessions"`
+		Tasks      int             `json:"tasks"`
+		Completed  int             `json:"completed"`
+		CostUSD    float64         `json:"cost_usd"`
+		Notional   bool            `json:"notional,omitempty"`
+		Iterations int             `json:"iterations"`
+		Aside      string          `json:"aside,omitempty"`
 	}
 	out := struct {
 		V    int    `json:"v"`

@@ -36,7 +36,7 @@ func TestRuns(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range []struct {
-		status              string
+		status              event.RunStatus
 		completed, sessions int
 		cost                int64
 		worked              time.Duration
@@ -111,9 +111,9 @@ func TestRunsEndedTwice(t *testing.T) {
 	s := reporttest.CompleteRun(t, nil)
 	last := s.Events[len(s.Events)-1]
 	again := event.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour),
-		Body: event.RunEnded{Status: event.Cancelled, ExitCode: 1}}
+		Body: event.RunEnded{Status: event.RunCancelled, ExitCode: 1}}
 	one, two := report.Runs(s.Events, false), report.Runs(append(s.Events, again), false)
-	if two[0].WorkTime != one[0].WorkTime || two[0].Status != event.Cancelled || !two[0].Ended.Equal(again.Time) {
+	if two[0].WorkTime != one[0].WorkTime || two[0].Status != event.RunCancelled || !two[0].Ended.Equal(again.Time) {
 		t.Errorf("worked %s, want %s; %+v", two[0].WorkTime, one[0].WorkTime, two[0])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
 	"wavex/internal/event"
 	"wavex/scheduler"
 )
@@ -54,7 +55,7 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 		}
 	}
 	l.gaps, l.started = len(s.Unmet), s.RunStart
-	if e := s.Ended; e != nil && e.Status != "complete" {
+	if e := s.Ended; e != nil && e.Status != event.RunComplete {
 		l.paused, l.reason = true, e.Reason
 	}
 	n := 0

@@ -22,13 +22,13 @@ type Summary struct {
 	Plan  string // path of the plan file as given; may be empty
 	Agent string
 
-	Status   string // as in event.RunEnded; "running" before the end, or CutOff
-	ExitCode int
+	Status   event.RunStatus
+	ExitCode event.ExitCode
 	Reason   string
-	Advice   string // after a stop: advice for a person
-	Limit    string // the limit that stopped the run
-	Breaker  string // the breaker that stopped the run
-	Resume   string // the command that continues; "" if there is nothing to continue
+	Advice   string        // after a stop: advice for a person
+	Limit    string        // the limit that stopped the run
+	Breaker  event.Breaker // the breaker that stopped the run
+	Resume   string        // the command that continues; "" if there is nothing to continue
 	ResumeAt time.Time
 
 	Started time.Time // of the run's last session
@@ -94,9 +94,9 @@ type Attempt struct {
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
-	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: "running", Started: s.SessionStart, Waves: s.Waves,
-		Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window, Limits: s.Ledger.Limits(),
-		Iterations: s.Ledger.Iterations()}
+	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Started: s.SessionStart,
+		Waves: s.Waves, Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window,
+		Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, s.Plan.Path
 	}
@@ -122,14 +122,11 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 	return r
 }
 
-// CutOff is the status of a run that neither ended nor is under way: its wavex was killed.
-const CutOff = "cut off"
-
 // MarkCutOff returns the summary as another process sees it. alive tells whether a wavex process works at
 // the run. A run without an end and without a process was cut off.
 func (r Summary) MarkCutOff(alive bool) Summary {
-	if r.Status == "running" && !alive {
-		r.Status, r.Resume = CutOff, "wavex resume"
+	if r.Status == event.RunRunning && !alive {
+		r.Status, r.Resume = event.RunCutOff, "wavex resume"
 	}
 	return r
 }

@@ -83,11 +83,11 @@ func (t *Task) StatusText() string {
 // off, and no panel advises once it has stopped.
 func (r *Summary) statusText(t *Task) string {
 	switch {
-	case r.Status == CutOff && (t.Status == event.InProgress || t.Status == event.Advising):
-		return CutOff
-	case r.Status == CutOff && t.Status == event.Pending && t.Outcome == runner.Interrupted:
-		return CutOff // corrected by the run's status
-	case r.Status != "running" && t.Status == event.Advising:
+	case r.Status == event.RunCutOff && (t.Status == event.InProgress || t.Status == event.Advising):
+		return string(event.RunCutOff)
+	case r.Status == event.RunCutOff && t.Status == event.Pending && t.Outcome == runner.Interrupted:
+		return string(event.RunCutOff) // corrected by the run's status
+	case r.Status != event.RunRunning && t.Status == event.Advising:
 		waiting := *t
 		waiting.Status = event.Pending
 		return waiting.StatusText()

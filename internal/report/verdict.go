@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -202,7 +203,7 @@ func (v Verdict) Box(width int, ascii bool) string {
 		opinion = fmt.Sprintf("~%.0f%%", 10*v.Score)
 	}
 	above := []string{
-		"Verified: " + firstNonEmpty(strings.Join(v.Verified, ", "), "nothing"),
+		"Verified: " + cmp.Or(strings.Join(v.Verified, ", "), "nothing"),
 		fmt.Sprintf("Tasks: %d/%d complete", v.Done, v.Of),
 		fmt.Sprintf("Subjective: %s %s Type %s %s %s", opinion, dot, v.Type, dot, Plural(v.Iters, "iteration", "iterations")),
 	}

@@ -28,11 +28,11 @@ type Run struct {
 
 // Final reports whether a run cannot be resumed, because it is complete or was cancelled.
 func (r *Run) Final() bool {
-	return r.Ended != nil && (r.Complete() || r.Ended.Status == event.Cancelled)
+	return r.Ended != nil && (r.Complete() || r.Ended.Status == event.RunCancelled)
 }
 
 // Complete reports whether the run completed all tasks.
-func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == "complete" }
+func (r *Run) Complete() bool { return r.Ended != nil && r.Ended.Status == event.RunComplete }
 
 // PlanPath returns the path of the run's plan, or an error if the file does not exist any more.
 func (r *Run) PlanPath() (string, error) {

@@ -60,7 +60,7 @@ func TestOpenRefusesAChangedJournal(t *testing.T) {
 
 func TestLastAndFinal(t *testing.T) {
 	t.Parallel()
-	ended := func(status string) event.Body { return event.RunEnded{Status: status} }
+	ended := func(status event.RunStatus) event.Body { return event.RunEnded{Status: status} }
 	for name, c := range map[string]struct {
 		bodies         []event.Body
 		run            string
@@ -70,7 +70,7 @@ func TestLastAndFinal(t *testing.T) {
 		"under way":   {[]event.Body{started("a")}, "a", false, false},
 		"paused":      {[]event.Body{started("a"), ended("paused")}, "a", false, false},
 		"complete":    {[]event.Body{started("a"), ended("complete")}, "a", true, true},
-		"cancelled":   {[]event.Body{started("a"), ended(event.Cancelled)}, "a", true, false},
+		"cancelled":   {[]event.Body{started("a"), ended(event.RunCancelled)}, "a", true, false},
 		"tasks added": {[]event.Body{started("a"), ended("complete"), event.TasksAdded{}}, "a", false, false},
 		"rolled back": {[]event.Body{started("a"), ended("complete"), event.RolledBack{What: "run"}}, "a",
 			false, false},

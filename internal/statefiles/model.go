@@ -97,7 +97,7 @@ func (b *model) updateRun(s *scheduler.State, e event.Event) {
 	b.at, b.seq = e.Time.UTC(), s.Seq
 	b.origin = s.Origin
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
-	b.barriers = s.Config.Schedule != "eager"
+	b.barriers = s.Config.Schedule != event.Eager
 	b.opened, b.wave, b.waves = s.RunStart.UTC(), s.Wave, s.Waves
 	b.iterations = s.Ledger.Iterations()
 	b.limits = s.Ledger.Limits()
@@ -167,14 +167,14 @@ func (b *model) stage() string {
 	case b.exitSignal:
 		return "complete"
 	case b.cancelled():
-		return event.Cancelled
+		return "cancelled"
 	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
 		return "review" // includes the criteria and the gate
 	}
 	return "executing"
 }
 
-func (b *model) cancelled() bool { return b.ended != nil && b.ended.Status == event.Cancelled }
+func (b *model) cancelled() bool { return b.ended != nil && b.ended.Status == event.RunCancelled }
 
 // linearStatus returns the run's status in the words of the linear state file.
 func (b *model) linearStatus() string {
@@ -182,7 +182,7 @@ func (b *model) linearStatus() string {
 	case b.exitSignal:
 		return "completed"
 	case b.cancelled():
-		return event.Cancelled
+		return "cancelled"
 	case b.ended != nil:
 		return "paused"
 	}

@@ -37,27 +37,27 @@ type workflow struct {
 
 // extension has the data that only wavex knows. Dollars are decimal.
 type extension struct {
-	Run           string       `json:"run"`
-	Plan          string       `json:"plan"`
-	Name          string       `json:"name,omitempty"`
-	Seq           int64        `json:"seq"`    // of the last event of the journal
-	Status        string       `json:"status"` // as in run_ended; "running" before the end
-	ExitCode      *int         `json:"exit_code,omitempty"`
-	ExitSignal    bool         `json:"exit_signal"`
-	Reason        string       `json:"reason,omitempty"`
-	Breaker       string       `json:"breaker,omitempty"`
-	Limit         string       `json:"limit,omitempty"`
-	Resume        string       `json:"resume,omitempty"`
-	ResumeAt      time.Time    `json:"resume_at,omitzero"`
-	Wave          int          `json:"wave"`
-	Waves         int          `json:"waves"`
-	Iteration     int          `json:"iteration"`
-	MaxIterations *int         `json:"max_iterations"` // null: no limit
-	CostUSD       float64      `json:"cost_usd"`
-	BudgetUSD     *float64     `json:"budget_usd"` // null: no limit
-	Notional      bool         `json:"notional,omitempty"`
-	Counts        event.Counts `json:"counts"`
-	Tasks         []taskState  `json:"tasks"`
+	Run           string          `json:"run"`
+	Plan          string          `json:"plan"`
+	Name          string          `json:"name,omitempty"`
+	Seq           int64           `json:"seq"` // of the last event of the journal
+	Status        event.RunStatus `json:"status"`
+	ExitCode      *event.ExitCode `json:"exit_code,omitempty"`
+	ExitSignal    bool            `json:"exit_signal"`
+	Reason        string          `json:"reason,omitempty"`
+	Breaker       event.Breaker   `json:"breaker,omitempty"`
+	Limit         string          `json:"limit,omitempty"`
+	Resume        string          `json:"resume,omitempty"`
+	ResumeAt      time.Time       `json:"resume_at,omitzero"`
+	Wave          int             `json:"wave"`
+	Waves         int             `json:"waves"`
+	Iteration     int             `json:"iteration"`
+	MaxIterations *int            `json:"max_iterations"` // null: no limit
+	CostUSD       float64         `json:"cost_usd"`
+	BudgetUSD     *float64        `json:"budget_usd"` // null: no limit
+	Notional      bool            `json:"notional,omitempty"`
+	Counts        event.Counts    `json:"counts"`
+	Tasks         []taskState     `json:"tasks"`
 }
 
 type taskState struct {
@@ -73,9 +73,9 @@ type taskState struct {
 func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
 	w := workflow{Version: 1, Stage: b.stage(), Task: b.goal(), Started: b.opened, Updated: b.at, Recall: []string{},
 		Reviews: reviews(b.reviews),
-		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: "running", ExitSignal: b.exitSignal,
-			Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(), Notional: b.notional,
-			Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
+		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: event.RunRunning,
+			ExitSignal: b.exitSignal, Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(),
+			Notional: b.notional, Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
 	if f := b.origin; f != nil {
 		w.SpecScore, w.FitScore = &f.SpecScore, &f.FitScore
 		w.Shape = &f.Shape

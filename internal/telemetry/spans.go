@@ -185,7 +185,7 @@ func (t *Tracer) runEnded(b event.RunEnded, at time.Time) {
 	if t.run.Span == nil {
 		return
 	}
-	t.run.SetAttributes(stringAttr("wavex.status", b.Status), intAttr("wavex.exit_code", b.ExitCode),
+	t.run.SetAttributes(stringAttr("wavex.status", string(b.Status)), intAttr("wavex.exit_code", int(b.ExitCode)),
 		usdAttr("wavex.cost_usd", b.Cost), intAttr("wavex.iterations", b.Iterations),
 		intAttr("wavex.tasks.completed", b.Tasks.Completed), intAttr("wavex.tasks.failed", b.Tasks.Failed))
 	if b.ExitCode != 0 {

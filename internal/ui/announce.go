@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,5 +62,5 @@ func reviewsText(s *scheduler.State) string {
 		}
 		list = append(list, text)
 	}
-	return firstNonEmpty(strings.Join(list[max(0, len(list)-maxNamedReviews):], "; "), "none")
+	return cmp.Or(strings.Join(list[max(0, len(list)-maxNamedReviews):], "; "), "none")
 }

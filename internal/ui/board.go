@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // Board holds the data of a run at one moment. Its texts may be foreign; Lines cleans them.
 type Board struct {
 	Run, Name   string
-	Status      string // as in report.Summary, or "cut off"
+	Status      event.RunStatus
 	Started     time.Time
 	Ended       time.Time // zero while it runs
 	Waves       []WaveCount
@@ -52,7 +53,7 @@ type Activity struct {
 // BoardOf derives the board from a state. The caller adds the running work. alive tells whether a
 // wavex process works at the run.
 func BoardOf(s *scheduler.State, alive bool) *Board {
-	b := &Board{Run: s.Config.Run, Status: "running", Started: s.SessionStart, Waves: make([]WaveCount, s.Waves),
+	b := &Board{Run: s.Config.Run, Status: event.RunRunning, Started: s.SessionStart, Waves: make([]WaveCount, s.Waves),
 		CurrentWave: s.Wave,
 		Counts:      s.Counts, Spent: s.Ledger.Spent(),
 		Limits: s.Ledger.Limits(), Notional: s.Notional, Iterations: s.Ledger.Iterations(), PausedUntil: s.PauseUntil}
@@ -75,14 +76,14 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 		}
 	}
 	if s.Stop != nil {
-		b.Stopping = firstNonEmpty(s.Stop.Reason, s.Stop.Status)
+		b.Stopping = cmp.Or(s.Stop.Reason, string(s.Stop.Status))
 	}
 	switch {
 	case s.Ended != nil:
 		b.Status, b.Next, b.CurrentWave = s.Ended.Status, s.Ended.Resume, 0
 		b.Stopping = s.Ended.Reason
 	case !alive:
-		b.Status, b.Next = report.CutOff, "wavex resume"
+		b.Status, b.Next = event.RunCutOff, "wavex resume"
 	}
 	return b
 }
@@ -119,18 +120,18 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 	}
 	m := marks[markWarn]
 	switch b.Status {
-	case "complete":
+	case event.RunComplete:
 		m = marks[markGood]
-	case "failed":
+	case event.RunFailed:
 		m = marks[markBad]
-	case "running":
+	case event.RunRunning:
 		m = marks[markNone]
 	}
 	sign := m.sign
 	if o.ASCII {
 		sign = ""
 	}
-	parts := []string{b.Status, textfmt.Fit(firstNonEmpty(b.Name, b.Run), 60, o.ASCII),
+	parts := []string{string(b.Status), textfmt.Fit(cmp.Or(b.Name, b.Run), 60, o.ASCII),
 		report.FormatDuration(max(end.Sub(b.Started), 0).Truncate(time.Second))}
 	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
@@ -139,7 +140,7 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 	l := textfmt.Truncate(strings.TrimSpace(sign+" "+words), columns, o.ASCII)
 	if o.Color {
 		head, rest, _ := strings.Cut(l, "  ")
-		l = colorize(firstNonEmpty(m.color, "34"), head) + strings.TrimSuffix("  "+rest, "  ")
+		l = colorize(cmp.Or(m.color, "34"), head) + strings.TrimSuffix("  "+rest, "  ")
 	}
 	return l
 }
@@ -163,7 +164,7 @@ func (b *Board) money() string {
 
 func (b *Board) statusLine(now time.Time) string {
 	switch {
-	case !b.Ended.IsZero() || b.Status == report.CutOff:
+	case !b.Ended.IsZero() || b.Status == event.RunCutOff:
 		l := textfmt.Line(b.Stopping)
 		if b.Next != "" {
 			l = strings.TrimPrefix(l+"; continue with: "+textfmt.Line(b.Next), "; ")

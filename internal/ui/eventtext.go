@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -58,26 +59,19 @@ func startText(b event.RunStarted, o Options) string {
 		o.Shape, o.Workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow
 	}
 	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s",
-		firstNonEmpty(fitText(o.Shape), "unscored"), firstNonEmpty(fitText(o.Workflow), "unset"), b.Tasks,
+		cmp.Or(fitText(o.Shape), "unscored"), cmp.Or(fitText(o.Workflow), "unset"), b.Tasks,
 		report.FormatBudget(b.Config.Limits))
-}
-
-func firstNonEmpty(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
 }
 
 // sessionText describes a session's settings in one line.
 func sessionText(c event.Config, plan, title string, tasks, waves int) string {
-	l := fmt.Sprintf("run %s | plan %s", fitText(c.Run), firstNonEmpty(fitText(plan), "-"))
+	l := fmt.Sprintf("run %s | plan %s", fitText(c.Run), cmp.Or(fitText(plan), "-"))
 	if title != "" {
 		l += fmt.Sprintf(" (%s)", fitText(title))
 	}
 	return l + fmt.Sprintf(" | %s in %s | %d side by side | iterations %s | agent %s",
 		report.Plural(tasks, "task", "tasks"),
-		report.Plural(waves, "wave", "waves"), c.Parallel, iterationLimitText(c), firstNonEmpty(fitText(c.Agent), "claude"))
+		report.Plural(waves, "wave", "waves"), c.Parallel, iterationLimitText(c), cmp.Or(fitText(c.Agent), "claude"))
 }
 
 func iterationLimitText(c event.Config) string {
@@ -121,7 +115,7 @@ func planEditText(before string, e *event.Edit) string {
 			l = append(l, part.words+idList(part.list))
 		}
 	}
-	return before + firstNonEmpty(strings.Join(l, "; "), "no task is another one for it")
+	return before + cmp.Or(strings.Join(l, "; "), "no task is another one for it")
 }
 
 func iterationText(s *scheduler.State, task string, n int) string {
@@ -249,7 +243,7 @@ func adviceLines(v counsel.Verdict) []string {
 		}
 		asked = append(asked, fitText(o.Expert))
 	}
-	l := "asked " + firstNonEmpty(strings.Join(asked, ", "), "nobody")
+	l := "asked " + cmp.Or(strings.Join(asked, ", "), "nobody")
 	if len(silent) > 0 {
 		l += " (no answer: " + strings.Join(silent, ", ") + ")"
 	}
@@ -265,8 +259,8 @@ func adviceLines(v counsel.Verdict) []string {
 	if advice == "" {
 		advice = textfmt.FirstLine(v.Analysis)
 	}
-	lines := []string{l + fmt.Sprintf(" | %s: %s", firstNonEmpty(fitText(string(v.Action)), "retry"),
-		firstNonEmpty(fitText(advice), "no words"))}
+	lines := []string{l + fmt.Sprintf(" | %s: %s", cmp.Or(fitText(string(v.Action)), "retry"),
+		cmp.Or(fitText(advice), "no words"))}
 	for _, d := range v.Dissent {
 		lines = append(lines, "dissent: "+fitText(textfmt.FirstLine(d)))
 	}
@@ -275,10 +269,10 @@ func adviceLines(v counsel.Verdict) []string {
 
 // stopLines describes a decision to start nothing more.
 func stopLines(st event.Stop, s *scheduler.State) []string {
-	l := "stopping: " + firstNonEmpty(fitText(st.Reason), st.Status)
+	l := "stopping: " + cmp.Or(fitText(st.Reason), string(st.Status))
 	switch {
 	case st.Breaker != "":
-		l += fmt.Sprintf(" (breaker %s)", fitText(st.Breaker))
+		l += fmt.Sprintf(" (breaker %s)", fitText(string(st.Breaker)))
 	case st.Limit != "":
 		l += fmt.Sprintf(" (limit %s)", fitText(st.Limit))
 	}

@@ -46,11 +46,11 @@ func (v *ndjson) Close() error {
 // endSummary holds the fields that run_ended repeats at its top level, so that a caller learns how a
 // run ended without knowing the bodies of events.
 type endSummary struct {
-	Status     string       `json:"status"`
-	ExitCode   int          `json:"exit_code"`
-	Tasks      event.Counts `json:"tasks"`
-	CostUSD    float64      `json:"cost_usd"`
-	Iterations int          `json:"iterations"`
+	Status     event.RunStatus `json:"status"`
+	ExitCode   event.ExitCode  `json:"exit_code"`
+	Tasks      event.Counts    `json:"tasks"`
+	CostUSD    float64         `json:"cost_usd"`
+	Iterations int             `json:"iterations"`
 }
 
 func encodeEvent(e event.Event) ([]byte, error) {

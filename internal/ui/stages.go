@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ func (st StatusView) stages() []stageLine {
 		out = append(out, stageLine{markGood, "delivery", strings.TrimSpace(textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)),
 			textfmt.Line(d.Command)})
 	} else if s.Config.Isolation == event.Isolated {
-		out = append(out, stageLine{markNone, "delivery", "not yet: " + firstNonEmpty(textfmt.Line(s.Config.Deliver), "auto"),
+		out = append(out, stageLine{markNone, "delivery", "not yet: " + cmp.Or(textfmt.Line(s.Config.Deliver), "auto"),
 			""})
 	}
 	return out
@@ -167,7 +168,7 @@ func (st StatusView) review(done bool) stageLine {
 	}
 	switch {
 	case s.Gate != nil:
-		l.mark, l.status = markGood, textfmt.Line(firstNonEmpty(s.Gate.Review, "none"))
+		l.mark, l.status = markGood, textfmt.Line(cmp.Or(s.Gate.Review, "none"))
 	case done && s.Ended == nil:
 		l.next = "the thorough review, now that all tasks are completed"
 	}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -89,5 +90,5 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 			}
 		}
 	}
-	return firstNonEmpty(waiting, "none")
+	return cmp.Or(waiting, "none")
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -50,12 +51,11 @@ func StatusBox(st StatusView, o Options) string {
 	for _, l := range st.stages() {
 		lines = append(lines, l.lines(inner, o)...)
 	}
+	title := string(b.Status) + ": " + cmp.Or(textfmt.Line(b.Name), textfmt.Line(b.Run))
 	if st.Plain {
-		return b.Status + ": " + firstNonEmpty(textfmt.Line(b.Name), textfmt.Line(b.Run)) + "\n" + strings.Join(lines, "\n") +
-			"\n" + st.resumeCommand(b)
+		return title + "\n" + strings.Join(lines, "\n") + "\n" + st.resumeCommand(b)
 	}
-	return drawBox(b.Status+": "+firstNonEmpty(textfmt.Line(b.Name), textfmt.Line(b.Run)), lines, width, o) +
-		st.resumeCommand(b)
+	return drawBox(title, lines, width, o) + st.resumeCommand(b)
 }
 
 // Request holds the data of a request that has no run yet.
@@ -120,7 +120,7 @@ func (st StatusView) resumeCommand(b *Board) string {
 		return "Watch it with: wavex watch\n"
 	case b.Next != "":
 		return "Continue with: " + textfmt.Line(b.Next) + "\n"
-	case b.Status == "complete":
+	case b.Status == event.RunComplete:
 		return "Nothing is left to do. The whole story: wavex report --html > report.html\n"
 	}
 	return ""

@@ -35,7 +35,7 @@ func (w *waveCounter) attemptEnded(s *scheduler.State, b event.AttemptEnded) {
 // current returns the open wave, the number of waves, and the wave's tasks settled and in total.
 // Without barriers waves overlap; figures then returns the whole plan, and of is 0.
 func (w *waveCounter) current(s *scheduler.State) (wave, of, done, all int) {
-	if s.Config.Schedule == "eager" {
+	if s.Config.Schedule == event.Eager {
 		return 0, 0, s.Counts.Completed + s.Counts.Failed + s.Counts.Blocked, len(s.Tasks)
 	}
 	wave = max(s.Wave, 1)

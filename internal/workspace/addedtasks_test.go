@@ -37,9 +37,10 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 	t.Parallel()
 	const hard, easy = `{"tasks":[{"id":"a","subject":"a","reversibility":"2B"}]}`, `{"tasks":[{"id":"a","subject":"a"}]}`
 	for name, c := range map[string]struct {
-		plan, schedule string
-		joins          string // "easy" or "hard" tasks, b and c, each in a wave of its own
-		want           string
+		plan     string
+		schedule event.Schedule
+		joins    string // "easy" or "hard" tasks, b and c, each in a wave of its own
+		want     string
 	}{
 		"nothing hard": {easy, "waves", "easy", ""},
 		"an easy one":  {hard, "waves", "easy", "end task/a/after task/a/before wave/1 wave/2"},

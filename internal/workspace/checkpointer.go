@@ -99,7 +99,7 @@ func (p *checkpointer) scheduleTask(s *scheduler.State, i int) {
 		return
 	}
 	d := pendingCheckpoint{s.Tasks[i].Wave, needsCheckpoint(&s.Plan.Tasks[i])}
-	if p.config.Schedule == "eager" { // there are no waves, only the run
+	if p.config.Schedule == event.Eager { // there are no waves, only the run
 		if d.wave = 0; p.fromStart {
 			d.wave = 1
 		}

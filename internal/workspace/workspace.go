@@ -48,7 +48,8 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (
 	if err != nil {
 		return nil, usererr.Blocked(err)
 	}
-	t.manager, t.config.Isolation = space, space.Mode()
+	t.manager = space
+	t.config.Isolation = t.Mode()
 	// One task at a time in the project directory is the default: print nothing.
 	if o.Mode != gitwork.Shared && (space.Mode() != gitwork.Shared || o.Width > 1) {
 		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.ModeReason()))
@@ -57,7 +58,7 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (
 }
 
 // Mode returns where attempts work: gitwork.Shared or gitwork.Worktree.
-func (t *Workspace) Mode() string { return t.manager.Mode() }
+func (t *Workspace) Mode() event.Isolation { return event.Isolation(t.manager.Mode()) }
 
 // Head returns the commit that the project's checkout was at when Open read it, or "" if there is
 // no commit or no checkout. known is false if Open did not read the checkout.
@@ -121,7 +122,7 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 		c.Isolation = gitwork.Shared // a run of a wavex without isolation
 	}
 	return gitwork.Options{
-		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: c.Isolation, Width: width,
+		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
 		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Env: os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
 		Subject: func(id string) string { return subject(p, id) },
@@ -286,10 +287,10 @@ func writePullRequestBody(p *plan.Plan, c event.Config, events []event.Event, co
 		return err
 	}
 	sum := report.Of(s, events)
-	if sum.Status == "running" { // only this delivery is missing
+	if sum.Status == event.RunRunning { // only this delivery is missing
 		sum.Status = "incomplete"
 		if complete {
-			sum.Status = "complete"
+			sum.Status = event.RunComplete
 		}
 	}
 	path := gitworkOptions(p, c).BodyFile

@@ -48,7 +48,7 @@ type fixture struct {
 	notices []string
 }
 
-func config(dir, isolation string) event.Config {
+func config(dir string, isolation event.Isolation) event.Config {
 	return event.Config{Run: "r-1", Dir: dir, Loop: loop.In(dir), Isolation: isolation, Parallel: 4,
 		Schedule: "waves",
 		Limits:   budget.Limits{NoUSD: true, NoIterations: true}}
@@ -94,8 +94,9 @@ func TestOpen(t *testing.T) {
 	const chain = `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","blockedBy":["a"]}]}`
 	for name, c := range map[string]struct {
 		dir             func(*testing.T) string
-		plan, isolation string
-		mode, says      string // says "": nothing
+		plan            string
+		isolation, mode event.Isolation
+		says            string // "": nothing
 	}{
 		"two side by side":     {repo, pair, "auto", gitwork.Worktree, "isolation worktree: the checkout is clean"},
 		"one at a time":        {repo, chain, "auto", gitwork.Shared, ""},

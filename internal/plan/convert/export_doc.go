@@ -4,6 +4,7 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -98,7 +99,7 @@ func taskDoc(p *plan.Plan, i int, claims *claimParser, l *omissions) *source.Nod
 		verify.Items = append(verify.Items, source.Object(0).Set("type", text("manual")).Set("check", text(c.Text)))
 	}
 	n.Set("verify", verify)
-	for _, name := range sortedNames(t.Metadata) {
+	for _, name := range slices.Sorted(maps.Keys(t.Metadata)) {
 		if slices.Contains(reservedFields(), name) {
 			l.add(true, "metadata with the name of a field")
 			continue

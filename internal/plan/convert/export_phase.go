@@ -6,6 +6,7 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -206,7 +207,7 @@ func writeTask(p *plan.Plan, b *strings.Builder, i, wave int, claims *claimParse
 	if t.Subject != "" {
 		fmt.Fprintf(b, ` title="%s"`, quoted(t.Subject))
 	}
-	for _, name := range sortedNames(t.Metadata) {
+	for _, name := range slices.Sorted(maps.Keys(t.Metadata)) {
 		var s string
 		if json.Unmarshal(t.Metadata[name], &s) != nil || s == "" ||
 			!regexp.MustCompile(`^[A-Za-z_][\w.-]*$`).MatchString(name) || slices.Contains(reservedFields(), name) {
@@ -256,15 +257,6 @@ func reservedFields() []string {
 		"action", "description", "prompt", "details", "files", "verify", "checks", "verification", "acceptanceCriteria",
 		"acceptance_criteria", "acceptance", "criteria",
 		"done", "done_when", "user_observable", "notes", "libraries", "skills", "status", "command", "passes"}
-}
-
-func sortedNames(m map[string]json.RawMessage) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // claimParserOf returns the claims for the plan's files, to predict how words will be read.

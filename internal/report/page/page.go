@@ -86,7 +86,7 @@ func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error
 		Title, Status, Policy string
 		Style                 template.CSS
 		Data                  template.JS
-	}{title, r.Status, contentPolicy(script, style, r.Live), template.CSS(style),
+	}{title, string(r.Status), contentPolicy(script, style, r.Live), template.CSS(style),
 		template.JS(data)} //nolint:gosec // our own, and escaped
 	if err := t.ExecuteTemplate(w, "head", head); err != nil {
 		return err

@@ -20,26 +20,26 @@ const Version = 1
 // are milliseconds since 1970, money is in micro-dollars, durations are milliseconds; a task is
 // named by its index. All texts are clean (see package safe).
 type Run struct {
-	V        int    `json:"v"`
-	Live     bool   `json:"live,omitempty"` // served while the run is under way
-	Now      int64  `json:"now"`            // time of this snapshot
-	ID       string `json:"id"`
-	Name     string `json:"name,omitempty"`
-	Request  string `json:"request,omitempty"`
-	Plan     string `json:"plan,omitempty"`
-	Agent    string `json:"agent,omitempty"`
-	Schedule string `json:"schedule,omitempty"`
-	Wavex    string `json:"wavex,omitempty"`
+	V        int            `json:"v"`
+	Live     bool           `json:"live,omitempty"` // served while the run is under way
+	Now      int64          `json:"now"`            // time of this snapshot
+	ID       string         `json:"id"`
+	Name     string         `json:"name,omitempty"`
+	Request  string         `json:"request,omitempty"`
+	Plan     string         `json:"plan,omitempty"`
+	Agent    string         `json:"agent,omitempty"`
+	Schedule event.Schedule `json:"schedule,omitempty"`
+	Wavex    string         `json:"wavex,omitempty"`
 
-	Status      string `json:"status"` // as in report.Summary, or "cut off": it neither ended nor is under way
-	ExitCode    int    `json:"exit"`
-	Reason      string `json:"reason,omitempty"`
-	Advice      string `json:"advice,omitempty"`
-	Limit       string `json:"limit,omitempty"`
-	Breaker     string `json:"breaker,omitempty"`
-	Resume      string `json:"resume,omitempty"`
-	ResumeAt    int64  `json:"resume_at,omitempty"`
-	PausedUntil int64  `json:"hold,omitempty"` // nothing starts before
+	Status      event.RunStatus `json:"status"`
+	ExitCode    event.ExitCode  `json:"exit"`
+	Reason      string          `json:"reason,omitempty"`
+	Advice      string          `json:"advice,omitempty"`
+	Limit       string          `json:"limit,omitempty"`
+	Breaker     string          `json:"breaker,omitempty"`
+	Resume      string          `json:"resume,omitempty"`
+	ResumeAt    int64           `json:"resume_at,omitempty"`
+	PausedUntil int64           `json:"hold,omitempty"` // nothing starts before
 
 	Cost        int64    `json:"cost"`
 	CounselCost int64    `json:"counsel_cost,omitempty"`
@@ -145,7 +145,7 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 		Plan:  textfmt.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
 		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode,
 		Reason: textfmt.Line(sum.Reason),
-		Limit:  textfmt.Line(sum.Limit), Breaker: textfmt.Line(sum.Breaker), Resume: textfmt.Line(sum.Resume),
+		Limit:  textfmt.Line(sum.Limit), Breaker: textfmt.Line(string(sum.Breaker)), Resume: textfmt.Line(sum.Resume),
 		ResumeAt: unixMilli(sum.ResumeAt),
 		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
 		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: s.Wave}
@@ -153,7 +153,7 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 		r.Advice = textfmt.Line(sum.Advice)
 	}
 	if s.Ended == nil && !alive {
-		r.Status = report.CutOff
+		r.Status = event.RunCutOff
 	}
 	if s.PauseUntil.After(now) && s.Ended == nil {
 		r.PausedUntil = unixMilli(s.PauseUntil)

@@ -149,7 +149,7 @@ func (s *FakeRun) EndAttempt(id string, r runner.Result, status event.Status,
 }
 
 // EndRun ends the session.
-func (s *FakeRun) EndRun(status string, code int, reason, resume string) *FakeRun {
+func (s *FakeRun) EndRun(status event.RunStatus, code event.ExitCode, reason, resume string) *FakeRun {
 	s.t.Helper()
 	l := &s.S.Ledger
 	return s.Apply(event.RunEnded{Status: status, ExitCode: code, Reason: reason, Resume: resume, Tasks: s.S.Counts,

@@ -1,0 +1,48 @@
+package event
+
+import "time"
+
+// Stop is a decision to start nothing more. NewStop, Trip and Interrupt make one.
+type Stop struct {
+	Status   RunStatus `json:"status"`
+	ExitCode ExitCode  `json:"exit_code"`
+	Reason   string    `json:"reason"`
+	Breaker  Breaker   `json:"breaker,omitempty"` // that tripped; "": none
+	Limit    string    `json:"limit,omitempty"`   // money, iterations, tokens, wall-clock
+	ResumeAt time.Time `json:"resume_at,omitzero"`
+	Advice   string    `json:"advice,omitempty"` // advice for the user
+}
+
+// Breaker names the condition that paused a run. An answer at a gate pauses it under the gate's name.
+type Breaker string
+
+// These are the breakers.
+const (
+	SameError Breaker = "same-error" // a task failed again and again with one error
+	SameFile  Breaker = "same-file"  // an attempt edited one file again and again, and failed
+	SameUnmet Breaker = "same-unmet" // the same checks stayed unmet
+	MustNot   Breaker = "must-not"   // a condition holds that the plan forbids
+	Blockers  Breaker = "review"     // blockers remain after the last round of review
+)
+
+// NewStop returns a stop without a breaker. With RunPaused it is a pause at a limit.
+func NewStop(status RunStatus, reason, advice string) *Stop {
+	return &Stop{Status: status, ExitCode: exitCode(status, ""), Reason: reason, Advice: advice}
+}
+
+// Trip returns the pause of a run by a breaker.
+func Trip(b Breaker, reason, advice string) *Stop {
+	return &Stop{Status: RunPaused, ExitCode: exitCode(RunPaused, b), Breaker: b, Reason: reason, Advice: advice}
+}
+
+// Interrupt returns the stop after a signal. code is its exit code; 0: that of SIGINT.
+func Interrupt(by string, code ExitCode) *Stop {
+	s := NewStop(RunInterrupted, "stopped by "+by, "")
+	if code != 0 {
+		s.ExitCode = code
+	}
+	return s
+}
+
+// AtLimit reports whether the run is paused at one of its limits, which a resume can raise.
+func (s *Stop) AtLimit() bool { return s.ExitCode == ExitLimit }

@@ -1,0 +1,82 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/textfmt"
+)
+
+// This file makes the ends of sessions.
+
+// decideRunEnd returns the end of the session: complete, failed, or the status of the stop.
+func decideRunEnd(s *State) event.RunEnded {
+	status, reason := event.RunFailed, ""
+	refused := s.PrecheckRefusals()
+	switch {
+	case s.Stop != nil && (s.Stop.Status == event.RunInterrupted || s.Stop.Breaker == event.MustNot ||
+		s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
+		return newRunEnd(s, s.Stop)
+	case s.Counts.Failed == 0 && len(refused) > 0:
+		status, reason = event.RunBlocked, "the pre-check refused "+textfmt.Clip(strings.Join(refused, "; "), 200)
+	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
+		reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
+	case s.Gate == nil || !s.Gate.Passed:
+		reason = refusal(s)
+	case s.undelivered != "":
+		status, reason = event.RunBlocked, "everything is done, but not delivered: "+s.undelivered
+	default:
+		status = event.RunComplete
+	}
+	return newRunEnd(s, event.NewStop(status, reason, ""))
+}
+
+// newRunEnd returns the end of a session with the status, exit code and reason of a stop.
+func newRunEnd(s *State, why *event.Stop) event.RunEnded {
+	spent := s.Ledger.Spent()
+	e := event.RunEnded{Status: why.Status, ExitCode: why.ExitCode, Reason: why.Reason, ResumeAt: why.ResumeAt,
+		Tasks: s.Counts, Cost: spent, CostUSD: spent.Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
+	if why.Status != event.RunComplete && why.Status != event.RunCancelled {
+		e.Resume = resumeCommand(s)
+	}
+	return e
+}
+
+// refusal returns the reason of a run that the gate refused.
+func refusal(s *State) string {
+	if s.Gate == nil {
+		return "the gate refused"
+	}
+	return "the gate refused: " + strings.Join(s.Gate.Reasons, "; ")
+}
+
+// resumeCommand returns the command that continues the run after a stop.
+func resumeCommand(s *State) string {
+	cmd := "wavex resume " + plan.ShellQuote(s.Plan.Path)
+	if st := s.Stop; st != nil && st.AtLimit() {
+		cmd += " " + st.Advice
+	}
+	return cmd
+}
+
+// EndAfterCancel returns the end of a run that is cancelled between sessions. Attempts that were
+// killed and never settled count at their caps.
+func EndAfterCancel(s *State) event.RunEnded {
+	e := newRunEnd(s, event.NewStop(event.RunCancelled, "cancelled with wavex cancel", ""))
+	e.Cost += s.Ledger.Reserved()
+	e.CostUSD, e.Iterations = e.Cost.Float(), s.Ledger.Charged()
+	return e
+}
+
+// EndAfterVerify returns the end of a completed run whose later verification found failures. It can be resumed.
+func EndAfterVerify(s *State) event.RunEnded {
+	return newRunEnd(s, event.NewStop(event.RunFailed, refusal(s), ""))
+}
+
+// EndAfterRollback returns the end of a session that only rolled back work.
+func EndAfterRollback(s *State, what string) event.RunEnded {
+	return newRunEnd(s, event.NewStop(event.RunBlocked,
+		what+" was rolled back; it is done again when the run is resumed", ""))
+}
