@@ -144,19 +144,12 @@ func (s *State) dropPanel(i int) {
 func (r *running) askApproval(q event.Asked) {
 	ctx, cancel := context.WithCancel(r.kill)
 	r.cancelQuestion = cancel
-	r.runJob(0, func() message {
+	r.runJob(func() message {
 		defer cancel()
-		if r.Approver == nil {
-			return message{answer: &answerResult{q, false, context.Canceled}}
+		yes, err := false, context.Canceled
+		if r.Approver != nil {
+			yes, err = r.Approver.Confirm(ctx, q.Text)
 		}
-		yes, err := r.Approver.Confirm(ctx, q.Text)
-		return message{answer: &answerResult{q, yes, err}}
+		return func() event.Body { return onAnswer(r.s, q, yes, err) }
 	})
-}
-
-// answerResult carries a person's answer to the loop.
-type answerResult struct {
-	question event.Asked
-	yes      bool
-	err      error
 }

@@ -126,18 +126,9 @@ type Loop struct {
 	Jitter func() float64 // in [0, 1); randomises waits
 }
 
-// message is sent to the loop by a worker or from outside.
-type message struct {
-	task         int
-	attempt      *runner.Result
-	verdict      *counsel.Verdict
-	event        event.Body // an event that the worker has decided, such as the end of a delivery
-	answer       *answerResult
-	verification *verificationResult
-	challenge    *challengeResult
-	integration  *integrationResult
-	panel        int
-}
+// message is sent to the loop by a worker. The loop calls it, on its own goroutine, to get the event
+// for the work that has ended.
+type message func() event.Body
 
 // Run runs the session to its end. An error is one of the loop itself (the journal cannot be
 // written, the state is inconsistent); RunEnded describes the work. Run waits for every goroutine
@@ -190,7 +181,7 @@ type pendingEvent struct {
 func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	signals, signalCount, cancelled := r.Signals, 0, ctx.Done()
+	signalCount, interrupt, cancelled := 0, false, ctx.Done()
 	for {
 		if err := r.advance(); err != nil {
 			return event.RunEnded{}, err
@@ -199,46 +190,34 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			return *r.s.Ended, nil
 		}
 		timer.Reset(r.wakeDelay())
+		var body event.Body
+		var err error
 		select {
 		case m := <-r.results:
-			if err := r.onMessages(m); err != nil {
-				return event.RunEnded{}, err
-			}
-		case sig := <-signals:
+			err = r.onMessages(m)
+		case sig := <-r.Signals:
 			signalCount++
-			if body := onSignal(r.s, sig.Code, sig.Name); body != nil {
-				if err := r.commit(body); err != nil {
-					return event.RunEnded{}, err
-				}
-			}
-			if signalCount > 1 || sig.Interrupt {
-				r.cancel(ErrInterrupted)
-			}
+			body, interrupt = onSignal(r.s, sig.Code, sig.Name), signalCount > 1 || sig.Interrupt
 		case task := <-r.FirstResponse:
-			if body := onFirstResponse(r.s, task); body != nil {
-				if err := r.commit(body); err != nil {
-					return event.RunEnded{}, err
-				}
-			}
+			body = onFirstResponse(r.s, task)
 		case task := <-r.FirstRequest:
 			delete(r.starting, task)
 		case tasks := <-r.AddedTasks:
-			if body := onAddedTasks(r.s, tasks); body != nil {
-				if err := r.commit(body); err != nil {
-					return event.RunEnded{}, err
-				}
-			}
+			body = onAddedTasks(r.s, tasks)
 		case <-cancelled:
 			cancelled = nil // workers see the same cancellation, so only wait for them
-			if body := onSignal(r.s, 0, "its caller"); body != nil {
-				if err := r.commit(body); err != nil {
-					return event.RunEnded{}, err
-				}
-			}
+			body = onSignal(r.s, 0, "its caller")
 		case <-timer.C:
-			if err := r.syncBatch(); err != nil {
-				return event.RunEnded{}, err
-			}
+			err = r.syncBatch()
+		}
+		if body != nil {
+			err = r.commit(body)
+		}
+		if err != nil {
+			return event.RunEnded{}, err
+		}
+		if interrupt {
+			r.cancel(ErrInterrupted)
 		}
 	}
 }
@@ -260,11 +239,8 @@ func (r *running) wakeDelay() time.Duration {
 func (r *running) onMessages(m message) error {
 	var delay *time.Timer
 	for {
-		body := r.onMessage(m)
-		if body != nil {
-			if err := r.emit(body); err != nil {
-				return err
-			}
+		if err := r.emit(m()); err != nil {
+			return err
 		}
 		select {
 		case m = <-r.results:
@@ -284,44 +260,6 @@ func (r *running) onMessages(m message) error {
 			return nil
 		}
 	}
-}
-
-// verificationResult carries the result of a verification to the loop.
-type verificationResult struct {
-	started event.CriteriaStarted
-	got     Verification
-	err     error
-}
-
-// integrationResult carries the result of an integration to the loop.
-type integrationResult struct {
-	wave int
-	got  Integrated
-	err  error
-}
-
-func (r *running) onMessage(m message) event.Body {
-	switch {
-	case m.event != nil:
-		if b, ok := m.event.(event.SpareEnded); ok {
-			delete(r.spares, attemptKey(b.Task, b.Attempt))
-		}
-		return m.event
-	case m.verification != nil:
-		return onVerification(r.s, m.verification.started, m.verification.got, m.verification.err)
-	case m.challenge != nil:
-		return onChallenge(r.s, m.challenge.started, m.challenge.got)
-	case m.answer != nil:
-		return onAnswer(r.s, m.answer.question, m.answer.yes, m.answer.err)
-	case m.integration != nil:
-		return onIntegration(r.s, m.integration.wave, m.integration.got, m.integration.err)
-	}
-	id := r.s.Plan.Tasks[m.task].ID
-	delete(r.starting, id)
-	if m.verdict != nil {
-		return event.CounselEnded{Task: id, Panel: m.panel, Verdict: *m.verdict}
-	}
-	return onAttempt(r.s, m.task, *m.attempt, r.Now(), r.Jitter())
 }
 
 // advance stages all further decisions, makes them durable, and acts on them.

@@ -89,12 +89,6 @@ func (s *State) applyPrecheckEnded(b event.PrecheckEnded) {
 	}
 }
 
-// challengeResult carries the result of a challenge to the loop.
-type challengeResult struct {
-	started event.PrecheckStarted
-	got     counsel.Challenge
-}
-
 // onChallenge returns the consequences of a challenge.
 func onChallenge(s *State, b event.PrecheckStarted, c counsel.Challenge) event.PrecheckEnded {
 	e := event.PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N, Challenge: c}

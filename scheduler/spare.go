@@ -208,7 +208,10 @@ func (r *running) startSpare(b event.SpareStarted) {
 		default:
 		}
 		if !used {
-			r.results <- message{event: end}
+			r.results <- func() event.Body {
+				delete(r.spares, attemptKey(b.Task, b.Attempt))
+				return end
+			}
 		}
 		return nil
 	})

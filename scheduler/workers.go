@@ -21,43 +21,48 @@ func (r *running) startWork(e event.Event) {
 		i, _ := r.s.Index(b.Task)
 		req, err := r.Request(r.s, i, b)
 		release := r.assignSpare(b, &req)
-		r.runJob(i, func() message {
+		r.runJob(func() message {
 			defer release()
+			res := runner.Result{Outcome: runner.Broken}
 			if err != nil {
-				return message{attempt: &runner.Result{Outcome: runner.Broken, Reason: err.Error()}}
+				res.Reason = err.Error()
+			} else {
+				res = r.runAttempt(req)
 			}
-			res := r.runAttempt(req)
-			return message{attempt: &res}
+			return func() event.Body {
+				delete(r.starting, b.Task)
+				return onAttempt(r.s, i, res, r.Now(), r.Jitter())
+			}
 		})
 	case event.SpareStarted:
 		r.startSpare(b)
 	case event.IntegrationStarted:
-		r.runJob(0, func() message {
+		r.runJob(func() message {
 			got, err := r.Integrator.Integrate(r.kill, b.Wave, b.Tasks)
-			return message{integration: &integrationResult{b.Wave, got, err}}
+			return func() event.Body { return onIntegration(r.s, b.Wave, got, err) }
 		})
 	case event.DeliveryStarted:
-		r.runJob(0, func() message {
+		r.runJob(func() message {
 			d, err := r.Integrator.Deliver(r.kill, b.Complete)
 			if err != nil {
 				d = event.DeliveryEnded{How: "none", Why: err.Error(), Failed: true}
 			}
-			return message{event: d}
+			return func() event.Body { return d }
 		})
 	case event.PrecheckStarted:
 		r.startPrecheck(b)
 	case event.CriteriaStarted:
 		r.startVerification(b)
 	case event.ReviewStarted:
-		r.runBackground(r.reviewJob(b))
+		r.startReview(b)
 	case event.Asked:
 		r.askApproval(b)
 	case event.CounselStarted:
 		i, _ := r.s.Index(b.Task)
 		c := r.Case(r.s, i, b)
-		r.runJob(i, func() message {
+		r.runJob(func() message {
 			v := r.runPanel(c)
-			return message{verdict: &v, panel: b.Panel}
+			return func() event.Body { return event.CounselEnded{Task: b.Task, Panel: b.Panel, Verdict: v} }
 		})
 	}
 }
@@ -65,12 +70,8 @@ func (r *running) startWork(e event.Event) {
 // runJob runs f under the parallel limit and sends its message to the loop. Workers are reused, with
 // the stack that they have grown. Events are admitted within the limit, so the loop waits at most
 // for a worker that has sent its message and is about to become idle.
-func (r *running) runJob(task int, f func() message) {
-	job := func() {
-		m := f()
-		m.task = task
-		r.results <- m // has room for all work that may run
-	}
+func (r *running) runJob(f func() message) {
+	job := func() { r.results <- f() } // has room for all work that may run
 	select {
 	case r.jobs <- job:
 		return
@@ -88,14 +89,6 @@ func (r *running) runJob(task int, f func() message) {
 	}
 }
 
-// runBackground runs f outside the parallel limit.
-func (r *running) runBackground(f func() event.Body) {
-	r.background.Go(func() error {
-		r.results <- message{event: f()}
-		return nil
-	})
-}
-
 // startVerification runs a verification outside the parallel limit; the loop decides what follows.
 func (r *running) startVerification(b event.CriteriaStarted) {
 	work := func(context.Context, func() bool) (v Verification, err error) { return v, nil }
@@ -107,14 +100,15 @@ func (r *running) startVerification(b event.CriteriaStarted) {
 	stopRechecks := r.stopRechecks
 	r.background.Go(func() error {
 		defer stopRechecks()
-		v := verificationResult{started: b}
-		if p := panics.Try(func() { v.got, v.err = work(r.kill, func() bool { return startCtx.Err() == nil }) }); p != nil {
-			v.got = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
+		var v Verification
+		var err error
+		if p := panics.Try(func() { v, err = work(r.kill, func() bool { return startCtx.Err() == nil }) }); p != nil {
+			v = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
 			if len(b.Rechecks) > 0 {
-				v.err = fmt.Errorf("a bug in wavex: %v", p.Value)
+				err = fmt.Errorf("a bug in wavex: %v", p.Value)
 			}
 		}
-		r.results <- message{verification: &v}
+		r.results <- func() event.Body { return onVerification(r.s, b, v, err) }
 		return nil
 	})
 }
@@ -130,23 +124,25 @@ func (r *running) startPrecheck(b event.PrecheckStarted) {
 		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
 			out = counsel.Challenge{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
 		}
-		r.results <- message{challenge: &challengeResult{b, out}}
+		r.results <- func() event.Body { return onChallenge(r.s, b, out) }
 		return nil
 	})
 }
 
-func (r *running) reviewJob(b event.ReviewStarted) func() event.Body {
-	if r.Review == nil {
-		return func() event.Body { return onReview(b, counsel.Review{Nothing: "there are no reviewers"}) }
+// startReview runs a review outside the parallel limit.
+func (r *running) startReview(b event.ReviewStarted) {
+	out := counsel.Review{Nothing: "there are no reviewers"}
+	work := func(context.Context) counsel.Review { return out }
+	if r.Review != nil {
+		work = r.Review(r.s, b)
 	}
-	work := r.Review(r.s, b)
-	return func() event.Body {
-		var out counsel.Review
+	r.background.Go(func() error {
 		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
 			out = counsel.Review{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
 		}
-		return onReview(b, out)
-	}
+		r.results <- func() event.Body { return onReview(b, out) }
+		return nil
+	})
 }
 
 func (r *running) runAttempt(req runner.Request) (res runner.Result) {
