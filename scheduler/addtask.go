@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"wavex/internal/event"
-	"wavex/internal/plan"
 )
 
 // This file lets tasks join a running plan after they were added to its task list. They get a new
@@ -24,12 +23,10 @@ func onAddedTasks(s *State, tasks []json.RawMessage) event.Body {
 			continue
 		}
 		p = grown
-		ev.Tasks = append(ev.Tasks, event.Added{ID: lastTask(p).ID, For: "the task list", Task: raw})
+		ev.Tasks = append(ev.Tasks, event.Added{ID: p.Tasks[len(p.Tasks)-1].ID, For: "the task list", Task: raw})
 	}
 	if ev.Tasks == nil {
 		return nil
 	}
 	return ev
 }
-
-func lastTask(p *plan.Plan) *plan.Task { return &p.Tasks[len(p.Tasks)-1] }

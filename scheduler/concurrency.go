@@ -3,11 +3,9 @@ package scheduler
 import "wavex/runner"
 
 // Limiter adapts the number of concurrent attempts to the API. It begins with a slow start, so that a
-// wide wave does not send a burst to the API; each success then adds one. each success then adds
-// one. The first refusal ends the slow start. From then on, each throttling halves the limit and
-// each round of successes adds one. From then on, each throttling halves the limit and each round
-// of successes adds one. After a usage limit one attempt starts alone. Fleet does not handle money
-// or tasks.
+// wide wave does not send a burst to the API; each success then adds one. The first refusal ends the
+// slow start. From then on, each throttling halves the limit and each round of successes adds one.
+// After a usage limit one attempt starts alone.
 type Limiter struct {
 	Limit     int // limit of concurrent attempts and panels, 1 to Max
 	Max       int

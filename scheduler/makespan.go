@@ -1,8 +1,9 @@
 package scheduler
 
 import (
-	"container/heap"
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"wavex/budget"
@@ -47,7 +48,7 @@ type simulation struct {
 	s       *State
 	seconds func(int) float64
 	now     float64
-	ends    endings
+	ends    []ending // sorted by time
 }
 
 var epoch = time.Unix(0, 0).UTC()
@@ -66,7 +67,9 @@ func (m *simulation) start() error {
 		case event.WaveStarted:
 		case event.AttemptStarted:
 			i, _ := m.s.Index(b.Task)
-			heap.Push(&m.ends, ending{m.now + m.seconds(i), i})
+			e := ending{m.now + m.seconds(i), i}
+			k, _ := slices.BinarySearchFunc(m.ends, e, ending.compare)
+			m.ends = slices.Insert(m.ends, k, e)
 		default:
 			return fmt.Errorf("the simulation cannot go on after %s", body.Type())
 		}
@@ -79,8 +82,8 @@ func (m *simulation) start() error {
 
 // end advances the clock to the next end.
 func (m *simulation) end() error {
-	e := heap.Pop(&m.ends).(ending)
-	m.now = e.at
+	e := m.ends[0]
+	m.now, m.ends = e.at, m.ends[1:]
 	return m.apply(onAttempt(m.s, e.task, runner.Result{Outcome: runner.Done}, epoch, 0))
 }
 
@@ -90,19 +93,8 @@ type ending struct {
 	task int
 }
 
-type endings []ending
-
-func (h endings) Len() int      { return len(h) }
-func (h endings) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h endings) Less(a, b int) bool {
-	return h[a].at < h[b].at || h[a].at == h[b].at && h[a].task < h[b].task
-}
-func (h *endings) Push(x any) { *h = append(*h, x.(ending)) }
-func (h *endings) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	*h = (*h)[:last]
-	return x
+func (a ending) compare(b ending) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.task, b.task))
 }
 
 // MakespanLowerBound returns a lower bound of every schedule: the critical path, or the total work

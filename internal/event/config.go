@@ -67,7 +67,6 @@ func DefaultConfig() Config {
 		Counsel: true, Threshold: 1, RetrySession: "auto",
 		SameError: 3, SameUnmet: 5, SameFile: 5,
 		Review: ReviewAuto, ReviewRounds: 3, Judge: true,
-		Limits: budget.Limits{},
 	}
 }
 
