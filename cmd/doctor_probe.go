@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/claude"
 	"wavex/internal/doctor"
+	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/runner"
@@ -40,8 +42,8 @@ func (d *diagnosis) probe(ctx context.Context, argv []string) doctor.Check {
 	if d.plan != nil {
 		q.Model = d.plan.Defaults.Model
 	}
-	who := &runner.Agent{Argv: argv, Run: "doctor-" + runlog.NewID(time.Now()), Env: os.Environ(), Prices: prices,
-		Support: d.support}
+	who := &claude.Agent{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil)}, Argv: argv,
+		Run: "doctor-" + runlog.NewID(time.Now()), Prices: prices, Support: d.support}
 	a := who.Ask(ctx, q)
 	usd := a.Cost.Float()
 	d.probeUSD = &usd

@@ -14,15 +14,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"sort"
 	"strings"
 	"time"
 
 	"wavex/budget"
 	"wavex/internal/loop"
-	"wavex/internal/safefile"
 	"wavex/runner"
 )
 
@@ -288,13 +285,7 @@ func (a *API) writeFile(dir, name string, data []byte) error {
 	if dir == "" {
 		return nil
 	}
-	if a.Redactor != nil {
-		data = a.Redactor.Bytes(data)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return safefile.Write(filepath.Join(dir, name), data, 0o600)
+	return (&runner.Host{Redactor: a.Redactor}).WriteFile(dir, name, data)
 }
 
 // readAll reads a response of at most maxReply bytes.

@@ -2,7 +2,7 @@
 
 package e2e
 
-// This file tests runner.Agent against the real CLI: one attempt for each possible ending, its
+// This file tests claude.Agent against the real CLI: one attempt for each possible ending, its
 // cost, and its leftovers.
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/claude"
 	"wavex/internal/fakeapi"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -26,8 +27,15 @@ import (
 
 // fixture is the fixture of an attempt: an agent, and a request to vary.
 type fixture struct {
-	agent *runner.Agent
+	agent *claude.Agent
+	env   []string // of wavex, for the agent
 	req   runner.Request
+}
+
+// attempt makes the attempt of the request.
+func (b *fixture) attempt(ctx context.Context) runner.Result {
+	b.agent.Env = proc.Inherit(b.env, nil)
+	return (&runner.Local{Host: b.agent.Host, Agent: b.agent}).Attempt(ctx, b.req)
 }
 
 func newFixture(t *testing.T, srv *fakeapi.Server) *fixture {
@@ -44,8 +52,8 @@ func newFixtureOn(t *testing.T, c cli, srv *fakeapi.Server) *fixture {
 	run := "e2e-" + uuid.NewString()
 	logs := t.TempDir()
 	return &fixture{
-		agent: &runner.Agent{Name: "claude", Argv: []string{c.path}, Prices: prices,
-			Env: Env(t, srv, proc.RunVar+"="+run)},
+		agent: &claude.Agent{Name: "claude", Argv: []string{c.path}, Prices: prices},
+		env:   Env(t, srv, proc.RunVar+"="+run),
 		req: runner.Request{Run: run, Task: "T-001", Attempt: 1, Dir: t.TempDir(), LogDir: logs,
 			Baseline: filepath.Join(logs, "base.json"), Prompt: "# Your task: T-001\nDo it.", Session: uuid.NewString(),
 			Settings: plan.Settings{Model: model, Timeout: testLimit}},
@@ -156,7 +164,7 @@ func TestAttempts(t *testing.T) {
 				c.set(b)
 			}
 			reserveProcesses(t, 1)
-			r := b.agent.Attempt(t.Context(), b.req)
+			r := b.attempt(t.Context())
 			if r.Outcome != c.want || !strings.Contains(r.Reason, c.says) || (r.Reason == "") != (c.want == runner.Done) {
 				t.Errorf("outcome %s (%s), want %s %q\n%s", r.Outcome, r.Reason, c.want, c.says, logs(b))
 			}
@@ -185,8 +193,8 @@ func logs(b *fixture) string {
 }
 
 func subscribe(b *fixture) {
-	b.agent.Env = slices.DeleteFunc(b.agent.Env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
-	b.agent.Env = append(b.agent.Env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
+	b.env = slices.DeleteFunc(b.env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
+	b.env = append(b.env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
 }
 
 func allowBash(b *fixture) { b.req.Settings.AllowedTools = []string{"Bash"} }
@@ -214,7 +222,7 @@ func checksAreAllowed(t *testing.T, c cli) {
 		b.req.Checks = append(b.req.Checks, plan.Check{Run: check})
 	}
 	reserveProcesses(t, 1)
-	r := b.agent.Attempt(t.Context(), b.req)
+	r := b.attempt(t.Context())
 	if r.Outcome != runner.Done || !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(./a of my own)"}}) {
 		t.Errorf("%s (%s), denials %v", r.Outcome, r.Reason, r.Denials)
 	}
@@ -226,7 +234,7 @@ func TestAttemptWithAPromptOf400KB(t *testing.T) {
 	b := newFixture(t, srv)
 	b.req.Prompt = strings.Repeat("a long prompt ", 30_000) + "with an end"
 	reserveProcesses(t, 1)
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done {
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done {
 		t.Errorf("%s (%s)", r.Outcome, r.Reason)
 	}
 	if got := srv.Messages(nil)[0].Users(); !strings.Contains(got, b.req.Prompt) {
@@ -244,7 +252,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 		b := newFixture(t, srv)
 		b.req.Task, b.req.Prompt = id, "# Your task: "+id+"\n"
 		wg.Go(func() {
-			if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.Cost != 7_650 {
+			if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Cost != 7_650 {
 				t.Errorf("%s: %s (%s), cost %d", id, r.Outcome, r.Reason, r.Cost)
 			}
 		})
@@ -275,12 +283,12 @@ func attemptInterrupted(t *testing.T, c cli) {
 	b := newFixtureOn(t, c, srv)
 	allowBash(b)
 	// Only the interrupt can end it in time: the later steps come much later.
-	b.agent.StopWait = runner.StopWait{Interrupt: 2 * testLimit, Close: testLimit, Terminate: testLimit}
+	b.agent.StopWait = claude.StopWait{Interrupt: 2 * testLimit, Close: testLimit, Terminate: testLimit}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	reserveProcesses(t, 1)
 	done := make(chan runner.Result, 1)
-	go func() { done <- b.agent.Attempt(ctx, b.req) }()
+	go func() { done <- b.attempt(ctx) }()
 	life.started(t)
 	asked := time.Now()
 	cancel()
@@ -306,9 +314,9 @@ func attemptResumes(t *testing.T, c cli) {
 	srv := serve(t, fakeapi.Text("one").WithUsage(use), fakeapi.Text("two").WithUsage(use))
 	b := newFixtureOn(t, c, srv)
 	reserveProcesses(t, 1)
-	first := b.agent.Attempt(t.Context(), b.req)
+	first := b.attempt(t.Context())
 	b.req.Attempt, b.req.Resume, b.req.Prompt, b.req.LogDir = 2, true, "Go on.", t.TempDir()
-	second := b.agent.Attempt(t.Context(), b.req)
+	second := b.attempt(t.Context())
 	if first.Outcome != runner.Done || second.Outcome != runner.Done || second.Cost != 7_650 || first.Cost+
 		second.Cost != srv.Charged() {
 		t.Errorf("%s then %s (%s), costs %d and %d", first.Outcome, second.Outcome, second.Reason, first.Cost, second.Cost)

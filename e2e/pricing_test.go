@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/claude"
 	"wavex/internal/fakeapi"
 	"wavex/runner"
 )
@@ -26,13 +27,13 @@ func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 		b := newFixtureOn(t, c, srv)
 		allowBash(b)
 		reserveProcesses(t, 1)
-		r := b.agent.Attempt(t.Context(), b.req)
+		r := b.attempt(t.Context())
 		charged := srv.Charged()
 		if r.Outcome != runner.Truncated || r.Priced != "stream" || r.Cost > charged || r.Cost < charged-123_000 ||
 			charged != 11*123_000 {
 			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, charged)
 		}
-		again, err := runner.RecoverCost(b.req.LogDir, b.agent.Prices, 0)
+		again, err := claude.RecoverCost(b.req.LogDir, b.agent.Prices, 0)
 		if err != nil || again.Cost != r.Cost {
 			t.Errorf("its stream says %d, %v", again.Cost, err)
 		}
@@ -49,7 +50,7 @@ func TestZeroCostIsNotBelieved(t *testing.T) {
 		b.agent.Argv = []string{c.lying(t, "zero cost").path}
 		allowBash(b)
 		reserveProcesses(t, 1)
-		r := b.agent.Attempt(t.Context(), b.req)
+		r := b.attempt(t.Context())
 		if r.Outcome != runner.Done || r.Priced != "table" || r.Disputed != 0 || r.Cost != srv.Charged() ||
 			r.Cost != 2*123_000 {
 			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, srv.Charged())
@@ -70,7 +71,7 @@ func TestSessionOfSeveralProcessesIsCountedOnce(t *testing.T) {
 		var sum budget.USD
 		for n := range 4 {
 			b.req.Attempt, b.req.Resume, b.req.LogDir = n+1, n > 0, t.TempDir()
-			r := b.agent.Attempt(t.Context(), b.req)
+			r := b.attempt(t.Context())
 			if sum += r.Cost; n != 1 && (r.Cost != 123_000 || r.Priced != "result") {
 				t.Errorf("attempt %d: %s (%s), cost %d by %q", n+1, r.Outcome, r.Reason, r.Cost, r.Priced)
 			}

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"testing"
 
+	"wavex/internal/claude"
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
@@ -64,7 +66,8 @@ func TestSessionInUseIsReplaced(t *testing.T) {
 	release := reserveProcesses(t, runProcesses)
 	defer release()
 	srv := serve(t, report("true"), report("true"))
-	who := &runner.Agent{Argv: []string{shared.cli.path}, Env: Env(t, srv)}
+	host := runner.Host{Env: proc.Inherit(Env(t, srv), nil)}
+	who := &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Argv: []string{shared.cli.path}}}
 	dir := t.TempDir()
 	attempt := func(n int) runner.Result {
 		return who.Attempt(t.Context(), runner.Request{Run: "in-use-" + filepath.Base(dir), Task: "T", Attempt: n, Dir: dir,

@@ -19,7 +19,7 @@ func TestResumedSessionTakesTheNewSystemPrompt(t *testing.T) {
 	srv := serve(t, fakeapi.Text("one").WithUsage(use), fakeapi.Text("two").WithUsage(use))
 	b := newFixture(t, srv)
 	b.req.Settings.AppendSystemPrompt = "Speak of apples."
-	first := b.agent.Attempt(t.Context(), b.req)
+	first := b.attempt(t.Context())
 	if first.Outcome != runner.Done {
 		t.Fatalf("%+v", first)
 	}
@@ -29,7 +29,7 @@ func TestResumedSessionTakesTheNewSystemPrompt(t *testing.T) {
 	}
 	b.req.Attempt, b.req.Resume, b.req.LogDir = 2, true, filepath.Join(b.req.LogDir, "2")
 	b.req.Settings.AppendSystemPrompt = "Speak of pears."
-	if r := b.agent.Attempt(t.Context(), b.req); r.Outcome != runner.Done || r.SessionReplaced {
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.SessionReplaced {
 		t.Fatalf("%+v", r)
 	}
 	asked := srv.Messages(nil)

@@ -52,7 +52,7 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 	b := baseline{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards),
 		Protected: req.Protect.digests(req.Dir)}
 	for _, f := range req.Files {
-		b.Files[f.Path] = fileDigest(req.Dir, f.Path)
+		b.Files[f.Path] = FileDigest(req.Dir, f.Path)
 	}
 	passed, err := checks()
 	if err != nil {
@@ -103,16 +103,16 @@ func writeOnce(path string, data []byte) error {
 func (b baseline) changed(dir string, files []plan.File) []string {
 	var out []string
 	for _, f := range files {
-		if fileDigest(dir, f.Path) != b.Files[f.Path] && !slices.Contains(out, f.Path) {
+		if FileDigest(dir, f.Path) != b.Files[f.Path] && !slices.Contains(out, f.Path) {
 			out = append(out, f.Path)
 		}
 	}
 	return out
 }
 
-// fileDigest identifies the content at path: the content of a file, the names and contents below a
+// FileDigest identifies the content at path: the content of a file, the names and contents below a
 // directory, or the target of a broken link. It returns "" if path does not exist.
-func fileDigest(dir, path string) string {
+func FileDigest(dir, path string) string {
 	p := filepath.FromSlash(path)
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)

@@ -18,7 +18,7 @@ import (
 func TestPipesForOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"base.json", "left.json", loop.StreamFile, "stderr.txt"} {
+	for _, name := range []string{"base.json", "left.json"} {
 		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -36,12 +36,6 @@ func TestPipesForOwnFiles(t *testing.T) {
 	if text, err := safefile.Read(finalStatePath(req.Baseline), 1<<10); err != nil || len(text) == 0 {
 		t.Errorf("what is left is not kept: %q, %v", text, err)
 	}
-	if _, err := RecoverCost(dir, nil, 0); !errors.Is(err, safefile.ErrNotRegular) {
-		t.Errorf("the stream: %v", err)
-	}
-	if words := plainText(filepath.Join(dir, "stderr.txt"), "stray"); words != "stray" {
-		t.Errorf("its words: %q", words)
-	}
 }
 
 // If links and pipes were planted in the log folder of a later attempt, records replace them
@@ -53,25 +47,25 @@ func TestLogFilesFollowNoLink(t *testing.T) {
 	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(theirs, filepath.Join(dir, loop.StreamFile)); err != nil {
+	if err := os.Symlink(theirs, filepath.Join(dir, loop.OutputFile)); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Mkfifo(filepath.Join(dir, loop.PromptFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &Agent{}
-	r, err := a.createLog(dir, loop.StreamFile)
+	a := &Host{}
+	r, err := a.CreateLog(dir, loop.OutputFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Write([]byte("ours")); err != nil {
 		t.Error(err)
 	}
-	r.close()
-	if err := a.writeFile(filepath.Join(dir, loop.PromptFile), []byte("ours")); err != nil {
+	r.Close()
+	if err := a.WriteFile(dir, loop.PromptFile, []byte("ours")); err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, loop.StreamFile): "ours",
+	for path, want := range map[string]string{theirs: "theirs", filepath.Join(dir, loop.OutputFile): "ours",
 		filepath.Join(dir, loop.PromptFile): "ours"} {
 		if text, err := os.ReadFile(path); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", filepath.Base(path), text, err)

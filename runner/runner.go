@@ -1,8 +1,9 @@
-// Package runner makes one attempt at one task: it starts the agent's process, talks stream-json
-// with it, stops it, judges how it ended and verifies the work. The scheduler decides what follows.
+// Package runner makes one attempt at one task: an agent has its turn, then the runner verifies the
+// work and decides the outcome. It declares the agent as an interface and knows no program behind it.
+// The scheduler decides what follows.
 //
-// Request and Result are plain data that can be sent elsewhere, so another implementation of
-// Attempt needs only these two types.
+// Requests and results are plain data that can be sent elsewhere, so another implementation of
+// Attempt, or of a turn, needs only these types.
 package runner
 
 import (
@@ -68,14 +69,14 @@ type Request struct {
 	Dir      string `json:"dir"`               // absolute; where the agent and its checks work
 	LogDir   string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
 	Baseline string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
-	Prompt   string `json:"-"`                 // goes on stdin; written to LogDir/prompt.md
+	Prompt   string `json:"prompt"`            // goes on stdin; written to LogDir/prompt.md
 	Command  string `json:"command,omitempty"` // a command task: run this instead of an agent
 
 	Session string `json:"session"`          // UUID minted by the scheduler
 	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
 	// FullPrompt is the prompt for a new session. It replaces Prompt if the session to resume no longer
 	// exists. "": Prompt serves for both.
-	FullPrompt string `json:"-"`
+	FullPrompt string `json:"full_prompt,omitempty"`
 
 	Settings plan.Settings `json:"settings"`      // resolved: the task's over the plan's
 	Cap      budget.USD    `json:"cap,omitempty"` // micro-dollars; 0: no cap
@@ -91,14 +92,14 @@ type Request struct {
 	Protect *Protect `json:"protect,omitempty"`
 
 	// Env is set in the environment of all processes of the attempt, such as the resources of its
-	// slot. It wins over Agent.ExtraEnv, never over wavex's own marks.
+	// slot. It wins over Host.ExtraEnv, never over wavex's own marks.
 	Env map[string]string `json:"env,omitempty"`
 	// BeforeChecks, if set, is called once between the agent's turn and the checks. It may block
 	// until checks may run; release is called after them. An error, such as the end of ctx,
 	// interrupts the attempt.
 	BeforeChecks func(ctx context.Context) (release func(), err error) `json:"-"`
 	// Spare is a process that was started ahead for this attempt; may be nil.
-	Spare *Spare `json:"-"`
+	Spare Spare `json:"-"`
 }
 
 // Result describes the work of an attempt. It is recorded whole in the journal, so its texts are
@@ -142,7 +143,7 @@ type Result struct {
 	Denials []Denial `json:"denials,omitempty"`
 	// Violated are the texts of the mustNot conditions that were true after the attempt.
 	Violated []string       `json:"violated,omitempty"`
-	Edits    map[string]int `json:"edits,omitempty"` // edits per path (Edit, Write, MultiEdit, NotebookEdit), only counts above 1
+	Edits    map[string]int `json:"edits,omitempty"` // edits by the agent's tools per path, only counts above 1
 
 	ResetsAt        time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
 	Notional        bool          `json:"notional,omitempty"`    // a subscription login: Cost is not billed

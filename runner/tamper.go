@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
 	"wavex/internal/loop"
 )
 
@@ -40,7 +41,7 @@ func (b baseline) tampered(dir string, guards []Guard, touched []string) []Tampe
 		})
 		if !g.Tools && !changed {
 			was, known := b.Guards[g.Path]
-			changed = known && fileDigest(dir, g.Path) != was
+			changed = known && FileDigest(dir, g.Path) != was
 		}
 		if changed {
 			out = append(out, Tamper{g.Path, g.Why, g.Own})
@@ -53,7 +54,7 @@ func guardDigests(dir string, guards []Guard) map[string]string {
 	out := map[string]string{}
 	for _, g := range guards {
 		if !g.Tools {
-			out[g.Path] = fileDigest(dir, g.Path)
+			out[g.Path] = FileDigest(dir, g.Path)
 		}
 	}
 	return out
@@ -96,7 +97,7 @@ func (p *Protect) digests(dir string) map[string]string {
 		case len(out) >= maxProtected:
 			return fs.SkipAll
 		}
-		out[rel] = fileDigest(root, rel)
+		out[rel] = FileDigest(root, rel)
 		return nil
 	})
 	return out

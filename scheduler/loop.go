@@ -82,7 +82,7 @@ type Loop struct {
 	Request func(s *State, task int, e event.AttemptStarted) (runner.Request, error)
 	// NewSpare returns a spare for the Request of the next attempt. It is called from the loop's
 	// goroutine. Required if Config.Spares is not 0.
-	NewSpare func(req runner.Request) *runner.Spare
+	NewSpare func(req runner.Request) runner.Spare
 	// Case returns the case for a panel, from the loop's goroutine.
 	Case func(s *State, task int, e event.CounselStarted) counsel.Case
 	// Review and Verify prepare a review, or a verification of criteria and repeated checks, and

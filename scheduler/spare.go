@@ -172,7 +172,7 @@ func eventType(b event.Body) string {
 // spareProcess is a spare whose process is running or starting.
 type spareProcess struct {
 	event.SpareStarted
-	process   *runner.Spare
+	process   runner.Spare
 	assigned  chan struct{} // closed when the attempt takes the process
 	cancel    context.CancelFunc
 	cancelled bool          // leave was called

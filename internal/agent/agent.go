@@ -80,19 +80,22 @@ func (a Agent) UnknownTasks(p *plan.Plan) []string {
 }
 
 // Caller returns a Caller that asks who. In a rehearsal the scenario chooses the answers.
-func (a Agent) Caller(who *runner.Agent) counsel.Caller { return caller{who, a.Scenario} }
+func (a Agent) Caller(who counsel.Caller) counsel.Caller {
+	if !a.IsRehearsal() {
+		return who
+	}
+	return rehearsalCaller{who, a.Scenario}
+}
 
-type caller struct {
-	*runner.Agent
-	rehearsal *rehearse.Scenario
+type rehearsalCaller struct {
+	counsel.Caller
+	scenario *rehearse.Scenario
 }
 
 // Ask makes one lean call.
-func (c caller) Ask(ctx context.Context, q runner.Question) runner.Answer {
-	if c.Rehearsal {
-		q.Rehearse = c.rehearsal.Panel(q.Name, rehearsalAnswer(q))
-	}
-	return c.Agent.Ask(ctx, q)
+func (c rehearsalCaller) Ask(ctx context.Context, q runner.Question) runner.Answer {
+	q.Rehearse = c.scenario.Panel(q.Name, rehearsalAnswer(q))
+	return c.Caller.Ask(ctx, q)
 }
 
 // rehearsalAnswer returns the rehearsal agent's default answer: no finding. It confirms a blocker,

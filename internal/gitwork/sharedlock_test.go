@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
@@ -143,7 +144,8 @@ func TestHalfWrittenEdits(t *testing.T) {
 			o.Mode = Shared
 			m := r.open(o)
 			logs := t.TempDir()
-			var with Runner = announcingRunner{&runner.Agent{Run: "r1", Env: r.env}, filepath.Join(r.dir, "waiting")}
+			local := &runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}}
+			var with Runner = announcingRunner{local, filepath.Join(r.dir, "waiting")}
 			if turns {
 				with = m.Runner(with)
 			}

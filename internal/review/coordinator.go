@@ -18,7 +18,6 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/usererr"
 	"wavex/internal/workspace"
-	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -28,7 +27,7 @@ type Options struct {
 	Config    event.Config
 	Workspace *workspace.Workspace // gives access to the work
 	Agent     agent.Agent
-	Runner    *runner.Agent // asks
+	Caller    counsel.Caller // asks the agent
 	Prices    budget.Prices
 	Redactor  *secret.Redactor
 	Chair     bool  // one more call weighs opinions that differ
@@ -54,7 +53,7 @@ func New(o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, usererr.Usage("%s", err)
 	}
-	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Runner), Experts: roster, Chair: o.Chair}}
+	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster, Chair: o.Chair}}
 	if o.OverAPI {
 		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"),
 			Model: h.apiModel(), Prices: o.Prices, Redactor: o.Redactor}

@@ -29,10 +29,10 @@ func TestNew(t *testing.T) {
 	p := &plan.Plan{Defaults: plan.Settings{Model: "a-model"}}
 	var wrong *usererr.UsageError
 	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir()), Blocked: []string{"nobody"}},
-		Runner: &runner.Agent{}}); !errors.As(err, &wrong) {
+		Caller: &fakeCaller{}}); !errors.As(err, &wrong) {
 		t.Errorf("an expert whom nobody knows is blocked: %v", err)
 	}
-	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Runner: &runner.Agent{}, Chair: true,
+	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Caller: &fakeCaller{}, Chair: true,
 		Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
 	testrepo.Must(t, err)

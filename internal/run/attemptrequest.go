@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
@@ -110,7 +111,7 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 // recoverAttempt returns the result of an attempt that an earlier wavex started and whose end it did not
 // record. It first stops the attempt's processes, which carry the run's mark, then prices the
 // stream.
-func (r *Session) recoverAttempt(ctx context.Context, prices runner.Pricer, e event.AttemptStarted) runner.Result {
+func (r *Session) recoverAttempt(ctx context.Context, prices claude.Pricer, e event.AttemptStarted) runner.Result {
 	// This session has started no process yet, so every process with the run's mark is old. The
 	// agent's process may have the mark of an earlier attempt.
 	_, err := proc.Sweep(ctx, r.config.Run)

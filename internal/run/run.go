@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/hook"
 	"wavex/internal/loop"
@@ -52,15 +53,14 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	if r.config.Spares > 0 {
 		r.firstRequest = make(chan string, 64)
 	}
-	agentRunner := &runner.Agent{Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Prices: r.opts.Prices,
-		Redactor: r.opts.Redactor,
-		Observe:  r.observe,
-		Run:      r.config.Run, Env: proc.Environ(os.Environ(), nil), Rehearsal: r.opts.Agent.IsRehearsal(),
-		ExtraEnv: r.agentEnv(),
-		Support:  r.opts.Agent.Support}
+	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
+		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe}
+	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Run: r.config.Run,
+		Prices: r.opts.Prices, Support: r.opts.Agent.Support}
 	if g := r.opts.Grace; g > 0 {
-		agentRunner.Grace, agentRunner.StopWait = g, runner.StopWait{Interrupt: g, Close: g, Terminate: g}
+		cli.Grace, cli.StopWait = g, claude.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
+	attempts := &runner.Local{Host: host, Agent: cli}
 	files := r.startStateFiles()
 	defer func() { _ = files.Close() }() // it has reported its errors itself
 	noteWriter, closeNotes := r.startNotes()
@@ -72,11 +72,11 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		}
 	}()
 	l := &scheduler.Loop{
-		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err}, Runner: agentRunner,
+		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err}, Runner: attempts,
 		Signals: c.Signals, Approver: c.Approver,
 		Views: []scheduler.View{r.view, hookSnapshot, files}, FirstResponse: r.firstResponse, FirstRequest: r.firstRequest,
 		Request:  r.attemptRequest,
-		NewSpare: func(req runner.Request) *runner.Spare { return agentRunner.NewSpare(r.withSlotEnv(req)) },
+		NewSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },
 		Recover: func(ctx context.Context, e event.AttemptStarted) runner.Result {
 			return r.recoverAttempt(ctx, r.opts.Prices, e)
 		},
@@ -89,7 +89,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	seal := r.workspace.AddCheckpoints(ctx, l, r.warn)
 	l.Runner = r.withTamperDetector(l.Runner, files)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
-		Agent: r.opts.Agent, Runner: agentRunner,
+		Agent: r.opts.Agent, Caller: cli,
 		Prices: r.opts.Prices, Redactor: r.opts.Redactor, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())

@@ -1,10 +1,14 @@
 package runlog
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -20,7 +24,7 @@ import (
 type Recovery struct {
 	Loop   loop.Dir // the .loop directory
 	Run    string
-	Prices runner.Pricer
+	Prices claude.Pricer
 }
 
 // RecoveredWork returns the functions that price each kind of work.
@@ -31,7 +35,7 @@ func (l Recovery) RecoveredWork() scheduler.RecoveredWork {
 // Attempt returns the result of an attempt whose end is not on record.
 func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
-	spent, err := runner.RecoverCost(l.Loop.Task(l.Run, e.Task, loop.Attempt(e.Attempt)), l.Prices, e.Cap)
+	spent, err := claude.RecoverCost(l.Loop.Task(l.Run, e.Task, loop.Attempt(e.Attempt)), l.Prices, e.Cap)
 	if err != nil {
 		// The actual charge is unknown, and the cap is its upper bound.
 		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
@@ -50,20 +54,43 @@ func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 // of its calls cannot be priced.
 func (l Recovery) Panel(e event.CounselStarted) counsel.Verdict {
 	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
-		Cost: l.callCost(l.Loop.Task(l.Run, e.Task, loop.Panel(e.Panel)), e.Cap)}
+		Cost: RecoverCalls(l.Loop.Task(l.Run, e.Task, loop.Panel(e.Panel)), l.Prices, e.Cap)}
 }
 
 // Cost returns the cost of the calls of a review, a verification or a challenge.
 func (l Recovery) Cost(name string, limit budget.USD) budget.USD {
-	return l.callCost(l.Loop.Calls(l.Run, name), limit)
+	return RecoverCalls(l.Loop.Calls(l.Run, name), l.Prices, limit)
 }
 
-func (l Recovery) callCost(dir string, limit budget.USD) budget.USD {
-	cost, known := counsel.RecoverCost(dir, l.Prices)
+// RecoverCalls returns the cost of the calls below a directory, by the files that they left. It is at
+// least limit if a call cannot be priced.
+func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) budget.USD {
+	cost, known := callCost(dir, prices)
 	if !known {
 		return max(cost, limit)
 	}
 	return cost
+}
+
+// callCost returns the cost of the calls below a directory. known is false if that is only a part. If
+// the directory is missing no expert was asked.
+func callCost(dir string, prices claude.Pricer) (cost budget.USD, known bool) {
+	calls, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, errors.Is(err, fs.ErrNotExist)
+	}
+	known = true
+	for _, c := range calls {
+		logs := filepath.Join(dir, c.Name())
+		if _, err := os.Stat(filepath.Join(logs, loop.RequestFile)); err == nil {
+			known = false // over the Messages API: the cost is not recorded anywhere
+			continue
+		}
+		spent, err := claude.RecoverCost(logs, prices, 0)
+		cost += spent.Cost
+		known = known && err == nil && spent.Priced != "cap"
+	}
+	return cost, known
 }
 
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with

@@ -16,18 +16,14 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
-// Runner makes attempts. It is the part of a runner that the scheduler uses.
-type Runner interface {
-	Attempt(ctx context.Context, req runner.Request) runner.Result
-}
-
-// Scenario names the behaviour of the agent behind a Runner in one case of the suite.
+// Scenario names the behaviour of an agent in one case of the suite.
 type Scenario string
 
-// These are the scenarios. If the agent says anything, it says that all is well.
+// These are the scenarios. An agent that says anything says that all is well.
 const (
 	Works   Scenario = "works"    // writes "made\n" to made.txt, ends with a cost of $0.01
 	Idles   Scenario = "idles"    // changes nothing, ends with a cost of $0.01
@@ -37,14 +33,25 @@ const (
 	Fails   Scenario = "fails"    // the API answers 529 until the CLI gives up
 )
 
-// Factory returns a Runner whose agent plays the scenario.
-type Factory func(t *testing.T, s Scenario) Runner
+// Factory returns an agent that plays the scenario.
+type Factory func(t *testing.T, s Scenario) runner.Agent
 
 const cent = budget.Dollar / 100
 
-// Conformance checks that a Runner keeps its contract. It calls factory once for each case, and the
-// Runner makes one attempt or several at the same time.
+// Conformance checks that an agent keeps its contract, in attempts and in questions. It calls factory
+// once for each case, and the agent has one turn or several at the same time.
 func Conformance(t *testing.T, factory Factory) {
+	t.Helper()
+	t.Run("attempts", func(t *testing.T) { t.Parallel(); attempts(t, factory) })
+	t.Run("questions", func(t *testing.T) { t.Parallel(); questions(t, factory) })
+}
+
+// local returns a runner that makes attempts with an agent.
+func local(a runner.Agent) *runner.Local {
+	return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil)}, Agent: a}
+}
+
+func attempts(t *testing.T, factory Factory) {
 	t.Helper()
 	made := []plan.Check{{File: "made.txt", Contains: "made"}}
 	promised := []plan.File{{Path: "made.txt", Action: "create"}}
@@ -82,7 +89,7 @@ func Conformance(t *testing.T, factory Factory) {
 				tc.adjust(&req)
 			}
 			began := time.Now()
-			res := factory(t, tc.scenario).Attempt(t.Context(), req)
+			res := local(factory(t, tc.scenario)).Attempt(t.Context(), req)
 			if res.Outcome != tc.want || res.Cost != tc.cost || !strings.Contains(res.Reason, tc.reason) {
 				t.Errorf("%s %q at %s, want %s %q at %s", res.Outcome, res.Reason, res.Cost, tc.want, tc.reason, tc.cost)
 			}
@@ -94,7 +101,7 @@ func Conformance(t *testing.T, factory Factory) {
 		req := request(t)
 		req.Checks = made
 		write(t, filepath.Join(req.Dir, "made.txt"), "made already")
-		res := factory(t, Idles).Attempt(t.Context(), req)
+		res := local(factory(t, Idles)).Attempt(t.Context(), req)
 		if res.Outcome != runner.Done || !res.Vacuous {
 			t.Errorf("%s, vacuous %v; want done and vacuous", res.Outcome, res.Vacuous)
 		}
@@ -105,7 +112,7 @@ func Conformance(t *testing.T, factory Factory) {
 		cancel(errors.New("over"))
 		req := request(t)
 		began := time.Now()
-		res := factory(t, Works).Attempt(ctx, req)
+		res := local(factory(t, Works)).Attempt(ctx, req)
 		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); res.Outcome != runner.Interrupted || res.Cost != 0 ||
 			err == nil {
 			t.Errorf("%+v, made.txt: %v; want interrupted, and nothing done", res, err)
@@ -119,7 +126,7 @@ func Conformance(t *testing.T, factory Factory) {
 		defer cancel()
 		req := request(t)
 		began := time.Now()
-		res := factory(t, Hangs).Attempt(ctx, req)
+		res := local(factory(t, Hangs)).Attempt(ctx, req)
 		if res.Outcome != runner.Interrupted || res.Cost != cent || !strings.Contains(res.Reason, cause.Error()) {
 			t.Errorf("%s %q at %s, want interrupted with the cause, and what it cost", res.Outcome, res.Reason, res.Cost)
 		}
@@ -127,7 +134,7 @@ func Conformance(t *testing.T, factory Factory) {
 	})
 	t.Run("the same error has the same signature", func(t *testing.T) {
 		t.Parallel()
-		r := factory(t, Idles)
+		r := local(factory(t, Idles))
 		var signatures []string
 		for range 2 {
 			req := request(t)
@@ -140,7 +147,7 @@ func Conformance(t *testing.T, factory Factory) {
 	})
 	t.Run("side by side", func(t *testing.T) {
 		t.Parallel()
-		r := factory(t, Works)
+		r := local(factory(t, Works))
 		var wg sync.WaitGroup
 		for range 4 {
 			req := request(t)
@@ -153,6 +160,68 @@ func Conformance(t *testing.T, factory Factory) {
 		}
 		wg.Wait()
 	})
+}
+
+func questions(t *testing.T, factory Factory) {
+	t.Helper()
+	for _, tc := range []struct {
+		name     string
+		scenario Scenario
+		adjust   func(*runner.Question)
+		want     runner.Outcome
+		cost     budget.USD
+	}{
+		{"done", Idles, nil, runner.Done, cent},
+		{"wrong: not in the form asked for", Idles,
+			func(q *runner.Question) { q.Schema = json.RawMessage(`{"type":"object"}`) }, runner.Wrong, cent},
+		{"timed out", Hangs, func(q *runner.Question) { q.Timeout = 2 * time.Second }, runner.TimedOut, cent},
+		{"over its cap", OverCap, func(q *runner.Question) { q.Cap = cent }, runner.OverCap, 2 * cent},
+		{"throttled", Fails, nil, runner.Throttled, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			q := question(t)
+			if tc.adjust != nil {
+				tc.adjust(&q)
+			}
+			checkAnswer(t, factory(t, tc.scenario).Ask(t.Context(), q), tc.want, tc.cost)
+		})
+	}
+	t.Run("stopped", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("over"))
+		defer cancel()
+		a := factory(t, Hangs)
+		checkAnswer(t, a.Ask(ctx, question(t)), runner.Interrupted, cent)
+		checkAnswer(t, a.Ask(ctx, question(t)), runner.Interrupted, 0)
+	})
+}
+
+// checkAnswer checks the outcome and the cost of an Answer, and the invariants of every Answer.
+func checkAnswer(t *testing.T, a runner.Answer, want runner.Outcome, cost budget.USD) {
+	t.Helper()
+	if a.Outcome != want || a.Cost != cost {
+		t.Errorf("%s %q at %s, want %s at %s", a.Outcome, a.Reason, a.Cost, want, cost)
+	}
+	done := a.Outcome == runner.Done
+	if done != (a.Reason == "") || done && a.Text == "" || len(a.Reason) > 400 || strings.Contains(a.Reason, "\n") {
+		t.Errorf("%s with reason %q and text %q", a.Outcome, a.Reason, a.Text)
+	}
+	if (a.Priced == "") != (a.Cost == 0) && a.Outcome != runner.Throttled {
+		t.Errorf("cost %s, priced %q", a.Cost, a.Priced)
+	}
+	if data, err := json.Marshal(a); err != nil {
+		t.Error(err)
+	} else if back := (runner.Answer{}); json.Unmarshal(data, &back) != nil || !reflect.DeepEqual(back, a) {
+		t.Errorf("an Answer must travel:\n%+v\nbecame\n%+v", a, back)
+	}
+}
+
+// question returns a Question in a fresh folder.
+func question(t *testing.T) runner.Question {
+	t.Helper()
+	req := request(t)
+	return runner.Question{Name: "conformance", Dir: req.Dir, LogDir: req.LogDir, Prompt: "why?"}
 }
 
 // checkResult checks the invariants of every Result.

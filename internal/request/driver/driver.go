@@ -14,6 +14,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/check"
+	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
@@ -100,23 +101,20 @@ func (r *Driver) Close() { r.journal.Close() }
 // newMachine makes the machine of the stages.
 func (r *Driver) newMachine(past []event.Event) *request.Machine {
 	o := r.opts
-	who := &runner.Agent{Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Redactor: o.Redactor, Run: r.mark(),
-		Env:     os.Environ(),
-		Support: o.Agent.Support, Rehearsal: o.Agent.IsRehearsal(), ExtraEnv: o.Agent.Env(o.Loop, o.ID)}
+	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop, o.ID),
+		Rehearsal: o.Agent.IsRehearsal(), Redactor: o.Redactor}
+	who := &claude.Agent{Host: host, Name: o.Agent.Name, Argv: o.Agent.Argv, Prices: o.Prices, Run: r.mark(),
+		Support: o.Agent.Support}
 	ask := o.Agent.Caller(who)
 	m := &request.Machine{
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
-		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: who.Rehearsal, Force: o.Force, Maxims: userdata.Maxims,
+		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal, Force: o.Force, Maxims: userdata.Maxims,
 		Learnings:     func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
 		AlreadyPasses: func(ctx context.Context, c plan.Check) bool { return fileCheckPasses(ctx, o.Dir, c) },
 		Mark:          r.mark(),
 		RecoverCost: func(ctx context.Context, c event.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
-			cost, known := counsel.RecoverCost(logDir, o.Prices)
-			if !known {
-				return max(cost, c.Cap)
-			}
-			return cost
+			return runlog.RecoverCalls(logDir, o.Prices, c.Cap)
 		},
 		Redact:   func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
 		Notify:   o.Notify,

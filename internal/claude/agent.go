@@ -1,0 +1,62 @@
+// Package claude has turns and questions of the claude CLI. It holds all knowledge of the CLI: the
+// arguments, the permission rules, the stream and its costs, the control requests, and the steps that
+// stop the process. It knows neither checks nor what follows a turn. docs/claude-cli.md lists the
+// observations.
+package claude
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"wavex/internal/claude/statement"
+	"wavex/runner"
+)
+
+// Agent makes turns with the claude CLI, or with a program that speaks its protocol. Every field but
+// Argv may be zero. It does not change with use, and its methods are safe for concurrent use.
+type Agent struct {
+	runner.Host
+	// Argv is the program and the arguments before the flags: ["claude"], or [self, "agent"].
+	Argv []string
+	// Name is the agent's name in messages; "" means "claude".
+	Name string
+	// Run is the run id that marks the processes of Ask; attempts have their own.
+	Run string
+	// Support holds the verdicts on the statements that wavex relies on. For a statement that does not
+	// hold, wavex uses the fallback. If nil, it uses every fallback.
+	Support statement.SupportSet
+	// Prices prices attempts that end without a result line. If nil, they count at their cap.
+	Prices Pricer
+	// Grace bounds the life of the process after its result line; 0: 10 s.
+	Grace time.Duration
+	// StopWait bounds each step of stopping an attempt.
+	StopWait StopWait
+	// NewSession returns the id of a session that replaces one that the CLI refuses; nil: random
+	// UUIDs.
+	NewSession func() string
+
+	// turnContext replaces the timeout of the agent's turn in tests, which end the turn at a chosen
+	// moment. Its context ends with errTimeout. nil: the wall clock.
+	turnContext func(context.Context) (context.Context, context.CancelFunc)
+
+	protocolSeen atomic.Bool // a process has printed a line of the CLI's protocol
+}
+
+// newSession returns a random id for a session of the CLI.
+func (a *Agent) newSession() string {
+	if a.NewSession != nil {
+		return a.NewSession()
+	}
+	return uuid.NewString()
+}
+
+// withTurnLimit returns ctx with the time limit of an agent's turn.
+func (a *Agent) withTurnLimit(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
+	if a.turnContext != nil {
+		return a.turnContext(ctx)
+	}
+	return context.WithTimeoutCause(ctx, wall, errTimeout)
+}

@@ -1,0 +1,278 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+
+	"wavex/internal/check"
+	"wavex/internal/loop"
+	"wavex/internal/proc"
+	"wavex/internal/safefile"
+	"wavex/runner"
+)
+
+// conversation is one process of the agent with one prompt. It sends the prompt, reads the stream,
+// and stops the process after the last turn or at its deadline. It handles deadlines and the order
+// of steps; transcript parses the stream.
+type conversation struct {
+	agent      *Agent
+	argv       []string
+	dir        string
+	env        []string
+	mark       string
+	logDir     string
+	prompt     string
+	wall       time.Duration
+	idle       time.Duration // 0: no limit
+	transcript *transcript
+
+	p             *proc.Process
+	stderr        *runner.LogFile // its standard error; nil before start
+	startDigest   string          // for a spare: digest of the files that the process read at its start
+	resume        bool
+	turns         chan turnEvent // from the reader goroutine
+	usageRequests chan struct{}  // from the reader goroutine: send usageLine
+	lastRead      atomic.Int64   // Unix time of the last output byte, in nanoseconds
+	exited        chan struct{}
+	closed        bool
+	end           turnEnd
+	exit          proc.Exit
+}
+
+// turnEvent is an event that the reader sends when a turn of the agent begins or ends.
+type turnEvent bool
+
+const (
+	turnResumed turnEvent = false // a turn began after a result line, for example because a background command ended
+	turnOver    turnEvent = true  // a result line ended the turn
+)
+
+// run starts the process, holds the conversation, and returns when the process and the reader have
+// ended.
+func (c *conversation) run(ctx context.Context) {
+	c.end = turnEnd{exit: -1, timeout: c.wall, idle: c.idle}
+	c.exit = proc.Exit{Code: -1, Contained: true}
+	out, err := c.agent.CreateLog(c.logDir, loop.StreamFile)
+	if err != nil {
+		c.end.startErr = err
+		return
+	}
+	defer out.Close()
+	if c.stderr == nil {
+		if c.stderr, err = c.agent.CreateLog(c.logDir, loop.StderrFile); err != nil {
+			c.end.startErr = err
+			return
+		}
+	}
+	defer c.stderr.Close()
+	opening, err := userMessage(c.prompt)
+	if err != nil {
+		c.end.startErr = err
+		return
+	}
+
+	ctx, cancel := c.agent.withTurnLimit(ctx, c.wall)
+	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+
+	if c.p == nil {
+		if err := c.start(); err != nil {
+			c.end.startErr = err
+			return
+		}
+	}
+	c.lastRead.Store(time.Now().UnixNano())
+	c.turns, c.usageRequests, c.exited = make(chan turnEvent), make(chan struct{}, 1), make(chan struct{})
+	var read, written = make(chan struct{}), make(chan struct{})
+	say := make(chan []byte, 4) // room for two first lines, one question and one interrupt
+	if c.resume {
+		say <- []byte(baselineUsageLine)
+	}
+	say <- opening
+	go func() {
+		defer close(read)
+		c.read(out, giveUp)
+	}()
+	go func() {
+		defer close(written)
+		for line := range say {
+			if _, err := c.p.Stdin.Write(line); err != nil {
+				return // the process does not read any more; its exit tells why
+			}
+		}
+	}()
+
+	c.watch(ctx, giveUp, say)
+	close(say)
+	c.close()
+	c.exit = c.p.Wait()
+	close(c.exited)
+	<-read
+	<-written
+	c.conclude(c.stderr.Flush())
+}
+
+// start starts the process.
+func (c *conversation) start() (err error) {
+	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true, Stderr: c.stderr})
+	return err
+}
+
+// watch handles the events of the conversation until the process exits.
+func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc, say chan<- []byte) {
+	idle := time.NewTimer(c.idle)
+	defer idle.Stop()
+	if c.idle == 0 {
+		idle.Stop()
+	}
+	grace := time.NewTimer(time.Hour)
+	grace.Stop()
+	defer grace.Stop()
+	done := false
+	for {
+		select {
+		case <-c.p.Done():
+			return
+		case e := <-c.turns:
+			if done = e == turnOver; done {
+				c.close() // no request is open: the process may exit
+				grace.Reset(cmp.Or(c.agent.Grace, 10*time.Second))
+			} else {
+				grace.Stop() // the agent works on, for example on the output of a background command
+			}
+		case <-c.usageRequests:
+			if !c.closed { // there is room: the next question is sent only after the answer
+				say <- []byte(usageLine)
+			}
+		case <-grace.C:
+			c.end.endedAfterTurn = true
+			c.terminate()
+			return
+		case <-idle.C:
+			idle.Reset(c.checkStalled(done, giveUp))
+		case <-ctx.Done():
+			c.stop(context.Cause(ctx), done, say)
+			return
+		}
+	}
+}
+
+// checkStalled gives up an attempt that is in a turn and printed nothing for the idle limit. It
+// returns the time until the next check.
+func (c *conversation) checkStalled(done bool, giveUp context.CancelCauseFunc) time.Duration {
+	quiet := time.Since(time.Unix(0, c.lastRead.Load()))
+	if quiet >= c.idle && !done {
+		giveUp(errIdle)
+	}
+	return max(c.idle-quiet, c.idle/16, time.Millisecond)
+}
+
+// close closes stdin, which tells the agent that no turn follows. It also unblocks the writer if
+// the process does not read.
+func (c *conversation) close() {
+	if !c.closed {
+		c.closed = true
+		_ = c.p.Stdin.Close() // an error means that the exit closed it
+	}
+}
+
+// noiseMax bounds the output of an agent before its first JSON line, in bytes. A wrapper may print
+// some lines of its own.
+const noiseMax = 1 << 20
+
+// errNoise stops a program that does not speak the protocol of the CLI.
+var errNoise = errors.New("output without a line of the CLI's protocol")
+
+// read reads the whole stream. Only lines of the protocol count as signs of life.
+func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
+	c.transcript.onTurn = func(e turnEvent) {
+		select {
+		case c.turns <- e:
+		case <-c.exited:
+		}
+	}
+	c.transcript.requestUsage = func() {
+		select {
+		case c.usageRequests <- struct{}{}:
+		default: // the previous request has not been sent yet
+		}
+	}
+	noise := 0
+	s := &stream{raw: raw, onLine: c.transcript.onLine, onRead: func(n int, json bool) {
+		if json {
+			c.lastRead.Store(time.Now().UnixNano())
+		} else if noise += n; noise > noiseMax && c.transcript.lines == 0 {
+			giveUp(errNoise)
+		}
+	}}
+	var err error
+	if r := panics.Try(func() { err = s.run(c.p.Stdout) }); r != nil {
+		// Drain the pipe: the agent must not block because of a bug in wavex.
+		c.transcript.badResult = true
+		c.transcript.strayLine = check.OneLine("reading its stream: "+r.String(), 300)
+		_, _ = io.Copy(io.Discard, c.p.Stdout)
+		return
+	}
+	if err == nil {
+		err = s.rawErr
+	}
+	if err != nil && c.transcript.strayLine == "" {
+		c.transcript.strayLine = "its stream could not be kept: " + err.Error()
+	}
+}
+
+// conclude fills c.end after the process has exited.
+func (c *conversation) conclude(stderr string) {
+	f := c.transcript
+	e := &c.end
+	e.exit, e.signal = c.exit.Code, c.exit.Signal
+	e.lines, e.initSeen = f.lines, f.initSeen
+	if f.lines > 0 {
+		c.agent.protocolSeen.Store(true)
+	}
+	e.protocolSeen = c.agent.protocolSeen.Load()
+	e.result, e.badResult = f.result, f.badResult
+	e.retries, e.limit = f.retries, f.limit
+	e.lastError = f.lastError
+	e.plainText = plainText(stderr, f.strayLine)
+}
+
+// plainText returns the agent's plain text output: the last lines of stderr, or the first line of
+// stdout that is not JSON.
+func plainText(stderr, stray string) string {
+	f, err := safefile.Open(stderr)
+	if err != nil {
+		return stray
+	}
+	defer func() { _ = f.Close() }() // read only: nothing to lose
+	var e check.Excerpt
+	if _, err := io.Copy(&e, f); err != nil {
+		return stray
+	}
+	if said := strings.TrimSpace(e.String()); said != "" {
+		return said
+	}
+	return stray
+}
+
+// userMessage returns a user message as a line of the CLI's input.
+func userMessage(prompt string) ([]byte, error) {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	line, err := json.Marshal(struct {
+		Type    string  `json:"type"`
+		Message message `json:"message"`
+	}{"user", message{"user", prompt}})
+	return append(line, '\n'), err
+}

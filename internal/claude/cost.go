@@ -1,0 +1,140 @@
+package claude
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"wavex/budget"
+	"wavex/internal/loop"
+	"wavex/internal/safefile"
+	"wavex/runner"
+)
+
+// Pricer returns the price of a response; false if the price table does not have the model.
+type Pricer interface {
+	Price(model string, t budget.Tokens) (budget.Pico, bool)
+}
+
+// account holds the cost figures that the CLI reported for one process.
+//
+// The figures differ by version. On claude 2.1.197, total_cost_usd counts from the start of the
+// process, also after --resume; on 2.1.330 it includes the session's total at its last clean end.
+// model_usage_since_last_result, which only newer versions have, covers exactly one turn. On both
+// versions, the answer to the control request get_usage has the total at any time.
+type account struct {
+	startTotal float64      // dollars: the total of a resumed session, reported before the first response
+	turnSum    float64      // dollars: the sum of model_usage_since_last_result
+	usage      runner.Usage // for the same turns, or of the last modelUsage
+	totalsOnly bool         // a result line lacked model_usage_since_last_result
+
+	known      bool        // there is a figure
+	fromResult bool        // the figure is from a result line
+	total      budget.USD  // the figure, for this process alone
+	covered    budget.Pico // the priced cost of the responses that the figure includes
+	unpriced   int         // the number of those responses without a price
+}
+
+// onResult adds the figures of a result line. They include every response that had begun, unless it
+// was cancelled.
+func (a *account) onResult(r *resultLine, c *responses) {
+	if a.usage = a.usage.Plus(r.turnUsage); !r.hasTurn || a.totalsOnly {
+		a.totalsOnly, a.usage = true, runner.Usage{}
+		if a.startTotal == 0 {
+			a.usage = r.usage
+		}
+	}
+	a.turnSum += r.turnCost
+	switch {
+	case !a.totalsOnly:
+		a.total = budget.FromFloat(a.turnSum)
+	case r.hasCost:
+		a.total = budget.FromFloat(a.since(r.total))
+	default:
+		return
+	}
+	a.known = true
+	a.fromResult = true
+	a.covered = c.cost
+	a.unpriced = c.unpriced
+}
+
+// onUsage adds the total of an answer to get_usage, which does not include a response in progress.
+func (a *account) onUsage(total float64, c *responses) {
+	if a.fromResult && c.cost == a.covered {
+		return // the result line has the same figure
+	}
+	a.known, a.fromResult, a.total = true, false, budget.FromFloat(a.since(total))
+	a.covered, a.unpriced = c.finished, c.unpriced
+}
+
+// since returns total less the cost of the session before this process. A total below that
+// restarted at zero.
+func (a *account) since(total float64) float64 {
+	if total < a.startTotal {
+		return total
+	}
+	return total - a.startTotal
+}
+
+// bill returns the best known cost of the process: the CLI's own figure, plus the priced responses
+// after it. If the priced responses alone cost more, their price counts, because the ledger must
+// not be below the API's charges.
+func (f *transcript) bill(limit budget.USD) runner.Bill {
+	c, a := &f.responses, &f.account
+	seen := c.cost.USD()
+	b := runner.Bill{Usage: c.usage, Cost: seen, Priced: "stream"}
+	switch {
+	case a.known:
+		b.Cost = a.total + (c.cost - a.covered).USD()
+		if a.fromResult && c.cost == a.covered {
+			b.Priced = "result"
+			if a.usage != (runner.Usage{}) {
+				b.Usage = a.usage
+			}
+		}
+		// Both figures are rounded.
+		if finished := c.finished.USD(); a.fromResult && finished > b.Cost+1 {
+			return runner.Bill{Cost: seen, Priced: "table", Disputed: b.Cost, Usage: c.usage}
+		}
+		if seen > b.Cost+1 {
+			b.Cost = seen // includes a cancelled response, which 2.1.197 does not count
+		}
+	case !f.initSeen && f.lines == 0: // the process sent no request to the API
+		return runner.Bill{Usage: c.usage}
+	case c.usage == (runner.Usage{}) && f.strayLine != "":
+		// Other output is mixed into the stream, so missing usage lines prove nothing.
+		b.Cost, b.Priced = max(seen, limit), "cap"
+	}
+	if c.unpriced > a.unpriced || !a.fromResult && c.untold() {
+		b.Cost, b.Priced = max(b.Cost, limit), "cap"
+	}
+	return b
+}
+
+// RecoveredCost holds the cost of an attempt that was running when wavex ended.
+type RecoveredCost struct {
+	runner.Bill
+	Session string // as the CLI reported it; "" if it did not
+}
+
+// RecoverCost reads the cost of an attempt from its files. It prices a stream without a result line with
+// prices, or counts it at the cap if that is not possible. An attempt without a stream file cost
+// nothing. RecoverCost changes no file.
+func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost, error) {
+	in, err := safefile.Open(filepath.Join(logDir, loop.StreamFile))
+	if os.IsNotExist(err) {
+		return RecoveredCost{}, nil
+	}
+	if err != nil {
+		return RecoveredCost{}, err
+	}
+	defer func() { _ = in.Close() }() // read only: nothing to lose
+	return recoverCost(in, prices, limit)
+}
+
+func recoverCost(in io.Reader, prices Pricer, limit budget.USD) (RecoveredCost, error) {
+	f := transcript{responses: responses{prices: prices}}
+	err := (&stream{onLine: f.onLine}).run(in)
+	return RecoveredCost{Bill: f.bill(limit), Session: f.session}, err
+}

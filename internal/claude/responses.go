@@ -1,0 +1,128 @@
+package claude
+
+import (
+	"github.com/tidwall/gjson"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// This file prices the API's responses one by one, from the token counts in the stream. It does not
+// use the CLI's own cost figures.
+
+// responses counts the responses of one process, each once. A response in progress has the usage
+// that it began with. Its final usage comes with its message_delta, which the CLI prints for the
+// agent itself and not for its subagents (observed on claude 2.1.197 and 2.1.330). The cost is
+// therefore a lower bound.
+type responses struct {
+	prices   Pricer // nil: no response has a price
+	usage    runner.Usage
+	cost     budget.Pico // of usage
+	finished budget.Pico // the part of cost of subagents' responses and of responses with their final usage
+	unpriced int         // responses of models without a price
+	own      int         // responses of the agent itself
+	told     bool        // one of them has a final count of output tokens
+	open     map[string]*response
+}
+
+// response is one that the stream reports event by event. Its key in responses.open is "" for the
+// agent itself, or the parent_tool_use_id of a subagent.
+type response struct {
+	model   string
+	tokens  budget.Tokens
+	cost    budget.Pico
+	final   bool // its final usage is known
+	counted bool // it is counted
+}
+
+// untold reports whether a response of the agent itself ended and the stream has no final usage at
+// all. The cost is far too low then.
+func (c *responses) untold() bool { return c.own > 1 && !c.told }
+
+// addWhole counts a response that is reported in one line. inner marks a response of a subagent.
+func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
+	if !inner {
+		c.own++
+	}
+	r := &response{model: model, final: true}
+	c.add(r, usage)
+	c.finished += r.cost
+}
+
+// start counts the first usage of a response.
+func (c *responses) start(who, model string, usage gjson.Result) {
+	if c.open == nil {
+		c.open = map[string]*response{}
+	}
+	if who == "" {
+		c.own++
+	}
+	r := &response{model: model}
+	c.open[who] = r
+	c.add(r, usage)
+}
+
+// finish counts the final usage of a response. The CLI may print several; the last counts.
+func (c *responses) finish(who string, usage gjson.Result) {
+	r := c.open[who]
+	if r == nil {
+		return // its begin was not seen
+	}
+	if r.final {
+		c.finished -= r.cost
+	}
+	c.add(r, usage)
+	c.finished += r.cost
+	r.final = true
+	c.told = c.told || who == "" && tokens(usage.Get("output_tokens")) > 0
+}
+
+// add updates the usage of a response. Like the CLI, it keeps the previous count if the new one is
+// missing or 0, and replaces it otherwise.
+func (c *responses) add(r *response, usage gjson.Result) {
+	was := *r
+	u := &r.tokens
+	set := func(to *int64, v gjson.Result) {
+		if n := tokens(v); n > 0 {
+			*to = n
+		}
+	}
+	usage.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "input_tokens":
+			set(&u.Input, v)
+		case "output_tokens":
+			set(&u.Output, v)
+		case "cache_read_input_tokens":
+			set(&u.CacheRead, v)
+		case "cache_creation_input_tokens":
+			set(&u.CacheWrite, v)
+		case "cache_creation":
+			set(&u.CacheHour, v.Get("ephemeral_1h_input_tokens"))
+		case "server_tool_use":
+			set(&u.Searches, v.Get("web_search_requests"))
+		case "speed":
+			u.Fast = v.Str == "fast"
+		}
+		return true
+	})
+	c.usage = c.usage.Plus(runner.Usage{Input: u.Input - was.tokens.Input, Output: u.Output - was.tokens.Output,
+		CacheRead: u.CacheRead - was.tokens.CacheRead, CacheWrite: u.CacheWrite - was.tokens.CacheWrite})
+	known := false
+	if c.prices != nil {
+		r.cost, known = c.prices.Price(r.model, *u)
+		c.cost += r.cost - was.cost
+	}
+	if !known && !r.counted {
+		c.unpriced++
+	}
+	r.counted = true
+}
+
+// tokens returns a count, or 0 for an implausible value, so that no sum overflows.
+func tokens(v gjson.Result) int64 {
+	if n := v.Int(); v.Type == gjson.Number && n > 0 && n < 1<<40 {
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,114 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"wavex/internal/plan"
+)
+
+func TestCheckRules(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		run  string
+		want []string
+	}{
+		{"go test ./...", []string{"Bash(go test ./...)"}},
+		{"  make test \n", []string{"Bash(make test)"}},
+		{"go vet ./... && go test ./...", []string{"Bash(go vet ./... && go test ./...)"}},
+		{"a; b || c", []string{"Bash(a; b || c)"}},
+		{"go test -v | tee log", []string{"Bash(go test -v | tee log)", "Bash(go test -v)", "Bash(tee log)"}},
+		{"a && b 2>&1 |& c", []string{"Bash(a && b 2>&1 |& c)", "Bash(a && b 2>&1)", "Bash(c)"}},
+		{`python3 -c 'print(1)'`, []string{`Bash(python3 -c 'print\(1\)')`}},
+		{`grep -q 'a|b' x`, []string{`Bash(grep -q 'a|b' x)`}},
+		{`grep -q "a\"|b" x`, []string{`Bash(grep -q "a\\"|b" x)`}},
+		{`grep -q a\|b x`, []string{`Bash(grep -q a\\|b x)`}},
+		{`test -z "$(gofmt -l . | grep x)"`, []string{`Bash(test -z "$\(gofmt -l . | grep x\)")`}},
+		{`test -z $(gofmt -l . | grep x)`, []string{`Bash(test -z $\(gofmt -l . | grep x\))`}},
+		{"shellcheck scripts/*.sh", []string{"Bash(shellcheck scripts/*.sh)"}},
+		{"./bin/* --all", nil},
+		{"echo go:*", nil},
+		{"", nil},
+	} {
+		if got := checkRules([]plan.Check{{Run: tc.run}, {File: "x"}}); !slices.Equal(got, tc.want) {
+			t.Errorf("checkRules(%q) = %q, want %q", tc.run, got, tc.want)
+		}
+	}
+	if got := checkRules([]plan.Check{{Run: "a"}, {Run: "a"}}); len(got) != 1 {
+		t.Errorf("the same check twice: %q", got)
+	}
+}
+
+// The parts of a pipeline, joined with their separators, are equal to the command.
+func TestPipelineLosesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.RuneFrom([]rune("ab |&>'\"\\(){}`$;\n"))).Draw(t, "command")
+		parts := pipeline(s)
+		rest := s
+		for _, p := range parts {
+			i := strings.Index(rest, p)
+			if i < 0 || strings.Trim(rest[:i], "|&") != "" {
+				t.Fatalf("%q is not in order in %q: %q", p, s, parts)
+			}
+			rest = rest[i+len(p):]
+		}
+		if strings.Trim(rest, "|&") != "" {
+			t.Fatalf("%q lost %q", s, rest)
+		}
+		needsWholeTool(s) // must not panic
+	})
+}
+
+func TestDenials(t *testing.T) {
+	t.Parallel()
+	refused := func(tool, input string) denial { return denial{tool: tool, input: gjson.Parse(input)} }
+	for _, tc := range []struct {
+		in   denial
+		want []string
+	}{
+		{refused("Bash", `{"command":"npm run lint"}`), []string{"Bash(npm run lint)"}},
+		{refused("Bash", `{"command":"python3 -c 'f(1)'"}`), []string{`Bash(python3 -c 'f\(1\)')`}},
+		{refused("Bash", `{"command":"a | b"}`), []string{"Bash(a)", "Bash(b)"}},
+		{refused("Bash", `{"command":"had it"}`), []string{"Bash"}},
+		{refused("Bash", `{"command":"(cd x && make)"}`), []string{"Bash"}},
+		{refused("Bash", `{"command":"serve &"}`), []string{"Bash"}},
+		{refused("Bash", `{"command":"a && b 2>&1 &> x"}`), []string{"Bash(a && b 2>&1 &> x)"}},
+		{refused("Bash", `{"command":"diff <(a) b"}`), []string{"Bash"}},
+		{refused("Bash", `{}`), []string{"Bash"}},
+		{refused("Write", `{"file_path":"/etc/x","content":"y"}`), []string{"Edit(//etc/x)"}},
+		{refused("Read", `{"file_path":"/etc/x"}`), []string{"Read(//etc/x)"}},
+		{refused("NotebookEdit", `{"notebook_path":"n.ipynb"}`), []string{"Edit(n.ipynb)"}},
+		{refused("WebFetch", `{"url":"https://go.dev/doc?x=1"}`), []string{"WebFetch(domain:go.dev)"}},
+		{refused("WebFetch", `{"url":"%"}`), []string{"WebFetch"}},
+		{refused("mcp__db__query", `{"q":1}`), []string{"mcp__db__query"}},
+	} {
+		var got []string
+		for _, d := range denials([]denial{tc.in, tc.in}, []string{"Bash(had it)"}) {
+			if d.Tool != tc.in.tool {
+				t.Errorf("tool = %q", d.Tool)
+			}
+			got = append(got, d.Rule)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("denial of %s %s: %q, want %q", tc.in.tool, tc.in.input.Raw, got, tc.want)
+		}
+	}
+}
+
+func TestIsSingleRule(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{
+		"Bash(go test ./...)": true, `Bash(test "$(x)" = y)`: true, `Bash(f \) x)`: true, "mcp__a__b(c)": true,
+		"Read": false, "Read,Grep": false, "Bash(a) Edit": false, "Bash(a),Bash(b)": false, "Read Bash(a)": false,
+		"Bash(a": false, "(a)": false, "": false,
+	} {
+		if got := isSingleRule(s); got != want {
+			t.Errorf("isSingleRule(%q) = %v", s, got)
+		}
+	}
+}

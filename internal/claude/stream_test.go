@@ -1,0 +1,374 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// These lines are shortened from the output of claude 2.1.197.
+const (
+	initLine   = `{"type":"system","subtype":"init","cwd":"/w","session_id":"11111111-1111-4111-8111-111111111111","tools":["Bash"],"model":"claude-opus-4-8","claude_code_version":"2.1.197"}`
+	textLine   = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":1000,"output_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"cache_creation":{"ephemeral_1h_input_tokens":20}}},"parent_tool_use_id":null}`
+	editLine   = `{"type":"assistant","message":{"id":"msg_1","model":"claude-opus-4-8","content":[{"type":"tool_use","id":"toolu_1","name":"Edit","input":{"file_path":"/w/a.go","old_string":"x","new_string":"y"}}],"usage":{"input_tokens":1000,"output_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300}}}`
+	userLine   = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"{\"type\":\"result\",\"subtype\":\"success\"}"}]}}`
+	retryLine  = `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":531.8,"error_status":529,"error":"overloaded"}`
+	limitLine  = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795235367,"rateLimitType":"five_hour","isUsingOverage":false}}`
+	resultGood = `{"type":"result","subtype":"success","is_error":false,"api_error_status":null,"duration_ms":62,"num_turns":2,"result":"all done","session_id":"11111111-1111-4111-8111-111111111111","total_cost_usd":0.00625,"usage":{"input_tokens":0},"modelUsage":{"claude-opus-4-8":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":300,"cacheCreationInputTokens":20,"costUSD":0.00625}},"permission_denials":[],"terminal_reason":"completed"}`
+	resultBad  = `{"type":"result","subtype":"error_max_budget_usd","is_error":true,"num_turns":1,"total_cost_usd":0.13,"usage":{"input_tokens":0},"modelUsage":{"m":{"inputTokens":1000,"outputTokens":5000}},"permission_denials":[],"errors":["Reached maximum budget ($0.01)"]}`
+)
+
+// listPriced returns facts with the prices of flat.
+func listPriced() *transcript { return &transcript{responses: responses{prices: flatPrices{}}} }
+
+func parse(t *testing.T, r io.Reader) *transcript {
+	t.Helper()
+	f := listPriced()
+	if err := (&stream{onLine: f.onLine}).run(r); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	f := parse(t, strings.NewReader(strings.Join([]string{
+		"a word of its own", initLine, "", textLine, editLine, editLine, userLine, retryLine, limitLine,
+		`{"type":"brand_new","x":[1,2]}`, `[1,2]`, `{"no":"type"}`, `{"type":"stream_event","event":{}}`, resultGood, "",
+	}, "\n")))
+	if f.strayLine != "a word of its own" || !f.initSeen || f.version != "2.1.197" || f.session == "" {
+		t.Errorf("facts = %+v", f)
+	}
+	if want := (runner.Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.responses.usage != want {
+		t.Errorf("usage = %+v, want %+v: one message id counts once", f.responses.usage, want)
+	}
+	if c := f.responses.cost.USD(); c != 1341 { // the hour's cache entries count as input twice
+		t.Errorf("cost = %d, want 1341", c)
+	}
+	if f.edits["/w/a.go"] != 1 {
+		t.Errorf("edits = %v: one tool use id counts once", f.edits)
+	}
+	if f.retries.count != 1 || f.retries.status != 529 || f.retries.delay.Milliseconds() != 531 {
+		t.Errorf("retries = %+v", f.retries)
+	}
+	if f.limit.status != "rejected" || f.limit.resetsAt.Unix() != 1795235367 || !f.notional {
+		t.Errorf("limit = %+v", f.limit)
+	}
+	r := f.result
+	if r == nil || f.results != 1 || r.text != "all done" || r.total != 0.00625 || r.turns != 2 || r.isError {
+		t.Fatalf("result = %+v", r)
+	}
+	if b := f.bill(99); b.Cost != 6250 || b.Priced != "result" || b.Usage.Output != 50 {
+		t.Errorf("bill = %+v", b)
+	}
+}
+
+func TestRecoverCost(t *testing.T) {
+	t.Parallel()
+	join := func(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+	for _, tc := range []struct {
+		name, stream string
+		prices       Pricer
+		cost         budget.USD
+		priced       string
+	}{
+		{"nothing was said", "", flatPrices{}, 0, ""},
+		{"plain words only", "error: unknown option\n", flatPrices{}, 0, ""},
+		{"the result counts", join(initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
+		{"also where usage is zero", join(initLine, textLine, resultBad), flatPrices{}, 130_000, "result"},
+		{"no result: the stream", join(initLine, textLine), flatPrices{}, 1341, "stream"},
+		{"no prices: the cap", join(initLine, textLine), nil, 99, "cap"},
+		{"unknown model: the cap", join(initLine, textLine), noPrices{}, 99, "cap"},
+		{"a request under way, none answered: nothing known to be spent", join(initLine), flatPrices{}, 0, "stream"},
+		{"strange words and nothing known: the cap", join("?!", initLine), flatPrices{}, 99, "cap"},
+		{"half a result line", join(initLine, textLine) + resultGood[:300], flatPrices{}, 1341, "stream"},
+		{"a process shared with other attempts, by earlier versions: never below the cost",
+			join(sharedLine, cleared, initLine, textLine), flatPrices{}, 1341, "stream"},
+		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
+		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"",
+			"0.0125,\"usage\"", 1)), flatPrices{}, 12500, "result"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := recoverCost(strings.NewReader(tc.stream), tc.prices, 99)
+			if err != nil || s.Cost != tc.cost || s.Priced != tc.priced {
+				t.Errorf("recall = %+v, %v; want %d %q", s, err, tc.cost, tc.priced)
+			}
+		})
+	}
+}
+
+// sharedLine is the first line of a stream of earlier versions, whose process had served another
+// attempt and began a new session with /clear.
+const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.005,"usage":{"input":1},"clear":true}`
+
+var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
+
+type noPrices struct{}
+
+func (noPrices) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false }
+
+// The result does not depend on how the input is split, and every byte is kept.
+func TestSplitAnywhere(t *testing.T) {
+	t.Parallel()
+	all := strings.Join([]string{initLine, textLine,
+		`{"type":"assistant","message":{"id":"é世","content":[{"type":"text","text":"é世界"}]}}`, userLine, editLine,
+		resultGood}, "\n")
+	want := parse(t, strings.NewReader(all))
+	for name, r := range map[string]io.Reader{
+		"byte by byte": iotest.OneByteReader(strings.NewReader(all)),
+		"halves":       iotest.HalfReader(strings.NewReader(all)),
+		"EOF at once":  iotest.DataErrReader(strings.NewReader(all)),
+	} {
+		var raw bytes.Buffer
+		f := listPriced()
+		if err := (&stream{raw: &raw, onLine: f.onLine}).run(r); err != nil {
+			t.Fatal(err)
+		}
+		if raw.String() != all {
+			t.Errorf("%s: the raw stream is not what came in", name)
+		}
+		if f.responses.usage != want.responses.usage || f.lastText != "é世界" || f.result == nil || f.lines != want.lines {
+			t.Errorf("%s: %+v, want %+v", name, f, want)
+		}
+	}
+}
+
+func TestUnterminatedLines(t *testing.T) {
+	t.Parallel()
+	// A whole result without a line end counts; half of one does not.
+	if f := parse(t, strings.NewReader(initLine+"\n"+resultGood)); f.result == nil || f.badResult {
+		t.Errorf("result without a line end: %+v", f)
+	}
+	for i := 20; i < len(resultGood); i++ {
+		if f := parse(t, strings.NewReader(initLine+"\n"+resultGood[:i])); f.result != nil || !f.badResult {
+			t.Fatalf("cut at %d: result %+v, bad %v", i, f.result, f.badResult)
+		}
+	}
+}
+
+// long makes one line with a text of n bytes of awkward content.
+func long(head string, n int, tail string) string {
+	piece := `plain \"quoted\" caf\u00e9 世 back\\slash `
+	return head + strings.Repeat(piece, n/len(piece)+1) + tail
+}
+
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	const n = 3 * chunkSize
+	text := long(`{"type":"assistant","message":{"id":"l1","model":"m","content":[{"type":"tool_use","id":"t9","name":"Write","input":{"content":"`, n, `","file_path":"/w/big"}}],"usage":{"input_tokens":7,"output_tokens":5}}}`)
+	result := long(`{"type":"result","subtype":"success","is_error":false,"result":"`, n,
+		`","structured_output":{"a":"b"},"total_cost_usd":1.5}`)
+	late := long(`{"message":{"id":"l2","model":"m","content":[{"type":"text","text":"`, n,
+		`"}],"usage":{"input_tokens":70}},"type":"assistant"}`)
+	user := long(`{"type":"user","message":"`, n, `"}`)
+	hopeless := `{"type":"assistant","message":[` + strings.Repeat("1,", truncateMax) + "1]}"
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"as it comes": func(r io.Reader) io.Reader { return r },
+		"halves":      iotest.HalfReader,
+		"small":       func(r io.Reader) io.Reader { return smallReader{r} },
+	} {
+		f := parse(t, wrap(strings.NewReader(strings.Join([]string{initLine, text, user, late, hopeless, result},
+			"\n")+"\n")))
+		if f.edits["/w/big"] != 1 || f.responses.usage.Input != 77 {
+			t.Errorf("%s: edits %v, usage %+v", name, f.edits, f.responses.usage)
+		}
+		if f.result == nil || !f.result.cut || budget.FromFloat(f.result.total) != 1_500_000 ||
+			string(f.result.structured) != `{"a":"b"}` {
+			t.Errorf("%s: result = %.200v", name, f.result)
+		}
+	}
+}
+
+// smallReader reads a few bytes at a time.
+type smallReader struct{ r io.Reader }
+
+func (s smallReader) Read(b []byte) (int, error) { return s.r.Read(b[:min(len(b), 977)]) }
+
+// A slimmed line stays JSON, and its short strings are unchanged.
+func TestTruncatorKeepsJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		short := rapid.StringN(0, 50, -1).Draw(t, "short")
+		lengthy := strings.Repeat(rapid.StringN(1, 20, -1).Draw(t, "piece"), rapid.IntRange(1, 40_000).Draw(t, "times"))
+		line, err := json.Marshal(map[string]any{"a": lengthy, "b": short, "c": []any{lengthy, short, 1.5, nil}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := rapid.IntRange(1, 50_000).Draw(t, "step")
+		var s truncator
+		for rest := line; len(rest) > 0; {
+			n := min(step, len(rest))
+			s.feed(rest[:n])
+			rest = rest[n:]
+		}
+		out, ok := s.result()
+		if !ok || !json.Valid(out) {
+			t.Fatalf("not JSON any more: %v %.100s", ok, out)
+		}
+		if got := gjson.GetBytes(out, "b"); got.Raw != gjson.GetBytes(line, "b").Raw {
+			t.Fatalf("a short string changed: %s", got.Raw)
+		}
+		if got := gjson.GetBytes(out, "c.#").Int(); got != 4 {
+			t.Fatalf("the structure changed: %d elements", got)
+		}
+	})
+}
+
+func TestFullDiskDoesNotStopTheReader(t *testing.T) {
+	t.Parallel()
+	f := &transcript{}
+	s := &stream{raw: failing{}, onLine: f.onLine}
+	if err := s.run(strings.NewReader(initLine + "\n" + resultGood + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if s.rawErr == nil || f.result == nil {
+		t.Errorf("rawErr = %v, result = %v", s.rawErr, f.result)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// A whole process reads a stream of 200 MB with lines of 50 MB in less than 64 MB of memory, for
+// every type of line.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = []string{"STANDIN_READER=1"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = fmt.Fprintln(in, initLine)
+	for _, kind := range []string{"user", "assistant", "system", "brand_new"} {
+		big(in, kind, 50<<20)
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err, out.String())
+	}
+	var cost, rss int64
+	if _, err := fmt.Sscanf(out.String(), "%d stream, peak %d\n", &cost, &rss); err != nil || cost != 12 {
+		t.Errorf("read %q", out.String())
+	}
+	if rss > 64<<20 {
+		t.Errorf("peak memory %d MB, want less than 64", rss>>20)
+	} else {
+		t.Logf("peak memory %d MB", rss>>20)
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{initLine, textLine, editLine, userLine, retryLine, limitLine, resultGood, resultBad,
+		start330 + "\n" + delta330 + "\n" + result330, usageAnswer, subagentLine + "\n" + result197,
+		initLine + "\n" + resultGood[:200], "{\"type\":\"result\"\n}", "\xff{\"type\":",
+		`{"type":"assistant","message":{"content":"x"}}`} {
+		f.Add([]byte(s), uint16(7))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, step uint16) {
+		var raw bytes.Buffer
+		whole, pieces := listPriced(), listPriced()
+		if err := (&stream{raw: &raw, onLine: whole.onLine}).run(bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+		again := listPriced()
+		if err := (&stream{onLine: again.onLine}).run(&raw); err != nil || again.bill(9) != whole.bill(9) {
+			t.Fatalf("what is kept makes %+v, the stream %+v, %v", again.bill(9), whole.bill(9), err)
+		}
+		if err := (&stream{onLine: pieces.onLine}).run(cutReader{bytes.NewReader(data), int(step%97) + 1}); err != nil {
+			t.Fatal(err)
+		}
+		if whole.bill(9) != pieces.bill(9) || whole.lines != pieces.lines || whole.badResult != pieces.badResult ||
+			(whole.result == nil) != (pieces.result == nil) {
+			t.Fatalf("read differently in pieces: %+v, %+v", whole, pieces)
+		}
+		if r := whole.result; r != nil && !whole.badResult {
+			classifyTurn(turnEnd{result: r, lines: whole.lines, retries: whole.retries, limit: whole.limit})
+			denials(r.denials, nil)
+		}
+		var s truncator
+		s.feed(data)
+		if out, ok := s.result(); ok && json.Valid(data) && !json.Valid(out) {
+			t.Fatalf("slimming broke %q into %q", data, out)
+		}
+	})
+}
+
+type cutReader struct {
+	r io.Reader
+	n int
+}
+
+func (c cutReader) Read(b []byte) (int, error) { return c.r.Read(b[:min(len(b), c.n)]) }
+
+// session returns a stream like that of a working session: mostly tool results.
+func session() []byte {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, initLine)
+	tool := long(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"`, 12<<10, `"}]}}`)
+	for i := range 400 {
+		fmt.Fprintln(&b, strings.ReplaceAll(textLine, "msg_1", fmt.Sprint("msg_", i)))
+		fmt.Fprintln(&b, strings.ReplaceAll(editLine, "toolu_1", fmt.Sprint("toolu_", i)))
+		fmt.Fprintln(&b, tool)
+	}
+	fmt.Fprintln(&b, resultGood)
+	return b.Bytes()
+}
+
+func BenchmarkStream(b *testing.B) {
+	data := session()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		f := listPriced()
+		if err := (&stream{onLine: f.onLine}).run(bytes.NewReader(data)); err != nil || f.result == nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkScannerAndDecode is the baseline of BenchmarkStream.
+func BenchmarkScannerAndDecode(b *testing.B) {
+	data := session()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s := bufio.NewScanner(bytes.NewReader(data))
+		s.Buffer(nil, 1<<26)
+		n := 0
+		for s.Scan() {
+			var m map[string]any
+			if err := json.Unmarshal(s.Bytes(), &m); err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n == 0 {
+			b.Fatal("nothing read")
+		}
+	}
+}

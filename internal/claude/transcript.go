@@ -1,0 +1,276 @@
+package claude
+
+import (
+	"bytes"
+	"hash/maphash"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/check"
+)
+
+// reportMax bounds the agent's last message in a Result, in bytes.
+const reportMax = 4 << 10
+
+// transcript holds the parsed facts of a stream; classify.go decides on them. Field names and types are as
+// observed on claude 2.1.197; a field that is missing or has another type reads as zero.
+type transcript struct {
+	observe      func(kind, text string) // for displays; may be nil
+	onTurn       func(turnEvent)         // receives the turns; may be nil. It may block.
+	requestUsage func()                  // sends usageLine to the CLI; may be nil. It must not block.
+
+	responses    responses
+	account      account
+	usagePending bool // an answer to usageLine is outstanding
+	usageStale   bool // that answer will be out of date: ask again
+
+	lines     int    // JSON objects that were parsed
+	strayLine string // the first line that is not JSON: plain text of the CLI
+	session   string
+	version   string
+	clearing  bool // the next result line answers /clear (see onShared)
+	edits     map[string]int
+	lastText  string // the agent's last text, bounded
+	lastError string // the kind of error of the last message: "rate_limit", "billing_error", ...
+	retries   retries
+	limit     limit
+	notional  bool // a subscription login
+	result    *resultLine
+	results   int
+	initSeen  bool // the init line was seen
+	badResult bool // the last result line could not be read
+	seenIDs   map[uint64]struct{}
+	seed      maphash.Seed
+}
+
+// retries holds the API retries that the CLI reported.
+type retries struct {
+	count  int
+	status int    // of the last retry; 0: no HTTP answer (network)
+	kind   string // "rate_limit", "overloaded", "server_error", ...
+	delay  time.Duration
+}
+
+// limit holds the last rate_limit_event.
+type limit struct {
+	status   string // "allowed", "allowed_warning", "rejected"
+	resetsAt time.Time
+	window   string  // "five_hour", "seven_day", ...
+	used     float64 // utilization, 0 to 1; 0 if not reported
+}
+
+// onLine parses one line. cut reports that long strings in it were shortened.
+func (f *transcript) onLine(line []byte, cut bool) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' {
+		f.onStrayLine(line)
+		return
+	}
+	// Strings are parsed without a copy and must be cloned to be kept: the next read overwrites the
+	// bytes.
+	o := gjson.Parse(unsafe.String(&line[0], len(line)))
+	kind, ok := lineType(line)
+	if !ok {
+		kind = o.Get("type").Str
+	}
+	if kind == "result" {
+		f.onResult(o, line, cut)
+		return
+	}
+	if kind == "" && !gjson.ValidBytes(line) {
+		f.onStrayLine(line)
+		return
+	}
+	switch kind {
+	case "control_response":
+		f.onUsage(o.Get("response"))
+		return
+	case sharedType:
+		f.onShared(o)
+		return
+	}
+	f.lines++
+	switch kind {
+	case "assistant":
+		f.onAssistant(o)
+	case "system":
+		f.onSystem(o)
+	case "stream_event":
+		f.onEvent(o)
+	case "rate_limit_event":
+		f.onLimit(o.Get("rate_limit_info"))
+	}
+}
+
+func (f *transcript) onStrayLine(line []byte) {
+	if f.strayLine == "" {
+		f.strayLine = check.OneLine(string(line[:min(len(line), 1<<10)]), 300)
+	}
+}
+
+func (f *transcript) onSystem(o gjson.Result) {
+	switch o.Get("subtype").Str {
+	case "init":
+		f.initSeen = true
+		f.session = strings.Clone(o.Get("session_id").Str)
+		f.version = strings.Clone(o.Get("claude_code_version").Str)
+		f.onWork()
+		f.report("init", "claude "+f.version+", "+o.Get("model").Str)
+	case "api_retry":
+		f.retries.count++
+		f.retries.status = int(o.Get("error_status").Int())
+		f.retries.kind = strings.Clone(o.Get("error").Str)
+		f.retries.delay = time.Duration(o.Get("retry_delay_ms").Float() * float64(time.Millisecond))
+		f.report("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
+	case "task_progress", "task_notification", "compact_boundary":
+		f.askUsage() // responses of subagents are not in the stream
+	}
+}
+
+// onEvent handles a stream_event of an API response (--include-partial-messages).
+func (f *transcript) onEvent(o gjson.Result) {
+	who, e := o.Get("parent_tool_use_id").Str, o.Get("event")
+	switch e.Get("type").Str {
+	case "message_start":
+		f.onWork()
+		if m := e.Get("message"); f.isNew("m", m.Get("id").Str) {
+			f.responses.start(strings.Clone(who), strings.Clone(m.Get("model").Str), m.Get("usage"))
+		}
+	case "message_delta":
+		f.responses.finish(who, e.Get("usage"))
+	}
+}
+
+func (f *transcript) onLimit(o gjson.Result) {
+	f.notional = true
+	f.limit = limit{
+		status: strings.Clone(o.Get("status").Str),
+		window: strings.Clone(o.Get("rateLimitType").Str),
+		used:   o.Get("utilization").Float(),
+	}
+	if at := o.Get("resetsAt").Int(); at > 0 {
+		f.limit.resetsAt = time.Unix(at, 0).UTC()
+	}
+	f.report("rate_limit", f.limit.status+" "+f.limit.window)
+}
+
+func (f *transcript) onAssistant(o gjson.Result) {
+	f.onWork()
+	var message gjson.Result
+	f.lastError = ""
+	inner := false // a subagent's message
+	o.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "message":
+			message = v
+		case "error":
+			f.lastError = strings.Clone(v.Str)
+		case "parent_tool_use_id":
+			inner = v.Str != ""
+		}
+		return true
+	})
+	var id, model string
+	var usage, content gjson.Result
+	message.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "id":
+			id = v.Str
+		case "model":
+			model = v.Str
+		case "usage":
+			usage = v
+		case "content":
+			content = v
+		}
+		return true
+	})
+	if model != "<synthetic>" && usage.IsObject() && f.isNew("m", id) {
+		f.responses.addWhole(strings.Clone(model), usage, inner)
+	}
+	if inner {
+		f.askUsage()
+	}
+	content.ForEach(func(_, block gjson.Result) bool {
+		switch block.Get("type").Str {
+		case "tool_use":
+			f.onTool(block)
+		case "text":
+			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
+				f.lastText = boundedCopy(text)
+				f.report("text", text)
+			}
+		}
+		return true
+	})
+}
+
+func (f *transcript) onTool(block gjson.Result) {
+	if !f.isNew("t", block.Get("id").Str) {
+		return
+	}
+	name, input := block.Get("name").Str, block.Get("input")
+	path := input.Get("file_path").Str
+	if path == "" {
+		path = input.Get("notebook_path").Str
+	}
+	switch name {
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		if path != "" && len(path) < 4096 {
+			if f.edits == nil {
+				f.edits = map[string]int{}
+			}
+			f.edits[strings.Clone(path)]++
+		}
+	}
+	target := path
+	for _, k := range []string{"command", "pattern", "url", "query", "description"} {
+		if target != "" {
+			break
+		}
+		target = input.Get(k).Str
+	}
+	f.report("tool", name+" "+target)
+}
+
+// onWork reports that the agent works on after a result line, for example because one of its
+// background commands ended.
+func (f *transcript) onWork() {
+	if f.results > 0 && f.onTurn != nil {
+		f.onTurn(turnResumed)
+	}
+}
+
+// boundedCopy returns a copy of text, cut to about reportMax bytes.
+func boundedCopy(text string) string {
+	if len(text) <= reportMax {
+		return strings.Clone(text)
+	}
+	return check.ExcerptOf(text, reportMax)
+}
+
+// isNew reports whether an id of a kind is new. It stores hashes, because a stream may have a
+// million ids. A line without an id is always new.
+func (f *transcript) isNew(kind, id string) bool {
+	if id == "" {
+		return true
+	}
+	if f.seenIDs == nil {
+		f.seenIDs, f.seed = map[uint64]struct{}{}, maphash.MakeSeed()
+	}
+	h := maphash.String(f.seed, kind+id)
+	if _, seen := f.seenIDs[h]; seen {
+		return false
+	}
+	f.seenIDs[h] = struct{}{}
+	return true
+}
+
+func (f *transcript) report(kind, text string) {
+	if f.observe != nil {
+		f.observe(kind, check.OneLine(text[:min(len(text), 1<<10)], 200))
+	}
+}

@@ -1,0 +1,115 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"wavex/budget"
+	"wavex/internal/proc"
+	"wavex/runner"
+)
+
+// turn is the state of one call of Turn.
+type turn struct {
+	*Agent
+	req       runner.TurnRequest
+	spareCost budget.USD // cost of a spare that was not used, in micro-dollars
+}
+
+// Turn gives the CLI the prompt of an attempt, in a process of its own or in the spare.
+func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+	t := &turn{Agent: a, req: req}
+	k, err := t.converse(ctx, req.Resume, req.Prompt)
+	if err != nil {
+		return runner.TurnResult{Outcome: runner.Broken, Reason: err.Error(), Contained: true}
+	}
+	v := classifyTurn(k.end)
+	refused := v.Outcome == runner.Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.initSeen
+	if refused && (req.Resume || k.end.namesSession(req.Session)) && ctx.Err() == nil {
+		// The CLI does not have the session to resume: another directory, another machine, or the
+		// session was never written. Or it already has one with the id to open, from a run that
+		// this journal does not have, for example before .loop was restored. Nothing was spent, so
+		// start once more with a new id. A session that was cut off at its beginning can be neither
+		// resumed nor opened.
+		t.req.Session = t.newSession()
+		if again, err := t.converse(ctx, false, cmp.Or(req.FullPrompt, req.Prompt)); err == nil {
+			if av := classifyTurn(again.end); again.end.initSeen || av.Outcome == runner.Interrupted {
+				k, v = again, av
+				v.SessionReplaced = req.Resume
+			}
+		}
+	}
+	var start *proc.StartError
+	if errors.As(k.end.startErr, &start) {
+		v.Reason += fmt.Sprintf("; is %s installed, and is it in PATH?", cmp.Or(t.Name, "claude"))
+	}
+	t.fillResult(&v, k)
+	return v
+}
+
+// namesSession reports whether the CLI's plain text output names the session. It does if a session of
+// that id exists already: exit 1, before the first JSON line (observed on claude 2.1.197 and
+// 2.1.330).
+func (e turnEnd) namesSession(session string) bool {
+	return session != "" && strings.Contains(e.plainText, session)
+}
+
+// converse holds one conversation of the turn, with a process of its own.
+func (t *turn) converse(ctx context.Context, resume bool, prompt string) (*conversation, error) {
+	k, err := t.newConversation(resume, prompt)
+	if err != nil {
+		return nil, err
+	}
+	taken, _ := t.req.Spare.(*Spare) // nil: there is none
+	_, lost := taken.claim(k)
+	t.spareCost += lost
+	t.req.Spare = nil
+	k.run(ctx)
+	return k, nil
+}
+
+// newConversation returns a conversation that has not started.
+func (t *turn) newConversation(resume bool, prompt string) (*conversation, error) {
+	argv, err := t.attemptArgs(resume)
+	if err != nil {
+		return nil, err
+	}
+	f := &transcript{responses: responses{prices: t.Prices}}
+	if t.Observe != nil {
+		f.observe = func(kind, text string) {
+			t.Observe(runner.Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text,
+				Cost: f.responses.cost.USD()})
+		}
+	}
+	return &conversation{
+		agent: t.Agent, argv: argv, dir: t.req.Dir, env: t.Environ(t.req.Env), mark: t.req.Mark, logDir: t.req.LogDir,
+		prompt: prompt, wall: t.req.Settings.Timeout, idle: t.req.Settings.IdleTimeout, transcript: f, resume: resume,
+	}, nil
+}
+
+// fillResult stores the facts of the conversation in the result of the turn.
+func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
+	f := k.transcript
+	res.Bill = f.bill(t.req.Cap)
+	res.Cost += t.spareCost
+	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
+	res.Version, res.Notional = f.version, f.notional
+	if f.limit.window != "" && f.limit.used > 0 {
+		res.Window = &runner.Window{Name: f.limit.window, Used: f.limit.used}
+	}
+	res.Session = f.session
+	res.Edits = f.edits
+	res.Report = f.lastText
+	if r := f.result; r != nil {
+		res.Turns = r.turns
+		res.Text = r.full
+		if r.text != "" {
+			res.Report = r.text
+		}
+		granted := append(checkRules(t.req.Checks), t.req.Settings.AllowedTools...)
+		res.Denials = denials(r.denials, granted)
+	}
+}

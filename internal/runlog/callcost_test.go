@@ -1,0 +1,55 @@
+package runlog
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/budget"
+)
+
+func TestCallCost(t *testing.T) {
+	t.Parallel()
+	const (
+		begun    = `{"type":"system","subtype":"init","session_id":"s","model":"m"}` + "\n"
+		response = `{"type":"assistant","message":{"id":"1","model":"claude-opus-4-8",` +
+			`"usage":{"input_tokens":1000,"output_tokens":1}}}` + "\n"
+		result = `{"type":"result","subtype":"success","total_cost_usd":0.25,"usage":{"input_tokens":1}}` + "\n"
+	)
+	prices, err := budget.LoadPrices(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		cost  budget.USD
+		known bool
+	}{
+		{"nobody was asked", nil, 0, true},
+		{"an expert without a stream", map[string]string{"debugger/prompt.md": "?"}, 0, true},
+		{"one ended, one was under way", map[string]string{"debugger/stream.jsonl": begun + response + result,
+			"tester/stream.jsonl": begun + response}, 255_025, true},
+		{"a model without a price", map[string]string{"debugger/stream.jsonl": begun +
+			`{"type":"assistant","message":{"id":"1","model":"x","usage":{"input_tokens":9}}}`}, 0, false},
+		{"over the Messages API", map[string]string{"debugger/request.json": "{}", "tester/stream.jsonl": begun + result},
+			250_000, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "counsel-1")
+			for name, text := range c.files {
+				path := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if cost, known := callCost(dir, prices); cost != c.cost || known != c.known {
+				t.Errorf("cost %d, known %v; want %d, %v", cost, known, c.cost, c.known)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package runner
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"wavex/internal/loop"
+	"wavex/internal/proc"
+	"wavex/internal/safefile"
+)
+
+// Host holds what attempts and the questions of an agent share: the variables of their processes,
+// and the rules for their files. Every field may be zero.
+type Host struct {
+	Env proc.Inherited // variables of every process
+	// ExtraEnv is set in the environment of every process: variables of the agent itself.
+	ExtraEnv map[string]string
+	// Rehearsal gives every process an assignment file (WAVEX_REHEARSE), also if the plan has no
+	// rehearse block for it.
+	Rehearsal bool
+	// Redactor removes secrets from every file of an attempt and from the Reason and Detail of its
+	// Result. If nil, nothing is removed. The caller must clean the other fields and the
+	// Observations.
+	Redactor Redactor
+	// Observe receives signs of life, from one goroutine per attempt. It must not block. May be
+	// nil.
+	Observe func(Observation)
+}
+
+// Environ returns the environment of a process: the variables of h, and add, which wins.
+func (h *Host) Environ(add map[string]string) []string {
+	all := map[string]string{}
+	maps.Copy(all, h.ExtraEnv)
+	maps.Copy(all, add)
+	return h.Env.With(all)
+}
+
+// Assignment is the content of the assignment file of the rehearsal agent.
+type Assignment struct {
+	Task    string          `json:"task"`
+	Attempt int             `json:"attempt"`
+	Block   json.RawMessage `json:"block,omitempty"`
+}
+
+// Prepare creates the log folder of an attempt or a question. It writes the prompt, and in a
+// rehearsal the assignment, whose path it adds to env.
+func (h *Host) Prepare(logDir, prompt string, env map[string]string, what Assignment) error {
+	if err := os.MkdirAll(logDir, 0o700); err != nil {
+		return err
+	}
+	if err := h.writePrompt(logDir, prompt); err != nil || !h.Rehearsal && len(what.Block) == 0 {
+		return err
+	}
+	path := filepath.Join(logDir, loop.RehearseFile)
+	env["WAVEX_REHEARSE"] = path
+	data, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	// Secrets are not removed: the rehearsal agent reads this file, and it is not a log.
+	return safefile.Write(path, append(data, '\n'), 0o600)
+}
+
+// Redactor removes secrets from the files of an attempt. It must be safe for concurrent use.
+type Redactor interface {
+	// Bytes returns b without secrets; it does not change b.
+	Bytes(b []byte) []byte
+	// Writer returns a writer that passes whole lines on to w, without secrets. Close writes the
+	// rest and does not close w.
+	Writer(w io.Writer) io.WriteCloser
+}
+
+// redact returns text without secrets.
+func (h *Host) redact(text string) string {
+	if h.Redactor == nil || text == "" {
+		return text
+	}
+	return string(h.Redactor.Bytes([]byte(text)))
+}
+
+// LogFile is a log file that is written while an attempt runs.
+type LogFile struct {
+	io.Writer
+	file     *os.File
+	redactor io.Closer // nil: secrets are not removed
+}
+
+// CreateLog creates a log file, and the folder if it is missing.
+func (h *Host) CreateLog(dir, name string) (*LogFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := safefile.Create(filepath.Join(dir, name), 0o600)
+	if err != nil {
+		return nil, err
+	}
+	r := &LogFile{Writer: f, file: f}
+	if h.Redactor != nil {
+		w := h.Redactor.Writer(f)
+		r.Writer, r.redactor = w, w
+	}
+	return r, nil
+}
+
+// Flush writes the buffered rest and returns the path of the file.
+func (r *LogFile) Flush() string {
+	if r.redactor != nil {
+		_ = r.redactor.Close() // the file is an excerpt for people; the next write returns the error
+	}
+	return r.file.Name()
+}
+
+// Close writes the buffered rest and closes the file.
+func (r *LogFile) Close() {
+	_ = r.Flush()
+	_ = r.file.Close() // the writes have returned its errors
+}
+
+// writePrompt writes the prompt of an attempt or a question, if it has one.
+func (h *Host) writePrompt(logDir, prompt string) error {
+	if prompt == "" {
+		return nil
+	}
+	return h.WriteFile(logDir, loop.PromptFile, []byte(prompt))
+}
+
+// WriteResult writes a result as JSON.
+func (h *Host) WriteResult(logDir string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return h.WriteFile(logDir, loop.ResultFile, append(data, '\n'))
+}
+
+// WriteFile writes a whole log file, readable by the owner alone. It creates the folder, which a
+// command task may not have yet.
+func (h *Host) WriteFile(dir, name string, data []byte) error {
+	if h.Redactor != nil {
+		data = h.Redactor.Bytes(data)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return safefile.Write(filepath.Join(dir, name), data, 0o600)
+}

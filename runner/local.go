@@ -1,0 +1,241 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"wavex/internal/check"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+)
+
+// DefaultTimeout and DefaultIdleTimeout are the defaults of an attempt's limits.
+const (
+	DefaultTimeout     = 30 * time.Minute // wall clock of the agent's turn
+	DefaultIdleTimeout = 10 * time.Minute // without any output byte from the agent
+)
+
+// Local makes attempts on this machine with the turns of an Agent. It does not change with use, and
+// its methods are safe for concurrent use.
+type Local struct {
+	Host
+	Agent Agent // may be nil if every task is a command
+}
+
+// Attempt makes one attempt and verifies its work. It returns after the agent's process and all its
+// descendants have ended. If ctx ends, Attempt stops the agent in steps, so that its cost is still
+// reported, and the outcome is Interrupted. Problems are reported in the Result, never as an error.
+func (l *Local) Attempt(ctx context.Context, req Request) Result {
+	t := &attempt{Local: l, req: req}
+	t.res.Started = time.Now().UTC()
+	t.res.Session = req.Session
+	t.res.Contained = true
+	v := t.run(ctx)
+	t.res.Outcome = v.outcome
+	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
+	// secret that was cut or lost its digits would not be recognised.
+	v.reason, v.detail = l.redact(v.reason), l.redact(v.detail)
+	t.res.Reason = check.OneLine(v.reason, ReasonMax)
+	t.res.Detail = check.ExcerptOf(v.detail, detailMax)
+	if v.outcome != Done {
+		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
+	}
+	t.res.Duration = time.Since(t.res.Started)
+	if t.noOutput && v.outcome == Done {
+		// The journal has everything that the files would hold. Thousands of small files would cost
+		// more than the commands.
+		return t.res
+	}
+	// The file is a projection: the journal has the Result, so a full disk loses nothing. But the
+	// same write error may be the reason why the agent did not start and why nothing it said was
+	// kept.
+	if err := l.WriteResult(req.LogDir, t.res); err != nil && v.outcome == Broken {
+		t.res.Reason = check.OneLine(v.reason+"; "+err.Error(), ReasonMax)
+	}
+	return t.res
+}
+
+// attempt is the state of one call of Attempt.
+type attempt struct {
+	*Local
+	req      Request
+	turn     TurnRequest
+	res      Result
+	env      []string // of commands and checks
+	edited   bool     // the agent used a tool that edits
+	noOutput bool     // a command task that printed nothing
+}
+
+func (t *attempt) run(ctx context.Context) classification {
+	if err := context.Cause(ctx); err != nil {
+		return classification{outcome: Interrupted, reason: "stopped before it began: " + err.Error()}
+	}
+	var err error
+	if t.turn, err = t.PrepareTurn(t.req); err != nil {
+		return classification{outcome: Broken, reason: err.Error()}
+	}
+	t.env = t.Environ(t.turn.Env)
+	before, err := t.openBaseline(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return classification{outcome: Interrupted, reason: "stopped during the checks before: " + cause.Error()}
+		}
+		return classification{outcome: Broken, reason: err.Error()}
+	}
+	t.res.Vacuous = before.Vacuous
+	first := before
+	if t.req.Baseline != "" && t.req.Command == "" && t.req.Attempt > 1 {
+		before = before.withOutsideChanges(t.req)
+	}
+	defer func() { before.saveFinalState(first, t.req) }()
+
+	var v classification
+	w := work{files: t.req.Files, vacuous: before.Vacuous}
+	if t.req.Command != "" {
+		v = t.runCommand(ctx)
+	} else {
+		v, w.claim = t.runTurn(ctx)
+	}
+	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	n := len(t.req.Checks)
+	if t.req.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.hasMustNotChecks()) {
+		release, err := t.req.BeforeChecks(ctx)
+		if err != nil {
+			if v.outcome != Done {
+				return v
+			}
+			return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
+		}
+		defer release()
+	}
+	t.res.Tampered = before.tampered(t.req.Dir, t.req.Guards, t.res.Touched)
+	t.res.Violated = t.violated(ctx)
+	if v.outcome != Done {
+		return v
+	}
+	if broken := before.changedProtected(t.req.Protect, t.req.Dir); len(broken) > 0 {
+		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
+			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
+	}
+	if n > 0 {
+		t.observe("checking", strconv.Itoa(n)+" checks")
+		w.checks, w.stop = check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		for i := range w.checks { // the verdict quotes the checks
+			w.checks[i].Check = t.redact(w.checks[i].Check)
+		}
+		t.res.Checks = w.checks
+		if check.Passed(w.checks) {
+			w.stop = nil // all checks had passed before the stop
+		}
+	}
+	// A check may have created a declared file, for example by building it.
+	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
+	return classifyWork(w)
+}
+
+// hasMustNotChecks reports whether a mustNot condition has a check.
+func (t *attempt) hasMustNotChecks() bool {
+	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
+}
+
+// violated returns the texts of the mustNot conditions that hold now.
+func (t *attempt) violated(ctx context.Context) []string {
+	var out []string
+	for _, c := range t.req.MustNot {
+		if c.Check == nil {
+			continue
+		}
+		seen, err := check.Run(ctx, t.req.Dir, t.env, []plan.Check{*c.Check})
+		if err == nil && check.Passed(seen) {
+			out = append(out, c.Text)
+		}
+	}
+	return out
+}
+
+// PrepareTurn creates the folder and the first files of an attempt, and returns the request of its
+// turn.
+func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
+	t := TurnRequest{Task: req.Task, Attempt: req.Attempt, Mark: fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt),
+		Dir: req.Dir, LogDir: req.LogDir, Env: map[string]string{}, Prompt: req.Prompt, FullPrompt: req.FullPrompt,
+		Session: req.Session, Resume: req.Resume, Settings: req.Settings, Cap: req.Cap, Checks: req.Checks, Spare: req.Spare}
+	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
+	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
+	maps.Copy(t.Env, req.Env)
+	t.Env[proc.RunVar] = req.Run
+	t.Env[proc.AttemptVar] = t.Mark
+	t.Env["WAVEX_TASK"] = req.Task
+	t.Env["WAVEX_SLOT"] = strconv.Itoa(req.Slot)
+	if req.Command != "" {
+		return t, l.writePrompt(req.LogDir, req.Prompt)
+	}
+	return t, l.Prepare(req.LogDir, req.Prompt, t.Env, Assignment{Task: req.Task, Attempt: req.Attempt,
+		Block: req.Rehearse})
+}
+
+// runTurn runs the agent's turn and stores its cost and work in the result.
+func (t *attempt) runTurn(ctx context.Context) (classification, claim) {
+	end, res := t.Agent.Turn(ctx, t.turn), &t.res
+	res.Cost, res.Priced = end.Cost, end.Priced
+	res.Disputed = end.Disputed
+	res.Usage = end.Usage
+	res.Turns = end.Turns
+	res.ExitCode, res.Contained = end.ExitCode, end.Contained
+	res.ClaudeVersion = end.Version
+	res.Notional = end.Notional
+	res.Window = end.Window
+	res.ResetsAt, res.RetryAfter = end.ResetsAt, end.RetryAfter
+	res.SessionReplaced = end.SessionReplaced
+	if end.Session != "" {
+		res.Session = end.Session
+	}
+	res.Report = end.Report
+	res.Denials = end.Denials
+	t.edited = len(end.Edits) > 0
+	for path, n := range end.Edits {
+		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {
+			path = filepath.ToSlash(rel)
+		}
+		res.Touched = append(res.Touched, path)
+		if n < 2 {
+			continue
+		}
+		if res.Edits == nil {
+			res.Edits = map[string]int{}
+		}
+		res.Edits[path] += n
+	}
+	slices.Sort(res.Touched)
+	res.Touched = res.Touched[:min(len(res.Touched), touchedMax)]
+	return classification{outcome: end.Outcome, reason: end.Reason, detail: end.Detail}, readClaim(end.Text)
+}
+
+// touchedMax bounds Result.Touched.
+const touchedMax = 100
+
+// openBaseline returns the base of the task: the digests from before the first attempt, and whether the
+// checks passed then.
+func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
+	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil {
+		return baseline{}, nil
+	}
+	return openBaseline(t.req.Baseline, t.req, func() (bool, error) {
+		evidence, err := check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		return check.Passed(evidence), err
+	})
+}
+
+// observe passes an observation to Observe.
+func (t *attempt) observe(kind, text string) {
+	if t.Observe != nil {
+		t.Observe(Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text, Cost: t.res.Cost})
+	}
+}

@@ -1,0 +1,238 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/internal/loop"
+	"wavex/internal/plan"
+	"wavex/internal/proc"
+	"wavex/runner"
+	"wavex/runner/runnertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture holds the directories of one attempt, its runner with an agent in memory, and its request.
+type fixture struct {
+	runner.Local
+	dir, logs string
+	req       runner.Request
+}
+
+func setup(t *testing.T, a runner.Agent) *fixture {
+	t.Helper()
+	root := t.TempDir()
+	b := &fixture{dir: filepath.Join(root, "project"), logs: filepath.Join(root, "logs")}
+	for _, d := range []string{b.dir, b.logs} {
+		must(os.Mkdir(d, 0o755))
+	}
+	b.Env, b.Agent = proc.Inherit(os.Environ(), nil), a
+	b.req = runner.Request{
+		// Marks are unique, as in production: the sweep spares processes with the mark of a live process.
+		Run: "run-" + filepath.Base(filepath.Dir(root)) + filepath.Base(root), Task: "T-001", Attempt: 1, Slot: 2, Dir: b.dir,
+		LogDir: b.logs, Baseline: filepath.Join(root, "base.json"), Prompt: "do it",
+		Session: "11111111-1111-4111-8111-111111111111",
+	}
+	return b
+}
+
+func (b *fixture) attempt(ctx context.Context) runner.Result { return b.Attempt(ctx, b.req) }
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Checks wait for their turn, hold it until they end, and have the request's environment.
+func TestBeforeChecks(t *testing.T) {
+	t.Parallel()
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	turn := filepath.Join(t.TempDir(), "turn")
+	b.req.Env = map[string]string{"WAVEX_PORT_BASE": "20000", "WAVEX_TASK": "not mine"}
+	b.req.Checks = []plan.Check{{Run: `test -e ` + turn + ` && test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001"`}}
+	held, released := 0, 0
+	b.req.BeforeChecks = func(context.Context) (func(), error) {
+		held++
+		return func() { released++; _ = os.Remove(turn) }, os.WriteFile(turn, nil, 0o600)
+	}
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || held != 1 || released != 1 {
+		t.Errorf("it is %s (%s), %v; held %d times, released %d times", r.Outcome, r.Reason, r.Checks, held, released)
+	}
+	b.req.BeforeChecks = func(context.Context) (func(), error) { return nil, errors.New("no turn") }
+	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted ||
+		r.Reason != "stopped before the checks: no turn" || r.Checks != nil {
+		t.Errorf("without a turn it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
+	}
+}
+
+// The agent gets the whole request of its turn: the variables of the attempt, which its checks get too,
+// and the limits that apply.
+func TestTurnRequest(t *testing.T) {
+	t.Parallel()
+	var got runner.TurnRequest
+	b := setup(t, agentFunc(func(req runner.TurnRequest) runner.TurnResult {
+		got = req
+		return runner.TurnResult{Outcome: runner.Done, Contained: true}
+	}))
+	b.Rehearsal = true
+	b.req.Cap, b.req.FullPrompt, b.req.Settings.MaxTurns = 7, "do it again", 3
+	b.req.Env = map[string]string{"WAVEX_SLOT": "not mine", "WAVEX_PORT_BASE": "20000"}
+	b.req.Checks = []plan.Check{{Run: `test "$WAVEX_REHEARSE" = ` + filepath.Join(b.logs, loop.RehearseFile)}}
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Session != b.req.Session {
+		t.Errorf("result = %+v", r)
+	}
+	mark := b.req.Run + "/T-001/1"
+	want := runner.TurnRequest{Task: "T-001", Attempt: 1, Mark: mark, Dir: b.dir, LogDir: b.logs, Prompt: "do it",
+		FullPrompt: "do it again", Session: b.req.Session, Cap: 7, Checks: b.req.Checks,
+		Env: map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": mark, "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
+			"WAVEX_PORT_BASE": "20000", "WAVEX_REHEARSE": filepath.Join(b.logs, loop.RehearseFile)},
+		Settings: plan.Settings{MaxTurns: 3, Timeout: runner.DefaultTimeout, IdleTimeout: runner.DefaultIdleTimeout}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the turn's request is\n%+v, want\n%+v", got, want)
+	}
+	data, err := json.Marshal(got)
+	must(err)
+	var back runner.TurnRequest
+	if must(json.Unmarshal(data, &back)); !reflect.DeepEqual(back, got) {
+		t.Errorf("a TurnRequest must travel:\n%+v\nbecame\n%+v", got, back)
+	}
+}
+
+// agentFunc is an agent with a turn and no answers.
+type agentFunc func(runner.TurnRequest) runner.TurnResult
+
+func (f agentFunc) Turn(_ context.Context, req runner.TurnRequest) runner.TurnResult { return f(req) }
+
+func (agentFunc) Ask(context.Context, runner.Question) runner.Answer { panic("not asked") }
+
+func TestInterruptedDuringChecks(t *testing.T) {
+	t.Parallel()
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b.Observe = func(o runner.Observation) {
+		if o.Kind == "checking" {
+			cancel(errors.New("stop now"))
+		}
+	}
+	b.req.Checks = []plan.Check{{Run: "test ! -e first || sleep 600"}, {File: "nothing"}}
+	r := b.attempt(ctx)
+	if r.Outcome != runner.Interrupted || r.Cost != 10_000 || len(r.Checks) != 2 {
+		t.Errorf("result = %+v", r)
+	}
+}
+
+func TestVacuousAndBaseline(t *testing.T) {
+	t.Parallel()
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there"), 0o644))
+	b.req.Checks = []plan.Check{{File: "a.txt", Contains: "there"}}
+	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
+	r := b.attempt(t.Context())
+	if r.Outcome != runner.Wrong || !r.Vacuous || !strings.Contains(r.Reason, "passed before the attempt already") {
+		t.Errorf("result = %+v", r)
+	}
+	// The base is from before the first attempt.
+	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there, and changed"), 0o644))
+	b.req.Attempt = 2
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || !slices.Equal(r.Changed, []string{"a.txt"}) {
+		t.Errorf("second attempt = %+v", r)
+	}
+	must(os.WriteFile(b.req.Baseline, []byte("{oops"), 0o600))
+	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || !strings.Contains(r.Reason, "base.json") {
+		t.Errorf("with an unreadable base = %+v", r)
+	}
+}
+
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	var edits map[string]int
+	b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
+		return runner.TurnResult{Outcome: runner.Done, Contained: true, Edits: edits}
+	}))
+	edits = map[string]int{filepath.Join(b.dir, "in.go"): 2, filepath.Join(b.dir, "once.go"): 1, "/else/x": 2}
+	r := b.attempt(t.Context())
+	if want := map[string]int{"in.go": 2, "/else/x": 2}; !maps.Equal(r.Edits, want) {
+		t.Errorf("edits = %v, want %v", r.Edits, want)
+	}
+	if want := []string{"/else/x", "in.go", "once.go"}; !slices.Equal(r.Touched, want) {
+		t.Errorf("touched = %v, want %v", r.Touched, want)
+	}
+}
+
+func TestCommandTasks(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		shell  string
+		checks []plan.Check
+		adjust func(*runner.Request)
+		want   runner.Outcome
+		reason string
+	}{
+		{shell: "echo made > made.txt", checks: []plan.Check{{File: "made.txt"}}, want: runner.Done},
+		{shell: "true", want: runner.Done},
+		{shell: "echo why; exit 3", want: runner.Wrong, reason: "exit code is 3"},
+		{shell: "kill -9 $$", want: runner.Wrong, reason: "SIGKILL"},
+		{shell: "true", checks: []plan.Check{{File: "made.txt"}}, want: runner.Wrong, reason: "made.txt does not exist"},
+		{shell: "sleep 600", adjust: func(r *runner.Request) { r.Settings.Timeout = 200 * time.Millisecond },
+			want:   runner.TimedOut,
+			reason: "not finished after 200ms"},
+		{shell: "test $WAVEX_TASK/$WAVEX_SLOT/$WAVEX_ATTEMPT = T-001/2/$WAVEX_RUN/T-001/1", want: runner.Done},
+	} {
+		t.Run(tc.shell, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil)
+			b.req.Command, b.req.Checks, b.req.Prompt = tc.shell, tc.checks, ""
+			if tc.want != runner.Done {
+				b.req.Prompt = "kept"
+			}
+			if tc.adjust != nil {
+				tc.adjust(&b.req)
+			}
+			r := b.attempt(t.Context())
+			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Cost != 0 || r.Priced != "" {
+				t.Errorf("result = %+v", r)
+			}
+			if r.Outcome != runner.Done {
+				checkLogFiles(t, b, r)
+			} else if left, err := os.ReadDir(b.logs); err != nil || len(left) > 0 {
+				t.Errorf("a command that ended well and said nothing left files: %v, %v", left, err)
+			}
+		})
+	}
+	b := setup(t, nil)
+	b.req.Command = "echo begun; : > " + filepath.Join(b.logs, "x") + "; sleep 600"
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("run is over"))
+	defer cancel()
+	if r := b.attempt(ctx); r.Outcome != runner.Interrupted || !strings.Contains(r.Reason, "run is over") {
+		t.Errorf("interrupted command = %+v", r)
+	}
+}
+
+// checkLogFiles checks the files of an attempt: with the prompt, and with the returned result.
+func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(b.logs, loop.ResultFile))
+	must(err)
+	var back runner.Result
+	if must(json.Unmarshal(data, &back)); !reflect.DeepEqual(back, r) {
+		t.Errorf("result.json\n%+v\nis not what was returned\n%+v", back, r)
+	}
+	if prompt, err := os.ReadFile(filepath.Join(b.logs, loop.PromptFile)); err != nil || string(prompt) != b.req.Prompt {
+		t.Errorf("prompt.md: %v", err)
+	}
+}

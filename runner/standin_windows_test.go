@@ -1,7 +1,0 @@
-package runner
-
-import "syscall"
-
-func newSession() *syscall.SysProcAttr { return nil }
-
-func peakMemory() int64 { return 0 }
