@@ -43,11 +43,11 @@ func decideCompletion(s *State, now time.Time) event.Body {
 		return body
 	}
 	if last := s.Thorough(); needsThoroughReview(s) && last != nil && !last.Passed {
-		if st := reviewStop(*last); st != nil {
-			return event.Draining{Stop: *st}
-		}
 		if last.Review.Error == "" {
 			return decideRemediation(s, last)
+		}
+		if st := outcomeStop(last.Review.Failure, "the thorough review: "+last.Review.Error, "work"); st != nil {
+			return event.Draining{Stop: *st}
 		}
 	}
 	return s.decideGate(unreviewed(s), assumed)

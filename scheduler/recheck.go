@@ -118,7 +118,7 @@ func onVerification(s *State, b event.CriteriaStarted, v Verification, err error
 		}
 		e.Rechecked.Made++
 		if got.Flaky {
-			e.Rechecked.Flaky = append(e.Rechecked.Flaky, event.ListTasks(r.Tasks)+": "+got.Check)
+			e.Rechecked.Flaky = append(e.Rechecked.Flaky, event.ListTasks(r.Tasks, 0)+": "+got.Check)
 		}
 		if !got.Passed {
 			g := event.Regression{Tasks: r.Tasks, N: r.N, Check: got.Check, ExitCode: got.ExitCode, Duration: got.Duration,

@@ -97,11 +97,3 @@ func onReview(e event.ReviewStarted, r counsel.Review) event.ReviewEnded {
 	return event.ReviewEnded{N: e.N, Mode: e.Mode, Wave: e.Wave, Round: e.Round, Review: r, Blockers: blockers,
 		Passed: r.Error == "" && blockers == 0}
 }
-
-// reviewStop returns the stop after a thorough review whose calls all failed in the same way, or nil.
-func reviewStop(e event.ReviewEnded) *event.Stop {
-	if e.Mode != counsel.Thorough || e.Review.Error == "" {
-		return nil
-	}
-	return outcomeStop(e.Review.Failure, "the thorough review: "+e.Review.Error, "work")
-}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"time"
 
@@ -128,7 +129,7 @@ func obsoleteSpares(s *State, now time.Time) []event.SpareStarted {
 	}
 	free := s.withoutSpares()
 	if s.Stop != nil || s.Ended != nil || s.openQuestion != nil || now.Before(s.PauseUntil) ||
-		eventType(decideNext(s, now)) != eventType(decideNext(free, now)) {
+		reflect.TypeOf(decideNext(s, now)) != reflect.TypeOf(decideNext(free, now)) {
 		return s.openSpares
 	}
 	var out []event.SpareStarted
@@ -160,13 +161,6 @@ func (s *State) withoutSpares() *State {
 		c.releaseSpare(b.Task, b.Attempt, 0)
 	}
 	return &c
-}
-
-func eventType(b event.Body) string {
-	if b == nil {
-		return ""
-	}
-	return b.Type()
 }
 
 // spareProcess is a spare whose process is running or starting.

@@ -102,7 +102,7 @@ func (r Regression) String() string {
 	if why == "" {
 		why = fmt.Sprintf("exit code %d", r.ExitCode)
 	}
-	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", ListTasks(r.Tasks),
+	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", ListTasks(r.Tasks, 0),
 		textfmt.Clip(r.Check, 200), textfmt.Clip(why, 200))
 	if len(r.Since) > 0 {
 		said += "; ended since: " + ListTasks(r.Since, r.More)
@@ -114,12 +114,9 @@ func (r Regression) String() string {
 }
 
 // ListTasks returns at most five ids; more counts further ones.
-func ListTasks(ids []string, more ...int) string {
+func ListTasks(ids []string, more int) string {
 	const most = 5
-	n := max(len(ids)-most, 0)
-	for _, m := range more {
-		n += m
-	}
+	n := max(len(ids)-most, 0) + more
 	said := strings.Join(ids[:min(len(ids), most)], ", ")
 	if n > 0 {
 		said += fmt.Sprintf(" and %d more", n)

@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Stop is a decision to start nothing more. NewStop, Trip and Interrupt make one.
 type Stop struct {
@@ -37,11 +40,7 @@ func Trip(b Breaker, reason, advice string) *Stop {
 
 // Interrupt returns the stop after a signal. code is its exit code; 0: that of SIGINT.
 func Interrupt(by string, code ExitCode) *Stop {
-	s := NewStop(RunInterrupted, "stopped by "+by, "")
-	if code != 0 {
-		s.ExitCode = code
-	}
-	return s
+	return &Stop{Status: RunInterrupted, ExitCode: cmp.Or(code, exitCode(RunInterrupted, "")), Reason: "stopped by " + by}
 }
 
 // AtLimit reports whether the run is paused at one of its limits, which a resume can raise.
