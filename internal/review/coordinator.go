@@ -62,14 +62,10 @@ func New(o Options) (*Coordinator, error) {
 	return h, nil
 }
 
-// Wire sets the coordinator's functions in a loop.
-func (h *Coordinator) Wire(loop *scheduler.Loop) {
-	if h.opts.Config.Counsel {
-		loop.Panel = diffPanel{h.panel, h}
+// Panel returns the panel for stuck tasks, or nil if the run has none.
+func (h *Coordinator) Panel() scheduler.Panel {
+	if !h.opts.Config.Counsel {
+		return nil
 	}
-	loop.Case, loop.RecoverPanel = h.preparePanel, h.recoverPanel
-	loop.Review = h.prepareReview
-	loop.Verify = h.prepareVerification
-	loop.RecoverCost = h.recoverCost
-	loop.Precheck = h.preparePrecheck
+	return diffPanel{h.panel, h}
 }

@@ -21,7 +21,6 @@ import (
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 func TestNew(t *testing.T) {
@@ -39,10 +38,8 @@ func TestNew(t *testing.T) {
 	if _, over := h.panel.Caller.(*counsel.API); over || h.panel.NoTools || !h.panel.Chair {
 		t.Errorf("the panel is %+v", h.panel)
 	}
-	loop := &scheduler.Loop{}
-	if h.Wire(loop); loop.Panel != nil || loop.Review == nil || loop.Verify == nil || loop.Precheck == nil ||
-		loop.Case == nil || loop.RecoverCost == nil || loop.RecoverPanel == nil {
-		t.Error("wired otherwise than without counsel")
+	if h.Panel() != nil {
+		t.Error("there is a panel without counsel")
 	}
 	o.OverAPI, o.Config.Counsel = true, true
 	if h, err = New(o); err != nil {
@@ -51,7 +48,7 @@ func TestNew(t *testing.T) {
 	if api, over := h.panel.Caller.(*counsel.API); !over || api.Model != "a-model" || !h.panel.NoTools {
 		t.Errorf("over the API the panel is %+v", h.panel)
 	}
-	if h.Wire(loop); loop.Panel == nil {
+	if h.Panel() == nil {
 		t.Error("there is no panel")
 	}
 }
@@ -66,7 +63,7 @@ func TestPreparePanel(t *testing.T) {
 	k.Advice = &counsel.Verdict{Fix: "second"}
 	k.Last = &runner.Result{Outcome: runner.Wrong, Reason: "red", Detail: "more", Signature: "s",
 		Checks: []check.Evidence{{Check: "c"}}}
-	c := h.preparePanel(s, 0, event.CounselStarted{Task: "a", Attempt: 3, Panel: 2, Cap: 7, Thorough: true})
+	c := h.PreparePanel(s, 0, event.CounselStarted{Task: "a", Attempt: 3, Panel: 2, Cap: 7, Thorough: true})
 	if c.Task != "a" || c.Attempt != 3 || c.Retries != 2 || c.Cap != 7 || !c.Thorough || !c.SameError ||
 		c.Reason != "red" || c.Signature != "s" || len(c.Checks) != 1 ||
 		c.Dir != filepath.Join(dir, "sub") || c.LogDir != filepath.Join(dir, ".loop/runs/r/tasks/a/counsel-2") ||
@@ -78,7 +75,7 @@ func TestPreparePanel(t *testing.T) {
 		t.Errorf("the state's own advice has become %q", k.PastAdvice[:2])
 	}
 	k.Tries = 9
-	if c := h.preparePanel(s, 0, event.CounselStarted{}); c.Retries != 0 {
+	if c := h.PreparePanel(s, 0, event.CounselStarted{}); c.Retries != 0 {
 		t.Errorf("%d retries are left", c.Retries)
 	}
 }
@@ -116,12 +113,12 @@ func TestRecoverCost(t *testing.T) {
 		runs + "/tasks/a/counsel-1/x/stream.jsonl": stream, runs + "/tasks/a/counsel-2/x/request.json": "{}"}.Write(t, dir)
 	for name, want := range map[string]budget.USD{"review-3": 250_000, "criteria-2": 250_000, "criteria-4": 900_000,
 		"review-9": 0, "precheck-a-1": 0} {
-		if got := h.recoverCost(t.Context(), name, 900_000); got != want {
+		if got := h.RecoverCost(t.Context(), name, 900_000); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 	for n, want := range map[int]budget.USD{1: 250_000, 2: 900_000, 3: 0} {
-		v := h.recoverPanel(t.Context(), event.CounselStarted{Task: "a", Panel: n, Cap: 900_000})
+		v := h.RecoverPanel(t.Context(), event.CounselStarted{Task: "a", Panel: n, Cap: 900_000})
 		if v.Cost != want || v.Unavailable == "" {
 			t.Errorf("panel %d: %+v", n, v)
 		}
@@ -133,7 +130,7 @@ func TestPreparePrecheck(t *testing.T) {
 	dir := t.TempDir()
 	who := &fakeCaller{}
 	h, s := newCoordinator(t, dir, `{"request":"ship it","mustNot":["drop data"],"tasks":[{"id":"a","subject":"migrate","dir":"sub","reversibility":"1","files":["a.sql",{"path":"read.me","action":"read"}],"verify":["make check"]}]}`, who)
-	h.preparePrecheck(s, 0, event.PrecheckStarted{Task: "a", N: 2, Cap: 1000})(t.Context())
+	h.PreparePrecheck(s, 0, event.PrecheckStarted{Task: "a", N: 2, Cap: 1000})(t.Context())
 	if len(who.questions) == 0 {
 		t.Fatal("nobody was asked")
 	}
@@ -179,7 +176,7 @@ func TestPrepareReview(t *testing.T) {
 	s.Reviews = []event.ReviewEnded{{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Findings: []counsel.Finding{
 		{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle",
 			Expert: "x"}}}}}
-	h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 2})(t.Context())
+	h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 2})(t.Context())
 	if len(who.questions) == 0 {
 		t.Fatal("nobody was asked for a light review")
 	}
@@ -192,7 +189,7 @@ func TestPrepareReview(t *testing.T) {
 		}
 	}
 	who.questions = nil
-	h.prepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
+	h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
 	for name, q := range who.questions {
 		if !strings.HasPrefix(name, "review/round-1/") || strings.Contains(q.Prompt, "third thing") ||
 			strings.Contains(q.Prompt, "a trifle") {
@@ -212,12 +209,12 @@ func TestReviewWithoutADiff(t *testing.T) {
 	t.Parallel()
 	dir := testrepo.Repo(t, testrepo.Files{"a.go": "a\n"})
 	h, s := newCoordinator(t, dir, onePlan, &fakeCaller{})
-	if got := h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" ||
+	if got := h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing == "" ||
 		got.Error != "" {
 		t.Errorf("of nothing: %+v", got)
 	}
 	h.opts.Config.Base = "no-such-commit"
-	if got := h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" ||
+	if got := h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" ||
 		!strings.Contains(got.Error, "no-such-commit") {
 		t.Errorf("of what cannot be told: %+v", got)
 	}
@@ -238,7 +235,7 @@ func TestJudgeOfFindings(t *testing.T) {
 	h, s := newCoordinator(t, dir, onePlan, who)
 	judge := &countingJudge{}
 	h.opts.Judge = judge
-	if h.prepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 ||
+	if h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 ||
 		len(who.questions) == 0 {
 		t.Errorf("asked %d times about a review that failed", judge.n)
 	}
@@ -246,10 +243,10 @@ func TestJudgeOfFindings(t *testing.T) {
 	for name := range who.questions {
 		who.answers[name] = map[string]any{"score": 8, "findings": []any{}}
 	}
-	if h.prepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Light, Wave: 1})(t.Context()); judge.n != 0 {
+	if h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Light, Wave: 1})(t.Context()); judge.n != 0 {
 		t.Error("asked about a light review")
 	}
-	if h.prepareReview(s, event.ReviewStarted{N: 3, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 1 {
+	if h.PrepareReview(s, event.ReviewStarted{N: 3, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 1 {
 		t.Errorf("asked %d times", judge.n)
 	}
 }

@@ -42,8 +42,8 @@ func (w diffPanel) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict
 	return w.Panel.Diagnose(ctx, c)
 }
 
-// preparePanel returns the case of a stuck task. The loop's goroutine calls it.
-func (h *Coordinator) preparePanel(s *scheduler.State, i int, e event.CounselStarted) counsel.Case {
+// PreparePanel returns the case of a stuck task. The loop's goroutine calls it.
+func (h *Coordinator) PreparePanel(s *scheduler.State, i int, e event.CounselStarted) counsel.Case {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	c := counsel.Case{
 		Run: h.opts.Config.Run, Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
@@ -68,10 +68,10 @@ func (h *Coordinator) preparePanel(s *scheduler.State, i int, e event.CounselSta
 	return c
 }
 
-// recoverPanel stops the processes of a panel that an earlier wavex convened and whose end it did
+// RecoverPanel stops the processes of a panel that an earlier wavex convened and whose end it did
 // not record, then prices its calls by their streams. If one of them cannot be priced, the panel
 // costs its cap.
-func (h *Coordinator) recoverPanel(ctx context.Context, e event.CounselStarted) counsel.Verdict {
+func (h *Coordinator) RecoverPanel(ctx context.Context, e event.CounselStarted) counsel.Verdict {
 	// This session has started no process yet, so every process with the run's mark is old.
 	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
 	return h.recovery().Panel(e)

@@ -13,9 +13,9 @@ import (
 
 // This file prepares the challenge of tasks that are hard to undo: the material for the experts.
 
-// preparePrecheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
+// PreparePrecheck returns a function that makes a challenge. The loop's goroutine calls precheck; the
 // returned function runs in another goroutine.
-func (h *Coordinator) preparePrecheck(s *scheduler.State, i int,
+func (h *Coordinator) PreparePrecheck(s *scheduler.State, i int,
 	e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
 	t := &s.Plan.Tasks[i]
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,

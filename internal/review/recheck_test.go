@@ -35,7 +35,7 @@ func TestRunRechecks(t *testing.T) {
 	testrepo.Files{"sub/here": ""}.Write(t, dir)
 	h, s := newCoordinator(t, dir, recheckPlan, &fakeCaller{})
 	h.opts.Config.Parallel = 2
-	v, err := h.prepareVerification(s, recheckStarted("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1",
+	v, err := h.PrepareVerification(s, recheckStarted("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1",
 		"a/9"))(t.Context(),
 		func() bool { return true })
 	if err != nil || len(v.Rechecks) != 8 || len(v.Criteria) != 1 || !v.Criteria[0].Met {
@@ -64,14 +64,14 @@ func TestSkippedRechecks(t *testing.T) {
 	t.Parallel()
 	h, s := newCoordinator(t, t.TempDir(), recheckPlan, &fakeCaller{})
 	n := 0
-	v, err := h.prepareVerification(s, recheckStarted("b/2", "a/1"))(t.Context(), func() bool { n++; return n == 1 })
+	v, err := h.PrepareVerification(s, recheckStarted("b/2", "a/1"))(t.Context(), func() bool { n++; return n == 1 })
 	if err != nil || !v.Rechecks[0].Skipped || !v.Rechecks[1].Passed {
 		t.Errorf("%+v, %v", v.Rechecks, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	v, err = h.prepareVerification(s, recheckStarted("a/2", "b/2"))(ctx, func() bool { return true })
+	v, err = h.PrepareVerification(s, recheckStarted("a/2", "b/2"))(ctx, func() bool { return true })
 	if !errors.Is(err, why) || !v.Rechecks[0].Skipped || !v.Rechecks[1].Skipped {
 		t.Errorf("%+v, %v", v.Rechecks, err)
 	}

@@ -31,9 +31,9 @@ func (h *Coordinator) callsDir(name string) string {
 	return h.opts.Config.Loop.Calls(h.opts.Config.Run, name)
 }
 
-// prepareReview returns a function that makes a review. The loop's goroutine calls review; the returned
+// PrepareReview returns a function that makes a review. The loop's goroutine calls review; the returned
 // function runs in another goroutine.
-func (h *Coordinator) prepareReview(s *scheduler.State,
+func (h *Coordinator) PrepareReview(s *scheduler.State,
 	e event.ReviewStarted) func(ctx context.Context) counsel.Review {
 	c := counsel.ReviewCase{Mode: e.Mode, Name: fmt.Sprintf("round-%d", e.Round), Request: cmp.Or(s.Plan.Request,
 		s.Plan.Name),
@@ -151,9 +151,9 @@ func (h *Coordinator) withIntegrated(ctx context.Context, files bool, use func(d
 	})
 }
 
-// recoverCost stops the processes of an earlier session's review or verification, and returns the cost of
+// RecoverCost stops the processes of an earlier session's review or verification, and returns the cost of
 // its calls.
-func (h *Coordinator) recoverCost(ctx context.Context, name string, limit budget.USD) budget.USD {
+func (h *Coordinator) RecoverCost(ctx context.Context, name string, limit budget.USD) budget.USD {
 	// This session has started no process yet, so every process with the run's mark is old.
 	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
 	return h.recovery().Cost(name, limit)

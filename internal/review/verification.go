@@ -42,9 +42,9 @@ type checkKey struct {
 	check plan.Check
 }
 
-// prepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
+// PrepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
 // loop's goroutine calls verification; the returned function runs in another goroutine.
-func (h *Coordinator) prepareVerification(s *scheduler.State,
+func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	e event.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]criterionCase, 0, len(s.Criteria))
 	for _, k := range s.Criteria {

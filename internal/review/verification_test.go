@@ -37,7 +37,7 @@ func findCriterion(t *testing.T, out []event.Criterion, id string) event.Criteri
 // runVerification runs a verification of criteria.
 func runVerification(ctx context.Context, h *Coordinator, s *scheduler.State,
 	e event.CriteriaStarted) ([]event.Criterion, budget.USD, error) {
-	v, err := h.prepareVerification(s, e)(ctx, func() bool { return true })
+	v, err := h.PrepareVerification(s, e)(ctx, func() bool { return true })
 	return v.Criteria, v.Cost, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"wavex/internal/notes"
+	"wavex/scheduler"
 )
 
 // This file connects the tracking directory of a loop: the notes that agents are shown, and the
@@ -38,7 +39,7 @@ const maxContext = 8 << 10
 
 // startNotes returns a View that notes deviations and interventions, or nil without a tracking
 // directory. The caller must call written at the end.
-func (r *Session) startNotes() (d *notes.Writer, written func()) {
+func (r *Session) startNotes() (view scheduler.View, written func()) {
 	if r.config.Track == "" {
 		return nil, func() {}
 	}
@@ -46,7 +47,7 @@ func (r *Session) startNotes() (d *notes.Writer, written func()) {
 		fmt.Fprintf(r.opts.Err, "wavex: warning: the tracking directory %s is gone\n", r.config.Track)
 		return nil, func() {}
 	}
-	d = notes.NewWriter(r.config.Track, r.opts.Redactor.Bytes)
+	d := notes.NewWriter(r.config.Track, r.opts.Redactor.Bytes)
 	return d, func() {
 		if err := d.Close(); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex: warning: notes of the run are missing in its tracking directory:", err)

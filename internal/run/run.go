@@ -7,8 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"runtime"
-	"time"
 
 	"wavex/internal/claude"
 	"wavex/internal/event"
@@ -71,48 +69,34 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
 		}
 	}()
-	l := &scheduler.Loop{
-		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err}, Runner: attempts,
-		Signals: c.Signals, Approver: c.Approver,
-		Views: []scheduler.View{r.view, hookSnapshot, files}, FirstResponse: r.firstResponse, FirstRequest: r.firstRequest,
-		Request:  r.attemptRequest,
-		NewSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },
-		Recover: func(ctx context.Context, e event.AttemptStarted) runner.Result {
-			return r.recoverAttempt(ctx, r.opts.Prices, e)
-		},
-		Redact: r.redactEvent,
-		Now:    time.Now, Jitter: jitter,
-		// One more than the number of processors keeps them busy during the fsyncs of the journal.
-		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,
-	}
-	r.workspace.Wire(l)
-	seal := r.workspace.AddCheckpoints(ctx, l, r.warn)
-	l.Runner = r.withTamperDetector(l.Runner, files)
+	points := r.workspace.NewCheckpointer(ctx, r.state.Plan, r.warn)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
 		Agent: r.opts.Agent, Caller: cli,
 		Prices: r.opts.Prices, Redactor: r.opts.Redactor, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
-	reviews.Wire(l)
-	if noteWriter != nil {
-		l.Views = append(l.Views, noteWriter)
-	}
 	list, closeList := r.startListProgress(ctx)
-	if list != nil {
-		l.Views = append(l.Views, list)
-	}
 	addedTasks, stopWatching := r.watchList(ctx)
 	defer stopWatching()
-	l.AddedTasks = addedTasks
-	closeTracing := r.startTracing(ctx, l)
+	tracer, closeTracing := r.startTracing(ctx)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
-	if hooks != nil {
-		l.Views = append(l.Views, hooks)
-	}
 	r.closers = []func(left bool){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
 	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock))()
 
+	l := r.newLoop(c, parts{runner: attempts,
+		newSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },
+		files:    files, checkpoints: points, reviews: reviews, addedTasks: addedTasks,
+		// The tracer is the first, so that a span exists before its process is prepared.
+		views: []scheduler.View{tracer, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
+	return r.await(ctx, c, l, func() {
+		points.Seal(ctx)
+		_ = files.Close() // before the end is shown
+	})
+}
+
+// await runs the loop until it ends, and then calls seal, or until the user wants to leave at once.
+func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal func()) (Result, error) {
 	type outcome struct {
 		end event.RunEnded
 		err error
@@ -126,7 +110,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	case out := <-done:
 		r.finished = true
 		seal()
-		_ = files.Close() // before the end is shown
 		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Notices {
 			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
 		}

@@ -36,12 +36,15 @@ type tamperDetector struct {
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 }
 
-func (r *Session) withTamperDetector(inner scheduler.Runner, files *statefiles.Writer) scheduler.Runner {
-	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
-	if !planfile.IsList(r.plan.Path) {
-		s.plan = planfile.AbsPath(r.plan)
+// detectTampering returns a decorator that adds a tamperDetector.
+func (r *Session) detectTampering(files *statefiles.Writer) decorator {
+	return func(inner scheduler.Runner) scheduler.Runner {
+		s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
+		if !planfile.IsList(r.plan.Path) {
+			s.plan = planfile.AbsPath(r.plan)
+		}
+		return s
 	}
-	return s
 }
 
 // Attempt makes the attempt, and adds the files that were changed meanwhile to its result.

@@ -15,15 +15,15 @@ import (
 // traceCloseTimeout is how long the end of a run waits for a collector to accept the last spans.
 const traceCloseTimeout = 5 * time.Second
 
-// startTracing makes traces of the run if the environment asks for them. It reports errors of making or
-// sending them; they do not affect the run.
-func (r *Session) startTracing(ctx context.Context, loop *scheduler.Loop) (done func(left bool)) {
+// startTracing returns a View that makes traces of the run, or nil if the environment asks for none. It reports
+// errors of making or sending them; they do not affect the run.
+func (r *Session) startTracing(ctx context.Context) (view scheduler.View, done func(left bool)) {
 	yes, why := telemetry.Enabled(os.Getenv)
 	if why != "" {
 		fmt.Fprintln(r.opts.Err, "wavex: no traces:", why)
 	}
 	if !yes {
-		return func(bool) {}
+		return nil, func(bool) {}
 	}
 	e, err := telemetry.Exporter(ctx)
 	if err == nil {
@@ -31,11 +31,9 @@ func (r *Session) startTracing(ctx context.Context, loop *scheduler.Loop) (done 
 	}
 	if err != nil {
 		fmt.Fprintln(r.opts.Err, "wavex: no traces:", err)
-		return func(bool) {}
+		return nil, func(bool) {}
 	}
-	// First in Views, so that a span exists before its process is prepared.
-	loop.Views = append([]scheduler.View{r.tracer}, loop.Views...)
-	return func(left bool) {
+	return r.tracer, func(left bool) {
 		if left {
 			return
 		}

@@ -5,17 +5,18 @@ import (
 	"fmt"
 
 	"wavex/internal/notify"
+	"wavex/scheduler"
 )
 
 // This file informs webhooks about a run.
 
-// startWebhooks returns a View that informs the webhooks. done waits for deliveries for a limited time
-// and reports those that failed. A failed delivery does not change the exit code.
-func (r *Session) startWebhooks(ctx context.Context) (s *notify.Sender, done func(left bool)) {
+// startWebhooks returns a View that informs the webhooks, or nil without one. done waits for deliveries for
+// a limited time and reports those that failed. A failed delivery does not change the exit code.
+func (r *Session) startWebhooks(ctx context.Context) (view scheduler.View, done func(left bool)) {
 	if len(r.opts.Webhooks) == 0 {
 		return nil, func(bool) {}
 	}
-	s = notify.New(ctx, r.plan.Name, r.opts.Webhooks, notify.Options{Secret: r.opts.WebhookSecret})
+	s := notify.New(ctx, r.plan.Name, r.opts.Webhooks, notify.Options{Secret: r.opts.WebhookSecret})
 	return s, func(left bool) {
 		if left {
 			return

@@ -14,9 +14,15 @@ import (
 	"wavex/scheduler"
 )
 
-// requests is a loop's Request with the minimum of fields.
-func (b *fixture) requests(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
-	return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
+// addCheckpoints adds checkpoints to the fixture's loop, whose Request has the minimum of fields.
+func (b *fixture) addCheckpoints(warn func(error)) *Checkpointer {
+	points := b.NewCheckpointer(b.Context(), b.loop.State.Plan, warn)
+	b.loop.Runner = points.Runner(b.loop.Runner)
+	b.loop.Request = func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
+		points.Schedule(s, i)
+		return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil
+	}
+	return points
 }
 
 // start makes an attempt as the loop requests it.
@@ -57,8 +63,7 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 			with := config(dir, "shared")
 			with.Schedule = c.schedule
 			b := newFixture(t, dir, c.plan, with, writes)
-			b.loop.Request = b.requests
-			seal := b.AddCheckpoints(t.Context(), b.loop, func(err error) { t.Error(err) })
+			points := b.addCheckpoints(func(err error) { t.Error(err) })
 			b.start("a")
 			for k, kind := range strings.Fields(c.joins) {
 				id, class := string(rune('b'+k)), map[string]string{"easy": "2A", "hard": "1"}[kind]
@@ -70,7 +75,7 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 					t.Errorf("%+v", res)
 				}
 			}
-			seal()
+			points.Seal(t.Context())
 			const below = "refs/wavex/r-1.points/"
 			got := strings.Fields(strings.ReplaceAll(testrepo.Git(t, dir, "for-each-ref", "--format=%(refname)", below), below,
 				""))
@@ -93,15 +98,14 @@ func TestNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := newFixture(t, dir, `{"tasks":[{"id":"a","subject":"a","reversibility":"1"}]}`, config(dir, "shared"), writes)
-	b.loop.Request = b.requests
 	var told []string
-	seal := b.AddCheckpoints(t.Context(), b.loop, func(err error) { told = append(told, err.Error()) })
+	points := b.addCheckpoints(func(err error) { told = append(told, err.Error()) })
 	for range 2 {
 		if res := b.start("a"); res.Outcome != runner.Done {
 			t.Errorf("%+v", res)
 		}
 	}
-	seal()
+	points.Seal(t.Context())
 	if len(told) != 1 || !strings.Contains(told[0], "no checkpoints of them") {
 		t.Errorf("told %q", told)
 	}

@@ -34,35 +34,19 @@ func anyNeedsCheckpoint(p *plan.Plan) bool {
 	return false
 }
 
-// AddCheckpoints adds checkpoints around the attempts of a loop that was wired and has its Request. It
-// makes them if the plan needs them, or a task that joins needs them, and there is a repository. If
-// there is none it calls warn, from any goroutine. seal makes the last checkpoint, at the end of
-// the run.
-func (t *Workspace) AddCheckpoints(ctx context.Context, loop *scheduler.Loop, warn func(error)) (seal func()) {
-	if t.config.Isolation == event.Isolated {
-		return func() {}
-	}
-	p := &checkpointer{Runner: loop.Runner, config: t.config, warn: warn, pending: map[string]pendingCheckpoint{}}
-	if p.updatePlan(loop.State.Plan); p.needed {
+// NewCheckpointer returns a Checkpointer for a run of plan. It makes checkpoints if the plan needs them, or a
+// task that joins needs them, and there is a repository. If there is none it calls warn, from any goroutine.
+func (t *Workspace) NewCheckpointer(ctx context.Context, plan *plan.Plan, warn func(error)) *Checkpointer {
+	p := &Checkpointer{config: t.config, warn: warn, pending: map[string]pendingCheckpoint{}}
+	if p.updatePlan(plan); p.needed {
 		p.fromStart = true
 		_, _ = p.open(ctx) // Attempt opens them again if this fails because the run stops
 	}
-	request := loop.Request
-	loop.Request = func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
-		p.scheduleTask(s, i)
-		return request(s, i, e)
-	}
-	loop.Runner = p
-	return func() {
-		if points := p.openedCheckpoints(); points != nil {
-			p.save(ctx, points.EndSession)
-		}
-	}
+	return p
 }
 
-// checkpointer is a Runner that makes checkpoints before and after the attempts of its inner Runner.
-type checkpointer struct {
-	scheduler.Runner
+// Checkpointer makes checkpoints before and after attempts in the shared directory.
+type Checkpointer struct {
 	config event.Config
 	warn   func(error)
 
@@ -86,15 +70,15 @@ type pendingCheckpoint struct {
 }
 
 // updatePlan computes whether a plan, which may have grown, has tasks that are hard to undo.
-func (p *checkpointer) updatePlan(now *plan.Plan) {
+func (p *Checkpointer) updatePlan(now *plan.Plan) {
 	if p.checkedPlan != now {
-		p.checkedPlan, p.needed = now, anyNeedsCheckpoint(now)
+		p.checkedPlan, p.needed = now, p.config.Isolation != event.Isolated && anyNeedsCheckpoint(now)
 	}
 }
 
-// scheduleTask records the checkpoints that the attempt at task i needs. The loop's goroutine calls it,
+// Schedule records the checkpoints that the next attempt at task i needs. The loop's goroutine calls it,
 // because its state has the tasks that joined the run, and their waves.
-func (p *checkpointer) scheduleTask(s *scheduler.State, i int) {
+func (p *Checkpointer) Schedule(s *scheduler.State, i int) {
 	if p.updatePlan(s.Plan); !p.needed {
 		return
 	}
@@ -110,7 +94,7 @@ func (p *checkpointer) scheduleTask(s *scheduler.State, i int) {
 }
 
 // open opens the checkpoints, once. It returns nil without a repository, after one warning.
-func (p *checkpointer) open(ctx context.Context) (*gitwork.Checkpoints, error) {
+func (p *Checkpointer) open(ctx context.Context) (*gitwork.Checkpoints, error) {
 	p.openMu.Lock()
 	defer p.openMu.Unlock()
 	if p.opened {
@@ -133,14 +117,30 @@ func (p *checkpointer) open(ctx context.Context) (*gitwork.Checkpoints, error) {
 }
 
 // openedCheckpoints returns the checkpoints, or nil if they were not opened.
-func (p *checkpointer) openedCheckpoints() *gitwork.Checkpoints {
+func (p *Checkpointer) openedCheckpoints() *gitwork.Checkpoints {
 	p.openMu.Lock()
 	defer p.openMu.Unlock()
 	return p.checkpoints
 }
 
+// Seal makes the last checkpoint, at the end of the run.
+func (p *Checkpointer) Seal(ctx context.Context) {
+	if points := p.openedCheckpoints(); points != nil {
+		p.save(ctx, points.EndSession)
+	}
+}
+
+// Runner returns a Runner that makes the checkpoints of the attempts of inner.
+func (p *Checkpointer) Runner(inner scheduler.Runner) scheduler.Runner { return checkpointed{inner, p} }
+
+// checkpointed is a Runner that makes checkpoints before and after the attempts of its inner Runner.
+type checkpointed struct {
+	scheduler.Runner
+	*Checkpointer
+}
+
 // Attempt fails the attempt if its checkpoint cannot be made.
-func (p *checkpointer) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (p checkpointed) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	p.mu.Lock()
 	d, asked := p.pending[req.Task]
 	delete(p.pending, req.Task)
@@ -174,7 +174,7 @@ func (p *checkpointer) Attempt(ctx context.Context, req runner.Request) runner.R
 var errSaveTimeout = errors.New("the checkpoint took too long")
 
 // save makes a checkpoint of finished work, even if the run is being stopped.
-func (p *checkpointer) save(ctx context.Context, point func(context.Context) error) {
+func (p *Checkpointer) save(ctx context.Context, point func(context.Context) error) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTimeout, errSaveTimeout)
 	defer cancel()
 	if err := point(ctx); err != nil {

@@ -31,7 +31,6 @@ type Workspace struct {
 	plan    *plan.Plan
 	config  event.Config
 	manager *gitwork.Manager
-	inner   scheduler.Runner
 
 	mu         sync.Mutex
 	grownPlan  *plan.Plan // with the tasks that joined it
@@ -143,17 +142,28 @@ func declaredWrites(p *plan.Plan) []string {
 	return out
 }
 
-// Wire puts the workspace between the loop and the runner.
-func (t *Workspace) Wire(loop *scheduler.Loop) {
-	t.inner = t.manager.Runner(loop.Runner)
-	loop.Runner = t.inner
+// Runner returns a Runner that gives each attempt of inner a directory to work in. Before an attempt in a worktree
+// it releases those of failed tasks.
+func (t *Workspace) Runner(inner scheduler.Runner) scheduler.Runner {
 	if t.manager.Mode() == gitwork.Worktree {
-		loop.Runner, loop.Integrator, loop.Views = t, t, append(loop.Views, t)
+		return releaser{t.manager.Runner(inner), t}
 	}
+	return t.manager.Runner(inner)
 }
 
-// Event records tasks that join the plan and tasks that fail. The loop's goroutine calls it.
+// Integrator returns the Integrator of the worktrees, or nil if tasks share the directory.
+func (t *Workspace) Integrator() scheduler.Integrator {
+	if t.manager.Mode() == gitwork.Worktree {
+		return t
+	}
+	return nil
+}
+
+// Event records tasks that join the plan and tasks that fail, for worktrees. The loop's goroutine calls it.
 func (t *Workspace) Event(e event.Event, s *scheduler.State) {
+	if t.manager.Mode() != gitwork.Worktree {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.grownPlan = s.Plan
@@ -191,13 +201,19 @@ func (t *Workspace) releaseFailed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Attempt makes an attempt in a worktree. Before that it releases those of failed tasks.
-func (t *Workspace) Attempt(ctx context.Context, req runner.Request) runner.Result {
-	if err := t.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
+// releaser is a Runner that releases the worktrees of failed tasks before the attempts of its inner Runner.
+type releaser struct {
+	scheduler.Runner
+	workspace *Workspace
+}
+
+// Attempt fails the attempt if a worktree cannot be released.
+func (r releaser) Attempt(ctx context.Context, req runner.Request) runner.Result {
+	if err := r.workspace.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
 		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(),
 			Session: req.Session, Contained: true}
 	}
-	return t.inner.Attempt(ctx, req)
+	return r.Runner.Attempt(ctx, req)
 }
 
 // Integrate integrates the work of a wave's tasks and checks the combined tree.

@@ -63,7 +63,7 @@ func newFixture(t *testing.T, dir, text string, c event.Config, w work) *fixture
 	b.Workspace, err = Open(t.Context(), p, c, func(text string) { b.notices = append(b.notices, text) })
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, b.Close(context.WithoutCancel(t.Context()))) })
-	b.Wire(b.loop)
+	b.loop.Runner, b.loop.Integrator, b.loop.Views = b.Runner(w), b.Integrator(), []scheduler.View{b.Workspace}
 	return b
 }
 
