@@ -46,7 +46,7 @@ var may = map[string]struct {
 	"runner": {[]string{"budget", "internal/lazyregexp", "internal/loop", "internal/plan", "internal/proc",
 		"internal/check", "internal/safefile"}, "one attempt knows no other, and its agent by an interface only"},
 	"runner/runnertest": {[]string{"runner", "budget", "internal/plan", "internal/proc"},
-		"the fakes of a runner and of an agent, and the conformance suite"},
+		"the fake of a runner, and the conformance suite of agents"},
 	"internal/claude": {[]string{"budget", "internal/claude/statement", "internal/loop", "internal/plan", "internal/proc",
 		"internal/check", "internal/safefile", "runner"},
 		"an agent: turns and questions of the CLI; attempts and panels are others' business"},

@@ -58,10 +58,28 @@ func must(err error) {
 	}
 }
 
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	runnertest.Conformance(t, func(_ *testing.T, s runnertest.Scenario) runner.Agent { return standIn(s) })
+}
+
+func TestSameErrorSameSignature(t *testing.T) {
+	t.Parallel()
+	var signatures []string
+	for range 2 {
+		b := setup(t, standIn(runnertest.Idles))
+		b.req.Checks = []plan.Check{{Run: "echo error at $PWD/x.go:$$; exit 1"}}
+		signatures = append(signatures, b.attempt(t.Context()).Signature)
+	}
+	if signatures[0] == "" || signatures[0] != signatures[1] {
+		t.Errorf("signatures %q", signatures)
+	}
+}
+
 // Checks wait for their turn, hold it until they end, and have the request's environment.
 func TestBeforeChecks(t *testing.T) {
 	t.Parallel()
-	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	b := setup(t, standIn(runnertest.Idles))
 	turn := filepath.Join(t.TempDir(), "turn")
 	b.req.Env = map[string]string{"WAVEX_PORT_BASE": "20000", "WAVEX_TASK": "not mine"}
 	b.req.Checks = []plan.Check{{Run: `test -e ` + turn + ` && test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001"`}}
@@ -122,7 +140,7 @@ func (agentFunc) Ask(context.Context, runner.Question) runner.Answer { panic("no
 
 func TestInterruptedDuringChecks(t *testing.T) {
 	t.Parallel()
-	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	b := setup(t, standIn(runnertest.Idles))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.Observe = func(o runner.Observation) {
 		if o.Kind == "checking" {
@@ -138,7 +156,7 @@ func TestInterruptedDuringChecks(t *testing.T) {
 
 func TestVacuousAndBaseline(t *testing.T) {
 	t.Parallel()
-	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	b := setup(t, standIn(runnertest.Idles))
 	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there"), 0o644))
 	b.req.Checks = []plan.Check{{File: "a.txt", Contains: "there"}}
 	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
@@ -183,7 +201,8 @@ func TestCommandTasks(t *testing.T) {
 		want   runner.Outcome
 		reason string
 	}{
-		{shell: "echo made > made.txt", checks: []plan.Check{{File: "made.txt"}}, want: runner.Done},
+		{shell: "echo made > made.txt", checks: []plan.Check{{File: "made.txt"}}, want: runner.Done,
+			adjust: func(r *runner.Request) { r.Files = []plan.File{{Path: "made.txt", Action: "create"}} }},
 		{shell: "true", want: runner.Done},
 		{shell: "echo why; exit 3", want: runner.Wrong, reason: "exit code is 3"},
 		{shell: "kill -9 $$", want: runner.Wrong, reason: "SIGKILL"},

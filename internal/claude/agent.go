@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"wavex/internal/claude/statement"
 	"wavex/runner"
 )
@@ -43,14 +41,6 @@ type Agent struct {
 	turnContext func(context.Context) (context.Context, context.CancelFunc)
 
 	protocolSeen atomic.Bool // a process has printed a line of the CLI's protocol
-}
-
-// newSession returns a random id for a session of the CLI.
-func (a *Agent) newSession() string {
-	if a.NewSession != nil {
-		return a.NewSession()
-	}
-	return uuid.NewString()
 }
 
 // withTurnLimit returns ctx with the time limit of an agent's turn.

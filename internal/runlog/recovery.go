@@ -63,23 +63,13 @@ func (l Recovery) Cost(name string, limit budget.USD) budget.USD {
 }
 
 // RecoverCalls returns the cost of the calls below a directory, by the files that they left. It is at
-// least limit if a call cannot be priced.
-func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) budget.USD {
-	cost, known := callCost(dir, prices)
-	if !known {
-		return max(cost, limit)
-	}
-	return cost
-}
-
-// callCost returns the cost of the calls below a directory. known is false if that is only a part. If
-// the directory is missing no expert was asked.
-func callCost(dir string, prices claude.Pricer) (cost budget.USD, known bool) {
+// least limit if a call cannot be priced. If the directory is missing no expert was asked.
+func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budget.USD) {
 	calls, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, errors.Is(err, fs.ErrNotExist)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return limit
 	}
-	known = true
+	known := true
 	for _, c := range calls {
 		logs := filepath.Join(dir, c.Name())
 		if _, err := os.Stat(filepath.Join(logs, loop.RequestFile)); err == nil {
@@ -90,7 +80,10 @@ func callCost(dir string, prices claude.Pricer) (cost budget.USD, known bool) {
 		cost += spent.Cost
 		known = known && err == nil && spent.Priced != "cap"
 	}
-	return cost, known
+	if !known {
+		return max(cost, limit)
+	}
+	return cost
 }
 
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with

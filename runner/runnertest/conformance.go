@@ -75,12 +75,6 @@ func attempts(t *testing.T, factory Factory) {
 		{"denied", Denied, func(r *runner.Request) { r.Checks = made }, runner.Denied, cent, "Bash(make it)"},
 		{"over its cap", OverCap, func(r *runner.Request) { r.Cap = cent }, runner.OverCap, 2 * cent, ""},
 		{"throttled", Fails, nil, runner.Throttled, 0, ""},
-		{"a command", Idles, func(r *runner.Request) {
-			r.Command, r.Checks, r.Files = "echo made > made.txt",
-				made, promised
-		},
-			runner.Done, 0, ""},
-		{"a command fails", Idles, func(r *runner.Request) { r.Command = "echo why; exit 7" }, runner.Wrong, 0, "7"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,16 +90,6 @@ func attempts(t *testing.T, factory Factory) {
 			checkResult(t, req, res, began)
 		})
 	}
-	t.Run("vacuous", func(t *testing.T) {
-		t.Parallel()
-		req := request(t)
-		req.Checks = made
-		write(t, filepath.Join(req.Dir, "made.txt"), "made already")
-		res := local(factory(t, Idles)).Attempt(t.Context(), req)
-		if res.Outcome != runner.Done || !res.Vacuous {
-			t.Errorf("%s, vacuous %v; want done and vacuous", res.Outcome, res.Vacuous)
-		}
-	})
 	t.Run("stopped before it begins", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -131,19 +115,6 @@ func attempts(t *testing.T, factory Factory) {
 			t.Errorf("%s %q at %s, want interrupted with the cause, and what it cost", res.Outcome, res.Reason, res.Cost)
 		}
 		checkResult(t, req, res, began)
-	})
-	t.Run("the same error has the same signature", func(t *testing.T) {
-		t.Parallel()
-		r := local(factory(t, Idles))
-		var signatures []string
-		for range 2 {
-			req := request(t)
-			req.Checks = []plan.Check{{Run: "echo error at $PWD/x.go:$$; exit 1"}}
-			signatures = append(signatures, r.Attempt(t.Context(), req).Signature)
-		}
-		if signatures[0] == "" || signatures[0] != signatures[1] {
-			t.Errorf("signatures %q", signatures)
-		}
 	})
 	t.Run("side by side", func(t *testing.T) {
 		t.Parallel()
@@ -282,11 +253,4 @@ func request(t *testing.T) runner.Request {
 		}
 	}
 	return req
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,5 +1,5 @@
-// Package runnertest helps to test runners and agents. It has a scripted Fake in place of a runner,
-// a StandIn in place of an agent, and the Conformance suite that every agent passes.
+// Package runnertest helps to test the users of a runner, and agents. It has a scripted Fake in place
+// of a runner, and the Conformance suite that every agent passes.
 package runnertest
 
 import (

@@ -13,11 +13,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	runnertest.Conformance(t, func(_ *testing.T, s runnertest.Scenario) runner.Agent { return runnertest.StandIn(s) })
-}
-
 func TestFakePlaysItsScripts(t *testing.T) {
 	t.Parallel()
 	f := runnertest.New(t, map[string][]runner.Result{

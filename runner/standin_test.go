@@ -1,4 +1,4 @@
-package runnertest
+package runner_test
 
 import (
 	"context"
@@ -7,19 +7,21 @@ import (
 	"path/filepath"
 	"time"
 
+	"wavex/budget"
 	"wavex/runner"
+	"wavex/runner/runnertest"
 )
 
-// StandIn is an agent in memory that plays a scenario. It starts no process and writes no log file.
-type StandIn Scenario
+// standIn is an agent in memory that plays a scenario. It starts no process and writes no log file.
+type standIn runnertest.Scenario
 
 // Turn plays the scenario.
-func (s StandIn) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+func (s standIn) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	return s.play(ctx, req)
 }
 
 // Ask plays the scenario. The text of an answer never matches a schema.
-func (s StandIn) Ask(ctx context.Context, q runner.Question) runner.Answer {
+func (s standIn) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	req := runner.TurnRequest{Dir: q.Dir}
 	req.Settings.Timeout = q.Timeout
 	began := time.Now()
@@ -31,10 +33,13 @@ func (s StandIn) Ask(ctx context.Context, q runner.Question) runner.Answer {
 		Duration: time.Since(began)}
 }
 
-func (s StandIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
-	const text = "all is well"
+func (s standIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+	const (
+		text        = "all is well"
+		standInCost = budget.Dollar / 100
+	)
 	end := runner.TurnResult{Outcome: runner.Done, Text: text, Report: text, Contained: true, Turns: 1,
-		Session: req.Session, Bill: runner.Bill{Cost: cent, Priced: "result"}}
+		Session: req.Session, Bill: runner.Bill{Cost: standInCost, Priced: "result"}}
 	fail := func(o runner.Outcome, format string, args ...any) {
 		end.Outcome, end.Reason = o, fmt.Sprintf(format, args...)
 	}
@@ -43,14 +48,14 @@ func (s StandIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnRe
 		fail(runner.Interrupted, "stopped: %v", context.Cause(ctx))
 		return end
 	}
-	switch Scenario(s) {
-	case Works:
+	switch runnertest.Scenario(s) {
+	case runnertest.Works:
 		path := filepath.Join(req.Dir, "made.txt")
 		if err := os.WriteFile(path, []byte("made\n"), 0o600); err != nil {
 			fail(runner.Broken, "%v", err)
 		}
 		end.Edits = map[string]int{path: 1}
-	case Hangs:
+	case runnertest.Hangs:
 		select {
 		case <-ctx.Done():
 			fail(runner.Interrupted, "stopped: %v", context.Cause(ctx))
@@ -59,12 +64,12 @@ func (s StandIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnRe
 		case <-after(req.Settings.IdleTimeout):
 			fail(runner.Stalled, "no sign of life for %s", req.Settings.IdleTimeout)
 		}
-	case Denied:
+	case runnertest.Denied:
 		end.Denials = []runner.Denial{{Tool: "Bash", Rule: "Bash(make it)"}}
-	case OverCap:
-		end.Cost = 2 * cent
+	case runnertest.OverCap:
+		end.Cost = 2 * standInCost
 		fail(runner.OverCap, "over the cap")
-	case Fails:
+	case runnertest.Fails:
 		end.Bill = runner.Bill{}
 		fail(runner.Throttled, "overloaded")
 	}

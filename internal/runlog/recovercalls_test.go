@@ -8,9 +8,10 @@ import (
 	"wavex/budget"
 )
 
-func TestCallCost(t *testing.T) {
+func TestRecoverCalls(t *testing.T) {
 	t.Parallel()
 	const (
+		limit    = budget.Dollar
 		begun    = `{"type":"system","subtype":"init","session_id":"s","model":"m"}` + "\n"
 		response = `{"type":"assistant","message":{"id":"1","model":"claude-opus-4-8",` +
 			`"usage":{"input_tokens":1000,"output_tokens":1}}}` + "\n"
@@ -47,8 +48,11 @@ func TestCallCost(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if cost, known := callCost(dir, prices); cost != c.cost || known != c.known {
-				t.Errorf("cost %d, known %v; want %d, %v", cost, known, c.cost, c.known)
+			if cost := RecoverCalls(dir, prices, 0); cost != c.cost {
+				t.Errorf("cost %d, want %d", cost, c.cost)
+			}
+			if cost := RecoverCalls(dir, prices, limit); (cost == c.cost) != c.known || !c.known && cost != limit {
+				t.Errorf("cost %d with a limit of %d, want it known: %v", cost, limit, c.known)
 			}
 		})
 	}
