@@ -39,7 +39,7 @@ func newRunEnd(s *State, why *event.Stop) event.RunEnded {
 	e := event.RunEnded{Status: why.Status, ExitCode: why.ExitCode, Reason: why.Reason, ResumeAt: why.ResumeAt,
 		Tasks: s.Counts, Cost: spent, CostUSD: spent.Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
 	if why.Status != event.RunComplete && why.Status != event.RunCancelled {
-		e.Resume = resumeCommand(s)
+		e.Resume = event.ResumeCommand(plan.ShellQuote(s.Plan.Path), s.Stop)
 	}
 	return e
 }
@@ -52,19 +52,10 @@ func refusal(s *State) string {
 	return "the gate refused: " + strings.Join(s.Gate.Reasons, "; ")
 }
 
-// resumeCommand returns the command that continues the run after a stop.
-func resumeCommand(s *State) string {
-	cmd := "wavex resume " + plan.ShellQuote(s.Plan.Path)
-	if st := s.Stop; st != nil && st.AtLimit() {
-		cmd += " " + st.Advice
-	}
-	return cmd
-}
-
 // EndAfterCancel returns the end of a run that is cancelled between sessions. Attempts that were
 // killed and never settled count at their caps.
 func EndAfterCancel(s *State) event.RunEnded {
-	e := newRunEnd(s, event.NewStop(event.RunCancelled, "cancelled with wavex cancel", ""))
+	e := newRunEnd(s, event.NewStop(event.RunCancelled, event.ReasonCancelled, ""))
 	e.Cost += s.Ledger.Reserved()
 	e.CostUSD, e.Iterations = e.Cost.Float(), s.Ledger.Charged()
 	return e

@@ -63,14 +63,13 @@ func moneyNotice(s *State, before moneySnapshot) *event.Notice {
 	switch {
 	case s.disputed != nil && before.disputed == nil:
 		r := s.disputed
-		return &event.Notice{Level: "warning", Text: fmt.Sprintf("claude %s said that an attempt cost %s; its tokens cost "+
-			"%s at list prices, which is counted, here and from now on; if your prices are lower, give them with --prices",
-			r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())}
+		return &event.Notice{Level: "warning", Text: fmt.Sprintf(event.NoticeDisputed, r.ClaudeVersion,
+			r.Disputed.Spent(), r.Cost.Spent())}
 	case s.Notional && !was && s.Config.BudgetGiven:
 		return &event.Notice{Level: "info", Text: fmt.Sprintf(
 			"subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}
 	case s.Notional && !was:
-		return &event.Notice{Level: "info", Text: "subscription login: dollars are notional, nobody is billed them, and they do not stop the run; --budget makes them"}
+		return &event.Notice{Level: "info", Text: event.NoticeSubscription}
 	case was && !s.Notional && s.Config.Limits.NoUSD:
 		return &event.Notice{Level: "warning", Text: "the login changed: dollars are billed from now on"}
 	case was && !s.Notional:

@@ -60,10 +60,10 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	return e
 }
 
-// stopOnFailFast stops the run at the first failed task, if --fail-fast is set.
+// stopOnFailFast stops the run at the first failed task, if the run fails fast.
 func stopOnFailFast(s *State, e *event.AttemptEnded) {
 	if e.Status == event.Failed && s.Config.FailFast && e.Stop == nil {
-		e.Stop = event.NewStop(event.RunFailed, fmt.Sprintf("task %s failed and --fail-fast was given", e.Task), "")
+		e.Stop = event.NewStop(event.RunFailed, fmt.Sprintf(event.ReasonFailFast, e.Task), "")
 	}
 }
 
@@ -76,7 +76,7 @@ func outcomeStop(o runner.Outcome, reason, work string) *event.Stop {
 	case runner.Unauthorised:
 		return event.NewStop(event.RunBlocked, reason, "log in with `claude` or set ANTHROPIC_API_KEY, then resume")
 	case runner.Broken:
-		return event.NewStop(event.RunBlocked, reason, "see `wavex doctor`")
+		return event.NewStop(event.RunBlocked, reason, event.AdviceDoctor)
 	}
 	return nil
 }
@@ -167,8 +167,7 @@ func onLimited(s *State, r runner.Result, now time.Time, jitter float64, e *even
 		e.Note = "usage limit; waiting until " + at.UTC().Format(time.RFC3339)
 		return
 	}
-	e.Stop = event.NewStop(event.RunLimited, "usage limit: "+r.Reason,
-		"resume after the reset, or run with --wait-for-reset")
+	e.Stop = event.NewStop(event.RunLimited, "usage limit: "+r.Reason, event.AdviceLimit)
 	e.Stop.ResumeAt = at.UTC().Truncate(time.Second)
 }
 

@@ -112,7 +112,7 @@ func precheckStop(task string, c counsel.Challenge) *event.Stop {
 	case runner.Limited, runner.Throttled, runner.Unauthorised:
 		return outcomeStop(c.Failure, reason, "task")
 	}
-	return event.NewStop(event.RunBlocked, reason, "resume asks again; --precheck off goes on without")
+	return event.NewStop(event.RunBlocked, reason, event.AdvicePrecheck)
 }
 
 // PrecheckRefusals returns the tasks that a pre-check refused, each with the reason.

@@ -85,7 +85,7 @@ func decideRemediation(s *State, last *event.ReviewEnded) event.Body {
 	}
 	return event.Draining{Stop: *event.Trip(event.Blockers, fmt.Sprintf(
 		"%d blockers remain after round %d of the thorough review: %s", len(left), last.Round, strings.Join(left, "; ")),
-		"mend them, or judge them with --interactive; resume reviews again")}
+		event.AdviceBlockers)}
 }
 
 // onReview returns the event for the result of a review.

@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
+	"iter"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,19 +16,7 @@ import (
 // stop or an end only from another one.
 func TestSchedulerNamesNoExitCode(t *testing.T) {
 	t.Parallel()
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, e.Name(), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for fset, f := range sources(t) {
 		check := func(field, value ast.Expr) {
 			sel, _ := field.(*ast.SelectorExpr)
 			id, _ := field.(*ast.Ident)
@@ -56,5 +46,43 @@ func TestSchedulerNamesNoExitCode(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// Package event spells the texts that name a command or a flag.
+func TestSchedulerNamesNoFlag(t *testing.T) {
+	t.Parallel()
+	names := regexp.MustCompile(`--|\bwavex (cancel|check|doctor|resume|rollback|run|start|status|verify)\b`)
+	for fset, f := range sources(t) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && names.MatchString(lit.Value) {
+				t.Errorf("%s: %s", fset.Position(n.Pos()), lit.Value)
+			}
+			return true
+		})
+	}
+}
+
+// sources yields the production files of the package.
+func sources(t *testing.T) iter.Seq2[*token.FileSet, *ast.File] {
+	t.Helper()
+	paths, err := filepath.Glob("*.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	return func(yield func(*token.FileSet, *ast.File) bool) {
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(fset, f) {
+				return
+			}
+		}
 	}
 }
