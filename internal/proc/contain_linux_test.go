@@ -174,7 +174,7 @@ sh chain 1; sleep 50`,
 			if !e.Contained {
 				t.Errorf("not contained: %+v", e)
 			}
-			left, err := Find(mark)
+			left, err := findMarked(mark)
 			if err != nil || len(left) > 0 {
 				t.Errorf("left alive: %v, %v", left, err)
 			}
@@ -268,7 +268,7 @@ func TestWatchdog(t *testing.T) {
 			if got := line(t, bufio.NewReader(out)); got != "ready" {
 				t.Fatal(got)
 			}
-			found, err := Find(run)
+			found, err := findMarked(run)
 			if err != nil || len(found) != 6 {
 				t.Errorf("%d marked processes, %v; want 6: %v", len(found), err, found)
 			}
@@ -293,7 +293,7 @@ func TestWatchdog(t *testing.T) {
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				t.Errorf("after %s: %v", testTimeout, err)
 			}
-			if left, err := Find(run); err != nil || len(left) > 0 {
+			if left, err := findMarked(run); err != nil || len(left) > 0 {
 				t.Errorf("left alive: %v %v", left, err)
 			}
 			_ = c.Wait()
@@ -304,7 +304,7 @@ func TestWatchdog(t *testing.T) {
 // sessions counts the live holds of a run.
 func sessions(t *testing.T, run string) (n int) {
 	t.Helper()
-	found, err := Find(run)
+	found, err := findMarked(run)
 	if err != nil {
 		t.Error(err)
 	}
@@ -331,7 +331,7 @@ func TestSweep(t *testing.T) {
 	if !alive(t, ofB) {
 		t.Error("the sweep of an attempt reached another")
 	}
-	found, err := Find(run)
+	found, err := findMarked(run)
 	if err != nil || len(found) != 2 || found[0].Run != run || found[0].Attempt != run+"/b/1" {
 		t.Errorf("found %+v, %v; want the two of b", found, err)
 	}
@@ -461,4 +461,37 @@ func alive(t *testing.T, pid string) bool {
 	}
 	st, ok := parseStat(n, b)
 	return ok && !st.dead()
+}
+
+// markedProcess is a process that carries a mark.
+type markedProcess struct {
+	Pid     int
+	Run     string // its WAVEX_RUN
+	Attempt string // its WAVEX_ATTEMPT
+	Command string // its arguments, joined by blanks; at most 4 KB
+}
+
+// findMarked returns the live processes of this user that carry mark by the rules of Sweep, without
+// this process and its ancestors. It returns an error if marks cannot be read here.
+func findMarked(mark string) ([]markedProcess, error) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		return nil, fmt.Errorf("looking for marked processes: %w", err)
+	}
+	var out []markedProcess
+	found, _ := scanMarked(nil, mark)
+	for _, st := range found {
+		run, attempt := readMarks(st.pid)
+		out = append(out, markedProcess{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
+	}
+	return out, nil
+}
+
+// commandOf returns the arguments of a process joined by blanks, at most 4 KB.
+func commandOf(pid int) string {
+	b, err := readProcFile(procPath(pid, "cmdline"), nil)
+	if err != nil {
+		return ""
+	}
+	b = b[:min(len(b), 4096)]
+	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
 }

@@ -14,11 +14,3 @@ var ErrStillAlive = errors.New("marked processes are still alive")
 // sweepTimeout bounds the sweep after a process if other processes do not die (a disk that does not
 // answer) or multiply.
 const sweepTimeout = 5 * time.Second
-
-// MarkedProcess is a process that carries a mark.
-type MarkedProcess struct {
-	Pid     int
-	Run     string // its WAVEX_RUN
-	Attempt string // its WAVEX_ATTEMPT
-	Command string // its arguments, joined by blanks; at most 4 KB
-}

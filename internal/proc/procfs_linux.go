@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -210,16 +209,6 @@ func isProcess(pid int) bool {
 	_, rest, found := bytes.Cut(b, []byte("\nTgid:"))
 	f := bytes.Fields(rest)
 	return err == nil && found && len(f) > 0 && string(f[0]) == strconv.Itoa(pid)
-}
-
-// commandOf returns the arguments of a process joined by blanks, at most 4 KB.
-func commandOf(pid int) string {
-	b, err := readProcFile(procPath(pid, "cmdline"), nil)
-	if err != nil {
-		return ""
-	}
-	b = b[:min(len(b), 4096)]
-	return strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " "))
 }
 
 // bootTicks returns the present time in the unit of stat.start. USER_HZ is 100 on every

@@ -264,21 +264,6 @@ func scanUntilFound(scan func() (found []stat, unsure bool)) []stat {
 	return found
 }
 
-// Find returns the live processes of this user that carry mark by the rules of Sweep, without
-// this process and its ancestors. It returns an error if marks cannot be read here.
-func Find(mark string) ([]MarkedProcess, error) {
-	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		return nil, fmt.Errorf("looking for marked processes: %w", err)
-	}
-	var out []MarkedProcess
-	found, _ := scanMarked(nil, mark)
-	for _, st := range found {
-		run, attempt := readMarks(st.pid)
-		out = append(out, MarkedProcess{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
-	}
-	return out, nil
-}
-
 func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 	if mark == "" {
 		return 0, nil

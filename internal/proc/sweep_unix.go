@@ -45,23 +45,6 @@ func (p *Process) sweep() (killed int, contained bool) {
 	return killed, err == nil
 }
 
-// Find returns the live processes of this user that carry mark by the rules of Sweep, without
-// this process and its ancestors. It returns an error if marks cannot be read here.
-func Find(mark string) ([]MarkedProcess, error) {
-	table, err := snapshot()
-	if err != nil {
-		return nil, fmt.Errorf("looking for marked processes: %w", err)
-	}
-	var out []MarkedProcess
-	for pid := range table.choose(func(e entry) bool { return isMarked(mark, e) }) {
-		run, attempt := readMarks(pid)
-		if hasMark(mark, run, attempt) { // not only a descendant
-			out = append(out, MarkedProcess{Pid: pid, Run: run, Attempt: attempt, Command: commandOf(pid)})
-		}
-	}
-	return out, nil
-}
-
 func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 	if mark == "" {
 		return 0, nil

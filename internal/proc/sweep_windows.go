@@ -5,9 +5,6 @@ import "context"
 // Subreaper returns ErrUnsupported. On Windows job objects do its work.
 func Subreaper() error { return ErrUnsupported }
 
-// Find returns ErrUnsupported: it cannot read the environment of other processes on Windows.
-func Find(mark string) ([]MarkedProcess, error) { return nil, ErrUnsupported }
-
 // Sweep does nothing on Windows: the processes of an attempt are in a job object that ends them
 // when the wavex that started them dies.
 func Sweep(ctx context.Context, mark string) (killed int, err error) {

@@ -11,12 +11,12 @@ import (
 
 // snapshot reads the table of processes from ps, in the columns of POSIX and lstart, which the
 // BSDs have.
-func snapshot() (look, error) {
+func snapshot() (scanUntilFound, error) {
 	out, err := ps("-ax", "-o", "pid=,ppid=,pgid=,state=,lstart=")
 	if err != nil {
 		return nil, err
 	}
-	all := look{}
+	all := scanUntilFound{}
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
 		if len(f) != 9 {
@@ -41,16 +41,7 @@ func readMarks(pid int) (run, attempt string) {
 	if err != nil {
 		return "", ""
 	}
-	return marksOf(strings.Fields(out))
-}
-
-func commandOf(pid int) string {
-	out, err := ps("-ww", "-o", "command=", "-p", strconv.Itoa(pid))
-	if err != nil {
-		return ""
-	}
-	s := strings.TrimSpace(out)
-	return s[:min(len(s), 4096)]
+	return parseMarks(strings.Fields(out))
 }
 
 func ps(args ...string) (string, error) {

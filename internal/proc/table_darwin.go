@@ -28,28 +28,21 @@ func snapshot() (scanUntilFound, error) {
 
 // readMarks reads the marks in the environment of a process of the same user.
 func readMarks(pid int) (run, attempt string) {
-	_, env := procArgs(pid)
-	return parseMarks(env)
+	return parseMarks(procEnv(pid))
 }
 
-func commandOf(pid int) string {
-	argv, _ := procArgs(pid)
-	s := strings.Join(argv, " ")
-	return s[:min(len(s), 4096)]
-}
-
-// procArgs asks the kernel for KERN_PROCARGS2: the number of arguments, the path, zeros
-// for alignment, then the arguments and the environment, each ended by a zero.
-func procArgs(pid int) (argv, env []string) {
+// procEnv asks the kernel for KERN_PROCARGS2: the number of arguments, the path, zeros for alignment,
+// then the arguments and the environment, each ended by a zero.
+func procEnv(pid int) []string {
 	b, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil || len(b) < 4 {
-		return nil, nil
+		return nil
 	}
 	argc := int(binary.NativeEndian.Uint32(b))
 	_, rest, _ := bytes.Cut(b[4:], []byte{0})
 	all := strings.Split(string(bytes.TrimLeft(rest, "\x00")), "\x00")
 	if argc < 0 || argc > len(all) {
-		return nil, nil
+		return nil
 	}
-	return all[:argc], all[argc:]
+	return all[argc:]
 }
