@@ -194,15 +194,6 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"ask before each retry (on a terminal only), or go on")
 	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking")
 	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
-	workFlags(c, &o.workOptions)
-	limitFlags(c, &o.limitOptions)
-	counselFlags(c, &o.counselOptions)
-	reviewFlags(c, &o.reviewOptions)
-	outputFlags(c, &o.outputOptions)
-}
-
-func workFlags(c *cobra.Command, o *workOptions) {
-	f := c.Flags()
 	f.IntVarP(&o.parallel, "parallel", "j", 0,
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
@@ -216,6 +207,29 @@ func workFlags(c *cobra.Command, o *workOptions) {
 	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
 	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
 	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
+	limitFlags(c, &o.limitOptions)
+	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
+	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
+	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount at which the panel is asked")
+	f.StringSliceVar(&o.blocked, "counsel-block", nil, "names of experts to exclude")
+	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks that get no panel, to measure the panel's effect")
+	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
+	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"},
+		"let experts challenge tasks of reversibility 1 before their wave")
+	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"},
+		"reviews: light after each wave, thorough before the end")
+	f.IntVar(&o.reviewRounds, "max-review-rounds", 3,
+		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
+	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
+		"let a model judge criteria in prose; auto: if the plan needs an agent")
+	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria have no evidence")
+	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
+	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
+	f.StringArrayVar(&o.reports, "report", nil,
+		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
+	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
+	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
+	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 
 func limitFlags(c *cobra.Command, o *limitOptions) {
@@ -231,40 +245,6 @@ func limitFlags(c *cobra.Command, o *limitOptions) {
 	f.BoolVar(&o.allowShort, "allow-short", false, "start even if the limits cannot suffice")
 	f.StringVar(&o.waitForReset, "wait-for-reset", "", "at a usage limit, wait for its reset, at most this long")
 	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
-}
-
-func counselFlags(c *cobra.Command, o *counselOptions) {
-	f := c.Flags()
-	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
-	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
-	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount at which the panel is asked")
-	f.StringSliceVar(&o.blocked, "counsel-block", nil, "names of experts to exclude")
-	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks that get no panel, to measure the panel's effect")
-	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
-}
-
-func reviewFlags(c *cobra.Command, o *reviewOptions) {
-	f := c.Flags()
-	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"},
-		"let experts challenge tasks of reversibility 1 before their wave")
-	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"},
-		"reviews: light after each wave, thorough before the end")
-	f.IntVar(&o.reviewRounds, "max-review-rounds", 3,
-		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
-	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
-		"let a model judge criteria in prose; auto: if the plan needs an agent")
-	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria have no evidence")
-}
-
-func outputFlags(c *cobra.Command, o *outputOptions) {
-	f := c.Flags()
-	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
-	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
-	f.StringArrayVar(&o.reports, "report", nil,
-		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
-	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
-	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
-	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
 }
 
 // runPlan runs run and resume.

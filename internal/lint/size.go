@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"maps"
 	"slices"
 	"strings"
@@ -18,28 +19,23 @@ const (
 // Name". The name of a method has that of its type before it.
 func tooLarge(path string, fset *token.FileSet, file *ast.File) map[string]int {
 	found := map[string]int{}
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok {
-			name := f.Name.Name
-			if f.Recv != nil {
-				of := f.Recv.List[0].Type
-				if star, ok := of.(*ast.StarExpr); ok {
-					of = star.X
-				}
-				if index, ok := of.(*ast.IndexExpr); ok {
-					of = index.X
-				}
-				name = fmt.Sprintf("%s.%s", of, name)
-			}
-			if n := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line + 1; n > maxFunc {
-				found[path+" func "+name] = n
-			}
+	add := func(kind, name string, size, most int) {
+		if size > most {
+			found[path+" "+kind+" "+name] = size
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		if t, ok := n.(*ast.TypeSpec); ok {
-			if s, ok := t.Type.(*ast.StructType); ok && s.Fields.NumFields() > maxStruct {
-				found[path+" struct "+t.Name.Name] = s.Fields.NumFields()
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			name := n.Name.Name
+			if n.Recv != nil {
+				of, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(n.Recv.List[0].Type), "*"), "[")
+				name = of + "." + name
+			}
+			add("func", name, fset.Position(n.End()).Line-fset.Position(n.Pos()).Line+1, maxFunc)
+		case *ast.TypeSpec:
+			if s, ok := n.Type.(*ast.StructType); ok {
+				add("struct", n.Name.Name, s.Fields.NumFields(), maxStruct)
 			}
 		}
 		return true
@@ -51,14 +47,13 @@ func tooLarge(path string, fset *token.FileSet, file *ast.File) map[string]int {
 func parseExceptions(text string) (map[string]bool, error) {
 	listed := map[string]bool{}
 	for line := range strings.Lines(text) {
-		if line, _, _ = strings.Cut(line, "#"); strings.TrimSpace(line) == "" {
-			continue
-		}
-		fields := strings.Fields(line)
-		if len(fields) < 4 {
+		line, _, _ = strings.Cut(line, "#")
+		switch fields := strings.Fields(line); {
+		case len(fields) > 3:
+			listed[strings.Join(fields[:3], " ")] = true
+		case len(fields) > 0:
 			return nil, fmt.Errorf("exceptions.txt: want a path, func or struct, a name and a reason: %s", line)
 		}
-		listed[strings.Join(fields[:3], " ")] = true
 	}
 	return listed, nil
 }

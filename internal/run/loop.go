@@ -26,21 +26,18 @@ type parts struct {
 	views       []scheduler.View // nil: not used
 }
 
-// newLoop returns the loop of a session.
+// newLoop returns the loop of a session. The decorators of its runner are listed with the outermost first.
 func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 	return &scheduler.Loop{
 		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err},
-		Runner: decorate(p.runner,
-			r.detectTampering(p.files), // sees all changes, also those of the decorators below
-			p.checkpoints.Runner,
-			r.workspace.Runner), // chooses the directory
-		Integrator:    r.workspace.Integrator(),
-		Views:         slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
-		Signals:       c.Signals,
-		Approver:      c.Approver,
-		FirstResponse: r.firstResponse,
-		FirstRequest:  r.firstRequest,
-		AddedTasks:    p.addedTasks,
+		Runner: r.withTamperDetector(p.files, // sees the changes of all others
+			p.checkpoints.Runner(
+				r.workspace.Runner( // chooses the directory
+					p.runner))),
+		Integrator: r.workspace.Integrator(),
+		Views:      slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
+		Signals:    c.Signals, Approver: c.Approver,
+		FirstResponse: r.firstResponse, FirstRequest: r.firstRequest, AddedTasks: p.addedTasks,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)
@@ -49,30 +46,12 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Recover: func(ctx context.Context, e event.AttemptStarted) runner.Result {
 			return r.recoverAttempt(ctx, r.opts.Prices, e)
 		},
-		Panel:        p.reviews.Panel(),
-		Case:         p.reviews.PreparePanel,
-		RecoverPanel: p.reviews.RecoverPanel,
-		Review:       p.reviews.PrepareReview,
-		Verify:       p.reviews.PrepareVerification,
-		Precheck:     p.reviews.PreparePrecheck,
-		RecoverCost:  p.reviews.RecoverCost,
-		Redact:       r.redactEvent,
-		Now:          time.Now,
-		Jitter:       jitter,
+		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel, RecoverPanel: p.reviews.RecoverPanel,
+		Review: p.reviews.PrepareReview, Verify: p.reviews.PrepareVerification, Precheck: p.reviews.PreparePrecheck,
+		RecoverCost: p.reviews.RecoverCost,
+		Redact:      r.redactEvent,
+		Now:         time.Now, Jitter: jitter,
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.
-		BatchAbove: runtime.GOMAXPROCS(0) + 1,
-		BatchDelay: 2 * time.Millisecond,
-		SyncDelay:  10 * time.Millisecond,
+		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,
 	}
-}
-
-// decorator returns a Runner that adds something to the attempts of inner.
-type decorator func(inner scheduler.Runner) scheduler.Runner
-
-// decorate returns inner in decorators, the outermost first.
-func decorate(inner scheduler.Runner, outermost ...decorator) scheduler.Runner {
-	for _, add := range slices.Backward(outermost) {
-		inner = add(inner)
-	}
-	return inner
 }

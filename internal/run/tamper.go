@@ -36,15 +36,12 @@ type tamperDetector struct {
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 }
 
-// detectTampering returns a decorator that adds a tamperDetector.
-func (r *Session) detectTampering(files *statefiles.Writer) decorator {
-	return func(inner scheduler.Runner) scheduler.Runner {
-		s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
-		if !planfile.IsList(r.plan.Path) {
-			s.plan = planfile.AbsPath(r.plan)
-		}
-		return s
+func (r *Session) withTamperDetector(files *statefiles.Writer, inner scheduler.Runner) scheduler.Runner {
+	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
+	if !planfile.IsList(r.plan.Path) {
+		s.plan = planfile.AbsPath(r.plan)
 	}
+	return s
 }
 
 // Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
