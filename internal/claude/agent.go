@@ -5,7 +5,6 @@
 package claude
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -36,17 +35,5 @@ type Agent struct {
 	// UUIDs.
 	NewSession func() string
 
-	// turnContext replaces the timeout of the agent's turn in tests, which end the turn at a chosen
-	// moment. Its context ends with errTimeout. nil: the wall clock.
-	turnContext func(context.Context) (context.Context, context.CancelFunc)
-
 	protocolSeen atomic.Bool // a process has printed a line of the CLI's protocol
-}
-
-// withTurnLimit returns ctx with the time limit of an agent's turn.
-func (a *Agent) withTurnLimit(ctx context.Context, wall time.Duration) (context.Context, context.CancelFunc) {
-	if a.turnContext != nil {
-		return a.turnContext(ctx)
-	}
-	return context.WithTimeoutCause(ctx, wall, errTimeout)
 }

@@ -56,15 +56,9 @@ func TestAgentFailures(t *testing.T) {
 	// The timeout comes after the agent's first words, and not before.
 	upAtText := func(b *fixture) {
 		quick(b)
-		var up func()
-		b.agent.turnContext = func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			up = func() { cancel(errTimeout) }
-			return ctx, func() { cancel(nil) }
-		}
 		b.agent.Observe = func(o runner.Observation) {
 			if o.Kind == "text" {
-				up()
+				b.cancel(errTimeout)
 			}
 		}
 	}
@@ -232,7 +226,10 @@ func TestAgentFailures(t *testing.T) {
 			if tc.adjust != nil {
 				tc.adjust(b)
 			}
-			r := b.attempt(t.Context())
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			b.cancel = cancel
+			r := b.attempt(ctx)
 			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Priced != tc.priced {
 				t.Fatalf("%s %q priced %q, want %s %q priced %q\n%+v", r.Outcome, r.Reason, r.Priced, tc.want, tc.reason,
 					tc.priced, r)

@@ -79,7 +79,7 @@ func (c *conversation) run(ctx context.Context) {
 		return
 	}
 
-	ctx, cancel := c.agent.withTurnLimit(ctx, c.wall)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.wall, errTimeout)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

@@ -215,6 +215,7 @@ func code(n int) *int { return &n }
 type fixture struct {
 	dir, logs, script string
 	agent             *Agent
+	cancel            context.CancelCauseFunc // ends the attempt
 	req               runner.Request
 }
 
