@@ -47,10 +47,6 @@ type group struct {
 // hookEvents lists the hooks of wavex by event.
 var hookEvents = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart", "session-start"}}
 
-func newHandler(command, verb string) handler {
-	return handler{"command", command, []string{"hook", verb}, 10}
-}
-
 // Install adds the hooks of wavex, with command as the program. If they exist, under whatever path,
 // it updates them. Empty text stands for an empty file. If nothing changes, the result is text
 // itself.
@@ -60,7 +56,8 @@ func Install(text []byte, command string) ([]byte, error) {
 			found := findHandlers(doc, w.event, w.verb)
 			var err error
 			if len(found) == 0 {
-				doc, err = setValue(doc, "hooks."+w.event+".-1", group{[]handler{newHandler(command, w.verb)}})
+				doc, err = setValue(doc, "hooks."+w.event+".-1", group{[]handler{
+					{"command", command, []string{"hook", w.verb}, 10}}})
 			} else {
 				// Keep the user's changes beside it, such as the timeout.
 				at := found[len(found)-1]

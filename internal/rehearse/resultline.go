@@ -67,7 +67,8 @@ func (t *turn) emitToolResult(act action, text string, bad bool) {
 }
 
 func (t *turn) user(r toolResult) userLine {
-	l := userLine{Type: "user", Session: t.session, UUID: t.newID(), Timestamp: formatTime(t.now())}
+	l := userLine{Type: "user", Session: t.session, UUID: t.newID(),
+		Timestamp: t.now().UTC().Format("2006-01-02T15:04:05.000Z")}
 	l.Message.Role, l.Message.Content = "user", []toolResult{r}
 	return l
 }
@@ -76,7 +77,7 @@ func (t *turn) user(r toolResult) userLine {
 func (t *turn) newResultLine(subtype string) resultLine {
 	took := t.now().Sub(t.started).Milliseconds()
 	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
-		Turns: t.responses, Session: t.session, Cost: dollars(t.cost), Usage: t.tokens, Models: maps.Clone(t.models),
+		Turns: t.responses, Session: t.session, Cost: t.cost.Float(), Usage: t.tokens, Models: maps.Clone(t.models),
 		Denials: append([]denialLine{}, t.denials...), UUID: t.newID()}
 }
 
@@ -103,7 +104,7 @@ func (t *turn) emitOverCap(turns int64) {
 	r := t.newResultLine("error_max_budget_usd")
 	limit := t.cmd.value("--max-budget-usd")
 	if limit == "" {
-		limit = strconv.FormatFloat(dollars(t.cost), 'f', -1, 64)
+		limit = strconv.FormatFloat(t.cost.Float(), 'f', -1, 64)
 	}
 	stop := "tool_use"
 	r.Turns, r.Usage, r.Stop = turns, t.tokensBefore, &stop

@@ -6,9 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"time"
-
-	"wavex/budget"
 )
 
 // cliVersion is the CLI version that the agent imitates.
@@ -200,7 +197,3 @@ func (p *outputPipe) write(b []byte) {
 func (t tokenLine) plus(o tokenLine) tokenLine {
 	return tokenLine{t.Input + o.Input, t.CacheWrite + o.CacheWrite, t.CacheRead + o.CacheRead, t.Output + o.Output}
 }
-
-func dollars(u budget.USD) float64 { return u.Float() }
-
-func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

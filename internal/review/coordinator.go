@@ -6,6 +6,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -56,7 +57,8 @@ func New(o Options) (*Coordinator, error) {
 	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster, Chair: o.Chair}}
 	if o.OverAPI {
 		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"),
-			Model: h.apiModel(), Prices: o.Prices, Redactor: o.Redactor}
+			Model:  cmp.Or(o.Plan.Defaults.Model, os.Getenv("ANTHROPIC_MODEL"), panelModel),
+			Prices: o.Prices, Redactor: o.Redactor}
 		h.panel.NoTools = true
 	}
 	return h, nil

@@ -1,9 +1,7 @@
 package review
 
 import (
-	"cmp"
 	"context"
-	"os"
 
 	"wavex/counsel"
 	"wavex/internal/event"
@@ -18,10 +16,6 @@ import (
 // panelModel is asked over the API if neither the plan nor the environment names a model. It is of
 // the middle class, since a panel is asked rarely and briefly.
 const panelModel = "claude-sonnet-4-5"
-
-func (h *Coordinator) apiModel() string {
-	return cmp.Or(h.opts.Plan.Defaults.Model, os.Getenv("ANTHROPIC_MODEL"), panelModel)
-}
 
 // diffPanel adds the changes of the attempt to the panel's case. That needs a git process, which the
 // loop's goroutine must not wait for; a worker's goroutine calls Diagnose.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"time"
@@ -50,7 +51,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Review: p.reviews.PrepareReview, Verify: p.reviews.PrepareVerification, Precheck: p.reviews.PreparePrecheck,
 		RecoverCost: p.reviews.RecoverCost,
 		Redact:      r.redactEvent,
-		Now:         time.Now, Jitter: jitter,
+		Now:         time.Now, Jitter: rand.Float64,
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.
 		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 
 	"wavex/internal/claude"
@@ -153,8 +152,6 @@ func (k restoreWarner) warnIfRestored(write func() error) error {
 	}
 	return err
 }
-
-func jitter() float64 { return rand.Float64() }
 
 // redactEvent removes the secrets from an event before it is used.
 func (r *Session) redactEvent(b event.Body) event.Body {

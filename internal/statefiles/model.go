@@ -7,7 +7,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/scheduler"
 )
@@ -112,7 +111,7 @@ func (b *model) updateTasks(s *scheduler.State) {
 	b.rows = make([]taskRow, len(s.Tasks))
 	for i := range s.Tasks {
 		t := &s.Plan.Tasks[i]
-		b.rows[i] = taskRow{id: t.ID, subject: taskSubject(t), blockers: s.Plan.Graph.Blockers(i)}
+		b.rows[i] = taskRow{id: t.ID, subject: cmp.Or(t.Title(), t.ID), blockers: s.Plan.Graph.Blockers(i)}
 		b.rows[i].update(s, i)
 	}
 	b.steps = stepNames(b.rows)
@@ -131,10 +130,6 @@ func (b *model) snapshot() *model {
 	c := *b
 	c.rows = slices.Clone(b.rows)
 	return &c
-}
-
-func taskSubject(t *plan.Task) string {
-	return cmp.Or(t.Title(), t.ID)
 }
 
 // affectedTasks returns the tasks that an event may have changed; known is false if it may be any task.

@@ -9,10 +9,6 @@ import (
 
 // This file writes the sentences about isolation: how isolated work is integrated and delivered.
 
-func integrationStartedText(b event.IntegrationStarted) string {
-	return fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks))
-}
-
 func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []string {
 	var out []string
 	if len(b.Completed) > 0 {

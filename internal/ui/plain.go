@@ -128,7 +128,7 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 	case event.CounselSkipped:
 		say(fmt.Sprintf("%s: retry without counsel: %s", fitText(b.Task), fitText(b.Reason)))
 	case event.IntegrationStarted:
-		say(integrationStartedText(b))
+		say(fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks)))
 	case event.IntegrationEnded:
 		say(integrationEndedLines(b, s)...)
 	case event.DeliveryEnded:

@@ -184,13 +184,9 @@ func (a *Attempt) setResult(r runner.Result) {
 		a.Denials = append(a.Denials, textfmt.Line(n.Rule))
 	}
 	for _, c := range r.Checks {
-		a.Checks = append(a.Checks, newCheck(c))
+		a.Checks = append(a.Checks, Check{Check: textfmt.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode,
+			Took: c.Duration.Milliseconds(), Reason: textfmt.Line(c.Reason), Output: textfmt.Multiline(c.Output, maxOutput)})
 	}
-}
-
-func newCheck(c check.Evidence) Check {
-	return Check{Check: textfmt.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode, Took: c.Duration.Milliseconds(),
-		Reason: textfmt.Line(c.Reason), Output: textfmt.Multiline(c.Output, maxOutput)}
 }
 
 func newAdvice(panel int, v counsel.Verdict) Advice {
