@@ -165,6 +165,7 @@ type fixture struct {
 
 func testConfig() event.Config {
 	c := event.DefaultConfig()
+	c.Parallel = 4
 	c.Run, c.Agent = "run-1", "fake"
 	c.Limits = budget.Limits{USD: 25 * budget.Dollar, Iterations: 100}
 	c.SameError = 0 // tests of breakers enable it

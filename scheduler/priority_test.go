@@ -18,6 +18,7 @@ func startedState(t testing.TB, text string, schedule event.Schedule, past ...ev
 	s := NewState(mustPlan(t, text))
 	s.Learn(past)
 	c := event.DefaultConfig()
+	c.Parallel = 4
 	c.Run, c.Schedule, c.Limits.NoUSD, c.Limits.NoIterations = "r", schedule, true, true
 	if err := s.apply(event.Event{Seq: 1, Body: event.RunStarted{Config: c}}); err != nil {
 		t.Fatal(err)

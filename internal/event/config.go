@@ -60,10 +60,11 @@ type Config struct {
 	SameFile  int    `json:"breaker_same_file"` // edits of one file in one failed attempt
 }
 
-// DefaultConfig returns the default numbers; the caller sets the identity fields.
+// DefaultConfig returns the default numbers; the caller sets the identity fields and Parallel, which
+// depends on the memory.
 func DefaultConfig() Config {
 	return Config{
-		Parallel: 4, Schedule: Waves, MaxRetries: 3,
+		Schedule: Waves, MaxRetries: 3,
 		Counsel: true, Threshold: 1, RetrySession: "auto",
 		SameError: 3, SameUnmet: 5, SameFile: 5,
 		Review: ReviewAuto, ReviewRounds: 3, Judge: true,

@@ -33,6 +33,7 @@ func state(t *testing.T) (*scheduler.State, []event.Event) {
 	}
 	s := scheduler.NewState(p)
 	c := event.DefaultConfig()
+	c.Parallel = 4
 	c.Run, c.Limits = "R-1", budget.Limits{USD: 5e6, Iterations: 10}
 	stop := event.Stop{Status: "paused", ExitCode: 4, Reason: "same\x1b[31m error\nthree times", Breaker: "same-error"}
 	bodies := []event.Body{

@@ -22,6 +22,7 @@ func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
 	c := event.DefaultConfig()
+	c.Parallel = 4
 	c.Run, c.Dir, c.Loop = "r-1", dir, loop.In(dir)
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	s := scheduler.NewState(p)

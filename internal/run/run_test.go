@@ -73,6 +73,7 @@ func options(t *testing.T, dir, text string) (Options, *syncBuffer) {
 	t.Helper()
 	testrepo.Files{"plan.json": text}.Write(t, dir)
 	c := event.DefaultConfig()
+	c.Parallel = 4
 	c.Run, c.Dir, c.Loop, c.Agent, c.Isolation = runlog.NewID(time.Now()), dir, loop.In(dir),
 		agent.Rehearsal, "shared"
 	c.Counsel, c.Review, c.Judge, c.MaxRetries = false, "off", false, 0
