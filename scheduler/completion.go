@@ -122,9 +122,9 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	}
 }
 
-// GateAfterVerify returns the gate of a completed run after a later verification found failures: it does
+// EndGateAfterVerify returns the gate of a completed run after a later verification found failures: it does
 // not pass any more.
-func GateAfterVerify(s *State, against []string) event.GateEnded {
+func EndGateAfterVerify(s *State, against []string) event.GateEnded {
 	const most = 5
 	what := strings.Join(against[:min(len(against), most)], "; ")
 	if more := len(against) - most; more > 0 {

@@ -18,7 +18,7 @@ func decideRunEnd(s *State) event.RunEnded {
 	switch {
 	case s.Stop != nil && (s.Stop.Status == event.RunInterrupted || s.Stop.Breaker == event.MustNot ||
 		s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
-		return newRunEnd(s, s.Stop)
+		return endRun(s, s.Stop)
 	case s.Counts.Failed == 0 && len(refused) > 0:
 		status, reason = event.RunBlocked, "the pre-check refused "+textfmt.Clip(strings.Join(refused, "; "), 200)
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
@@ -30,11 +30,11 @@ func decideRunEnd(s *State) event.RunEnded {
 	default:
 		status = event.RunComplete
 	}
-	return newRunEnd(s, event.NewStop(status, reason, ""))
+	return endRun(s, event.NewStop(status, reason, ""))
 }
 
-// newRunEnd returns the end of a session with the status, exit code and reason of a stop.
-func newRunEnd(s *State, why *event.Stop) event.RunEnded {
+// endRun returns the end of a session with the status, exit code and reason of a stop.
+func endRun(s *State, why *event.Stop) event.RunEnded {
 	spent := s.Ledger.Spent()
 	e := event.RunEnded{Status: why.Status, ExitCode: why.ExitCode, Reason: why.Reason, ResumeAt: why.ResumeAt,
 		Tasks: s.Counts, Cost: spent, CostUSD: spent.Float(), Iterations: s.Ledger.Iterations(), Notional: s.Notional}
@@ -55,7 +55,7 @@ func refusal(s *State) string {
 // EndAfterCancel returns the end of a run that is cancelled between sessions. Attempts that were
 // killed and never settled count at their caps.
 func EndAfterCancel(s *State) event.RunEnded {
-	e := newRunEnd(s, event.NewStop(event.RunCancelled, event.ReasonCancelled, ""))
+	e := endRun(s, event.NewStop(event.RunCancelled, event.ReasonCancelled, ""))
 	e.Cost += s.Ledger.Reserved()
 	e.CostUSD, e.Iterations = e.Cost.Float(), s.Ledger.Charged()
 	return e
@@ -63,11 +63,11 @@ func EndAfterCancel(s *State) event.RunEnded {
 
 // EndAfterVerify returns the end of a completed run whose later verification found failures. It can be resumed.
 func EndAfterVerify(s *State) event.RunEnded {
-	return newRunEnd(s, event.NewStop(event.RunFailed, refusal(s), ""))
+	return endRun(s, event.NewStop(event.RunFailed, refusal(s), ""))
 }
 
 // EndAfterRollback returns the end of a session that only rolled back work.
 func EndAfterRollback(s *State, what string) event.RunEnded {
-	return newRunEnd(s, event.NewStop(event.RunBlocked,
+	return endRun(s, event.NewStop(event.RunBlocked,
 		what+" was rolled back; it is done again when the run is resumed", ""))
 }

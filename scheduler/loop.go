@@ -304,7 +304,7 @@ func (r *running) emit(b event.Body) error {
 		}
 	}
 	r.batch = append(r.batch, pendingEvent{e, r.covered(e)})
-	if n := moneyNotice(r.s, before); n != nil {
+	if n := onMoneyChange(r.s, before); n != nil {
 		return r.emit(*n)
 	}
 	return nil

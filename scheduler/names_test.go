@@ -16,7 +16,7 @@ import (
 // stop or an end only from another one.
 func TestSchedulerNamesNoExitCode(t *testing.T) {
 	t.Parallel()
-	for fset, f := range sources(t) {
+	for fset, f := range sources(t, ".") {
 		check := func(field, value ast.Expr) {
 			sel, _ := field.(*ast.SelectorExpr)
 			id, _ := field.(*ast.Ident)
@@ -53,7 +53,7 @@ func TestSchedulerNamesNoExitCode(t *testing.T) {
 func TestSchedulerNamesNoFlag(t *testing.T) {
 	t.Parallel()
 	names := regexp.MustCompile(`--|\bwavex (cancel|check|doctor|resume|rollback|run|start|status|verify)\b`)
-	for fset, f := range sources(t) {
+	for fset, f := range sources(t, ".") {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && names.MatchString(lit.Value) {
 				t.Errorf("%s: %s", fset.Position(n.Pos()), lit.Value)
@@ -63,10 +63,52 @@ func TestSchedulerNamesNoFlag(t *testing.T) {
 	}
 }
 
-// sources yields the production files of the package.
-func sources(t *testing.T) iter.Seq2[*token.FileSet, *ast.File] {
+// A function that returns an event says by its verb on what it decides: decide chooses the next event
+// from the state, on makes the event for a result or a signal, end makes the event that ends
+// something, settle ends unfinished work of an earlier session.
+func TestVerbsOfDecisions(t *testing.T) {
+	t.Parallel()
+	verb := regexp.MustCompile(`^(decide|on|On|end|End|Settle)[A-Z]`)
+	recorded := []string{"Thorough", "Light", "spareOf", "obsoleteSpares", "Run", "loop"} // return events of the past
+	bodies := map[string]bool{"Body": true}
+	for _, f := range sources(t, "../internal/event") {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil && fn.Name.Name == "Type" {
+				bodies[fn.Recv.List[0].Type.(*ast.Ident).Name] = true
+			}
+		}
+	}
+	if len(bodies) < 30 {
+		t.Fatalf("package event has %d types of events", len(bodies)-1)
+	}
+	for fset, f := range sources(t, ".") {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Type.Results == nil {
+				continue
+			}
+			returns := false
+			ast.Inspect(fn.Type.Results, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok {
+					x, _ := sel.X.(*ast.Ident)
+					returns = returns || x != nil && x.Name == "event" && bodies[sel.Sel.Name]
+				}
+				return true
+			})
+			switch name := fn.Name.Name; {
+			case returns && !verb.MatchString(name) && !slices.Contains(recorded, name):
+				t.Errorf("%s: %s returns an event, but has no verb of a decision", fset.Position(fn.Pos()), name)
+			case !returns && strings.HasPrefix(name, "decide"):
+				t.Errorf("%s: %s returns no event", fset.Position(fn.Pos()), name)
+			}
+		}
+	}
+}
+
+// sources yields the production files of a package.
+func sources(t *testing.T, dir string) iter.Seq2[*token.FileSet, *ast.File] {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}

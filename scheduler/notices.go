@@ -57,8 +57,8 @@ func (s *State) moneySnapshot() moneySnapshot {
 	return moneySnapshot{s.Ledger.Spent(), s.Notional, s.disputed}
 }
 
-// moneyNotice returns a message about a change in money since before, or nil.
-func moneyNotice(s *State, before moneySnapshot) *event.Notice {
+// onMoneyChange returns a message about a change in money since before, or nil.
+func onMoneyChange(s *State, before moneySnapshot) *event.Notice {
 	l, was := s.Ledger.Limits(), before.notional
 	switch {
 	case s.disputed != nil && before.disputed == nil:

@@ -144,8 +144,8 @@ type Remediation struct {
 // ErrNoRemediation means that none of the tasks is valid.
 var ErrNoRemediation = errors.New("there is nothing to mend")
 
-// Remediate adds repair tasks to a run between sessions. The next session runs them.
-func Remediate(s *State, round int, list []Remediation) (event.TasksAdded, error) {
+// OnFindings adds repair tasks to a run between sessions. The next session runs them.
+func OnFindings(s *State, round int, list []Remediation) (event.TasksAdded, error) {
 	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "verify", Round: round}
 	free := freeIDs(s)
 	for _, one := range list {

@@ -45,7 +45,7 @@ func (a *Inspection) AddRemediation(doc *scan.Document, round, rounds int) error
 		}
 		list = append(list, m)
 	}
-	ev, err := scheduler.Remediate(a.State, round, list)
+	ev, err := scheduler.OnFindings(a.State, round, list)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 		}
 	}
 	if end := a.State.Ended; end != nil && end.Status == event.RunComplete && failing != nil {
-		bodies = append(bodies, func() event.Body { return scheduler.GateAfterVerify(a.State, failing) },
+		bodies = append(bodies, func() event.Body { return scheduler.EndGateAfterVerify(a.State, failing) },
 			func() event.Body { return scheduler.EndAfterVerify(a.State) })
 	}
 	if bodies == nil {
