@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -48,9 +49,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	if s.Config.Isolation != event.Isolated {
 		s.changeCount++
 	}
-	if b.Stop != nil && s.Stop == nil {
-		s.Stop = b.Stop
-	}
+	s.Stop = cmp.Or(s.Stop, b.Stop)
 	if b.PauseUntil.After(s.PauseUntil) {
 		s.PauseUntil = b.PauseUntil
 	}

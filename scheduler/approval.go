@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,28 +36,18 @@ func decideApproval(s *State) event.Body {
 		id := s.pendingSteps[0]
 		return event.Asked{Gate: event.GateG2, Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
 	}
-	if i, ok := s.unapprovedRetry(); ok {
-		t := &s.Tasks[i]
-		retries := s.Retries(i)
-		return event.Asked{Gate: event.GateRetry, Task: s.Plan.Tasks[i].ID,
-			Text: fmt.Sprintf("Task %s failed. Retry? (%d/%d attempts used)", s.title(s.Plan.Tasks[i].ID), t.Tries-1, retries)}
-	}
-	return nil
-}
-
-// unapprovedRetry returns a task whose retry has no agreement yet.
-func (s *State) unapprovedRetry() (int, bool) {
 	if s.Config.Mode != event.Interactive {
-		return 0, false
+		return nil
 	}
 	for i := range s.Tasks {
-		t := &s.Tasks[i]
+		t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
 		if (t.Status == event.Pending || t.Status == event.Advising) && t.Next == "retry" && t.Tries > 0 &&
 			t.ApprovedAttempt < t.Attempts {
-			return i, true
+			return event.Asked{Gate: event.GateRetry, Task: id, Text: fmt.Sprintf(
+				"Task %s failed. Retry? (%d/%d attempts used)", s.title(id), t.Tries-1, s.Retries(i))}
 		}
 	}
-	return 0, false
+	return nil
 }
 
 // decideWaveApproval returns the question before the next wave opens, or nil.
@@ -108,9 +99,7 @@ func onAnswer(s *State, q event.Asked, yes bool, err error) event.Answered {
 
 func (s *State) applyAnswered(b event.Answered) {
 	s.openQuestion = nil
-	if b.Stop != nil && s.Stop == nil {
-		s.Stop = b.Stop
-	}
+	s.Stop = cmp.Or(s.Stop, b.Stop)
 	switch {
 	case b.Gate == event.GateRetry:
 		i, ok := s.Index(b.Task)
@@ -121,7 +110,7 @@ func (s *State) applyAnswered(b event.Answered) {
 			s.Tasks[i].ApprovedAttempt = s.Tasks[i].Attempts
 			return
 		}
-		s.dropPanel(i)
+		s.queue.removePanel(i)
 		s.move(i, event.Failed)
 		s.block(b.Task, b.Blocked)
 	case b.Gate == event.GateG2 && b.Task != "":
@@ -130,13 +119,6 @@ func (s *State) applyAnswered(b event.Answered) {
 		s.approvedWave = b.Wave
 	case b.Gate == event.GateG3:
 		s.endApproved = b.Yes
-	}
-}
-
-// dropPanel removes a task that will not be retried from the panels that are due.
-func (s *State) dropPanel(i int) {
-	if s.Tasks[i].Status == event.Advising {
-		s.queue.removePanel(i)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -87,9 +88,7 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 
 func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 	s.busy = false
-	if b.Stop != nil && s.Stop == nil {
-		s.Stop = b.Stop
-	}
+	s.Stop = cmp.Or(s.Stop, b.Stop)
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Verified {
 			s.Tasks[i].Commit = b.Commits[id]

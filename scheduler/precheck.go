@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 
 	"wavex/counsel"
@@ -68,9 +69,7 @@ func (s *State) applyPrecheckEnded(b event.PrecheckEnded) {
 	delete(s.openWork, precheckKey(b.Task, b.N))
 	s.Ledger.Commit(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
 	s.busy = false
-	if b.Stop != nil && s.Stop == nil {
-		s.Stop = b.Stop
-	}
+	s.Stop = cmp.Or(s.Stop, b.Stop)
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Key != b.Key {
 		return
