@@ -12,7 +12,7 @@ import (
 // onAddedTasks returns the event that adds tasks, or nil if none of them can join. It skips invalid and
 // known tasks; the sender has reported them.
 func onAddedTasks(s *State, tasks []json.RawMessage) event.Body {
-	if s.Stop != nil || s.Ended != nil {
+	if s.Stop != nil || s.Phase == Ended {
 		return nil
 	}
 	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: event.FromList}

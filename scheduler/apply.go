@@ -88,15 +88,15 @@ func (s *State) apply(e event.Event) error {
 			s.Tasks[i].Advice = nil
 			s.move(i, event.Pending)
 		}
-	case event.IntegrationStarted, event.DeliveryStarted:
-		s.busy = true
+	case event.IntegrationStarted:
+		s.Phase = Integrating
 	case event.IntegrationEnded:
 		s.applyIntegrationEnded(b)
+	case event.DeliveryStarted:
+		s.Phase = Delivering
 	case event.DeliveryEnded:
-		s.busy, s.delivered, s.undelivered = false, true, ""
-		if b.Failed {
-			s.undelivered = b.Why
-		}
+		s.delivery = &b
+		s.endPhase()
 	case event.CriteriaStarted:
 		return s.applyCriteriaStarted(b)
 	case event.CriteriaEnded:
@@ -124,7 +124,7 @@ func (s *State) apply(e event.Event) error {
 	case event.Draining:
 		s.Stop = &b.Stop
 	case event.RunEnded:
-		s.Ended = &b
+		s.Phase, s.Ended = Ended, &b
 		if b.Status != event.RunComplete { // for example because a person did not confirm it
 			s.ExitSignal = false
 		}
@@ -138,11 +138,7 @@ func (s *State) apply(e event.Event) error {
 // startSession starts a session of the run.
 func (s *State) startSession(c event.Config, at time.Time) {
 	s.Config, s.SessionStart, s.Wave = c, at, 0
-	s.busy = false
-	s.rechecking = false
-	s.delivered = false
-	s.warming = false
-	s.undelivered = ""
+	s.Phase, s.delivery, s.warming = Executing, nil, false
 	s.completion.resetSession()
 	s.approvals = approvals{}
 	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
@@ -150,10 +146,18 @@ func (s *State) startSession(c event.Config, at time.Time) {
 	s.requeue()
 }
 
+// endPhase leaves a phase whose work has ended. If the end of the work is recorded after the end of
+// the run, the run stays ended.
+func (s *State) endPhase() {
+	if s.Phase != Ended {
+		s.Phase = Executing
+	}
+}
+
 // reopen undoes the decisions that hold only until the end of a session: after a stop, breakers are
 // half open, and after an end, failed tasks get another chance, as with make.
 func (s *State) reopen() {
-	again := s.Ended != nil
+	again := s.Phase == Ended
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.UnmetStreak, s.Unmet = 0, nil
 	for i := range s.Tasks {

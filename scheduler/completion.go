@@ -33,7 +33,7 @@ type completion struct {
 	verifications    int          // of the run
 	reviews          int          // of the run, of both modes
 	lightReviewed    map[int]bool // waves whose light review has started or was skipped
-	lightRunning     bool         // a light review is running
+	lightRunning     bool         // a light review is running; no phase, because the next wave runs beside it
 	dueLightReviews  []int        // finished waves in which agents worked, in the order of their ends
 	agentTasks       int          // number of tasks that agents completed
 	agentTasksInWave map[int]int  // the same by wave
@@ -88,7 +88,7 @@ func (s *State) applyCriteriaStarted(b event.CriteriaStarted) error {
 		return fmt.Errorf("verification %d of the criteria: %w", b.Round, err)
 	}
 	s.openWork[criteriaKey(b.Round)] = b
-	s.verifications, s.busy, s.rechecking = b.Round, true, len(b.Rechecks) > 0
+	s.verifications, s.Phase = b.Round, Verifying
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	if _, open := s.openWork[criteriaKey(b.Round)]; open {
 		delete(s.openWork, criteriaKey(b.Round))
 		s.Ledger.Commit(criteriaKey(b.Round), b.Cost, 0, false)
-		s.busy, s.rechecking = false, false
+		s.endPhase()
 	} else { // of `wavex verify`, which reserves nothing
 		s.Ledger.Spend(b.Cost, 0)
 	}
@@ -146,7 +146,7 @@ func (s *State) applyReviewStarted(b event.ReviewStarted) error {
 	if b.Mode == counsel.Light {
 		s.lightReviewed[b.Wave], s.lightRunning = true, true
 	} else {
-		s.busy = true
+		s.Phase = Reviewing
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (s *State) applyReviewEnded(b event.ReviewEnded) {
 		s.lightReviewed[b.Wave], s.lightRunning = !cut, false
 		return
 	}
-	s.busy = false
+	s.endPhase()
 	if b.Review.Error != "" {
 		if b.Review.Failure != runner.Interrupted {
 			s.unansweredReviews++

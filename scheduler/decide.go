@@ -17,13 +17,14 @@ import (
 // each of its events was applied.
 func decideNext(s *State, now time.Time) event.Body {
 	switch {
-	case s.rechecking && s.Stop == nil:
+	case s.Phase == Verifying && s.Stop == nil:
+		b, _ := s.openWork[criteriaKey(s.verifications)].(event.CriteriaStarted)
 		// Do not start the remaining checks after the deadline.
-		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
+		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil && len(b.Rechecks) > 0 {
 			return event.Draining{Stop: limitStop(over)}
 		}
 		return nil
-	case s.Ended != nil || s.busy || s.openQuestion != nil:
+	case s.Phase != Executing || s.openQuestion != nil:
 		return nil
 	}
 	if body := decideLightReview(s, now); body != nil {
@@ -234,7 +235,7 @@ func nextWake(s *State, now time.Time) time.Time {
 			at = t
 		}
 	}
-	if s.Ended != nil || s.Stop != nil {
+	if s.Phase == Ended || s.Stop != nil {
 		return at
 	}
 	sooner(s.PauseUntil)
@@ -251,7 +252,7 @@ func nextWake(s *State, now time.Time) time.Time {
 
 // onSignal returns the decision after a first signal.
 func onSignal(s *State, code event.ExitCode, name string) event.Body {
-	if s.Ended != nil || s.Stop != nil && s.Stop.Status == event.RunInterrupted {
+	if s.Phase == Ended || s.Stop != nil && s.Stop.Status == event.RunInterrupted {
 		return nil
 	}
 	return event.Draining{Stop: *event.Interrupt(name, code)}

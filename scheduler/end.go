@@ -25,8 +25,8 @@ func decideRunEnd(s *State) event.RunEnded {
 		reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
 	case s.Gate == nil || !s.Gate.Passed:
 		reason = refusal(s)
-	case s.undelivered != "":
-		status, reason = event.RunBlocked, "everything is done, but not delivered: "+s.undelivered
+	case s.delivery != nil && s.delivery.Failed:
+		status, reason = event.RunBlocked, "everything is done, but not delivered: "+s.delivery.Why
 	default:
 		status = event.RunComplete
 	}

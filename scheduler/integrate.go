@@ -51,7 +51,7 @@ func decideFinish(s *State) event.Body {
 	if q := decideEndApproval(s); q != nil {
 		return q
 	}
-	if s.Config.Isolation == event.Isolated && !s.delivered && s.Counts.Completed > 0 {
+	if s.Config.Isolation == event.Isolated && s.delivery == nil && s.Counts.Completed > 0 {
 		if s.Stop == nil || s.Counts.Pending == 0 && s.Counts.Completed < len(s.Tasks) {
 			return event.DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
 		}
@@ -87,7 +87,7 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 }
 
 func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
-	s.busy = false
+	s.endPhase()
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Verified {

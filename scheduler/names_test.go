@@ -105,6 +105,30 @@ func TestVerbsOfDecisions(t *testing.T) {
 	}
 }
 
+// Only the functions that apply events set the phase.
+func TestOnlyApplySetsPhase(t *testing.T) {
+	t.Parallel()
+	for fset, f := range sources(t, ".") {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || strings.HasPrefix(fn.Name.Name, "apply") ||
+				slices.Contains([]string{"startSession", "endPhase"}, fn.Name.Name) {
+				continue
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				if a, ok := n.(*ast.AssignStmt); ok {
+					for _, to := range a.Lhs {
+						if sel, ok := to.(*ast.SelectorExpr); ok && sel.Sel.Name == "Phase" {
+							t.Errorf("%s: %s sets the phase", fset.Position(n.Pos()), fn.Name.Name)
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
 // sources yields the production files of a package.
 func sources(t *testing.T, dir string) iter.Seq2[*token.FileSet, *ast.File] {
 	t.Helper()

@@ -58,7 +58,7 @@ func (s *State) applyPrecheckStarted(b event.PrecheckStarted) error {
 		return fmt.Errorf("pre-check of %s: %w", b.Task, err)
 	}
 	s.openWork[precheckKey(b.Task, b.N)] = b
-	s.busy = true
+	s.Phase = Planning
 	if i, ok := s.Index(b.Task); ok {
 		s.Tasks[i].Prechecks = b.N
 	}
@@ -68,7 +68,7 @@ func (s *State) applyPrecheckStarted(b event.PrecheckStarted) error {
 func (s *State) applyPrecheckEnded(b event.PrecheckEnded) {
 	delete(s.openWork, precheckKey(b.Task, b.N))
 	s.Ledger.Commit(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
-	s.busy = false
+	s.endPhase()
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Key != b.Key {

@@ -179,6 +179,9 @@ func (b limitView) Event(e event.Event, s *State) {
 	if over := s.Ledger.Spent() - l.USD; !l.NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+2) {
 		b.t.Fatalf("record %d: %s spent of %s with -j %d", e.Seq, s.Ledger.Spent(), l.USD, s.Config.Parallel)
 	}
+	if (s.Phase == Ended) != (s.Ended != nil) {
+		b.t.Fatalf("record %d: phase %s with the end %+v", e.Seq, s.Phase, s.Ended)
+	}
 	for wave, p := range s.waveLedgers {
 		if over := p.Spent() - p.Limits().USD; !p.Limits().NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+1) {
 			b.t.Fatalf("record %d: wave %d spent %s of %s with -j %d", e.Seq, wave, p.Spent(), p.Limits().USD, s.Config.Parallel)

@@ -83,7 +83,7 @@ func (s *State) freeSpares() int {
 // question first.
 func decideSpare(s *State, now time.Time) event.Body {
 	switch {
-	case s.freeSpares() == 0, s.Wave == 0, s.running < s.Limiter.Limit, s.Stop != nil, s.Ended != nil, s.busy,
+	case s.freeSpares() == 0, s.Wave == 0, s.running < s.Limiter.Limit, s.Stop != nil, s.Phase != Executing,
 		s.openQuestion != nil, s.Config.Attended, s.warming, now.Before(s.PauseUntil), len(s.queue.panels) > 0,
 		s.Ledger.IterationsLeft() == 0:
 		return nil
@@ -128,7 +128,7 @@ func obsoleteSpares(s *State, now time.Time) []event.SpareStarted {
 		return nil
 	}
 	free := s.withoutSpares()
-	if s.Stop != nil || s.Ended != nil || s.openQuestion != nil || now.Before(s.PauseUntil) ||
+	if s.Stop != nil || s.Phase == Ended || s.openQuestion != nil || now.Before(s.PauseUntil) ||
 		reflect.TypeOf(decideNext(s, now)) != reflect.TypeOf(decideNext(free, now)) {
 		return s.openSpares
 	}

@@ -52,8 +52,29 @@ type Task struct {
 	IntegratedWave int // the wave with which it was integrated
 }
 
+// Phase is the part of a run that is under way. In Executing the loop decides the next step. In each
+// other phase it waits for the event that ends the phase, and only watches the deadline in Verifying.
+type Phase uint8
+
+// The phases of a run. docs/design.md has a picture of their order.
+const (
+	Planning    Phase = iota // before the run's first record, and while a pre-check decides about a task
+	Executing                // attempts and panels run; the next step is decided
+	Integrating              // the work of isolated tasks is merged and verified
+	Verifying                // criteria are verified, and tasks' own checks repeated
+	Reviewing                // the thorough review runs
+	Delivering               // the work is brought from its worktrees to the user
+	Ended                    // RunEnded; RunResumed leads back to Executing
+)
+
+// String returns the name of the phase.
+func (p Phase) String() string {
+	return [...]string{"planning", "executing", "integrating", "verifying", "reviewing", "delivering", "ended"}[p]
+}
+
 // State holds a run's whole knowledge. Only apply changes it.
 type State struct {
+	Phase       Phase
 	Plan        *plan.Plan
 	Config      event.Config
 	Tasks       []Task
@@ -86,14 +107,9 @@ type State struct {
 	filePlan   *plan.Plan // the plan of the file; Plan may have grown since
 	completion            // progress of verification and review
 
-	irreversibleTasks []int32 // tasks of reversibility 1
-	busy              bool    // an integration or the delivery is running
-	// rechecking means that a verification is running that repeats tasks' own checks.
-	rechecking bool
-	delivered  bool
-	// undelivered says why the delivery failed; "": it did not.
-	undelivered string
-	warming     bool // the other tasks of the wave wait for its first response
+	irreversibleTasks []int32              // tasks of reversibility 1
+	delivery          *event.DeliveryEnded // of this session; nil before
+	warming           bool                 // agents of the wave wait for its first response; no phase: commands start
 
 	index      map[string]int32 // task id to node
 	frontier   *dag.Frontier
