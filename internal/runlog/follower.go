@@ -13,7 +13,6 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/transcript"
-	"wavex/internal/ui"
 	"wavex/scheduler"
 )
 
@@ -28,7 +27,7 @@ type Follower struct {
 	planPath string   // the plan that the user named, or ""
 	log      *journal.Follower
 	digest   string // digest of the state's plan
-	running  map[string]ui.Activity
+	running  map[string]event.Activity
 	recorded int // number of events of the journal; the rest of Events is not on record (see settle)
 }
 
@@ -45,7 +44,7 @@ func Follow(dir loop.Dir, planPath string) *Follower {
 func (f *Follower) Poll(show func(event.Event, *scheduler.State)) (changed bool, err error) {
 	records, replaced, err := f.log.Next()
 	if replaced {
-		f.Events, f.State, f.running = nil, nil, map[string]ui.Activity{}
+		f.Events, f.State, f.running = nil, nil, map[string]event.Activity{}
 	}
 	if replaced {
 		f.recorded = 0
@@ -133,7 +132,7 @@ func (f *Follower) replayPlan(path, digest, run string) error {
 // trackRunning updates the activities under way.
 func (f *Follower) trackRunning(e event.Event) {
 	start := func(kind, task string, n int) {
-		f.running[kind+"/"+task] = ui.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time}
+		f.running[kind+"/"+task] = event.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time}
 	}
 	end := func(kind, task string) { delete(f.running, kind+"/"+task) }
 	switch b := e.Body.(type) {
@@ -167,11 +166,11 @@ func (f *Follower) trackRunning(e event.Event) {
 }
 
 // Running returns the activities under way, in order of their start, with their last sign of life.
-func (f *Follower) Running() []ui.Activity {
+func (f *Follower) Running() []event.Activity {
 	if !f.Alive {
 		return nil
 	}
-	out := make([]ui.Activity, 0, len(f.running))
+	out := make([]event.Activity, 0, len(f.running))
 	for _, d := range f.running {
 		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
 			d.Subject = f.State.Plan.Tasks[i].Title()
@@ -181,7 +180,7 @@ func (f *Follower) Running() []ui.Activity {
 		}
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b ui.Activity) int {
+	slices.SortFunc(out, func(a, b event.Activity) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Task, b.Task))
 	})
 	return out

@@ -26,7 +26,7 @@ type Board struct {
 	Ended       time.Time // zero while it runs
 	Waves       []WaveCount
 	CurrentWave int // the open wave; 0: none
-	Running     []Activity
+	Running     []event.Activity
 	Counts      event.Counts
 	Spent       budget.USD
 	Limits      budget.Limits
@@ -39,16 +39,6 @@ type Board struct {
 
 // WaveCount counts the tasks of a wave.
 type WaveCount struct{ Done, Failed, Blocked, Running, All int }
-
-// Activity is one piece of work under way.
-type Activity struct {
-	Task, Subject string // Task is "" for work of the whole run
-	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
-	Attempt       int
-	Since         time.Time
-	Last          string    // the last sign of life
-	At            time.Time // time of Last
-}
 
 // BoardOf derives the board from a state. The caller adds the running work. alive tells whether a
 // wavex process works at the run.

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
 )
@@ -22,7 +23,7 @@ func boardOf(t *testing.T) (*Board, time.Time) {
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).StartAttempt("T-002", 1).Advance(12*time.Second).
 		EndAttempt("T-001", reporttest.PassingResult(120_000), "completed", nil).Advance(50 * time.Second)
 	b := BoardOf(s.S, true)
-	b.Running = []Activity{
+	b.Running = []event.Activity{
 		{Task: "T-002", Subject: "Write the parser", Kind: "attempt", Attempt: 2,
 			Since: reporttest.Start.Add(4 * time.Second), Last: "Bash go test ./...", At: s.Now().Add(-3 * time.Second)},
 		{Task: "T-009", Subject: "Name it", Kind: "counsel", Attempt: 1, Since: s.Now().Add(-9 * time.Second)},
@@ -62,7 +63,7 @@ func TestBoardFits(t *testing.T) {
 		}
 		b.CurrentWave = rapid.IntRange(0, n).Draw(t, "open")
 		for range rapid.IntRange(0, 40).Draw(t, "running") {
-			b.Running = append(b.Running, Activity{Task: rapid.String().Draw(t, "task"),
+			b.Running = append(b.Running, event.Activity{Task: rapid.String().Draw(t, "task"),
 				Subject: rapid.String().Draw(t, "subject"),
 				Kind:    "attempt",
 				Attempt: 2, Since: reporttest.Start, Last: rapid.String().Draw(t, "last"), At: reporttest.Start})

@@ -1,0 +1,13 @@
+package event
+
+import "time"
+
+// Activity is one piece of work that has begun and not ended.
+type Activity struct {
+	Task, Subject string // Task is "" for work of the whole run
+	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
+	Attempt       int
+	Since         time.Time
+	Last          string    // the last sign of life
+	At            time.Time // time of Last
+}
