@@ -4,39 +4,11 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"wavex/internal/plan"
 )
-
-// Evidence is the result of one check. Its texts are bounded: head and tail of at most 2 KB
-// together.
-type Evidence struct {
-	Check    string        `json:"check"` // in the form that a person writes: the command, or `FILE contains "TEXT"`
-	Kind     string        `json:"kind"`  // verification type: "execution output"
-	Passed   bool          `json:"passed"`
-	ExitCode int           `json:"exit_code"` // of a command; -1 if it did not start or was killed
-	Duration time.Duration `json:"duration"`
-	Output   string        `json:"output,omitempty"` // head and tail of stdout and stderr together, in order
-	Reason   string        `json:"reason,omitempty"` // the cause of a failure, one line
-	Digest   string        `json:"digest,omitempty"` // of a command: sha256 of all its output, hex
-}
-
-// The kinds of evidence: the output and exit code of a command, and the content of a file.
-const (
-	KindExecution   = "execution output"
-	KindObservation = "observation"
-)
-
-// DefaultTimeout is the timeout of a check command without one.
-const DefaultTimeout = 10 * time.Minute
-
-// ErrCheckTimeout is the cause if a check command exceeds its timeout.
-var ErrCheckTimeout = errors.New("check timed out")
 
 // Run makes the checks one after the other, in order, and always returns one Evidence for each.
 // Files are relative to dir; commands run in dir with exactly env (see proc.Environ).
@@ -68,19 +40,6 @@ func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]
 	return out, context.Cause(ctx)
 }
 
-// maxReason bounds a Reason, in bytes.
-const maxReason = 300
-
-// Passed reports whether there is evidence and all of it passed.
-func Passed(evidence []Evidence) bool {
-	for _, e := range evidence {
-		if !e.Passed {
-			return false
-		}
-	}
-	return len(evidence) > 0
-}
-
 // Describe returns a check in the form that a person writes.
 func Describe(c plan.Check) string {
 	switch {
@@ -93,13 +52,4 @@ func Describe(c plan.Check) string {
 	default:
 		return c.File + " exists"
 	}
-}
-
-// resolvePath returns the path of a check's file on this machine.
-func resolvePath(dir, file string) string {
-	file = filepath.FromSlash(strings.TrimSpace(file))
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(dir, file)
 }

@@ -15,6 +15,12 @@ import (
 	"wavex/internal/proc"
 )
 
+// DefaultTimeout is the timeout of a check command without one.
+const DefaultTimeout = 10 * time.Minute
+
+// ErrCheckTimeout is the cause if a check command exceeds its timeout.
+var ErrCheckTimeout = errors.New("check timed out")
+
 // killDelay is the time of a check command between the request to end and the kill.
 const killDelay = 2 * time.Second
 

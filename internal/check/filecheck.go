@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 
 	"wavex/internal/plan"
 )
@@ -91,4 +93,13 @@ func contains(r io.Reader, want []byte) bool {
 			buf = buf[:copy(buf, buf[len(buf)-keep:])]
 		}
 	}
+}
+
+// resolvePath returns the path of a check's file on this machine.
+func resolvePath(dir, file string) string {
+	file = filepath.FromSlash(strings.TrimSpace(file))
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
 }

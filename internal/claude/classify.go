@@ -20,6 +20,7 @@ import (
 var (
 	errTimeout = errors.New("the attempt's time is up")
 	errIdle    = errors.New("no sign of life")
+	errNoise   = errors.New("output without a line of the CLI's protocol") // the program is not the CLI
 )
 
 // turnEnd holds the observed end of one agent process.

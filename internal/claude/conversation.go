@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -188,9 +187,6 @@ func (c *conversation) close() {
 // noiseMax bounds the output of an agent before its first JSON line, in bytes. A wrapper may print
 // some lines of its own.
 const noiseMax = 1 << 20
-
-// errNoise stops a program that does not speak the protocol of the CLI.
-var errNoise = errors.New("output without a line of the CLI's protocol")
 
 // read reads the whole stream. Only lines of the protocol count as signs of life.
 func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {

@@ -8,12 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// These are sizes of the stream reader, in bytes. A line up to chunkSize is parsed in place; a
-// longer one is skipped or slimmed, never held whole.
-const (
-	chunkSize   = 256 << 10
-	truncateMax = 4 << 20 // of a slimmed line
-)
+// chunkSize is the size of a read, in bytes. A line up to chunkSize is parsed in place; a longer one
+// is skipped or slimmed, never held whole.
+const chunkSize = 256 << 10
 
 // stream reads the CLI's output: one JSON object per line, lines of any length. It finds the lines
 // and decides which to keep and which to parse; transcript parses them. It reads to the end of its

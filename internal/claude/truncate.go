@@ -5,8 +5,9 @@ import "bytes"
 // stringMax is the number of bytes kept of one string in a slimmed line; tightMax is the number
 // after the line has reached half of truncateMax.
 const (
-	stringMax = 256 << 10
-	tightMax  = 1 << 10
+	stringMax   = 256 << 10
+	tightMax    = 1 << 10
+	truncateMax = 4 << 20 // of a slimmed line
 )
 
 // truncator reads a JSON line that is too long to hold and cuts its long strings, so that the result

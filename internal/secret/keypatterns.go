@@ -47,6 +47,12 @@ var keyPatterns = [...]keyPattern{
 		re: lazyregexp.New(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
 }
 
+// span is the secret b[from:to].
+type span struct {
+	from, to int
+	what     string
+}
+
 // find appends the spans of f's keys in b to all.
 func (f *keyPattern) find(b []byte, all []span) []span {
 	if !slices.ContainsFunc(f.markers, func(s string) bool { return bytes.Contains(b, []byte(s)) }) {

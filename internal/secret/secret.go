@@ -23,12 +23,6 @@ type Redactor struct {
 // known form.
 func New(environ []string) *Redactor { return &Redactor{values: secretValues(environ)} }
 
-// span is the secret b[from:to].
-type span struct {
-	from, to int
-	what     string
-}
-
 // find returns the secrets in b in their order, without overlaps.
 func (r *Redactor) find(b []byte) []span {
 	var all []span

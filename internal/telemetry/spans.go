@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -18,13 +17,6 @@ import (
 
 // This file maps events to the start and end of spans and to their attributes. Spans have few
 // names, so that they can be grouped; the differences are in the attributes.
-
-func attemptKey(task string, attempt int) string {
-	return "attempt/" + task + "/" + strconv.Itoa(attempt)
-}
-func panelKey(task string, panel int) string { return "counsel/" + task + "/" + strconv.Itoa(panel) }
-func reviewKey(n int) string                 { return "review/" + strconv.Itoa(n) }
-func criteriaKey(round int) string           { return "criteria/" + strconv.Itoa(round) }
 
 const (
 	integrationKey = "integration"

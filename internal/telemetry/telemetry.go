@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -90,6 +91,11 @@ func New(ctx context.Context, e sdk.SpanExporter, version string, getenv func(st
 		parent: propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), carrier),
 		waves:  map[int]span{}, tasks: map[string]span{}, open: map[string]span{}}, nil
 }
+
+func attemptKey(task string, n int) string   { return "attempt/" + task + "/" + strconv.Itoa(n) }
+func panelKey(task string, panel int) string { return "counsel/" + task + "/" + strconv.Itoa(panel) }
+func reviewKey(n int) string                 { return "review/" + strconv.Itoa(n) }
+func criteriaKey(round int) string           { return "criteria/" + strconv.Itoa(round) }
 
 // Env returns the trace variables for the processes of a task's attempt: TRACEPARENT, and
 // TRACESTATE if there is one. It returns none before the attempt has started.

@@ -122,3 +122,24 @@ func All() []Statement {
 
 // perVersion returns the verdicts on the tested versions.
 func perVersion(oldest, newest Support) [len(versions)]Support { return [...]Support{oldest, newest} }
+
+// Find returns the statement with an ID.
+func Find(id ID) (Statement, bool) {
+	for _, s := range All() {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return Statement{}, false
+}
+
+// Select returns the statements with the given verdict, in the order of the list.
+func (v SupportSet) Select(want Support) []Statement {
+	var out []Statement
+	for _, s := range All() {
+		if v[s.ID] == want {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -41,15 +41,9 @@ type Statement struct {
 	tested [len(versions)]Support // by version, in the order of versions
 }
 
-// Find returns the statement with an ID.
-func Find(id ID) (Statement, bool) {
-	for _, s := range All() {
-		if s.ID == id {
-			return s, true
-		}
-	}
-	return Statement{}, false
-}
+// versions are the tested releases of the CLI, from the oldest to the newest. Every statement has a
+// verdict on each of them; a test of e2e probes both and compares.
+var versions = [...]string{"2.1.197", "2.1.330"}
 
 // Support says whether a statement holds on a CLI.
 type Support int
@@ -94,14 +88,3 @@ func (v SupportSet) Holds(id ID) bool { return v[id] == Holds }
 
 // Fails reports whether the statement is known to fail.
 func (v SupportSet) Fails(id ID) bool { return v[id] == Fails }
-
-// Select returns the statements with the given verdict, in the order of the list.
-func (v SupportSet) Select(want Support) []Statement {
-	var out []Statement
-	for _, s := range All() {
-		if v[s.ID] == want {
-			out = append(out, s)
-		}
-	}
-	return out
-}

@@ -2,10 +2,6 @@ package statement
 
 import "slices"
 
-// versions are the tested releases of the CLI, from the oldest to the newest. Every statement has a
-// verdict on each of them; a test of e2e probes both and compares.
-var versions = [...]string{"2.1.197", "2.1.330"}
-
 // Oldest returns the oldest tested version: the last one that npm installs on Node 18.
 func Oldest() string { return versions[0] }
 

@@ -22,6 +22,14 @@ import (
 // EnvVar is the environment variable that replaces the system's cache folder.
 const EnvVar = "WAVEX_CACHE"
 
+// Program identifies the CLI by its file.
+type Program struct {
+	Path    string // absolute, without links
+	Link    bool   // Path is a link of a version manager, which starts a program by the link's name
+	Version statement.Version
+	Env     []string // wavex's own environment
+}
+
 // Store stores verdicts of probes. The zero value stores nothing. Several processes may use one
 // folder: each file is written whole, and a lost file only causes another probe.
 type Store struct {

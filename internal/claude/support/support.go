@@ -11,19 +11,12 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"wavex/internal/claude/probe"
 	"wavex/internal/claude/statement"
 )
-
-// Program identifies the CLI by its file.
-type Program struct {
-	Path    string // absolute, without links
-	Link    bool   // Path is a link of a version manager, which starts a program by the link's name
-	Version statement.Version
-	Env     []string // wavex's own environment
-}
 
 // Source is the source of verdicts.
 type Source int
@@ -110,12 +103,8 @@ func (s Store) addReport(k *cacheEntry, p Program, r probe.Report) CLI {
 
 // needsProbe reports whether a statement about money or permission is unknown.
 func (c CLI) needsProbe() bool {
-	for _, s := range c.Support.Select(statement.Unknown) {
-		if s.Kind.Urgent() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Support.Select(statement.Unknown),
+		func(s statement.Statement) bool { return s.Kind.Urgent() })
 }
 
 func (p Program) target() probe.Target {

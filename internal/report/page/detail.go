@@ -20,7 +20,6 @@ import (
 const (
 	maxPrompt = 16 << 10
 	maxDiff   = 32 << 10
-	maxOutput = 8 << 10
 	maxStream = 32 << 20 // of a stream that is read for its edits
 )
 
@@ -263,12 +262,4 @@ func (d *Details) readHead(name string, most int) string {
 		return ""
 	}
 	return textfmt.Multiline(string(b), most)
-}
-
-func nonEmptyLines(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = textfmt.Line(s)
-	}
-	return out
 }

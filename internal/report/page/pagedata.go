@@ -273,3 +273,27 @@ func unixMilli(t time.Time) int64 {
 func (d *Activity) Update(last string, at time.Time) {
 	d.Last, d.At = textfmt.Fit(last, 200, false), unixMilli(at)
 }
+
+// maxOutput bounds the text of an output, in bytes.
+const maxOutput = 8 << 10
+
+func nonEmptyLines(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = textfmt.Line(s)
+	}
+	return out
+}
+
+// Span is a piece of the timeline.
+type Span struct {
+	Kind    string `json:"k"`           // "attempt", "counsel", "review", "criteria", "wait", "integration", "delivery"
+	Task    int    `json:"t"`           // -1: work of the run
+	From    int64  `json:"a"`           // ms since 1970
+	To      int64  `json:"b"`           // ms since 1970; if under way, the time of the page
+	Open    bool   `json:"o,omitempty"` // under way, or cut off
+	Number  int    `json:"n,omitempty"` // number of the attempt or the panel
+	Outcome string `json:"r,omitempty"`
+	Text    string `json:"x,omitempty"` // the reason of a wait, or the result
+	Cost    int64  `json:"c,omitempty"`
+}

@@ -12,22 +12,7 @@ import (
 	"wavex/scheduler"
 )
 
-// This file walks the events once and collects spans, sessions, money and notes with their times.
-
-// Span is a piece of the timeline.
-type Span struct {
-	Kind    string `json:"k"`           // "attempt", "counsel", "review", "criteria", "wait", "integration", "delivery"
-	Task    int    `json:"t"`           // -1: work of the run
-	From    int64  `json:"a"`           // ms since 1970
-	To      int64  `json:"b"`           // ms since 1970; if under way, the time of the page
-	Open    bool   `json:"o,omitempty"` // under way, or cut off
-	Number  int    `json:"n,omitempty"` // number of the attempt or the panel
-	Outcome string `json:"r,omitempty"`
-	Text    string `json:"x,omitempty"` // the reason of a wait, or the result
-	Cost    int64  `json:"c,omitempty"`
-}
-
-// spanBuilder collects spans. The To of an open span is 0.
+// spanBuilder collects spans, sessions, money and notes with their times. The To of an open span is 0.
 type spanBuilder struct {
 	*Run
 	s     *scheduler.State

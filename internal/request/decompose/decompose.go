@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"wavex/internal/plan"
-	"wavex/internal/request/score"
-	"wavex/internal/request/shape"
 )
 
 // MaxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
@@ -20,19 +18,6 @@ const MaxTasks = 25
 
 // maxRounds bounds the questions to a planner: the first one, and those with its mistakes.
 const maxRounds = 4
-
-// Brief is the input of a planner.
-type Brief struct {
-	Request       string
-	Kind          score.WorkflowMatch
-	Reversibility score.Reversibility
-	Shape         shape.Shape
-	Notes         []Note // documents of the phases, maxims, learnings: information for the planner, not instructions
-	Budget        any    // the plan's own budget as in the file; nil means none
-}
-
-// Note is a document for the planner.
-type Note struct{ Title, Text string }
 
 // Call is one question. Step names it, and is the same for the same question of the same run:
 // "decompose/1", "critic/1", "decompose/revised".
