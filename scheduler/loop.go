@@ -311,7 +311,7 @@ func (r *running) emit(b event.Body) error {
 }
 
 // flush makes the batch durable, shows it and acts on it, in order. It acts on covered events as
-// soon as they are written. A batch without urgent events becomes durable within Lag.
+// soon as they are written. A batch without urgent events becomes durable within SyncDelay.
 func (r *running) flush() error {
 	fresh := r.batch[r.written:]
 	if !slices.ContainsFunc(fresh, func(e pendingEvent) bool { return e.covered }) {

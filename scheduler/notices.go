@@ -46,7 +46,7 @@ func (s *State) updateLogin(r runner.Result) {
 	s.setLimits()
 }
 
-// moneySnapshot holds the values that notice compares.
+// moneySnapshot holds the values that onMoneyChange compares.
 type moneySnapshot struct {
 	spent    budget.USD
 	notional bool

@@ -78,7 +78,7 @@ func (s *State) freeSpares() int {
 	return max(s.Config.Spares-len(s.openSpares), 0)
 }
 
-// decideSpare returns the SpareStarted of the next task, or nil. It is called when next returns nil. No
+// decideSpare returns the SpareStarted of the next task, or nil. It is called when decideNext returns nil. No
 // process is started ahead of a question to a person, of a panel, or of a task that needs a
 // question first.
 func decideSpare(s *State, now time.Time) event.Body {

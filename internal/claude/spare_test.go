@@ -132,7 +132,7 @@ func TestSpareThatDied(t *testing.T) {
 	}
 }
 
-// When Keep returns, a spare that no attempt took has ended. It cost nothing, unless it worked
+// When Run returns, a spare that no attempt took has ended. It cost nothing, unless it worked
 // without a prompt from wavex: then its cost is reported, also to the attempt.
 func TestSpareThatIsNotUsed(t *testing.T) {
 	t.Parallel()
