@@ -74,39 +74,39 @@ func fileWriters(n int) (all []*fakeapi.Agent) {
 	return all
 }
 
-// Two processes at once on three cents, with responses of 0.00765 dollars: the ledger equals the
-// API's charges, and overshoots by at most one response per process. TestBudgetBinds has more tasks.
+// Four processes at once on five cents, with responses of 0.00765 dollars: the ledger equals the
+// API's charges, and overshoots by at most one response per process.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, budgetHolds)
 }
 
 func budgetHolds(t *testing.T, c cli) {
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(4)})
-	r := newRepo(t, manyTasks(4, 2)).on(c)
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(8)})
+	r := newRepo(t, manyTasks(8, 4)).on(c)
 	env := Env(t, srv)
-	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--budget", "0.03", "--allow-short").end()
+	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--budget", "0.05", "--allow-short").end()
 	_, last := e.events(t)
 	charged, spent := srv.Charged(), budget.FromFloat(last.CostUSD)
 	if spent != charged {
 		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
 	}
-	if bound := budget.USD(30_000 + 2*7_650); charged > bound {
+	if bound := budget.USD(50_000 + 4*7_650); charged > bound {
 		t.Errorf("charged %d, more than the budget and a response for each process, %d", charged, bound)
 	}
-	if charged < 30_000-2*7_650 {
+	if charged < 50_000-3*7_650 {
 		t.Errorf("charged %d: the budget was hardly used", charged)
 	}
 	if e.exit != 3 || last.ExitCode != 3 || last.Tasks.Pending == 0 {
 		t.Errorf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 	}
-	if n := srv.Peak(); n > 2 {
-		t.Errorf("%d requests at once, more than 2", n)
+	if n := srv.Peak(); n > 4 {
+		t.Errorf("%d requests at once, more than 4", n)
 	}
 	// With more money the remaining tasks are done, and completed tasks are not repeated.
 	e = r.wavexEnv(env, "resume", "--output", "json", "--budget", "5").end()
 	_, last = e.events(t)
-	if e.exit != 0 || last.Tasks.Completed != 4 {
+	if e.exit != 0 || last.Tasks.Completed != 8 {
 		t.Errorf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 	}
 	if spent := budget.FromFloat(last.CostUSD); spent != srv.Charged() {

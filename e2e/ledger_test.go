@@ -33,10 +33,10 @@ func TestLedgerMatchesCharges(t *testing.T) {
 		name string
 		of   manyTasksPlan
 	}{
-		{"chain", manyTasksPlan{n: 4, parallel: 4, chained: true, model: model}},
-		{"chain on the default model", manyTasksPlan{n: 2, parallel: 1, chained: true}},
-		{"side by side", manyTasksPlan{n: 3, parallel: 3, model: model}},
-		{"worktrees", manyTasksPlan{n: 3, parallel: 2, model: model, isolation: "worktree"}},
+		{"chain", manyTasksPlan{n: 8, parallel: 4, chained: true, model: model}},
+		{"chain on the default model", manyTasksPlan{n: 3, parallel: 1, chained: true}},
+		{"side by side", manyTasksPlan{n: 4, parallel: 4, model: model}},
+		{"worktrees", manyTasksPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -149,9 +149,9 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 			t.Parallel()
 			eachCLI(t, func(t *testing.T, c cli) {
 				gate := fakeapi.NewLatch()
-				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(fileWriters(2), 1, gate)})
+				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(fileWriters(3), 1, gate)})
 				env := Env(t, srv)
-				r := newRepo(t, manyTasks(2, 2)).on(c)
+				r := newRepo(t, manyTasks(3, 2)).on(c)
 				w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
 				awaitAll(t, srv, 2, 1)
 				e := w.interrupted(test.signal, r)
@@ -163,7 +163,7 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 				gate.Open()
 				e = r.wavexEnv(env, "resume", "--output", "json").end()
 				_, last = e.events(t)
-				if e.exit != 0 || last.Tasks.Completed != 2 {
+				if e.exit != 0 || last.Tasks.Completed != 3 {
 					t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 				}
 				checkLedger(t, srv, last)

@@ -63,8 +63,8 @@ func TestSchedulerNamesNoFlag(t *testing.T) {
 	}
 }
 
-// A function that returns an event says by its verb on what it decides: decide chooses the next event
-// from the state, on makes the event for a result or a signal, end makes the event that ends
+// The name of a function that returns an event begins with one of these verbs: decide chooses the next
+// event from the state, on makes the event for a result or a signal, end makes the event that ends
 // something, settle ends unfinished work of an earlier session.
 func TestVerbsOfDecisions(t *testing.T) {
 	t.Parallel()
