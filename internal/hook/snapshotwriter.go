@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -39,20 +40,20 @@ type SnapshotWriter struct {
 	order     []int // tasks by wave
 	firstOpen int   // all tasks before it are settled
 
-	pending chan Snapshot // holds the newest unwritten card
-	quit    chan struct{} // closed by Close
-	done    chan struct{} // closed when the goroutine has ended
-	stop    func()
-	err     error // of the last write; read after done
+	pending atomic.Pointer[Snapshot] // the newest unwritten card
+	worker  *async.Worker
+
+	// Only the worker uses these, and Close the error after it.
+	times   [writeBurst]time.Time // of the latest written cards
+	written int
+	err     error // of the last write
 }
 
 // NewSnapshotWriter starts to keep the card in the loop folder. context is the absolute path of the run's
 // context file, or "". clean removes secrets from the written card.
 func NewSnapshotWriter(dir loop.Dir, context string, clean func([]byte) []byte) *SnapshotWriter {
-	m := &SnapshotWriter{path: dir.Path(loop.HookSnapshot), context: context, redact: clean,
-		pending: make(chan Snapshot, 1), quit: make(chan struct{}), done: make(chan struct{})}
-	m.stop = sync.OnceFunc(func() { close(m.quit) })
-	go m.write()
+	m := &SnapshotWriter{path: dir.Path(loop.HookSnapshot), context: context, redact: clean}
+	m.worker = async.Start(func(bool) time.Duration { return m.write() })
 	return m
 }
 
@@ -64,37 +65,21 @@ const (
 	writeBurst    = 20
 )
 
-func (m *SnapshotWriter) write() {
-	defer close(m.done)
-	next := time.NewTimer(0)
-	defer next.Stop()
-	var last [writeBurst]time.Time // times of the latest cards
-	n := 0
-	for {
-		select {
-		case c := <-m.pending:
-			m.err = writeSnapshot(m.path, c, m.redact)
-			now, first := time.Now(), last[n%writeBurst]
-			last[n%writeBurst] = now
-			n++
-			if now.Sub(first) >= writeBurst*writeInterval {
-				continue
-			}
-			next.Reset(writeInterval)
-			select {
-			case <-next.C:
-				continue
-			case <-m.quit:
-			}
-		case <-m.quit:
-		}
-		select {
-		case c := <-m.pending:
-			m.err = writeSnapshot(m.path, c, m.redact)
-		default:
-			return
-		}
+// write writes the newest card, and returns how long the next one must wait.
+func (m *SnapshotWriter) write() time.Duration {
+	c := m.pending.Swap(nil)
+	if c == nil {
+		return 0
 	}
+	m.err = writeSnapshot(m.path, *c, m.redact)
+	slot := &m.times[m.written%writeBurst]
+	first := *slot
+	*slot = time.Now()
+	m.written++
+	if slot.Sub(first) >= writeBurst*writeInterval {
+		return 0
+	}
+	return writeInterval
 }
 
 // writeSnapshot replaces the card without syncing it. A card that is lost in a crash of the machine lets
@@ -125,21 +110,14 @@ func (m *SnapshotWriter) Event(e event.Event, s *scheduler.State) {
 		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
 	}
 	c := m.snapshot(e.Seq, s)
-	select {
-	case <-m.pending: // drop an older unwritten card
-	default:
-	}
-	select {
-	case m.pending <- c: // there is room, because only Event sends
-	default:
-	}
+	m.pending.Store(&c)
+	m.worker.Wake()
 }
 
 // Close writes the last card, ends the goroutine and returns the error of the last write. Later
 // events, from an abandoned run, are ignored.
 func (m *SnapshotWriter) Close() error {
-	m.stop()
-	<-m.done
+	m.worker.Close()
 	return m.err
 }
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -20,76 +20,30 @@ const maxColumns = 400
 // are deviations; stops and resumes by people are interventions. Event must be called from the
 // scheduler's goroutine, and does not wait for the disk.
 type Writer struct {
-	dir         string
 	redact      func([]byte) []byte
 	lastFailure map[string]string // the last failure, by task
 
-	wake chan struct{} // capacity 1: there is something to write
-	done chan struct{}
-	stop func()
-
-	mu    sync.Mutex
-	queue []Entry
-	err   error // the first error
+	queue *async.Queue[Entry]
+	err   error // of the queue's goroutine
 }
 
 // NewWriter returns a Writer into a tracking directory; clean removes secrets.
 func NewWriter(dir string, clean func([]byte) []byte) *Writer {
-	d := &Writer{dir: dir, redact: clean, lastFailure: map[string]string{}, wake: make(chan struct{}, 1),
-		done: make(chan struct{})}
-	quit := make(chan struct{})
-	d.stop = sync.OnceFunc(func() { close(quit) })
-	go func() {
-		defer close(d.done)
-		for {
-			select {
-			case <-d.wake:
-				d.write()
-			case <-quit:
-				d.write()
-				return
-			}
-		}
-	}()
+	d := &Writer{redact: clean, lastFailure: map[string]string{}}
+	d.queue = async.NewQueue(func(list []Entry) { d.err = errors.Join(d.err, AppendEntries(dir, list)) })
 	return d
 }
 
-func (d *Writer) write() {
-	d.mu.Lock()
-	list := d.queue
-	d.queue = nil
-	d.mu.Unlock()
-	if len(list) == 0 {
-		return
-	}
-	if err := AppendEntries(d.dir, list); err != nil {
-		d.mu.Lock()
-		d.err = errors.Join(d.err, err)
-		d.mu.Unlock()
-	}
-}
-
-// Close writes the remaining entries, ends the goroutine and returns the first error of writing.
+// Close writes the remaining entries, ends the goroutine and returns the errors of writing.
 func (d *Writer) Close() error {
-	d.stop()
-	<-d.done
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.queue.Close()
 	return d.err
 }
 
 // Event notes an event (scheduler.View).
 func (d *Writer) Event(e event.Event, s *scheduler.State) {
-	one, ok := d.entry(e, s)
-	if !ok {
-		return
-	}
-	d.mu.Lock()
-	d.queue = append(d.queue, one)
-	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
+	if one, ok := d.entry(e, s); ok {
+		d.queue.Put(one)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-retryablehttp"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/scheduler"
 )
@@ -63,9 +64,6 @@ type Options struct {
 	RetryDelay time.Duration
 }
 
-// maxQueued is the number of messages that may wait for one slow hook; a session sends few.
-const maxQueued = 16
-
 // Sender is a scheduler.View that sends messages to hooks.
 type Sender struct {
 	name   string // of the plan
@@ -76,9 +74,9 @@ type Sender struct {
 
 type webhookQueue struct {
 	Webhook
-	queue chan Message
-	done  chan struct{}
-	err   error // the first error; to be read after done is closed
+	*async.Queue[Message]
+	client *retryablehttp.Client
+	err    error // the first error; to be read after the queue was closed
 }
 
 // errCloseTimeout is the cause of a delivery that is given up at the end.
@@ -90,18 +88,15 @@ func New(ctx context.Context, plan string, hooks []Webhook, o Options) *Sender {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &Sender{name: plan, stop: stop, opts: o}
 	for _, h := range hooks {
-		q := &webhookQueue{Webhook: h, queue: make(chan Message, maxQueued), done: make(chan struct{})}
-		s.queues = append(s.queues, q)
-		go func() {
-			defer close(q.done)
-			client := s.client()
-			defer client.HTTPClient.CloseIdleConnections()
-			for m := range q.queue {
-				if err := s.deliver(ctx, client, q.Webhook, m); err != nil && q.err == nil {
+		q := &webhookQueue{Webhook: h, client: s.client()}
+		q.Queue = async.NewQueue(func(batch []Message) {
+			for _, m := range batch {
+				if err := s.deliver(ctx, q.client, h, m); q.err == nil {
 					q.err = err
 				}
 			}
-		}()
+		})
+		s.queues = append(s.queues, q)
 	}
 	return s
 }
@@ -126,24 +121,19 @@ func (s *Sender) Event(e event.Event, st *scheduler.State) {
 	}
 	m.Plan = s.name
 	for _, h := range s.queues {
-		select {
-		case h.queue <- m:
-		default: // the queue is full: the hook has not answered for a long time
-		}
+		h.Put(m)
 	}
 }
 
 // Close waits until every message is delivered or given up, and returns an error for those given
 // up. The Sender must not be used afterwards.
 func (s *Sender) Close() error {
-	for _, h := range s.queues {
-		close(h.queue)
-	}
 	late := time.AfterFunc(cmp.Or(s.opts.CloseTimeout, 15*time.Second), func() { s.stop(errCloseTimeout) })
 	defer late.Stop()
 	var errs []error
 	for _, h := range s.queues {
-		<-h.done
+		h.Queue.Close()
+		h.client.HTTPClient.CloseIdleConnections()
 		if h.err != nil {
 			errs = append(errs, fmt.Errorf("telling %s: %w", h.Webhook, h.err))
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/scheduler"
@@ -24,19 +25,15 @@ const (
 // Writer keeps the projections of a run current. It is a scheduler.View: Event never waits for a
 // file. One goroutine writes; Close ends it.
 type Writer struct {
-	write       func(*model) error
-	minInterval time.Duration
-	warn        func(error)
-	wake        chan struct{} // capacity 1: there is something to write
-	quit        chan struct{}
-	done        chan struct{}
-	close       sync.Once
+	write  func(*model) error
+	warn   func(error)
+	worker *async.Worker
 
-	mu     sync.Mutex
-	model  model
-	dirty  bool // the book is newer than the files
-	warned bool // the last write failed, and warn was called
+	mu    sync.Mutex
+	model model
+	dirty bool // the book is newer than the files
 
+	err     error // of the last write; only the worker and, after it, Close use it
 	history *writeHistory
 }
 
@@ -53,9 +50,13 @@ func NewWriter(dir loop.Dir, clean func([]byte) []byte, warn func(error)) *Write
 }
 
 func newWriter(write func(*model) error, pace time.Duration, warn func(error)) *Writer {
-	w := &Writer{write: write, minInterval: pace, warn: warn,
-		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
-	go w.run()
+	w := &Writer{write: write, warn: warn}
+	w.worker = async.Start(func(bool) time.Duration {
+		began := time.Now()
+		w.save()
+		took := time.Since(began)
+		return max(pace, idleFactor*took) - took
+	})
 	return w
 }
 
@@ -65,58 +66,29 @@ func (w *Writer) Event(e event.Event, s *scheduler.State) {
 	w.model.update(e, s)
 	w.dirty = true
 	w.mu.Unlock()
-	select {
-	case w.wake <- struct{}{}:
-	default: // already woken
-	}
+	w.worker.Wake()
 }
 
 // Close ends the goroutine and writes the remaining changes. After it returns, the files have the
 // last event. warn has received the returned error. Event must not be called after Close.
 func (w *Writer) Close() error {
-	w.close.Do(func() { close(w.quit) })
-	<-w.done
-	return w.save()
+	w.worker.Close()
+	return w.err
 }
 
-func (w *Writer) run() {
-	defer close(w.done)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-w.quit:
-			return
-		case <-w.wake:
-		}
-		began := time.Now()
-		_ = w.save() // warn receives the error
-		timer.Reset(max(w.minInterval, idleFactor*time.Since(began)) - time.Since(began))
-		select {
-		case <-w.quit:
-			return
-		case <-timer.C:
-		}
-	}
-}
-
-// save writes the current book.
-func (w *Writer) save() error {
+// save writes the current book. The next save repeats a failed one.
+func (w *Writer) save() {
 	w.mu.Lock()
-	if !w.dirty {
+	if !w.dirty && w.err == nil {
 		w.mu.Unlock()
-		return nil
+		return
 	}
 	w.dirty = false
 	b := w.model.snapshot()
 	w.mu.Unlock()
 	err := w.write(b)
-	w.mu.Lock()
-	tell := err != nil && !w.warned
-	w.warned, w.dirty = err != nil, w.dirty || err != nil
-	w.mu.Unlock()
-	if tell {
+	if err != nil && w.err == nil {
 		w.warn(err)
 	}
-	return err
+	w.err = err
 }

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/scheduler"
@@ -28,8 +30,7 @@ type ProgressWriter struct {
 	listTasks int // tasks of the list; later tasks of the run's plan were added by the run
 	warn      func(string)
 	cancel    context.CancelFunc
-	wake      chan struct{} // holds one: there is something to write
-	done      chan struct{} // closed when the goroutine has ended
+	worker    *async.Worker
 
 	mu     sync.Mutex
 	states []taskState      // last noted view of each task
@@ -53,13 +54,15 @@ type taskState struct {
 // goroutine, once for each problem of writing. The end of ctx stops the mirror.
 func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *ProgressWriter {
 	ctx, cancel := context.WithCancel(ctx)
-	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel,
-		wake: make(chan struct{}, 1), done: make(chan struct{}), dirty: map[int]struct{}{}}
+	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel, dirty: map[int]struct{}{}}
 	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}}
-	go func() {
-		defer close(m.done)
-		w.run(ctx)
-	}()
+	m.worker = async.Start(func(last bool) time.Duration {
+		w.writePending(ctx)
+		if last {
+			w.warnUnwritten()
+		}
+		return 0
+	})
 	return m
 }
 
@@ -83,14 +86,7 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 			m.update(s, i)
 		}
 	}
-	m.signal()
-}
-
-func (m *ProgressWriter) signal() {
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
+	m.worker.Wake()
 }
 
 func (m *ProgressWriter) updateByID(s *scheduler.State, id string) {
@@ -167,14 +163,10 @@ func (m *ProgressWriter) Close(ctx context.Context) {
 			m.dirty[i] = struct{}{}
 		}
 	}
-	m.signal()
 	m.mu.Unlock()
-	select {
-	case <-m.done:
-	case <-ctx.Done():
-	}
+	defer context.AfterFunc(ctx, m.cancel)()
+	m.worker.Close()
 	m.cancel()
-	<-m.done
 }
 
 // writeLoop holds the state of the mirror's goroutine.
@@ -192,36 +184,21 @@ type pendingWrite struct {
 	state taskState
 }
 
-func (w *writeLoop) run(ctx context.Context) {
-	for {
-		batch, last := w.popBatch()
-		for _, b := range batch {
-			if err := w.writeState(ctx, b.id, b.state); err != nil {
-				w.failed(ctx, b, err)
-			}
-		}
-		if last || ctx.Err() != nil {
-			w.warnUnwritten()
-			return
-		}
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// popBatch returns the tasks to write now, and whether they are the last.
-func (w *writeLoop) popBatch() (batch []pendingWrite, last bool) {
+func (w *writeLoop) writePending(ctx context.Context) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	maps.Copy(w.dirty, w.retry)
 	w.retry = nil
+	var batch []pendingWrite
 	for _, i := range slices.Sorted(maps.Keys(w.dirty)) {
 		batch = append(batch, pendingWrite{i, w.ids[i], w.states[i]})
 	}
 	clear(w.dirty)
-	return batch, w.closed
+	w.mu.Unlock()
+	for _, b := range batch {
+		if err := w.writeState(ctx, b.id, b.state); err != nil {
+			w.failed(ctx, b, err)
+		}
+	}
 }
 
 func (w *writeLoop) failed(ctx context.Context, c pendingWrite, err error) {
@@ -246,10 +223,9 @@ func (w *writeLoop) warnOnce(key, text string) {
 	}
 }
 
+// warnUnwritten must be called after the last writePending, which leaves nothing dirty.
 func (w *writeLoop) warnUnwritten() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if n := len(w.retry) + len(w.dirty); n > 0 {
+	if n := len(w.retry); n > 0 {
 		w.warnOnce("end", fmt.Sprintf("the list %s does not show the last state of %d tasks", w.list.Name, n))
 	}
 }

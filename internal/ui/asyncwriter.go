@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"wavex/internal/async"
 )
 
 // ErrReaderStalled is returned by Close if the reader of the output has stopped reading.
@@ -20,21 +22,18 @@ const (
 // asyncWriter writes in order from a goroutine of its own, so that a slow or closed pipe never delays the
 // run. It knows bytes and nothing of events.
 type asyncWriter struct {
-	w    io.Writer
-	wake chan struct{} // holds one: there is work
-	done chan struct{} // closed when the goroutine has ended
+	w     io.Writer
+	queue *async.Queue[[]byte]
 
 	mu      sync.Mutex
-	queue   [][]byte
-	size    int   // unwritten bytes: of the queue and of the batch taken from it
+	size    int   // unwritten bytes
 	written int64 // finished writes, to detect progress
 	err     error // the first error; nothing is written after it
-	closed  bool
 }
 
 func newAsyncWriter(w io.Writer) *asyncWriter {
-	s := &asyncWriter{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go s.run()
+	s := &asyncWriter{w: w}
+	s.queue = async.NewQueue(s.writeAll)
 	return s
 }
 
@@ -43,49 +42,31 @@ func newAsyncWriter(w io.Writer) *asyncWriter {
 func (s *asyncWriter) put(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.err != nil || len(b) == 0 {
-		return
-	}
-	if s.size+len(b) > maxBacklog {
-		s.setError(ErrReaderStalled)
-		return
-	}
-	s.queue = append(s.queue, b)
-	s.size += len(b)
-	s.signal()
-}
-
-func (s *asyncWriter) setError(err error) {
-	s.err, s.queue, s.size = err, nil, 0
-}
-
-func (s *asyncWriter) signal() {
-	select {
-	case s.wake <- struct{}{}:
+	switch {
+	case s.err != nil || len(b) == 0:
+	case s.size+len(b) > maxBacklog:
+		s.fail(ErrReaderStalled)
 	default:
+		s.size += len(b)
+		s.queue.Put(b)
 	}
 }
 
-func (s *asyncWriter) run() {
-	defer close(s.done)
-	for range s.wake {
-		for {
-			batch, last := s.popAll()
-			for rest := batch; len(rest) > 0; {
-				var b []byte
-				if b, rest = joinBatch(rest); !s.write(b) {
-					break
-				}
-				clear(batch[:len(batch)-len(rest)]) // size counts only the rest, so release the written pieces
-			}
-			if len(batch) > 0 {
-				continue
-			}
-			if last {
-				return
-			}
-			break
+// fail keeps the first error. The caller must hold the lock.
+func (s *asyncWriter) fail(err error) {
+	if s.err == nil && err != nil {
+		s.err = err
+		s.queue.Drop()
+	}
+}
+
+func (s *asyncWriter) writeAll(batch [][]byte) {
+	for rest := batch; len(rest) > 0; {
+		var b []byte
+		if b, rest = joinBatch(rest); !s.write(b) {
+			return
 		}
+		clear(batch[:len(batch)-len(rest)]) // size counts only the rest, so release the written pieces
 	}
 }
 
@@ -105,13 +86,6 @@ func joinBatch(batch [][]byte) (b []byte, rest [][]byte) {
 	return slices.Concat(batch[:n]...), batch[n:]
 }
 
-func (s *asyncWriter) popAll() (batch [][]byte, last bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	batch, s.queue = s.queue, nil
-	return batch, s.closed
-}
-
 func (s *asyncWriter) write(b []byte) bool {
 	n, err := s.w.Write(b)
 	if err == nil && n < len(b) {
@@ -124,42 +98,29 @@ func (s *asyncWriter) write(b []byte) bool {
 	defer s.mu.Unlock()
 	s.written++
 	s.size -= len(b)
-	if err != nil && s.err == nil {
-		s.setError(err)
-	}
+	s.fail(err)
 	return s.err == nil
 }
 
 // close writes the queue, ends the goroutine and returns the first error. It gives up if the reader
-// makes no progress for patience; the goroutine then ends when its blocked write returns.
+// makes no progress for closeTimeout; the goroutine then ends when its blocked write returns.
 func (s *asyncWriter) close() error {
+	done := s.queue.Stop()
 	s.mu.Lock()
-	s.closed = true
-	s.signal()
-	seen := s.written
-	s.mu.Unlock()
-	timer := time.NewTimer(closeTimeout)
-	defer timer.Stop()
-	for {
+	defer s.mu.Unlock()
+	for seen := int64(-1); s.written != seen; {
+		seen = s.written
+		s.mu.Unlock()
 		select {
-		case <-s.done:
+		case <-done:
 			s.mu.Lock()
-			defer s.mu.Unlock()
 			return wrapWriteError(s.err)
-		case <-timer.C:
+		case <-time.After(closeTimeout):
 			s.mu.Lock()
-			if s.written == seen {
-				if s.err == nil {
-					s.setError(ErrReaderStalled)
-				}
-				defer s.mu.Unlock()
-				return wrapWriteError(s.err)
-			}
-			seen = s.written
-			s.mu.Unlock()
-			timer.Reset(closeTimeout)
 		}
 	}
+	s.fail(ErrReaderStalled)
+	return wrapWriteError(s.err)
 }
 
 func wrapWriteError(err error) error {

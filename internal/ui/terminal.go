@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -23,10 +24,8 @@ const (
 // them. Callers change the model under the lock. One goroutine owns the screen and never holds the
 // lock while it writes.
 type terminal struct {
-	opts Options
-	wake chan struct{} // holds one: there is something new
-	quit chan struct{} // closed by Close
-	done chan struct{} // closed when the goroutine has ended
+	opts   Options
+	frames *async.Worker
 
 	next nextTask    // only the scheduler's goroutine uses it
 	wave waveCounter // likewise
@@ -36,7 +35,8 @@ type terminal struct {
 	above  []row // not yet on the screen
 	live   bool  // the live part needs a redraw
 	closed bool
-	err    error
+
+	err error // of the screen; only the worker and, after it, Close use it
 }
 
 // row is a line of record: a mark and text.
@@ -51,35 +51,19 @@ type row struct {
 // task that ended. w must be a terminal that understands ANSI sequences (see Live); use Plain
 // otherwise.
 func Terminal(w io.Writer, o Options) View {
-	v := &terminal{opts: o, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
-	go v.run(w)
-	return v
-}
-
-func (v *terminal) run(w io.Writer) {
-	defer close(v.done)
-	tick := time.NewTicker(tickInterval)
-	defer tick.Stop()
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+	v := &terminal{opts: o}
 	s := screen{w: w}
-	for last := false; !last; {
-		select {
-		case <-v.wake:
-		case <-tick.C:
-		case <-v.quit:
-			last = true
+	var tick *time.Timer
+	v.frames = async.Start(func(last bool) time.Duration {
+		if tick != nil {
+			tick.Stop()
 		}
-		if !last {
-			select { // events in a burst share a frame
-			case <-pause.C:
-			case <-v.quit:
-				last = true
-			}
+		if v.draw(&s, last); !last {
+			tick = time.AfterFunc(tickInterval, v.frames.Wake)
 		}
-		v.draw(&s, last)
-		pause.Reset(frameInterval)
-	}
+		return frameInterval // events in a burst share a frame
+	})
+	return v
 }
 
 // draw writes the new rows and the live part to the screen. After the last frame only the rows
@@ -93,42 +77,24 @@ func (v *terminal) draw(s *screen, last bool) {
 	if v.live && !last {
 		live = v.model.lines(v.opts.now(), columns-1, rows, v.opts.ASCII)
 	}
-	failed := v.err != nil
 	v.mu.Unlock()
-	if failed {
+	if v.err != nil {
 		return
 	}
 	text := make([]string, len(above))
 	for i, r := range above {
 		text[i] = r.render(columns, v.opts)
 	}
-	if err := s.show(text, live, columns, rows); err != nil {
-		v.mu.Lock()
-		v.err = err
-		v.mu.Unlock()
-	}
+	v.err = s.show(text, live, columns, rows)
 }
 
 // Close draws the remaining rows, removes the live part and waits for the goroutine.
 func (v *terminal) Close() error {
 	v.mu.Lock()
-	if !v.closed {
-		v.closed = true
-		close(v.quit)
-	}
+	v.closed = true
 	v.mu.Unlock()
-	<-v.done
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.frames.Close()
 	return wrapWriteError(v.err)
-}
-
-// requestFrame asks for a frame. The caller must hold the lock.
-func (v *terminal) requestFrame() {
-	select {
-	case v.wake <- struct{}{}:
-	default:
-	}
 }
 
 func (v *terminal) Observe(o runner.Observation) {
@@ -147,7 +113,7 @@ func (v *terminal) Observe(o runner.Observation) {
 			r.last, r.lastAt = words, v.opts.now()
 		}
 		r.cost = max(r.cost, o.Cost)
-		v.requestFrame()
+		v.frames.Wake()
 	}
 }
 
@@ -163,7 +129,7 @@ func (v *terminal) Event(e event.Event, s *scheduler.State) {
 	for l := range strings.Lines(table) {
 		v.above = append(v.above, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
 	}
-	v.requestFrame()
+	v.frames.Wake()
 }
 
 // updateModel updates the model from the state. The caller must hold the lock.
