@@ -57,25 +57,16 @@ func blankCode(text string) string {
 		switch {
 		case fence == "" && (strings.HasPrefix(body, "```") || strings.HasPrefix(body, "~~~")):
 			fence = body[:3]
-			line = blankLine(line)
+			line = blank(line)
 		case fence != "":
 			if strings.HasPrefix(body, fence) {
 				fence = ""
 			}
-			line = blankLine(line)
+			line = blank(line)
 		default:
-			line = codeRe().ReplaceAllStringFunc(line, blankLine)
+			line = codeRe().ReplaceAllStringFunc(line, blank)
 		}
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-func blankLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' {
-			return r
-		}
-		return ' '
-	}, s)
 }

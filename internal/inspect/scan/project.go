@@ -15,9 +15,7 @@ type project struct {
 	all    []string // all files of the project; see files
 	listed bool
 
-	modules        map[string]*module  // by directory of go.mod
-	packages       map[string]*goNames // by directory; with /_test, as seen by its own tests
-	orphanPackages map[string]bool     // packages that are orphans
+	searched map[string]bool // folders of Go packages whose users were searched for
 }
 
 // read returns the content of a text file of at most maxText bytes.

@@ -73,7 +73,7 @@ const maxText = 1 << 20
 // ones among them; only these can be orphans. A file that cannot be read or parsed yields no gap.
 // The result is sorted.
 func Files(root fs.FS, files, created []string) []Gap {
-	p := &project{root: root}
+	p := &project{root: root, searched: map[string]bool{}}
 	var out []Gap
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
 		name = path.Clean(name)
@@ -81,14 +81,11 @@ func Files(root fs.FS, files, created []string) []Gap {
 		if !ok {
 			continue
 		}
-		isNew := slices.Contains(created, name)
 		switch path.Ext(name) {
-		case ".go":
-			out = append(out, p.scanGo(name, text, isNew)...)
-		case ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts":
-			out = append(out, p.scanScript(name, text, isNew)...)
 		case ".md", ".markdown":
 			out = append(out, p.scanMarkdown(name, text)...)
+		default:
+			out = append(out, p.scanCode(name, text, slices.Contains(created, name))...)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Gap) int {

@@ -1,0 +1,203 @@
+package scan
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"wavex/internal/lazyregexp"
+)
+
+// This file looks at Go, JavaScript and TypeScript as text. It separates comments from code, and
+// parses nothing: a name is missing if it is nowhere in the imported file, and a new file is an orphan
+// if no other file mentions it. It leaves the imports of Go to its compiler.
+
+// Comments, and strings on one line.
+const tokens = `(?s)//[^\n]*|/\*.*?(?:\*/|\z)|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`
+
+var (
+	sourceRe      = lazyregexp.New(`\.(?:go|(?:d\.)?[cm]?[jt]sx?)$`)
+	testRe        = lazyregexp.New(`_test\.go$|\.(?:test|spec)\.\w+$|(?:^|/)testdata/`)
+	generatedRe   = lazyregexp.New(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	goTokenRe     = lazyregexp.New(tokens + "`[^`]*`")
+	scriptTokenRe = lazyregexp.New(tokens + "`(?:[^`\\\\]|\\\\.)*`")
+
+	// A function whose whole body reports an error: its name, "" for that of a script, and the error's text.
+	goStubRe = lazyregexp.New(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)(?:interface\{\}|struct\{\}|[^\n{}]|\n[\t )])*` +
+		`\{\s*(?:panic\(\s*(?:(?:errors\.New|fmt\.Errorf)\(\s*)?|return\s[^\n;{}"]*?(?:errors\.New|fmt\.Errorf)\(\s*)` +
+		`"((?:[^"\\\n]|\\.)*)"[^\n;{}]*\s*\}`)
+	scriptStubRe = lazyregexp.New(`()\{\s*throw\s+new\s+\w*Error\s*\(\s*['"]([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
+	unfinishedRe = lazyregexp.New(`(?i)^todo|not (?:yet )?implemented|unimplemented|implement me`)
+
+	// An import, a re-export or a require: the names in its braces, and the path.
+	importRe = lazyregexp.New(`(?m)(?:(?:^|[;\s}])(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,?\s*)?` +
+		`(?:\*(?:\s*as\s+[\w$]+)?|\{([^{}]*)\})?\s*from\s*|` +
+		`(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)['"]([^'"\n]+)['"]`)
+	importedRe = lazyregexp.New(`(?:^|,)\s*(?:type\s+)?([\w$]+)`)
+	exportedRe = lazyregexp.New(`\bexport\s+(?:(?:declare|abstract|async|const|let|var|function|class|` +
+		`interface|type|enum|namespace)\b[\s*]*)+([\w$]+)`)
+	// A script whose exported names are not all in its text.
+	hiddenNamesRe = lazyregexp.New(`\bexport\s*[*=]|\bexports\b`)
+
+	// Files that have other users than imports: tests, settings, entry points, and the folders whose files
+	// a framework finds by itself.
+	entryPointRe = lazyregexp.New(`(?:^|/)\.[^/]*$|rc\.\w+$|\.(?:test|spec|stories|config|setup|d)\.\w+$|` +
+		`(?:^|/)(?:index|main|app|server|cli|middleware|instrumentation|setup[\w-]*)\.\w+$|` +
+		`(?:^|/)(?:tests?|__tests__|__mocks__|e2e|bin|scripts|pages|app|routes|api|public|migrations|stories|` +
+		`workers?|functions|commands|plugins)/`)
+	documentRe = lazyregexp.New(`\.(?:md|markdown|txt|lock|map|svg)$`)
+)
+
+// scanCode looks at a Go file or a script.
+func (p *project) scanCode(name, text string, isNew bool) (out []Gap) {
+	if !sourceRe().MatchString(name) || generatedRe().MatchString(text) {
+		return nil
+	}
+	isGo, token, stub := path.Ext(name) == ".go", scriptTokenRe, scriptStubRe
+	if isGo {
+		token, stub = goTokenRe, goStubRe
+	}
+	code := token().ReplaceAllStringFunc(text, blankComment)
+	for _, m := range stub().FindAllStringSubmatchIndex(code, -1) {
+		function, says := code[m[2]:m[3]], code[m[4]:m[5]]
+		if testRe().MatchString(name) || !unfinishedRe().MatchString(says) {
+			continue
+		}
+		description := function + " is not implemented"
+		if function == "" {
+			description = "a function is not implemented: " + says
+		}
+		out = append(out, Gap{Type: Stub, File: name, Line: lineOf(code, m[0]), Description: description, Evidence: says})
+	}
+	if !isGo {
+		out = append(out, p.checkImports(name, code)...)
+	}
+	if isNew && (isGo && p.isGoOrphan(name, code) || !isGo && p.isScriptOrphan(name, code)) {
+		out = append(out, Gap{Type: Orphan, File: name, Description: "no file of the project imports or names it"})
+	}
+	return out
+}
+
+// checkImports checks the relative imports of a script. It leaves out packages, aliases, and the paths
+// that a build makes or a bundler reads in its own way.
+func (p *project) checkImports(name, code string) (out []Gap) {
+	for _, m := range importRe().FindAllStringSubmatchIndex(code, -1) {
+		from, line := code[m[4]:m[5]], lineOf(code, m[4])
+		target, ok := joinInProject(name, from)
+		if !ok || from[0] != '.' || strings.ContainsAny(from, "?#!*${") || isGenerated(target) {
+			continue
+		}
+		file := p.findScript(target)
+		if file == "" {
+			out = append(out, Gap{Type: WrongImport, File: name, Line: line,
+				Description: fmt.Sprintf("the import %q leads to no file", from)})
+			continue
+		}
+		text, ok := p.read(file)
+		if !ok || m[2] < 0 || !sourceRe().MatchString(file) || hiddenNamesRe().MatchString(text) {
+			continue
+		}
+		for _, want := range importedRe().FindAllStringSubmatch(code[m[2]:m[3]], -1) {
+			// "type as x" renames an export with the name type.
+			if want[1] != "default" && want[1] != "as" && !identifierRe(want[1]).MatchString(text) {
+				out = append(out, Gap{Type: MissingExport, File: name, Line: line,
+					Description: fmt.Sprintf("%s exports no %s", file, want[1])})
+			}
+		}
+	}
+	return out
+}
+
+// findScript returns the file or folder that an import leads to; "" if there is none. An import may
+// omit the extension, or have that of the file that a compiler makes.
+func (p *project) findScript(target string) string {
+	if p.fileKind(target) != "" {
+		return target
+	}
+	withoutExt := func(s string) string { return strings.TrimSuffix(s, sourceRe().FindString(s)) }
+	entries, _ := fs.ReadDir(p.root, path.Dir(target)) // none if it cannot be read
+	for _, e := range entries {
+		if name := path.Join(path.Dir(target), e.Name()); withoutExt(name) == withoutExt(target) {
+			return name
+		}
+	}
+	return ""
+}
+
+// isGenerated reports whether a path is in a folder that a build makes.
+func isGenerated(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
+		return skippedDirs[part] || strings.HasPrefix(part, ".") || strings.Contains(part, "generated")
+	})
+}
+
+// isGoOrphan reports whether a file is the first new one of a package below internal whose path no other
+// package has. Other modules cannot import it, so it is unused.
+func (p *project) isGoOrphan(name, code string) bool {
+	dir := "/" + path.Dir(name)
+	at := strings.LastIndex(dir+"/", "/internal/")
+	isMain := strings.HasPrefix(strings.TrimSpace(code), "package main")
+	if at < 0 || p.searched[dir] || isMain || testRe().MatchString(name) {
+		return false
+	}
+	p.searched[dir] = true
+	imported := dir[at:] + `"`
+	return !p.isMentioned([]string{imported}, regexp.MustCompile(regexp.QuoteMeta(imported)),
+		func(other string) bool { return path.Ext(other) == ".go" && path.Dir(other) != path.Dir(name) })
+}
+
+// isScriptOrphan reports whether no file of the project has a module's name in a path, or the name of
+// one of its exports. Documents are not users.
+func (p *project) isScriptOrphan(name, code string) bool {
+	if entryPointRe().MatchString(name) || !strings.Contains(code, "export") {
+		return false
+	}
+	stem := strings.TrimSuffix(path.Base(name), path.Ext(name))
+	words, pattern := []string{stem}, "[/'\"`]"+regexp.QuoteMeta(stem)+"[.'\"`]"
+	for _, m := range exportedRe().FindAllStringSubmatch(code, -1) {
+		words, pattern = append(words, m[1]), pattern+"|"+identifierRe(m[1]).String()
+	}
+	return !p.isMentioned(words, regexp.MustCompile(pattern),
+		func(other string) bool { return other != name && !documentRe().MatchString(other) })
+}
+
+func identifierRe(name string) *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^\w$])` + regexp.QuoteMeta(name) + `(?:[^\w$]|$)`)
+}
+
+// isMentioned reports whether one of the files that isUser accepts matches a pattern, or there are too
+// many files to tell. A match has one of the words.
+func (p *project) isMentioned(words []string, pattern *regexp.Regexp, isUser func(file string) bool) bool {
+	all, whole := p.files()
+	return !whole || slices.ContainsFunc(all, func(file string) bool {
+		if !isUser(file) {
+			return false
+		}
+		text, _ := p.read(file)
+		hasWord := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+		return hasWord && pattern.MatchString(text)
+	})
+}
+
+// blankComment replaces a comment, and a string that may span lines or has quotes within it, perhaps an
+// import, with blanks.
+func blankComment(token string) string {
+	if token[0] == '/' || token[0] == '`' || strings.ContainsAny(token[1:len(token)-1], "'\"`") {
+		return blank(token)
+	}
+	return token
+}
+
+// blank replaces every byte but ends of lines with a blank.
+func blank(s string) string {
+	b := []byte(s)
+	for i := range b {
+		if b[i] != '\n' {
+			b[i] = ' '
+		}
+	}
+	return string(b)
+}
