@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -21,27 +20,44 @@ func newExport(std Stdio) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export PLAN",
-		Short: "Write a plan or its state in another tool's form",
-		Long: `export writes a plan as a phase plan in markdown (phase-md) or JSON
-(phase-json), or the state of its run as the loop block of a STATE.md
-(state-md); before the first run that block has its initial values. It lists the
-parts that the form cannot hold. With --task-list it writes the plan into a task
-list of Claude Code instead, which must be empty.
+		Short: "Write the state of a run, or a plan into a task list",
+		Long: `With --format state-md, export writes the state of a plan's run as the loop
+block of a STATE.md; before the first run that block has its initial values.
+With --task-list it writes the plan into a task list of Claude Code, which must
+be empty.
 
 Exit status: 0 written, 2 the plan has mistakes.`,
-		Example: "  wavex export --format phase-md plan.json -o phase.plan.md\n  wavex export --format state-md plan.json\n  wavex export --task-list my-list plan.json",
+		Example: "  wavex export --format state-md plan.json\n  wavex export --task-list my-list plan.json",
 		Args:    oneArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.list != "" && (c.Flags().Changed("format") || o.to != "") {
-				return usage("--task-list says where and how to write: leave --format and --to out")
+			if err := o.check(); err != nil {
+				return err
 			}
 			return runExport(c.Context(), args[0], o, std)
 		},
 	}
-	choiceFlag(c, &o.format, "format", "phase-md", []string{"phase-md", "phase-json", "state-md"}, "form of the output")
+	c.Flags().StringVar(&o.format, "format", "", "form of the output: state-md")
+	_ = c.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions([]string{"state-md"}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
 	c.Flags().StringVar(&o.list, "task-list", "", "write the plan into this task list of Claude Code")
 	return c
+}
+
+// check refuses options that do not go together, and formats of earlier versions.
+func (o exportOptions) check() error {
+	switch {
+	case o.list != "" && (o.format != "" || o.to != ""):
+		return usage("--task-list says where and how to write: leave --format and --to out")
+	case o.list != "" || o.format == "state-md":
+		return nil
+	case o.format == "phase-md" || o.format == "phase-json":
+		return usage("--format %s was removed: pass the plan itself on (wavex import writes any plan as one of wavex), "+
+			"or write the state of its run with --format state-md", o.format)
+	case o.format != "":
+		return usage("%q is not a format; the format is state-md", o.format)
+	}
+	return usage("say what to write: --format state-md (the state of the run) or --task-list NAME (the plan)")
 }
 
 func runExport(ctx context.Context, path string, o exportOptions, std Stdio) error {
@@ -52,20 +68,9 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 	if o.list != "" {
 		return exportList(ctx, o.list, path, p, std)
 	}
-	var out []byte
-	var lost []string
-	switch o.format {
-	case "phase-json":
-		out, lost = convert.WritePhaseDoc(p)
-	case "state-md":
-		if out, err = stateBlock(p); err != nil {
-			return err
-		}
-	default:
-		out, lost = convert.WritePhase(p)
-	}
-	for _, what := range lost {
-		fmt.Fprintf(std.Err, "%s: warning: %s has no place in a phase plan and was left out\n", path, what)
+	out, err := stateBlock(p)
+	if err != nil {
+		return err
 	}
 	return writeTo(o.to, out, std)
 }
@@ -89,6 +94,5 @@ func stateBlock(p *plan.Plan) ([]byte, error) {
 	if err := s.Replay(events); err != nil {
 		return nil, err
 	}
-	phase, _ := convert.PhaseNumber(p)
-	return report.StateBlock(s, events, phase), nil
+	return report.StateBlock(s, events, convert.PhaseNumber(p)), nil
 }

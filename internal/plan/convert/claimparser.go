@@ -70,7 +70,7 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 		}
 		return
 	}
-	if claim.file != "" { // the form of our own exports for checks that the usual words cannot express
+	if claim.file != "" { // exports of earlier versions have it where the usual words cannot express a check
 		check := source.Object(at).Set("file", source.Text(claim.file, at))
 		switch claim.kind {
 		case "content":

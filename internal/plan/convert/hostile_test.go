@@ -81,12 +81,6 @@ func sound(t *testing.T, name, text string) {
 			t.Fatalf("key of %s changed", p.Tasks[i].ID)
 		}
 	}
-	for _, w := range writers() {
-		out, _ := w.write(p)
-		if r, ds := parse(w.name, out, plan.Options{}); r == nil || r.Graph.Len() != p.Graph.Len() {
-			t.Fatalf("the export does not load: %v\n%s", ds, out)
-		}
-	}
 }
 
 func TestHostileImports(t *testing.T) {

@@ -55,6 +55,15 @@ func (f *importedPlan) readPhase(src string) {
 	}
 }
 
+// PhaseNumber returns the number in a name like "Phase 2: Title", as imports of phase plans have; "" if
+// there is none.
+func PhaseNumber(p *plan.Plan) string {
+	if m := regexp.MustCompile(`^Phase ([\w.]+)(?:: |$)`).FindStringSubmatch(p.Name); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // frontMatter reads the lines between --- at the top, and returns the index of the next line.
 func (r *phaseReader) frontMatter() int {
 	if len(r.lines) == 0 || strings.TrimSpace(r.lines[0].text) != "---" {

@@ -335,3 +335,12 @@ func TestImportFile(t *testing.T) {
 		t.Errorf("got %v %v", ds, err)
 	}
 }
+
+func TestPhaseNumber(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Phase 2: X": "2", "Phase 2": "2", "X": "", "Phase two words": "", "": ""} {
+		if n := PhaseNumber(&plan.Plan{Name: name}); n != want {
+			t.Errorf("%s: %q", name, n)
+		}
+	}
+}
