@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"wavex/internal/textfmt"
 )
 
 // analysisText returns the text for <analysis>. It leaves out the dissent, which has a section of its
@@ -24,7 +26,7 @@ func analysisText(lead Opinion, split bool) string {
 		b.WriteString(
 			"\nThe experts are split, a genuine tradeoff: where the evidence speaks against this, follow the dissent.")
 	}
-	return headTail(b.String(), maxAnalysis)
+	return textfmt.HeadTail(b.String(), maxAnalysis)
 }
 
 // fixText returns the text for <suggested_fix>.
@@ -43,7 +45,7 @@ func fixText(lead Opinion) string {
 			"The experts doubt that this can be done as asked. Do not force it; report plainly what stands in the way. Their advice: ")
 	}
 	b.WriteString(lead.Approach)
-	return headTail(b.String(), maxFix)
+	return textfmt.HeadTail(b.String(), maxFix)
 }
 
 // Line returns the verdict in one line of at most 300 bytes without control characters, for

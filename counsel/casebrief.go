@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"wavex/internal/check"
+	"wavex/internal/textfmt"
 )
 
 // maxPrompt bounds the prompt of one call, in bytes. With the largest profile, the frame and the
@@ -127,7 +128,7 @@ func fence(secs []section) string {
 	sum := sha256.New()
 	var full []section
 	for _, s := range secs {
-		s.body = headTail(strings.TrimSpace(plain(s.body)), s.limit)
+		s.body = textfmt.HeadTail(strings.TrimSpace(textfmt.Plain(s.body)), s.limit)
 		if s.body != "" {
 			full = append(full, s)
 			sum.Write([]byte(s.body))

@@ -127,39 +127,13 @@ func TestFenceFollowsTheEvidence(t *testing.T) {
 	}
 }
 
-func TestHeadTail(t *testing.T) {
+func TestOneLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringN(0, 400, -1).Draw(t, "s")
 		limit := rapid.IntRange(0, 500).Draw(t, "limit")
-		got := headTail(s, limit)
-		if len(got) > limit && len(s) > limit {
-			t.Fatalf("%d bytes, limit %d", len(got), limit)
-		}
-		if len(s) <= limit && got != s {
-			t.Fatal("a short text was changed")
-		}
-		if utf8.ValidString(s) && !utf8.ValidString(got) {
-			t.Fatal("a rune was cut")
-		}
 		if line := oneLine(s, limit); len(line) > limit || strings.ContainsAny(line, "\n\r\t\x1b") {
 			t.Fatalf("one line: %q", line)
 		}
 	})
-}
-
-func TestPlain(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ in, want string }{
-		{"a\tb\nc", "a\tb\nc"},
-		{"\x1b[1;31mFAIL\x1b[0m ok", "FAIL ok"},
-		{"a\r\nb\rc", "a\nb\nc"},
-		{"\x1b]0;title\x07x", "]0;titlex"},
-		{"\x1b[31", ""},
-		{"\x1b[\nx", "\nx"},
-		{"bad \xff byte\x00", "bad \uFFFD byte"},
-		{"\u009b2J", "2J"},
-	} {
-		same(t, tt.in, plain(tt.in), tt.want)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wavex/budget"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -83,7 +84,7 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, co
 		}
 		asked[v.ID] = false
 		v.Reason, v.File, v.Line = boundedText(v.Reason), localPath(v.File), max(0, v.Line)
-		v.Quote = headTail(strings.TrimSpace(strings.ToValidUTF8(v.Quote, "")), maxText)
+		v.Quote = textfmt.HeadTail(strings.TrimSpace(strings.ToValidUTF8(v.Quote, "")), maxText)
 		rulings = append(rulings, v)
 	}
 	return rulings, cost, ""

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"wavex/runner"
 )
@@ -90,7 +89,7 @@ func (o *Opinion) parse(data json.RawMessage) error {
 		{"falsifier", r.Falsifier, &o.Falsifier, false},
 	} {
 		if f.from != nil {
-			*f.to = headTail(strings.TrimSpace(plain(*f.from)), maxText)
+			*f.to = boundedText(*f.from)
 		}
 		if f.need && *f.to == "" {
 			return fmt.Errorf("its %s is empty", f.name)

@@ -78,8 +78,6 @@ func parseReview(expert string, a runner.Answer) (score float64, found []Finding
 	return *r.Score, found, ""
 }
 
-func boundedText(s string) string { return headTail(strings.TrimSpace(plain(s)), maxText) }
-
 func parseSeverity(s string) Severity {
 	switch v := Severity(strings.ToUpper(strings.TrimSpace(s))); v {
 	case Blocker, Suggestion:

@@ -245,5 +245,5 @@ func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 	if a.Outcome != runner.Done {
 		return strings.TrimSuffix("no answer: "+string(a.Outcome)+": "+oneLine(a.Reason, 300), ": "), max(0, a.Cost)
 	}
-	return headTail(strings.TrimSpace(plain(a.Text)), maxText), max(0, a.Cost)
+	return boundedText(a.Text), max(0, a.Cost)
 }

@@ -6,6 +6,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // This file decides how an attempt ended whose agent's turn ended well. It is pure: no clock, no
@@ -80,7 +81,7 @@ func failedChecks(checks []check.Evidence) (reason, detail string) {
 		}
 		failed++
 		if failed == 1 {
-			reason = fmt.Sprintf("check failed: %s: %s", check.OneLine(c.Check, 200), c.Reason)
+			reason = fmt.Sprintf("check failed: %s: %s", textfmt.OneLine(c.Check, 200), c.Reason)
 		}
 		fmt.Fprintf(&b, "$ %s\n%s\n%s\n\n", c.Check, c.Output, c.Reason)
 	}

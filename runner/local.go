@@ -14,6 +14,7 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // DefaultTimeout and DefaultIdleTimeout are the defaults of an attempt's limits.
@@ -42,8 +43,8 @@ func (l *Local) Attempt(ctx context.Context, req Request) Result {
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
 	// secret that was cut or lost its digits would not be recognised.
 	v.reason, v.detail = l.redact(v.reason), l.redact(v.detail)
-	t.res.Reason = check.OneLine(v.reason, ReasonMax)
-	t.res.Detail = check.ExcerptOf(v.detail, detailMax)
+	t.res.Reason = textfmt.OneLine(v.reason, ReasonMax)
+	t.res.Detail = textfmt.ExcerptOf(v.detail, detailMax)
 	if v.outcome != Done {
 		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
 	}
@@ -57,7 +58,7 @@ func (l *Local) Attempt(ctx context.Context, req Request) Result {
 	// same write error may be the reason why the agent did not start and why nothing it said was
 	// kept.
 	if err := l.WriteResult(req.LogDir, t.res); err != nil && v.outcome == Broken {
-		t.res.Reason = check.OneLine(v.reason+"; "+err.Error(), ReasonMax)
+		t.res.Reason = textfmt.OneLine(v.reason+"; "+err.Error(), ReasonMax)
 	}
 	return t.res
 }

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"wavex/internal/check"
 	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // Signature reduces an error to the part that is equal in each occurrence: message and location
@@ -28,7 +28,7 @@ func Signature(reason, detail string) string {
 			parts = append(parts, l)
 		}
 	}
-	return check.OneLine(strings.Join(parts, " | "), 300)
+	return textfmt.OneLine(strings.Join(parts, " | "), 300)
 }
 
 // errorLine finds the lines of an output that name an error.

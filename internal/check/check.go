@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // Run makes the checks one after the other, in order, and always returns one Evidence for each.
@@ -26,7 +27,7 @@ func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]
 		}
 		if err := context.Cause(ctx); err != nil {
 			out[i].ExitCode = -1
-			out[i].Reason = OneLine("not run: "+err.Error(), maxReason)
+			out[i].Reason = textfmt.OneLine("not run: "+err.Error(), maxReason)
 			continue
 		}
 		began := time.Now()

@@ -13,6 +13,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // DefaultTimeout is the timeout of a check command without one.
@@ -43,10 +44,10 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 		e.Reason = fmt.Sprintf("no end after %s", limit)
 	case ctx.Err() != nil && err != nil:
 		e.ExitCode = -1
-		e.Reason = OneLine("stopped: "+err.Error(), maxReason)
+		e.Reason = textfmt.OneLine("stopped: "+err.Error(), maxReason)
 	case err != nil:
 		e.ExitCode = -1
-		e.Reason = OneLine(err.Error(), maxReason)
+		e.Reason = textfmt.OneLine(err.Error(), maxReason)
 	case exit.Signal != "":
 		e.ExitCode = -1
 		e.Reason = "ended by " + exit.Signal
@@ -62,8 +63,8 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 // the error is context.Cause(ctx). Any other error means that it could not be started. The
 // excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
 func RunCommand(ctx context.Context, dir string, env []string, command string,
-	also io.Writer) (proc.Exit, *Excerpt, error) {
-	out := &Excerpt{}
+	also io.Writer) (proc.Exit, *textfmt.Excerpt, error) {
+	out := &textfmt.Excerpt{}
 	both := teeWriter{out, also}
 	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: both}, command)
 	if err != nil {
@@ -111,7 +112,7 @@ func start(s proc.Spec, command string) (*proc.Process, error) {
 // teeWriter keeps an excerpt and passes everything on. An error of the other writer does not count for
 // the command.
 type teeWriter struct {
-	excerpt *Excerpt
+	excerpt *textfmt.Excerpt
 	also    io.Writer
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // checkFile makes a check of a file. It reads in pieces, because a file may be larger than the
@@ -22,21 +23,21 @@ func checkFile(dir string, c plan.Check, e *Evidence) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Reason = OneLine(c.File+" does not exist", maxReason)
+		e.Reason = textfmt.OneLine(c.File+" does not exist", maxReason)
 		return
 	case err != nil:
-		e.Reason = OneLine(err.Error(), maxReason)
+		e.Reason = textfmt.OneLine(err.Error(), maxReason)
 		return
 	case c.Contains == "" && c.Matches == "":
 		e.Passed = true
 		return
 	case !info.Mode().IsRegular():
-		e.Reason = OneLine(c.File+" is not a regular file", maxReason)
+		e.Reason = textfmt.OneLine(c.File+" is not a regular file", maxReason)
 		return
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		e.Reason = OneLine(err.Error(), maxReason)
+		e.Reason = textfmt.OneLine(err.Error(), maxReason)
 		return
 	}
 	defer func() { _ = f.Close() }() // read only: no data can be lost
@@ -47,7 +48,7 @@ func checkFile(dir string, c plan.Check, e *Evidence) {
 	} else {
 		re, err := regexp.Compile(c.Matches)
 		if err != nil { // plans are validated, but other callers may not be
-			e.Reason = OneLine(err.Error(), maxReason)
+			e.Reason = textfmt.OneLine(err.Error(), maxReason)
 			return
 		}
 		e.Passed = re.MatchReader(bufio.NewReaderSize(src, 64<<10))
@@ -59,7 +60,7 @@ func checkFile(dir string, c plan.Check, e *Evidence) {
 	if e.Passed {
 		e.Reason = ""
 	}
-	e.Reason = OneLine(e.Reason, maxReason)
+	e.Reason = textfmt.OneLine(e.Reason, maxReason)
 }
 
 // errReader records the read error, because regexp takes every error for the end.

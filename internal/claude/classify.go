@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/check"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -97,7 +97,7 @@ func classifyNoResult(e turnEnd) runner.TurnResult {
 		return ended(runner.Broken, withPlainText("it does not speak like the claude CLI", e.plainText), e.plainText)
 	case e.lines == 0 && e.signal == "" && e.exit > 0 && e.exit < 128:
 		reason := cmp.Or(e.plainText, "it ended before it read its prompt, and said nothing")
-		return ended(runner.Broken, fmt.Sprintf("%s (%s)", check.OneLine(reason, runner.ReasonMax-40), how), e.plainText)
+		return ended(runner.Broken, fmt.Sprintf("%s (%s)", textfmt.OneLine(reason, runner.ReasonMax-40), how), e.plainText)
 	}
 	return ended(runner.Truncated, "no result line, "+how, e.plainText)
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/sourcegraph/conc/panics"
 
-	"wavex/internal/check"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -204,7 +204,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 	if r := panics.Try(func() { err = s.run(c.p.Stdout) }); r != nil {
 		// Drain the pipe: the agent must not block because of a bug in wavex.
 		c.transcript.badResult = true
-		c.transcript.strayLine = check.OneLine("reading its stream: "+r.String(), 300)
+		c.transcript.strayLine = textfmt.OneLine("reading its stream: "+r.String(), 300)
 		_, _ = io.Copy(io.Discard, c.p.Stdout)
 		return
 	}
@@ -240,7 +240,7 @@ func plainText(stderr, stray string) string {
 		return stray
 	}
 	defer func() { _ = f.Close() }() // read only: nothing to lose
-	var e check.Excerpt
+	var e textfmt.Excerpt
 	if _, err := io.Copy(&e, f); err != nil {
 		return stray
 	}

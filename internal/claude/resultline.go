@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"wavex/internal/check"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -58,14 +58,14 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 		cut:      cut,
 	}
 	text := o.Get("result").Str
-	r.full, r.text = strings.Clone(text), check.ExcerptOf(text, reportMax)
+	r.full, r.text = strings.Clone(text), textfmt.ExcerptOf(text, reportMax)
 	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
 		r.total, r.hasCost = c.Num, true
 	}
 	r.session = strings.Clone(o.Get("session_id").Str)
 	for _, e := range o.Get("errors").Array() {
 		if len(r.errors) < 20 {
-			r.errors = append(r.errors, check.OneLine(e.String(), 300))
+			r.errors = append(r.errors, textfmt.OneLine(e.String(), 300))
 		}
 	}
 	_, r.usage, _ = modelUsage(o.Get("modelUsage"))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"wavex/internal/check"
+	"wavex/internal/textfmt"
 )
 
 // reportMax bounds the agent's last message in a Result, in bytes.
@@ -107,7 +107,7 @@ func (f *transcript) onLine(line []byte, cut bool) {
 
 func (f *transcript) onStrayLine(line []byte) {
 	if f.strayLine == "" {
-		f.strayLine = check.OneLine(string(line[:min(len(line), 1<<10)]), 300)
+		f.strayLine = textfmt.OneLine(string(line[:min(len(line), 1<<10)]), 300)
 	}
 }
 
@@ -249,7 +249,7 @@ func boundedCopy(text string) string {
 	if len(text) <= reportMax {
 		return strings.Clone(text)
 	}
-	return check.ExcerptOf(text, reportMax)
+	return textfmt.ExcerptOf(text, reportMax)
 }
 
 // isNew reports whether an id of a kind is new. It stores hashes, because a stream may have a
@@ -271,6 +271,6 @@ func (f *transcript) isNew(kind, id string) bool {
 
 func (f *transcript) report(kind, text string) {
 	if f.observe != nil {
-		f.observe(kind, check.OneLine(text[:min(len(text), 1<<10)], 200))
+		f.observe(kind, textfmt.OneLine(text[:min(len(text), 1<<10)], 200))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
-	"wavex/internal/check"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -128,7 +128,7 @@ const askTimeout = 5 * time.Minute
 func (a *Agent) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	began := time.Now()
 	ans := a.runQuestion(ctx, q)
-	ans.Reason = check.OneLine(ans.Reason, runner.ReasonMax)
+	ans.Reason = textfmt.OneLine(ans.Reason, runner.ReasonMax)
 	ans.Duration = time.Since(began)
 	_ = a.WriteResult(q.LogDir, ans) // the caller has the answer anyway
 	return ans

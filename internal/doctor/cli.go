@@ -16,6 +16,7 @@ import (
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // Oldest is the oldest supported CLI. The CLI's behaviour that wavex depends on was observed on
@@ -161,10 +162,4 @@ func (h *limitedBuffer) Write(p []byte) (int, error) {
 }
 
 // firstLine returns the first line of a text, bounded.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if len(line) > 200 {
-		line = strings.ToValidUTF8(line[:200], "") + "..."
-	}
-	return strings.TrimSpace(line)
-}
+func firstLine(text string) string { return textfmt.Shorten(textfmt.FirstLine(text), 200) }

@@ -197,7 +197,7 @@ func TestBypass(t *testing.T) {
 	t.Parallel()
 	many := []string{"a", "b", "c", "d", "e", "f"}
 	is(t, Bypass(nil, true, nil), OK, "no task")
-	is(t, Bypass(many, true, nil), Fail, "of a, b, c, d, e and others is refused by the CLI as root")
+	is(t, Bypass(many, true, nil), Fail, "of a, b, c, d, e and 1 more is refused by the CLI as root")
 	is(t, Bypass(many, true, []string{"IS_SANDBOX=0"}), Fail, "refused")
 	is(t, Bypass([]string{"a"}, true, []string{"IS_SANDBOX=1"}), Warn, "bypassed by a")
 	is(t, Bypass([]string{"a"}, false, nil), Warn, "bypassed by a")

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"wavex/internal/textfmt"
 )
 
 // loginVars lists the variables that log the CLI in, with their meaning. Login checks only whether
@@ -87,20 +89,12 @@ func Bypass(tasks []string, root bool, env []string) Check {
 	case len(tasks) == 0:
 		return okCheck(name, "no task bypasses permissions")
 	case root && lookup(env, "IS_SANDBOX") != "1":
-		return failCheck(name, "permissionMode bypassPermissions of "+firstNames(tasks)+" is refused by the CLI as root",
+		return failCheck(name,
+			"permissionMode bypassPermissions of "+textfmt.FirstOf(tasks, 5, 0)+" is refused by the CLI as root",
 			"run as another user, or use permissionMode acceptEdits with allowedTools; in a sandbox of its own set IS_SANDBOX=1")
 	}
-	return warnCheck(name, "permissions are bypassed by "+firstNames(tasks),
+	return warnCheck(name, "permissions are bypassed by "+textfmt.FirstOf(tasks, 5, 0),
 		"keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
-}
-
-// firstNames returns the first few of many names.
-func firstNames(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:most], ", ") + " and others"
 }
 
 // lookup returns the last value of a variable, as a child would see it.

@@ -2,7 +2,6 @@ package event
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"wavex/budget"
@@ -115,13 +114,7 @@ func (r Regression) String() string {
 
 // ListTasks returns at most five ids; more counts further ones.
 func ListTasks(ids []string, more int) string {
-	const most = 5
-	n := max(len(ids)-most, 0) + more
-	said := strings.Join(ids[:min(len(ids), most)], ", ")
-	if n > 0 {
-		said += fmt.Sprintf(" and %d more", n)
-	}
-	return said
+	return textfmt.FirstOf(ids, 5, more)
 }
 
 func (CriteriaStarted) Type() string { return "criteria_started" }

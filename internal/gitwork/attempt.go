@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -63,7 +63,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner
 	m := r.m
 	began := m.opts.Now()
 	failedResult := func(err error) runner.Result {
-		res := runner.Result{Outcome: runner.Broken, Reason: check.OneLine("no worktree for it: "+err.Error(), 400),
+		res := runner.Result{Outcome: runner.Broken, Reason: textfmt.OneLine("no worktree for it: "+err.Error(), 400),
 			Session: req.Session, Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
 		if cause := context.Cause(ctx); cause != nil {
 			res.Outcome, res.Reason = runner.Interrupted, "stopped before it began: "+cause.Error()
@@ -91,7 +91,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner
 		res.Duration = m.opts.Now().Sub(began)
 	}
 	if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
-		res.Outcome, res.Reason = runner.Broken, check.OneLine(err.Error(), 400)
+		res.Outcome, res.Reason = runner.Broken, textfmt.OneLine(err.Error(), 400)
 	}
 	return res
 }
@@ -165,12 +165,12 @@ func (m *Manager) commitAttempt(ctx context.Context, t *tree, req runner.Request
 	var bad *rejection
 	switch {
 	case errors.As(err, &bad):
-		res.Outcome, res.Reason, res.Detail = runner.Wrong, check.OneLine(bad.reason, 400),
-			check.ExcerptOf(bad.detail, 4<<10)
+		res.Outcome, res.Reason, res.Detail = runner.Wrong, textfmt.OneLine(bad.reason, 400),
+			textfmt.ExcerptOf(bad.detail, 4<<10)
 	case context.Cause(ctx) != nil:
 		res.Outcome, res.Reason = runner.Interrupted, "stopped while its work was committed: "+context.Cause(ctx).Error()
 	default:
-		res.Outcome, res.Reason = runner.Broken, check.OneLine("committing its work: "+err.Error(), 400)
+		res.Outcome, res.Reason = runner.Broken, textfmt.OneLine("committing its work: "+err.Error(), 400)
 	}
 	res.Signature = runner.Signature(res.Reason, res.Detail)
 	return ""

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // This file reads the user's checkout and never changes it.
@@ -233,9 +234,4 @@ func parseVersion(said string) (v [2]int) {
 }
 
 // firstFew joins the first names of a list.
-func firstFew(list []string) string {
-	if len(list) <= 3 {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
-}
+func firstFew(list []string) string { return textfmt.FirstOf(list, 3, 0) }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/check"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // This file runs git. It prevents git from prompting, paging, starting daemons and locking where it
@@ -82,7 +82,7 @@ func (e *gitError) Error() string {
 	if said == "" {
 		said = fmt.Sprintf("exit code %d %s", e.code, e.signal)
 	}
-	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], check.OneLine(said, 600))
+	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], textfmt.OneLine(said, 600))
 }
 
 // exitCode returns the exit code of a git command that failed, 0 for a nil error, and -1 for other

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wavex/internal/check"
+	"wavex/internal/textfmt"
 )
 
 // This file decides which tasks of a wave are integrated: those that delete no more than they
@@ -23,8 +24,8 @@ func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration,
 		}
 		if gone := m.undeclaredDeletions(c); len(gone) > 0 && m.tooManyDeletions(ctx, rec.From, len(gone)) {
 			in.Withheld = append(in.Withheld, Culprit{c.Task, UndeclaredDeletions,
-				check.OneLine(fmt.Sprintf("it deletes %d files that it did not declare: %s", len(gone), firstFew(gone)), 400),
-				check.ExcerptOf("Deleted by commit "+shortID(c.commit)+" without being declared:\n"+strings.Join(gone, "\n"),
+				textfmt.OneLine(fmt.Sprintf("it deletes %d files that it did not declare: %s", len(gone), firstFew(gone)), 400),
+				textfmt.ExcerptOf("Deleted by commit "+shortID(c.commit)+" without being declared:\n"+strings.Join(gone, "\n"),
 					maxDetail)})
 			continue
 		}
@@ -130,8 +131,8 @@ func (m *Manager) dropConflicting(ctx context.Context, tip string, cs []candidat
 		if len(with) > 0 {
 			reason += " with what is integrated of " + strings.Join(with, ", ")
 		}
-		in.Culprits = append(in.Culprits, Culprit{c.Task, Conflict, check.OneLine(reason, 400),
-			check.ExcerptOf(strings.Join([]string{reason, clash.messages, earlierWorkHint(c)}, "\n"), maxDetail)})
+		in.Culprits = append(in.Culprits, Culprit{c.Task, Conflict, textfmt.OneLine(reason, 400),
+			textfmt.ExcerptOf(strings.Join([]string{reason, clash.messages, earlierWorkHint(c)}, "\n"), maxDetail)})
 	}
 	return good, nil
 }

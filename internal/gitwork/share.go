@@ -12,6 +12,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // This file brings files into a worktree that are not in git: the shares and the results of Setup.
@@ -151,7 +152,7 @@ func (m *Manager) runSetup(ctx context.Context, t *tree) error {
 	}
 	if exit.Code != 0 {
 		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.opts.Setup, exit.Code, exit.Signal,
-			check.OneLine(out.String(), 600))
+			textfmt.OneLine(out.String(), 600))
 	}
 	t.Setup = t.Base
 	return nil

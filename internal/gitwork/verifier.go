@@ -10,6 +10,7 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // This file checks combined trees in the worktree of integrations, which belongs to no task. It
@@ -122,7 +123,7 @@ func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedChec
 	}
 	for _, f := range red {
 		if !slices.ContainsFunc(still, func(s failedCheck) bool { return s.key() == f.key() }) {
-			j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", check.OneLine(f.evidence.Check, 100),
+			j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", textfmt.OneLine(f.evidence.Check, 100),
 				f.evidence.Reason))
 		}
 	}
@@ -224,7 +225,7 @@ func (j *verifier) findCulprits(ctx context.Context, cs []candidate, red []faile
 			red = slices.DeleteFunc(slices.Clone(red), func(g failedCheck) bool { return g.key() == f.key() })
 			continue // it is not true yet: no candidate broke it
 		}
-		j.addNote(fmt.Sprintf("%s is red on what was integrated before, too", check.OneLine(f.evidence.Check, 100)))
+		j.addNote(fmt.Sprintf("%s is red on what was integrated before, too", textfmt.OneLine(f.evidence.Check, 100)))
 		own := func(g failedCheck) bool { return g.key() == f.key() }
 		red = slices.DeleteFunc(slices.Clone(red), own)
 	}
@@ -288,7 +289,7 @@ func (j *verifier) newCulprit(cs []candidate, b culpritSet) Culprit {
 	if c.commit != "" {
 		detail += earlierWorkHint(c)
 	}
-	return Culprit{c.Task, CheckFailed, check.OneLine(reason, 400), check.ExcerptOf(detail, maxDetail)}
+	return Culprit{c.Task, CheckFailed, textfmt.OneLine(reason, 400), textfmt.ExcerptOf(detail, maxDetail)}
 }
 
 // describeFailures returns the first failure in one line and all failures as a text.
@@ -296,7 +297,7 @@ func describeFailures(what string, red []failedCheck) (reason, detail string) {
 	var b strings.Builder
 	for i, f := range red {
 		if i == 0 {
-			reason = fmt.Sprintf("%s: %s: %s", what, check.OneLine(f.evidence.Check, 200), f.evidence.Reason)
+			reason = fmt.Sprintf("%s: %s: %s", what, textfmt.OneLine(f.evidence.Check, 200), f.evidence.Reason)
 		}
 		fmt.Fprintf(&b, "$ %s\n%s\n%s\n\n", f.evidence.Check, f.evidence.Output, f.evidence.Reason)
 	}

@@ -6,13 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/prompt"
 	"wavex/internal/tasklist"
+	"wavex/internal/textfmt"
 )
 
 // This file handles the other kind of loop: tasks of Claude Code's own list, which the session does
@@ -91,9 +91,5 @@ func taskRank(t *tasklist.Task, done map[string]bool) int {
 
 // pendingText names the first tasks that are not completed.
 func pendingText(list []string) string {
-	text := "pending tasks: " + strings.Join(list[:min(len(list), maxNamedTasks)], ", ")
-	if n := len(list) - maxNamedTasks; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
+	return "pending tasks: " + textfmt.FirstOf(list, maxNamedTasks, 0)
 }

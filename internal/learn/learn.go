@@ -20,6 +20,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
 )
 
 // The kinds of learnings.
@@ -58,7 +59,7 @@ const maxText = 500
 // have the same id at any time.
 func (l Learning) Clean() Learning {
 	for _, s := range []*string{&l.Context, &l.Failure, &l.Cause, &l.Prevention, &l.Signature} {
-		*s = oneLine(*s)
+		*s = textfmt.OneLine(strings.ToValidUTF8(*s, "\uFFFD"), maxText)
 	}
 	if l.Kind != Failure && l.Kind != Constraint {
 		l.Kind = Discovery
@@ -83,14 +84,6 @@ func (l Learning) String() string {
 		parts = append(parts, "so: "+l.Prevention)
 	}
 	return l.Kind + ": " + strings.Join(parts, "; ")
-}
-
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText-3], "") + "..."
-	}
-	return s
 }
 
 // maxFile bounds a file of learnings, in bytes.

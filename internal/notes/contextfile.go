@@ -3,7 +3,6 @@ package notes
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
 )
 
 // This file reads _context.md and adds entries to its Post-Context. Of Markdown it knows headings
@@ -195,10 +195,5 @@ func Excerpt(text string, n int) string {
 		}
 		b.WriteString(line)
 	}
-	text = strings.TrimSpace(b.String())
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n/2], "") + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-n) +
-		strings.ToValidUTF8(text[len(text)-n/2:], "")
+	return textfmt.HeadTail(strings.TrimSpace(b.String()), n)
 }

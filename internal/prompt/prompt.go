@@ -18,6 +18,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 )
 
 // Brief is the information for an attempt that is not in the plan.
@@ -112,15 +113,9 @@ func escape(s string) string {
 	return strings.NewReplacer("&#xA;", "\n", "&#x9;", "\t", "&#34;", `"`, "&#39;", "'").Replace(b.String())
 }
 
-// Clip shortens a text to n bytes and keeps its head and its tail, because errors name their
-// cause at one of the two ends.
+// Clip shortens a text to n bytes, and a line about the missing ones, and keeps its head and its
+// tail, because errors name their cause at one of the two ends.
 func Clip(n int, s string) string {
-	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= n {
-		return s
-	}
-	head, tail := s[:n/3], s[len(s)-(n-n/3):]
-	cut := len(s) - len(head) - len(tail)
-	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", strings.ToValidUTF8(head, ""), cut,
-		strings.ToValidUTF8(tail, ""))
+	const lineMax = 32 // bytes of that line
+	return textfmt.HeadTail(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), n+lineMax)
 }

@@ -180,12 +180,7 @@ func displayIDs(ids []string) (out []string) {
 	return out
 }
 
-func clipIDs(ids []string) string {
-	if len(ids) > 4 {
-		return fmt.Sprintf("%s and %d more", strings.Join(ids[:4], ", "), len(ids)-4)
-	}
-	return strings.Join(ids, ", ")
-}
+func clipIDs(ids []string) string { return textfmt.FirstOf(ids, 4, 0) }
 
 // Box draws the verdict in at most width columns, but never fewer than narrowest; 0 means as wide
 // as its lines. If ascii is false, it uses line-drawing characters and a coloured sign, which

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"wavex/internal/agent"
-	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // maxDiff is the number of bytes that are read of each source of a diff. The panel shortens the
@@ -173,7 +173,7 @@ func git(ctx context.Context, most int, dir string, env map[string]string, args 
 	case context.Cause(ctx) != nil:
 		return "", fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
 	}
-	return "", fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, check.OneLine(stderr.buf.String(), 300))
+	return "", fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, textfmt.OneLine(stderr.buf.String(), 300))
 }
 
 // gitTimeout limits the time of one git command.

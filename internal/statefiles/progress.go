@@ -123,10 +123,8 @@ func (b *model) taskNote(i int) string {
 		}
 	}
 	switch waits := b.openBlockers(i); {
-	case len(waits) > 5:
-		return fmt.Sprintf(" (blocked by %s and %d more)", textfmt.Line(strings.Join(waits[:5], ", ")), len(waits)-5)
 	case len(waits) > 0:
-		return fmt.Sprintf(" (blocked by %s)", textfmt.Line(strings.Join(waits, ", ")))
+		return fmt.Sprintf(" (blocked by %s)", textfmt.Line(textfmt.FirstOf(waits, 5, 0)))
 	case r.status == event.Pending && r.tries > 0:
 		return " (to be tried again)"
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"wavex/internal/textfmt"
 )
 
 // This file has the JSON object of a task: unknown fields keep their text, and mistakes have
@@ -141,10 +143,7 @@ func syntaxProblem(err error, size, base int) *FileProblem {
 	if errors.As(err, &s) {
 		m.At = base + min(int(s.ByteOffset), size)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			m.Text = "no JSON: " + s.Err.Error()
-			if len(m.Text) > 200 { // it may quote a name
-				m.Text = strings.ToValidUTF8(m.Text[:197], "") + "..."
-			}
+			m.Text = textfmt.Shorten("no JSON: "+s.Err.Error(), 200) // it may quote a name
 		}
 	}
 	return m

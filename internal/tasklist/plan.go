@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"wavex/internal/plan"
+	"wavex/internal/plan/source"
 )
 
 // The metadata fields of wavex. Loops of this kind share the first four.
@@ -91,7 +92,7 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 func (l *List) inProgressWarning(t *Task) plan.Diagnostic {
 	who := "somebody"
 	if t.Owner != "" {
-		who = quoteShort(t.Owner)
+		who = source.Quote(t.Owner)
 	}
 	d := plan.Diagnostic{Severity: plan.SeverityWarning, Code: plan.CodeGuessed, File: l.file(t.ID), Path: "status",
 		Message: fmt.Sprintf("task %s is in progress already: %s may be at work on it; the run starts it anew", t.ID, who)}
@@ -166,7 +167,7 @@ func (t *Task) planTask(blockers []string) (o Object, wrong *FileProblem) {
 		for _, m := range more.fields {
 			if o.Get(m.name) != nil || m.name == "metadata" {
 				return o, &FileProblem{At: m.at, Code: plan.CodeConflict,
-					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", quoteShort(m.name))}
+					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", source.Quote(m.name))}
 			}
 			o.Set(m.name, m.value)
 		}

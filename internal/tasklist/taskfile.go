@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"wavex/internal/plan/source"
 )
 
 // This file reads and writes one task's file. It knows JSON and the fields of a task, and nothing
@@ -89,24 +89,16 @@ func parse(id string, src []byte) (*Task, error) {
 	case Pending, InProgress, Completed:
 	default:
 		read.fail("status", "bad-value", fmt.Sprintf(
-			"status %s is none that Claude Code knows; write pending, in_progress or completed", quoteShort(string(t.Status))))
+			"status %s is none that Claude Code knows; write pending, in_progress or completed", source.Quote(string(t.Status))))
 	}
 	if own != id {
 		read.fail("id", "bad-id", fmt.Sprintf(
-			"the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", quoteShort(own), id))
+			"the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", source.Quote(own), id))
 	}
 	if read.err != nil {
 		return nil, read.err
 	}
 	return t, nil
-}
-
-// quoteShort quotes foreign text in a message: one line, at most 80 bytes.
-func quoteShort(s string) string {
-	if len(s) > 80 {
-		s = strings.ToValidUTF8(s[:77], "") + "..."
-	}
-	return strconv.Quote(s)
 }
 
 // fieldReader reads the fields of a task and keeps the first mistake.

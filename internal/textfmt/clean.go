@@ -20,8 +20,8 @@ import (
 
 // ansiSequence matches whole ANSI sequences with their parameters: CSI, then strings (OSC, DCS, SOS,
 // PM, APC) up to BEL or ST, then any other escape. Only the opening of an unfinished string
-// matches.
-var ansiSequence = lazyregexp.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+// matches. A CSI sequence may be cut off by the end of the text.
+var ansiSequence = lazyregexp.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*(?:[@-~]|\\z)" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
@@ -160,24 +160,6 @@ func FirstLine(text string) string {
 		}
 	}
 	return ""
-}
-
-// Clip returns at most n bytes of a text without control characters. With a limit of 200 or less,
-// as for subjects, the result is one line.
-func Clip(s string, n int) string {
-	if n <= 200 {
-		s = strings.Join(strings.Fields(s), " ")
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n-3], "") + "..."
 }
 
 // Width returns the number of columns that a clean text takes.

@@ -3,7 +3,6 @@ package textfmt
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // Multiline cleans a text of several lines for a place that shows lines and spaces unchanged, such as a
@@ -12,11 +11,8 @@ import (
 func Multiline(text string, max int) string {
 	missing := 0
 	if max > 0 && len(text) > max {
-		end := max
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text, missing = text[:end], len(text)-end
+		head := Head(text, max)
+		text, missing = head, len(text)-len(head)
 	}
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	text = strings.Map(func(r rune) rune {

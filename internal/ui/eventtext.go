@@ -37,21 +37,16 @@ func taskLabel(s *scheduler.State, id string) string {
 	return l
 }
 
+// maxIDs bounds the ids in a line.
+const maxIDs = 12
+
 // idList lists task ids, only the first ones of many.
 func idList(list []string) string {
-	const most = 12
-	var b strings.Builder
-	for i, id := range list {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(list)-most)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(textfmt.Fit(id, 60, true))
+	var shown []string
+	for _, id := range list[:min(len(list), maxIDs)] {
+		shown = append(shown, textfmt.Fit(id, 60, true))
 	}
-	return b.String()
+	return textfmt.FirstOf(shown, maxIDs, len(list)-len(shown))
 }
 
 func startText(b event.RunStarted, o Options) string {

@@ -4,7 +4,8 @@ package source
 
 import (
 	"strconv"
-	"strings"
+
+	"wavex/internal/textfmt"
 )
 
 // Pos is a position in the plan file; Line and Column count from 1, Column in bytes.
@@ -21,8 +22,5 @@ const (
 
 // Quote formats a text of the user for a message: quoted, one line, at most 80 bytes.
 func Quote(s string) string {
-	if len(s) > 80 {
-		s = strings.ToValidUTF8(s[:77], "") + "..."
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(textfmt.Shorten(s, 80))
 }

@@ -14,6 +14,7 @@ import (
 	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/request/shape"
+	"wavex/internal/textfmt"
 )
 
 // draft is one answer of the planner.
@@ -197,11 +198,7 @@ func firstFew(list []string) []string {
 
 // cleanLine returns s as one clean line of at most n bytes.
 func cleanLine(s string, n int) string {
-	s = strings.Join(strings.Fields(text(s)), " ")
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
+	return textfmt.Head(strings.Join(strings.Fields(text(s)), " "), n)
 }
 
 func text(s string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"wavex/internal/request/score"
+	"wavex/internal/textfmt"
 )
 
 // Schema is the JSON Schema of a planner's answer: the part of a plan that a planner may write.
@@ -80,7 +81,7 @@ const maxDocument = 64 << 10
 func document(title, body string) string {
 	body = text(body)
 	if len(body) > maxDocument {
-		body = strings.ToValidUTF8(body[:maxDocument], "") + "\n[... cut ...]"
+		body = textfmt.Head(body, maxDocument) + "\n[... cut ...]"
 	}
 	body = strings.ReplaceAll(body, "</document", "<\\/document")
 	return fmt.Sprintf("\n<document title=%q>\n%s\n</document>\n", cleanLine(title, 80), body)

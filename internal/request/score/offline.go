@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 type pattern struct {
@@ -62,26 +63,17 @@ func Offline(request string) Score {
 		m.Reason = "nothing in the request speaks of it"
 		for _, c := range patterns(d) {
 			if found := c.re().FindString(text); found != "" {
-				m.Points, m.Reason = c.points, c.reason+": "+truncate(strings.TrimSpace(found), 60)
+				m.Points, m.Reason = c.points, c.reason+": "+textfmt.Shorten(strings.TrimSpace(found), 60)
 				break
 			}
 		}
 	}
 	rest := strings.TrimSpace(vagueAims().ReplaceAllString(text, " "))
 	if rest != text && s.Outcome.Points == 1 && !patterns(Outcome)[2].re().MatchString(rest) {
-		s.Outcome = Rating{Reason: "no aim that could be reached: " + truncate(vagueAims().FindString(text), 60)}
+		s.Outcome = Rating{Reason: "no aim that could be reached: " + textfmt.Shorten(vagueAims().FindString(text), 60)}
 	}
 	if vagueWords().MatchString(text) && s.Outcome.Points == 1 && len(strings.Fields(text)) < 6 {
-		s.Outcome = Rating{Reason: "no aim that could be reached: " + truncate(text, 60)}
+		s.Outcome = Rating{Reason: "no aim that could be reached: " + textfmt.Shorten(text, 60)}
 	}
 	return s
-}
-
-// truncate returns s, or its first n runes.
-func truncate(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-3]) + "..."
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // ReversibilityClass is the time needed to undo the work: 2A under a minute, 2B under five minutes, 1 hours or
@@ -74,7 +75,7 @@ func ClassifyReversibility(request string) Reversibility {
 	for _, r := range reversibilityRules {
 		for _, at := range r.words().FindAllStringIndex(text, -1) {
 			if !isRuledOut(text[:at[0]], text[at[1]:]) {
-				return Reversibility{r.class, truncate(strings.ToLower(text[at[0]:at[1]]), 40)}
+				return Reversibility{r.class, textfmt.Shorten(strings.ToLower(text[at[0]:at[1]]), 40)}
 			}
 		}
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/sourcegraph/conc/panics"
+
+	"wavex/internal/textfmt"
 )
 
 // Item is a criterion or a mustNot.
@@ -97,13 +99,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText-3], "") + "..."
-	}
-	return s
-}
+func oneLine(s string) string { return textfmt.OneLine(printable(s), maxText) }
 
 // Render returns the text of SHAPE.md.
 func Render(request string, s Shape) string {

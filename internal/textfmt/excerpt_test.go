@@ -1,4 +1,4 @@
-package check_test
+package textfmt_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"wavex/internal/check"
+	"wavex/internal/textfmt"
 )
 
 // For any sequence of writes an excerpt is bounded, valid UTF-8, starts and ends like the text,
@@ -17,7 +17,7 @@ func TestExcerptProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(96, 400).Draw(t, "max")
 		pieces := rapid.SliceOf(rapid.StringOfN(rapid.RuneFrom([]rune("abcé世\n")), 0, 300, -1)).Draw(t, "pieces")
-		e := check.Excerpt{Max: limit}
+		e := textfmt.Excerpt{Max: limit}
 		for _, p := range pieces {
 			if n, err := e.Write([]byte(p)); n != len(p) || err != nil {
 				t.Fatalf("Write = %d, %v", n, err)
@@ -56,7 +56,7 @@ func TestOneLine(t *testing.T) {
 		{"世世世", 8, "世..."},
 		{"a\xffb", 9, "a?b"},
 	} {
-		if got := check.OneLine(tc.in, tc.n); got != tc.want {
+		if got := textfmt.OneLine(tc.in, tc.n); got != tc.want {
 			t.Errorf("OneLine(%q, %d) = %q, want %q", tc.in, tc.n, got, tc.want)
 		}
 	}
@@ -72,12 +72,12 @@ func TestExcerptKeepsWordsWhole(t *testing.T) {
 			strings.Repeat("a", n) + " " + key + " " + strings.Repeat("word ", 200),
 			strings.Repeat("word ", 200) + "\n" + key + "\n" + strings.Repeat("z", n),
 		} {
-			if got := check.ExcerptOf(text, 600); strings.Contains(got, "k") && !strings.Contains(got, key) {
+			if got := textfmt.ExcerptOf(text, 600); strings.Contains(got, "k") && !strings.Contains(got, key) {
 				t.Fatalf("%d: %q", n, got)
 			}
 		}
 	}
-	if got := check.ExcerptOf(strings.Repeat("x", 5000), 600); len(got) < 500 {
+	if got := textfmt.ExcerptOf(strings.Repeat("x", 5000), 600); len(got) < 500 {
 		t.Errorf("of a long word: %q", got)
 	}
 }

@@ -1,9 +1,8 @@
-package check
+package textfmt
 
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // omissionRoom is reserved for the mark between head and tail.
@@ -78,24 +77,15 @@ func ExcerptOf(s string, n int) string {
 	return e.String()
 }
 
-// OneLine returns the words of s on one line of at most n bytes.
-func OneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if len(s) <= n {
-		return s
-	}
-	return cutBack(s, n-3) + "..."
-}
-
 // longWord is the largest distance, in bytes, by which a cut moves to a word boundary: half a key
 // is not recognised as a secret, and half a path is useless. Longer words are cut.
 const longWord = 256
 
 const blanks = " \t\r\n"
 
-// cutBackAtWord is cutBack without a partial word at the end.
+// cutBackAtWord is Head without a partial word at the end.
 func cutBackAtWord(s string, n int) string {
-	cut := cutBack(s, n)
+	cut := Head(s, n)
 	if len(cut) < len(s) && strings.IndexByte(blanks, s[len(cut)]) >= 0 {
 		return cut
 	}
@@ -105,9 +95,9 @@ func cutBackAtWord(s string, n int) string {
 	return cut
 }
 
-// cutFrontAtWord is cutFront without a partial word at the start.
+// cutFrontAtWord is dropHead without a partial word at the start.
 func cutFrontAtWord(s string, n int) string {
-	cut := cutFront(s, n)
+	cut := dropHead(s, n)
 	if k := len(s) - len(cut); k > 0 && strings.IndexByte(blanks, s[k-1]) >= 0 {
 		return cut
 	}
@@ -120,26 +110,5 @@ func cutFrontAtWord(s string, n int) string {
 // clean returns s as valid UTF-8 of at most n bytes, with plain line ends.
 func clean(s string, n int) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "?")
-	return strings.TrimRight(cutBack(s, n), " \t\r\n")
-}
-
-// cutBack keeps at most n bytes from the front, whole runes only.
-func cutBack(s string, n int) string {
-	if n >= len(s) {
-		return s
-	}
-	n = max(n, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// cutFront drops at least n bytes from the front, whole runes only.
-func cutFront(s string, n int) string {
-	n = min(n, len(s))
-	for n < len(s) && !utf8.RuneStart(s[n]) {
-		n++
-	}
-	return s[n:]
+	return strings.TrimRight(Head(s, n), " \t\r\n")
 }
