@@ -90,12 +90,12 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	block := `{"$schema":"https://json-schema.org/draft/2020-12/schema","$ref":"#/$defs/block","$defs":` + defs(t) + "}"
 	for _, text := range goodBlocks {
-		if err := validate(block, []byte(text)); err != nil {
+		if err := checkAgainst(t, block, []byte(text)); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, c := range badBlocks {
-		if validate(block, []byte(c.text)) == nil {
+		if checkAgainst(t, block, []byte(c.text)) == nil {
 			t.Errorf("the schema takes %s", c.text)
 		}
 	}
@@ -205,7 +205,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(string(Schema()), text); err != nil {
+		if err := checkAgainst(t, string(Schema()), text); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
 		shown += string(text)

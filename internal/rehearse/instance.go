@@ -1,24 +1,19 @@
 package rehearse
 
 // This file answers --json-schema with the smallest value that a schema allows, so that panels of
-// experts work in rehearsal. It supports the usual schemas for models; fits refuses values that it
-// gets wrong.
+// experts work in rehearsal. It supports the schemas of wavex's own questions; validate refuses the
+// values that it gets wrong.
 
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxDepth and maxValues bound the values of recursive schemas.
-const (
-	maxDepth  = 32
-	maxValues = 10_000
-)
+// maxValues bounds the values of an answer.
+const maxValues = 10_000
 
 // validate validates a value against a schema. Its error is one line.
 func validate(schema string, value []byte) error {
@@ -41,7 +36,7 @@ func compileSchema(schema []byte) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(schema, &doc); err != nil {
 		return nil, err
 	}
-	if err := checkFinite(doc); err != nil {
+	if err := checkReferences(doc, false); err != nil {
 		return nil, err
 	}
 	var s jsonschema.Schema
@@ -51,13 +46,38 @@ func compileSchema(schema []byte) (*jsonschema.Resolved, error) {
 	return s.Resolve(nil)
 }
 
+// checkReferences refuses references except those to definitions without references. The validator
+// would follow a reference that comes back to itself until the stack is full.
+func checkReferences(v any, inDefinition bool) error {
+	if list, ok := v.([]any); ok {
+		for _, in := range list {
+			if err := checkReferences(in, inDefinition); err != nil {
+				return err
+			}
+		}
+	}
+	s, _ := v.(map[string]any)
+	for key, in := range s {
+		ref, isText := in.(string)
+		isRef := isText && strings.HasPrefix(key, "$") && strings.HasSuffix(strings.ToLower(key), "ref")
+		if isRef && (inDefinition || key != "$ref" || !strings.HasPrefix(ref, "#/$defs/")) {
+			return fmt.Errorf("the reference %q is not to a definition without references", ref)
+		}
+		if err := checkReferences(in, inDefinition || key == "$defs"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // makeInstance returns a value for the schema.
 func makeInstance(schema []byte) json.RawMessage {
 	var root any
-	if json.Unmarshal(schema, &root) != nil {
-		return json.RawMessage("null")
-	}
-	out, err := json.Marshal((&instanceMaker{root: root, budget: maxValues}).value(root, 0))
+	_ = json.Unmarshal(schema, &root) // a schema that is not JSON has the value null
+	defs, _ := root.(map[string]any)
+	m := instanceMaker{budget: maxValues}
+	m.definitions, _ = defs["$defs"].(map[string]any)
+	out, err := json.Marshal(m.value(root))
 	if err != nil {
 		return json.RawMessage("null")
 	}
@@ -65,181 +85,52 @@ func makeInstance(schema []byte) json.RawMessage {
 }
 
 type instanceMaker struct {
-	root   any
-	budget int // number of values that may still be made
+	definitions map[string]any
+	budget      int // number of values that may still be made
 }
 
-func (m *instanceMaker) value(s any, depth int) any {
-	sch, ok := s.(map[string]any)
-	m.budget--
-	if !ok || depth > maxDepth || m.budget < 0 {
+func (m *instanceMaker) value(schema any) any {
+	s, _ := schema.(map[string]any)
+	if m.budget--; m.budget < 0 {
 		return nil
 	}
-	if v, ok := sch["const"]; ok {
-		return v
+	if ref, ok := s["$ref"].(string); ok {
+		return m.value(m.definitions[strings.TrimPrefix(ref, "#/$defs/")])
 	}
-	if v, ok := sch["default"]; ok {
-		return v
+	if list, ok := s["enum"].([]any); ok && len(list) > 0 {
+		return list[0]
 	}
-	if vs, ok := sch["enum"].([]any); ok && len(vs) > 0 {
-		return vs[0]
-	}
-	if ref, ok := sch["$ref"].(string); ok {
-		return m.value(m.resolve(ref), depth+1)
-	}
-	for _, key := range []string{"anyOf", "oneOf"} {
-		if alts, ok := sch[key].([]any); ok && len(alts) > 0 {
-			sch = mergeSchemas(sch, key, alts[:1])
-		}
-	}
-	if all, ok := sch["allOf"].([]any); ok {
-		sch = mergeSchemas(sch, "allOf", all)
-		if v, ok := sch["$ref"]; ok {
-			return m.value(map[string]any{"$ref": v}, depth+1)
-		}
-	}
-	if vs, ok := sch["enum"].([]any); ok && len(vs) > 0 {
-		return vs[0]
-	}
-	switch schemaType(sch) {
+	switch s["type"] {
 	case "object":
-		return m.object(sch, depth)
+		out := map[string]any{}
+		props, _ := s["properties"].(map[string]any)
+		required, _ := s["required"].([]any)
+		for _, name := range required {
+			if name, ok := name.(string); ok {
+				out[name] = m.value(props[name])
+			}
+		}
+		return out
 	case "array":
 		out := []any{}
-		for range min(int(floatOf(sch["minItems"])), 64) {
-			out = append(out, m.value(sch["items"], depth+1))
+		for range countOf(s["minItems"], 64) {
+			out = append(out, m.value(s["items"]))
 		}
 		return out
 	case "string":
-		return sampleText(sch)
+		const text = "rehearsal"
+		return text + strings.Repeat(text, countOf(s["minLength"], 1<<16)/len(text))
 	case "integer", "number":
-		return m.number(sch)
+		low, _ := s["minimum"].(float64)
+		return low
 	case "boolean":
 		return false
 	}
 	return nil
 }
 
-// object returns an object with only the required members.
-func (m *instanceMaker) object(sch map[string]any, depth int) any {
-	props, _ := sch["properties"].(map[string]any)
-	out := map[string]any{}
-	required, _ := sch["required"].([]any)
-	for _, name := range required {
-		if s, ok := name.(string); ok {
-			out[s] = m.value(props[s], depth+1)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(props)) {
-		if len(out) >= int(floatOf(sch["minProperties"])) {
-			break
-		}
-		if _, has := out[name]; !has {
-			out[name] = m.value(props[name], depth+1)
-		}
-	}
-	return out
+// countOf returns a number of a schema, from 0 to most.
+func countOf(v any, most float64) int {
+	f, _ := v.(float64)
+	return int(min(max(f, 0), most))
 }
-
-func (m *instanceMaker) number(sch map[string]any) any {
-	v := floatOf(sch["minimum"])
-	if low, ok := sch["exclusiveMinimum"].(float64); ok && low >= v {
-		v = low + 1
-		if high, ok := sch["maximum"].(float64); ok && v > high {
-			v = (low + high) / 2
-		}
-	}
-	if high, ok := sch["maximum"].(float64); ok && v > high {
-		v = high
-	}
-	return v
-}
-
-// resolve follows a reference inside the schema: "#", "#/$defs/x".
-func (m *instanceMaker) resolve(ref string) any {
-	at := m.root
-	for _, tok := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
-		tok = strings.NewReplacer("~1", "/", "~0", "~").Replace(tok)
-		obj, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = obj[tok]
-	}
-	return at
-}
-
-// mergeSchemas merges alternatives into a schema. It unites properties and required.
-func mergeSchemas(sch map[string]any, without string, with []any) map[string]any {
-	out := maps.Clone(sch)
-	delete(out, without)
-	for _, w := range with {
-		o, _ := w.(map[string]any)
-		for k, v := range o {
-			switch old := out[k].(type) {
-			case map[string]any:
-				if vm, ok := v.(map[string]any); ok && k == "properties" {
-					old = maps.Clone(old)
-					maps.Copy(old, vm)
-					out[k] = old
-					continue
-				}
-			case []any:
-				if vs, ok := v.([]any); ok && k == "required" {
-					out[k] = append(slices.Clone(old), vs...)
-					continue
-				}
-			}
-			out[k] = v
-		}
-	}
-	return out
-}
-
-// schemaType returns the schema's type, or the type that its other keys suggest.
-func schemaType(sch map[string]any) string {
-	switch t := sch["type"].(type) {
-	case string:
-		return t
-	case []any:
-		for _, k := range t {
-			if s, ok := k.(string); ok && s != "null" {
-				return s
-			}
-		}
-		return "null"
-	}
-	switch {
-	case sch["properties"] != nil || sch["required"] != nil:
-		return "object"
-	case sch["items"] != nil:
-		return "array"
-	case sch["minLength"] != nil || sch["pattern"] != nil:
-		return "string"
-	}
-	return ""
-}
-
-// sampleText returns a word with a valid length and, for the common formats, a valid format.
-func sampleText(sch map[string]any) string {
-	switch sch["format"] {
-	case "date-time":
-		return "2026-01-01T00:00:00Z"
-	case "date":
-		return "2026-01-01"
-	case "uri":
-		return "https://example.org/"
-	case "email":
-		return "rehearsal@example.org"
-	}
-	s := "rehearsal"
-	if n := int(floatOf(sch["minLength"])); n > len(s) {
-		s = strings.Repeat(s, min(n, 1<<16)/len(s)+1)[:min(n, 1<<16)]
-	}
-	if high, ok := sch["maxLength"].(float64); ok && high >= 0 && int(high) < len(s) {
-		s = s[:int(high)]
-	}
-	return s
-}
-
-func floatOf(v any) float64 { f, _ := v.(float64); return f }

@@ -8,6 +8,11 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
+
+	"wavex/counsel"
+	"wavex/internal/request"
+	"wavex/internal/request/decompose"
+	"wavex/internal/request/shape"
 )
 
 func FuzzInstance(f *testing.F) {
@@ -26,15 +31,14 @@ func FuzzInstance(f *testing.F) {
 	})
 }
 
-// instance returns a valid value for an ordinary schema.
+// Every question of wavex has a schema for which the agent has a valid answer.
 func TestInstanceFits(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
+		counsel.OpinionSchema, counsel.ReviewSchema, counsel.RefuteSchema, counsel.JudgeSchema, counsel.ChallengeSchema,
+		counsel.ClarifySchema, request.ScoreSchema, shape.Schema, decompose.Schema, decompose.CriticSchema,
 		`{"type":"object","required":["verdict","score","notes"],"properties":{"verdict":{"enum":["approve","reject"]},"score":{"type":"integer","minimum":1,"maximum":5},"notes":{"type":"array","minItems":2,"items":{"type":"string","minLength":12}}}}`,
-		`{"$defs":{"who":{"type":"string","maxLength":3}},"type":"object","required":["a","b"],"properties":{"a":{"$ref":"#/$defs/who"},"b":{"anyOf":[{"type":"null"},{"type":"string"}]}},"additionalProperties":false}`,
-		`{"allOf":[{"type":"object","required":["x"],"properties":{"x":{"type":"boolean"}}},{"required":["y"],"properties":{"y":{"const":7}}}]}`,
-		`{"type":["string","null"],"format":"date-time"}`,
-		`{"type":"object","minProperties":1,"properties":{"p":{"type":"number","exclusiveMinimum":0,"maximum":1}}}`,
+		`{"$defs":{"who":{"type":"string"}},"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/who"}},"additionalProperties":false}`,
 		`true`, `{}`,
 	} {
 		if err := validate(s, makeInstance([]byte(s))); err != nil {
@@ -52,25 +56,24 @@ func TestInstanceFits(t *testing.T) {
 	})
 }
 
-// A schema that refers to itself is refused, unless each reference goes down into the value.
+// A reference is refused, unless it leads to a definition without references: the validator would
+// follow one that comes back to itself for ever.
 func TestValidateEndsOrRefuses(t *testing.T) {
 	t.Parallel()
+	const refused = "is not to a definition without references"
 	for _, c := range []struct{ schema, value, says string }{
-		{`{"$ref":"#"}`, `1`, "comes back to itself"},
-		{`{"anyOf":[{"type":"null"},{"$ref":"#"}]}`, `1`, "comes back to itself"},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"not":{"$ref":"#/$defs/b"}},"b":{"if":{"$ref":"#/$defs/a"}}}}`, `1`,
-			"comes back to itself"},
-		{`{"properties":{"a":{"dependentSchemas":{"b":{"$ref":"#/properties/a"}}}}}`, `{"a":{"b":1}}`,
-			"comes back to itself"},
-		{`{"items":{"allOf":[{"$ref":"#/items"}]}}`, `[1]`, "comes back to itself"},
-		{`{"$ref":"#/$defs/x"}`, `1`, "nothing is found"},
-		{`{"$ref":"other.json"}`, `1`, "not to a place inside"},
-		{`{"items":{"$dynamicRef":"#x"}}`, `[1]`, "dynamic"},
-		{`{"type":["array","null"],"items":{"$ref":"#"}}`, `[[null],[[]]]`, ""},
-		{`{"type":["array","null"],"items":{"$ref":"#"}}`, `[[null],[[1]]]`, "type"},
-		{`{"not":{"items":{"$ref":"#"}}}`, `[1]`, ""},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"type":"integer"}}}`,
-			`1`, ""},
+		{`{"$ref":"#"}`, `1`, refused},
+		{`{"anyOf":[{"type":"null"},{"$ref":"#"}]}`, `1`, refused},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"not":{"$ref":"#/$defs/b"}},"b":{"if":{"$ref":"#/$defs/a"}}}}`, `1`, refused},
+		{`{"properties":{"a":{"dependentSchemas":{"b":{"$ref":"#/properties/a"}}}}}`, `{"a":{"b":1}}`, refused},
+		{`{"items":{"allOf":[{"$ref":"#/items"}]}}`, `[1]`, refused},
+		{`{"$ref":"#/$defs/x"}`, `1`, "$defs"},
+		{`{"$ref":"other.json"}`, `1`, refused},
+		{`{"items":{"$dynamicRef":"#x"}}`, `[1]`, refused},
+		{`{"$REF":"#"}`, `[1]`, refused},
+		{`{"items":{"$id":"x","$defs":{"a":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}}`, `[1]`, refused},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"type":"null"},{"type":"integer"}]}}}`, `1`, ""},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}`, `"1"`, "type"},
 	} {
 		err := validate(c.schema, []byte(c.value))
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
@@ -79,7 +82,7 @@ func TestValidateEndsOrRefuses(t *testing.T) {
 	}
 }
 
-// fits and another validator agree on values that were made for another schema.
+// validate and another validator agree on values that were made for another schema.
 func TestValidateAgrees(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -92,23 +95,32 @@ func TestValidateAgrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		value := makeInstance(from)
-		c := jsonschema.NewCompiler()
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.AddResource("mem:schema", doc); err != nil {
-			t.Fatal(err)
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours, other := validate(string(s), value), c.MustCompile("mem:schema").Validate(v)
+		ours, other := validate(string(s), value), checkAgainst(t, string(s), value)
 		if (ours == nil) != (other == nil) {
 			t.Fatalf("%s of %s: %v, and the other says %v", s, value, ours, other)
 		}
 	})
+}
+
+// checkAgainst validates a value with another validator.
+func checkAgainst(t interface{ Fatal(...any) }, schema string, value []byte) error {
+	c := jsonschema.NewCompiler()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddResource("mem:schema", doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("mem:schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(v)
 }
 
 func genSchema(t *rapid.T, depth int) map[string]any {
