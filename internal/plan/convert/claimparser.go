@@ -86,7 +86,7 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 		return
 	}
 	if text == "" {
-		f.warnf(at, plan.CodeNotCarried, "an empty check was left out")
+		f.Warn(at, plan.CodeNotCarried, "an empty check was left out")
 		return
 	}
 	if claim.kind == "manual" || len(text) > maxClaim {
@@ -106,7 +106,7 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 
 func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
 	t.manual = append(t.manual, w)
-	f.warnf(w.at, plan.CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", source.Quote(t.id.text), source.Quote(w.text))
+	f.Warn(w.at, plan.CodeManualCheck, "task %s: %s is a check in words; it became a criterion that nothing passes by itself", source.Quote(t.id.text), source.Quote(w.text))
 }
 
 // condition returns a criterion of the plan, with a check if its words are one.

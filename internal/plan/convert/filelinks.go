@@ -84,20 +84,20 @@ func (f *importedPlan) linkRows(at source.Location, body string) {
 // warnLooseLinks reports key links that are not between files.
 func (f *importedPlan) warnLooseLinks(at source.Location, n int) {
 	if n > 0 {
-		f.warnf(at, plan.CodeNotCarried, "%s not between two files and became words of the request; nothing checks them",
+		f.Warn(at, plan.CodeNotCarried, "%s not between two files and became words of the request; nothing checks them",
 			map[bool]string{true: "a key link is", false: fmt.Sprintf("%d key links are", n)}[n == 1])
 	}
 }
 
 // linkNodes returns the links in the form of a plan.
 func (f *importedPlan) linkNodes() *source.Node {
-	list := source.List(f.links[0].at)
+	var list []*source.Node
 	for _, l := range f.links {
 		o := source.Object(l.at).Set("from", source.Text(l.from, l.at)).Set("to", source.Text(l.to, l.at))
 		if why := strings.Join(strings.Fields(l.why), " "); why != "" {
 			o.Set("why", source.Text(clipText(why, 300), l.at))
 		}
-		list.Items = append(list.Items, o)
+		list = append(list, o)
 	}
-	return list
+	return listOf(list)
 }

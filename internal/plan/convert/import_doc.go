@@ -52,11 +52,9 @@ func (f *importedPlan) readPhaseDoc(root *source.Node) {
 			f.warnUnused(name, v)
 		}
 	})
-	switch {
-	case number.text != "":
+	f.name = title
+	if number.text != "" {
 		f.name = phrase{strings.TrimSuffix("Phase "+number.text+": "+title.text, ": "), number.at}
-	default:
-		f.name = title
 	}
 	f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
 	byID := map[string]*importedTask{}
@@ -102,9 +100,9 @@ func (f *importedPlan) inlineText(v *source.Node) string {
 }
 
 func (f *importedPlan) number(v *source.Node) int {
-	n := atoi(v.Text)
-	if v.Kind != source.KindNumber && v.Kind != source.KindString || v.Text == "" || n < 1 || n > plan.MaxWave {
-		f.errorf(v.At, plan.CodeBadNumber, "a wave is a whole number from 1 to %d", plan.MaxWave)
+	n := waveNumber(v.Text)
+	if v.Kind != source.KindNumber && v.Kind != source.KindString || n == 0 {
+		f.Error(v.At, plan.CodeBadNumber, "a wave is a whole number from 1 to %d", plan.MaxWave)
 		return 0
 	}
 	return n
@@ -169,13 +167,13 @@ func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedT
 		} else {
 			id := f.scalar(v)
 			if t = byID[normalizeID(id.text)]; t == nil {
-				f.errorf(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number,
+				f.Error(v.At, plan.CodeUnknownTask, "wave %d names task %s, which is not among the tasks", w.number,
 					source.Quote(id.text))
 				continue
 			}
 		}
 		if t.wave != 0 && t.wave != w.number {
-			f.errorf(v.At, plan.CodeConflict, "task %s is in wave %d and in wave %d; keep one", source.Quote(t.id.text),
+			f.Error(v.At, plan.CodeConflict, "task %s is in wave %d and in wave %d; keep one", source.Quote(t.id.text),
 				t.wave, w.number)
 			continue
 		}
@@ -235,7 +233,9 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))
 			}
 		default:
-			f.addMetadata(t, name.Text, v)
+			if name.Text != "passes" || f.form != string(FormStories) {
+				f.addMetadata(t, name.Text, v)
+			}
 		}
 	})
 	f.tasks = append(f.tasks, t)
@@ -280,7 +280,7 @@ func (f *importedPlan) docFiles(t *importedTask, v *source.Node) {
 			}
 		})
 		if p.text == "" {
-			f.errorf(e.At, plan.CodeMissingField, "a file needs path")
+			f.Error(e.At, plan.CodeMissingField, "a file needs path")
 			continue
 		}
 		f.file(t, p, action)

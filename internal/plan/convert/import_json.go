@@ -5,6 +5,7 @@ package convert
 // stories name their dependencies.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,19 +40,10 @@ func (f *importedPlan) readStories(root *source.Node) {
 		edges = edges || len(t.blockers) > 0
 		list = append(list, s)
 	}
-	slices.SortStableFunc(list, func(a, b story) int {
-		switch {
-		case a.priority < b.priority:
-			return -1
-		case a.priority > b.priority:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b story) int { return cmp.Compare(a.priority, b.priority) })
 	f.tasks = nil
 	for i, s := range list {
 		t := s.task
-		t.metadata = without(t.metadata, "passes")
 		t.blockers = slices.DeleteFunc(t.blockers, func(b phrase) bool { return passed[normalizeID(b.text)] })
 		if !edges && i > 0 {
 			t.blockers = []phrase{{list[i-1].task.id.text, t.at}}
@@ -59,11 +51,11 @@ func (f *importedPlan) readStories(root *source.Node) {
 		f.tasks = append(f.tasks, t)
 	}
 	if !edges && len(list) > 1 {
-		f.warnf(list[1].task.at, plan.CodeGuessed,
+		f.Warn(list[1].task.at, plan.CodeGuessed,
 			"no story names what it depends on: they run one after the other, in the order of their priority")
 	}
 	if len(list) == 0 && len(passed) > 0 {
-		f.errorf(f.at, plan.CodeEmptyPlan, "all stories pass already; there is nothing to do")
+		f.Error(f.at, plan.CodeEmptyPlan, "all stories pass already; there is nothing to do")
 	}
 }
 
@@ -85,23 +77,6 @@ func (f *importedPlan) readStoryFields(root *source.Node) (stories []*source.Nod
 		}
 	})
 	return stories
-}
-
-// without returns the object without one field, or nil if no field remains.
-func without(n *source.Node, name string) *source.Node {
-	if n == nil {
-		return nil
-	}
-	out := source.Object(n.At)
-	n.Each(func(key, v *source.Node) {
-		if key.Text != name {
-			out.Set(key.Text, v)
-		}
-	})
-	if len(out.Items) == 0 {
-		return nil
-	}
-	return out
 }
 
 func (f *importedPlan) readSteps(root *source.Node) {
@@ -154,7 +129,7 @@ func (f *importedPlan) readSteps(root *source.Node) {
 		f.tasks = append(f.tasks, t)
 	}
 	if len(f.tasks) == 0 {
-		f.errorf(f.at, plan.CodeEmptyPlan, "no step is left to do")
+		f.Error(f.at, plan.CodeEmptyPlan, "no step is left to do")
 	}
 }
 

@@ -6,6 +6,7 @@ package convert
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"wavex/internal/plan"
@@ -48,10 +49,9 @@ func (f *importedPlan) readPhase(src string) {
 			i++
 		}
 	}
+	f.name = r.title
 	if r.number != "" {
-		f.name = phrase{strings.TrimSuffix("Phase "+r.number+": "+r.title.text, ": "), r.title.at}
-	} else {
-		f.name = r.title
+		f.name.text = strings.TrimSuffix("Phase "+r.number+": "+r.title.text, ": ")
 	}
 }
 
@@ -102,7 +102,7 @@ func (r *phaseReader) frontMatter() int {
 			}
 		}
 	}
-	r.errorf(0, plan.CodeSyntax, "the front matter is not closed; end it with a line ---")
+	r.Error(0, plan.CodeSyntax, "the front matter is not closed; end it with a line ---")
 	return len(r.lines)
 }
 
@@ -163,9 +163,9 @@ func (r *phaseReader) lineLocation(i int) source.Location {
 
 // heading reads "Wave 2 (Sequential - label)".
 func (r *phaseReader) heading(l markdownLine, m []string) {
-	n := atoi(m[1])
-	if n < 1 || n > plan.MaxWave {
-		r.errorf(l.at, plan.CodeBadNumber, "wave %s is out of range; waves count from 1 to %d", m[1], plan.MaxWave)
+	n := waveNumber(m[1])
+	if n == 0 {
+		r.Error(l.at, plan.CodeBadNumber, "wave %s is out of range; waves count from 1 to %d", m[1], plan.MaxWave)
 		return
 	}
 	r.current = n
@@ -181,15 +181,13 @@ func (r *phaseReader) heading(l markdownLine, m []string) {
 	r.importedPlan.wave(w)
 }
 
-func atoi(s string) int {
-	n := 0
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' || n > plan.MaxCount {
-			return -1
-		}
-		n = n*10 + int(c-'0')
+// waveNumber returns the number of a wave; 0 if the text is no valid one.
+func waveNumber(s string) int {
+	n, err := strconv.ParseUint(s, 10, 32)
+	if err != nil || n > plan.MaxWave {
+		return 0
 	}
-	return n
+	return int(n)
 }
 
 // task reads the block that begins at a line, and returns the index of the line after it. The block
@@ -203,7 +201,7 @@ func (r *phaseReader) task(i int) int {
 	if t.wave == 0 {
 		t.wave, t.waveAt = r.current, first.at
 	} else if r.current != 0 && t.wave != r.current {
-		r.warnf(t.waveAt, plan.CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", source.Quote(t.id.text), t.wave, r.current)
+		r.Warn(t.waveAt, plan.CodeGuessed, "task %s says wave %d and stands under the heading of wave %d; its own word counts", source.Quote(t.id.text), t.wave, r.current)
 	}
 	r.tasks = append(r.tasks, t)
 	from := first.at + source.Location(tag)
@@ -222,11 +220,11 @@ func (r *phaseReader) task(i int) int {
 			return end + 1
 		}
 		if taskTag(text) > 0 {
-			r.errorf(t.at, plan.CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", source.Quote(t.id.text))
+			r.Error(t.at, plan.CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", source.Quote(t.id.text))
 			return end
 		}
 	}
-	r.errorf(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own",
+	r.Error(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own",
 		source.Quote(t.id.text))
 	return len(r.lines)
 }

@@ -21,9 +21,8 @@ func (r *phaseReader) attributes(t *importedTask, text string, at source.Locatio
 		case "title", "name":
 			t.subject = p
 		case "wave":
-			if t.wave = atoi(value); value == "" || t.wave < 1 || t.wave > plan.MaxWave {
-				r.errorf(p.at, plan.CodeBadNumber, "wave %s is no number from 1 to %d", source.Quote(value), plan.MaxWave)
-				t.wave = 0
+			if t.wave = waveNumber(value); t.wave == 0 {
+				r.Error(p.at, plan.CodeBadNumber, "wave %s is no number from 1 to %d", source.Quote(value), plan.MaxWave)
 			}
 			t.waveAt = p.at
 		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
@@ -119,7 +118,7 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		}
 		n := r.sectionEnd(body[from:], name)
 		if n < 0 {
-			r.errorf(at+source.Location(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text),
+			r.Error(at+source.Location(i), plan.CodeSyntax, "task %s: <%s> is not closed", source.Quote(t.id.text),
 				clipText(name, 40))
 			return
 		}

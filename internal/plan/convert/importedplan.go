@@ -5,6 +5,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/dag"
@@ -79,16 +80,8 @@ type importedPlan struct {
 	waveCount, taskCount *source.Node // the counts that the file states
 }
 
-func (f *importedPlan) warnf(at source.Location, code, format string, args ...any) {
-	f.Warn(at, code, format, args...)
-}
-
-func (f *importedPlan) errorf(at source.Location, code, format string, args ...any) {
-	f.Error(at, code, format, args...)
-}
-
 func (f *importedPlan) notCarried(at source.Location, what string) {
-	f.warnf(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
+	f.Warn(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
 }
 
 // wave adds the data of a wave. Repeated data of one wave is merged.
@@ -122,16 +115,11 @@ func (f *importedPlan) tree() *source.Node {
 		}
 		root.Set("request", source.Text(strings.Join(parts, "\n\n"), f.request[0].at))
 	}
-	if len(f.criteria) > 0 {
-		list := source.List(f.criteria[0].at)
-		for _, w := range f.criteria {
-			list.Items = append(list.Items, f.condition(c, w))
-		}
-		root.Set("criteria", list)
+	var criteria []*source.Node
+	for _, w := range f.criteria {
+		criteria = append(criteria, f.condition(c, w))
 	}
-	if len(f.links) > 0 {
-		root.Set("links", f.linkNodes())
-	}
+	root.Set("criteria", listOf(criteria)).Set("links", f.linkNodes())
 	var waves []*source.Node
 	for _, w := range f.waves {
 		if w.title == "" && !w.sequential {
@@ -146,9 +134,7 @@ func (f *importedPlan) tree() *source.Node {
 		}
 		waves = append(waves, n)
 	}
-	if len(waves) > 0 {
-		root.Set("waves", source.List(waves[0].At, waves...))
-	}
+	root.Set("waves", listOf(waves))
 	tasks := source.List(f.at)
 	for _, t := range f.tasks {
 		tasks.Items = append(tasks.Items, t.tree())
@@ -169,35 +155,33 @@ func (t *importedTask) tree() *source.Node {
 	if t.wave != 0 {
 		n.Set("wave", source.Count(t.wave, t.waveAt))
 	}
-	var list []*source.Node
+	var blockers, files, criteria []*source.Node
 	for _, b := range t.blockers {
-		list = append(list, source.Text(b.text, b.at))
+		blockers = append(blockers, source.Text(b.text, b.at))
 	}
-	if len(list) > 0 {
-		n.Set("blockedBy", source.List(list[0].At, list...))
-	}
-	list = nil
 	for _, file := range t.files {
-		if file.action == "" {
-			list = append(list, file.path.node())
-			continue
+		node := file.path.node()
+		if file.action != "" {
+			node = source.Object(file.path.at).Set("path", node).Set("action", source.Text(file.action, file.path.at))
 		}
-		list = append(list, source.Object(file.path.at).Set("path", file.path.node()).Set("action",
-			source.Text(file.action, file.path.at)))
+		files = append(files, node)
 	}
-	if len(list) > 0 {
-		n.Set("files", source.List(list[0].At, list...))
+	for _, m := range t.manual {
+		criteria = append(criteria, source.Object(m.at).Set("text", m.node()).Set("verification",
+			source.Text("observation", m.at)))
 	}
+	n.Set("blockedBy", listOf(blockers)).Set("files", listOf(files))
 	// Always set it: a "Verify:" at the end of foreign prose is not a command.
 	n.Set("verify", source.List(t.at, t.checks...))
-	list = nil
-	for _, m := range t.manual {
-		list = append(list, source.Object(m.at).Set("text", m.node()).Set("verification", source.Text("observation", m.at)))
+	return n.Set("criteria", listOf(criteria)).Set("metadata", t.metadata)
+}
+
+// listOf returns a list at the place of its first item; nil if there is none.
+func listOf(items []*source.Node) *source.Node {
+	if len(items) == 0 {
+		return nil
 	}
-	if len(list) > 0 {
-		n.Set("criteria", source.List(list[0].At, list...))
-	}
-	return n.Set("metadata", t.metadata)
+	return source.List(items[0].At, items...)
 }
 
 // title returns a subject for a task without one: the start of its text.
@@ -259,9 +243,9 @@ func (f *importedPlan) checkCounts() {
 		}
 		const text = "the file says that it has %s %s, and %d were found; mend the count, or the part that was not understood"
 		if f.lenient {
-			f.warnf(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
+			f.Warn(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
 		} else {
-			f.errorf(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
+			f.Error(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
 		}
 	}
 	compare(f.taskCount, len(f.tasks), "tasks")
@@ -271,13 +255,7 @@ func (f *importedPlan) checkCounts() {
 // sequenceExclusive handles tasks that must not run in parallel with others. A plan can say this only about
 // waves, so the whole wave of such a task becomes sequential.
 func (f *importedPlan) sequenceExclusive() {
-	var first *importedTask
-	for _, t := range f.tasks {
-		if t.exclusive && first == nil {
-			first = t
-		}
-	}
-	if first == nil {
+	if !slices.ContainsFunc(f.tasks, func(t *importedTask) bool { return t.exclusive }) {
 		return
 	}
 	levels := f.taskWaves()
@@ -290,7 +268,7 @@ func (f *importedPlan) sequenceExclusive() {
 			continue
 		}
 		f.wave(importedWave{number: levels[i], sequential: true, at: t.at})
-		f.warnf(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
+		f.Warn(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
 		single[levels[i]] = 0 // report it once
 	}
 	for i, t := range f.tasks {
