@@ -100,14 +100,12 @@ func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 // prompt. The CLI makes no API request for that (observed on claude 2.1.197 and 2.1.330).
 func speaksProtocol(ctx context.Context, argv, env []string, wait time.Duration) bool {
 	said, err := runOutput(ctx, programRun{env: env,
-		argv:  appendArgs(argv, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+		argv: slices.Concat(argv, []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json",
+			"--verbose"}),
 		input: `{"type":"control_request","request_id":"wavex-hello","request":{"subtype":"initialize","hooks":null}}` + "\n",
 	}, wait)
 	return err == nil && strings.Contains(said, `"control_response"`) && strings.Contains(said, `"wavex-hello"`)
 }
-
-// appendArgs returns argv with more arguments appended.
-func appendArgs(argv []string, more ...string) []string { return append(slices.Clone(argv), more...) }
 
 // programRun is a program to run, with its environment and input.
 type programRun struct {

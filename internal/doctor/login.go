@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
 
@@ -27,11 +29,11 @@ var loginVars = []struct{ name, what string }{
 // ConfigDir returns the folder of the CLI's own files in the environment of attempts; "" if
 // neither CLAUDE_CONFIG_DIR nor a home directory is known.
 func ConfigDir(env []string) string {
-	if d := lookup(env, "CLAUDE_CONFIG_DIR"); d != "" {
+	if d := proc.Getenv(env, "CLAUDE_CONFIG_DIR"); d != "" {
 		return d
 	}
 	for _, name := range []string{"HOME", "USERPROFILE"} {
-		if h := lookup(env, name); h != "" {
+		if h := proc.Getenv(env, name); h != "" {
 			return filepath.Join(h, ".claude")
 		}
 	}
@@ -45,7 +47,7 @@ func Login(env []string, keychain bool) Check {
 	const name = "login"
 	var found []string
 	for _, l := range loginVars {
-		if lookup(env, l.name) != "" {
+		if proc.Getenv(env, l.name) != "" {
 			found = append(found, l.name+" is set ("+l.what+")")
 		}
 	}
@@ -71,7 +73,7 @@ func Login(env []string, keychain bool) Check {
 // (observed on claude 2.1.197 and 2.1.330). It returns false if there is no answer within wait,
 // or another answer.
 func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Duration) bool {
-	said, _ := runOutput(ctx, programRun{argv: appendArgs(argv, "auth", "status"), dir: dir, env: env},
+	said, _ := runOutput(ctx, programRun{argv: slices.Concat(argv, []string{"auth", "status"}), dir: dir, env: env},
 		wait) // exit code 1 without a login
 	_, object, found := strings.Cut(said, "{")
 	var status struct {
@@ -88,23 +90,13 @@ func Bypass(tasks []string, root bool, env []string) Check {
 	switch {
 	case len(tasks) == 0:
 		return okCheck(name, "no task bypasses permissions")
-	case root && lookup(env, "IS_SANDBOX") != "1":
+	case root && proc.Getenv(env, "IS_SANDBOX") != "1":
 		return failCheck(name,
 			"permissionMode bypassPermissions of "+textfmt.FirstOf(tasks, 5, 0)+" is refused by the CLI as root",
 			"run as another user, or use permissionMode acceptEdits with allowedTools; in a sandbox of its own set IS_SANDBOX=1")
 	}
 	return warnCheck(name, "permissions are bypassed by "+textfmt.FirstOf(tasks, 5, 0),
 		"keep that to sandboxes; acceptEdits with allowedTools says what an agent may do")
-}
-
-// lookup returns the last value of a variable, as a child would see it.
-func lookup(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if k, v, found := strings.Cut(env[i], "="); found && k == name {
-			return v
-		}
-	}
-	return ""
 }
 
 func isFile(path string) bool {

@@ -30,11 +30,8 @@ const (
 	Constraint = "constraint" // a requirement
 )
 
-// FileName is the file of learnings in a folder. PendingName is the file of proposals that no
-// person has accepted yet.
-const (
-	FileName = "learnings.jsonl"
-)
+// FileName is the file of learnings in a folder.
+const FileName = "learnings.jsonl"
 
 // Learning is one lesson for later runs.
 type Learning struct {

@@ -28,7 +28,7 @@ const (
 	b  = 0.75
 )
 
-// Recall returns the learnings that fit a query best, best first, at most Top. query is the
+// Recall returns the learnings that fit a query best first, at most MaxRecalled. query is the
 // request, with file names and error signatures if these are known. A learning that shares a
 // single word with a longer query does not fit.
 func Recall(list []Learning, query string, now time.Time) []Hit {
@@ -148,8 +148,4 @@ func stem(w string) string {
 	return w
 }
 
-func distinct(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return slices.Compact(list)
-}
+func distinct(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -243,7 +244,7 @@ func lookPath(name, dir string, env []string) (string, error) {
 		return unwrapLookPath(exec.LookPath(name))
 	}
 	var denied error
-	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
+	for _, d := range filepath.SplitList(Getenv(env, "PATH")) {
 		if !filepath.IsAbs(d) {
 			continue
 		}
@@ -269,10 +270,10 @@ func unwrapLookPath(path string, err error) (string, error) {
 	return path, err
 }
 
-// lookup returns the last value of a variable, as a child would see it.
-func lookup(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(env[i], "="); ok && sameVar(k, name) {
+// Getenv returns the last value of a variable, as a child would see it; "" if there is none.
+func Getenv(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if k, v, ok := strings.Cut(kv, "="); ok && sameVar(k, name) {
 			return v
 		}
 	}

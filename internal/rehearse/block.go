@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -104,41 +105,13 @@ func (b *Block) ForAttempt(n int) *Block {
 	if len(b.Attempts) == 0 {
 		return &out
 	}
-	in := b.Attempts[min(max(n, 1), len(b.Attempts))-1]
-	inherit(&out.Duration, in.Duration)
-	inherit(&out.Cost, in.Cost)
-	inherit(&out.Turns, in.Turns)
-	inherit(&out.Report, in.Report)
-	inherit(&out.Usage, in.Usage)
-	inherit(&out.After, in.After)
-	inherit(&out.ResetIn, in.ResetIn)
-	inherit(&out.Linger, in.Linger)
-	inherit(&out.Size, in.Size)
-	if in.Model != "" {
-		out.Model = in.Model
-	}
-	if in.Outcome != "" {
-		out.Outcome = in.Outcome
-	}
-	if in.Writes != nil {
-		out.Writes = in.Writes
-	}
-	if in.Deletes != nil {
-		out.Deletes = in.Deletes
-	}
-	if in.Runs != nil {
-		out.Runs = in.Runs
-	}
-	if in.Structured != nil {
-		out.Structured = in.Structured
+	in := reflect.ValueOf(b.Attempts[min(max(n, 1), len(b.Attempts))-1])
+	for i := range in.NumField() {
+		if given := in.Field(i); !given.IsZero() {
+			reflect.ValueOf(&out).Elem().Field(i).Set(given)
+		}
 	}
 	return &out
-}
-
-func inherit[T any](outer **T, inner *T) {
-	if inner != nil {
-		*outer = inner
-	}
 }
 
 // valueOr returns the value of an optional field.

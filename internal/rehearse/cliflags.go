@@ -24,29 +24,23 @@ const (
 	manyValues                 // --allowedTools A B: all words up to one that starts with a dash
 )
 
-// knownFlags lists the flags of the CLI, including hidden ones that wavex may use.
-var knownFlags = map[string]arity{
-	"--print": noValue, "--verbose": noValue, "--no-session-persistence": noValue, "--strict-mcp-config": noValue,
-	"--dangerously-skip-permissions": noValue, "--allow-dangerously-skip-permissions": noValue, "--fork-session": noValue,
-	"--bare": noValue, "--include-partial-messages": noValue, "--include-hook-events": noValue,
-	"--replay-user-messages": noValue,
-	"--continue":             noValue, "--disable-slash-commands": noValue,
-	"--exclude-dynamic-system-prompt-sections": noValue,
-	"--safe-mode": noValue, "--brief": noValue, "--ide": noValue, "--no-chrome": noValue, "--version": noValue,
-	"--help":         noValue,
-	"--input-format": oneValue, "--output-format": oneValue, "--session-id": oneValue, "--permission-mode": oneValue,
-	"--model":          oneValue,
-	"--fallback-model": oneValue, "--max-budget-usd": oneValue, "--max-turns": oneValue, "--json-schema": oneValue,
-	"--system-prompt":        oneValue,
-	"--append-system-prompt": oneValue, "--system-prompt-file": oneValue, "--append-system-prompt-file": oneValue,
-	"--agent":  oneValue,
-	"--agents": oneValue, "--settings": oneValue, "--setting-sources": oneValue, "--effort": oneValue, "--name": oneValue,
-	"--debug-file":             oneValue,
-	"--permission-prompt-tool": oneValue, "--plugin-dir": oneValue,
-	"--resume": optionalValue, "--debug": optionalValue,
-	"--allowedTools": manyValues, "--disallowedTools": manyValues, "--tools": manyValues, "--mcp-config": manyValues,
-	"--add-dir": manyValues,
-	"--betas":   manyValues,
+// flagsByArity lists the flags of the CLI, including hidden ones that wavex may use.
+var flagsByArity = [...][]string{
+	noValue: {
+		"--print", "--verbose", "--no-session-persistence", "--strict-mcp-config",
+		"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--fork-session", "--bare",
+		"--include-partial-messages", "--include-hook-events", "--replay-user-messages", "--continue",
+		"--disable-slash-commands", "--exclude-dynamic-system-prompt-sections", "--safe-mode", "--brief",
+		"--ide", "--no-chrome", "--version", "--help",
+	},
+	oneValue: {
+		"--input-format", "--output-format", "--session-id", "--permission-mode", "--model", "--fallback-model",
+		"--max-budget-usd", "--max-turns", "--json-schema", "--system-prompt", "--append-system-prompt",
+		"--system-prompt-file", "--append-system-prompt-file", "--agent", "--agents", "--settings",
+		"--setting-sources", "--effort", "--name", "--debug-file", "--permission-prompt-tool", "--plugin-dir",
+	},
+	optionalValue: {"--resume", "--debug"},
+	manyValues:    {"--allowedTools", "--disallowedTools", "--tools", "--mcp-config", "--add-dir", "--betas"},
 }
 
 var flagAliases = map[string]string{"-p": "--print", "-v": "--version", "-h": "--help", "-r": "--resume",
@@ -102,8 +96,8 @@ func parseArgs(args []string) (*commandLine, error) {
 		if long, ok := flagAliases[name]; ok {
 			name = long
 		}
-		kind, ok := knownFlags[name]
-		if !ok {
+		kind := arity(slices.IndexFunc(flagsByArity[:], func(list []string) bool { return slices.Contains(list, name) }))
+		if kind < 0 {
 			return nil, unknownFlag(name)
 		}
 		vals := []string{}
@@ -141,13 +135,11 @@ func isFlag(s string) bool { return len(s) > 1 && s[0] == '-' }
 
 func unknownFlag(name string) error {
 	near := ""
-	for long := range knownFlags {
-		if strings.HasPrefix(long, name) && (near == "" || long < near) {
-			near = long
+	for _, long := range slices.Sorted(slices.Values(slices.Concat(flagsByArity[:]...))) {
+		if strings.HasPrefix(long, name) {
+			near = "\n(Did you mean " + long + "?)"
+			break
 		}
-	}
-	if near != "" {
-		near = "\n(Did you mean " + near + "?)"
 	}
 	return usageErrorf("error: unknown option '%s'%s", name, near)
 }

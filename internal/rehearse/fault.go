@@ -6,6 +6,7 @@ package rehearse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -85,9 +86,10 @@ func (t *turn) preamble(ctx context.Context) error {
 func (t *turn) applyOutcome(ctx context.Context) error {
 	switch t.b.Outcome {
 	case Stall:
-		return t.stall(ctx)
-	case IgnoreSigterm:
-		return t.ignoreSignals()
+		return t.linger(ctx, t.b)
+	case IgnoreSigterm: // only SIGKILL ends it
+		time.Sleep(lingerTime(t.b))
+		return t.lingerTimeout()
 	case Exit137:
 		t.killSelf()
 		return exitError(137)
@@ -164,34 +166,14 @@ func (t *turn) emitRateLimit(status string) time.Time {
 	return at
 }
 
-// stall waits like the CLI for an API that does not answer. It reacts to an interrupt and to
-// signals.
-func (t *turn) stall(ctx context.Context) error {
-	timer := time.NewTimer(lingerTime(t.b))
-	defer timer.Stop()
-	if err := t.await(ctx, timer.C, nil); err != nil {
-		return err
-	}
-	return exitError(t.lingerTimeout())
-}
-
-// ignoreSignals reacts only to SIGKILL.
-func (t *turn) ignoreSignals() error {
-	timer := time.NewTimer(lingerTime(t.b))
-	defer timer.Stop()
-	<-timer.C
-	return exitError(t.lingerTimeout())
-}
-
 // succeedWhenStopped works in a tool until it is stopped, and then reports success.
 func (t *turn) succeedWhenStopped(ctx context.Context) error {
 	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "make test"}}
 	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
-	timer := time.NewTimer(lingerTime(t.b))
-	defer timer.Stop()
-	err := t.await(ctx, timer.C, nil)
-	if err == nil {
-		return exitError(t.lingerTimeout())
+	err := t.linger(ctx, t.b)
+	var code exitError
+	if errors.As(err, &code) {
+		return err
 	}
 	t.emitToolResult(act, "", false)
 	t.chargeRest()

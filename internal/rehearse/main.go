@@ -12,15 +12,14 @@ import (
 	"math"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/proc"
 )
 
 // Environment variables of the agent.
@@ -61,8 +60,7 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 			select {} // wait for delivery of the signal
 		},
 		startOrphan: func(env []string, life time.Duration, stdout bool) error {
-			return leaveOrphan(args, env,
-				life, stdout)
+			return leaveOrphan(args, env, life, stdout)
 		},
 	}
 	return run(ctx, h, args, env, stdin, stdout, stderr)
@@ -140,18 +138,18 @@ func (a *agent) prepare(args []string) error {
 	if a.cmd, err = parseArgs(args); err != nil {
 		return err
 	}
-	if a.isRoot && a.getenv("IS_SANDBOX") != "1" &&
+	if a.isRoot && proc.Getenv(a.env, "IS_SANDBOX") != "1" &&
 		(a.cmd.has("--dangerously-skip-permissions") || a.cmd.value("--permission-mode") == "bypassPermissions") {
 		return errors.New("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
 	}
 	a.stream = a.cmd.value("--output-format") == "stream-json"
 	a.speed = 1
-	if s := a.getenv(SpeedVar); s != "" {
+	if s := proc.Getenv(a.env, SpeedVar); s != "" {
 		if a.speed, err = strconv.ParseFloat(s, 64); err != nil || !(a.speed > 0) || math.IsInf(a.speed, 0) {
 			return fmt.Errorf("wavex agent: %s=%q is not a positive number", SpeedVar, s)
 		}
 	}
-	a.task, a.block, err = readAssignment(a.getenv(FileVar))
+	a.task, a.block, err = readAssignment(proc.Getenv(a.env, FileVar))
 	return err
 }
 
@@ -172,15 +170,6 @@ func readAssignment(path string) (task Assignment, block *Block, err error) {
 	return task, block, nil
 }
 
-func (a *agent) getenv(name string) string {
-	for _, kv := range slices.Backward(a.env) {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
-			return v
-		}
-	}
-	return ""
-}
-
 // exitError is an error that ends the process with a code.
 type exitError int
 
@@ -196,12 +185,8 @@ func (a *agent) serve(ctx context.Context) int {
 		if err == nil && a.out.err != nil {
 			err = exitError(1)
 		}
-		var code exitError
-		switch {
-		case errors.As(err, &code):
-			return int(code)
-		case err != nil:
-			return a.interruptExitCode(err)
+		if err != nil {
+			return a.exitCodeOf(err)
 		}
 	}
 }
@@ -236,11 +221,14 @@ var (
 // inputError is a line of input that ends the CLI.
 type inputError struct{ error }
 
-// interruptExitCode returns the exit code for a reason other than an interrupt. As observed on the CLI,
-// SIGINT ends it with 0 and without a result line.
-func (a *agent) interruptExitCode(err error) int {
+// exitCodeOf returns the exit code for a reason other than an interrupt. As observed on the CLI, SIGINT
+// ends it with 0 and without a result line.
+func (a *agent) exitCodeOf(err error) int {
 	var bad inputError
+	var code exitError
 	switch {
+	case errors.As(err, &code):
+		return int(code)
 	case errors.Is(err, errTerm):
 		return 143
 	case errors.Is(err, errInt):
@@ -261,19 +249,23 @@ func (a *agent) emit(v any) {
 // hang reads nothing and prints nothing until SIGTERM, SIGINT or its time limit.
 func (a *agent) hang(ctx context.Context, b *Block) int {
 	a.in = nil
+	return a.exitCodeOf(a.linger(ctx, b))
+}
+
+// linger waits until the process is stopped. It ends the process at its time limit, so that an
+// abandoned rehearsal does not stay on the machine for ever.
+func (a *agent) linger(ctx context.Context, b *Block) error {
 	t := time.NewTimer(lingerTime(b))
 	defer t.Stop()
 	if err := a.await(ctx, t.C, nil); err != nil {
-		return a.interruptExitCode(err)
+		return err
 	}
 	return a.lingerTimeout()
 }
 
-// lingerTimeout ends a hang at its time limit, so that an abandoned rehearsal does not stay on the
-// machine for ever.
-func (a *agent) lingerTimeout() int {
+func (a *agent) lingerTimeout() error {
 	fmt.Fprintln(a.stderr, "rehearsed: nobody stopped this process, so it ends by itself")
-	return 1
+	return exitError(1)
 }
 
 func lingerTime(b *Block) time.Duration { return time.Duration(valueOr(b.Linger, Duration(time.Hour))) }

@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 
 	"github.com/google/uuid"
+
+	"wavex/internal/proc"
 )
 
 // claimSession determines the session's id. The CLI prints the error's text.
 func (a *agent) claimSession(lost bool) error {
-	store := a.getenv(SessionsVar)
+	store := proc.Getenv(a.env, SessionsVar)
 	if a.cmd.has("--resume") {
 		id := a.cmd.value("--resume")
 		missing := usageErrorf("No conversation found with session ID: %s", id)
@@ -40,7 +42,7 @@ func (a *agent) claimSession(lost bool) error {
 
 // saveSession stores the session's id and its directory.
 func (a *agent) saveSession() error {
-	store := a.getenv(SessionsVar)
+	store := proc.Getenv(a.env, SessionsVar)
 	if store == "" || a.cmd.has("--no-session-persistence") {
 		return nil
 	}

@@ -8,11 +8,16 @@ import (
 	"fmt"
 	"slices"
 
+	"wavex/internal/plan"
 	"wavex/internal/request/shape"
 )
 
 // edge is a missing blockedBy.
-type edge struct{ task, blocker, why string }
+type edge struct {
+	Task    string `json:"task"`
+	Blocker string `json:"blockedBy"`
+	Why     string `json:"why"`
+}
 
 type findings struct {
 	edges    []edge
@@ -36,15 +41,8 @@ const maxFindings = 20
 // findings.
 func parseFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 	var r struct {
-		Edges []struct {
-			Task    string `json:"task"`
-			Blocker string `json:"blockedBy"`
-			Why     string `json:"why"`
-		} `json:"missingEdges"`
-		Pass []struct {
-			Task string `json:"task"`
-			Why  string `json:"why"`
-		} `json:"passAlready"`
+		Edges    []edge `json:"missingEdges"`
+		Pass     []edge `json:"passAlready"` // without a blocker
 		Unserved []struct {
 			Criterion string `json:"criterion"`
 			Why       string `json:"why"`
@@ -55,16 +53,12 @@ func parseFindings(answer json.RawMessage, d *draft, s shape.Shape) findings {
 		return f
 	}
 	is := func(id string) bool {
-		for i := range d.plan.Tasks {
-			if d.plan.Tasks[i].ID == id {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(d.plan.Tasks, func(t plan.Task) bool { return t.ID == id })
 	}
 	for _, e := range r.Edges {
 		if is(e.Task) && is(e.Blocker) && e.Task != e.Blocker && len(f.edges) < maxFindings {
-			f.edges = append(f.edges, edge{e.Task, e.Blocker, cleanLine(e.Why, 200)})
+			e.Why = cleanLine(e.Why, 200)
+			f.edges = append(f.edges, e)
 		}
 	}
 	for _, c := range r.Pass {
@@ -94,14 +88,14 @@ func (e edge) addTo(answer json.RawMessage) (json.RawMessage, bool) {
 	for _, t := range tasks {
 		var id string
 		var blockers []string
-		if json.Unmarshal(t["id"], &id) != nil || id != e.task {
+		if json.Unmarshal(t["id"], &id) != nil || id != e.Task {
 			continue
 		}
 		if len(t["blockedBy"]) > 0 && json.Unmarshal(t["blockedBy"], &blockers) != nil ||
-			slices.Contains(blockers, e.blocker) {
+			slices.Contains(blockers, e.Blocker) {
 			return nil, false
 		}
-		t["blockedBy"] = mustJSON(append(blockers, e.blocker))
+		t["blockedBy"] = mustJSON(append(blockers, e.Blocker))
 		r["tasks"] = mustJSON(tasks)
 		return mustJSON(r), true
 	}

@@ -143,7 +143,7 @@ func (p *Planner) withEdges(b Brief, d *draft, edges []edge) (*draft, []string) 
 		}
 		if with := p.parseAnswer(b, answer); len(with.mistakes) == 0 && len(with.proposals) == 0 {
 			d = with
-			added = append(added, fmt.Sprintf("%s after %s: %s", e.task, e.blocker, e.why))
+			added = append(added, fmt.Sprintf("%s after %s: %s", e.Task, e.Blocker, e.Why))
 		}
 	}
 	return d, added

@@ -5,6 +5,7 @@ package score
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -68,12 +69,7 @@ func Preflight(f PreflightFacts) []PreflightItem {
 
 // PreflightPassed reports whether every point is OK.
 func PreflightPassed(points []PreflightItem) bool {
-	for _, p := range points {
-		if !p.OK {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(points, func(p PreflightItem) bool { return !p.OK })
 }
 
 // Announcement returns the first line of a run's output.
