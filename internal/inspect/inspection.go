@@ -1,6 +1,6 @@
 // Package inspect verifies the work of a plan from outside a session: it makes every check, scans
 // the work for gaps, records the consequences for the run, and turns gaps into tasks of it. It
-// runs no agent; package gaps defines the gaps.
+// runs no agent; package scan defines the gaps.
 package inspect
 
 import (

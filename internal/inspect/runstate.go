@@ -46,8 +46,8 @@ func (a *Inspection) withWork(ctx context.Context, look func() error) (err error
 }
 
 // journalResult records which criteria are met now, if that differs from the run's state. If any no
-// longer holds, a complete run is no longer complete: settle removes its exit signal, and a
-// resume continues it.
+// longer holds, a complete run is no longer complete: it loses its exit signal, and a resume
+// continues it.
 func (a *Inspection) journalResult(doc *scan.Document) error {
 	if a.State == nil {
 		return nil

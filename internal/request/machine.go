@@ -31,8 +31,8 @@ type Prompter interface {
 	Clarify(ctx context.Context, s score.Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
 }
 
-// Machine runs the stages. All fields but Person, Say, View, Panel, Learnings, Maxims, Recover,
-// Clean and Done are required.
+// Machine runs the stages. All fields but Prompter, Notify, View, Panel, Learnings, Maxims,
+// RecoverCost, Redact, AlreadyPasses and PlanBudget are required.
 type Machine struct {
 	// Journal stores events. After Sync, all appended events are durable.
 	Journal interface {
@@ -63,7 +63,7 @@ type Machine struct {
 	// the cleanup after a killed session may still be running.
 	Mark string
 	// RecoverCost ends the processes of a call whose end an earlier session did not record, and returns
-	// the cost. If ctx ends, the call stays open on record. If Recover is nil, the call costs its
+	// the cost. If ctx ends, the call stays open on record. If RecoverCost is nil, the call costs its
 	// cap.
 	RecoverCost func(ctx context.Context, c event.CallStarted, logDir string) budget.USD
 	// Redact removes secrets from an event.
@@ -99,7 +99,7 @@ type Intent struct {
 	Familiarity   int                       `json:"familiarity"`
 }
 
-// Run runs all stages. Its errors are *NotReady, *TooLargeError, *CallError, *budget.LimitError,
+// Run runs all stages. Its errors are *NotReadyError, *TooLargeError, *CallError, *budget.LimitError,
 // *decompose.Refusal, or errors of the journal and the files.
 func (m *Machine) Run(ctx context.Context) (Result, error) {
 	var res Result

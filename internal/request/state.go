@@ -149,7 +149,7 @@ func replay(events []event.Event) (requestState, error) {
 	return r, nil
 }
 
-// Open begins a new request; the machine's Past must be the journal before it.
+// Open begins a new request; the machine's Events must be the journal before it.
 func (m *Machine) Open(o event.RequestOpened) error {
 	r, err := replay(m.Events)
 	if err != nil {

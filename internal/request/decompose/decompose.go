@@ -58,7 +58,7 @@ func (r *Refusal) Error() string {
 		strings.Join(r.Problems, "; "))
 }
 
-// Planner decomposes requests. Its fields except Done are required.
+// Planner decomposes requests. Its field Ask is required.
 type Planner struct {
 	Ask Ask
 	// AlreadyPasses reports whether a check of a file holds already. It is called for files only, never

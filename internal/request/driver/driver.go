@@ -1,6 +1,6 @@
 // Package driver turns a request into a plan: it opens the journal, connects the stages to their
 // dependencies, runs them, and keeps workflow-state.json current while there is no run. Package
-// stage implements the stages. The command asks the person, prints the messages and chooses the
+// request implements the stages. The command asks the person, prints the messages and chooses the
 // exit code.
 package driver
 
@@ -28,7 +28,7 @@ import (
 	"wavex/runner"
 )
 
-// Options configures an Intake.
+// Options configures a Driver.
 type Options struct {
 	Dir        string   // the project's, absolute
 	Loop       loop.Dir // of the project
@@ -61,7 +61,7 @@ type Driver struct {
 }
 
 // Open takes the lock, opens the journal, and records a new request. The caller must Close the
-// Intake if err is nil. The errors are those of runlog.Open.
+// Driver if err is nil. The errors are those of runlog.Open.
 func Open(o Options) (*Driver, error) {
 	log, past, err := runlog.Open(o.Loop, o.ID, o.Fresh, o.JournalLen)
 	if err != nil {
@@ -78,7 +78,7 @@ func Open(o Options) (*Driver, error) {
 	return r, nil
 }
 
-// Run runs the stages and returns their result. Its errors are those of package stage.
+// Run runs the stages and returns their result. Its errors are those of package request.
 func (r *Driver) Run(ctx context.Context) (request.Result, error) {
 	view := r.opts.View
 	if view == nil {

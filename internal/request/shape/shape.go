@@ -21,7 +21,7 @@ import (
 // Item is a criterion or a mustNot.
 type Item struct {
 	Text         string `json:"text" yaml:"text"`
-	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of Tiers
+	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of EvidenceKinds
 	// Run is a command that tests it. For a criterion, it succeeds if the criterion is met; for a
 	// mustNot, it succeeds if the condition has become true. "" means that a reviewer or a person
 	// judges.
