@@ -129,11 +129,11 @@ func FileDigest(dir, path string) string {
 	case !info.Mode().IsRegular():
 		return "special " + info.Mode().Type().String()
 	}
-	h := sha256.New()
-	if err := hashFile(h, p); err != nil {
+	sum, err := safefile.Digest(safefile.Open(p))
+	if err != nil {
 		return "unreadable"
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return sum
 }
 
 func treeDigest(root string) string {

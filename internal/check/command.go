@@ -80,14 +80,7 @@ func RunCommand(ctx context.Context, dir string, env []string, command string,
 		default:
 		}
 	}
-	_ = p.Terminate() // it may be gone already
-	t := time.NewTimer(killDelay)
-	defer t.Stop()
-	select {
-	case <-p.Done():
-	case <-t.C:
-		_ = p.Kill()
-	}
+	p.Stop(killDelay)
 	return p.Wait(), out, context.Cause(ctx)
 }
 

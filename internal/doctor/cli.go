@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +122,7 @@ var errNoAnswer = errors.New("no answer in time")
 func runOutput(ctx context.Context, q programRun, wait time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
-	var b limitedBuffer
+	b := proc.HeadBuffer{Max: maxOutput}
 	p, err := proc.Start(proc.Spec{Argv: q.argv, Dir: q.dir, Env: q.env, Combined: &b, Stdin: q.input != ""})
 	if err != nil {
 		return "", err
@@ -150,14 +149,6 @@ func runOutput(ctx context.Context, q programRun, wait time.Duration) (string, e
 }
 
 const maxOutput = 64 << 10
-
-// limitedBuffer keeps the first maxOutput bytes and discards the rest.
-type limitedBuffer struct{ bytes.Buffer }
-
-func (h *limitedBuffer) Write(p []byte) (int, error) {
-	h.Buffer.Write(p[:min(len(p), maxOutput-h.Len())])
-	return len(p), nil
-}
 
 // firstLine returns the first line of a text, bounded.
 func firstLine(text string) string { return textfmt.Shorten(textfmt.FirstLine(text), 200) }

@@ -42,24 +42,12 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 	if err != nil {
 		return err
 	}
-	index, err := g.output(ctx, "rev-parse", "--git-path", "index")
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
 		return err
 	}
-	text, err := safefile.Read(absolute(project, index), maxIndex)
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // no file was ever added
-	case err != nil:
+	// Rename the index into place when it is complete: LoadBaseline ignores a folder without one.
+	if err := g.copyIndex(ctx, filepath.Join(at, "new")); err != nil {
 		return err
-	default:
-		// Rename the folder into place when it is complete. Remembered ignores a folder without an
-		// index.
-		if err := os.WriteFile(filepath.Join(at, "new"), text, 0o600); err != nil {
-			return err
-		}
 	}
 	g = g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strconv.Quote(absolute(project, objects)))

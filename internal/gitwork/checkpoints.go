@@ -149,6 +149,22 @@ func (p *Checkpoints) commit(ctx context.Context, g git, subject string) (string
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = 1 << 30
 
+// copyIndex copies the index of g's checkout, if there is one.
+func (g git) copyIndex(ctx context.Context, to string) error {
+	path, err := g.output(ctx, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return err
+	}
+	text, err := safefile.Read(absolute(g.dir, path), maxIndex)
+	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
+}
+
 // tempIndex returns a git with an index of its own: a copy of the user's, which avoids reading every
 // file, or an empty one. The caller must call done, which removes it.
 func (p *Checkpoints) tempIndex(ctx context.Context, filled bool) (g git, done func(), err error) {
@@ -164,22 +180,8 @@ func (p *Checkpoints) tempIndex(ctx context.Context, filled bool) (g git, done f
 	}()
 	index := filepath.Join(dir, "index")
 	if filled {
-		path, err := p.g.output(ctx, "rev-parse", "--git-path", "index")
-		if err != nil {
+		if err := p.g.copyIndex(ctx, index); err != nil {
 			return g, nil, err
-		}
-		if path = filepath.FromSlash(path); !filepath.IsAbs(path) {
-			path = filepath.Join(p.g.dir, path)
-		}
-		text, err := safefile.Read(path, maxIndex)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // no file was ever added
-		case err != nil:
-			return g, nil, err
-		default:
-			if err := os.WriteFile(index, text, 0o600); err != nil {
-				return g, nil, err
-			}
 		}
 	}
 	return p.g.withEnv("GIT_INDEX_FILE=" + index), remove, nil

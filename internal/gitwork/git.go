@@ -1,11 +1,12 @@
 package gitwork
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -30,6 +31,7 @@ type git struct {
 	program string // "": git
 	dir     string
 	env     []string
+	most    int    // bytes of output that are kept; 0: all
 	mark    string // marks the hooks' processes as the attempt's
 }
 
@@ -156,7 +158,7 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	if program == "" {
 		program = "git"
 	}
-	var stderr, stdout bytes.Buffer
+	stderr, stdout := proc.HeadBuffer{Max: math.MaxInt}, proc.HeadBuffer{Max: cmp.Or(g.most, math.MaxInt)}
 	p, err := proc.Start(proc.Spec{Argv: append([]string{program}, args...), Dir: g.dir, Env: g.env, Mark: g.mark,
 		Stdin: in != "", Stderr: &stderr})
 	if err != nil {
@@ -179,7 +181,7 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	case <-p.Done():
 	case <-ctx.Done():
 		stopped = true
-		stopProcess(p)
+		p.Stop(killDelay) // asked to end, git removes its locks
 	}
 	exit := p.Wait()
 	<-ios
@@ -197,16 +199,15 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 		stderr: stderr.String(), stdout: stdout.String()}
 }
 
-// stopProcess asks a process to terminate, so that git removes its locks, and kills it after killDelay.
-func stopProcess(p *proc.Process) {
-	_ = p.Terminate()
-	t := time.NewTimer(killDelay)
-	defer t.Stop()
-	select {
-	case <-p.Done():
-	case <-t.C:
-		_ = p.Kill()
+// Read returns the first most bytes of the output of a git command that only reads, in dir. env is
+// added to wavex's environment. Paths are not quoted.
+func Read(ctx context.Context, dir string, env map[string]string, most int, args ...string) (string, error) {
+	g := newGit(dir, os.Environ())
+	g.most = most
+	for name, value := range env {
+		g = g.withEnv(name + "=" + value)
 	}
+	return g.runOnce(ctx, "", append([]string{"-c", "core.quotePath=false"}, args...))
 }
 
 // resolve returns the id of a commit, or "" if it does not exist.

@@ -198,6 +198,17 @@ func (p *Process) Kill() error {
 	})
 }
 
+// Stop asks the group to end, and kills it if the process itself has not ended after wait. It does
+// not wait for the sweep.
+func (p *Process) Stop(wait time.Duration) {
+	_ = p.Terminate() // an error means that the process is gone
+	select {
+	case <-p.Done():
+	case <-time.After(wait):
+		_ = p.Kill()
+	}
+}
+
 func (p *Process) signal(send func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -157,7 +157,7 @@ func asToolError(err error) error {
 
 // shell runs a command as the Bash tool does. It stops the command when the turn is stopped.
 func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
-	var out limitedBuffer
+	out := proc.HeadBuffer{Max: maxOutput}
 	p, err := proc.Start(proc.Spec{Argv: proc.Shell(cmd), Dir: t.dir, Env: t.env, Combined: &out})
 	if err != nil {
 		return "", asToolError(err)
@@ -168,7 +168,7 @@ func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 		return "", err
 	}
 	e := p.Wait()
-	text := strings.TrimRight(string(out), "\n")
+	text := strings.TrimRight(out.String(), "\n")
 	if e.Code != 0 {
 		return "", toolError(strings.TrimRight(fmt.Sprintf("Exit code %d\n%s", e.Code, text), "\n"))
 	}
@@ -176,12 +176,4 @@ func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 		text = "(Bash completed with no output)"
 	}
 	return text, nil
-}
-
-// limitedBuffer keeps the first maxOutput bytes written to it.
-type limitedBuffer []byte
-
-func (h *limitedBuffer) Write(b []byte) (int, error) {
-	*h = append(*h, b[:min(len(b), maxOutput-len(*h))]...)
-	return len(b), nil
 }

@@ -1,12 +1,10 @@
 package review
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,8 +15,6 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/proc"
-	"wavex/internal/textfmt"
 )
 
 // maxDiff is the number of bytes that are read of each source of a diff. The panel shortens the
@@ -143,53 +139,10 @@ func splitNUL(out string) []string {
 func git(ctx context.Context, most int, dir string, env map[string]string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, errGitTimeout)
 	defer cancel()
-	if err := context.Cause(ctx); err != nil {
-		return "", err
-	}
-	// Keep git's warnings on standard error out of the answer.
-	stderr := &limitedBuffer{left: 1 << 10}
-	p, err := proc.Start(proc.Spec{Argv: append([]string{"git", "--no-optional-locks", "-c", "core.quotePath=false", "-c",
-		"core.fsmonitor=false"}, args...),
-		Dir: dir, Env: proc.Environ(os.Environ(), env), Stderr: stderr})
-	if err != nil {
-		return "", err
-	}
-	out := &limitedBuffer{left: most}
-	copied := make(chan struct{})
-	go func() {
-		defer close(copied)
-		_, _ = io.Copy(out, p.Stdout) // the exit code reports a failure
-	}()
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		_ = p.Kill()
-	}
-	exit := p.Wait()
-	<-copied
-	switch {
-	case exit.Code == 0:
-		return out.buf.String(), nil
-	case context.Cause(ctx) != nil:
-		return "", fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
-	}
-	return "", fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, textfmt.OneLine(stderr.buf.String(), 300))
+	return gitwork.Read(ctx, dir, env, most, args...)
 }
 
 // gitTimeout limits the time of one git command.
 const gitTimeout = 10 * time.Second
 
 var errGitTimeout = errors.New("git took too long")
-
-// limitedBuffer is a Writer that keeps the first bytes and discards the rest.
-type limitedBuffer struct {
-	buf  bytes.Buffer
-	left int
-}
-
-func (w *limitedBuffer) Write(p []byte) (int, error) {
-	n := min(len(p), w.left)
-	w.left -= n
-	w.buf.Write(p[:n])
-	return len(p), nil
-}

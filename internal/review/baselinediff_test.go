@@ -228,16 +228,3 @@ func TestSplitNUL(t *testing.T) {
 		}
 	})
 }
-
-func TestLimitedBufferAcceptsAll(t *testing.T) {
-	t.Parallel()
-	w := &limitedBuffer{left: 5}
-	for _, s := range []string{"abc", "defg", "h", ""} {
-		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
-			t.Errorf("%q: %d, %v", s, n, err)
-		}
-	}
-	if w.buf.String() != "abcde" {
-		t.Errorf("kept %q", w.buf.String())
-	}
-}

@@ -2,8 +2,6 @@ package review
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"os"
 	"path/filepath"
@@ -71,14 +69,6 @@ func containsQuote(dir, file, quote string) bool {
 
 // fileDigest returns the SHA-256 of a regular file in hex, or "".
 func fileDigest(dir, file string) string {
-	f, err := safefile.OpenIn(dir, file)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }() // read only
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum, _ := safefile.Digest(safefile.OpenIn(dir, file))
+	return sum
 }

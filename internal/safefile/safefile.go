@@ -5,6 +5,8 @@ package safefile
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -65,6 +67,19 @@ func ReadHead(path string, most int64) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }() // read only
 	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// Digest returns the SHA-256 of a file in hex, and closes it. It takes the results of Open or OpenIn.
+func Digest(f *os.File, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // read only
+	h := sha256.New()
+	if _, err = io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // opener opens files: an *os.Root, or the system.

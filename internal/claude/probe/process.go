@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"wavex/budget"
@@ -98,7 +97,7 @@ type cliProcess struct {
 	p         *proc.Process
 	lines     chan line     // closed at the end of the output
 	closed    chan struct{} // closed by stop: lines has no receiver any more
-	stderr    headBuffer
+	stderr    proc.HeadBuffer
 	received  []line // all lines that await and end have received
 	strayLine string // the first line that is not JSON
 }
@@ -110,7 +109,7 @@ var protocolFlags = []string{"-p", "--input-format", "stream-json", "--output-fo
 
 // startProcess starts the CLI with the common flags of all probes and more.
 func startProcess(argv, env []string, dir string, more ...string) (*cliProcess, error) {
-	t := &cliProcess{lines: make(chan line), closed: make(chan struct{})}
+	t := &cliProcess{lines: make(chan line), closed: make(chan struct{}), stderr: proc.HeadBuffer{Max: 16 << 10}}
 	args := slices.Concat(argv, protocolFlags, more)
 	p, err := proc.Start(proc.Spec{Argv: args, Dir: dir, Env: env, Stdin: true, Stderr: &t.stderr})
 	if err != nil {
@@ -168,7 +167,7 @@ func (t *cliProcess) await(ctx context.Context, want func(line) bool) (line, err
 // endError returns an error that says how the process ended.
 func (t *cliProcess) endError() error {
 	exit := t.p.Wait()
-	said := firstLine(t.stderr.bytes())
+	said := firstLine([]byte(t.stderr.String()))
 	if said == "" {
 		said = t.strayLine
 	}
@@ -236,41 +235,13 @@ func (t *cliProcess) stop() {
 	default:
 		close(t.closed)
 	}
-	_ = t.p.Terminate() // the process may have exited
-	timer := time.NewTimer(stopWait)
-	defer timer.Stop()
-	select {
-	case <-t.p.Done():
-	case <-timer.C:
-		_ = t.p.Kill()
-	}
+	t.p.Stop(stopWait)
 	t.p.Wait()
 	for range t.lines { // until the reader has ended
 	}
 	_ = t.p.Stdin.Close()
 	// Observed on claude 2.1.330: each process has a socket there, and SIGKILL leaves it.
 	_ = os.Remove(filepath.Join("/tmp/cc-socks", strconv.Itoa(t.p.Pid())+".sock"))
-}
-
-// headBuffer keeps the beginning of the data written to it. It is safe for concurrent use.
-type headBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-const headMax = 16 << 10
-
-func (h *headBuffer) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.buf.Write(p[:min(len(p), headMax-h.buf.Len())])
-	return len(p), nil
-}
-
-func (h *headBuffer) bytes() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return bytes.Clone(h.buf.Bytes())
 }
 
 // firstLine returns at most 200 bytes of the first line of a text.

@@ -135,17 +135,8 @@ func (s Store) digest(path string) string {
 	if data, err := safefile.Read(index, fileMax); s.Dir != "" && err == nil && len(data) == hex.EncodedLen(sha256.Size) {
 		return string(data)
 	}
-	f, err := safefile.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }() // read only
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	sum := hex.EncodeToString(h.Sum(nil))
-	if s.Dir != "" {
+	sum, err := safefile.Digest(safefile.Open(path))
+	if err == nil && s.Dir != "" {
 		s.write(index, []byte(sum))
 	}
 	return sum
