@@ -53,12 +53,9 @@ const maxConditions = 8
 // Challenge asks two experts, or three if the work is broad, each with an equal share of the cap.
 // It stops the task if at least half of the experts that answer would stop it.
 func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
-	roster := p.Experts
-	if roster == nil {
-		var err error
-		if roster, err = BuiltIn(); err != nil {
-			return Challenge{Error: err.Error()}
-		}
+	roster, err := p.roster()
+	if err != nil {
+		return Challenge{Error: err.Error()}
 	}
 	experts := SelectReviewers(roster, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
 	if len(experts) == 0 {
@@ -78,7 +75,7 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 	for i, e := range experts {
 		q := runner.Question{Name: "precheck/" + c.Task + "/" + e.Name, Dir: c.Dir, LogDir: logDir(c.LogDir, e.Name),
 			System: e.Body + "\n\n" + challengeFrame, Prompt: prompt, Schema: json.RawMessage(ChallengeSchema),
-			Tools: p.readTools(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
+			Tools: p.readTools(), Cap: share, Rehearse: c.Rehearse}
 		if len(q.Tools) == 0 {
 			q.System += noTools
 		}
@@ -102,8 +99,7 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 		}
 		switch err := json.Unmarshal(a.Structured, &said); {
 		case a.Outcome != runner.Done:
-			silent = append(silent, fmt.Sprintf("%s: %s", experts[i].Name, strings.TrimSuffix(string(a.Outcome)+": "+
-				oneLine(a.Reason, 200), ": ")))
+			silent = append(silent, experts[i].Name+": "+noAnswer(a, 200))
 			continue
 		case err != nil || said.Verdict != "go" && said.Verdict != "stop":
 			silent = append(silent, experts[i].Name+": unusable answer")

@@ -75,12 +75,9 @@ func clarifyExperts(dimension string) []string {
 // Clarify asks the experts of the open dimensions in parallel, each expert once for all of its
 // dimensions, with an equal share of the cap.
 func (p *Panel) Clarify(ctx context.Context, v ClarifyCase) Clarification {
-	roster := p.Experts
-	if roster == nil {
-		var err error
-		if roster, err = BuiltIn(); err != nil {
-			return Clarification{Unavailable: err.Error()}
-		}
+	roster, err := p.roster()
+	if err != nil {
+		return Clarification{Unavailable: err.Error()}
 	}
 	var experts []Expert
 	gaps := map[string][]Gap{}
@@ -112,7 +109,7 @@ func (p *Panel) Clarify(ctx context.Context, v ClarifyCase) Clarification {
 	for i, a := range p.askAll(ctx, questions) {
 		c.Cost += max(0, a.Cost)
 		if a.Outcome != runner.Done {
-			c.Unavailable = strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 200), ": ")
+			c.Unavailable = noAnswer(a, 200)
 			continue
 		}
 		c.Questions = append(c.Questions, parseQuestions(experts[i].Name, a.Structured, gaps[experts[i].Name])...)

@@ -65,12 +65,11 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, co
 		{"files of the work", bulletList(c.Files), 4000}, {"changes", c.Diff, lightDiff},
 	})
 	a := p.askOne(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir,
-		System: judgeFrame, Prompt: prompt,
-		Schema: json.RawMessage(JudgeSchema), Tools: p.readTools(), Model: p.Model, Cap: c.Cap, Timeout: p.timeout(),
+		System: judgeFrame, Prompt: prompt, Schema: json.RawMessage(JudgeSchema), Tools: p.readTools(), Cap: c.Cap,
 		Rehearse: c.Rehearse})
 	cost = max(0, a.Cost)
 	if a.Outcome != runner.Done {
-		return nil, cost, strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 300), ": ")
+		return nil, cost, noAnswer(a, 300)
 	}
 	var r struct {
 		Rulings []Judgement `json:"rulings"`

@@ -44,13 +44,7 @@ type reply struct {
 func parseOpinion(expert string, a runner.Answer) Opinion {
 	o := Opinion{Expert: expert, Cost: max(0, a.Cost)}
 	if a.Outcome != runner.Done {
-		o.Unavailable = string(a.Outcome)
-		if o.Unavailable == "" {
-			o.Unavailable = "no outcome"
-		}
-		if a.Reason != "" {
-			o.Unavailable += ": " + oneLine(a.Reason, 300)
-		}
+		o.Unavailable = noAnswer(a, 300)
 		return o
 	}
 	if err := o.parse(a.Structured); err != nil {

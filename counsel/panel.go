@@ -5,12 +5,12 @@
 package counsel
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/sourcegraph/conc/panics"
@@ -54,12 +54,9 @@ var (
 // or answers nonsense is unavailable; its opinion holds the reason and the cost. If no expert
 // answers, Verdict.Unavailable holds the reason.
 func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
-	roster := p.Experts
-	if roster == nil {
-		var err error
-		if roster, err = BuiltIn(); err != nil {
-			return Verdict{Unavailable: err.Error()}
-		}
+	roster, err := p.roster()
+	if err != nil {
+		return Verdict{Unavailable: err.Error()}
 	}
 	experts := SelectExperts(roster, c)
 	if len(experts) == 0 {
@@ -90,6 +87,13 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 	return v
 }
 
+func (p *Panel) roster() (*Roster, error) {
+	if p.Experts != nil {
+		return p.Experts, nil
+	}
+	return BuiltIn()
+}
+
 // seatShare returns one seat's share of the cap. A cap of 0 means no cap. A share that rounds to 0
 // is an error, because it would mean no cap at all.
 func seatShare(limit budget.USD, seats int) (budget.USD, error) {
@@ -108,22 +112,8 @@ func (p *Panel) question(c Case, name, profile, prompt string, share budget.USD)
 	if len(p.Tools) == 0 {
 		system += noTools
 	}
-	logs := ""
-	if c.LogDir != "" {
-		logs = filepath.Join(c.LogDir, name)
-	}
-	return runner.Question{
-		Name: "counsel/" + name, Dir: c.Dir, LogDir: logs,
-		System: system, Prompt: prompt, Schema: json.RawMessage(OpinionSchema),
-		Tools: p.Tools, Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse,
-	}
-}
-
-func (p *Panel) timeout() time.Duration {
-	if p.Timeout > 0 {
-		return p.Timeout
-	}
-	return defaultTimeout
+	return runner.Question{Name: "counsel/" + name, Dir: c.Dir, LogDir: logDir(c.LogDir, name), System: system,
+		Prompt: prompt, Schema: json.RawMessage(OpinionSchema), Tools: p.Tools, Cap: share, Rehearse: c.Rehearse}
 }
 
 // askAll puts the questions in parallel and waits for all answers. answers[i] belongs to qs[i].
@@ -139,8 +129,9 @@ func (p *Panel) askAll(ctx context.Context, qs []runner.Question) []runner.Answe
 	return answers
 }
 
-// askOne asks one question. It recovers from a panic of the caller.
+// askOne asks one question, with the panel's model and timeout. It recovers from a panic of the caller.
 func (p *Panel) askOne(ctx context.Context, q runner.Question) (answer runner.Answer) {
+	q.Model, q.Timeout = p.Model, cmp.Or(max(0, p.Timeout), defaultTimeout)
 	if ctx.Err() != nil {
 		return runner.Answer{Outcome: runner.Interrupted}
 	}

@@ -47,13 +47,7 @@ type reviewReply struct {
 // quotes the answer, which is untrusted.
 func parseReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
 	if a.Outcome != runner.Done {
-		if why = string(a.Outcome); why == "" {
-			why = "no outcome"
-		}
-		if a.Reason != "" {
-			why += ": " + oneLine(a.Reason, 300)
-		}
-		return 0, nil, why
+		return 0, nil, noAnswer(a, 300)
 	}
 	var r reviewReply
 	switch err := json.Unmarshal(a.Structured, &r); {
@@ -176,7 +170,7 @@ func (f *Finding) applyRefutation(a runner.Answer) (why string) {
 	}
 	switch {
 	case a.Outcome != runner.Done:
-		return strings.TrimSuffix(string(a.Outcome)+": "+oneLine(a.Reason, 200), ": ")
+		return noAnswer(a, 200)
 	case json.Unmarshal(a.Structured, &r) != nil || r.Refuted == nil:
 		return "unusable answer"
 	}

@@ -61,12 +61,9 @@ const refuteFrame = `A reviewer holds that a change must not be accepted as it i
 // Review.Error is set if fewer than half of the experts answer, or if a blocker could be neither
 // confirmed nor refuted and no other is confirmed.
 func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
-	roster := p.Experts
-	if roster == nil {
-		var err error
-		if roster, err = BuiltIn(); err != nil {
-			return Review{Error: err.Error()}
-		}
+	roster, err := p.roster()
+	if err != nil {
+		return Review{Error: err.Error()}
 	}
 	if strings.TrimSpace(c.Diff) == "" {
 		return Review{Nothing: "nothing was changed"}
@@ -92,7 +89,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	for i, e := range experts {
 		q := runner.Question{Name: "review/" + c.Name + "/" + e.Name, Dir: c.Dir, LogDir: logDir(c.LogDir, e.Name),
 			System: e.Body + "\n\n" + reviewFrame, Prompt: prompt, Schema: json.RawMessage(ReviewSchema),
-			Tools: p.Tools, Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
+			Tools: p.Tools, Cap: share, Rehearse: c.Rehearse}
 		if c.Mode == Thorough && len(c.Diff) > room {
 			q.Tools = p.readTools()
 		}
@@ -173,7 +170,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roste
 		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir,
 			LogDir: logDir(c.LogDir, "refute-"+f.ID),
 			System: e.Body + "\n\n" + refuteFrame, Prompt: prompt, Schema: json.RawMessage(RefuteSchema),
-			Tools: p.readTools(), Model: p.Model, Cap: share, Timeout: p.timeout(), Rehearse: c.Rehearse}
+			Tools: p.readTools(), Cap: share, Rehearse: c.Rehearse}
 	}
 	var open []string
 	confirmed := false
@@ -239,11 +236,10 @@ func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 		{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},
 	}) + "\nThe person asks: " + oneLine(question, 1000) + "\n"
 	a := p.askOne(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,
-		LogDir: logDir(c.LogDir, "discuss-"+f.ID),
-		System: discussFrame, Prompt: prompt, Tools: p.readTools(), Model: p.Model, Cap: c.Cap / 10, Timeout: p.timeout(),
-		Rehearse: c.Rehearse})
+		LogDir: logDir(c.LogDir, "discuss-"+f.ID), System: discussFrame, Prompt: prompt, Tools: p.readTools(),
+		Cap: c.Cap / 10, Rehearse: c.Rehearse})
 	if a.Outcome != runner.Done {
-		return strings.TrimSuffix("no answer: "+string(a.Outcome)+": "+oneLine(a.Reason, 300), ": "), max(0, a.Cost)
+		return "no answer: " + noAnswer(a, 300), max(0, a.Cost)
 	}
 	return boundedText(a.Text), max(0, a.Cost)
 }

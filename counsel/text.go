@@ -1,9 +1,11 @@
 package counsel
 
 import (
+	"cmp"
 	"strings"
 
 	"wavex/internal/textfmt"
+	"wavex/runner"
 )
 
 // oneLine returns s as one clean line of at most n bytes.
@@ -12,4 +14,9 @@ func oneLine(s string, n int) string { return textfmt.OneLine(textfmt.Plain(s), 
 // boundedText cleans a text of a model, and cuts its middle if it is long.
 func boundedText(s string) string {
 	return textfmt.HeadTail(strings.TrimSpace(textfmt.Plain(s)), maxText)
+}
+
+// noAnswer returns why a call has no answer, with at most n bytes of its reason.
+func noAnswer(a runner.Answer, n int) string {
+	return strings.TrimSuffix(cmp.Or(string(a.Outcome), "no outcome")+": "+oneLine(a.Reason, n), ": ")
 }
