@@ -119,11 +119,9 @@ func firstN(ids []string, n int) []string {
 
 func joinFirstN(ids []string, n int) string { return strings.Join(firstN(ids, n), " ") }
 
-func waveIDs(p *plan.Plan) [][]string {
-	wave, total := p.Waves()
-	out := make([][]string, total)
-	for i, w := range wave {
-		out[w-1] = append(out[w-1], p.Tasks[i].ID)
+func waveIDs(p *plan.Plan) (ids [][]string) {
+	for _, tasks := range p.TasksByWave() {
+		ids = append(ids, plan.IDs(p, tasks))
 	}
-	return out
+	return ids
 }

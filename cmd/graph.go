@@ -56,26 +56,8 @@ func runGraph(path string, o graphOptions, std Stdio) error {
 	return w.Flush()
 }
 
-func blockers(p *plan.Plan, i int) []string {
-	out := []string{}
-	for _, b := range p.Graph.Blockers(i) {
-		out = append(out, p.Tasks[b].ID)
-	}
-	return out
-}
-
-// tasksByWave returns the tasks of each wave, the first wave first.
-func tasksByWave(p *plan.Plan) [][]int {
-	wave, total := p.Waves()
-	out := make([][]int, total)
-	for i, n := range wave {
-		out[n-1] = append(out[n-1], i)
-	}
-	return out
-}
-
 func graphText(w io.Writer, p *plan.Plan) {
-	waves := tasksByWave(p)
+	waves := p.TasksByWave()
 	for n, tasks := range waves {
 		fmt.Fprintf(w, "wave %d of %d\n", n+1, len(waves))
 		for _, i := range tasks {
@@ -83,7 +65,7 @@ func graphText(w io.Writer, p *plan.Plan) {
 			if s := textfmt.Line(p.Tasks[i].Title()); s != "" {
 				fmt.Fprintf(w, "  %s", s)
 			}
-			if b := blockers(p, i); len(b) > 0 {
+			if b := plan.IDs(p, p.Graph.Blockers(i)); len(b) > 0 {
 				fmt.Fprintf(w, "  (blocked by %s)", strings.Join(b, ", "))
 			}
 			fmt.Fprintln(w)
@@ -103,7 +85,7 @@ func graphJSON(w io.Writer, p *plan.Plan) error {
 		Tasks []node `json:"tasks"`
 	}{make([]node, len(p.Tasks))}
 	for i := range p.Tasks {
-		out.Tasks[i] = node{p.Tasks[i].ID, p.Tasks[i].Subject, wave[i], blockers(p, i)}
+		out.Tasks[i] = node{p.Tasks[i].ID, p.Tasks[i].Subject, wave[i], plan.IDs(p, p.Graph.Blockers(i))}
 	}
 	return json.NewEncoder(w).Encode(out)
 }

@@ -37,7 +37,7 @@ func labelLines(t *plan.Task) []string {
 
 func graphDot(w io.Writer, p *plan.Plan) {
 	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
-	for n, tasks := range tasksByWave(p) {
+	for n, tasks := range p.TasksByWave() {
 		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
 		for _, i := range tasks {
 			lines := labelLines(&p.Tasks[i])
@@ -49,7 +49,7 @@ func graphDot(w io.Writer, p *plan.Plan) {
 		fmt.Fprintln(w, "  }")
 	}
 	for i := range p.Tasks {
-		for _, b := range blockers(p, i) {
+		for _, b := range plan.IDs(p, p.Graph.Blockers(i)) {
 			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(b), dotText(p.Tasks[i].ID))
 		}
 	}
@@ -65,7 +65,7 @@ func dotText(s string) string {
 
 func graphMermaid(w io.Writer, p *plan.Plan) {
 	fmt.Fprintln(w, "flowchart LR")
-	for n, tasks := range tasksByWave(p) {
+	for n, tasks := range p.TasksByWave() {
 		if len(tasks) == 0 {
 			continue
 		}

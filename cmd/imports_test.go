@@ -19,7 +19,7 @@ var may = map[string]struct {
 }{
 	"dag":    {nil, "a pure graph knows no plan"},
 	"budget": {nil, "money knows no work"},
-	"internal/plan": {[]string{"budget", "dag", "internal/plan/source"},
+	"internal/plan": {[]string{"budget", "dag", "internal/plan/source", "internal/textfmt"},
 		"plan files are graphs with limits; they start nothing"},
 	"internal/plan/source": {[]string{"internal/textfmt"}, "JSON and YAML as tokens know no plan"},
 	"internal/plan/convert": {[]string{"dag", "internal/plan", "internal/plan/source"},

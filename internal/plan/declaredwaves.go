@@ -23,6 +23,16 @@ type Wave struct {
 // is in that one. A wave below total may have no tasks.
 func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(p.taskWaves) }
 
+// TasksByWave returns the tasks of each wave, in plan order. The tasks of wave 1 are at 0.
+func (p *Plan) TasksByWave() [][]int {
+	wave, total := p.Waves()
+	out := make([][]int, total)
+	for i, w := range wave {
+		out[w-1] = append(out[w-1], i)
+	}
+	return out
+}
+
 // Sequential reports whether the tasks of a wave run one after the other, in plan order.
 func (p *Plan) Sequential(wave int) bool { return p.sequential[wave] }
 

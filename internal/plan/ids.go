@@ -89,6 +89,15 @@ func (x *index) add(id string, i int) (other int, ok bool) {
 	return i, true
 }
 
+// IDs returns the ids of tasks, which are given by their place in the plan. It never returns nil.
+func IDs[I int | int32](p *Plan, tasks []I) []string {
+	ids := make([]string, len(tasks))
+	for n, i := range tasks {
+		ids[n] = p.Tasks[i].ID
+	}
+	return ids
+}
+
 // Lookup finds a task by its id in any spelling: 1, 01, T01 and T-001 are the same.
 func (p *Plan) Lookup(id string) (int, bool) {
 	i, ok := p.ids.get(p.Tasks, id)

@@ -4,10 +4,10 @@ package plan
 // scheduler runs them one after the other; the file only warns.
 
 import (
-	"fmt"
 	"strings"
 
 	"wavex/internal/plan/source"
+	"wavex/internal/textfmt"
 )
 
 // overlaps warns once for each file and wave, at the second task that declares the file. Tasks that
@@ -82,12 +82,9 @@ func writes(files []File, path string) bool {
 // taskNames names tasks, only the first few of many.
 func (d *decoder) taskNames(tasks []int) string {
 	const most = 5
-	var names []string
-	for _, i := range tasks[:min(most, len(tasks))] {
-		names = append(names, d.plan.Tasks[i].ID)
-	}
+	names := IDs(d.plan, tasks[:min(most, len(tasks))])
 	if more := len(tasks) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+		return textfmt.FirstOf(names, most, more)
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
@@ -18,19 +17,8 @@ func textProblem(src string) *source.Problem {
 		return &source.Problem{At: 0, Code: plan.CodeTooLarge,
 			Message: "the file is larger than 16 MB, which no plan in markdown is"}
 	}
-	if i := strings.IndexByte(src, 0); i >= 0 {
-		return &source.Problem{At: source.Location(i), Code: plan.CodeEncoding,
-			Message: "a NUL character; save the file as UTF-8 text"}
-	}
-	if !utf8.ValidString(src) {
-		for i := 0; ; {
-			r, n := utf8.DecodeRuneInString(src[i:])
-			if r == utf8.RuneError && n <= 1 {
-				return &source.Problem{At: source.Location(i), Code: plan.CodeEncoding,
-					Message: "not valid UTF-8; save the file as UTF-8"}
-			}
-			i += n
-		}
+	if off, message := source.EncodingProblem(src); message != "" {
+		return &source.Problem{At: source.Location(off), Code: plan.CodeEncoding, Message: message}
 	}
 	return nil
 }

@@ -54,15 +54,8 @@ func textProblem(src string) *Problem {
 		begin := strings.LastIndexByte(src[:off], '\n') + 1
 		return yamlLocation(line, 1+utf8.RuneCountInString(src[begin:off]))
 	}
-	if i := strings.IndexByte(src, 0); i >= 0 {
-		return &Problem{at(i), CodeEncoding, "a NUL character; save the file as UTF-8 text"}
-	}
-	for i := 0; i < len(src); {
-		r, n := utf8.DecodeRuneInString(src[i:])
-		if r == utf8.RuneError && n == 1 {
-			return &Problem{at(i), CodeEncoding, "not valid UTF-8; save the file as UTF-8"}
-		}
-		i += n
+	if off, message := EncodingProblem(src); message != "" {
+		return &Problem{at(off), CodeEncoding, message}
 	}
 	return nil
 }
