@@ -161,18 +161,12 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 		t.subject = phrase{clean, at}
 	case "done":
 		t.section("Done when", clean)
-	case "libraries":
-		t.section("Libraries", clean)
-	case "skills":
-		t.section("Skills", clean)
 	case "user_observable":
 		t.section("What the user sees", clean)
 	case "depends", "depends_on":
 		t.blockers = append(t.blockers, splitIDs(phrase{strings.TrimSpace(text), at})...)
 	default:
-		if clean != "" {
-			t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
-		}
+		t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
 	}
 }
 
