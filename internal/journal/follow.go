@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,14 +24,8 @@ func Follow(path string) *Follower { return &Follower{path: path} }
 // that the journal is a new file (the first one, or one that replaces a journal that was moved
 // aside), and that the records are its first ones. A missing journal has no records.
 func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
-	if err := checkReadable(f.path); err != nil {
-		return nil, false, err
-	}
-	in, err := os.Open(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err != nil {
+	in, err := openRead(f.path)
+	if in == nil {
 		return nil, false, err
 	}
 	defer func() { _ = in.Close() }() // read only
@@ -44,29 +37,35 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 		f.at, f.line, fresh = 0, 0, true
 	}
 	f.file = info
-	if info.Size() == f.at {
-		return nil, fresh, nil
+	if info.Size() > f.at {
+		records, err = f.read(in)
 	}
+	return records, fresh, err
+}
+
+// read returns the records of the whole lines from f.at on, and moves f behind them. With an error it
+// returns those before the fault.
+func (f *Follower) read(in *os.File) (records [][]byte, err error) {
 	if _, err := in.Seek(f.at, io.SeekStart); err != nil {
-		return nil, fresh, fmt.Errorf("reading %s: %w", f.path, err)
+		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}
 	data, err := io.ReadAll(in)
 	if err != nil {
-		return nil, fresh, fmt.Errorf("reading %s: %w", f.path, err)
+		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}
 	for {
 		text, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole {
-			return records, fresh, nil
+			return records, nil
 		}
 		if f.line == 0 {
 			if err := checkHeader(f.path, text); err != nil {
-				return nil, fresh, err
+				return nil, err
 			}
 		} else {
 			rec, reason := decodeLine(text)
 			if reason != "" {
-				return records, fresh, &CorruptError{f.path, f.line + 1, reason}
+				return records, &CorruptError{f.path, f.line + 1, reason}
 			}
 			records = append(records, rec)
 		}

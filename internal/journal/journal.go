@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -79,19 +78,20 @@ type Log struct {
 // Open opens or creates the journal at path and returns its records, oldest first. The caller must
 // hold the run lock. Open cuts off a torn tail.
 func Open(path string) (*Log, [][]byte, error) {
-	if err := checkReadable(path); err != nil {
-		return nil, nil, err
+	if checkRegular(path) != nil {
+		return nil, nil, notRegular(path)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, &WriteError{path, err}
 	}
-	records, size, err := scan(path, f)
+	in := Follow(path)
+	records, err := in.read(f)
 	if err != nil {
 		f.Close()
 		return nil, nil, err
 	}
-	l := &Log{path: path, f: f, size: size, synced: size}
+	l := &Log{path: path, f: f, size: in.at, synced: in.at}
 	if l.info, err = f.Stat(); err != nil {
 		f.Close()
 		return nil, nil, &WriteError{path, err}
@@ -124,47 +124,11 @@ func (l *Log) prepare() error {
 // Read returns the records of a journal without opening it for writing. It ignores a torn tail. A
 // missing journal has no records.
 func Read(path string) ([][]byte, error) {
-	if err := checkReadable(path); err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	records, _, err := Follow(path).Next()
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	records, _, err := scan(path, f)
-	return records, err
-}
-
-// scan reads the whole journal. It returns its records and the end of the last whole one.
-func scan(path string, f *os.File) (records [][]byte, size int64, err error) {
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return nil, 0, fmt.Errorf("reading %s: %w", path, err)
-	}
-	for line := 1; ; line++ {
-		i := bytes.IndexByte(data, '\n')
-		if i < 0 {
-			return records, size, nil
-		}
-		text := data[:i]
-		data = data[i+1:]
-		if line == 1 {
-			if err := checkHeader(path, text); err != nil {
-				return nil, 0, err
-			}
-		} else {
-			rec, reason := decodeLine(text)
-			if reason != "" {
-				return nil, 0, &CorruptError{path, line, reason}
-			}
-			records = append(records, rec)
-		}
-		size += int64(i) + 1
-	}
+	return records, nil
 }
 
 func checkHeader(path string, text []byte) error {

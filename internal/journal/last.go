@@ -2,25 +2,16 @@ package journal
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 )
 
 // Last returns the last whole record of a journal. It reads at most the last n bytes. It returns
 // nil if there is no record or no journal, or if the record is longer than n. Like Read, it ignores
 // a torn tail. It does not check the bytes before the record.
 func Last(path string, n int64) ([]byte, error) {
-	if err := checkReadable(path); err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	f, err := openRead(path)
+	if f == nil {
 		return nil, err
 	}
 	defer f.Close()

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 
@@ -23,12 +24,18 @@ func checkRegular(path string) error {
 	return nil // the caller's open reports a missing or unreadable file
 }
 
-// checkReadable returns a *CorruptError if path exists and is not a regular file.
-func checkReadable(path string) error {
-	if checkRegular(path) != nil {
-		return &CorruptError{path, 1, safefile.ErrNotRegular.Error()}
+func notRegular(path string) error { return &CorruptError{path, 1, safefile.ErrNotRegular.Error()} }
+
+// openRead opens a journal for reading. It returns nil and no error if there is none.
+func openRead(path string) (*os.File, error) {
+	f, err := safefile.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, safefile.ErrNotRegular):
+		return nil, notRegular(path)
 	}
-	return nil
+	return f, err
 }
 
 // readHolder returns the holder of the lock of dir. It returns the zero Holder if the file cannot be
