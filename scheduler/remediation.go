@@ -191,7 +191,7 @@ func checksOfFile(s *State, file string) []checkJSON {
 	var out []checkJSON
 	for i := range s.Plan.Tasks {
 		t := &s.Plan.Tasks[i]
-		if t.Settings != nil && t.Settings.Dir != "" ||
+		if t.SubDir() != "" ||
 			!slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Path == file && f.Writes() }) {
 			continue
 		}

@@ -23,8 +23,8 @@ func (a *Inspection) AddRemediation(doc *scan.Document, round, rounds int) error
 		c, asked := a.gapChecks[g.Key()]
 		key, dir := g.Key(), ""
 		if asked {
-			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" && a.Plan.Tasks[i].Settings != nil {
-				dir = a.Plan.Tasks[i].Settings.Dir
+			if i, ok := a.Plan.Lookup(g.Task); ok && g.Task != "" {
+				dir = a.Plan.Tasks[i].SubDir()
 			}
 			// The same check is one gap for all its tasks, but a command is another gap in
 			// another directory.

@@ -124,8 +124,16 @@ func (t *Task) Title() string { return cmp.Or(t.Subject, t.Command) }
 
 // WorkDir returns the directory, below that of the project, in which the task works and is checked.
 func (t *Task) WorkDir(project string) string {
-	if s := t.Settings; s != nil && s.Dir != "" {
-		return filepath.Join(project, filepath.FromSlash(s.Dir))
+	if dir := t.SubDir(); dir != "" {
+		return filepath.Join(project, filepath.FromSlash(dir))
 	}
 	return project
+}
+
+// SubDir returns the part of WorkDir below the project, slash-separated; "" for the project itself.
+func (t *Task) SubDir() string {
+	if t.Settings == nil {
+		return ""
+	}
+	return t.Settings.Dir
 }

@@ -111,19 +111,15 @@ func taskFiles(s *scheduler.State, wave int) []string {
 			continue
 		}
 		p := &s.Plan.Tasks[i]
-		dir := ""
-		if p.Settings != nil {
-			dir = p.Settings.Dir
-		}
 		for _, f := range p.Files {
 			if f.Writes() {
-				out = append(out, filepath.ToSlash(filepath.Join(dir, f.Path)))
+				out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f.Path)))
 			}
 		}
 		if last := s.Tasks[i].Last; last != nil {
 			for _, f := range last.Touched {
 				if filepath.IsLocal(filepath.FromSlash(f)) {
-					out = append(out, filepath.ToSlash(filepath.Join(dir, f)))
+					out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f)))
 				}
 			}
 		}

@@ -34,13 +34,9 @@ func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
 		r.checkFiles, r.checkFilesFound = findCheckFiles(p, r.config.Dir), true
 	}
 	t := &p.Tasks[i]
-	under := ""
-	if t.Settings != nil {
-		under = t.Settings.Dir
-	}
 	var out []runner.Guard
 	add := func(project, why string, own, tools bool) {
-		rel, err := filepath.Rel(filepath.FromSlash(under), filepath.FromSlash(project))
+		rel, err := filepath.Rel(filepath.FromSlash(t.SubDir()), filepath.FromSlash(project))
 		if err != nil || !filepath.IsLocal(rel) || len(out) >= maxGuardedFiles {
 			return
 		}
@@ -71,16 +67,10 @@ func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
 // write, since the plan allows that.
 func findCheckFiles(p *plan.Plan, project string) []checkFile {
 	declared := map[string]bool{}
-	dir := func(t *plan.Task) string {
-		if t.Settings != nil {
-			return t.Settings.Dir
-		}
-		return ""
-	}
 	for i := range p.Tasks {
 		for _, f := range p.Tasks[i].Files {
 			if f.Writes() {
-				declared[path.Join(dir(&p.Tasks[i]), f.Path)] = true
+				declared[path.Join(p.Tasks[i].SubDir(), f.Path)] = true
 			}
 		}
 	}
@@ -94,7 +84,7 @@ func findCheckFiles(p *plan.Plan, project string) []checkFile {
 				words = []commandWord{{c.File, false}}
 			}
 			for _, w := range words {
-				file := path.Join(dir(t), filepath.ToSlash(w.text))
+				file := path.Join(t.SubDir(), filepath.ToSlash(w.text))
 				if declared[file] || !filepath.IsLocal(filepath.FromSlash(file)) {
 					continue
 				}
@@ -167,9 +157,5 @@ func protectedPaths(p *plan.Plan, t *plan.Task) *runner.Protect {
 	if len(p.ProtectPaths) == 0 {
 		return nil
 	}
-	out := &runner.Protect{Patterns: p.ProtectPaths}
-	if t.Settings != nil {
-		out.Under = t.Settings.Dir
-	}
-	return out
+	return &runner.Protect{Patterns: p.ProtectPaths, Under: t.SubDir()}
 }

@@ -28,9 +28,10 @@ import (
 // Workspace is the workspace of a run as the scheduler sees it: its Runner, its Integrator, and a View
 // that learns which tasks have failed.
 type Workspace struct {
-	plan    *plan.Plan
-	config  event.Config
-	manager *gitwork.Manager
+	*gitwork.Manager
+
+	plan   *plan.Plan
+	config event.Config
 
 	mu         sync.Mutex
 	grownPlan  *plan.Plan // with the tasks that joined it
@@ -47,7 +48,7 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (
 	if err != nil {
 		return nil, usererr.Blocked(err)
 	}
-	t.manager = space
+	t.Manager = space
 	t.config.Isolation = t.Mode()
 	// One task at a time in the project directory is the default: print nothing.
 	if o.Mode != gitwork.Shared && (space.Mode() != gitwork.Shared || o.Width > 1) {
@@ -57,36 +58,11 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (
 }
 
 // Mode returns where attempts work: gitwork.Shared or gitwork.Worktree.
-func (t *Workspace) Mode() event.Isolation { return event.Isolation(t.manager.Mode()) }
-
-// Head returns the commit that the project's checkout was at when Open read it, or "" if there is
-// no commit or no checkout. known is false if Open did not read the checkout.
-func (t *Workspace) Head() (commit string, known bool) { return t.manager.Head() }
-
-// AttemptDir returns the directory in which an attempt at a task works or has worked, and the commit
-// that its work is compared with. It returns dir and "" if tasks share dir.
-func (t *Workspace) AttemptDir(task, dir string) (at, base string) {
-	return t.manager.AttemptDir(task, dir)
-}
-
-// WithIntegrated calls use with a directory that has the combined work: the project's own, or, if tasks
-// work in trees, a checkout of the integrated tree.
-func (t *Workspace) WithIntegrated(ctx context.Context, use func(dir string) error) error {
-	return t.manager.WithIntegrated(ctx, use)
-}
-
-// SlotEnv returns the environment of everything that runs in a slot. leave empties its folder for
-// temporary files.
-func (t *Workspace) SlotEnv(n int) (env map[string]string, leave func()) { return t.manager.SlotEnv(n) }
-
-// WaveRange returns the commits before and after the work of a wave, or with 0 of the run.
-func (t *Workspace) WaveRange(ctx context.Context, wave int) (from, to string, err error) {
-	return t.manager.WaveRange(ctx, wave)
-}
+func (t *Workspace) Mode() event.Isolation { return event.Isolation(t.Manager.Mode()) }
 
 // Close releases the worktrees. An error loses no work, since each task's work is on its branch.
 func (t *Workspace) Close(ctx context.Context) error {
-	return errors.Join(t.releaseFailed(ctx), t.manager.Close(ctx))
+	return errors.Join(t.releaseFailed(ctx), t.Manager.Close(ctx))
 }
 
 // subject returns the subject of a task's commit, also for a task that joined the plan.
@@ -145,15 +121,15 @@ func declaredWrites(p *plan.Plan) []string {
 // Runner returns a Runner that gives each attempt of inner a directory to work in. Before an attempt in a worktree
 // it releases those of failed tasks.
 func (t *Workspace) Runner(inner scheduler.Runner) scheduler.Runner {
-	if t.manager.Mode() == gitwork.Worktree {
-		return releaser{t.manager.Runner(inner), t}
+	if t.Manager.Mode() == gitwork.Worktree {
+		return releaser{t.Manager.Runner(inner), t}
 	}
-	return t.manager.Runner(inner)
+	return t.Manager.Runner(inner)
 }
 
 // Integrator returns the Integrator of the worktrees, or nil if tasks share the directory.
 func (t *Workspace) Integrator() scheduler.Integrator {
-	if t.manager.Mode() == gitwork.Worktree {
+	if t.Manager.Mode() == gitwork.Worktree {
 		return t
 	}
 	return nil
@@ -161,7 +137,7 @@ func (t *Workspace) Integrator() scheduler.Integrator {
 
 // Event records tasks that join the plan and tasks that fail, for worktrees. The loop's goroutine calls it.
 func (t *Workspace) Event(e event.Event, s *scheduler.State) {
-	if t.manager.Mode() != gitwork.Worktree {
+	if t.Manager.Mode() != gitwork.Worktree {
 		return
 	}
 	t.mu.Lock()
@@ -191,7 +167,7 @@ func (t *Workspace) releaseFailed(ctx context.Context) error {
 	var errs []error
 	var left []string // failed ones are tried again
 	for _, id := range ids {
-		if err := t.manager.Release(ctx, id); err != nil {
+		if err := t.Manager.Release(ctx, id); err != nil {
 			errs, left = append(errs, err), append(left, id)
 		}
 	}
@@ -230,14 +206,14 @@ func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (sc
 				Files:  p.Files})
 		}
 	}
-	t.manager.SetPlanChecks(conditionChecks(now, t.manager.IntegratedTasks(), tasks))
-	got, err := t.manager.Integrate(ctx, wave, done)
+	t.Manager.SetPlanChecks(conditionChecks(now, t.Manager.IntegratedTasks(), tasks))
+	got, err := t.Manager.Integrate(ctx, wave, done)
 	if err != nil {
 		return scheduler.Integrated{}, err
 	}
 	out := scheduler.Integrated{Commit: got.Commit, Completed: got.Integrated, Commits: got.Commits, Note: got.Note}
 	for _, c := range append(got.Culprits, got.Withheld...) {
-		if err := t.manager.Reopen(ctx, c.Task); err != nil {
+		if err := t.Manager.Reopen(ctx, c.Task); err != nil {
 			return scheduler.Integrated{}, err
 		}
 		out.Culprits = append(out.Culprits, scheduler.Culprit{Task: c.Task, Kind: c.Kind, Reason: c.Reason, Detail: c.Detail})
@@ -281,7 +257,7 @@ func (t *Workspace) Deliver(ctx context.Context, complete bool) (event.DeliveryE
 			return event.DeliveryEnded{}, err
 		}
 	}
-	d, err := t.manager.Deliver(ctx, how, complete)
+	d, err := t.Manager.Deliver(ctx, how, complete)
 	var obstacle *gitwork.Error
 	if errors.As(err, &obstacle) {
 		// The requested delivery is not possible. The work still has a ref.
