@@ -24,11 +24,12 @@ type work struct {
 	checks  []check.Evidence
 	stop    error // why the checks were cut short
 	denials []Denial
-	claim   claim
-	files   []plan.File
-	changed []string
-	vacuous bool
-	edited  bool // the agent used a tool that edits
+	// unfinished is the agent's own account of the missing work; "" if it claims success.
+	unfinished string
+	files      []plan.File
+	changed    []string
+	vacuous    bool
+	edited     bool // the agent used a tool that edits
 }
 
 // classifyWork returns the outcome of the work. Only evidence makes it Done; the agent's own claim can
@@ -62,11 +63,11 @@ func classifyWork(w work) classification {
 			reason += "; the checks passed before the attempt already"
 		}
 		return classification{outcome: Wrong, reason: reason}
-	case w.claim.failed && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
+	case w.unfinished != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
 		// The agent itself reports failure. Another attempt would be denied as well.
-		return classification{outcome: Denied, reason: denialReason(w.denials) + "; " + w.claim.why}
-	case w.claim.failed:
-		return classification{outcome: Wrong, reason: w.claim.why}
+		return classification{outcome: Denied, reason: denialReason(w.denials) + "; " + w.unfinished}
+	case w.unfinished != "":
+		return classification{outcome: Wrong, reason: w.unfinished}
 	}
 	return classification{outcome: Done}
 }

@@ -17,7 +17,7 @@ func TestClassifyWork(t *testing.T) {
 	reads := []plan.File{{Path: "b.go", Action: "read"}}
 	bash := []Denial{{Tool: "Bash", Rule: "Bash(make lint)"}}
 	fetch := []Denial{{Tool: "WebFetch", Rule: "WebFetch(domain:x)"}}
-	no := claim{found: true, failed: true, why: "the agent reports unmet: x"}
+	no := "the agent reports unmet: x"
 	for _, tc := range []struct {
 		name   string
 		work   work
@@ -46,19 +46,19 @@ func TestClassifyWork(t *testing.T) {
 		{"an edit denied after others, checks fail", work{checks: []check.Evidence{bad},
 			denials: []Denial{{Tool: "Edit", Rule: "Edit(/x/**)"}}, edited: true}, Denied, "Edit(/x/**)"},
 		{"denied, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,
-			claim: claim{failed: true, why: "not done"}}, Denied, "not done"},
+			unfinished: "not done"}, Denied, "not done"},
 		{"denied by the way, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,
-			edited: true, claim: claim{failed: true, why: "not done"}}, Wrong, "not done"},
+			edited: true, unfinished: "not done"}, Wrong, "not done"},
 		{"denied, checks pass", work{checks: []check.Evidence{good}, denials: bash}, Done, ""},
 		{"denied, no checks, promise broken", work{files: edit, denials: fetch}, Denied, "WebFetch(domain:x)"},
 		{"edit denied, checks pass, promise broken", work{checks: []check.Evidence{good}, files: edit, denials: bash},
 			Denied, "no declared file changed"},
 		{"a fetch denied, checks pass, promise broken", work{checks: []check.Evidence{good}, files: edit, denials: fetch},
 			Wrong, "no declared file changed"},
-		{"the agent says failure, checks pass", work{checks: []check.Evidence{good}, claim: no}, Wrong,
+		{"the agent says failure, checks pass", work{checks: []check.Evidence{good}, unfinished: no}, Wrong,
 			"the agent reports unmet"},
-		{"the agent says failure, checks fail", work{checks: []check.Evidence{bad}, claim: no}, Wrong, "check failed"},
-		{"the agent says success, checks fail", work{checks: []check.Evidence{bad}, claim: claim{found: true}}, Wrong,
+		{"the agent says failure, checks fail", work{checks: []check.Evidence{bad}, unfinished: no}, Wrong, "check failed"},
+		{"the agent says success, checks fail", work{checks: []check.Evidence{bad}, unfinished: ""}, Wrong,
 			"check failed"},
 		{"stopped during the checks", work{checks: []check.Evidence{bad}, stop: errors.New("ctrl-c"), denials: bash},
 			Interrupted, "ctrl-c"},
@@ -81,37 +81,36 @@ func TestReadClaim(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name, report string
-		want         claim
+		want         string
 	}{
-		{"no block", "all good", claim{}},
-		{"all met", block("true", `{"a":true}`, "none"), claim{found: true}},
-		{"unmet", block("false", `{"lint":true,"tests pass":false}`, "Fix tests"), claim{found: true, failed: true,
-			why: "the agent reports unmet: tests pass; next: Fix tests"}},
-		{"unmet, yet it signals the exit", block("true", `{"a":false}`, "none"), claim{found: true, failed: true,
-			why: "the agent reports unmet: a"}},
-		{"no criteria, not finished", block("false", `{}`, "go on"), claim{found: true, failed: true,
-			why: "the agent reports that it is not finished; next: go on"}},
-		{"its part is met, the loop goes on", block("false", `{"a":true}`, "T-002"), claim{found: true}},
-		{"criteria unreadable", block("true", `{oops`, "none"), claim{found: true}},
+		{"no block", "all good", ""},
+		{"all met", block("true", `{"a":true}`, "none"), ""},
+		{"unmet", block("false", `{"lint":true,"tests pass":false}`, "Fix tests"),
+			"the agent reports unmet: tests pass; next: Fix tests"},
+		{"unmet, yet it signals the exit", block("true", `{"a":false}`, "none"), "the agent reports unmet: a"},
+		{"no criteria, not finished", block("false", `{}`, "go on"),
+			"the agent reports that it is not finished; next: go on"},
+		{"its part is met, the loop goes on", block("false", `{"a":true}`, "T-002"), ""},
+		{"criteria unreadable", block("true", `{oops`, "none"), ""},
 		{"the last block counts", block("false", `{"a":false}`, "x") + block("true", `{"a":true}`, "none"),
-			claim{found: true}},
-		{"unclosed", "---LOOP_STATUS---\nEXIT_SIGNAL: FALSE", claim{found: true, failed: true,
-			why: "the agent reports that it is not finished"}},
+			""},
+		{"unclosed", "---LOOP_STATUS---\nEXIT_SIGNAL: FALSE", "the agent reports that it is not finished"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if got := readClaim(tc.report); got != tc.want {
-				t.Errorf("readClaim = %+v, want %+v", got, tc.want)
+			if got := unfinishedWork(tc.report); got != tc.want {
+				t.Errorf("unfinishedWork = %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-func FuzzReadClaim(f *testing.F) {
+func FuzzUnfinishedWork(f *testing.F) {
 	f.Add("---LOOP_STATUS---\nEXIT_SIGNAL: false\nCRITERIA: {\"a\":false}\nNEXT: x\n---END_STATUS---")
 	f.Fuzz(func(t *testing.T, report string) {
-		if c := readClaim(report); c.failed != (c.why != "") || c.failed && !c.found {
-			t.Errorf("claim = %+v", c)
+		got := unfinishedWork(report)
+		if got != "" && !strings.Contains(report, "---LOOP_STATUS---") || strings.Contains(got, "\n") {
+			t.Errorf("unfinishedWork = %q", got)
 		}
 	})
 }

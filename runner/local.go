@@ -70,7 +70,6 @@ type attempt struct {
 	turn     TurnRequest
 	res      Result
 	env      []string // of commands and checks
-	edited   bool     // the agent used a tool that edits
 	noOutput bool     // a command task that printed nothing
 }
 
@@ -99,14 +98,21 @@ func (t *attempt) run(ctx context.Context) classification {
 
 	var v classification
 	w := work{files: t.req.Files, vacuous: before.Vacuous}
-	if t.req.Command != "" {
+	switch {
+	case t.req.Command != "":
 		v = t.runCommand(ctx)
-	} else {
-		v, w.claim = t.runTurn(ctx)
+	case t.req.Turn != nil:
+		v, w.unfinished = t.adoptTurn()
+	default:
+		v, w.unfinished = t.runTurn(ctx)
 	}
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
 	n := len(t.req.Checks)
+	if err := t.reportTurn(v, w.unfinished); err != nil {
+		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
+	}
 	if t.req.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.hasMustNotChecks()) {
+		t.observe("waiting", "for a quiet directory")
 		release, err := t.req.BeforeChecks(ctx)
 		if err != nil {
 			if v.outcome != Done {
@@ -116,7 +122,7 @@ func (t *attempt) run(ctx context.Context) classification {
 		}
 		defer release()
 	}
-	t.res.Tampered = before.tampered(t.req.Dir, t.req.Guards, t.res.Touched)
+	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards, t.res.Touched), t.res.Tampered)
 	t.res.Violated = t.violated(ctx)
 	if v.outcome != Done {
 		return v
@@ -138,7 +144,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	// A check may have created a declared file, for example by building it.
 	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
-	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, t.edited
+	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, len(t.res.Touched) > 0
 	return classifyWork(w)
 }
 
@@ -175,15 +181,41 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 	t.Env[proc.AttemptVar] = t.Mark
 	t.Env["WAVEX_TASK"] = req.Task
 	t.Env["WAVEX_SLOT"] = strconv.Itoa(req.Slot)
-	if req.Command != "" {
+	switch {
+	case req.Turn != nil: // there is no prompt
+		return t, nil
+	case req.Command != "":
 		return t, l.writePrompt(req.LogDir, req.Prompt)
 	}
 	return t, l.Prepare(req.LogDir, req.Prompt, t.Env, Assignment{Task: req.Task, Attempt: req.Attempt,
 		Block: req.Rehearse})
 }
 
-// runTurn runs the agent's turn and stores its cost and work in the result.
-func (t *attempt) runTurn(ctx context.Context) (classification, claim) {
+// reportTurn reports the end of an agent's turn whose work is about to be checked.
+func (t *attempt) reportTurn(v classification, unfinished string) error {
+	if t.req.TurnEnded == nil || t.req.Command != "" || t.req.Turn != nil || v.outcome != Done ||
+		len(t.req.Checks) == 0 && !t.hasMustNotChecks() {
+		return nil
+	}
+	turn := Turn{Result: t.res, Unfinished: unfinished}
+	turn.Result.Outcome, turn.Result.Duration = Done, time.Since(t.res.Started)
+	return t.req.TurnEnded(turn)
+}
+
+// adoptTurn makes the turn of an earlier attempt the turn of this one. Its cost stays the earlier
+// attempt's.
+func (t *attempt) adoptTurn() (v classification, unfinished string) {
+	started := t.res.Started
+	t.res = t.req.Turn.Result
+	t.res.Started, t.res.Contained = started, true
+	t.res.Cost, t.res.Disputed, t.res.Usage = 0, 0, Usage{}
+	t.res.Priced = ""
+	return classification{outcome: Done}, t.req.Turn.Unfinished
+}
+
+// runTurn runs the agent's turn and stores its cost and work in the result. unfinished is the agent's
+// own account of the missing work.
+func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished string) {
 	end, res := t.Agent.Turn(ctx, t.turn), &t.res
 	res.Cost, res.Priced = end.Cost, end.Priced
 	res.Disputed = end.Disputed
@@ -200,7 +232,6 @@ func (t *attempt) runTurn(ctx context.Context) (classification, claim) {
 	}
 	res.Report = end.Report
 	res.Denials = end.Denials
-	t.edited = len(end.Edits) > 0
 	for path, n := range end.Edits {
 		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {
 			path = filepath.ToSlash(rel)
@@ -216,7 +247,7 @@ func (t *attempt) runTurn(ctx context.Context) (classification, claim) {
 	}
 	slices.Sort(res.Touched)
 	res.Touched = res.Touched[:min(len(res.Touched), touchedMax)]
-	return classification{outcome: end.Outcome, reason: end.Reason, detail: end.Detail}, readClaim(end.Text)
+	return classification{outcome: end.Outcome, reason: end.Reason, detail: end.Detail}, unfinishedWork(end.Text)
 }
 
 // touchedMax bounds Result.Touched.

@@ -255,3 +255,65 @@ func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {
 		t.Errorf("prompt.md: %v", err)
 	}
 }
+
+// The end of a turn is reported once, before the first check. If it cannot be recorded, nothing is
+// checked.
+func TestTurnEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, standIn(runnertest.Idles))
+	mark := filepath.Join(t.TempDir(), "reported")
+	b.req.Checks = []plan.Check{{Run: "test ! -e first || test -e " + mark}}
+	must(os.WriteFile(filepath.Join(b.dir, "first"), nil, 0o644))
+	var ends []runner.Turn
+	b.req.TurnEnded = func(turn runner.Turn) error {
+		ends = append(ends, turn)
+		return os.WriteFile(mark, nil, 0o600)
+	}
+	r := b.attempt(t.Context())
+	if r.Outcome != runner.Done || len(ends) != 1 {
+		t.Fatalf("it is %s (%s), after %d ends of turns", r.Outcome, r.Reason, len(ends))
+	}
+	if got := ends[0].Result; got.Outcome != runner.Done || got.Cost != r.Cost || got.Session != r.Session ||
+		got.Report != r.Report || got.Checks != nil || got.Duration <= 0 || r.Cost == 0 {
+		t.Errorf("the turn ended as %+v, the attempt as %+v", got, r)
+	}
+	b.req.TurnEnded = func(runner.Turn) error { return errors.New("the run stops") }
+	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted || r.Checks != nil || r.Cost == 0 {
+		t.Errorf("without a record it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
+	}
+}
+
+// An attempt with a turn only checks its work: no agent is asked, and nothing is paid.
+func TestChecksOfAnEndedTurn(t *testing.T) {
+	t.Parallel()
+	ended := runner.Turn{Result: runner.Result{Outcome: runner.Done, Session: "s-1", Cost: 5, Priced: "result",
+		Usage: runner.Usage{Output: 3}, Turns: 2, Report: "did it", Touched: []string{"a.txt"},
+		Tampered: []runner.Tamper{{Path: "plan.json", Why: runner.WhyPlan}}}}
+	unfinished := ended
+	unfinished.Unfinished = "the agent reports that it is not finished"
+	for _, tc := range []struct {
+		name  string
+		turn  runner.Turn
+		check string
+		want  runner.Outcome
+	}{
+		{"passed", ended, "true", runner.Done},
+		{"failed", ended, "false", runner.Wrong},
+		{"unfinished by its own account", unfinished, "true", runner.Wrong},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a second turn") }))
+			b.req.Turn, b.req.Attempt, b.req.Checks = &tc.turn, 2, []plan.Check{{Run: tc.check}}
+			b.req.TurnEnded = func(runner.Turn) error { panic("the turn is on record") }
+			r := b.attempt(t.Context())
+			if r.Outcome != tc.want || len(r.Checks) != 1 {
+				t.Errorf("it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
+			}
+			if r.Cost != 0 || r.Usage.Total() != 0 || r.Priced != "" || r.Session != "s-1" || r.Report != "did it" ||
+				r.Turns != 2 || len(r.Tampered) != 1 {
+				t.Errorf("result = %+v", r)
+			}
+		})
+	}
+}

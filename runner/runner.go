@@ -94,12 +94,27 @@ type Request struct {
 	// Env is set in the environment of all processes of the attempt, such as the resources of its
 	// slot. It wins over Host.ExtraEnv, never over wavex's own marks.
 	Env map[string]string `json:"env,omitempty"`
+	// Turn is a turn that has ended and whose work is not checked yet. The attempt then makes only the
+	// checks.
+	Turn *Turn `json:"turn,omitempty"`
+	// TurnEnded, if set, is called once after the agent's turn, before the first check. It returns when
+	// the turn is on record. An error, such as the end of the run, interrupts the attempt.
+	TurnEnded func(Turn) error `json:"-"`
 	// BeforeChecks, if set, is called once between the agent's turn and the checks. It may block
 	// until checks may run; release is called after them. An error, such as the end of ctx,
 	// interrupts the attempt.
 	BeforeChecks func(ctx context.Context) (release func(), err error) `json:"-"`
 	// Spare is a process that was started ahead for this attempt; may be nil.
 	Spare Spare `json:"-"`
+}
+
+// Turn describes a turn of an agent that has ended with work to check. It is recorded before the first
+// check, so that a later session can check the work without another turn.
+type Turn struct {
+	// Result holds the results of the turn alone. Its outcome is Done.
+	Result Result `json:"result"`
+	// Unfinished is the agent's own account of the missing work, in one line; "" if it claims success.
+	Unfinished string `json:"unfinished,omitempty"`
 }
 
 // Result describes the work of an attempt. It is recorded whole in the journal, so its texts are
@@ -179,7 +194,7 @@ type Denial struct {
 type Observation struct {
 	Task    string
 	Attempt int
-	Kind    string     // "init", "tool", "text", "api_retry", "rate_limit", "checking"
+	Kind    string     // "init", "tool", "text", "api_retry", "rate_limit", "waiting", "checking"
 	Text    string     // one line: the tool and its target, or the first words
 	Cost    budget.USD // so far, a lower bound
 }

@@ -6,25 +6,17 @@ import (
 	"strings"
 )
 
-// claim is the agent's own account of its work, from the status block at the end of its report. It
-// can make the outcome worse, never better.
-type claim struct {
-	found  bool
-	failed bool
-	why    string // one line, when failed
-}
-
-// readClaim parses the last status block of a report. A block reports failure if one of its
+// unfinishedWork returns the agent's own account of the missing work, in one line, from the last status
+// block of a report. It returns "" if the block claims success. A block reports failure if one of its
 // criteria is false, or if exit_signal is false and it does not report every criterion as met. A
 // block that cannot be parsed claims nothing.
-func readClaim(report string) claim {
+func unfinishedWork(report string) string {
 	i := strings.LastIndex(report, "---LOOP_STATUS---")
 	if i < 0 {
-		return claim{}
+		return ""
 	}
 	block, _, _ := strings.Cut(report[i:], "---END_STATUS---")
-	c := claim{found: true}
-	exit, next := "", ""
+	exit, next, why := "", "", ""
 	var criteria map[string]json.RawMessage
 	for line := range strings.Lines(block) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -49,12 +41,12 @@ func readClaim(report string) claim {
 	slices.Sort(unmet)
 	switch {
 	case len(unmet) > 0:
-		c.failed, c.why = true, "the agent reports unmet: "+strings.Join(unmet, ", ")
+		why = "the agent reports unmet: " + strings.Join(unmet, ", ")
 	case exit == "false" && len(criteria) == 0:
-		c.failed, c.why = true, "the agent reports that it is not finished"
+		why = "the agent reports that it is not finished"
 	}
-	if c.failed && next != "" && !strings.EqualFold(next, "none") {
-		c.why += "; next: " + next
+	if why != "" && next != "" && !strings.EqualFold(next, "none") {
+		why += "; next: " + next
 	}
-	return c
+	return why
 }

@@ -31,6 +31,19 @@ type Tamper struct {
 	Own  bool   `json:"own,omitempty"` // the attempt's own checks depend on it
 }
 
+// WhyPlan is Guard.Why of the plan's file, which may have more than one path.
+const WhyPlan = "it is the plan"
+
+// MergeTampers returns a with the entries of b that it lacks.
+func MergeTampers(a, b []Tamper) []Tamper {
+	for _, t := range b {
+		if !slices.ContainsFunc(a, func(o Tamper) bool { return o.Path == t.Path || o.Why == WhyPlan && t.Why == WhyPlan }) {
+			a = append(a, t)
+		}
+	}
+	return a
+}
+
 // tampered returns the guarded files that were changed.
 func (b baseline) tampered(dir string, guards []Guard, touched []string) []Tamper {
 	var out []Tamper

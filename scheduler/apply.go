@@ -72,6 +72,8 @@ func (s *State) apply(e event.Event) error {
 		s.warming = false
 	case event.AttemptStarted:
 		return s.applyAttemptStarted(b, e.Time)
+	case event.TurnEnded:
+		return s.applyTurnEnded(b)
 	case event.AttemptEnded:
 		return s.applyAttemptEnded(b)
 	case event.SpareStarted:

@@ -17,8 +17,10 @@ func panelKey(task string, n int) string { return fmt.Sprintf("%s/counsel-%d", t
 
 func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error {
 	s.releaseSpare(b.Task, b.Attempt, 0)
-	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
-		return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
+	if b.Why != event.WhyChecks { // the turn has paid
+		if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
+			return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
+		}
 	}
 	s.openWork[attemptKey(b.Task, b.Attempt)] = b
 	i, ok := s.Index(b.Task)
@@ -38,12 +40,51 @@ func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error 
 	return nil
 }
 
+// openChecks is the open work of an attempt whose turn has ended and paid.
+type openChecks struct {
+	event.AttemptStarted
+	turn runner.Turn
+}
+
+func (s *State) applyTurnEnded(b event.TurnEnded) error {
+	key, r := attemptKey(b.Task, b.Attempt), b.Turn.Result
+	begun, ok := s.openWork[key].(event.AttemptStarted)
+	if !ok {
+		return fmt.Errorf("the turn of attempt %d of %s ended, but the attempt is not open", b.Attempt, b.Task)
+	}
+	s.openWork[key] = openChecks{begun, b.Turn}
+	s.commitCost(key, begun.Wave, r.Cost, r.Usage.Total(), true)
+	s.updateLogin(r)
+	if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
+		t := &s.Tasks[i]
+		t.Turn = &b.Turn
+		t.Cost += r.Cost
+		t.Usage = t.Usage.Plus(r.Usage)
+	}
+	return nil
+}
+
+// commitAttempt closes the open work of an attempt and commits its cost, unless its turn has paid. It
+// reports whether the cost is new.
+func (s *State) commitAttempt(b event.AttemptEnded) bool {
+	key, r := attemptKey(b.Task, b.Attempt), b.Result
+	open := s.openWork[key]
+	delete(s.openWork, key)
+	if _, paid := open.(openChecks); paid {
+		return false
+	}
+	begun, _ := open.(event.AttemptStarted)
+	if begun.Why == event.WhyChecks {
+		return false
+	}
+	s.commitCost(key, begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
+	return true
+}
+
 func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	r := b.Result
 	s.learn(b)
-	begun, _ := s.openWork[attemptKey(b.Task, b.Attempt)].(event.AttemptStarted)
-	delete(s.openWork, attemptKey(b.Task, b.Attempt))
-	s.commitCost(attemptKey(b.Task, b.Attempt), begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
+	isNewCost := s.commitAttempt(b)
 	s.updateLogin(r)
 	s.Limiter = s.Limiter.afterOutcome(r.Outcome)
 	if s.Config.Isolation != event.Isolated {
@@ -66,9 +107,14 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	}
 	s.vacate(i)
 	s.files.release(i)
-	t.Cost += r.Cost
-	t.Usage = t.Usage.Plus(r.Usage)
+	if isNewCost {
+		t.Cost += r.Cost
+		t.Usage = t.Usage.Plus(r.Usage)
+	}
 	t.Took += r.Duration
+	if r.Outcome != runner.Interrupted && r.Outcome != runner.Broken {
+		t.Turn = nil // its work was checked
+	}
 	t.noteResult(r, b.Status == event.Verified)
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
 	s.delayTask(i, b.NotBefore)

@@ -130,6 +130,9 @@ func (s *State) isTurn(i int) bool {
 // share the money, so that the first does not take it all.
 func decideAttemptStart(s *State, i, ready int) (event.Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+	if t.Turn != nil {
+		return decideChecks(s, i), false
+	}
 	var cap budget.USD
 	probe, slot := s.Ledger, -1
 	if spare := s.spareOf(p.ID, t.Attempts+1); spare != nil {
@@ -164,6 +167,15 @@ func decideAttemptStart(s *State, i, ready int) (event.Body, bool) {
 		ev.Session = sessionID(s.Config.Run+s.nonce, p.ID, ev.Attempt)
 	}
 	return ev, false
+}
+
+// decideChecks returns the start of an attempt that only checks the work of a turn. It costs nothing and
+// is no iteration.
+func decideChecks(s *State, i int) event.Body {
+	t := &s.Tasks[i]
+	return event.AttemptStarted{Task: s.Plan.Tasks[i].ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
+		Iteration: max(1, s.Ledger.Iterations()), Why: event.WhyChecks, Slot: s.slots.nextFree(),
+		Session: t.Turn.Result.Session}
 }
 
 // taskBudget returns the plan's budget for a task less its cost so far; 0: no budget.

@@ -136,7 +136,7 @@ type message func() event.Body
 func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
 	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, spares: map[string]*spareProcess{},
-		starting: map[string]bool{}}
+		starting: map[string]bool{}, turns: map[string]chan struct{}{}}
 	defer r.stop()
 	if err := r.settleUnfinished(ctx); err != nil {
 		return event.RunEnded{}, err
@@ -146,7 +146,8 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	}
 	size := max(1, r.s.Config.Parallel)
 	// A light review, the closing steps and spares run outside the parallel limit.
-	r.results, r.jobs = make(chan message, size+2+r.s.Config.Spares), make(chan func())
+	// An attempt sends two messages: its turn and its end.
+	r.results, r.jobs = make(chan message, 2*size+2+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
 	return r.loop(ctx)
 }
@@ -161,9 +162,10 @@ type running struct {
 	spares         map[string]*spareProcess // spares, by the keys of their attempts
 	// starting holds the tasks whose agent has not sent a request to the API yet.
 	starting      map[string]bool
-	stopRechecks  context.CancelFunc // makes the running verification start no further check
-	group         errgroup.Group     // attempts and panels; SetLimit is the parallel limit
-	background    errgroup.Group     // reviews and verifications: at most one of each kind
+	turns         map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
+	stopRechecks  context.CancelFunc       // makes the running verification start no further check
+	group         errgroup.Group           // attempts and panels; SetLimit is the parallel limit
+	background    errgroup.Group           // reviews and verifications: at most one of each kind
 	results       chan message
 	jobs          chan func()    // to idle workers
 	batch         []pendingEvent // applied, not yet durable

@@ -17,7 +17,7 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	t := &s.Tasks[i]
 	id := s.Plan.Tasks[i].ID
 	e := event.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
-		Charged: r.Outcome.Charged(), Status: event.Pending, Stuck: t.Stuck}
+		Charged: s.chargesAttempt(i, r), Status: event.Pending, Stuck: t.Stuck}
 	switch o := r.Outcome; {
 	case o == runner.Done && s.Config.Isolation == event.Isolated:
 		e.Status = event.Verified
@@ -49,7 +49,7 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	case o == runner.Truncated:
 		e.Note = "no readable result; one free retry"
 	case o == runner.Interrupted:
-		e.Continue = r.Session != "" && r.Turns > 0
+		e.Continue = r.Session != "" && r.Turns > 0 && t.Turn == nil
 	}
 	if len(r.Violated) > 0 {
 		e.Stop = event.Trip(event.MustNot,
@@ -58,6 +58,18 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	}
 	stopOnFailFast(s, &e)
 	return e
+}
+
+// chargesAttempt reports whether an attempt that has ended counts as an iteration. A turn counts when it
+// ends, so an attempt that checks the work of an earlier turn does not.
+func (s *State) chargesAttempt(i int, r runner.Result) bool {
+	switch open := s.openWork[attemptKey(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts)].(type) {
+	case openChecks:
+		return true
+	case event.AttemptStarted:
+		return open.Why != event.WhyChecks && r.Outcome.Charged()
+	}
+	return r.Outcome.Charged()
 }
 
 // stopOnFailFast stops the run at the first failed task, if the run fails fast.

@@ -40,16 +40,9 @@ func (s *State) SettleUnfinished(from RecoveredWork) []event.Body {
 		var b event.Body
 		switch o := s.openWork[key].(type) {
 		case event.AttemptStarted:
-			res := lostResult(o.Cap)
-			if from.Attempt != nil {
-				res = from.Attempt(o)
-			}
-			end := event.AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: event.Pending,
-				Continue: res.Session != "" && res.Turns > 0, Note: interruptedEarlier}
-			if i, ok := s.Index(o.Task); ok {
-				end.Stuck = s.Tasks[i].Stuck
-			}
-			b = end
+			b = s.endInterruptedAttempt(o, nil, from)
+		case openChecks:
+			b = s.endInterruptedAttempt(o.AttemptStarted, &o.turn, from)
 		case event.CounselStarted:
 			v := counsel.Verdict{Unavailable: interruptedEarlier, Cost: o.Cap}
 			if from.Panel != nil {
@@ -70,6 +63,25 @@ func (s *State) SettleUnfinished(from RecoveredWork) []event.Body {
 		ends = append(ends, b)
 	}
 	return ends
+}
+
+// endInterruptedAttempt returns the end of an open attempt. turn is its turn, if that has ended.
+func (s *State) endInterruptedAttempt(o event.AttemptStarted, turn *runner.Turn, from RecoveredWork) event.Body {
+	res := lostResult(o.Cap)
+	if from.Attempt != nil {
+		res = from.Attempt(o)
+	}
+	if turn != nil {
+		contained := res.Contained
+		res = turn.Result
+		res.Outcome, res.Reason, res.Contained = runner.Interrupted, "wavex ended before the checks did", contained
+	}
+	end := event.AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: event.Pending,
+		Charged: turn != nil, Continue: turn == nil && res.Session != "" && res.Turns > 0, Note: interruptedEarlier}
+	if i, ok := s.Index(o.Task); ok {
+		end.Stuck = s.Tasks[i].Stuck
+	}
+	return end
 }
 
 // settleUnfinished records the ends of the open work of an earlier session.

@@ -39,7 +39,21 @@ func (d randomRunner) Attempt(_ context.Context, req runner.Request) runner.Resu
 	cost := min(budget.USD(n%90_000), max(req.Cap, 0)) + budget.USD(n%uint64(oneResponse+1))
 	r := runner.Result{Outcome: o, Reason: string(o), Signature: fmt.Sprint(n), Session: req.Session, Cost: cost,
 		Priced: "result"}
-	if o == runner.Done {
+	turnEnded := o == runner.Done || o == runner.Wrong
+	switch {
+	case req.Turn != nil:
+		r.Outcome, r.Cost, r.Priced = runner.Wrong, 0, ""
+		if turnEnded {
+			r.Outcome = o
+		}
+	case turnEnded && n%3 > 0:
+		turn := r
+		turn.Outcome = runner.Done
+		if err := req.TurnEnded(runner.Turn{Result: turn}); err != nil {
+			r.Outcome = runner.Interrupted
+		}
+	}
+	if r.Outcome == runner.Done {
 		r.Checks = []check.Evidence{{Passed: true}}
 	}
 	return r
@@ -187,7 +201,13 @@ func (b limitView) Event(e event.Event, s *State) {
 			b.t.Fatalf("record %d: wave %d spent %s of %s with -j %d", e.Seq, wave, p.Spent(), p.Limits().USD, s.Config.Parallel)
 		}
 	}
-	for key := range s.openWork {
+	for key, work := range s.openWork {
+		if _, paid := work.(openChecks); paid {
+			continue
+		}
+		if b, ok := work.(event.AttemptStarted); ok && b.Why == event.WhyChecks {
+			continue
+		}
 		if _, held := s.Ledger.Reservation(key); !held {
 			b.t.Fatalf("record %d: %s runs without a reservation", e.Seq, key)
 		}
@@ -403,6 +423,7 @@ func TestACrashAnywhereLosesAndRepeatsNothing(t *testing.T) {
 		done, lit := map[string]bool{}, map[int]bool{}
 		passed := false // and no work was done since
 		spent := verdictCost(events)
+		unchecked := map[string]bool{} // tasks whose last turn has work to check
 		for _, e := range events {
 			switch b := e.Body.(type) {
 			case event.ReviewStarted:
@@ -419,7 +440,15 @@ func TestACrashAnywhereLosesAndRepeatsNothing(t *testing.T) {
 				if done[b.Task] {
 					t.Fatalf("record %d starts %s, which was completed", e.Seq, b.Task)
 				}
+				if unchecked[b.Task] != (b.Why == event.WhyChecks) {
+					t.Fatalf("record %d starts %s (%s); its last turn is to be checked: %v", e.Seq, b.Task, b.Why, unchecked[b.Task])
+				}
+			case event.TurnEnded:
+				unchecked[b.Task] = true
 			case event.AttemptEnded:
+				if b.Result.Outcome != runner.Interrupted {
+					unchecked[b.Task] = false
+				}
 				spent += b.Result.Cost
 				done[b.Task] = b.Status == event.Completed
 				passed = false

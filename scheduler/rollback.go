@@ -31,6 +31,7 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 			t.Last = nil
 			t.Advice = nil
 			t.Continue = false
+			t.Turn = nil
 			t.Next = "first"
 			s.move(i, event.Pending)
 		}

@@ -104,7 +104,7 @@ func decideSpare(s *State, now time.Time) event.Body {
 	}
 	t, p := &s.Tasks[pick], &s.Plan.Tasks[pick]
 	// MCP servers would start too, and a continued session still belongs to the previous attempt.
-	if p.Command != "" || p.Reversibility == "1" || t.Continue || s.Plan.Settings(pick).MCPConfig != "" {
+	if p.Command != "" || p.Reversibility == "1" || t.Continue || t.Turn != nil || s.Plan.Settings(pick).MCPConfig != "" {
 		return nil
 	}
 	limit, short := s.share(t.Wave, s.freeSpares(), s.taskBudget(pick))

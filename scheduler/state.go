@@ -27,6 +27,7 @@ type Task struct {
 	Continue  bool      // the next attempt continues Session
 	Next      string    // reason of the next attempt: "first", "retry", "continue", "again"
 	Session   string
+	Turn      *runner.Turn // the last turn, whose work is not checked yet; nil: none
 
 	Commit        string         // commit of its work, with isolation; "" before
 	Last          *runner.Result // of the last attempt; nil before

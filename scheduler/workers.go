@@ -21,6 +21,11 @@ func (r *running) startWork(e event.Event) {
 		i, _ := r.s.Index(b.Task)
 		req, err := r.Request(r.s, i, b)
 		release := r.assignSpare(b, &req)
+		if b.Why == event.WhyChecks {
+			req.Turn = r.s.Tasks[i].Turn
+		} else {
+			req.TurnEnded = r.recordTurn(b)
+		}
 		r.runJob(func() message {
 			defer release()
 			res := runner.Result{Outcome: runner.Broken}
@@ -34,6 +39,9 @@ func (r *running) startWork(e event.Event) {
 				return onAttempt(r.s, i, res, r.Now(), r.Jitter())
 			}
 		})
+	case event.TurnEnded: // it is durable
+		close(r.turns[attemptKey(b.Task, b.Attempt)])
+		delete(r.turns, attemptKey(b.Task, b.Attempt))
 	case event.SpareStarted:
 		r.startSpare(b)
 	case event.IntegrationStarted:
@@ -64,6 +72,24 @@ func (r *running) startWork(e event.Event) {
 			v := r.runPanel(c)
 			return func() event.Body { return event.CounselEnded{Task: b.Task, Panel: b.Panel, Verdict: v} }
 		})
+	}
+}
+
+// recordTurn returns a function that records the end of an attempt's turn. It returns when the record is
+// durable, or an error if the run is stopped first.
+func (r *running) recordTurn(b event.AttemptStarted) func(runner.Turn) error {
+	durable := make(chan struct{})
+	r.turns[attemptKey(b.Task, b.Attempt)] = durable
+	return func(t runner.Turn) error {
+		r.results <- func() event.Body {
+			return event.TurnEnded{Task: b.Task, Key: b.Key, Attempt: b.Attempt, Turn: t}
+		}
+		select {
+		case <-durable:
+			return nil
+		case <-r.kill.Done():
+			return context.Cause(r.kill)
+		}
 	}
 }
 

@@ -9,18 +9,31 @@ import (
 
 // AttemptStarted reserves money and an iteration. It is written before the process exists.
 type AttemptStarted struct {
-	Task      string     `json:"task"`
-	Key       string     `json:"key"` // content key of the task (plan.Key)
-	Wave      int        `json:"wave"`
-	Attempt   int        `json:"attempt"`   // from 1, counting every start
-	Try       int        `json:"try"`       // from 1, counting the first try and retries only
-	Iteration int        `json:"iteration"` // of the run, from 1; an iteration that was not charged is counted again
-	Why       string     `json:"why"`       // "first", "retry", "continue" (more money), "again" (not the task's fault)
-	Slot      int        `json:"slot"`
-	Session   string     `json:"session"`
-	Resume    bool       `json:"resume,omitempty"`  // continues the session
-	Cap       budget.USD `json:"cap,omitempty"`     // micro-dollars reserved; 0: no limit
-	Advised   bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
+	Task      string `json:"task"`
+	Key       string `json:"key"` // content key of the task (plan.Key)
+	Wave      int    `json:"wave"`
+	Attempt   int    `json:"attempt"`   // from 1, counting every start
+	Try       int    `json:"try"`       // from 1, counting the first try and retries only
+	Iteration int    `json:"iteration"` // of the run, from 1; an iteration that was not charged is counted again
+	// Why is "first", "retry", "continue" (more money), "again" (not the task's fault), or WhyChecks.
+	Why     string     `json:"why"`
+	Slot    int        `json:"slot"`
+	Session string     `json:"session"`
+	Resume  bool       `json:"resume,omitempty"`  // continues the session
+	Cap     budget.USD `json:"cap,omitempty"`     // micro-dollars reserved; 0: no limit
+	Advised bool       `json:"advised,omitempty"` // counsel's advice is in the prompt
+}
+
+// WhyChecks is AttemptStarted.Why of an attempt that checks the work of a turn that has ended.
+const WhyChecks = "checks"
+
+// TurnEnded records the end of an agent's turn before its work is checked. The cost of the turn
+// replaces the attempt's reservation.
+type TurnEnded struct {
+	Task    string      `json:"task"`
+	Key     string      `json:"key"`
+	Attempt int         `json:"attempt"`
+	Turn    runner.Turn `json:"turn"`
 }
 
 // AttemptEnded is one decision: the result of an attempt and all its consequences.
@@ -69,6 +82,7 @@ type SpareEnded struct {
 }
 
 func (AttemptStarted) Type() string { return "attempt_started" }
+func (TurnEnded) Type() string      { return "turn_ended" }
 func (AttemptEnded) Type() string   { return "attempt_ended" }
 func (SpareStarted) Type() string   { return "spare_started" }
 func (SpareEnded) Type() string     { return "spare_ended" }

@@ -33,7 +33,11 @@ type sharedRunner struct {
 
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
 	began := r.m.opts.Now()
-	leave, err := r.m.sharedLock.lock(ctx, editing)
+	mode := editing
+	if req.Turn != nil {
+		mode = checking // no agent works in this attempt
+	}
+	leave, err := r.m.sharedLock.lock(ctx, mode)
 	if err != nil {
 		return runner.Result{Outcome: runner.Interrupted, Reason: "stopped while waiting for its turn: " + err.Error(),
 			Session: req.Session, Started: began.UTC(), Contained: true}
@@ -42,6 +46,9 @@ func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.R
 	defer r.m.slots.emptyDir(req.Slot)
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
 	req.BeforeChecks = func(ctx context.Context) (func(), error) {
+		if mode == checking {
+			return leave, nil
+		}
 		leave()
 		next, err := r.m.sharedLock.lock(ctx, checking)
 		if err != nil {
@@ -72,7 +79,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner
 		res.Signature = runner.Signature(res.Reason, "")
 		return res
 	}
-	t, err := m.acquireTree(ctx, req.Task, req.Resume)
+	t, err := m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil)
 	if err != nil {
 		return failedResult(err)
 	}

@@ -143,6 +143,13 @@ func newTask(s *scheduler.State, i int) Task {
 		}
 		out.History = []Attempt{newAttempt(t.Attempts, *l)}
 	}
+	switch {
+	case t.Turn == nil:
+	case t.Status == event.InProgress:
+		out.Reason = "its turn has ended; the checks follow"
+	case t.Status == event.Pending:
+		out.Reason = "its turn has ended; a resume makes the checks"
+	}
 	if t.Status == event.Blocked && t.Challenge != nil && !t.Challenge.Go {
 		out.Reason = "refused by the pre-check: " + t.Challenge.Reason
 	}

@@ -49,7 +49,7 @@ func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
 	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(p)); err == nil && filepath.IsLocal(rel) &&
 		!planfile.IsList(p.Path) {
 		// In the project itself the baseline of an attempt shows every change of it.
-		add(filepath.ToSlash(rel), whyPlan, false, r.config.Isolation != event.Isolated)
+		add(filepath.ToSlash(rel), runner.WhyPlan, false, r.config.Isolation != event.Isolated)
 	}
 	add(loop.Name, whyLoopDir, false, true)
 	for _, n := range r.checkFiles {

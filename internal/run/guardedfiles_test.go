@@ -12,6 +12,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
+	"wavex/runner"
 )
 
 func TestCommandWords(t *testing.T) {
@@ -118,7 +119,8 @@ func TestGuardedFilesAreBounded(t *testing.T) {
 	many.Write(t, dir)
 	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","verify":["`+words+`"]}]}`)
 	r := &Session{plan: p, config: event.Config{Dir: dir}}
-	if got := r.guardedFiles(p, 0); len(got) != maxGuardedFiles || got[0].Why != whyPlan || got[1].Why != whyLoopDir {
+	if got := r.guardedFiles(p, 0); len(got) != maxGuardedFiles || got[0].Why != runner.WhyPlan ||
+		got[1].Why != whyLoopDir {
 		t.Errorf("%d are watched, first %+v", len(got), got[:2])
 	}
 }

@@ -50,25 +50,32 @@ func (s tamperDetector) Attempt(ctx context.Context, req runner.Request) runner.
 		return s.Runner.Attempt(ctx, req) // the plan's author wrote the command
 	}
 	before := s.takeSnapshot(req.Baseline)
-	res := s.Runner.Attempt(ctx, req)
-	for _, t := range s.findChanges(before, s.takeSnapshot(req.Baseline)) {
-		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == whyPlan && err == nil && filepath.IsLocal(rel) {
-			t.Path = filepath.ToSlash(rel)
-		}
-		told := func(o runner.Tamper) bool { // reported by the runner, perhaps with another name of the plan
-			return o.Path == t.Path || t.Why == whyPlan && o.Why == whyPlan
-		}
-		if !slices.ContainsFunc(res.Tampered, told) {
-			res.Tampered = append(res.Tampered, t)
+	var during []runner.Tamper
+	if record := req.TurnEnded; record != nil {
+		req.TurnEnded = func(t runner.Turn) error {
+			during = s.findTampers(before, req) // the record itself restores a journal that was removed
+			t.Result.Tampered = runner.MergeTampers(t.Result.Tampered, during)
+			return record(t)
 		}
 	}
+	res := s.Runner.Attempt(ctx, req)
+	res.Tampered = runner.MergeTampers(res.Tampered, append(during, s.findTampers(before, req)...))
 	return res
 }
 
-const (
-	whyPlan    = "it is the plan"
-	whyLoopDir = "it is wavex's own folder"
-)
+// findTampers returns the files that have changed since before. The plan's path is relative to the
+// attempt's directory, if it is in there.
+func (s tamperDetector) findTampers(before loopSnapshot, req runner.Request) []runner.Tamper {
+	found := s.findChanges(before, s.takeSnapshot(req.Baseline))
+	for i, t := range found {
+		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == runner.WhyPlan && err == nil && filepath.IsLocal(rel) {
+			found[i].Path = filepath.ToSlash(rel)
+		}
+	}
+	return found
+}
+
+const whyLoopDir = "it is wavex's own folder"
 
 // maxFiles is the maximum number of files that are compared, maxRead the number of bytes of each.
 const (
@@ -121,7 +128,7 @@ func (s tamperDetector) findChanges(before, after loopSnapshot) []runner.Tamper 
 	var out []runner.Tamper
 	own := func(rel string) { out = append(out, runner.Tamper{Path: loop.Name + "/" + rel, Why: whyLoopDir}) }
 	if before.plan != after.plan {
-		out = append(out, runner.Tamper{Path: filepath.ToSlash(s.plan), Why: whyPlan})
+		out = append(out, runner.Tamper{Path: filepath.ToSlash(s.plan), Why: runner.WhyPlan})
 	}
 	if s.journalChanged(before.journal, after.journal) {
 		own(loop.Journal)

@@ -139,6 +139,8 @@ func affectedTasks(b event.Body) (ids []string, known bool) {
 	switch b := b.(type) {
 	case event.AttemptStarted:
 		return []string{b.Task}, true
+	case event.TurnEnded:
+		return []string{b.Task}, true
 	case event.AttemptEnded:
 		return append([]string{b.Task}, b.Blocked...), true
 	case event.CounselStarted:

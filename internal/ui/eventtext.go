@@ -138,6 +138,8 @@ func attemptKindText(b event.AttemptStarted) string {
 		why = append(why, "more money for the same work")
 	case "again":
 		why = append(why, "once more, the last end was not the task's fault")
+	case event.WhyChecks:
+		why = append(why, "checks the work of the last attempt, whose turn had ended")
 	}
 	if b.Advised {
 		why = append(why, "with counsel's advice")

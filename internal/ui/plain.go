@@ -112,7 +112,9 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 	case event.WaveWarmed:
 		say(fmt.Sprintf("wave %d: the first response has begun, of %s; the rest may start", b.Wave, fitText(b.Task)))
 	case event.AttemptStarted:
-		say(iterationText(s, b.Task, b.Iteration))
+		if b.Why != event.WhyChecks {
+			say(iterationText(s, b.Task, b.Iteration))
+		}
 		if why := attemptKindText(b); why != "" {
 			say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, why))
 		}

@@ -99,7 +99,7 @@ func (v *terminal) Close() error {
 
 func (v *terminal) Observe(o runner.Observation) {
 	words := textfmt.Fit(o.Text, maxTextColumns, v.opts.ASCII)
-	if o.Kind == "api_retry" || o.Kind == "rate_limit" || o.Kind == "checking" {
+	if o.Kind == "api_retry" || o.Kind == "rate_limit" || o.Kind == "waiting" || o.Kind == "checking" {
 		words = strings.TrimSpace(o.Kind + " " + words)
 	}
 	v.mu.Lock()

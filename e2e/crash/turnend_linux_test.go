@@ -1,0 +1,102 @@
+package crash
+
+// This file kills wavex before and after the end of turns, and counts the turns that are paid twice.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+
+	"wavex/budget"
+	"wavex/e2e/rig"
+	"wavex/internal/event"
+	"wavex/internal/testrepo"
+)
+
+// turnsPlan has three tasks whose turns end at once, and one whose turn takes a while. A turn costs $1.50.
+const turnsPlan = `{"version": 1, "parallel": 4, "budget": {"usd": 100}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["test -e a"], "rehearse": {"duration": "20ms", "cost": 1.5, "writes": [{"path": "a", "content": "a"}]}},
+ {"id": "b", "subject": "b", "verify": ["test -e b"], "rehearse": {"duration": "60ms", "cost": 1.5, "writes": [{"path": "b", "content": "b"}]}},
+ {"id": "c", "subject": "c", "verify": ["test -e c"], "rehearse": {"duration": "100ms", "cost": 1.5, "writes": [{"path": "c", "content": "c"}]}},
+ {"id": "d", "subject": "d", "verify": ["test -e d"], "rehearse": {"duration": "700ms", "cost": 1.5, "writes": [{"path": "d", "content": "d"}]}}
+]}`
+
+// A turn that has ended is paid once: the resume after a kill only checks its work. A turn that the kill
+// cut is made again, and no other.
+func TestTurnsAreNotPaidTwice(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []string{"shared", "worktree"} {
+		t.Run(isolation, func(t *testing.T) {
+			t.Parallel()
+			for records := 1; records <= 20; records++ {
+				t.Run(fmt.Sprint(records), func(t *testing.T) {
+					t.Parallel()
+					killBetweenTurns(t, isolation, records)
+				})
+			}
+		})
+	}
+}
+
+// killBetweenTurns kills wavex when its journal has a number of records, and resumes.
+func killBetweenTurns(t *testing.T, isolation string, records int) {
+	p := newProject(t, turnsPlan)
+	if isolation == "worktree" {
+		testrepo.Git(t, p.dir, "init", "-q")
+		testrepo.Git(t, p.dir, "add", "plan.json")
+		testrepo.Git(t, p.dir, "commit", "-q", "-m", "plan")
+	}
+	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json", "--isolation", isolation)
+	written := func() bool {
+		text, _ := os.ReadFile(p.journal())
+		select {
+		case <-w.over:
+			return true
+		default:
+			return bytes.Count(text, []byte("\n")) >= records
+		}
+	}
+	if !rig.Until(t.Context(), written) {
+		t.Fatal("the journal does not grow")
+	}
+	_ = w.cmd.Process.Kill() // it may have ended
+	<-w.over
+	p.mustBeGone(goneTime, "the kill")
+
+	made, cut := turns(p.events())
+	if _, end := lastRun(p.events()); end == nil {
+		p.mustComplete()
+	}
+	after, _ := turns(p.events())
+	var cost budget.USD
+	for task, n := range after {
+		if most := 1 + cut[task]; n > most {
+			t.Errorf("%s has had %d turns, %d of them before the kill, which cut %d\n%s", task, n, made[task], cut[task],
+				p.dump())
+		}
+	}
+	_, end := lastRun(p.events())
+	if cost = budget.FromFloat(1.5) * budget.USD(4+len(cut)); end == nil || end.Cost > cost {
+		t.Errorf("the end is %+v, want a cost of at most %s\n%s", end, cost, p.dump())
+	}
+}
+
+// turns counts the turns that began, by task, and those that had not ended at the end of the events.
+func turns(events []event.Event) (began, open map[string]int) {
+	began, open = map[string]int{}, map[string]int{}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.AttemptStarted:
+			if b.Why != event.WhyChecks {
+				began[b.Task]++
+				open[b.Task] = 1
+			}
+		case event.TurnEnded:
+			delete(open, b.Task)
+		case event.AttemptEnded:
+			delete(open, b.Task)
+		}
+	}
+	return began, open
+}

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"wavex/budget"
+	"wavex/e2e/rig"
+	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
+	"wavex/internal/testrepo"
+)
+
+// Three agents are done and one is at work when wavex is killed. The resume pays for a second turn of
+// the one that was at work, and for no other.
+func TestEndedTurnsArePaidOnce(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []string{"shared", "worktree"} {
+		t.Run(isolation, func(t *testing.T) {
+			t.Parallel()
+			eachCLI(t, func(t *testing.T, c cli) { endedTurnsArePaidOnce(t, c, isolation) })
+		})
+	}
+}
+
+func endedTurnsArePaidOnce(t *testing.T, c cli, isolation string) {
+	const responseCost budget.USD = 7_650
+	gate := fakeapi.NewLatch()
+	agents := append(fileWriters(3), waitingAgents([]*fakeapi.Agent{fileWriter(3)}, 2, gate)...)
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+	env := Env(t, srv)
+	r := newRepo(t, manyTasksPlan{n: 4, parallel: 4, model: model, isolation: isolation, tools: `"Bash"`}.String()).on(c)
+	if isolation == "worktree" {
+		testrepo.Git(t, r.dir, "init", "-q")
+		testrepo.Git(t, r.dir, "add", "plan.json")
+		testrepo.Git(t, r.dir, "commit", "-q", "-m", "plan")
+	}
+	w := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--review", "off", "--accept-assumptions")
+	journal := filepath.Join(r.dir, loop.Name, "journal.jsonl")
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	ended := func() bool {
+		text, _ := os.ReadFile(journal)
+		return bytes.Count(text, []byte(`"turn_ended"`)) == 3
+	}
+	if _, err := srv.Wait(ctx, worked("T-004", 2)); err != nil || !rig.Until(ctx, ended) {
+		t.Fatalf("three turns do not end: %v", err)
+	}
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.end()
+	charged := srv.Charged()
+	gate.Open()
+	e := r.wavexEnv(env, "resume", "--output", "json").end()
+	_, last := e.events(t)
+	if e.exit != 0 || last.Tasks.Completed != 4 {
+		t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+	}
+	for i, a := range agents {
+		if n := len(srv.Messages(worked(a.Name, 0))); i < 3 && n != 1 {
+			t.Errorf("%s had %d turns", a.Name, n)
+		}
+	}
+	if more := srv.Charged() - charged; more > 3*responseCost {
+		t.Errorf("the resume is charged %d, more than a turn", more)
+	}
+	// The response that the kill cut is charged, and the CLI has not told its usage.
+	if spent := budget.FromFloat(last.CostUSD); spent > srv.Charged() || srv.Charged()-spent > responseCost {
+		t.Errorf("the ledger says %d, the API charged %d", spent, srv.Charged())
+	}
+}
