@@ -106,7 +106,7 @@ func invariant(t *testing.T, text []byte) {
 	}
 	var names []string
 	for _, m := range status {
-		names = append(names, m.key)
+		names = append(names, m.Name)
 	}
 	if !reflect.DeepEqual(names, l.Criteria) {
 		t.Errorf("criteria %q, but status of %q", l.Criteria, names)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"wavex/counsel"
+	"wavex/internal/jsonobject"
 	"wavex/scheduler"
 )
 
@@ -52,13 +53,13 @@ func reviewsOf(s *scheduler.State) reviews {
 
 // MarshalJSON encodes the reviews as {"wave_1": …, "thorough": …}.
 func (r reviews) MarshalJSON() ([]byte, error) {
-	list := make([]member, len(r))
+	list := make(jsonobject.Object, len(r))
 	for i, one := range r {
 		value, err := json.Marshal(one.value)
 		if err != nil {
 			return nil, err
 		}
-		list[i] = member{one.name, value}
+		list[i] = jsonobject.Field{Name: one.name, Value: value}
 	}
-	return encodeObject(list)
+	return list.Value(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wavex/internal/event"
+	"wavex/internal/jsonobject"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 )
@@ -52,15 +53,15 @@ type criterion struct {
 
 // MarshalJSON encodes the criteria as {"text": {"met", "verification"}}.
 func (c criteria) MarshalJSON() ([]byte, error) {
-	list := make([]member, len(c))
+	list := make(jsonobject.Object, len(c))
 	for i := range c {
 		value, err := json.Marshal(c[i])
 		if err != nil {
 			return nil, err
 		}
-		list[i] = member{c[i].text, value}
+		list[i] = jsonobject.Field{Name: c[i].text, Value: value}
 	}
-	return encodeObject(list)
+	return list.Value(), nil
 }
 
 func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/jsonobject"
 	"wavex/internal/plan"
 )
 
@@ -44,7 +45,7 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 	if err := json.Unmarshal(native, &file); err != nil || len(file.Tasks) != len(p.Tasks) {
 		return nil, fmt.Errorf("exporting %s: its JSON is not the plan: %w", p.Path, err)
 	}
-	var defaults Object
+	var defaults jsonobject.Object
 	if len(file.Defaults) > 0 {
 		if defaults, err = parseObject(file.Defaults, 0); err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 				t.BlockedBy = append(t.BlockedBy, ids[b])
 			}
 			if ids[i] != p.Tasks[i].ID {
-				t.Metadata.Set(metaPlanID, quoteJSON(p.Tasks[i].ID))
+				t.Metadata.Set(metaPlanID, jsonobject.Quote(p.Tasks[i].ID))
 			}
 		}
 	})
@@ -70,20 +71,20 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 }
 
 // exportTask converts a task of a plan to a list task without edges.
-func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Task, error) {
+func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults jsonobject.Object) (*Task, error) {
 	o, err := parseObject(src, 0)
 	if err != nil {
 		return nil, err
 	}
 	t := &Task{Subject: p.Tasks[i].Subject, Description: p.Tasks[i].Description, ActiveForm: p.Tasks[i].ActiveForm,
 		Status: Pending}
-	var rest Object
-	for _, m := range o.fields {
-		switch m.name {
+	var rest jsonobject.Object
+	for _, m := range o {
+		switch m.Name {
 		case "id", "subject", "description", "activeForm", "blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn",
 			"dependencies":
 		case "metadata":
-			if t.Metadata, err = parseObject(m.value, 0); err != nil {
+			if t.Metadata, err = parseObject(m.Value, 0); err != nil {
 				return nil, err
 			}
 		case "prompt":
@@ -91,15 +92,15 @@ func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Tas
 			if strings.HasPrefix(text, "@") {
 				text = "@" + text
 			}
-			rest.Set(m.name, quoteJSON(text))
+			rest.Set(m.Name, jsonobject.Quote(text))
 		default:
-			rest.Set(m.name, m.value)
+			rest.Set(m.Name, m.Value)
 		}
 	}
-	for _, m := range defaults.fields {
-		twin := map[string]string{"mcp": "mcpConfig", "mcpConfig": "mcp"}[m.name]
-		if m.name != "dir" && rest.Get(m.name) == nil && rest.Get(twin) == nil {
-			rest.Set(m.name, m.value)
+	for _, m := range defaults {
+		twin := map[string]string{"mcp": "mcpConfig", "mcpConfig": "mcp"}[m.Name]
+		if m.Name != "dir" && rest.Get(m.Name) == nil && rest.Get(twin) == nil {
+			rest.Set(m.Name, m.Value)
 		}
 	}
 	// A single command goes where people look for it.
@@ -112,8 +113,8 @@ func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults Object) (*Tas
 	if t.Subject == "" {
 		t.Subject = "Task " + p.Tasks[i].ID // the CLI's list shows nothing else
 	}
-	if !rest.Empty() {
-		t.Metadata.Set(metaFields, rest.value())
+	if len(rest) > 0 {
+		t.Metadata.Set(metaFields, rest.Value())
 	}
 	return t, nil
 }

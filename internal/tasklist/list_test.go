@@ -154,8 +154,8 @@ func TestNothingIsLost(t *testing.T) {
 	all.Wait()
 	tasks := whole(t, l)
 	one := tasks["1"]
-	if len(tasks) != 1+workers*each || len(one.Blocks) != workers*each || len(one.Metadata.fields) != workers*each {
-		t.Errorf("%d tasks, %d edges, %d marks", len(tasks), len(one.Blocks), len(one.Metadata.fields))
+	if len(tasks) != 1+workers*each || len(one.Blocks) != workers*each || len(one.Metadata) != workers*each {
+		t.Errorf("%d tasks, %d edges, %d marks", len(tasks), len(one.Blocks), len(one.Metadata))
 	}
 	for _, id := range one.Blocks {
 		if tasks[id] == nil {

@@ -43,7 +43,7 @@ func (l *List) NewTasks(ctx context.Context, run string, known func(id string) b
 			if wrong != nil {
 				continue
 			}
-			out = append(out, json.RawMessage(o.value()))
+			out = append(out, json.RawMessage(o.Value()))
 			placed[t.ID], again = true, true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"wavex/internal/jsonobject"
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
 )
@@ -54,7 +55,7 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		ds = append(ds, l.emptyDiagnostic(all))
 	}
 	out := jsontext.Value(`{"version":1,"name":`)
-	out = append(out, quoteJSON(l.Name)...)
+	out = append(out, jsonobject.Quote(l.Name)...)
 	out = append(out, `,"tasks":[`...)
 	edges := blockers(tasks, left)
 	for i, t := range tasks {
@@ -65,7 +66,7 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		if wrong != nil {
 			ds = append(ds, (&FileError{t.ID, l.file(t.ID), t.src, wrong}).diagnostic())
 		}
-		out = append(out, o.value()...)
+		out = append(out, o.Value()...)
 		if t.Status == InProgress && t.Owner != Owner {
 			ds = append(ds, l.inProgressWarning(t))
 		}
@@ -144,11 +145,11 @@ func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 }
 
 // planTask converts the task to a task of a plan.
-func (t *Task) planTask(blockers []string) (o Object, wrong *FileProblem) {
-	o.Set("id", quoteJSON(t.ID))
+func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileProblem) {
+	o.Set("id", jsonobject.Quote(t.ID))
 	text := func(name, s string) {
 		if s != "" {
-			o.Set(name, quoteJSON(s))
+			o.Set(name, jsonobject.Quote(s))
 		}
 	}
 	text("subject", strings.Join(strings.Fields(t.Subject), " "))
@@ -164,20 +165,20 @@ func (t *Task) planTask(blockers []string) (o Object, wrong *FileProblem) {
 			return o, &FileProblem{At: at, Code: plan.CodeWrongType,
 				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
-		for _, m := range more.fields {
-			if o.Get(m.name) != nil || m.name == "metadata" {
-				return o, &FileProblem{At: m.at, Code: plan.CodeConflict,
-					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", source.Quote(m.name))}
+		for _, m := range more {
+			if o.Get(m.Name) != nil || m.Name == "metadata" {
+				return o, &FileProblem{At: m.At, Code: plan.CodeConflict,
+					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", source.Quote(m.Name))}
 			}
-			o.Set(m.name, m.value)
+			o.Set(m.Name, m.Value)
 		}
 	}
 	rest := t.Metadata
 	for _, name := range []string{metaWave, metaLoop, metaVerification, metaStuck, metaAdded, metaFields} {
 		rest.Set(name, nil)
 	}
-	if !rest.Empty() {
-		o.Set("metadata", rest.value())
+	if len(rest) > 0 {
+		o.Set("metadata", rest.Value())
 	}
 	return o, nil
 }
@@ -212,16 +213,16 @@ func (l *List) relocate(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 func (t *Task) offset(path ...string) int {
 	o, at := t.raw, 0
 	for i, name := range path {
-		k := slices.IndexFunc(o.fields, func(m member) bool { return m.name == name })
+		k := o.Index(name)
 		if k < 0 {
 			return 0
 		}
-		at = o.fields[k].at
+		at = o[k].At
 		if i == len(path)-1 {
 			break
 		}
 		var err error
-		if o, err = parseObject(o.fields[k].value, at); err != nil {
+		if o, err = parseObject(o[k].Value, at); err != nil {
 			return at
 		}
 	}

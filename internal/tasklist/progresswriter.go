@@ -16,6 +16,7 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/event"
+	"wavex/internal/jsonobject"
 	"wavex/internal/plan"
 	"wavex/scheduler"
 )
@@ -260,9 +261,9 @@ func (v taskState) applyTo(t *Task) {
 	}
 	number := func(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
 	t.Metadata.Set(metaWave, number(v.wave))
-	t.Metadata.Set(metaLoop, quoteJSON(v.run))
+	t.Metadata.Set(metaLoop, jsonobject.Quote(v.run))
 	if v.evidence != "" {
-		t.Metadata.Set(metaVerification, quoteJSON(v.evidence))
+		t.Metadata.Set(metaVerification, jsonobject.Quote(v.evidence))
 	}
 	t.Metadata.Set(metaStuck, number(v.stuck))
 }
@@ -287,7 +288,7 @@ func (w *writeLoop) findOrCreate(ctx context.Context, v taskState) (string, erro
 	}
 	t := &Task{Subject: v.added.Subject, Description: descriptionWithCheck(v.added), ActiveForm: v.added.ActiveForm}
 	v.applyTo(t)
-	t.Metadata.Set(metaAdded, quoteJSON(v.added.ID))
+	t.Metadata.Set(metaAdded, jsonobject.Quote(v.added.ID))
 	ids, err := w.list.Add(ctx, []*Task{t}, nil)
 	if err != nil {
 		return "", err

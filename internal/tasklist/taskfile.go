@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"wavex/internal/jsonobject"
 	"wavex/internal/plan/source"
 )
 
@@ -40,9 +41,9 @@ type Task struct {
 	Owner       string
 	Blocks      []string
 	BlockedBy   []string
-	Metadata    Object
+	Metadata    jsonobject.Object
 
-	raw Object // the whole file, with unknown fields
+	raw jsonobject.Object // the whole file, with unknown fields
 	src []byte
 }
 
@@ -103,15 +104,13 @@ func parse(id string, src []byte) (*Task, error) {
 
 // fieldReader reads the fields of a task and keeps the first mistake.
 type fieldReader struct {
-	source Object
+	source jsonobject.Object
 	err    error
 }
 
 func (f *fieldReader) offset(name string) int {
-	for _, m := range f.source.fields {
-		if m.name == name {
-			return m.at
-		}
+	if i := f.source.Index(name); i >= 0 {
+		return f.source[i].At
 	}
 	return 0
 }
@@ -150,14 +149,14 @@ func (f *fieldReader) list(name string) []string {
 	return list
 }
 
-func (f *fieldReader) object(name string) Object {
+func (f *fieldReader) object(name string) jsonobject.Object {
 	v := f.source.Get(name)
 	if v == nil {
-		return Object{}
+		return nil
 	}
 	if v.Kind() != '{' {
 		f.fail(name, "wrong-type", name+" must be an object; Claude Code does not show the task as it is")
-		return Object{}
+		return nil
 	}
 	o, err := parseObject(v, f.offset(name))
 	if err != nil && f.err == nil {
@@ -170,29 +169,29 @@ func (f *fieldReader) object(name string) Object {
 // other fields of the file.
 func (t *Task) render() []byte {
 	o := t.raw
-	o.Set("id", quoteJSON(t.ID))
-	o.Set("subject", quoteJSON(t.Subject))
-	o.Set("description", quoteJSON(t.Description))
+	o.Set("id", jsonobject.Quote(t.ID))
+	o.Set("subject", jsonobject.Quote(t.Subject))
+	o.Set("description", jsonobject.Quote(t.Description))
 	optional := func(name, s string) {
 		switch {
 		case s == o.Text(name): // unchanged, even if empty
 		case s == "":
 			o.Set(name, nil)
 		default:
-			o.Set(name, quoteJSON(s))
+			o.Set(name, jsonobject.Quote(s))
 		}
 	}
 	optional("activeForm", t.ActiveForm)
-	o.Set("status", quoteJSON(string(t.Status)))
+	o.Set("status", jsonobject.Quote(string(t.Status)))
 	o.Set("blocks", quoteJSONList(t.Blocks))
 	o.Set("blockedBy", quoteJSONList(t.BlockedBy))
 	optional("owner", t.Owner)
-	if !t.Metadata.Empty() || o.Get("metadata") != nil {
-		o.Set("metadata", t.Metadata.value())
+	if len(t.Metadata) > 0 || o.Get("metadata") != nil {
+		o.Set("metadata", t.Metadata.Value())
 	}
-	v := o.value()
+	v := o.Value()
 	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
-		return o.value() // cannot happen: its parts were JSON
+		return o.Value() // cannot happen: its parts were JSON
 	}
 	return v
 }

@@ -165,8 +165,8 @@ func FuzzTask(f *testing.F) {
 			}
 		}
 		o, _ := task.planTask(nil)
-		if !json.Valid(o.value()) {
-			t.Fatalf("the plan's task is no JSON: %s", o.value())
+		if !json.Valid(o.Value()) {
+			t.Fatalf("the plan's task is no JSON: %s", o.Value())
 		}
 	})
 }
