@@ -142,39 +142,5 @@ func drawBox(title string, lines []string, width int, o Options) string {
 	return b.String()
 }
 
-// wrapText breaks a clean text into lines of at most columns, at spaces if possible.
-func wrapText(text string, columns int) []string {
-	columns = max(columns, 8)
-	var out []string
-	line := ""
-	for _, w := range strings.Fields(text) {
-		for textfmt.Width(w) > columns { // a word wider than a line
-			if line != "" {
-				out, line = append(out, line), ""
-			}
-			n := 0
-			for i := range w {
-				if textfmt.Width(w[:i]) > columns {
-					break
-				}
-				n = i
-			}
-			if n == 0 {
-				break
-			}
-			out, w = append(out, w[:n]), w[n:]
-		}
-		switch {
-		case line == "":
-			line = w
-		case textfmt.Width(line)+1+textfmt.Width(w) <= columns:
-			line += " " + w
-		default:
-			out, line = append(out, line), w
-		}
-	}
-	if line != "" || len(out) == 0 {
-		out = append(out, line)
-	}
-	return out
-}
+// wrapText breaks a clean text into lines of at most columns, but at least 8.
+func wrapText(text string, columns int) []string { return textfmt.Wrap(text, max(columns, 8)) }
