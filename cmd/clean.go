@@ -69,7 +69,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	yes := o.yes
 	if o.output == "text" && !o.yes {
 		printItems(std, items, "would remove")
-		if removable > 0 && std.isInteractive() {
+		if removable > 0 && canPrompt(std) {
 			yes = confirmClean(std, removable)
 		} else if removable > 0 {
 			fmt.Fprintln(std.Err, "wavex: nothing was removed; to remove it: wavex clean --yes")

@@ -29,11 +29,7 @@ func (r *invocation) checkInteractive() error {
 	if r.opts.output != "text" {
 		return usage("--interactive asks a person, and --output json is for programs: take one of them")
 	}
-	sits := isTerminal(r.std.In) && isTerminal(r.std.Err)
-	if r.std.Terminal != nil {
-		sits = r.std.Terminal()
-	}
-	if !sits {
+	if !hasTerminal(r.std) {
 		return usage("--interactive needs a terminal; without it, confirmed blockers become tasks by themselves")
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"wavex/internal/hook"
 	"wavex/internal/loop"
@@ -191,7 +190,7 @@ func requestAnnouncement(dir loop.Dir) string {
 // hookInput reads the input of a hook and finds the run that it is about. A process that wavex
 // started has no run, whatever its folder holds.
 func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) {
-	if f, ok := std.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(std.In) {
 		std.In = strings.NewReader("")
 	}
 	if in, err = hook.ReadInput(std.In, cmp.Or(args, os.Getenv("ARGUMENTS"))); err != nil {

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/term"
-
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
@@ -298,11 +296,7 @@ func (r *invocation) newView() ui.View {
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
-	if f, ok := r.std.Err.(*os.File); ok && !r.opts.plain && !r.opts.interactive && !r.config.Attended &&
-		ui.Live(term.IsTerminal(int(f.Fd())), os.Getenv) {
-		o.Width = func() int { w, _, _ := term.GetSize(int(f.Fd())); return w }
-		o.Height = func() int { _, h, _ := term.GetSize(int(f.Fd())); return h }
-		o.Color = ui.Color(true, os.Getenv)
+	if !r.opts.plain && !r.opts.interactive && !r.config.Attended && setLive(&o, r.std.Err) {
 		return ui.Terminal(r.std.Err, o)
 	}
 	return ui.Plain(r.std.Err, o)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
@@ -68,10 +67,8 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	if l.task, err = f.task(id); err != nil {
 		return err
 	}
-	if out, ok := std.Out.(*os.File); ok {
-		l.tty = term.IsTerminal(int(out.Fd()))
-		l.view.Color = ui.Color(l.tty, os.Getenv)
-	}
+	l.tty = isTerminal(std.Out)
+	l.view.Color = ui.Color(l.tty, os.Getenv)
 	n := o.attempt
 	last := l.lastAttempt()
 	switch {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,14 +27,6 @@ import (
 
 // errNoAnswer reports that the input ended before an answer.
 var errNoAnswer = errors.New("no answer")
-
-// canPrompt reports whether stdin and stderr are terminals of a person.
-func canPrompt(std Stdio) bool {
-	if std.Terminal != nil {
-		return std.Terminal()
-	}
-	return os.Getenv("CI") == "" && isTerminal(std.In) && isTerminal(std.Err)
-}
 
 type prompter struct {
 	in  *bufio.Reader

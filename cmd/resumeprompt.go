@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
@@ -28,20 +25,7 @@ func (r *invocation) canPromptResume() bool {
 	if o.resuming || o.resume || o.fresh || o.output != "text" || o.changed("if-unfinished") {
 		return false
 	}
-	return r.std.isInteractive()
-}
-
-// isInteractive reports whether a person at a terminal can be asked.
-func (s Stdio) isInteractive() bool {
-	if s.Terminal != nil {
-		return s.Terminal()
-	}
-	return os.Getenv("CI") == "" && isTerminal(s.In) && isTerminal(s.Err)
-}
-
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return canPrompt(r.std)
 }
 
 // promptResume asks whether to resume the unfinished run: yes, no (start over), or status, which shows the

@@ -3,9 +3,7 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -148,13 +146,7 @@ func (q *requestCommand) parallelism(p *plan.Plan) int {
 
 // displayPath returns path as a person would type it in the current directory.
 func (q *requestCommand) displayPath(path string) string {
-	if rel, err := filepath.Rel(q.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
-		path = rel
-	}
-	if strings.ContainsAny(path, " '\"\\$`*?(){}[]<>|&;#~!") {
-		return strconv.Quote(path)
-	}
-	return path
+	return plan.ShellQuote(relativePath(path, q.dir))
 }
 
 // confirmPlan prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/term"
 
 	"wavex/internal/secret"
 	"wavex/internal/ui"
@@ -73,16 +73,14 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 	if o.web {
 		return f.serve(ctx, o, std)
 	}
-	if out, ok := std.Out.(*os.File); ok && !o.plain && ui.Live(term.IsTerminal(int(out.Fd())), os.Getenv) {
-		return f.redraw(ctx, out, ui.Options{ASCII: o.ascii, Color: ui.Color(true, os.Getenv),
-			Width:  func() int { w, _, _ := term.GetSize(int(out.Fd())); return w },
-			Height: func() int { _, h, _ := term.GetSize(int(out.Fd())); return h }})
+	if look := (ui.Options{ASCII: o.ascii}); !o.plain && setLive(&look, std.Out) {
+		return f.redraw(ctx, std.Out, look)
 	}
 	return f.printLines(ctx, o, std)
 }
 
 // redraw redraws the board until the run ends.
-func (f follower) redraw(ctx context.Context, out *os.File, o ui.Options) error {
+func (f follower) redraw(ctx context.Context, out io.Writer, o ui.Options) error {
 	v := ui.NewWatch(out, o)
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
+	"wavex/internal/plan"
 	"wavex/internal/proc"
 )
 
@@ -160,24 +161,16 @@ func (m *Manager) suggestCommand(ctx context.Context, d *Delivery, c checkout, o
 	}
 	switch {
 	case straight:
-		d.Command = "git merge --ff-only " + shellQuote(d.Ref)
+		d.Command = "git merge --ff-only " + plan.ShellQuote(d.Ref)
 	case c.branch != "" && d.Ref == branchName(runBranch(m.opts.Run)):
 		// The user has new commits meanwhile: rebase the run's commits on them.
-		on := shellQuote(branchName(c.branch))
-		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, shellQuote(d.Ref), on,
-			shellQuote(d.Ref))
+		on := plan.ShellQuote(branchName(c.branch))
+		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, plan.ShellQuote(d.Ref), on,
+			plan.ShellQuote(d.Ref))
 	default:
-		d.Command = "git merge " + shellQuote(d.Ref)
+		d.Command = "git merge " + plan.ShellQuote(d.Ref)
 	}
 	return nil
-}
-
-// shellQuote quotes s as one word for a shell.
-func shellQuote(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@=") == "" && s != "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // writePatch writes the commits as a mailbox for git am.
@@ -199,7 +192,7 @@ func (m *Manager) writePatch(ctx context.Context, d Delivery, file string) (Deli
 	if err := maybe.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
 		return d, err
 	}
-	d.How, d.Ref, d.Command = "patch", file, "git am "+shellQuote(file)
+	d.How, d.Ref, d.Command = "patch", file, "git am "+plan.ShellQuote(file)
 	return d, nil
 }
 
