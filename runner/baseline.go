@@ -69,33 +69,11 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return baseline{}, err
 	}
-	if err := writeOnce(path, append(data, '\n')); err != nil {
+	// A partial baseline would fail every later attempt.
+	if err := safefile.Replace(path, append(data, '\n'), 0o600, true); err != nil {
 		return baseline{}, fmt.Errorf("writing the digests of the declared files: %w", err)
 	}
 	return b, nil
-}
-
-// writeOnce writes a file durably, whole or not at all: a partial base would fail every later
-// attempt. (renameio does not support Windows.)
-func writeOnce(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // best effort: the caller needs the first error
-	}
-	return err
 }
 
 // changed returns the declared files that differ from the base, in their order. A file that was

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"strings"
 
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
@@ -26,15 +25,7 @@ func Statements(c support.CLI) Check {
 	case len(fail)+len(unknown) == 0:
 		return okCheck(name, text)
 	case len(fail) > 0:
-		text += "; does not hold: " + statementNames(fail)
+		text += "; does not hold: " + statement.IDs(fail)
 	}
 	return warnCheck(name, text, "see wavex doctor --probe; wavex does without what does not hold")
-}
-
-func statementNames(list []statement.Statement) string {
-	var ids []string
-	for _, s := range list {
-		ids = append(ids, string(s.ID))
-	}
-	return strings.Join(ids, ", ")
 }

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-
-	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/safefile"
 )
@@ -70,15 +67,7 @@ func (m *Manager) save(durable bool) error {
 	if err != nil {
 		return err
 	}
-	path := m.opts.Loop.Worktree(m.opts.Run, "json")
-	if durable {
-		err = maybe.WriteFile(path, data, 0o600)
-	} else {
-		temp := path + ".new" // m.mu is held: there is one writer
-		if err = safefile.Write(temp, data, 0o600); err == nil {
-			err = os.Rename(temp, path)
-		}
-	}
+	err = safefile.Replace(m.opts.Loop.Worktree(m.opts.Run, "json"), data, 0o600, durable) // m.mu is held: one writer
 	if err != nil {
 		return fmt.Errorf("saving the state of the worktrees: %w", err)
 	}

@@ -3,7 +3,6 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,10 +89,7 @@ func writeSnapshot(path string, c Snapshot, clean func([]byte) []byte) error {
 		b = clean(b)
 	}
 	if err == nil {
-		next := path + ".next"
-		if err = safefile.Write(next, append(b, '\n'), 0o600); err == nil {
-			err = os.Rename(next, path)
-		}
+		err = safefile.Replace(path, append(b, '\n'), 0o600, false)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the card for hooks: %w", err)

@@ -125,6 +125,27 @@ func Create(path string, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonBlocking|noFollow, perm)
 }
 
+// Replace writes a file whole or not at all, for the only writer of path. With durable it survives a
+// failure of the machine. (renameio does not support Windows.)
+func Replace(path string, text []byte, perm fs.FileMode, durable bool) error {
+	next := path + ".next"
+	f, err := Create(next, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		_ = os.Remove(next) // best effort: the caller needs the first error
+	}
+	return err
+}
+
 // Write is os.WriteFile by means of Create.
 func Write(path string, text []byte, perm fs.FileMode) error {
 	f, err := Create(path, perm)

@@ -7,7 +7,10 @@
 // starts no process and reads no file.
 package statement
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // ID names a statement in verdicts, in messages and in files. It is stable across releases.
 type ID string
@@ -39,6 +42,15 @@ type Statement struct {
 	Required bool
 
 	tested [len(versions)]Support // by version, in the order of versions
+}
+
+// IDs returns the ids of statements, separated by commas.
+func IDs(list []Statement) string {
+	var ids []string
+	for _, s := range list {
+		ids = append(ids, string(s.ID))
+	}
+	return strings.Join(ids, ", ")
 }
 
 // versions are the tested releases of the CLI, from the oldest to the newest. Every statement has a

@@ -47,10 +47,10 @@ func (c CLI) Notice() string {
 	}
 	text := c.name() + " " + c.VersionStatus()
 	if len(fail) > 0 {
-		text += "; does not hold: " + ids(fail)
+		text += "; does not hold: " + statement.IDs(fail)
 	}
 	if len(unknown) > 0 {
-		text += "; not known to hold: " + ids(unknown)
+		text += "; not known to hold: " + statement.IDs(unknown)
 		if c.Err != nil {
 			text += " (" + oneLine(c.Err) + ")"
 		}
@@ -89,11 +89,3 @@ func (c CLI) evidence(id statement.ID) string {
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 const install = "npm install -g @anthropic-ai/claude-code"
-
-func ids(list []statement.Statement) string {
-	var names []string
-	for _, s := range list {
-		names = append(names, string(s.ID))
-	}
-	return strings.Join(names, ", ")
-}
