@@ -88,29 +88,30 @@ func (p *History) Files() fs.FS {
 // Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
 // text of its plan. path names the plan; "" stands for the one that the run was started with.
 func Load(dir loop.Dir, path, id string) (*History, error) {
-	events, last, later, err := findEvents(dir, id)
-	if err != nil {
-		return nil, err
-	}
-	p, err := last.currentPlan(path)
-	if err != nil {
-		return nil, err
-	}
-	return newHistory(dir, p, events, later)
+	return load(dir, id, func(r *Run) (*plan.Plan, error) { return r.currentPlan(path) })
 }
 
-// LoadForDisplay is like Find for commands that only show a run or give it up: it uses the plan that the run
+// LoadForDisplay is like Load for commands that only show a run or give it up: it uses the plan that the run
 // had, from the outline in .loop. If there is no outline, it reads the plan's file.
 func LoadForDisplay(dir loop.Dir, path, id string) (*History, error) {
+	return load(dir, id, func(r *Run) (*plan.Plan, error) { return r.displayPlan(dir, path) })
+}
+
+func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*History, error) {
 	events, last, later, err := findEvents(dir, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := last.displayPlan(dir, path)
+	p, err := planOf(last)
 	if err != nil {
 		return nil, err
 	}
-	return newHistory(dir, p, events, later)
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return nil, err
+	}
+	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
+	return &History{Loop: dir, State: s, Events: events, Alive: !later && journal.Locked(dir)}, nil
 }
 
 func findEvents(dir loop.Dir, id string) (events []event.Event, last *Run, later bool, err error) {
@@ -167,15 +168,6 @@ func planForDisplay(dir loop.Dir, path, run, digest string) (*plan.Plan, error) 
 		return kept, nil
 	}
 	return p, err
-}
-
-func newHistory(dir loop.Dir, p *plan.Plan, events []event.Event, later bool) (*History, error) {
-	s := scheduler.NewState(p)
-	if err := s.Replay(events); err != nil {
-		return nil, err
-	}
-	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
-	return &History{Loop: dir, State: s, Events: events, Alive: !later && journal.Locked(dir)}, nil
 }
 
 // PlanEdit compares the plan that a run had with the current one, as a resume does. path is the

@@ -131,14 +131,6 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 		say(fmt.Sprintf("%s: retry without counsel: %s", fitText(b.Task), fitText(b.Reason)))
 	case event.IntegrationStarted:
 		say(fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks)))
-	case event.IntegrationEnded:
-		say(integrationEndedLines(b, s)...)
-	case event.DeliveryEnded:
-		say(deliveryText(b)...)
-	case event.Draining:
-		say(stopLines(b.Stop, s)...)
-	case event.Notice:
-		say(noticeText(b))
 	case event.RunEnded:
 		v.runEnded(e, b, s, say)
 	default:
@@ -183,15 +175,4 @@ func counselStartedText(b event.CounselStarted) string {
 		return ", a thorough one"
 	}
 	return ""
-}
-
-func noticeText(b event.Notice) string {
-	l := "notice: "
-	if b.Level == "warning" {
-		l = "warning: "
-	}
-	if b.Task != "" {
-		l += fitText(b.Task) + ": "
-	}
-	return l + fitText(b.Text)
 }

@@ -13,8 +13,8 @@ import (
 // This file writes the sentences about criteria, reviews and the gate. The words of experts and
 // judges are foreign text, like everything from an agent.
 
-// runEventLines returns the lines of an event about the run's own work, and whether it is good news. It
-// returns no lines for other events.
+// runEventLines returns the lines of an event that both views show in the same words, and whether it is
+// good news. It returns no lines for other events.
 func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
 	case event.CriteriaStarted:
@@ -58,8 +58,30 @@ func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 			fitText(b.Origin), strings.Join(names, ", "))}, markRetry
 	case event.GateEnded:
 		return gateEndedLines(b)
+	case event.IntegrationEnded:
+		if len(b.Reopened) > 0 || b.Stop != nil {
+			m = markWarn
+		}
+		return integrationEndedLines(b, s), m
+	case event.DeliveryEnded:
+		return deliveryText(b), markNone
+	case event.Draining:
+		return stopLines(b.Stop, s), markWarn
+	case event.Notice:
+		return noticeLines(b)
 	}
 	return nil, markNone
+}
+
+func noticeLines(b event.Notice) ([]string, mark) {
+	l, m := "notice: ", markNone
+	if b.Level == "warning" {
+		l, m = "warning: ", markWarn
+	}
+	if b.Task != "" {
+		l += fitText(b.Task) + ": "
+	}
+	return []string{l + fitText(b.Text)}, m
 }
 
 func criteriaEndedLines(b event.CriteriaEnded) ([]string, mark) {

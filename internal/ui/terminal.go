@@ -219,30 +219,14 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 		}
 	case event.CounselSkipped:
 		add(markPanel, "%s  retry without counsel: %s", taskLabel(s, b.Task), fitText(b.Reason))
-	case event.IntegrationEnded:
-		m := markNone
-		if len(b.Reopened) > 0 || b.Stop != nil {
-			m = markWarn
-		}
-		whole(m, integrationEndedLines(b, s)...)
-	case event.DeliveryEnded:
-		whole(markNone, deliveryText(b)...)
-	case event.Draining:
-		whole(markWarn, stopLines(b.Stop, s)...)
-	case event.Notice:
-		m := markNone
-		if b.Level == "warning" {
-			m = markWarn
-		}
-		whole(m, noticeText(b))
-	case event.CriteriaEnded, event.ReviewStarted, event.ReviewEnded, event.ReviewSkipped,
-		event.PrecheckStarted, event.PrecheckEnded, event.TasksAdded, event.GateEnded:
-		lines, m := runEventLines(b, s)
-		whole(m, lines...)
+	case event.CriteriaStarted: // only its end has lines
 	case event.RunEnded:
 		sum := report.Of(s, nil)
 		sum.Ended = e.Time
 		table = "\n" + sum.Table(v.opts.width()-1, v.opts.ASCII)
+	default:
+		lines, m := runEventLines(b, s)
+		whole(m, lines...)
 	}
 	return rows, table
 }
