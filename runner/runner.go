@@ -59,6 +59,13 @@ func (o Outcome) Charged() bool {
 	return true
 }
 
+// Runner makes one attempt. It is called from its own goroutine, once per attempt, and may block
+// for hours. If ctx is cancelled it must stop the attempt and still return the known facts, above
+// all the cost. A panic counts as a broken attempt.
+type Runner interface {
+	Attempt(ctx context.Context, req Request) Result
+}
+
 // Request holds the input of one attempt.
 type Request struct {
 	Run     string `json:"run"`     // run id

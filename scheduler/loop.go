@@ -17,13 +17,6 @@ import (
 	"wavex/runner"
 )
 
-// Runner makes one attempt. It is called from its own goroutine, once per attempt, and may block
-// for hours. If ctx is cancelled it must stop the attempt and still return the known facts, above
-// all the cost. A panic counts as a broken attempt.
-type Runner interface {
-	Attempt(ctx context.Context, req runner.Request) runner.Result
-}
-
 // Panel diagnoses a stuck task. It is called from its own goroutine and must return soon after ctx
 // is cancelled, with the money spent so far.
 type Panel interface {
@@ -60,7 +53,7 @@ type Loop struct {
 	State      *State     // replayed, not yet opened
 	StartEvent event.Body // RunStarted or Resumed
 	Journal    Journal
-	Runner     Runner
+	Runner     runner.Runner
 	Panel      Panel      // nil: stuck tasks are retried without advice
 	Integrator Integrator // required if Config.Isolation is Isolated
 	Views      []View

@@ -17,7 +17,7 @@ import (
 // Runner returns a Runner that gives every attempt of inner a directory to work in. In shared mode
 // that is the user's directory, entered by turns. In worktree mode it is a worktree, and finished
 // work becomes a commit.
-func (m *Manager) Runner(inner Runner) Runner {
+func (m *Manager) Runner(inner runner.Runner) runner.Runner {
 	if m.state.Mode == Worktree {
 		return &worktreeRunner{m, inner}
 	}
@@ -28,7 +28,7 @@ func (m *Manager) Runner(inner Runner) Runner {
 // while no agent works.
 type sharedRunner struct {
 	m     *Manager
-	inner Runner
+	inner runner.Runner
 }
 
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
@@ -63,7 +63,7 @@ func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.R
 // worktreeRunner runs attempts in worktrees.
 type worktreeRunner struct {
 	m     *Manager
-	inner Runner
+	inner runner.Runner
 }
 
 func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {

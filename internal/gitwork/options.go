@@ -1,13 +1,11 @@
 package gitwork
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/runner"
 )
 
 // The modes of isolation.
@@ -47,11 +45,6 @@ type Options struct {
 	Subject func(task string) string
 	// Title and Body are for a pull request; Body is the absolute path of a Markdown file.
 	Title, BodyFile string
-}
-
-// Runner makes one attempt; see scheduler.Runner.
-type Runner interface {
-	Attempt(ctx context.Context, req runner.Request) runner.Result
 }
 
 // VerifiedTask is a task whose work passed its checks in its own worktree and waits for integration.

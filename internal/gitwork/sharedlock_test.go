@@ -116,7 +116,7 @@ func TestShared(t *testing.T) {
 
 // announcingRunner writes a file when the checks of an attempt are about to wait for their turn.
 type announcingRunner struct {
-	inner Runner
+	inner runner.Runner
 	file  string
 }
 
@@ -145,7 +145,7 @@ func TestHalfWrittenEdits(t *testing.T) {
 			m := r.open(o)
 			logs := t.TempDir()
 			local := &runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}}
-			var with Runner = announcingRunner{local, filepath.Join(r.dir, "waiting")}
+			var with runner.Runner = announcingRunner{local, filepath.Join(r.dir, "waiting")}
 			if turns {
 				with = m.Runner(with)
 			}

@@ -18,7 +18,7 @@ import (
 
 // parts are the parts of a session that its loop needs.
 type parts struct {
-	runner      scheduler.Runner // makes attempts
+	runner      runner.Runner // makes attempts
 	newSpare    func(req runner.Request) runner.Spare
 	files       *statefiles.Writer
 	checkpoints *workspace.Checkpointer

@@ -20,7 +20,6 @@ import (
 	"wavex/internal/safefile"
 	"wavex/internal/statefiles"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // This file detects attempts that change the plan or .loop by any means. The runner sees the use of
@@ -30,13 +29,13 @@ import (
 
 // tamperDetector is a Runner that compares files before and after an attempt of its inner Runner.
 type tamperDetector struct {
-	scheduler.Runner
+	runner.Runner
 	loop       loop.Dir
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 }
 
-func (r *Session) withTamperDetector(files *statefiles.Writer, inner scheduler.Runner) scheduler.Runner {
+func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runner) runner.Runner {
 	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
 	if !planfile.IsList(r.plan.Path) {
 		s.plan = planfile.AbsPath(r.plan)

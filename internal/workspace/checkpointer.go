@@ -131,11 +131,11 @@ func (p *Checkpointer) Seal(ctx context.Context) {
 }
 
 // Runner returns a Runner that makes the checkpoints of the attempts of inner.
-func (p *Checkpointer) Runner(inner scheduler.Runner) scheduler.Runner { return checkpointed{inner, p} }
+func (p *Checkpointer) Runner(inner runner.Runner) runner.Runner { return checkpointed{inner, p} }
 
 // checkpointed is a Runner that makes checkpoints before and after the attempts of its inner Runner.
 type checkpointed struct {
-	scheduler.Runner
+	runner.Runner
 	*Checkpointer
 }
 

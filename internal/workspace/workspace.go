@@ -120,7 +120,7 @@ func declaredWrites(p *plan.Plan) []string {
 
 // Runner returns a Runner that gives each attempt of inner a directory to work in. Before an attempt in a worktree
 // it releases those of failed tasks.
-func (t *Workspace) Runner(inner scheduler.Runner) scheduler.Runner {
+func (t *Workspace) Runner(inner runner.Runner) runner.Runner {
 	if t.Manager.Mode() == gitwork.Worktree {
 		return releaser{t.Manager.Runner(inner), t}
 	}
@@ -179,7 +179,7 @@ func (t *Workspace) releaseFailed(ctx context.Context) error {
 
 // releaser is a Runner that releases the worktrees of failed tasks before the attempts of its inner Runner.
 type releaser struct {
-	scheduler.Runner
+	runner.Runner
 	workspace *Workspace
 }
 
