@@ -35,7 +35,7 @@ type fixture struct {
 // attempt makes the attempt of the request.
 func (b *fixture) attempt(ctx context.Context) runner.Result {
 	b.agent.Env = proc.Inherit(b.env, nil)
-	return (&runner.Local{Host: b.agent.Host, Agent: b.agent}).Attempt(ctx, b.req)
+	return (&runner.Local{Host: b.agent.Host, Agent: b.agent}).Attempt(ctx, b.req, runner.Hooks{})
 }
 
 func newFixture(t *testing.T, srv *fakeapi.Server) *fixture {

@@ -71,7 +71,7 @@ func TestSessionInUseIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	attempt := func(n int) runner.Result {
 		return who.Attempt(t.Context(), runner.Request{Run: "in-use-" + filepath.Base(dir), Task: "T", Attempt: n, Dir: dir,
-			LogDir: filepath.Join(t.TempDir(), "log"), Prompt: "go", Session: session})
+			LogDir: filepath.Join(t.TempDir(), "log"), Prompt: "go", Session: session}, runner.Hooks{})
 	}
 	first, second := attempt(1), attempt(2)
 	if first.Outcome != runner.Done || first.Session != session {

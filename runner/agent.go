@@ -14,8 +14,9 @@ import (
 // the program in steps, so that the cost is still reported, and the outcome is Interrupted. They
 // report problems in their results.
 type Agent interface {
-	// Turn gives the agent the prompt of an attempt. Local calls it at most once per attempt.
-	Turn(ctx context.Context, req TurnRequest) TurnResult
+	// Turn gives the agent the prompt of an attempt. Local calls it at most once per attempt. spare may
+	// be nil; without it the agent starts a process.
+	Turn(ctx context.Context, req TurnRequest, spare Spare) TurnResult
 	// Ask makes one lean call: no task, no checks, no session, only the tools of q.
 	Ask(ctx context.Context, q Question) Answer
 }
@@ -39,7 +40,6 @@ type TurnRequest struct {
 	Settings plan.Settings `json:"settings"`         // with the timeouts that apply
 	Cap      budget.USD    `json:"cap,omitempty"`    // micro-dollars; 0: no cap
 	Checks   []plan.Check  `json:"checks,omitempty"` // the agent may run their commands
-	Spare    Spare         `json:"-"`                // may be nil; without it the agent starts a process
 }
 
 // Spare is a process of an agent that waits for the prompt of one attempt.

@@ -33,8 +33,8 @@ type Local struct {
 // Attempt makes one attempt and verifies its work. It returns after the agent's process and all its
 // descendants have ended. If ctx ends, Attempt stops the agent in steps, so that its cost is still
 // reported, and the outcome is Interrupted. Problems are reported in the Result, never as an error.
-func (l *Local) Attempt(ctx context.Context, req Request) Result {
-	t := &attempt{Local: l, req: req}
+func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
+	t := &attempt{Local: l, req: req, hooks: hooks}
 	t.res.Started = time.Now().UTC()
 	t.res.Session = req.Session
 	t.res.Contained = true
@@ -67,6 +67,7 @@ func (l *Local) Attempt(ctx context.Context, req Request) Result {
 type attempt struct {
 	*Local
 	req      Request
+	hooks    Hooks
 	turn     TurnRequest
 	res      Result
 	env      []string // of commands and checks
@@ -111,9 +112,9 @@ func (t *attempt) run(ctx context.Context) classification {
 	if err := t.reportTurn(v, w.unfinished); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 	}
-	if t.req.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.hasMustNotChecks()) {
+	if t.hooks.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.hasMustNotChecks()) {
 		t.observe("waiting", "for a quiet directory")
-		release, err := t.req.BeforeChecks(ctx)
+		release, err := t.hooks.BeforeChecks(ctx)
 		if err != nil {
 			if v.outcome != Done {
 				return v
@@ -173,7 +174,7 @@ func (t *attempt) violated(ctx context.Context) []string {
 func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 	t := TurnRequest{Task: req.Task, Attempt: req.Attempt, Mark: fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt),
 		Dir: req.Dir, LogDir: req.LogDir, Env: map[string]string{}, Prompt: req.Prompt, FullPrompt: req.FullPrompt,
-		Session: req.Session, Resume: req.Resume, Settings: req.Settings, Cap: req.Cap, Checks: req.Checks, Spare: req.Spare}
+		Session: req.Session, Resume: req.Resume, Settings: req.Settings, Cap: req.Cap, Checks: req.Checks}
 	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
 	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
 	maps.Copy(t.Env, req.Env)
@@ -193,13 +194,13 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 
 // reportTurn reports the end of an agent's turn whose work is about to be checked.
 func (t *attempt) reportTurn(v classification, unfinished string) error {
-	if t.req.TurnEnded == nil || t.req.Command != "" || t.req.Turn != nil || v.outcome != Done ||
+	if t.hooks.TurnEnded == nil || t.req.Command != "" || t.req.Turn != nil || v.outcome != Done ||
 		len(t.req.Checks) == 0 && !t.hasMustNotChecks() {
 		return nil
 	}
 	turn := Turn{Result: t.res, Unfinished: unfinished}
 	turn.Result.Outcome, turn.Result.Duration = Done, time.Since(t.res.Started)
-	return t.req.TurnEnded(turn)
+	return t.hooks.TurnEnded(turn)
 }
 
 // adoptTurn makes the turn of an earlier attempt the turn of this one. Its cost stays the earlier
@@ -216,7 +217,7 @@ func (t *attempt) adoptTurn() (v classification, unfinished string) {
 // runTurn runs the agent's turn and stores its cost and work in the result. unfinished is the agent's
 // own account of the missing work.
 func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished string) {
-	end, res := t.Agent.Turn(ctx, t.turn), &t.res
+	end, res := t.Agent.Turn(ctx, t.turn, t.hooks.Spare), &t.res
 	res.Cost, res.Priced = end.Cost, end.Priced
 	res.Disputed = end.Disputed
 	res.Usage = end.Usage

@@ -31,6 +31,7 @@ type fixture struct {
 	runner.Local
 	dir, logs string
 	req       runner.Request
+	hooks     runner.Hooks
 }
 
 func setup(t *testing.T, a runner.Agent) *fixture {
@@ -50,7 +51,7 @@ func setup(t *testing.T, a runner.Agent) *fixture {
 	return b
 }
 
-func (b *fixture) attempt(ctx context.Context) runner.Result { return b.Attempt(ctx, b.req) }
+func (b *fixture) attempt(ctx context.Context) runner.Result { return b.Attempt(ctx, b.req, b.hooks) }
 
 func must(err error) {
 	if err != nil {
@@ -84,14 +85,14 @@ func TestBeforeChecks(t *testing.T) {
 	b.req.Env = map[string]string{"WAVEX_PORT_BASE": "20000", "WAVEX_TASK": "not mine"}
 	b.req.Checks = []plan.Check{{Run: `test -e ` + turn + ` && test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001"`}}
 	held, released := 0, 0
-	b.req.BeforeChecks = func(context.Context) (func(), error) {
+	b.hooks.BeforeChecks = func(context.Context) (func(), error) {
 		held++
 		return func() { released++; _ = os.Remove(turn) }, os.WriteFile(turn, nil, 0o600)
 	}
 	if r := b.attempt(t.Context()); r.Outcome != runner.Done || held != 1 || released != 1 {
 		t.Errorf("it is %s (%s), %v; held %d times, released %d times", r.Outcome, r.Reason, r.Checks, held, released)
 	}
-	b.req.BeforeChecks = func(context.Context) (func(), error) { return nil, errors.New("no turn") }
+	b.hooks.BeforeChecks = func(context.Context) (func(), error) { return nil, errors.New("no turn") }
 	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted ||
 		r.Reason != "stopped before the checks: no turn" || r.Checks != nil {
 		t.Errorf("without a turn it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
@@ -134,7 +135,9 @@ func TestTurnRequest(t *testing.T) {
 // agentFunc is an agent with a turn and no answers.
 type agentFunc func(runner.TurnRequest) runner.TurnResult
 
-func (f agentFunc) Turn(_ context.Context, req runner.TurnRequest) runner.TurnResult { return f(req) }
+func (f agentFunc) Turn(_ context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
+	return f(req)
+}
 
 func (agentFunc) Ask(context.Context, runner.Question) runner.Answer { panic("not asked") }
 
@@ -265,7 +268,7 @@ func TestTurnEnded(t *testing.T) {
 	b.req.Checks = []plan.Check{{Run: "test ! -e first || test -e " + mark}}
 	must(os.WriteFile(filepath.Join(b.dir, "first"), nil, 0o644))
 	var ends []runner.Turn
-	b.req.TurnEnded = func(turn runner.Turn) error {
+	b.hooks.TurnEnded = func(turn runner.Turn) error {
 		ends = append(ends, turn)
 		return os.WriteFile(mark, nil, 0o600)
 	}
@@ -277,7 +280,7 @@ func TestTurnEnded(t *testing.T) {
 		got.Report != r.Report || got.Checks != nil || got.Duration <= 0 || r.Cost == 0 {
 		t.Errorf("the turn ended as %+v, the attempt as %+v", got, r)
 	}
-	b.req.TurnEnded = func(runner.Turn) error { return errors.New("the run stops") }
+	b.hooks.TurnEnded = func(runner.Turn) error { return errors.New("the run stops") }
 	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted || r.Checks != nil || r.Cost == 0 {
 		t.Errorf("without a record it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
 	}
@@ -305,7 +308,7 @@ func TestChecksOfAnEndedTurn(t *testing.T) {
 			t.Parallel()
 			b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a second turn") }))
 			b.req.Turn, b.req.Attempt, b.req.Checks = &tc.turn, 2, []plan.Check{{Run: tc.check}}
-			b.req.TurnEnded = func(runner.Turn) error { panic("the turn is on record") }
+			b.hooks.TurnEnded = func(runner.Turn) error { panic("the turn is on record") }
 			r := b.attempt(t.Context())
 			if r.Outcome != tc.want || len(r.Checks) != 1 {
 				t.Errorf("it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)

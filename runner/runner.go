@@ -63,7 +63,20 @@ func (o Outcome) Charged() bool {
 // for hours. If ctx is cancelled it must stop the attempt and still return the known facts, above
 // all the cost. A panic counts as a broken attempt.
 type Runner interface {
-	Attempt(ctx context.Context, req Request) Result
+	Attempt(ctx context.Context, req Request, hooks Hooks) Result
+}
+
+// Hooks connect an attempt with the process that makes it. They are not part of the request, which can
+// be sent elsewhere. Each may be nil.
+type Hooks struct {
+	// Spare is a process that was started ahead for this attempt.
+	Spare Spare
+	// TurnEnded is called once after the agent's turn, before the first check. It returns when the turn
+	// is on record. An error, such as the end of the run, interrupts the attempt.
+	TurnEnded func(Turn) error
+	// BeforeChecks is called once between the agent's turn and the checks. It may block until checks
+	// may run; release is called after them. An error, such as the end of ctx, interrupts the attempt.
+	BeforeChecks func(ctx context.Context) (release func(), err error)
 }
 
 // Request holds the input of one attempt.
@@ -104,15 +117,6 @@ type Request struct {
 	// Turn is a turn that has ended and whose work is not checked yet. The attempt then makes only the
 	// checks.
 	Turn *Turn `json:"turn,omitempty"`
-	// TurnEnded, if set, is called once after the agent's turn, before the first check. It returns when
-	// the turn is on record. An error, such as the end of the run, interrupts the attempt.
-	TurnEnded func(Turn) error `json:"-"`
-	// BeforeChecks, if set, is called once between the agent's turn and the checks. It may block
-	// until checks may run; release is called after them. An error, such as the end of ctx,
-	// interrupts the attempt.
-	BeforeChecks func(ctx context.Context) (release func(), err error) `json:"-"`
-	// Spare is a process that was started ahead for this attempt; may be nil.
-	Spare Spare `json:"-"`
 }
 
 // Turn describes a turn of an agent that has ended with work to check. It is recorded before the first

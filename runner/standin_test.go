@@ -16,7 +16,7 @@ import (
 type standIn runnertest.Scenario
 
 // Turn plays the scenario.
-func (s standIn) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+func (s standIn) Turn(ctx context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
 	return s.play(ctx, req)
 }
 

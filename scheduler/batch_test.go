@@ -58,7 +58,7 @@ func TestEndsShareASync(t *testing.T) {
 // timedRunner is a Runner whose attempts succeed after a time, by task.
 type timedRunner map[string]time.Duration
 
-func (l timedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (l timedRunner) Attempt(ctx context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	select {
 	case <-time.After(l[req.Task]):
 	case <-ctx.Done():

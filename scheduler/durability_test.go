@@ -45,7 +45,7 @@ type observingRunner struct {
 	saw     map[string]string
 }
 
-func (l *observingRunner) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (l *observingRunner) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	l.mu.Lock()
 	l.saw[fmt.Sprintf("%s/%d", req.Task, req.Attempt)] = l.journal.seen(req.Task, req.Attempt)
 	l.mu.Unlock()

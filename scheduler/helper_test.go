@@ -102,7 +102,7 @@ type scriptedRunner struct {
 	maxRunning int
 }
 
-func (s *scriptedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (s *scriptedRunner) Attempt(ctx context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	s.mu.Lock()
 	s.calls = append(s.calls, req)
 	s.running++

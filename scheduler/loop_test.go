@@ -552,8 +552,8 @@ func TestMoneyIsSharedAmongWhatStartsTogether(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Attempt(context.Context, runner.Request) runner.Result  { panic("boom") }
-func (panicking) Diagnose(context.Context, counsel.Case) counsel.Verdict { panic("boom") }
+func (panicking) Attempt(context.Context, runner.Request, runner.Hooks) runner.Result { panic("boom") }
+func (panicking) Diagnose(context.Context, counsel.Case) counsel.Verdict              { panic("boom") }
 
 // A retry uses the session that the plan sets, and a flag overrides it.
 func TestThePlanSaysTheSessionOfRetries(t *testing.T) {

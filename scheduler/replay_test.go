@@ -31,7 +31,7 @@ var randomOutcomes = []runner.Outcome{runner.Done, runner.Done, runner.Done, run
 	runner.OverTurns,
 	runner.TimedOut, runner.Stalled, runner.OverCap, runner.Throttled, runner.Truncated}
 
-func (d randomRunner) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (d randomRunner) Attempt(_ context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	n := uint64(chance(fmt.Sprint(d.seed), req.Task, req.Attempt) * 1e9)
 	o := randomOutcomes[n%uint64(len(randomOutcomes))]
 	// As with the real CLI, the cap is checked after each response, so the cost exceeds it by at
@@ -49,7 +49,7 @@ func (d randomRunner) Attempt(_ context.Context, req runner.Request) runner.Resu
 	case turnEnded && n%3 > 0:
 		turn := r
 		turn.Outcome = runner.Done
-		if err := req.TurnEnded(runner.Turn{Result: turn}); err != nil {
+		if err := hooks.TurnEnded(runner.Turn{Result: turn}); err != nil {
 			r.Outcome = runner.Interrupted
 		}
 	}

@@ -211,18 +211,17 @@ func (r *running) startSpare(b event.SpareStarted) {
 	})
 }
 
-// assignSpare gives an attempt the process that was started for it. The caller must call release after the
-// attempt, also if the attempt did not take the process.
-func (r *running) assignSpare(b event.AttemptStarted, req *runner.Request) (release func()) {
+// assignSpare returns the process that was started for an attempt, or nil. The caller must call release
+// after the attempt, also if the attempt did not take the process.
+func (r *running) assignSpare(b event.AttemptStarted) (process runner.Spare, release func()) {
 	key := attemptKey(b.Task, b.Attempt)
 	p := r.spares[key]
 	if p == nil {
-		return func() {}
+		return nil, func() {}
 	}
 	delete(r.spares, key)
-	req.Spare = p.process
 	close(p.assigned)
-	return func() {
+	return p.process, func() {
 		p.cancel()
 		<-p.ended
 	}

@@ -20,11 +20,12 @@ func (r *running) startWork(e event.Event) {
 	case event.AttemptStarted:
 		i, _ := r.s.Index(b.Task)
 		req, err := r.Request(r.s, i, b)
-		release := r.assignSpare(b, &req)
+		spare, release := r.assignSpare(b)
+		hooks := runner.Hooks{Spare: spare}
 		if b.Why == event.WhyChecks {
 			req.Turn = r.s.Tasks[i].Turn
 		} else {
-			req.TurnEnded = r.recordTurn(b)
+			hooks.TurnEnded = r.recordTurn(b)
 		}
 		r.runJob(func() message {
 			defer release()
@@ -32,7 +33,7 @@ func (r *running) startWork(e event.Event) {
 			if err != nil {
 				res.Reason = err.Error()
 			} else {
-				res = r.runAttempt(req)
+				res = r.runAttempt(req, hooks)
 			}
 			return func() event.Body {
 				delete(r.starting, b.Task)
@@ -171,8 +172,8 @@ func (r *running) startReview(b event.ReviewStarted) {
 	})
 }
 
-func (r *running) runAttempt(req runner.Request) (res runner.Result) {
-	if p := panics.Try(func() { res = r.Runner.Attempt(r.kill, req) }); p != nil {
+func (r *running) runAttempt(req runner.Request, hooks runner.Hooks) (res runner.Result) {
+	if p := panics.Try(func() { res = r.Runner.Attempt(r.kill, req, hooks) }); p != nil {
 		return runner.Result{Outcome: runner.Broken, Reason: fmt.Sprintf("a bug in wavex: %v", p.Value), Detail: p.String(),
 			Cost: req.Cap, Priced: "cap"}
 	}

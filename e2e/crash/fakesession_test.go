@@ -68,7 +68,7 @@ func whole(c budget.USD, seen bool) budget.USD {
 // fakeRunner is a simulated Runner and Panel.
 type fakeRunner struct{}
 
-func (fakeRunner) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (fakeRunner) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	o := outcomes(req.Task, req.Attempt)
 	r := runner.Result{Outcome: o, Session: req.Session, Turns: 1, Cost: attemptCost(req.Task, req.Attempt, true),
 		Priced: "result"}

@@ -39,7 +39,7 @@ func TestSpareIsUsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, textLine, resultGood), step{EOF: true})})
 	s, leave := runSpare(t, b)
-	b.req.Spare = s
+	b.hooks.Spare = s
 	r := b.attempt(t.Context())
 	if _, used := leave(); r.Outcome != runner.Done || r.Cost != 6250 || !r.Contained || !used {
 		t.Errorf("%+v; used: %v", r, used)
@@ -121,12 +121,12 @@ func TestSpareThatDied(t *testing.T) {
 	must(c.p.Kill())
 	<-c.p.Done()
 	go func() { s.offer <- c }()
-	b.req.Spare = s
+	b.hooks.Spare = s
 	if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Cost != 6250 {
 		t.Errorf("%+v", r)
 	}
 	b.agent.Argv = []string{filepath.Join(b.dir, "none")}
-	b.req.Spare, _ = runSpare(t, b)
+	b.hooks.Spare, _ = runSpare(t, b)
 	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || r.Cost != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -156,7 +156,7 @@ func TestSpareThatIsNotUsed(t *testing.T) {
 			if c.cost == 0 {
 				return
 			}
-			b.req.Spare, _ = runSpare(t, b)
+			b.hooks.Spare, _ = runSpare(t, b)
 			b.req.Slot++
 			if r := b.attempt(t.Context()); r.Cost != 2*c.cost {
 				t.Errorf("the attempt beside it costs %d, want %d", r.Cost, 2*c.cost)

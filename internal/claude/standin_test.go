@@ -217,6 +217,7 @@ type fixture struct {
 	agent             *Agent
 	cancel            context.CancelCauseFunc // ends the attempt
 	req               runner.Request
+	hooks             runner.Hooks
 }
 
 func setup(t *testing.T, s script) *fixture {
@@ -249,7 +250,7 @@ func setup(t *testing.T, s script) *fixture {
 // local makes attempts with the agent.
 func (b *fixture) local() *runner.Local { return &runner.Local{Host: b.agent.Host, Agent: b.agent} }
 
-func (b *fixture) attempt(ctx context.Context) runner.Result { return b.local().Attempt(ctx, b.req) }
+func (b *fixture) attempt(ctx context.Context) runner.Result { return b.local().Attempt(ctx, b.req, b.hooks) }
 
 // rewrite replaces the script of the stand-in.
 func (b *fixture) rewrite(s script) {

@@ -20,12 +20,14 @@ import (
 type turn struct {
 	*Agent
 	req       runner.TurnRequest
+	spare     *Spare     // nil: there is none
 	spareCost budget.USD // cost of a spare that was not used, in micro-dollars
 }
 
 // Turn gives the CLI the prompt of an attempt, in a process of its own or in the spare.
-func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
 	t := &turn{Agent: a, req: req}
+	t.spare, _ = spare.(*Spare)
 	k, err := t.converse(ctx, req.Resume, req.Prompt)
 	if err != nil {
 		return runner.TurnResult{Outcome: runner.Broken, Reason: err.Error(), Contained: true}
@@ -69,10 +71,9 @@ func (t *turn) converse(ctx context.Context, resume bool, prompt string) (*conve
 	if err != nil {
 		return nil, err
 	}
-	taken, _ := t.req.Spare.(*Spare) // nil: there is none
-	_, lost := taken.claim(k)
+	_, lost := t.spare.claim(k)
 	t.spareCost += lost
-	t.req.Spare = nil
+	t.spare = nil
 	k.run(ctx)
 	return k, nil
 }

@@ -31,7 +31,7 @@ type sharedRunner struct {
 	inner runner.Runner
 }
 
-func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	began := r.m.opts.Now()
 	mode := editing
 	if req.Turn != nil {
@@ -45,7 +45,7 @@ func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.R
 	defer func() { leave() }()
 	defer r.m.slots.emptyDir(req.Slot)
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	req.BeforeChecks = func(ctx context.Context) (func(), error) {
+	hooks.BeforeChecks = func(ctx context.Context) (func(), error) {
 		if mode == checking {
 			return leave, nil
 		}
@@ -57,7 +57,7 @@ func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request) runner.R
 		leave = next
 		return next, nil
 	}
-	return r.inner.Attempt(ctx, req)
+	return r.inner.Attempt(ctx, req, hooks)
 }
 
 // worktreeRunner runs attempts in worktrees.
@@ -66,7 +66,7 @@ type worktreeRunner struct {
 	inner runner.Runner
 }
 
-func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	m := r.m
 	began := m.opts.Now()
 	failedResult := func(err error) runner.Result {
@@ -88,7 +88,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request) runner
 		_ = m.releaseTree(t, "")
 		return failedResult(err)
 	}
-	res := r.inner.Attempt(ctx, mapped)
+	res := r.inner.Attempt(ctx, mapped, hooks)
 	m.slots.emptyDir(req.Slot)
 	done := ""
 	if res.Outcome == runner.Done {

@@ -187,7 +187,7 @@ func (r *repo) untouched(before map[string]string) {
 // runner.
 type agent func(dir string, req runner.Request) error
 
-func (a agent) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (a agent) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	res := runner.Result{Outcome: runner.Done, Session: req.Session, Contained: true}
 	if err := a(req.Dir, req); err != nil {
 		res.Outcome, res.Reason = runner.Wrong, err.Error()
@@ -198,8 +198,8 @@ func (a agent) Attempt(ctx context.Context, req runner.Request) runner.Result {
 			res.Changed = append(res.Changed, f.Path)
 		}
 	}
-	if req.BeforeChecks != nil {
-		release, err := req.BeforeChecks(ctx)
+	if hooks.BeforeChecks != nil {
+		release, err := hooks.BeforeChecks(ctx)
 		if err != nil {
 			return runner.Result{Outcome: runner.Interrupted, Reason: err.Error()}
 		}
@@ -232,7 +232,7 @@ func (r *repo) ask(m *Manager, req runner.Request, a agent) runner.Result {
 	if req.Dir == "" {
 		req.Dir = r.dir
 	}
-	return m.Runner(a).Attempt(r.t.Context(), req)
+	return m.Runner(a).Attempt(r.t.Context(), req, runner.Hooks{})
 }
 
 // integrate integrates tasks with one check each; "" is none.

@@ -94,7 +94,7 @@ func TestShared(t *testing.T) {
 	group.Go(func() { r.ask(m, runner.Request{Task: "slow"}, slow) })
 	<-started
 	quick := yieldingRunner{func() { say("quick is checked") }, finish}
-	res := m.Runner(quick).Attempt(t.Context(), runner.Request{Run: "r1", Task: "quick", Dir: r.dir})
+	res := m.Runner(quick).Attempt(t.Context(), runner.Request{Run: "r1", Task: "quick", Dir: r.dir}, runner.Hooks{})
 	group.Wait()
 	equal(t, "outcome", res.Outcome, runner.Done)
 	equal(t, "order", order, []string{"slow edits", "quick is checked"})
@@ -108,7 +108,7 @@ func TestShared(t *testing.T) {
 	leave, err := m.sharedLock.lock(t.Context(), checking)
 	must(t, err)
 	defer leave()
-	res = m.Runner(quick).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir})
+	res = m.Runner(quick).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir}, runner.Hooks{})
 	if res.Outcome != runner.Interrupted || res.Reason != "stopped while waiting for its turn: time is up" {
 		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
 	}
@@ -120,16 +120,16 @@ type announcingRunner struct {
 	file  string
 }
 
-func (a announcingRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
-	if wait := req.BeforeChecks; wait != nil {
-		req.BeforeChecks = func(ctx context.Context) (func(), error) {
+func (a announcingRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+	if wait := hooks.BeforeChecks; wait != nil {
+		hooks.BeforeChecks = func(ctx context.Context) (func(), error) {
 			if err := os.WriteFile(a.file, nil, 0o600); err != nil {
 				return nil, err
 			}
 			return wait(ctx)
 		}
 	}
-	return a.inner.Attempt(ctx, req)
+	return a.inner.Attempt(ctx, req, hooks)
 }
 
 // An agent writes a file in two halves. Without turns the checks of a correct task run over the
@@ -153,7 +153,7 @@ func TestHalfWrittenEdits(t *testing.T) {
 				dir := filepath.Join(logs, task)
 				must(t, os.MkdirAll(dir, 0o700))
 				return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
-					Baseline: filepath.Join(dir, "base.json"), Command: shell, Checks: checks})
+					Baseline: filepath.Join(dir, "base.json"), Command: shell, Checks: checks}, runner.Hooks{})
 			}
 			var sibling runner.Result
 			var group sync.WaitGroup
@@ -182,9 +182,9 @@ type yieldingRunner struct {
 	finish  chan struct{}
 }
 
-func (a yieldingRunner) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (a yieldingRunner) Attempt(ctx context.Context, _ runner.Request, hooks runner.Hooks) runner.Result {
 	close(a.finish)
-	release, err := req.BeforeChecks(ctx)
+	release, err := hooks.BeforeChecks(ctx)
 	if err != nil {
 		return runner.Result{Outcome: runner.Interrupted}
 	}

@@ -44,20 +44,20 @@ func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runn
 }
 
 // Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
-func (s tamperDetector) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	if req.Command != "" {
-		return s.Runner.Attempt(ctx, req) // the plan's author wrote the command
+		return s.Runner.Attempt(ctx, req, hooks) // the plan's author wrote the command
 	}
 	before := s.takeSnapshot(req.Baseline)
 	var during []runner.Tamper
-	if record := req.TurnEnded; record != nil {
-		req.TurnEnded = func(t runner.Turn) error {
+	if record := hooks.TurnEnded; record != nil {
+		hooks.TurnEnded = func(t runner.Turn) error {
 			during = s.findTampers(before, req) // the record itself restores a journal that was removed
 			t.Result.Tampered = runner.MergeTampers(t.Result.Tampered, during)
 			return record(t)
 		}
 	}
-	res := s.Runner.Attempt(ctx, req)
+	res := s.Runner.Attempt(ctx, req, hooks)
 	res.Tampered = runner.MergeTampers(res.Tampered, append(during, s.findTampers(before, req)...))
 	return res
 }

@@ -17,7 +17,7 @@ import (
 // runnerFunc is a Runner that calls a function.
 type runnerFunc func() error
 
-func (d runnerFunc) Attempt(context.Context, runner.Request) runner.Result {
+func (d runnerFunc) Attempt(context.Context, runner.Request, runner.Hooks) runner.Result {
 	if err := d(); err != nil {
 		return runner.Result{Outcome: runner.Broken, Reason: err.Error()}
 	}
@@ -97,7 +97,7 @@ func TestTamperDetector(t *testing.T) {
 			}
 			s := tamperDetector{Runner: c.does(dir, log), loop: loop, plan: dir + "/plan.json",
 				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") }}
-			res := s.Attempt(t.Context(), runner.Request{Baseline: string(loop + "/runs/r/tasks/a/base.json")})
+			res := s.Attempt(t.Context(), runner.Request{Baseline: string(loop + "/runs/r/tasks/a/base.json")}, runner.Hooks{})
 			if res.Outcome != runner.Done {
 				t.Fatal(res.Reason)
 			}
@@ -113,7 +113,7 @@ func TestTamperDetector(t *testing.T) {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
 			// A command comes from the plan's author.
-			if res := s.Attempt(t.Context(), runner.Request{Command: "x"}); len(res.Tampered) > 0 {
+			if res := s.Attempt(t.Context(), runner.Request{Command: "x"}, runner.Hooks{}); len(res.Tampered) > 0 {
 				t.Errorf("a command: told %v", res.Tampered)
 			}
 		})

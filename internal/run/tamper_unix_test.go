@@ -42,7 +42,7 @@ func TestTamperDetectorReadsRegularFilesOnly(t *testing.T) {
 				s := tamperDetector{Runner: does, loop: loop.In(dir), plan: filepath.Join(dir, plan),
 					isOwnWrite: func(string, []byte) bool { return false }}
 				req := runner.Request{Dir: dir, Baseline: filepath.Join(dir, base)}
-				res := s.Attempt(t.Context(), req)
+				res := s.Attempt(t.Context(), req, runner.Hooks{})
 				want := file
 				if file == base {
 					want = ".loop/runs"
@@ -51,7 +51,7 @@ func TestTamperDetectorReadsRegularFilesOnly(t *testing.T) {
 					t.Errorf("told %v, want %s", res.Tampered, want)
 				}
 				s.Runner = runnerFunc(func() error { return nil })
-				if res := s.Attempt(t.Context(), req); len(res.Tampered) > 0 {
+				if res := s.Attempt(t.Context(), req, runner.Hooks{}); len(res.Tampered) > 0 {
 					t.Errorf("told again: %v", res.Tampered)
 				}
 			})

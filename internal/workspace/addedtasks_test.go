@@ -34,7 +34,7 @@ func (b *fixture) start(task string) runner.Result {
 	}
 	req, err := b.loop.Request(b.loop.State, i, event.AttemptStarted{Task: task, Attempt: 1})
 	testrepo.Must(b, err)
-	return b.loop.Runner.Attempt(b.Context(), req)
+	return b.loop.Runner.Attempt(b.Context(), req, runner.Hooks{})
 }
 
 // Each attempt has the checkpoints of its own wave and task, even if the task joined the run or is

@@ -140,17 +140,17 @@ type checkpointed struct {
 }
 
 // Attempt fails the attempt if its checkpoint cannot be made.
-func (p checkpointed) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	p.mu.Lock()
 	d, asked := p.pending[req.Task]
 	delete(p.pending, req.Task)
 	p.mu.Unlock()
 	if !asked {
-		return p.Runner.Attempt(ctx, req)
+		return p.Runner.Attempt(ctx, req, hooks)
 	}
 	points, err := p.open(ctx)
 	if err == nil && points == nil {
-		return p.Runner.Attempt(ctx, req)
+		return p.Runner.Attempt(ctx, req, hooks)
 	}
 	if err == nil && d.wave > 0 {
 		err = points.BeforeWave(ctx, d.wave)
@@ -164,7 +164,7 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request) runner.Re
 	if err != nil {
 		return runner.Result{Outcome: runner.Broken, Reason: err.Error(), Contained: true}
 	}
-	res := p.Runner.Attempt(ctx, req)
+	res := p.Runner.Attempt(ctx, req, hooks)
 	if d.task {
 		p.save(ctx, func(ctx context.Context) error { return points.AfterTask(ctx, req.Task) })
 	}

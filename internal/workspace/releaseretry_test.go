@@ -22,7 +22,7 @@ func TestReleaseIsRetried(t *testing.T) {
 	b.emit(event.AttemptEnded{Task: "a", Status: event.Failed})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	b.loop.Runner.Attempt(ctx, runner.Request{Run: "r-1", Task: "b", Attempt: 1, Dir: dir})
+	b.loop.Runner.Attempt(ctx, runner.Request{Run: "r-1", Task: "b", Attempt: 1, Dir: dir}, runner.Hooks{})
 	if now, _ := b.AttemptDir("a", dir); now != first {
 		t.Fatal("the worktree could be given back, and the test shows nothing")
 	}

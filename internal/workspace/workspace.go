@@ -184,12 +184,12 @@ type releaser struct {
 }
 
 // Attempt fails the attempt if a worktree cannot be released.
-func (r releaser) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (r releaser) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	if err := r.workspace.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
 		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(),
 			Session: req.Session, Contained: true}
 	}
-	return r.Runner.Attempt(ctx, req)
+	return r.Runner.Attempt(ctx, req, hooks)
 }
 
 // Integrate integrates the work of a wave's tasks and checks the combined tree.

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { testrepo.Main(m) }
 // work is a Runner that calls a function for the directory of the attempt.
 type work func(dir string, req runner.Request) error
 
-func (w work) Attempt(_ context.Context, req runner.Request) runner.Result {
+func (w work) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	if err := w(req.Dir, req); err != nil {
 		return runner.Result{Outcome: runner.Wrong, Reason: err.Error(), Contained: true}
 	}
@@ -69,7 +69,8 @@ func newFixture(t *testing.T, dir, text string, c event.Config, w work) *fixture
 
 // attempt makes an attempt as the loop does.
 func (b *fixture) attempt(task string) runner.Result {
-	return b.loop.Runner.Attempt(b.Context(), runner.Request{Run: "r-1", Task: task, Attempt: 1, Dir: b.dir})
+	return b.loop.Runner.Attempt(b.Context(), runner.Request{Run: "r-1", Task: task, Attempt: 1, Dir: b.dir},
+		runner.Hooks{})
 }
 
 // emit shows an event to the loop's views.

@@ -83,7 +83,7 @@ func attempts(t *testing.T, factory Factory) {
 				tc.adjust(&req)
 			}
 			began := time.Now()
-			res := local(factory(t, tc.scenario)).Attempt(t.Context(), req)
+			res := local(factory(t, tc.scenario)).Attempt(t.Context(), req, runner.Hooks{})
 			if res.Outcome != tc.want || res.Cost != tc.cost || !strings.Contains(res.Reason, tc.reason) {
 				t.Errorf("%s %q at %s, want %s %q at %s", res.Outcome, res.Reason, res.Cost, tc.want, tc.reason, tc.cost)
 			}
@@ -96,7 +96,7 @@ func attempts(t *testing.T, factory Factory) {
 		cancel(errors.New("over"))
 		req := request(t)
 		began := time.Now()
-		res := local(factory(t, Works)).Attempt(ctx, req)
+		res := local(factory(t, Works)).Attempt(ctx, req, runner.Hooks{})
 		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); res.Outcome != runner.Interrupted || res.Cost != 0 ||
 			err == nil {
 			t.Errorf("%+v, made.txt: %v; want interrupted, and nothing done", res, err)
@@ -110,7 +110,7 @@ func attempts(t *testing.T, factory Factory) {
 		defer cancel()
 		req := request(t)
 		began := time.Now()
-		res := local(factory(t, Hangs)).Attempt(ctx, req)
+		res := local(factory(t, Hangs)).Attempt(ctx, req, runner.Hooks{})
 		if res.Outcome != runner.Interrupted || res.Cost != cent || !strings.Contains(res.Reason, cause.Error()) {
 			t.Errorf("%s %q at %s, want interrupted with the cause, and what it cost", res.Outcome, res.Reason, res.Cost)
 		}
@@ -124,7 +124,7 @@ func attempts(t *testing.T, factory Factory) {
 			req := request(t)
 			req.Checks, req.Files = made, promised
 			wg.Go(func() {
-				if res := r.Attempt(t.Context(), req); res.Outcome != runner.Done || len(res.Changed) != 1 {
+				if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Done || len(res.Changed) != 1 {
 					t.Errorf("%s %q, changed %v", res.Outcome, res.Reason, res.Changed)
 				}
 			})

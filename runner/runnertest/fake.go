@@ -64,7 +64,7 @@ func (f *Fake) Release(task string) {
 }
 
 // Attempt plays the next Result of the task's script.
-func (f *Fake) Attempt(ctx context.Context, req runner.Request) runner.Result {
+func (f *Fake) Attempt(ctx context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	f.mu.Lock()
 	f.requests = append(f.requests, req)
 	f.running++

@@ -19,12 +19,12 @@ func TestFakePlaysItsScripts(t *testing.T) {
 		"a": {{Outcome: runner.Wrong, Reason: "bad line 3"}, {}},
 		"b": runnertest.Done(),
 	})
-	first := f.Attempt(t.Context(), runner.Request{Task: "a", Attempt: 1, Session: "s"})
+	first := f.Attempt(t.Context(), runner.Request{Task: "a", Attempt: 1, Session: "s"}, runner.Hooks{})
 	if first.Outcome != runner.Wrong || first.Signature == "" || first.Session != "s" {
 		t.Errorf("first = %+v", first)
 	}
 	for _, task := range []string{"a", "b"} {
-		if r := f.Attempt(t.Context(), runner.Request{Task: task}); r.Outcome != runner.Done {
+		if r := f.Attempt(t.Context(), runner.Request{Task: task}, runner.Hooks{}); r.Outcome != runner.Done {
 			t.Errorf("%s = %+v", task, r)
 		}
 	}
@@ -40,7 +40,7 @@ func TestFakePauses(t *testing.T) {
 	ended := make(chan string)
 	for _, task := range []string{"a", "b"} {
 		go func() {
-			f.Attempt(t.Context(), runner.Request{Task: task})
+			f.Attempt(t.Context(), runner.Request{Task: task}, runner.Hooks{})
 			ended <- task
 		}()
 	}
@@ -62,11 +62,11 @@ func TestFakeInterrupted(t *testing.T) {
 	f.Pause("a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := f.Attempt(ctx, runner.Request{Task: "a"}); r.Outcome != runner.Interrupted {
+	if r := f.Attempt(ctx, runner.Request{Task: "a"}, runner.Hooks{}); r.Outcome != runner.Interrupted {
 		t.Errorf("result = %+v", r)
 	}
 	f.Release("a")
-	if r := f.Attempt(t.Context(), runner.Request{Task: "a"}); r.Outcome != runner.Done {
+	if r := f.Attempt(t.Context(), runner.Request{Task: "a"}, runner.Hooks{}); r.Outcome != runner.Done {
 		t.Errorf("the script was lost: %+v", r)
 	}
 }
@@ -75,7 +75,7 @@ func TestFakeReportsMistakes(t *testing.T) {
 	t.Parallel()
 	heard := &recorder{TB: t}
 	f := runnertest.New(heard, map[string][]runner.Result{"unused": runnertest.Done()})
-	f.Attempt(t.Context(), runner.Request{Task: "unknown", Attempt: 2})
+	f.Attempt(t.Context(), runner.Request{Task: "unknown", Attempt: 2}, runner.Hooks{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f.AwaitStarts(ctx, 9)
