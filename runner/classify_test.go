@@ -118,8 +118,10 @@ func FuzzUnfinishedWork(f *testing.F) {
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	same := [][2][2]string{
-		{{"check failed: go test: exit code 1", "--- FAIL: TestX (0.01s)\n    /tmp/a1/x_test.go:12: got 3, want 4\n"},
-			{"check failed: go test: exit code 1", "--- FAIL: TestX (1.20s)\n    /home/u/b2/x_test.go:19: got 5, want 4\n"}},
+		{{"check failed: go test: exit code 1",
+			"--- FAIL: TestX (0.01s)\n    /tmp/tmp.Xk3f9QaLzB/x_test.go:12: got 3, want 4\n"},
+			{"check failed: go test: exit code 1",
+				"--- FAIL: TestX (1.20s)\n    /tmp/tmp.0vPqYc71mN/x_test.go:19: got 3, want 4\n"}},
 		{{"not finished after 30m0s", ""}, {"not finished after 15m0s", ""}},
 		{{"API Error at 2026-11-21T03:00:00Z id 0xdeadbeef", ""}, {"API Error at 2025-01-02T04:05:06.7Z id 0xfeedface", ""}},
 		{{"session 11111111-1111-4111-8111-111111111111 lost", ""},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"wavex/internal/check"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // This file runs the command of a command task.
@@ -23,13 +25,15 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	defer out.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, wall, errTimeout)
 	defer cancel()
-	exit, said, err := check.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, out)
+	whole := &textfmt.Excerpt{Max: check.MaxOutput}
+	exit, said, err := check.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, io.MultiWriter(out, whole))
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
 	t.res.Report = said.String()
 	t.noOutput = out.log == nil
 	v := classifyCommand(exit, err, wall)
 	if v.outcome != Done {
 		v.detail = t.res.Report
+		t.failed = []failedCheck{{t.redact(t.req.Command), v.reason, t.redact(whole.String())}}
 	}
 	return v
 }

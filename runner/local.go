@@ -41,12 +41,12 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 	v := t.run(ctx)
 	t.res.Outcome = v.outcome
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
-	// secret that was cut or lost its digits would not be recognised.
+	// secret that was cut would not be recognised, and the digest of a text may tell a short one.
 	v.reason, v.detail = l.redact(v.reason), l.redact(v.detail)
 	t.res.Reason = textfmt.OneLine(v.reason, ReasonMax)
 	t.res.Detail = textfmt.ExcerptOf(v.detail, detailMax)
 	if v.outcome != Done {
-		t.res.Signature = Signature(t.res.Reason, t.res.Detail)
+		t.res.Signature = t.signature()
 	}
 	t.res.Duration = time.Since(t.res.Started)
 	if t.noOutput && v.outcome == Done {
@@ -72,6 +72,7 @@ type attempt struct {
 	res      Result
 	env      []string // of commands and checks
 	noOutput bool     // a command task that printed nothing
+	failed   []failedCheck
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -134,9 +135,13 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	if n > 0 {
 		t.observe("checking", strconv.Itoa(n)+" checks")
-		w.checks, w.stop = check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+		var outputs []string
+		w.checks, outputs, w.stop = check.RunWithOutput(ctx, t.req.Dir, t.env, t.req.Checks)
 		for i := range w.checks { // the verdict quotes the checks
 			w.checks[i].Check = t.redact(w.checks[i].Check)
+			if c := w.checks[i]; !c.Passed {
+				t.failed = append(t.failed, failedCheck{c.Check, c.Reason, t.redact(outputs[i])})
+			}
 		}
 		t.res.Checks = w.checks
 		if check.Passed(w.checks) {
@@ -264,6 +269,21 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 		evidence, err := check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
 		return check.Passed(evidence), err
 	})
+}
+
+// signature identifies the attempt's error.
+func (t *attempt) signature() string {
+	n := newNormaliser(t.turn.Env["TMPDIR"], t.req.Dir, t.req.LogDir)
+	f := failure{reason: t.res.Reason, detail: t.res.Detail, checks: t.failed}
+	f.changes = func() string {
+		var b strings.Builder
+		files := slices.Sorted(slices.Values(slices.Concat(t.res.Changed, t.res.Touched)))
+		for _, path := range slices.Compact(files) {
+			fmt.Fprintf(&b, "%q %s\n", path, n.fileDigest(t.req.Dir, path))
+		}
+		return b.String()
+	}
+	return f.signature(n)
 }
 
 // observe passes an observation to Observe.

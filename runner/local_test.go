@@ -77,6 +77,30 @@ func TestSameErrorSameSignature(t *testing.T) {
 	}
 }
 
+// If a check prints nothing, the content of the changed files decides, without the task's directory. Else all
+// of the output does.
+func TestSignatureOfCommand(t *testing.T) {
+	t.Parallel()
+	for command, different := range map[string]bool{
+		`echo "$PWD" > out.txt; exit 1`:                                false,
+		`echo "$PWD $N" > out.txt; exit 1`:                             true,
+		`echo "$N" > out.txt; echo no; exit 1`:                         false,
+		`seq 1 3000; echo "$N"; seq 1 3000; exit 1`:                    true,
+		`seq 1 3000; echo "$PWD $TMPDIR/a $N""ms"; seq 1 3000; exit 1`: false,
+	} {
+		var signatures []string
+		for _, n := range []string{"1", "1", "2"} {
+			b := setup(t, nil)
+			b.req.Command, b.req.Files = command, []plan.File{{Path: "out.txt", Action: "create"}}
+			b.req.Env = map[string]string{"N": n, "TMPDIR": t.TempDir()}
+			signatures = append(signatures, b.attempt(t.Context()).Signature)
+		}
+		if s := signatures; s[0] == "" || s[0] != s[1] || (s[0] != s[2]) != different {
+			t.Errorf("%s: %q", command, s)
+		}
+	}
+}
+
 // Checks wait for their turn, hold it until they end, and have the request's environment.
 func TestBeforeChecks(t *testing.T) {
 	t.Parallel()

@@ -139,8 +139,8 @@ type Result struct {
 	Detail string `json:"detail,omitempty"`
 	// Report is the agent's last message, at most 4 KB. It is never trusted.
 	Report string `json:"report,omitempty"`
-	// Signature identifies the error across attempts: message and location without digits, paths
-	// and times. It is "" if the outcome is done.
+	// Signature identifies the error across attempts: the start of the reason, and a digest of all
+	// that the failed checks printed, normalised. It is "" if the outcome is done.
 	Signature string `json:"signature,omitempty"`
 
 	Session string     `json:"session,omitempty"` // as the CLI reports it

@@ -1,59 +1,147 @@
 package runner
 
 import (
-	"regexp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
-	"wavex/internal/lazyregexp"
+	"wavex/internal/check"
+	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
 
-// Signature reduces an error to the part that is equal in each occurrence: message and location
-// without digits, times, hexadecimal, directories and colours. The reason alone is often only "exit
-// code 1", so the lines of detail that name an error are added. Equal signatures mean "the same
-// error"; "" means no error.
+// failure is what identifies the error of an attempt.
+type failure struct {
+	reason, detail string
+	checks         []failedCheck // if any, they identify it, and detail does not
+	changes        func() string // identifies the changes of the attempt; called only if a check printed nothing
+}
+
+// failedCheck is a check that failed, or the command of a command task.
+type failedCheck struct {
+	name   string // the command
+	reason string // its exit code, for example
+	output string // whole
+}
+
+// Signature identifies an error that no check reports. Equal signatures mean "the same error".
+// It returns "" if there is no error.
 func Signature(reason, detail string) string {
-	var parts []string
-	if r := normalise(reason); r != "" {
-		parts = append(parts, r)
+	return failure{reason: reason, detail: detail}.signature(normaliser{})
+}
+
+// signature returns the start of the reason, and a digest of the reason and of all that the failed
+// checks printed. Both are normalised, and the order of independent lines does not count. A check
+// that printed nothing does not tell two attempts apart; then the changes are part of the digest.
+func (f failure) signature(n normaliser) string {
+	if f.reason == "" && f.detail == "" && len(f.checks) == 0 {
+		return ""
 	}
-	for line := range strings.Lines(detail) {
-		if len(parts) > 3 {
-			break
-		}
-		if !errorLine().MatchString(line) {
+	h := sha256.New()
+	reason := strings.Join(n.lines(f.reason), " ")
+	if len(f.checks) == 0 {
+		fmt.Fprintf(h, "%q\n%s", reason, canonical(n.lines(f.detail)))
+	}
+	silent := false
+	for _, c := range f.checks {
+		text := canonical(n.lines(c.output))
+		silent = silent || text == ""
+		fmt.Fprintf(h, "%q %q\n%s", strings.Join(n.lines(c.name), " "), c.reason, text)
+	}
+	if silent && f.changes != nil {
+		fmt.Fprintf(h, "%q", f.changes())
+	}
+	return textfmt.OneLine(reason, 120) + " #" + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// fileDigest is FileDigest without the roots in a text of up to 1 MiB.
+func (n normaliser) fileDigest(dir, path string) string {
+	at := filepath.FromSlash(path)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	text, err := safefile.Read(at, check.MaxOutput)
+	if err != nil {
+		return FileDigest(dir, path)
+	}
+	sum := sha256.Sum256([]byte(n.cutRoots(string(text))))
+	return hex.EncodeToString(sum[:])
+}
+
+// maxDepth bounds the depth of the tree of canonical, and with it its time.
+const maxDepth = 6
+
+// canonical returns normalised lines without blank lines and in an order that does not depend on the
+// order of parallel tests and jobs. An indented line belongs to the line above that is less
+// indented, as the text of a test does; lines with their own text are sorted, as are all lines
+// without indentation. A list of indented lines keeps its order, which may be a value.
+func canonical(lines []string) string {
+	root := &block{level: -1}
+	open := []*block{root}
+	for _, line := range lines {
+		text := strings.TrimSpace(line)
+		if text == "" {
 			continue
 		}
-		if l := normalise(line); l != "" && !strings.Contains(strings.Join(parts, " | "), l) {
-			parts = append(parts, l)
+		b := &block{text: text, level: lineLevel(line)}
+		for len(open) > 1 && (open[len(open)-1].level >= b.level || len(open) > maxDepth) {
+			open = open[:len(open)-1]
+		}
+		parent := open[len(open)-1]
+		parent.body = append(parent.body, b)
+		open = append(open, b)
+	}
+	return root.render(0)
+}
+
+// block is a line with the lines that belong to it.
+type block struct {
+	text  string
+	level int
+	body  []*block
+}
+
+// frameLevel is the level of a line of quoted source, which belongs to any line above.
+const frameLevel = 1 << 30
+
+// lineLevel returns the indentation of a line. A line of a diff, a list or a quotation belongs to the
+// line above, and so does quoted source.
+func lineLevel(line string) int {
+	text := strings.TrimLeft(line, " \t")
+	switch indent := len(line) - len(text); {
+	case strings.HasPrefix(text, "|") || strings.HasPrefix(text, ">|"):
+		return frameLevel
+	case indent > 0:
+		return 1 + indent
+	case quotation(text):
+		return 1
+	}
+	return 0
+}
+
+// quotation reports whether a line without indentation is one of a diff, a list or a quotation.
+func quotation(text string) bool {
+	if strings.HasPrefix(text, "--") || strings.HasPrefix(text, "++") {
+		return false
+	}
+	return strings.IndexByte("<>+*!-", text[0]) >= 0 || len(text) > 3 && text[1:4] == "   "
+}
+
+// render returns the lines of the block's body.
+func (b *block) render(depth int) string {
+	var leaves strings.Builder
+	var blocks []string
+	for _, c := range b.body {
+		text := strings.Repeat(" ", depth) + c.text + "\n"
+		if len(c.body) == 0 && depth > 0 {
+			leaves.WriteString(text)
+		} else {
+			blocks = append(blocks, text+c.render(depth+1))
 		}
 	}
-	return textfmt.OneLine(strings.Join(parts, " | "), 300)
-}
-
-// errorLine finds the lines of an output that name an error.
-var errorLine = lazyregexp.New(`(?i)error|fail|panic|fatal|exception|undefined|cannot|not found|expected|assert|denied|missing|mismatch|\bwant\b`)
-
-// normalise removes the parts that differ between two occurrences of one error. Order matters: times
-// before digits, directories before their names lose digits.
-func normalise(s string) string {
-	for _, r := range variableParts {
-		s = r.find().ReplaceAllString(s, r.put)
-	}
-	return strings.ToLower(strings.Join(strings.Fields(s), " "))
-}
-
-var variableParts = []struct {
-	find func() *regexp.Regexp
-	put  string
-}{
-	{lazyregexp.New(`\x1b\[[0-9;?]*[a-zA-Z]`), ""},                                               // colours
-	{lazyregexp.New(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?`), ""}, // dates
-	{lazyregexp.New(`\b\d{1,2}:\d\d:\d\d([.,]\d+)?\b`), ""},                                      // times of day
-	{lazyregexp.New(`(?i)\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds|m|min|h)\b`), ""},            // durations
-	{lazyregexp.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), ""}, // UUIDs
-	{lazyregexp.New(`(?i)\b0x[0-9a-f]+\b`), ""},                                                  // addresses
-	{lazyregexp.New(`(?i)\b[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*\b`), ""},                           // digests
-	{lazyregexp.New(`([A-Za-z]:)?(\.{0,2}[/\\][\w.@+~-]+)*[/\\]`), ""},                           // directories
-	{lazyregexp.New(`\d+`), ""},
+	slices.Sort(blocks)
+	return leaves.String() + strings.Join(blocks, "")
 }

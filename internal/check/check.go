@@ -19,7 +19,15 @@ import (
 // interrupted and remaining checks then has Passed false and a Reason. A check that cannot be
 // made (no shell, unreadable file) has failed.
 func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]Evidence, error) {
+	out, _, err := RunWithOutput(ctx, dir, env, checks)
+	return out, err
+}
+
+// RunWithOutput is Run. It also returns the output of each check, "" for those of files: all of it up
+// to 1 MiB, else the head and the tail.
+func RunWithOutput(ctx context.Context, dir string, env []string, checks []plan.Check) ([]Evidence, []string, error) {
 	out := make([]Evidence, len(checks))
+	outputs := make([]string, len(checks))
 	for i, c := range checks {
 		out[i] = Evidence{Check: Describe(c), Kind: KindObservation, ExitCode: 0}
 		if c.Run != "" {
@@ -32,13 +40,13 @@ func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]
 		}
 		began := time.Now()
 		if c.Run != "" {
-			checkCommand(ctx, dir, env, c, &out[i])
+			outputs[i] = checkCommand(ctx, dir, env, c, &out[i])
 		} else {
 			checkFile(dir, c, &out[i])
 		}
 		out[i].Duration = time.Since(began)
 	}
-	return out, context.Cause(ctx)
+	return out, outputs, context.Cause(ctx)
 }
 
 // Describe returns a check in the form that a person writes.

@@ -25,17 +25,20 @@ var ErrCheckTimeout = errors.New("check timed out")
 // killDelay is the time of a check command between the request to end and the kill.
 const killDelay = 2 * time.Second
 
+// MaxOutput bounds an output that is kept for comparison, in bytes.
+const MaxOutput = 1 << 20
+
 // checkCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
-// when ctx is done, the whole tree of the command is ended.
-func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) {
+// when ctx is done, the whole tree of the command is ended. It returns the output of the command.
+func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) string {
 	limit := c.Timeout
 	if limit <= 0 {
 		limit = DefaultTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
 	defer cancel()
-	sum := sha256.New()
-	exit, out, err := RunCommand(ctx, dir, env, c.Run, sum)
+	sum, whole := sha256.New(), &textfmt.Excerpt{Max: MaxOutput}
+	exit, out, err := RunCommand(ctx, dir, env, c.Run, io.MultiWriter(sum, whole))
 	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
 	e.ExitCode = exit.Code
 	switch {
@@ -56,6 +59,7 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	default:
 		e.Passed = true
 	}
+	return whole.String()
 }
 
 // RunCommand runs a shell command line in dir with exactly env, and waits for its end and for the

@@ -160,7 +160,7 @@ func (r *Session) redactEvent(b event.Body) event.Body {
 	e, ended := out.(event.AttemptEnded)
 	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason ||
 		e.Result.Detail != was.Result.Detail) {
-		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // may have a secret without digits
+		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // it quotes the reason
 		return e
 	}
 	return out

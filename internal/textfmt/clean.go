@@ -56,6 +56,14 @@ func Line(text string) string {
 	return completionMarker().ReplaceAllString(b.String(), "&lt;$1")
 }
 
+// StripANSI removes the ANSI sequences from text, and nothing else.
+func StripANSI(text string) string {
+	if !strings.ContainsAny(text, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
+		return text
+	}
+	return ansiSequence().ReplaceAllString(text, "")
+}
+
 // isClean reports, quickly, that Line would not change text: printable ASCII, single spaces between
 // words, and no angle bracket.
 func isClean(text string) bool {
