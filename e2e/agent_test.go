@@ -117,7 +117,8 @@ func TestAttempts(t *testing.T) {
 			want: runner.Denied, says: "Bash(make all)",
 			set: func(b *fixture) { b.req.Checks = []plan.Check{has("a.txt", "one")} },
 			look: func(t *testing.T, _ *fixture, r runner.Result) {
-				if !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(make all)"}}) {
+				denied := runner.Denial{Tool: "Bash", Rule: "Bash(make all)", Kind: runner.CommandTool}
+				if !slices.Equal(r.Denials, []runner.Denial{denied}) {
 					t.Errorf("denials %v", r.Denials)
 				}
 			}},
@@ -223,7 +224,8 @@ func checksAreAllowed(t *testing.T, c cli) {
 	}
 	reserveProcesses(t, 1)
 	r := b.attempt(t.Context())
-	if r.Outcome != runner.Done || !slices.Equal(r.Denials, []runner.Denial{{Tool: "Bash", Rule: "Bash(./a of my own)"}}) {
+	denied := runner.Denial{Tool: "Bash", Rule: "Bash(./a of my own)", Kind: runner.CommandTool}
+	if r.Outcome != runner.Done || !slices.Equal(r.Denials, []runner.Denial{denied}) {
 		t.Errorf("%s (%s), denials %v", r.Outcome, r.Reason, r.Denials)
 	}
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/internal/check"
@@ -46,7 +47,7 @@ func classifyWork(w work) classification {
 	switch {
 	case w.stop != nil:
 		return classification{outcome: Interrupted, reason: "stopped during the checks: " + w.stop.Error()}
-	case reason != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
+	case reason != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || anyDenied(w.denials, EditTool)):
 		return classification{outcome: Denied, reason: denialReason(w.denials) + "; " + reason, detail: detail}
 	case reason != "" && len(w.denials) > 0:
 		// The agent could edit, and did. A denied tool call (agents try several) is not why the
@@ -55,7 +56,7 @@ func classifyWork(w work) classification {
 		return classification{outcome: Wrong, reason: reason, detail: detail + "\n" + denialReason(w.denials)}
 	case reason != "":
 		return classification{outcome: Wrong, reason: reason, detail: detail}
-	case missing && len(w.denials) > 0 && (len(w.checks) == 0 || editDenied(w.denials, true)):
+	case missing && len(w.denials) > 0 && (len(w.checks) == 0 || anyDenied(w.denials, EditTool, CommandTool)):
 		return classification{outcome: Denied, reason: denialReason(w.denials) + "; no declared file changed"}
 	case missing:
 		reason = "no declared file changed: " + strings.Join(promised, ", ")
@@ -63,7 +64,7 @@ func classifyWork(w work) classification {
 			reason += "; the checks passed before the attempt already"
 		}
 		return classification{outcome: Wrong, reason: reason}
-	case w.unfinished != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || editDenied(w.denials, false)):
+	case w.unfinished != "" && len(w.denials) > 0 && (!w.edited && len(w.changed) == 0 || anyDenied(w.denials, EditTool)):
 		// The agent itself reports failure. Another attempt would be denied as well.
 		return classification{outcome: Denied, reason: denialReason(w.denials) + "; " + w.unfinished}
 	case w.unfinished != "":
@@ -105,19 +106,9 @@ func denialReason(ds []Denial) string {
 	return "permission denied; to allow it, add to allowedTools: " + strings.Join(rules, ", ")
 }
 
-// editDenied reports whether an editing tool was denied; with bash, Bash counts as one.
-func editDenied(ds []Denial, bash bool) bool {
-	for _, d := range ds {
-		switch d.Tool {
-		case "Edit", "Write", "MultiEdit", "NotebookEdit":
-			return true
-		case "Bash":
-			if bash {
-				return true
-			}
-		}
-	}
-	return false
+// anyDenied reports whether a tool of one of the kinds was denied.
+func anyDenied(ds []Denial, kinds ...ToolKind) bool {
+	return slices.ContainsFunc(ds, func(d Denial) bool { return slices.Contains(kinds, d.Kind) })
 }
 
 // ReasonMax and detailMax bound the texts of a Result, in bytes; ReasonMax also that of an Answer.

@@ -15,7 +15,7 @@ func TestClassifyWork(t *testing.T) {
 	bad := check.Evidence{Check: "go test", Reason: "exit code 1", Output: "FAIL x"}
 	edit := []plan.File{{Path: "a.go", Action: "modify"}, {Path: "b.go", Action: "read"}}
 	reads := []plan.File{{Path: "b.go", Action: "read"}}
-	bash := []Denial{{Tool: "Bash", Rule: "Bash(make lint)"}}
+	bash := []Denial{{Tool: "Bash", Rule: "Bash(make lint)", Kind: CommandTool}}
 	fetch := []Denial{{Tool: "WebFetch", Rule: "WebFetch(domain:x)"}}
 	no := "the agent reports unmet: x"
 	for _, tc := range []struct {
@@ -44,7 +44,7 @@ func TestClassifyWork(t *testing.T) {
 		{"denied by the way, files changed, checks fail", work{checks: []check.Evidence{bad}, denials: bash, files: edit,
 			changed: []string{"a.go"}}, Wrong, "check failed"},
 		{"an edit denied after others, checks fail", work{checks: []check.Evidence{bad},
-			denials: []Denial{{Tool: "Edit", Rule: "Edit(/x/**)"}}, edited: true}, Denied, "Edit(/x/**)"},
+			denials: []Denial{{Tool: "Edit", Rule: "Edit(/x/**)", Kind: EditTool}}, edited: true}, Denied, "Edit(/x/**)"},
 		{"denied, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,
 			unfinished: "not done"}, Denied, "not done"},
 		{"denied by the way, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,

@@ -199,7 +199,18 @@ type Usage struct {
 type Denial struct {
 	Tool string `json:"tool"`
 	Rule string `json:"rule"` // as --allowedTools takes it, for example Bash(go test:*)
+	// Kind says how the tool changes files; "": as far as the agent knows, it does not.
+	Kind ToolKind `json:"kind,omitempty"`
 }
+
+// ToolKind says how a tool of an agent changes files.
+type ToolKind string
+
+// These are the kinds of tools that change files.
+const (
+	EditTool    ToolKind = "edit"    // edits files
+	CommandTool ToolKind = "command" // runs commands, which may change files
+)
 
 // Observation is a sign of life of a running attempt, for displays only.
 type Observation struct {

@@ -65,7 +65,7 @@ func (s standIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnRe
 			fail(runner.Stalled, "no sign of life for %s", req.Settings.IdleTimeout)
 		}
 	case runnertest.Denied:
-		end.Denials = []runner.Denial{{Tool: "Bash", Rule: "Bash(make it)"}}
+		end.Denials = []runner.Denial{{Tool: "Bash", Rule: "Bash(make it)", Kind: runner.CommandTool}}
 	case runnertest.OverCap:
 		end.Cost = 2 * standInCost
 		fail(runner.OverCap, "over the cap")

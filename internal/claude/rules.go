@@ -137,7 +137,7 @@ func denials(refused []denial, granted []string) []runner.Denial {
 	seen := map[runner.Denial]bool{}
 	for _, r := range refused {
 		for _, rule := range rulesFor(r) {
-			d := runner.Denial{Tool: r.tool, Rule: rule}
+			d := runner.Denial{Tool: r.tool, Rule: rule, Kind: toolKind(r.tool)}
 			if had[rule] {
 				d.Rule = r.tool // denied in spite of its own rule: only a rule for the whole tool helps
 			}
@@ -148,6 +148,17 @@ func denials(refused []denial, granted []string) []runner.Denial {
 		}
 	}
 	return out
+}
+
+// toolKind returns how a tool changes files; "" for tools of MCP servers.
+func toolKind(tool string) runner.ToolKind {
+	switch tool {
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		return runner.EditTool
+	case "Bash":
+		return runner.CommandTool
+	}
+	return ""
 }
 
 // rulesFor returns the rules that together allow one tool call.
@@ -174,16 +185,12 @@ func allowRule(r denial) string {
 	if path == "" {
 		path = r.input.Get("notebook_path").Str
 	}
-	switch r.tool {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit": // Edit rules cover them all
-		if path != "" {
-			return "Edit(" + pathRule(path) + ")"
-		}
-	case "Read":
-		if path != "" {
-			return "Read(" + pathRule(path) + ")"
-		}
-	case "WebFetch":
+	switch {
+	case path != "" && toolKind(r.tool) == runner.EditTool: // Edit rules cover them all
+		return "Edit(" + pathRule(path) + ")"
+	case path != "" && r.tool == "Read":
+		return "Read(" + pathRule(path) + ")"
+	case r.tool == "WebFetch":
 		if u, err := url.Parse(r.input.Get("url").Str); err == nil && u.Hostname() != "" {
 			return "WebFetch(domain:" + u.Hostname() + ")"
 		}

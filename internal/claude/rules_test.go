@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/plan"
+	"wavex/runner"
 )
 
 func TestCheckRules(t *testing.T) {
@@ -67,6 +68,8 @@ func TestPipelineLosesNothing(t *testing.T) {
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	refused := func(tool, input string) denial { return denial{tool: tool, input: gjson.Parse(input)} }
+	kinds := map[string]runner.ToolKind{"Bash": runner.CommandTool, "Write": runner.EditTool,
+		"NotebookEdit": runner.EditTool}
 	for _, tc := range []struct {
 		in   denial
 		want []string
@@ -89,8 +92,8 @@ func TestDenials(t *testing.T) {
 	} {
 		var got []string
 		for _, d := range denials([]denial{tc.in, tc.in}, []string{"Bash(had it)"}) {
-			if d.Tool != tc.in.tool {
-				t.Errorf("tool = %q", d.Tool)
+			if d.Tool != tc.in.tool || d.Kind != kinds[d.Tool] {
+				t.Errorf("tool = %q of kind %q", d.Tool, d.Kind)
 			}
 			got = append(got, d.Rule)
 		}

@@ -250,7 +250,9 @@ func setup(t *testing.T, s script) *fixture {
 // local makes attempts with the agent.
 func (b *fixture) local() *runner.Local { return &runner.Local{Host: b.agent.Host, Agent: b.agent} }
 
-func (b *fixture) attempt(ctx context.Context) runner.Result { return b.local().Attempt(ctx, b.req, b.hooks) }
+func (b *fixture) attempt(ctx context.Context) runner.Result {
+	return b.local().Attempt(ctx, b.req, b.hooks)
+}
 
 // rewrite replaces the script of the stand-in.
 func (b *fixture) rewrite(s script) {

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/internal/textfmt"
+	"wavex/runner"
 )
 
 // reportMax bounds the agent's last message in a Result, in bytes.
@@ -217,14 +218,11 @@ func (f *transcript) onTool(block gjson.Result) {
 	if path == "" {
 		path = input.Get("notebook_path").Str
 	}
-	switch name {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		if path != "" && len(path) < 4096 {
-			if f.edits == nil {
-				f.edits = map[string]int{}
-			}
-			f.edits[strings.Clone(path)]++
+	if toolKind(name) == runner.EditTool && path != "" && len(path) < 4096 {
+		if f.edits == nil {
+			f.edits = map[string]int{}
 		}
+		f.edits[strings.Clone(path)]++
 	}
 	target := path
 	for _, k := range []string{"command", "pattern", "url", "query", "description"} {

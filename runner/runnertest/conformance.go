@@ -87,6 +87,9 @@ func attempts(t *testing.T, factory Factory) {
 			if res.Outcome != tc.want || res.Cost != tc.cost || !strings.Contains(res.Reason, tc.reason) {
 				t.Errorf("%s %q at %s, want %s %q at %s", res.Outcome, res.Reason, res.Cost, tc.want, tc.reason, tc.cost)
 			}
+			if tc.scenario == Denied && (len(res.Denials) != 1 || res.Denials[0].Kind != runner.CommandTool) {
+				t.Errorf("denials %+v, want one of a tool that runs commands", res.Denials)
+			}
 			checkResult(t, req, res, began)
 		})
 	}
