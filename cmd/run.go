@@ -187,8 +187,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"time for the agent to exit after its result, and for each step of stopping it "+
 			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
 	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
-	choiceFlag(c, &o.onSignal, "on-signal", "drain", []string{"drain", "interrupt"},
-		"effect of the first Ctrl-C or SIGTERM")
+	choiceFlag(c, &o.onSignal, "on-signal", "auto", []string{"auto", "drain", "interrupt"},
+		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
 		"ask before each retry (on a terminal only), or go on")

@@ -21,7 +21,7 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 	quit := make(chan struct{})
 	finished := make(chan struct{})
 	c.Signals, c.Abort = out, gone
-	w := stopRequests{interruptFirst: r.opts.onSignal == "interrupt"}
+	w := stopRequests{drains: func(s os.Signal) bool { return drainsFirst(s, r.opts.onSignal, hasTerminal(r.std)) }}
 	go func() {
 		defer close(finished)
 		for {
@@ -48,30 +48,46 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 	}
 }
 
-// stopRequests counts the signals so far. Of Ctrl-C and SIGTERM the first drains, the second interrupts,
-// the third abandons everything at once. The end of the terminal (SIGHUP) interrupts and never does
-// more, however often it arrives: a shell that exits repeats the kernel's signal, and the end of a
-// login adds SIGTERM.
+// drainsFirst reports whether a first signal lets the running attempts finish. By default only Ctrl-C at
+// a terminal does: containers and CI runners kill a process some seconds after their signal.
+func drainsFirst(s os.Signal, onSignal string, terminal bool) bool {
+	switch onSignal {
+	case "drain":
+		return s != syscall.SIGHUP
+	case "interrupt":
+		return false
+	}
+	return s == os.Interrupt && terminal
+}
+
+// stopRequests counts the signals so far. The first drains or interrupts. After a first one that drains,
+// the second interrupts and the third abandons everything at once; after one that interrupts, the
+// second does. The end of the terminal (SIGHUP) interrupts and never does more, however often it
+// arrives: a shell that exits repeats the kernel's signal, and the end of a login adds SIGTERM.
 type stopRequests struct {
-	interruptFirst bool // the first signal interrupts
-	count          int  // signals without SIGHUP
-	interrupting   bool
+	drains       func(os.Signal) bool // reports whether a first signal drains
+	count        int                  // signals without SIGHUP
+	last         int                  // the count at which wavex leaves at once; 0: not known yet
+	interrupting bool
 }
 
 // handle returns the signal for the session (nil if the session has it already), the exit code if
 // wavex must leave at once, else 0, and a text for the user.
 func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, words string) {
-	is, last, knew := initialSignal(s), 3, w.interrupting
-	if w.interruptFirst {
-		last = 2
-	}
+	is, knew, drain := initialSignal(s), w.interrupting, w.drains(s)
 	if s != syscall.SIGHUP {
 		w.count++
+		if w.last == 0 {
+			w.last = 2
+			if drain {
+				w.last = 3
+			}
+		}
+		if w.count >= w.last {
+			return nil, int(is.Code), ""
+		}
 	}
-	if w.count >= last && s != syscall.SIGHUP {
-		return nil, int(is.Code), ""
-	}
-	w.interrupting = knew || s == syscall.SIGHUP || w.interruptFirst || w.count > 1
+	w.interrupting = knew || !drain || w.count > 1
 	if is.Interrupt = w.interrupting; !knew {
 		sig = &is
 	}
@@ -80,7 +96,7 @@ func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, wo
 		words = "nothing more is started; running attempts may finish (again to interrupt them, a third time to leave at once)"
 	case s == syscall.SIGHUP:
 		words = "the terminal is gone; interrupting the running attempts"
-	case w.count == last-1:
+	case w.count == w.last-1:
 		words = "interrupting the running attempts (again to leave at once)"
 	default:
 		words = "interrupting the running attempts"

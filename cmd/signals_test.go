@@ -10,7 +10,7 @@ import (
 )
 
 // Each row lists the effect of each signal: d drains, i interrupts, a dash sends nothing new to the
-// session, a number leaves at once with that code.
+// session, a number leaves at once with that code. With auto at a terminal only SIGINT drains.
 func TestStopRequests(t *testing.T) {
 	t.Parallel()
 	const (
@@ -19,22 +19,30 @@ func TestStopRequests(t *testing.T) {
 		hup  = syscall.SIGHUP
 	)
 	for _, tt := range []struct {
-		atOnce  bool
-		signals []os.Signal
-		want    string
+		onSignal string
+		terminal bool
+		signals  []os.Signal
+		want     string
 	}{
-		{false, []os.Signal{in, in, in}, "d i 130"},
-		{false, []os.Signal{in, term, term}, "d i 143"},
-		{true, []os.Signal{term, in}, "i 130"},
-		{false, []os.Signal{hup, hup, hup, hup}, "i - - -"},
-		{true, []os.Signal{hup, hup}, "i -"},
-		{false, []os.Signal{in, hup, hup}, "d i -"},
-		{false, []os.Signal{in, in, hup}, "d i -"},
-		{false, []os.Signal{hup, term, hup}, "i - -"}, // a login that ends
-		{false, []os.Signal{hup, term, term, term}, "i - - 143"},
-		{true, []os.Signal{hup, term, term}, "i - 143"},
+		{"auto", true, []os.Signal{in, in, in}, "d i 130"},
+		{"auto", false, []os.Signal{in, in}, "i 130"},
+		{"auto", false, []os.Signal{in, term}, "i 143"}, // a CI runner
+		{"auto", true, []os.Signal{term, term}, "i 143"},
+		{"auto", true, []os.Signal{in, term, term}, "d i 143"},
+		{"auto", true, []os.Signal{hup, term, hup}, "i - -"}, // a login that ends
+		{"auto", true, []os.Signal{hup, term, term}, "i - 143"},
+		{"drain", false, []os.Signal{in, in, in}, "d i 130"},
+		{"drain", false, []os.Signal{in, term, term}, "d i 143"},
+		{"interrupt", true, []os.Signal{term, in}, "i 130"},
+		{"drain", false, []os.Signal{hup, hup, hup, hup}, "i - - -"},
+		{"interrupt", true, []os.Signal{hup, hup}, "i -"},
+		{"drain", false, []os.Signal{in, hup, hup}, "d i -"},
+		{"drain", false, []os.Signal{in, in, hup}, "d i -"},
+		{"drain", false, []os.Signal{hup, term, hup}, "i - -"}, // a login that ends
+		{"drain", false, []os.Signal{hup, term, term, term}, "i - - 143"},
+		{"interrupt", true, []os.Signal{hup, term, term}, "i - 143"},
 	} {
-		w := stopRequests{interruptFirst: tt.atOnce}
+		w := stopRequests{drains: func(s os.Signal) bool { return drainsFirst(s, tt.onSignal, tt.terminal) }}
 		var got []string
 		for _, s := range tt.signals {
 			sig, leave, words := w.handle(s)
@@ -56,7 +64,7 @@ func TestStopRequests(t *testing.T) {
 			}
 		}
 		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%v: %v, want %s", tt.signals, got, tt.want)
+			t.Errorf("%s: %v: %v, want %s", tt.onSignal, tt.signals, got, tt.want)
 		}
 	}
 }

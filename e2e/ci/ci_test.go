@@ -3,15 +3,20 @@
 package ci
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
-	"wavex/internal/loop"
 
 	"github.com/goccy/go-yaml"
 	"github.com/tidwall/gjson"
+
+	"wavex/e2e/rig"
+	"wavex/internal/loop"
 )
 
 const planText = `{"version": 1, "name": "nightly", "defaults": {"maxRetries": 0}, "tasks": [
@@ -144,6 +149,40 @@ func TestFailOnPause(t *testing.T) {
 	ok, outputs := m.wavex(with)
 	if ok || outputs["exit-code"] != "3" || outputs["status"] != "paused" {
 		t.Errorf("ok %t, %v\n%s", ok, outputs, m.out.String())
+	}
+}
+
+// GitHub's runner signals the shell of a step, and no other process. The run ends at once, with its
+// reports.
+func TestSignalledShell(t *testing.T) {
+	t.Parallel()
+	p := newCIFixture(t)
+	m := p.newMachine(nil, nil)
+	m.copy(p.project, m.workspace)
+	plan := `{"tasks": [{"id": "a", "subject": "A", "verify": ["true"], "rehearse": {"duration": "10m"}}]}`
+	if err := os.WriteFile(filepath.Join(m.workspace, "slow.json"), []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var watch sync.WaitGroup
+	m.started = func(shell *os.Process) {
+		watch.Go(func() {
+			begun := func() bool {
+				text, _ := os.ReadFile(loop.In(m.workspace).Path(loop.Journal))
+				return bytes.Contains(text, []byte(`"attempt_started"`)) || shell.Signal(syscall.Signal(0)) != nil
+			}
+			if rig.Until(t.Context(), begun) {
+				_ = shell.Signal(syscall.SIGINT) // it may have ended
+			}
+		})
+	}
+	with := map[string]string{"plan": "slow.json", "agent": "rehearse"}
+	ok, outputs := m.wavex(with)
+	watch.Wait()
+	if ok || outputs["exit-code"] != "143" || outputs["status"] != "interrupted" {
+		t.Errorf("ok %t, %v\n%s", ok, outputs, m.out.String())
+	}
+	if _, err := os.Stat(filepath.Join(m.workspace, "wavex-reports", "junit.xml")); err != nil {
+		t.Error(err)
 	}
 }
 

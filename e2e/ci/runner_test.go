@@ -91,6 +91,7 @@ type machine struct {
 	env       []string
 	path      []string // GITHUB_PATH
 	out       strings.Builder
+	started   func(shell *os.Process) // called when a script has started; may be nil
 }
 
 // outcome is the result of a job.
@@ -241,7 +242,13 @@ func (m *machine) run(script, dir string, env map[string]string, actionPath stri
 		c.Env = append(c.Env, k+"="+v)
 	}
 	c.Stdout, c.Stderr = &m.out, &m.out
-	err := c.Run()
+	err := c.Start()
+	if err == nil {
+		if m.started != nil {
+			m.started(c.Process)
+		}
+		err = c.Wait()
+	}
 	if err != nil {
 		fmt.Fprintln(&m.out, "==", err)
 	}

@@ -52,6 +52,45 @@ func (w *process) started(n int) {
 	}
 }
 
+// A signal to a wavex without a terminal interrupts at once. It is over within seven seconds, at
+// whatever moment, with agents that ignore signals; no process is left, and the resume completes.
+func TestSignalledWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	start := seed(t)
+	for n := range 30 {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, hangingPlan)
+			w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+			w.started(1)
+			moment := time.Duration(rand.New(rand.NewPCG(start, uint64(n))).Int64N(int64(600 * time.Millisecond)))
+			w.overWithin(moment)
+			sig, code := syscall.SIGTERM, 143
+			if n%3 == 0 {
+				sig, code = syscall.SIGINT, 130
+			}
+			if err := w.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			over := func() bool {
+				select {
+				case <-w.over:
+					return true
+				default:
+					return false
+				}
+			}
+			if took, ok := rig.Within(t.Context(), 7*time.Second, over); !ok {
+				t.Errorf("%s is not over after %s", sig, took)
+			}
+			w.end().mustSay(t, code, "interrupting the running attempts")
+			p.mustBeGone(time.Second, "the end")
+			p.mustComplete()
+			p.mustAddUp()
+		})
+	}
+}
+
 // overWithin reports whether the process ends by itself in time.
 func (w *process) overWithin(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)

@@ -154,7 +154,7 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 			}
 		case <-grace.C:
 			c.end.endedAfterTurn = true
-			c.terminate()
+			c.terminate(c.stopWait(nil).Terminate)
 			return
 		case <-idle.C:
 			idle.Reset(c.checkStalled(done, giveUp))

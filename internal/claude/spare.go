@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"wavex/budget"
 	"wavex/internal/loop"
@@ -110,8 +109,8 @@ func (c *conversation) discard() budget.USD {
 	}()
 	c.turns = make(chan turnEvent)
 	c.close()
-	if !c.await(c.agent.StopWait.Close, 3*time.Second, false) {
-		c.terminate()
+	if wait := c.stopWait(context.Canceled); !c.await(wait.Close, false) {
+		c.terminate(wait.Terminate)
 	}
 	c.p.Wait()
 	<-read

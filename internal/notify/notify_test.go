@@ -59,7 +59,7 @@ func send(t *testing.T, o Options, hooks ...Webhook) error {
 	for _, e := range events {
 		s.Event(e, st)
 	}
-	return s.Close()
+	return s.Close(time.Minute)
 }
 
 func TestDelivers(t *testing.T) {
@@ -162,13 +162,13 @@ func TestHangingWebhook(t *testing.T) {
 	defer srv.Close()
 	defer close(release)
 	st, events := state(t)
-	s := New(t.Context(), "demo", []Webhook{{URL: srv.URL + "/hidden"}}, Options{CloseTimeout: 20 * time.Millisecond})
+	s := New(t.Context(), "demo", []Webhook{{URL: srv.URL + "/hidden"}}, Options{})
 	for range 100 {
 		for _, e := range events {
 			s.Event(e, st)
 		}
 	}
-	err := s.Close()
+	err := s.Close(20 * time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), errCloseTimeout.Error()) || strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
 	}

@@ -54,10 +54,8 @@ func (h Webhook) String() string {
 
 // Options configures a Sender. The zero value is usable.
 type Options struct {
-	Secret string // signs each body; "" means unsigned
-	// Timeout bounds one try; 0 means 5 s. CloseTimeout bounds the wait of Close for undelivered
-	// messages; 0 means 15 s.
-	Timeout, CloseTimeout time.Duration
+	Secret  string        // signs each body; "" means unsigned
+	Timeout time.Duration // bounds one try; 0 means 5 s
 	// Retries is the number of retries of a failed try, with a growing wait from Wait on; 0 means
 	// 3 retries, from 500 ms.
 	Retries    int
@@ -126,9 +124,9 @@ func (s *Sender) Event(e event.Event, st *scheduler.State) {
 }
 
 // Close waits until every message is delivered or given up, and returns an error for those given
-// up. The Sender must not be used afterwards.
-func (s *Sender) Close() error {
-	late := time.AfterFunc(cmp.Or(s.opts.CloseTimeout, 15*time.Second), func() { s.stop(errCloseTimeout) })
+// up. It gives deliveries up after limit. The Sender must not be used afterwards.
+func (s *Sender) Close(limit time.Duration) error {
+	late := time.AfterFunc(limit, func() { s.stop(errCloseTimeout) })
 	defer late.Stop()
 	var errs []error
 	for _, h := range s.queues {

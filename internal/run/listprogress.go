@@ -14,11 +14,8 @@ import (
 // This file shows a run in the task list of Claude Code that it is made of.
 
 // listCloseTimeout is how long the end of a run waits for the list to show it: longer than it takes until
-// the lock of a dead process may be taken over. listAbortTimeout applies if the user left at once.
-const (
-	listCloseTimeout = 20 * time.Second
-	listAbortTimeout = time.Second
-)
+// the lock of a dead process may be taken over.
+const listCloseTimeout = 20 * time.Second
 
 // agentEnv returns the variables that agents get beyond their request.
 func (r *Session) agentEnv() map[string]string {
@@ -50,12 +47,8 @@ func (r *Session) startListProgress(ctx context.Context) (view scheduler.View, d
 		defer mu.Unlock()
 		said = append(said, text)
 	})
-	return m, func(left bool) {
-		wait := listCloseTimeout
-		if left {
-			wait = listAbortTimeout
-		}
-		ctx, cancel := context.WithTimeout(ctx, wait)
+	return m, func(bool) {
+		ctx, cancel := context.WithTimeout(ctx, r.closeLimit(listCloseTimeout))
 		defer cancel()
 		m.Close(ctx)
 		for _, text := range said {

@@ -80,6 +80,7 @@ type Session struct {
 
 	tasksDirMade bool // the folder of the attempts exists
 	finished     bool // to its own end
+	interrupted  bool // by a signal
 	planSaved    bool // .loop has the current outline of the plan
 }
 
@@ -203,6 +204,15 @@ func (r *Session) Close(ctx context.Context) {
 	if r.journal != nil {
 		r.journal.Close()
 	}
+}
+
+// closeLimit returns the time for an outside party at the end: the usual one, or a moment if the run was
+// interrupted, because wavex may soon be killed.
+func (r *Session) closeLimit(usual time.Duration) time.Duration {
+	if r.interrupted || !r.finished {
+		return 500 * time.Millisecond
+	}
+	return usual
 }
 
 // warn prints a warning in every output format.

@@ -37,7 +37,7 @@ func (r *Session) startTracing(ctx context.Context) (view scheduler.View, done f
 		if left {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceCloseTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.closeLimit(traceCloseTimeout))
 		defer cancel()
 		if err := r.tracer.Close(ctx); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex:", r.opts.Redactor.String(err.Error()))

@@ -3,12 +3,16 @@ package run
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"wavex/internal/notify"
 	"wavex/scheduler"
 )
 
 // This file informs webhooks about a run.
+
+// webhookCloseTimeout is how long the end of a run waits for deliveries.
+const webhookCloseTimeout = 15 * time.Second
 
 // startWebhooks returns a View that informs the webhooks, or nil without one. done waits for deliveries for
 // a limited time and reports those that failed. A failed delivery does not change the exit code.
@@ -21,7 +25,7 @@ func (r *Session) startWebhooks(ctx context.Context) (view scheduler.View, done 
 		if left {
 			return
 		}
-		if err := s.Close(); err != nil {
+		if err := s.Close(r.closeLimit(webhookCloseTimeout)); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex:", err)
 		}
 	}
