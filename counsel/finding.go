@@ -2,6 +2,7 @@ package counsel
 
 import (
 	"fmt"
+	"slices"
 
 	"wavex/budget"
 	"wavex/runner"
@@ -70,13 +71,7 @@ type Review struct {
 
 // Blockers returns the findings that keep the run from completing.
 func (r Review) Blockers() []Finding {
-	var out []Finding
-	for _, f := range r.Findings {
-		if f.Blocks() {
-			out = append(out, f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return !f.Blocks() })
 }
 
 // Count returns the number of findings of a severity.

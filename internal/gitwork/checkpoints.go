@@ -106,7 +106,7 @@ func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string) er
 
 // snapshot makes a commit of the checkout without a ref.
 func (p *Checkpoints) snapshot(ctx context.Context, subject string) (string, error) {
-	g, done, err := p.tempIndex(ctx, true)
+	g, done, err := p.tempIndex(ctx, "")
 	if err != nil {
 		return "", err
 	}
@@ -165,9 +165,9 @@ func (g git) copyIndex(ctx context.Context, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// tempIndex returns a git with an index of its own: a copy of the user's, which avoids reading every
-// file, or an empty one. The caller must call done, which removes it.
-func (p *Checkpoints) tempIndex(ctx context.Context, filled bool) (g git, done func(), err error) {
+// tempIndex returns a git with an index of its own: that of a commit, or for "" a copy of the user's,
+// which avoids reading every file. The caller must call done, which removes it.
+func (p *Checkpoints) tempIndex(ctx context.Context, commit string) (g git, done func(), err error) {
 	dir, err := os.MkdirTemp("", "wavex-index-")
 	if err != nil {
 		return g, nil, err
@@ -179,12 +179,12 @@ func (p *Checkpoints) tempIndex(ctx context.Context, filled bool) (g git, done f
 		}
 	}()
 	index := filepath.Join(dir, "index")
-	if filled {
-		if err := p.g.copyIndex(ctx, index); err != nil {
-			return g, nil, err
-		}
+	if g = p.g.withEnv("GIT_INDEX_FILE=" + index); commit == "" {
+		err = p.g.copyIndex(ctx, index)
+	} else {
+		err = g.run(ctx, "read-tree", commit)
 	}
-	return p.g.withEnv("GIT_INDEX_FILE=" + index), remove, nil
+	return g, remove, err
 }
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }

@@ -52,7 +52,7 @@ func TestPipeInPlaceOfTheIndex(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if _, _, err := points.tempIndex(ctx, true); !errors.Is(err, why) {
+	if _, _, err := points.tempIndex(ctx, ""); !errors.Is(err, why) {
 		t.Errorf("after the end: %v", err)
 	}
 }

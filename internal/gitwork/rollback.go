@@ -179,14 +179,11 @@ func (p *Checkpoints) Restore(ctx context.Context, r *Rollback) error {
 		}
 	}
 	if back.Len() > 0 {
-		g, done, err := p.tempIndex(ctx, false)
+		g, done, err := p.tempIndex(ctx, r.Commit)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if err := g.run(ctx, "read-tree", r.Commit); err != nil {
-			return err
-		}
 		if _, err := g.outputOf(ctx, back.String(), "checkout-index", "-f", "-z", "--stdin"); err != nil {
 			return err
 		}
@@ -197,14 +194,11 @@ func (p *Checkpoints) Restore(ctx context.Context, r *Rollback) error {
 // updateEnd updates the end of the session with the restored paths and no others, so that changes that
 // others made meanwhile are still known as theirs.
 func (p *Checkpoints) updateEnd(ctx context.Context, r *Rollback) error {
-	g, done, err := p.tempIndex(ctx, false)
+	g, done, err := p.tempIndex(ctx, r.end)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := g.run(ctx, "read-tree", r.end); err != nil {
-		return err
-	}
 	if r.index.Len() > 0 {
 		if _, err := g.outputOf(ctx, r.index.String(), "update-index", "-z", "--index-info"); err != nil {
 			return err

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/internal/plan/source"
@@ -85,10 +86,5 @@ func (d Diagnostic) String() string {
 
 // HasErrors reports whether any of the diagnostics is an error.
 func HasErrors(ds []Diagnostic) bool {
-	for _, d := range ds {
-		if d.Severity == SeverityError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }

@@ -6,6 +6,7 @@ package plan
 import (
 	"encoding/json"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"wavex/internal/plan/source"
@@ -194,19 +195,10 @@ func (d *decoder) readTask(i int, t source.Token) {
 		task.Reversibility = "2A"
 	}
 	// If the task has another mistake, that mistake may be in its check.
-	if d.errors == before && len(task.Verify) == 0 && task.Command == "" && !d.hasCriterionCheck(task) {
+	if d.errors == before && len(task.Verify) == 0 && task.Command == "" &&
+		!slices.ContainsFunc(task.Criteria, func(c Condition) bool { return c.Check != nil }) {
 		d.warnf(t.At, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", source.Quote(task.ID))
 	}
-}
-
-// hasCriterionCheck reports whether a criterion of the task has a check of its own.
-func (d *decoder) hasCriterionCheck(task *Task) bool {
-	for _, c := range task.Criteria {
-		if c.Check != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *decoder) register(i int, at source.Location) {

@@ -4,6 +4,7 @@ package plan
 // scheduler runs them one after the other; the file only warns.
 
 import (
+	"slices"
 	"strings"
 
 	"wavex/internal/plan/source"
@@ -71,12 +72,7 @@ func (d *decoder) overlaps() {
 }
 
 func writes(files []File, path string) bool {
-	for _, f := range files {
-		if f.Path == path && f.Writes() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(files, func(f File) bool { return f.Path == path && f.Writes() })
 }
 
 // taskNames names tasks, only the first few of many.

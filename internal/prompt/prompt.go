@@ -12,6 +12,7 @@ import (
 	"embed"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -95,13 +96,7 @@ func (v templateData) Writes() []plan.File { return filterFiles(v.Task.Files, tr
 func (v templateData) Reads() []plan.File { return filterFiles(v.Task.Files, false) }
 
 func filterFiles(files []plan.File, writes bool) []plan.File {
-	var out []plan.File
-	for _, f := range files {
-		if f.Writes() == writes {
-			out = append(out, f)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(files), func(f plan.File) bool { return f.Writes() != writes })
 }
 
 func escape(s string) string {

@@ -82,9 +82,9 @@ func VerdictOf(s *scheduler.State) Verdict {
 		v.Alt = `wavex verify --fix mends what broke; "recheck": false says that it may`
 	}
 	for _, r := range s.Regressions[:min(len(s.Regressions), maxRisks)] {
-		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(displayIDs(r.Tasks)), textfmt.Fit(r.Check, 60, true))
+		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(r.Tasks), textfmt.Fit(r.Check, 60, true))
 		if len(r.Since) > 0 {
-			risk += "; ended since: " + clipIDs(displayIDs(r.Since))
+			risk += "; ended since: " + clipIDs(r.Since)
 		}
 		v.Risks = append(v.Risks, risk)
 	}
@@ -159,7 +159,7 @@ func hardestReversibility(s *scheduler.State) string {
 func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 	for i := range s.Plan.Tasks {
 		if s.Plan.Tasks[i].Reversibility == class {
-			ids = append(ids, DisplayID(s.Plan.Tasks[i].ID))
+			ids = append(ids, s.Plan.Tasks[i].ID)
 		}
 	}
 	return ids
@@ -173,14 +173,14 @@ func openWarnings(s *scheduler.State) int {
 	return 0
 }
 
-func displayIDs(ids []string) (out []string) {
+// clipIDs returns the first of some ids as people see them.
+func clipIDs(ids []string) string {
+	var shown []string
 	for _, id := range ids {
-		out = append(out, textfmt.Line(DisplayID(id)))
+		shown = append(shown, textfmt.Line(DisplayID(id)))
 	}
-	return out
+	return textfmt.FirstOf(shown, 4, 0)
 }
-
-func clipIDs(ids []string) string { return textfmt.FirstOf(ids, 4, 0) }
 
 // Box draws the verdict in at most width columns, but never fewer than narrowest; 0 means as wide
 // as its lines. If ascii is false, it uses line-drawing characters and a coloured sign, which

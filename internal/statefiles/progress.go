@@ -2,6 +2,7 @@ package statefiles
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/internal/event"
@@ -67,7 +68,7 @@ func (b *model) section(out *strings.Builder, title, mark string, statuses ...ev
 	var list strings.Builder
 	for i := range b.rows {
 		r := &b.rows[i]
-		if !hasStatus(statuses, r.status) {
+		if !slices.Contains(statuses, r.status) {
 			continue
 		}
 		if first == 0 || r.wave < first {
@@ -93,15 +94,6 @@ func (b *model) section(out *strings.Builder, title, mark string, statuses ...ev
 	if n > maxListed {
 		fmt.Fprintf(out, "- and %d more\n", n-maxListed)
 	}
-}
-
-func hasStatus(list []event.Status, s event.Status) bool {
-	for _, one := range list {
-		if one == s {
-			return true
-		}
-	}
-	return false
 }
 
 // taskNote returns the text after the subject in a task's line.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -153,10 +154,6 @@ func native(path string) bool {
 	if _, err := io.ReadFull(f, start); err != nil {
 		return false
 	}
-	for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
-		if bytes.HasPrefix(start, []byte(magic)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"},
+		func(magic string) bool { return bytes.HasPrefix(start, []byte(magic)) })
 }
