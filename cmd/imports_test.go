@@ -60,7 +60,7 @@ var may = map[string]struct {
 		"what is on record, in its own form; it decides nothing and knows no state"},
 	"scheduler": {[]string{"budget", "counsel", "dag", "internal/event", "internal/plan", "internal/textfmt", "runner"},
 		"the loop decides; it never starts a process or opens a file itself"},
-	"internal/gitwork": {[]string{"internal/loop", "internal/plan", "internal/proc", "internal/check",
+	"internal/gitwork": {[]string{"internal/async", "internal/loop", "internal/plan", "internal/proc", "internal/check",
 		"internal/safefile", "runner", "internal/textfmt"},
 		"a place for attempts and what becomes of their work; it decides nothing about what runs"},
 	"internal/tasklist": {[]string{"internal/async", "internal/jsonobject", "internal/event", "internal/plan", "scheduler",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/report"
@@ -164,12 +165,8 @@ func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) 
 	if err := l.out.Flush(); err != nil {
 		return false, err
 	}
-	t := time.NewTimer(pollInterval)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
+	if async.Sleep(ctx, pollInterval) != nil {
 		return false, nil
-	case <-t.C:
 	}
 	_, err = l.f.Poll(nil)
 	return err == nil && l.f.State != nil, err

@@ -1,8 +1,9 @@
 // Package async does work in a goroutine of its own, so that callers never wait for a disk, a pipe,
-// a terminal or a network. It does not know the work.
+// a terminal or a network, and waits in a way that can be cancelled. It does not know the work.
 package async
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -113,3 +114,13 @@ func (q *Queue[T]) Stop() <-chan struct{} {
 
 // Close stops the Queue and waits for its goroutine.
 func (q *Queue[T]) Close() { <-q.Stop() }
+
+// Sleep waits for d. If ctx ends first, it returns the cause.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,6 +1,8 @@
 package async_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -119,6 +121,21 @@ func TestQueueLosesNothing(t *testing.T) {
 		}
 		if len(got) != senders*values {
 			rt.Fatalf("%d of %d values", len(got), senders*values)
+		}
+	})
+}
+
+func TestSleep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, why := time.Now(), errors.New("enough")
+		if err := async.Sleep(t.Context(), time.Minute); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		if err := async.Sleep(ctx, time.Hour); !errors.Is(err, why) || time.Since(began) != time.Minute {
+			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
 }

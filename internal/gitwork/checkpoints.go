@@ -23,13 +23,7 @@ type Checkpoints struct {
 	g   git // in the top directory of the checkout
 
 	mu    sync.Mutex
-	waves map[int]*waveCheckpoint
-}
-
-// waveCheckpoint makes a wave's checkpoint one time; concurrent callers wait for it.
-type waveCheckpoint struct {
-	done chan struct{}
-	err  error
+	waves map[int]func() error // each makes a checkpoint once
 }
 
 // OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
@@ -48,7 +42,7 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 		return nil, err
 	}
 	return &Checkpoints{run: run, g: g.inDir(c.top).withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
-		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]*waveCheckpoint{}}, nil
+		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]func() error{}}, nil
 }
 
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
@@ -66,22 +60,15 @@ func (p *Checkpoints) AfterTask(ctx context.Context, task string) error {
 // Concurrent calls wait for it.
 func (p *Checkpoints) BeforeWave(ctx context.Context, wave int) error {
 	p.mu.Lock()
-	o, begun := p.waves[wave]
-	if !begun {
-		o = &waveCheckpoint{done: make(chan struct{})}
-		p.waves[wave] = o
+	once := p.waves[wave]
+	if once == nil {
+		once = sync.OnceValue(func() error {
+			return p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave))
+		})
+		p.waves[wave] = once
 	}
 	p.mu.Unlock()
-	if !begun {
-		o.err = p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave))
-		close(o.done)
-	}
-	select {
-	case <-o.done:
-		return o.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return once()
 }
 
 // EndSession makes a checkpoint when a session ends. Later differences are not the run's.

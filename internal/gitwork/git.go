@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/async"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -126,12 +127,8 @@ func (g git) outputOf(ctx context.Context, in string, args ...string) (string, e
 		if err == nil || !isLockError(err) || time.Now().After(deadline) {
 			return strings.TrimSuffix(out, "\n"), err
 		}
-		t := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return "", context.Cause(ctx)
+		if err := async.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
+			return "", err
 		}
 		pause = min(2*pause, 200*time.Millisecond)
 	}

@@ -89,13 +89,7 @@ func (c ceilings) check(t tree) []excess {
 
 // of returns the faults of one column.
 func (d *directory) of(col column) []fault {
-	var found []fault
-	for _, f := range d.faults {
-		if f.column == col {
-			found = append(found, f)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(d.faults), func(f fault) bool { return f.column != col })
 }
 
 // lower returns the ceilings lowered to the counts of t, without the directories that meet the targets. With moved,

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"wavex/internal/async"
 )
 
 // This file reads the folder of a list while others write to it, changes single tasks and adds
@@ -175,7 +177,7 @@ func (l *List) read(ctx context.Context, id string) (*Task, error) {
 		if wait > 100*time.Millisecond {
 			break
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := async.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"wavex/internal/async"
 )
 
 const (
@@ -63,7 +65,7 @@ func acquire(ctx context.Context, file string) (*lock, error) {
 		if removeIfStale(path) {
 			continue
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := async.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
@@ -125,17 +127,5 @@ func (l *lock) unlock() {
 	l.timer.Stop() // a running refresh waits for mu and then does nothing
 	if l.isOurs() {
 		_ = os.Remove(l.path)
-	}
-}
-
-// sleep waits for d. It returns an error if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
