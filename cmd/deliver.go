@@ -130,7 +130,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, loop.In(dir))
 	}
-	p, err := planfile.Reread(last.Plan, last.Config.Run)
+	p, err := planfile.Reread(last.In(loop.In(dir)).Plan, last.Config.Run)
 	if err != nil {
 		return nil, err
 	}

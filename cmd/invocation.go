@@ -179,7 +179,7 @@ func unfinishedPlan(dir string) (path string, past []event.Event, err error) {
 		return "", nil, usage("there is no unfinished run; start one with: wavex run %s",
 			plan.ShellQuote(relativePath(last.Plan, dir)))
 	}
-	path, err = last.PlanPath()
+	path, err = last.In(loop.In(dir)).PlanPath()
 	return relativePath(path, dir), past, err
 }
 

@@ -28,8 +28,8 @@ func (r *invocation) canPromptResume() bool {
 	return canPrompt(r.std)
 }
 
-// promptResume asks whether to resume the unfinished run: yes, no (start over), or status, which shows the
-// run's status and asks again. If the input ends without an answer, nothing is started.
+// promptResume asks whether to resume the unfinished run: yes, fresh (start over), or status, which shows
+// the run's status and asks again. With no, or if the input ends without an answer, nothing is started.
 func (r *invocation) promptResume(past []event.Event, last *runlog.Run) (resume bool, err error) {
 	s := scheduler.NewState(r.plan)
 	if err := s.Replay(past); err != nil {
@@ -41,11 +41,11 @@ func (r *invocation) promptResume(past []event.Event, last *runlog.Run) (resume 
 	if sum.Reason != "" {
 		fmt.Fprintf(r.std.Err, " (%s)", sum.Reason)
 	}
-	fmt.Fprint(r.std.Err, ".\n[Y]es resumes it, [n]o starts afresh and keeps the old run aside.\n")
+	fmt.Fprint(r.std.Err, ".\n[Y]es resumes it, [f]resh starts over and keeps the old run aside, [n]o starts nothing.\n")
 	in := bufio.NewReader(r.std.In)
 	r.std.In, r.std.Terminal = in, func() bool { return true } // later questions read from here
 	for {
-		fmt.Fprint(r.std.Err, "Resume the run? [Y/n/status] ")
+		fmt.Fprint(r.std.Err, "Resume the run? [Y/n/fresh/status] ")
 		line, err := in.ReadString('\n')
 		if err != nil && !(errors.Is(err, io.EOF) && strings.TrimSpace(line) != "") {
 			fmt.Fprintln(r.std.Err)
@@ -54,12 +54,14 @@ func (r *invocation) promptResume(past []event.Event, last *runlog.Run) (resume 
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "", "y", "yes", "r", "resume":
 			return true, nil
-		case "n", "no", "f", "fresh":
+		case "n", "no":
+			return false, usage("nothing was started; wavex run --fresh starts over")
+		case "f", "fresh":
 			return false, nil
 		case "s", "status":
 			fmt.Fprint(r.std.Err, "\n", sum.Table(0, r.opts.ascii), "\n")
 		default:
-			fmt.Fprintln(r.std.Err, "Please answer yes, no or status.")
+			fmt.Fprintln(r.std.Err, "Please answer yes, no, fresh or status.")
 		}
 	}
 }

@@ -62,10 +62,11 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 		{"just Enter", "\n", resume, 1, 0},
 		{"yes", "y\n", resume, 1, 0},
 		{"in words", "  Resume \n", resume, 1, 0},
-		{"no", "n\n", fresh, 1, 0},
+		{"no", "n\n", nothing, 1, 0},
 		{"fresh", "FRESH\r\n", fresh, 1, 0},
-		{"without a newline", "no", fresh, 1, 0},
-		{"status asks again", "status\nstatus\nno\n", fresh, 3, 2},
+		{"without a newline", "no", nothing, 1, 0},
+		{"f without a newline", "f", fresh, 1, 0},
+		{"status asks again", "status\nstatus\nfresh\n", fresh, 3, 2},
 		{"what was that", "maybe\ny\n", resume, 2, 0},
 		{"end of input", "", nothing, 1, 0},
 		{"end of input after the status", "s\n", nothing, 2, 1},
@@ -91,7 +92,7 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 			if !strings.HasPrefix(said.String(), "An unfinished run of plan.json is here: 1 of 2 tasks completed, $1.25 spent (stopped by SIGINT).\n") {
 				t.Error(said.String())
 			}
-			if n := strings.Count(said.String(), "[Y/n/status] "); n != tt.questions {
+			if n := strings.Count(said.String(), "[Y/n/fresh/status] "); n != tt.questions {
 				t.Errorf("asked %d times, want %d", n, tt.questions)
 			}
 			if n := strings.Count(said.String(), "interrupted: 1 of 2 tasks completed"); n != tt.tables {

@@ -43,6 +43,21 @@ func (r *Run) PlanPath() (string, error) {
 	return r.Plan, nil
 }
 
+// In returns the run with the plan that belongs to a .loop directory. If the project was copied or moved
+// together with its .loop, that is the plan of the same name in the directory of dir.
+func (r *Run) In(dir loop.Dir) *Run {
+	rel, err := filepath.Rel(r.Config.Dir, r.Plan)
+	if err != nil || !filepath.IsLocal(rel) {
+		return r
+	}
+	moved := *r
+	moved.Plan = filepath.Join(filepath.Dir(string(dir)), rel)
+	if _, err := os.Stat(moved.Plan); err != nil {
+		return r
+	}
+	return &moved
+}
+
 // Last returns the newest run in a journal, or nil if there is none. If the beginning of the
 // journal is missing, Last uses a Resumed event instead.
 func Last(events []event.Event) *Run {
@@ -124,7 +139,7 @@ func findEvents(dir loop.Dir, id string) (events []event.Event, last *Run, later
 		}
 	}
 	if last = Last(events); last != nil {
-		return events, last, later, nil
+		return events, last.In(dir), later, nil
 	}
 	if s, err := request.ReadProgress(events); err == nil && s != nil && !s.Planned {
 		return nil, nil, false, usererr.Usage(
@@ -174,7 +189,7 @@ func planForDisplay(dir loop.Dir, path, run, digest string) (*plan.Plan, error) 
 // plan's file, "" for the run's own; gone reports that the file does not exist. It returns an error
 // if the comparison is not possible, for example because the plan is invalid now.
 func (p *History) PlanEdit(path string) (e *event.Edit, gone bool, err error) {
-	last := Last(p.Events)
+	last := Last(p.Events).In(p.Loop)
 	if planfile.IsList(last.Plan) || last.Final() {
 		return nil, false, nil
 	}
