@@ -16,23 +16,23 @@ import (
 // run in .loop of the current directory), a plan file (the last run in its project directory), or
 // the id of a run in .loop of the current directory.
 func findRun(args []string) (*runlog.History, error) {
-	id, args := splitRunID(args)
-	loop, path, err := findLoopDir(args)
-	if err != nil {
-		return nil, err
-	}
-	return runlog.Load(loop, path, id)
+	return loadRun(args, findLoopDir, runlog.Load)
 }
 
 // findStoredRun is like findRun, but with the plan at the time of the run, for commands that show or end
 // a run. The plan file may be gone or have mistakes by now.
 func findStoredRun(args []string) (*runlog.History, error) {
+	return loadRun(args, findLoopDirLenient, runlog.LoadForDisplay)
+}
+
+func loadRun(args []string, find func([]string) (loop.Dir, string, error),
+	load func(dir loop.Dir, path, id string) (*runlog.History, error)) (*runlog.History, error) {
 	id, args := splitRunID(args)
-	loop, path, err := findLoopDirLenient(args)
+	dir, path, err := find(args)
 	if err != nil {
 		return nil, err
 	}
-	return runlog.LoadForDisplay(loop, path, id)
+	return load(dir, path, id)
 }
 
 // findRunOrArchived is like findStoredRun, for commands that only show a run: an id may also name a run in a .loop

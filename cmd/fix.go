@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"wavex/internal/event"
 	"wavex/internal/inspect"
@@ -136,10 +137,5 @@ func anyClosed(before, now []scan.Gap) bool {
 	for _, g := range now {
 		left[g.Key()] = true
 	}
-	for _, g := range before {
-		if !left[g.Key()] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(before, func(g scan.Gap) bool { return !left[g.Key()] })
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"wavex/internal/report"
 )
@@ -48,14 +47,10 @@ func (r *invocation) appendToEnvFile(variable, text string) error {
 
 // repoPath returns path relative to the checkout, as GitHub expects it.
 func repoPath(path string) string {
-	root := os.Getenv("GITHUB_WORKSPACE")
-	abs, err := filepath.Abs(path)
-	if root == "" || err != nil {
-		return filepath.ToSlash(path)
-	}
-	if rel, err := filepath.Rel(root, abs); err == nil && rel != ".." &&
-		!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return filepath.ToSlash(rel)
+	if root := os.Getenv("GITHUB_WORKSPACE"); root != "" {
+		if abs, err := filepath.Abs(path); err == nil && relativePath(abs, root) != abs {
+			path = relativePath(abs, root)
+		}
 	}
 	return filepath.ToSlash(path)
 }

@@ -64,23 +64,16 @@ func decideLimitPause(what string, err error) event.Body {
 
 // hasProseCriteria reports whether only a judge can decide any of the criteria.
 func hasProseCriteria(s *State) bool {
-	for _, c := range s.Criteria {
-		if c := s.Condition(c.ID); c != nil && c.Check == nil && c.Verification != event.Assumption {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Criteria, func(e event.Criterion) bool {
+		c := s.Condition(e.ID)
+		return c != nil && c.Check == nil && c.Verification != event.Assumption
+	})
 }
 
 // unmetCriteria returns the criteria that were verified and are not met.
 func unmetCriteria(s *State) []event.Criterion {
-	var out []event.Criterion
-	for _, c := range s.Criteria {
-		if !c.Met && c.Verification != event.Assumption {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s.Criteria),
+		func(c event.Criterion) bool { return c.Met || c.Verification == event.Assumption })
 }
 
 // unproven returns the missing evidence that prevents completion, and the ids that are accepted

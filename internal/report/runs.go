@@ -13,19 +13,22 @@ import (
 
 // RunEntry is the short form of one run of a journal.
 type RunEntry struct {
-	Run, Name, Plan string
-	Status          event.RunStatus
-	ExitCode        event.ExitCode
-	Reason          string
-	Started, Ended  time.Time     // of the whole run; Ended is zero while it is under way, and the last record's time if it was cut off
-	WorkTime        time.Duration // of all its sessions
-	Sessions        int
-	Tasks           int
-	Completed       int
-	Cost            budget.USD
-	Notional        bool
-	Iterations      int
-	MovedTo         string // the directory beside .loop that it was moved to; "": it is in .loop
+	Run        string          `json:"run"`
+	Name       string          `json:"name,omitempty"`
+	Plan       string          `json:"plan,omitempty"`
+	Status     event.RunStatus `json:"status"`
+	ExitCode   event.ExitCode  `json:"exit_code"`
+	Reason     string          `json:"reason,omitempty"`
+	Started    time.Time       `json:"began"`          // of the whole run
+	Ended      time.Time       `json:"ended,omitzero"` // zero while it is under way, the last record's if it was cut off
+	WorkTime   time.Duration   `json:"-"`              // of all its sessions
+	Sessions   int             `json:"sessions"`
+	Tasks      int             `json:"tasks"`
+	Completed  int             `json:"completed"`
+	Cost       budget.USD      `json:"-"`
+	Notional   bool            `json:"notional,omitempty"`
+	Iterations int             `json:"iterations"`
+	MovedTo    string          `json:"aside,omitempty"` // the directory beside .loop that it was moved to; "": it is in .loop
 }
 
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
@@ -150,32 +153,17 @@ func RunsTable(list []RunEntry, columns int) string {
 // RunsJSON returns the runs for programs, oldest first: dollars, seconds, RFC 3339 UTC.
 func RunsJSON(list []RunEntry) ([]byte, error) {
 	type wire struct {
-		Run        string          `json:"run"`
-		Name       string          `json:"name,omitempty"`
-		Plan       string          `json:"plan,omitempty"`
-		Status     event.RunStatus `json:"status"`
-		ExitCode   event.ExitCode  `json:"exit_code"`
-		Reason     string          `json:"reason,omitempty"`
-		Began      time.Time       `json:"began"`
-		Ended      time.Time       `json:"ended,omitzero"`
-		Seconds    float64         `json:"seconds"`
-		Sessions   int             `json:"sessions"`
-		Tasks      int             `json:"tasks"`
-		Completed  int             `json:"completed"`
-		CostUSD    float64         `json:"cost_usd"`
-		Notional   bool            `json:"notional,omitempty"`
-		Iterations int             `json:"iterations"`
-		Aside      string          `json:"aside,omitempty"`
+		RunEntry
+		Seconds float64 `json:"seconds"`
+		CostUSD float64 `json:"cost_usd"`
 	}
 	out := struct {
 		V    int    `json:"v"`
 		Runs []wire `json:"runs"`
 	}{Version, make([]wire, 0, len(list))}
 	for _, p := range list {
-		out.Runs = append(out.Runs, wire{p.Run, p.Name, p.Plan, p.Status, p.ExitCode, p.Reason, p.Started.UTC(),
-			p.Ended.UTC(),
-			p.WorkTime.Seconds(),
-			p.Sessions, p.Tasks, p.Completed, p.Cost.Float(), p.Notional, p.Iterations, p.MovedTo})
+		p.Started, p.Ended = p.Started.UTC(), p.Ended.UTC()
+		out.Runs = append(out.Runs, wire{p, p.WorkTime.Seconds(), p.Cost.Float()})
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
 	return append(textfmt.JSON(b), '\n'), err

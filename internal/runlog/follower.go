@@ -44,10 +44,8 @@ func Follow(dir loop.Dir, planPath string) *Follower {
 func (f *Follower) Poll(show func(event.Event, *scheduler.State)) (changed bool, err error) {
 	records, replaced, err := f.log.Next()
 	if replaced {
-		f.Events, f.State, f.running = nil, nil, map[string]event.Activity{}
-	}
-	if replaced {
-		f.recorded = 0
+		f.Events, f.State = nil, nil
+		f.running, f.recorded = map[string]event.Activity{}, 0
 	}
 	if f.recorded < len(f.Events) && len(records) > 0 { // a wavex resumes it
 		if err := f.dropSettled(); err != nil {

@@ -84,12 +84,10 @@ func IsList(dir string, getenv func(string) string) bool {
 	if own, err := Open(l.Name, getenv); err == nil && own.Dir == l.Dir {
 		return true
 	}
-	for _, name := range []string{".lock", ".highwatermark"} {
-		if info, err := os.Stat(filepath.Join(l.Dir, name)); err == nil && info.Mode().IsRegular() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".lock", ".highwatermark"}, func(name string) bool {
+		info, err := os.Stat(filepath.Join(l.Dir, name))
+		return err == nil && info.Mode().IsRegular()
+	})
 }
 
 // taskID returns the id of the task in a file of that name.

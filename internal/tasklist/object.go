@@ -1,8 +1,10 @@
 package tasklist
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,14 +16,11 @@ import (
 // fields of a task.
 
 func quoteJSONList(list []string) jsontext.Value {
-	b := []byte{'['}
+	quoted := make([][]byte, len(list))
 	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, jsonobject.Quote(s)...)
+		quoted[i] = jsonobject.Quote(s)
 	}
-	return append(b, ']')
+	return slices.Concat([]byte("["), bytes.Join(quoted, []byte(",")), []byte("]"))
 }
 
 // parseObject reads the object in src. It adds base to all offsets. It refuses repeated names: it is

@@ -37,16 +37,14 @@ func taskLabel(s *scheduler.State, id string) string {
 	return l
 }
 
-// maxIDs bounds the ids in a line.
-const maxIDs = 12
-
 // idList lists task ids, only the first ones of many.
 func idList(list []string) string {
+	const most = 12
 	var shown []string
-	for _, id := range list[:min(len(list), maxIDs)] {
+	for _, id := range list[:min(len(list), most)] {
 		shown = append(shown, textfmt.Fit(id, 60, true))
 	}
-	return textfmt.FirstOf(shown, maxIDs, len(list)-len(shown))
+	return textfmt.FirstOf(shown, most, len(list)-len(shown))
 }
 
 func startText(b event.RunStarted, o Options) string {

@@ -1,5 +1,7 @@
 package statement
 
+import "slices"
+
 // These are the statements about money.
 const (
 	TurnCost           ID = "turn-cost"
@@ -135,11 +137,5 @@ func Find(id ID) (Statement, bool) {
 
 // Select returns the statements with the given verdict, in the order of the list.
 func (v SupportSet) Select(want Support) []Statement {
-	var out []Statement
-	for _, s := range All() {
-		if v[s.ID] == want {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(All(), func(s Statement) bool { return v[s.ID] != want })
 }
