@@ -36,7 +36,7 @@ func (s *State) clear() {
 	s.slots, s.openSpares = slots{}, nil
 	s.openWork = map[string]event.Body{}
 	s.Counts = event.Counts{Pending: len(p.Tasks)}
-	s.running, s.UnmetStreak, s.Unmet = 0, 0, nil
+	s.running, s.failureStreaks = 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
 		s.Tasks[i] = Task{Status: event.Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
@@ -161,7 +161,7 @@ func (s *State) endPhase() {
 func (s *State) reopen() {
 	again := s.Phase == Ended
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
-	s.UnmetStreak, s.Unmet = 0, nil
+	s.noteDone()
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
@@ -222,9 +222,10 @@ func (s *State) queueIndex(wave int) int {
 func (s *State) move(i int, to event.Status) {
 	t := &s.Tasks[i]
 	from := t.Status
-	t.Status = to
+	t.Status, t.Stop = to, nil
 	if from.Finished() != to.Finished() {
 		if to.Finished() {
+			s.endStreak(i)
 			s.queue.unfinished[t.Wave]--
 		} else {
 			s.queue.unfinished[t.Wave]++

@@ -122,14 +122,9 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		t.Session = r.Session
 	}
 	if r.Outcome.Stuck() {
-		unmet := failedChecks(b.Task, r)
-		if sameChecks(unmet, s.Unmet) {
-			s.UnmetStreak++
-		} else {
-			s.UnmetStreak, s.Unmet = 1, unmet
-		}
+		s.noteFailure(i, r)
 	} else if r.Outcome == runner.Done {
-		s.UnmetStreak, s.Unmet = 0, nil
+		s.noteDone()
 	}
 	t.Next, t.Commit = nextReason(r.Outcome), r.Commit
 	if s.Config.Isolation != event.Isolated {
@@ -139,6 +134,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		}
 	}
 	s.move(i, b.Status)
+	t.Stop = b.TaskStop
 	s.block(b.Task, b.Blocked)
 	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == event.GatesAttempts {
 		s.pendingSteps = append(s.pendingSteps, b.Task)

@@ -19,6 +19,8 @@ func decideRunEnd(s *State) event.RunEnded {
 	case s.Stop != nil && (s.Stop.Status == event.RunInterrupted || s.Stop.Breaker == event.MustNot ||
 		s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
 		return endRun(s, s.Stop)
+	case stopOfTasks(s) != nil:
+		return endRun(s, stopOfTasks(s))
 	case s.Counts.Failed == 0 && len(refused) > 0:
 		status, reason = event.RunBlocked, "the pre-check refused "+textfmt.Clip(strings.Join(refused, "; "), 200)
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:

@@ -56,6 +56,9 @@ func decideFinish(s *State) event.Body {
 			return event.DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
 		}
 	}
+	if stop := stopOfTasks(s); stop != nil && s.Stop == nil {
+		return event.Draining{Stop: *stop}
+	}
 	return decideRunEnd(s)
 }
 
@@ -81,7 +84,7 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 			e.Stop = a.Stop
 		}
 		e.Reopened = append(e.Reopened, event.Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status,
-			Stuck: a.Stuck, Blocked: a.Blocked})
+			Stuck: a.Stuck, Blocked: a.Blocked, TaskStop: a.TaskStop})
 	}
 	return e
 }
@@ -108,6 +111,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		t.Next = "retry"
 		t.Commit = ""
 		s.move(i, r.Status)
+		t.Stop = r.TaskStop
 		s.block(r.Task, r.Blocked)
 	}
 }

@@ -74,7 +74,10 @@ func (s *State) chargesAttempt(i int, r runner.Result) bool {
 
 // stopOnFailFast stops the run at the first failed task, if the run fails fast.
 func stopOnFailFast(s *State, e *event.AttemptEnded) {
-	if e.Status == event.Failed && s.Config.FailFast && e.Stop == nil {
+	if e.Status != event.Failed || !s.Config.FailFast || e.Stop != nil {
+		return
+	}
+	if e.Stop = e.TaskStop; e.Stop == nil {
 		e.Stop = event.NewStop(event.RunFailed, fmt.Sprintf(event.ReasonFailFast, e.Task), "")
 	}
 }
@@ -98,13 +101,21 @@ func onStuck(s *State, i int, r runner.Result, e *event.AttemptEnded) {
 	e.Stuck++
 	e.Continue = s.Plan.Tasks[i].Command == "" && continuesSession(s.retrySession(i), t, r)
 	retries := s.Retries(i)
+	e.Stop = breakerOfRun(s, i, r)
 	switch {
 	case t.Tries > retries:
 		s.fail(i, e, fmt.Sprintf("failed after %d retries", retries))
+	case e.Stop != nil: // not this task's fault alone
+	default:
+		e.TaskStop = breakerOfTask(s, i, r)
+	}
+	switch {
+	case e.Status == event.Failed:
+	case e.TaskStop != nil:
+		s.fail(i, e, e.TaskStop.Reason)
 	case c.Counsel && s.Plan.Tasks[i].Command == "" && e.Stuck >= c.Threshold:
 		e.Status = event.Advising
 	}
-	e.Stop = breakerStop(s, i, r)
 }
 
 // fail settles a task for good and blocks the tasks that depend on it, and no others.
@@ -141,56 +152,6 @@ func continuesSession(mode string, t *Task, r runner.Result) bool {
 	}
 	return !t.isSameFailure(r)
 }
-
-// breakerStop returns the stop of the breaker that a stuck attempt trips, or nil.
-func breakerStop(s *State, i int, r runner.Result) *event.Stop {
-	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
-	same := 1
-	if t.isSameFailure(r) {
-		same = t.SameError + 1
-	}
-	if c.SameError > 0 && same >= c.SameError {
-		return event.Trip(event.SameError,
-			fmt.Sprintf("task %s failed %d times in a row with the same error: %s", id, same, r.Reason),
-			"change the task or its checks; resume closes the breaker")
-	}
-	if c.SameFile > 0 {
-		for path, n := range r.Edits {
-			if n >= c.SameFile {
-				return event.Trip(event.SameFile,
-					fmt.Sprintf("task %s edited %s %d times in one attempt and still failed", id, path, n),
-					"the agent is thrashing: narrow the task; resume closes the breaker")
-			}
-		}
-	}
-	unmet := 1
-	if sameChecks(failedChecks(id, r), s.Unmet) {
-		unmet = s.UnmetStreak + 1
-	}
-	if c.SameUnmet > 0 && unmet >= c.SameUnmet {
-		return event.Trip(event.SameUnmet, fmt.Sprintf("the same checks stayed unmet %d times: %s", unmet,
-			strings.Join(s.Unmet, "; ")),
-			"look at the checks; resume closes the breaker")
-	}
-	return nil
-}
-
-// failedChecks returns the checks that failed in a stuck attempt, sorted.
-func failedChecks(task string, r runner.Result) []string {
-	var out []string
-	for _, c := range r.Checks {
-		if !c.Passed {
-			out = append(out, task+": "+c.Check)
-		}
-	}
-	if len(out) == 0 {
-		out = append(out, task+": "+string(r.Outcome))
-	}
-	slices.Sort(out)
-	return out
-}
-
-func sameChecks(a, b []string) bool { return len(a) > 0 && slices.Equal(a, b) }
 
 // allowAdvice names the rules that would have allowed the denied tool calls.
 func allowAdvice(denials []runner.Denial) string {

@@ -46,7 +46,9 @@ type Task struct {
 	Took            time.Duration // sum over all attempts
 	Started         time.Time     // of the running attempt
 	RootCause       string        // for a blocked task: the failed task
-	ApprovedAttempt int           // the attempt whose retry a person agreed to
+	Stop            *event.Stop   // the breaker that stopped this failed task; nil: none did
+	unmet           unmetChecks
+	ApprovedAttempt int // the attempt whose retry a person agreed to
 
 	ChangedAt      int // number of the last change by this task, see completion.changeCount; 0: none yet
 	PassedAt       int // number of the last change after which its checks passed; 0: never
@@ -86,10 +88,9 @@ type State struct {
 	// Window is the last reported usage of the subscription's limit; nil: not reported.
 	Window *runner.Window
 	// Notional means that attempts use a subscription, which is not billed their cost.
-	Notional    bool
-	disputed    *runner.Result // the first attempt whose Priced is "table"; may be nil
-	Unmet       []string       // failing checks of the last stuck attempt, sorted
-	UnmetStreak int            // stuck attempts in a row with the same Unmet (the loop's breaker counter)
+	Notional bool
+	disputed *runner.Result // the first attempt whose Priced is "table"; may be nil
+	failureStreaks
 
 	SessionStart time.Time   // of this session of the run
 	nonce        string      // of this session; "" in a run's first session, whose run id is random

@@ -51,7 +51,9 @@ type AttemptEnded struct {
 	Blocked    []string  `json:"blocked,omitempty"`  // tasks that can no longer start
 	PauseUntil time.Time `json:"hold,omitzero"`      // nothing starts before this time (usage limit, throttling)
 	Stop       *Stop     `json:"stop,omitempty"`     // no work starts any more
-	Note       string    `json:"note,omitempty"`     // explanation for the user
+	// TaskStop is the breaker that stopped the task, which has failed until the next session.
+	TaskStop *Stop  `json:"task_stop,omitempty"`
+	Note     string `json:"note,omitempty"` // explanation for the user
 }
 
 // SpareStarted reserves the money of the next attempt at a task, under the attempt's key, and a

@@ -29,6 +29,8 @@ type Reopened struct {
 	Status  Status        `json:"status"`
 	Stuck   int           `json:"stuck"`
 	Blocked []string      `json:"blocked,omitempty"`
+	// TaskStop is the breaker that stopped the task, as in AttemptEnded.
+	TaskStop *Stop `json:"task_stop,omitempty"`
 }
 
 // DeliveryStarted begins the delivery of the integrated tree, the last step before the end.

@@ -11,7 +11,7 @@ const (
 	Advising   Status = "advising"    // stuck; a panel is due or running
 	Verified   Status = "verified"    // done in its own tree; completed after integration
 	Completed  Status = "completed"
-	Failed     Status = "failed"  // no retries left
+	Failed     Status = "failed"  // no retries left, or stopped by a breaker of the task
 	Blocked    Status = "blocked" // a blocker failed
 )
 

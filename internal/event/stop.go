@@ -19,11 +19,12 @@ type Stop struct {
 // Breaker names the condition that paused a run. An answer at a gate pauses it under the gate's name.
 type Breaker string
 
-// These are the breakers.
+// These are the breakers. SameError and SameFile stop one task, except that SameError stops the run if
+// the tasks share the error.
 const (
-	SameError Breaker = "same-error" // a task failed again and again with one error
+	SameError Breaker = "same-error" // a task failed again and again with one error, or several tasks did
 	SameFile  Breaker = "same-file"  // an attempt edited one file again and again, and failed
-	SameUnmet Breaker = "same-unmet" // the same checks stayed unmet
+	SameUnmet Breaker = "same-unmet" // the checks of all stuck tasks stayed unmet
 	MustNot   Breaker = "must-not"   // a condition holds that the plan forbids
 	Blockers  Breaker = "review"     // blockers remain after the last round of review
 )
@@ -33,7 +34,7 @@ func NewStop(status RunStatus, reason, advice string) *Stop {
 	return &Stop{Status: status, ExitCode: exitCode(status, ""), Reason: reason, Advice: advice}
 }
 
-// Trip returns the pause of a run by a breaker.
+// Trip returns the pause of a run, or the stop of a task, by a breaker.
 func Trip(b Breaker, reason, advice string) *Stop {
 	return &Stop{Status: RunPaused, ExitCode: exitCode(RunPaused, b), Breaker: b, Reason: reason, Advice: advice}
 }

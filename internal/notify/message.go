@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,8 @@ type Message struct {
 	Run   string    `json:"run"`
 	Plan  string    `json:"plan"`
 
-	Status     event.RunStatus `json:"status"` // as in the run_ended event; "draining" for a breaker
+	// Status is as in the run_ended event; of a breaker "draining", or "running" if it stopped only a task.
+	Status     event.RunStatus `json:"status"`
 	ExitCode   event.ExitCode  `json:"exit_code"`
 	Reason     string          `json:"reason,omitempty"`
 	Breaker    event.Breaker   `json:"breaker,omitempty"`
@@ -48,8 +50,16 @@ func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 		}
 		return m, true
 	case event.Draining:
+		if slices.ContainsFunc(s.Tasks, func(t scheduler.Task) bool { return t.Stop != nil }) {
+			return m, false // sent when the task was stopped
+		}
 		return m.breakerMessage(&b.Stop, s)
 	case event.AttemptEnded:
+		if b.Stop == nil && b.TaskStop != nil {
+			m, _ = m.breakerMessage(b.TaskStop, s)
+			m.Status = event.RunRunning
+			return m, true
+		}
 		return m.breakerMessage(b.Stop, s)
 	}
 	return m, false
@@ -77,6 +87,8 @@ func (m Message) Text() string {
 	}
 	var b strings.Builder
 	switch {
+	case m.Event == "breaker" && m.Status == event.RunRunning:
+		fmt.Fprintf(&b, "wavex: %s: breaker %s stopped a task, the others go on", name, m.Breaker)
 	case m.Event == "breaker":
 		fmt.Fprintf(&b, "wavex: %s: breaker %s tripped, nothing more starts", name, m.Breaker)
 	case m.Status == event.RunComplete:

@@ -199,6 +199,7 @@ func TestMessages(t *testing.T) {
 		{event.RunEnded{Status: "failed", ExitCode: 1}, "run_ended"},
 		{event.RunEnded{Status: "limited", ExitCode: 6}, "run_paused"},
 		{event.AttemptEnded{Result: runner.Result{}, Stop: &event.Stop{Breaker: "same-file"}}, "breaker"},
+		{event.AttemptEnded{Result: runner.Result{}, TaskStop: &event.Stop{Breaker: "same-file"}}, "breaker"},
 		{event.AttemptEnded{Stop: &event.Stop{Limit: "money"}}, ""},
 		{event.AttemptEnded{}, ""},
 		{event.Notice{}, ""},

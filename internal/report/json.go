@@ -70,6 +70,7 @@ type (
 		Outcome    string        `json:"outcome,omitempty"` // of the last attempt
 		Reason     string        `json:"reason,omitempty"`
 		BlockedBy  string        `json:"blocked_by,omitempty"` // the task that failed
+		Breaker    event.Breaker `json:"breaker,omitempty"`    // that stopped the task
 		Vacuous    bool          `json:"vacuous,omitempty"`
 		Commit     string        `json:"commit,omitempty"`
 		Attempts   int           `json:"attempts"`
@@ -155,7 +156,8 @@ func (r *Summary) JSON() ([]byte, error) {
 func (t *Task) wire() wireTask {
 	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status),
 		Outcome: string(t.Outcome),
-		Reason:  t.Reason, BlockedBy: t.Root, Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
+		Reason:  t.Reason, BlockedBy: t.Root, Breaker: t.Breaker,
+		Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		CostUSD:    t.Cost.Float(),
 		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Duration.Seconds()}
 	for _, a := range t.History {

@@ -58,6 +58,7 @@ type Task struct {
 	Outcome runner.Outcome // of the last attempt; "" if none ended
 	Reason  string         // why the task is not completed
 	Root    string         // of a blocked task: the task that failed
+	Breaker event.Breaker  // that stopped the failed task; "": none did
 	Commit  string         // of its work, if it worked in a tree of its own
 	Vacuous bool           // its checks passed before any work was done
 
@@ -149,6 +150,9 @@ func newTask(s *scheduler.State, i int) Task {
 		out.Reason = "its turn has ended; the checks follow"
 	case t.Status == event.Pending:
 		out.Reason = "its turn has ended; a resume makes the checks"
+	}
+	if t.Stop != nil {
+		out.Breaker, out.Reason = t.Stop.Breaker, t.Stop.Reason
 	}
 	if t.Status == event.Blocked && t.Challenge != nil && !t.Challenge.Go {
 		out.Reason = "refused by the pre-check: " + t.Challenge.Reason

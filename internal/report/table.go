@@ -69,12 +69,14 @@ func (t *Task) shortCommit() string {
 	return t.Commit[:min(10, len(t.Commit))]
 }
 
-// StatusText returns the task's end in a word or two: "completed", "failed (stalled)", "pending
-// (throttled)".
+// StatusText returns the task's end in a word or two: "completed", "failed (stalled)", "stopped
+// (same-error)", "pending (throttled)".
 func (t *Task) StatusText() string {
 	switch {
 	case t.Status == event.Completed || t.Status == event.Blocked || t.Outcome == "" || t.Outcome == "done":
 		return string(t.Status)
+	case t.Breaker != "":
+		return fmt.Sprintf("stopped (%s)", t.Breaker)
 	}
 	return fmt.Sprintf("%s (%s)", t.Status, t.Outcome)
 }

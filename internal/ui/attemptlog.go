@@ -181,6 +181,8 @@ func LogEnd(e event.AttemptEnded) []string {
 func followUpText(e event.AttemptEnded) string {
 	l := ""
 	switch {
+	case e.TaskStop != nil:
+		l = fmt.Sprintf("stopped (breaker %s)", fitText(string(e.TaskStop.Breaker)))
 	case e.Status == event.Failed:
 		l = "failed for good"
 	case e.Stop != nil:

@@ -186,6 +186,8 @@ func passedChecks(r runner.Result) (n int) {
 func followingText(b event.AttemptEnded, s *scheduler.State) string {
 	var l string
 	switch {
+	case b.TaskStop != nil:
+		l = fmt.Sprintf("stopped (breaker %s)", fitText(string(b.TaskStop.Breaker)))
 	case b.Status == event.Failed:
 		l = "failed for good"
 	case b.Stop != nil:

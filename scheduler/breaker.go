@@ -1,0 +1,183 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/event"
+	"wavex/runner"
+)
+
+// This file holds the breakers of failures. A breaker of a task stops that task only; a breaker of
+// the run pauses it. A resume resets all.
+
+// tasksOfOneError is the number of tasks that must fail in a row with one error to pause the run.
+const tasksOfOneError = 3
+
+// breakerOfTask returns the stop of a task that a stuck attempt causes, or nil.
+func breakerOfTask(s *State, i int, r runner.Result) *event.Stop {
+	t, c, id := &s.Tasks[i], s.Config, s.Plan.Tasks[i].ID
+	same := 1
+	if t.isSameFailure(r) {
+		same = t.SameError + 1
+	}
+	if c.SameError > 0 && same >= c.SameError {
+		return event.Trip(event.SameError,
+			fmt.Sprintf("task %s failed %d times in a row with the same error: %s", id, same, r.Reason),
+			"change the task or its checks; resume closes the breaker")
+	}
+	for path, n := range r.Edits {
+		if c.SameFile > 0 && n >= c.SameFile {
+			return event.Trip(event.SameFile,
+				fmt.Sprintf("task %s edited %s %d times in one attempt and still failed", id, path, n),
+				"the agent is thrashing: narrow the task; resume closes the breaker")
+		}
+	}
+	return nil
+}
+
+// breakerOfRun returns the pause of the run that a stuck attempt causes, or nil.
+func breakerOfRun(s *State, i int, r runner.Result) *event.Stop {
+	tasks := s.tasksWithError(s.Plan.Tasks[i].ID, r)
+	if n := len(tasks); s.Config.SameError > 0 && n >= tasksOfOneError {
+		return event.Trip(event.SameError, fmt.Sprintf("%d tasks in a row failed with the same error: %s: %s", n,
+			strings.Join(tasks, ", "), r.Reason), "look for a cause that they share; resume closes the breaker")
+	}
+	was, now := s.unmetStreaks(i, r)
+	if n := s.roundsAfter(was, now); s.Config.SameUnmet > 0 && n >= s.Config.SameUnmet {
+		return event.Trip(event.SameUnmet, fmt.Sprintf("the same checks stayed unmet %d times: %s", n,
+			strings.Join(s.allUnmet(), "; ")), "look at the checks; resume closes the breaker")
+	}
+	return nil
+}
+
+// failureStreaks counts failures since an attempt was done.
+type failureStreaks struct {
+	Unmet []string // failing checks of the last stuck attempt, sorted
+	// UnmetStreak is the number of rounds in which the checks that fail stayed the same: every stuck
+	// task failed so often with them. It is the loop's breaker counter.
+	UnmetStreak int
+
+	since          int      // number of attempts that were done; older streaks do not count
+	stuckTasks     []int    // number of stuck tasks by their streak
+	sameError      string   // signature of the last failure
+	sameErrorTasks []string // tasks whose failures in a row had it
+}
+
+// unmetChecks counts the failures of a task in a row in which the same checks failed.
+type unmetChecks struct {
+	checks []string
+	streak int
+	since  int // failureStreaks.since when it began
+}
+
+// noteFailure updates the streaks after a stuck attempt.
+func (s *State) noteFailure(i int, r runner.Result) {
+	id := s.Plan.Tasks[i].ID
+	s.sameErrorTasks, s.sameError = s.tasksWithError(id, r), r.Signature
+	was, now := s.unmetStreaks(i, r)
+	s.Unmet = failedChecks(id, r)
+	s.Tasks[i].unmet = unmetChecks{s.Unmet, now, s.since}
+	s.stuckTasks = append(s.stuckTasks, make([]int, max(0, now+1-len(s.stuckTasks)))...)
+	s.stuckTasks[now]++
+	if was > 0 {
+		s.stuckTasks[was]--
+	}
+	s.UnmetStreak = s.roundsAfter(0, 0)
+}
+
+// endStreak ends the streak of a task that is not tried again in this session.
+func (s *State) endStreak(i int) {
+	if u := &s.Tasks[i].unmet; u.streak > 0 && u.since == s.since {
+		s.stuckTasks[u.streak]--
+		*u = unmetChecks{}
+	}
+}
+
+// noteDone ends all streaks.
+func (s *State) noteDone() { s.failureStreaks = failureStreaks{since: s.since + 1} }
+
+// tasksWithError returns the tasks that failed in a row with one error, after a stuck attempt.
+func (s *State) tasksWithError(task string, r runner.Result) []string {
+	if r.Signature == "" || r.Signature != s.sameError {
+		return []string{task}
+	}
+	if slices.Contains(s.sameErrorTasks, task) {
+		return s.sameErrorTasks
+	}
+	return append(slices.Clip(s.sameErrorTasks), task)
+}
+
+// unmetStreaks returns the streak of a task before and after a stuck attempt; 0: none.
+func (s *State) unmetStreaks(i int, r runner.Result) (was, now int) {
+	u := s.Tasks[i].unmet
+	if u.since == s.since {
+		was = u.streak
+	}
+	if was > 0 && slices.Equal(u.checks, failedChecks(s.Plan.Tasks[i].ID, r)) {
+		return was, was + 1
+	}
+	return was, 1
+}
+
+// roundsAfter returns the shortest streak of the stuck tasks after that of one has changed.
+func (f *failureStreaks) roundsAfter(was, now int) int {
+	for n := 1; n < len(f.stuckTasks); n++ {
+		tasks := f.stuckTasks[n]
+		if n == was {
+			tasks--
+		}
+		if n == now || tasks > 0 {
+			return n
+		}
+	}
+	return now
+}
+
+// allUnmet returns the checks that failed in the last attempts at all stuck tasks, sorted.
+func (s *State) allUnmet() []string {
+	var out []string
+	for i := range s.Tasks {
+		if u := s.Tasks[i].unmet; u.since == s.since {
+			out = append(out, u.checks...)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// failedChecks returns the checks that failed in a stuck attempt, sorted.
+func failedChecks(task string, r runner.Result) []string {
+	var out []string
+	for _, c := range r.Checks {
+		if !c.Passed {
+			out = append(out, task+": "+c.Check)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, task+": "+string(r.Outcome))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// stopOfTasks returns the stop of a run in which breakers stopped tasks, or nil. It names them all.
+func stopOfTasks(s *State) *event.Stop {
+	var first *event.Stop
+	var more []string
+	for i := range s.Tasks {
+		switch stop := s.Tasks[i].Stop; {
+		case stop == nil:
+		case first == nil:
+			first = stop
+		default:
+			more = append(more, s.Plan.Tasks[i].ID)
+		}
+	}
+	if len(more) == 0 {
+		return first
+	}
+	return event.Trip(first.Breaker, fmt.Sprintf("%s; also stopped: %s", first.Reason, strings.Join(more, ", ")),
+		first.Advice)
+}

@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/internal/check"
+	"wavex/internal/event"
+	"wavex/runner"
+)
+
+// failing returns a failed attempt with an error of its own and one failed check.
+func failing(reason, command string) runner.Result {
+	r := wrong(reason)
+	r.Checks = []check.Evidence{{Check: command, Reason: "exit code 1"}}
+	return r
+}
+
+// A task that fails three times with one error is stopped. All other tasks are completed that do not
+// depend on it, the run ends with exit 4, and a resume tries the task again.
+func TestStoppedTask(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []event.Isolation{"", event.Isolated} {
+		tasks := []string{task("stuck")}
+		for n := range 19 {
+			tasks = append(tasks, task(fmt.Sprint("after", n), "stuck"))
+		}
+		for n := range 26 {
+			blockers := []string{}
+			if n >= 4 {
+				blockers = append(blockers, fmt.Sprint("other", n-4))
+			}
+			tasks = append(tasks, task(fmt.Sprint("other", n), blockers...))
+		}
+		c := event.DefaultConfig()
+		c.Run, c.Limits, c.Isolation = "r", testConfig().Limits, isolation
+		c.Parallel = 4
+		b := newFixture(t, mustPlan(t, planText(tasks...)), c)
+		b.Integrator = &fakeIntegrator{}
+		b.runner.results["stuck"] = []runner.Result{wrong("no"), wrong("no"), wrong("no"), {Outcome: runner.Done}}
+		end := b.run(t)
+		if end.ExitCode != 4 || end.Status != event.RunPaused ||
+			end.Tasks != (event.Counts{Completed: 26, Failed: 1, Blocked: 19}) ||
+			!strings.HasPrefix(end.Reason, "task stuck failed 3 times in a row") || b.State.Stop.Breaker != event.SameError {
+			t.Fatalf("isolation %q: ended as %+v", isolation, end)
+		}
+		again := newFixture(t, mustPlan(t, planText(tasks...)), c)
+		if err := again.State.Replay(b.journal.events); err != nil {
+			t.Fatal(err)
+		}
+		again.Integrator, again.journal.events = &fakeIntegrator{}, b.journal.events
+		again.StartEvent = event.RunResumed{Config: c}
+		if end := again.run(t); end.Status != event.RunComplete || len(again.runner.calls) != 20 {
+			t.Fatalf("isolation %q: the resume ended as %+v", isolation, end)
+		}
+	}
+}
+
+// The ends of runs with stopped and failed tasks.
+func TestEndWithStoppedTask(t *testing.T) {
+	t.Parallel()
+	same, other := wrong("no"), []runner.Result{wrong("1"), wrong("2"), wrong("3"), wrong("4")}
+	for _, tc := range []struct {
+		name    string
+		change  func(*event.Config)
+		results map[string][]runner.Result
+		code    event.ExitCode
+		reason  string
+	}{
+		{"one is stopped, one failed", nil, map[string][]runner.Result{"a": other, "b": {same}}, 4, "task b failed 3 times"},
+		{"one failed", nil, map[string][]runner.Result{"a": other}, 1, "1 failed, 1 blocked by them"},
+		{"two are stopped", nil, map[string][]runner.Result{"a": {wrong("x")}, "b": {wrong("y")}}, 4, "; also stopped: b"},
+		{"no retry is left to stop", func(c *event.Config) { c.MaxRetries = 2 },
+			map[string][]runner.Result{"b": {same}}, 1, "1 failed, 0 blocked by them"},
+		{"fail fast", func(c *event.Config) { c.FailFast = true }, map[string][]runner.Result{"a": {same}}, 4,
+			"task a failed 3 times"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := testConfig()
+			c.SameError, c.Parallel = 3, 1
+			if tc.change != nil {
+				tc.change(&c)
+			}
+			b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"))), c)
+			maps.Copy(b.runner.results, tc.results)
+			if end := b.run(t); end.ExitCode != tc.code || !strings.Contains(end.Reason, tc.reason) {
+				t.Errorf("ended as %+v", end)
+			}
+		})
+	}
+}
+
+// One error at three tasks in a row pauses the run, unless a task was done between them.
+func TestErrorOfSeveralTasks(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{false, true} {
+		c := testConfig()
+		c.SameError, c.Parallel, c.Counsel = 3, 1, false
+		b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
+		for _, id := range []string{"a", "b", "c", "d"} {
+			b.runner.results[id] = []runner.Result{wrong("no compiler"), {Outcome: runner.Done}}
+		}
+		if done {
+			b.runner.results["c"] = nil
+		}
+		end := b.run(t)
+		if done && end.Status != event.RunComplete {
+			t.Errorf("with a task done between them it ended as %+v", end)
+		}
+		if !done && (end.ExitCode != 4 || end.Tasks.Pending != 5 || len(b.runner.calls) != 3 ||
+			!strings.HasPrefix(end.Reason, "3 tasks in a row failed with the same error: a, b, c: no compiler")) {
+			t.Errorf("ended as %+v", end)
+		}
+	}
+}
+
+// Two stuck tasks in turn, each with other words for the same failing check, pause the run after five
+// rounds.
+func TestUnmetChecksOfTwoTasks(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.SameError, c.SameUnmet, c.MaxRetries, c.Parallel = 3, 5, 7, 1
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b"))), c)
+	for _, id := range []string{"a", "b"} {
+		for n := range 8 {
+			b.runner.results[id] = append(b.runner.results[id], failing(fmt.Sprint(id, n), "make "+id))
+		}
+	}
+	end := b.run(t)
+	if end.ExitCode != 4 || b.State.Stop.Breaker != event.SameUnmet || len(b.runner.calls) != 10 ||
+		end.Reason != "the same checks stayed unmet 5 times: a: make a; b: make b" {
+		t.Errorf("ended after %d attempts as %+v", len(b.runner.calls), end)
+	}
+	if b.State.UnmetStreak != 5 || !slices.Equal(b.State.Unmet, []string{"b: make b"}) {
+		t.Errorf("%d times %q", b.State.UnmetStreak, b.State.Unmet)
+	}
+}
