@@ -157,9 +157,9 @@ func (s *State) endPhase() {
 }
 
 // reopen undoes the decisions that hold only until the end of a session: after a stop, breakers are
-// half open, and after an end, failed tasks get another chance, as with make.
+// half open, and after an end or a stopped task, failed tasks get another chance, as with make.
 func (s *State) reopen() {
-	again := s.Phase == Ended
+	again := s.Phase == Ended || stopOfTasks(s) != nil
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.noteDone()
 	for i := range s.Tasks {

@@ -47,14 +47,21 @@ func TestStoppedTask(t *testing.T) {
 			!strings.HasPrefix(end.Reason, "task stuck failed 3 times in a row") || b.State.Stop.Breaker != event.SameError {
 			t.Fatalf("isolation %q: ended as %+v", isolation, end)
 		}
-		again := newFixture(t, mustPlan(t, planText(tasks...)), c)
-		if err := again.State.Replay(b.journal.events); err != nil {
-			t.Fatal(err)
-		}
-		again.Integrator, again.journal.events = &fakeIntegrator{}, b.journal.events
-		again.StartEvent = event.RunResumed{Config: c}
-		if end := again.run(t); end.Status != event.RunComplete || len(again.runner.calls) != 20 {
-			t.Fatalf("isolation %q: the resume ended as %+v", isolation, end)
+		cut := slices.IndexFunc(b.journal.events, func(e event.Event) bool {
+			ended, _ := e.Body.(event.AttemptEnded)
+			return ended.TaskStop != nil
+		})
+		for _, events := range [][]event.Event{b.journal.events, b.journal.events[:cut+1]} { // ended, or killed
+			again := newFixture(t, mustPlan(t, planText(tasks...)), c)
+			if err := again.State.Replay(events); err != nil {
+				t.Fatal(err)
+			}
+			left := 46 - again.State.Counts.Completed
+			again.Integrator, again.journal.events = &fakeIntegrator{}, slices.Clone(events)
+			again.StartEvent = event.RunResumed{Config: c}
+			if end := again.run(t); end.Status != event.RunComplete || len(again.runner.calls) > left {
+				t.Fatalf("isolation %q: the resume ended as %+v", isolation, end)
+			}
 		}
 	}
 }
