@@ -156,7 +156,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 	if s.held {
 		awaitAll(t, srv, 1, 1)
 		release() // the CLI uses no more CPU
-		e = w.interrupted(syscall.SIGINT, r)
+		e = w.interrupted(syscall.SIGINT)
 	} else {
 		e = w.end()
 	}
