@@ -54,7 +54,6 @@ func (d *decoder) check(t source.Token) (Check, bool) {
 		return d.checkObject(t)
 	}
 	d.wrongType(t, "a command or a check object")
-	d.src.Skip(t)
 	return Check{}, false
 }
 
@@ -82,17 +81,16 @@ func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 
 // verify reads a task's checks: a list, or a single check.
 func (d *decoder) verify(t source.Token) []Check {
-	if t.Kind != source.KindArray {
-		if c, ok := d.check(t); ok {
-			d.checks.scratch = append(d.checks.scratch, c)
-		}
-		return d.checks.flush()
-	}
-	d.list(t, "a list of checks", func(_ int, e source.Token) {
+	add := func(_ int, e source.Token) {
 		if c, ok := d.check(e); ok {
 			d.checks.scratch = append(d.checks.scratch, c)
 		}
-	})
+	}
+	if t.Kind == source.KindArray {
+		d.list(t, "a list of checks", add)
+	} else {
+		add(0, t)
+	}
 	return d.checks.flush()
 }
 
@@ -151,7 +149,6 @@ func (d *decoder) conditions(dst *[]Condition, t source.Token) {
 			}
 		default:
 			d.wrongType(e, "a string or an object with text")
-			d.src.Skip(e)
 		}
 		*dst = append(*dst, c)
 	})
@@ -179,7 +176,6 @@ func (d *decoder) fileList(t source.Token) []File {
 			}
 		default:
 			d.wrongType(e, "a path or an object with path")
-			d.src.Skip(e)
 		}
 		d.files.scratch = append(d.files.scratch, f)
 	})

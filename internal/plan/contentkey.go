@@ -47,27 +47,15 @@ func (p *Plan) sums() []digest {
 
 // digests computes the keys wave by wave, so that blockers come first.
 func (p *Plan) digests() []digest {
-	wave, total := p.Waves()
-	start := make([]int, total+2)
-	for _, w := range wave {
-		start[w+1]++
-	}
-	for w := 1; w < len(start); w++ {
-		start[w] += start[w-1]
-	}
-	order := make([]int32, len(wave))
-	for i, w := range wave {
-		order[start[w]] = int32(i)
-		start[w]++
-	}
 	sums := make([]digest, len(p.Tasks))
+	preset := copy(sums, p.presetKeys)
 	var h hasher
-	for _, i := range order {
-		if int(i) < len(p.presetKeys) {
-			sums[i] = p.presetKeys[i]
-			continue
+	for _, tasks := range p.TasksByWave() {
+		for _, i := range tasks {
+			if i >= preset {
+				sums[i] = h.task(p, i, sums)
+			}
 		}
-		sums[i] = h.task(p, int(i), sums)
 	}
 	return sums
 }

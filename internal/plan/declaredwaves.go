@@ -73,14 +73,19 @@ func (d *decoder) waves(t source.Token) {
 			return
 		}
 		known[w.Number] = w.Number != 0
-		d.plan.Declared = append(d.plan.Declared, w)
-		if w.Sequential {
-			if d.plan.sequential == nil {
-				d.plan.sequential = map[int]bool{}
-			}
-			d.plan.sequential[w.Number] = true
-		}
+		d.plan.declare(w)
 	})
+}
+
+// declare adds the data of a wave.
+func (p *Plan) declare(w Wave) {
+	p.Declared = append(p.Declared, w)
+	if w.Sequential {
+		if p.sequential == nil {
+			p.sequential = map[int]bool{}
+		}
+		p.sequential[w.Number] = true
+	}
 }
 
 // applyDeclaredWaves applies declared waves, once the graph is known to be valid.

@@ -94,7 +94,6 @@ func (s *objectType[T]) has(set fieldSet, name string) bool { return set&(1<<s.i
 func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool) {
 	if t.Kind != source.KindObject {
 		d.wrongType(t, source.KindObject.String())
-		d.src.Skip(t)
 		return 0, false
 	}
 	var set fieldSet
@@ -131,7 +130,6 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 func (d *decoder) list(t source.Token, want string, read func(i int, t source.Token)) bool {
 	if t.Kind != source.KindArray {
 		d.wrongType(t, want)
-		d.src.Skip(t)
 		return false
 	}
 	for i := 0; ; i++ {
@@ -160,7 +158,11 @@ func (d *decoder) addDiagnostic(at source.Location, severity, code string, path 
 	d.add(at, severity, code, pathString(path), format, args...)
 }
 
-func (d *decoder) wrongType(t source.Token, want string) { d.wrongTypeAt(t, want, pathString(d.path)) }
+// wrongType reports that a value has the wrong type, and skips the value.
+func (d *decoder) wrongType(t source.Token, want string) {
+	d.wrongTypeAt(t, want, pathString(d.path))
+	d.src.Skip(t)
+}
 
 func pathString(path []step) string {
 	var b strings.Builder

@@ -4,6 +4,7 @@ package plan
 // for mistakes.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -73,15 +74,7 @@ func (r *DiagnosticList) wrongTypeAt(t source.Token, want, path string) {
 // Resolve returns the diagnostics of a file in the order of the file. pos converts positions to lines
 // and columns.
 func (r *DiagnosticList) Resolve(file string, pos func(source.Location) Pos) []Diagnostic {
-	slices.SortStableFunc(r.list, func(a, b rawDiagnostic) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.list, func(a, b rawDiagnostic) int { return cmp.Compare(a.at, b.at) })
 	var all []Diagnostic
 	for _, e := range r.list {
 		p := Pos{}

@@ -28,11 +28,7 @@ func planFields() []field[Plan] {
 		{"name", func(d *decoder, p *Plan, t source.Token) { d.singleLine(&p.Name, t) }},
 		{"request", func(d *decoder, p *Plan, t source.Token) { d.text(&p.Request, t) }},
 		{"budget", func(d *decoder, p *Plan, t source.Token) { d.limitType.decode(d, &p.Budget, t) }},
-		{"parallel", func(d *decoder, p *Plan, t source.Token) {
-			if n, ok := d.count(t, 1); ok {
-				p.Parallel = n
-			}
-		}},
+		{"parallel", func(d *decoder, p *Plan, t source.Token) { p.Parallel, _ = d.count(t, 1) }},
 		{"schedule", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Schedule, t, "waves", "eager") }},
 		{"defaults", func(d *decoder, p *Plan, t source.Token) { d.defaultsType.decode(d, &p.Defaults, t) }},
 		{"criteria", func(d *decoder, p *Plan, t source.Token) { d.conditions(&p.Criteria, t) }},
@@ -61,7 +57,6 @@ func limitFields() []field[Limits] {
 			if t.Kind != source.KindString || t.Text != "unlimited" {
 				if t.Kind != source.KindNumber {
 					d.wrongType(t, `a number or "unlimited"`)
-					d.src.Skip(t)
 					return
 				}
 				n, ok = d.count(t, 1)
@@ -70,11 +65,7 @@ func limitFields() []field[Limits] {
 				l.Iterations = &n
 			}
 		}},
-		{"waveUSD", func(d *decoder, l *Limits, t source.Token) {
-			if u, ok := d.usd(t); ok {
-				l.Wave = u
-			}
-		}},
+		{"waveUSD", func(d *decoder, l *Limits, t source.Token) { l.Wave, _ = d.usd(t) }},
 		{"wallClock", func(d *decoder, l *Limits, t source.Token) { d.duration(&l.WallClock, t) }},
 	}
 }
@@ -143,16 +134,8 @@ func taskFields() []field[Task] {
 
 func estimateFields() []field[Estimate] {
 	return []field[Estimate]{
-		{"seconds", func(d *decoder, e *Estimate, t source.Token) {
-			if f, ok := d.number(t, maxDuration.Seconds()); ok {
-				e.Seconds = f
-			}
-		}},
-		{"usd", func(d *decoder, e *Estimate, t source.Token) {
-			if u, ok := d.usd(t); ok {
-				e.USD = u
-			}
-		}},
+		{"seconds", func(d *decoder, e *Estimate, t source.Token) { e.Seconds, _ = d.number(t, maxDuration.Seconds()) }},
+		{"usd", func(d *decoder, e *Estimate, t source.Token) { e.USD, _ = d.usd(t) }},
 	}
 }
 
@@ -223,7 +206,6 @@ func (d *decoder) register(i int, at source.Location) {
 func (d *decoder) metadata(task *Task, t source.Token) {
 	if t.Kind != source.KindObject {
 		d.wrongType(t, source.KindObject.String())
-		d.src.Skip(t)
 		return
 	}
 	task.Metadata = map[string]json.RawMessage{}

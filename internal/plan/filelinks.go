@@ -28,7 +28,6 @@ func (d *decoder) links(t source.Token) {
 		var l Link
 		if e.Kind != source.KindObject {
 			d.wrongType(e, "an object with from and to")
-			d.src.Skip(e)
 			return
 		}
 		if set, _ := d.linkType.decode(d, &l, e); !d.linkType.has(set, "from") || !d.linkType.has(set, "to") {

@@ -117,7 +117,6 @@ func (d *decoder) id(t source.Token) (string, bool) {
 		return "", false
 	}
 	d.wrongType(t, "a task id (a string or a number)")
-	d.src.Skip(t)
 	return "", false
 }
 

@@ -25,7 +25,7 @@ func isolationFields() []field[Plan] {
 		{"setup", func(d *decoder, p *Plan, t source.Token) { d.nonEmptyString(&p.Setup, t) }},
 		{"protect", func(d *decoder, p *Plan, t source.Token) {
 			var all []string
-			d.prefixedList(&all, t, branchPrefix, d.pathPattern)
+			d.prefixedList(&all, t, branchPrefix, func(s *string, e source.Token) { d.pattern(s, e, d.relativePath) })
 			for _, s := range all {
 				if branch, ok := strings.CutPrefix(s, branchPrefix); ok {
 					p.ProtectBranches = append(p.ProtectBranches, branch)
@@ -47,7 +47,7 @@ func (d *decoder) prefixedList(dst *[]string, t source.Token, prefix string, rea
 		}
 		var s string
 		if has && prefix == branchPrefix {
-			d.pattern(&s, t)
+			d.pattern(&s, t, d.nonEmptyString)
 		} else {
 			read(&s, t)
 		}
@@ -66,26 +66,11 @@ func (d *decoder) prefixedList(dst *[]string, t source.Token, prefix string, rea
 	d.list(t, "a list of paths", func(_ int, e source.Token) { one(e) })
 }
 
-// pathPattern reads a path inside the project whose parts may have wildcards.
-func (d *decoder) pathPattern(dst *string, t source.Token) {
-	var s string
-	if d.relativePath(&s, t); s != "" && d.validPattern(s, t) {
-		*dst = s
+// pattern reads a text with read and refuses it unless it is a pattern of path.Match.
+func (d *decoder) pattern(dst *string, t source.Token, read func(*string, source.Token)) {
+	read(dst, t)
+	if _, err := path.Match(*dst, ""); err != nil {
+		d.errorf(t.At, CodeBadPattern, "%s is no pattern: close the bracket, or put a \\ before it", source.Quote(*dst))
+		*dst = ""
 	}
-}
-
-// pattern reads words with wildcards.
-func (d *decoder) pattern(dst *string, t source.Token) {
-	var s string
-	if d.nonEmptyString(&s, t); s != "" && d.validPattern(s, t) {
-		*dst = s
-	}
-}
-
-func (d *decoder) validPattern(s string, t source.Token) bool {
-	if _, err := path.Match(s, ""); err != nil {
-		d.errorf(t.At, CodeBadPattern, "%s is no pattern: close the bracket, or put a \\ before it", source.Quote(s))
-		return false
-	}
-	return true
 }

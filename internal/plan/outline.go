@@ -5,6 +5,7 @@ package plan
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -102,25 +103,21 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("reading the outline of a plan: version %d with %d tasks is none", h.Version, h.Tasks)
 	}
 	p := &Plan{Path: h.Path, Digest: h.Digest, Version: Version, Name: h.Name, Request: h.Request, Schedule: h.Schedule,
-		Criteria: h.Criteria, MustNot: h.MustNot, Declared: h.Declared, ids: newIndex(0), keys: new(keys)}
+		Criteria: h.Criteria, MustNot: h.MustNot, ids: newIndex(0), keys: new(keys)}
 	if h.Defaults != nil {
 		p.Defaults = *h.Defaults
 	}
 	for _, w := range h.Declared {
-		if w.Sequential {
-			if p.sequential == nil {
-				p.sequential = map[int]bool{}
-			}
-			p.sequential[w.Number] = true
-		}
+		p.declare(w)
 	}
 	edges := dag.NewBuilder(0, 0)
 	for i := range h.Tasks {
 		var t outlineTask
-		if err := from.Decode(&t); err != nil {
-			return nil, fmt.Errorf("reading the outline of a plan: task %d of %d: %w", i+1, h.Tasks, err)
+		err := from.Decode(&t)
+		if err == nil {
+			err = p.addOutlineTask(t, h.Tasks, edges)
 		}
-		if err := p.addOutlineTask(t, h.Tasks, edges); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("reading the outline of a plan: task %d of %d: %w", i+1, h.Tasks, err)
 		}
 	}
@@ -134,11 +131,8 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 // addOutlineTask adds a task of an outline to the plan. all is the number of tasks of the outline.
 func (p *Plan) addOutlineTask(t outlineTask, all int, edges *dag.Builder) error {
 	i := len(p.Tasks)
-	var key digest
-	if len(t.Key) != hex.EncodedLen(len(key)) {
-		return fmt.Errorf("%q is no key", t.Key)
-	}
-	if _, err := hex.Decode(key[:], []byte(t.Key)); err != nil {
+	key, err := hex.DecodeString(t.Key)
+	if err != nil || len(key) != sha256.Size {
 		return fmt.Errorf("%q is no key", t.Key)
 	}
 	if _, ok := p.ids.add(t.ID, i); !ok || t.ID == "" {
@@ -153,13 +147,13 @@ func (p *Plan) addOutlineTask(t outlineTask, all int, edges *dag.Builder) error 
 		}
 		edges.Edge(i, int(b))
 	}
-	if t.Floor > 0 && p.taskWaves == nil {
-		p.taskWaves = make([]int, all)
-	}
 	if t.Floor > 0 {
+		if p.taskWaves == nil {
+			p.taskWaves = make([]int, all)
+		}
 		p.taskWaves[i] = t.Floor
 	}
-	p.presetKeys = append(p.presetKeys, key)
+	p.presetKeys = append(p.presetKeys, digest(key))
 	p.Tasks = append(p.Tasks, Task{ID: t.ID, Subject: t.Subject, ActiveForm: t.ActiveForm, Command: t.Command,
 		Wave: t.Wave, Files: t.Files, Verify: t.Verify,
 		Criteria: t.Criteria, Aspects: t.Aspects, Exclusive: t.Exclusive, Reversibility: t.Reversibility,

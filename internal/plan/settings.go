@@ -34,14 +34,9 @@ func settingsFields() []field[Settings] {
 			}
 		}},
 		{"retrySession", func(d *decoder, s *Settings, t source.Token) {
-			d.enum(&s.RetrySession, t, "auto", "same",
-				"fresh")
+			d.enum(&s.RetrySession, t, "auto", "same", "fresh")
 		}},
-		{"maxTurns", func(d *decoder, s *Settings, t source.Token) {
-			if n, ok := d.count(t, 1); ok {
-				s.MaxTurns = n
-			}
-		}},
+		{"maxTurns", func(d *decoder, s *Settings, t source.Token) { s.MaxTurns, _ = d.count(t, 1) }},
 		{"agent", func(d *decoder, s *Settings, t source.Token) { d.nonEmptyString(&s.Agent, t) }},
 		{"appendSystemPrompt", func(d *decoder, s *Settings, t source.Token) { d.nonEmptyString(&s.AppendSystemPrompt, t) }},
 		{"mcpConfig", mcpField},

@@ -26,7 +26,6 @@ const (
 func (d *decoder) str(t source.Token) (string, bool) {
 	if t.Kind != source.KindString {
 		d.wrongType(t, source.KindString.String())
-		d.src.Skip(t)
 		return "", false
 	}
 	return t.Text, d.rejectNUL(t)
@@ -110,7 +109,6 @@ func (d *decoder) enum(dst *string, t source.Token, allowed ...string) {
 func (d *decoder) number(t source.Token, limit float64) (float64, bool) {
 	if t.Kind != source.KindNumber {
 		d.wrongType(t, source.KindNumber.String())
-		d.src.Skip(t)
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(t.Text, 64)
@@ -148,7 +146,6 @@ func (d *decoder) count(t source.Token, least int) (int, bool) {
 func (d *decoder) boolean(t source.Token) (value, ok bool) {
 	if t.Kind != source.KindBool {
 		d.wrongType(t, source.KindBool.String())
-		d.src.Skip(t)
 		return false, false
 	}
 	return t.Text == "true", true
@@ -175,7 +172,6 @@ func (d *decoder) duration(dst *time.Duration, t source.Token) {
 		}
 	default:
 		d.wrongType(t, `a duration like "10m" or a number of seconds`)
-		d.src.Skip(t)
 		return
 	}
 	switch {
@@ -202,7 +198,6 @@ func (d *decoder) usd(t source.Token) (budget.USD, bool) {
 	}
 	if t.Kind != source.KindNumber {
 		d.wrongType(t, "an amount in dollars")
-		d.src.Skip(t)
 		return 0, false
 	}
 	f, ok := d.number(t, maxUSD)
