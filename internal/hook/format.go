@@ -12,40 +12,26 @@ func Formats() []string { return append([]string(nil), formats...) }
 // Render returns a verdict as the output of a Stop hook. The output is empty if the session is let
 // go and the format needs no text for that.
 func Render(v StopDecision, format string) []byte {
-	var out any
+	type answer map[string]any
+	var out answer
 	switch {
 	case format == "ok" && v.Block:
-		out = okAnswer{false, v.Reason}
+		out = answer{"ok": false, "reason": v.Reason}
 	case format == "ok":
-		out = okAnswer{true, v.LogReason}
+		out = answer{"ok": true, "reason": v.LogReason}
 	case format == "gsd" && v.Block:
-		out = gsdAnswer{"block", v.Reason}
+		out = answer{"decision": "block", "prompt": v.Reason}
 	case format == "gsd":
-		out = gsdAnswer{"allow", ""}
+		out = answer{"decision": "allow"}
 	case v.Block:
-		out = stopAnswer{"block", v.Reason, "wavex: " + v.LogReason + "; the session goes on"}
+		// Observed on claude 2.1.197: the model gets the reason as the next user turn, and only the user
+		// sees the system message.
+		out = answer{"decision": "block", "reason": v.Reason,
+			"systemMessage": "wavex: " + v.LogReason + "; the session goes on"}
 	default:
 		return nil
 	}
 	return encodeLine(out)
-}
-
-type okAnswer struct {
-	OK     bool   `json:"ok"`
-	Reason string `json:"reason"`
-}
-
-type gsdAnswer struct {
-	Decision string `json:"decision"`
-	Prompt   string `json:"prompt,omitempty"`
-}
-
-// stopAnswer was observed on claude 2.1.197: the model gets the reason as the next user turn, and
-// only the user sees the system message.
-type stopAnswer struct {
-	Decision string `json:"decision"`
-	Reason   string `json:"reason"`
-	System   string `json:"systemMessage"`
 }
 
 // RenderContext returns the output with which a SessionStart hook adds a text to a session. It is

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -22,20 +23,16 @@ func reinforcement(in Input, r Run) string {
 	if r.List != "" {
 		fmt.Fprintf(&b, "**Open**: %s\n", textfmt.Line(pendingText(r.Pending)))
 	}
-	content := ""
 	if len(c.Current) == 0 {
 		b.WriteString("**Current task**: none; what remains is the end of the run\n")
 	}
-	for i, t := range c.Current {
-		if i == 0 {
-			fmt.Fprintf(&b, "**Current task**: %s\n", taskTitle(t))
-			content = t.Content
-			continue
-		}
-		fmt.Fprintf(&b, "**Beside it**: %s\n", taskTitle(t))
+	label := "Current task"
+	for _, t := range c.Current {
+		fmt.Fprintf(&b, "**%s**: %s\n", label, taskTitle(t))
+		label = "Beside it"
 	}
-	if content = strings.TrimSpace(content); content != "" {
-		fmt.Fprintf(&b, "\n---\n\n## Task Content\n%s\n", textfmt.Block(content))
+	if len(c.Current) > 0 && strings.TrimSpace(c.Current[0].Content) != "" {
+		fmt.Fprintf(&b, "\n---\n\n## Task Content\n%s\n", textfmt.Block(strings.TrimSpace(c.Current[0].Content)))
 	}
 	b.WriteString("\n---\n\n**Execution requirements**:\n")
 	for i, l := range requirements(in, r) {
@@ -100,10 +97,7 @@ func Announcement(r Run) string {
 		if e.Reason != "" {
 			fmt.Fprintf(&b, " (%s)", textfmt.Fit(e.Reason, 300, false))
 		}
-		how := e.Resume
-		if how == "" {
-			how = "wavex resume"
-		}
+		how := cmp.Or(e.Resume, "wavex resume")
 		fmt.Fprintf(&b, " | Continue: %s (in %s)\n", textfmt.Line(how), textfmt.Line(c.Dir))
 	}
 	return b.String()

@@ -121,22 +121,22 @@ func Read(dir loop.Dir) (Run, error) {
 // decodeRunEnded decodes a record if it ends a run. It does not decode other records, because a newer wavex
 // may write other fields there.
 func decodeRunEnded(rec []byte) (*event.RunEnded, error) {
-	var body struct {
-		Data event.RunEnded `json:"data"`
+	var record struct {
+		Type string          `json:"type"`
+		Data json.RawMessage `json:"data"`
 	}
-	var kind struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(rec, &kind); err != nil {
-		return nil, fmt.Errorf("the journal's last record: %w", err)
-	}
-	if kind.Type != (event.RunEnded{}).Type() {
+	var end event.RunEnded
+	err := json.Unmarshal(rec, &record)
+	if err == nil && record.Type != end.Type() {
 		return nil, nil
 	}
-	if err := json.Unmarshal(rec, &body); err != nil {
+	if err == nil {
+		err = json.Unmarshal(record.Data, &end)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the journal's last record: %w", err)
 	}
-	return &body.Data, nil
+	return &end, nil
 }
 
 func readSnapshot(path string) (Snapshot, error) {
@@ -146,10 +146,10 @@ func readSnapshot(path string) (Snapshot, error) {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxSnapshot))
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("reading %s: %w", path, err)
+	var c Snapshot
+	if err == nil {
+		c, err = parseSnapshot(b)
 	}
-	c, err := parseSnapshot(b)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("reading %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -34,10 +35,8 @@ type SnapshotWriter struct {
 	redact    func([]byte) []byte // removes secrets
 	announcer ui.Announcer
 
-	owner     string
-	plan      string
-	order     []int // tasks by wave
-	firstOpen int   // all tasks before it are settled
+	owner string
+	plan  string
 
 	pending atomic.Pointer[Snapshot] // the newest unwritten card
 	worker  *async.Worker
@@ -101,9 +100,9 @@ func writeSnapshot(path string, c Snapshot, clean func([]byte) []byte) error {
 func (m *SnapshotWriter) Event(e event.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
+		m.owner, m.plan = b.Owner, b.Plan
 	case event.RunResumed:
-		m.owner, m.plan, m.order = b.Owner, b.Plan, nil
+		m.owner, m.plan = b.Owner, b.Plan
 	}
 	c := m.snapshot(e.Seq, s)
 	m.pending.Store(&c)
@@ -120,7 +119,7 @@ func (m *SnapshotWriter) Close() error {
 func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 	l := s.Ledger.Limits()
 	c := Snapshot{V: SnapshotVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan,
-		Name:    s.Plan.Name,
+		Name:    cmp.Or(s.Plan.Name, filepath.Base(filepath.ToSlash(m.plan))),
 		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
 		Iterations: s.Ledger.Charged(), SameUnmet: s.UnmetStreak, MaxSameUnmet: s.Config.SameUnmet, Stop: s.Stop,
 		Ended:        s.Ended,
@@ -128,27 +127,14 @@ func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 	if !l.NoIterations {
 		c.MaxIter = l.Iterations
 	}
-	if c.Name == "" {
-		c.Name = filepath.Base(filepath.ToSlash(m.plan))
-	}
 	return c
 }
 
 // current returns the tasks in progress, else the next task. It does not scan every task each time.
 func (m *SnapshotWriter) current(s *scheduler.State) []Task {
-	if len(m.order) != len(s.Tasks) {
-		m.order, m.firstOpen = make([]int, len(s.Tasks)), 0
-		for i := range m.order {
-			m.order[i] = i
-		}
-		slices.SortStableFunc(m.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
-	}
-	for m.firstOpen < len(m.order) && s.Tasks[m.order[m.firstOpen]].Status.Finished() {
-		m.firstOpen++
-	}
 	var under []int
 	next, seen := -1, 0
-	for _, i := range m.order[m.firstOpen:] {
+	for _, i := range m.announcer.OpenTasks(s) {
 		switch s.Tasks[i].Status {
 		case event.InProgress, event.Advising:
 			if seen++; len(under) < maxCurrent {
@@ -168,17 +154,14 @@ func (m *SnapshotWriter) current(s *scheduler.State) []Task {
 	}
 	out := make([]Task, len(under))
 	for n, i := range under {
-		out[n] = snapshotTask(s, i)
+		t := &s.Plan.Tasks[i]
+		out[n] = Task{ID: prompt.Clip(maxSubject, t.ID), Subject: prompt.Clip(maxSubject, t.Subject),
+			Status: s.Tasks[i].Status}
 		if n == 0 {
-			out[n].Content = taskContent(&s.Plan.Tasks[i])
+			out[n].Content = taskContent(t)
 		}
 	}
 	return out
-}
-
-func snapshotTask(s *scheduler.State, i int) Task {
-	t := &s.Plan.Tasks[i]
-	return Task{ID: prompt.Clip(maxSubject, t.ID), Subject: prompt.Clip(maxSubject, t.Subject), Status: s.Tasks[i].Status}
 }
 
 func taskContent(t *plan.Task) string {

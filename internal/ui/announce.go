@@ -18,12 +18,17 @@ type Announcer struct {
 }
 
 // Lines returns the announcement for the current state.
-func (a *Announcer) Lines(s *scheduler.State) []string {
+func (a *Announcer) Lines(s *scheduler.State) []string { return resumeLines(s, a.nextOf(s)) }
+
+// OpenTasks returns the tasks by wave, without the settled ones at the start.
+func (a *Announcer) OpenTasks(s *scheduler.State) []int { return a.nextOf(s).open(s) }
+
+func (a *Announcer) nextOf(s *scheduler.State) *nextTask {
 	if a.run != s.Config.Run {
 		a.run = s.Config.Run
 		a.next.reset(s)
 	}
-	return resumeLines(s, &a.next)
+	return &a.next
 }
 
 // stageText returns the stage and the request's score, if it was scored.

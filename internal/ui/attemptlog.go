@@ -71,12 +71,12 @@ func LogEntry(e transcript.Entry, o Options) []string {
 	case transcript.Retry, transcript.Limit:
 		return []string{head("33", "!", string(e.Kind)+": "+textfmt.Line(e.Text))}
 	case transcript.End:
-		code, mark := "32", sign("■", "*")
+		code := "32"
 		if e.Failed {
 			code = "31"
 		}
 		lines := indent("", textfmt.Multiline(e.Text, 0), maxAnswerLines)
-		return append([]string{head(code, mark, lines[0])}, indentAll("    ", lines[1:])...)
+		return append([]string{head(code, sign("■", "*"), lines[0])}, indentAll("    ", lines[1:])...)
 	}
 	return indent(in+color("33", "?")+" ", textfmt.Multiline(e.Text, 4000), maxAnswerLines)
 }
@@ -126,14 +126,8 @@ func indent(mark, text string, most int) []string {
 		lines, more = lines[:most], len(lines)-most
 	}
 	pad := strings.Repeat(" ", textfmt.Width(colorSequence().ReplaceAllString(mark, "")))
-	out := make([]string, 0, len(lines)+1)
-	for i, l := range lines {
-		if i == 0 {
-			out = append(out, mark+l)
-			continue
-		}
-		out = append(out, pad+l)
-	}
+	out := indentAll(pad, lines)
+	out[0] = mark + lines[0]
 	if more > 0 {
 		out = append(out, pad+"… "+report.Plural(more, "more line", "more lines"))
 	}
@@ -179,27 +173,12 @@ func LogEnd(e event.AttemptEnded) []string {
 
 // followUpText describes the next step after an attempt, for a reader of an old log.
 func followUpText(e event.AttemptEnded) string {
-	l := ""
-	switch {
-	case e.TaskStop != nil:
-		l = fmt.Sprintf("stopped (breaker %s)", fitText(string(e.TaskStop.Breaker)))
-	case e.Status == event.Failed:
-		l = "failed for good"
-	case e.Stop != nil:
-		l = "stopping: " + fitText(e.Stop.Reason)
-	case e.Status == event.Advising:
-		l = "counsel"
-	case e.Status == event.Pending:
-		l = "another attempt"
-		if e.Continue {
-			l += " in the same session"
-		}
-		if !e.NotBefore.IsZero() {
-			l += " not before " + e.NotBefore.UTC().Format(time.RFC3339)
-		}
+	stopping, again := "", "another attempt"
+	if e.Stop != nil {
+		stopping = "stopping: " + fitText(e.Stop.Reason)
 	}
-	if e.Note != "" {
-		l = strings.TrimPrefix(l+": "+fitText(e.Note), ": ")
+	if e.Continue {
+		again += " in the same session"
 	}
-	return l
+	return nextStepText(e, stopping, "counsel", again)
 }

@@ -174,29 +174,23 @@ func (b *Board) waveLines(columns, room int, o Options) []string {
 		return nil
 	}
 	from, to := 0, len(b.Waves)
-	above, below := "", ""
 	if to > room {
 		keep := max(room-2, 1)
 		from = min(max(b.CurrentWave-1-keep/3, 0), to-keep)
 		to = from + keep
-		if from > 0 && room > 2 {
-			above = fmt.Sprintf("  %s before", report.Plural(from, "wave", "waves"))
-		}
-		if rest := len(b.Waves) - to; rest > 0 && room > 2 {
-			below = fmt.Sprintf("  %s to come", report.Plural(rest, "wave", "waves"))
-		}
 	}
 	var out []string
-	if above != "" {
-		out = append(out, textfmt.Truncate(above, columns, o.ASCII))
+	addHidden := func(n int, where string) {
+		if n > 0 && room > 2 {
+			out = append(out, textfmt.Truncate("  "+report.Plural(n, "wave", "waves")+where, columns, o.ASCII))
+		}
 	}
+	addHidden(from, " before")
 	digits := len(fmt.Sprint(len(b.Waves)))
 	for i := from; i < to; i++ {
 		out = append(out, b.waveLine(i, digits, columns, o))
 	}
-	if below != "" {
-		out = append(out, textfmt.Truncate(below, columns, o.ASCII))
-	}
+	addHidden(len(b.Waves)-to, " to come")
 	return out
 }
 
@@ -240,11 +234,11 @@ func (b *Board) runningLines(now time.Time, columns int, ascii bool) []string {
 			last:   textfmt.Fit(d.Last, maxTextColumns, ascii),
 			lastAt: d.At}
 		if d.Task != "" {
-			r.label = textfmt.Fit(d.Task, 60, ascii) + " " + textfmt.Fit(d.Subject, 80, ascii)
+			r.label = textfmt.Fit(d.Task, 60, ascii)
 			if d.Attempt > 1 && !r.counsel {
-				r.label = fmt.Sprintf("%s (attempt %d) %s", textfmt.Fit(d.Task, 60, ascii), d.Attempt,
-					textfmt.Fit(d.Subject, 80, ascii))
+				r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
 			}
+			r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
 		}
 		out = append(out, r.line(now, columns, ascii))
 	}

@@ -184,21 +184,27 @@ func passedChecks(r runner.Result) (n int) {
 
 // followingText describes the next step after an attempt; "" if it is obvious.
 func followingText(b event.AttemptEnded, s *scheduler.State) string {
-	var l string
+	retry, again := retryText(b, s), "again"
+	if b.Result.Outcome.Stuck() {
+		again = retry
+	}
+	return nextStepText(b, "", "counsel first, then "+retry, again) // a stop has lines of its own
+}
+
+// nextStepText describes the next step after an attempt with the words for a run that stops, for a panel
+// and for another attempt.
+func nextStepText(b event.AttemptEnded, stopping, counsel, again string) (l string) {
 	switch {
 	case b.TaskStop != nil:
 		l = fmt.Sprintf("stopped (breaker %s)", fitText(string(b.TaskStop.Breaker)))
 	case b.Status == event.Failed:
 		l = "failed for good"
 	case b.Stop != nil:
-		// the stop says more
+		l = stopping
 	case b.Status == event.Advising:
-		l = "counsel first, then " + retryText(b, s)
+		l = counsel
 	case b.Status == event.Pending:
-		l = "again"
-		if b.Result.Outcome.Stuck() {
-			l = retryText(b, s)
-		}
+		l = again
 		if !b.NotBefore.IsZero() {
 			l += " not before " + b.NotBefore.UTC().Format(time.RFC3339)
 		}
@@ -252,10 +258,7 @@ func adviceLines(v counsel.Verdict) []string {
 	if v.Tradeoff {
 		l += ", a genuine tradeoff"
 	}
-	advice := textfmt.FirstLine(v.Fix)
-	if advice == "" {
-		advice = textfmt.FirstLine(v.Analysis)
-	}
+	advice := cmp.Or(textfmt.FirstLine(v.Fix), textfmt.FirstLine(v.Analysis))
 	lines := []string{l + fmt.Sprintf(" | %s: %s", cmp.Or(fitText(string(v.Action)), "retry"),
 		cmp.Or(fitText(advice), "no words"))}
 	for _, d := range v.Dissent {

@@ -73,22 +73,19 @@ var marks = [...]struct{ sign, ascii, color string }{
 
 func (r row) render(columns int, o Options) string {
 	m := marks[r.mark]
-	sign := m.sign
+	sign, margin := m.sign, ""
 	if o.ASCII {
 		sign = m.ascii
 	}
-	if sign == "" {
-		if !r.wrap {
-			return textfmt.Truncate(r.text, columns-1, o.ASCII)
-		}
-		return r.text
+	if sign != "" {
+		margin = sign + " "
 	}
 	words := r.text
 	if !r.wrap {
-		words = textfmt.Truncate(words, columns-2-textfmt.Width(sign), o.ASCII)
+		words = textfmt.Truncate(words, columns-1-textfmt.Width(margin), o.ASCII)
 	}
-	if o.Color {
-		sign = "\x1b[" + m.color + "m" + sign + "\x1b[0m"
+	if sign != "" && o.Color {
+		margin = colorize(m.color, sign) + " "
 	}
-	return sign + " " + words
+	return margin + words
 }

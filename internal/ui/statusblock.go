@@ -53,6 +53,17 @@ func (c *nextTask) reset(s *scheduler.State) {
 	slices.SortStableFunc(c.order, func(a, b int) int { return s.Tasks[a].Wave - s.Tasks[b].Wave })
 }
 
+// open returns the tasks by wave, without the settled ones at the start.
+func (c *nextTask) open(s *scheduler.State) []int {
+	if len(c.order) != len(s.Tasks) {
+		c.reset(s)
+	}
+	for c.firstOpen < len(c.order) && s.Tasks[c.order[c.firstOpen]].Status.Finished() {
+		c.firstOpen++
+	}
+	return c.order[c.firstOpen:]
+}
+
 // next returns the next action: the first waiting task, else the work that the run waits for, else
 // "none". told is the time of the event being shown (zero: now). Events that are recorded together
 // are shown one by one with the state after all of them, so work that began at told or later has
@@ -61,14 +72,8 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 	if s.Ended != nil && report.Complete(s) {
 		return "none"
 	}
-	if len(c.order) != len(s.Tasks) {
-		c.reset(s)
-	}
-	for c.firstOpen < len(c.order) && s.Tasks[c.order[c.firstOpen]].Status.Finished() {
-		c.firstOpen++
-	}
 	waiting := ""
-	for _, i := range c.order[c.firstOpen:] {
+	for _, i := range c.open(s) {
 		id := s.Plan.Tasks[i].ID
 		switch t := &s.Tasks[i]; t.Status {
 		case event.Pending:

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,12 +167,7 @@ func (v *terminal) updateModel(e event.Event, s *scheduler.State) {
 }
 
 func (m *liveModel) removeRunning(task string, counsel bool) {
-	for i, r := range m.running {
-		if r.task == task && r.counsel == counsel {
-			m.running = append(m.running[:i], m.running[i+1:]...)
-			return
-		}
-	}
+	m.running = slices.DeleteFunc(m.running, func(r runningTask) bool { return r.task == task && r.counsel == counsel })
 }
 
 // eventRows returns the permanent lines of an event, and the table at the end.
@@ -233,13 +229,13 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 
 // attemptFigures sums up a completed task.
 func attemptFigures(b event.AttemptEnded, s *scheduler.State) string {
-	took, cost, attempts := b.Result.Duration, b.Result.Cost, b.Attempt
+	took, cost := b.Result.Duration, b.Result.Cost
 	if i, ok := s.Index(b.Task); ok {
 		took, cost = s.Tasks[i].Took, s.Tasks[i].Cost
 	}
 	l := report.FormatDuration(took) + "  " + cost.Spent()
-	if attempts > 1 {
-		l += fmt.Sprintf("  %d attempts", attempts)
+	if b.Attempt > 1 {
+		l += fmt.Sprintf("  %d attempts", b.Attempt)
 	}
 	if b.Result.Vacuous {
 		l += "  checks passed before any work"

@@ -4,6 +4,7 @@
 package ui
 
 import (
+	"cmp"
 	"time"
 
 	"wavex/internal/event"
@@ -48,22 +49,14 @@ func (o Options) now() time.Time {
 	return o.Now().UTC()
 }
 
-func (o Options) width() int {
-	if o.Width != nil {
-		if w := o.Width(); w > 0 {
-			return w
-		}
-	}
-	return 80
-}
+func (o Options) width() int  { return sizeOr(o.Width, 80) }
+func (o Options) height() int { return sizeOr(o.Height, 24) }
 
-func (o Options) height() int {
-	if o.Height != nil {
-		if h := o.Height(); h > 0 {
-			return h
-		}
+func sizeOr(size func() int, otherwise int) int {
+	if size == nil {
+		return otherwise
 	}
-	return 24
+	return cmp.Or(max(size(), 0), otherwise)
 }
 
 // Color reports whether to use colours: only on a terminal that understands them, and not if the
