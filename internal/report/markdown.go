@@ -51,56 +51,36 @@ func (r *Summary) Markdown() string {
 		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {
-		said := strings.TrimSpace(textfmt.Block(g.Output))
-		fence := codeFence(said)
-		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
-			escapeMarkdown(g.String()), fence,
-			said, fence)
+		writeFolded(&b, escapeMarkdown(g.String()), strings.TrimSpace(textfmt.Block(g.Output)))
 	}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Status == event.Completed || t.Status == event.Blocked || len(t.History) == 0 {
 			continue
 		}
-		story := strings.TrimRight(t.attemptsText(), "\n")
-		fence := codeFence(story)
-		fmt.Fprintf(&b, "\n<details><summary>%s: %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
-			escapeMarkdown(t.ID), escapeMarkdown(cmp.Or(t.Reason, string(t.Status))), fence, story, fence)
+		writeFolded(&b, escapeMarkdown(t.ID)+": "+escapeMarkdown(cmp.Or(t.Reason, string(t.Status))),
+			strings.TrimRight(t.attemptsText(), "\n"))
 	}
 	return b.String()
+}
+
+func writeFolded(b *strings.Builder, summary, text string) {
+	fence := codeFence(text)
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n", summary, fence, text, fence)
 }
 
 // escapeMarkdown makes a foreign text one line that Markdown shows unchanged.
 func escapeMarkdown(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ReplaceAll(textfmt.Line(s), "&lt;", "<") {
-		switch r {
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		case '&':
-			b.WriteString("&amp;")
-		case '\\', '`', '*', '_', '[', ']', '|', '~', '#', '@', '!', '$':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return strings.NewReplacer("&lt;", "&lt;", "<", "&lt;", ">", "&gt;", "&", "&amp;", `\`, `\\`, "`", "\\`",
+		"*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "#", `\#`, "@", `\@`, "!", `\!`, "$", `\$`,
+	).Replace(textfmt.Line(s))
 }
 
 // codeFence returns a fence longer than every run of back-ticks in text.
 func codeFence(text string) string {
-	longest, run := 2, 0
-	for _, r := range text {
-		if r == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
 	}
-	return strings.Repeat("`", longest+1)
+	return fence
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"time"
 
 	"wavex/budget"
@@ -171,23 +172,17 @@ func newAttempt(n int, r runner.Result) Attempt {
 // addEvents fills in the facts that only the events have: every attempt, and when the session ended. As
 // in the state, it ignores records of a task that the plan no longer has, or has changed since.
 func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
-	type start struct {
-		why     string
-		advised bool
-	}
 	var history [][]Attempt
-	starts := map[string]start{}
+	starts := map[string]event.AttemptStarted{}
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case event.RunStarted:
 			history = make([][]Attempt, len(r.Tasks))
 			clear(starts)
 			r.Ended = time.Time{}
-			if b.Plan != "" && r.Plan == "" {
-				r.Plan = b.Plan
-			}
+			r.Plan = cmp.Or(r.Plan, b.Plan)
 		case event.AttemptStarted:
-			starts[b.Task] = start{b.Why, b.Advised}
+			starts[b.Task] = b
 		case event.AttemptEnded:
 			i, ok := s.Index(b.Task)
 			if !ok || s.Tasks[i].Key != b.Key || history == nil {
@@ -195,7 +190,7 @@ func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
 			}
 			a := newAttempt(b.Attempt, b.Result)
 			a.Charged, a.Note = b.Charged, b.Note
-			a.Why, a.Advised = starts[b.Task].why, starts[b.Task].advised
+			a.Why, a.Advised = starts[b.Task].Why, starts[b.Task].Advised
 			history[i] = append(history[i], a)
 		case event.CounselEnded:
 			if i, ok := s.Index(b.Task); ok && history != nil && len(history[i]) > 0 {

@@ -38,7 +38,7 @@ type model struct {
 	unmetStreak int
 	unmet       []string
 	criteria    []report.Criterion
-	reviews     []review
+	reviews     namedValues
 	exitSignal  bool // the exit signal
 	stop        *event.Stop
 	ended       *event.RunEnded
@@ -187,12 +187,4 @@ func (b *model) linearStatus() string {
 }
 
 // goal returns the request, or the closest text to it.
-func (b *model) goal() string {
-	switch {
-	case b.request != "":
-		return b.request
-	case b.name != "":
-		return b.name
-	}
-	return b.plan
-}
+func (b *model) goal() string { return cmp.Or(b.request, b.name, b.plan) }

@@ -12,11 +12,11 @@ import (
 // This file makes the reviews in workflow-state.json: a score for each wave, and whether the
 // thorough review passed.
 
-// reviews are the latest ones; they are encoded as one object, waves first.
-type reviews []review
+// namedValues are encoded as one object, in their order, which a map would not keep.
+type namedValues []namedValue
 
-type review struct {
-	name  string // "wave_2", "thorough"
+type namedValue struct {
+	name  string
 	value any
 }
 
@@ -34,25 +34,25 @@ type thoroughReview struct {
 	Round    int     `json:"round"`
 }
 
-// reviewsOf returns the latest reviews. It omits those without an answer, except the thorough one,
-// which then has not passed.
-func reviewsOf(s *scheduler.State) reviews {
-	var out reviews
+// reviewsOf returns the latest reviews, named "wave_1" or "thorough". It omits those without an answer,
+// except the thorough one, which then has not passed.
+func reviewsOf(s *scheduler.State) namedValues {
+	var out namedValues
 	for wave := 1; wave <= s.Waves && len(s.Reviews) > 0; wave++ {
 		if r := s.Light(wave); r != nil && r.Review.Error == "" && r.Review.Nothing == "" {
-			out = append(out, review{fmt.Sprintf("wave_%d", wave),
+			out = append(out, namedValue{fmt.Sprintf("wave_%d", wave),
 				lightReview{r.Review.Score, len(r.Review.Findings), r.Review.Count(counsel.Blocker)}})
 		}
 	}
 	if r := s.Thorough(); r != nil {
-		out = append(out, review{"thorough", thoroughReview{r.Passed, r.Blockers, r.Review.Score,
+		out = append(out, namedValue{"thorough", thoroughReview{r.Passed, r.Blockers, r.Review.Score,
 			len(r.Review.Findings), r.Round}})
 	}
 	return out
 }
 
-// MarshalJSON encodes the reviews as {"wave_1": …, "thorough": …}.
-func (r reviews) MarshalJSON() ([]byte, error) {
+// MarshalJSON encodes the values as {"NAME": VALUE, ...}.
+func (r namedValues) MarshalJSON() ([]byte, error) {
 	list := make(jsonobject.Object, len(r))
 	for i, one := range r {
 		value, err := json.Marshal(one.value)

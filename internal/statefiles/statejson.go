@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"wavex/internal/event"
-	"wavex/internal/jsonobject"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 )
@@ -23,16 +22,16 @@ var linearSchema []byte
 func LinearSchema() []byte { return slices.Clone(linearSchema) }
 
 type linear struct {
-	Spec       string   `json:"spec"`
-	Criteria   []string `json:"criteria"`
-	Status     criteria `json:"criteriaStatus"`
-	ExitSignal bool     `json:"exit_signal"`
-	Steps      []string `json:"steps"`
-	Completed  []string `json:"completedSteps"`
-	Remaining  []string `json:"remainingSteps"`
-	Iteration  int      `json:"iteration"`
-	State      string   `json:"status"` // in_progress, paused, completed
-	Breaker    breaker  `json:"circuitBreaker"`
+	Spec       string      `json:"spec"`
+	Criteria   []string    `json:"criteria"`
+	Status     namedValues `json:"criteriaStatus"`
+	ExitSignal bool        `json:"exit_signal"`
+	Steps      []string    `json:"steps"`
+	Completed  []string    `json:"completedSteps"`
+	Remaining  []string    `json:"remainingSteps"`
+	Iteration  int         `json:"iteration"`
+	State      string      `json:"status"` // in_progress, paused, completed
+	Breaker    breaker     `json:"circuitBreaker"`
 }
 
 // breaker is the state of the loop's own breaker: how many times in succession the same checks were
@@ -42,26 +41,9 @@ type breaker struct {
 	Unmet string `json:"lastUnmet"`
 }
 
-// criteria is encoded as an object in the order of the criteria, which a map would not keep.
-type criteria []criterion
-
 type criterion struct {
-	text string
 	Met  bool   `json:"met"`
 	Kind string `json:"verification"`
-}
-
-// MarshalJSON encodes the criteria as {"text": {"met", "verification"}}.
-func (c criteria) MarshalJSON() ([]byte, error) {
-	list := make(jsonobject.Object, len(c))
-	for i := range c {
-		value, err := json.Marshal(c[i])
-		if err != nil {
-			return nil, err
-		}
-		list[i] = jsonobject.Field{Name: c[i].text, Value: value}
-	}
-	return list.Value(), nil
 }
 
 func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
@@ -72,7 +54,7 @@ func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	for _, c := range b.criteria {
 		text := unique(used, c.Text)
 		w.Criteria = append(w.Criteria, text)
-		w.Status = append(w.Status, criterion{text, c.Met, c.Verification})
+		w.Status = append(w.Status, namedValue{text, criterion{c.Met, c.Verification}})
 	}
 	for i, step := range w.Steps {
 		if b.rows[i].status == event.Completed {

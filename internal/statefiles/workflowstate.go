@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -22,17 +21,17 @@ func WorkflowSchema() []byte { return slices.Clone(workflowSchema) }
 
 // workflow is the content of the file. All keys but wavex are those that other programs expect.
 type workflow struct {
-	Version   int       `json:"version"`
-	Stage     string    `json:"stage"`
-	Task      string    `json:"task"`
-	SpecScore *int      `json:"spec_score"`   // null: the request was not scored
-	FitScore  *int      `json:"fit_score"`    // null: likewise
-	Shape     *string   `json:"shape_chosen"` // null: likewise
-	Started   time.Time `json:"started_at"`
-	Updated   time.Time `json:"last_updated"` // time of the last event
-	Recall    []string  `json:"recall_surfaced"`
-	Reviews   reviews   `json:"reviews"`
-	Wavex     extension `json:"wavex"`
+	Version   int         `json:"version"`
+	Stage     string      `json:"stage"`
+	Task      string      `json:"task"`
+	SpecScore *int        `json:"spec_score"`   // null: the request was not scored
+	FitScore  *int        `json:"fit_score"`    // null: likewise
+	Shape     *string     `json:"shape_chosen"` // null: likewise
+	Started   time.Time   `json:"started_at"`
+	Updated   time.Time   `json:"last_updated"` // time of the last event
+	Recall    []string    `json:"recall_surfaced"`
+	Reviews   namedValues `json:"reviews"`
+	Wavex     extension   `json:"wavex"`
 }
 
 // extension has the data that only wavex knows. Dollars are decimal.
@@ -72,7 +71,7 @@ type taskState struct {
 
 func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
 	w := workflow{Version: 1, Stage: b.stage(), Task: b.goal(), Started: b.opened, Updated: b.at, Recall: []string{},
-		Reviews: reviews(b.reviews),
+		Reviews: b.reviews,
 		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: event.RunRunning,
 			ExitSignal: b.exitSignal, Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(),
 			Notional: b.notional, Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
@@ -86,7 +85,8 @@ func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
 		x.MaxIterations = &b.limits.Iterations
 	}
 	if !b.limits.NoUSD {
-		x.BudgetUSD = dollars(b.limits.USD)
+		usd := b.limits.USD.Float()
+		x.BudgetUSD = &usd
 	}
 	if st := b.stop; st != nil {
 		x.Reason, x.Breaker = st.Reason, st.Breaker
@@ -110,31 +110,21 @@ func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
 // scoreKeys has the keys that other programs may have filled: a run without a request has no scores,
 // and an existing score is never replaced.
 var scoreKeys = openKeys{
-	"spec_score":      isNumber,
-	"fit_score":       isNumber,
+	"spec_score":      decodesAs[float64],
+	"fit_score":       decodesAs[float64],
 	"shape_chosen":    isShapeName,
-	"recall_surfaced": isStringList,
+	"recall_surfaced": decodesAs[[]string],
 }
 
-func isNumber(v json.RawMessage) bool {
-	var n float64
-	return json.Unmarshal(v, &n) == nil
+func decodesAs[T any](v json.RawMessage) bool {
+	var value T
+	return json.Unmarshal(v, &value) == nil
 }
 
 func isShapeName(v json.RawMessage) bool {
 	var s string
 	return json.Unmarshal(v, &s) == nil && slices.Contains([]string{"colleague", "tool-review",
 		"tool-with-review", "tool"}, s)
-}
-
-func isStringList(v json.RawMessage) bool {
-	var list []string
-	return json.Unmarshal(v, &list) == nil
-}
-
-func dollars(u budget.USD) *float64 {
-	f := u.Float()
-	return &f
 }
 
 // openBlockers returns the blockers of a waiting task that are not completed.

@@ -18,11 +18,6 @@ import (
 // This file maps events to the start and end of spans and to their attributes. Spans have few
 // names, so that they can be grouped; the differences are in the attributes.
 
-const (
-	integrationKey = "integration"
-	deliveryKey    = "delivery"
-)
-
 // Event starts and ends spans. It never blocks: spans wait in a bounded buffer.
 func (t *Tracer) Event(e event.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
@@ -69,13 +64,13 @@ func (t *Tracer) Event(e event.Event, s *scheduler.State) {
 		}
 		t.end(criteriaKey(b.Round), e.Time, b.Error, said...)
 	case event.IntegrationStarted:
-		t.open[integrationKey] = t.start(t.run.ctx, "integration", e.Time, intAttr("wavex.wave", b.Wave))
+		t.open["integration"] = t.start(t.run.ctx, "integration", e.Time, intAttr("wavex.wave", b.Wave))
 	case event.IntegrationEnded:
-		t.end(integrationKey, e.Time, "")
+		t.end("integration", e.Time, "")
 	case event.DeliveryStarted:
-		t.open[deliveryKey] = t.start(t.run.ctx, "delivery", e.Time)
+		t.open["delivery"] = t.start(t.run.ctx, "delivery", e.Time)
 	case event.DeliveryEnded:
-		t.end(deliveryKey, e.Time, "", stringAttr("wavex.delivery", b.How))
+		t.end("delivery", e.Time, "", stringAttr("wavex.delivery", b.How))
 	case event.RunEnded:
 		t.runEnded(b, e.Time)
 	}
@@ -97,13 +92,6 @@ func (t *Tracer) wave(n int, at time.Time) span {
 		t.waves[n] = w
 	}
 	return w
-}
-
-func (t *Tracer) endWaves(at time.Time) {
-	for n, w := range t.waves {
-		w.End(trace.WithTimestamp(at))
-		delete(t.waves, n)
-	}
 }
 
 // task opens a task's span, which lasts from its first attempt to its last.
@@ -169,11 +157,8 @@ func (t *Tracer) checks(attempt span, r *runner.Result, end time.Time) {
 }
 
 func (t *Tracer) runEnded(b event.RunEnded, at time.Time) {
-	for id, s := range t.tasks {
-		s.End(trace.WithTimestamp(at))
-		delete(t.tasks, id)
-	}
-	t.endWaves(at)
+	endAll(t.tasks, at)
+	endAll(t.waves, at)
 	if t.run.Span == nil {
 		return
 	}

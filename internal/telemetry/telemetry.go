@@ -5,6 +5,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,7 @@ func Enabled(getenv func(string) string) (yes bool, why string) {
 	} else if e != "" && e != "otlp" {
 		return false, fmt.Sprintf("OTEL_TRACES_EXPORTER is %q; wavex exports by otlp only", e)
 	}
-	protocol := getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
-	if protocol == "" {
-		protocol = getenv("OTEL_EXPORTER_OTLP_PROTOCOL")
-	}
+	protocol := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv("OTEL_EXPORTER_OTLP_PROTOCOL"))
 	if protocol != "" && protocol != "http/protobuf" {
 		return false, fmt.Sprintf("the OTLP protocol is %q; wavex speaks http/protobuf only", protocol)
 	}
@@ -75,10 +73,7 @@ type span struct {
 // New returns a Tracer. getenv returns the TRACEPARENT of wavex itself, OTEL_RESOURCE_ATTRIBUTES
 // and OTEL_SERVICE_NAME; the default service is "wavex".
 func New(ctx context.Context, e sdk.SpanExporter, version string, getenv func(string) string) (*Tracer, error) {
-	name := attribute.String("service.name", "wavex")
-	if n := getenv("OTEL_SERVICE_NAME"); n != "" {
-		name = attribute.String("service.name", n)
-	}
+	name := attribute.String("service.name", cmp.Or(getenv("OTEL_SERVICE_NAME"), "wavex"))
 	res, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "wavex")),
 		resource.WithFromEnv(), resource.WithAttributes(name, attribute.String("service.version", version)))
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
@@ -117,24 +112,25 @@ func (t *Tracer) Env(task string, attempt int) map[string]string {
 // those that could not be sent.
 func (t *Tracer) Close(ctx context.Context) error {
 	now := time.Now()
-	for _, all := range []map[string]span{t.open, t.tasks} {
-		for key, s := range all {
-			s.End(trace.WithTimestamp(now))
-			delete(all, key)
-		}
-	}
-	t.endWaves(now)
+	endAll(t.open, now)
+	endAll(t.tasks, now)
+	endAll(t.waves, now)
 	if t.run.Span != nil {
 		t.run.End(trace.WithTimestamp(now))
 	}
 	err := t.provider.Shutdown(ctx)
-	if first := t.errors.first(); first != nil {
-		err = first
-	}
-	if err != nil {
+	if err = cmp.Or(t.errors.first(), err); err != nil {
 		return fmt.Errorf("sending traces: %w", err)
 	}
 	return nil
+}
+
+// endAll ends spans and forgets them.
+func endAll[K comparable](spans map[K]span, at time.Time) {
+	for _, s := range spans {
+		s.End(trace.WithTimestamp(at))
+	}
+	clear(spans)
 }
 
 // errorKeeper keeps the first error of an exporter, instead of passing it to the global handler,

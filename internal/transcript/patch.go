@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,10 +22,7 @@ type Change struct {
 // details.
 func inputChanges(block gjson.Result) []Change {
 	in := block.Get("input")
-	path := in.Get("file_path").Str
-	if path == "" {
-		path = in.Get("notebook_path").Str
-	}
+	path := cmp.Or(in.Get("file_path").Str, in.Get("notebook_path").Str)
 	if path == "" {
 		return nil
 	}

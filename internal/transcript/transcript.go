@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,13 +144,10 @@ func systemEntries(o gjson.Result) []Entry {
 func (r *Reader) assistant(o gjson.Result) (out []Entry) {
 	o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
 		switch b.Get("type").Str {
-		case "text":
-			if t := b.Get("text").String(); strings.TrimSpace(t) != "" {
-				out = append(out, Entry{Kind: Text, Text: t})
-			}
-		case "thinking":
-			if t := b.Get("thinking").String(); strings.TrimSpace(t) != "" {
-				out = append(out, Entry{Kind: Thinking, Text: t})
+		case string(Text), string(Thinking): // the block has its text in a field of its type's name
+			kind := b.Get("type").Str
+			if t := b.Get(kind).String(); strings.TrimSpace(t) != "" {
+				out = append(out, Entry{Kind: Kind(kind), Text: t})
 			}
 		case "tool_use":
 			c := pendingCall{tool: b.Get("name").String(), target: callTarget(b.Get("input")), patch: inputChanges(b)}
@@ -240,11 +238,5 @@ func flattenAnswer(content gjson.Result) string {
 }
 
 func joinWords(list ...string) string {
-	var out []string
-	for _, w := range list {
-		if w != "" && w != "null" {
-			out = append(out, w)
-		}
-	}
-	return strings.Join(out, " ")
+	return strings.Join(slices.DeleteFunc(list, func(w string) bool { return w == "" || w == "null" }), " ")
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -140,11 +141,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refusal returns the status code and the reason of a refusal, or 0 if the request is allowed. It
 // checks the token first, so that a guess learns nothing from the other refusals.
 func (s *Server) refusal(r *http.Request) (code int, why string) {
-	own := false
-	for _, host := range s.hosts {
-		own = own || r.Host == host
-	}
-	if !own {
+	if !slices.Contains(s.hosts, r.Host) {
 		return http.StatusMisdirectedRequest, "this is not the host of the page"
 	}
 	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {

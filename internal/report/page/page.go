@@ -9,6 +9,7 @@
 package page
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -78,15 +79,11 @@ func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error
 	if err != nil {
 		return fmt.Errorf("reading the page's template: %w", err)
 	}
-	title := r.Name
-	if title == "" {
-		title = r.ID
-	}
 	head := struct {
 		Title, Status, Policy string
 		Style                 template.CSS
 		Data                  template.JS
-	}{title, string(r.Status), contentPolicy(script, style, r.Live), template.CSS(style),
+	}{cmp.Or(r.Name, r.ID), string(r.Status), contentPolicy(script, style, r.Live), template.CSS(style),
 		template.JS(data)} //nolint:gosec // our own, and escaped
 	if err := t.ExecuteTemplate(w, "head", head); err != nil {
 		return err

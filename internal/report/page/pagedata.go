@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -197,10 +198,8 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	for _, b := range s.Plan.Graph.Blockers(i) {
 		out.Blockers = append(out.Blockers, int(b))
 	}
-	for _, f := range p.Files {
-		if len(out.Files) < 20 {
-			out.Files = append(out.Files, textfmt.Line(f.Path))
-		}
+	for _, f := range p.Files[:min(len(p.Files), 20)] {
+		out.Files = append(out.Files, textfmt.Line(f.Path))
 	}
 	return out
 }
@@ -209,10 +208,7 @@ func newReview(b event.ReviewEnded) Review {
 	v := b.Review
 	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
 		Experts: nonEmptyLines(v.Experts),
-		Silent:  nonEmptyLines(v.Silent), Reason: textfmt.Line(v.Nothing), Cost: int64(v.Cost)}
-	if v.Error != "" {
-		out.Reason = textfmt.Line(v.Error)
-	}
+		Silent:  nonEmptyLines(v.Silent), Reason: textfmt.Line(cmp.Or(v.Error, v.Nothing)), Cost: int64(v.Cost)}
 	for _, f := range v.Findings {
 		g := Finding{Severity: textfmt.Line(string(f.Severity)), Blocks: f.Blocks(), Location: textfmt.Line(f.File),
 			Text:     textfmt.Multiline(f.Text, maxOutput),
@@ -237,20 +233,14 @@ func newReview(b event.ReviewEnded) Review {
 // most tasks.
 func (r *Run) markCriticalPath(s *scheduler.State) {
 	g := s.Plan.Graph
-	r.CriticalBy = "length"
-	for i := range s.Tasks {
-		if s.Tasks[i].Took > 0 {
-			r.CriticalBy = "time"
-			break
-		}
-	}
-	if r.CriticalBy == "length" {
+	var took float64
+	r.Critical, took = g.CriticalPath(func(i int) float64 { return s.Tasks[i].Took.Seconds() })
+	r.CriticalBy, r.CriticalTime = "time", int64(1000*took)
+	if took == 0 {
+		r.CriticalBy = "length"
 		r.Critical, _ = g.CriticalPath(nil)
 		return
 	}
-	var took float64
-	r.Critical, took = g.CriticalPath(func(i int) float64 { return s.Tasks[i].Took.Seconds() })
-	r.CriticalTime = int64(1000 * took)
 	// Tasks that have not begun take no time yet and are not part of the longest chain so far.
 	for n := len(r.Critical); n > 1 && s.Tasks[r.Critical[n-1]].Took == 0; n-- {
 		r.Critical = slices.Clip(r.Critical[:n-1])
