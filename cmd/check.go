@@ -54,9 +54,10 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	r := checkReport{OK: p != nil, Waves: [][]string{}, CriticalPath: []string{}, Diagnostics: diags}
+	r := checkReport{OK: p != nil, Waves: [][]string{}, CriticalPath: []string{},
+		Diagnostics: append([]plan.Diagnostic{}, diags...)}
 	if p != nil {
-		r.Diagnostics = append(diags, forecast.InsufficientLimits(p, forecast.Limits(p))...)
+		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
 		r.Waves = waveIDs(p)
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
@@ -66,9 +67,6 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 		if r.Makespan, err = forecast.Simulate(p); err != nil {
 			return err
 		}
-	}
-	if r.Diagnostics == nil {
-		r.Diagnostics = []plan.Diagnostic{}
 	}
 	if o.output == "json" {
 		err = json.NewEncoder(std.Out).Encode(r)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,10 +85,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		}
 	}
 	if o.output == "json" {
-		if items == nil {
-			items = []gitwork.CleanupItem{}
-		}
-		return json.NewEncoder(std.Out).Encode(items)
+		return json.NewEncoder(std.Out).Encode(append([]gitwork.CleanupItem{}, items...)) // [], not null
 	}
 	if len(items) == 0 {
 		fmt.Fprintln(std.Out, "nothing to clean")
@@ -112,9 +110,5 @@ func printItems(std Stdio, items []gitwork.CleanupItem, removed string) {
 func confirmClean(std Stdio, n int) bool {
 	fmt.Fprintf(std.Err, "Remove %d of these? [y/N] ", n)
 	line, _ := bufio.NewReader(std.In).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,12 +44,6 @@ func (r *invocation) findingJudge() review.Judge {
 	return &interactiveJudge{prompter: r.terminalPrompter(), out: r.std.Err}
 }
 
-// readLine returns the next line. It reports false if the input or ctx ended.
-func (h *interactiveJudge) readLine(ctx context.Context) (string, bool) {
-	line, err := h.prompter.nextLine(ctx)
-	return line, err == nil
-}
-
 // Judge asks about each standing blocker and each warning. Findings without an answer stay as they
 // would be without a person.
 func (h *interactiveJudge) Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review) {
@@ -74,23 +69,16 @@ func (h *interactiveJudge) Judge(ctx context.Context, p *counsel.Panel, c counse
 func (h *interactiveJudge) resolveFinding(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase,
 	r *counsel.Review,
 	f *counsel.Finding, blocks bool) bool {
-	ask := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? "
+	ask, byDefault := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? ", "s"
 	if blocks {
-		ask = "[a]pprove it as it is, create a [T]ask, [d]iscuss, [s]kip? "
+		ask, byDefault = "[a]pprove it as it is, create a [T]ask, [d]iscuss, [s]kip? ", "t"
 	}
 	for {
-		fmt.Fprint(h.out, ask)
-		line, ok := h.readLine(ctx)
-		if !ok {
-			fmt.Fprintln(h.out)
+		line, err := h.prompter.promptLine(ctx, ask)
+		if err != nil {
 			return false
 		}
-		if line == "" && blocks {
-			line = "t"
-		} else if line == "" {
-			line = "s"
-		}
-		switch strings.ToLower(line) {
+		switch strings.ToLower(cmp.Or(line, byDefault)) {
 		case "a", "approve":
 			f.Resolution = "approved"
 			return true
@@ -104,8 +92,8 @@ func (h *interactiveJudge) resolveFinding(ctx context.Context, p *counsel.Panel,
 			return true
 		case "d", "discuss":
 			fmt.Fprint(h.out, "Your question: ")
-			question, ok := h.readLine(ctx)
-			if !ok {
+			question, err := h.prompter.nextLine(ctx)
+			if err != nil {
 				return false
 			}
 			answer, cost := p.Discuss(ctx, c, *f, question)

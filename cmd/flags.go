@@ -63,31 +63,19 @@ func (c *choiceValue) Set(s string) error {
 }
 
 // oneArg requires exactly one argument. Its error names the argument.
-func oneArg(what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage("%s takes %s\nsee: %s --help", c.CommandPath(), what, c.CommandPath())
-		}
-		return nil
-	}
-}
+func oneArg(what string) cobra.PositionalArgs { return argCount(1, 1, what) }
 
 // optionalArg accepts at most one argument. Its error names the argument.
-func optionalArg(what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usage("%s takes at most %s\nsee: %s --help", c.CommandPath(), what, c.CommandPath())
-		}
-		return nil
-	}
-}
+func optionalArg(what string) cobra.PositionalArgs { return argCount(0, 1, "at most "+what) }
 
 // noArgs accepts no argument.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s takes no arguments\nsee: %s --help", c.CommandPath(), c.CommandPath())
+func noArgs(c *cobra.Command, args []string) error { return argCount(0, 0, "no arguments")(c, args) }
+
+func argCount(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		return usageIf(len(args) < least || len(args) > most, "%s takes %s\nsee: %s --help", c.CommandPath(), what,
+			c.CommandPath())
 	}
-	return nil
 }
 
 // flagErrorText returns the text of an error about a flag. It replaces the parser's terms with plain

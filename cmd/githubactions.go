@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,10 +37,7 @@ func (r *invocation) appendToEnvFile(variable, text string) error {
 		return fmt.Errorf("%s: %w", variable, err)
 	}
 	_, err = f.WriteString(r.secrets.String(text))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", variable, err)
 	}
 	return nil

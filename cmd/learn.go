@@ -82,9 +82,9 @@ func runLearn(o learnOptions, std Stdio) error {
 	if err := learn.Add(to, keep); err != nil {
 		return usererr.Blocked(err)
 	}
+	gone := slices.Concat(keep, drop)
 	rest := slices.DeleteFunc(list, func(l learn.Learning) bool {
-		return containsLearning(keep, l) ||
-			containsLearning(drop, l)
+		return slices.ContainsFunc(gone, func(o learn.Learning) bool { return o.ID == l.ID })
 	})
 	if err := learn.Replace(pending, rest); err != nil {
 		return usererr.Blocked(err)
@@ -95,10 +95,7 @@ func runLearn(o learnOptions, std Stdio) error {
 
 func printLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
 	if o.output == "json" {
-		if list == nil {
-			list = []learn.Learning{}
-		}
-		return json.NewEncoder(std.Out).Encode(list)
+		return json.NewEncoder(std.Out).Encode(append([]learn.Learning{}, list...)) // [], not null
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(std.Err, "nothing is proposed")
@@ -123,8 +120,4 @@ func selectLearnings(list []learn.Learning, ids []string, flag string) ([]learn.
 		out = append(out, list[i])
 	}
 	return out, nil
-}
-
-func containsLearning(list []learn.Learning, l learn.Learning) bool {
-	return slices.ContainsFunc(list, func(o learn.Learning) bool { return o.ID == l.ID })
 }

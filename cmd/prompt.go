@@ -122,19 +122,8 @@ func parseYesNo(a string) (yes, ok bool) {
 	return false, false
 }
 
-// promptLine prints a prompt and returns the answer without surrounding blanks.
-func (p *prompter) promptLine(prompt string) (string, error) {
-	fmt.Fprint(p.out, prompt)
-	line, err := p.in.ReadString('\n')
-	if line = strings.TrimSpace(line); err != nil && line == "" {
-		fmt.Fprintln(p.out)
-		return "", errNoAnswer
-	}
-	return line, nil
-}
-
-// promptLineContext is like line, but returns when ctx ends.
-func (p *prompter) promptLineContext(ctx context.Context, prompt string) (string, error) {
+// promptLine prints a prompt and returns the answer without surrounding blanks. It gives up when ctx ends.
+func (p *prompter) promptLine(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	line, err := p.nextLine(ctx)
 	if err != nil {
@@ -144,9 +133,9 @@ func (p *prompter) promptLineContext(ctx context.Context, prompt string) (string
 }
 
 // promptYesNo asks a question whose default answer is yes.
-func (p *prompter) promptYesNo(question string) (bool, error) {
+func (p *prompter) promptYesNo(ctx context.Context, question string) (bool, error) {
 	for {
-		a, err := p.promptLine(question + " [Y/n] ")
+		a, err := p.promptLine(ctx, question+" [Y/n] ")
 		if err != nil {
 			return false, err
 		}
@@ -160,7 +149,7 @@ func (p *prompter) promptYesNo(question string) (bool, error) {
 // DismissLearnings asks which of the learnings do not matter.
 func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) ([]string, error) {
 	for {
-		a, err := p.promptLineContext(ctx, "Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
+		a, err := p.promptLine(ctx, "Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +186,7 @@ func (p *prompter) Clarify(ctx context.Context, s score.Score,
 		for i, x := range q.Proposals {
 			fmt.Fprintf(p.out, "  %c) %s\n", 'a'+i, x)
 		}
-		a, err := p.promptLineContext(ctx, "> ")
+		a, err := p.promptLine(ctx, "> ")
 		if err != nil {
 			return nil, err
 		}
@@ -214,13 +203,13 @@ func (p *prompter) Clarify(ctx context.Context, s score.Score,
 
 // promptSettings asks, once and only on a terminal, for the settings that no flag gives. The journal keeps
 // the answers with the request.
-func (q *requestCommand) promptSettings() error {
+func (q *requestCommand) promptSettings(ctx context.Context) error {
 	if q.prompter == nil || q.progress != nil || q.offline {
 		return nil
 	}
 	p := q.prompter
 	if !q.run.changed("budget") {
-		a, err := p.promptChoice("Budget in dollars", []string{"10", "25", "50", "none"}, "25")
+		a, err := p.promptChoice(ctx, "Budget in dollars", []string{"10", "25", "50", "none"}, "25")
 		if err != nil {
 			return err
 		}
@@ -234,7 +223,7 @@ func (q *requestCommand) promptSettings() error {
 		return nil
 	}
 	if !q.run.changed("max-iterations") {
-		a, err := p.promptChoice("Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
+		a, err := p.promptChoice(ctx, "Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
 		if err != nil {
 			return err
 		}
@@ -243,7 +232,7 @@ func (q *requestCommand) promptSettings() error {
 		}
 	}
 	for {
-		a, err := p.promptLine("Task list of Claude Code: new/resume/session-only [session-only] ")
+		a, err := p.promptLine(ctx, "Task list of Claude Code: new/resume/session-only [session-only] ")
 		switch {
 		case err != nil:
 			return err
@@ -253,7 +242,7 @@ func (q *requestCommand) promptSettings() error {
 			q.config.TaskList = a
 			return nil
 		case a == "resume":
-			name, err := p.promptLine(fmt.Sprintf("Its name [%s] ", q.projectList()))
+			name, err := p.promptLine(ctx, fmt.Sprintf("Its name [%s] ", q.projectList()))
 			if err != nil {
 				return err
 			}
@@ -298,9 +287,9 @@ func (q *requestCommand) createTaskList(ctx context.Context, p *plan.Plan) error
 }
 
 // promptChoice asks for one of the choices, or for a number.
-func (p *prompter) promptChoice(what string, choices []string, def string) (string, error) {
+func (p *prompter) promptChoice(ctx context.Context, what string, choices []string, def string) (string, error) {
 	for {
-		a, err := p.promptLine(fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))
+		a, err := p.promptLine(ctx, fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))
 		if err != nil {
 			return "", err
 		}

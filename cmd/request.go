@@ -179,7 +179,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 	if err != nil {
 		return usage("%s", err)
 	}
-	if err := q.promptSettings(); err != nil {
+	if err := q.promptSettings(ctx); err != nil {
 		return err
 	}
 	o := driver.Options{
@@ -295,7 +295,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	if err := q.printPlan(res); err != nil || q.planOnly {
 		return err
 	}
-	p, err := q.confirmPlan(res)
+	p, err := q.confirmPlan(ctx, res)
 	if err != nil {
 		return err
 	}

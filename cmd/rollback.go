@@ -159,11 +159,7 @@ func (b *rollback) otherTasksPaths(i int) []string {
 
 // filePath returns the absolute path of a file that a task declares.
 func (b *rollback) filePath(i int, file string) string {
-	dir := b.s.Config.Dir
-	if s := b.s.Plan.Tasks[i].Settings; s != nil && s.Dir != "" {
-		dir = filepath.Join(dir, filepath.FromSlash(s.Dir))
-	}
-	return filepath.Join(dir, filepath.FromSlash(file))
+	return filepath.Join(b.s.Plan.Tasks[i].WorkDir(b.s.Config.Dir), filepath.FromSlash(file))
 }
 
 func (b *rollback) run(ctx context.Context) error {

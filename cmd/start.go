@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 
@@ -151,7 +152,7 @@ func (q *requestCommand) displayPath(path string) string {
 
 // confirmPlan prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,
 // nothing has been started.
-func (q *requestCommand) confirmPlan(res request.Result) (*plan.Plan, error) {
+func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*plan.Plan, error) {
 	p, err := planfile.Read(res.Path, "")
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (q *requestCommand) confirmPlan(res request.Result) (*plan.Plan, error) {
 		return nil, exitCode(event.ExitBlocked)
 	}
 	if q.prompter != nil && res.Intent.Decision.Shape == score.Colleague {
-		if err := q.confirmG1(p); err != nil {
+		if err := q.confirmG1(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -197,12 +198,12 @@ func (q *requestCommand) confirmPlan(res request.Result) (*plan.Plan, error) {
 }
 
 // confirmG1 shows the steps and asks whether to continue.
-func (q *requestCommand) confirmG1(p *plan.Plan) error {
+func (q *requestCommand) confirmG1(ctx context.Context, p *plan.Plan) error {
 	fmt.Fprintf(q.std.Err, "G1: Decomposed into %s:\n", report.Plural(len(p.Tasks), "step", "steps"))
 	for i := range p.Tasks {
 		fmt.Fprintf(q.std.Err, "  %d. %s\n", i+1, cmp.Or(p.Tasks[i].Subject, p.Tasks[i].ID))
 	}
-	yes, err := q.prompter.promptYesNo("Proceed?")
+	yes, err := q.prompter.promptYesNo(ctx, "Proceed?")
 	if err == nil && yes {
 		return nil
 	}

@@ -128,15 +128,8 @@ func printVerification(v *inspect.Inspection, doc *scan.Document, o runOptions, 
 		printVerificationText(v, doc, o.ascii, std)
 		return nil
 	}
-	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Open: doc.Unverified,
-		Own:  doc.SkippedChecks,
-		Gaps: doc.Gaps}
-	if r.Gaps == nil {
-		r.Gaps = []scan.Gap{}
-	}
-	if r.Open == nil {
-		r.Open = []string{}
-	}
+	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Own: doc.SkippedChecks,
+		Open: append([]string{}, doc.Unverified...), Gaps: append([]scan.Gap{}, doc.Gaps...)} // [], not null
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

@@ -14,32 +14,27 @@ var version = "dev"
 
 // Version returns the release, or the commit of a development build.
 func Version() string {
-	if version != "dev" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return version + "+" + s.Value[:12]
-		}
+	if commit := buildSettings()["vcs.revision"]; version == "dev" && len(commit) >= 12 {
+		return version + "+" + commit[:12]
 	}
 	return version
+}
+
+// buildSettings returns what the Go command recorded of the build.
+func buildSettings() map[string]string {
+	settings := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			settings[s.Key] = s.Value
+		}
+	}
+	return settings
 }
 
 // buildInfo returns the commit and its time, followed by a comma, or "" if the build did not record
 // them.
 func buildInfo() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	vcs := map[string]string{}
-	for _, s := range info.Settings {
-		vcs[s.Key] = s.Value
-	}
+	vcs := buildSettings()
 	if vcs["vcs.revision"] == "" {
 		return ""
 	}

@@ -109,11 +109,8 @@ func (l *List) highestNumber() (uint64, error) {
 // leadingNumber returns the number at the start of a text, like JavaScript's parseInt; 0 if there is
 // none, or if it is too large to be incremented.
 func leadingNumber(s string) uint64 {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	v, err := strconv.ParseUint(s[:n], 10, 53)
+	rest := strings.TrimLeft(s, "0123456789")
+	v, err := strconv.ParseUint(strings.TrimSuffix(s, rest), 10, 53)
 	if err != nil {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package tasklist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,14 +149,11 @@ func compareIDs(a, b string) int {
 	x, errA := strconv.ParseUint(a, 10, 64)
 	y, errB := strconv.ParseUint(b, 10, 64)
 	switch {
-	case errA == nil && errB == nil && x != y:
-		if x < y {
-			return -1
-		}
-		return 1
-	case errA == nil && errB != nil:
+	case errA == nil && errB == nil:
+		return cmp.Or(cmp.Compare(x, y), strings.Compare(a, b))
+	case errA == nil:
 		return -1
-	case errA != nil && errB == nil:
+	case errB == nil:
 		return 1
 	}
 	return strings.Compare(a, b)

@@ -89,15 +89,9 @@ func (f *importedPlan) warnLooseLinks(at source.Location, n int) {
 	}
 }
 
-// linkNodes returns the links in the form of a plan.
-func (f *importedPlan) linkNodes() *source.Node {
-	var list []*source.Node
-	for _, l := range f.links {
-		o := source.Object(l.at).Set("from", source.Text(l.from, l.at)).Set("to", source.Text(l.to, l.at))
-		if why := strings.Join(strings.Fields(l.why), " "); why != "" {
-			o.Set("why", source.Text(clipText(why, 300), l.at))
-		}
-		list = append(list, o)
-	}
-	return listOf(list)
+// node returns the link in the form of a plan.
+func (l link) node() *source.Node {
+	why := phrase{clipText(strings.Join(strings.Fields(l.why), " "), 300), l.at}
+	return source.Object(l.at).Set("from", source.Text(l.from, l.at)).Set("to", source.Text(l.to, l.at)).
+		Set("why", why.node())
 }

@@ -26,6 +26,11 @@ func (w phrase) node() *source.Node {
 	return source.Text(w.text, w.at)
 }
 
+// observation returns a criterion that only a person or a reviewer can judge.
+func (w phrase) observation() *source.Node {
+	return source.Object(w.at).Set("text", w.node()).Set("verification", source.Text("observation", w.at))
+}
+
 // claim is a check of a foreign file: a kind, a command, a file, or only words.
 type claim struct {
 	kind, command, file string
@@ -37,6 +42,18 @@ type importedWave struct {
 	title      string
 	sequential bool
 	at         source.Location
+}
+
+// node returns the data of a wave in the form of a plan; nil if there is none.
+func (w importedWave) node() *source.Node {
+	if w.title == "" && !w.sequential {
+		return nil
+	}
+	n := source.Object(w.at).Set("wave", source.Count(w.number, w.at)).Set("title", phrase{w.title, w.at}.node())
+	if w.sequential {
+		n.Set("parallel", &source.Node{Kind: source.KindBool, Text: "false", At: w.at})
+	}
+	return n
 }
 
 type importedTask struct {
@@ -60,6 +77,13 @@ type importedTask struct {
 type importedFile struct {
 	path   phrase
 	action string
+}
+
+func (f importedFile) node() *source.Node {
+	if f.action == "" {
+		return f.path.node()
+	}
+	return source.Object(f.path.at).Set("path", f.path.node()).Set("action", source.Text(f.action, f.path.at))
 }
 
 // importedPlan is a plan as an importer understood it.
@@ -115,26 +139,8 @@ func (f *importedPlan) tree() *source.Node {
 		}
 		root.Set("request", source.Text(strings.Join(parts, "\n\n"), f.request[0].at))
 	}
-	var criteria []*source.Node
-	for _, w := range f.criteria {
-		criteria = append(criteria, f.condition(c, w))
-	}
-	root.Set("criteria", listOf(criteria)).Set("links", f.linkNodes())
-	var waves []*source.Node
-	for _, w := range f.waves {
-		if w.title == "" && !w.sequential {
-			continue
-		}
-		n := source.Object(w.at).Set("wave", source.Count(w.number, w.at))
-		if w.title != "" {
-			n.Set("title", source.Text(w.title, w.at))
-		}
-		if w.sequential {
-			n.Set("parallel", &source.Node{Kind: source.KindBool, Text: "false", At: w.at})
-		}
-		waves = append(waves, n)
-	}
-	root.Set("waves", listOf(waves))
+	root.Set("criteria", listOf(f.criteria, func(w phrase) *source.Node { return f.condition(c, w) }))
+	root.Set("links", listOf(f.links, link.node)).Set("waves", listOf(f.waves, importedWave.node))
 	tasks := source.List(f.at)
 	for _, t := range f.tasks {
 		tasks.Items = append(tasks.Items, t.tree())
@@ -155,33 +161,25 @@ func (t *importedTask) tree() *source.Node {
 	if t.wave != 0 {
 		n.Set("wave", source.Count(t.wave, t.waveAt))
 	}
-	var blockers, files, criteria []*source.Node
-	for _, b := range t.blockers {
-		blockers = append(blockers, source.Text(b.text, b.at))
-	}
-	for _, file := range t.files {
-		node := file.path.node()
-		if file.action != "" {
-			node = source.Object(file.path.at).Set("path", node).Set("action", source.Text(file.action, file.path.at))
-		}
-		files = append(files, node)
-	}
-	for _, m := range t.manual {
-		criteria = append(criteria, source.Object(m.at).Set("text", m.node()).Set("verification",
-			source.Text("observation", m.at)))
-	}
-	n.Set("blockedBy", listOf(blockers)).Set("files", listOf(files))
+	blocker := func(b phrase) *source.Node { return source.Text(b.text, b.at) }
+	n.Set("blockedBy", listOf(t.blockers, blocker)).Set("files", listOf(t.files, importedFile.node))
 	// Always set it: a "Verify:" at the end of foreign prose is not a command.
 	n.Set("verify", source.List(t.at, t.checks...))
-	return n.Set("criteria", listOf(criteria)).Set("metadata", t.metadata)
+	return n.Set("criteria", listOf(t.manual, phrase.observation)).Set("metadata", t.metadata)
 }
 
-// listOf returns a list at the place of its first item; nil if there is none.
-func listOf(items []*source.Node) *source.Node {
-	if len(items) == 0 {
+// listOf returns a list of the nodes of items at the place of the first one; nil if there is none.
+func listOf[T any](items []T, node func(T) *source.Node) *source.Node {
+	var list []*source.Node
+	for _, item := range items {
+		if n := node(item); n != nil {
+			list = append(list, n)
+		}
+	}
+	if list == nil {
 		return nil
 	}
-	return source.List(items[0].At, items...)
+	return source.List(list[0].At, list...)
 }
 
 // title returns a subject for a task without one: the start of its text.
