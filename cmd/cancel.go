@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/hook"
@@ -108,8 +109,6 @@ func signalOwner(ctx context.Context, in loop.Dir, wait time.Duration, std Stdio
 	fmt.Fprintf(std.Err, "wavex process %d is asked to stop\n", pid)
 	late, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
 	asked := false
 	for {
 		now, err := journal.LockOwner(in)
@@ -120,11 +119,9 @@ func signalOwner(ctx context.Context, in loop.Dir, wait time.Duration, std Stdio
 			asked = true
 			_ = self.Signal(syscall.SIGTERM) // if it is gone, the next look sees it
 		}
-		select {
-		case <-late.Done():
+		if async.Sleep(late, 50*time.Millisecond) != nil {
 			return usererr.Blocked(fmt.Errorf("wavex process %d still works at it after %s; stop it, then cancel again", pid,
 				wait))
-		case <-look.C:
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -63,11 +62,7 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 
 // readLocalEvents returns the journal of the current directory, or nil if it cannot be read.
 func readLocalEvents() []event.Event {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil
-	}
-	events, err := runlog.Read(loop.In(dir))
+	events, err := runlog.Read(loop.Name)
 	if err != nil {
 		return nil
 	}
@@ -84,10 +79,8 @@ func lastRunPlan(args []string) *plan.Plan {
 	if last == nil {
 		return nil
 	}
-	if dir, err := os.Getwd(); err == nil {
-		if p := runlog.SavedPlan(loop.In(dir), last.Config.Run); p != nil {
-			return p
-		}
+	if p := runlog.SavedPlan(loop.Name, last.Config.Run); p != nil {
+		return p
 	}
 	p, err := planfile.Reread(last.Plan, last.Config.Run)
 	if err != nil {

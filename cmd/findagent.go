@@ -39,16 +39,12 @@ func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agen
 		return a, usage("--scenario is for --agent rehearse")
 	}
 	found, err := findClaude(o.claude)
-	if err != nil {
-		if !agent.NeedsAgent(p) {
-			a.Argv = []string{found}
-			return a, nil
-		}
+	a.Argv = []string{found}
+	if err != nil && agent.NeedsAgent(p) {
 		return a, usererr.Blocked(fmt.Errorf(
 			"the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
 			found, claudeProblem(err), doctor.Install))
 	}
-	a.Argv = []string{found}
 	return a, nil
 }
 

@@ -15,8 +15,6 @@ import (
 	"wavex/internal/hook"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
-	"wavex/internal/request"
-	"wavex/internal/runlog"
 	"wavex/internal/tasklist"
 	"wavex/internal/textfmt"
 )
@@ -166,12 +164,8 @@ func requestAnnouncement(dir loop.Dir) string {
 	if st, err := os.Stat(dir.Path(loop.Journal)); err != nil || st.Size() > maxRequestJournal {
 		return ""
 	}
-	events, err := runlog.Read(dir)
-	if err != nil {
-		return ""
-	}
-	s, err := request.ReadProgress(events)
-	if err != nil || s == nil || s.RunStarted {
+	s, err := pendingRequest(dir)
+	if err != nil || s == nil {
 		return ""
 	}
 	spec, fit := "-", "-"

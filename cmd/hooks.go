@@ -117,14 +117,10 @@ func settingsPath(user bool) (string, error) {
 		dir = filepath.Join(home, ".claude")
 	}
 	path := filepath.Join(dir, "settings.json")
-	real, err := filepath.EvalSymlinks(path)
-	switch {
-	case err == nil:
-		return real, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return path, nil
+	if target, err := filepath.EvalSymlinks(path); !errors.Is(err, fs.ErrNotExist) {
+		return target, err
 	}
-	return "", err
+	return path, nil
 }
 
 // hookProgram returns the command by which the settings call this wavex: its name in a project's

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,13 +122,8 @@ type reportFile struct{ format, path string }
 func parseReports(values []string) ([]reportFile, error) {
 	var out []reportFile
 	for _, v := range values {
-		kind, path, ok := strings.Cut(v, "=")
-		switch kind {
-		case "junit", "json", "md", "markdown", "html":
-		default:
-			ok = false
-		}
-		if !ok || path == "" {
+		kind, path, _ := strings.Cut(v, "=")
+		if !slices.Contains([]string{"junit", "json", "md", "markdown", "html"}, kind) || path == "" {
 			return nil, usage("--report takes KIND=FILE with a KIND of html, junit, json or md, not %q", v)
 		}
 		abs, err := filepath.Abs(path)

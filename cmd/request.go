@@ -251,15 +251,24 @@ func requestPending() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	events, err := runlog.Read(loop.In(dir))
+	s, err := pendingRequest(loop.In(dir))
+	return s != nil && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, err
+}
+
+// pendingRequest returns the request without a run with which a journal ends, or nil if there is none.
+func pendingRequest(dir loop.Dir) (*request.Progress, error) {
+	events, err := runlog.Read(dir)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	s, err := request.ReadProgress(events)
 	if err != nil {
-		return false, usererr.Blocked(err)
+		return nil, usererr.Blocked(err)
 	}
-	return s != nil && !s.RunStarted && !s.Opened.Config.PlanOnly && !s.Opened.Config.Offline, nil
+	if s == nil || s.RunStarted {
+		return nil, nil
+	}
+	return s, nil
 }
 
 // runRequest runs start and plan.

@@ -15,7 +15,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
-	"wavex/internal/request"
 	"wavex/internal/runlog"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
@@ -108,13 +107,9 @@ func outputColumns(out io.Writer) int {
 
 // printRequestStatus shows a request without a run. It reports false if there is none.
 func printRequestStatus(in loop.Dir, o ui.Options, plain bool, std Stdio) (bool, error) {
-	events, err := runlog.Read(in)
-	if err != nil {
-		return false, nil // the error was printed already
-	}
-	s, err := request.ReadProgress(events)
-	if err != nil || s == nil || s.RunStarted {
-		return false, nil
+	s, err := pendingRequest(in)
+	if err != nil || s == nil {
+		return false, nil // the caller reports that there is no run
 	}
 	r := ui.Request{Text: s.Opened.Request, Stage: s.Stage, Origin: s.Origin, Vague: s.NotReady, Planned: s.Planned,
 		Split: s.Split,

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"wavex/internal/async"
 	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
@@ -82,8 +83,6 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 // redraw redraws the board until the run ends.
 func (f follower) redraw(ctx context.Context, out io.Writer, o ui.Options) error {
 	v := ui.NewWatch(out, o)
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	for {
 		if err := v.Show(f.board()); err != nil {
 			return errors.Join(err, v.Close())
@@ -91,10 +90,8 @@ func (f follower) redraw(ctx context.Context, out io.Writer, o ui.Options) error
 		if f.Done() {
 			break
 		}
-		select {
-		case <-ctx.Done():
+		if async.Sleep(ctx, pollInterval) != nil {
 			return v.Close()
-		case <-tick.C:
 		}
 		if _, err := f.Poll(nil); err != nil {
 			return errors.Join(err, v.Close())
@@ -119,13 +116,9 @@ func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) err
 		return nil
 	}
 	v := ui.Plain(std.Out, ui.Options{ASCII: o.ascii})
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	for !f.Done() {
-		select {
-		case <-ctx.Done():
+		if async.Sleep(ctx, pollInterval) != nil {
 			return v.Close()
-		case <-tick.C:
 		}
 		if _, err := f.Poll(v.Event); err != nil {
 			return errors.Join(err, v.Close())
@@ -160,15 +153,8 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 
 // publish keeps the page up to date.
 func (f follower) publish(ctx context.Context, srv *web.Server) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for async.Sleep(ctx, pollInterval) == nil {
 		changed, err := f.Poll(nil)
 		if err != nil {
 			return err
@@ -180,6 +166,7 @@ func (f follower) publish(ctx context.Context, srv *web.Server) error {
 			last = now
 		}
 	}
+	return nil
 }
 
 func (f follower) publishSnapshot(srv *web.Server, now time.Time) error {
