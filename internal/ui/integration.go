@@ -31,13 +31,12 @@ func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []strin
 
 func deliveryText(b event.DeliveryEnded) []string {
 	line := "delivered: " + fitText(b.How)
+	ref := " "
 	if b.Failed {
-		line = "not delivered"
+		line, ref = "not delivered", ", it is on "
 	}
-	if b.Failed && b.Ref != "" {
-		line += ", it is on " + fitText(b.Ref)
-	} else if b.Ref != "" {
-		line += " " + fitText(b.Ref)
+	if b.Ref != "" {
+		line += ref + fitText(b.Ref)
 	}
 	if b.Why != "" {
 		line += " (" + fitText(b.Why) + ")"

@@ -33,19 +33,9 @@ func StatusBox(st StatusView, o Options) string {
 	b := BoardOf(s, st.Alive)
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
-	var lines []string
-	add := func(indent int, text string) {
-		for i, l := range wrapText(text, inner-indent) {
-			pad := indent
-			if i == 0 {
-				pad = 0
-			}
-			lines = append(lines, strings.Repeat(" ", pad)+l)
-		}
-	}
-	add(0, b.money())
+	lines := wrapText(b.money(), inner)
 	if b.Stopping != "" {
-		add(0, "stopped: "+textfmt.Line(b.Stopping))
+		lines = append(lines, wrapText("stopped: "+textfmt.Line(b.Stopping), inner)...)
 	}
 	lines = append(lines, "")
 	for _, l := range st.stages() {

@@ -79,8 +79,7 @@ func yamlAsJSON(probe source.YAML) []byte {
 }
 
 func indented(data []byte) []byte {
-	var v json.RawMessage = data
-	out, err := json.MarshalIndent(v, "", "  ")
+	out, err := json.MarshalIndent(json.RawMessage(data), "", "  ")
 	if err != nil { // cannot happen: it was parsed before
 		return data
 	}

@@ -6,6 +6,7 @@ package convert
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,9 +31,7 @@ func (f *importedPlan) readPhase(src string) {
 		mode:      regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
 		wave:      regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
 		taskStart: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
-	for l := range markdownLines(src) {
-		r.lines = append(r.lines, l)
-	}
+	r.lines = slices.Collect(markdownLines(src))
 	i := r.frontMatter()
 	for i < len(r.lines) {
 		l := r.lines[i]

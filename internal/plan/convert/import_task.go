@@ -101,13 +101,10 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		}
 		m := r.taskStart.FindStringSubmatchIndex(body[i:])
 		if m == nil {
-			n := strings.IndexByte(body[i:], '\n')
-			if n < 0 {
-				n = len(body) - i
-			}
+			line, _, _ := strings.Cut(body[i:], "\n")
 			r.notCarried(at+source.Location(i), "task "+source.Quote(t.id.text)+": the text "+
-				source.Quote(strings.TrimSpace(body[i:i+n])))
-			i += n
+				source.Quote(strings.TrimSpace(line)))
+			i += len(line)
 			continue
 		}
 		name := body[i+m[2] : i+m[3]]
