@@ -20,6 +20,7 @@ const tokens = `(?s)//[^\n]*|/\*.*?(?:\*/|\z)|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\
 
 var (
 	sourceRe      = lazyregexp.New(`\.(?:go|(?:d\.)?[cm]?[jt]sx?)$`)
+	scriptExtRe   = lazyregexp.New(`\.(?:(?:d\.)?[cm]?[jt]sx?|json)$`)
 	testRe        = lazyregexp.New(`_test\.go$|\.(?:test|spec)\.\w+$|(?:^|/)testdata/`)
 	generatedRe   = lazyregexp.New(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	goTokenRe     = lazyregexp.New(tokens + "`[^`]*`")
@@ -117,14 +118,21 @@ func (p *project) findScript(target string) string {
 	if p.fileKind(target) != "" {
 		return target
 	}
-	withoutExt := func(s string) string { return strings.TrimSuffix(s, sourceRe().FindString(s)) }
+	stem := strings.TrimSuffix(target, scriptExtRe().FindString(target))
 	entries, _ := fs.ReadDir(p.root, path.Dir(target)) // none if it cannot be read
+	found := ""
 	for _, e := range entries {
-		if name := path.Join(path.Dir(target), e.Name()); withoutExt(name) == withoutExt(target) {
-			return name
+		name := path.Join(path.Dir(target), e.Name())
+		ext := scriptExtRe().FindString(name)
+		rest, more := strings.CutPrefix(name, target)
+		if ext == "" || strings.TrimSuffix(name, ext) != stem && !(more && scriptExtRe().FindString(rest) == rest) {
+			continue
+		}
+		if found == "" || strings.Contains(ext, "ts") { // a compiler may have made the others
+			found = name
 		}
 	}
-	return ""
+	return found
 }
 
 // isGenerated reports whether a path is in a folder that a build makes.

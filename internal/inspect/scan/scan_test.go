@@ -108,6 +108,13 @@ export { five } from "./b"
 			"re.js": "export * from './cjs'\n", "cjs.js": "exports.b = 1\n", "de.js": "export const { c } = f()\n",
 			"two.js": "export const x = f(1), d = 2\n",
 		}, []string{}},
+		"script: an import without its extension": {tree{
+			"a.js": "import { A } from './types.d'\nconst c = require('./config'), p = require('./sub/package')\n" +
+				"import { User } from './schema'\nimport { v } from './built'\n",
+			"types.d.ts": "export interface A {}\n", "config.json": "{}", "sub/package.json": "{}",
+			"schema.go": "package a\n", "schema.ts": "export type User = 1\n",
+			"built.js": "exports.w = 1\n", "built.ts": "export const v = 1\n",
+		}, []string{}},
 		"script: what looks like another import": {tree{
 			"a.js": "const a = 1\nexport { a }\nimport b from './b'\nexport type { C } from './c'\n" +
 				"import { type as kind } from './b'\nimport * as all from '.'\nthrow \"try import('./slow')\"\n",
