@@ -200,7 +200,7 @@ func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, e
 		}
 		return nil, nil
 	}
-	same := last.Digest == r.plan.Digest || planfile.SamePath(last.Plan, r.plan.Path)
+	same := last.Digest == r.plan.Digest || planfile.SamePath(last.In(loop.In(dir)).Plan, r.plan.Path)
 	switch {
 	case o.fresh:
 		return nil, nil
