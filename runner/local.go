@@ -125,9 +125,11 @@ func (t *attempt) run(ctx context.Context) classification {
 		defer release()
 	}
 	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards, t.res.Touched), t.res.Tampered)
-	t.res.Violated = t.violated(ctx)
-	if v.outcome != Done {
+	if t.res.Violated, err = t.violated(ctx); v.outcome != Done {
 		return v
+	}
+	if err != nil {
+		return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
 	}
 	if broken := before.changedProtected(t.req.Protect, t.req.Dir); len(broken) > 0 {
 		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
@@ -159,19 +161,22 @@ func (t *attempt) hasMustNotChecks() bool {
 	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
 }
 
-// violated returns the texts of the mustNot conditions that hold now.
-func (t *attempt) violated(ctx context.Context) []string {
-	var out []string
+// violated returns the texts of the mustNot conditions that hold now. An error means that a check of
+// them was interrupted.
+func (t *attempt) violated(ctx context.Context) (out []string, interrupted error) {
 	for _, c := range t.req.MustNot {
 		if c.Check == nil {
 			continue
 		}
 		seen, err := check.Run(ctx, t.req.Dir, t.env, []plan.Check{*c.Check})
-		if err == nil && check.Passed(seen) {
+		switch {
+		case err != nil:
+			interrupted = err
+		case check.Passed(seen):
 			out = append(out, c.Text)
 		}
 	}
-	return out
+	return out, interrupted
 }
 
 // PrepareTurn creates the folder and the first files of an attempt, and returns the request of its
@@ -216,6 +221,7 @@ func (t *attempt) adoptTurn() (v classification, unfinished string) {
 	t.res.Started, t.res.Contained = started, true
 	t.res.Cost, t.res.Disputed, t.res.Usage = 0, 0, Usage{}
 	t.res.Priced = ""
+	t.res.Notional, t.res.Window = false, nil // they may differ now
 	return classification{outcome: Done}, t.req.Turn.Unfinished
 }
 

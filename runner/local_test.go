@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -343,4 +345,27 @@ func TestChecksOfAnEndedTurn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A mustNot check that is interrupted shows nothing, so the attempt is interrupted.
+func TestInterruptedMustNot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, standIn(runnertest.Idles))
+	started := filepath.Join(t.TempDir(), "started")
+	b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "echo > " + started + "; sleep 600"}}}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(started); err == nil {
+				cancel(errors.New("stop now"))
+			}
+			runtime.Gosched()
+		}
+	})
+	if r := b.attempt(ctx); r.Outcome != runner.Interrupted || r.Cost == 0 {
+		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
+	}
+	cancel(nil)
+	watch.Wait()
 }

@@ -64,29 +64,34 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 	return nil
 }
 
-// commitAttempt closes the open work of an attempt and commits its cost, unless its turn has paid. It
-// reports whether the cost is new.
-func (s *State) commitAttempt(b event.AttemptEnded) bool {
+// commitAttempt closes the open work of an attempt and commits its cost, unless its turn has paid.
+// newCost reports whether the cost is new, onlyChecks whether the attempt had no turn.
+func (s *State) commitAttempt(b event.AttemptEnded) (newCost, onlyChecks bool) {
 	key, r := attemptKey(b.Task, b.Attempt), b.Result
 	open := s.openWork[key]
 	delete(s.openWork, key)
-	if _, paid := open.(openChecks); paid {
-		return false
-	}
 	begun, _ := open.(event.AttemptStarted)
 	if begun.Why == event.WhyChecks {
-		return false
+		return false, true
 	}
-	s.commitCost(key, begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
-	return true
+	_, paid := open.(openChecks)
+	if !paid {
+		s.commitCost(key, begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
+	}
+	s.noteTurn(b)
+	return !paid, false
+}
+
+// noteTurn learns from the end of an attempt that had a turn.
+func (s *State) noteTurn(b event.AttemptEnded) {
+	s.learn(b)
+	s.updateLogin(b.Result)
+	s.Limiter = s.Limiter.afterOutcome(b.Result.Outcome)
 }
 
 func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	r := b.Result
-	s.learn(b)
-	isNewCost := s.commitAttempt(b)
-	s.updateLogin(r)
-	s.Limiter = s.Limiter.afterOutcome(r.Outcome)
+	newCost, onlyChecks := s.commitAttempt(b)
 	if s.Config.Isolation != event.Isolated {
 		s.changeCount++
 	}
@@ -99,7 +104,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		return nil
 	}
 	t := &s.Tasks[i]
-	if s.Plan.Tasks[i].Command == "" {
+	if s.Plan.Tasks[i].Command == "" && !onlyChecks {
 		s.warming = false // the first attempt has ended, so the others need not wait any more
 	}
 	if t.Status != event.InProgress || t.Attempts != b.Attempt {
@@ -107,7 +112,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	}
 	s.vacate(i)
 	s.files.release(i)
-	if isNewCost {
+	if newCost {
 		t.Cost += r.Cost
 		t.Usage = t.Usage.Plus(r.Usage)
 	}

@@ -107,6 +107,10 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 			waiting = true
 			return true
 		}
+		if s.Tasks[i].Turn != nil {
+			pick = i // its checks cost nothing, so no limit may hold them back
+			return false
+		}
 		if pick < 0 {
 			pick = i
 		}
@@ -175,7 +179,7 @@ func decideChecks(s *State, i int) event.Body {
 	t := &s.Tasks[i]
 	return event.AttemptStarted{Task: s.Plan.Tasks[i].ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
 		Iteration: max(1, s.Ledger.Iterations()), Why: event.WhyChecks, Slot: s.slots.nextFree(),
-		Session: t.Turn.Result.Session}
+		Session: t.Turn.Result.Session, Advised: t.Advice != nil}
 }
 
 // taskBudget returns the plan's budget for a task less its cost so far; 0: no budget.

@@ -294,7 +294,7 @@ func (r *running) emit(b event.Body) error {
 	case event.WaveStarted:
 		r.announcedWave = 0
 	case event.AttemptStarted:
-		if r.FirstRequest != nil && r.planTask(b.Task).Command == "" {
+		if r.FirstRequest != nil && r.planTask(b.Task).Command == "" && b.Why != event.WhyChecks {
 			r.starting[b.Task] = true
 		}
 	}

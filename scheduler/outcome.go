@@ -48,6 +48,9 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 			"look at stream.jsonl and stderr.txt of the attempt, then resume")
 	case o == runner.Truncated:
 		e.Note = "no readable result; one free retry"
+		if t.Turn != nil {
+			e.Note = "one free retry"
+		}
 	case o == runner.Interrupted:
 		e.Continue = r.Session != "" && r.Turns > 0 && t.Turn == nil
 	}

@@ -21,6 +21,7 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 		if !ok {
 			continue
 		}
+		s.Tasks[i].Turn = nil // its work is gone
 		switch t := &s.Tasks[i]; t.Status {
 		case event.InProgress, event.Advising:
 		default:
@@ -31,7 +32,6 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 			t.Last = nil
 			t.Advice = nil
 			t.Continue = false
-			t.Turn = nil
 			t.Next = "first"
 			s.move(i, event.Pending)
 		}

@@ -52,7 +52,13 @@ func TestRolledBackAfterAKill(t *testing.T) {
 	s := reporttest.New(t, "pair", reporttest.Tasks{{"1", "a", nil}, {"2", "b", nil}})
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).StartAttempt("2", 1)
 	s.Advance(time.Second).EndAttempt("1", reporttest.PassingResult(10_000), event.Completed, nil)
+	i, _ := s.S.Index("2")
+	s.Apply(event.TurnEnded{Task: "2", Key: s.S.Tasks[i].Key, Attempt: 1,
+		Turn: runner.Turn{Result: runner.Result{Outcome: runner.Done, Cost: 7}}})
 	s.Apply(event.RolledBack{What: "run", Tasks: []string{"1", "2"}, From: "c", Undo: "u"})
+	if s.S.Tasks[i].Turn != nil {
+		t.Error("the rollback undid the work of a turn, and it is still to be checked")
+	}
 	s.EndAttempt("2", runner.Result{Outcome: runner.Interrupted}, event.Pending, nil)
 	if c := s.S.Counts; c.Pending != 2 || s.S.Running() != 0 {
 		t.Errorf("%+v, %d running", c, s.S.Running())

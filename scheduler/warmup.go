@@ -17,11 +17,11 @@ func onFirstResponse(s *State, task string) event.Body {
 
 // waitsForWarmup reports whether a task must wait for the first response of its wave.
 func (s *State) waitsForWarmup(i int) bool {
-	if !s.warming || s.Plan.Tasks[i].Command != "" {
+	if !s.warming || s.Plan.Tasks[i].Command != "" || s.Tasks[i].Turn != nil {
 		return false
 	}
 	for _, b := range s.openWork {
-		if a, ok := b.(event.AttemptStarted); ok {
+		if a, ok := b.(event.AttemptStarted); ok && a.Why != event.WhyChecks {
 			if j, ok := s.Index(a.Task); ok && s.Plan.Tasks[j].Command == "" {
 				return true
 			}

@@ -79,9 +79,14 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		res.Signature = runner.Signature(res.Reason, "")
 		return res
 	}
-	t, err := m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil)
+	t, kept, err := m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil)
 	if err != nil {
 		return failedResult(err)
+	}
+	if req.Turn != nil && !kept {
+		_ = m.releaseTree(t, "") // it is empty
+		return runner.Result{Outcome: runner.Truncated, Reason: "the worktree with the work of its last turn is gone",
+			Session: req.Session, Started: began.UTC(), Contained: true}
 	}
 	mapped, err := m.mapRequest(t, req)
 	if err != nil {

@@ -268,7 +268,7 @@ func TestStartFromPool(t *testing.T) {
 	for i := range 5 {
 		task := fmt.Sprintf("t%d", i)
 		begin := time.Now()
-		_, err := m.acquireTree(t.Context(), task, false)
+		_, _, err := m.acquireTree(t.Context(), task, false)
 		took := time.Since(begin)
 		must(t, err)
 		all = append(all, took)

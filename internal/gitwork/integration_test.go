@@ -384,3 +384,31 @@ func TestShares(t *testing.T) {
 		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
 	}
 }
+
+// The checks of a turn are made in the worktree with its work. If that is gone, nothing is checked, and
+// the next attempt has a new turn.
+func TestChecksNeedTheWorktree(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	stopped := func(dir string, _ runner.Request) error {
+		r.write(dir, files{"b": "2\n"})
+		return errors.New("stopped during its checks")
+	}
+	r.ask(m, runner.Request{Task: "x", Attempt: 1}, stopped)
+	turn := &runner.Turn{Result: runner.Result{Outcome: runner.Done}}
+	seen := ""
+	checks := func(dir string, _ runner.Request) error {
+		seen = dir
+		_, err := os.Stat(filepath.Join(dir, "b"))
+		return err
+	}
+	if res := r.ask(m, runner.Request{Task: "x", Attempt: 2, Turn: turn}, checks); res.Outcome != runner.Done {
+		t.Fatalf("in its worktree it is %s: %s", res.Outcome, res.Reason)
+	}
+	seen = ""
+	res := r.ask(m, runner.Request{Task: "y", Attempt: 2, Turn: turn}, checks)
+	if res.Outcome != runner.Truncated || seen != "" {
+		t.Errorf("without a worktree it is %s: %s, in %q", res.Outcome, res.Reason, seen)
+	}
+}

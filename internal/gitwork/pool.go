@@ -17,12 +17,12 @@ import (
 const maxTrees = 16
 
 // acquireTree returns the worktree of a task, ready for an attempt: unchanged if goOn is set, else reset
-// to the tip. The result is the caller's copy until releaseTree.
-func (m *Manager) acquireTree(ctx context.Context, task string, goOn bool) (*tree, error) {
+// to the tip. kept reports whether it is unchanged. The result is the caller's copy until releaseTree.
+func (m *Manager) acquireTree(ctx context.Context, task string, goOn bool) (own *tree, kept bool, err error) {
 	m.mu.Lock()
 	if m.busy[task] {
 		m.mu.Unlock()
-		return nil, errors.New("the task has an attempt in its worktree already")
+		return nil, false, errors.New("the task has an attempt in its worktree already")
 	}
 	m.busy[task] = true
 	held := m.selectTree(task)
@@ -31,7 +31,7 @@ func (m *Manager) acquireTree(ctx context.Context, task string, goOn bool) (*tre
 	held.Task, held.Done = task, "" // reserves it for this task
 	m.mu.Unlock()
 
-	err := m.prepareTree(ctx, &t, task, goOn && had && !t.Stale)
+	kept, err = m.prepareTree(ctx, &t, task, goOn && had && !t.Stale)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t.Task, t.Done = task, ""
@@ -46,7 +46,7 @@ func (m *Manager) acquireTree(ctx context.Context, task string, goOn bool) (*tre
 	if err != nil {
 		delete(m.busy, task)
 	}
-	return &t, err
+	return &t, kept, err
 }
 
 // selectTree returns the task's worktree, or else a free one, or a new one. The caller must hold mu.
@@ -76,21 +76,21 @@ func (m *Manager) selectTree(task string) *tree {
 }
 
 // prepareTree commits the contents of a worktree below refs/wavex and resets it. With goOn it leaves
-// the worktree as it is.
-func (m *Manager) prepareTree(ctx context.Context, t *tree, task string, goOn bool) error {
+// the worktree as it is, unless it is gone; kept reports whether it did.
+func (m *Manager) prepareTree(ctx context.Context, t *tree, task string, goOn bool) (kept bool, err error) {
 	if goOn && t.Admin != "" {
 		if err := m.repairTree(ctx, t); !errors.Is(err, errTreeGone) {
-			return err
+			return true, err
 		}
 	}
 	if _, err := m.preserveTree(ctx, t); err != nil {
-		return err
+		return false, err
 	}
 	tip, err := m.tip(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return m.resetTree(ctx, t, taskBranch(m.opts.Run, task), tip)
+	return false, m.resetTree(ctx, t, taskBranch(m.opts.Run, task), tip)
 }
 
 // tip returns the commit of the integrated work.
