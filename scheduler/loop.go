@@ -117,6 +117,9 @@ type Loop struct {
 
 	Now    func() time.Time
 	Jitter func() float64 // in [0, 1); randomises waits
+
+	// Interrupted reports, after Run, that a signal interrupted running work.
+	Interrupted bool
 }
 
 // message is sent to the loop by a worker. The loop calls it, on its own goroutine, to get the event
@@ -212,6 +215,7 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			return event.RunEnded{}, err
 		}
 		if interrupt {
+			r.Interrupted = true
 			r.cancel(ErrInterrupted)
 		}
 	}

@@ -473,7 +473,7 @@ func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 		b, done := start(t)
 		close(b.runner.gates["a"])
 		end := <-done
-		if end.ExitCode != 130 || end.Tasks.Completed != 1 || end.Tasks.Pending != 1 {
+		if end.ExitCode != 130 || end.Tasks.Completed != 1 || end.Tasks.Pending != 1 || b.Interrupted {
 			t.Fatalf("ended as %+v", end)
 		}
 	})
@@ -481,7 +481,7 @@ func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 		b, done := start(t)
 		b.signals <- Signal{Name: "SIGINT", Code: 130}
 		end := <-done
-		if end.ExitCode != 130 || end.Tasks.Completed != 0 || end.Iterations != 0 {
+		if end.ExitCode != 130 || end.Tasks.Completed != 0 || end.Iterations != 0 || !b.Interrupted {
 			t.Fatalf("ended as %+v", end)
 		}
 		if end.Cost != 500 {

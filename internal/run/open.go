@@ -80,7 +80,7 @@ type Session struct {
 
 	tasksDirMade bool // the folder of the attempts exists
 	finished     bool // to its own end
-	interrupted  bool // by a signal
+	interrupted  bool // a signal interrupted running work
 	planSaved    bool // .loop has the current outline of the plan
 }
 

@@ -108,7 +108,7 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 	select {
 	case out := <-done:
 		r.finished = true
-		r.interrupted = out.end.Status == event.RunInterrupted
+		r.interrupted = l.Interrupted
 		seal()
 		if cerr := r.view.Close(); out.err == nil && cerr != nil && !r.opts.Notices {
 			fmt.Fprintln(r.opts.Err, "wavex: writing the events:", cerr)
