@@ -54,15 +54,25 @@ func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 			return m, false // sent when the task was stopped
 		}
 		return m.breakerMessage(&b.Stop, s)
-	case event.AttemptEnded:
-		if b.Stop == nil && b.TaskStop != nil {
-			m, _ = m.breakerMessage(b.TaskStop, s)
-			m.Status = event.RunRunning
-			return m, true
+	case event.IntegrationEnded:
+		if i := slices.IndexFunc(b.Reopened, func(r event.Reopened) bool { return r.TaskStop != nil }); i >= 0 {
+			return m.stopMessage(b.Stop, b.Reopened[i].TaskStop, s)
 		}
 		return m.breakerMessage(b.Stop, s)
+	case event.AttemptEnded:
+		return m.stopMessage(b.Stop, b.TaskStop, s)
 	}
 	return m, false
+}
+
+// stopMessage returns the message for the breaker of the run, or else for that of a task.
+func (m Message) stopMessage(run, task *event.Stop, s *scheduler.State) (Message, bool) {
+	if run != nil || task == nil {
+		return m.breakerMessage(run, s)
+	}
+	m, ok := m.breakerMessage(task, s)
+	m.Status = event.RunRunning
+	return m, ok
 }
 
 // breakerMessage returns the message for a breaker that stops the run: running attempts may finish.

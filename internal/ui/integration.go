@@ -15,7 +15,11 @@ func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []strin
 		out = append(out, fmt.Sprintf("integrated: %s", idList(b.Completed)))
 	}
 	for _, r := range b.Reopened {
-		out = append(out, fmt.Sprintf("%s goes back: %s", fitText(r.Task), fitText(r.Result.Reason)))
+		how := "goes back"
+		if r.TaskStop != nil {
+			how = fmt.Sprintf("stopped (breaker %s)", fitText(string(r.TaskStop.Breaker)))
+		}
+		out = append(out, fmt.Sprintf("%s %s: %s", fitText(r.Task), how, fitText(r.Result.Reason)))
 		if len(r.Blocked) > 0 {
 			out = append(out, fmt.Sprintf("blocked by %s: %s", fitText(r.Task), idList(r.Blocked)))
 		}
