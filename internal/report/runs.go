@@ -28,7 +28,8 @@ type RunEntry struct {
 	Cost       budget.USD      `json:"-"`
 	Notional   bool            `json:"notional,omitempty"`
 	Iterations int             `json:"iterations"`
-	MovedTo    string          `json:"aside,omitempty"` // the directory beside .loop that it was moved to; "": it is in .loop
+	// MovedTo is the directory beside .loop that it was moved to; "": it is in .loop.
+	MovedTo string `json:"aside,omitempty"`
 }
 
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
