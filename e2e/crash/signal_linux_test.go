@@ -72,15 +72,7 @@ func TestSignalledWithoutATerminal(t *testing.T) {
 			if err := w.cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			over := func() bool {
-				select {
-				case <-w.over:
-					return true
-				default:
-					return false
-				}
-			}
-			if took, ok := rig.Within(t.Context(), 7*time.Second, over); !ok {
+			if took, ok := rig.Within(t.Context(), 7*time.Second, w.isOver); !ok {
 				t.Errorf("%s is not over after %s", sig, took)
 			}
 			w.end().mustSay(t, code, "interrupting the running attempts")
@@ -88,6 +80,16 @@ func TestSignalledWithoutATerminal(t *testing.T) {
 			p.mustComplete()
 			p.mustAddUp()
 		})
+	}
+}
+
+// isOver reports whether the process has ended.
+func (w *process) isOver() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -50,12 +50,7 @@ func killBetweenTurns(t *testing.T, isolation string, records int) {
 	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json", "--isolation", isolation)
 	written := func() bool {
 		text, _ := os.ReadFile(p.journal())
-		select {
-		case <-w.over:
-			return true
-		default:
-			return bytes.Count(text, []byte("\n")) >= records
-		}
+		return w.isOver() || bytes.Count(text, []byte("\n")) >= records
 	}
 	if !rig.Until(t.Context(), written) {
 		t.Fatal("the journal does not grow")
