@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,6 +49,7 @@ const goneTime = time.Minute
 func Env(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 	t.Helper()
 	home := t.TempDir()
+	keepFolders(t, home)
 	env := []string{
 		"HOME=" + home,
 		"CLAUDE_CONFIG_DIR=" + home + "/.claude",
@@ -65,6 +67,22 @@ func Env(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 		"LC_ALL=C.UTF-8",
 	}
 	return append(env, more...)
+}
+
+// keepFolders puts a file into the folders of home that the CLI removes once they are empty: a CLI
+// that cleans up would otherwise remove a folder in which another one is about to write, whose tool
+// call then fails (observed on claude 2.1.197 and 2.1.330). A home in use is never so empty.
+func keepFolders(t *testing.T, home string) {
+	t.Helper()
+	for _, name := range []string{"session-env", "file-history"} {
+		dir := filepath.Join(home, ".claude", name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 var goCache = sync.OnceValue(func() string {
