@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -45,33 +46,47 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 	if entry.From, err = m.tip(ctx); err != nil {
 		return Integration{}, err
 	}
+	cs, standing := m.splitIntegrated(cs)
 	in, good, err := m.selectCandidates(ctx, &entry, cs)
 	if err != nil {
 		return Integration{}, err
 	}
 	for _, c := range good {
-		in.Integrated = append(in.Integrated, c.Task)
 		entry.Tasks[c.Task] = c.commit
 		entry.Checks = append(entry.Checks, c.VerifiedTask)
 	}
+	if len(standing) > 0 {
+		in.Commits = maps.Clone(in.Commits)
+		maps.Copy(in.Commits, standing)
+	}
+	for _, d := range done { // in the given order
+		if _, ok := standing[d.Task]; ok || slices.ContainsFunc(good, func(c candidate) bool { return c.Task == d.Task }) {
+			in.Integrated = append(in.Integrated, d.Task)
+		}
+	}
 	entry.Result = in
-	// First make the commit reachable, then record it, then move the tip.
-	if err := m.g.updateRefs(ctx, waveRef(m.opts.Run, key), in.Commit); err != nil {
+	if err := m.record(ctx, entry); err != nil {
 		return Integration{}, err
+	}
+	return in, m.freeTrees(ctx, in.Integrated)
+}
+
+// record makes the commit of an integration reachable, records it, and moves the tip, in this order.
+func (m *Manager) record(ctx context.Context, entry savedIntegration) error {
+	if err := m.g.updateRefs(ctx, waveRef(m.opts.Run, entry.Key), entry.Result.Commit); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	m.state.Waves = append(m.state.Waves, entry)
-	if err = m.save(true); err != nil {
+	err := m.save(true)
+	if err != nil {
 		m.state.Waves = m.state.Waves[:len(m.state.Waves)-1]
 	}
 	m.mu.Unlock()
 	if err != nil {
-		return Integration{}, err
+		return err
 	}
-	if err := m.moveTip(ctx); err != nil {
-		return Integration{}, err
-	}
-	return in, m.freeTrees(ctx, in.Integrated)
+	return m.moveTip(ctx)
 }
 
 // loadCandidates returns the work of the tasks, and the key of this integration.

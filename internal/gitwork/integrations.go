@@ -31,6 +31,26 @@ func (m *Manager) integratedCommits() map[string]string {
 	return out
 }
 
+// splitIntegrated returns the candidates that are not integrated, and the commits on the tip of the others: their
+// integration is recorded here, but the caller does not know of it. Their work stays, and their checks
+// must hold as those of earlier tasks.
+func (m *Manager) splitIntegrated(cs []candidate) (rest []candidate, standing map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	standing = map[string]string{}
+	for _, c := range cs {
+		for _, w := range m.state.Waves {
+			if c.commit != "" && w.Tasks[c.Task] == c.commit {
+				standing[c.Task] = w.Result.Commits[c.Task]
+			}
+		}
+		if _, ok := standing[c.Task]; !ok {
+			rest = append(rest, c)
+		}
+	}
+	return rest, standing
+}
+
 // IntegratedTasks returns the integrated tasks, including those without changes.
 func (m *Manager) IntegratedTasks() map[string]bool {
 	m.mu.Lock()

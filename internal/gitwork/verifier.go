@@ -89,8 +89,9 @@ func (j *verifier) requiredChecks(cs []candidate) []requiredCheck {
 	return out
 }
 
-// verify runs the checks of a set on its combined tree: those of only, or all if only is nil. It
-// runs a red check a second time before it counts. It returns the failures that remain.
+// verify runs the checks of a set on its combined tree: those of only, which the search for culprits
+// asks about, or all if only is nil. Of all checks it runs a red one a second time before it counts. It
+// returns the failures that remain.
 func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedCheck) ([]failedCheck, error) {
 	commit, _, at, clash, err := j.m.applyCandidates(ctx, j.rec.From, cs)
 	if err != nil {
@@ -107,8 +108,8 @@ func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedChec
 		})
 	}
 	red, err := j.runChecks(ctx, commit, duties)
-	if err != nil || len(red) == 0 {
-		return nil, err
+	if err != nil || len(red) == 0 || only != nil {
+		return red, err
 	}
 	for _, f := range red {
 		delete(j.evidence, commit+f.key())

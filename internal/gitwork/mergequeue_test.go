@@ -1,0 +1,85 @@
+package gitwork
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"wavex/runner"
+)
+
+// After an integration whose record was lost, its tasks come again together with others. They stay integrated, and a
+// task that breaks their checks is the culprit, wherever it stands in the plan.
+func TestIntegratedWorkIsNoCandidate(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"f": "1\n"})
+	m := r.open(r.options("r1"))
+	r.attempt(m, "breaks", r.edits(files{"bad": "1\n"}))
+	r.attempt(m, "good", r.edits(files{"good": "1\n"}))
+	first := r.integrate(m, 1, "good: test ! -e bad")
+	equal(t, "integrated first", first.Integrated, []string{"good"})
+	in := r.integrate(m, 1, "breaks: test -e bad", "good: test ! -e bad")
+	equal(t, "integrated", in.Integrated, []string{"good"})
+	equal(t, "culprits", names(in.Culprits), "breaks red")
+	equal(t, "commit", in.Commit, first.Commit)
+}
+
+// Thirty tasks share one check, and two of them break it: both are found, with few runs of the check.
+func TestCulpritsOfALargeBatch(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"f": "1\n"})
+	m := r.open(r.options("r1"))
+	runs := filepath.Join(t.TempDir(), "runs")
+	check := ": echo >>'" + runs + "'; test ! -e bad11 && test ! -e bad23"
+	var done []string
+	for i := range 30 {
+		name := fmt.Sprintf("f%d", i)
+		if i == 11 || i == 23 {
+			name = fmt.Sprintf("bad%d", i)
+		}
+		r.attempt(m, fmt.Sprintf("t%02d", i), r.edits(files{name: "1\n"}))
+		done = append(done, fmt.Sprintf("t%02d", i)+check)
+	}
+	in := r.integrate(m, 1, done...)
+	equal(t, "culprits", names(in.Culprits), "t11 red, t23 red")
+	equal(t, "integrated", len(in.Integrated), 28)
+	data, err := os.ReadFile(runs)
+	must(t, err)
+	if n := strings.Count(string(data), "\n"); n > 16 {
+		t.Errorf("%d runs of the combined check, at most 16 are allowed", n)
+	}
+}
+
+// Attempts begin, commit and end while other work is integrated; nothing is lost.
+func TestIntegrationsBesideAttempts(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"f": "1\n"})
+	m := r.open(r.options("r1"))
+	const tasks = 12
+	verified := make(chan string, tasks)
+	var agents sync.WaitGroup
+	for worker := range 3 {
+		agents.Go(func() {
+			for i := worker; i < tasks; i += 3 {
+				id := fmt.Sprintf("t%02d", i)
+				req := runner.Request{Run: "r1", Task: id, Attempt: 1, Dir: r.dir, Slot: worker}
+				res := m.Runner(r.edits(files{id: id + "\n"})).Attempt(t.Context(), req, runner.Hooks{})
+				if res.Outcome != runner.Done {
+					t.Errorf("%s is %s: %s", id, res.Outcome, res.Reason)
+				}
+				verified <- id
+			}
+		})
+	}
+	go func() { agents.Wait(); close(verified) }()
+	want := files{"f": "1\n"}
+	for id := range verified {
+		in := r.integrate(m, 1, id+": test -e "+id)
+		equal(t, "integrated", in.Integrated, []string{id})
+		want[id] = id + "\n"
+	}
+	equal(t, "wavex/r1", r.tree("wavex/r1"), want)
+}
