@@ -29,7 +29,7 @@ func (s *State) clear() {
 	s.Assessment, s.completion = Assessment{Criteria: criteriaOf(p, 0)}, newCompletion(total)
 	s.Waves, s.Wave = total, 0
 	s.Tasks = make([]Task, len(p.Tasks))
-	s.queue = newQueue(total)
+	s.queue, s.merges = newQueue(total), mergeQueue{waiting: map[int]int{}}
 	s.frontier = dag.NewFrontier(p.Graph)
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
@@ -91,7 +91,7 @@ func (s *State) apply(e event.Event) error {
 			s.move(i, event.Pending)
 		}
 	case event.IntegrationStarted:
-		s.Phase = Integrating
+		s.merges.running = true
 	case event.IntegrationEnded:
 		s.applyIntegrationEnded(b)
 	case event.DeliveryStarted:
@@ -141,6 +141,7 @@ func (s *State) apply(e event.Event) error {
 func (s *State) startSession(c event.Config, at time.Time) {
 	s.Config, s.SessionStart, s.Wave = c, at, 0
 	s.Phase, s.delivery, s.warming = Executing, nil, false
+	s.merges.running = false
 	s.completion.resetSession()
 	s.approvals = approvals{}
 	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
@@ -231,12 +232,7 @@ func (s *State) move(i int, to event.Status) {
 			s.queue.unfinished[t.Wave]++
 		}
 	}
-	if from == event.Verified {
-		s.queue.awaitingIntegration--
-	}
-	if to == event.Verified {
-		s.queue.awaitingIntegration++
-	}
+	s.merges.move(t.Wave, from, to)
 	*s.Counts.Of(from)--
 	*s.Counts.Of(to)++
 	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.unfinished[t.Wave])

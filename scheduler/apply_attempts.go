@@ -111,7 +111,9 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
 	}
 	s.vacate(i)
-	s.files.release(i)
+	if b.Status != event.Verified { // else others would begin without its files
+		s.files.release(i)
+	}
 	if newCost {
 		t.Cost += r.Cost
 		t.Usage = t.Usage.Plus(r.Usage)

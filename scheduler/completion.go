@@ -218,7 +218,7 @@ func (s *State) grow(before int) {
 	s.resetFrontier()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == event.InProgress {
+		if st := s.Tasks[i].Status; st == event.InProgress || st == event.Verified {
 			s.files.acquire(i)
 		}
 	}

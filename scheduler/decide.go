@@ -30,14 +30,18 @@ func decideNext(s *State, now time.Time) event.Body {
 	if body := decideLightReview(s, now); body != nil {
 		return body
 	}
+	if body := decideIntegration(s, false); body != nil {
+		return body
+	}
 	if s.Counts.Pending == 0 || s.Stop != nil {
 		switch {
-		case s.running > 0:
+		case s.running > 0 || s.merges.running:
 			return nil
 		case s.Stop == nil && s.Counts.Completed == len(s.Tasks):
 			return decideCompletion(s, now)
-		case s.lightRunning:
-			return nil
+		}
+		if body := decideIntegration(s, true); body != nil || s.lightRunning {
+			return body
 		}
 		return decideFinish(s)
 	}
@@ -53,24 +57,30 @@ func decideNext(s *State, now time.Time) event.Body {
 		}
 		return decideWave(s)
 	}
-	if s.running >= s.Limiter.Limit || now.Before(s.PauseUntil) {
-		return nil
+	body, waiting := decideStart(s, now)
+	if body == nil && s.running == 0 {
+		body = decideIntegration(s, true)
 	}
-	if body, wait := decidePrecheck(s); body != nil || wait {
+	if body != nil || waiting || s.running > 0 || s.merges.running {
 		return body
-	}
-	if len(s.queue.panels) > 0 {
-		return decidePanel(s, int(s.queue.panels[0]))
-	}
-	body, waiting := decideAttempt(s, now)
-	if body != nil || waiting || s.running > 0 {
-		return body
-	}
-	if ev := decideIntegration(s); ev != nil {
-		return ev
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
 		"wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave]), "")}
+}
+
+// decideStart returns the start of a panel or an attempt. waiting reports whether one waits for a time,
+// for an answer, or for what others hold.
+func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
+	if s.running >= s.Limiter.Limit || now.Before(s.PauseUntil) {
+		return nil, true
+	}
+	if body, wait := decidePrecheck(s); body != nil || wait {
+		return body, true
+	}
+	if len(s.queue.panels) > 0 {
+		return decidePanel(s, int(s.queue.panels[0])), false
+	}
+	return decideAttempt(s, now)
 }
 
 func decideWave(s *State) event.Body {

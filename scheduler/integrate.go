@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"wavex/internal/event"
 	"wavex/runner"
@@ -32,18 +34,61 @@ type Integrator interface {
 	Deliver(ctx context.Context, complete bool) (event.DeliveryEnded, error)
 }
 
-// decideIntegration returns the integration that is due, or nil.
-func decideIntegration(s *State) event.Body {
-	if s.queue.awaitingIntegration == 0 {
+// mergeQueue counts the verified tasks that wait for their integration.
+type mergeQueue struct {
+	running bool        // an integration is under way, beside attempts
+	waiting map[int]int // number of verified tasks, by wave; no entry is 0
+}
+
+func (q *mergeQueue) move(wave int, from, to event.Status) {
+	if from == event.Verified {
+		if q.waiting[wave]--; q.waiting[wave] == 0 {
+			delete(q.waiting, wave)
+		}
+	}
+	if to == event.Verified {
+		q.waiting[wave]++
+	}
+}
+
+// decideIntegration returns the integration that is due, or nil. It integrates the verified tasks of the first wave
+// that has any. quiet says that nothing runs and nothing can start. A run that pauses at a limit
+// integrates what is verified; a run that a signal, a breaker or an obstacle stops does not.
+func decideIntegration(s *State, quiet bool) event.Body {
+	if len(s.merges.waiting) == 0 || s.merges.running {
 		return nil
 	}
-	ev := event.IntegrationStarted{Wave: s.Wave}
-	for i := range s.Tasks {
+	if st := s.Stop; st != nil {
+		if st.Breaker != "" || st.Status == event.RunInterrupted || st.Status == event.RunBlocked {
+			return nil
+		}
+	}
+	wave := slices.Min(slices.Collect(maps.Keys(s.merges.waiting)))
+	if !quiet && !s.integratesEarly(wave) {
+		return nil
+	}
+	ev := event.IntegrationStarted{Wave: wave}
+	for _, i := range s.queue.members[wave] {
 		if s.Tasks[i].Status == event.Verified {
 			ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
 		}
 	}
 	return ev
+}
+
+// integratesEarly reports whether the verified tasks of a wave are integrated although attempts run: if
+// other tasks wait for one of them, or if they are at least as many as the settled tasks of the wave.
+// Each integration repeats the checks of the wave's earlier tasks, and with this rule their number at
+// most doubles.
+func (s *State) integratesEarly(wave int) bool {
+	members := s.queue.members[wave]
+	if s.merges.waiting[wave] >= len(members)-s.queue.unfinished[wave] {
+		return true
+	}
+	return slices.ContainsFunc(members, func(i int32) bool {
+		return s.Tasks[i].Status == event.Verified && (len(s.files.filesOf[i]) > 0 ||
+			s.Config.Schedule == event.Eager && len(s.Plan.Graph.Dependents(int(i))) > 0)
+	})
 }
 
 // decideFinish returns the end, or the delivery that must precede it.
@@ -90,10 +135,11 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 }
 
 func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
-	s.endPhase()
+	s.merges.running = false
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Verified {
+			s.files.release(i)
 			s.Tasks[i].Commit = b.Commits[id]
 			s.move(i, event.Completed)
 		}
@@ -104,6 +150,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		if !ok || s.Tasks[i].Status != event.Verified {
 			continue
 		}
+		s.files.release(i)
 		t := &s.Tasks[i]
 		t.noteResult(r.Result, false)
 		t.Stuck = r.Stuck

@@ -141,9 +141,9 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 		return event.RunEnded{}, err
 	}
 	size := max(1, r.s.Config.Parallel)
-	// A light review, the closing steps and spares run outside the parallel limit.
+	// A light review, an integration, the closing steps and spares run outside the parallel limit.
 	// An attempt sends two messages: its turn and its end.
-	r.results, r.jobs = make(chan message, 2*size+2+r.s.Config.Spares), make(chan func())
+	r.results, r.jobs = make(chan message, 2*size+3+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
 	return r.loop(ctx)
 }
@@ -161,7 +161,7 @@ type running struct {
 	turns         map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
 	stopRechecks  context.CancelFunc       // makes the running verification start no further check
 	group         errgroup.Group           // attempts and panels; SetLimit is the parallel limit
-	background    errgroup.Group           // reviews and verifications: at most one of each kind
+	background    errgroup.Group           // reviews, integrations and verifications: at most one of each kind
 	results       chan message
 	jobs          chan func()    // to idle workers
 	batch         []pendingEvent // applied, not yet durable

@@ -10,16 +10,15 @@ import (
 // are skipped; a task that becomes pending again is queued again. queue does not handle limits or
 // files.
 type queue struct {
-	lists               [][]entry
-	heads               []int
-	rank                []float64 // of each task; a higher one goes first
-	pushCount           []int32   // number of times that each task was queued; only the entry with this number counts
-	delayed             []int32   // tasks that wait, or waited, for a time
-	panels              []int32   // tasks whose panel is due, oldest first
-	awaitingIntegration int       // number of tasks that wait for their integration
-	unfinished          []int     // number of tasks that are not settled, by wave
-	members             [][]int32 // every task, by wave
-	finishedFront       []int     // number of settled members at the front, by wave
+	lists         [][]entry
+	heads         []int
+	rank          []float64 // of each task; a higher one goes first
+	pushCount     []int32   // number of times that each task was queued; only the entry with this number counts
+	delayed       []int32   // tasks that wait, or waited, for a time
+	panels        []int32   // tasks whose panel is due, oldest first
+	unfinished    []int     // number of tasks that are not settled, by wave
+	members       [][]int32 // every task, by wave
+	finishedFront []int     // number of settled members at the front, by wave
 }
 
 // entry is a task in a list, queued for the nth time.

@@ -33,6 +33,7 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 			t.Advice = nil
 			t.Continue = false
 			t.Next = "first"
+			s.files.release(i)
 			s.move(i, event.Pending)
 		}
 	}

@@ -61,18 +61,17 @@ type Phase uint8
 
 // The phases of a run. docs/design.md has a picture of their order.
 const (
-	Planning    Phase = iota // before the run's first record, and while a pre-check decides about a task
-	Executing                // attempts and panels run; the next step is decided
-	Integrating              // the work of isolated tasks is merged and verified
-	Verifying                // criteria are verified, and tasks' own checks repeated
-	Reviewing                // the thorough review runs
-	Delivering               // the work is brought from its worktrees to the user
-	Ended                    // RunEnded; RunResumed leads back to Executing
+	Planning   Phase = iota // before the run's first record, and while a pre-check decides about a task
+	Executing               // attempts and panels run; the next step is decided
+	Verifying               // criteria are verified, and tasks' own checks repeated
+	Reviewing               // the thorough review runs
+	Delivering              // the work is brought from its worktrees to the user
+	Ended                   // RunEnded; RunResumed leads back to Executing
 )
 
 // String returns the name of the phase.
 func (p Phase) String() string {
-	return [...]string{"planning", "executing", "integrating", "verifying", "reviewing", "delivering", "ended"}[p]
+	return [...]string{"planning", "executing", "verifying", "reviewing", "delivering", "ended"}[p]
 }
 
 // State holds a run's whole knowledge. Only apply changes it.
@@ -116,6 +115,7 @@ type State struct {
 	index      map[string]int32 // task id to node
 	frontier   *dag.Frontier
 	queue      queue
+	merges     mergeQueue
 	files      fileLocks
 	slots      slots
 	openSpares []event.SpareStarted     // spares, in the order of their start

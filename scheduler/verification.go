@@ -15,7 +15,7 @@ import (
 // with a check that belong to completed tasks, and those that were met before, because later work
 // may have broken them. It costs no money. Nothing else runs at the same time.
 func decideWaveCriteria(s *State) event.Body {
-	if s.Wave == 0 || s.running > 0 || s.waveVerifiedAt == s.workCount {
+	if s.Wave == 0 || s.running > 0 || s.merges.running || s.waveVerifiedAt == s.workCount {
 		return nil
 	}
 	ev := event.CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}

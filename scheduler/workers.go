@@ -46,10 +46,7 @@ func (r *running) startWork(e event.Event) {
 	case event.SpareStarted:
 		r.startSpare(b)
 	case event.IntegrationStarted:
-		r.runJob(func() message {
-			got, err := r.Integrator.Integrate(r.kill, b.Wave, b.Tasks)
-			return func() event.Body { return onIntegration(r.s, b.Wave, got, err) }
-		})
+		r.startIntegration(b)
 	case event.DeliveryStarted:
 		r.runJob(func() message {
 			d, err := r.Integrator.Deliver(r.kill, b.Complete)
@@ -114,6 +111,19 @@ func (r *running) runJob(f func() message) {
 	if !r.group.TryGo(worker) {
 		r.jobs <- job
 	}
+}
+
+// startIntegration integrates outside the parallel limit, beside attempts.
+func (r *running) startIntegration(b event.IntegrationStarted) {
+	r.background.Go(func() error {
+		var got Integrated
+		var err error
+		if p := panics.Try(func() { got, err = r.Integrator.Integrate(r.kill, b.Wave, b.Tasks) }); p != nil {
+			err = fmt.Errorf("a bug in wavex: %v", p.Value)
+		}
+		r.results <- func() event.Body { return onIntegration(r.s, b.Wave, got, err) }
+		return nil
+	})
 }
 
 // startVerification runs a verification outside the parallel limit; the loop decides what follows.
