@@ -172,6 +172,9 @@ func (m *Manager) relativeChecks(dir string, checks []plan.Check) []plan.Check {
 func (m *Manager) commitAttempt(ctx context.Context, t *tree, req runner.Request, res *runner.Result) string {
 	id, err := m.commit(ctx, t, req, res.Changed)
 	if err == nil {
+		err = m.saveBundle(ctx)
+	}
+	if err == nil {
 		return id
 	}
 	var bad *rejection

@@ -54,7 +54,8 @@ func helper(name string, args []string) int {
 }
 
 // An integration that was killed before or after any of its git commands, with git's lock files
-// left behind, gives the same commit and the same culprits when it is repeated.
+// left behind, gives the same commit and the same culprits when it is repeated, also in a fresh clone that has nothing
+// but .loop.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -84,18 +85,26 @@ if [ -$n = $at ]; then ` + git + ` "$@"; kill -9 $PPID; kill -9 $$; fi
 exec ` + git + ` "$@"
 `
 	home := strings.TrimPrefix(r.env[1], "HOME=")
-	integrate := func(run string) (string, error) {
+	integrateIn := func(dir, run string) (string, error) {
 		exe, err := os.Executable()
 		must(t, err)
-		cmd := exec.Command(exe, "helper", "integrate", r.dir, run, filepath.Join(bin, run)+":"+os.Getenv("PATH"), home)
+		path := os.Getenv("PATH")
+		if dir == r.dir {
+			path = filepath.Join(bin, run) + ":" + path
+		}
+		cmd := exec.Command(exe, "helper", "integrate", dir, run, path, home)
 		cmd.Env = append(r.env, "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.Output()
 		return strings.TrimSpace(string(out)), err
 	}
+	integrate := func(run string) (string, error) { return integrateIn(r.dir, run) }
 	begin := func(run string, at int) {
 		for task, id := range work {
 			r.git("update-ref", taskRef(run, task), id)
 		}
+		b, err := openBundles(loop.In(r.dir).Worktree(run, "bundles"), runPrefix(run), "refs/wavex/"+run+"/")
+		must(t, err)
+		must(t, b.save(t.Context(), newGit(r.dir, r.env), r.git("rev-parse", "HEAD")))
 		proctest.Script(t, filepath.Join(bin, run, "git"), wrapper)
 		must(t, os.WriteFile(filepath.Join(bin, run, "git.at"), []byte(strconv.Itoa(at)+"\n"), 0o600))
 	}
@@ -135,6 +144,19 @@ exec ` + git + ` "$@"
 				if out, err := integrate(run); err == nil {
 					t.Fatalf("it was not killed: %s", out)
 				}
+			}
+			if Exists(loop.In(r.dir), run) { // a fresh clone with .loop continues as well
+				clone := filepath.Join(t.TempDir(), "clone")
+				r.git("clone", "-q", "--no-local", "--single-branch", "file://"+r.dir, clone)
+				must(t, os.CopyFS(string(loop.In(clone)), os.DirFS(string(loop.In(r.dir)))))
+				out, err := integrateIn(clone, run)
+				if err != nil {
+					t.Fatalf("killed at git command %d a clone ends with %s, %v", at, out, err)
+				}
+				var got Integration
+				must(t, json.Unmarshal([]byte(out), &got))
+				equal(t, "the tree in a clone", r.gitIn(clone, "rev-parse", got.Commit+"^{tree}"), tree)
+				equal(t, "integrated in a clone", got.Integrated, in.Integrated)
 			}
 			for _, lock := range []string{tipRef(run), runBranch(run)} {
 				lock = filepath.Join(r.dir, ".git", lock+".lock")

@@ -71,9 +71,12 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 	return in, m.freeTrees(ctx, in.Integrated)
 }
 
-// record makes the commit of an integration reachable, records it, and moves the tip, in this order.
+// record makes the commit of an integration reachable, saves it in .loop, records it, and moves the tip, in this order.
 func (m *Manager) record(ctx context.Context, entry savedIntegration) error {
 	if err := m.g.updateRefs(ctx, waveRef(m.opts.Run, entry.Key), entry.Result.Commit); err != nil {
+		return err
+	}
+	if err := m.saveBundle(ctx); err != nil {
 		return err
 	}
 	m.mu.Lock()

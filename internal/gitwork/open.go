@@ -25,6 +25,7 @@ type Manager struct {
 	lock       *flock.Flock // held so that no other wavex works on this run
 	sharedLock *sharedLock  // shared mode only
 	slots      slots
+	bundles    *bundles
 
 	mu    sync.Mutex // guards s and everything that it points to
 	state savedState
@@ -107,6 +108,10 @@ func (m *Manager) open(ctx context.Context) error {
 		return err
 	}
 	m.g = newGit(m.opts.Project, m.opts.Env)
+	if m.bundles, err = openBundles(m.opts.Loop.Worktree(m.opts.Run, "bundles"), runPrefix(m.opts.Run),
+		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
+		return err
+	}
 	if old != nil {
 		m.state = *old
 		if m.state.Mode == Worktree {

@@ -36,6 +36,7 @@ type Options struct {
 	Env      []string // the environment from which that of children is made
 	Pass     []string // further variables for checks and setup: see proc.EnvironPass
 	Now      func() time.Time
+	Notice   func(string) // shows a line to the user, from any goroutine; nil: not shown
 
 	// IgnoreDirty lists absolute paths that do not make the checkout dirty: the plan file.
 	IgnoreDirty []string
@@ -123,6 +124,7 @@ const (
 	BadRun     = "bad-run"    // the run id cannot name a branch
 	Incomplete = "incomplete" // the run is not complete
 	NoRun      = "no-run"     // there is nothing of the run here
+	NoCommits  = "no-commits" // commits of the run are not in this repository
 )
 
 // CleanupItem is a part of a run that Clean found.

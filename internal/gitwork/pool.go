@@ -229,6 +229,9 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 	if err := m.prepareRepo(ctx); err != nil {
 		return err
 	}
+	if err := m.restore(ctx); err != nil {
+		return err
+	}
 	for _, t := range m.state.Trees {
 		if t.Admin == "" {
 			continue // its add was interrupted
@@ -236,13 +239,6 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 		if err := m.repairTree(ctx, t); errors.Is(err, errTreeGone) {
 			t.Admin, t.Used = "", false
 		} else if err != nil {
-			return err
-		}
-	}
-	if id, err := m.g.resolve(ctx, baseRef(m.opts.Run)); err != nil {
-		return err
-	} else if id == "" {
-		if err := m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base); err != nil {
 			return err
 		}
 	}

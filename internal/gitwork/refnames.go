@@ -21,9 +21,10 @@ func preservedPrefix(run, task string) string {
 func preservedRef(run, task, id string) string {
 	return preservedPrefix(run, task) + id[:min(12, len(id))]
 }
-func baseRef(run string) string      { return "refs/wavex/" + run + ".run/base" }
-func tipRef(run string) string       { return "refs/wavex/" + run + ".run/tip" }
-func waveRef(run, key string) string { return "refs/wavex/" + run + ".run/wave-" + key }
+func runPrefix(run string) string    { return "refs/wavex/" + run + ".run/" }
+func baseRef(run string) string      { return runPrefix(run) + "base" }
+func tipRef(run string) string       { return runPrefix(run) + "tip" }
+func waveRef(run, key string) string { return runPrefix(run) + "wave-" + key }
 
 // refComponent encodes an id as one component of a ref's name. Different ids have different
 // components.

@@ -116,6 +116,9 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 		return errTreeGone
 	}
 	_, lost := os.Stat(filepath.Join(t.Admin, "HEAD"))
+	if resolveLinks(filepath.Dir(t.Admin)) != resolveLinks(filepath.Join(m.checkout.common, "worktrees")) {
+		lost = errTreeGone // it belongs to the repository that .loop was copied from
+	}
 	admin, err := adminDir(path)
 	if err == nil && admin == t.Admin && lost == nil {
 		return nil
@@ -136,8 +139,12 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 	return m.reregisterTree(ctx, t)
 }
 
-// reregisterTree registers an existing directory as a worktree again.
+// reregisterTree registers an existing directory as a worktree again. It does not do so for the worktree of
+// integrations: that has no work of its own, and may be at a commit that no ref contains.
 func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
+	if t.ID == 0 {
+		return errTreeGone
+	}
 	unlock, err := lockRepo(ctx, m.checkout.common)
 	if err != nil {
 		return err

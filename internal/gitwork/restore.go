@@ -1,0 +1,148 @@
+package gitwork
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/loop"
+)
+
+// This file brings the commits of a run back from its bundles, in a clone that does not have them.
+
+// restore makes sure that the repository has the commits of the run: those in its bundles, and those that its state
+// names. An *Error says that it cannot.
+func (m *Manager) restore(ctx context.Context) error {
+	needed := m.neededCommits()
+	missing, err := m.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base}))
+	if err != nil {
+		return err
+	}
+	if begun, err := m.g.resolve(ctx, baseRef(m.opts.Run)); err != nil || begun != "" && len(missing) == 0 {
+		return err
+	}
+	if missing[m.state.Base] {
+		return m.missingBase(ctx)
+	}
+	out, err := m.g.output(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, m.bundles.prefixes...)...)
+	if err != nil {
+		return err
+	}
+	present := map[string]bool{}
+	for _, ref := range splitLines(out) {
+		present[ref] = true
+	}
+	// Git takes a bundle only if the commits that it is based on are reachable.
+	if err := m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base); err != nil {
+		return err
+	}
+	for _, f := range m.bundles.files {
+		if err := m.restoreBundle(ctx, f, missing, present); err != nil {
+			return err
+		}
+	}
+	if missing, err = m.missingCommits(ctx, needed); err != nil {
+		return err
+	}
+	for id := range missing {
+		return &Error{NoCommits, fmt.Sprintf("commit %s of run %s is neither in this repository nor in %s", shortID(id),
+			m.opts.Run, m.opts.Loop), "continue where the run was made, or fetch its branch " +
+			branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
+	}
+	if len(m.bundles.files) > 0 {
+		m.notice("the commits of the run were not in this repository: restored from " + loop.Name)
+	}
+	return nil
+}
+
+// restoreBundle restores the commits of a bundle, and those of its refs that the repository does not have or that it
+// has with an older commit.
+func (m *Manager) restoreBundle(ctx context.Context, f bundle, missing, present map[string]bool) error {
+	var pairs []string
+	unbundle := false
+	for ref, id := range f.refs {
+		if unbundle = unbundle || missing[id]; missing[id] || !present[ref] {
+			pairs = append(pairs, ref, id)
+		}
+	}
+	if unbundle {
+		if err := m.g.run(ctx, "bundle", "unbundle", f.path); err != nil {
+			if exitCode(err) < 0 {
+				return err
+			}
+			return &Error{NoCommits, fmt.Sprintf("restoring the commits of run %s from %s: %s", m.opts.Run, f.path, err),
+				"continue where the run was made; --fresh starts over"}
+		}
+	}
+	if pairs == nil {
+		return nil
+	}
+	return m.g.updateRefs(ctx, pairs...)
+}
+
+// commits returns the commits that the bundles have refs for.
+func (b *bundles) commits() []string {
+	var ids []string
+	for _, f := range b.files {
+		for _, id := range f.refs {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// missingCommits returns those of the commits that are not in the repository.
+func (m *Manager) missingCommits(ctx context.Context, ids []string) (map[string]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out, err := m.g.outputOf(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
+	if err != nil {
+		return nil, err
+	}
+	missing := map[string]bool{}
+	for _, line := range splitLines(out) {
+		if id, ok := strings.CutSuffix(line, " missing"); ok {
+			missing[id] = true
+		}
+	}
+	return missing, nil
+}
+
+// neededCommits returns the commits that the state of the run names: its tip, the work of tasks that wait for their
+// integration, and those that worktrees are based on.
+func (m *Manager) neededCommits() []string {
+	var ids []string
+	if n := len(m.state.Waves); n > 0 && m.state.Waves[n-1].Result.Commit != "" {
+		ids = append(ids, m.state.Waves[n-1].Result.Commit)
+	}
+	for _, t := range m.state.Trees {
+		if t.Done != "" && t.Done != noWork {
+			ids = append(ids, t.Done)
+		}
+		if t.ID != 0 && t.Used {
+			ids = append(ids, t.Base)
+		}
+	}
+	return ids
+}
+
+// missingBase returns the error for a repository without the commit that the run began on.
+func (m *Manager) missingBase(ctx context.Context) error {
+	e := &Error{NoCommits, fmt.Sprintf("commit %s, which run %s began on, is not in this repository",
+		shortID(m.state.Base), m.opts.Run), "continue in a clone that has it; --fresh starts over"}
+	shallow, err := m.g.output(ctx, "rev-parse", "--is-shallow-repository")
+	if err == nil && shallow == "true" {
+		e.Text += ": it is a shallow clone"
+		e.Fix = "fetch the whole history: git fetch --unshallow; fetch-depth: 0 in actions/checkout, GIT_DEPTH: 0 in GitLab"
+	}
+	return e
+}
+
+// notice shows a line to the user.
+func (m *Manager) notice(text string) {
+	if m.opts.Notice != nil {
+		m.opts.Notice(text)
+	}
+}
