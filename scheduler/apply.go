@@ -12,7 +12,7 @@ import (
 
 // NewState returns the state before the first event.
 func NewState(p *plan.Plan) *State {
-	s := &State{Plan: p, filePlan: p, durations: map[string]time.Duration{}}
+	s := &State{Plan: p, filePlan: p, durations: map[string]time.Duration{}, costs: newCosts()}
 	s.clear()
 	return s
 }
@@ -20,6 +20,7 @@ func NewState(p *plan.Plan) *State {
 // clear resets every task: a journal holds one run after the other, and the last one counts.
 func (s *State) clear() {
 	s.Plan = s.filePlan
+	clear(s.costs.open)
 	p := s.Plan
 	s.index = make(map[string]int32, len(p.Tasks))
 	for i := range p.Tasks {

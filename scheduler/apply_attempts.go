@@ -92,6 +92,7 @@ func (s *State) noteTurn(b event.AttemptEnded) {
 func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	r := b.Result
 	newCost, onlyChecks := s.commitAttempt(b)
+	s.learnCost(b.Task, r.Cost, r.Outcome == runner.Done)
 	if s.Config.Isolation != event.Isolated {
 		s.changeCount++
 	}
@@ -214,6 +215,7 @@ func (s *State) applyCounselEnded(b event.CounselEnded) error {
 	begun, _ := s.openWork[panelKey(b.Task, b.Panel)].(event.CounselStarted)
 	delete(s.openWork, panelKey(b.Task, b.Panel))
 	s.commitCost(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
+	s.learnCost(b.Task, b.Verdict.Cost, false)
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != event.Advising {
 		return nil

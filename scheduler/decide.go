@@ -105,8 +105,9 @@ func decideWave(s *State) event.Body {
 // decideAttempt returns the start of the first queued task that may start now. waiting reports whether a
 // task waits for a time, or for a file or money that others hold.
 func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
-	pick := -1
+	pick, command := -1, -1
 	ready := 0
+	var share []int // agents' tasks that could start and have no reservation
 	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == event.Pending }, func(i int) bool {
 		if !s.isTurn(i) {
 			waiting = true
@@ -125,12 +126,22 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 			pick = i
 		}
 		ready++
-		return ready < s.Limiter.Limit-s.running+s.freeSpares() // the tasks that could start now share the money
+		switch p := &s.Plan.Tasks[i]; {
+		case p.Command != "" && command < 0:
+			command = i
+		case p.Command == "" && s.spareOf(p.ID, s.Tasks[i].Attempts+1) == nil:
+			share = append(share, i)
+		}
+		return ready < s.Limiter.Limit-s.running+s.freeSpares() // enough for the free slots
 	})
 	if pick < 0 {
 		return nil, waiting
 	}
-	return decideAttemptStart(s, pick, ready)
+	ev, waiting = decideAttemptStart(s, pick, share)
+	if ev == nil && command >= 0 { // it needs no money
+		ev, waiting = decideAttemptStart(s, command, nil)
+	}
+	return ev, waiting
 }
 
 // isTurn holds back all but one task of a sequential wave. The next one starts after the previous one
@@ -140,9 +151,9 @@ func (s *State) isTurn(i int) bool {
 	return !s.Plan.Sequential(wave) || s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() })
 }
 
-// decideAttemptStart returns the start of one attempt with its reservation. The attempts that could start now
-// share the money, so that the first does not take it all.
-func decideAttemptStart(s *State, i, ready int) (event.Body, bool) {
+// decideAttemptStart returns the start of one attempt with its reservation. share holds the agents' tasks that could
+// start now: the first must not take all the money, nor may each get too little.
+func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	if t.Turn != nil {
 		return decideChecks(s, i), false
@@ -156,11 +167,11 @@ func decideAttemptStart(s *State, i, ready int) (event.Body, bool) {
 		cap, slot = spare.Cap, spare.Slot
 		probe.Commit(attemptKey(p.ID, t.Attempts+1), 0, 0, false)
 	} else if slot = s.slots.nextFree(); p.Command == "" {
-		var short *budget.LimitError
-		if cap, short = s.share(t.Wave, ready, s.taskBudget(i)); short != nil {
-			if s.running > 0 || s.lightRunning {
-				return nil, true // reserved money may be released
-			}
+		limit, wait, short := s.fund(share)
+		if cap = limit; wait {
+			return nil, true // reserved money may be released
+		}
+		if short != nil {
 			return event.Draining{Stop: limitStop(short)}, false
 		}
 	}

@@ -107,8 +107,8 @@ func decideSpare(s *State, now time.Time) event.Body {
 	if p.Command != "" || p.Reversibility == "1" || t.Continue || t.Turn != nil || s.Plan.Settings(pick).MCPConfig != "" {
 		return nil
 	}
-	limit, short := s.share(t.Wave, s.freeSpares(), s.taskBudget(pick))
-	if short != nil {
+	limit, wait, short := s.fund(slices.Repeat([]int{pick}, s.freeSpares()))
+	if wait || short != nil {
 		return nil
 	}
 	b := event.SpareStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Slot: s.slots.nextFree(),

@@ -85,6 +85,9 @@ func TestSpareEndsForAPanel(t *testing.T) {
 	c := spareConfig()
 	c.Limits.USD = 30_000
 	b := spareFixture(t, c, "a", "b", "c")
+	for i := range b.State.Plan.Tasks {
+		b.State.Plan.Tasks[i].Estimate.USD = 5_000 // so that all may start
+	}
 	hold := make(chan struct{})
 	b.runner.gates["b"] = hold
 	fail := wrong("no")

@@ -118,7 +118,8 @@ type State struct {
 	merges     mergeQueue
 	files      fileLocks
 	slots      slots
-	openSpares []event.SpareStarted     // spares, in the order of their start
+	openSpares []event.SpareStarted // spares, in the order of their start
+	costs      costs
 	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
 	openWork   map[string]event.Body    // attempts and panels that have not ended, by their ledger key
 	Counts     event.Counts

@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// This file forecasts the cost of the tasks that are left. It decides how many of the tasks that could
+// start the money suffices for.
+
+// defaultCost is the expected cost of a task if nothing is known about it; neededCost makes a dollar of it.
+const defaultCost = budget.Dollar * 4 / 5
+
+// costs holds the costs of tasks, with their retries and panels, over all runs of the journal.
+type costs struct {
+	open   map[string]budget.USD // by task: spent since it was last done
+	done   map[string]budget.USD // by task: when it was last done
+	models map[string]mean       // of the tasks of the plan, by their model
+	all    mean
+}
+
+// mean is the mean of n amounts.
+type mean struct {
+	sum budget.USD
+	n   int64
+}
+
+func (m mean) value() budget.USD { return m.sum / budget.USD(max(m.n, 1)) }
+
+func newCosts() costs {
+	return costs{open: map[string]budget.USD{}, done: map[string]budget.USD{}, models: map[string]mean{}}
+}
+
+// learnCost adds the cost of an attempt or a panel to its task. done reports whether the task is done.
+func (s *State) learnCost(task string, cost budget.USD, done bool) {
+	c := &s.costs
+	if c.open[task] += cost; !done || c.open[task] == 0 {
+		return
+	}
+	add := mean{c.open[task] - c.done[task], 1}
+	if c.done[task] > 0 {
+		add.n = 0 // it replaces the earlier amount
+	}
+	c.done[task] = c.open[task]
+	delete(c.open, task)
+	c.all = mean{c.all.sum + add.sum, c.all.n + add.n}
+	if i, ok := s.Index(task); ok {
+		m := c.models[s.model(i)]
+		c.models[s.model(i)] = mean{m.sum + add.sum, m.n + add.n}
+	}
+}
+
+func (s *State) model(i int) string {
+	if own := s.Plan.Tasks[i].Settings; own != nil && own.Model != "" {
+		return own.Model
+	}
+	return s.Plan.Defaults.Model
+}
+
+// expectedCost returns what task i is expected to cost until it is done, in micro-dollars: as much as last time,
+// or as the tasks with its model, else the plan's estimate. A task that has used up its cap continues: it
+// needs the part of that amount that it has not spent, at least half of its cost so far.
+func (s *State) expectedCost(i int) budget.USD {
+	p, c := &s.Plan.Tasks[i], &s.costs
+	if p.Command != "" {
+		return 0
+	}
+	cost := c.done[p.ID]
+	for _, known := range []budget.USD{c.models[s.model(i)].value(), p.Estimate.USD, c.all.value(), defaultCost} {
+		if cost == 0 {
+			cost = known
+		}
+	}
+	if s.Tasks[i].Next == nextReason(runner.OverCap) {
+		spent := c.open[p.ID]
+		cost = max(cost-spent, spent/2)
+	}
+	return cost
+}
+
+// neededCost returns the money that must be there before task i starts: a quarter above its expected cost, so that most
+// tasks finish although costs vary.
+func (s *State) neededCost(i int) budget.USD {
+	cost := max(s.expectedCost(i)*5/4, budget.MinReservation)
+	if own := s.taskBudget(i); own > 0 {
+		cost = min(cost, own)
+	}
+	return cost
+}
+
+// fund returns the cap for the first of the tasks that could start. Each of them gets the money it needs, and an even
+// part of the remaining money. If the money does not suffice for all of them, fewer start. wait reports that it
+// does not suffice for the first one before other work has ended; short is the limit if there is too little for any
+// attempt.
+func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.LimitError) {
+	i := ready[0]
+	wave, own := s.Tasks[i].Wave, s.taskBudget(i)
+	free := min(s.Ledger.Available(), s.waveLedger(wave).Available())
+	n, sum := 0, budget.USD(0)
+	for _, j := range ready {
+		need := s.neededCost(j)
+		if need > free-sum {
+			break
+		}
+		n, sum = n+1, sum+need
+	}
+	busy := s.running > 0 || s.lightRunning
+	limit, short = s.share(wave, max(n, 1), own)
+	switch {
+	case short != nil:
+		return limit, busy, short
+	case n == 0: // only reserved money can be released
+		return limit, busy && s.Ledger.Reserved() > 0, nil
+	}
+	if limit > 0 { // there is a limit
+		limit = s.neededCost(i) + (free-sum)/budget.USD(n)
+		if own > 0 {
+			limit = min(limit, own)
+		}
+	}
+	return limit, false, nil
+}

@@ -1,0 +1,128 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// moneyCase is a run of tasks without blockers whose costs are known to the test.
+type moneyCase struct {
+	plan     *plan.Plan
+	limits   budget.Limits
+	parallel int
+	costs    []budget.USD // until the task is done
+	past     []event.Event
+	pick     func(running int) int // the running attempt that ends next
+}
+
+// finish runs the tasks until they are done or the run stops, and returns its state.
+func (c moneyCase) finish(t *rapid.T) *State {
+	s := NewState(c.plan)
+	s.Learn(c.past)
+	m := simulation{s: s}
+	apply := func(b event.Body) {
+		if err := m.apply(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := event.DefaultConfig()
+	config.Run, config.Parallel, config.Limits, config.Schedule = "r", c.parallel, c.limits, event.Eager
+	apply(event.RunStarted{Config: config})
+	s.Limiter = Limiter{Limit: c.parallel, Max: c.parallel}
+	left := slices.Clone(c.costs)
+	var open []event.AttemptStarted
+	for s.Counts.Completed < len(s.Tasks) {
+		body := decideNext(s, epoch)
+		switch b := body.(type) {
+		case nil:
+			if len(open) == 0 {
+				return s
+			}
+			k := c.pick(len(open))
+			a := open[k]
+			open = slices.Delete(open, k, k+1)
+			i, _ := s.Index(a.Task)
+			r := runner.Result{Outcome: runner.Done, Session: "s", Cost: left[i], Duration: time.Second}
+			if left[i] > a.Cap {
+				r.Outcome, r.Cost = runner.OverCap, a.Cap
+			}
+			left[i] -= r.Cost
+			body = onAttempt(s, i, r, epoch, 0)
+		case event.RunEnded:
+			return s
+		case event.AttemptStarted:
+			open = append(open, b)
+		}
+		apply(body)
+	}
+	return s
+}
+
+// genMoneyCase draws twelve tasks that cost about mean each, and what wavex knows about their costs.
+func genMoneyCase(t *rapid.T, mean budget.USD, spread int, known string) moneyCase {
+	c := moneyCase{parallel: rapid.IntRange(1, 12).Draw(t, "parallel"),
+		pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "ends") }}
+	var tasks []string
+	for i := range 12 {
+		id, learnt := fmt.Sprintf("t%d", i), ""
+		task := fmt.Sprintf(`{"id":%q,"subject":"x","verify":["true"]}`, id)
+		switch known {
+		case "estimates":
+			task = fmt.Sprintf(`{"id":%q,"subject":"x","verify":["true"],"estimate":{"usd":%v}}`, id, mean.Float())
+		case "these tasks":
+			learnt = id
+		case "other tasks":
+			learnt = "other-" + id
+		}
+		tasks = append(tasks, task)
+		c.costs = append(c.costs, mean+mean*budget.USD(rapid.IntRange(-spread, spread).Draw(t, "cost"))/100)
+		if learnt != "" {
+			c.past = append(c.past, event.Event{Body: event.AttemptEnded{Task: learnt,
+				Result: runner.Result{Outcome: runner.Done, Cost: mean}}})
+		}
+	}
+	p, diags := plan.Parse("plan.json", []byte(planText(tasks...)), plan.Options{})
+	if p == nil {
+		t.Fatalf("the test's plan: %v", diags)
+	}
+	c.plan = p
+	return c
+}
+
+// With money for k of twelve tasks, k finish if all cost the same. If their costs vary, at least half of k finish, or
+// one if nothing was known about them.
+func TestMoneyForSomeTasksFinishesThem(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		mean := budget.USD(rapid.IntRange(20_000, 800_000).Draw(t, "mean"))
+		k := rapid.IntRange(1, 12).Draw(t, "money for")
+		spread := rapid.SampledFrom([]int{0, 25}).Draw(t, "spread")
+		known := rapid.SampledFrom([]string{"nothing", "estimates", "these tasks", "other tasks"}).Draw(t, "known")
+		c := genMoneyCase(t, mean, spread, known)
+		c.limits = budget.Limits{USD: mean * budget.USD(k), NoIterations: true}
+		if rapid.Bool().Draw(t, "of the wave") {
+			c.limits.USD, c.limits.Wave = 100*budget.Dollar, c.limits.USD
+		}
+		want := k
+		switch {
+		case spread > 0 && known == "nothing":
+			want = min(k/2, 1)
+		case spread > 0:
+			want = k / 2
+		}
+		s := c.finish(t)
+		if s.Counts.Completed < want || s.Ledger.Spent() > mean*budget.USD(k) {
+			t.Fatalf("%d tasks finished for %s of %s, want %d", s.Counts.Completed, s.Ledger.Spent(),
+				mean*budget.USD(k), want)
+		}
+	})
+}
