@@ -61,3 +61,13 @@ func ParseUSD(s string) (USD, error) {
 	}
 	return FromFloat(f), nil
 }
+
+// Raise returns the value of a flag that raises a limit by at least the amount: "+0.30", rounded up to ten cents, or
+// from a dollar on to whole dollars: "+3".
+func (u USD) Raise() string {
+	const cents = Dollar / 10
+	if u <= 9*cents {
+		return fmt.Sprintf("+%.2f", ((max(u, 1) + cents - 1) / cents * cents).Float())
+	}
+	return fmt.Sprintf("+%d", (u-1)/Dollar+1)
+}

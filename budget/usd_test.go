@@ -62,3 +62,15 @@ func TestFromFloat(t *testing.T) {
 		}
 	})
 }
+
+func TestRaise(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[USD]string{
+		-1: "+0.10", 0: "+0.10", 1: "+0.10", 100_000: "+0.10", 100_001: "+0.20", 900_000: "+0.90", 900_001: "+1",
+		Dollar: "+1", Dollar + 1: "+2", 25 * Dollar: "+25", math.MaxInt64: "+9223372036855",
+	} {
+		if got := u.Raise(); got != want {
+			t.Errorf("%d: %s, want %s", u, got, want)
+		}
+	}
+}

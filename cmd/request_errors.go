@@ -85,7 +85,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 		return exitCode(event.ExitBlocked)
 	case errors.As(err, &limit):
 		st := "wavex: " + limit.Error()
-		fmt.Fprintf(out, "%s; continue with: %s --budget +10\n", st, again)
+		fmt.Fprintf(out, "%s; continue with: %s --budget %s\n", st, again, q.moreMoney())
 		return exitCode(event.ExitLimit)
 	case errors.As(err, &call):
 		return q.callError(call, again, spent)
@@ -100,6 +100,9 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 	return err
 }
 
+// moreMoney returns the advised raise of the budget: as much again as the request has cost, at least a dollar.
+func (q *requestCommand) moreMoney() string { return max(q.intake.Spent(), budget.Dollar).Raise() }
+
 // callError maps the end of a question to an exit code, with the rules for attempts.
 func (q *requestCommand) callError(c *request.CallError, again, spent string) error {
 	fmt.Fprintf(q.std.Err, "wavex: %s; %s", q.secrets.String(c.Error()), spent)
@@ -112,7 +115,7 @@ func (q *requestCommand) callError(c *request.CallError, again, spent string) er
 		}
 	case runner.OverCap:
 		code = event.ExitLimit
-		again += " --budget +10"
+		again += " --budget " + q.moreMoney()
 	case runner.Interrupted:
 		code = event.ExitSIGINT
 	}

@@ -1,12 +1,16 @@
 package scheduler
 
 import (
+	"errors"
+	"fmt"
+
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
 // This file forecasts the cost of the tasks that are left. It decides how many of the tasks that could
-// start the money suffices for.
+// start the money suffices for, and how much more a run needs that has reached a limit.
 
 // defaultCost is the expected cost of a task if nothing is known about it; neededCost makes a dollar of it.
 const defaultCost = budget.Dollar * 4 / 5
@@ -119,4 +123,68 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 		}
 	}
 	return limit, false, nil
+}
+
+// limitStop returns the stop at one of the run's limits. Its advice raises the limit by the forecast for the
+// rest of the plan.
+func (s *State) limitStop(err error) event.Stop {
+	st := *event.NewStop(event.RunPaused, err.Error(), "")
+	var le *budget.LimitError
+	if !errors.As(err, &le) {
+		return st
+	}
+	st.Limit = le.Limit
+	more := map[string]string{budget.LimitTokens: "+1000000", budget.LimitWall: "1h"}[le.Limit]
+	switch le.Limit {
+	case budget.LimitMoney, budget.LimitWave:
+		more = s.missingMoney(le).Raise()
+	case budget.LimitIterations:
+		more = fmt.Sprintf("+%d", s.missingIterations())
+	}
+	st.Advice = le.Flag() + " " + more
+	return st
+}
+
+// isLeft reports whether task i needs another attempt with a turn.
+func (s *State) isLeft(i int) bool {
+	t := &s.Tasks[i]
+	return t.Status != event.Completed && t.Status != event.Verified && t.Turn == nil
+}
+
+// missingMoney returns the money above the limit that the tasks that are left are expected to cost, or a job
+// besides them if there are none. Every wave must fit the limit of waves.
+func (s *State) missingMoney(le *budget.LimitError) budget.USD {
+	cost := make([]budget.USD, s.Waves+1) // by wave
+	cost[0] = defaultCost                 // of a job
+	for i := range s.Tasks {
+		if s.isLeft(i) {
+			cost[s.Tasks[i].Wave] += s.expectedCost(i)
+			cost[0] = 0
+		}
+	}
+	total, widest := s.Ledger.Spent(), budget.USD(0)
+	for w, c := range cost {
+		total += c
+		if l := s.waveLedgers[w]; l != nil {
+			c += l.Spent()
+		}
+		widest = max(widest, c)
+	}
+	if le.Limit == budget.LimitWave {
+		total = widest
+	}
+	return total - budget.USD(le.Value)
+}
+
+// missingIterations returns one iteration for each task that is left, and as many retries as tasks have needed, at
+// least for every fourth.
+func (s *State) missingIterations() int {
+	left := 0
+	for i := range s.Tasks {
+		if s.isLeft(i) {
+			left++
+		}
+	}
+	made := max(s.Ledger.Charged()-s.Counts.Completed, 0) * left / max(s.Counts.Completed, 1)
+	return max(left, 1) + min(max(made, (left+3)/4), left*s.Config.MaxRetries)
 }

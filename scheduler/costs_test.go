@@ -126,3 +126,45 @@ func TestMoneyForSomeTasksFinishesThem(t *testing.T) {
 		}
 	})
 }
+
+// The advice at a limit raises it by the forecast for the rest of the plan.
+func TestLimitStopAdvisesTheForecast(t *testing.T) {
+	t.Parallel()
+	const estimated = `{"id":%q,"subject":"x","verify":["true"],"estimate":{"usd":0.25}}`
+	for name, c := range map[string]struct {
+		limits budget.Limits
+		model  string // %q: the id
+		costs  []budget.USD
+		want   string
+	}{
+		"costs of this run": {budget.Limits{USD: budget.Dollar, NoIterations: true}, "", []budget.USD{600_000, 600_000},
+			"--budget +3"}, // 0.20 over, and four for 0.60 each
+		"estimates":        {budget.Limits{USD: 0, NoIterations: true}, estimated, nil, "--budget +2"},
+		"nothing is known": {budget.Limits{USD: 0, NoIterations: true}, "", nil, "--budget +5"},
+		"cents":            {budget.Limits{USD: 10_000, NoIterations: true}, "", []budget.USD{10_000}, "--budget +0.10"},
+		"wave": {budget.Limits{NoUSD: true, NoIterations: true, Wave: budget.Dollar}, "",
+			[]budget.USD{2 * budget.Dollar}, "--wave-budget +11"},
+		"iterations":        {budget.Limits{NoUSD: true, Iterations: 2}, "", []budget.USD{1, 1}, "--max-iterations +5"},
+		"no iteration made": {budget.Limits{NoUSD: true}, "", nil, "--max-iterations +8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tasks []string
+			for i := range 6 {
+				id := fmt.Sprintf("t%d", i)
+				if tasks = append(tasks, task(id)); c.model != "" {
+					tasks[i] = fmt.Sprintf(c.model, id)
+				}
+			}
+			config := testConfig()
+			config.Parallel, config.Limits = 1, c.limits
+			b := newFixture(t, mustPlan(t, planText(tasks...)), config)
+			for i, cost := range c.costs {
+				b.runner.results[fmt.Sprintf("t%d", i)] = []runner.Result{paid(cost, false)}
+			}
+			if end := b.run(t); end.Status != "paused" || b.State.Stop.Advice != c.want {
+				t.Errorf("%s: advice %q, want %q", end.Reason, b.State.Stop.Advice, c.want)
+			}
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -21,7 +20,7 @@ func decideNext(s *State, now time.Time) event.Body {
 		b, _ := s.openWork[criteriaKey(s.verifications)].(event.CriteriaStarted)
 		// Do not start the remaining checks after the deadline.
 		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil && len(b.Rechecks) > 0 {
-			return event.Draining{Stop: limitStop(over)}
+			return event.Draining{Stop: s.limitStop(over)}
 		}
 		return nil
 	case s.Phase != Executing || s.openQuestion != nil:
@@ -49,7 +48,7 @@ func decideNext(s *State, now time.Time) event.Body {
 		return q
 	}
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
-		return event.Draining{Stop: limitStop(over)}
+		return event.Draining{Stop: s.limitStop(over)}
 	}
 	if s.Wave == 0 || s.queue.unfinished[s.Wave] == 0 {
 		if body := decideWaveCriteria(s); body != nil {
@@ -172,14 +171,14 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 			return nil, true // reserved money may be released
 		}
 		if short != nil {
-			return event.Draining{Stop: limitStop(short)}, false
+			return event.Draining{Stop: s.limitStop(short)}, false
 		}
 	}
 	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
 		if s.running > 0 || s.lightRunning {
 			return nil, true
 		}
-		return event.Draining{Stop: limitStop(err)}, false
+		return event.Draining{Stop: s.limitStop(err)}, false
 	}
 	ev := event.AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
 		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: slot, Cap: cap, Advised: t.Advice != nil}
@@ -242,25 +241,6 @@ func chance(run, task string, attempt int) float64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%s/%d", run, task, attempt)
 	return float64(h.Sum64()>>11) / (1 << 53)
-}
-
-// limitStop returns the stop at one of the run's limits, with the flag that raises it.
-func limitStop(err error) event.Stop {
-	st := *event.NewStop(event.RunPaused, err.Error(), "")
-	var le *budget.LimitError
-	if errors.As(err, &le) {
-		st.Limit = le.Limit
-		st.Advice = le.Flag() + " " + map[string]string{
-			budget.LimitMoney: "+10", budget.LimitWave: "+10", budget.LimitIterations: "+10", budget.LimitTokens: "+1000000",
-			budget.LimitWall: "1h",
-		}[le.Limit]
-		if over := budget.USD(le.Spent - le.Value); (le.Limit == budget.LimitMoney || le.Limit == budget.LimitWave) &&
-			over > 0 {
-			dollars := 10 + (over+budget.Dollar-1)/budget.Dollar // +10 alone might be too little
-			st.Advice = fmt.Sprintf("%s +%d", le.Flag(), dollars)
-		}
-	}
-	return st
 }
 
 // nextWake returns the time at which the loop must decide again without a message, or zero if only a

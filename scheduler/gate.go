@@ -25,7 +25,7 @@ func decideCompletion(s *State, now time.Time) event.Body {
 		return decideFinish(s)
 	}
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
-		return event.Draining{Stop: limitStop(over)}
+		return event.Draining{Stop: s.limitStop(over)}
 	}
 	if again := dueRechecks(s); len(again) > 0 || len(s.Criteria) > 0 && s.verifiedAt != s.workCount {
 		return decideVerification(s, again)

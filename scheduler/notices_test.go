@@ -186,7 +186,7 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 	end = b.run(t)
 	if end.Status != "paused" || end.ExitCode != 3 || b.State.Stop.Limit != budget.LimitWave ||
 		!strings.Contains(end.Reason, "wave's budget of $1 reached ($2.00 spent); raise it with --wave-budget") ||
-		b.State.Stop.Advice != "--wave-budget +11" {
+		b.State.Stop.Advice != "--wave-budget +3" {
 		t.Errorf("%+v %+v", end, b.State.Stop)
 	}
 }

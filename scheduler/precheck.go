@@ -46,7 +46,7 @@ func decidePrecheck(s *State) (body event.Body, wait bool) {
 		case err != nil && s.running > 0:
 			return nil, true
 		case err != nil:
-			return event.Draining{Stop: limitStop(err)}, false
+			return event.Draining{Stop: s.limitStop(err)}, false
 		}
 		return event.PrecheckStarted{Task: id, Key: t.Key, N: t.Prechecks + 1, Cap: limit}, false
 	}

@@ -66,7 +66,7 @@ func decideThoroughReview(s *State) (body event.Body, wait bool) {
 	}
 	limit, err := s.jobCap(reviewKey(s.reviews+1), thoroughCap)
 	if err != nil {
-		return decideLimitPause("the thorough review", err), false
+		return decideLimitPause(s, "the thorough review", err), false
 	}
 	return event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.reviewRounds + 1, Cap: limit}, false
 }

@@ -48,7 +48,7 @@ func decideVerification(s *State, again []event.Recheck) event.Body {
 	if s.Config.Judge && hasProseCriteria(s) {
 		limit, err := s.jobCap(criteriaKey(ev.Round), judgeCap)
 		if err != nil {
-			return decideLimitPause("a judge of the criteria", err)
+			return decideLimitPause(s, "a judge of the criteria", err)
 		}
 		ev.Cap, ev.Judge = limit, true
 	}
@@ -56,8 +56,8 @@ func decideVerification(s *State, again []event.Recheck) event.Body {
 }
 
 // decideLimitPause returns the stop for a step that the run's limits do not allow.
-func decideLimitPause(what string, err error) event.Body {
-	st := limitStop(err)
+func decideLimitPause(s *State, what string, err error) event.Body {
+	st := s.limitStop(err)
 	st.Reason = "nothing is left for " + what + ": " + st.Reason
 	return event.Draining{Stop: st}
 }
