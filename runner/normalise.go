@@ -45,10 +45,32 @@ func newNormaliser(temp, dir, logDir string) normaliser {
 	return n
 }
 
+// passes bounds the passes of lines. What one pass removes may reveal more to the next one; two are
+// usual, the second of which changes nothing.
+const passes = 10
+
 // lines returns the normalised lines of an output, without those that then tell nothing.
 func (n normaliser) lines(output string) []string {
+	lines := n.pass(output)
+	for range passes {
+		next := n.pass(strings.Join(lines, "\n"))
+		if slices.Equal(next, lines) {
+			break
+		}
+		lines = next
+	}
+	return lines
+}
+
+// pass removes once all that it finds.
+func (n normaliser) pass(output string) []string {
 	output = frameNumber().ReplaceAllString(output, "")
-	output = textfmt.StripANSI(strings.ToValidUTF8(output, "?"))
+	output = strings.Map(func(r rune) rune {
+		if r == '\x1b' || r >= '\u0080' && r <= '\u009f' { // not the start of another sequence with what follows
+			return -1
+		}
+		return r
+	}, textfmt.StripANSI(strings.ToValidUTF8(output, "?")))
 	lines := strings.Split(output, "\n")
 	for i, line := range lines {
 		lines[i] = lastFrame(line)

@@ -189,6 +189,9 @@ func FuzzNormalise(f *testing.F) {
 			}
 		}
 	}
+	for _, s := range []string{"\x1b\x1btt", "\u009b\u009b1mtt", "00000 goroutine00/w"} { // what one pass leaves
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, output string) {
 		n := normaliser{roots: []string{"/home/ci/w/slot1"}, temp: "/w"}
 		once := strings.Join(n.lines(output), "\n")
