@@ -206,9 +206,13 @@ func (s *State) requeue() {
 	}
 }
 
-// enqueue queues a pending task if its blockers are completed.
+// enqueue queues a pending task if its blockers are completed. A task that has begun goes first, while its
+// session is cached and its advice is fresh.
 func (s *State) enqueue(i int) {
 	if s.frontier.UnmetBlockers(i) == 0 {
+		if s.Tasks[i].Tries > 0 {
+			s.queue.setFirst(i)
+		}
 		s.queue.push(s.queueIndex(s.Tasks[i].Wave), i)
 	}
 }

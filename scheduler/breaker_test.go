@@ -107,17 +107,17 @@ func TestErrorOfSeveralTasks(t *testing.T) {
 		c := testConfig()
 		c.SameError, c.Parallel, c.Counsel = 3, 1, false
 		b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
-		for _, id := range []string{"a", "b", "c", "d"} {
-			b.runner.results[id] = []runner.Result{wrong("no compiler"), {Outcome: runner.Done}}
+		for _, id := range []string{"a", "b", "c", "d"} { // a and b are stopped, each after three failures
+			b.runner.results[id] = []runner.Result{wrong("no compiler")}
 		}
 		if done {
 			b.runner.results["c"] = nil
 		}
 		end := b.run(t)
-		if done && end.Status != event.RunComplete {
+		if done && end.Tasks != (event.Counts{Completed: 2, Failed: 3}) {
 			t.Errorf("with a task done between them it ended as %+v", end)
 		}
-		if !done && (end.ExitCode != 4 || end.Tasks.Pending != 5 || len(b.runner.calls) != 3 ||
+		if !done && (end.ExitCode != 4 || end.Tasks != (event.Counts{Failed: 2, Pending: 3}) || len(b.runner.calls) != 7 ||
 			!strings.HasPrefix(end.Reason, "3 tasks in a row failed with the same error: a, b, c: no compiler")) {
 			t.Errorf("ended as %+v", end)
 		}
@@ -129,19 +129,32 @@ func TestErrorOfSeveralTasks(t *testing.T) {
 func TestUnmetChecksOfTwoTasks(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
-	c.SameError, c.SameUnmet, c.MaxRetries, c.Parallel = 3, 5, 7, 1
-	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b"))), c)
-	for _, id := range []string{"a", "b"} {
-		for n := range 8 {
-			b.runner.results[id] = append(b.runner.results[id], failing(fmt.Sprint(id, n), "make "+id))
+	c.SameError, c.SameUnmet, c.MaxRetries = 3, 5, 7
+	s, seq := NewState(mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b")))), int64(0)
+	apply := func(b event.Body) {
+		t.Helper()
+		seq++
+		if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	end := b.run(t)
-	if end.ExitCode != 4 || b.State.Stop.Breaker != event.SameUnmet || len(b.runner.calls) != 10 ||
-		end.Reason != "the same checks stayed unmet 5 times: a: make a; b: make b" {
-		t.Errorf("ended after %d attempts as %+v", len(b.runner.calls), end)
+	apply(event.RunStarted{Config: c})
+	apply(event.WaveStarted{Wave: 1, Of: 2})
+	for n := range 5 {
+		for i, id := range []string{"a", "b"} {
+			if s.Stop != nil {
+				t.Fatalf("stopped in round %d: %+v", n+1, s.Stop)
+			}
+			apply(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: n + 1, Try: n + 1, Iteration: 1,
+				Why: "retry"})
+			apply(onAttempt(s, i, failing(fmt.Sprint(id, n), "make "+id), epoch, 0))
+		}
 	}
-	if b.State.UnmetStreak != 5 || !slices.Equal(b.State.Unmet, []string{"b: make b"}) {
-		t.Errorf("%d times %q", b.State.UnmetStreak, b.State.Unmet)
+	if s.Stop == nil || s.Stop.ExitCode != 4 || s.Stop.Breaker != event.SameUnmet ||
+		s.Stop.Reason != "the same checks stayed unmet 5 times: a: make a; b: make b" {
+		t.Errorf("stopped by %+v", s.Stop)
+	}
+	if s.UnmetStreak != 5 || !slices.Equal(s.Unmet, []string{"b: make b"}) {
+		t.Errorf("%d times %q", s.UnmetStreak, s.Unmet)
 	}
 }

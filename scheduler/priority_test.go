@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,8 +72,37 @@ func TestPriority(t *testing.T) {
 	}
 }
 
+// A retry goes ahead of tasks that have not begun, also of longer ones and in a resumed run.
+func TestARetryGoesFirst(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
+		c := testConfig()
+		c.Parallel, c.Schedule = 1, schedule
+		long := strings.Replace(task("long"), `"id"`, `"estimate":{"seconds":900},"id"`, 1)
+		b := newFixture(t, mustPlan(t, planText(long, task("a"), task("b"), task("c"))), c)
+		b.runner.results["a"] = []runner.Result{wrong("1"), wrong("2"), {Outcome: runner.Done, Cost: 1, Turns: 1}}
+		b.run(t)
+		if order := strings.Join(b.runner.order(), " "); order != "long a a a b c" {
+			t.Errorf("%s: ran %s", schedule, order)
+		}
+		at := slices.IndexFunc(b.journal.events, func(e event.Event) bool {
+			end, ok := e.Body.(event.AttemptEnded)
+			return ok && end.Task == "a"
+		})
+		again := newFixture(t, mustPlan(t, planText(long, task("a"), task("b"), task("c"))), c)
+		if err := again.State.Replay(b.journal.events[:at+1]); err != nil {
+			t.Fatal(err)
+		}
+		again.StartEvent = event.RunResumed{Config: c}
+		again.run(t)
+		if order := strings.Join(again.runner.order(), " "); order != "a b c" {
+			t.Errorf("%s: the resume ran %s", schedule, order)
+		}
+	}
+}
+
 // TestQueueKeepsOrder: for any order of pushes and pops, the queue holds each task once, by rank,
-// and by age among equals: a retry waits behind tasks that were ready before it.
+// and by age among equals.
 func TestQueueKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

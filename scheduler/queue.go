@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"sort"
 )
@@ -39,12 +40,23 @@ func (q *queue) isNext(wave, task int, settled func(int) bool) bool {
 	return q.finishedFront[wave] < len(m) && int(m[q.finishedFront[wave]]) == task
 }
 
+// setFirst ranks a task before all that were not set first.
+func (q *queue) setFirst(task int) {
+	q.growRanks(task)
+	q.rank[task] = math.Inf(1)
+}
+
+// growRanks adds the ranks of tasks that joined a running plan.
+func (q *queue) growRanks(task int) {
+	for len(q.rank) <= task {
+		q.rank = append(q.rank, 0)
+	}
+}
+
 // push queues a task after those of equal rank. Most tasks are pushed in order, so the search
 // starts at the end.
 func (q *queue) push(list int, task int) {
-	for len(q.rank) <= task { // the task joined a running plan
-		q.rank = append(q.rank, 0)
-	}
+	q.growRanks(task)
 	for len(q.pushCount) <= task {
 		q.pushCount = append(q.pushCount, 0)
 	}
