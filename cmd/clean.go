@@ -71,7 +71,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if o.output == "text" && !o.yes {
 		printItems(std, items, "would remove")
 		if removable > 0 && canPrompt(std) {
-			yes = confirmClean(std, removable)
+			yes = confirm(std, fmt.Sprintf("Remove %d of these?", removable))
 		} else if removable > 0 {
 			fmt.Fprintln(std.Err, "wavex: nothing was removed; to remove it: wavex clean --yes")
 		}
@@ -106,9 +106,9 @@ func printItems(std Stdio, items []gitwork.CleanupItem, removed string) {
 	}
 }
 
-// confirmClean asks the user and reports whether the answer is yes. No answer counts as no.
-func confirmClean(std Stdio, n int) bool {
-	fmt.Fprintf(std.Err, "Remove %d of these? [y/N] ", n)
+// confirm asks the user and reports whether the answer is yes. No answer counts as no.
+func confirm(std Stdio, question string) bool {
+	fmt.Fprint(std.Err, question+" [y/N] ")
 	line, _ := bufio.NewReader(std.In).ReadString('\n')
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
 }

@@ -26,6 +26,7 @@ type rollbackOptions struct {
 	plan   string
 	force  bool
 	dryRun bool
+	yes    bool
 }
 
 func newRollback(std Stdio) *cobra.Command {
@@ -33,17 +34,26 @@ func newRollback(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollback TASK|wave-N|run",
 		Short: "Bring back the files from before a task, a wave or the run",
-		Long: `rollback restores the files of the project from the checkpoint that was made
-before a task (of reversibility 2B or 1), before wave N, or before the run, and
-marks what is undone as pending: wavex resume does it again. A wave takes the
-waves behind it along. Only the files in the git checkout change; index,
-branches and stash stay, and the replaced files are saved below refs/wavex.
+		Long: `rollback brings the files of the project back to the checkpoint from before the
+last run, a wave or a task, and marks what is undone as pending: wavex resume
+does it again. A run in the directory of a git checkout has a checkpoint, unless
+that would have added more than 64 MB; its waves and tasks have some if tasks
+are of reversibility 2B or 1. A wave takes the waves behind it along. Files that
+git ignores do not change, nor do index, branches and stash; the replaced files
+are saved below refs/wavex.
 
-It lists each path. Without --force it does not undo later changes by others,
-nor a task that other tasks already build on.
+If the run worked in worktrees, "rollback run" undoes its delivery: your branch
+and checkout go back to the commit before it, unless other work builds on it.
+The run's work stays on the branch wavex/RUN.
+
+Without git there are no checkpoints, and nothing can be undone.
+
+The changes are listed first, and at a terminal a person is asked. Without
+--force it does not undo later changes by others, nor a task that other tasks
+already build on.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
-		Example: "  wavex rollback T-003 --dry-run\n  wavex rollback wave-2\n  wavex rollback run --force",
+		Example: "  wavex rollback run --dry-run\n  wavex rollback run --yes\n  wavex rollback T-003",
 		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeRollback,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target = args[0]
@@ -54,6 +64,7 @@ Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 	f.StringVar(&o.plan, "plan", "", "the plan file (default: that of the run in .loop)")
 	f.BoolVar(&o.force, "force", false, "also undo later changes by others, and tasks that other tasks build on")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only list the changes")
+	f.BoolVar(&o.yes, "yes", false, "change the files without asking")
 	return c
 }
 
@@ -76,6 +87,9 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
+	if s.Config.Isolation == event.Isolated {
+		return b.undeliver(ctx)
+	}
 	return b.run(ctx)
 }
 
@@ -95,9 +109,10 @@ type rollback struct {
 // resolveTarget resolves the argument. A task's id takes precedence over the words wave-N and run.
 func (b *rollback) resolveTarget() error {
 	s := b.s
-	if s.Config.Isolation == event.Isolated {
+	if s.Config.Isolation == event.Isolated && b.opts.target != "run" {
 		return usage(
-			"run %s worked in worktrees: your checkout was not touched before the delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s", s.Config.Run, s.Config.Run)
+			"run %s worked in worktrees: `wavex rollback run` undoes its delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s",
+			s.Config.Run, s.Config.Run)
 	}
 	i, isTask := s.Plan.Lookup(b.opts.target)
 	wave, isWave := strings.CutPrefix(b.opts.target, "wave-")
@@ -165,7 +180,8 @@ func (b *rollback) filePath(i int, file string) string {
 func (b *rollback) run(ctx context.Context) error {
 	points, err := gitwork.OpenCheckpoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
 	if err != nil {
-		return usererr.Blocked(err)
+		return usererr.Blocked(fmt.Errorf(
+			"%w: wavex keeps copies of files in git only, and can undo nothing of this run", err))
 	}
 	if b.target.Exclude, err = points.RelativePaths(b.target.Exclude); err != nil {
 		return err
@@ -173,13 +189,13 @@ func (b *rollback) run(ctx context.Context) error {
 	found, err := points.PlanRollback(ctx, b.target)
 	if errors.Is(err, gitwork.ErrNoCheckpoint) {
 		return usage(
-			"there is no checkpoint of %s; they are made in a git checkout, before tasks whose reversibility is 2B or 1, and before the waves of a plan that has such tasks", b.opts.target)
+			"there is no checkpoint of %s; one is made in a git checkout before the run, if that adds at most 64 MB, and before the tasks whose reversibility is 2B or 1 and the waves of a plan that has such tasks", b.opts.target)
 	}
 	if err != nil {
 		return usererr.Blocked(err)
 	}
 	b.printChanges(found)
-	if err := b.checkConflicts(found); err != nil || b.opts.dryRun {
+	if err := b.checkConflicts(found); err != nil || !b.confirm() {
 		return err
 	}
 	if err := points.Restore(ctx, found); err != nil {
@@ -217,6 +233,17 @@ func (b *rollback) printChanges(found *gitwork.Rollback) {
 	if len(b.irreversible) > 0 {
 		fmt.Fprintf(out, "reversibility 1: what %s did elsewhere than in files stays\n", strings.Join(b.irreversible, ", "))
 	}
+}
+
+// confirm reports whether to make the changes that were listed. It asks at a terminal.
+func (b *rollback) confirm() bool {
+	switch {
+	case b.opts.dryRun:
+		return false
+	case b.opts.yes || !canPrompt(b.std):
+		return true
+	}
+	return confirm(b.std, "Make these changes?")
 }
 
 // checkConflicts returns an error if the rollback would lose other work.

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"wavex/internal/safefile"
 )
@@ -19,6 +21,10 @@ import (
 
 // Checkpoints makes the checkpoints of one run. Its methods are safe for concurrent use.
 type Checkpoints struct {
+	// MaxNew bounds the contents that a checkpoint of a wave or of a session's end adds to the repository, in
+	// bytes; 0: no bound. It must be set before the first checkpoint.
+	MaxNew int64
+
 	run string
 	g   git // in the top directory of the checkout
 
@@ -48,22 +54,22 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
 // the changes of the first.
 func (p *Checkpoints) BeforeTask(ctx context.Context, task string) error {
-	return p.setIfMissing(ctx, beforeRef(p.run, task), "Before task "+task)
+	return p.setIfMissing(ctx, beforeRef(p.run, task), "Before task "+task, 0)
 }
 
 // AfterTask makes a checkpoint when an attempt has ended, with any outcome.
 func (p *Checkpoints) AfterTask(ctx context.Context, task string) error {
-	return p.setCheckpoint(ctx, afterRef(p.run, task), "After task "+task)
+	return p.setCheckpoint(ctx, afterRef(p.run, task), "After task "+task, 0)
 }
 
 // BeforeWave makes a checkpoint before a wave begins, unless an earlier call or session has made it.
-// Concurrent calls wait for it.
+// Concurrent calls wait for it. The error is an *Error with TooLarge if there is more than MaxNew to add.
 func (p *Checkpoints) BeforeWave(ctx context.Context, wave int) error {
 	p.mu.Lock()
 	once := p.waves[wave]
 	if once == nil {
 		once = sync.OnceValue(func() error {
-			return p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave))
+			return p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave), p.MaxNew)
 		})
 		p.waves[wave] = once
 	}
@@ -73,31 +79,47 @@ func (p *Checkpoints) BeforeWave(ctx context.Context, wave int) error {
 
 // EndSession makes a checkpoint when a session ends. Later differences are not the run's.
 func (p *Checkpoints) EndSession(ctx context.Context) error {
-	return p.setCheckpoint(ctx, endRef(p.run), "The end of a session")
+	return p.setCheckpoint(ctx, endRef(p.run), "The end of a session", p.MaxNew)
 }
 
-func (p *Checkpoints) setIfMissing(ctx context.Context, ref, subject string) error {
+// HasRun reports whether there is a checkpoint from before the run.
+func (p *Checkpoints) HasRun(ctx context.Context) (bool, error) {
+	id, err := p.g.resolve(ctx, waveStartRef(p.run, 1))
+	return id != "", err
+}
+
+func (p *Checkpoints) setIfMissing(ctx context.Context, ref, subject string, maxNew int64) error {
 	if id, err := p.g.resolve(ctx, ref); err != nil || id != "" {
 		return err
 	}
-	return p.setCheckpoint(ctx, ref, subject)
+	return p.setCheckpoint(ctx, ref, subject, maxNew)
 }
 
-func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string) error {
-	id, err := p.snapshot(ctx, subject)
+func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string, maxNew int64) error {
+	id, err := p.snapshot(ctx, subject, maxNew)
 	if err != nil {
 		return fmt.Errorf("making the checkpoint %s: %w", ref, err)
 	}
 	return p.g.updateRefs(ctx, ref, id)
 }
 
-// snapshot makes a commit of the checkout without a ref.
-func (p *Checkpoints) snapshot(ctx context.Context, subject string) (string, error) {
+// snapshot makes a commit of the checkout without a ref. With maxNew above 0 it returns an *Error with TooLarge if the
+// files to add are larger, in bytes.
+func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64) (string, error) {
 	g, done, err := p.tempIndex(ctx, "")
 	if err != nil {
 		return "", err
 	}
 	defer done()
+	if maxNew > 0 {
+		paths, err := g.checkNewFiles(ctx, maxNew)
+		if err != nil {
+			return "", err
+		}
+		if paths == 0 { // the index has everything
+			return p.commit(ctx, g, subject)
+		}
+	}
 	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
 		err := g.run(ctx, "add", "-A", "--", ":/")
@@ -109,6 +131,28 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string) (string, err
 		}
 	}
 	return p.commit(ctx, g, subject)
+}
+
+// checkNewFiles returns the number of paths that differ from the index. It returns an *Error with TooLarge if the
+// files there have more than most bytes.
+func (g git) checkNewFiles(ctx context.Context, most int64) (paths int, err error) {
+	out, err := g.output(ctx, "ls-files", "-z", "--modified", "--others", "--exclude-standard")
+	if err != nil {
+		return 0, err
+	}
+	list := splitNUL(out)
+	size := int64(0)
+	for _, path := range slices.Compact(list) {
+		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
+		if err == nil && info.Mode().IsRegular() { // others have no contents, or are gone
+			size += info.Size()
+		}
+	}
+	if size > most {
+		return 0, &Error{Problem: TooLarge, Text: fmt.Sprintf(
+			"new and changed files have %d MB, more than %d MB", (size+1<<20-1)>>20, most>>20)}
+	}
+	return len(list), nil
 }
 
 // commit makes a commit of an index, without a branch.
@@ -142,14 +186,23 @@ func (g git) copyIndex(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	text, err := safefile.Read(absolute(g.dir, path), maxIndex)
+	path = absolute(g.dir, path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, text, 0o600)
+	text, err := safefile.Read(path, maxIndex)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		return err
+	}
+	// git reads a file again that is as new as the index, since it may have changed without a change of its time.
+	return os.Chtimes(to, time.Time{}, info.ModTime())
 }
 
 // tempIndex returns a git with an index of its own: that of a commit, or for "" a copy of the user's,

@@ -101,6 +101,9 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 		if err == nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()
+			if m.state.Delivered == "" || m.state.Delivered != c.head {
+				m.state.DeliveredOn = c.head
+			}
 			m.state.Delivered = d.Commit
 			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
 			return d, m.save(true)

@@ -71,7 +71,7 @@ func (p *Checkpoints) PlanRollback(ctx context.Context, t Target) (*Rollback, er
 	if r.Commit = refs[r.Ref]; r.Commit == "" {
 		return nil, ErrNoCheckpoint
 	}
-	if r.current, err = p.snapshot(ctx, "Before a rollback"); err != nil {
+	if r.current, err = p.snapshot(ctx, "Before a rollback", 0); err != nil {
 		return nil, err
 	}
 	end := refs[until]
@@ -101,11 +101,7 @@ func (p *Checkpoints) PlanRollback(ctx context.Context, t Target) (*Rollback, er
 			r.Skipped = append(r.Skipped, path)
 			continue
 		}
-		action := map[byte]string{'A': "bring back", 'D': "remove"}[c.status]
-		if action == "" {
-			action = "restore"
-		}
-		r.Changes = append(r.Changes, Change{path, action})
+		r.Changes = append(r.Changes, Change{path, c.action()})
 		fmt.Fprintf(&r.index, "%s %s\t%s\x00", c.mode, c.id, path)
 		_, late := since[path]
 		if _, theirs := between[path]; theirs || late || r.Unknown != "" {
@@ -125,6 +121,17 @@ type pathDiff struct {
 	status   byte   // 'A', 'D', 'M', 'T'
 	nested   bool   // one side is another repository
 	mode, id string // of the second commit; zeros if the path is not in it
+}
+
+// action returns the action of a Change that makes the difference.
+func (d pathDiff) action() string {
+	switch d.status {
+	case 'A':
+		return "bring back"
+	case 'D':
+		return "remove"
+	}
+	return "restore"
 }
 
 // diff returns the changes from one commit to another, by path.

@@ -23,7 +23,7 @@ func (p *Checkpoints) StartSession(ctx context.Context) error {
 	if end == "" {
 		return nil
 	}
-	now, err := p.snapshot(ctx, "The beginning of a session")
+	now, err := p.snapshot(ctx, "The beginning of a session", p.MaxNew)
 	if err != nil {
 		return err
 	}

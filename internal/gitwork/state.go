@@ -22,10 +22,12 @@ type savedState struct {
 	Branch  string `json:"branch,omitempty"` // the branch that it was on; "" when detached
 	Dirty   bool   `json:"dirty,omitempty"`  // there were uncommitted changes
 	Temp    string `json:"temp,omitempty"`   // folder of the slots' TMPDIRs
-	// Delivered is the tip that was delivered by a fast-forward.
-	Delivered string             `json:"delivered,omitempty"`
-	Trees     []*tree            `json:"trees,omitempty"`
-	Waves     []savedIntegration `json:"waves,omitempty"`
+	// Delivered is the tip that was delivered by a fast-forward, DeliveredOn the commit that the branch was at before
+	// the first one; "" in the state of an older wavex.
+	Delivered   string             `json:"delivered,omitempty"`
+	DeliveredOn string             `json:"delivered_on,omitempty"`
+	Trees       []*tree            `json:"trees,omitempty"`
+	Waves       []savedIntegration `json:"waves,omitempty"`
 }
 
 // savedIntegration is one integration.

@@ -196,7 +196,7 @@ func (r *Session) Close(ctx context.Context) {
 	}
 	r.closers = nil
 	if r.workspace != nil {
-		if err := r.workspace.Close(context.WithoutCancel(ctx)); err != nil {
+		if err := r.closeWorkspace(context.WithoutCancel(ctx)); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex: leaving the worktrees:", err)
 		}
 		r.workspace = nil
@@ -204,6 +204,21 @@ func (r *Session) Close(ctx context.Context) {
 	if r.journal != nil {
 		r.journal.Close()
 	}
+}
+
+// workspaceCloseTimeout bounds the release of the worktrees if the run was interrupted. No work is lost: that of each
+// task is on its branch, and the next session continues the release.
+const workspaceCloseTimeout = 1500 * time.Millisecond
+
+var errCloseTimeout = errors.New("the run was interrupted; the next session or `wavex clean` removes them")
+
+func (r *Session) closeWorkspace(ctx context.Context) error {
+	if r.interrupted || !r.finished {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, workspaceCloseTimeout, errCloseTimeout)
+		defer cancel()
+	}
+	return r.workspace.Close(ctx)
 }
 
 // closeLimit returns the time for an outside party at the end: the usual one, or a moment if the run was

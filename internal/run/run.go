@@ -68,7 +68,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
 		}
 	}()
-	points := r.workspace.NewCheckpointer(ctx, r.state.Plan, r.warn)
+	points := r.workspace.NewCheckpointer(r.warn, r.notice)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
 		Agent: r.opts.Agent, Caller: cli,
 		Prices: r.opts.Prices, Redactor: r.opts.Redactor, Chair: r.opts.Chair, OverAPI: r.opts.OverAPI, Judge: c.Judge})
@@ -89,7 +89,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		// The tracer is the first, so that a span exists before its process is prepared.
 		views: []scheduler.View{tracer, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
-		points.Seal(ctx)
+		points.Seal(ctx, r.interrupted)
 		_ = files.Close() // before the end is shown
 	})
 }

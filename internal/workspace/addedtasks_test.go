@@ -16,7 +16,7 @@ import (
 
 // addCheckpoints adds checkpoints to the fixture's loop, whose Request has the minimum of fields.
 func (b *fixture) addCheckpoints(warn func(error)) *Checkpointer {
-	points := b.NewCheckpointer(b.Context(), b.loop.State.Plan, warn)
+	points := b.NewCheckpointer(warn, func(text string) { b.notices = append(b.notices, text) })
 	b.loop.Runner = points.Runner(b.loop.Runner)
 	b.loop.Request = func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 		points.Schedule(s, i)
@@ -48,14 +48,13 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 		joins    string // "easy" or "hard" tasks, b and c, each in a wave of its own
 		want     string
 	}{
-		"nothing hard": {easy, "waves", "easy", ""},
+		"nothing hard": {easy, "waves", "easy", "end wave/1"},
 		"an easy one":  {hard, "waves", "easy", "end task/a/after task/a/before wave/1 wave/2"},
 		"a hard one": {hard, "waves", "easy hard",
 			"end task/a/after task/a/before task/c/after task/c/before wave/1 wave/2 wave/3"},
-		"the first hard": {easy, "waves", "hard", "end task/b/after task/b/before wave/2"},
-		"eager":          {hard, "eager", "easy", "end task/a/after task/a/before wave/1"},
-		// For a run that has already begun there is no checkpoint from before it.
-		"eager, the first hard": {easy, "eager", "hard", "end task/b/after task/b/before"},
+		"the first hard":        {easy, "waves", "hard", "end task/b/after task/b/before wave/1 wave/2"},
+		"eager":                 {hard, "eager", "easy", "end task/a/after task/a/before wave/1"},
+		"eager, the first hard": {easy, "eager", "hard", "end task/b/after task/b/before wave/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +74,7 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 					t.Errorf("%+v", res)
 				}
 			}
-			points.Seal(t.Context())
+			points.Seal(t.Context(), false)
 			const below = "refs/wavex/r-1.points/"
 			got := strings.Fields(strings.ReplaceAll(testrepo.Git(t, dir, "for-each-ref", "--format=%(refname)", below), below,
 				""))
@@ -105,7 +104,7 @@ func TestNoCheckpoints(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 	}
-	points.Seal(t.Context())
+	points.Seal(t.Context(), false)
 	if len(told) != 1 || !strings.Contains(told[0], "no checkpoints of them") {
 		t.Errorf("told %q", told)
 	}

@@ -15,11 +15,21 @@ import (
 	"wavex/scheduler"
 )
 
-// This file makes checkpoints around tasks that are hard to undo, if tasks share the project
-// directory. In worktrees each task's work is a commit anyway.
+// This file makes checkpoints of a shared directory: before the run, and around tasks that are hard to undo. In
+// worktrees each task's work is a commit anyway.
 
-// saveTimeout limits the time of a checkpoint that is made while the run is being stopped.
-const saveTimeout = time.Minute
+// saveTimeout limits the time of a checkpoint at the end of an attempt or a session, and interruptedSave the time that
+// remains for it when the run is interrupted.
+const (
+	saveTimeout     = time.Minute
+	interruptedSave = 1500 * time.Millisecond
+)
+
+// maxNew bounds the contents that the checkpoints of a plan without tasks that need them add, in bytes.
+const maxNew = 64 << 20
+
+// slowCheckpoint is the time from which the user is told how long the checkpoint before the run took.
+const slowCheckpoint = time.Second
 
 // needsCheckpoint reports whether a task needs checkpoints.
 func needsCheckpoint(t *plan.Task) bool { return t.Reversibility == "2B" || t.Reversibility == "1" }
@@ -34,25 +44,24 @@ func anyNeedsCheckpoint(p *plan.Plan) bool {
 	return false
 }
 
-// NewCheckpointer returns a Checkpointer for a run of plan. It makes checkpoints if the plan needs them, or a
-// task that joins needs them, and there is a repository. If there is none it calls warn, from any goroutine.
-func (t *Workspace) NewCheckpointer(ctx context.Context, plan *plan.Plan, warn func(error)) *Checkpointer {
-	p := &Checkpointer{config: t.config, warn: warn, pending: map[string]pendingCheckpoint{}}
-	if p.updatePlan(plan); p.needed {
-		p.fromStart = true
-		_, _ = p.open(ctx) // Attempt opens them again if this fails because the run stops
-	}
-	return p
+// NewCheckpointer returns a Checkpointer for the run. It makes a checkpoint before the first attempt of a run in a
+// git checkout, and more if tasks of the plan need them. It calls warn and say from any goroutine: warn if there is
+// no checkpoint, say if the one before the run took long.
+func (t *Workspace) NewCheckpointer(warn func(error), say func(string)) *Checkpointer {
+	return &Checkpointer{config: t.config, warn: warn, say: say, pending: map[string]pendingCheckpoint{}}
 }
 
 // Checkpointer makes checkpoints before and after attempts in the shared directory.
 type Checkpointer struct {
 	config event.Config
 	warn   func(error)
+	say    func(string)
 
 	// For the loop's goroutine only.
-	checkedPlan *plan.Plan // the plan that hard was computed from
+	checkedPlan *plan.Plan // the plan that needed was computed from
 	needed      bool
+	scheduled   bool
+	session     sessionStart
 
 	mu      sync.Mutex
 	pending map[string]pendingCheckpoint // of attempts that are about to begin, by task
@@ -60,41 +69,65 @@ type Checkpointer struct {
 	openMu      sync.Mutex
 	opened      bool // also if it failed
 	checkpoints *gitwork.Checkpoints
-	fromStart   bool // since the beginning of the run
+	runOnce     sync.Once // reports on the checkpoint before the run
+	unsealed    bool      // the end of the session gets no checkpoint; guarded by openMu
 }
 
-// pendingCheckpoint lists the checkpoints that an attempt needs.
+// sessionStart holds facts about the first attempt of a session.
+type sessionStart struct {
+	needed bool // tasks of the plan needed checkpoints
+	begun  bool // an earlier attempt of the run may have changed files
+}
+
+// pendingCheckpoint is the checkpoint that is due before an attempt.
 type pendingCheckpoint struct {
-	wave int  // the task's wave; 0: no checkpoint of a wave
-	task bool // the task itself needs checkpoints
+	wave    int  // the task's wave, 1 for the run
+	task    bool // the task itself needs checkpoints
+	session sessionStart
 }
 
-// updatePlan computes whether a plan, which may have grown, has tasks that are hard to undo.
+// updatePlan finds out whether any of the tasks, which may be more than before, needs checkpoints.
 func (p *Checkpointer) updatePlan(now *plan.Plan) {
 	if p.checkedPlan != now {
-		p.checkedPlan, p.needed = now, p.config.Isolation != event.Isolated && anyNeedsCheckpoint(now)
+		p.checkedPlan, p.needed = now, anyNeedsCheckpoint(now)
 	}
 }
 
-// Schedule records the checkpoints that the next attempt at task i needs. The loop's goroutine calls it,
-// because its state has the tasks that joined the run, and their waves.
+// Schedule records the checkpoint that is due before the attempt at task i. The loop's goroutine calls it
+// before the attempt's Attempt.
 func (p *Checkpointer) Schedule(s *scheduler.State, i int) {
-	if p.updatePlan(s.Plan); !p.needed {
+	if p.config.Isolation == event.Isolated {
 		return
 	}
-	d := pendingCheckpoint{s.Tasks[i].Wave, needsCheckpoint(&s.Plan.Tasks[i])}
-	if p.config.Schedule == event.Eager { // there are no waves, only the run
-		if d.wave = 0; p.fromStart {
-			d.wave = 1
-		}
+	p.updatePlan(s.Plan)
+	if !p.scheduled {
+		p.scheduled, p.session = true, sessionStart{p.needed, begun(s)}
+	}
+	d := pendingCheckpoint{s.Tasks[i].Wave, needsCheckpoint(&s.Plan.Tasks[i]), p.session}
+	if !p.needed || p.config.Schedule == event.Eager { // waves have no checkpoints, only the run
+		d.wave = 1
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pending[s.Plan.Tasks[i].ID] = d
 }
 
-// open opens the checkpoints, once. It returns nil without a repository, after one warning.
-func (p *Checkpointer) open(ctx context.Context) (*gitwork.Checkpoints, error) {
+// begun reports whether an attempt of the run may have changed files. An agent that was interrupted before its first
+// response changed none.
+func begun(s *scheduler.State) bool {
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		if last := t.Last; t.Turn != nil || last != nil && (last.Outcome != runner.Interrupted || last.Turns > 0 ||
+			last.Cost > 0 || s.Plan.Tasks[i].Command != "") {
+			return true
+		}
+	}
+	return false
+}
+
+// open returns the checkpoints of the run, or nil if there are none. The error is the cause of the end
+// of ctx.
+func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.Checkpoints, error) {
 	p.openMu.Lock()
 	defer p.openMu.Unlock()
 	if p.opened {
@@ -106,40 +139,59 @@ func (p *Checkpointer) open(ctx context.Context) (*gitwork.Checkpoints, error) {
 	}
 	p.opened = true
 	if err != nil {
-		p.warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
+		if d.session.needed || d.task {
+			p.warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
+		}
 		return nil, nil
 	}
+	if !d.session.needed {
+		points.MaxNew = maxNew
+	}
 	if err := points.StartSession(ctx); err != nil {
+		p.unsealed = true // the changes of others since the last session would count as the run's
 		p.warn(err)
+	}
+	if d.session.begun {
+		if has, err := points.HasRun(ctx); err != nil || !has {
+			p.unsealed = true
+			p.warn(errors.Join(errNoRunCheckpoint, err))
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
 	}
 	p.checkpoints = points
 	return points, nil
 }
 
-// openedCheckpoints returns the checkpoints, or nil if they were not opened.
-func (p *Checkpointer) openedCheckpoints() *gitwork.Checkpoints {
+// errNoRunCheckpoint means that the run began without a checkpoint: it could not be made, or was interrupted.
+var errNoRunCheckpoint = errors.New("there is no checkpoint from before this run; `wavex rollback run` cannot undo it")
+
+// Seal makes the checkpoint at the end of a session, after the last attempt. If the run was interrupted, little time
+// remains for it.
+func (p *Checkpointer) Seal(ctx context.Context, interrupted bool) {
 	p.openMu.Lock()
-	defer p.openMu.Unlock()
-	return p.checkpoints
-}
-
-// Seal makes the last checkpoint, at the end of the run.
-func (p *Checkpointer) Seal(ctx context.Context) {
-	if points := p.openedCheckpoints(); points != nil {
-		p.save(ctx, points.EndSession)
+	points, unsealed := p.checkpoints, p.unsealed
+	p.openMu.Unlock()
+	if points == nil || unsealed {
+		return
 	}
+	limit := saveTimeout
+	if interrupted {
+		limit = interruptedSave
+	}
+	p.save(ctx, limit, points.EndSession)
 }
 
-// Runner returns a Runner that makes the checkpoints of the attempts of inner.
+// Runner returns inner with the checkpoints that Schedule recorded around its attempts.
 func (p *Checkpointer) Runner(inner runner.Runner) runner.Runner { return checkpointed{inner, p} }
 
-// checkpointed is a Runner that makes checkpoints before and after the attempts of its inner Runner.
 type checkpointed struct {
 	runner.Runner
 	*Checkpointer
 }
 
-// Attempt fails the attempt if its checkpoint cannot be made.
+// Attempt makes the attempt and the checkpoints before and after it.
 func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	p.mu.Lock()
 	d, asked := p.pending[req.Task]
@@ -148,12 +200,12 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks run
 	if !asked {
 		return p.Runner.Attempt(ctx, req, hooks)
 	}
-	points, err := p.open(ctx)
+	points, err := p.open(ctx, d)
 	if err == nil && points == nil {
 		return p.Runner.Attempt(ctx, req, hooks)
 	}
-	if err == nil && d.wave > 0 {
-		err = points.BeforeWave(ctx, d.wave)
+	if err == nil {
+		err = p.beforeWave(ctx, points, d)
 	}
 	if err == nil && d.task {
 		err = points.BeforeTask(ctx, req.Task)
@@ -166,18 +218,52 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks run
 	}
 	res := p.Runner.Attempt(ctx, req, hooks)
 	if d.task {
-		p.save(ctx, func(ctx context.Context) error { return points.AfterTask(ctx, req.Task) })
+		p.save(ctx, saveTimeout, func(ctx context.Context) error { return points.AfterTask(ctx, req.Task) })
 	}
 	return res
 }
 
+// beforeWave makes the checkpoint of a wave or of the run. If no task needed checkpoints when the session began, an
+// attempt starts without it.
+func (p *Checkpointer) beforeWave(ctx context.Context, points *gitwork.Checkpoints, d pendingCheckpoint) error {
+	if d.wave == 1 && d.session.begun {
+		return nil
+	}
+	start := time.Now()
+	err := points.BeforeWave(ctx, d.wave)
+	if context.Cause(ctx) != nil || err != nil && d.session.needed {
+		return err
+	}
+	if d.wave > 1 {
+		if err != nil {
+			p.warn(err)
+		}
+		return nil
+	}
+	p.runOnce.Do(func() {
+		if err != nil {
+			p.openMu.Lock()
+			p.unsealed = true
+			p.openMu.Unlock()
+			p.warn(fmt.Errorf("%w: %w", errNoRunCheckpoint, err))
+		} else if took := time.Since(start); took > slowCheckpoint {
+			p.say(fmt.Sprintf("the checkpoint before the run took %s", took.Round(100*time.Millisecond)))
+		}
+	})
+	return nil
+}
+
 var errSaveTimeout = errors.New("the checkpoint took too long")
 
-// save makes a checkpoint of finished work, even if the run is being stopped.
-func (p *Checkpointer) save(ctx context.Context, point func(context.Context) error) {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTimeout, errSaveTimeout)
+// save makes a checkpoint within limit although ctx may have ended, because the files that an interrupted attempt left
+// are on disk. After the end of ctx, interruptedSave remains for it.
+func (p *Checkpointer) save(ctx context.Context, limit time.Duration, point func(context.Context) error) {
+	saving, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, errSaveTimeout)
 	defer cancel()
-	if err := point(ctx); err != nil {
+	saving, interrupt := context.WithCancelCause(saving)
+	defer interrupt(nil)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(interruptedSave, func() { interrupt(errSaveTimeout) }) })()
+	if err := point(saving); err != nil {
 		p.warn(err)
 	}
 }
