@@ -70,7 +70,7 @@ func flagCompletion(name string) cobra.CompletionFunc {
 	case "run":
 		return completeRunID
 	case "deliver":
-		return cobra.FixedCompletions([]cobra.Completion{"auto", "branch", "ff", "pr", "patch"},
+		return cobra.FixedCompletions([]cobra.Completion{"auto", "branch", "ff", "push", "pr", "patch"},
 			cobra.ShellCompDirectiveNoFileComp)
 	case "report":
 		return completeReport

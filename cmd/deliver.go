@@ -50,7 +50,7 @@ Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 			return runDeliver(c.Context(), o, std)
 		},
 	}
-	c.Flags().StringVar(&o.method, "deliver", "ff", "ff, auto, branch, pr, or patch FILE (see wavex run --help)")
+	c.Flags().StringVar(&o.method, "deliver", "ff", "ff, auto, branch, push, pr, or patch FILE (see wavex run --help)")
 	projectFlag(c, &o.project)
 	outputFlag(c, &o.output)
 	return c
@@ -145,10 +145,10 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 func checkDelivery(how string) error {
 	words := strings.Fields(how)
 	switch {
-	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "pr"}, words[0]):
+	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, words[0]):
 		return nil
 	case len(words) > 1 && words[0] == "patch":
 		return nil
 	}
-	return usage("--deliver takes auto, branch, ff, pr, or \"patch FILE\", not %q", how)
+	return usage("--deliver takes auto, branch, ff, push, pr, or \"patch FILE\", not %q", how)
 }

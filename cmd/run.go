@@ -198,7 +198,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
 	choiceFlag(c, &o.isolation, "isolation", "auto", []string{"auto", "shared", "worktree"}, "where attempts work")
-	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, pr, or patch FILE")
+	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
 	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"},
 		"wait for each wave to end, or start tasks as soon as their blockers are done")

@@ -35,6 +35,7 @@ func resolveConfig(o runOptions, p *plan.Plan, dir string, old *event.Config) (e
 	set(old == nil && p.Isolation != "" && !given("isolation"), &c.Isolation, event.Isolation(p.Isolation))
 	set(given("no-verify"), &c.NoVerify, o.noVerify)
 	set(first("deliver"), &c.Deliver, o.deliver)
+	set(old == nil && p.Deliver != "" && !given("deliver"), &c.Deliver, p.Deliver)
 	set(old == nil, &c.Gates, o.gates)
 	set(first("mode"), &c.Mode, o.mode)
 	set(given("stagger"), &c.Stagger, strings.TrimPrefix(o.stagger, "off"))

@@ -225,8 +225,15 @@ func (m *Manager) saveBundle(ctx context.Context) error {
 		return cause
 	}
 	if err != nil {
-		m.notice(fmt.Sprintf("the commits of the run are no longer saved in %s, so a fresh clone cannot continue it: %s",
+		m.warn(fmt.Errorf("the commits of the run are no longer saved in %s, so a fresh clone cannot continue it: %w",
 			loop.Name, err))
 	}
 	return nil
+}
+
+// warn shows a problem that does not stop the run.
+func (m *Manager) warn(err error) {
+	if m.opts.Warn != nil {
+		m.opts.Warn(err)
+	}
 }

@@ -45,20 +45,16 @@ func TestBundlesContinueInFreshClone(t *testing.T) {
 	t.Parallel()
 	from, to, tip := lostRun(t)
 	must(t, os.RemoveAll(from.dir))
-	o := to.options("r1")
-	var told []string
-	o.Notice = func(s string) { told = append(told, s) }
-	m := to.open(o)
+	m := to.open(to.options("r1"))
 	equal(t, "the branch", to.git("rev-parse", "wavex/r1"), tip)
-	if len(told) != 1 || !strings.Contains(told[0], "restored from .loop") {
-		t.Errorf("it says %q", told)
-	}
+	equal(t, "restored", m.Restored(), true)
 	res := to.ask(m, runner.Request{Task: "z", Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
 		equal(t, "the files of z", to.list(dir), "a half x")
 		return nil
 	})
 	equal(t, "z", res.Outcome, runner.Done)
-	in := to.integrate(m, 2, "none: ", "y: test -e y", "z: test -e half")
+	// The checks of x are repeated with those of its wave.
+	in := to.integrate(m, 1, "none: ", "y: test -e y", "z: test -e half")
 	equal(t, "culprits", len(in.Culprits), 0)
 	equal(t, "delivery", to.deliver(m, "ff").How, "ff")
 	equal(t, "the checkout", to.tree("HEAD"), files{"a": "2\n", "half": "1\n", "x": "1\n", "y": "1\n"})
@@ -208,7 +204,7 @@ func TestBundleTooLarge(t *testing.T) {
 	r := newRepo(t, files{"a": "1\n"})
 	o := r.options("r1")
 	var told []string
-	o.Notice = func(s string) { told = append(told, s) }
+	o.Warn = func(err error) { told = append(told, err.Error()) }
 	m := r.open(o)
 	m.bundles.size = maxBundles - 10
 	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
@@ -235,28 +231,31 @@ func TestBundleIsCut(t *testing.T) {
 	proctest.Script(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \"$*\" in *bundle*) touch "+started+
 		"; exec sleep 1000;; esac\nexec "+git+" \"$@\"\n")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	stopped := errors.New("stopped")
-	go func() {
-		for tick := time.NewTicker(5 * time.Millisecond); ctx.Err() == nil; <-tick.C {
-			if _, err := os.Stat(started); err == nil {
-				cancel(stopped)
-			}
-		}
-	}()
-	slow := m.g
+	go cancelAt(ctx, cancel, started)
+	before := m.g
 	m.g = m.g.withEnv("PATH=" + bin + ":" + os.Getenv("PATH"))
 	m.g.program = filepath.Join(bin, "git")
 	_, err = m.Integrate(ctx, 1, verifiedTasks("x: "))
-	if !errors.Is(err, stopped) {
+	if !errors.Is(err, errStopped) {
 		t.Fatalf("the integration ended with %v", err)
 	}
-	m.g = slow
+	m.g = before
 	r.integrate(m, 1, "x: ")
 	b, err := openBundles(m.bundles.dir, runPrefix("r1"), "refs/wavex/r1/")
 	must(t, err)
 	equal(t, "bundles", len(b.files), 2)
 	if text, err := os.ReadFile(b.files[1].path); err != nil || !bytes.Contains(text, []byte("wave-")) {
 		t.Errorf("the second is %.80q, %v", text, err)
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+// cancelAt cancels ctx when a file exists.
+func cancelAt(ctx context.Context, cancel context.CancelCauseFunc, file string) {
+	for tick := time.NewTicker(5 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+		if _, err := os.Stat(file); err == nil {
+			cancel(errStopped)
+		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 //	               and nothing prevents it, else like "branch"
 //	"branch"       leave the work on the branch wavex/RUN
 //	"ff"           fast-forward, or return an error
+//	"push"         push the branch
 //	"pr"           push the branch and open a pull request
 //	"patch FILE"   write a patch; FILE is relative to the project
 //
@@ -63,12 +64,15 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 			return d, err
 		}
 		return d, m.suggestCommand(ctx, &d, c, nil)
+	case "push":
+		return m.deliverPushed(ctx, d)
 	case "pr":
 		return m.openPullRequest(ctx, d)
 	case "patch":
 		return m.writePatch(ctx, d, strings.TrimSpace(file))
 	}
-	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how), "it is auto, branch, ff, pr, or patch FILE"}
+	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how),
+		"it is auto, branch, ff, push, pr, or patch FILE"}
 }
 
 // readCheckout reads the current state of the user's checkout.
@@ -208,21 +212,11 @@ func (m *Manager) openPullRequest(ctx context.Context, d Delivery) (Delivery, er
 	if err := m.suggestCommand(ctx, &d, c, nil); err != nil {
 		return d, err
 	}
-	remote, err := m.pushRemote(ctx)
+	remote, err := m.pushBranch(ctx, d)
 	if err != nil {
 		return d, err
 	}
-	if remote == "" {
-		return d, &Error{NoRemote, "there is no remote to push to",
-			"add one with git remote add origin URL; the work is on " + d.Ref}
-	}
 	head := branchName(runBranch(m.opts.Run))
-	if err := m.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":refs/heads/"+head); err != nil {
-		if exitCode(err) < 0 {
-			return d, err
-		}
-		return d, &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
-	}
 	gh := m.g.withEnv("GH_PROMPT_DISABLED=1")
 	gh.program = "gh"
 	gh.env = append(gh.env, filterEnv(m.opts.Env, "GH_", "GITHUB_")...)
@@ -257,39 +251,6 @@ func (m *Manager) openPullRequest(ctx context.Context, d Delivery) (Delivery, er
 		d.Ref = all[len(all)-1]
 	}
 	return d, nil
-}
-
-// withBatchSSH returns a git whose ssh does not prompt, unless the user sets the ssh command.
-func (m *Manager) withBatchSSH(ctx context.Context) git {
-	if len(filterEnv(m.opts.Env, "GIT_SSH_COMMAND=")) > 0 {
-		return m.g
-	}
-	if own, _ := m.g.output(ctx, "config", "core.sshCommand"); own != "" {
-		return m.g
-	}
-	return m.g.withEnv("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
-}
-
-// pushRemote returns the remote that the branch of the run's start is pushed to.
-func (m *Manager) pushRemote(ctx context.Context) (string, error) {
-	for _, key := range []string{"branch." + branchName(m.state.Branch) + ".pushRemote", "remote.pushDefault", "branch." +
-		branchName(m.state.Branch) + ".remote"} {
-		name, err := m.g.output(ctx, "config", "--get", key)
-		if err == nil && name != "" && name != "." {
-			return name, nil
-		}
-		if exitCode(err) < 0 {
-			return "", err
-		}
-	}
-	out, err := m.g.output(ctx, "remote")
-	all := splitLines(out)
-	for _, name := range all {
-		if name == "origin" || len(all) == 1 {
-			return name, err
-		}
-	}
-	return "", err
 }
 
 // filterEnv returns the variables of an environment that begin with one of the prefixes.

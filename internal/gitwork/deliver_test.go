@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,6 +154,28 @@ func TestPullRequest(t *testing.T) {
 		strings.Count(string(data), "create") != 1 {
 		t.Errorf("gh was asked %s", data)
 	}
+}
+
+// A push is cut when the run is stopped, without a warning, and made by the next call.
+func TestPushIsCut(t *testing.T) {
+	t.Parallel()
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	var told []error
+	r, m := delivery(t, func(o *Options) { o.Warn = func(err error) { told = append(told, err) } })
+	r.git("init", "-q", "--bare", remote)
+	r.git("remote", "add", "origin", remote)
+	started := filepath.Join(t.TempDir(), "started")
+	hook := filepath.Join(r.dir, ".git", "hooks", "pre-push")
+	proctest.Script(t, hook, "#!/bin/sh\ntouch "+started+"\nexec sleep 1000\n")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go cancelAt(ctx, cancel, started)
+	m.Push(ctx)
+	if context.Cause(ctx) == nil || len(told) != 0 {
+		t.Errorf("the push ended with %v, and the warnings %v", context.Cause(ctx), told)
+	}
+	must(t, os.Remove(hook))
+	m.Push(t.Context())
+	equal(t, "pushed", r.gitIn(remote, "rev-parse", "wavex/r1"), r.git("rev-parse", "wavex/r1"))
 }
 
 // The user works on the run's branch: wavex leaves it alone, and nothing is lost.

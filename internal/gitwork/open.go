@@ -26,12 +26,16 @@ type Manager struct {
 	sharedLock *sharedLock  // shared mode only
 	slots      slots
 	bundles    *bundles
+	restored   bool // see Restored
 
 	mu    sync.Mutex // guards s and everything that it points to
 	state savedState
 	busy  map[string]bool // tasks with an attempt in their worktree
 
 	planChecks []requiredCheck // conditions of every combined tree; guarded by mu
+
+	pushed     string // the commit that was pushed last; for Push and Deliver, which never run at the same time
+	pushFailed bool   // the last Push failed, which was shown
 
 	integrating sync.Mutex // one integration, delivery or reopening at a time
 }
@@ -114,6 +118,7 @@ func (m *Manager) open(ctx context.Context) error {
 	}
 	if old != nil {
 		m.state = *old
+		m.state.moveTo(m.opts.Project)
 		if m.state.Mode == Worktree {
 			err = m.reopenTrees(ctx)
 		}

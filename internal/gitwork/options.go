@@ -36,7 +36,7 @@ type Options struct {
 	Env      []string // the environment from which that of children is made
 	Pass     []string // further variables for checks and setup: see proc.EnvironPass
 	Now      func() time.Time
-	Notice   func(string) // shows a line to the user, from any goroutine; nil: not shown
+	Warn     func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown
 
 	// IgnoreDirty lists absolute paths that do not make the checkout dirty: the plan file.
 	IgnoreDirty []string
@@ -86,7 +86,7 @@ type Integration struct {
 
 // Delivery says where the work of a run is.
 type Delivery struct {
-	How     string `json:"how"`           // "shared", "none", "branch", "ff", "pr", "patch"
+	How     string `json:"how"`           // "shared", "none", "branch", "ff", "push", "pr", "patch"
 	Ref     string `json:"ref,omitempty"` // the branch or file that holds it
 	Commit  string `json:"commit,omitempty"`
 	Command string `json:"command,omitempty"` // brings the work to the user; "" if it is there

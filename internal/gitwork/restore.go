@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"wavex/internal/loop"
 )
 
 // This file brings the commits of a run back from its bundles, in a clone that does not have them.
@@ -50,9 +48,7 @@ func (m *Manager) restore(ctx context.Context) error {
 			m.opts.Run, m.opts.Loop), "continue where the run was made, or fetch its branch " +
 			branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
 	}
-	if len(m.bundles.files) > 0 {
-		m.notice("the commits of the run were not in this repository: restored from " + loop.Name)
-	}
+	m.restored = len(m.bundles.files) > 0
 	return nil
 }
 
@@ -140,9 +136,5 @@ func (m *Manager) missingBase(ctx context.Context) error {
 	return e
 }
 
-// notice shows a line to the user.
-func (m *Manager) notice(text string) {
-	if m.opts.Notice != nil {
-		m.opts.Notice(text)
-	}
-}
+// Restored reports whether Open restored commits of the run from .loop, because the repository did not have them.
+func (m *Manager) Restored() bool { return m.restored }

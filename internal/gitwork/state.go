@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"wavex/internal/safefile"
 )
@@ -60,6 +61,19 @@ func readState(path string) (*savedState, error) {
 		return nil, fmt.Errorf("%s is of version %d; this wavex knows version 1", path, s.Version)
 	}
 	return s, nil
+}
+
+// moveTo changes the directories of the state to those of the project's current place, as in another clone.
+func (s *savedState) moveTo(project string) {
+	for w := range s.Waves {
+		for i := range s.Waves[w].Checks {
+			d := &s.Waves[w].Checks[i]
+			if rel, err := filepath.Rel(s.Project, d.Dir); err == nil && filepath.IsLocal(rel) {
+				d.Dir = filepath.Join(project, rel)
+			}
+		}
+	}
+	s.Project = project
 }
 
 // save writes the state atomically. It syncs to disk only if durable is set, that is, for facts

@@ -39,6 +39,8 @@ func TestDiagnostics(t *testing.T) {
 				`bad-path share[0]: "/a" is absolute`, `bad-path share[1]: "../b" leaves the directory`,
 				`bad-pattern protect[0]: "[a" is no pattern`, `bad-pattern protect[1]: "[" is no pattern`,
 				`bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
+		{"deliver", whole(`"deliver":"patch x"`), []string{
+			`bad-value deliver: "patch x" is not allowed here; use "auto", "branch", "ff", "push" or "pr"`}},
 		{"bom", "\ufeff" + tasks(ok), nil},
 		{"crlf", "{\r\n\"tasks\":\r\n[" + ok + "],\r\n\"x\":1}",
 			[]string{`4:1 error unknown-field x: unknown field "x" in the plan`}},

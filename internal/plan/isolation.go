@@ -21,6 +21,9 @@ const (
 func isolationFields() []field[Plan] {
 	return []field[Plan]{
 		{"isolation", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Isolation, t, "auto", "shared", "worktree") }},
+		{"deliver", func(d *decoder, p *Plan, t source.Token) {
+			d.enum(&p.Deliver, t, "auto", "branch", "ff", "push", "pr")
+		}},
 		{"share", func(d *decoder, p *Plan, t source.Token) { d.prefixedList(&p.Share, t, copyPrefix, d.relativePath) }},
 		{"setup", func(d *decoder, p *Plan, t source.Token) { d.nonEmptyString(&p.Setup, t) }},
 		{"protect", func(d *decoder, p *Plan, t source.Token) {

@@ -45,7 +45,7 @@ func TestFull(t *testing.T) {
 			{Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
 		Links:     []Link{{"a.go", "b.go", "A calls B."}},
 		MustNot:   []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
-		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: "npm ci",
+		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: "npm ci", Deliver: "push",
 		ProtectPaths: []string{"go.mod", "testdata/*.golden"}, ProtectBranches: []string{"release/*"},
 		Rehearse: json.RawMessage(`{"speed": 10}`),
 		Tasks: []Task{
@@ -113,8 +113,9 @@ func words(t *testing.T, p *Plan) string {
 		Defaults                          Settings
 		Criteria, MustNot, Rehearse, Task any
 		Isolation, Share, Setup, Protect  any
+		Deliver                           string
 	}{p.Version, p.Parallel, p.Name, p.Request, p.Schedule, p.Budget, p.Defaults, p.Criteria, p.MustNot, p.Rehearse, nil,
-		p.Isolation, p.Share, p.Setup, [][]string{p.ProtectPaths, p.ProtectBranches}}
+		p.Isolation, p.Share, p.Setup, [][]string{p.ProtectPaths, p.ProtectBranches}, p.Deliver}
 	var list []Task
 	for _, task := range p.Tasks {
 		task.Pos = Pos{}
@@ -140,7 +141,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{Line: 79, Column: 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{Line: 80, Column: 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")

@@ -29,9 +29,10 @@ type Plan struct {
 	Links    []Link // files that must be connected in the end
 	// Isolation says where tasks work: "auto", "shared" or "worktree"; "": not given. Share lists
 	// the files that worktrees need and git does not have, as paths of the project; the prefix
-	// "copy:" marks those to copy. Setup is a shell command for each worktree.
-	Isolation, Setup string
-	Share            []string
+	// "copy:" marks those to copy. Setup is a shell command for each worktree. Deliver is how isolated work is delivered:
+	// "auto", "branch", "ff", "push" or "pr"; "": not given.
+	Isolation, Setup, Deliver string
+	Share                     []string
 	// No task may change ProtectPaths, and no delivery moves ProtectBranches. Both are patterns of
 	// path.Match; a path is protected if a folder that contains it is.
 	ProtectPaths, ProtectBranches []string

@@ -103,6 +103,7 @@ func TestSchemaAgrees(t *testing.T) {
 		tasks(`{"id":1,"subject":"x","verify":{"recheck":false}}`),
 		task(`"criteria":[{"text":"a","verify":{"file":"x","recheck":false}}]`),
 		whole(`"mustNot":[{"text":"a","check":{"file":"x","recheck":false}}]`),
+		whole(`"deliver":"push"`), whole(`"deliver":"patch x"`), whole(`"deliver":1`),
 		whole(`"isolation":"both"`), whole(`"share":["/a"]`), whole(`"share":["copy:"]`), whole(`"share":["copy:../a"]`),
 		whole(`"share":[1]`), whole(`"share":{}`),
 		whole(`"setup":""`), whole(`"protect":["branch: "]`), whole(`"protect":["~/x"]`), whole(`"protect":""`),

@@ -106,7 +106,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.journal = log
-	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, r.notice); err != nil {
+	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, r.notice, r.warn); err != nil {
 		return err
 	}
 	r.config.Isolation = r.workspace.Mode()

@@ -71,6 +71,8 @@ func TestDeliver(t *testing.T) {
 		{"patch", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
 		{"mail", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
 			Failed: true}},
+		{"push", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
+			Failed: true}},
 		{"pr", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
 			Failed: true}},
 		{"", "x\n", true, event.DeliveryEnded{How: "ff", Ref: "wavex/r-1", Why: "main was fast-forwarded"}},
@@ -199,5 +201,59 @@ func TestDeliverBetweenSessions(t *testing.T) {
 	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true)
 	if err != nil || d.How != "ff" {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// With this delivery each integration is pushed. A push that fails is shown once and does not fail the integration; the
+// next one makes up for it.
+func TestPushAtEachIntegration(t *testing.T) {
+	t.Parallel()
+	dir := testrepo.Repo(t, testrepo.Files{"x": "x\n"})
+	c := config(dir, "worktree")
+	c.Deliver = "push"
+	b := newFixture(t, dir, pair, c, writes)
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	pushed := func() string {
+		return strings.TrimSpace(testrepo.Git(t, remote, "for-each-ref", "--format=%(objectname)"))
+	}
+	integrate := func(wave int, task string) string {
+		b.attempt(task)
+		got, err := b.Integrate(t.Context(), wave, []string{task})
+		testrepo.Must(t, err)
+		if len(got.Completed) != 1 {
+			t.Errorf("%s: %+v", task, got)
+		}
+		return got.Commit
+	}
+	testrepo.Git(t, dir, "remote", "add", "origin", remote)
+	integrate(1, "a")
+	if len(b.warnings) != 1 || !strings.Contains(b.warnings[0], "not pushed, the next integration tries again") {
+		t.Errorf("it warns %q", b.warnings)
+	}
+	if d, err := b.Deliver(t.Context(), false); err != nil || !d.Failed || d.Ref != "wavex/r-1" {
+		t.Errorf("the delivery is %+v, %v", d, err)
+	}
+	testrepo.Git(t, dir, "init", "-q", "--bare", remote)
+	tip := integrate(2, "b")
+	if got := pushed(); got != tip || len(b.warnings) != 1 {
+		t.Errorf("pushed is %s, want %s; it warns %q", got, tip, b.warnings)
+	}
+	d, err := b.Deliver(t.Context(), true)
+	testrepo.Must(t, err)
+	if d.How != "push" || d.Ref != "origin/wavex/r-1" || d.Command != "git pull --ff-only origin wavex/r-1" || d.Failed {
+		t.Errorf("the delivery is %+v", d)
+	}
+	testrepo.Git(t, dir, strings.Fields(strings.TrimPrefix(d.Command, "git "))...)
+}
+
+// Work in the project's directory is not pushed, and the run says so.
+func TestPushInSharedDirectory(t *testing.T) {
+	t.Parallel()
+	dir := testrepo.Repo(t, testrepo.Files{"x": "x\n"})
+	c := config(dir, "shared")
+	c.Deliver = "push"
+	b := newFixture(t, dir, pair, c, writes)
+	if len(b.warnings) != 1 || !strings.Contains(b.warnings[0], "nothing is pushed") {
+		t.Errorf("it warns %q", b.warnings)
 	}
 }

@@ -39,11 +39,13 @@ type Workspace struct {
 }
 
 // Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
-// if that differs from the default. The error is a *usererr.BlockedError.
-func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (*Workspace, error) {
+// if that differs from the default. It calls warn, from any goroutine, for problems that do not stop the run. The error
+// is a *usererr.BlockedError.
+func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string), warn func(error)) (*Workspace, error) {
 	t := &Workspace{plan: p, config: c, grownPlan: p}
 	o := gitworkOptions(p, c)
 	o.Subject = t.subject
+	o.Warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
 	space, err := gitwork.Open(ctx, o)
 	if err != nil {
 		return nil, usererr.Blocked(err)
@@ -53,6 +55,12 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string)) (
 	// One task at a time in the project directory is the default: print nothing.
 	if o.Mode != gitwork.Shared && (space.Mode() != gitwork.Shared || o.Width > 1) {
 		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.ModeReason()))
+	}
+	if space.Restored() {
+		say("the commits of the run were not in this repository: restored from " + loop.Name)
+	}
+	if c.Deliver == "push" && space.Mode() == gitwork.Shared {
+		warn(errors.New("nothing is pushed: tasks work in the project's directory; --isolation worktree makes commits"))
 	}
 	return t, nil
 }
@@ -217,6 +225,9 @@ func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (sc
 			return scheduler.Integrated{}, err
 		}
 		out.Culprits = append(out.Culprits, scheduler.Culprit{Task: c.Task, Kind: c.Kind, Reason: c.Reason, Detail: c.Detail})
+	}
+	if t.config.Deliver == "push" {
+		t.Manager.Push(ctx)
 	}
 	return out, nil
 }
