@@ -44,7 +44,7 @@ func onePackage() string {
 	return "-- .gitignore --\n.loop\n-- go.mod --\nmodule ops\n\ngo 1.24\n" +
 		"-- table.go --\npackage ops\n\nvar table = map[string]func(a, b int) int{\n" + table.String() + "}\n" +
 		"-- table_test.go --\npackage ops\n\nimport \"testing\"\n\n" + tests.String() +
-		"-- plan.json --\n" + `{"version": 1, "budget": {"usd": 2}, "parallel": 4, "isolation": "worktree", "defaults": {"model": "claude-sonnet-4-5"}, "tasks": [` + plan.String() + "]}\n"
+		"-- plan.json --\n" + `{"version": 1, "budget": {"usd": 4}, "parallel": 4, "isolation": "worktree", "defaults": {"model": "claude-sonnet-4-5"}, "tasks": [` + plan.String() + "]}\n"
 }
 
 // gitIn runs git like a user without configuration.
