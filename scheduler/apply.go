@@ -211,7 +211,7 @@ func (s *State) requeue() {
 func (s *State) enqueue(i int) {
 	if s.frontier.UnmetBlockers(i) == 0 {
 		if s.Tasks[i].Tries > 0 {
-			s.queue.setFirst(i)
+			s.queue.setFirst(s.queueIndex(s.Tasks[i].Wave), i)
 		}
 		s.queue.push(s.queueIndex(s.Tasks[i].Wave), i)
 	}

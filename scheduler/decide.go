@@ -88,6 +88,9 @@ func decideWave(s *State) event.Body {
 			continue
 		}
 		if q := decideWaveApproval(s, w); q != nil {
+			if s.running >= s.Config.Parallel {
+				return nil // a question needs a worker
+			}
 			return q
 		}
 		ev := event.WaveStarted{Wave: w, Of: s.Waves}

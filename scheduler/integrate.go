@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -58,10 +57,8 @@ func decideIntegration(s *State, quiet bool) event.Body {
 	if len(s.merges.waiting) == 0 || s.merges.running {
 		return nil
 	}
-	if st := s.Stop; st != nil {
-		if st.Breaker != "" || st.Status == event.RunInterrupted || st.Status == event.RunBlocked {
-			return nil
-		}
+	if !integratesAfter(s.Stop) {
+		return nil
 	}
 	wave := slices.Min(slices.Collect(maps.Keys(s.merges.waiting)))
 	if !quiet && !s.integratesEarly(wave) {
@@ -74,6 +71,11 @@ func decideIntegration(s *State, quiet bool) event.Body {
 		}
 	}
 	return ev
+}
+
+// integratesAfter reports whether verified work is integrated after a stop; nil: no stop.
+func integratesAfter(st *event.Stop) bool {
+	return st == nil || st.Breaker == "" && st.Status != event.RunInterrupted && st.Status != event.RunBlocked
 }
 
 // integratesEarly reports whether the verified tasks of a wave are integrated although attempts run: if
@@ -136,7 +138,9 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 
 func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 	s.merges.running = false
-	s.Stop = cmp.Or(s.Stop, b.Stop)
+	if b.Stop != nil && (s.Stop == nil || b.Stop.Status == event.RunBlocked && integratesAfter(s.Stop)) {
+		s.Stop = b.Stop // it also ends the integrations after a pause
+	}
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Verified {
 			s.files.release(i)

@@ -101,6 +101,24 @@ func TestARetryGoesFirst(t *testing.T) {
 	}
 }
 
+// A task that is set first leaves no entry of its old rank, by which the list would be out of order.
+func TestSetFirst(t *testing.T) {
+	t.Parallel()
+	q := newQueue(1)
+	for i := range 6 {
+		q.growRanks(i)
+		q.rank[i] = float64(10 - i)
+		q.push(1, i)
+	}
+	q.setFirst(1, 1) // 0 waits, 1 and 2 run, and 1 is tried again
+	q.push(1, 1)
+	var got []int
+	q.scan(1, func(i int) bool { return i != 2 }, func(i int) bool { got = append(got, i); return true })
+	if !slices.Equal(got, []int{1, 0, 3, 4, 5}) {
+		t.Errorf("the order is %v", got)
+	}
+}
+
 // TestQueueKeepsOrder: for any order of pushes and pops, the queue holds each task once, by rank,
 // and by age among equals.
 func TestQueueKeepsOrder(t *testing.T) {

@@ -40,10 +40,16 @@ func (q *queue) isNext(wave, task int, settled func(int) bool) bool {
 	return q.finishedFront[wave] < len(m) && int(m[q.finishedFront[wave]]) == task
 }
 
-// setFirst ranks a task before all that were not set first.
-func (q *queue) setFirst(task int) {
+// setFirst ranks a task before all that were not set first. It removes the task's entries of the old rank.
+func (q *queue) setFirst(list int, task int) {
 	q.growRanks(task)
+	if math.IsInf(q.rank[task], 1) {
+		return
+	}
 	q.rank[task] = math.Inf(1)
+	l, head := q.lists[list], q.heads[list]
+	kept := slices.DeleteFunc(l[head:], func(e entry) bool { return int(e.task) == task })
+	q.lists[list] = l[:head+len(kept)]
 }
 
 // growRanks adds the ranks of tasks that joined a running plan.

@@ -166,6 +166,9 @@ func (b *bundles) saveNew(ctx context.Context, g git, base string) error {
 			args = append(args, "^"+id)
 		}
 	}
+	if b.size >= maxBundles {
+		return errBundleTooLarge
+	}
 	g.most = int(maxBundles - b.size + 1)
 	data, err := g.runOnce(ctx, "", args)
 	var failed *gitError

@@ -259,3 +259,25 @@ func cancelAt(ctx context.Context, cancel context.CancelCauseFunc, file string) 
 		}
 	}
 }
+
+// The last attempt at a task decides what a clone has of it, also if it changed nothing.
+func TestRestoredTaskWithoutWork(t *testing.T) {
+	t.Parallel()
+	from := newRepo(t, files{"a": "1\n"})
+	m, err := Open(t.Context(), from.options("r1"))
+	must(t, err)
+	from.attempt(m, "x", from.edits(files{"x": "1\n"}))
+	from.attempt(m, "y", from.edits(files{"bad": "1\n"}))
+	in := from.integrate(m, 1, "x: test ! -e bad", "y: true")
+	equal(t, "culprits", names(in.Culprits), "y red")
+	must(t, m.Reopen(t.Context(), "y"))
+	from.attempt(m, "y", func(string, runner.Request) error { return nil })
+	must(t, m.Close(t.Context()))
+	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
+	from.git("clone", "-q", "--no-local", "--single-branch", "file://"+from.dir, to.dir)
+	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	again := to.open(to.options("r1"))
+	equal(t, "ref of y", to.git("rev-parse", "refs/wavex/r1/y"), from.git("rev-parse", "refs/wavex/r1/y"))
+	to.integrate(again, 2, "y: true")
+	equal(t, "tree", to.tree("wavex/r1"), files{"a": "1\n", "x": "1\n"})
+}

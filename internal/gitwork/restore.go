@@ -49,7 +49,26 @@ func (m *Manager) restore(ctx context.Context) error {
 			branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
 	}
 	m.restored = len(m.bundles.files) > 0
-	return nil
+	return m.restoreTaskRefs(ctx, present)
+}
+
+// restoreTaskRefs sets the refs of the tasks that wait for their integration as the state has them: a later attempt
+// without changes is in no bundle, which may still have the work of an earlier one.
+func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]bool) error {
+	var pairs []string
+	for _, t := range m.state.Trees {
+		if ref := taskRef(m.opts.Run, t.Task); t.ID != 0 && t.Task != "" && t.Done != "" && !present[ref] {
+			id := t.Done
+			if id == noWork {
+				id = t.Base
+			}
+			pairs = append(pairs, ref, id)
+		}
+	}
+	if pairs == nil {
+		return nil
+	}
+	return m.g.updateRefs(ctx, pairs...)
 }
 
 // restoreBundle restores the commits of a bundle, and those of its refs that the repository does not have or that it
