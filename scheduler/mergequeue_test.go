@@ -121,7 +121,8 @@ func TestFailedIntegrationAtAPause(t *testing.T) {
 	b := isolated(t, f, func(c *event.Config) { c.Parallel, c.Limits.Iterations = 1, 1 }, task("a"), task("b"))
 	b.runner.gates["a"] = make(chan struct{})
 	close(b.runner.gates["a"])
-	if end := b.run(t); end.ExitCode != event.ExitBlocked || len(f.calls) != 1 || !strings.Contains(end.Reason, "disk full") {
+	end := b.run(t)
+	if end.ExitCode != event.ExitBlocked || len(f.calls) != 1 || !strings.Contains(end.Reason, "disk full") {
 		t.Errorf("ended as %+v after %d integrations", end, len(f.calls))
 	}
 }
