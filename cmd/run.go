@@ -106,7 +106,9 @@ func newRun(std Stdio) *cobra.Command {
 		Long: `run carries out a plan: wave by wave, each task by a headless claude process
 of its own, within the budget, and verified by wavex itself. What happens is
 kept in .loop/ of the project directory (the current one, or the plan's
-defaults.dir). An unfinished run of the same plan is continued.
+defaults.dir). An unfinished run of the same plan is continued. Tasks that an
+earlier run completed do not run again while they are up to date; --fresh runs
+everything again.
 
 Instead of a plan file it takes a task list of Claude Code: the one --task-list
 names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.

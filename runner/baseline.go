@@ -76,16 +76,22 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 	return b, nil
 }
 
-// changed returns the declared files that differ from the base, in their order. A file that was
-// declared after the base was taken counts as changed if it exists.
-func (b baseline) changed(dir string, files []plan.File) []string {
-	var out []string
+// changed returns the declared files that differ from the base, in their order, and the digests of those
+// that a task writes. A file that was declared after the base was taken counts as changed if it exists.
+func (b baseline) changed(dir string, files []plan.File) (paths []string, digests map[string]string) {
 	for _, f := range files {
-		if FileDigest(dir, f.Path) != b.Files[f.Path] && !slices.Contains(out, f.Path) {
-			out = append(out, f.Path)
+		d := FileDigest(dir, f.Path)
+		if d != b.Files[f.Path] && !slices.Contains(paths, f.Path) {
+			paths = append(paths, f.Path)
+		}
+		if f.Writes() {
+			if digests == nil {
+				digests = map[string]string{}
+			}
+			digests[f.Path] = d
 		}
 	}
-	return out
+	return paths, digests
 }
 
 // FileDigest identifies the content at path: the content of a file, the names and contents below a

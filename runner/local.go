@@ -108,7 +108,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	default:
 		v, w.unfinished = t.runTurn(ctx)
 	}
-	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	t.res.Changed, _ = before.changed(t.req.Dir, t.req.Files)
 	n := len(t.req.Checks)
 	if err := t.reportTurn(v, w.unfinished); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
@@ -151,9 +151,13 @@ func (t *attempt) run(ctx context.Context) classification {
 		}
 	}
 	// A check may have created a declared file, for example by building it.
-	t.res.Changed = before.changed(t.req.Dir, t.req.Files)
+	var digests map[string]string
+	t.res.Changed, digests = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, len(t.res.Touched) > 0
-	return classifyWork(w)
+	if v = classifyWork(w); v.outcome == Done {
+		t.res.Digests = digests
+	}
+	return v
 }
 
 // hasMustNotChecks reports whether a mustNot condition has a check.

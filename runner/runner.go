@@ -161,6 +161,9 @@ type Result struct {
 	Vacuous bool             `json:"vacuous,omitempty"` // every check passed before the attempt already
 	Commit  string           `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
 	Changed []string         `json:"changed,omitempty"` // declared files that differ from before the first attempt
+	// Digests identify the content of the declared files at the end, by path, if the outcome is done; see
+	// FileDigest.
+	Digests map[string]string `json:"digests,omitempty"`
 	// Tampered are the guarded files that the attempt changed.
 	Tampered []Tamper `json:"tampered,omitempty"`
 	// Touched are the files on which the agent used its editing tools, sorted, at most 100. Paths

@@ -53,6 +53,7 @@ func (s *State) apply(e event.Event) error {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		s.clear()
+		s.applyEarlier(b.Earlier)
 		s.Config, s.RunStart = b.Config, e.Time
 		s.Ledger = budget.NewLedger(b.Config.Limits)
 		s.waveLedgers = nil
@@ -182,7 +183,7 @@ func (s *State) resetFrontier() {
 	s.frontier = dag.NewFrontier(s.Plan.Graph)
 	for i := range s.Tasks {
 		if s.Tasks[i].Status == event.Completed {
-			s.frontier.Complete(i)
+			s.complete(i)
 		}
 	}
 }
@@ -240,13 +241,11 @@ func (s *State) move(i int, to event.Status) {
 	s.merges.move(t.Wave, from, to)
 	*s.Counts.Of(from)--
 	*s.Counts.Of(to)++
-	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "", s.queue.unfinished[t.Wave])
+	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.queue.unfinished[t.Wave])
 	switch to {
 	case event.Completed:
-		for _, d := range s.frontier.Complete(i) {
-			if s.Tasks[d].Status == event.Pending {
-				s.enqueue(d)
-			}
+		for _, d := range s.complete(i) {
+			s.enqueue(d)
 		}
 	case event.Pending:
 		s.enqueue(i)

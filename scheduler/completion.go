@@ -108,6 +108,10 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	case b.Error != "":
 		return // the verification at the end covers all criteria
 	}
+	if b.UpToDate != nil {
+		s.applyUpToDate(b)
+		return
+	}
 	s.updateCriteria(b.Criteria)
 	if b.Wave == 0 {
 		s.verifiedAt, s.failedVerifications, s.recheckedAt = s.workCount, 0, s.changeCount

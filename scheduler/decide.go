@@ -26,6 +26,9 @@ func decideNext(s *State, now time.Time) event.Body {
 	case s.Phase != Executing || s.openQuestion != nil:
 		return nil
 	}
+	if body := decideEarlier(s, now); body != nil {
+		return body
+	}
 	if body := decideLightReview(s, now); body != nil {
 		return body
 	}

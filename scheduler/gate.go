@@ -69,14 +69,20 @@ func unreviewed(s *State) []string {
 func (s *State) decideGate(against, assumed []string) event.Body {
 	g := event.GateEnded{Passed: len(against) == 0, Reasons: against, Assumed: assumed, Review: "off"}
 	g.ExitSignal = g.Passed
-	last := s.Thorough()
+	last, earlier := s.Thorough(), s.earlier.EarlierWork != nil && !s.ranTasks()
 	switch c := s.Config.Review; {
+	case earlier: // nothing is new
+		g.Review = s.earlier.Review
 	case needsThoroughReview(s) && last != nil && last.Review.Nothing == "":
 		g.Review = "thorough"
 	case c == event.ReviewThorough, c == event.ReviewAuto:
 		g.Review = "nothing to review"
 	}
-	if g.Passed && g.Review == "off" {
+	switch {
+	case !g.Passed || g.Review != event.ReviewOff:
+	case earlier:
+		g.Reasons = append(g.Reasons, "no thorough review was made by the earlier run")
+	default:
 		g.Reasons = append(g.Reasons, "no thorough review was made: review is "+cmp.Or(s.Config.Review, event.ReviewOff))
 	}
 	for i := range s.Tasks {

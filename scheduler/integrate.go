@@ -98,7 +98,7 @@ func decideFinish(s *State) event.Body {
 	if q := decideEndApproval(s); q != nil {
 		return q
 	}
-	if s.Config.Isolation == event.Isolated && s.delivery == nil && s.Counts.Completed > 0 {
+	if s.Config.Isolation == event.Isolated && s.delivery == nil && s.ranTasks() {
 		if s.Stop == nil || s.Counts.Pending == 0 && s.Counts.Completed < len(s.Tasks) {
 			return event.DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
 		}

@@ -19,6 +19,11 @@ type Verification struct {
 	Criteria []event.Criterion
 	Cost     budget.USD      // micro-dollars
 	Rechecks []RecheckResult // one for each of CriteriaStarted.Rechecks, in their order
+
+	// Missing says why declared files of tasks of CriteriaStarted.Earlier are not as their tasks leave
+	// them. Changed lists their declared files with other contents than in the earlier run. Both by task.
+	Missing map[string]string
+	Changed map[string][]string
 }
 
 // RecheckResult is the result of one repeated check.
@@ -55,15 +60,33 @@ func dueRechecks(s *State) []event.Recheck {
 	if s.recheckedAt == s.changeCount {
 		return nil
 	}
-	type asked struct {
-		event.Recheck
-		shown int
+	var due []event.Recheck
+	for _, r := range taskChecks(s, func(i int) bool {
+		return s.Tasks[i].Status == event.Completed && s.Tasks[i].PassedAt > 0
+	}) {
+		shown := 0
+		for _, id := range r.Tasks {
+			i, _ := s.Index(id)
+			shown = max(shown, s.Tasks[i].PassedAt)
+		}
+		broken := slices.ContainsFunc(s.Regressions, func(g event.Regression) bool {
+			return g.N == r.N && g.Tasks[0] == r.Tasks[0]
+		})
+		if shown < s.changeCount || broken {
+			due = append(due, r)
+		}
 	}
-	var list []asked
+	return due
+}
+
+// taskChecks returns the checks of the tasks that include accepts, equal ones once, without those that hold only
+// at their task's own time.
+func taskChecks(s *State, include func(i int) bool) []event.Recheck {
+	var list []event.Recheck
 	at := map[checkKey]int{}
 	for i := range s.Tasks {
-		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
-		if t.Status != event.Completed || t.PassedAt == 0 {
+		p := &s.Plan.Tasks[i]
+		if !include(i) {
 			continue
 		}
 		for n, c := range p.Verify {
@@ -74,26 +97,15 @@ func dueRechecks(s *State) []event.Recheck {
 			if !known {
 				k = len(list)
 				at[checkKeyOf(p, c)] = k
-				list = append(list, asked{Recheck: event.Recheck{N: n + 1}})
+				list = append(list, event.Recheck{N: n + 1})
 			}
-			a := &list[k]
-			a.shown = max(a.shown, t.PassedAt)
-			if !slices.Contains(a.Tasks[max(len(a.Tasks)-1, 0):], p.ID) {
-				a.Tasks = append(a.Tasks, p.ID)
+			r := &list[k]
+			if !slices.Contains(r.Tasks[max(len(r.Tasks)-1, 0):], p.ID) {
+				r.Tasks = append(r.Tasks, p.ID)
 			}
 		}
 	}
-	var due []event.Recheck
-	for _, a := range list {
-		broken := slices.ContainsFunc(s.Regressions, func(r event.Regression) bool {
-			return r.N == a.N &&
-				r.Tasks[0] == a.Tasks[0]
-		})
-		if a.shown < s.changeCount || broken {
-			due = append(due, a.Recheck)
-		}
-	}
-	return due
+	return list
 }
 
 // onVerification returns the consequences of a verification; err means that it was interrupted.
@@ -101,6 +113,10 @@ func onVerification(s *State, b event.CriteriaStarted, v Verification, err error
 	e := event.CriteriaEnded{Round: b.Round, Wave: b.Wave, Criteria: v.Criteria, Cost: v.Cost}
 	if err != nil {
 		e.Criteria, e.Error = nil, err.Error()
+		return e
+	}
+	if len(b.Earlier) > 0 {
+		onEarlier(s, b, v, &e)
 		return e
 	}
 	if len(b.Rechecks) == 0 {

@@ -29,7 +29,7 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 			t.TransientFailures = 0
 			t.SameError = 0
 			t.RootCause = ""
-			t.Last = nil
+			t.Last, t.Earlier = nil, nil
 			t.Advice = nil
 			t.Continue = false
 			t.Next = "first"

@@ -50,9 +50,10 @@ type Task struct {
 	unmet           unmetChecks
 	ApprovedAttempt int // the attempt whose retry a person agreed to
 
-	ChangedAt      int // number of the last change by this task, see completion.changeCount; 0: none yet
-	PassedAt       int // number of the last change after which its checks passed; 0: never
-	IntegratedWave int // the wave with which it was integrated
+	Earlier        *event.EarlierTask // completed by an earlier run: up to date, or not decided yet; nil: no
+	ChangedAt      int                // number of the last change by this task, see completion.changeCount; 0: none yet
+	PassedAt       int                // number of the last change after which its checks passed; 0: never
+	IntegratedWave int                // the wave with which it was integrated
 }
 
 // Phase is the part of a run that is under way. In Executing the loop decides the next step. In each
@@ -105,6 +106,7 @@ type State struct {
 	Assessment
 	approvals
 
+	earlier    earlierWork
 	filePlan   *plan.Plan // the plan of the file; Plan may have grown since
 	completion            // progress of verification and review
 

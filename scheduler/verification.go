@@ -37,12 +37,10 @@ func decideWaveCriteria(s *State) event.Body {
 // decideVerification verifies all criteria, and repeats checks of tasks.
 func decideVerification(s *State, again []event.Recheck) event.Body {
 	if s.failedVerifications >= maxUnanswered {
-		what := "the criteria"
 		if len(s.Criteria) == 0 {
-			what = "the tasks' checks"
+			return decideUnverifiable(s, "the tasks' checks")
 		}
-		return event.Draining{Stop: *event.NewStop(event.RunBlocked,
-			what+" could not be verified: "+s.verificationError, "put the cause right, then resume")}
+		return decideUnverifiable(s, "the criteria")
 	}
 	ev := event.CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
 	if s.Config.Judge && hasProseCriteria(s) {
@@ -53,6 +51,12 @@ func decideVerification(s *State, again []event.Recheck) event.Body {
 		ev.Cap, ev.Judge = limit, true
 	}
 	return ev
+}
+
+// decideUnverifiable returns the stop after verifications that ended with an error.
+func decideUnverifiable(s *State, what string) event.Body {
+	return event.Draining{Stop: *event.NewStop(event.RunBlocked, what+" could not be verified: "+s.verificationError,
+		"put the cause right, then resume")}
 }
 
 // decideLimitPause returns the stop for a step that the run's limits do not allow.
@@ -126,14 +130,19 @@ func whyUnproven(s *State, i int) string {
 	if last := s.Tasks[i].Last; last != nil && last.Vacuous {
 		return "its checks passed before any work, and nothing was edited"
 	}
+	if s.Tasks[i].UpToDate() {
+		return "the run that completed it, " + s.Tasks[i].Earlier.Run + ", had no evidence either"
+	}
 	return "it has no check, no criterion, and no declared file that changed"
 }
 
-// EvidenceKind returns the kind of evidence of a completed task: its command, its checks (unless they
-// passed before the work and nothing was edited), or a declared file that changed.
+// EvidenceKind returns the kind of evidence of a completed task: that of the earlier run, its command,
+// its checks (unless they passed before the work and nothing was edited), or a declared file that changed.
 func (s *State) EvidenceKind(i int) string {
 	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
 	switch {
+	case s.Tasks[i].UpToDate():
+		return s.Tasks[i].Earlier.Evidence
 	case p.Command != "":
 		return event.ExecutionOutput
 	case last == nil:

@@ -141,7 +141,7 @@ func (r *running) startVerification(b event.CriteriaStarted) {
 		var err error
 		if p := panics.Try(func() { v, err = work(r.kill, func() bool { return startCtx.Err() == nil }) }); p != nil {
 			v = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
-			if len(b.Rechecks) > 0 {
+			if len(b.Rechecks)+len(b.Earlier) > 0 {
 				err = fmt.Errorf("a bug in wavex: %v", p.Value)
 			}
 		}

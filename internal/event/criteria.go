@@ -37,17 +37,21 @@ type Criterion struct {
 func (c Criterion) Proven() bool { return c.Met && c.Verification != Assumption }
 
 // CriteriaStarted begins a verification of all criteria and of tasks' own checks that must be
-// repeated, or, after a wave, of the criteria that its work may have changed.
+// repeated; or, after a wave, of the criteria that its work may have changed; or, before the first
+// wave, of the tasks that an earlier run completed.
 type CriteriaStarted struct {
-	Round int        `json:"round"`          // from 1, over the whole run
-	Wave  int        `json:"wave,omitempty"` // a completed wave that is not the last; 0: all criteria
-	Only  []string   `json:"only,omitempty"` // ids to verify after a wave
-	Cap   budget.USD `json:"cap,omitempty"`
+	Round int `json:"round"`          // from 1, over the whole run
+	Wave  int `json:"wave,omitempty"` // a completed wave that is not the last; 0: all criteria
+	// Only are the ids of the criteria to verify after a wave or with Earlier; otherwise all are.
+	Only []string   `json:"only,omitempty"`
+	Cap  budget.USD `json:"cap,omitempty"`
 	// Judge says that a judge decides prose criteria; otherwise they stay assumptions.
 	Judge bool `json:"judge,omitempty"`
 	// Rechecks are checks of completed tasks to repeat with the verification: later work may have
 	// broken them.
 	Rechecks []Recheck `json:"rechecks,omitempty"`
+	// Earlier are tasks that an earlier run completed. Rechecks are their checks.
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 // CriteriaEnded settles the criteria that it lists. A criterion that was met can become unmet.
@@ -57,8 +61,9 @@ type CriteriaEnded struct {
 	Criteria []Criterion `json:"criteria"`
 	Cost     budget.USD  `json:"cost"`
 	Error    string      `json:"error,omitempty"` // why it was interrupted; no criterion is settled then
-	// Rechecked is the result of CriteriaStarted.Rechecks; nil if there were none.
+	// Rechecked is the result of CriteriaStarted.Rechecks; nil if there were none, or with UpToDate.
 	Rechecked *RecheckSummary `json:"rechecked,omitempty"`
+	UpToDate  *UpToDate       `json:"up_to_date,omitempty"` // result for CriteriaStarted.Earlier; nil: none
 }
 
 // Recheck names a check to repeat. Equal checks are repeated once.

@@ -19,6 +19,8 @@ type RunStarted struct {
 	Owner  string `json:"owner,omitempty"` // Claude Code session whose command started wavex; "": none
 	// Origin describes the request that the plan comes from; nil if a person wrote the plan.
 	Origin *Origin `json:"from,omitempty"`
+	// Earlier is the work of an earlier run that may be up to date; nil: there is none.
+	Earlier *EarlierWork `json:"earlier,omitempty"`
 }
 
 // RunResumed opens a further session of the same run, possibly with other limits and an edited plan.

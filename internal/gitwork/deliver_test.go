@@ -242,3 +242,45 @@ func TestClean(t *testing.T) {
 	must(t, err)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")
 }
+
+// The checkout has delivered work also after a rebase and a squash, and not before.
+func TestContains(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(r *repo)
+		want   bool
+	}{
+		"undelivered": {func(*repo) {}, false},
+		"fast-forwarded": {func(r *repo) {
+			r.git("merge", "-q", "--ff-only", "wavex/r1")
+			r.write(r.dir, files{"a": "other\n"})
+			r.git("commit", "-qam", "mine")
+		}, true},
+		"squashed, and other files changed": {func(r *repo) {
+			r.git("merge", "-q", "--squash", "wavex/r1")
+			r.write(r.dir, files{"b": "mine\n"})
+			r.git("add", "-A")
+			r.git("commit", "-qm", "all of it")
+		}, true},
+		"one half of it": {func(r *repo) {
+			r.git("checkout", "-q", "wavex/r1", "--", "n")
+			r.git("commit", "-qm", "half")
+		}, false},
+		"a conflict": {func(r *repo) {
+			r.write(r.dir, files{"a": "1\n2\nfour\n"})
+			r.git("commit", "-qam", "mine")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, m := delivery(t, nil)
+			tip := r.deliver(m, "branch").Commit
+			c.change(r)
+			for commit, want := range map[string]bool{tip: c.want, strings.Repeat("1", 40): false} {
+				has, err := Contains(t.Context(), r.dir, commit, os.Environ())
+				must(t, err)
+				equal(t, "has "+commit, has, want)
+			}
+		})
+	}
+}

@@ -72,6 +72,7 @@ type (
 		BlockedBy  string        `json:"blocked_by,omitempty"` // the task that failed
 		Breaker    event.Breaker `json:"breaker,omitempty"`    // that stopped the task
 		Vacuous    bool          `json:"vacuous,omitempty"`
+		UpToDate   string        `json:"up_to_date,omitempty"` // the earlier run that completed the task
 		Commit     string        `json:"commit,omitempty"`
 		Attempts   int           `json:"attempts"`
 		Panels     int           `json:"panels"`
@@ -157,7 +158,7 @@ func (t *Task) wire() wireTask {
 	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status),
 		Outcome: string(t.Outcome),
 		Reason:  t.Reason, BlockedBy: t.Root, Breaker: t.Breaker,
-		Vacuous: t.Vacuous, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
+		Vacuous: t.Vacuous, UpToDate: t.Earlier, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		CostUSD:    t.Cost.Float(),
 		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Duration.Seconds()}
 	for _, a := range t.History {

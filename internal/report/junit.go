@@ -117,6 +117,9 @@ func (r *Summary) JUnit() ([]byte, error) {
 func (t *Task) junit(class string) junitCase {
 	c := junitCase{Name: strings.TrimSpace(textfmt.Line(t.ID) + " " + textfmt.Line(t.Subject)), Classname: class,
 		Time: seconds(t.Duration), Status: string(t.Status), Out: t.attemptsText()}
+	if t.Earlier != "" {
+		c.Out = "up to date: completed by run " + textfmt.Line(t.Earlier) + "\n"
+	}
 	why := &junitReason{Message: cmp.Or(textfmt.Line(t.Reason), string(t.Status))}
 	switch {
 	case t.Status == event.Completed:

@@ -58,6 +58,16 @@ type runList struct {
 	done  map[string]bool
 }
 
+// addUpToDate counts the tasks that an earlier run completed; u may be nil.
+func (l *runList) addUpToDate(u *event.UpToDate) {
+	if u == nil {
+		return
+	}
+	for _, id := range u.Tasks {
+		l.done[id] = true
+	}
+}
+
 // cutOff ends a session without a record of its end.
 func (l *runList) cutOff() {
 	if n := len(l.all); n > 0 && !l.since.IsZero() {
@@ -109,6 +119,7 @@ func (l *runList) add(e event.Event) {
 		l.spent += b.Review.Cost
 	case event.CriteriaEnded:
 		l.spent += b.Cost
+		l.addUpToDate(b.UpToDate)
 	case event.PrecheckEnded:
 		l.spent += b.Challenge.Cost
 	case event.RunEnded:

@@ -62,6 +62,7 @@ type Task struct {
 	Breaker event.Breaker  // that stopped the failed task; "": none did
 	Commit  string         // of its work, if it worked in a tree of its own
 	Vacuous bool           // its checks passed before any work was done
+	Earlier string         // the earlier run that completed it, if it is up to date; else ""
 
 	Attempts    int // started
 	Panels      int // convened
@@ -138,6 +139,9 @@ func newTask(s *scheduler.State, i int) Task {
 	out := Task{ID: p.ID, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
 		Root: t.RootCause, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took}
+	if t.UpToDate() {
+		out.Earlier = t.Earlier.Run
+	}
 	if l := t.Last; l != nil {
 		out.Outcome, out.Vacuous = l.Outcome, l.Vacuous
 		if t.Status != event.Completed {

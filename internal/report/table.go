@@ -69,10 +69,12 @@ func (t *Task) shortCommit() string {
 	return t.Commit[:min(10, len(t.Commit))]
 }
 
-// StatusText returns the task's end in a word or two: "completed", "failed (stalled)", "stopped
+// StatusText returns the task's end in a word or two: "completed", "up to date", "failed (stalled)", "stopped
 // (same-error)", "pending (throttled)".
 func (t *Task) StatusText() string {
 	switch {
+	case t.Earlier != "":
+		return "up to date"
 	case t.Status == event.Completed || t.Status == event.Blocked || t.Outcome == "" || t.Outcome == "done":
 		return string(t.Status)
 	case t.Breaker != "":
@@ -108,9 +110,23 @@ func (t *Task) reasonText() string {
 	return w
 }
 
+// upToDate counts the completed tasks that were not run again.
+func (r *Summary) upToDate() (n int) {
+	for i := range r.Tasks {
+		if r.Tasks[i].Earlier != "" {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *Summary) totals() []string {
-	l := []string{fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
-		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)}
+	first := fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
+		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)
+	if n := r.upToDate(); n > 0 {
+		first += fmt.Sprintf("; %d up to date", n)
+	}
+	l := []string{first}
 	money := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
 	if w := r.Window; w != nil {
 		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, textfmt.Line(w.Name))

@@ -3,13 +3,16 @@ package review
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"wavex/internal/event"
 	"wavex/internal/testrepo"
+	"wavex/runner"
 )
 
 const recheckPlan = `{"criteria":[{"text":"once","check":"echo made >>once"}],"tasks":[
@@ -74,5 +77,36 @@ func TestSkippedRechecks(t *testing.T) {
 	v, err = h.PrepareVerification(s, recheckStarted("a/2", "b/2"))(ctx, func() bool { return true })
 	if !errors.Is(err, why) || !v.Rechecks[0].Skipped || !v.Rechecks[1].Skipped {
 		t.Errorf("%+v, %v", v.Rechecks, err)
+	}
+}
+
+// Declared files of an earlier run's tasks must exist, or be gone if they were deleted; other contents are only
+// listed. Only the named criteria are verified.
+func TestLookAtEarlierTasks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testrepo.Files{"sub/kept": "k", "sub/other": "o", "old": "o"}.Write(t, dir)
+	h, s := newCoordinator(t, dir, `{"criteria":[{"text":"one","check":"true"},{"text":"two","check":"true"}],"tasks":[
+		{"id":"a","subject":"A","dir":"sub","files":["kept","other",{"path":"in","action":"read"}],"verify":["test -e kept"]},
+		{"id":"b","subject":"B","files":[{"path":"gone","action":"delete"}]},
+		{"id":"c","subject":"C","files":["absent"]},
+		{"id":"d","subject":"D","files":[{"path":"old","action":"delete"}]}]}`, &fakeCaller{})
+	e := event.CriteriaStarted{Round: 3, Only: []string{"C-2"}, Rechecks: []event.Recheck{{Tasks: []string{"a"}, N: 1}}}
+	for i := range s.Tasks {
+		e.Earlier = append(e.Earlier, s.Plan.Tasks[i].ID)
+		s.Tasks[i].Earlier = &event.EarlierTask{}
+	}
+	kept := runner.FileDigest(dir, "sub/kept")
+	s.Tasks[0].Earlier.Digests = map[string]string{"kept": kept, "other": kept, "dropped": "1"}
+	v, err := h.PrepareVerification(s, e)(t.Context(), func() bool { return true })
+	if err != nil || len(v.Criteria) != 1 || v.Criteria[0].ID != "C-2" || len(v.Rechecks) != 1 || !v.Rechecks[0].Passed {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	missing := map[string]string{"c": "declared file does not exist: absent", "d": "declared file exists again: old"}
+	if !maps.Equal(v.Missing, missing) {
+		t.Errorf("missing: %v", v.Missing)
+	}
+	if len(v.Changed) != 1 || !slices.Equal(v.Changed["a"], []string{"sub/other"}) {
+		t.Errorf("changed: %v", v.Changed)
 	}
 }

@@ -48,7 +48,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	e event.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]criterionCase, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
-		if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
+		if (e.Wave > 0 || len(e.Earlier) > 0) && !slices.Contains(e.Only, k.ID) {
 			continue
 		}
 		it := criterionCase{Criterion: event.Criterion{ID: k.ID, Task: k.Task, Text: k.Text,
@@ -67,9 +67,12 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	}
 	files := taskFiles(s, 0)
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
-	list := dueRechecks(s, e)
+	list, earlier := dueRechecks(s, e), earlierTasks(s, e)
 	return func(ctx context.Context, more func() bool) (out scheduler.Verification, err error) {
 		err = h.withIntegrated(ctx, true, func(dir string) {
+			if len(earlier) > 0 {
+				lookAtFiles(dir, earlier, &out)
+			}
 			made := map[checkKey]check.Evidence{} // each check runs once
 			for i := range items {
 				if items[i].check != nil {

@@ -106,6 +106,12 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.journal = log
+	var earlier *event.EarlierWork
+	if !r.opts.Resume {
+		if earlier, err = r.earlierWork(ctx, events); err != nil {
+			return err
+		}
+	}
 	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, r.notice, r.warn); err != nil {
 		return err
 	}
@@ -115,22 +121,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 	}
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {
-		var known bool
-		if r.config.Base, known = r.workspace.Head(); !known {
-			r.config.Base = review.HeadCommit(ctx, r.config.Dir)
-		}
-		if err := review.SaveBaseline(ctx, r.plan, r.config); err != nil {
-			r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
-		}
-		r.state.Seq = int64(len(events)) // another run may follow in the same journal
-		r.state.Learn(events)
-		r.startEvent = event.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
-			Name:  r.plan.Name,
-			Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession}
-		if r.startEvent, err = withOrigin(r.startEvent.(event.RunStarted), events); err != nil {
-			return err
-		}
-		return nil
+		return r.openNewRun(ctx, events, earlier)
 	}
 	if err := r.state.Replay(events); err != nil {
 		return err
@@ -139,6 +130,26 @@ func (r *Session) openLoop(ctx context.Context) error {
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
 		Edit: r.planEdit(events)}
 	return nil
+}
+
+// openNewRun makes the first event of a new run. events are those of earlier runs in the journal, and earlier is
+// work of one of them.
+func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier *event.EarlierWork) error {
+	var known bool
+	var err error
+	if r.config.Base, known = r.workspace.Head(); !known {
+		r.config.Base = review.HeadCommit(ctx, r.config.Dir)
+	}
+	if err := review.SaveBaseline(ctx, r.plan, r.config); err != nil {
+		r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
+	}
+	r.state.Seq = int64(len(events)) // another run may follow in the same journal
+	r.state.Learn(events)
+	r.startEvent, err = withOrigin(event.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan),
+		Digest: r.plan.Digest, Name: r.plan.Name,
+		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession,
+		Earlier: earlier}, events)
+	return err
 }
 
 // planEdit returns the changes of the plan since the run's last session. It returns nil if there are

@@ -6,7 +6,9 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/report"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -18,25 +20,15 @@ import (
 func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
 	case event.CriteriaStarted:
-		if b.Wave > 0 {
-			return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}, markNone
-		}
-		if len(s.Criteria) > 0 {
-			l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
-			if b.Judge {
-				l += ", what is in prose by a judge"
-			}
-			lines = append(lines, l)
-		}
-		if n := len(b.Rechecks); n > 0 {
-			lines = append(lines, fmt.Sprintf("checks: making %d of tasks again, which later work may have broken", n))
-		}
-		return lines, markNone
+		return criteriaStartedLines(b, s), markNone
 	case event.PrecheckStarted:
 		return []string{fitText(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, markNone
 	case event.PrecheckEnded:
 		return precheckEndedLines(b)
 	case event.CriteriaEnded:
+		if b.UpToDate != nil {
+			return upToDateLines(*b.UpToDate, s)
+		}
 		return criteriaEndedLines(b)
 	case event.ReviewStarted:
 		return []string{reviewName(b.Mode, b.Wave, b.Round) + ": begun"}, markNone
@@ -82,6 +74,49 @@ func noticeLines(b event.Notice) ([]string, mark) {
 		l += fitText(b.Task) + ": "
 	}
 	return []string{l + fitText(b.Text)}, m
+}
+
+// criteriaStartedLines returns the lines about the beginning of a verification.
+func criteriaStartedLines(b event.CriteriaStarted, s *scheduler.State) (lines []string) {
+	if n := len(b.Earlier); n > 0 {
+		return []string{fmt.Sprintf("up to date: looking at %s that an earlier run completed",
+			report.Plural(n, "task", "tasks"))}
+	}
+	if b.Wave > 0 {
+		return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}
+	}
+	if len(s.Criteria) > 0 {
+		l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
+		if b.Judge {
+			l += ", what is in prose by a judge"
+		}
+		lines = append(lines, l)
+	}
+	if n := len(b.Rechecks); n > 0 {
+		lines = append(lines, fmt.Sprintf("checks: making %d of tasks again, which later work may have broken", n))
+	}
+	return lines
+}
+
+// upToDateLines returns the lines about the tasks of an earlier run. If nothing is left to do, the first
+// line has the command that does everything again.
+func upToDateLines(u event.UpToDate, s *scheduler.State) (lines []string, m mark) {
+	l := fmt.Sprintf("up to date: %d of %s, not run again", len(u.Tasks), report.Plural(len(s.Tasks), "task", "tasks"))
+	if len(u.Tasks) == len(s.Tasks) {
+		l += " | to run everything again: wavex run " + textfmt.Line(plan.ShellQuote(s.Plan.Path)) + " --fresh"
+	}
+	lines, m = []string{l}, markGood
+	if len(u.Changed) > 0 {
+		lines = append(lines, "  changed since, and not done again: "+idList(u.Changed))
+	}
+	const most = 20
+	for _, d := range u.Due[:min(len(u.Due), most)] {
+		lines = append(lines, fmt.Sprintf("  %s runs again: %s", fitText(d.Task), fitText(d.Reason)))
+	}
+	if n := len(u.Due) - most; n > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more run again", n))
+	}
+	return lines, m
 }
 
 func criteriaEndedLines(b event.CriteriaEnded) ([]string, mark) {

@@ -303,6 +303,11 @@ func writePullRequestBody(p *plan.Plan, c event.Config, events []event.Event, co
 	return maybe.WriteFile(path, []byte(redactSecrets(sum.Markdown())), 0o644)
 }
 
+// Contains reports whether HEAD of a project's checkout has the work of a commit, see gitwork.Contains.
+func Contains(ctx context.Context, project, commit string) (bool, error) {
+	return gitwork.Contains(ctx, project, commit, os.Environ())
+}
+
 // Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
 // caller must close it.
 func Reattach(ctx context.Context, p *plan.Plan, c event.Config) (*gitwork.Manager, error) {

@@ -195,6 +195,9 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 		Reason:  textfmt.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
 		Panels: t.Panels,
 		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
+	if t.Earlier != "" {
+		out.Reason = "up to date: completed by run " + textfmt.Line(t.Earlier)
+	}
 	for _, b := range s.Plan.Graph.Blockers(i) {
 		out.Blockers = append(out.Blockers, int(b))
 	}

@@ -110,6 +110,9 @@ func (w *spanBuilder) event(e event.Event) {
 		if p := w.close("criteria", "", at); p != nil {
 			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), textfmt.Line(b.Error)
 		}
+		if u := b.UpToDate; u != nil {
+			w.upToDate(at, *u)
+		}
 		if r := b.Rechecked; r != nil {
 			for _, g := range r.Regressions {
 				w.note(at, "warning", g.Tasks[0], g.String())
@@ -182,6 +185,17 @@ func (w *spanBuilder) review(b event.ReviewEnded, at int64) {
 		}
 	}
 	w.spend(at, int64(b.Review.Cost))
+}
+
+// upToDate notes the tasks that an earlier run completed.
+func (w *spanBuilder) upToDate(at int64, u event.UpToDate) {
+	w.note(at, "info", "", fmt.Sprintf("up to date: %s", report.Plural(len(u.Tasks), "task", "tasks")))
+	if len(u.Changed) > 0 {
+		w.note(at, "info", "", "changed since, and not done again: "+event.ListTasks(u.Changed, 0))
+	}
+	for _, d := range u.Due {
+		w.note(at, "info", d.Task, "runs again: "+d.Reason)
+	}
 }
 
 func (w *spanBuilder) integration(b event.IntegrationEnded, at int64) {

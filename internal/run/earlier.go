@@ -1,0 +1,164 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+
+	"wavex/internal/agent"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/runlog"
+	"wavex/internal/usererr"
+	"wavex/internal/workspace"
+	"wavex/scheduler"
+)
+
+// This file finds the work of an earlier run that a new run of the same plan need not do again. It
+// compares content keys and commits; the run itself looks at files and checks.
+
+// earlierWork returns the work of an earlier run of the plan that may be up to date, or nil. Work from
+// worktrees counts only if the project's checkout has it. If a complete run is not delivered there, the error
+// is a *usererr.BlockedError, because a new run would do everything a second time.
+func (r *Session) earlierWork(ctx context.Context, events []event.Event) (*event.EarlierWork, error) {
+	if planfile.IsList(r.plan.Path) {
+		return nil, nil // its user reopens tasks to have them done again
+	}
+	events, from := r.newestRun(events)
+	if from == nil {
+		return nil, nil
+	}
+	s := scheduler.NewState(r.plan)
+	if err := s.Replay(events); err != nil {
+		return nil, err
+	}
+	work := completedWork(s, r.plan, rehearsedTasks(events), r.opts.Agent.IsRehearsal())
+	if work == nil || from.Config.Isolation != event.Isolated {
+		return work, nil
+	}
+	has, err := workspace.Contains(ctx, r.config.Dir, resultCommit(events, from.Config.Base))
+	switch {
+	case err != nil:
+		return nil, err
+	case has:
+		return work, nil
+	case !from.Complete(): // it was given up
+		return nil, nil
+	}
+	return nil, usererr.Blocked(fmt.Errorf("run %s has completed %d of %d tasks of this plan, and HEAD does not have "+
+		"its work; bring it there with: wavex deliver; or run everything again with: wavex run %s --fresh",
+		from.Config.Run, len(work.Tasks), len(r.plan.Tasks), plan.ShellQuote(r.plan.Path)))
+}
+
+// newestRun returns the newest run of the plan in the journal, and its events; nil if there is none.
+func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
+	for end := len(events); end > 0; {
+		start := end - 1
+		for start > 0 {
+			if _, began := events[start].Body.(event.RunStarted); began {
+				break
+			}
+			start--
+		}
+		run := runlog.Last(events[start:end])
+		if run != nil && (run.Digest == r.plan.Digest ||
+			planfile.SamePath(run.In(r.config.Loop).Plan, planfile.AbsPath(r.plan))) {
+			return events[start:end], run
+		}
+		end = start
+	}
+	return nil, nil
+}
+
+// completedWork returns the tasks of a plan that a run completed and whose content keys still hold, or nil. s is
+// that run with the plan. Only a rehearsal may use the work of a rehearsal.
+func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]bool,
+	rehearsal bool) *event.EarlierWork {
+	work := &event.EarlierWork{Review: event.ReviewOff}
+	if s.Gate != nil {
+		work.Review = cmp.Or(s.Gate.Review, work.Review)
+	}
+	writers := lastWriters(s)
+	for i := range planned.Tasks { // without those that the run added
+		t, p := &s.Tasks[i], &planned.Tasks[i]
+		one := event.EarlierTask{Task: p.ID, Key: t.Key, Run: s.Config.Run, Rehearsed: rehearsed[p.ID]}
+		switch {
+		case t.Earlier != nil && (t.Status == event.Completed || t.Status == event.Pending):
+			one = *t.Earlier
+		case t.Status == event.Completed:
+			one.Evidence = s.EvidenceKind(i)
+			if t.Last != nil {
+				one.Digests = maps.Clone(t.Last.Digests)
+				maps.DeleteFunc(one.Digests, func(file, _ string) bool { return writers[path.Join(p.SubDir(), file)] != i })
+			}
+		default:
+			continue
+		}
+		if rehearsal || !one.Rehearsed {
+			work.Tasks = append(work.Tasks, one)
+		}
+	}
+	switch {
+	case len(work.Tasks) == 0:
+		return nil
+	case len(work.Tasks) == len(planned.Tasks) && (rehearsal || s.Config.Agent != agent.Rehearsal):
+		work.Criteria = judgedCriteria(s)
+	}
+	return work
+}
+
+// rehearsedTasks returns the tasks whose last attempt was made in a rehearsal.
+func rehearsedTasks(events []event.Event) map[string]bool {
+	rehearsed, who := map[string]bool{}, ""
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.RunStarted:
+			who = b.Config.Agent
+		case event.RunResumed:
+			who = b.Config.Agent
+		case event.AttemptEnded:
+			rehearsed[b.Task] = who == agent.Rehearsal
+		}
+	}
+	return rehearsed
+}
+
+// resultCommit returns the commit of a run's integrated work, or base if it integrated none.
+func resultCommit(events []event.Event, base string) string {
+	for _, e := range events {
+		if b, ok := e.Body.(event.IntegrationEnded); ok && b.Commit != "" {
+			base = b.Commit
+		}
+	}
+	return base
+}
+
+// lastWriters returns the completed task that ended last of those that declare a file, by path in the project.
+func lastWriters(s *scheduler.State) map[string]int {
+	last := map[string]int{}
+	for i := range s.Tasks {
+		if s.Tasks[i].Status != event.Completed {
+			continue
+		}
+		for _, f := range s.Plan.Tasks[i].Files {
+			file := path.Join(s.Plan.Tasks[i].SubDir(), f.Path)
+			if j, known := last[file]; f.Writes() && (!known || s.Tasks[j].ChangedAt <= s.Tasks[i].ChangedAt) {
+				last[file] = i
+			}
+		}
+	}
+	return last
+}
+
+// judgedCriteria returns the met criteria that have no check.
+func judgedCriteria(s *scheduler.State) (out []event.Criterion) {
+	for _, c := range s.Criteria {
+		if cond := s.Condition(c.ID); c.Proven() && cond != nil && cond.Check == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}

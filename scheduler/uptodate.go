@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"cmp"
+	"maps"
+	"time"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+)
+
+// This file decides which tasks that an earlier run completed are up to date, and completes them
+// without an attempt. It is pure; the files and the checks are looked at elsewhere, by the run's first
+// verification.
+
+// earlierWork holds what a run takes over from an earlier one.
+type earlierWork struct {
+	*event.EarlierWork     // nil: nothing
+	undecided          int // tasks of it that may be up to date
+}
+
+// UpToDate reports whether the task was completed by an earlier run and not run again.
+func (t *Task) UpToDate() bool { return t.Earlier != nil && t.Status == event.Completed }
+
+// undecided reports whether it is not known yet if the task is up to date.
+func (t *Task) undecided() bool { return t.Earlier != nil && t.Status == event.Pending }
+
+// applyEarlier takes over the work of an earlier run that still has the plan's content keys. The plan may have
+// been edited since the run began.
+func (s *State) applyEarlier(work *event.EarlierWork) {
+	s.earlier = earlierWork{EarlierWork: work}
+	if work == nil {
+		return
+	}
+	for k := range work.Tasks {
+		if i, ok := s.Index(work.Tasks[k].Task); ok && s.Tasks[i].Key == work.Tasks[k].Key {
+			s.Tasks[i].Earlier = &work.Tasks[k]
+			s.earlier.undecided++
+		}
+	}
+}
+
+// decideEarlier returns the verification of the tasks that an earlier run completed, or nil. If they are the
+// whole plan, it also verifies the criteria that need no judge.
+func decideEarlier(s *State, now time.Time) event.Body {
+	if s.earlier.undecided == 0 || s.Stop != nil {
+		return nil
+	}
+	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
+		return event.Draining{Stop: s.limitStop(over)}
+	}
+	if s.failedVerifications >= maxUnanswered {
+		return decideUnverifiable(s, "the tasks that an earlier run completed")
+	}
+	ev := event.CriteriaStarted{Round: s.verifications + 1,
+		Rechecks: taskChecks(s, func(i int) bool { return s.Tasks[i].undecided() })}
+	for i := range s.Tasks {
+		if s.Tasks[i].undecided() {
+			ev.Earlier = append(ev.Earlier, s.Plan.Tasks[i].ID)
+		}
+	}
+	if len(ev.Earlier) < len(s.Tasks) {
+		return ev
+	}
+	for _, c := range s.Criteria {
+		if cond := s.Condition(c.ID); cond != nil && (cond.Check != nil || cond.Verification == event.Assumption) {
+			ev.Only = append(ev.Only, c.ID)
+		}
+	}
+	return ev
+}
+
+// onEarlier adds the result for the tasks of an earlier run to e, the end of their verification. The evidence
+// of that run counts for criteria that need a judge, if nothing runs again.
+func onEarlier(s *State, b event.CriteriaStarted, v Verification, e *event.CriteriaEnded) {
+	due, unknown := maps.Clone(v.Missing), map[string]bool{}
+	if due == nil {
+		due = map[string]string{}
+	}
+	for k, r := range b.Rechecks {
+		got := RecheckResult{Skipped: true}
+		if k < len(v.Rechecks) {
+			got = v.Rechecks[k]
+		}
+		for _, id := range r.Tasks {
+			switch {
+			case got.Skipped:
+				unknown[id] = true
+			case !got.Passed:
+				due[id] = cmp.Or(due[id], "check failed: "+got.Check+": "+got.Reason)
+			}
+		}
+	}
+	e.UpToDate = &event.UpToDate{Tasks: []string{}}
+	whole := len(b.Earlier) == len(s.Tasks) && len(due) == 0 && len(unknown) == 0
+	for _, id := range b.Earlier {
+		i, _ := s.Index(id)
+		switch {
+		case due[id] != "":
+			e.UpToDate.Due = append(e.UpToDate.Due, event.DueTask{Task: id, Reason: due[id]})
+		case unknown[id]:
+		case !whole && leavesNoFile(&s.Plan.Tasks[i]):
+			if len(unknown) == 0 {
+				e.UpToDate.Due = append(e.UpToDate.Due, event.DueTask{Task: id,
+					Reason: "a command without declared files is only up to date together with the whole plan"})
+			}
+		default:
+			e.UpToDate.Tasks = append(e.UpToDate.Tasks, id)
+			e.UpToDate.Changed = append(e.UpToDate.Changed, v.Changed[id]...)
+		}
+	}
+	if !whole {
+		return
+	}
+	for _, c := range s.earlier.Criteria {
+		c.Round = b.Round
+		e.Criteria = append(e.Criteria, c)
+	}
+}
+
+// leavesNoFile reports whether a task is a command that declares no file. Nothing shows whether its effect is
+// still there.
+func leavesNoFile(p *plan.Task) bool {
+	for _, f := range p.Files {
+		if f.Writes() {
+			return false
+		}
+	}
+	return p.Command != ""
+}
+
+func (s *State) applyUpToDate(b event.CriteriaEnded) {
+	for _, id := range b.UpToDate.Tasks {
+		if i, ok := s.Index(id); ok && s.Tasks[i].undecided() {
+			s.earlier.undecided--
+			if len(s.Plan.Tasks[i].Verify) > 0 {
+				s.Tasks[i].PassedAt = s.changeCount
+			}
+			s.move(i, event.Completed)
+		}
+	}
+	for _, d := range b.UpToDate.Due {
+		if i, ok := s.Index(d.Task); ok && s.Tasks[i].undecided() {
+			s.earlier.undecided--
+			s.Tasks[i].Earlier = nil
+		}
+	}
+	if s.earlier.undecided > 0 { // the run is stopping, or some checks could not be made
+		s.failedVerifications, s.verificationError = s.failedVerifications+1, "some checks were not made"
+	}
+	s.updateCriteria(b.Criteria)
+	for _, c := range s.Criteria {
+		if c.Round != b.Round {
+			return
+		}
+	}
+	if s.Counts.Completed == len(s.Tasks) {
+		s.verifiedAt, s.recheckedAt = s.workCount, s.changeCount
+	}
+}
+
+// complete marks a completed task in the frontier and returns the pending tasks that become ready. A task that
+// is up to date while a blocker of it runs again holds its dependents back until then.
+func (s *State) complete(i int) (ready []int) {
+	if s.frontier.Completed(i) || s.frontier.UnmetBlockers(i) > 0 {
+		return nil
+	}
+	for _, d := range s.frontier.Complete(i) {
+		switch s.Tasks[d].Status {
+		case event.Pending:
+			ready = append(ready, d)
+		case event.Completed:
+			ready = append(ready, s.complete(d)...)
+		}
+	}
+	return ready
+}
+
+// ranTasks reports whether this run completed a task by work of its own.
+func (s *State) ranTasks() bool {
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Status == event.Completed && t.Earlier == nil {
+			return true
+		}
+	}
+	return false
+}

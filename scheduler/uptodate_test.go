@@ -1,0 +1,275 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"wavex/budget"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// earlierRun returns work of an earlier run for some tasks of a plan.
+func earlierRun(p *plan.Plan, ids ...string) *event.EarlierWork {
+	work := &event.EarlierWork{Review: "thorough"}
+	for _, id := range ids {
+		i, _ := p.Lookup(id)
+		work.Tasks = append(work.Tasks, event.EarlierTask{Task: id, Key: p.Key(i), Run: "run-0",
+			Evidence: event.ExecutionOutput})
+	}
+	return work
+}
+
+// runAfter runs a plan after an earlier run; fails and missing are the failed checks and files.
+func runAfter(t *testing.T, p *plan.Plan, work *event.EarlierWork, missing map[string]string,
+	fails ...string) (*fixture, event.RunEnded) {
+	t.Helper()
+	b := newFixture(t, p, testConfig())
+	start := b.StartEvent.(event.RunStarted)
+	start.Earlier = work
+	b.StartEvent = start
+	verify := verifyFailing(fails...)
+	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(ctx context.Context, more func() bool) (Verification, error) {
+			v, err := verify(s, e)(ctx, more)
+			v.Missing = missing
+			v.Criteria = slices.DeleteFunc(v.Criteria, func(c event.Criterion) bool {
+				return len(e.Earlier) > 0 && !slices.Contains(e.Only, c.ID)
+			})
+			for i := range v.Criteria {
+				v.Criteria[i].Round = e.Round
+			}
+			return v, err
+		}
+	}
+	b.runner.results = map[string][]runner.Result{}
+	for i := range p.Tasks {
+		b.runner.results[p.Tasks[i].ID] = []runner.Result{resultWithChecks(1)}
+	}
+	return b, b.run(t)
+}
+
+func TestUpToDate(t *testing.T) {
+	t.Parallel()
+	bare := `{"id":"x","command":"make","verify":["true"]}`
+	file := `{"id":"x","command":"make","files":["x.o"]}`
+	chain := planText(task("a"), task("b", "a"), task("c", "b"))
+	for name, c := range map[string]struct {
+		plan    string
+		earlier string // tasks of the earlier run
+		edited  string // a task whose key is another one now
+		missing map[string]string
+		fails   []string
+		ran     string // tasks that were attempted, in order
+	}{
+		"the whole plan": {plan: chain, earlier: "a b c"},
+		"a part of it":   {plan: chain, earlier: "a b", ran: "c"},
+		"a failed check": {plan: planText(checked("a", `"x"`), checked("b", `"y"`, "a")), earlier: "a b",
+			fails: []string{"a/1"}, ran: "a"},
+		"a failed check of two": {plan: planText(checked("a", `"x"`), checked("b", `"x"`)), earlier: "a b",
+			fails: []string{"a/1"}, ran: "a b"},
+		"a missing file":            {plan: chain, earlier: "a b c", missing: map[string]string{"b": "gone"}, ran: "b"},
+		"another key":               {plan: chain, earlier: "a b c", edited: "b", ran: "b"},
+		"a command with the plan":   {plan: planText(task("a"), bare), earlier: "a x"},
+		"a command with a part":     {plan: planText(task("a"), task("b"), bare), earlier: "a x", ran: "b x"},
+		"a command that has a file": {plan: planText(task("a"), task("b"), file), earlier: "a x", ran: "b"},
+		"a command and a lost check": {plan: planText(checked("a", `"y"`), bare), earlier: "a x",
+			fails: []string{"a/1"}, ran: "a x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := mustPlan(t, c.plan)
+			work := earlierRun(p, strings.Fields(c.earlier)...)
+			for k := range work.Tasks {
+				if work.Tasks[k].Task == c.edited {
+					work.Tasks[k].Key = "old"
+				}
+			}
+			b, end := runAfter(t, p, work, c.missing, c.fails...)
+			ran := b.runner.order()
+			slices.Sort(ran)
+			if end.Status != event.RunComplete || end.Tasks.Completed != len(p.Tasks) || strings.Join(ran, " ") != c.ran {
+				t.Errorf("ran %v, want %s; %+v", ran, c.ran, end)
+			}
+			if c.ran == "" && (end.Cost != 0 || end.Iterations != 0 || len(of[event.ReviewStarted](b.journal)) > 0 ||
+				b.State.Gate.Review != "thorough" || len(of[event.CriteriaStarted](b.journal)) != 1) {
+				t.Errorf("nothing was to be done: %+v, gate %+v", end, b.State.Gate)
+			}
+			again := NewState(p)
+			if err := again.Replay(b.journal.events); err != nil || !reflect.DeepEqual(visible(again), visible(b.State)) {
+				t.Errorf("the replay differs: %v", err)
+			}
+		})
+	}
+}
+
+// A task that runs again while a dependent of it is up to date holds back what follows that one, also when it
+// fails for good.
+func TestUpToDateHoldsDependentsBack(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
+		p := mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"), checked("c", `"z"`, "b")))
+		b := newFixture(t, p, testConfig())
+		start := b.StartEvent.(event.RunStarted)
+		start.Earlier, start.Config.Schedule, start.Config.Counsel, start.Config.MaxRetries = earlierRun(p, "a", "b"),
+			schedule, false, 0
+		b.StartEvent, b.Verify = start, verifyFailing("a/1")
+		b.runner.results["a"] = []runner.Result{wrong("no")}
+		end := b.run(t)
+		if end.Tasks != (event.Counts{Completed: 1, Failed: 1, Blocked: 1}) || len(b.runner.calls) != 1 {
+			t.Errorf("%s: %+v after %v", schedule, end, b.runner.order())
+		}
+	}
+}
+
+// Criteria with a check are verified; those that a judge decided keep its evidence only if nothing runs.
+func TestUpToDateCriteria(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, `{"criteria":["it reads well",{"text":"it works","verify":"make"}],`+
+		planText(checked("a", `"x"`), checked("b", `"y"`))[1:])
+	for _, c := range []struct {
+		earlier, fails, text string
+		judged               int
+	}{
+		{"a b", "", "it reads well", 0},
+		{"a b", "", "it read well", 1}, // the plan has another criterion now
+		{"a b", "b/1", "it reads well", 1},
+		{"a", "", "it reads well", 1},
+	} {
+		work := earlierRun(p, strings.Fields(c.earlier)...)
+		work.Criteria = []event.Criterion{{ID: "C-1", Text: c.text, Met: true, Verification: event.Observation,
+			Evidence: "earlier"}}
+		b, end := runAfter(t, p, work, nil, c.fails)
+		judged := 0
+		for _, e := range of[event.CriteriaStarted](b.journal) {
+			if e.Judge {
+				judged++
+			}
+		}
+		if end.Status != event.RunComplete || judged != c.judged ||
+			c.judged == 0 != (b.State.Criteria[0].Evidence == "earlier") {
+			t.Errorf("%+v: judged %d times, %+v, %+v", c, judged, b.State.Criteria, end)
+		}
+	}
+}
+
+// The evidence of the earlier run counts, also if it was none.
+func TestUpToDateEvidence(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a")))
+	work := earlierRun(p, "a")
+	work.Tasks[0].Evidence, work.Review = event.Assumption, event.ReviewOff
+	b, end := runAfter(t, p, work, nil)
+	if end.ExitCode != 1 || !strings.Contains(end.Reason, "run-0, had no evidence either") {
+		t.Errorf("%+v", end)
+	}
+	work.Tasks[0].Evidence = event.Observation
+	b, end = runAfter(t, p, work, nil)
+	if end.ExitCode != 0 || b.State.EvidenceKind(0) != event.Observation || b.State.Gate.Review != event.ReviewOff ||
+		!slices.Equal(b.State.Gate.Reasons, []string{"no thorough review was made by the earlier run"}) {
+		t.Errorf("%+v, %+v", end, b.State.Gate)
+	}
+}
+
+// A verification that is cut off decides nothing, and one that cannot be made stops the run before anything is
+// done a second time.
+func TestUpToDateCannotBeVerified(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a"), task("b", "a")))
+	b := newFixture(t, p, testConfig())
+	start := b.StartEvent.(event.RunStarted)
+	start.Earlier = earlierRun(p, "a")
+	b.StartEvent = start
+	b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(context.Context, func() bool) (Verification, error) {
+			return Verification{}, fmt.Errorf("no tree")
+		}
+	}
+	end := b.run(t)
+	if end.Status != event.RunBlocked || len(b.runner.calls) != 0 ||
+		!strings.Contains(end.Reason, "an earlier run completed could not be verified: no tree") {
+		t.Errorf("%+v after %v", end, b.runner.order())
+	}
+	s := NewState(p)
+	if err := s.Replay(b.journal.events); err != nil || !s.Tasks[0].undecided() {
+		t.Errorf("%+v, %v", s.Tasks[0], err)
+	}
+}
+
+// A rollback undoes also that a task is up to date.
+func TestUpToDateRolledBack(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a")))
+	b, _ := runAfter(t, p, earlierRun(p, "a"), nil)
+	past := append(b.journal.events, event.Event{Seq: b.State.Seq + 1, Body: event.RolledBack{Tasks: []string{"a"}}})
+	s := NewState(p)
+	if err := s.Replay(past); err != nil || s.Tasks[0].UpToDate() || s.Tasks[0].undecided() ||
+		s.Tasks[0].Status != event.Pending {
+		t.Errorf("%+v, %v", s.Tasks[0], err)
+	}
+}
+
+// TestACrashKeepsEarlierWork cuts the journal of a run with earlier work after every record and resumes: a task
+// that was up to date never starts, no task is looked at twice without need, and no money is lost.
+func TestACrashKeepsEarlierWork(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, c := genPlan(t), genConfig(t)
+		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
+		var ids []string
+		for i := range p.Tasks {
+			if rapid.IntRange(0, 3).Draw(t, "earlier") > 0 {
+				ids = append(ids, p.Tasks[i].ID)
+			}
+		}
+		first := []event.Event{{Seq: 1, Body: event.RunStarted{Config: c, Plan: p.Path, Earlier: earlierRun(p, ids...)}}}
+		_, whole, _ := runRandom(t, p, c, first, d, limitView{t})
+		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
+		s, events, end := runRandom(t, p, c, append([]event.Event(nil), whole[:cut]...), d, limitView{t})
+		upToDate, spent := map[string]bool{}, verdictCost(events)
+		decided := len(ids) == 0
+		for _, e := range events {
+			switch b := e.Body.(type) {
+			case event.CriteriaStarted:
+				if decided && len(b.Earlier) > 0 {
+					t.Fatalf("record %d looks at the earlier work again", e.Seq)
+				}
+			case event.CriteriaEnded:
+				if b.UpToDate != nil {
+					decided = true
+					for _, id := range b.UpToDate.Tasks {
+						upToDate[id] = true
+					}
+				}
+			case event.AttemptStarted:
+				if upToDate[b.Task] || !decided {
+					t.Fatalf("record %d starts %s", e.Seq, b.Task)
+				}
+			case event.AttemptEnded:
+				spent += b.Result.Cost
+			case event.CounselEnded:
+				spent += b.Verdict.Cost
+			}
+		}
+		if !decided || end.Status == "" || spent != s.Ledger.Spent() {
+			t.Fatalf("decided %t, ended %+v, the journal holds %s, the ledger %s", decided, end, spent, s.Ledger.Spent())
+		}
+		for id := range upToDate {
+			if i, _ := s.Index(id); !s.Tasks[i].UpToDate() || s.Tasks[i].Attempts != 0 {
+				t.Fatalf("%s is %+v", id, s.Tasks[i])
+			}
+		}
+		again := NewState(p)
+		if err := again.Replay(events); err != nil || !reflect.DeepEqual(visible(again), visible(s)) {
+			t.Fatalf("the replay differs: %v\n%+v\n%+v", err, visible(again), visible(s))
+		}
+	})
+}
