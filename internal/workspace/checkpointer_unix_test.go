@@ -64,7 +64,7 @@ func TestInterruptedCheckpoint(t *testing.T) {
 // The checkpoint at the end of an interrupted session has little time.
 func TestInterruptedSeal(t *testing.T) {
 	t.Parallel()
-	dir, pipe := slowRepo(t)
+	dir, _ := slowRepo(t)
 	b := newFixture(t, dir, easyPlan, config(dir, "shared"), func(dir string, _ runner.Request) error {
 		testrepo.Files{"slow": "theirs\n"}.Write(t, dir)
 		return nil
@@ -72,7 +72,6 @@ func TestInterruptedSeal(t *testing.T) {
 	var warned []error
 	points := b.addCheckpoints(func(err error) { warned = append(warned, err) })
 	b.start("a")
-	go func() { _, _ = os.ReadFile(pipe) }()
 	points.Seal(t.Context(), true)
 	if len(warned) != 1 || !errors.Is(warned[0], errSaveTimeout) {
 		t.Errorf("warned %v", warned)
