@@ -166,11 +166,12 @@ func TestUpToDateEvidence(t *testing.T) {
 	p := mustPlan(t, planText(task("a")))
 	work := earlierRun(p, "a")
 	work.Tasks[0].Evidence, work.Review = event.Assumption, event.ReviewOff
-	b, end := runAfter(t, p, work, nil)
+	_, end := runAfter(t, p, work, nil)
 	if end.ExitCode != 1 || !strings.Contains(end.Reason, "run-0, had no evidence either") {
 		t.Errorf("%+v", end)
 	}
 	work.Tasks[0].Evidence = event.Observation
+	var b *fixture
 	b, end = runAfter(t, p, work, nil)
 	if end.ExitCode != 0 || b.State.EvidenceKind(0) != event.Observation || b.State.Gate.Review != event.ReviewOff ||
 		!slices.Equal(b.State.Gate.Reasons, []string{"no thorough review was made by the earlier run"}) {
