@@ -85,7 +85,7 @@ func TestQuickstart(t *testing.T) {
 		fakeapi.Use(fakeapi.Read(filepath.Join(r.dir, "project/README.md"))).WithUsage(use),
 		fakeapi.Use(fakeapi.Write("project/README.md", solution("README.md"))).WithUsage(use), report("true")}})
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
-	for _, iterations := range []int{7, 0} { // what was rehearsed does not count, and then it is up to date
+	for _, iterations := range []int{7, 0} { // rehearsed work does not count, and the second run is up to date
 		e := r.wavex(srv, "run", "plan.json", "--output", "json").end()
 		_, end := e.events(t)
 		if e.exit != 0 || end.Tasks.Completed != 7 || end.Iterations != iterations || iterations == 0 && end.CostUSD != 0 {

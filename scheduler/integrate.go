@@ -51,8 +51,8 @@ func (q *mergeQueue) move(wave int, from, to event.Status) {
 }
 
 // decideIntegration returns the integration that is due, or nil. It integrates the verified tasks of the first wave
-// that has any. quiet says that nothing runs and nothing can start. A run that pauses at a limit
-// integrates what is verified; a run that a signal, a breaker or an obstacle stops does not.
+// that has any. quiet says that nothing runs and nothing can start. integratesAfter names the stops
+// after which the run still integrates.
 func decideIntegration(s *State, quiet bool) event.Body {
 	if len(s.merges.waiting) == 0 || s.merges.running {
 		return nil
@@ -73,7 +73,8 @@ func decideIntegration(s *State, quiet bool) event.Body {
 	return ev
 }
 
-// integratesAfter reports whether verified work is integrated after a stop; nil: no stop.
+// integratesAfter reports whether the run integrates verified work after a stop; nil: no stop. It does so after
+// a pause at a limit, and not after a signal, a breaker or an obstacle.
 func integratesAfter(st *event.Stop) bool {
 	return st == nil || st.Breaker == "" && st.Status != event.RunInterrupted && st.Status != event.RunBlocked
 }

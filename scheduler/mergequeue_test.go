@@ -92,7 +92,7 @@ func TestIntegrationsAreBatches(t *testing.T) {
 	}
 }
 
-// A pause at a limit integrates what is verified. An interrupt does not.
+// A run that pauses at a limit integrates its verified tasks. An interrupted run leaves them verified.
 func TestIntegrationAtAStop(t *testing.T) {
 	t.Parallel()
 	f := &fakeIntegrator{}

@@ -109,8 +109,7 @@ func (m *Manager) refsOnTop(ctx context.Context, u *Undelivery) ([]string, error
 	return on, nil
 }
 
-// Undeliver undoes a delivery. After an interruption a new
-// PlanUndelivery and Undeliver do the rest.
+// Undeliver undoes a delivery. After an interruption a new PlanUndelivery and Undeliver do the rest.
 func (m *Manager) Undeliver(ctx context.Context, u *Undelivery) error {
 	if err := m.g.runWithoutHooks(ctx, "read-tree", "-m", "-u", u.From, u.To); err != nil {
 		if exitCode(err) > 0 {
