@@ -50,8 +50,8 @@ func (q *mergeQueue) move(wave int, from, to event.Status) {
 	}
 }
 
-// decideIntegration returns the integration that is due, or nil. It integrates the verified tasks of the first wave
-// that has any. quiet says that nothing runs and nothing can start. integratesAfter names the stops
+// decideIntegration returns the integration that is due, or nil: that of the verified tasks of the first
+// wave for which one is due. quiet says that nothing runs and nothing can start. integratesAfter names the stops
 // after which the run still integrates.
 func decideIntegration(s *State, quiet bool) event.Body {
 	if len(s.merges.waiting) == 0 || s.merges.running {
@@ -60,10 +60,12 @@ func decideIntegration(s *State, quiet bool) event.Body {
 	if !integratesAfter(s.Stop) {
 		return nil
 	}
-	wave := slices.Min(slices.Collect(maps.Keys(s.merges.waiting)))
-	if !quiet && !s.integratesEarly(wave) {
+	waves := slices.Sorted(maps.Keys(s.merges.waiting))
+	k := slices.IndexFunc(waves, func(w int) bool { return quiet || s.integratesEarly(w) })
+	if k < 0 {
 		return nil
 	}
+	wave := waves[k]
 	ev := event.IntegrationStarted{Wave: wave}
 	for _, i := range s.queue.members[wave] {
 		if s.Tasks[i].Status == event.Verified {

@@ -62,6 +62,44 @@ func TestIntegrationBesideAttempts(t *testing.T) {
 	}
 }
 
+// A verified task of an early wave that no task waits for does not hold back one of a later wave.
+func TestIntegrationOfTheWaveThatIsDue(t *testing.T) {
+	t.Parallel()
+	s, seq := NewState(mustPlan(t, planText(task("x"), task("y"), task("sink"), task("d", "x"), task("e", "d")))), int64(0)
+	apply := func(b event.Body) {
+		t.Helper()
+		seq++
+		if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := testConfig()
+	c.Isolation, c.Schedule = event.Isolated, event.Eager
+	apply(event.RunStarted{Config: c})
+	apply(event.WaveStarted{Wave: 1, Of: 3})
+	verify := func(id string) {
+		i, _ := s.Index(id)
+		apply(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: s.Tasks[i].Wave, Attempt: 1, Try: 1, Iteration: 1})
+		apply(onAttempt(s, i, runner.Result{Outcome: runner.Done}, epoch, 0))
+	}
+	verify("x")
+	verify("y")
+	apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"x", "y"}})
+	apply(event.IntegrationEnded{Wave: 1, Completed: []string{"x", "y"}})
+	verify("sink")
+	if ev := decideIntegration(s, false); ev != nil {
+		t.Errorf("no task waits for sink, and %+v begins", ev)
+	}
+	verify("d")
+	ev, _ := decideIntegration(s, false).(event.IntegrationStarted)
+	if ev.Wave != 2 || !slices.Equal(ev.Tasks, []string{"d"}) {
+		t.Errorf("e waits for d, and %+v begins", ev)
+	}
+	if ev, _ := decideIntegration(s, true).(event.IntegrationStarted); ev.Wave != 1 {
+		t.Errorf("nothing runs, and %+v begins", ev)
+	}
+}
+
 // A second integration waits for the first, and takes all that was verified meanwhile.
 func TestIntegrationsAreBatches(t *testing.T) {
 	t.Parallel()
