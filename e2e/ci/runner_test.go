@@ -16,8 +16,7 @@ import (
 )
 
 // This file runs the steps of workflows and composite actions like an Actions runner:
-// environment, conditions, outputs, and a few well-known actions. The checkout is a copy of a
-// folder, and the cache is another folder.
+// environment, conditions, outputs, and a few well-known actions.
 
 // step is one step of a workflow or an action.
 type step struct {
@@ -35,15 +34,17 @@ type step struct {
 }
 
 type workflow struct {
-	Name        string `yaml:"name"`
-	On          any    `yaml:"on"`
-	Concurrency string `yaml:"concurrency"`
-	Jobs        map[string]struct {
-		RunsOn      string            `yaml:"runs-on"`
-		Timeout     int               `yaml:"timeout-minutes"`
-		Permissions map[string]string `yaml:"permissions"`
-		Steps       []step            `yaml:"steps"`
-	} `yaml:"jobs"`
+	Name        string         `yaml:"name"`
+	On          any            `yaml:"on"`
+	Concurrency string         `yaml:"concurrency"`
+	Jobs        map[string]job `yaml:"jobs"`
+}
+
+type job struct {
+	RunsOn      string            `yaml:"runs-on"`
+	Timeout     int               `yaml:"timeout-minutes"`
+	Permissions map[string]string `yaml:"permissions"`
+	Steps       []step            `yaml:"steps"`
 }
 
 type action struct {
@@ -78,20 +79,21 @@ func read(t *testing.T, path string, into any) {
 	}
 }
 
-// machine is one runner with a fresh checkout.
+// machine is one fresh runner.
 type machine struct {
-	t         *testing.T
-	root      string            // of wavex, with the action
-	workspace string            // the checkout
-	temp      string            // RUNNER_TEMP
-	cache     string            // survives the machine
-	project   string            // the content of a checkout
-	event     map[string]string // github.* and inputs.* of the event
-	overlay   map[string]string // inputs of the wavex action that the test sets
-	env       []string
-	path      []string // GITHUB_PATH
-	out       strings.Builder
-	started   func(shell *os.Process) // called when a script has started; may be nil
+	t           *testing.T
+	root        string // of wavex, with the action
+	server      *server
+	workspace   string            // the checkout
+	temp        string            // RUNNER_TEMP
+	permissions map[string]string // of the job's token
+	event       map[string]string // github.* and inputs.* of the event
+	overlay     map[string]string // inputs of the wavex action that the test sets
+	env         []string
+	path        []string // GITHUB_PATH
+	out         strings.Builder
+	started     func(shell *os.Process) // called when a script has started; may be nil
+	lost        bool                    // the machine is gone: no later step runs
 }
 
 // outcome is the result of a job.
@@ -102,9 +104,10 @@ type outcome struct {
 }
 
 // job runs a job's steps.
-func (m *machine) job(steps []step) outcome {
+func (m *machine) job(j job) outcome {
 	m.t.Helper()
-	o := m.steps(steps, func(name string) string { return m.event[name] }, m.root)
+	m.permissions = j.Permissions
+	o := m.steps(j.Steps, func(name string) string { return m.event[name] }, m.root)
 	o.log = m.out.String()
 	return o
 }
@@ -127,6 +130,10 @@ func (m *machine) steps(steps []step, base scope, actionPath string) outcome {
 		return v
 	}
 	for _, s := range steps {
+		if m.lost {
+			o.failed = true
+			break
+		}
 		due := !o.failed
 		if s.If != "" {
 			v, err := eval(s.If, values)
@@ -166,23 +173,16 @@ func (m *machine) steps(steps []step, base scope, actionPath string) outcome {
 func (m *machine) uses(name string, with map[string]string) (ok bool, outputs map[string]string) {
 	repo, _, _ := strings.Cut(name, "@")
 	path := filepath.Join(m.workspace, with["path"])
-	stored := filepath.Join(m.cache, filepath.Base(path))
 	switch repo {
 	case "actions/checkout":
-		m.copy(m.project, m.workspace)
+		m.checkout(with["fetch-depth"])
 	case "actions/setup-go":
 	case "actions/cache/restore":
-		if _, err := os.Stat(stored); err == nil {
-			m.copy(stored, path)
-		}
+		m.restoreCache(path, with["key"], with["restore-keys"])
 	case "actions/cache/save":
-		m.keep(path, stored)
+		m.saveCache(path, with["key"])
 	case "actions/upload-artifact":
-		if _, err := os.Stat(path); err != nil {
-			fmt.Fprintln(&m.out, err)
-			return false, nil
-		}
-		m.keep(path, filepath.Join(m.cache, "artifact-"+with["name"]))
+		return m.uploadArtifact(path, with["name"]), nil
 	case "wavex/wavex":
 		return m.wavex(with)
 	default:
@@ -259,23 +259,6 @@ func (m *machine) run(script, dir string, env map[string]string, actionPath stri
 		outputs[k] = v
 	}
 	return err == nil, outputs
-}
-
-func (m *machine) copy(from, to string) {
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		m.t.Fatal(err)
-	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
-// keep copies a folder over an earlier copy.
-func (m *machine) keep(from, to string) {
-	if err := os.RemoveAll(to); err != nil {
-		m.t.Fatal(err)
-	}
-	m.copy(from, to)
 }
 
 func lines(t *testing.T, path string) []string {

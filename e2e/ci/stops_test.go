@@ -1,0 +1,150 @@
+//go:build unix
+
+package ci
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"wavex/e2e/rig"
+	"wavex/internal/event"
+	"wavex/internal/journal"
+	"wavex/internal/loop"
+	"wavex/internal/runlog"
+)
+
+// This file holds how jobs can stop: at a limit, by the end of wavex, and by the loss of the machine.
+
+const chainText = `{"version": 1, "name": "chain", "tasks": [
+  {"id": "A", "subject": "one", "files": ["a.txt"], "verify": ["test -s a.txt"]},
+  {"id": "B", "subject": "two", "blockedBy": ["A"], "files": ["b.txt"], "verify": ["test -s b.txt"]},
+  {"id": "C", "subject": "three", "blockedBy": ["B"], "files": ["c.txt"], "verify": ["test -s c.txt"]},
+  {"id": "D", "subject": "four", "blockedBy": ["C"], "files": ["d.txt"], "verify": ["test -s d.txt"]}
+]}`
+
+const writesText = `{"tasks": {
+  "A": {"writes": [{"path": "a.txt", "content": "a"}]},
+  "B": {"writes": [{"path": "b.txt", "content": "b"}]},
+  "C": {"writes": [{"path": "c.txt", "content": "c"}]},
+  "D": {"writes": [{"path": "d.txt", "content": "d"}]}
+}}`
+
+// slow returns writesText with one task that does not end.
+func slow(task string) string {
+	return strings.Replace(writesText, `"`+task+`": {`, `"`+task+`": {"duration": "10m", `, 1)
+}
+
+// begun returns a condition: an attempt at a task has begun.
+func begun(task string) func([]event.Event) bool {
+	return func(events []event.Event) bool {
+		return slices.ContainsFunc(events, func(e event.Event) bool {
+			b, ok := e.Body.(event.AttemptStarted)
+			return ok && b.Task == task
+		})
+	}
+}
+
+// when calls do with the shell of a script once the machine's journal meets a condition. wait returns when that
+// has happened, or when the script has ended.
+func (m *machine) when(cond func([]event.Event) bool, do func(shell *os.Process)) (wait func()) {
+	var watch sync.WaitGroup
+	m.started = func(shell *os.Process) {
+		watch.Go(func() {
+			met := false
+			rig.Until(m.t.Context(), func() bool {
+				events, err := runlog.Read(loop.In(m.workspace))
+				met = err == nil && cond(events)
+				return met || shell.Signal(syscall.Signal(0)) != nil
+			})
+			if met {
+				do(shell)
+			}
+		})
+	}
+	return watch.Wait
+}
+
+// killWavex ends the wavex of a machine with SIGKILL.
+func (m *machine) killWavex() {
+	pid, err := journal.LockOwner(loop.In(m.workspace))
+	if err == nil && pid != 0 {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		m.t.Error(err)
+	}
+}
+
+// attempts returns the tasks that a job has begun, in order.
+func (m *machine) attempts(since int) (tasks []string) {
+	events, err := runlog.Read(loop.In(m.workspace))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, e := range events[since:] {
+		if b, ok := e.Body.(event.AttemptStarted); ok {
+			tasks = append(tasks, b.Task)
+		}
+	}
+	return tasks
+}
+
+// TestLimits: each of three jobs stops at a limit, and the work of all is on the server after each. The branch moves meanwhile.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	p := newCIFixture(t, chainText, writesText)
+	for _, c := range []struct {
+		event  map[string]string
+		limit  string
+		pushed string
+	}{
+		{byHand("1"), "1", "one"},
+		{hourly("2"), "+1", "one, two"},
+		{hourly("3"), "+1", "one, two, three"},
+	} {
+		with := p.rehearsed("max-iterations", c.limit)
+		with["args"] += " --allow-short"
+		o := p.newMachine(c.event, with).job(p.github)
+		if got := o.outputs["wavex"]["exit-code"]; o.failed || got != "3" {
+			t.Fatalf("failed %t, exit %s\n%s", o.failed, got, o.log)
+		}
+		if got := p.server.pushed(); got != c.pushed || len(p.server.branches()) != 1 {
+			t.Fatalf("pushed %q to %q, want %q\n%s", got, p.server.branches(), c.pushed, o.log)
+		}
+		p.server.commit(map[string]string{"of-others": c.pushed})
+	}
+}
+
+// TestKilled: SIGKILL ends wavex while the server refuses pushes. The later steps of the job push the
+// integrated work, and the next job goes on from there.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	p := newCIFixture(t, chainText, slow("C"))
+	p.server.refusePushes(true)
+	m := p.newMachine(byHand("1"), p.rehearsed())
+	watch := m.when(begun("C"), func(*os.Process) {
+		p.server.refusePushes(false)
+		m.killWavex()
+	})
+	o := m.job(p.github)
+	watch()
+	if got := p.server.pushed(); !o.failed || got != "one, two" {
+		t.Fatalf("failed %t, pushed %q\n%s", o.failed, got, o.log)
+	}
+	next := p.newMachine(hourly("2"), p.rehearsed())
+	if err := os.WriteFile(p.server.dir+"/fast.json", []byte(writesText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next.overlay["args"] += " --scenario " + p.server.dir + "/fast.json"
+	o = next.job(p.github)
+	if got := p.server.pushed(); o.failed || got != "one, two, three, four" {
+		t.Errorf("failed %t, pushed %q\n%s", o.failed, got, o.log)
+	}
+	if got := strings.Join(next.attempts(0), " "); got != "A B C C D" {
+		t.Errorf("attempts %s\n%s", got, o.log)
+	}
+}
