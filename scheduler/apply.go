@@ -37,7 +37,7 @@ func (s *State) clear() {
 	s.slots, s.openSpares = slots{}, nil
 	s.openWork = map[string]event.Body{}
 	s.Counts = event.Counts{Pending: len(p.Tasks)}
-	s.running, s.failureStreaks = 0, failureStreaks{}
+	s.running, s.checking, s.failureStreaks = 0, 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
 		s.Tasks[i] = Task{Status: event.Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}

@@ -57,6 +57,9 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 	s.updateLogin(r)
 	if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 		t := &s.Tasks[i]
+		if t.Turn == nil && t.Slot >= 0 {
+			s.checking++
+		}
 		t.Turn = &b.Turn
 		t.Cost += r.Cost
 		t.Usage = t.Usage.Plus(r.Usage)
@@ -240,6 +243,9 @@ func (s *State) occupy(i, slot int) {
 	s.Tasks[i].Slot = slot
 	s.slots.acquire(slot)
 	s.running++
+	if s.Tasks[i].Turn != nil {
+		s.checking++
+	}
 }
 
 func (s *State) vacate(i int) {
@@ -247,5 +253,8 @@ func (s *State) vacate(i int) {
 		s.slots.release(s.Tasks[i].Slot)
 		s.Tasks[i].Slot = -1
 		s.running--
+		if s.Tasks[i].Turn != nil {
+			s.checking--
+		}
 	}
 }

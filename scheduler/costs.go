@@ -117,12 +117,31 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 		return limit, busy && s.Ledger.Reserved() > 0, nil
 	}
 	if limit > 0 { // there is a limit
-		limit = s.neededCost(i) + (free-sum)/budget.USD(n)
+		limit = s.neededCost(i) + (free-sum)/budget.USD(n+s.comingTasks(len(ready)))
 		if own > 0 {
 			limit = min(limit, own)
 		}
 	}
 	return limit, false, nil
+}
+
+// unreserved returns the number of slots and spares for which no money is reserved: those that are free, and those of
+// attempts whose turn has ended.
+func (s *State) unreserved() int {
+	return s.Limiter.Limit - s.running + s.checking + s.freeSpares()
+}
+
+// comingTasks returns for how many tasks, besides the given number that could start now, money is kept. With the eager
+// schedule each end of an attempt and each integration may release another one.
+func (s *State) comingTasks(ready int) int {
+	if s.Config.Schedule != event.Eager {
+		return 0
+	}
+	unfinished := s.running
+	for _, n := range s.merges.waiting {
+		unfinished += n
+	}
+	return max(0, min(s.unreserved()-ready, s.Counts.Pending-unfinished-ready, unfinished))
 }
 
 // limitStop returns the stop at one of the run's limits. Its advice raises the limit by the forecast for the

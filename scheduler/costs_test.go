@@ -168,3 +168,36 @@ func TestLimitStopAdvisesTheForecast(t *testing.T) {
 		})
 	}
 }
+
+// TestMoneyOfEndedTurns ends two turns before the first of their attempts. The task that starts in the first free slot
+// must leave money for the one in the second.
+func TestMoneyOfEndedTurns(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, `{"tasks":[{"id":"a","subject":"x"},{"id":"b","subject":"x"},
+		{"id":"c","subject":"x"},{"id":"d","subject":"x"}]}`)
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
+		m := simulation{s: NewState(p), seconds: func(int) float64 { return 1 }, checks: 1}
+		c := event.DefaultConfig()
+		c.Run, c.Parallel, c.Schedule, c.Limits = "r", 2, schedule, budget.Limits{USD: 20 * budget.Dollar, Iterations: 9}
+		c.Review = event.ReviewOff
+		apply := func(b event.Body) {
+			if err := m.apply(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		apply(event.RunStarted{Config: c})
+		m.s.Limiter = Limiter{Limit: 2, Max: 2}
+		if err := m.start(); err != nil { // a and b
+			t.Fatal(err)
+		}
+		for range 3 { // both turns, and the attempt at a
+			if err := m.end(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, ok := decideNext(m.s, epoch).(event.AttemptStarted)
+		if !ok || b.Task != "c" || b.Cap != 10*budget.Dollar {
+			t.Errorf("%s: c starts with %v, want $10: %+v", schedule, b.Cap, b)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 		case p.Command == "" && s.spareOf(p.ID, s.Tasks[i].Attempts+1) == nil:
 			share = append(share, i)
 		}
-		return ready < s.Limiter.Limit-s.running+s.freeSpares() // enough for the free slots
+		return ready < s.unreserved()
 	})
 	if pick < 0 {
 		return nil, waiting

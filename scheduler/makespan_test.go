@@ -7,27 +7,29 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 )
 
-// layered returns a plan of random layers of 1 to 20 tasks, each task with one to three blockers in
-// the previous layer, and lognormal durations.
-func layered(rnd *rand.Rand, tasks int) string {
+// layered returns a plan of random layers of 1 to most tasks, each task with one to three blockers in
+// the previous layer. work is the rest of a task's JSON with its duration in seconds.
+func layered(rnd *rand.Rand, tasks, most int, work func() (string, float64)) string {
 	var list []string
 	var before, layer []string
-	room := 1 + rnd.IntN(20)
+	room := 1 + rnd.IntN(most)
 	for i := range tasks {
 		if len(layer) == room {
-			before, layer, room = layer, nil, 1+rnd.IntN(20)
+			before, layer, room = layer, nil, 1+rnd.IntN(most)
 		}
 		id := fmt.Sprintf("t%d", i)
 		var blockers []string
 		for _, k := range rnd.Perm(len(before))[:min(len(before), 1+rnd.IntN(3))] {
 			blockers = append(blockers, fmt.Sprintf("%q", before[k]))
 		}
-		list = append(list, fmt.Sprintf(`{"id":%q,"command":"true","estimate":{"seconds":%.3f},"blockedBy":[%s]}`,
-			id, 60*math.Exp(rnd.NormFloat64()), strings.Join(blockers, ",")))
+		kind, seconds := work()
+		list = append(list, fmt.Sprintf(`{"id":%q,%s,"estimate":{"seconds":%.3f},"blockedBy":[%s]}`,
+			id, kind, seconds, strings.Join(blockers, ",")))
 		layer = append(layer, id)
 	}
 	return fmt.Sprintf(`{"tasks":[%s]}`, strings.Join(list, ","))
@@ -66,7 +68,9 @@ func randomPlans(t testing.TB, n int) []*plan.Plan {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	plans := make([]*plan.Plan, n)
 	for i := range plans {
-		plans[i] = mustPlan(t, layered(rnd, 50))
+		plans[i] = mustPlan(t, layered(rnd, 50, 20, func() (string, float64) {
+			return `"command":"true"`, 60 * math.Exp(rnd.NormFloat64())
+		}))
 	}
 	return plans
 }
@@ -92,5 +96,35 @@ func BenchmarkMakespan(b *testing.B) {
 				b.Errorf("%s at -j %d: %.3f of the bound, at most %.2f is allowed", w.schedule, w.parallel, got, w.most)
 			}
 		}
+	}
+}
+
+// TestMakespanInWorktrees runs plans of agents with the overhead of worktrees that docs/performance.md has and
+// the default budget. Neither may cost the eager schedule more than a twentieth.
+func TestMakespanInWorktrees(t *testing.T) {
+	t.Parallel()
+	const plans, parallel, mean = 1000, 4, 5.0
+	limits := budget.Limits{USD: 25 * budget.Dollar, Iterations: 60}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	sum, worst := 0.0, 0.0
+	for range plans {
+		p := mustPlan(t, layered(rnd, 24, 8, func() (string, float64) {
+			return `"subject":"x","verify":["true"]`, min(3*mean, max(mean/5, mean*rnd.ExpFloat64()))
+		}))
+		c := event.DefaultConfig()
+		c.Run, c.Schedule, c.Parallel, c.Isolation = "r", event.Eager, parallel, event.Isolated
+		c.Limits, c.Review = limits, event.ReviewOff
+		m := simulation{s: NewState(p), checks: 0.033, integration: 0.05,
+			seconds: func(i int) float64 { return p.Tasks[i].Estimate.Seconds + 0.054 }}
+		got, err := m.run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := got / MakespanLowerBound(p, parallel, estimate(p))
+		sum, worst = sum+ratio, max(worst, ratio)
+	}
+	t.Logf("mean %.3f, worst %.3f of the bound", sum/plans, worst)
+	if sum/plans > 1.05 {
+		t.Errorf("%.3f of the bound, at most 1.05 is allowed", sum/plans)
 	}
 }

@@ -102,6 +102,7 @@ type State struct {
 	Origin       *event.Origin // the request; may be nil
 	Limiter      Limiter       // adaptive limit of concurrent attempts
 	running      int           // number of attempts and panels
+	checking     int           // number of running attempts whose turn has ended
 
 	Assessment
 	approvals
