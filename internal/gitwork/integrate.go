@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // This file integrates a wave: it makes the wave's commit durable, records it, and moves tip and
@@ -22,6 +24,7 @@ import (
 func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) (Integration, error) {
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
+	m.picks = map[pick]string{}
 	done = slices.Clone(done)
 	for i := range done {
 		if done[i].Dir == "" {
@@ -40,7 +43,7 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 		return Integration{}, err
 	}
 	if old := m.findIntegration(key); old != nil {
-		return *old, errors.Join(m.moveTip(ctx), m.freeTrees(ctx, old.Integrated))
+		return *old, m.publish(ctx, old.Integrated)
 	}
 	entry := savedIntegration{Key: key, Wave: wave, Tasks: map[string]string{}}
 	if entry.From, err = m.tip(ctx); err != nil {
@@ -68,10 +71,17 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 	if err := m.record(ctx, entry); err != nil {
 		return Integration{}, err
 	}
-	return in, m.freeTrees(ctx, in.Integrated)
+	return in, m.publish(ctx, in.Integrated)
 }
 
-// record makes the commit of an integration reachable, saves it in .loop, records it, and moves the tip, in this order.
+// publish moves the tip to the recorded integration, and frees the trees of its tasks beside that.
+func (m *Manager) publish(ctx context.Context, tasks []string) error {
+	var freed errgroup.Group
+	freed.Go(func() error { return m.freeTrees(ctx, tasks) })
+	return errors.Join(m.moveTip(ctx), freed.Wait())
+}
+
+// record makes the commit of an integration reachable, saves it in .loop, and records it, in this order.
 func (m *Manager) record(ctx context.Context, entry savedIntegration) error {
 	if err := m.g.updateRefs(ctx, waveRef(m.opts.Run, entry.Key), entry.Result.Commit); err != nil {
 		return err
@@ -86,10 +96,7 @@ func (m *Manager) record(ctx context.Context, entry savedIntegration) error {
 		m.state.Waves = m.state.Waves[:len(m.state.Waves)-1]
 	}
 	m.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return m.moveTip(ctx)
+	return err
 }
 
 // loadCandidates returns the work of the tasks, and the key of this integration.

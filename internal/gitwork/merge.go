@@ -45,8 +45,24 @@ func (m *Manager) applyCandidates(ctx context.Context, base string,
 	return top, made, 0, nil, nil
 }
 
-// cherryPick applies one candidate to a commit with a three-way merge.
+// pick is a candidate's commit on top of another commit.
+type pick struct{ top, commit string }
+
+// cherryPick applies one candidate to a commit with a three-way merge. An integration needs most picks several times
+// and makes each once.
 func (m *Manager) cherryPick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
+	p := pick{top, cand.commit}
+	if id, ok := m.picks[p]; ok {
+		return id, nil, nil
+	}
+	id, c, err := m.makePick(ctx, top, cand)
+	if err == nil && c == nil {
+		m.picks[p] = id
+	}
+	return id, c, err
+}
+
+func (m *Manager) makePick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
 	merged, c, err := m.mergeTrees(ctx, top, cand.commit)
 	if err != nil || c != nil {
 		return "", c, err

@@ -37,7 +37,8 @@ type Manager struct {
 	pushed     string // the commit that was pushed last; for Push and Deliver, which never run at the same time
 	pushFailed bool   // the last Push failed, which was shown
 
-	integrating sync.Mutex // one integration, delivery or reopening at a time
+	integrating sync.Mutex      // one integration, delivery or reopening at a time
+	picks       map[pick]string // of the integration under way
 }
 
 // Open chooses the mode of a new run and acquires its resources. For a run that exists it finds the
