@@ -65,6 +65,7 @@ func (s *State) apply(e event.Event) error {
 		s.startSession(b.Config, e.Time)
 	case event.RunResumed:
 		s.reopen()
+		s.applyDoubts(b.Earlier)
 		s.startSession(b.Config, e.Time)
 		s.nonce = b.Nonce
 		s.setLimits()

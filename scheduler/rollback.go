@@ -22,21 +22,27 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 			continue
 		}
 		s.Tasks[i].Turn = nil // its work is gone
-		switch t := &s.Tasks[i]; t.Status {
+		switch s.Tasks[i].Status {
 		case event.InProgress, event.Advising:
 		default:
-			t.Tries = 0
-			t.TransientFailures = 0
-			t.SameError = 0
-			t.RootCause = ""
-			t.Last, t.Earlier = nil, nil
-			t.Advice = nil
-			t.Continue = false
-			t.Next = "first"
+			s.undo(i)
 			s.files.release(i)
 			s.move(i, event.Pending)
 		}
 	}
 	s.resetFrontier()
 	s.requeue()
+}
+
+// undo removes the traces of a task's attempts, so that it begins as the first time.
+func (s *State) undo(i int) {
+	t := &s.Tasks[i]
+	t.Tries = 0
+	t.TransientFailures = 0
+	t.SameError = 0
+	t.RootCause = ""
+	t.Last, t.Earlier = nil, nil
+	t.Advice = nil
+	t.Continue = false
+	t.Next = "first"
 }

@@ -16,7 +16,7 @@ import (
 // earlierWork holds what a run takes over from an earlier one.
 type earlierWork struct {
 	*event.EarlierWork     // nil: nothing
-	undecided          int // tasks of it that may be up to date
+	undecided          int // tasks that may be up to date
 }
 
 // UpToDate reports whether the task was completed by an earlier run and not run again.
@@ -37,6 +37,30 @@ func (s *State) applyEarlier(work *event.EarlierWork) {
 			s.Tasks[i].Earlier = &work.Tasks[k]
 			s.earlier.undecided++
 		}
+	}
+}
+
+// applyDoubts makes completed tasks undecided, and pending ones that may be completed. Their work is looked at
+// before the run goes on.
+func (s *State) applyDoubts(tasks []event.EarlierTask) {
+	for k := range tasks {
+		i, ok := s.Index(tasks[k].Task)
+		if !ok || s.Tasks[i].Key != tasks[k].Key || s.Tasks[i].undecided() {
+			continue
+		}
+		switch s.Tasks[i].Status {
+		case event.Completed:
+			s.Tasks[i].Earlier = &tasks[k]
+			s.move(i, event.Pending)
+		case event.Pending:
+			s.Tasks[i].Earlier = &tasks[k]
+		default:
+			continue
+		}
+		s.earlier.undecided++
+	}
+	if s.earlier.undecided > 0 {
+		s.resetFrontier()
 	}
 }
 
@@ -109,7 +133,7 @@ func onEarlier(s *State, b event.CriteriaStarted, v Verification, e *event.Crite
 			e.UpToDate.Changed = append(e.UpToDate.Changed, v.Changed[id]...)
 		}
 	}
-	if !whole {
+	if !whole || s.earlier.EarlierWork == nil {
 		return
 	}
 	for _, c := range s.earlier.Criteria {
@@ -137,11 +161,15 @@ func (s *State) applyUpToDate(b event.CriteriaEnded) {
 				s.Tasks[i].PassedAt = s.changeCount
 			}
 			s.move(i, event.Completed)
+			s.settleOwn(i)
 		}
 	}
 	for _, d := range b.UpToDate.Due {
 		if i, ok := s.Index(d.Task); ok && s.Tasks[i].undecided() {
 			s.earlier.undecided--
+			if s.ownRecord(i) {
+				s.undo(i)
+			}
 			s.Tasks[i].Earlier = nil
 		}
 	}
@@ -156,6 +184,22 @@ func (s *State) applyUpToDate(b event.CriteriaEnded) {
 	}
 	if s.Counts.Completed == len(s.Tasks) {
 		s.verifiedAt, s.recheckedAt = s.workCount, s.changeCount
+	}
+}
+
+// ownRecord reports whether an undecided task was completed by this run, and has its records.
+func (s *State) ownRecord(i int) bool {
+	e := s.Tasks[i].Earlier
+	return e.Run == s.Config.Run && e.Commit == ""
+}
+
+// settleOwn ends the doubt about a completed task of this run.
+func (s *State) settleOwn(i int) {
+	t := &s.Tasks[i]
+	if s.ownRecord(i) {
+		t.Earlier = nil
+	} else if t.Earlier.Commit != "" {
+		t.Commit = t.Earlier.Commit
 	}
 }
 
@@ -179,7 +223,8 @@ func (s *State) complete(i int) (ready []int) {
 // ranTasks reports whether this run completed a task by work of its own.
 func (s *State) ranTasks() bool {
 	for i := range s.Tasks {
-		if t := &s.Tasks[i]; t.Status == event.Completed && t.Earlier == nil {
+		t := &s.Tasks[i]
+		if t.Status == event.Completed && (t.Earlier == nil || t.Earlier.Run == s.Config.Run) {
 			return true
 		}
 	}

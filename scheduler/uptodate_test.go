@@ -13,6 +13,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -273,4 +274,87 @@ func TestACrashKeepsEarlierWork(t *testing.T) {
 			t.Fatalf("the replay differs: %v\n%+v\n%+v", err, visible(again), visible(s))
 		}
 	})
+}
+
+// resumeElsewhere resumes a run whose first session completed all but the last task. That one, and doubtful, have to
+// be looked at; fails and missing are the failed checks and files.
+func resumeElsewhere(t *testing.T, p *plan.Plan, doubtful []event.EarlierTask, missing map[string]string,
+	fails ...string) (*fixture, event.RunEnded) {
+	t.Helper()
+	c := testConfig()
+	c.Run, c.Limits.Iterations = "r", len(p.Tasks)-1
+	first := newFixture(t, p, c)
+	for i := range p.Tasks {
+		first.runner.results[p.Tasks[i].ID] = []runner.Result{resultWithChecks(1)}
+	}
+	if end := first.run(t); end.Status != event.RunPaused || end.Tasks.Completed != len(p.Tasks)-1 {
+		t.Fatalf("%+v", end)
+	}
+	c.Limits.Iterations = 20
+	next := newFixture(t, p, c)
+	testrepo.Must(t, next.State.Replay(first.journal.events))
+	next.Journal = &memJournal{events: first.journal.events}
+	next.journal = next.Journal.(*memJournal)
+	next.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Earlier: doubtful}
+	verify := verifyFailing(fails...)
+	next.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(ctx context.Context, more func() bool) (Verification, error) {
+			v, err := verify(s, e)(ctx, more)
+			v.Missing = missing
+			return v, err
+		}
+	}
+	for i := range p.Tasks {
+		next.runner.results[p.Tasks[i].ID] = []runner.Result{resultWithChecks(1)}
+	}
+	return next, next.run(t)
+}
+
+// A run that goes on in another folder looks at its completed tasks first, and does again those whose work is
+// not there. Work on its branch that is not on record is taken over.
+func TestResumeElsewhere(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"), checked("c", `"z"`, "b")))
+	doubt := func(commit string, ids ...string) (out []event.EarlierTask) {
+		for _, id := range ids {
+			i, _ := p.Lookup(id)
+			out = append(out, event.EarlierTask{Task: id, Key: p.Key(i), Run: "r", Commit: commit,
+				Evidence: event.ExecutionOutput})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		doubtful []event.EarlierTask
+		missing  map[string]string
+		fails    string
+		ran      string
+	}{
+		"nothing is there": {doubtful: doubt("", "a", "b"), missing: map[string]string{"a": "gone", "b": "gone"},
+			ran: "a b c"},
+		"all is there":       {doubtful: doubt("", "a", "b"), ran: "c"},
+		"a file is missing":  {doubtful: doubt("", "a", "b"), missing: map[string]string{"a": "gone"}, ran: "a c"},
+		"a check fails":      {doubtful: doubt("", "a", "b"), fails: "b/1", ran: "b c"},
+		"not on record":      {doubtful: doubt("123", "c"), ran: ""},
+		"not on record, bad": {doubtful: doubt("123", "c"), fails: "c/1", ran: "c"},
+		"of another key":     {doubtful: []event.EarlierTask{{Task: "b", Key: "old", Run: "r"}}, ran: "c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, end := resumeElsewhere(t, p, c.doubtful, c.missing, c.fails)
+			if got := strings.Join(b.runner.order(), " "); end.Status != event.RunComplete || got != c.ran {
+				t.Errorf("ran %q, want %q; %+v", got, c.ran, end)
+			}
+			for i := range b.State.Tasks {
+				task := &b.State.Tasks[i]
+				if lost := name == "not on record" && i == 2; task.UpToDate() != lost || lost && task.Commit != "123" ||
+					b.State.EvidenceKind(i) == event.Assumption {
+					t.Errorf("%s is %+v", p.Tasks[i].ID, task)
+				}
+			}
+			again := NewState(p)
+			if err := again.Replay(b.journal.events); err != nil || !reflect.DeepEqual(visible(again), visible(b.State)) {
+				t.Errorf("the replay differs: %v", err)
+			}
+		})
+	}
 }

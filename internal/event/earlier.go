@@ -10,7 +10,7 @@ type EarlierWork struct {
 	Review   string      `json:"review"` // review of that run, as in GateEnded
 }
 
-// EarlierTask is a task that an earlier run completed, with its evidence.
+// EarlierTask is a task that an earlier run, or an earlier session of the run, completed, with its evidence.
 type EarlierTask struct {
 	Task      string `json:"task"`
 	Key       string `json:"key"`                 // content key
@@ -20,6 +20,8 @@ type EarlierTask struct {
 	// Digests identify the declared files as the run left them, by path relative to the task's
 	// directory. Files that a later task declares are missing.
 	Digests map[string]string `json:"digests,omitempty"`
+	// Commit is the task's commit on the branch of the run, if a session without records made it; else "".
+	Commit string `json:"commit,omitempty"`
 }
 
 // UpToDate divides the tasks that a verification looked at. Tasks that it does not name are still

@@ -34,6 +34,9 @@ type RunResumed struct {
 	// Nonce is random and part of the ids of later CLI sessions, which must differ from those that
 	// another wavex opens for the same records, for example from a restored backup.
 	Nonce string `json:"nonce,omitempty"`
+	// Earlier are tasks whose work has to be looked at before the run goes on: completed ones, in another
+	// folder, and those that the branch of the run has although they are not completed on record.
+	Earlier []EarlierTask `json:"earlier,omitempty"`
 	// Edit holds the changes to the plan since the last session; nil: none, or unknown.
 	Edit *Edit `json:"edit,omitempty"`
 }

@@ -79,7 +79,7 @@ func noticeLines(b event.Notice) ([]string, mark) {
 // criteriaStartedLines returns the lines about the beginning of a verification.
 func criteriaStartedLines(b event.CriteriaStarted, s *scheduler.State) (lines []string) {
 	if n := len(b.Earlier); n > 0 {
-		return []string{fmt.Sprintf("up to date: looking at %s that an earlier run completed",
+		return []string{fmt.Sprintf("up to date: looking at %s that are completed on record",
 			report.Plural(n, "task", "tasks"))}
 	}
 	if b.Wave > 0 {
