@@ -215,9 +215,9 @@ func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, e
 	return r.resumeOrFresh(past, last, dir)
 }
 
-// checkLimits refuses limits that cannot suffice, before anything is spent.
+// checkLimits refuses limits of a new run that cannot suffice, before anything is spent.
 func (r *invocation) checkLimits() error {
-	if r.opts.allowShort || r.opts.resuming {
+	if r.opts.allowShort || r.resume {
 		return nil
 	}
 	if w := forecast.InsufficientLimits(r.plan, r.config.Limits); len(w) > 0 {

@@ -57,6 +57,15 @@ func (p *ciFixture) newMachine(event, overlay map[string]string) *machine {
 	return m
 }
 
+// scenario returns the path of a file with a scenario.
+func (p *ciFixture) scenario(text string) string {
+	path := filepath.Join(p.t.TempDir(), "scenario.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}
+
 // byHand and hourly return the events that start the workflow; run is the number of the workflow's run.
 func byHand(run string) map[string]string {
 	return map[string]string{"github.event_name": "workflow_dispatch", "inputs.budget": "5", "github.ref_name": "main",

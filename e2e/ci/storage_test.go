@@ -120,6 +120,10 @@ func (m *machine) saveCache(path, key string) {
 		fmt.Fprintf(&m.out, "::warning::unable to reserve cache with key %s\n", key)
 		return
 	}
+	if !exists(path) {
+		fmt.Fprintf(&m.out, "::warning::there is no %s to cache\n", path)
+		return
+	}
 	m.server.keys = append(m.server.keys, key)
 	m.copy(path, filepath.Join(m.server.dir, "cache", key))
 }

@@ -32,6 +32,7 @@ type Options struct {
 	// worktree moves to another commit. Files that it makes and git ignores stay.
 	Setup    string
 	NoVerify bool     // commit without the repository's hooks
+	Push     bool     // the branch of the run is pushed: Open takes over work of the run that the remote has
 	Protect  []string // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
 	Env      []string // the environment from which that of children is made
 	Pass     []string // further variables for checks and setup: see proc.EnvironPass

@@ -242,7 +242,10 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.moveTip(ctx)
+	if err := m.moveTip(ctx); err != nil {
+		return err
+	}
+	return m.adoptPushed(ctx)
 }
 
 // removeStaleLocks removes the lock files of the run's own refs and worktrees. Their owners were killed,

@@ -126,9 +126,10 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
+	edit := r.planEdit(events)
 	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
-		Edit: r.planEdit(events)}
+		Edit: edit, Earlier: r.doubtfulWork(edit)}
 	return nil
 }
 
@@ -142,6 +143,9 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 	}
 	if err := review.SaveBaseline(ctx, r.plan, r.config); err != nil {
 		r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
+	}
+	if r.config.Isolation == event.Isolated {
+		r.noticePushedRuns(ctx, events)
 	}
 	r.state.Seq = int64(len(events)) // another run may follow in the same journal
 	r.state.Learn(events)

@@ -107,7 +107,8 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 	return gitwork.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
 		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
-		Env: os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
+		Push: c.Deliver == "push",
+		Env:  os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
 		Subject: func(id string) string { return subject(p, id) },
 		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}

@@ -1,0 +1,88 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"wavex/internal/agent"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/report"
+)
+
+// This file finds the tasks whose work a resumed run has to look at before it goes on. The run itself makes their
+// checks.
+
+// doubtfulWork returns these tasks, and prints which they are. The state is that before the resume, in which the run
+// may be one of a rehearsal. edit is the change of the plan since then.
+func (r *Session) doubtfulWork(edit *event.Edit) []event.EarlierTask {
+	if r.config.Isolation == event.Isolated {
+		return r.adoptedWork(edit)
+	}
+	return nil
+}
+
+// adoptedWork returns the tasks that the branch of the run has, and that no record completes.
+func (r *Session) adoptedWork(edit *event.Edit) []event.EarlierTask {
+	if r.state.Config.Agent == agent.Rehearsal && !r.opts.Agent.IsRehearsal() {
+		return nil
+	}
+	commits := r.workspace.Adopted()
+	var out []event.EarlierTask
+	var ids []string
+	for i := range r.plan.Tasks {
+		p, t := &r.plan.Tasks[i], &r.state.Tasks[i]
+		if commits[p.ID] == "" || t.Status == event.Completed ||
+			edit != nil && (slices.Contains(edit.Changed, p.ID) || slices.Contains(edit.Rerun, p.ID)) {
+			continue
+		}
+		out = append(out, event.EarlierTask{Task: p.ID, Key: t.Key, Run: r.config.Run, Commit: commits[p.ID],
+			Evidence: evidenceOfCommit(p), Rehearsed: r.opts.Agent.IsRehearsal()})
+		ids = append(ids, p.ID)
+	}
+	if len(ids) > 0 {
+		r.notice(fmt.Sprintf("the branch of the run on the remote has work that is not on record: %s; "+
+			"its checks are made before anything else, and its cost is unknown", event.ListTasks(ids, 0)))
+	}
+	return out
+}
+
+// evidenceOfCommit returns the kind of evidence of a task with a commit whose checks pass.
+func evidenceOfCommit(p *plan.Task) string {
+	isRun := func(c plan.Check) bool { return c.Run != "" }
+	writes := func(f plan.File) bool { return f.Writes() }
+	switch {
+	case p.Command != "", slices.ContainsFunc(p.Verify, isRun):
+		return event.ExecutionOutput
+	case len(p.Verify) > 0, slices.ContainsFunc(p.Files, writes):
+		return event.Observation
+	}
+	return event.Assumption
+}
+
+// noticePushedRuns prints which tasks of the plan a new run does again although a remote has work of them: that of
+// runs without records here, as after the loss of a machine.
+func (r *Session) noticePushedRuns(ctx context.Context, events []event.Event) {
+	pushed, err := r.workspace.PushedRuns(ctx)
+	if err != nil {
+		r.warn(fmt.Errorf("looking for pushed work of other runs: %w", err))
+	}
+	known := map[string]bool{}
+	for _, e := range events {
+		if b, ok := e.Body.(event.RunStarted); ok {
+			known[b.Config.Run] = true
+		}
+	}
+	for _, p := range pushed {
+		tasks := slices.DeleteFunc(p.Tasks, func(id string) bool {
+			_, ok := r.plan.Lookup(id)
+			return !ok
+		})
+		if n := len(tasks); n > 0 && !known[p.Run] {
+			r.notice(fmt.Sprintf("%s has work of %s of this plan, of a run without records here: %s; this run does it again. "+
+				"To build on that work, merge the branch before a run", p.Ref, report.Plural(n, "task", "tasks"),
+				event.ListTasks(tasks, 0)))
+		}
+	}
+}
