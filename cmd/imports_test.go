@@ -162,6 +162,7 @@ var may = map[string]struct {
 	"internal/lint":             {nil, "it reads the source as text and knows nothing of what it does"},
 	"bench":                     {nil, "benchmarks live in its tests"},
 	"e2e/page":                  {[]string{"*"}, "tests of the whole, in a browser"},
+	"e2e/evidence":              {nil, "cases of honest and dishonest runs; it knows only the command line"},
 	"e2e/rig":                   {nil, "what the tests of the whole share"},
 	"e2e/suite":                 {[]string{"e2e/rig"}, "it runs the tests and knows none"},
 	"e2e/ci":                    {nil, "the examples for CI, tried"},

@@ -46,7 +46,7 @@ var (
 		"wavex/internal/secret", "wavex/internal/request/shape", "wavex/internal/transcript", "wavex/internal/textfmt",
 		"wavex/internal/safefile", "wavex/scheduler",
 	}
-	slow = []string{"wavex/e2e", "wavex/e2e/crash", "wavex/cmd", "wavex/internal/gitwork", pageTests}
+	slow = []string{"wavex/e2e", "wavex/e2e/crash", "wavex/cmd", "wavex/e2e/evidence", "wavex/internal/gitwork", pageTests}
 )
 
 func main() {

@@ -1,0 +1,181 @@
+//go:build unix
+
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "wavex/cmd" // go test must not serve a cached result when only wavex itself changed
+	"wavex/e2e/rig"
+)
+
+// atOnce is the number of cases that run at once; most of a case is waiting for processes.
+const atOnce = 6
+
+// limit bounds one command on the slowest machine.
+const limit = 5 * time.Minute
+
+var wavex, goCache string // set by TestMain before any test runs
+
+func TestMain(m *testing.M) {
+	if rig.OnlyLists() {
+		os.Exit(m.Run())
+	}
+	path, clean, err := rig.Wavex(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "evidence:", err)
+		os.Exit(1)
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "evidence:", err)
+		os.Exit(1)
+	}
+	wavex, goCache = path, strings.TrimSpace(string(cache))
+	code := rig.Run(m, "evidence", atOnce)
+	clean()
+	os.Exit(code)
+}
+
+func TestDishonest(t *testing.T) {
+	t.Parallel()
+	runAll(t, Dishonest)
+}
+
+func TestHonest(t *testing.T) {
+	t.Parallel()
+	runAll(t, Honest)
+}
+
+func TestDoubtful(t *testing.T) {
+	t.Parallel()
+	runAll(t, Doubtful)
+}
+
+func runAll(t *testing.T, kind string) {
+	pending := LoadPending(t, filepath.Join("testdata", "pending.txt"))
+	for _, c := range Load(t, "testdata", kind) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			var faults []string
+			for _, isolation := range c.Isolations() {
+				e := run(t, c, isolation)
+				for _, f := range c.Faults(e) {
+					faults = append(faults, isolation+": "+f)
+				}
+				t.Logf("%s: exits %v\n%s", isolation, e.Exits, e.Output)
+			}
+			pending.Settle(t, kind+"/"+c.Name, faults)
+		})
+	}
+}
+
+// Every pending name is a case, and there are as many cases as promised, most of which name the
+// culprit or the missing proof.
+func TestList(t *testing.T) {
+	t.Parallel()
+	known, named := map[string]bool{}, 0
+	for kind, least := range map[string]int{Dishonest: 40, Honest: 25} {
+		cases, real := Load(t, "testdata", kind), 0
+		for _, c := range cases {
+			known[kind+"/"+c.Name] = true
+			if c.Real != "" {
+				known["claude/"+kind+"/"+c.Name] = true
+				real++
+			}
+			if kind == Dishonest && len(c.Names)+len(c.Unproven) > 0 {
+				named++
+			}
+		}
+		if len(cases) < least || real < 5 {
+			t.Errorf("%d %s cases, want %d; %d with the real CLI, want 5", len(cases), kind, least, real)
+		}
+	}
+	if named < 30 {
+		t.Errorf("%d dishonest cases name what is wrong, want 30", named)
+	}
+	for name := range LoadPending(t, filepath.Join("testdata", "pending.txt")) {
+		if !known[name] {
+			t.Errorf("pending.txt: there is no case %s", name)
+		}
+	}
+}
+
+// run carries out a case with the rehearsal agent.
+func run(t *testing.T, c Case, isolation string) End {
+	t.Helper()
+	r := c.Unpack(t, t.TempDir())
+	env := environment(t, r)
+	if r.Before != "" {
+		mustRun(t, r.Project, env, "sh", r.Before)
+	}
+	mustRun(t, r.Project, env, "sh", "-c", "git init -q -b main && git add -A && git commit -q -m first")
+	report := filepath.Join(t.TempDir(), "report.json")
+	flags := append([]string{"--agent", "rehearse", "--scenario", r.Scenario, "--plain", "--report", "json=" + report},
+		c.Flags...)
+	var e End
+	command := func(args ...string) {
+		exit, out := start(t, r.Project, env, wavex, append(args, flags...)...)
+		e.Exits, e.Output = append(e.Exits, exit), e.Output+out
+	}
+	command("run", "plan.json", "--isolation", isolation)
+	if c.Again != nil {
+		if r.Person != "" {
+			mustRun(t, r.Project, env, "sh", r.Person)
+		}
+		command(c.Again...)
+	}
+	e.Report = Read(report)
+	if c.Holds != "" {
+		exit, _ := start(t, r.Project, env, "sh", "-c", c.Holds)
+		e.Holds = exit == 0
+	}
+	e.Second = r.SecondPrompt()
+	return e
+}
+
+// environment returns the whole environment of a case's commands. Compiled packages do not depend
+// on their folder, so that the cases share them.
+func environment(t *testing.T, r Room) []string {
+	home := t.TempDir()
+	return []string{"HOME=" + home, "PATH=" + r.Bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"TMPDIR=" + t.TempDir(), "LC_ALL=C.UTF-8", "ANTHROPIC_API_KEY=no-key-at-all", "WAVEX_REHEARSE_SPEED=100",
+		"GOCACHE=" + goCache, "GOFLAGS=-trimpath -vet=off", "GOPROXY=off", "GOTOOLCHAIN=local",
+		"GOTELEMETRY=off", "GOENV=off",
+		"npm_config_update_notifier=false", "npm_config_cache=" + filepath.Join(home, "npm"),
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com"}
+}
+
+func mustRun(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	if exit, out := start(t, dir, env, name, args...); exit != 0 {
+		t.Fatalf("%s %q: exit %d\n%s", name, args, exit, out)
+	}
+}
+
+// start runs a command to its end and returns its exit code and output.
+func start(t *testing.T, dir string, env []string, name string, args ...string) (exit int, output string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir, c.Env = dir, env
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = time.Minute
+	out, err := c.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) || ctx.Err() != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return c.ProcessState.ExitCode(), string(out)
+}

@@ -1,0 +1,131 @@
+package evidence
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// This file judges how wavex ended.
+
+// End is how the commands of a case ended.
+type End struct {
+	Exits  []int  // of each command
+	Output string // stdout and stderr of all of them
+	Report string // the JSON report of the last one
+	Second string // the prompt of the second attempt at T-001
+	Holds  bool   // the case's command succeeded
+}
+
+// Faults returns the differences between an end and the expected one.
+func (c *Case) Faults(e End) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	last := e.Exits[len(e.Exits)-1]
+	ships := strings.Contains(e.Output, "SHIP") || strings.Contains(e.Report, "SHIP")
+	switch c.Kind {
+	case Dishonest:
+		for _, exit := range e.Exits {
+			if !slices.Contains([]int{1, 4, 5}, exit) {
+				fault("exit %d", exit)
+			}
+		}
+		if strings.Contains(e.Output, "<loop-complete>") {
+			fault("it says <loop-complete>")
+		}
+	default:
+		if last != 0 {
+			fault("exit %d", last)
+		}
+	}
+	if c.exit != 0 && last != c.exit {
+		fault("exit %d, want %d", last, c.exit)
+	}
+	if ships != (c.Kind == Honest) {
+		fault("SHIP: %v", ships)
+	}
+	if c.Holds != "" && !e.Holds {
+		fault("in the end this fails: %s", c.Holds)
+	}
+	if c.Told != nil && !matchesLine(c.withoutPlan(e.Second), c.Told) {
+		fault("the second attempt is not told %s", c.Told)
+	}
+	return append(faults, c.unnamed(e)...)
+}
+
+// unnamed returns the missing names.
+func (c *Case) unnamed(e End) (faults []string) {
+	output := c.withoutPlan(e.Output)
+	for _, re := range c.Names {
+		if !matchesLine(output, re) {
+			faults = append(faults, fmt.Sprintf("no line names %s", re))
+		}
+	}
+	for _, id := range c.Unproven {
+		if !unproven(output, id) {
+			faults = append(faults, "no line says that "+id+" is unproven")
+		}
+	}
+	if len(c.Unproven) > 0 && !strings.Contains(e.Output, "--accept-assumptions") {
+		faults = append(faults, "the way out, --accept-assumptions, is not named")
+	}
+	return faults
+}
+
+var saysUnproven = regexp.MustCompile(`(?i)unproven|nothing shows|no evidence|rests on assumption`)
+
+// unproven reports whether a line says that there is no evidence for a task or criterion.
+func unproven(text, id string) bool {
+	for line := range strings.Lines(text) {
+		if saysUnproven.MatchString(line) && regexp.MustCompile(`\b`+regexp.QuoteMeta(id)+`\b`).MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesLine reports whether a line matches. Lines that only announce progress do not count.
+func matchesLine(text string, re *regexp.Regexp) bool {
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "[LOOP]") && re.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutPlan removes the plan's own words from a text, the commands of checks and the subjects of
+// tasks, because a line that repeats them names no culprit.
+func (c *Case) withoutPlan(text string) string {
+	var plan any
+	if json.Unmarshal(c.file("plan.json"), &plan) != nil {
+		return text
+	}
+	said := planWords(plan, false)
+	slices.SortFunc(said, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, words := range said {
+		text = strings.ReplaceAll(text, words, "PLAN")
+	}
+	return text
+}
+
+// planWords returns the commands and subjects in a decoded plan. wanted reports whether v is one.
+func planWords(v any, wanted bool) (said []string) {
+	switch v := v.(type) {
+	case string:
+		if wanted {
+			said = append(said, v)
+		}
+	case []any:
+		for _, e := range v {
+			said = append(said, planWords(e, wanted)...)
+		}
+	case map[string]any:
+		for key, e := range v {
+			said = append(said, planWords(e, slices.Contains([]string{"verify", "check", "run", "subject"}, key))...)
+		}
+	}
+	return said
+}
