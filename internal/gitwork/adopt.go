@@ -37,7 +37,10 @@ func (m *Manager) adoptPushed(ctx context.Context) error {
 	case entry == nil:
 		return nil
 	}
-	return m.record(ctx, *entry)
+	if err := m.record(ctx, *entry); err != nil {
+		return err
+	}
+	return m.moveTip(ctx)
 }
 
 // pushedIntegration returns the commits on the remote's branch of the run that follow tip, or nil.
