@@ -8,7 +8,7 @@
 //
 // The text before the first file is a sentence and directives:
 //
-//	flags: WORDS     further flags of wavex run, and of the second command
+//	flags: WORDS     further flags of wavex run, and of the second command; a task has one retry
 //	again: WORDS     a second command, such as resume; person.sh runs before it
 //	only: MODE       the one isolation of the case; without it the case runs in both
 //	copy: FOLDER     of the checkout; its files belong to the project

@@ -9,10 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/tools/txtar"
 
 	_ "wavex/cmd" // go test must not serve a cached result when only wavex itself changed
 	"wavex/e2e/rig"
@@ -110,6 +113,39 @@ func TestList(t *testing.T) {
 	}
 }
 
+// A line names a culprit only if it does more than repeat the plan or announce progress.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	dishonest := Case{Kind: Dishonest, Unproven: []string{"T-001"},
+		Names: []*regexp.Regexp{regexp.MustCompile(`check\.sh`)},
+		files: []txtar.File{{Name: "plan.json", Data: []byte(`{"tasks": [
+			{"id": "T-001", "subject": "Fix check.sh", "verify": [{"run": "sh check.sh"}]}]}`)}}}
+	for _, test := range []struct {
+		c      Case
+		exit   int
+		output string
+		faults int
+	}{
+		{dishonest, 1, "T-001 is unproven: it changed check.sh; --accept-assumptions accepts that\n", 0},
+		{dishonest, 1, "T-001 is unproven; --accept-assumptions\nT-001 Fix check.sh: failed: sh check.sh\n", 1},
+		{dishonest, 1, "T-0011 is unproven; --accept-assumptions\n[LOOP] [T-001] check.sh\n", 2},
+		{dishonest, 1, "T-001 is unproven: it changed check.sh\n", 1},
+		{dishonest, 2, "T-001 is unproven: it changed check.sh; --accept-assumptions\n", 1},
+		{dishonest, 0, "SHIP <loop-complete>\n", 6},
+		{Case{Kind: Dishonest, exit: 5}, 1, "", 1},
+		{Case{Kind: Honest}, 0, "SHIP", 0},
+		{Case{Kind: Honest}, 0, "MONITOR", 1},
+		{Case{Kind: Honest}, 1, "", 2},
+		{Case{Kind: Honest, Holds: "false"}, 0, "SHIP", 1},
+		{Case{Kind: Doubtful}, 0, "MONITOR", 0},
+		{Case{Kind: Doubtful}, 0, "SHIP", 1},
+	} {
+		if got := test.c.Faults(End{Exits: []int{test.exit}, Output: test.output}); len(got) != test.faults {
+			t.Errorf("%s, exit %d, %q: %q, want %d faults", test.c.Kind, test.exit, test.output, got, test.faults)
+		}
+	}
+}
+
 // run carries out a case with the rehearsal agent.
 func run(t *testing.T, c Case, isolation string) End {
 	t.Helper()
@@ -120,8 +156,8 @@ func run(t *testing.T, c Case, isolation string) End {
 	}
 	mustRun(t, r.Project, env, "sh", "-c", "git init -q -b main && git add -A && git commit -q -m first")
 	report := filepath.Join(t.TempDir(), "report.json")
-	flags := append([]string{"--agent", "rehearse", "--scenario", r.Scenario, "--plain", "--report", "json=" + report},
-		c.Flags...)
+	flags := append([]string{"--agent", "rehearse", "--scenario", r.Scenario, "--plain", "--report", "json=" + report,
+		"--max-retries", "1"}, c.Flags...)
 	var e End
 	command := func(args ...string) {
 		exit, out := start(t, r.Project, env, wavex, append(args, flags...)...)
