@@ -47,7 +47,7 @@ func (b *rollback) undeliver(ctx context.Context) (err error) {
 	}
 	a := runlog.Appender{State: b.s, Events: b.events}
 	if err := a.Append(b.std.Err, func() event.Body {
-		return event.DeliveryEnded{How: "branch", Ref: u.Ref, Commit: u.From,
+		return event.DeliveryEnded{How: "branch", Undone: true, Ref: u.Ref, Commit: u.From,
 			Command: "git merge --ff-only " + plan.ShellQuote(u.Ref), Why: "its delivery to " + u.Branch + " was undone"}
 	}); err != nil {
 		return err

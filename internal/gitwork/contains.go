@@ -27,3 +27,10 @@ func ignoreFailure(err error) error {
 	}
 	return err
 }
+
+// Follows reports whether the repository of a project directory has a commit that descends from HEAD. The error is
+// the cause of ctx's end, or git cannot be run.
+func Follows(ctx context.Context, project, commit string, env []string) (bool, error) {
+	err := newGit(project, env).run(ctx, "merge-base", "--is-ancestor", "HEAD", commit)
+	return err == nil, ignoreFailure(err)
+}

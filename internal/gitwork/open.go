@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,8 @@ func (m *Manager) chooseMode(ctx context.Context) error {
 	} else if m.opts.Width < 2 {
 		m.state.Why = "the checkout is clean, and its branch is protected"
 	}
-	m.state.Base, m.state.Branch, m.state.Dirty = m.checkout.head, m.checkout.branch, len(m.checkout.dirty) > 0
+	m.state.Base, m.state.Branch = cmp.Or(m.opts.Base, m.checkout.head), m.checkout.branch
+	m.state.Dirty = len(m.checkout.dirty) > 0
 	return m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base, tipRef(m.opts.Run), m.state.Base)
 }
 

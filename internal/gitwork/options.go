@@ -22,6 +22,8 @@ type Options struct {
 	Run     string   // run id, fit for a file name
 	Mode    string   // auto, shared or worktree; "": auto
 	Width   int      // tasks of the widest wave
+	// Base is a commit that follows HEAD, on which a new run begins; only in worktrees. "": HEAD.
+	Base string
 	// Share lists paths that are not in git and that every worktree needs, relative to Project:
 	// "PATH" is linked, "copy:PATH" is copied (copy on write if the disk supports it).
 	Share []string

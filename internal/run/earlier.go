@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"strings"
 
 	"wavex/internal/agent"
 	"wavex/internal/event"
@@ -20,37 +21,74 @@ import (
 // This file finds the work of an earlier run that a new run of the same plan need not do again. It
 // compares content keys and commits; the run itself looks at files and checks.
 
-// earlierWork returns the work of an earlier run of the plan that may be up to date, or nil. Work from
-// worktrees counts only if the project's checkout has it. If a complete run is not delivered there, the error
-// is a *usererr.BlockedError, because a new run would do everything a second time.
-func (r *Session) earlierWork(ctx context.Context, events []event.Event) (*event.EarlierWork, error) {
+// earlierWork returns the work of an earlier run of the plan that may be up to date, or nil. Work from worktrees
+// counts only if the project's checkout has it, or if it was pushed and follows HEAD: base is then the commit
+// on which the new run begins, else "". If a complete run is delivered in neither way, the error is a
+// *usererr.BlockedError, because a new run would do everything a second time.
+func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *event.EarlierWork, base string,
+	err error) {
 	if planfile.IsList(r.plan.Path) {
-		return nil, nil // its user reopens tasks to have them done again
+		return nil, "", nil // its user reopens tasks to have them done again
 	}
-	events, from := r.newestRun(events)
+	all := events
+	events, from := r.newestRun(all)
 	if from == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	s := scheduler.NewState(r.plan)
 	if err := s.Replay(events); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	work := completedWork(s, r.plan, rehearsedTasks(events), r.opts.Agent.IsRehearsal())
+	work = completedWork(s, r.plan, rehearsedTasks(events), r.opts.Agent.IsRehearsal())
 	if work == nil || from.Config.Isolation != event.Isolated {
-		return work, nil
+		return work, "", nil
 	}
-	has, err := workspace.Contains(ctx, r.config.Dir, resultCommit(events, from.Config.Base))
+	commit := resultCommit(events, from.Config.Base)
+	has, err := workspace.Contains(ctx, r.config.Dir, commit)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case has:
-		return work, nil
+		return work, "", nil
 	case !from.Complete(): // it was given up
-		return nil, nil
+		return nil, "", nil
 	}
-	return nil, usererr.Blocked(fmt.Errorf("run %s has completed %d of %d tasks of this plan, and HEAD does not have "+
-		"its work; bring it there with: wavex deliver; or run everything again with: wavex run %s --fresh",
-		from.Config.Run, len(work.Tasks), len(r.plan.Tasks), plan.ShellQuote(r.plan.Path)))
+	d := lastDelivery(all, commit)
+	follows := false
+	if d.How == "push" && r.config.Isolation == event.Isolated {
+		if follows, err = workspace.Follows(ctx, r.config.Dir, commit); err != nil {
+			return nil, "", err
+		}
+	}
+	if !follows {
+		return nil, "", usererr.Blocked(fmt.Errorf("run %s has completed %d of %d tasks of this plan, and %s; "+
+			"or run everything again with: wavex run %s --fresh", from.Config.Run, len(work.Tasks), len(r.plan.Tasks),
+			wayToWork(d), plan.ShellQuote(r.plan.Path)))
+	}
+	r.notice(fmt.Sprintf("HEAD does not have the work of run %s: this run begins on it (%s)", from.Config.Run, d.Ref))
+	return work, commit, nil
+}
+
+// wayToWork says why HEAD does not have the work of a complete run, and how to bring it there.
+func wayToWork(d event.DeliveryEnded) string {
+	switch {
+	case d.How == "push":
+		return "HEAD does not have its work; bring it there with: " +
+			strings.Replace(d.Command, "--ff-only", "--no-rebase", 1)
+	case d.Undone:
+		return "its delivery was undone; bring its work back with: wavex deliver"
+	}
+	return "HEAD does not have its work; bring it there with: wavex deliver"
+}
+
+// lastDelivery returns the last delivery of a commit; it is empty if there was none.
+func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
+	for _, e := range events {
+		if b, ok := e.Body.(event.DeliveryEnded); ok && b.Commit == commit {
+			d = b
+		}
+	}
+	return d
 }
 
 // newestRun returns the newest run of the plan in the journal, and its events; nil if there is none.

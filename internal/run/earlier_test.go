@@ -65,7 +65,7 @@ func work(t *testing.T, p *plan.Plan, dir, agent string, bodies ...event.Body) (
 	t.Helper()
 	r := &Session{plan: p, config: event.Config{Dir: dir, Loop: loop.In(dir)}}
 	r.opts.Agent.Name = agent
-	w, err := r.earlierWork(t.Context(), numbered(bodies...))
+	w, _, err := r.earlierWork(t.Context(), numbered(bodies...))
 	testrepo.Must(t, err)
 	var ids []string
 	if w != nil {

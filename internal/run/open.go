@@ -107,12 +107,13 @@ func (r *Session) openLoop(ctx context.Context) error {
 	}
 	r.journal = log
 	var earlier *event.EarlierWork
+	base := ""
 	if !r.opts.Resume {
-		if earlier, err = r.earlierWork(ctx, events); err != nil {
+		if earlier, base, err = r.earlierWork(ctx, events); err != nil {
 			return err
 		}
 	}
-	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, r.notice, r.warn); err != nil {
+	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, r.notice, r.warn); err != nil {
 		return err
 	}
 	r.config.Isolation = r.workspace.Mode()
@@ -121,6 +122,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 	}
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {
+		r.config.Base = base
 		return r.openNewRun(ctx, events, earlier)
 	}
 	if err := r.state.Replay(events); err != nil {
@@ -136,10 +138,11 @@ func (r *Session) openLoop(ctx context.Context) error {
 // openNewRun makes the first event of a new run. events are those of earlier runs in the journal, and earlier is
 // work of one of them.
 func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier *event.EarlierWork) error {
-	var known bool
-	var err error
-	if r.config.Base, known = r.workspace.Head(); !known {
-		r.config.Base = review.HeadCommit(ctx, r.config.Dir)
+	if r.config.Base == "" {
+		var known bool
+		if r.config.Base, known = r.workspace.Head(); !known {
+			r.config.Base = review.HeadCommit(ctx, r.config.Dir)
+		}
 	}
 	if err := review.SaveBaseline(ctx, r.plan, r.config); err != nil {
 		r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
@@ -149,6 +152,7 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 	}
 	r.state.Seq = int64(len(events)) // another run may follow in the same journal
 	r.state.Learn(events)
+	var err error
 	r.startEvent, err = withOrigin(event.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan),
 		Digest: r.plan.Digest, Name: r.plan.Name,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession,

@@ -39,12 +39,14 @@ type Workspace struct {
 }
 
 // Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
-// if that differs from the default. It calls warn, from any goroutine, for problems that do not stop the run. The error
-// is a *usererr.BlockedError.
-func Open(ctx context.Context, p *plan.Plan, c event.Config, say func(string), warn func(error)) (*Workspace, error) {
+// if that differs from the default. A new run in worktrees begins on the commit base, or for "" on HEAD.
+// It calls warn, from any goroutine, for problems that do not stop the run. The error is a *usererr.BlockedError.
+func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, say func(string),
+	warn func(error)) (*Workspace, error) {
 	t := &Workspace{plan: p, config: c, grownPlan: p}
 	o := gitworkOptions(p, c)
 	o.Subject = t.subject
+	o.Base = base
 	o.Warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
 	space, err := gitwork.Open(ctx, o)
 	if err != nil {
@@ -307,6 +309,11 @@ func writePullRequestBody(p *plan.Plan, c event.Config, events []event.Event, co
 // Contains reports whether HEAD of a project's checkout has the work of a commit, see gitwork.Contains.
 func Contains(ctx context.Context, project, commit string) (bool, error) {
 	return gitwork.Contains(ctx, project, commit, os.Environ())
+}
+
+// Follows reports whether a commit is in the repository of a project's checkout and follows its HEAD.
+func Follows(ctx context.Context, project, commit string) (bool, error) {
+	return gitwork.Follows(ctx, project, commit, os.Environ())
 }
 
 // Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
