@@ -35,6 +35,8 @@ func TestClassifyWork(t *testing.T) {
 			"no declared file changed: a.go"},
 		{"promised, nothing changed, vacuous", work{checks: []check.Evidence{good}, files: edit, vacuous: true}, Wrong,
 			"passed before the attempt already"},
+		{"promised, and there before", work{checks: []check.Evidence{good}, files: edit, vacuous: true, present: true}, Done, ""},
+		{"there before, without checks", work{files: edit, present: true}, Wrong, "no declared file changed"},
 		{"vacuous, but changed", work{checks: []check.Evidence{good}, files: edit, changed: []string{"a.go"}, vacuous: true},
 			Done, ""},
 		{"denied, checks fail", work{checks: []check.Evidence{bad}, denials: bash}, Denied,

@@ -154,10 +154,18 @@ func (t *attempt) run(ctx context.Context) classification {
 	var digests map[string]string
 	t.res.Changed, digests = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, len(t.res.Touched) > 0
+	w.present = arePresent(t.req.Files, digests)
 	if v = classifyWork(w); v.outcome == Done {
 		t.res.Digests = digests
 	}
 	return v
+}
+
+// arePresent reports whether the files that the task creates or modifies exist, by their digests, and it deletes none.
+func arePresent(files []plan.File, digests map[string]string) bool {
+	return !slices.ContainsFunc(files, func(f plan.File) bool {
+		return f.Writes() && (f.Action == "delete" || digests[f.Path] == "")
+	})
 }
 
 // hasMustNotChecks reports whether a mustNot condition has a check.

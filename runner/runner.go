@@ -184,6 +184,10 @@ type Result struct {
 	ClaudeVersion   string        `json:"claude_version,omitempty"`
 }
 
+// Edited reports whether the attempt is known to have changed files: declared ones, with an editing tool, or in a tree
+// of its own. In a shared directory a shell command may change others unseen.
+func (r *Result) Edited() bool { return len(r.Changed) > 0 || len(r.Touched) > 0 || r.Commit != "" }
+
 // Window is the used share of a subscription's usage limit.
 type Window struct {
 	Name string  `json:"name"` // "five_hour", "seven_day", ...
