@@ -53,7 +53,7 @@ func TestAddedTasksNeedEvidence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if against, _ := unproven(s); len(against) != 2 {
+	if against, _ := unproven(s.evidence(false)); len(against) != 2 {
 		t.Errorf("against it speaks %q", against)
 	}
 }

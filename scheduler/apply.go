@@ -115,7 +115,7 @@ func (s *State) apply(e event.Event) error {
 	case event.TasksAdded:
 		s.applyTasksAdded(b)
 	case event.GateEnded:
-		s.Gate, s.ExitSignal = &b, b.ExitSignal
+		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:
 		return s.applyPrecheckStarted(b)
 	case event.PrecheckEnded:

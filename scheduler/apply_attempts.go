@@ -23,6 +23,7 @@ func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error 
 		}
 	}
 	s.openWork[attemptKey(b.Task, b.Attempt)] = b
+	s.attempted = true
 	i, ok := s.Index(b.Task)
 	if !ok {
 		return nil // the task is no longer in the plan

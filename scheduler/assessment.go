@@ -16,8 +16,10 @@ type Assessment struct {
 	// Regressions are the checks of completed tasks that passed before and failed when they were
 	// last repeated in this session.
 	Regressions []event.Regression
-	// Gate is the last gate of the session; nil before.
-	Gate *event.GateEnded
+	// Gate is the last gate of the session. Evidence has its rows, of each criterion and then of each task. Both are
+	// nil before.
+	Gate     *event.GateEnded
+	Evidence []event.Evidence
 	// ExitSignal means that all work is done, has evidence, and passed the gate.
 	ExitSignal bool
 }
@@ -61,7 +63,9 @@ func (v *Assessment) updateCriteria(found []event.Criterion) {
 	}
 	for _, c := range found {
 		if i, ok := at[c.ID]; ok && v.Criteria[i].Text == c.Text {
-			v.Criteria[i] = c
+			old := &v.Criteria[i]
+			c.WasUnmet = old.WasUnmet || old.Check != "" && !old.Met
+			*old = c
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,6 +22,8 @@ type completion struct {
 	waveVerifiedAt      int    // the same, including verifications after waves
 	failedVerifications int    // verifications of all criteria in a row that ended with an error, in this session
 	verificationError   string // error of the last of them
+	lookedBefore        bool   // the verification before the session's first attempt was made
+	attempted           bool   // an attempt of the run has begun
 	reviewedAt          int    // work at the last thorough review; -1: none counts
 	unansweredReviews   int    // thorough reviews without an answer in a row, in this session
 	reviewRounds        int    // thorough reviews with an answer, in this session
@@ -66,6 +69,7 @@ func (c *completion) countMove(wave int, to event.Status, agent bool, left int) 
 func (c *completion) resetSession() {
 	c.verifiedAt = -1
 	c.waveVerifiedAt = -1
+	c.lookedBefore = false
 	c.failedVerifications = 0
 	c.verificationError = ""
 	c.reviewRounds = 0
@@ -93,7 +97,8 @@ func (s *State) applyCriteriaStarted(b event.CriteriaStarted) error {
 }
 
 func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
-	if _, open := s.openWork[criteriaKey(b.Round)]; open {
+	begun, open := s.openWork[criteriaKey(b.Round)].(event.CriteriaStarted)
+	if open {
 		delete(s.openWork, criteriaKey(b.Round))
 		s.Ledger.Commit(criteriaKey(b.Round), b.Cost, 0, false)
 		s.endPhase()
@@ -101,6 +106,7 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 		s.Ledger.Spend(b.Cost, 0)
 	}
 	s.waveVerifiedAt = s.workCount
+	s.Stop = cmp.Or(s.Stop, b.Stop)
 	switch {
 	case b.Error != "" && b.Wave == 0:
 		s.failedVerifications, s.verificationError = s.failedVerifications+1, b.Error
@@ -113,6 +119,10 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 		return
 	}
 	s.updateCriteria(b.Criteria)
+	if begun.Before {
+		s.lookedBefore, s.failedVerifications = true, 0
+		return
+	}
 	if b.Wave == 0 {
 		s.verifiedAt, s.failedVerifications, s.recheckedAt = s.workCount, 0, s.changeCount
 	}
@@ -188,7 +198,7 @@ func (s *State) applyReviewSkipped(b event.ReviewSkipped) {
 
 // applyTasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
 func (s *State) applyTasksAdded(b event.TasksAdded) {
-	s.ExitSignal, s.Gate = false, nil
+	s.ExitSignal, s.Gate, s.Evidence = false, nil, nil
 	if b.Origin == "criteria" {
 		s.remediations++
 	}

@@ -29,6 +29,9 @@ func decideNext(s *State, now time.Time) event.Body {
 	if body := decideEarlier(s, now); body != nil {
 		return body
 	}
+	if body := decideBefore(s); body != nil {
+		return body
+	}
 	if body := decideLightReview(s, now); body != nil {
 		return body
 	}

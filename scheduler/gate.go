@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +36,8 @@ func decideCompletion(s *State, now time.Time) event.Body {
 			return body
 		}
 	}
-	against, assumed := unproven(s)
-	if len(against) > 0 { // a review costs money and would not change that
-		return s.decideGate(against, assumed)
+	if against, _ := unproven(s.evidence(needsThoroughReview(s))); len(against) > 0 {
+		return s.decideGate(against) // a review costs money and would not change that
 	}
 	if body, wait := decideThoroughReview(s); body != nil || wait {
 		return body
@@ -50,7 +50,11 @@ func decideCompletion(s *State, now time.Time) event.Body {
 			return event.Draining{Stop: *st}
 		}
 	}
-	return s.decideGate(unreviewed(s), assumed)
+	against := unreviewed(s)
+	if len(against) == 0 {
+		against, _ = unproven(s.evidence(s.isReviewed()))
+	}
+	return s.decideGate(against)
 }
 
 // unreviewed returns the reasons why the review prevents completion.
@@ -66,8 +70,15 @@ func unreviewed(s *State) []string {
 }
 
 // decideGate returns the last decision; against lists the reasons against completion.
-func (s *State) decideGate(against, assumed []string) event.Body {
-	g := event.GateEnded{Passed: len(against) == 0, Reasons: against, Assumed: assumed, Review: "off"}
+func (s *State) decideGate(against []string) event.Body {
+	g := event.GateEnded{Passed: len(against) == 0, Reasons: against, Review: event.ReviewOff}
+	rows := s.evidence(s.isReviewed())
+	_, g.Assumed = unproven(rows)
+	if !g.Passed && slices.ContainsFunc(rows, func(r event.Evidence) bool {
+		return r.Basis == event.Unproven && r.Kind == event.Assumption
+	}) {
+		g.Advice = event.AdviceUnproven
+	}
 	g.ExitSignal = g.Passed
 	last, earlier := s.Thorough(), s.earlier.EarlierWork != nil && !s.ranTasks()
 	switch c := s.Config.Review; {
@@ -77,9 +88,11 @@ func (s *State) decideGate(against, assumed []string) event.Body {
 		g.Review = "thorough"
 	case c == event.ReviewThorough, c == event.ReviewAuto:
 		g.Review = "nothing to review"
+	case c == event.ReviewLight && len(s.Reviews) > 0:
+		g.Review = event.ReviewLight
 	}
 	switch {
-	case !g.Passed || g.Review != event.ReviewOff:
+	case !g.Passed || g.Review != event.ReviewOff && g.Review != event.ReviewLight:
 	case earlier:
 		g.Reasons = append(g.Reasons, "no thorough review was made by the earlier run")
 	default:
@@ -95,8 +108,8 @@ func (s *State) decideGate(against, assumed []string) event.Body {
 	for _, r := range s.Regressions {
 		g.Reasons = append(g.Reasons, r.String())
 	}
-	if len(assumed) > 0 {
-		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(assumed, ", "))
+	if len(g.Assumed) > 0 {
+		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(g.Assumed, ", "))
 	}
 	return g
 }

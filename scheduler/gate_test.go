@@ -55,6 +55,12 @@ func vacuous(touched ...string) runner.Result {
 	return r
 }
 
+func edited(touched ...string) runner.Result {
+	r := outcome(runner.Done)
+	r.Touched = touched
+	return r
+}
+
 func TestTheGateAsksForEvidence(t *testing.T) {
 	t.Parallel()
 	met := func(kind string, is bool) func(*State, event.CriteriaStarted) func(context.Context,
@@ -79,13 +85,15 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 		exit   event.ExitCode
 		reason string
 	}{
-		"a check":                   {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
-		"a check true before":       {planText(task("a")), vacuous(), nil, false, 1, "checks passed before any work"},
-		"true before, edited":       {planText(task("a")), vacuous("x.go"), nil, false, 0, ""},
-		"no check":                  {bare, outcome(runner.Done), nil, false, 1, "has no check"},
-		"no check, accepted":        {bare, outcome(runner.Done), nil, true, 0, ""},
-		"a command":                 {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
-		"criterion shown":           {criteria(bare), outcome(runner.Done), met(event.ExecutionOutput, true), false, 0, ""},
+		"a check":                 {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
+		"a check true before":     {planText(task("a")), vacuous(), nil, false, 1, "checks passed before any work"},
+		"true before, edited":     {planText(task("a")), vacuous("x.go"), nil, false, 0, ""},
+		"no check":                {bare, outcome(runner.Done), nil, false, 1, "has no check"},
+		"no check, accepted":      {bare, outcome(runner.Done), nil, true, 0, ""},
+		"a command":               {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
+		"criterion shown, edited": {criteria(bare), edited("x.go"), met(event.ExecutionOutput, true), false, 0, ""},
+		"criterion shown, nothing done": {criteria(bare), outcome(runner.Done), met(event.ExecutionOutput, true), false, 1,
+			"nothing shows that task a is done"},
 		"criterion never looked at": {criteria(bare), outcome(runner.Done), nil, false, 1, "C-1 rests on assumption"},
 		"criterion assumed": {criteria(bare), outcome(runner.Done), met(event.Assumption, true), false, 1,
 			"C-1 rests on assumption"},

@@ -69,6 +69,11 @@ func (m *simulation) start() error {
 		case nil:
 			return nil
 		case event.WaveStarted:
+		case event.CriteriaStarted: // it takes no time
+			if err := m.apply(body); err != nil {
+				return err
+			}
+			body = event.CriteriaEnded{Round: b.Round}
 		case event.AttemptStarted:
 			m.schedule(m.seconds(m.task(b.Task)), b)
 		case event.IntegrationStarted:

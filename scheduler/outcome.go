@@ -55,12 +55,17 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 		e.Continue = r.Session != "" && r.Turns > 0 && t.Turn == nil
 	}
 	if len(r.Violated) > 0 {
-		e.Stop = event.Trip(event.MustNot,
-			fmt.Sprintf("after task %s this is true and must not be: %s", id, strings.Join(r.Violated, "; ")),
-			"undo it or change the plan's mustNot; resume closes the breaker")
+		e.Stop = tripMustNot("after task "+id, r.Violated)
 	}
 	stopOnFailFast(s, &e)
 	return e
+}
+
+// tripMustNot returns the stop at conditions that must not hold; when says at which time they did.
+func tripMustNot(when string, violated []string) *event.Stop {
+	return event.Trip(event.MustNot,
+		fmt.Sprintf("%s this is true and must not be: %s", when, strings.Join(violated, "; ")),
+		"undo it or change the plan's mustNot; resume closes the breaker")
 }
 
 // chargesAttempt reports whether an attempt that has ended counts as an iteration. A turn counts when it

@@ -20,6 +20,8 @@ type Verification struct {
 	Cost     budget.USD      // micro-dollars
 	Rechecks []RecheckResult // one for each of CriteriaStarted.Rechecks, in their order
 
+	Violated []string // texts of the conditions that must not hold and do; only with CriteriaStarted.Before
+
 	// Missing says why declared files of tasks of CriteriaStarted.Earlier are not as their tasks leave
 	// them. Changed lists their declared files with other contents than in the earlier run. Both by task.
 	Missing map[string]string
@@ -118,6 +120,9 @@ func onVerification(s *State, b event.CriteriaStarted, v Verification, err error
 	if len(b.Earlier) > 0 {
 		onEarlier(s, b, v, &e)
 		return e
+	}
+	if len(v.Violated) > 0 {
+		e.Stop = tripMustNot("before the first attempt", v.Violated)
 	}
 	if len(b.Rechecks) == 0 {
 		return e

@@ -10,7 +10,7 @@ import (
 // applyRolledBack undoes completions; no other code does. Attempts that are still open stay open: the
 // next session settles them.
 func (s *State) applyRolledBack(b event.RolledBack) {
-	s.ExitSignal, s.Gate = false, nil
+	s.ExitSignal, s.Gate, s.Evidence = false, nil, nil
 	s.verifiedAt, s.reviewedAt, s.Regressions = -1, -1, nil
 	for i := range s.Criteria {
 		c := &s.Criteria[i]

@@ -174,7 +174,8 @@ func TestUpToDateEvidence(t *testing.T) {
 	work.Tasks[0].Evidence = event.Observation
 	var b *fixture
 	b, end = runAfter(t, p, work, nil)
-	if end.ExitCode != 0 || b.State.EvidenceKind(0) != event.Observation || b.State.Gate.Review != event.ReviewOff ||
+	if end.ExitCode != 0 || b.State.TaskEvidence()[0].Kind != event.Observation ||
+		b.State.Gate.Review != event.ReviewOff ||
 		!slices.Equal(b.State.Gate.Reasons, []string{"no thorough review was made by the earlier run"}) {
 		t.Errorf("%+v, %+v", end, b.State.Gate)
 	}
@@ -347,7 +348,7 @@ func TestResumeElsewhere(t *testing.T) {
 			for i := range b.State.Tasks {
 				task := &b.State.Tasks[i]
 				if lost := name == "not on record" && i == 2; task.UpToDate() != lost || lost && task.Commit != "123" ||
-					b.State.EvidenceKind(i) == event.Assumption {
+					b.State.TaskEvidence()[i].Kind == event.Assumption {
 					t.Errorf("%s is %+v", p.Tasks[i].ID, task)
 				}
 			}

@@ -1,11 +1,10 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
 
 	"wavex/internal/event"
-	"wavex/runner"
+	"wavex/internal/plan"
 )
 
 // This file decides when criteria are verified, and whether the evidence suffices for completion.
@@ -29,6 +28,28 @@ func decideWaveCriteria(s *State) event.Body {
 		}
 	}
 	if ev.Only == nil {
+		return nil
+	}
+	return ev
+}
+
+// decideBefore returns the verification before the session's first attempt, or nil. It looks at the
+// conditions that must not hold. Before the run's first attempt it also looks at the criteria with a
+// check: only one that does not hold yet can show work.
+func decideBefore(s *State) event.Body {
+	if s.lookedBefore || s.Stop != nil || s.running > 0 || s.Counts.Completed == len(s.Tasks) {
+		return nil
+	}
+	if s.failedVerifications >= maxUnanswered {
+		return decideUnverifiable(s, "what must not be true, and the criteria before the work,")
+	}
+	ev := event.CriteriaStarted{Round: s.verifications + 1, Before: true}
+	for _, c := range s.Criteria {
+		if cond := s.Condition(c.ID); !s.attempted && cond != nil && cond.Check != nil {
+			ev.Only = append(ev.Only, c.ID)
+		}
+	}
+	if ev.Only == nil && !slices.ContainsFunc(s.Plan.MustNot, func(c plan.Condition) bool { return c.Check != nil }) {
 		return nil
 	}
 	return ev
@@ -78,86 +99,4 @@ func hasProseCriteria(s *State) bool {
 func unmetCriteria(s *State) []event.Criterion {
 	return slices.DeleteFunc(slices.Clone(s.Criteria),
 		func(c event.Criterion) bool { return c.Met || c.Verification == event.Assumption })
-}
-
-// unproven returns the missing evidence that prevents completion, and the ids that are accepted
-// without evidence. If the plan has criteria they are the evidence; otherwise a task without
-// criteria is judged by its checks.
-func unproven(s *State) (against, assumed []string) {
-	trust := func(id, why string) {
-		if s.Config.AcceptAssumptions {
-			assumed = append(assumed, id)
-			return
-		}
-		against = append(against, why)
-	}
-	own := map[string]bool{}
-	planned := false
-	for _, c := range s.Criteria {
-		own[c.Task] = true
-		planned = planned || c.Task == ""
-		switch {
-		case c.Verification == event.Assumption:
-			trust(c.ID, fmt.Sprintf("criterion %s rests on assumption: %s", c.ID, c.Text))
-		case !c.Met:
-			against = append(against, fmt.Sprintf("criterion %s is not met: %s", c.ID, c.Text))
-		}
-	}
-	if planned {
-		return against, assumed
-	}
-	added := map[string]bool{}
-	for _, a := range s.Added {
-		added[a.ID] = a.Origin != event.FromList // the finder of the problem checks the repairs
-	}
-	for i := range s.Tasks {
-		if id := s.Plan.Tasks[i].ID; !own[id] && !added[id] && s.EvidenceKind(i) == event.Assumption {
-			trust(id, fmt.Sprintf("nothing shows that task %s is done: %s", id, whyUnproven(s, i)))
-		}
-	}
-	return against, assumed
-}
-
-// tamperedOwnChecks reports whether an attempt changed files that its own checks depend on.
-func tamperedOwnChecks(r *runner.Result) bool {
-	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
-}
-
-func whyUnproven(s *State, i int) string {
-	if last := s.Tasks[i].Last; last != nil && tamperedOwnChecks(last) {
-		return "it changed what its own checks rest on"
-	}
-	if last := s.Tasks[i].Last; last != nil && last.Vacuous {
-		return "its checks passed before any work, and nothing was edited"
-	}
-	if s.Tasks[i].UpToDate() {
-		return "the run that completed it, " + s.Tasks[i].Earlier.Run + ", had no evidence either"
-	}
-	return "it has no check, no criterion, and no declared file that changed"
-}
-
-// EvidenceKind returns the kind of evidence of a completed task: that of the earlier run, its command,
-// its checks (unless they passed before the work and nothing was edited), or a declared file that changed.
-func (s *State) EvidenceKind(i int) string {
-	p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
-	switch {
-	case s.Tasks[i].UpToDate():
-		return s.Tasks[i].Earlier.Evidence
-	case p.Command != "":
-		return event.ExecutionOutput
-	case last == nil:
-		return event.Assumption
-	case tamperedOwnChecks(last):
-		return event.Assumption
-	case len(p.Verify) > 0 && (!last.Vacuous || len(last.Touched) > 0):
-		for _, c := range p.Verify {
-			if c.Run != "" {
-				return event.ExecutionOutput
-			}
-		}
-		return event.Observation
-	case len(last.Changed) > 0:
-		return event.Observation
-	}
-	return event.Assumption
 }

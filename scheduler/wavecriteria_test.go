@@ -30,11 +30,12 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		var out []event.Criterion
 		for _, k := range s.Criteria {
-			if e.Wave > 0 && !slices.Contains(e.Only, k.ID) {
+			if (e.Wave > 0 || e.Before) && !slices.Contains(e.Only, k.ID) {
 				continue
 			}
 			if cond := s.Condition(k.ID); cond.Check != nil {
-				k.Met, k.Verification, k.Round = !(k.ID == "a/C-1" && e.Wave == 2), event.ExecutionOutput, e.Round
+				k.Met, k.Verification, k.Round = !e.Before && !(k.ID == "a/C-1" && e.Wave == 2), event.ExecutionOutput, e.Round
+				k.Check = "look"
 			}
 			out = append(out, k)
 		}
@@ -56,10 +57,11 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"1 1 [a/C-1] false", "2 2 [a/C-1 b/C-1] false", "3 0 [] true"}; !slices.Equal(begun, want) {
+	if want := []string{"1 0 [C-1 a/C-1 b/C-1 d/C-1] false", "2 1 [a/C-1] false",
+		"3 2 [a/C-1 b/C-1] false", "4 0 [] true"}; !slices.Equal(begun, want) {
 		t.Errorf("verified %q, want %q", begun, want)
 	}
-	if want := []string{"1 true", "2 false", "0 true"}; !slices.Equal(ended, want) {
+	if want := []string{"0 false", "1 true", "2 false", "0 true"}; !slices.Equal(ended, want) {
 		t.Errorf("a's criterion went %q, want %q", ended, want)
 	}
 }
@@ -70,8 +72,11 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(taskWithCriterion("a"),
 		taskWithCriterion("b", "a"))[1:]
 	b := newFixture(t, mustPlan(t, text), testConfig())
-	b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(_ *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		return func(context.Context, func() bool) (Verification, error) {
+			if e.Before {
+				return Verification{}, nil
+			}
 			return Verification{}, errors.New("the tree is gone")
 		}
 	}
@@ -80,7 +85,7 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 		!strings.Contains(end.Reason, "the criteria could not be verified: the tree is gone") {
 		t.Errorf("ended as %+v", end)
 	}
-	if got := of[event.CriteriaStarted](b.journal); len(got) != 1+maxUnanswered {
+	if got := of[event.CriteriaStarted](b.journal); len(got) != 2+maxUnanswered {
 		t.Errorf("tried %d times: %+v", len(got), got)
 	}
 }

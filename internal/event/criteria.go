@@ -31,6 +31,8 @@ type Criterion struct {
 	Duration time.Duration     `json:"duration,omitempty"`
 	Files    map[string]string `json:"files,omitempty"` // sha256 of the files that the evidence refers to, by path
 	Round    int               `json:"round,omitempty"` // the verification that decided it, from 1; 0: none yet
+	// WasUnmet means that its check failed in an earlier verification of the run. It is derived from the records.
+	WasUnmet bool `json:"-"`
 }
 
 // Proven reports whether the criterion is met with evidence.
@@ -42,7 +44,7 @@ func (c Criterion) Proven() bool { return c.Met && c.Verification != Assumption 
 type CriteriaStarted struct {
 	Round int `json:"round"`          // from 1, over the whole run
 	Wave  int `json:"wave,omitempty"` // a completed wave that is not the last; 0: all criteria
-	// Only are the ids of the criteria to verify after a wave or with Earlier; otherwise all are.
+	// Only are the ids of the criteria to verify after a wave, with Earlier or Before; otherwise all are.
 	Only []string   `json:"only,omitempty"`
 	Cap  budget.USD `json:"cap,omitempty"`
 	// Judge says that a judge decides prose criteria; otherwise they stay assumptions.
@@ -52,6 +54,9 @@ type CriteriaStarted struct {
 	Rechecks []Recheck `json:"rechecks,omitempty"`
 	// Earlier are tasks that an earlier run completed. Rechecks are their checks.
 	Earlier []string `json:"earlier,omitempty"`
+	// Before says that no attempt of the session has begun. The conditions that must not hold are looked at, and, if
+	// the run has made no attempt yet, the criteria with a check: one that holds now shows no work.
+	Before bool `json:"before,omitempty"`
 }
 
 // CriteriaEnded settles the criteria that it lists. A criterion that was met can become unmet.
@@ -64,6 +69,8 @@ type CriteriaEnded struct {
 	// Rechecked is the result of CriteriaStarted.Rechecks; nil if there were none, or with UpToDate.
 	Rechecked *RecheckSummary `json:"rechecked,omitempty"`
 	UpToDate  *UpToDate       `json:"up_to_date,omitempty"` // result for CriteriaStarted.Earlier; nil: none
+	// Stop is the breaker of a condition that must not hold and did; nil: none.
+	Stop *Stop `json:"stop,omitempty"`
 }
 
 // Recheck names a check to repeat. Equal checks are repeated once.

@@ -16,6 +16,7 @@ type EarlierTask struct {
 	Key       string `json:"key"`                 // content key
 	Run       string `json:"run"`                 // the run that executed the task
 	Evidence  string `json:"evidence"`            // the kind of evidence that the task had
+	Basis     Basis  `json:"basis,omitempty"`     // of that evidence; "": from before there were bases
 	Rehearsed bool   `json:"rehearsed,omitempty"` // the rehearsal agent did it
 	// Digests identify the declared files as the run left them, by path relative to the task's
 	// directory. Files that a later task declares are missing.

@@ -61,9 +61,11 @@ type Added struct {
 type GateEnded struct {
 	Passed  bool     `json:"passed"`
 	Reasons []string `json:"reasons,omitempty"` // why it did not pass; if it passed, remarks for the reader
+	// Advice is the way out if nothing but missing evidence prevents completion.
+	Advice string `json:"advice,omitempty"`
 	// ExitSignal is the run's exit signal after the event.
 	ExitSignal bool `json:"exit_signal"`
-	// Review says how the work was reviewed: "thorough", "off" or "nothing to review".
+	// Review says how the work was reviewed: "thorough", "light", "off" or "nothing to review".
 	Review string `json:"review"`
 	// Assumed are the ids of criteria that were accepted without evidence.
 	Assumed []string `json:"assumed,omitempty"`

@@ -25,13 +25,13 @@ All success criteria satisfied:
 - the tests pass: ✓ (execution output)
 - it reads well: ✓ (observation)
 
-╭─ 🟡 MONITOR ───────────────────────────────╮
+╭─ 🟢 SHIP ──────────────────────────────────╮
 │ Verified: execution output, observation    │
 │ Tasks: 3/3 complete                        │
 │ Subjective: ~90% · Type 2A · 3 iterations  │
 ├────────────────────────────────────────────┤
 │ ↳ Alt: wavex verify makes all checks again │
-│ ↳ Risk: 1 thing was looked at, not run     │
+│ ↳ Risk: 3 things were looked at, not run   │
 ╰────────────────────────────────────────────╯
 </loop-complete>
 `
@@ -39,7 +39,7 @@ All success criteria satisfied:
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	ascii := report.Completion(s.S, 0, true)
-	if strings.ContainsFunc(ascii, func(r rune) bool { return r > 126 }) || !strings.Contains(ascii, "+- MONITOR ---") {
+	if strings.ContainsFunc(ascii, func(r rune) bool { return r > 126 }) || !strings.Contains(ascii, "+- SHIP ---") {
 		t.Errorf("in ASCII it is\n%s", ascii)
 	}
 	narrow := report.VerdictOf(s.S).Box(30, false)
@@ -106,12 +106,12 @@ func TestVerdict(t *testing.T) {
 	}{
 		"run, and easy to undo":       {event.ExecutionOutput, "2A", "thorough", report.Ship, ""},
 		"measured, with a checkpoint": {event.Measurement, "2B", "thorough", report.Ship, ""},
-		"looked at": {event.Observation, "2A", "thorough", report.Monitor,
-			"1 thing was looked at, not run"},
+		"looked at": {event.Observation, "2A", "thorough", report.Ship,
+			"2 things were looked at, not run"},
 		"run, and hard to undo":       {event.ExecutionOutput, "1", "thorough", report.Monitor, "hard to undo: T-001"},
-		"looked at, and hard to undo": {event.Observation, "1", "thorough", report.Research, "1 thing was looked at"},
+		"looked at, and hard to undo": {event.Observation, "1", "thorough", report.Research, "2 things were looked at"},
 		"assumed": {event.Assumption, "2A", "thorough", report.Research,
-			"nothing shows 1 thing that was accepted"},
+			"nothing shows 2 things that were accepted"},
 		"nobody reviewed it":          {event.ExecutionOutput, "2A", "off", report.Monitor, "nobody reviewed the work"},
 		"there was nothing to review": {event.ExecutionOutput, "2A", "nothing to review", report.Ship, ""},
 	} {

@@ -47,11 +47,14 @@ func Complete(s *scheduler.State) bool {
 	return s.ExitSignal
 }
 
-// weakestEvidence returns the weakest kind of evidence of any task of the plan.
+// weakestEvidence returns the weakest kind of the evidence of the gate; before it, nothing is shown.
 func weakestEvidence(s *scheduler.State) string {
+	if s.Evidence == nil {
+		return event.Assumption
+	}
 	worst := 0
-	for _, i := range tasksNeedingEvidence(s) {
-		worst = max(worst, slices.Index(evidenceOrder, s.EvidenceKind(i)))
+	for _, r := range s.Evidence {
+		worst = max(worst, slices.Index(evidenceOrder, r.Kind))
 	}
 	return evidenceOrder[worst]
 }

@@ -44,7 +44,14 @@ type (
 		Caches     []wireCache     `json:"caches,omitempty"` // by wave, where a prompt cache was used
 		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
+		Gate        *wireGate        `json:"gate,omitempty"` // absent before the gate
 		Tasks       []wireTask       `json:"tasks"`
+	}
+	wireGate struct {
+		Passed   bool             `json:"passed"`
+		Reasons  []string         `json:"reasons,omitempty"` // against it, or remarks
+		Review   string           `json:"review"`            // as in the record gate_ended
+		Evidence []event.Evidence `json:"evidence"`          // a row for each criterion, then for each task
 	}
 	wireRegression struct {
 		Tasks    []string `json:"tasks"` // the tasks that the check belongs to
@@ -141,6 +148,9 @@ func (r *Summary) JSON() ([]byte, error) {
 	for _, g := range r.Regressions {
 		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason,
 			g.Output, g.Since, g.More, g.EarlierSession})
+	}
+	if g := r.Gate; g != nil {
+		w.Gate = &wireGate{g.Passed, g.Reasons, g.Review, r.Evidence}
 	}
 	for i := range r.Tasks {
 		w.Tasks = append(w.Tasks, r.Tasks[i].wire())

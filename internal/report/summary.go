@@ -36,8 +36,8 @@ type Summary struct {
 	Ended   time.Time // zero before the end, and without events
 	Waves   int
 
-	Regressions []event.Regression // known checks that had passed and now fail
-	Tasks       []Task             // in plan order
+	Assessment
+	Tasks       []Task // in plan order
 	Counts      event.Counts
 	Cost        budget.USD
 	CounselCost budget.USD
@@ -46,6 +46,14 @@ type Summary struct {
 	Limits      budget.Limits
 	Iterations  int
 	Usage       runner.Usage // of attempts; panels do not report theirs
+}
+
+// Assessment is the knowledge of a run's work beyond its tasks.
+type Assessment struct {
+	Regressions []event.Regression // known checks that had passed and now fail
+	// Gate is the last gate; nil before. Evidence has the rows that it looked at.
+	Gate     *event.GateEnded
+	Evidence []event.Evidence
 }
 
 // Task describes one task of a Summary.
@@ -115,6 +123,10 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		r.Iterations = e.Iterations
 	}
 	r.Regressions = s.Regressions
+	if r.Gate = s.Gate; s.Gate != nil {
+		r.Evidence = s.Evidence
+		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)
+	}
 	r.Tasks = make([]Task, len(s.Tasks))
 	for i := range s.Tasks {
 		r.Tasks[i] = newTask(s, i)

@@ -149,6 +149,7 @@ func (r *Summary) totals() []string {
 		}
 		l = append(l, "Broken: "+textfmt.Line(g.String()))
 	}
+	l = append(l, r.evidenceLines()...)
 	if r.Reason != "" {
 		l = append(l, "Stopped: "+textfmt.Line(r.Reason))
 	}

@@ -16,9 +16,9 @@ import (
 
 // The verdicts, the best first.
 const (
-	Ship = "SHIP" // shown by execution, and reversible
-	// Monitor is one level less: part of the work was only observed, or it was not reviewed, or a
-	// check broke, or it is hard to undo.
+	Ship = "SHIP" // shown by execution, or seen by a judge or a reviewer, and reversible
+	// Monitor is one level less: only its author saw a part of the work, or the review was not thorough, or a check
+	// broke, or it is hard to undo.
 	Monitor = "MONITOR"
 	// Research means that a person must find out: part of the work is assumed, or only observed and
 	// hard to undo.
@@ -52,30 +52,11 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if v.Type != "2A" && s.Config.Isolation != event.Isolated {
 		v.Alt = "wavex rollback takes it back, in a git checkout"
 	}
-	weight := map[string]int{} // number of conditions by kind of evidence
-	for _, c := range s.Criteria {
-		weight[c.Verification]++
-	}
-	for _, i := range tasksNeedingEvidence(s) {
-		weight[s.EvidenceKind(i)]++
-	}
-	for _, kind := range evidenceOrder {
-		if weight[kind] > 0 {
-			v.Verified = append(v.Verified, kind)
-		}
-	}
-	caution := 0
-	if n := weight[event.Assumption]; n > 0 {
-		caution = 2
-		v.Risks = append(v.Risks, fmt.Sprintf("nothing shows %s that was accepted", Plural(n, "thing", "things")))
-	}
-	if n := weight[event.Observation]; n > 0 {
+	caution := v.weighEvidence(s.Evidence)
+	if g := s.Gate; g != nil && (g.Review == event.ReviewOff || g.Review == event.ReviewLight) {
 		caution = max(caution, 1)
-		v.Risks = append(v.Risks, Plural(n, "thing was", "things were")+" looked at, not run")
-	}
-	if s.Gate != nil && s.Gate.Review == "off" {
-		caution = max(caution, 1)
-		v.Risks = append(v.Risks, "nobody reviewed the work")
+		v.Risks = append(v.Risks, map[string]string{event.ReviewOff: "nobody reviewed the work",
+			event.ReviewLight: "the work was reviewed lightly, by wave"}[g.Review])
 	}
 	if len(s.Regressions) > 0 {
 		caution = max(caution, 1)
@@ -105,26 +86,34 @@ func VerdictOf(s *scheduler.State) Verdict {
 	return v
 }
 
-// tasksNeedingEvidence returns the tasks that need evidence of their own, with the rules of the gate. If the
-// plan or a task has criteria, those are the evidence. A task that the run added for a problem is
-// checked by the reviewer or criterion that found the problem.
-func tasksNeedingEvidence(s *scheduler.State) (tasks []int) {
-	other := map[string]bool{}
-	for _, c := range s.Criteria {
-		if c.Task == "" {
-			return nil
-		}
-		other[c.Task] = true
+// weighEvidence adds the evidence and its gaps to the verdict, and returns the caution that it calls for: 0; 1 for work
+// that only its author saw, or that is hard to undo and was not run; 2 for an accepted assumption.
+func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
+	kinds, bases := map[string]int{}, map[event.Basis]int{}
+	for _, r := range rows {
+		kinds[r.Kind]++
+		bases[r.Basis]++
 	}
-	for _, a := range s.Added {
-		other[a.ID] = a.Origin != event.FromList
-	}
-	for i := range s.Tasks {
-		if !other[s.Plan.Tasks[i].ID] {
-			tasks = append(tasks, i)
+	for _, kind := range evidenceOrder {
+		if kinds[kind] > 0 {
+			v.Verified = append(v.Verified, kind)
 		}
 	}
-	return tasks
+	if n := bases[event.Accepted] + bases[event.Unproven]; n > 0 {
+		caution = 2
+		v.Risks = append(v.Risks, "nothing shows "+Plural(n, "thing that was accepted", "things that were accepted"))
+	}
+	if n := bases[event.Changed]; n > 0 {
+		caution = max(caution, 1)
+		v.Risks = append(v.Risks, fmt.Sprintf("only its author saw the work of %s", Plural(n, "task", "tasks")))
+	}
+	if n := kinds[event.Observation]; n > 0 {
+		v.Risks = append(v.Risks, Plural(n, "thing was", "things were")+" looked at, not run")
+		if v.Type == "1" {
+			caution = max(caution, 1)
+		}
+	}
+	return caution
 }
 
 // reviewScore returns the reviewers' score: that of the last thorough review, else the mean of the light

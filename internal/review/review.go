@@ -50,6 +50,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 		c.Aspects = append(c.Aspects, t.Aspects...)
 	}
 	c.Files = taskFiles(s, e.Wave)
+	found := foundFiles(s)
 	for _, k := range s.Criteria {
 		c.Criteria = append(c.Criteria, criterionStatus(k))
 	}
@@ -57,13 +58,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 		c.MustNot = append(c.MustNot, m.Text)
 	}
 	if e.Mode == counsel.Thorough {
-		for i := range s.Reviews {
-			for _, f := range s.Reviews[i].Review.Findings {
-				if s.Reviews[i].Mode == counsel.Light && f.Severity == counsel.Blocker {
-					c.Candidates = append(c.Candidates, f)
-				}
-			}
-		}
+		c.Candidates = claimedBlockers(s)
 		if last := s.Thorough(); last != nil {
 			c.Remediated = last.Review.Blockers()
 		}
@@ -81,6 +76,9 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 				return
 			}
 			c.Files = mergeSorted(c.Files, known)
+			if e.Mode == counsel.Thorough {
+				c.Diff += foundText(dir, found, known)
+			}
 			out = panel.Review(ctx, c)
 		})
 		if err != nil {
@@ -91,6 +89,18 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 		}
 		return out
 	}
+}
+
+// claimedBlockers returns the blockers that light reviews claim.
+func claimedBlockers(s *scheduler.State) (out []counsel.Finding) {
+	for i := range s.Reviews {
+		for _, f := range s.Reviews[i].Review.Findings {
+			if s.Reviews[i].Mode == counsel.Light && f.Severity == counsel.Blocker {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 }
 
 // criterionStatus returns the state of a criterion in one line.
@@ -121,6 +131,22 @@ func taskFiles(s *scheduler.State, wave int) []string {
 				if filepath.IsLocal(filepath.FromSlash(f)) {
 					out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f)))
 				}
+			}
+		}
+	}
+	return mergeSorted(out, nil)
+}
+
+// foundFiles returns the declared files of completed tasks whose agents changed nothing, as paths of the project.
+func foundFiles(s *scheduler.State) (out []string) {
+	for i := range s.Tasks {
+		p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
+		if s.Tasks[i].Status != event.Completed || p.Command != "" || last == nil || last.Edited() {
+			continue
+		}
+		for _, f := range p.Files {
+			if f.Writes() {
+				out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f.Path)))
 			}
 		}
 	}

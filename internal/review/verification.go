@@ -48,7 +48,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	e event.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
 	items := make([]criterionCase, 0, len(s.Criteria))
 	for _, k := range s.Criteria {
-		if (e.Wave > 0 || len(e.Earlier) > 0) && !slices.Contains(e.Only, k.ID) {
+		if (e.Wave > 0 || len(e.Earlier) > 0 || e.Before) && !slices.Contains(e.Only, k.ID) {
 			continue
 		}
 		it := criterionCase{Criterion: event.Criterion{ID: k.ID, Task: k.Task, Text: k.Text,
@@ -68,6 +68,10 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	files := taskFiles(s, 0)
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
 	list, earlier := dueRechecks(s, e), earlierTasks(s, e)
+	var mustNot []plan.Condition
+	if e.Before {
+		mustNot = s.Plan.MustNot
+	}
 	return func(ctx context.Context, more func() bool) (out scheduler.Verification, err error) {
 		err = h.withIntegrated(ctx, true, func(dir string) {
 			if len(earlier) > 0 {
@@ -79,6 +83,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 					h.runCriterion(ctx, dir, &items[i], made)
 				}
 			}
+			out.Violated = h.violated(ctx, dir, e.Round, mustNot)
 			out.Rechecks = h.runRechecks(ctx, dir, e.Round, list, made, more)
 			if e.Judge {
 				out.Cost = h.judgeCriteria(ctx, e, dir, request, files, items)
@@ -97,10 +102,8 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 // runCriterion runs a criterion's own check, and stores the evidence in made.
 func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterionCase,
 	made map[checkKey]check.Evidence) {
-	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.opts.Config.Run,
-		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, it.Round)})
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
-	got, err := check.Run(ctx, at, env, []plan.Check{*it.check})
+	got, err := check.Run(ctx, at, h.environ(it.Round), []plan.Check{*it.check})
 	if err != nil {
 		return // interrupted, and so is the whole verification
 	}
@@ -120,6 +123,26 @@ func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterio
 	default:
 		it.Verification = event.ExecutionOutput
 	}
+}
+
+// environ returns the environment of the checks of a verification.
+func (h *Coordinator) environ(round int) []string {
+	return proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.opts.Config.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, round)})
+}
+
+// violated returns the texts of the conditions whose check passes.
+func (h *Coordinator) violated(ctx context.Context, dir string, round int, conditions []plan.Condition) (out []string) {
+	for _, c := range conditions {
+		if c.Check == nil {
+			continue
+		}
+		got, err := check.Run(ctx, dir, h.environ(round), []plan.Check{*c.Check})
+		if err == nil && check.Passed(got) { // an interruption ends the whole verification
+			out = append(out, c.Text)
+		}
+	}
+	return out
 }
 
 // judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only

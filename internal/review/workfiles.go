@@ -2,9 +2,11 @@ package review
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/internal/safefile"
@@ -71,4 +73,18 @@ func containsQuote(dir, file, quote string) bool {
 func fileDigest(dir, file string) string {
 	sum, _ := safefile.Digest(safefile.OpenIn(dir, file))
 	return sum
+}
+
+// foundText returns the texts of found files that the diff does not show.
+func foundText(dir string, found, changed []string) string {
+	var b strings.Builder
+	for _, f := range found {
+		if slices.Contains(changed, f) {
+			continue
+		}
+		if text := fileText(dir, f); text != "" && b.Len() <= maxDiff {
+			fmt.Fprintf(&b, "unchanged file %s, which a task found as it is\n%s\n", f, text)
+		}
+	}
+	return b.String()
 }

@@ -119,7 +119,7 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 	if s.Gate != nil {
 		work.Review = cmp.Or(s.Gate.Review, work.Review)
 	}
-	writers := lastWriters(s)
+	writers, evidence := lastWriters(s), s.TaskEvidence()
 	for i := range planned.Tasks { // without those that the run added
 		t, p := &s.Tasks[i], &planned.Tasks[i]
 		one := event.EarlierTask{Task: p.ID, Key: t.Key, Run: s.Config.Run, Rehearsed: rehearsed[p.ID]}
@@ -127,7 +127,7 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 		case t.Earlier != nil && (t.Status == event.Completed || t.Status == event.Pending):
 			one = *t.Earlier
 		case t.Status == event.Completed:
-			one.Evidence = s.EvidenceKind(i)
+			one.Evidence, one.Basis = evidence[i].Kind, evidence[i].Basis
 			if t.Last != nil {
 				one.Digests = maps.Clone(t.Last.Digests)
 				maps.DeleteFunc(one.Digests, func(file, _ string) bool { return writers[path.Join(p.SubDir(), file)] != i })

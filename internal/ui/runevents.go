@@ -82,6 +82,9 @@ func criteriaStartedLines(b event.CriteriaStarted, s *scheduler.State) (lines []
 		return []string{fmt.Sprintf("up to date: looking at %s that are completed on record",
 			report.Plural(n, "task", "tasks"))}
 	}
+	if b.Before {
+		return nil
+	}
 	if b.Wave > 0 {
 		return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}
 	}
@@ -249,6 +252,9 @@ func gateEndedLines(b event.GateEnded) ([]string, mark) {
 		why[i] = "  " + fitText(r)
 	}
 	if !b.Passed {
+		if b.Advice != "" {
+			why = append(why, "  "+fitText(b.Advice))
+		}
 		return append([]string{"gate: refused"}, why...), markBad
 	}
 	return append([]string{"gate: passed | review: " + fitText(b.Review)}, why...), markGood

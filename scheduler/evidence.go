@@ -1,0 +1,199 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// This file tells what shows each task and criterion. It is pure: it looks only at recorded facts.
+
+// TaskEvidence returns a row for each task, in plan order. Rows of tasks that are not completed mean nothing.
+func (s *State) TaskEvidence() []event.Evidence { return s.evidence(s.isReviewed())[len(s.Criteria):] }
+
+// evidence returns a row for each criterion and then for each task, under the assumption that a thorough review of the
+// work has passed, or has not.
+func (s *State) evidence(reviewed bool) []event.Evidence {
+	rows := make([]event.Evidence, 0, len(s.Criteria)+len(s.Tasks))
+	for i := range s.Criteria {
+		rows = append(rows, s.accept(criterionEvidence(&s.Criteria[i])))
+	}
+	e := taskEvidence{s: s, reviewed: reviewed, own: map[string][]event.Evidence{}, origin: map[string]string{}}
+	for _, r := range rows {
+		e.own[r.Task] = append(e.own[r.Task], r)
+	}
+	for _, a := range s.Added {
+		e.origin[a.ID] = a.Origin
+	}
+	for i := range s.Tasks {
+		rows = append(rows, s.accept(e.of(i)))
+	}
+	return rows
+}
+
+// accept marks a row without evidence as accepted if the user accepts assumptions.
+func (s *State) accept(r event.Evidence) event.Evidence {
+	if r.Basis == event.Unproven && r.Kind == event.Assumption && s.Config.AcceptAssumptions {
+		r.Basis = event.Accepted
+	}
+	return r
+}
+
+// isReviewed reports whether a thorough review of the present work has passed.
+func (s *State) isReviewed() bool {
+	if s.earlier.EarlierWork != nil && !s.ranTasks() { // nothing is new
+		return s.earlier.Review == event.ReviewThorough
+	}
+	last := s.Thorough()
+	return last != nil && last.Passed && last.Review.Nothing == "" && s.reviewedAt == s.workCount
+}
+
+func criterionEvidence(c *event.Criterion) event.Evidence {
+	r := event.Evidence{Criterion: c.ID, Task: c.Task, Kind: c.Verification}
+	switch {
+	case c.Verification == event.Assumption:
+		r.Basis, r.Why = event.Unproven, "rests on assumption: "+c.Text
+	case !c.Met:
+		r.Basis, r.Why = event.Unproven, "is not met: "+c.Text
+	case c.Check == "":
+		r.Basis = event.Judged
+	case c.WasUnmet:
+		r.Basis = event.Proven
+	default:
+		r.Basis = event.Kept
+	}
+	return r
+}
+
+// taskEvidence finds the evidence of tasks.
+type taskEvidence struct {
+	s        *State
+	reviewed bool                        // a thorough review has passed
+	own      map[string][]event.Evidence // rows of criteria by task; "": of the plan
+	origin   map[string]string           // of the tasks that the run added
+}
+
+func (e *taskEvidence) of(i int) event.Evidence {
+	t, p := &e.s.Tasks[i], &e.s.Plan.Tasks[i]
+	row := func(b event.Basis, kind string) event.Evidence {
+		return event.Evidence{Task: p.ID, Basis: b, Kind: kind}
+	}
+	unproven := func(why string) event.Evidence {
+		r := row(event.Unproven, event.Assumption)
+		r.Why = why
+		return r
+	}
+	last := t.Last
+	switch {
+	case t.UpToDate():
+		return earlierEvidence(t.Earlier)
+	case p.Command != "":
+		return row(event.Ran, event.ExecutionOutput)
+	case last == nil:
+		return unproven("no attempt at it was made")
+	case tamperedOwnChecks(last):
+		return unproven("it changed what its own checks rest on")
+	case len(p.Verify) > 0 && !last.Vacuous:
+		return row(event.Proven, checksKind(p.Verify))
+	}
+	if c := showing(e.own[p.ID]); c != nil {
+		r := row(c.Basis, c.Kind)
+		r.By = c.Criterion
+		return r
+	}
+	edited, checked := last.Edited(), len(p.Verify) > 0 || len(last.Changed) > 0
+	switch c, origin := showing(e.own[""]), e.origin[p.ID]; {
+	case origin != "" && origin != event.FromList: // the finder of the problem checks its repair
+		return row(event.Reviewed, event.Observation)
+	case edited && c != nil:
+		r := row(c.Basis, c.Kind)
+		r.By = c.Criterion
+		return r
+	case edited && (e.reviewed || e.s.isReviewedLightly(t.Wave)):
+		return row(event.Reviewed, cmp.Or(checksKind(p.Verify), event.Observation))
+	case edited && checked:
+		r := row(event.Changed, cmp.Or(checksKind(p.Verify), event.Observation))
+		r.Why = "it changed files, and nobody reviewed them"
+		return r
+	case !edited && e.reviewed && hasDeclaredFile(last):
+		return row(event.Found, event.Observation)
+	case last.Vacuous:
+		return unproven("its checks passed before any work, and nothing was edited")
+	case edited:
+		return unproven("it has no check, no criterion and no declared file that changed, and nobody reviewed it")
+	}
+	return unproven("it has no check, no criterion, and no file that changed")
+}
+
+// showing returns the strongest row that shows the work of a task, or nil. A criterion that held before shows none.
+func showing(criteria []event.Evidence) *event.Evidence {
+	for _, b := range []event.Basis{event.Proven, event.Judged} {
+		if k := slices.IndexFunc(criteria, func(r event.Evidence) bool { return r.Basis == b }); k >= 0 {
+			return &criteria[k]
+		}
+	}
+	return nil
+}
+
+func earlierEvidence(t *event.EarlierTask) event.Evidence {
+	r := event.Evidence{Task: t.Task, Basis: t.Basis, Kind: t.Evidence, By: t.Run}
+	if r.Basis == "" {
+		r.Basis = event.Proven
+	}
+	if r.Kind == event.Assumption {
+		r.Basis, r.Why = event.Unproven, fmt.Sprintf("the run that completed it, %s, had no evidence either", t.Run)
+	}
+	return r
+}
+
+// tamperedOwnChecks reports whether an attempt changed files that its own checks depend on.
+func tamperedOwnChecks(r *runner.Result) bool {
+	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
+}
+
+// checksKind returns the evidence kind of checks that passed; "" if there are none.
+func checksKind(checks []plan.Check) (kind string) {
+	for _, c := range checks {
+		if c.Run != "" {
+			return event.ExecutionOutput
+		}
+		kind = event.Observation
+	}
+	return kind
+}
+
+// hasDeclaredFile reports whether a declared file was there at the end of an attempt.
+func hasDeclaredFile(r *runner.Result) bool {
+	for _, digest := range r.Digests {
+		if digest != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isReviewedLightly reports whether a light review has looked at a wave and found no blocker.
+func (s *State) isReviewedLightly(wave int) bool {
+	r := s.Light(wave)
+	return r != nil && r.Passed && r.Review.Nothing == ""
+}
+
+// unproven returns what the evidence lacks for completion, in sentences, and the ids that are accepted without it.
+func unproven(rows []event.Evidence) (against, accepted []string) {
+	for _, r := range rows {
+		switch {
+		case r.Basis == event.Accepted:
+			accepted = append(accepted, r.ID())
+		case r.Basis != event.Unproven:
+		case r.Criterion != "":
+			against = append(against, fmt.Sprintf("criterion %s %s", r.Criterion, r.Why))
+		default:
+			against = append(against, fmt.Sprintf("nothing shows that task %s is done: %s", r.Task, r.Why))
+		}
+	}
+	return against, accepted
+}

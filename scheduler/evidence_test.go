@@ -1,0 +1,143 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/counsel"
+	"wavex/internal/event"
+	"wavex/runner"
+)
+
+// TestEvidence has the basis of each criterion and task for the ways in which work can be shown.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	const (
+		bare      = `{"id":"a","subject":"A"}`
+		checked   = `{"id":"a","subject":"A","verify":["x"]}`
+		criterion = bare + `],"criteria":[{"text":"c","verify":"x"}`
+		own       = `{"id":"a","subject":"A","criteria":[{"text":"c","verify":"x"}]}`
+	)
+	edited := runner.Result{Vacuous: true, Touched: []string{"f"}}
+	found := runner.Result{Vacuous: true, Digests: map[string]string{"f": "1"}}
+	rests := runner.Result{Tampered: []runner.Tamper{{Path: "x", Own: true}}}
+	for name, c := range map[string]struct {
+		plan   string
+		last   runner.Result
+		unmet  bool // the criteria did not hold before
+		review string
+		want   string
+	}{
+		"a check that failed before":         {checked, runner.Result{}, false, "", "a proven"},
+		"a check that passed before":         {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
+		"the same, edited":                   {checked, edited, false, "", "a changed"},
+		"the same, committed":                {checked, runner.Result{Vacuous: true, Commit: "1"}, false, "", "a changed"},
+		"edited and reviewed":                {checked, edited, false, "thorough", "a reviewed"},
+		"edited and reviewed lightly":        {checked, edited, false, "light", "a reviewed"},
+		"found, and reviewed":                {checked, found, false, "thorough", "a found"},
+		"found, no review":                   {checked, found, false, "", "a unproven"},
+		"found, reviewed lightly":            {checked, found, false, "light", "a unproven"},
+		"a review of nothing":                {checked, edited, false, "nothing", "a changed"},
+		"its own checks' files were changed": {checked, rests, false, "thorough", "a unproven"},
+		"a declared file changed":            {bare, runner.Result{Changed: []string{"f"}}, false, "", "a changed"},
+		"nothing":                            {bare, runner.Result{}, false, "thorough", "a unproven"},
+		"another file, reviewed":             {bare, edited, false, "thorough", "a reviewed"},
+		"another file, no review":            {bare, edited, false, "", "a unproven"},
+		"a command":                          {`{"id":"a","command":"true"}`, runner.Result{}, false, "", "a ran"},
+		"a criterion that held, nothing done": {criterion, runner.Result{}, false, "thorough",
+			"C-1 kept, a unproven"},
+		"a criterion that held, edited": {criterion, edited, false,
+			"", "C-1 kept, a unproven"},
+		"a criterion that failed, nothing done": {criterion, runner.Result{}, true, "",
+			"C-1 proven, a unproven"},
+		"a criterion that failed, edited": {criterion, edited, true,
+			"", "C-1 proven, a proven"},
+		"its own criterion, that failed": {own, runner.Result{}, true, "",
+			"a/C-1 proven, a proven"},
+		"its own criterion, that held": {own, runner.Result{}, false, "",
+			"a/C-1 kept, a unproven"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := NewState(mustPlan(t, `{"tasks":[`+c.plan+`]}`))
+			m := simulation{s: s}
+			apply := func(b event.Body) {
+				t.Helper()
+				if err := m.apply(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cfg := testConfig()
+			cfg.Review = event.ReviewAuto
+			apply(event.RunStarted{Config: cfg})
+			criteria := func(round int, before, met bool) {
+				e := event.CriteriaEnded{Round: round}
+				for _, k := range s.Criteria {
+					k.Met, k.Check, k.Verification = met, "x", event.ExecutionOutput
+					e.Criteria = append(e.Criteria, k)
+				}
+				apply(event.CriteriaStarted{Round: round, Before: before})
+				apply(e)
+			}
+			criteria(1, true, !c.unmet)
+			apply(event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a"}})
+			apply(event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000})
+			c.last.Outcome = runner.Done
+			apply(event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Result: c.last, Status: event.Completed})
+			criteria(2, false, true)
+			review := event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Passed: true}
+			switch c.review {
+			case "light":
+				review.Mode, review.Wave = counsel.Light, 1
+			case "nothing":
+				review.Review.Nothing = "nothing was changed"
+			}
+			if c.review != "" {
+				apply(event.ReviewStarted{N: 1, Mode: review.Mode, Wave: review.Wave, Round: 1})
+				apply(review)
+			}
+			var got []string
+			for _, r := range s.evidence(s.isReviewed()) {
+				got = append(got, fmt.Sprint(r.ID(), " ", r.Basis))
+				if missing := r.Basis == event.Unproven || r.Basis == event.Changed; missing != (r.Why != "") {
+					t.Errorf("%s: %q", r.ID(), r.Why)
+				}
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("evidence is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestMustNotBeforeTheFirstAttempt stops a session before it starts an agent, also a resumed one.
+func TestMustNotBeforeTheFirstAttempt(t *testing.T) {
+	t.Parallel()
+	text := `{"mustNot":[{"text":"it burns","verify":"x"}],` + planText(task("a"))[1:]
+	b := newFixture(t, mustPlan(t, text), testConfig())
+	looked := 0
+	b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return func(context.Context, func() bool) (Verification, error) {
+			looked++
+			return Verification{Violated: []string{"it burns"}}, nil
+		}
+	}
+	end := b.run(t)
+	if end.ExitCode != 4 ||
+		!strings.Contains(end.Reason, "before the first attempt this is true and must not be: it burns") ||
+		len(b.runner.order()) > 0 || end.Cost > 0 || b.State.Stop.Breaker != event.MustNot {
+		t.Errorf("ended as %+v, ran %v", end, b.runner.order())
+	}
+	again := newFixture(t, mustPlan(t, text), testConfig())
+	if err := again.State.Replay(b.journal.events); err != nil {
+		t.Fatal(err)
+	}
+	again.StartEvent, again.Verify = event.RunResumed{Config: testConfig()}, b.Verify
+	again.journal.events = slices.Clone(b.journal.events)
+	if end := again.run(t); end.ExitCode != 4 || looked != 2 || len(again.runner.order()) > 0 {
+		t.Errorf("resumed, it ended as %+v, looked %d times, ran %v", end, looked, again.runner.order())
+	}
+}
