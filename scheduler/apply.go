@@ -128,6 +128,7 @@ func (s *State) apply(e event.Event) error {
 		s.applyAnswered(b)
 	case event.Draining:
 		s.Stop = &b.Stop
+		s.openBlockers = s.openBlockers && b.Stop.Breaker != event.Blockers
 	case event.RunEnded:
 		s.Phase, s.Ended = Ended, &b
 		if b.Status != event.RunComplete { // for example because a person did not confirm it

@@ -25,6 +25,7 @@ type completion struct {
 	lookedBefore        bool   // the verification before the session's first attempt was made
 	attempted           bool   // an attempt of the run has begun
 	reviewedAt          int    // work at the last thorough review; -1: none counts
+	openBlockers        bool   // confirmed blockers of the last thorough review have no consequence yet
 	unansweredReviews   int    // thorough reviews without an answer in a row, in this session
 	reviewRounds        int    // thorough reviews with an answer, in this session
 	remediations        int    // times that tasks were added for unmet criteria, in this session
@@ -168,7 +169,7 @@ func (s *State) applyReviewStarted(b event.ReviewStarted) error {
 func (s *State) applyReviewEnded(b event.ReviewEnded) {
 	delete(s.openWork, reviewKey(b.N))
 	s.Ledger.Commit(reviewKey(b.N), b.Review.Cost, 0, false)
-	cut := b.Review.Failure == runner.Interrupted
+	cut := b.Review.Failure == runner.Interrupted && b.Review.Error != "" // else a confirmed blocker is its answer
 	if cut {
 		s.cutReviews = append(s.cutReviews, b.N)
 	} else {
@@ -187,7 +188,7 @@ func (s *State) applyReviewEnded(b event.ReviewEnded) {
 	}
 	s.unansweredReviews = 0
 	s.reviewRounds++
-	s.reviewedAt = s.workCount
+	s.reviewedAt, s.openBlockers = s.workCount, b.Blockers > 0
 }
 
 func (s *State) applyReviewSkipped(b event.ReviewSkipped) {
@@ -199,6 +200,9 @@ func (s *State) applyReviewSkipped(b event.ReviewSkipped) {
 // applyTasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
 func (s *State) applyTasksAdded(b event.TasksAdded) {
 	s.ExitSignal, s.Gate, s.Evidence = false, nil, nil
+	if b.Origin == "review" {
+		s.openBlockers = false
+	}
 	if b.Origin == "criteria" {
 		s.remediations++
 	}

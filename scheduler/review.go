@@ -57,7 +57,9 @@ func needsThoroughReview(s *State) bool {
 // decideThoroughReview returns the thorough review that is due. wait reports whether it must wait.
 func decideThoroughReview(s *State) (body event.Body, wait bool) {
 	last := s.Thorough()
-	again := last != nil && !last.Passed && s.reviewRounds == 0 // last was made by an earlier session
+	// Blockers of an earlier session that it left as they were may be mended by now; those that it could not act on are
+	// acted on now.
+	again := last != nil && !last.Passed && s.reviewRounds == 0 && !s.openBlockers
 	switch {
 	case !needsThoroughReview(s) || s.reviewedAt == s.workCount && !again || s.unansweredReviews >= maxUnanswered:
 		return nil, false

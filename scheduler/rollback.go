@@ -12,6 +12,7 @@ import (
 func (s *State) applyRolledBack(b event.RolledBack) {
 	s.ExitSignal, s.Gate, s.Evidence = false, nil, nil
 	s.verifiedAt, s.reviewedAt, s.Regressions = -1, -1, nil
+	s.openBlockers = false
 	for i := range s.Criteria {
 		c := &s.Criteria[i]
 		*c = event.Criterion{ID: c.ID, Task: c.Task, Text: c.Text, Verification: event.Assumption}
