@@ -43,3 +43,14 @@ func (r *Summary) evidenceLines() (lines []string) {
 	}
 	return lines
 }
+
+// unprovenTasks returns the missing evidence of unproven tasks, by task.
+func (r *Summary) unprovenTasks() map[string]string {
+	out := map[string]string{}
+	for _, e := range r.Evidence {
+		if e.Basis == event.Unproven && e.Criterion == "" {
+			out[e.Task] = e.Why
+		}
+	}
+	return out
+}

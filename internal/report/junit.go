@@ -60,15 +60,15 @@ type (
 )
 
 // JUnit returns the summary as JUnit XML: a suite for each wave, a case for each task with its
-// attempts, the output of its checks, and counsel's advice. A failed task is a failure; a task that
-// a person must look at is an error; a blocked or pending task is skipped.
+// attempts, the output of its checks, and counsel's advice. A task that failed, or that nothing shows to be done at the
+// gate, is a failure; a task that a person must look at is an error; a blocked or pending task is skipped.
 func (r *Summary) JUnit() ([]byte, error) {
 	doc := junitSuites{Name: cmp.Or(textfmt.Line(r.Name), "wavex")}
 	var all time.Duration
 	for w := 1; w <= r.Waves; w++ {
 		doc.Suites = append(doc.Suites, junitSuite{Name: fmt.Sprintf("wave %d", w), ID: strconv.Itoa(w - 1)})
 	}
-	times := make([]time.Duration, r.Waves)
+	times, unproven := make([]time.Duration, r.Waves), r.unprovenTasks()
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Wave < 1 || t.Wave > r.Waves {
@@ -76,6 +76,9 @@ func (r *Summary) JUnit() ([]byte, error) {
 		}
 		s := &doc.Suites[t.Wave-1]
 		c := t.junit(doc.Name)
+		if why := unproven[t.ID]; why != "" {
+			c.Failure = &junitReason{Message: "nothing shows that it is done: " + textfmt.Line(why), Type: string(event.Unproven)}
+		}
 		s.Cases = append(s.Cases, c)
 		s.Tests++
 		switch {
