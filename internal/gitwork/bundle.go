@@ -144,6 +144,20 @@ func (b *bundles) save(ctx context.Context, g git, base string) error {
 	return err
 }
 
+// stop ends the saving of bundles.
+func (b *bundles) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = true
+}
+
+// isBroken reports whether nothing more is saved.
+func (b *bundles) isBroken() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.broken
+}
+
 func (b *bundles) saveNew(ctx context.Context, g git, base string) error {
 	out, err := g.output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, b.prefixes...)...)
 	if err != nil {

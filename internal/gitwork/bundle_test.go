@@ -103,7 +103,7 @@ func TestBundlesRefuse(t *testing.T) {
 			text, err := os.ReadFile(path)
 			must(to.t, err)
 			must(to.t, os.WriteFile(path, text[:len(text)-30], 0o600))
-		}, []string{"restoring the commits of run r1 from", "000001.bundle", "--fresh"}},
+		}, []string{"restoring the commits of the run from", "000001.bundle", "--fresh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

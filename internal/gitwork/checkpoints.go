@@ -28,6 +28,9 @@ type Checkpoints struct {
 	run string
 	g   git // in the top directory of the checkout
 
+	base    string   // the commit that the run began on; valid with bundles
+	bundles *bundles // nil: not opened
+
 	mu    sync.Mutex
 	waves map[int]func() error // each makes a checkpoint once
 }
@@ -103,9 +106,9 @@ func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string, ma
 	return p.g.updateRefs(ctx, ref, id)
 }
 
-// snapshot makes a commit of the checkout without a ref. With maxNew above 0 it returns an *Error with TooLarge if the
-// files to add are larger, in bytes.
-func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64) (string, error) {
+// snapshot makes a commit of the checkout without a ref, on top of HEAD and of other parents. With maxNew above 0 it
+// returns an *Error with TooLarge if the files to add are larger, in bytes.
+func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64, parents ...string) (string, error) {
 	g, done, err := p.tempIndex(ctx, "")
 	if err != nil {
 		return "", err
@@ -117,7 +120,7 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 			return "", err
 		}
 		if paths == 0 { // the index has everything
-			return p.commit(ctx, g, subject)
+			return p.commit(ctx, g, subject, parents...)
 		}
 	}
 	for try := 1; ; try++ {
@@ -130,7 +133,7 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 			return "", err
 		}
 	}
-	return p.commit(ctx, g, subject)
+	return p.commit(ctx, g, subject, parents...)
 }
 
 // checkNewFiles returns the number of paths that differ from the index. It returns an *Error with TooLarge if the
@@ -156,7 +159,7 @@ func (g git) checkNewFiles(ctx context.Context, most int64) (paths int, err erro
 }
 
 // commit makes a commit of an index, without a branch.
-func (p *Checkpoints) commit(ctx context.Context, g git, subject string) (string, error) {
+func (p *Checkpoints) commit(ctx context.Context, g git, subject string, parents ...string) (string, error) {
 	tree, err := g.output(ctx, "write-tree")
 	if err != nil {
 		return "", err
@@ -166,8 +169,10 @@ func (p *Checkpoints) commit(ctx context.Context, g git, subject string) (string
 	if err != nil {
 		return "", err
 	}
-	if head != "" {
-		args = append(args, "-p", head)
+	for _, parent := range append([]string{head}, parents...) {
+		if parent != "" {
+			args = append(args, "-p", parent)
+		}
 	}
 	refs, err := p.Refs(ctx)
 	if err != nil {

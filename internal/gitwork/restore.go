@@ -13,7 +13,7 @@ import (
 // names. An *Error says that it cannot.
 func (m *Manager) restore(ctx context.Context) error {
 	needed := m.neededCommits()
-	missing, err := m.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base}))
+	missing, err := m.g.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base}))
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (m *Manager) restore(ctx context.Context) error {
 		return err
 	}
 	if missing[m.state.Base] {
-		return m.missingBase(ctx)
+		return m.g.missingBase(ctx, m.state.Base, m.opts.Run)
 	}
 	out, err := m.g.output(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, m.bundles.prefixes...)...)
 	if err != nil {
@@ -36,11 +36,11 @@ func (m *Manager) restore(ctx context.Context) error {
 		return err
 	}
 	for _, f := range m.bundles.files {
-		if err := m.restoreBundle(ctx, f, missing, present); err != nil {
+		if err := f.restore(ctx, m.g, missing, present); err != nil {
 			return err
 		}
 	}
-	if missing, err = m.missingCommits(ctx, needed); err != nil {
+	if missing, err = m.g.missingCommits(ctx, needed); err != nil {
 		return err
 	}
 	for id := range missing {
@@ -71,9 +71,9 @@ func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]bool) 
 	return m.g.updateRefs(ctx, pairs...)
 }
 
-// restoreBundle restores the commits of a bundle, and those of its refs that the repository does not have or that it
+// restore restores the commits of a bundle, and those of its refs that the repository does not have or that it
 // has with an older commit.
-func (m *Manager) restoreBundle(ctx context.Context, f bundle, missing, present map[string]bool) error {
+func (f bundle) restore(ctx context.Context, g git, missing, present map[string]bool) error {
 	var pairs []string
 	unbundle := false
 	for ref, id := range f.refs {
@@ -82,18 +82,18 @@ func (m *Manager) restoreBundle(ctx context.Context, f bundle, missing, present 
 		}
 	}
 	if unbundle {
-		if err := m.g.run(ctx, "bundle", "unbundle", f.path); err != nil {
+		if err := g.run(ctx, "bundle", "unbundle", f.path); err != nil {
 			if exitCode(err) < 0 {
 				return err
 			}
-			return &Error{NoCommits, fmt.Sprintf("restoring the commits of run %s from %s: %s", m.opts.Run, f.path, err),
+			return &Error{NoCommits, fmt.Sprintf("restoring the commits of the run from %s: %s", f.path, err),
 				"continue where the run was made; --fresh starts over"}
 		}
 	}
 	if pairs == nil {
 		return nil
 	}
-	return m.g.updateRefs(ctx, pairs...)
+	return g.updateRefs(ctx, pairs...)
 }
 
 // commits returns the commits that the bundles have refs for.
@@ -108,11 +108,11 @@ func (b *bundles) commits() []string {
 }
 
 // missingCommits returns those of the commits that are not in the repository.
-func (m *Manager) missingCommits(ctx context.Context, ids []string) (map[string]bool, error) {
+func (g git) missingCommits(ctx context.Context, ids []string) (map[string]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	out, err := m.g.outputOf(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
+	out, err := g.outputOf(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +143,11 @@ func (m *Manager) neededCommits() []string {
 	return ids
 }
 
-// missingBase returns the error for a repository without the commit that the run began on.
-func (m *Manager) missingBase(ctx context.Context) error {
-	e := &Error{NoCommits, fmt.Sprintf("commit %s, which run %s began on, is not in this repository",
-		shortID(m.state.Base), m.opts.Run), "continue in a clone that has it; --fresh starts over"}
-	shallow, err := m.g.output(ctx, "rev-parse", "--is-shallow-repository")
+// missingBase returns the error for a repository without the commit that a run began on.
+func (g git) missingBase(ctx context.Context, base, run string) error {
+	e := &Error{NoCommits, fmt.Sprintf("commit %s, which run %s began on, is not in this repository", shortID(base), run),
+		"continue in a clone that has it; --fresh starts over"}
+	shallow, err := g.output(ctx, "rev-parse", "--is-shallow-repository")
 	if err == nil && shallow == "true" {
 		e.Text += ": it is a shallow clone"
 		e.Fix = "fetch the whole history: git fetch --unshallow; fetch-depth: 0 in actions/checkout, GIT_DEPTH: 0 in GitLab"

@@ -160,6 +160,14 @@ func (p *Checkpoints) Restore(ctx context.Context, r *Rollback) error {
 		return err
 	}
 	r.Undo = undo
+	if err := p.writeFiles(ctx, r); err != nil {
+		return err
+	}
+	return p.updateEnd(ctx, r)
+}
+
+// writeFiles makes the changes of a Rollback.
+func (p *Checkpoints) writeFiles(ctx context.Context, r *Rollback) error {
 	root, err := os.OpenRoot(p.g.dir)
 	if err != nil {
 		return err
@@ -195,7 +203,7 @@ func (p *Checkpoints) Restore(ctx context.Context, r *Rollback) error {
 			return err
 		}
 	}
-	return p.updateEnd(ctx, r)
+	return nil
 }
 
 // updateEnd updates the end of the session with the restored paths and no others, so that changes that

@@ -8,19 +8,58 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/report"
 )
 
 // This file finds the tasks whose work a resumed run has to look at before it goes on. The run itself makes their
 // checks.
 
-// doubtfulWork returns these tasks, and prints which they are. The state is that before the resume, in which the run
-// may be one of a rehearsal. edit is the change of the plan since then.
-func (r *Session) doubtfulWork(edit *event.Edit) []event.EarlierTask {
+// moved reports whether the run goes on in another folder or clone than before, and restores the files of a shared
+// directory there.
+func (r *Session) moved(ctx context.Context) bool {
 	if r.config.Isolation == event.Isolated {
+		return false // its commits are there
+	}
+	fresh, err := r.workspace.RestoreShared(ctx, r.state.Config.Base, r.notice)
+	if err != nil {
+		r.warn(fmt.Errorf("the files of the run are not restored: %w", err))
+	}
+	return fresh || !planfile.SamePath(r.state.Config.Dir, r.config.Dir)
+}
+
+// doubtfulWork returns these tasks, and prints which they are. The state is that before the resume, in which the run
+// may be one of a rehearsal. edit is the change of the plan since then, and moved is as in moved.
+func (r *Session) doubtfulWork(edit *event.Edit, moved bool) []event.EarlierTask {
+	switch {
+	case r.config.Isolation == event.Isolated:
 		return r.adoptedWork(edit)
+	case moved:
+		return r.completedElsewhere()
 	}
 	return nil
+}
+
+// completedElsewhere returns the completed tasks of the run.
+func (r *Session) completedElsewhere() (out []event.EarlierTask) {
+	evidence := r.state.TaskEvidence()
+	for i := range r.plan.Tasks {
+		t := &r.state.Tasks[i]
+		if t.Status != event.Completed {
+			continue
+		}
+		e := event.EarlierTask{Task: r.plan.Tasks[i].ID, Key: t.Key, Run: r.config.Run, Evidence: evidence[i].Kind,
+			Basis: evidence[i].Basis}
+		if t.Earlier != nil {
+			e = *t.Earlier
+		}
+		out = append(out, e)
+	}
+	if n := len(out); n > 0 {
+		r.notice(fmt.Sprintf("the run goes on in another folder or clone: the checks of its %s are made first, "+
+			"and tasks whose work is not here run again", report.Plural(n, "completed task", "completed tasks")))
+	}
+	return out
 }
 
 // adoptedWork returns the tasks that the branch of the run has, and that no record completes.
@@ -37,8 +76,9 @@ func (r *Session) adoptedWork(edit *event.Edit) []event.EarlierTask {
 			edit != nil && (slices.Contains(edit.Changed, p.ID) || slices.Contains(edit.Rerun, p.ID)) {
 			continue
 		}
+		kind, basis := evidenceOfCommit(p)
 		out = append(out, event.EarlierTask{Task: p.ID, Key: t.Key, Run: r.config.Run, Commit: commits[p.ID],
-			Evidence: evidenceOfCommit(p), Rehearsed: r.opts.Agent.IsRehearsal()})
+			Evidence: kind, Basis: basis, Rehearsed: r.opts.Agent.IsRehearsal()})
 		ids = append(ids, p.ID)
 	}
 	if len(ids) > 0 {
@@ -48,17 +88,20 @@ func (r *Session) adoptedWork(edit *event.Edit) []event.EarlierTask {
 	return out
 }
 
-// evidenceOfCommit returns the kind of evidence of a task with a commit whose checks pass.
-func evidenceOfCommit(p *plan.Task) string {
+// evidenceOfCommit returns the evidence of a task with a commit whose checks pass. No record says whether they failed
+// before.
+func evidenceOfCommit(p *plan.Task) (kind string, basis event.Basis) {
 	isRun := func(c plan.Check) bool { return c.Run != "" }
 	writes := func(f plan.File) bool { return f.Writes() }
 	switch {
-	case p.Command != "", slices.ContainsFunc(p.Verify, isRun):
-		return event.ExecutionOutput
+	case p.Command != "":
+		return event.ExecutionOutput, event.Ran
+	case slices.ContainsFunc(p.Verify, isRun):
+		return event.ExecutionOutput, event.Changed
 	case len(p.Verify) > 0, slices.ContainsFunc(p.Files, writes):
-		return event.Observation
+		return event.Observation, event.Changed
 	}
-	return event.Assumption
+	return event.Assumption, event.Unproven
 }
 
 // noticePushedRuns prints which tasks of the plan a new run does again although a remote has work of them: that of

@@ -129,9 +129,10 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	edit := r.planEdit(events)
+	moved := r.moved(ctx)
 	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
-		Edit: edit, Earlier: r.doubtfulWork(edit)}
+		Edit: edit, Earlier: r.doubtfulWork(edit, moved)}
 	return nil
 }
 

@@ -45,17 +45,19 @@ func anyNeedsCheckpoint(p *plan.Plan) bool {
 }
 
 // NewCheckpointer returns a Checkpointer for the run. It makes a checkpoint before the first attempt of a run in a
-// git checkout, and more if tasks of the plan need them. It calls warn and say from any goroutine: warn if there is
-// no checkpoint, say if the one before the run took long.
-func (t *Workspace) NewCheckpointer(warn func(error), say func(string)) *Checkpointer {
-	return &Checkpointer{config: t.config, warn: warn, say: say, pending: map[string]pendingCheckpoint{}}
+// git checkout, and more if tasks of the plan need them. base is the commit that the run began on, or "". It calls
+// warn and say from any goroutine: warn if there is no checkpoint, say if the one before the run took long.
+func (t *Workspace) NewCheckpointer(base string, warn func(error), say func(string)) *Checkpointer {
+	return &Checkpointer{config: t.config, warn: warn, say: say, pending: map[string]pendingCheckpoint{},
+		carrier: newCarrier(t.plan, t.config.Loop, base, warn)}
 }
 
 // Checkpointer makes checkpoints before and after attempts in the shared directory.
 type Checkpointer struct {
-	config event.Config
-	warn   func(error)
-	say    func(string)
+	config  event.Config
+	warn    func(error)
+	say     func(string)
+	carrier *carrier
 
 	// For the loop's goroutine only.
 	checkedPlan *plan.Plan // the plan that needed was computed from
@@ -82,6 +84,7 @@ type sessionStart struct {
 // pendingCheckpoint is the checkpoint that is due before an attempt.
 type pendingCheckpoint struct {
 	wave    int  // the task's wave, 1 for the run
+	carry   int  // the wave before which the files are saved, 1 for none
 	task    bool // the task itself needs checkpoints
 	session sessionStart
 }
@@ -103,8 +106,11 @@ func (p *Checkpointer) Schedule(s *scheduler.State, i int) {
 	if !p.scheduled {
 		p.scheduled, p.session = true, sessionStart{p.needed, begun(s)}
 	}
-	d := pendingCheckpoint{s.Tasks[i].Wave, needsCheckpoint(&s.Plan.Tasks[i]), p.session}
-	if !p.needed || p.config.Schedule == event.Eager { // waves have no checkpoints, only the run
+	wave := s.Tasks[i].Wave
+	d := pendingCheckpoint{wave, wave, needsCheckpoint(&s.Plan.Tasks[i]), p.session}
+	if p.config.Schedule == event.Eager { // waves have no checkpoints, only the run
+		d.wave, d.carry = 1, 1
+	} else if !p.needed {
 		d.wave = 1
 	}
 	p.mu.Lock()
@@ -147,6 +153,9 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 	if !d.session.needed {
 		points.MaxNew = maxNew
 	}
+	if err := p.carrier.open(points); err != nil {
+		return nil, err
+	}
 	if err := points.StartSession(ctx); err != nil {
 		p.unsealed = true // the changes of others since the last session would count as the run's
 		p.warn(err)
@@ -173,14 +182,20 @@ func (p *Checkpointer) Seal(ctx context.Context, interrupted bool) {
 	p.openMu.Lock()
 	points, unsealed := p.checkpoints, p.unsealed
 	p.openMu.Unlock()
-	if points == nil || unsealed {
+	if points == nil {
 		return
 	}
 	limit := saveTimeout
 	if interrupted {
 		limit = interruptedSave
 	}
-	p.save(ctx, limit, points.EndSession)
+	p.save(ctx, limit, func(ctx context.Context) error {
+		var err error
+		if !unsealed {
+			err = points.EndSession(ctx)
+		}
+		return errors.Join(err, p.carrier.atEnd(ctx, points))
+	})
 }
 
 // Runner returns inner with the checkpoints that Schedule recorded around its attempts.
@@ -209,6 +224,9 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks run
 	}
 	if err == nil && d.task {
 		err = points.BeforeTask(ctx, req.Task)
+	}
+	if err == nil {
+		p.carrier.beforeWave(ctx, points, d.carry)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return runner.Result{Outcome: runner.Interrupted, Reason: cause.Error(), Contained: true}

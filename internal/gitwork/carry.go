@@ -1,0 +1,115 @@
+package gitwork
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"wavex/internal/loop"
+)
+
+// This file carries the files of a shared directory to another clone: it saves checkpoints in .loop as bundles, and
+// restores the last one in a checkout that does not have the run's work.
+
+// carryRef names the checkpoint that is saved in .loop.
+func carryRef(run string) string { return checkpointPrefix(run) + "carry" }
+
+// OpenBundles opens the bundles of the run in .loop. base is the commit that the run began on, or "".
+func (p *Checkpoints) OpenBundles(dir loop.Dir, base string) (err error) {
+	p.base = base
+	p.bundles, err = openBundles(dir.Worktree(p.run, "bundles"), carryRef(p.run))
+	return err
+}
+
+// Carry makes a checkpoint and saves it in .loop. After an error nothing more is saved.
+func (p *Checkpoints) Carry(ctx context.Context) error {
+	if p.bundles.isBroken() {
+		return nil
+	}
+	err := p.saveState(ctx)
+	if err == nil || context.Cause(ctx) != nil {
+		return err
+	}
+	p.bundles.stop()
+	return fmt.Errorf("the files of the run are no longer saved in %s, so a fresh clone cannot continue it: %w", loop.Name,
+		err)
+}
+
+// saveState makes the checkpoint on top of the one before, since a bundle leaves out what its commits are based on.
+func (p *Checkpoints) saveState(ctx context.Context) error {
+	before, err := p.g.resolve(ctx, carryRef(p.run))
+	if err != nil {
+		return err
+	}
+	id, err := p.snapshot(ctx, "The last state of the run", p.MaxNew, before)
+	if err == nil {
+		err = p.g.updateRefs(ctx, carryRef(p.run), id)
+	}
+	if err != nil {
+		return err
+	}
+	return p.bundles.save(ctx, p.g, p.base)
+}
+
+// Carried is the result of RestoreCarried.
+type Carried struct {
+	Files  int      // restored
+	Differ []string // not restored, because the checkout has other contents
+}
+
+// RestoreCarried writes the files that the run changed, as the last checkpoint in .loop has them. It returns nil if
+// there is none. It does not replace files that differ from the commit that the run began on. An *Error says that
+// the repository lacks that commit, or that a bundle is broken.
+func (p *Checkpoints) RestoreCarried(ctx context.Context) (*Carried, error) {
+	if len(p.bundles.files) == 0 {
+		return nil, nil
+	}
+	missing, err := p.g.missingCommits(ctx, append(p.bundles.commits(), p.base))
+	if err != nil {
+		return nil, err
+	}
+	if p.base == "" || missing[p.base] {
+		return nil, p.g.missingBase(ctx, p.base, p.run)
+	}
+	if err := p.g.updateRefs(ctx, checkpointPrefix(p.run)+"base", p.base); err != nil { // git wants it reachable
+		return nil, err
+	}
+	for _, f := range p.bundles.files {
+		if err := f.restore(ctx, p.g, missing, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p.writeCarried(ctx)
+}
+
+// writeCarried writes the files of the restored checkpoint.
+func (p *Checkpoints) writeCarried(ctx context.Context) (*Carried, error) {
+	carried, err := p.g.resolve(ctx, carryRef(p.run))
+	if err != nil || carried == "" {
+		return nil, err
+	}
+	now, err := p.snapshot(ctx, "Before the files of the run were restored", 0)
+	if err != nil {
+		return nil, err
+	}
+	var diffs [3]map[string]pathDiff // by the run, by others since, and to the checkpoint
+	for k, commits := range [3][2]string{{p.base, carried}, {p.base, now}, {now, carried}} {
+		if diffs[k], err = p.diff(ctx, commits[0], commits[1]); err != nil {
+			return nil, err
+		}
+	}
+	out, r := &Carried{}, &Rollback{Commit: carried}
+	for _, path := range slices.Sorted(maps.Keys(diffs[2])) {
+		if _, ours := diffs[0][path]; !ours {
+			continue
+		}
+		if _, theirs := diffs[1][path]; theirs || diffs[2][path].nested {
+			out.Differ = append(out.Differ, path)
+			continue
+		}
+		r.Changes = append(r.Changes, Change{path, diffs[2][path].action()})
+	}
+	out.Files = len(r.Changes)
+	return out, p.writeFiles(ctx, r)
+}

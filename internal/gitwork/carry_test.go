@@ -1,0 +1,124 @@
+package gitwork
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"wavex/internal/loop"
+)
+
+// carrying returns the checkpoints of a run that are saved in .loop.
+func (r *repo) carrying(base string) *Checkpoints {
+	r.t.Helper()
+	p := r.checkpoints("r1")
+	must(r.t, p.OpenBundles(loop.In(r.dir), base))
+	return p
+}
+
+// noise returns n bytes that do not compress.
+func noise(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // it never fails
+	return string(b)
+}
+
+// carriedRun returns a repository whose run carried two states, and a fresh clone with its .loop.
+func carriedRun(t *testing.T, clone ...string) (from, to *repo, base string) {
+	t.Helper()
+	from = newRepo(t, files{"a": "1\n", "gone": "1\n", "theirs": "1\n", ".gitignore": "ignored\n.loop\n"})
+	base = from.git("rev-parse", "HEAD")
+	from.write(from.dir, files{"mine": "not committed\n"})
+	p := from.carrying(base)
+	from.write(from.dir, files{"a": "2\n", "ignored": "1\n", "big": noise(20 << 10)})
+	must(t, p.Carry(t.Context()))
+	from.git("add", "big")
+	from.git("commit", "-qm", "of an agent")
+	from.write(from.dir, files{"a": "3\n", "sub/b": "1\n", "gone": "", "theirs": "2\n"})
+	must(t, p.Carry(t.Context()))
+	to = &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
+	from.git("update-ref", "refs/heads/main", base)
+	from.git(append(append([]string{"clone", "-q", "--no-local"}, clone...), "file://"+from.dir, to.dir)...)
+	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	return from, to, base
+}
+
+// The files of the run are restored in a fresh clone; files that others have changed there stay.
+func TestCarry(t *testing.T) {
+	t.Parallel()
+	from, to, base := carriedRun(t)
+	var sizes []int64
+	for _, b := range from.carrying(base).bundles.files {
+		info, err := os.Stat(b.path)
+		must(t, err)
+		sizes = append(sizes, info.Size())
+	}
+	if len(sizes) != 2 || sizes[1] > sizes[0] {
+		t.Errorf("the bundles have %d bytes", sizes)
+	}
+	to.write(to.dir, files{"theirs": "others\n", "other": "1\n"})
+	status := to.git("status", "--porcelain", "--", "other")
+	got, err := to.carrying(base).RestoreCarried(t.Context())
+	must(t, err)
+	if got.Files != 5 || !slices.Equal(got.Differ, []string{"theirs"}) {
+		t.Errorf("%+v", got)
+	}
+	want := files{"a": "3\n", "sub/b": "1\n", "theirs": "others\n", "other": "1\n", "mine": "not committed\n"}
+	for name, text := range want {
+		if b, err := os.ReadFile(filepath.Join(to.dir, name)); string(b) != text {
+			t.Errorf("%s is %q, %v", name, b, err)
+		}
+	}
+	for _, name := range []string{"gone", "ignored"} {
+		if _, err := os.Stat(filepath.Join(to.dir, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	equal(t, "HEAD", to.git("rev-parse", "HEAD"), base)
+	equal(t, "the index", to.git("diff", "--cached", "--name-only"), "")
+	equal(t, "another file", to.git("status", "--porcelain", "--", "other"), status)
+	// The next session saves on top of that.
+	must(t, to.carrying(base).Carry(t.Context()))
+	equal(t, "bundles", len(to.carrying(base).bundles.files), 3)
+}
+
+// Without the commit that the run began on, nothing is restored, and the error says so.
+func TestCarryWithoutTheBase(t *testing.T) {
+	t.Parallel()
+	from, _, base := carriedRun(t)
+	from.git("commit", "-q", "--allow-empty", "-m", "later")
+	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
+	from.git("clone", "-q", "--depth", "1", "file://"+from.dir, to.dir)
+	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	_, err := to.carrying(base).RestoreCarried(t.Context())
+	problem(t, err, NoCommits)
+	if err == nil || !strings.Contains(err.Error(), "fetch-depth: 0") {
+		t.Errorf("it says %v", err)
+	}
+	p := newRepo(t, files{"a": "1\n"}).carrying(base)
+	if got, err := p.RestoreCarried(t.Context()); got != nil || err != nil {
+		t.Errorf("without bundles: %+v, %v", got, err)
+	}
+}
+
+// A state that is too large is shown once.
+func TestCarryTooLarge(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n", ".gitignore": ".loop\n"})
+	p := r.carrying(r.git("rev-parse", "HEAD"))
+	p.bundles.size = maxBundles - 10
+	r.write(r.dir, files{"b": "1\n"})
+	if err := p.Carry(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than 128 MB") {
+		t.Errorf("it says %v", err)
+	}
+	must(t, p.Carry(t.Context()))
+	p = r.carrying(r.git("rev-parse", "HEAD"))
+	p.MaxNew = 1
+	if err := p.Carry(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 0 MB") {
+		t.Errorf("it says %v", err)
+	}
+	must(t, p.Carry(t.Context()))
+}
