@@ -3,6 +3,7 @@
 package ci
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,9 +45,13 @@ func newCIFixture(t *testing.T, plan, scenario string) *ciFixture {
 	return p
 }
 
-// newMachine returns a fresh machine, at another path than the one before.
+// newMachine returns a fresh machine. Its checkout is at the same path as on the one before, which is gone.
 func (p *ciFixture) newMachine(event, overlay map[string]string) *machine {
-	m := &machine{t: p.t, root: p.root, server: p.server, workspace: p.t.TempDir(), temp: p.t.TempDir(), event: event,
+	workspace := filepath.Join(p.server.dir, "work")
+	if err := errors.Join(os.RemoveAll(workspace), os.Mkdir(workspace, 0o700)); err != nil {
+		p.t.Fatal(err)
+	}
+	m := &machine{t: p.t, root: p.root, server: p.server, workspace: workspace, temp: p.t.TempDir(), event: event,
 		overlay: overlay, permissions: p.github.Permissions, env: []string{"GIT_CONFIG_GLOBAL=" + os.DevNull}}
 	for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTOOLCHAIN",
 		"GONOSUMDB", "GOSUMDB"} {

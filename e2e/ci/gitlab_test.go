@@ -95,9 +95,9 @@ func TestGitLab(t *testing.T) {
 		m := p.newMachine(nil, nil)
 		wait := func() {}
 		if c.status == "killed" {
-			p.server.refusePushes(true)
+			p.server.onPush(refuse)
 			wait = m.when(begun("C"), func(*os.Process) {
-				p.server.refusePushes(false)
+				p.server.onPush("")
 				m.killWavex()
 			})
 		}

@@ -4,11 +4,13 @@ package ci
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"wavex/e2e/rig"
 	"wavex/internal/event"
@@ -48,10 +50,11 @@ func begun(task string) func([]event.Event) bool {
 	}
 }
 
-// when calls do with the shell of a script once the machine's journal meets a condition. wait returns when that
-// has happened, or when the script has ended.
+// when calls do once, with the shell of the script that runs when the machine's journal meets a condition. wait
+// returns when that has happened, or when the scripts have ended.
 func (m *machine) when(cond func([]event.Event) bool, do func(shell *os.Process)) (wait func()) {
 	var watch sync.WaitGroup
+	var once sync.Once
 	m.started = func(shell *os.Process) {
 		watch.Go(func() {
 			met := false
@@ -61,7 +64,7 @@ func (m *machine) when(cond func([]event.Event) bool, do func(shell *os.Process)
 				return met || shell.Signal(syscall.Signal(0)) != nil
 			})
 			if met {
-				do(shell)
+				once.Do(func() { do(shell) })
 			}
 		})
 	}
@@ -126,10 +129,10 @@ func TestLimits(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	p := newCIFixture(t, chainText, slow("C"))
-	p.server.refusePushes(true)
+	p.server.onPush(refuse)
 	m := p.newMachine(byHand("1"), p.rehearsed())
 	watch := m.when(begun("C"), func(*os.Process) {
-		p.server.refusePushes(false)
+		p.server.onPush("")
 		m.killWavex()
 	})
 	o := m.job(p.github)
@@ -203,4 +206,68 @@ func TestMachineLost(t *testing.T) {
 			t.Errorf("branches %q, %q was pushed", got, lost)
 		}
 	})
+}
+
+// TestCancelledPush: the job is cancelled while a push to a server hangs, which does not react to signals. wavex
+// ends in time, and the later steps push.
+func TestCancelledPush(t *testing.T) {
+	t.Parallel()
+	p := newCIFixture(t, chainText, slow("B"))
+	hung := filepath.Join(p.server.dir, "hung")
+	p.server.onPush("test ! -e " + hung + " || exit 0\ntouch " + hung +
+		"\ntrap '' INT TERM HUP\nwhile :; do sleep 1; done")
+	m := p.newMachine(byHand("1"), p.rehearsed())
+	watch := m.when(func([]event.Event) bool { return exists(hung) }, func(shell *os.Process) {
+		_ = shell.Signal(syscall.SIGINT) // it may have ended
+		if took, ok := rig.Within(t.Context(), 7*time.Second, func() bool {
+			return shell.Signal(syscall.Signal(0)) != nil
+		}); !ok {
+			t.Errorf("the step was over after %s", took)
+		}
+	})
+	o := m.job(p.github)
+	watch()
+	if got := o.outputs["wavex"]["exit-code"]; !o.failed || got != "143" {
+		t.Errorf("failed %t, exit %s\n%s", o.failed, got, o.log)
+	}
+	if got := p.server.pushed(); got != "one" {
+		t.Errorf("pushed %q\n%s", got, o.log)
+	}
+}
+
+// TestSharedDirectory: agents that share the checkout. .loop alone carries the work from job to job, also after
+// SIGKILL: the files as they were before the last wave. Nothing is pushed, and the action says so.
+func TestSharedDirectory(t *testing.T) {
+	t.Parallel()
+	p := newCIFixture(t, chainText, slow("C"))
+	shared := func(kv ...string) map[string]string {
+		with := p.rehearsed(kv...)
+		with["args"] += " --isolation shared"
+		return with
+	}
+	first := shared("max-iterations", "1")
+	first["args"] += " --allow-short"
+	o := p.newMachine(byHand("1"), first).job(p.github)
+	if want := "nothing is pushed: tasks work in the project's directory"; o.failed || !strings.Contains(o.log, want) {
+		t.Fatalf("failed %t, or it does not say %q\n%s", o.failed, want, o.log)
+	}
+	m := p.newMachine(hourly("2"), shared("max-iterations", "+9"))
+	works := func([]event.Event) bool { // the agent of C
+		found, _ := filepath.Glob(filepath.Join(m.workspace, ".loop/runs/*/tasks/C/attempt-1/stream.jsonl"))
+		return len(found) > 0
+	}
+	watch := m.when(works, func(*os.Process) { m.killWavex() })
+	m.job(p.github)
+	watch()
+	m = p.newMachine(hourly("3"), shared())
+	m.overlay["args"] += " --scenario " + p.scenario(writesText)
+	o = m.job(p.github)
+	if got := strings.Join(m.attempts(0), " "); o.failed || got != "A B C C D" || len(p.server.branches()) > 0 {
+		t.Errorf("failed %t, attempts %s, branches %q\n%s", o.failed, got, p.server.branches(), o.log)
+	}
+	for _, name := range []string{"a.txt", "b.txt", "c.txt", "d.txt"} {
+		if !exists(filepath.Join(m.workspace, name)) {
+			t.Errorf("there is no %s\n%s", name, o.log)
+		}
+	}
 }

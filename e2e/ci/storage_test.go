@@ -58,17 +58,15 @@ func (s *server) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// refusePushes makes the repository refuse every push, or accept pushes again.
-func (s *server) refusePushes(refuse bool) {
+// onPush runs the lines of a shell script before the repository takes a push; "" takes each push.
+func (s *server) onPush(script string) {
 	hook := filepath.Join(s.repository(), "hooks", "pre-receive")
-	err := os.RemoveAll(hook)
-	if refuse {
-		err = os.WriteFile(hook, []byte("#!/bin/sh\necho the server is down >&2\nexit 1\n"), 0o700) //nolint:gosec // a hook
-	}
-	if err != nil {
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a hook
 		s.t.Fatal(err)
 	}
 }
+
+const refuse = "echo the server is down >&2\nexit 1"
 
 // branches returns the branches of runs on the server.
 func (s *server) branches() []string {
