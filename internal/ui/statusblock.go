@@ -77,6 +77,9 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 		id := s.Plan.Tasks[i].ID
 		switch t := &s.Tasks[i]; t.Status {
 		case event.Pending:
+			if t.Earlier != nil { // it may be up to date
+				return "checks of " + taskLabel(s, id)
+			}
 			if t.Tries > 0 {
 				return "retry " + taskLabel(s, id)
 			}
