@@ -27,6 +27,8 @@ type baseline struct {
 	Protected map[string]string `json:"protected,omitempty"`
 	// Vacuous reports that the task has checks and all of them passed before the first attempt.
 	Vacuous bool `json:"vacuous,omitempty"`
+	// Checks identifies those checks; "" if wavex did not record it. Other checks of an edited plan run once more.
+	Checks string `json:"checks,omitempty"`
 }
 
 // maxBaseline bounds the size of a base file and of a left file when they are read, in bytes.
@@ -43,7 +45,10 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 			if err := json.Unmarshal(data, &b); err != nil {
 				return baseline{}, fmt.Errorf("reading %s: %w", path, err)
 			}
-			return b, nil
+			if b.Checks == "" || b.Checks == checksDigest(req.Checks) {
+				return b, nil
+			}
+			return b.measure(path, req, checks)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
@@ -54,11 +59,16 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 	for _, f := range req.Files {
 		b.Files[f.Path] = FileDigest(req.Dir, f.Path)
 	}
+	return b.measure(path, req, checks)
+}
+
+// measure runs the checks before the work, and writes the base.
+func (b baseline) measure(path string, req Request, checks func() (bool, error)) (baseline, error) {
 	passed, err := checks()
 	if err != nil {
 		return baseline{}, err
 	}
-	b.Vacuous = passed
+	b.Vacuous, b.Checks = passed, checksDigest(req.Checks)
 	if path == "" {
 		return b, nil
 	}
@@ -74,6 +84,13 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 		return baseline{}, fmt.Errorf("writing the digests of the declared files: %w", err)
 	}
 	return b, nil
+}
+
+// checksDigest identifies a list of checks.
+func checksDigest(checks []plan.Check) string {
+	data, _ := json.Marshal(checks) // plain data
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
 }
 
 // changed returns the declared files that differ from the base, in their order, and the digests of those
