@@ -84,8 +84,8 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) 
 		OwnerSession: ownerSession(),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(),
 		Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
-		WebhookSecret: os.Getenv(webhookSecretVar),
-		Err:           std.Err, Notices: o.output == "text",
+		WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
+		Err: std.Err, Notices: o.output == "text",
 	})
 	if err != nil {
 		return nil, err

@@ -146,6 +146,23 @@ func (p *prompter) promptYesNo(ctx context.Context, question string) (bool, erro
 	}
 }
 
+// agreeToPlan returns the function that asks about a plan that an attempt has changed, or nil if no
+// person can be asked.
+func (r *invocation) agreeToPlan(ctx context.Context) func(change string) bool {
+	if r.opts.acceptPlan {
+		return func(string) bool { return true }
+	}
+	if !canPrompt(r.std) {
+		return nil
+	}
+	return func(change string) bool {
+		fmt.Fprintln(r.std.Err, change)
+		line, err := r.terminalPrompter().promptLine(ctx, "Use this plan? [y/N] ")
+		yes, ok := parseYesNo(line)
+		return err == nil && strings.TrimSpace(line) != "" && ok && yes
+	}
+}
+
 // DismissLearnings asks which of the learnings do not matter.
 func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) ([]string, error) {
 	for {

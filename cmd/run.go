@@ -87,6 +87,7 @@ type reviewOptions struct {
 	reviewRounds int
 	judge        string
 	accept       bool
+	acceptPlan   bool
 }
 
 type outputOptions struct {
@@ -224,7 +225,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
 		"let a model judge criteria in prose; auto: if the plan needs an agent")
-	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria have no evidence")
+	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria or tasks have no evidence")
+	f.BoolVar(&o.acceptPlan, "accept-plan", false, "resume with a plan that an attempt has changed")
 	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
 	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
 	f.StringArrayVar(&o.reports, "report", nil,

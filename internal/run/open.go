@@ -52,6 +52,9 @@ type Options struct {
 
 	WebhookSecret string // signs the messages to Hooks
 
+	// AgreeToPlan asks a person about a plan that an attempt has changed; nil: there is none to ask.
+	AgreeToPlan func(change string) bool
+
 	Err     io.Writer // warnings, one per line
 	Notices bool      // Err is for people: also print notices
 }
@@ -128,7 +131,11 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
-	edit := r.planEdit(events)
+	saved := runlog.SavedPlan(r.config.Loop, r.config.Run)
+	if err := checkAgreement(events, r.plan, saved, r.opts.AgreeToPlan); err != nil {
+		return err
+	}
+	edit := r.planEdit(events, saved)
 	moved := r.moved(ctx)
 	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
@@ -161,10 +168,9 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 	return err
 }
 
-// planEdit returns the changes of the plan since the run's last session. It returns nil if there are
+// planEdit returns the changes of the plan since the run's last session, whose plan is old. It returns nil if there are
 // none or they are unknown, as for a run of an older wavex.
-func (r *Session) planEdit(events []event.Event) *event.Edit {
-	old := runlog.SavedPlan(r.config.Loop, r.config.Run)
+func (r *Session) planEdit(events []event.Event, old *plan.Plan) *event.Edit {
 	if old == nil || planfile.IsList(r.plan.Path) {
 		return nil
 	}
