@@ -155,15 +155,21 @@ func genConfig(t *rapid.T) event.Config {
 // runRandom runs one session over a journal and returns the state and the events.
 func runRandom(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event, d randomRunner,
 	views ...View) (*State, []event.Event, event.RunEnded) {
+	var open event.Body = event.RunStarted{Config: c, Plan: p.Path}
+	if len(past) > 0 {
+		open = event.RunResumed{Config: c, Plan: p.Path}
+	}
+	return runRandomFrom(t, p, c, past, open, d, views...)
+}
+
+// runRandomFrom is like runRandom, with the first event of the session.
+func runRandomFrom(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event, open event.Body, d randomRunner,
+	views ...View) (*State, []event.Event, event.RunEnded) {
 	s := NewState(p)
 	if err := s.Replay(past); err != nil {
 		t.Fatal(err)
 	}
 	j := &memJournal{events: past}
-	var open event.Body = event.RunStarted{Config: c, Plan: p.Path}
-	if len(past) > 0 {
-		open = event.RunResumed{Config: c, Plan: p.Path}
-	}
 	b := newFixture(nilTB{}, p, c)
 	b.Loop.State, b.Loop.Journal, b.Loop.StartEvent, b.Loop.Runner, b.Loop.Panel, b.Loop.Views = s, j, open, d, d, views
 	b.Loop.Review, b.Loop.Verify = d.review, d.verify

@@ -359,3 +359,59 @@ func TestResumeElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// TestRandomDoubts cuts the journal of a run after any record and resumes it elsewhere, where some of its completed
+// tasks may have no work: nothing starts before the doubts are settled, and no money is lost.
+func TestRandomDoubts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p, c := genPlan(t), genConfig(t)
+		c.Run, c.Limits = "r", budget.Limits{NoUSD: true, NoIterations: true}
+		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
+		_, whole, _ := runRandom(t, p, c, nil, d, limitView{t})
+		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
+		past := append([]event.Event(nil), whole[:cut]...)
+		before := NewState(p)
+		if err := before.Replay(past); err != nil {
+			t.Fatal(err)
+		}
+		var doubtful []event.EarlierTask
+		for i := range before.Tasks {
+			if before.Tasks[i].Status == event.Completed && rapid.Bool().Draw(t, "doubt") {
+				doubtful = append(doubtful, event.EarlierTask{Task: before.Plan.Tasks[i].ID, Key: before.Tasks[i].Key,
+					Run: "r"})
+			}
+		}
+		s, events, end := runRandomFrom(t, p, c, past, event.RunResumed{Config: c, Plan: p.Path, Earlier: doubtful}, d,
+			limitView{t})
+		decided, resumed, spent := len(doubtful) == 0, false, verdictCost(events)
+		for _, e := range events {
+			switch b := e.Body.(type) {
+			case event.RunResumed:
+				resumed = true
+			case event.CriteriaEnded:
+				decided = decided || resumed && b.UpToDate != nil
+			case event.AttemptStarted:
+				if resumed && !decided {
+					t.Fatalf("record %d starts %s", e.Seq, b.Task)
+				}
+			case event.AttemptEnded:
+				spent += b.Result.Cost
+			case event.CounselEnded:
+				spent += b.Verdict.Cost
+			}
+		}
+		if !decided || end.Status == "" || spent != s.Ledger.Spent() {
+			t.Fatalf("decided %t, ended %+v, the journal holds %s, the ledger %s", decided, end, spent, s.Ledger.Spent())
+		}
+		for i := range s.Tasks {
+			if s.Tasks[i].Status == event.Completed && s.Tasks[i].UpToDate() {
+				t.Fatalf("%s is %+v", s.Plan.Tasks[i].ID, s.Tasks[i])
+			}
+		}
+		again := NewState(p)
+		if err := again.Replay(events); err != nil || !reflect.DeepEqual(visible(again), visible(s)) {
+			t.Fatalf("the replay differs: %v\n%+v\n%+v", err, visible(again), visible(s))
+		}
+	})
+}

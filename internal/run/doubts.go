@@ -43,12 +43,12 @@ func (r *Session) doubtfulWork(edit *event.Edit, moved bool) []event.EarlierTask
 // completedElsewhere returns the completed tasks of the run.
 func (r *Session) completedElsewhere() (out []event.EarlierTask) {
 	evidence := r.state.TaskEvidence()
-	for i := range r.plan.Tasks {
+	for i := range r.state.Tasks { // with those that the run added
 		t := &r.state.Tasks[i]
 		if t.Status != event.Completed {
 			continue
 		}
-		e := event.EarlierTask{Task: r.plan.Tasks[i].ID, Key: t.Key, Run: r.config.Run, Evidence: evidence[i].Kind,
+		e := event.EarlierTask{Task: r.state.Plan.Tasks[i].ID, Key: t.Key, Run: r.config.Run, Evidence: evidence[i].Kind,
 			Basis: evidence[i].Basis}
 		if t.Earlier != nil {
 			e = *t.Earlier
