@@ -15,8 +15,8 @@ import (
 // This file finds the tasks whose work a resumed run has to look at before it goes on. The run itself makes their
 // checks.
 
-// moved reports whether the run goes on in another folder or clone than before, and restores the files of a shared
-// directory there.
+// moved reports whether the run may have worked in another folder or clone before, and restores the files of a shared
+// directory here.
 func (r *Session) moved(ctx context.Context) bool {
 	if r.config.Isolation == event.Isolated {
 		return false // its commits are there
@@ -56,7 +56,7 @@ func (r *Session) completedElsewhere() (out []event.EarlierTask) {
 		out = append(out, e)
 	}
 	if n := len(out); n > 0 {
-		r.notice(fmt.Sprintf("the run goes on in another folder or clone: the checks of its %s are made first, "+
+		r.notice(fmt.Sprintf("the run may have worked in another folder or clone: the checks of its %s are made first, "+
 			"and tasks whose work is not here run again", report.Plural(n, "completed task", "completed tasks")))
 	}
 	return out
