@@ -12,6 +12,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 )
 
@@ -27,7 +28,8 @@ For a plan that can run it shows the waves and the critical path, and warns of
 limits that cannot suffice, files that tasks of one wave share, and tasks
 without any check. It says what the barriers between waves cost: how long the
 plan takes with waves, with --schedule eager, and at best, by the estimates (or
-with tasks of equal length). It starts nothing and writes nothing.
+with tasks of equal length). It says how a run can end at best, and why. It
+starts nothing and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
@@ -46,6 +48,7 @@ type checkReport struct {
 	Waves        [][]string         `json:"waves"`
 	CriticalPath []string           `json:"criticalPath"`
 	Makespan     *forecast.Makespan `json:"makespan,omitempty"`
+	Best         *forecast.BestEnd  `json:"best,omitempty"`
 	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
 }
 
@@ -64,6 +67,8 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
 		}
+		best := forecast.Best(p)
+		r.Best = &best
 		if r.Makespan, err = forecast.Simulate(p); err != nil {
 			return err
 		}
@@ -104,7 +109,8 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 		}
 		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, joinFirstN(w, 12), after)
 	}
-	_, err := fmt.Fprintf(std.Out, "critical path: %s\n%s", strings.Join(firstN(r.CriticalPath, 20), " -> "), r.Makespan)
+	_, err := fmt.Fprintf(std.Out, "critical path: %s\n%s%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
+		r.Makespan, textfmt.Block(r.Best.String()))
 	return err
 }
 
