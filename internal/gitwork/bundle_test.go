@@ -224,18 +224,10 @@ func TestBundleIsCut(t *testing.T) {
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
 	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
-	bin := t.TempDir()
-	git, err := exec.LookPath("git")
-	must(t, err)
-	started := filepath.Join(bin, "started")
-	proctest.Script(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \"$*\" in *bundle*) touch "+started+
-		"; exec sleep 1000;; esac\nexec "+git+" \"$@\"\n")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go cancelAt(ctx, cancel, started)
 	before := m.g
-	m.g = m.g.withEnv("PATH=" + bin + ":" + os.Getenv("PATH"))
-	m.g.program = filepath.Join(bin, "git")
-	_, err = m.Integrate(ctx, 1, verifiedTasks("x: "))
+	ctx, hanging := hangingBundle(t, m.g)
+	m.g = hanging
+	_, err := m.Integrate(ctx, 1, verifiedTasks("x: "))
 	if !errors.Is(err, errStopped) {
 		t.Fatalf("the integration ended with %v", err)
 	}
@@ -247,6 +239,23 @@ func TestBundleIsCut(t *testing.T) {
 	if text, err := os.ReadFile(b.files[1].path); err != nil || !bytes.Contains(text, []byte("wave-")) {
 		t.Errorf("the second is %.80q, %v", text, err)
 	}
+}
+
+// hangingBundle returns a git whose command bundle ignores SIGTERM and never ends, and a context that is cancelled with
+// errStopped when the command has begun.
+func hangingBundle(t *testing.T, g git) (context.Context, git) {
+	t.Helper()
+	bin := t.TempDir()
+	path, err := exec.LookPath("git")
+	must(t, err)
+	started := filepath.Join(bin, "started")
+	proctest.Script(t, filepath.Join(bin, "git"), "#!/bin/sh\ncase \"$*\" in *bundle*) trap '' TERM; touch "+started+
+		"; while :; do sleep 1; done;; esac\nexec "+path+" \"$@\"\n")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go cancelAt(ctx, cancel, started)
+	g = g.withEnv("PATH=" + bin + ":" + os.Getenv("PATH"))
+	g.program = filepath.Join(bin, "git")
+	return ctx, g
 }
 
 var errStopped = errors.New("stopped")

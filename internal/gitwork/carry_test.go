@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -121,4 +122,23 @@ func TestCarryTooLarge(t *testing.T) {
 		t.Errorf("it says %v", err)
 	}
 	must(t, p.Carry(t.Context()))
+}
+
+// An interrupted save is cut, and made up for by the next one.
+func TestCarryIsCut(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n", ".gitignore": ".loop\n"})
+	p := r.carrying(r.git("rev-parse", "HEAD"))
+	r.write(r.dir, files{"b": "1\n"})
+	before := p.g
+	ctx, hanging := hangingBundle(t, p.g)
+	p.g = hanging
+	if err := p.Carry(ctx); !errors.Is(err, errStopped) {
+		t.Fatalf("it ended with %v", err)
+	}
+	p.g = before
+	must(t, p.Carry(t.Context()))
+	if b := r.carrying(p.base).bundles; len(b.files) != 1 {
+		t.Errorf("there are %d bundles", len(b.files))
+	}
 }
