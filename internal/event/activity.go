@@ -4,7 +4,7 @@ import "time"
 
 // Activity is one piece of work that has begun and not ended.
 type Activity struct {
-	Task, Subject string // Task is "" for work of the whole run
+	Task, Subject string // Task is "" for work of the whole run; Subject is its active title
 	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
 	Attempt       int
 	Since         time.Time

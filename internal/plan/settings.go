@@ -117,6 +117,9 @@ func override[T comparable](dst *T, own T) {
 // neither.
 func (t *Task) Title() string { return cmp.Or(t.Subject, t.Command) }
 
+// ActiveTitle returns the title of the task while it runs: its active form, else its title.
+func (t *Task) ActiveTitle() string { return cmp.Or(t.ActiveForm, t.Title()) }
+
 // WorkDir returns the directory, below that of the project, in which the task works and is checked.
 func (t *Task) WorkDir(project string) string {
 	if dir := t.SubDir(); dir != "" {

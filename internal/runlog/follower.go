@@ -171,7 +171,7 @@ func (f *Follower) Running() []event.Activity {
 	out := make([]event.Activity, 0, len(f.running))
 	for _, d := range f.running {
 		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
-			d.Subject = f.State.Plan.Tasks[i].Title()
+			d.Subject = f.State.Plan.Tasks[i].ActiveTitle()
 		}
 		if d.Kind == "attempt" {
 			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, loop.Attempt(d.Attempt), loop.StreamFile))

@@ -8,6 +8,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -27,10 +28,17 @@ func bracketedTask(s *scheduler.State, id string) string {
 	return "[" + taskLabel(s, id) + "]"
 }
 
-func taskLabel(s *scheduler.State, id string) string {
+func taskLabel(s *scheduler.State, id string) string { return labelOf(s, id, (*plan.Task).Title) }
+
+// activeLabel returns the label of a running task: "T-001 Adding the parser".
+func activeLabel(s *scheduler.State, id string) string {
+	return labelOf(s, id, (*plan.Task).ActiveTitle)
+}
+
+func labelOf(s *scheduler.State, id string, title func(*plan.Task) string) string {
 	l := textfmt.Fit(id, 60, true)
 	if i, ok := s.Index(id); ok {
-		if sub := textfmt.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
+		if sub := textfmt.Fit(title(&s.Plan.Tasks[i]), 80, true); sub != "" {
 			l += " " + sub
 		}
 	}

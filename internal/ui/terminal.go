@@ -142,7 +142,7 @@ func (v *terminal) updateModel(e event.Event, s *scheduler.State) {
 		*m = liveModel{started: e.Time, tasks: len(s.Tasks)}
 		v.live = true
 	case event.AttemptStarted:
-		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), attempt: b.Attempt,
+		m.running = append(m.running, runningTask{task: b.Task, label: activeLabel(s, b.Task), attempt: b.Attempt,
 			started: e.Time})
 	case event.CounselStarted:
 		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), counsel: true, started: e.Time})

@@ -229,6 +229,27 @@ func TestObserveFromEverywhere(t *testing.T) {
 	}
 }
 
+// A running task is shown by its active form, an ended one by its subject.
+func TestActiveForm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := reporttest.New(t, "", reporttest.Tasks{{"T-001", "Add it", nil}})
+		s.S.Plan.Tasks[0].ActiveForm = "Adding it"
+		e := &emulator{t: t, width: 80, height: 24}
+		v := Terminal(e, Options{Width: e.columns})
+		s.Show = v.Event
+		s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0)
+		waitForFrame()
+		if got := e.text(); !strings.Contains(got, "T-001 Adding it") || strings.Contains(got, "T-001 Add it") {
+			t.Errorf("while it runs:\n%s", got)
+		}
+		s.EndAttempt("T-001", reporttest.PassingResult(1000), event.Completed, nil)
+		if err := v.Close(); err != nil || !strings.Contains(e.text(), "T-001 Add it") {
+			t.Errorf("at its end: %v\n%s", err, e.text())
+		}
+	})
+}
+
 func TestProgressBar(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
