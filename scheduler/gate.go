@@ -105,6 +105,11 @@ func (s *State) decideGate(against []string) event.Body {
 			}
 		}
 	}
+	for _, c := range s.Plan.MustNot {
+		if c.Check == nil && g.Review != event.ReviewThorough {
+			g.Reasons = append(g.Reasons, "nothing looked for what must not be true, since it has no check: "+c.Text)
+		}
+	}
 	for _, r := range s.Regressions {
 		g.Reasons = append(g.Reasons, r.String())
 	}

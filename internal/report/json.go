@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -44,8 +45,21 @@ type (
 		Caches     []wireCache     `json:"caches,omitempty"` // by wave, where a prompt cache was used
 		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
+		Reviews     []wireReview     `json:"reviews,omitempty"`
 		Gate        *wireGate        `json:"gate,omitempty"` // absent before the gate
 		Tasks       []wireTask       `json:"tasks"`
+	}
+	wireReview struct {
+		Mode     counsel.Mode      `json:"mode"`
+		Wave     int               `json:"wave,omitempty"`
+		Round    int               `json:"round,omitempty"`
+		Passed   bool              `json:"passed"`
+		Score    *float64          `json:"score,omitempty"` // absent if no expert answered
+		Blockers int               `json:"blockers"`
+		Nothing  string            `json:"nothing,omitempty"` // why there was nothing to review
+		Error    string            `json:"error,omitempty"`   // why there is no review
+		Experts  []string          `json:"experts,omitempty"`
+		Findings []counsel.Finding `json:"findings,omitempty"`
 	}
 	wireGate struct {
 		Passed   bool             `json:"passed"`
@@ -149,6 +163,7 @@ func (r *Summary) JSON() ([]byte, error) {
 		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason,
 			g.Output, g.Since, g.More, g.EarlierSession})
 	}
+	w.Reviews = wireReviews(r.Reviews)
 	if g := r.Gate; g != nil {
 		w.Gate = &wireGate{g.Passed, g.Reasons, g.Review, r.Evidence}
 	}

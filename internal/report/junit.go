@@ -77,7 +77,8 @@ func (r *Summary) JUnit() ([]byte, error) {
 		s := &doc.Suites[t.Wave-1]
 		c := t.junit(doc.Name)
 		if why := unproven[t.ID]; why != "" {
-			c.Failure = &junitReason{Message: "nothing shows that it is done: " + textfmt.Line(why), Type: string(event.Unproven)}
+			c.Failure = &junitReason{Message: "nothing shows that it is done: " + textfmt.Line(why),
+				Type: string(event.Unproven)}
 		}
 		s.Cases = append(s.Cases, c)
 		s.Tests++

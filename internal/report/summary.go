@@ -51,6 +51,7 @@ type Summary struct {
 // Assessment is the knowledge of a run's work beyond its tasks.
 type Assessment struct {
 	Regressions []event.Regression // known checks that had passed and now fail
+	Reviews     []event.ReviewEnded
 	// Gate is the last gate; nil before. Evidence has the rows that it looked at.
 	Gate     *event.GateEnded
 	Evidence []event.Evidence
@@ -122,7 +123,7 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		r.ResumeAt = e.ResumeAt
 		r.Iterations = e.Iterations
 	}
-	r.Regressions = s.Regressions
+	r.Regressions, r.Reviews = s.Regressions, s.Reviews
 	if r.Gate = s.Gate; s.Gate != nil {
 		r.Evidence = s.Evidence
 		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)

@@ -149,7 +149,7 @@ func (r *Summary) totals() []string {
 		}
 		l = append(l, "Broken: "+textfmt.Line(g.String()))
 	}
-	l = append(l, r.evidenceLines()...)
+	l = append(append(l, r.reviewLines()...), r.evidenceLines()...)
 	if r.Reason != "" {
 		l = append(l, "Stopped: "+textfmt.Line(r.Reason))
 	}

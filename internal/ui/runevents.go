@@ -31,11 +31,11 @@ func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 		}
 		return criteriaEndedLines(b)
 	case event.ReviewStarted:
-		return []string{reviewName(b.Mode, b.Wave, b.Round) + ": begun"}, markNone
+		return []string{report.ReviewName(b.Mode, b.Wave, b.Round) + ": begun"}, markNone
 	case event.ReviewEnded:
 		return reviewEndedLines(b)
 	case event.ReviewSkipped:
-		return []string{reviewName(b.Mode, b.Wave, 0) + ": left out: " + fitText(b.Reason)}, markNone
+		return []string{report.ReviewName(b.Mode, b.Wave, 0) + ": left out: " + fitText(b.Reason)}, markNone
 	case event.TasksAdded:
 		var names []string
 		for _, a := range b.Tasks {
@@ -187,15 +187,8 @@ func lastEvidenceLine(evidence string) string {
 	return ""
 }
 
-func reviewName(mode counsel.Mode, wave, round int) string {
-	if mode == counsel.Light {
-		return fmt.Sprintf("review of wave %d", wave)
-	}
-	return fmt.Sprintf("thorough review, round %d", round)
-}
-
 func reviewEndedLines(b event.ReviewEnded) ([]string, mark) {
-	l, r := reviewName(b.Mode, b.Wave, b.Round)+": ", b.Review
+	l, r := report.ReviewName(b.Mode, b.Wave, b.Round)+": ", b.Review
 	switch {
 	case r.Nothing != "":
 		return []string{l + "nothing to review: " + fitText(r.Nothing)}, markNone
@@ -213,7 +206,7 @@ func reviewEndedLines(b event.ReviewEnded) ([]string, mark) {
 	lines := []string{l}
 	for _, f := range r.Findings {
 		if b.Mode == counsel.Thorough || f.Severity == counsel.Blocker {
-			lines = append(lines, "  "+findingText(f, b.Mode))
+			lines = append(lines, "  "+report.FindingText(f, b.Mode))
 		}
 	}
 	m := markGood
@@ -221,29 +214,6 @@ func reviewEndedLines(b event.ReviewEnded) ([]string, mark) {
 		m = markWarn
 	}
 	return lines, m
-}
-
-func findingText(f counsel.Finding, mode counsel.Mode) string {
-	l := string(f.Severity)
-	switch {
-	case f.Severity != counsel.Blocker:
-	case f.Confirmed:
-		l += ", confirmed"
-	case f.Refuted != "":
-		l += ", refuted"
-	case mode == counsel.Light:
-		l += ", for the thorough review to look at"
-	default:
-		l += ", not confirmed"
-	}
-	if f.Resolution != "" {
-		l += ", " + fitText(f.Resolution)
-	}
-	l += ": " + fitText(f.Location()+f.Text)
-	if f.Refuted != "" {
-		l += " (" + fitText(f.Refuted) + ")"
-	}
-	return l
 }
 
 func gateEndedLines(b event.GateEnded) ([]string, mark) {
