@@ -57,9 +57,10 @@ func doing(p *plan.Plan) map[string]any {
 type turn struct {
 	Type string `json:"type"`
 	Data struct {
-		Task   string `json:"task"`
-		Wave   int    `json:"wave"`
-		Status string `json:"status"`
+		Task      string   `json:"task"`
+		Wave      int      `json:"wave"`
+		Status    string   `json:"status"`
+		Completed []string `json:"completed"`
 	} `json:"data"`
 }
 
@@ -166,11 +167,19 @@ func scheduled(t *testing.T, p *plan.Plan, events []turn) {
 			running[i] = true
 			started[i]++
 		case "attempt_ended":
-			if e.Data.Status != "completed" {
+			switch e.Data.Status {
+			case "completed":
+				left[wave[i]]--
+			case "verified":
+			default:
 				t.Errorf("task %s is %s", e.Data.Task, e.Data.Status)
 			}
 			delete(running, i)
-			left[wave[i]]--
+		case "integration_ended":
+			for _, id := range e.Data.Completed {
+				i, _ := p.Lookup(id)
+				left[wave[i]]--
+			}
 		}
 	}
 	for i, n := range started {

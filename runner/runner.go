@@ -159,8 +159,13 @@ type Result struct {
 
 	Checks  []check.Evidence `json:"checks,omitempty"`
 	Vacuous bool             `json:"vacuous,omitempty"` // every check passed before the attempt already
-	Commit  string           `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
-	Changed []string         `json:"changed,omitempty"` // declared files that differ from before the first attempt
+	// Unmeasured means that it is not known whether the checks passed before the task's first attempt, because
+	// others edited the directory.
+	Unmeasured bool `json:"unmeasured,omitempty"`
+	// Beside means that another attempt may have edited the same directory while the checks passed.
+	Beside  bool     `json:"beside,omitempty"`
+	Commit  string   `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
+	Changed []string `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	// Digests identify the content of the declared files at the end, by path, if the outcome is done; see
 	// FileDigest.
 	Digests map[string]string `json:"digests,omitempty"`

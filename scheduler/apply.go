@@ -94,7 +94,9 @@ func (s *State) apply(e event.Event) error {
 			s.move(i, event.Pending)
 		}
 	case event.IntegrationStarted:
-		s.merges.running = true
+		if s.merges.running = true; s.Config.Isolation != event.Isolated {
+			s.Phase = Verifying // nothing starts meanwhile
+		}
 	case event.IntegrationEnded:
 		s.applyIntegrationEnded(b)
 	case event.DeliveryStarted:
@@ -184,7 +186,7 @@ func (s *State) reopen() {
 func (s *State) resetFrontier() {
 	s.frontier = dag.NewFrontier(s.Plan.Graph)
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == event.Completed {
+		if s.stands(i) {
 			s.complete(i)
 		}
 	}
@@ -245,9 +247,11 @@ func (s *State) move(i int, to event.Status) {
 	*s.Counts.Of(to)++
 	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.queue.unfinished[t.Wave])
 	switch to {
-	case event.Completed:
-		for _, d := range s.complete(i) {
-			s.enqueue(d)
+	case event.Completed, event.Verified:
+		if s.stands(i) {
+			for _, d := range s.complete(i) {
+				s.enqueue(d)
+			}
 		}
 	case event.Pending:
 		s.enqueue(i)

@@ -33,7 +33,7 @@ func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error 
 	if t.Key != b.Key {
 		return nil // the event is about a task with another content key
 	}
-	t.Tries, t.Started = b.Try, at
+	t.Tries, t.Started, t.checksFrom = b.Try, at, s.changeCount
 	t.Continue, t.Next = false, b.Why
 	s.occupy(i, b.Slot)
 	s.move(i, event.InProgress)
@@ -61,7 +61,7 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 		if t.Turn == nil && t.Slot >= 0 {
 			s.checking++
 		}
-		t.Turn = &b.Turn
+		t.Turn, t.checksFrom = &b.Turn, s.changeCount
 		t.Cost += r.Cost
 		t.Usage = t.Usage.Plus(r.Usage)
 	}
@@ -116,7 +116,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
 	}
 	s.vacate(i)
-	if b.Status != event.Verified { // else others would begin without its files
+	if b.Status != event.Verified || s.Config.Isolation != event.Isolated { // else others would begin without its files
 		s.files.release(i)
 	}
 	if newCost {
@@ -140,10 +140,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	}
 	t.Next, t.Commit = nextReason(r.Outcome), r.Commit
 	if s.Config.Isolation != event.Isolated {
-		t.ChangedAt = s.changeCount
-		if b.Status == event.Completed && t.checksPassed() {
-			t.PassedAt = s.changeCount
-		}
+		s.markChanged(t, b.Status)
 	}
 	s.move(i, b.Status)
 	t.Stop = b.TaskStop
@@ -167,6 +164,7 @@ func (t *Task) noteResult(r runner.Result, verified bool) {
 			t.SameError = 1
 		}
 		t.LastSignature = r.Signature
+		t.checksFailed = t.checksFailed || failsChecks(&r)
 		t.History = append(t.History, r.Reason)
 		t.TransientFailures = 0
 	case r.Outcome == runner.Throttled, r.Outcome == runner.Truncated:
@@ -236,7 +234,7 @@ func (s *State) applyCounselEnded(b event.CounselEnded) error {
 		t.Advice = &b.Verdict
 	}
 	t.Consulted = append(t.Consulted, b.Verdict.Experts()...)
-	s.move(i, event.Pending)
+	s.move(i, s.unlessBlocked(i, event.Pending))
 	return nil
 }
 

@@ -236,7 +236,7 @@ func (s *State) grow(before int) {
 	s.resetFrontier()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	for i := range s.Tasks {
-		if st := s.Tasks[i].Status; st == event.InProgress || st == event.Verified {
+		if st := s.Tasks[i].Status; st == event.InProgress || st == event.Verified && !s.stands(i) {
 			s.files.acquire(i)
 		}
 	}

@@ -116,7 +116,7 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 	pick, command := -1, -1
 	ready := 0
 	var share []int // agents' tasks that could start and have no reservation
-	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == event.Pending }, func(i int) bool {
+	s.queue.scan(s.queueIndex(s.Wave), s.isReady, func(i int) bool {
 		if !s.isTurn(i) {
 			waiting = true
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
@@ -152,11 +152,18 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 	return ev, waiting
 }
 
+// isReady reports whether a task is pending and all its blockers stand. A queued task waits again if a blocker is
+// reopened.
+func (s *State) isReady(i int) bool {
+	return s.Tasks[i].Status == event.Pending && s.frontier.UnmetBlockers(i) == 0
+}
+
 // isTurn holds back all but one task of a sequential wave. The next one starts after the previous one
-// is settled, its retries included.
+// is settled or stands, its retries included.
 func (s *State) isTurn(i int) bool {
 	wave := s.Tasks[i].Wave
-	return !s.Plan.Sequential(wave) || s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() })
+	return !s.Plan.Sequential(wave) ||
+		s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() || s.stands(j) })
 }
 
 // decideAttemptStart returns the start of one attempt with its reservation. share holds the agents' tasks that could

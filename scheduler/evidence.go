@@ -97,7 +97,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return unproven("no attempt at it was made")
 	case tamperedOwnChecks(last):
 		return unproven("it changed what its own checks rest on")
-	case len(p.Verify) > 0 && !last.Vacuous:
+	case len(p.Verify) > 0 && t.failedBefore():
 		return row(event.Proven, checksKind(p.Verify))
 	}
 	if c := showing(e.own[p.ID]); c != nil {
@@ -121,12 +121,20 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return r
 	case !edited && e.reviewed && hasDeclaredFile(last):
 		return row(event.Found, event.Observation)
+	case last.Unmeasured && !edited:
+		return unproven("others edited the directory when it began, so its checks were not run before, and it edited nothing")
 	case last.Vacuous:
 		return unproven("its checks passed before any work, and nothing was edited")
 	case edited:
 		return unproven("it has no check, no criterion and no declared file that changed, and nobody reviewed it")
 	}
 	return unproven("it has no check, no criterion, and no file that changed")
+}
+
+// failedBefore reports whether the checks are known to have failed before the work: in the quiet directory before the
+// first attempt, or at the end of an earlier one.
+func (t *Task) failedBefore() bool {
+	return !t.Last.Vacuous && (!t.Last.Unmeasured || t.checksFailed)
 }
 
 // showing returns the strongest row that shows the work of a task, or nil. A criterion that held before shows none.

@@ -31,12 +31,17 @@ func TestEvidence(t *testing.T) {
 		review string
 		want   string
 	}{
-		"a check that failed before":         {checked, runner.Result{}, false, "", "a proven"},
-		"a check that passed before":         {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
-		"the same, edited":                   {checked, edited, false, "", "a changed"},
-		"the same, committed":                {checked, runner.Result{Vacuous: true, Commit: "1"}, false, "", "a changed"},
-		"edited and reviewed":                {checked, edited, false, "thorough", "a reviewed"},
-		"edited and reviewed lightly":        {checked, edited, false, "light", "a reviewed"},
+		"a check that failed before":      {checked, runner.Result{}, false, "", "a proven"},
+		"a check that passed before":      {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
+		"the same, edited":                {checked, edited, false, "", "a changed"},
+		"the same, committed":             {checked, runner.Result{Vacuous: true, Commit: "1"}, false, "", "a changed"},
+		"edited and reviewed":             {checked, edited, false, "thorough", "a reviewed"},
+		"edited and reviewed lightly":     {checked, edited, false, "light", "a reviewed"},
+		"a check that was not run before": {checked, runner.Result{Unmeasured: true}, false, "", "a unproven"},
+		"the same, edited in a shared directory": {checked, runner.Result{Unmeasured: true, Touched: []string{"f"}}, false,
+			"", "a changed"},
+		"the same, reviewed": {checked, runner.Result{Unmeasured: true, Changed: []string{"f"}}, false,
+			"thorough", "a reviewed"},
 		"found, and reviewed":                {checked, found, false, "thorough", "a found"},
 		"found, no review":                   {checked, found, false, "", "a unproven"},
 		"found, reviewed lightly":            {checked, found, false, "light", "a unproven"},

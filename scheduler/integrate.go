@@ -12,6 +12,7 @@ import (
 
 // This file implements isolation in the loop. A task that is done in its own tree is only verified;
 // it is completed when its work passes together with that of the others. It does not use git.
+// sharedwork.go has the rules for a shared directory.
 
 // Integrated is the result of an integration.
 type Integrated struct {
@@ -59,6 +60,9 @@ func decideIntegration(s *State, quiet bool) event.Body {
 	}
 	if !integratesAfter(s.Stop) {
 		return nil
+	}
+	if s.Config.Isolation != event.Isolated {
+		return decideSharedIntegration(s, quiet)
 	}
 	waves := slices.Sorted(maps.Keys(s.merges.waiting))
 	k := slices.IndexFunc(waves, func(w int) bool { return quiet || s.integratesEarly(w) })
@@ -116,8 +120,12 @@ func decideFinish(s *State) event.Body {
 func onIntegration(s *State, wave int, r Integrated, err error) event.IntegrationEnded {
 	e := event.IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
 	if err != nil {
+		where := "is in the project's directory"
+		if s.Config.Isolation == event.Isolated {
+			where = "of each task is on its own branch"
+		}
 		e.Stop = event.NewStop(event.RunBlocked, "bringing the wave's work together: "+err.Error(),
-			"nothing is lost: the work of each task is on its own branch; put the cause right, then resume")
+			"nothing is lost: the work "+where+"; put the cause right, then resume")
 		return e
 	}
 	for _, c := range r.Culprits {
@@ -151,7 +159,12 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 			s.move(i, event.Completed)
 		}
 	}
-	s.markIntegrated(b)
+	if s.Config.Isolation == event.Isolated {
+		s.markIntegrated(b)
+	} else {
+		s.markCheckedTogether(b)
+		s.endPhase()
+	}
 	for _, r := range b.Reopened {
 		i, ok := s.Index(r.Task)
 		if !ok || s.Tasks[i].Status != event.Verified {
@@ -164,9 +177,12 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		t.Continue = false
 		t.Next = "retry"
 		t.Commit = ""
-		s.move(i, r.Status)
+		s.move(i, s.unlessBlocked(i, r.Status))
 		t.Stop = r.TaskStop
 		s.block(r.Task, r.Blocked)
+	}
+	if len(b.Reopened) > 0 {
+		s.withdraw()
 	}
 }
 

@@ -19,7 +19,7 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 	e := event.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
 		Charged: s.chargesAttempt(i, r), Status: event.Pending, Stuck: t.Stuck}
 	switch o := r.Outcome; {
-	case o == runner.Done && s.Config.Isolation == event.Isolated:
+	case o == runner.Done && (s.Config.Isolation == event.Isolated || r.Beside):
 		e.Status = event.Verified
 	case o == runner.Done:
 		e.Status = event.Completed
@@ -132,10 +132,12 @@ func (s *State) fail(i int, e *event.AttemptEnded, note string) {
 	e.Blocked = s.unfinishedDescendants(i)
 }
 
-// unfinishedDescendants returns the tasks that can no longer start if a task fails.
+// unfinishedDescendants returns the tasks that can no longer start if a task fails. Descendants that started on its
+// verified work may be verified themselves, or have a running panel.
 func (s *State) unfinishedDescendants(i int) (ids []string) {
 	for _, j := range s.Plan.Graph.Descendants(i) {
-		if !s.Tasks[j].Status.Finished() {
+		t := &s.Tasks[j]
+		if t.Status == event.Pending || t.Status == event.Advising && t.Slot < 0 {
 			ids = append(ids, s.Plan.Tasks[j].ID)
 		}
 	}

@@ -31,7 +31,7 @@ func newQueue(waves int) queue {
 }
 
 // isNext reports whether a task is the first of its wave that is not settled. A settled task stays
-// settled until requeue, so turn needs no search.
+// settled until requeue or withdraw, so turn needs no search.
 func (q *queue) isNext(wave, task int, settled func(int) bool) bool {
 	m := q.members[wave]
 	for q.finishedFront[wave] < len(m) && settled(int(m[q.finishedFront[wave]])) {

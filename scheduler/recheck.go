@@ -8,6 +8,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/runner"
 )
 
 // This file decides which checks of completed tasks are repeated before the end, because later work
@@ -174,15 +175,29 @@ func findSuspects(s *State, r *event.Regression) {
 
 // checksPassed reports whether the last attempt had checks and all of them passed.
 func (t *Task) checksPassed() bool {
-	if t.Last == nil || len(t.Last.Checks) == 0 {
-		return false
-	}
-	for _, c := range t.Last.Checks {
+	return t.Last != nil && len(t.Last.Checks) > 0 && !failsChecks(t.Last)
+}
+
+// failsChecks reports whether a check failed.
+func failsChecks(r *runner.Result) bool {
+	for _, c := range r.Checks {
 		if !c.Passed {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// markChanged records the end of an attempt at a task in a shared directory. The attempt may have changed files until
+// its end, and its checks hold from their beginning on, or after its end if no other attempt worked beside them.
+func (s *State) markChanged(t *Task, to event.Status) {
+	t.ChangedAt = s.changeCount
+	switch passed := t.checksPassed(); {
+	case passed && to == event.Completed:
+		t.PassedAt = s.changeCount
+	case passed && to == event.Verified:
+		t.PassedAt = t.checksFrom
+	}
 }
 
 // markIntegrated records that the checks of the completed tasks of a wave hold on the combined tree after an

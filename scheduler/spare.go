@@ -89,7 +89,7 @@ func decideSpare(s *State, now time.Time) event.Body {
 		return nil
 	}
 	pick := -1
-	s.queue.scan(s.queueIndex(s.Wave), func(i int) bool { return s.Tasks[i].Status == event.Pending }, func(i int) bool {
+	s.queue.scan(s.queueIndex(s.Wave), s.isReady, func(i int) bool {
 		if s.spareOf(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts+1) != nil {
 			return true
 		}

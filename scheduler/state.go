@@ -53,6 +53,8 @@ type Task struct {
 	Earlier        *event.EarlierTask // completed by an earlier run: up to date, or not decided yet; nil: no
 	ChangedAt      int                // number of the last change by this task, see completion.changeCount; 0: none yet
 	PassedAt       int                // number of the last change after which its checks passed; 0: never
+	checksFailed   bool               // an attempt failed by its checks
+	checksFrom     int                // number of the last change before its checks began
 	IntegratedWave int                // the wave with which it was integrated
 }
 
@@ -64,7 +66,7 @@ type Phase uint8
 const (
 	Planning   Phase = iota // before the run's first record, and while a pre-check decides about a task
 	Executing               // attempts and panels run; the next step is decided
-	Verifying               // criteria are verified, and tasks' own checks repeated
+	Verifying               // criteria are verified, or tasks' own checks repeated
 	Reviewing               // the thorough review runs
 	Delivering              // the work is brought from its worktrees to the user
 	Ended                   // RunEnded; RunResumed leads back to Executing

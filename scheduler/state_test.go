@@ -24,7 +24,7 @@ func TestPhase(t *testing.T) {
 		{event.WaveStarted{Wave: 1, Of: 1}, "executing"},
 		{event.PrecheckStarted{Task: "A", N: 1}, "planning"},
 		{event.PrecheckEnded{Task: "A", N: 1}, "executing"},
-		{event.IntegrationStarted{Wave: 1}, "executing"},
+		{event.IntegrationStarted{Wave: 1}, "verifying"}, // in a shared directory
 		{event.IntegrationEnded{Wave: 1}, "executing"},
 		{light, "executing"},
 		{event.CriteriaStarted{Round: 1}, "verifying"},

@@ -203,17 +203,17 @@ func (s *State) settleOwn(i int) {
 	}
 }
 
-// complete marks a completed task in the frontier and returns the pending tasks that become ready. A task that
-// is up to date while a blocker of it runs again holds its dependents back until then.
+// complete marks a task whose work stands in the frontier and returns the pending tasks that become ready. A task
+// whose work stands while a blocker of it runs again holds its dependents back until then.
 func (s *State) complete(i int) (ready []int) {
 	if s.frontier.Completed(i) || s.frontier.UnmetBlockers(i) > 0 {
 		return nil
 	}
 	for _, d := range s.frontier.Complete(i) {
-		switch s.Tasks[d].Status {
-		case event.Pending:
+		switch {
+		case s.Tasks[d].Status == event.Pending:
 			ready = append(ready, d)
-		case event.Completed:
+		case s.stands(d):
 			ready = append(ready, s.complete(d)...)
 		}
 	}

@@ -115,6 +115,10 @@ func (r *running) runJob(f func() message) {
 
 // startIntegration integrates outside the parallel limit, beside attempts.
 func (r *running) startIntegration(b event.IntegrationStarted) {
+	if r.s.Config.Isolation != event.Isolated {
+		r.startSharedIntegration(b)
+		return
+	}
 	r.background.Go(func() error {
 		var got Integrated
 		var err error

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,7 @@ func (fakeRunner) Attempt(_ context.Context, req runner.Request, _ runner.Hooks)
 	o := outcomes(req.Task, req.Attempt)
 	r := runner.Result{Outcome: o, Session: req.Session, Turns: 1, Cost: attemptCost(req.Task, req.Attempt, true),
 		Priced: "result"}
+	r.Beside = o == runner.Done && strings.Contains("aehi", req.Task) // verified, and completed later
 	if o != runner.Done {
 		r.Reason, r.Signature = string(o), string(o)
 	}
@@ -222,7 +224,7 @@ func audit(events []event.Event, past int, s *scheduler.State) error {
 			if b.Charged {
 				charged++
 			}
-			done[b.Task] = b.Status == event.Completed
+			done[b.Task] = b.Status == event.Completed || b.Status == event.Verified
 		case event.ReviewStarted:
 			if passed && b.Mode == counsel.Thorough {
 				return fmt.Errorf("record %d reviews what has passed", e.Seq)

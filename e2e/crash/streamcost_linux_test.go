@@ -125,9 +125,10 @@ func (p project) account(torn bool) (priced map[string]int) {
 		t.Fatalf("the journal does not end complete: %+v", end)
 	}
 	var (
-		sum   budget.USD
-		done  = map[string]int64{} // completed tasks, with the number of the record
-		place = filepath.Join(p.loop(), "runs", run, "tasks")
+		sum       budget.USD
+		done      = map[string]int64{} // tasks that are done, with the number of the record
+		completed int
+		place     = filepath.Join(p.loop(), "runs", run, "tasks")
 	)
 	priced = map[string]int{}
 	for i, e := range events {
@@ -137,11 +138,14 @@ func (p project) account(torn bool) (priced map[string]int) {
 		switch b := e.Body.(type) {
 		case event.AttemptStarted:
 			if at, ok := done[b.Task]; ok {
-				t.Errorf("record %d starts %s, which record %d completed", e.Seq, b.Task, at)
+				t.Errorf("record %d starts %s, which was done at record %d", e.Seq, b.Task, at)
 			}
 		case event.AttemptEnded:
-			if b.Status == event.Completed {
+			if b.Status == event.Completed || b.Status == event.Verified {
 				done[b.Task] = e.Seq
+			}
+			if b.Status == event.Completed {
+				completed++
 			}
 			cost, by := readStream(filepath.Join(place, b.Task, "attempt-"+strconv.Itoa(b.Attempt))).expected()
 			if torn && b.Result.Priced == "result" && b.Result.Cost > cost {
@@ -153,6 +157,11 @@ func (p project) account(torn bool) (priced map[string]int) {
 			}
 			priced[by]++
 			sum += cost
+		case event.IntegrationEnded:
+			completed += len(b.Completed)
+			for _, r := range b.Reopened {
+				delete(done, r.Task)
+			}
 		case event.CounselEnded:
 			var cost budget.USD
 			calls, _ := filepath.Glob(filepath.Join(place, b.Task, "counsel-"+strconv.Itoa(b.Panel), "*"))
@@ -172,8 +181,8 @@ func (p project) account(torn bool) (priced map[string]int) {
 	if end.Cost != sum {
 		t.Errorf("the ledger says %s, the streams %s", end.Cost, sum)
 	}
-	if end.Tasks.Completed != len(done) {
-		t.Errorf("%d tasks completed, the journal completes %d", end.Tasks.Completed, len(done))
+	if end.Tasks.Completed != completed {
+		t.Errorf("%d tasks completed, the journal completes %d", end.Tasks.Completed, completed)
 	}
 	return priced
 }

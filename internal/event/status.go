@@ -9,7 +9,7 @@ const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress" // an attempt is running
 	Advising   Status = "advising"    // stuck; a panel is due or running
-	Verified   Status = "verified"    // done in its own tree; completed after integration
+	Verified   Status = "verified"    // done in its own tree, or beside others; completed after integration
 	Completed  Status = "completed"
 	Failed     Status = "failed"  // no retries left, or stopped by a breaker of the task
 	Blocked    Status = "blocked" // a blocker failed

@@ -108,7 +108,7 @@ func (b *model) taskNote(i int) string {
 	case event.Advising:
 		return " (counsel)"
 	case event.Verified:
-		return " (verified, to be integrated)"
+		return " (verified, to be checked with the others)"
 	case event.Blocked:
 		if r.root != "" {
 			return fmt.Sprintf(" (blocked by %s)", textfmt.Line(report.DisplayID(r.root)))

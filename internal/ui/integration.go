@@ -7,12 +7,16 @@ import (
 	"wavex/scheduler"
 )
 
-// This file writes the sentences about isolation: how isolated work is integrated and delivered.
+// This file writes the sentences about isolation: how verified work is integrated and delivered.
 
 func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []string {
 	var out []string
 	if len(b.Completed) > 0 {
-		out = append(out, fmt.Sprintf("integrated: %s", idList(b.Completed)))
+		done := "completed"
+		if s.Config.Isolation == event.Isolated {
+			done = "integrated"
+		}
+		out = append(out, done+": "+idList(b.Completed))
 	}
 	for _, r := range b.Reopened {
 		how := "goes back"

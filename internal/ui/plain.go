@@ -130,7 +130,11 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 	case event.CounselSkipped:
 		say(fmt.Sprintf("%s: retry without counsel: %s", fitText(b.Task), fitText(b.Reason)))
 	case event.IntegrationStarted:
-		say(fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks)))
+		if s.Config.Isolation == event.Isolated {
+			say(fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks)))
+		} else {
+			say("checking together: " + idList(b.Tasks))
+		}
 	case event.RunEnded:
 		v.runEnded(e, b, s, say)
 	default:
