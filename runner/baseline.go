@@ -29,15 +29,17 @@ type baseline struct {
 	Vacuous bool `json:"vacuous,omitempty"`
 	// Checks identifies those checks; "" if wavex did not record it. Other checks of an edited plan run once more.
 	Checks string `json:"checks,omitempty"`
+	// Unmeasured reports that the checks were not run, because others edited the directory.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // maxBaseline bounds the size of a base file and of a left file when they are read, in bytes.
 const maxBaseline = 256 << 20
 
 // openBaseline reads the base at path, or takes and writes one if path does not exist. If path is
-// empty, the base is not written. checks runs the task's checks; if it returns an error, openBaseline
-// writes nothing.
-func openBaseline(path string, req Request, checks func() (bool, error)) (baseline, error) {
+// empty, the base is not written. checks runs the task's checks, if that is possible now; if it returns an error,
+// openBaseline writes nothing.
+func openBaseline(path string, req Request, checks func() (passed, measured bool, err error)) (baseline, error) {
 	if path != "" {
 		data, err := safefile.Read(path, maxBaseline)
 		if err == nil {
@@ -63,12 +65,12 @@ func openBaseline(path string, req Request, checks func() (bool, error)) (baseli
 }
 
 // measure runs the checks before the work, and writes the base.
-func (b baseline) measure(path string, req Request, checks func() (bool, error)) (baseline, error) {
-	passed, err := checks()
+func (b baseline) measure(path string, req Request, checks func() (bool, bool, error)) (baseline, error) {
+	passed, measured, err := checks()
 	if err != nil {
 		return baseline{}, err
 	}
-	b.Vacuous, b.Checks = passed, checksDigest(req.Checks)
+	b.Vacuous, b.Unmeasured, b.Checks = passed, !measured, checksDigest(req.Checks)
 	if path == "" {
 		return b, nil
 	}

@@ -27,7 +27,7 @@ func TestOutsideChanges(t *testing.T) {
 	// attempt makes an attempt that does work, and returns the changes reported for it.
 	attempt := func(work func()) (tampered, broken []string) {
 		t.Helper()
-		b, err := openBaseline(req.Baseline, req, func() (bool, error) { return false, nil })
+		b, err := openBaseline(req.Baseline, req, func() (bool, bool, error) { return false, true, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

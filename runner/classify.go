@@ -30,6 +30,7 @@ type work struct {
 	files      []plan.File
 	changed    []string
 	vacuous    bool
+	unmeasured bool // it is not known whether it is vacuous
 	present    bool // every file that a task creates or modifies is there, and none is to be deleted
 	edited     bool // the agent used a tool that edits
 }
@@ -43,7 +44,8 @@ func classifyWork(w work) classification {
 			promised = append(promised, f.Path)
 		}
 	}
-	found := w.vacuous && w.present // the work was there before; the gate asks whether a reviewer looked at it
+	// The work was there before; the gate asks whether a reviewer looked at it.
+	found := (w.vacuous || w.unmeasured) && w.present
 	missing := len(promised) > 0 && len(w.changed) == 0 && !found
 	reason, detail := failedChecks(w.checks)
 	switch {

@@ -36,6 +36,8 @@ func TestClassifyWork(t *testing.T) {
 		{"promised, nothing changed, vacuous", work{checks: []check.Evidence{good}, files: edit, vacuous: true}, Wrong,
 			"passed before the attempt already"},
 		{"promised, and there before", work{checks: []check.Evidence{good}, files: edit, vacuous: true, present: true}, Done, ""},
+		{"there, perhaps before", work{checks: []check.Evidence{good}, files: edit, unmeasured: true, present: true},
+			Done, ""},
 		{"there before, without checks", work{files: edit, present: true}, Wrong, "no declared file changed"},
 		{"vacuous, but changed", work{checks: []check.Evidence{good}, files: edit, changed: []string{"a.go"}, vacuous: true},
 			Done, ""},

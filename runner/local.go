@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -34,7 +35,10 @@ type Local struct {
 // descendants have ended. If ctx ends, Attempt stops the agent in steps, so that its cost is still
 // reported, and the outcome is Interrupted. Problems are reported in the Result, never as an error.
 func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
-	t := &attempt{Local: l, req: req, hooks: hooks}
+	t := &attempt{Local: l, req: req, hooks: hooks, directory: hooks.Directory}
+	if t.directory == nil {
+		t.directory = privateDirectory{}
+	}
 	t.res.Started = time.Now().UTC()
 	t.res.Session = req.Session
 	t.res.Contained = true
@@ -66,13 +70,14 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 // attempt is the state of one call of Attempt.
 type attempt struct {
 	*Local
-	req      Request
-	hooks    Hooks
-	turn     TurnRequest
-	res      Result
-	env      []string // of commands and checks
-	noOutput bool     // a command task that printed nothing
-	failed   []failedCheck
+	req       Request
+	hooks     Hooks
+	directory Directory
+	turn      TurnRequest
+	res       Result
+	env       []string // of commands and checks
+	noOutput  bool     // a command task that printed nothing
+	failed    []failedCheck
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -91,40 +96,89 @@ func (t *attempt) run(ctx context.Context) classification {
 		}
 		return classification{outcome: Broken, reason: err.Error()}
 	}
-	t.res.Vacuous = before.Vacuous
+	t.res.Vacuous, t.res.Unmeasured = before.Vacuous, before.Unmeasured
 	first := before
 	if t.req.Baseline != "" && t.req.Command == "" && t.req.Attempt > 1 {
 		before = before.withOutsideChanges(t.req)
 	}
 	defer func() { before.saveFinalState(first, t.req) }()
 
-	var v classification
-	w := work{files: t.req.Files, vacuous: before.Vacuous}
-	switch {
-	case t.req.Command != "":
-		v = t.runCommand(ctx)
-	case t.req.Turn != nil:
-		v, w.unfinished = t.adoptTurn()
-	default:
-		v, w.unfinished = t.runTurn(ctx)
+	v, w, err := t.work(ctx)
+	if err != nil {
+		return classification{outcome: Interrupted, reason: "stopped while waiting for its turn: " + err.Error()}
 	}
+	w.vacuous, w.unmeasured = before.Vacuous, before.Unmeasured
 	t.res.Changed, _ = before.changed(t.req.Dir, t.req.Files)
-	n := len(t.req.Checks)
 	if err := t.reportTurn(v, w.unfinished); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 	}
-	if t.hooks.BeforeChecks != nil && (v.outcome == Done && n > 0 || t.hasMustNotChecks()) {
-		t.observe("waiting", "for a quiet directory")
-		release, err := t.hooks.BeforeChecks(ctx)
-		if err != nil {
-			if v.outcome != Done {
-				return v
-			}
-			return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
-		}
-		defer release()
+	return t.verify(ctx, before, v, w)
+}
+
+// work runs the command or the agent's turn. An error means that it did not begin.
+func (t *attempt) work(ctx context.Context) (v classification, w work, err error) {
+	w.files = t.req.Files
+	if t.req.Turn != nil {
+		v, w.unfinished = t.adoptTurn()
+		return v, w, nil
 	}
+	end, err := t.directory.Edit(ctx)
+	if err != nil {
+		return v, w, err
+	}
+	defer end()
+	if t.req.Command != "" {
+		return t.runCommand(ctx), w, nil
+	}
+	v, w.unfinished = t.runTurn(ctx)
+	return v, w, nil
+}
+
+// verify makes the checks at once. If they fail while others edit the directory, it makes them again when it is
+// quiet, and only that counts.
+func (t *attempt) verify(ctx context.Context, before baseline, v classification, w work) (verdict classification) {
+	judge := func() { verdict = t.judge(ctx, before, v, w) }
+	if (v.outcome != Done || len(t.req.Checks) == 0) && !t.hasMustNotChecks() {
+		judge()
+		return verdict
+	}
+	check := func(when CheckTime) (alone bool, err error) {
+		if when == WhenQuiet {
+			t.observe("waiting", "for a quiet directory")
+		}
+		return t.directory.Check(ctx, when, t.req.Checks, judge)
+	}
+	when := AtOnce
+	if t.directory.ChangesFiles(t.req.Checks) {
+		when = WhenQuiet
+	}
+	alone, err := check(when)
+	if err == nil && !alone && !t.checksHold(v) {
+		t.res.Violated, t.res.Checks, t.failed = nil, nil, nil
+		if err = context.Cause(ctx); err == nil {
+			alone, err = check(WhenQuiet)
+		}
+	}
+	switch {
+	case err == nil:
+		t.res.Beside = !alone && verdict.outcome == Done && len(t.req.Checks) > 0
+		return verdict
+	case v.outcome != Done:
+		return v
+	}
+	return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
+}
+
+// checksHold reports whether no mustNot condition is true, and all checks passed that v calls for.
+func (t *attempt) checksHold(v classification) bool {
+	return len(t.res.Violated) == 0 &&
+		(v.outcome != Done || len(t.req.Checks) == 0 || check.Passed(t.res.Checks))
+}
+
+// judge makes the checks and returns the outcome of the attempt, whose turn ended as v.
+func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work) classification {
 	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards, t.res.Touched), t.res.Tampered)
+	var err error
 	if t.res.Violated, err = t.violated(ctx); v.outcome != Done {
 		return v
 	}
@@ -135,20 +189,9 @@ func (t *attempt) run(ctx context.Context) classification {
 		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
 			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
 	}
-	if n > 0 {
+	if n := len(t.req.Checks); n > 0 {
 		t.observe("checking", strconv.Itoa(n)+" checks")
-		var outputs []string
-		w.checks, outputs, w.stop = check.RunWithOutput(ctx, t.req.Dir, t.env, t.req.Checks)
-		for i := range w.checks { // the verdict quotes the checks
-			w.checks[i].Check = t.redact(w.checks[i].Check)
-			if c := w.checks[i]; !c.Passed {
-				t.failed = append(t.failed, failedCheck{c.Check, c.Reason, t.redact(outputs[i])})
-			}
-		}
-		t.res.Checks = w.checks
-		if check.Passed(w.checks) {
-			w.stop = nil // all checks had passed before the stop
-		}
+		w.checks, w.stop = t.runChecks(ctx)
 	}
 	// A check may have created a declared file, for example by building it.
 	var digests map[string]string
@@ -166,6 +209,23 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 	return !slices.ContainsFunc(files, func(f plan.File) bool {
 		return f.Writes() && (f.Action == "delete" || digests[f.Path] == "")
 	})
+}
+
+// runChecks makes the task's checks. stop says why not all of them were made.
+func (t *attempt) runChecks(ctx context.Context) (checks []check.Evidence, stop error) {
+	checks, outputs, stop := check.RunWithOutput(ctx, t.req.Dir, t.env, t.req.Checks)
+	t.failed = nil
+	for i := range checks { // the verdict quotes the checks
+		checks[i].Check = t.redact(checks[i].Check)
+		if c := checks[i]; !c.Passed {
+			t.failed = append(t.failed, failedCheck{c.Check, c.Reason, t.redact(outputs[i])})
+		}
+	}
+	t.res.Checks = checks
+	if check.Passed(checks) {
+		stop = nil // all checks had passed before the stop
+	}
+	return checks, stop
 }
 
 // hasMustNotChecks reports whether a mustNot condition has a check.
@@ -283,9 +343,16 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil {
 		return baseline{}, nil
 	}
-	return openBaseline(t.req.Baseline, t.req, func() (bool, error) {
-		evidence, err := check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
-		return check.Passed(evidence), err
+	return openBaseline(t.req.Baseline, t.req, func() (passed, measured bool, err error) {
+		if len(t.req.Checks) == 0 {
+			return false, true, nil
+		}
+		measured, lockErr := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
+			var evidence []check.Evidence
+			evidence, err = check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+			passed = check.Passed(evidence)
+		})
+		return passed, measured, errors.Join(err, lockErr)
 	})
 }
 

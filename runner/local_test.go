@@ -3,6 +3,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,25 +104,123 @@ func TestSignatureOfCommand(t *testing.T) {
 	}
 }
 
-// Checks wait for their turn, hold it until they end, and have the request's environment.
-func TestBeforeChecks(t *testing.T) {
+// busyDirectory is a directory in which others edit or not. It notes the times of checks.
+type busyDirectory struct {
+	busy    bool
+	writer  bool
+	refuse  error
+	before  func(nth int) // is called before the nth checks after the turn; may be nil
+	editing bool
+	edits   int
+	times   []runner.CheckTime
+}
+
+func (d *busyDirectory) Edit(context.Context) (func(), error) {
+	d.editing, d.edits = d.refuse == nil, d.edits+1
+	return func() { d.editing = false }, d.refuse
+}
+
+func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, _ []plan.Check, run func()) (bool, error) {
+	switch {
+	case d.editing:
+		panic("checks during the turn")
+	case when == runner.IfQuiet && d.busy:
+		return false, nil
+	case when == runner.WhenQuiet && d.refuse != nil:
+		return false, d.refuse
+	}
+	if when != runner.IfQuiet {
+		d.times = append(d.times, when)
+		if d.before != nil {
+			d.before(len(d.times))
+		}
+	}
+	run()
+	return when != runner.AtOnce || !d.busy, nil
+}
+
+func (d *busyDirectory) ChangesFiles([]plan.Check) bool { return d.writer }
+
+// Checks run at once. What fails beside others is made again when it is quiet, and only that counts.
+func TestChecksInASharedDirectory(t *testing.T) {
+	t.Parallel()
+	once := []runner.CheckTime{runner.AtOnce}
+	quiet := []runner.CheckTime{runner.WhenQuiet}
+	both := []runner.CheckTime{runner.AtOnce, runner.WhenQuiet}
+	const stuck = runner.OverTurns
+	for name, tc := range map[string]struct {
+		busy, writer bool
+		fail, fire   int // number of times that the check fails and that the mustNot is true
+		turn         runner.Outcome
+		want         runner.Outcome
+		beside       bool
+		violated     int
+		times        []runner.CheckTime
+	}{
+		"quiet, passes":                  {want: runner.Done, times: once},
+		"quiet, fails":                   {fail: 2, want: runner.Wrong, times: once},
+		"quiet, mustNot":                 {fire: 2, want: runner.Done, violated: 1, times: once},
+		"busy, passes":                   {busy: true, want: runner.Done, beside: true, times: once},
+		"busy, passes later":             {busy: true, fail: 1, want: runner.Done, times: both},
+		"busy, fails":                    {busy: true, fail: 2, want: runner.Wrong, times: both},
+		"busy, mustNot of half an edit":  {busy: true, fire: 1, want: runner.Done, times: both},
+		"busy, mustNot":                  {busy: true, fire: 2, want: runner.Done, violated: 1, times: both},
+		"busy, fails, mustNot":           {busy: true, fail: 2, fire: 1, want: runner.Wrong, times: both},
+		"busy, changes files":            {busy: true, writer: true, want: runner.Done, times: quiet},
+		"busy, stuck turn":               {busy: true, fail: 2, turn: stuck, want: stuck, times: once},
+		"busy, stuck turn, mustNot":      {busy: true, fire: 2, turn: stuck, want: stuck, violated: 1, times: both},
+		"busy, stuck turn, half mustNot": {busy: true, fire: 1, turn: stuck, want: stuck, times: both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
+				return runner.TurnResult{Outcome: cmp.Or(tc.turn, runner.Done), Contained: true, Session: "s"}
+			}))
+			d := &busyDirectory{busy: tc.busy, writer: tc.writer}
+			b.hooks.Directory = d
+			works, fires := filepath.Join(b.logs, "works"), filepath.Join(b.logs, "fires")
+			d.before = func(nth int) {
+				if nth > tc.fail {
+					must(os.WriteFile(works, nil, 0o600))
+				}
+				if _ = os.Remove(fires); nth <= tc.fire {
+					must(os.WriteFile(fires, nil, 0o600))
+				}
+			}
+			b.req.Env = map[string]string{"WAVEX_PORT_BASE": "20000", "WAVEX_TASK": "not mine"}
+			b.req.Checks = []plan.Check{{Run: `test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001" && test -e ` + works}}
+			b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "test -e " + fires}}}
+			r := b.attempt(t.Context())
+			if r.Outcome != tc.want || r.Beside != tc.beside || len(r.Violated) != tc.violated || d.edits != 1 ||
+				!slices.Equal(d.times, tc.times) || r.Unmeasured != tc.busy || r.Vacuous {
+				t.Errorf("it is %s (%s), %+v; the checks ran %v", r.Outcome, r.Reason, r, d.times)
+			}
+			if tc.want == runner.Wrong && r.Signature == "" || len(r.Checks) > 1 {
+				t.Errorf("result = %+v", r)
+			}
+		})
+	}
+}
+
+// Without a turn in its directory an attempt is interrupted, before the agent's turn and before the checks.
+func TestNoTurnInASharedDirectory(t *testing.T) {
 	t.Parallel()
 	b := setup(t, standIn(runnertest.Idles))
-	turn := filepath.Join(t.TempDir(), "turn")
-	b.req.Env = map[string]string{"WAVEX_PORT_BASE": "20000", "WAVEX_TASK": "not mine"}
-	b.req.Checks = []plan.Check{{Run: `test -e ` + turn + ` && test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001"`}}
-	held, released := 0, 0
-	b.hooks.BeforeChecks = func(context.Context) (func(), error) {
-		held++
-		return func() { released++; _ = os.Remove(turn) }, os.WriteFile(turn, nil, 0o600)
+	d := &busyDirectory{busy: true, writer: true, refuse: errors.New("the run stops")}
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.hooks.Directory = d
+	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted || r.Cost != 0 ||
+		r.Reason != "stopped while waiting for its turn: the run stops" {
+		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
 	}
-	if r := b.attempt(t.Context()); r.Outcome != runner.Done || held != 1 || released != 1 {
-		t.Errorf("it is %s (%s), %v; held %d times, released %d times", r.Outcome, r.Reason, r.Checks, held, released)
-	}
-	b.hooks.BeforeChecks = func(context.Context) (func(), error) { return nil, errors.New("no turn") }
-	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted ||
-		r.Reason != "stopped before the checks: no turn" || r.Checks != nil {
-		t.Errorf("without a turn it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
+	b.req.Turn = &runner.Turn{Result: runner.Result{Outcome: runner.Done}}
+	b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "true"}}}
+	for _, writer := range []bool{true, false} {
+		d.writer = writer // else what fails at once does not count
+		if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted || r.Checks != nil || r.Violated != nil ||
+			r.Reason != "stopped before the checks: the run stops" || d.edits != 1 {
+			t.Errorf("it is %s: %s, %+v", r.Outcome, r.Reason, r)
+		}
 	}
 }
 

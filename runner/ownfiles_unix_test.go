@@ -24,7 +24,7 @@ func TestPipesForOwnFiles(t *testing.T) {
 		}
 	}
 	req := Request{Dir: dir, Baseline: filepath.Join(dir, "base.json")}
-	if _, err := openBaseline(req.Baseline, req, func() (bool, error) { return false, nil }); !errors.Is(err,
+	if _, err := openBaseline(req.Baseline, req, func() (bool, bool, error) { return false, true, nil }); !errors.Is(err,
 		safefile.ErrNotRegular) {
 		t.Errorf("the base: %v", err)
 	}

@@ -74,9 +74,8 @@ type Hooks struct {
 	// TurnEnded is called once after the agent's turn, before the first check. It returns when the turn
 	// is on record. An error, such as the end of the run, interrupts the attempt.
 	TurnEnded func(Turn) error
-	// BeforeChecks is called once between the agent's turn and the checks. It may block until checks
-	// may run; release is called after them. An error, such as the end of ctx, interrupts the attempt.
-	BeforeChecks func(ctx context.Context) (release func(), err error)
+	// Directory is the directory of the attempt, if other attempts work in it.
+	Directory Directory
 }
 
 // Request holds the input of one attempt.

@@ -119,6 +119,9 @@ func decideFinish(s *State) event.Body {
 // onIntegration returns the consequences of an integration. Only the culprits are reopened.
 func onIntegration(s *State, wave int, r Integrated, err error) event.IntegrationEnded {
 	e := event.IntegrationEnded{Wave: wave, Commit: r.Commit, Completed: r.Completed, Commits: r.Commits, Note: r.Note}
+	if err != nil && !integratesAfter(s.Stop) {
+		return e // the run is stopping, and a resume integrates
+	}
 	if err != nil {
 		where := "is in the project's directory"
 		if s.Config.Isolation == event.Isolated {

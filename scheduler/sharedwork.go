@@ -100,6 +100,9 @@ func checkedTogether(s *State, b event.IntegrationStarted, checks []event.Rechec
 		findSuspects(s, &g)
 		g.Since = slices.DeleteFunc(g.Since, func(id string) bool { return id == last })
 		reason := fmt.Sprintf("check failed: %s: %s", got.Check, got.Reason)
+		if g.EarlierSession {
+			reason += "; it had passed in an earlier session"
+		}
 		if len(g.Since) > 0 {
 			reason += "; it had passed before these tasks ended: " + event.ListTasks(g.Since, g.More)
 		}

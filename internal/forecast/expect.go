@@ -96,7 +96,9 @@ func completedTasks(events []event.Event) (costs, times []float64) {
 					open[key] = s
 				}
 			}
-			clear(verified) // tasks that were not reopened stand
+			for _, id := range b.Completed {
+				delete(verified, run+"/"+id)
+			}
 		}
 	}
 	for _, s := range done {

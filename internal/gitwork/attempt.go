@@ -15,7 +15,7 @@ import (
 )
 
 // Runner returns a Runner that gives every attempt of inner a directory to work in. In shared mode
-// that is the user's directory, entered by turns. In worktree mode it is a worktree, and finished
+// that is the user's directory, which attempts share. In worktree mode it is a worktree, and finished
 // work becomes a commit.
 func (m *Manager) Runner(inner runner.Runner) runner.Runner {
 	if m.state.Mode == Worktree {
@@ -24,39 +24,16 @@ func (m *Manager) Runner(inner runner.Runner) runner.Runner {
 	return &sharedRunner{m, inner}
 }
 
-// sharedRunner runs attempts in the user's directory. Agents may run side by side; checks run only
-// while no agent works.
+// sharedRunner runs attempts in the user's directory.
 type sharedRunner struct {
 	m     *Manager
 	inner runner.Runner
 }
 
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	began := r.m.opts.Now()
-	mode := editing
-	if req.Turn != nil {
-		mode = checking // no agent works in this attempt
-	}
-	leave, err := r.m.sharedLock.lock(ctx, mode)
-	if err != nil {
-		return runner.Result{Outcome: runner.Interrupted, Reason: "stopped while waiting for its turn: " + err.Error(),
-			Session: req.Session, Started: began.UTC(), Contained: true}
-	}
-	defer func() { leave() }()
 	defer r.m.slots.emptyDir(req.Slot)
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	hooks.BeforeChecks = func(ctx context.Context) (func(), error) {
-		if mode == checking {
-			return leave, nil
-		}
-		leave()
-		next, err := r.m.sharedLock.lock(ctx, checking)
-		if err != nil {
-			return nil, err
-		}
-		leave = next
-		return next, nil
-	}
+	hooks.Directory = r.m.shared
 	return r.inner.Attempt(ctx, req, hooks)
 }
 

@@ -189,6 +189,13 @@ type agent func(dir string, req runner.Request) error
 
 func (a agent) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	res := runner.Result{Outcome: runner.Done, Session: req.Session, Contained: true}
+	if hooks.Directory != nil {
+		end, err := hooks.Directory.Edit(ctx)
+		if err != nil {
+			return runner.Result{Outcome: runner.Interrupted, Reason: err.Error()}
+		}
+		defer end()
+	}
 	if err := a(req.Dir, req); err != nil {
 		res.Outcome, res.Reason = runner.Wrong, err.Error()
 		return res
@@ -197,13 +204,6 @@ func (a agent) Attempt(ctx context.Context, req runner.Request, hooks runner.Hoo
 		if _, err := os.Lstat(filepath.Join(req.Dir, f.Path)); err == nil && f.Writes() {
 			res.Changed = append(res.Changed, f.Path)
 		}
-	}
-	if hooks.BeforeChecks != nil {
-		release, err := hooks.BeforeChecks(ctx)
-		if err != nil {
-			return runner.Result{Outcome: runner.Interrupted, Reason: err.Error()}
-		}
-		release()
 	}
 	return res
 }

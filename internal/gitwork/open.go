@@ -23,11 +23,11 @@ type Manager struct {
 	headKnown bool     // c describes an actual checkout
 	g         git      // in c.top
 
-	lock       *flock.Flock // held so that no other wavex works on this run
-	sharedLock *sharedLock  // shared mode only
-	slots      slots
-	bundles    *bundles
-	restored   bool // see Restored
+	lock     *flock.Flock // held so that no other wavex works on this run
+	shared   *sharedDir   // shared mode only
+	slots    slots
+	bundles  *bundles
+	restored bool // see Restored
 
 	mu    sync.Mutex // guards s and everything that it points to
 	state savedState
@@ -132,7 +132,7 @@ func (m *Manager) open(ctx context.Context) error {
 		return err
 	}
 	if m.state.Mode == Shared {
-		m.sharedLock = newSharedLock()
+		m.shared = newSharedDir(m.g, m.opts)
 	}
 	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
 		return err

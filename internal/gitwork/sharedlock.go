@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// This file lets agents and checks share one directory: agents edit together, checks run together
-// while no agent edits. It knows nothing else about them.
+// This file lets agents and checks share one directory: agents edit together, checks that need a quiet
+// directory run together while no agent edits. It knows nothing else about them.
 
 type lockMode int
 
@@ -22,6 +22,7 @@ type sharedLock struct {
 	mode    lockMode // of the callers inside
 	holders int
 	queue   []*waiter
+	edits   int // number of callers that were admitted to edit
 }
 
 type waiter struct {
@@ -69,9 +70,35 @@ func (t *sharedLock) grant() {
 		if t.holders > 0 && t.mode != w.mode {
 			return
 		}
-		t.mode = w.mode
+		if t.mode = w.mode; w.mode == editing {
+			t.edits++
+		}
 		t.holders++
 		t.queue = t.queue[1:]
 		close(w.granted)
+	}
+}
+
+// tryCheck admits a caller to check if that is possible at once. The caller must then call leave.
+func (t *sharedLock) tryCheck() (leave func(), ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) > 0 || t.holders > 0 && t.mode == editing {
+		return nil, false
+	}
+	t.mode = checking
+	t.holders++
+	return sync.OnceFunc(t.unlock), true
+}
+
+// watch returns a function that reports whether no caller could edit since the call of watch.
+func (t *sharedLock) watch() (quiet func() bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	began, busy := t.edits, t.holders > 0 && t.mode == editing
+	return func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return !busy && t.edits == began
 	}
 }

@@ -3,8 +3,10 @@ package gitwork
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,119 +80,153 @@ func TestSharedLock(t *testing.T) {
 	})
 }
 
-// In shared mode no check begins while another agent edits.
-func TestShared(t *testing.T) {
+// Checks run beside agents, and see whether they did. No agent edits beside checks that need a quiet directory.
+func TestChecksBesideAgents(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	o := r.options("r1")
 	o.Mode = Shared
 	m := r.open(o)
-	started, finish := make(chan struct{}), make(chan struct{})
-	var mu sync.Mutex
-	var order []string
-	say := func(s string) { mu.Lock(); defer mu.Unlock(); order = append(order, s) }
-	slow := agent(func(string, runner.Request) error { close(started); <-finish; say("slow edits"); return nil })
-	var group sync.WaitGroup
-	group.Go(func() { r.ask(m, runner.Request{Task: "slow"}, slow) })
-	<-started
-	quick := yieldingRunner{func() { say("quick is checked") }, finish}
-	res := m.Runner(quick).Attempt(t.Context(), runner.Request{Run: "r1", Task: "quick", Dir: r.dir}, runner.Hooks{})
-	group.Wait()
-	equal(t, "outcome", res.Outcome, runner.Done)
-	equal(t, "order", order, []string{"slow edits", "quick is checked"})
-
-	in := r.integrate(m, 1, "slow: true", "quick: test -e b")
-	equal(t, "integrated", in.Integrated, []string{"slow", "quick"})
-	equal(t, "delivery", r.deliver(m, "auto").How, "shared")
+	d := runner.Directory(m.shared)
+	check := func(when runner.CheckTime, run func()) bool {
+		t.Helper()
+		alone, err := d.Check(t.Context(), when, nil, run)
+		must(t, err)
+		return alone
+	}
+	nothing := func() {}
+	equal(t, "alone at once", check(runner.AtOnce, nothing), true)
+	equal(t, "alone if quiet", check(runner.IfQuiet, nothing), true)
+	end, err := d.Edit(t.Context())
+	must(t, err)
+	equal(t, "alone beside an agent", check(runner.AtOnce, nothing), false)
+	ran := false
+	equal(t, "alone if quiet, beside an agent", check(runner.IfQuiet, func() { ran = true }), false)
+	equal(t, "ran", ran, false)
+	equal(t, "alone beside the end of an agent", check(runner.AtOnce, end), false)
+	equal(t, "alone beside a short agent", check(runner.AtOnce, func() {
+		end, err := d.Edit(t.Context())
+		must(t, err)
+		end()
+	}), false)
 
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("time is up"))
 	defer cancel()
-	leave, err := m.sharedLock.lock(t.Context(), checking)
-	must(t, err)
-	defer leave()
-	res = m.Runner(quick).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir}, runner.Hooks{})
-	if res.Outcome != runner.Interrupted || res.Reason != "stopped while waiting for its turn: time is up" {
-		t.Errorf("it is %s: %s", res.Outcome, res.Reason)
-	}
-}
-
-// announcingRunner writes a file when the checks of an attempt are about to wait for their turn.
-type announcingRunner struct {
-	inner runner.Runner
-	file  string
-}
-
-func (a announcingRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	if wait := hooks.BeforeChecks; wait != nil {
-		hooks.BeforeChecks = func(ctx context.Context) (func(), error) {
-			if err := os.WriteFile(a.file, nil, 0o600); err != nil {
-				return nil, err
-			}
-			return wait(ctx)
+	late := agent(func(string, runner.Request) error { return nil })
+	check(runner.WhenQuiet, func() {
+		res := m.Runner(late).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir}, runner.Hooks{})
+		if res.Outcome != runner.Interrupted || res.Reason != "time is up" {
+			t.Errorf("an agent edits beside a check: %s: %s", res.Outcome, res.Reason)
 		}
-	}
-	return a.inner.Attempt(ctx, req, hooks)
+	})
+	in := r.integrate(m, 1, "slow: true", "quick: test -e b")
+	equal(t, "integrated", in.Integrated, []string{"slow", "quick"})
+	equal(t, "delivery", r.deliver(m, "auto").How, "shared")
 }
 
-// An agent writes a file in two halves. Without turns the checks of a correct task run over the
-// first half and fail; with turns they wait.
-func TestHalfWrittenEdits(t *testing.T) {
+// An agent does not wait long for the checks from before another attempt. They are then no longer alone.
+func TestPatienceWithChecksBefore(t *testing.T) {
 	t.Parallel()
-	for name, turns := range map[string]bool{"without turns": false, "with turns": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRepo(t, files{"a": "1\n"})
-			o := r.options("r1")
-			o.Mode = Shared
-			m := r.open(o)
-			logs := t.TempDir()
-			local := &runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}}
-			var with runner.Runner = announcingRunner{local, filepath.Join(r.dir, "waiting")}
-			if turns {
-				with = m.Runner(with)
+	for _, long := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newSharedDir(git{}, Options{Width: 1})
+			began, release := time.Now(), make(chan struct{})
+			ended := make(chan bool)
+			go func() {
+				alone, err := d.Check(t.Context(), runner.IfQuiet, nil, func() { <-release })
+				must(t, err)
+				ended <- alone
+			}()
+			synctest.Wait()
+			if !long {
+				time.AfterFunc(patience/2, func() { close(release) })
 			}
-			ask := func(task, shell string, checks ...plan.Check) runner.Result {
-				dir := filepath.Join(logs, task)
-				must(t, os.MkdirAll(dir, 0o700))
-				return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
-					Baseline: filepath.Join(dir, "base.json"), Command: shell, Checks: checks}, runner.Hooks{})
+			end, err := d.Edit(t.Context())
+			must(t, err)
+			equal(t, "waited for its whole patience", time.Since(began) == patience, long)
+			if long {
+				close(release)
 			}
-			var sibling runner.Result
-			var group sync.WaitGroup
-			group.Go(func() {
-				sibling = ask(
-					"sibling", `echo half >code; until test -e waiting || test -e checked; do sleep 0.01; done; echo whole >code`)
-			})
-			correct := ask("correct", `until test -s code; do sleep 0.01; done; echo 1 >mine`,
-				plan.Check{Run: `test -e mine || exit 1; grep whole code; code=$?; : >checked; exit $code`})
-			group.Wait()
-			equal(t, "the sibling", sibling.Outcome, runner.Done)
-			want := runner.Wrong
-			if turns {
-				want = runner.Done
-			}
-			if correct.Outcome != want {
-				t.Errorf("the correct task is %s, want %s: %s", correct.Outcome, want, correct.Reason)
+			equal(t, "alone", <-ended, !long)
+			end()
+			if _, ok := d.claimQuiet(); !ok || len(d.early) != 1 {
+				t.Errorf("claimed: %v, %d claims", ok, len(d.early))
 			}
 		})
 	}
 }
 
-// yieldingRunner is an attempt whose checks let another agent finish before they wait.
-type yieldingRunner struct {
-	checked func()
-	finish  chan struct{}
+// Checks that changed files when they ran in the quiet directory are known, until they run without. Files that git
+// ignores do not count, and files of a project without git do.
+func TestChecksThatChangeFiles(t *testing.T) {
+	t.Parallel()
+	for name, inGit := range map[string]bool{"git": true, "no git": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n", ".gitignore": "cache\n", "sub/b": "1\n"})
+			if !inGit {
+				must(t, os.RemoveAll(filepath.Join(r.dir, ".git")))
+			}
+			o := r.options("r1")
+			o.Mode, o.Width = Shared, 2
+			d := r.open(o).shared
+			n := 0
+			learned := func(path string) bool {
+				t.Helper()
+				checks := []plan.Check{{Run: "look"}}
+				_, err := d.Check(t.Context(), runner.WhenQuiet, checks, func() {
+					if n++; path != "" {
+						r.write(r.dir, files{path: fmt.Sprint("new ", n) + "\n"})
+					}
+				})
+				must(t, err)
+				return d.ChangesFiles(checks)
+			}
+			equal(t, "unknown", d.ChangesFiles([]plan.Check{{Run: "look"}}), false)
+			for _, path := range []string{"a", "a", "new", "sub/b", "sub/new"} {
+				equal(t, "after writing "+path, learned(path), true)
+			}
+			equal(t, "after writing nothing", learned(""), false)
+			equal(t, "after writing into a cache", learned("cache"), !inGit)
+			equal(t, "after writing into .loop", learned(".loop/log"), false)
+		})
+	}
 }
 
-func (a yieldingRunner) Attempt(ctx context.Context, _ runner.Request, hooks runner.Hooks) runner.Result {
-	close(a.finish)
-	release, err := hooks.BeforeChecks(ctx)
-	if err != nil {
-		return runner.Result{Outcome: runner.Interrupted}
+// An agent writes a file in two halves. A correct task whose check reads it is done, since the check that
+// failed beside the agent is made again.
+func TestHalfWrittenEdits(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	o := r.options("r1")
+	o.Mode, o.Width = Shared, 2
+	m := r.open(o)
+	logs := t.TempDir()
+	with := m.Runner(&runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}})
+	ask := func(task, shell string, checks ...plan.Check) runner.Result {
+		dir := filepath.Join(logs, task)
+		must(t, os.MkdirAll(dir, 0o700))
+		return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
+			Baseline: filepath.Join(dir, "base.json"), Command: shell, Checks: checks}, runner.Hooks{})
 	}
-	defer release()
-	a.checked()
-	return runner.Result{Outcome: runner.Done}
+	var sibling runner.Result
+	var group sync.WaitGroup
+	group.Go(func() {
+		sibling = ask("sibling", `echo half >code; until test -e checked; do sleep 0.01; done; echo whole >code`)
+	})
+	for {
+		if text, _ := os.ReadFile(filepath.Join(r.dir, "code")); len(text) > 0 {
+			break
+		}
+		runtime.Gosched()
+	}
+	correct := ask("correct", `echo 1 >mine`,
+		plan.Check{Run: `test -e mine || exit 1; grep whole code; code=$?; : >checked; exit $code`})
+	group.Wait()
+	equal(t, "the sibling", sibling.Outcome, runner.Done)
+	if correct.Outcome != runner.Done || correct.Beside || !correct.Unmeasured {
+		t.Errorf("the correct task is %s: %s, %+v", correct.Outcome, correct.Reason, correct)
+	}
 }
 
 func TestSlots(t *testing.T) {

@@ -1,0 +1,41 @@
+package runner
+
+import (
+	"context"
+
+	"wavex/internal/plan"
+)
+
+// Directory is a directory in which several attempts may work at the same time. Its methods are safe for concurrent
+// use. An error is the cause of the end of ctx.
+type Directory interface {
+	// Edit waits until an attempt may edit. The caller must call end after the edits.
+	Edit(ctx context.Context) (end func(), err error)
+	// Check calls run, which makes checks, at the given time. It reports whether run was called and no attempt
+	// could edit meanwhile.
+	Check(ctx context.Context, when CheckTime, checks []plan.Check, run func()) (alone bool, err error)
+	// ChangesFiles reports whether checks are known to change files of the directory.
+	ChangesFiles(checks []plan.Check) bool
+}
+
+// CheckTime says when checks run in a directory.
+type CheckTime int
+
+// These are the times of checks.
+const (
+	AtOnce    CheckTime = iota // also beside attempts that edit
+	IfQuiet                    // only if no attempt edits now
+	WhenQuiet                  // as soon as no attempt edits; attempts that begin to edit later wait
+)
+
+// privateDirectory is a directory in which no other attempt works.
+type privateDirectory struct{}
+
+func (privateDirectory) Edit(context.Context) (func(), error) { return func() {}, nil }
+
+func (privateDirectory) Check(_ context.Context, _ CheckTime, _ []plan.Check, run func()) (bool, error) {
+	run()
+	return true, nil
+}
+
+func (privateDirectory) ChangesFiles([]plan.Check) bool { return false }
