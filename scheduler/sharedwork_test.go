@@ -127,13 +127,13 @@ func TestCulpritsInASharedDirectory(t *testing.T) {
 	look := func(id string) string { return fmt.Sprintf(`{"id":%q,"subject":"x","verify":["look %s"]}`, id, id) }
 	b := sharing(t, event.Waves, f, []string{"a", "b", "c"}, task("a"), task("b"), look("c"), look("slow"))
 	b.runner.gates["slow"], b.runner.gates["b"] = make(chan struct{}), make(chan struct{})
+	endSlow := sync.OnceFunc(func() { close(b.runner.gates["slow"]) })
 	b.Views = []View{viewFunc(func(e event.Event, s *State) {
 		if b2, ok := e.Body.(event.AttemptEnded); ok && b2.Task == "a" {
 			close(b.runner.gates["b"])
 		}
-		if _, ok := e.Body.(event.AttemptEnded); ok && s.merges.waiting[1] == 3 && b.runner.gates["slow"] != nil {
-			close(b.runner.gates["slow"])
-			b.runner.gates["slow"] = nil
+		if _, ok := e.Body.(event.AttemptEnded); ok && s.merges.waiting[1] == 3 {
+			endSlow()
 		}
 	})}
 	if end := b.run(t); end.Status != event.RunComplete {
