@@ -3,10 +3,10 @@ package gitwork
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -176,7 +176,7 @@ func TestChecksThatChangeFiles(t *testing.T) {
 				checks := []plan.Check{{Run: "look"}}
 				_, err := d.Check(t.Context(), runner.WhenQuiet, checks, func() {
 					if n++; path != "" {
-						r.write(r.dir, files{path: fmt.Sprint("new ", n) + "\n"})
+						r.write(r.dir, files{path: strings.Repeat("new\n", n)})
 					}
 				})
 				must(t, err)
