@@ -2,16 +2,14 @@ package gitwork
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"wavex/internal/check"
 	"wavex/internal/proc"
+	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
 
@@ -73,7 +71,7 @@ func (m *Manager) addShares(ctx context.Context, t *tree) error {
 		err := os.MkdirAll(filepath.Dir(to), 0o755)
 		if err == nil {
 			if s.copy {
-				err = copyTree(ctx, from, to)
+				err = safefile.CopyTree(ctx, from, to, nil)
 			} else {
 				err = os.Symlink(from, to)
 			}
@@ -83,57 +81,6 @@ func (m *Manager) addShares(ctx context.Context, t *tree) error {
 		}
 	}
 	return nil
-}
-
-// copyTree copies a file or a folder, and shares the disk blocks if the file system can. It copies
-// links as links, and skips everything that is not a file, folder or link.
-func copyTree(ctx context.Context, from, to string) error {
-	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, p)
-		if err != nil {
-			return err
-		}
-		dst := filepath.Join(to, rel)
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		switch {
-		case d.IsDir():
-			return os.MkdirAll(dst, info.Mode().Perm()|0o700)
-		case d.Type() == fs.ModeSymlink:
-			target, err := os.Readlink(p)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(target, dst)
-		case d.Type().IsRegular():
-			return copyFile(p, dst, info.Mode().Perm())
-		}
-		return nil
-	})
-}
-
-func copyFile(from, to string, mode fs.FileMode) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // read only: no data can be lost
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	if !reflink(out, in) {
-		_, err = io.Copy(out, in)
-	}
-	return errors.Join(err, out.Close())
 }
 
 // runSetup runs the setup command, once for each commit that a worktree is reset to.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package gitwork
+package safefile
 
 import "os"
 

@@ -1,4 +1,4 @@
-package gitwork
+package safefile
 
 import (
 	"os"
