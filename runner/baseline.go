@@ -25,6 +25,8 @@ type baseline struct {
 	// protects.
 	Guards    map[string]string `json:"guards,omitempty"`
 	Protected map[string]string `json:"protected,omitempty"`
+	// CheckFiles are the files on which checks rest, by their path in the project.
+	CheckFiles map[string]checkFile `json:"check_files,omitempty"`
 	// Vacuous reports that the task has checks and all of them passed before the first attempt.
 	Vacuous bool `json:"vacuous,omitempty"`
 	// Checks identifies those checks; "" if wavex did not record it. Other checks of an edited plan run once more.
@@ -39,7 +41,8 @@ const maxBaseline = 256 << 20
 // openBaseline reads the base at path, or takes and writes one if path does not exist. If path is
 // empty, the base is not written. checks runs the task's checks, if that is possible now; if it returns an error,
 // openBaseline writes nothing.
-func openBaseline(path string, req Request, checks func() (passed, measured bool, err error)) (baseline, error) {
+func openBaseline(path string, req Request, redact func(string) string,
+	checks func() (passed, measured bool, err error)) (baseline, error) {
 	if path != "" {
 		data, err := safefile.Read(path, maxBaseline)
 		if err == nil {
@@ -50,7 +53,7 @@ func openBaseline(path string, req Request, checks func() (passed, measured bool
 			if b.Checks == "" || b.Checks == checksDigest(req.Checks) {
 				return b, nil
 			}
-			return b.measure(path, req, checks)
+			return b.measure(path, req, redact, checks)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
@@ -61,16 +64,21 @@ func openBaseline(path string, req Request, checks func() (passed, measured bool
 	for _, f := range req.Files {
 		b.Files[f.Path] = FileDigest(req.Dir, f.Path)
 	}
-	return b.measure(path, req, checks)
+	return b.measure(path, req, redact, checks)
 }
 
 // measure runs the checks before the work, and writes the base.
-func (b baseline) measure(path string, req Request, checks func() (bool, bool, error)) (baseline, error) {
+func (b baseline) measure(path string, req Request, redact func(string) string,
+	checks func() (bool, bool, error)) (baseline, error) {
 	passed, measured, err := checks()
 	if err != nil {
 		return baseline{}, err
 	}
 	b.Vacuous, b.Unmeasured, b.Checks = passed, !measured, checksDigest(req.Checks)
+	if resting := req.restingChecks(false); len(resting) > 0 { // the checks may have made stamps and snapshots
+		b.CheckFiles = overlay(req.checkFilesOf(resting, nil), b.CheckFiles)
+		req.keepCheckFiles(b.CheckFiles, redact)
+	}
 	if path == "" {
 		return b, nil
 	}

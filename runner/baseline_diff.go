@@ -25,13 +25,16 @@ type finalState struct {
 	Protected      map[string]string `json:"protected,omitempty"`
 	AfterGuards    map[string]string `json:"after_guards,omitempty"`
 	AfterProtected map[string]string `json:"after_protected,omitempty"`
+	// CheckFiles replace those of the base, and AfterCheckFiles are the ones that differ at the end of the attempt.
+	CheckFiles      map[string]checkFile `json:"check_files,omitempty"`
+	AfterCheckFiles map[string]checkFile `json:"after_check_files,omitempty"`
 }
 
 func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), loop.FinalState) }
 
 // withOutsideChanges returns the base with the changes that others made after the previous attempt. Without a
 // left file of that attempt it returns b.
-func (b baseline) withOutsideChanges(req Request) baseline {
+func (b baseline) withOutsideChanges(req Request, redact func(string) string) baseline {
 	data, err := safefile.Read(finalStatePath(req.Baseline), maxBaseline)
 	if err != nil {
 		return b
@@ -41,6 +44,7 @@ func (b baseline) withOutsideChanges(req Request) baseline {
 		return b
 	}
 	b.Guards, b.Protected = overlay(b.Guards, l.Guards), overlay(b.Protected, l.Protected)
+	b.CheckFiles = overlay(b.CheckFiles, l.CheckFiles)
 	if l.Attempt != req.Attempt-1 {
 		return b
 	}
@@ -48,13 +52,21 @@ func (b baseline) withOutsideChanges(req Request) baseline {
 	if b.Protected != nil {
 		b.Protected = adoptChanges(b.Protected, overlay(b.Protected, l.AfterProtected), req.Protect.digests(req.Dir))
 	}
+	if b.CheckFiles != nil {
+		now := req.checkFilesOf(req.restingChecks(true), b.CheckFiles)
+		adopted := diffDigests(overlay(b.CheckFiles, l.AfterCheckFiles), now)
+		req.keepCheckFiles(adopted, redact)
+		b.CheckFiles = overlay(b.CheckFiles, adopted)
+	}
 	return b
 }
 
-// saveFinalState stores the state in which the attempt leaves the files; first is the base as it was
-// taken. If saveFinalState fails, a later attempt is compared with the base.
-func (b baseline) saveFinalState(first baseline, req Request) {
-	if req.Baseline == "" || req.Command != "" || len(b.Guards) == 0 && len(b.Protected) == 0 {
+// saveFinalState stores the state in which the attempt leaves the files. first is the base as it was taken; after holds
+// the files on which checks rest, or is nil to look. If saveFinalState fails, a later attempt is compared with the
+// base.
+func (b baseline) saveFinalState(first baseline, req Request, after map[string]checkFile) {
+	if req.Baseline == "" || req.Command != "" || len(b.Guards) == 0 && len(b.Protected) == 0 &&
+		len(b.CheckFiles) == 0 {
 		return
 	}
 	l := finalState{Attempt: req.Attempt, Guards: diffDigests(first.Guards, b.Guards),
@@ -63,6 +75,13 @@ func (b baseline) saveFinalState(first baseline, req Request) {
 		AfterGuards: diffDigests(b.Guards, b.currentGuards(req))}
 	if len(b.Protected) > 0 {
 		l.AfterProtected = diffDigests(b.Protected, req.Protect.digests(req.Dir))
+	}
+	if b.CheckFiles != nil {
+		l.CheckFiles = diffDigests(first.CheckFiles, b.CheckFiles)
+		if after == nil {
+			after = req.checkFilesOf(req.restingChecks(true), b.CheckFiles)
+		}
+		l.AfterCheckFiles = diffDigests(b.CheckFiles, after)
 	}
 	data, err := json.Marshal(l)
 	if err == nil {
@@ -83,29 +102,30 @@ func (b baseline) currentGuards(req Request) map[string]string {
 }
 
 // overlay returns a with the entries of over, which win.
-func overlay(a, over map[string]string) map[string]string {
+func overlay[V any](a, over map[string]V) map[string]V {
 	if len(over) == 0 {
 		return a
 	}
 	out := maps.Clone(a)
 	if out == nil {
-		out = map[string]string{}
+		out = map[string]V{}
 	}
 	maps.Copy(out, over)
 	return out
 }
 
-// diffDigests returns the entries of b that differ from a, and "" for those that b lacks.
-func diffDigests(a, b map[string]string) map[string]string {
-	out := map[string]string{}
+// diffDigests returns the entries of b that differ from a, and zero values for those that b lacks.
+func diffDigests[V comparable](a, b map[string]V) map[string]V {
+	var none V
+	out := map[string]V{}
 	for path, d := range b {
 		if was, known := a[path]; !known || was != d {
 			out[path] = d
 		}
 	}
 	for path, was := range a {
-		if _, there := b[path]; !there && was != "" {
-			out[path] = ""
+		if _, there := b[path]; !there && was != none {
+			out[path] = none
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -27,19 +28,19 @@ func TestOutsideChanges(t *testing.T) {
 	// attempt makes an attempt that does work, and returns the changes reported for it.
 	attempt := func(work func()) (tampered, broken []string) {
 		t.Helper()
-		b, err := openBaseline(req.Baseline, req, func() (bool, bool, error) { return false, true, nil })
+		b, err := openBaseline(req.Baseline, req, strings.Clone, func() (bool, bool, error) { return false, true, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first = b; req.Attempt > 1 {
-			b = b.withOutsideChanges(req)
+			b = b.withOutsideChanges(req, strings.Clone)
 		}
 		work()
 		for _, g := range b.tampered(dir, req.Guards, nil) {
 			tampered = append(tampered, g.Path)
 		}
 		broken = b.changedProtected(req.Protect, dir)
-		b.saveFinalState(first, req)
+		b.saveFinalState(first, req, nil)
 		req.Attempt++
 		return tampered, broken
 	}

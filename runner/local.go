@@ -78,6 +78,7 @@ type attempt struct {
 	env       []string // of commands and checks
 	noOutput  bool     // a command task that printed nothing
 	failed    []failedCheck
+	after     map[string]checkFile // the files on which checks rest, after the turn; nil if they were not looked at
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -99,9 +100,9 @@ func (t *attempt) run(ctx context.Context) classification {
 	t.res.Vacuous, t.res.Unmeasured = before.Vacuous, before.Unmeasured
 	first := before
 	if t.req.Baseline != "" && t.req.Command == "" && t.req.Attempt > 1 {
-		before = before.withOutsideChanges(t.req)
+		before = before.withOutsideChanges(t.req, t.redact)
 	}
-	defer func() { before.saveFinalState(first, t.req) }()
+	defer func() { before.saveFinalState(first, t.req, t.after) }()
 
 	v, w, err := t.work(ctx)
 	if err != nil {
@@ -153,7 +154,7 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 		when = WhenQuiet
 	}
 	alone, err := check(when)
-	if err == nil && !alone && !t.checksHold(v) {
+	if err == nil && !alone && (!t.checksHold(v) || verdict.outcome != Done && t.after != nil) {
 		t.res.Violated, t.res.Checks, t.failed = nil, nil, nil
 		if err = context.Cause(ctx); err == nil {
 			alone, err = check(WhenQuiet)
@@ -177,6 +178,8 @@ func (t *attempt) checksHold(v classification) bool {
 
 // judge makes the checks and returns the outcome of the attempt, whose turn ended as v.
 func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work) classification {
+	// An earlier judgement, beside others that edited, may have left doubts.
+	t.res.Tampered = slices.DeleteFunc(t.res.Tampered, func(t Tamper) bool { return t.Doubt != "" })
 	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards, t.res.Touched), t.res.Tampered)
 	var err error
 	if t.res.Violated, err = t.violated(ctx); v.outcome != Done {
@@ -189,6 +192,16 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
 			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
 	}
+	var resting []restingCheck
+	var rested []changedFile
+	if before.CheckFiles != nil {
+		resting = t.req.restingChecks(true)
+		t.after = t.req.checkFilesOf(resting, before.CheckFiles)
+		rested = t.req.changedCheckFiles(before, t.after)
+	}
+	if v, is := disabled(rested); is {
+		return v
+	}
 	if n := len(t.req.Checks); n > 0 {
 		t.observe("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = t.runChecks(ctx)
@@ -199,6 +212,11 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, len(t.res.Touched) > 0
 	w.present = arePresent(t.req.Files, digests)
 	if v = classifyWork(w); v.outcome == Done {
+		if v, err = t.checkWithOld(ctx, rested, resting); err != nil {
+			return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
+		}
+	}
+	if v.outcome == Done {
 		t.res.Digests = digests
 	}
 	return v
@@ -340,10 +358,11 @@ const touchedMax = 100
 // openBaseline returns the base of the task: the digests from before the first attempt, and whether the
 // checks passed then.
 func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
-	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil {
+	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil &&
+		t.req.CheckFiles == nil {
 		return baseline{}, nil
 	}
-	return openBaseline(t.req.Baseline, t.req, func() (passed, measured bool, err error) {
+	return openBaseline(t.req.Baseline, t.req, t.redact, func() (passed, measured bool, err error) {
 		if len(t.req.Checks) == 0 {
 			return false, true, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -24,15 +25,15 @@ func TestPipesForOwnFiles(t *testing.T) {
 		}
 	}
 	req := Request{Dir: dir, Baseline: filepath.Join(dir, "base.json")}
-	if _, err := openBaseline(req.Baseline, req, func() (bool, bool, error) { return false, true, nil }); !errors.Is(err,
-		safefile.ErrNotRegular) {
+	no := func() (bool, bool, error) { return false, true, nil }
+	if _, err := openBaseline(req.Baseline, req, strings.Clone, no); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the base: %v", err)
 	}
 	was := baseline{Guards: map[string]string{"a": "1"}}
-	if now := was.withOutsideChanges(req); now.Guards["a"] != "1" {
+	if now := was.withOutsideChanges(req, strings.Clone); now.Guards["a"] != "1" {
 		t.Errorf("what was left: %+v", now)
 	}
-	was.saveFinalState(was, req)
+	was.saveFinalState(was, req, nil)
 	if text, err := safefile.Read(finalStatePath(req.Baseline), 1<<10); err != nil || len(text) == 0 {
 		t.Errorf("what is left is not kept: %q, %v", text, err)
 	}

@@ -109,6 +109,8 @@ type Request struct {
 	// Protect names files that it must not change; a change makes the outcome Wrong.
 	Guards  []Guard  `json:"guards,omitempty"`
 	Protect *Protect `json:"protect,omitempty"`
+	// CheckFiles makes the runner watch the files on which checks rest; nil: it does not.
+	CheckFiles *CheckFiles `json:"check_files,omitempty"`
 
 	// Env is set in the environment of all processes of the attempt, such as the resources of its
 	// slot. It wins over Host.ExtraEnv, never over wavex's own marks.

@@ -29,6 +29,17 @@ type Tamper struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 	Own  bool   `json:"own,omitempty"` // the attempt's own checks depend on it
+	// Doubt says why wavex cannot tell whether the checks show as much as before; "" if it knows that they do not.
+	Doubt string `json:"doubt,omitempty"`
+}
+
+// String returns the file and the reason why it is guarded.
+func (t Tamper) String() string {
+	s := t.Path + ": " + t.Why
+	if t.Doubt != "" {
+		s += ": " + t.Doubt
+	}
+	return s
 }
 
 // WhyPlan is Guard.Why of the plan's file, which may have more than one path.
@@ -57,7 +68,7 @@ func (b baseline) tampered(dir string, guards []Guard, touched []string) []Tampe
 			changed = known && FileDigest(dir, g.Path) != was
 		}
 		if changed {
-			out = append(out, Tamper{g.Path, g.Why, g.Own})
+			out = append(out, Tamper{Path: g.Path, Why: g.Why, Own: g.Own})
 		}
 	}
 	return out

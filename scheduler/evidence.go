@@ -97,6 +97,12 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return unproven("no attempt at it was made")
 	case tamperedOwnChecks(last):
 		return unproven("it changed what its own checks rest on")
+	case hasDoubt(last) && e.reviewed:
+		return row(event.Reviewed, cmp.Or(checksKind(p.Verify), event.Observation))
+	case hasDoubt(last):
+		r := row(event.Changed, cmp.Or(checksKind(p.Verify), event.Observation))
+		r.Why = "it changed what checks rest on, and no thorough review looked at it"
+		return r
 	case len(p.Verify) > 0 && t.failedBefore():
 		return row(event.Proven, checksKind(p.Verify))
 	}
@@ -160,7 +166,12 @@ func earlierEvidence(t *event.EarlierTask) event.Evidence {
 
 // tamperedOwnChecks reports whether an attempt changed files that its own checks depend on.
 func tamperedOwnChecks(r *runner.Result) bool {
-	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own })
+	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own && t.Doubt == "" })
+}
+
+// hasDoubt reports whether an attempt changed files on which checks rest, so that they may show less than before.
+func hasDoubt(r *runner.Result) bool {
+	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Doubt != "" })
 }
 
 // checksKind returns the evidence kind of checks that passed; "" if there are none.

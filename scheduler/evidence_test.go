@@ -24,6 +24,7 @@ func TestEvidence(t *testing.T) {
 	edited := runner.Result{Vacuous: true, Touched: []string{"f"}}
 	found := runner.Result{Vacuous: true, Digests: map[string]string{"f": "1"}}
 	rests := runner.Result{Tampered: []runner.Tamper{{Path: "x", Own: true}}}
+	doubtful := runner.Result{Touched: []string{"f"}, Tampered: []runner.Tamper{{Path: "x", Own: true, Doubt: "a rename"}}}
 	for name, c := range map[string]struct {
 		plan   string
 		last   runner.Result
@@ -47,6 +48,9 @@ func TestEvidence(t *testing.T) {
 		"found, reviewed lightly":            {checked, found, false, "light", "a unproven"},
 		"a review of nothing":                {checked, edited, false, "nothing", "a changed"},
 		"its own checks' files were changed": {checked, rests, false, "thorough", "a unproven"},
+		"they may have been":                 {checked, doubtful, false, "", "a changed"},
+		"they may have been, light review":   {checked, doubtful, false, "light", "a changed"},
+		"they may have been, reviewed":       {checked, doubtful, false, "thorough", "a reviewed"},
 		"a declared file changed":            {bare, runner.Result{Changed: []string{"f"}}, false, "", "a changed"},
 		"nothing":                            {bare, runner.Result{}, false, "thorough", "a unproven"},
 		"another file, reviewed":             {bare, edited, false, "thorough", "a reviewed"},

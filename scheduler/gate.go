@@ -101,7 +101,7 @@ func (s *State) decideGate(against []string) event.Body {
 	for i := range s.Tasks {
 		if last := s.Tasks[i].Last; last != nil {
 			for _, t := range last.Tampered {
-				g.Reasons = append(g.Reasons, fmt.Sprintf("task %s changed %s: %s", s.Plan.Tasks[i].ID, t.Path, t.Why))
+				g.Reasons = append(g.Reasons, fmt.Sprintf("task %s changed %s", s.Plan.Tasks[i].ID, t))
 			}
 		}
 	}

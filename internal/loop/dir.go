@@ -39,6 +39,7 @@ const (
 	PullRequest = "pull-request.md"
 	Request     = "request" // the calls of a request; after the next request also its documents
 	Tasks       = "tasks"
+	CheckFiles  = "check-files" // old versions of the files on which checks rest, by their digests
 )
 
 // These are in the directory of a task.

@@ -30,7 +30,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
-		req.Guards = r.guardedFiles(s.Plan, i)
+		req.Guards, req.CheckFiles = r.guardedFiles(t), r.checkFiles(s.Plan, i)
 	}
 	req.Env = r.withTraceEnv(req.Env, e)
 	if t.Command != "" {

@@ -2,11 +2,9 @@ package run
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
@@ -15,141 +13,110 @@ import (
 	"wavex/runner"
 )
 
-// This file finds the files that tasks must not change because they are judged by them: the scripts
-// and files that checks name and no task declares, the plan, and wavex's own folder.
-
-// maxGuardedFiles is the maximum number of guarded files of an attempt.
-const maxGuardedFiles = 200
-
-// checkFile is a file that a check names.
-type checkFile struct {
-	path     string // relative to the project
-	task     string // the task of the check
-	executed bool   // the check runs it, as a script
-}
+// This file finds what tasks must not change because they are judged by it: the plan, wavex's own folder, and the
+// checks on whose files the runner has an eye.
 
 // guardedFiles returns the files that attempts at a task must not change.
-func (r *Session) guardedFiles(p *plan.Plan, i int) []runner.Guard {
-	if !r.checkFilesFound {
-		r.checkFiles, r.checkFilesFound = findCheckFiles(p, r.config.Dir), true
-	}
-	t := &p.Tasks[i]
-	var out []runner.Guard
-	add := func(project, why string, own, tools bool) {
+func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
+	add := func(project, why string, tools bool) {
 		rel, err := filepath.Rel(filepath.FromSlash(t.SubDir()), filepath.FromSlash(project))
-		if err != nil || !filepath.IsLocal(rel) || len(out) >= maxGuardedFiles {
-			return
-		}
-		g := runner.Guard{Path: filepath.ToSlash(rel), Why: why, Own: own, Tools: tools}
-		if !slices.ContainsFunc(out, func(o runner.Guard) bool { return o.Path == g.Path && o.Own == g.Own }) {
-			out = append(out, g)
+		if err == nil && filepath.IsLocal(rel) {
+			out = append(out, runner.Guard{Path: filepath.ToSlash(rel), Why: why, Tools: tools})
 		}
 	}
 	// A task list is not guarded: wavex itself writes to it during the run.
-	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(p)); err == nil && filepath.IsLocal(rel) &&
-		!planfile.IsList(p.Path) {
+	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(r.plan)); err == nil && filepath.IsLocal(rel) &&
+		!planfile.IsList(r.plan.Path) {
 		// In the project itself the baseline of an attempt shows every change of it.
-		add(filepath.ToSlash(rel), runner.WhyPlan, false, r.config.Isolation != event.Isolated)
+		add(filepath.ToSlash(rel), runner.WhyPlan, r.config.Isolation != event.Isolated)
 	}
-	add(loop.Name, whyLoopDir, false, true)
-	for _, n := range r.checkFiles {
-		switch {
-		case n.task != t.ID:
-			add(n.path, "a check of "+n.task+" names it", false, false)
-		case n.executed:
-			add(n.path, "its own check runs it", true, false)
-		}
-	}
+	add(loop.Name, whyLoopDir, true)
 	return out
 }
 
-// findCheckFiles returns the existing files that checks name. It omits files that a task declares to
-// write, since the plan allows that.
-func findCheckFiles(p *plan.Plan, project string) []checkFile {
-	declared := map[string]bool{}
+// maxOtherChecks bounds the checks of other tasks whose files are watched during an attempt.
+const maxOtherChecks = 100
+
+// plannedChecks are the checks and declared files of a plan, in its order.
+type plannedChecks struct {
+	plan     *plan.Plan
+	criteria []runner.OtherCheck
+	tasks    []taskChecks
+}
+
+type taskChecks struct {
+	checks []runner.OtherCheck
+	writes []string // paths of the project
+}
+
+func newPlannedChecks(p *plan.Plan) *plannedChecks {
+	c := &plannedChecks{plan: p, tasks: make([]taskChecks, len(p.Tasks))}
+	for k := range p.Criteria {
+		c.criteria = appendCheck(c.criteria, fmt.Sprintf("C-%d", k+1), "", p.Criteria[k].Check)
+	}
 	for i := range p.Tasks {
-		for _, f := range p.Tasks[i].Files {
+		t, of := &p.Tasks[i], &c.tasks[i]
+		for k := range t.Verify {
+			of.checks = appendCheck(of.checks, t.ID, t.SubDir(), &t.Verify[k])
+		}
+		for k := range t.Criteria {
+			of.checks = appendCheck(of.checks, fmt.Sprintf("%s/C-%d", t.ID, k+1), t.SubDir(), t.Criteria[k].Check)
+		}
+		for _, f := range t.Files {
 			if f.Writes() {
-				declared[path.Join(p.Tasks[i].SubDir(), f.Path)] = true
+				of.writes = append(of.writes, path.Join(t.SubDir(), f.Path))
 			}
 		}
 	}
-	there := map[string]bool{}
-	var out []checkFile
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
-		for _, c := range t.Verify {
-			words := commandWords(c.Run)
-			if c.File != "" {
-				words = []commandWord{{c.File, false}}
-			}
-			for _, w := range words {
-				file := path.Join(t.SubDir(), filepath.ToSlash(w.text))
-				if declared[file] || !filepath.IsLocal(filepath.FromSlash(file)) {
-					continue
-				}
-				is, known := there[file]
-				if !known {
-					st, err := os.Stat(filepath.Join(project, filepath.FromSlash(file)))
-					is = err == nil && st.Mode().IsRegular()
-					there[file] = is
-				}
-				if n := (checkFile{file, t.ID, w.executed}); is && !slices.Contains(out, n) && len(out) < 10*maxGuardedFiles {
-					out = append(out, n)
-				}
+	return c
+}
+
+func appendCheck(to []runner.OtherCheck, owner, dir string, c *plan.Check) []runner.OtherCheck {
+	if c == nil || c.Run == "" {
+		return to
+	}
+	return append(to, runner.OtherCheck{Owner: owner, Dir: dir, Check: *c})
+}
+
+// checkFiles returns the checks of others than a task, and the files that tasks may change. Of many checks it prefers
+// those of the tasks that follow.
+func (r *Session) checkFiles(p *plan.Plan, i int) *runner.CheckFiles {
+	if r.planned == nil || r.planned.plan != p {
+		r.planned = newPlannedChecks(p)
+	}
+	c := &runner.CheckFiles{Store: r.config.Loop.Run(r.config.Run, loop.CheckFiles), Under: p.Tasks[i].SubDir(),
+		Share: p.Share, Others: slices.Clone(r.planned.criteria)}
+	related := relatives(p, i)
+	for k := range p.Tasks {
+		next := (i + k) % len(p.Tasks)
+		t := &r.planned.tasks[next]
+		if len(c.Others) < maxOtherChecks {
+			c.Others = append(c.Others, t.checks...)
+		}
+		c.Planned = append(c.Planned, t.writes...)
+		if r.config.Isolation != event.Isolated && !related[next] {
+			c.Busy = append(c.Busy, t.writes...)
+		}
+	}
+	return c
+}
+
+// relatives returns the tasks that cannot run at the same time as a task: itself, those that it waits for, and those
+// that wait for it.
+func relatives(p *plan.Plan, i int) map[int]bool {
+	all := map[int]bool{i: true}
+	for todo := []int{i}; len(todo) > 0; todo = todo[1:] {
+		for _, b := range p.Graph.Blockers(todo[0]) {
+			if !all[int(b)] {
+				all[int(b)] = true
+				todo = append(todo, int(b))
 			}
 		}
 	}
-	return out
-}
-
-type commandWord struct {
-	text     string
-	executed bool // as a program or script
-}
-
-// commandWords returns the words of a shell command that may be files. It does not parse the
-// shell's language; it only splits at quotes and operators. A word is run if it begins a line or
-// follows an operator, apart from assignments and words of the shell, or if it is the first
-// argument of an interpreter.
-func commandWords(command string) []commandWord {
-	interpreters := []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl", "deno", "bun",
-		"php", "Rscript"}
-	shell := []string{"!", "{", "if", "elif", "then", "else", "while", "until", "do", "exec", "time", "env",
-		"command", "nohup"}
-	var out []commandWord
-	first, script := true, false
-	for _, f := range strings.FieldsFunc(spaceOperators(command),
-		func(r rune) bool { return strings.ContainsRune(" \t\r\"'()<>", r) }) {
-		switch {
-		case strings.Trim(f, ";&|") == "":
-			first, script = true, false
-			continue
-		case first && (isAssignment(f) || slices.Contains(shell, f)):
-			continue
-		case strings.HasPrefix(f, "-") || strings.Contains(f, "$"):
-		default:
-			out = append(out, commandWord{path.Clean(f), first || script})
-			script = (first || script) && slices.Contains(interpreters, path.Base(f))
-		}
-		first = false
+	for _, d := range p.Graph.Descendants(i) {
+		all[d] = true
 	}
-	return out
-}
-
-// isAssignment reports whether a word sets a variable.
-func isAssignment(word string) bool {
-	name, _, ok := strings.Cut(word, "=")
-	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
-}
-
-// spaceOperators puts spaces around the shell's separators, and turns line ends into separators.
-func spaceOperators(s string) string {
-	s = strings.NewReplacer("\\\n", " ", "\n", ";").Replace(s)
-	for _, op := range []string{";", "&", "|"} {
-		s = strings.ReplaceAll(s, op, fmt.Sprintf(" %s ", op))
-	}
-	return s
+	return all
 }
 
 // protectedPaths returns the paths that the plan lets no task change, or nil.

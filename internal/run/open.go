@@ -73,8 +73,7 @@ type Session struct {
 	workspace  *workspace.Workspace
 	closers    []func(left bool) // functions that Close calls, in this order
 
-	checkFiles      []checkFile // files that checks name; valid once watched is set
-	checkFilesFound bool
+	planned *plannedChecks // of the plan of the last attempt; nil before
 
 	// firstResponse receives the tasks whose agent's response has begun; nil: not used.
 	firstResponse chan string

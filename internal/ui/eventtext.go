@@ -167,7 +167,7 @@ func attemptEndedText(b event.AttemptEnded) string {
 		l += fmt.Sprintf(" | checks %d/%d", passedChecks(r), len(r.Checks))
 	}
 	for _, t := range r.Tampered {
-		l += fmt.Sprintf(" | changed %s: %s", fitText(t.Path), fitText(t.Why))
+		l += " | changed " + fitText(t.String())
 	}
 	if r.Outcome == runner.Done {
 		if r.Vacuous {
