@@ -1,5 +1,7 @@
 package counsel
 
+import "fmt"
+
 // This file builds the prompt of a reviewer.
 
 // reviewBrief returns the case as a prompt. The diff comes last and has the most room.
@@ -8,6 +10,11 @@ func reviewBrief(c ReviewCase, room int) string {
 	if c.Mode == Light {
 		head = "review of one wave's changes; the run goes on meanwhile.\n"
 	}
+	doubts, files := make([]string, len(c.Doubts)), make([]string, len(c.Doubts))
+	for i, d := range c.Doubts {
+		doubts[i], files[i] = fmt.Sprintf("%s changed %s: %s", d.Task, d.File, d.Why), d.File
+	}
+	first, rest := splitDiff(c.Diff, files)
 	return head + fence([]section{
 		{"what was asked for", c.Request, 2000},
 		{"tasks", bulletList(c.Tasks), 3000},
@@ -15,7 +22,9 @@ func reviewBrief(c ReviewCase, room int) string {
 		{"must not happen", bulletList(c.MustNot), 1500},
 		{"blockers that quick reviews claimed, not confirmed", findingLines(c.Candidates), 3000},
 		{"blockers of the round before, which were to be mended: look whether they are", findingLines(c.Remediated), 3000},
-		{"changes", c.Diff, room},
+		{"tests and the like that were changed without leave: do they still show as much? look at them first",
+			bulletList(doubts), 3000},
+		{"changes", first + rest, room},
 	})
 }
 

@@ -189,8 +189,15 @@ func TestPrepareReview(t *testing.T) {
 		}
 	}
 	who.questions = nil
+	s.Tasks[1].Last = &runner.Result{Tampered: []runner.Tamper{{Path: "plan.json", Why: "it is the plan"},
+		{Path: "b.go", Why: "its own check rests on it", Doubt: "a rename"}}}
 	h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
 	for name, q := range who.questions {
+		if !strings.Contains(q.Prompt, "- b changed b.go: its own check rests on it: a rename\n") ||
+			strings.Contains(q.Prompt, "changed plan.json") ||
+			strings.Index(q.Prompt, "package b") > strings.Index(q.Prompt, "package a") {
+			t.Errorf("the doubtful change is not first:\n%s", q.Prompt)
+		}
 		if !strings.HasPrefix(name, "review/round-1/") || strings.Contains(q.Prompt, "third thing") ||
 			strings.Contains(q.Prompt, "a trifle") {
 			t.Errorf("%s:\n%s", name, q.Prompt)

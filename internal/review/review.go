@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
@@ -47,6 +49,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 			continue
 		}
 		c.Tasks = append(c.Tasks, t.ID+" "+cmp.Or(t.Subject, t.Command))
+		c.Doubts = append(c.Doubts, doubtsAbout(t, s.Tasks[i].Last)...)
 		c.Aspects = append(c.Aspects, t.Aspects...)
 	}
 	c.Files = taskFiles(s, e.Wave)
@@ -89,6 +92,19 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 		}
 		return out
 	}
+}
+
+// doubtsAbout returns the files on which checks rest and that a task changed, as paths of the project.
+func doubtsAbout(t *plan.Task, last *runner.Result) (out []counsel.Doubt) {
+	if last == nil {
+		return nil
+	}
+	for _, f := range last.Tampered {
+		if f.Doubt != "" {
+			out = append(out, counsel.Doubt{Task: t.ID, File: path.Join(t.SubDir(), f.Path), Why: f.Why + ": " + f.Doubt})
+		}
+	}
+	return out
 }
 
 // claimedBlockers returns the blockers that light reviews claim.
