@@ -120,6 +120,8 @@ func (r *Request) checkFilesOf(checks []restingCheck, known map[string]checkFile
 // which redact finds a secret, has no old version.
 func (r *Request) keepCheckFiles(files map[string]checkFile, redact func(string) string) {
 	sum := 0
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
 	for file, f := range files {
 		digest := f.State.Digest()
 		if digest == "" || sum > maxOldSum {
@@ -134,8 +136,8 @@ func (r *Request) keepCheckFiles(files map[string]checkFile, redact func(string)
 			continue
 		}
 		sum += len(text)
-		var packed bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
+		packed.Reset()
+		w.Reset(&packed)
 		if _, err := w.Write(text); err == nil && w.Close() == nil {
 			_ = safefile.Write(to, packed.Bytes(), 0o600) // a part of it has another digest
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"wavex/internal/lazyregexp"
+	"wavex/internal/safefile"
 )
 
 // This file knows the packages of Go.
@@ -129,8 +130,12 @@ func (h goHelpers) addImports(file string) {
 	}
 }
 
+// maxImports is the number of bytes at the beginning of a file that are searched for its imports.
+const maxImports = 32 << 10
+
 func (f *Finder) imports(file string) (names []string) {
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, f.text(file), parser.ImportsOnly)
+	head, _ := safefile.ReadHead(f.abs(file), maxImports) // a missing file imports nothing
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, head, parser.ImportsOnly)
 	if parsed == nil || err != nil {
 		return nil
 	}
