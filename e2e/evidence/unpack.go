@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/loop"
 )
 
 // This file writes a case to a folder, with the scenario of its agent.
@@ -52,7 +54,7 @@ func (c *Case) Unpack(t testing.TB, dir string) Room {
 
 // SecondPrompt returns the prompt of the second attempt at T-001, or "".
 func (r Room) SecondPrompt() string {
-	paths, err := filepath.Glob(filepath.Join(r.Project, ".loop/runs/*/tasks/T-001/attempt-2/prompt.md"))
+	paths, err := filepath.Glob(loop.In(r.Project).Task("*", "T-001", loop.Attempt(2), loop.PromptFile))
 	if err != nil || len(paths) == 0 {
 		return ""
 	}
