@@ -102,13 +102,13 @@ func (s *search) script(v invocation, words []string, depth int) {
 	}
 	s.add(file, kind)
 	if top := testDir(file); top != "" {
-		s.tree(top, isTested)
+		s.tree(top)
 	} else if kind == Script {
 		s.beside(path.Dir(file))
 	}
 	for _, w := range words[1:] {
 		if s.isDir(v.dir, w) {
-			s.tree(path.Join(v.dir, w), isTested)
+			s.tree(path.Join(v.dir, w))
 		} else {
 			s.operand(v.dir, w, depth)
 		}
@@ -144,7 +144,7 @@ func (s *search) runner(v invocation) {
 		switch at := path.Join(v.dir, w); {
 		case s.isDir(v.dir, w):
 			named = true
-			s.tree(at, isTested)
+			s.tree(at)
 			s.above(at, rootSetup)
 		case s.isFile(v.dir, w):
 			named = true
@@ -153,17 +153,15 @@ func (s *search) runner(v invocation) {
 		}
 	}
 	if !named {
-		s.tree(v.dir, isTested)
+		s.tree(v.dir)
 	}
 }
 
-func isTested(file string) bool { return kindOf(file) != "" }
-
-// tree adds the files below dir that want accepts.
-func (s *search) tree(dir string, want func(file string) bool) {
+// tree adds the files of tests below dir.
+func (s *search) tree(dir string) {
 	for _, file := range s.walk(dir) {
-		if want(file) {
-			s.add(file, kindOf(file))
+		if kind := s.kindOf(file); kind != "" {
+			s.add(file, kind)
 		}
 	}
 }
@@ -227,7 +225,7 @@ func (s *search) makeCommand(v invocation, depth int) {
 			s.add(path.Join(dir, target), Setup)
 		}
 	}
-	s.tree(dir, isTested)
+	s.tree(dir)
 }
 
 func isPhony(text, target string) bool {
@@ -256,5 +254,5 @@ func (s *search) packageScript(v invocation, depth int) {
 		s.command(v.dir, pkg.Scripts[script], depth+1)
 	}
 	s.above(v.dir, rootSetup)
-	s.tree(v.dir, isTested)
+	s.tree(v.dir)
 }

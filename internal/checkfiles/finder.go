@@ -27,7 +27,9 @@ type Finder struct {
 	// disables no test, and the search for helpers reads all tests.
 	NoHelpers bool
 
-	trees map[string][]string // files by directory
+	trees    map[string][]string // files by directory
+	kinds    map[string]Kind     // by file
+	imported map[string][]string // packages by file
 }
 
 // walk returns the files below dir, without those of skipped directories.
@@ -70,6 +72,19 @@ func (f *Finder) list(dir string) (files []string) {
 		}
 	}
 	return files
+}
+
+// kindOf returns the kind of a file.
+func (f *Finder) kindOf(file string) Kind {
+	kind, known := f.kinds[file]
+	if !known {
+		if f.kinds == nil {
+			f.kinds = map[string]Kind{}
+		}
+		kind = kindOf(file)
+		f.kinds[file] = kind
+	}
+	return kind
 }
 
 func (f *Finder) abs(file string) string { return filepath.Join(f.Root, filepath.FromSlash(file)) }

@@ -134,6 +134,13 @@ func (h goHelpers) addImports(file string) {
 const maxImports = 32 << 10
 
 func (f *Finder) imports(file string) (names []string) {
+	if names, known := f.imported[file]; known {
+		return names
+	}
+	if f.imported == nil {
+		f.imported = map[string][]string{}
+	}
+	defer func() { f.imported[file] = names }()
 	head, _ := safefile.ReadHead(f.abs(file), maxImports) // a missing file imports nothing
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, head, parser.ImportsOnly)
 	if parsed == nil || err != nil {
