@@ -14,6 +14,7 @@ import (
 	"wavex/internal/inspect/scan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
+	"wavex/internal/run"
 	"wavex/internal/secret"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -100,6 +101,9 @@ func openVerification(args []string, from string, std Stdio) (*inspect.Inspectio
 		v.State = past.State
 		v.Events = past.Events
 		v.Dir = past.State.Config.Dir
+		if err := run.CheckAgreement(past.Events, past.State.Config, v.Plan, nil); err != nil {
+			return nil, err
+		}
 	case len(args) == 0 || !errors.As(err, &none):
 		return nil, err
 	default:

@@ -59,20 +59,24 @@ func openBaseline(path string, req Request, redact func(string) string,
 			return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 		}
 	}
-	b := baseline{Files: map[string]string{}, Guards: guardDigests(req.Dir, req.Guards),
+	b := baseline{Guards: guardDigests(req.Dir, req.Guards),
 		Protected: req.Protect.digests(req.Dir)}
-	for _, f := range req.Files {
-		b.Files[f.Path] = FileDigest(req.Dir, f.Path)
-	}
 	return b.measure(path, req, redact, checks)
 }
 
-// measure runs the checks before the work, and writes the base.
+// measure runs the checks before the work, and writes the base. A new base takes the digests of the declared files
+// after the checks, because a file that a check makes is no work.
 func (b baseline) measure(path string, req Request, redact func(string) string,
 	checks func() (bool, bool, error)) (baseline, error) {
 	passed, measured, err := checks()
 	if err != nil {
 		return baseline{}, err
+	}
+	if b.Files == nil {
+		b.Files = map[string]string{}
+		for _, f := range req.Files {
+			b.Files[f.Path] = FileDigest(req.Dir, f.Path)
+		}
 	}
 	b.Vacuous, b.Unmeasured, b.Checks = passed, !measured, checksDigest(req.Checks)
 	if resting := req.restingChecks(false); len(resting) > 0 { // the checks may have made stamps and snapshots

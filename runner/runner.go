@@ -190,9 +190,9 @@ type Result struct {
 	ClaudeVersion   string        `json:"claude_version,omitempty"`
 }
 
-// Edited reports whether the attempt is known to have changed files: declared ones, with an editing tool, or in a tree
-// of its own. In a shared directory a shell command may change others unseen.
-func (r *Result) Edited() bool { return len(r.Changed) > 0 || len(r.Touched) > 0 || r.Commit != "" }
+// Edited reports whether the attempt is known to have changed files: declared ones, or with an editing tool. A shell
+// command may change others unseen, and a commit may hold files that a check made.
+func (r *Result) Edited() bool { return len(r.Changed) > 0 || len(r.Touched) > 0 }
 
 // Window is the used share of a subscription's usage limit.
 type Window struct {

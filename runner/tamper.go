@@ -45,6 +45,9 @@ func (t Tamper) String() string {
 // WhyPlan is Guard.Why of the plan's file, which may have more than one path.
 const WhyPlan = "it is the plan"
 
+// WhyPlanCopy is Guard.Why of the plan in the attempt's own tree, which the run does not read.
+const WhyPlanCopy = "it is the plan in its own tree"
+
 // MergeTampers returns a with the entries of b that it lacks.
 func MergeTampers(a, b []Tamper) []Tamper {
 	for _, t := range b {

@@ -151,6 +151,7 @@ func (s *State) startSession(c event.Config, at time.Time) {
 	s.completion.resetSession()
 	s.approvals = approvals{}
 	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
+	s.Evidence = nil
 	s.Limiter = newLimiter(c.Parallel)
 	s.requeue()
 }

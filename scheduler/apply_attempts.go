@@ -23,7 +23,7 @@ func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error 
 		}
 	}
 	s.openWork[attemptKey(b.Task, b.Attempt)] = b
-	s.attempted = true
+	s.noteFirstAttempt()
 	i, ok := s.Index(b.Task)
 	if !ok {
 		return nil // the task is no longer in the plan
@@ -128,6 +128,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		t.Turn = nil // its work was checked
 	}
 	t.noteResult(r, b.Status == event.Verified)
+	t.Edited = t.Edited || r.Edited()
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
 	s.delayTask(i, b.NotBefore)
 	if r.Session != "" {

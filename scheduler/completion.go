@@ -22,8 +22,9 @@ type completion struct {
 	waveVerifiedAt      int    // the same, including verifications after waves
 	failedVerifications int    // verifications of all criteria in a row that ended with an error, in this session
 	verificationError   string // error of the last of them
-	lookedBefore        bool   // the verification before the session's first attempt was made
+	lookedBefore        bool   // it is too late for a verification before the session's first attempt, or it was made
 	attempted           bool   // an attempt of the run has begun
+	unmeasured          bool   // its criteria were not measured before that, by an older wavex
 	reviewedAt          int    // work at the last thorough review; -1: none counts
 	openBlockers        bool   // confirmed blockers of the last thorough review have no consequence yet
 	unansweredReviews   int    // thorough reviews without an answer in a row, in this session
@@ -79,6 +80,19 @@ func (c *completion) resetSession() {
 	c.lightRunning = false
 	c.changeCount, c.recheckedAt = c.changeCount+1, -1
 	c.sessionChange = c.changeCount
+}
+
+// noteFirstAttempt notes that an attempt has begun.
+func (s *State) noteFirstAttempt() {
+	s.lookedBefore = true
+	if s.attempted {
+		return
+	}
+	s.attempted = true
+	for i := range s.Criteria {
+		c := s.Condition(s.Criteria[i].ID)
+		s.unmeasured = s.unmeasured || c != nil && c.Check != nil && s.Criteria[i].Check == ""
+	}
 }
 
 // CutShort returns the numbers of interrupted reviews. Some of their answers may have been paid

@@ -20,7 +20,7 @@ func (s *State) TaskEvidence() []event.Evidence { return s.evidence(s.isReviewed
 func (s *State) evidence(reviewed bool) []event.Evidence {
 	rows := make([]event.Evidence, 0, len(s.Criteria)+len(s.Tasks))
 	for i := range s.Criteria {
-		rows = append(rows, s.accept(criterionEvidence(&s.Criteria[i])))
+		rows = append(rows, s.accept(s.criterionEvidence(&s.Criteria[i])))
 	}
 	e := taskEvidence{s: s, reviewed: reviewed, own: map[string][]event.Evidence{}, origin: map[string]string{}}
 	for _, r := range rows {
@@ -52,7 +52,7 @@ func (s *State) isReviewed() bool {
 	return last != nil && last.Passed && last.Review.Nothing == "" && s.reviewedAt == s.workCount
 }
 
-func criterionEvidence(c *event.Criterion) event.Evidence {
+func (s *State) criterionEvidence(c *event.Criterion) event.Evidence {
 	r := event.Evidence{Criterion: c.ID, Task: c.Task, Kind: c.Verification}
 	switch {
 	case c.Verification == event.Assumption:
@@ -61,7 +61,7 @@ func criterionEvidence(c *event.Criterion) event.Evidence {
 		r.Basis, r.Why = event.Unproven, "is not met: "+c.Text
 	case c.Check == "":
 		r.Basis = event.Judged
-	case c.WasUnmet:
+	case c.WasUnmet, s.unmeasured:
 		r.Basis = event.Proven
 	default:
 		r.Basis = event.Kept
@@ -111,11 +111,12 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		r.By = c.Criterion
 		return r
 	}
-	edited, checked := last.Edited(), len(p.Verify) > 0 || len(last.Changed) > 0
+	checked := len(p.Verify) > 0 || len(last.Changed) > 0
+	edited := t.Edited || last.Commit != "" && (e.reviewed || e.s.isReviewedLightly(t.Wave) || !last.Vacuous)
 	switch c, origin := showing(e.own[""]), e.origin[p.ID]; {
-	case origin != "" && origin != event.FromList: // the finder of the problem checks its repair
+	case origin == "review" || origin == "criteria": // the finder of the problem checks its repair
 		return row(event.Reviewed, event.Observation)
-	case edited && c != nil:
+	case (edited || last.Commit != "") && c != nil:
 		r := row(c.Basis, c.Kind)
 		r.By = c.Criterion
 		return r

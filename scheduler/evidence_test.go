@@ -23,6 +23,7 @@ func TestEvidence(t *testing.T) {
 	)
 	edited := runner.Result{Vacuous: true, Touched: []string{"f"}}
 	found := runner.Result{Vacuous: true, Digests: map[string]string{"f": "1"}}
+	committed := runner.Result{Vacuous: true, Commit: "1"}
 	rests := runner.Result{Tampered: []runner.Tamper{{Path: "x", Own: true}}}
 	doubtful := runner.Result{Touched: []string{"f"}, Tampered: []runner.Tamper{{Path: "x", Own: true, Doubt: "a rename"}}}
 	for name, c := range map[string]struct {
@@ -32,13 +33,14 @@ func TestEvidence(t *testing.T) {
 		review string
 		want   string
 	}{
-		"a check that failed before":      {checked, runner.Result{}, false, "", "a proven"},
-		"a check that passed before":      {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
-		"the same, edited":                {checked, edited, false, "", "a changed"},
-		"the same, committed":             {checked, runner.Result{Vacuous: true, Commit: "1"}, false, "", "a changed"},
-		"edited and reviewed":             {checked, edited, false, "thorough", "a reviewed"},
-		"edited and reviewed lightly":     {checked, edited, false, "light", "a reviewed"},
-		"a check that was not run before": {checked, runner.Result{Unmeasured: true}, false, "", "a unproven"},
+		"a check that failed before":       {checked, runner.Result{}, false, "", "a proven"},
+		"a check that passed before":       {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
+		"the same, edited":                 {checked, edited, false, "", "a changed"},
+		"committed, perhaps by its checks": {checked, committed, false, "", "a unproven"},
+		"committed and reviewed":           {checked, committed, false, "thorough", "a reviewed"},
+		"edited and reviewed":              {checked, edited, false, "thorough", "a reviewed"},
+		"edited and reviewed lightly":      {checked, edited, false, "light", "a reviewed"},
+		"a check that was not run before":  {checked, runner.Result{Unmeasured: true}, false, "", "a unproven"},
 		"the same, edited in a shared directory": {checked, runner.Result{Unmeasured: true, Touched: []string{"f"}}, false,
 			"", "a changed"},
 		"the same, reviewed": {checked, runner.Result{Unmeasured: true, Changed: []string{"f"}}, false,

@@ -15,12 +15,16 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 	s.openBlockers = false
 	for i := range s.Criteria {
 		c := &s.Criteria[i]
-		*c = event.Criterion{ID: c.ID, Task: c.Task, Text: c.Text, Verification: event.Assumption}
+		*c = event.Criterion{ID: c.ID, Task: c.Task, Text: c.Text, Verification: event.Assumption,
+			WasUnmet: c.WasUnmet || c.Check != "" && !c.Met}
 	}
 	for _, id := range b.Tasks {
 		i, ok := s.Index(id)
 		if !ok {
 			continue
+		}
+		if s.Tasks[i].Turn != nil && s.Tasks[i].Slot >= 0 {
+			s.checking--
 		}
 		s.Tasks[i].Turn = nil // its work is gone
 		switch s.Tasks[i].Status {
@@ -44,6 +48,6 @@ func (s *State) undo(i int) {
 	t.RootCause = ""
 	t.Last, t.Earlier = nil, nil
 	t.Advice = nil
-	t.Continue = false
+	t.Continue, t.Edited = false, false
 	t.Next = "first"
 }

@@ -11,7 +11,7 @@ import (
 // It is pure; verifications run elsewhere.
 
 // decideWaveCriteria returns the verification that is due between two waves, or nil. It covers the criteria
-// with a check that belong to completed tasks, and those that were met before, because later work
+// with a check that belong to completed tasks, and those that work has made true, because later work
 // may have broken them. It costs no money. Nothing else runs at the same time.
 func decideWaveCriteria(s *State) event.Body {
 	if s.Wave == 0 || s.running > 0 || s.merges.running || s.waveVerifiedAt == s.workCount {
@@ -20,7 +20,7 @@ func decideWaveCriteria(s *State) event.Body {
 	ev := event.CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
 	for _, c := range s.Criteria {
 		i, ok := s.Index(c.Task)
-		if promised := ok && c.Task != "" && s.Tasks[i].Status == event.Completed; !promised && !c.Met {
+		if promised := ok && c.Task != "" && s.Tasks[i].Status == event.Completed; !promised && !(c.Met && c.WasUnmet) {
 			continue
 		}
 		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
@@ -34,8 +34,8 @@ func decideWaveCriteria(s *State) event.Body {
 }
 
 // decideBefore returns the verification before the session's first attempt, or nil. It looks at the
-// conditions that must not hold. Before the run's first attempt it also looks at the criteria with a
-// check: only one that does not hold yet can show work.
+// conditions that must not hold, and at the criteria with a check that were never looked at: only one
+// that does not hold yet can show work.
 func decideBefore(s *State) event.Body {
 	if s.lookedBefore || s.Stop != nil || s.running > 0 || s.Counts.Completed == len(s.Tasks) {
 		return nil
@@ -45,7 +45,10 @@ func decideBefore(s *State) event.Body {
 	}
 	ev := event.CriteriaStarted{Round: s.verifications + 1, Before: true}
 	for _, c := range s.Criteria {
-		if cond := s.Condition(c.ID); !s.attempted && cond != nil && cond.Check != nil {
+		if c.Check != "" { // it was measured
+			continue
+		}
+		if cond := s.Condition(c.ID); cond != nil && cond.Check != nil {
 			ev.Only = append(ev.Only, c.ID)
 		}
 	}

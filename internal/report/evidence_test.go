@@ -39,7 +39,8 @@ func TestUnprovenTask(t *testing.T) {
 		"Markdown": {r.Markdown(), "T-002 is unproven: " + missing},
 		"JSON":     {string(data), `"basis": "unproven"`},
 		"JUnit":    {string(junit), `<failure message="nothing shows that it is done: ` + missing + `" type="unproven">`},
-		"its sum":  {string(junit), `tests="2" failures="1"`},
+		"its sum":  {string(junit), `tests="3" failures="2"`},
+		"the gate": {string(junit), `<failure message="the gate refused">nothing shows that task T-002 is done</failure>`},
 	} {
 		if !strings.Contains(c.text, c.want) {
 			t.Errorf("%s lacks %q:\n%s", form, c.want, c.text)

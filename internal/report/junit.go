@@ -96,6 +96,10 @@ func (r *Summary) JUnit() ([]byte, error) {
 		all += t.Duration
 		times[t.Wave-1] += t.Duration
 	}
+	if g := r.Gate; g != nil && !g.Passed {
+		doc.addGate(g, r.Waves)
+		times = append(times, 0)
+	}
 	for w := range doc.Suites {
 		s := &doc.Suites[w]
 		s.Time = seconds(times[w])
@@ -116,6 +120,15 @@ func (r *Summary) JUnit() ([]byte, error) {
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
+}
+
+// addGate adds a suite with the refusal of the gate.
+func (d *junitSuites) addGate(g *event.GateEnded, id int) {
+	d.Suites = append(d.Suites, junitSuite{Name: "gate", ID: strconv.Itoa(id), Tests: 1, Failures: 1,
+		Cases: []junitCase{{Name: "gate", Classname: d.Name, Time: seconds(0), Status: "refused",
+			Failure: &junitReason{Message: "the gate refused", Text: textfmt.Block(strings.Join(g.Reasons, "\n"))}}}})
+	d.Tests++
+	d.Failures++
 }
 
 func (t *Task) junit(class string) junitCase {

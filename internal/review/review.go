@@ -157,7 +157,7 @@ func taskFiles(s *scheduler.State, wave int) []string {
 func foundFiles(s *scheduler.State) (out []string) {
 	for i := range s.Tasks {
 		p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
-		if s.Tasks[i].Status != event.Completed || p.Command != "" || last == nil || last.Edited() {
+		if s.Tasks[i].Status != event.Completed || p.Command != "" || last == nil || s.Tasks[i].Edited || last.Commit != "" {
 			continue
 		}
 		for _, f := range p.Files {

@@ -126,6 +126,8 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 		switch {
 		case t.Earlier != nil && (t.Status == event.Completed || t.Status == event.Pending):
 			one = *t.Earlier
+		case t.Status == event.Completed && s.Gate == nil && evidence[i].Basis == event.Unproven:
+			continue // its evidence may have come later
 		case t.Status == event.Completed:
 			one.Evidence, one.Basis = evidence[i].Kind, evidence[i].Basis
 			if t.Last != nil {

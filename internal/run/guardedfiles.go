@@ -28,7 +28,11 @@ func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(r.plan)); err == nil && filepath.IsLocal(rel) &&
 		!planfile.IsList(r.plan.Path) {
 		// In the project itself the baseline of an attempt shows every change of it.
-		add(filepath.ToSlash(rel), runner.WhyPlan, r.config.Isolation != event.Isolated)
+		if r.config.Isolation == event.Isolated {
+			add(filepath.ToSlash(rel), runner.WhyPlanCopy, false)
+		} else {
+			add(filepath.ToSlash(rel), runner.WhyPlan, true)
+		}
 	}
 	add(loop.Name, whyLoopDir, true)
 	return out

@@ -17,7 +17,7 @@ func TestGuardedFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","dir":"sub"}]}`)
 	r := &Session{plan: p, config: event.Config{Dir: dir, Isolation: event.Isolated}}
-	want := "[{plan.json it is the plan false false} {.loop it is wavex's own folder false true}]"
+	want := "[{plan.json it is the plan in its own tree false false} {.loop it is wavex's own folder false true}]"
 	if got := fmt.Sprint(r.guardedFiles(&p.Tasks[0])); got != want {
 		t.Error(got)
 	}

@@ -130,11 +130,10 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
-	saved := runlog.SavedPlan(r.config.Loop, r.config.Run)
-	if err := checkAgreement(events, r.plan, saved, r.opts.AgreeToPlan); err != nil {
+	if err := CheckAgreement(events, r.config, r.plan, r.opts.AgreeToPlan); err != nil {
 		return err
 	}
-	edit := r.planEdit(events, saved)
+	edit := r.planEdit(events)
 	moved := r.moved(ctx)
 	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
@@ -167,9 +166,10 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 	return err
 }
 
-// planEdit returns the changes of the plan since the run's last session, whose plan is old. It returns nil if there are
+// planEdit returns the changes of the plan since the run's last session. It returns nil if there are
 // none or they are unknown, as for a run of an older wavex.
-func (r *Session) planEdit(events []event.Event, old *plan.Plan) *event.Edit {
+func (r *Session) planEdit(events []event.Event) *event.Edit {
+	old := runlog.SavedPlan(r.config.Loop, r.config.Run)
 	if old == nil || planfile.IsList(r.plan.Path) {
 		return nil
 	}

@@ -2,12 +2,16 @@ package run
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
+	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/runner"
 )
@@ -15,14 +19,14 @@ import (
 // This file keeps a resume from obeying a plan that an attempt changed, until a person agrees. A plan
 // that was changed while no attempt ran is a person's.
 
-// checkAgreement returns a *usererr.BlockedError if the plan is not the one that a person started or resumed
-// the run with, an attempt changed it since, and the user does not agree. old is the plan before, or nil.
-func checkAgreement(events []event.Event, p *plan.Plan, old *plan.Plan, agree func(change string) bool) error {
-	digest, tasks := planChanges(events)
+// CheckAgreement returns a *usererr.BlockedError if the plan is not the one that a person started or resumed
+// the run with, an attempt changed it since, and the user does not agree. agree may be nil.
+func CheckAgreement(events []event.Event, c event.Config, p *plan.Plan, agree func(change string) bool) error {
+	digest, tasks := planChanges(events, func(b event.AttemptStarted) bool { return changedAfter(p, c, b) })
 	if len(tasks) == 0 || digest == p.Digest || planfile.IsList(p.Path) {
 		return nil
 	}
-	diff := report.PlanDiff(old, p)
+	diff := report.PlanDiff(runlog.SavedPlan(c.Loop, c.Run), p)
 	changed := fmt.Sprintf("%s was changed while an attempt at %s was made", p.Path,
 		event.ListTasks(tasks, 0))
 	if agree != nil && agree(changed+":\n"+diff) {
@@ -32,26 +36,58 @@ func checkAgreement(events []event.Event, p *plan.Plan, old *plan.Plan, agree fu
 		"wavex resume %s --accept-plan\n%s", changed, plan.ShellQuote(p.Path), diff))
 }
 
-// planChanges returns the digest of the plan with which the last session began, and the tasks of its attempts that
-// changed the plan's file.
-func planChanges(events []event.Event) (digest string, tasks []string) {
+// changedAfter reports whether the plan's file was changed after the last output of an attempt.
+func changedAfter(p *plan.Plan, c event.Config, b event.AttemptStarted) bool {
+	file, err := os.Stat(planfile.AbsPath(p))
+	if err != nil {
+		return false
+	}
+	last, err := os.Stat(c.Loop.Task(c.Run, b.Task, loop.Attempt(b.Attempt), loop.StreamFile))
+	return err != nil || file.ModTime().After(last.ModTime()) // without output it did nothing
+}
+
+// planChanges returns the digest of the plan with which the last session began, and the tasks whose attempts since
+// then changed the plan's file: one whose copy of the plan was integrated, too, and one whose end wavex did not see, if
+// the file is not younger than the attempt's last sign of life.
+func planChanges(events []event.Event, young func(event.AttemptStarted) bool) (digest string, tasks []string) {
+	changed, copies, open := map[string]bool{}, map[string]bool{}, map[string]event.AttemptStarted{}
+	begin := func(of string) {
+		digest = of
+		clear(changed)
+		clear(copies)
+		clear(open)
+	}
 	note := func(task string, r runner.Result) {
-		changed := slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Why == runner.WhyPlan })
-		if changed && !slices.Contains(tasks, task) {
-			tasks = append(tasks, task)
+		for _, t := range r.Tampered {
+			changed[task] = changed[task] || t.Why == runner.WhyPlan
+			copies[task] = copies[task] || t.Why == runner.WhyPlanCopy
 		}
 	}
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case event.RunStarted:
-			digest, tasks = b.Digest, nil
+			begin(b.Digest)
 		case event.RunResumed:
-			digest, tasks = b.Digest, nil
+			begin(b.Digest)
+		case event.AttemptStarted:
+			if b.Why != event.WhyChecks {
+				open[b.Task] = b
+			}
 		case event.TurnEnded:
+			delete(open, b.Task)
 			note(b.Task, b.Turn.Result)
 		case event.AttemptEnded:
+			delete(open, b.Task)
 			note(b.Task, b.Result)
+		case event.IntegrationEnded:
+			for _, id := range b.Completed {
+				changed[id] = changed[id] || copies[id]
+			}
 		}
 	}
-	return digest, tasks
+	for id, b := range open {
+		changed[id] = changed[id] || !young(b)
+	}
+	maps.DeleteFunc(changed, func(_ string, is bool) bool { return !is })
+	return digest, slices.Sorted(maps.Keys(changed))
 }
