@@ -31,7 +31,6 @@ type CheckFiles struct {
 	// time in the same directory.
 	Planned []string `json:"planned,omitempty"`
 	Busy    []string `json:"busy,omitempty"`
-	Share   []string `json:"share,omitempty"` // ignored directories that a copy of the project links to
 }
 
 // OtherCheck is a check of another task or of a criterion.
@@ -188,7 +187,7 @@ func (r *Request) changedCheckFiles(b baseline, now map[string]checkFile) (out [
 		}
 		return v
 	}
-	tests := map[string]checkfiles.Version{}
+	tests, newTests := map[string]checkfiles.Version{}, []string{}
 	for _, file := range slices.Sorted(maps.Keys(now)) {
 		f, known := b.CheckFiles[file]
 		is := now[file]
@@ -202,7 +201,8 @@ func (r *Request) changedCheckFiles(b baseline, now map[string]checkFile) (out [
 		if !known {
 			f = checkFile{Kind: is.Kind, Other: is.Other}
 			if is.Kind != checkfiles.Setup && !checkfiles.Controls(file, v.Text) {
-				continue // a new test
+				newTests = append(newTests, path.Dir(file))
+				continue
 			}
 		}
 		c := changedFile{checkFile: f, path: file, now: v,
@@ -215,6 +215,11 @@ func (r *Request) changedCheckFiles(b baseline, now map[string]checkFile) (out [
 		return c.now.State == "" && checkfiles.Moved(c.path, c.old.State, tests)
 	})
 	for i := range out {
+		// A new helper of new tests belongs to them.
+		beside := []string{path.Dir(out[i].path)}
+		if out[i].old.State == "" && slices.ContainsFunc(newTests, func(d string) bool { return declares(beside, d) }) {
+			out[i].undecided = true
+		}
 		out[i].what = checkfiles.Look(out[i].path, out[i].Kind, out[i].old, out[i].now, tests)
 	}
 	return out
@@ -229,15 +234,22 @@ func (r *Request) watches(c *changedFile) bool {
 		}
 	}
 	switch {
-	case c.now.State.IsDir() || declares(own, c.path) || declares(r.CheckFiles.Busy, c.path):
+	case c.now.State.IsDir() && c.old.State.Digest() == "" || declares(own, c.path) || declares(r.CheckFiles.Busy, c.path):
 		return false
 	case c.Other != "" && (c.Kind == checkfiles.Operand || declares(r.CheckFiles.Planned, c.path)):
 		return false
 	case c.Kind == checkfiles.Operand && len(own) == 0:
 		return false
 	}
-	c.undecided = c.Kind == checkfiles.Script && len(own) == 0
+	c.undecided = c.Kind == checkfiles.Script && len(own) == 0 || c.old.State == "" && isManifest(c.path)
 	return true
+}
+
+// isManifest reports whether a file describes a project, so that a new one may be the work.
+func isManifest(file string) bool {
+	return slices.Contains([]string{"go.mod", "go.sum", "go.work", "package.json", "package-lock.json", "yarn.lock",
+		"pnpm-lock.yaml", "Cargo.toml", "Cargo.lock", "pom.xml", "build.gradle", "build.gradle.kts", "pyproject.toml",
+		"requirements.txt", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile"}, path.Base(file))
 }
 
 // declares reports whether a file is one of the paths or below one.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"wavex/internal/check"
 	"wavex/internal/lazyregexp"
@@ -31,6 +32,11 @@ const (
 
 // copyName is the beginning of the names of the directories that hold a copy.
 const copyName = "wavex-check-"
+
+// copyTime limits the time of one copy.
+const copyTime = 30 * time.Second
+
+var errCopyTime = errors.New("the project is too large for a copy")
 
 var errTooManyFiles = errors.New("the project has too many files for a copy")
 
@@ -172,7 +178,10 @@ var cannotRun = lazyregexp.New(`\[(?:build|setup) failed\]|cannot find module|no
 	`ImportError|ModuleNotFoundError|NameError|AttributeError|errors? during collection|` +
 	`undefined (?:method|local variable|reference)|LoadError|uninitialized constant|could not compile|` +
 	`COMPILATION ERROR|compilation failed|cannot find symbol|` +
-	`No rule to make target|[Mm]issing script|No such file|[Cc]an(?:no|')t open|command not found|: not found`)
+	`no tests ran|[Nn]o tests (?:were )?found|no test specified|can only install packages|ENOENT|` +
+	`does not contain main module|go\.mod file not found|missing go\.sum entry|could not find .?Cargo\.toml|` +
+	`no makefile found|No rule to make target|[Mm]issing script|[Nn]o such file|[Cc]an(?:no|')t open|` +
+	`command not found|: not found`)
 
 // checkCopy makes a check in a copy of the project that has the old versions of files.
 func (t *attempt) checkCopy(ctx context.Context, c restingCheck, old []changedFile) (e check.Evidence, err error) {
@@ -191,6 +200,8 @@ func (t *attempt) checkCopy(ctx context.Context, c restingCheck, old []changedFi
 
 func (t *attempt) copyProject(ctx context.Context, to string, old []changedFile) error {
 	root, entries := t.req.CheckFiles.root(t.req.Dir), 0
+	ctx, cancel := context.WithTimeoutCause(ctx, copyTime, errCopyTime)
+	defer cancel()
 	err := safefile.CopyTree(ctx, root, to, func(rel string, d fs.DirEntry) (bool, error) {
 		entries++
 		rel = filepath.ToSlash(rel)
@@ -199,8 +210,6 @@ func (t *attempt) copyProject(ctx context.Context, to string, old []changedFile)
 			return false, errTooManyFiles
 		case d.Name() == ".git" || loop.IsName(rel) || strings.HasPrefix(d.Name(), copyName): // TMPDIR may be in the project
 			return true, nil
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".venv" || slices.Contains(t.req.CheckFiles.Share, rel)):
-			return true, os.Symlink(filepath.Join(root, filepath.FromSlash(rel)), filepath.Join(to, filepath.FromSlash(rel)))
 		}
 		return slices.ContainsFunc(old, func(f changedFile) bool { return f.path == rel }), nil
 	})
@@ -212,20 +221,25 @@ func (t *attempt) copyProject(ctx context.Context, to string, old []changedFile)
 	return err
 }
 
-// restoreIn writes the old version of a file into a copy of the project.
-func restoreIn(root string, f changedFile) error {
-	at := filepath.Join(root, filepath.FromSlash(f.path))
+// restoreIn writes the old version of a file into a copy of the project. It follows no link out of the copy.
+func restoreIn(dir string, f changedFile) error {
 	if f.old.State == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is buffered
+	at := filepath.FromSlash(f.path)
+	if err := root.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		return err
 	}
 	switch {
 	case f.old.State.Link() != "":
-		return os.Symlink(f.old.State.Link(), at)
+		return root.Symlink(f.old.State.Link(), at)
 	case f.old.Text == nil:
 		return fmt.Errorf("the old version of %s was not kept", f.path)
 	}
-	return os.WriteFile(at, f.old.Text, f.old.State.Mode())
+	return root.WriteFile(at, f.old.Text, f.old.State.Mode())
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,13 +65,21 @@ func decideNext(s *State, now time.Time) event.Body {
 	}
 	body, waiting := decideStart(s, now)
 	if body == nil && s.running == 0 {
-		body = decideIntegration(s, true)
+		// A task that waits for a time may have left half of its edits in a shared directory.
+		body = decideIntegration(s, s.Config.Isolation == event.Isolated || !s.waitsForTime(now))
 	}
 	if body != nil || waiting || s.running > 0 || s.merges.running {
 		return body
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
 		"wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave]), "")}
+}
+
+// waitsForTime reports whether a task, or the whole run, will go on at a known time.
+func (s *State) waitsForTime(now time.Time) bool {
+	return now.Before(s.PauseUntil) || slices.ContainsFunc(s.queue.delayed, func(i int32) bool {
+		return s.Tasks[i].Status == event.Pending && now.Before(s.Tasks[i].NotBefore)
+	})
 }
 
 // decideStart returns the start of a panel or an attempt. waiting reports whether one waits for a time,

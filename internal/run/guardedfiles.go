@@ -89,7 +89,7 @@ func (r *Session) checkFiles(p *plan.Plan, i int) *runner.CheckFiles {
 		r.planned = newPlannedChecks(p)
 	}
 	c := &runner.CheckFiles{Store: r.config.Loop.Run(r.config.Run, loop.CheckFiles), Under: p.Tasks[i].SubDir(),
-		Share: p.Share, Others: slices.Clone(r.planned.criteria)}
+		Others: slices.Clone(r.planned.criteria)}
 	related := relatives(p, i)
 	for k := range p.Tasks {
 		next := (i + k) % len(p.Tasks)

@@ -45,7 +45,7 @@ func TestCheckFiles(t *testing.T) {
 	if got, want := strings.Join(others, "; "), "C-2  make c; a sub sh a.sh; b  sh b.sh; b/C-1  make b"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if c.Under != "sub" || !slices.Equal(c.Share, []string{"node_modules"}) || c.Busy != nil ||
+	if c.Under != "sub" || c.Busy != nil ||
 		!slices.Equal(c.Planned, []string{"sub/a.txt", "b.txt", "c.txt", "d.txt"}) {
 		t.Errorf("%+v", c)
 	}
