@@ -96,7 +96,8 @@ func (m *machine) attempts(since int) (tasks []string) {
 	return tasks
 }
 
-// TestLimits: each of three jobs stops at a limit, and the work of all is on the server after each. The branch moves meanwhile.
+// TestLimits: each of three jobs stops at a limit, and the work of all is on the server after each. The branch
+// moves meanwhile.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	p := newCIFixture(t, chainText, writesText)

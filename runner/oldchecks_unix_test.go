@@ -1,3 +1,5 @@
+//go:build unix
+
 package runner
 
 import (
@@ -37,7 +39,7 @@ func TestOldVersionsStayInTheCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(outside, filepath.Join(root, "linked")); err != nil {
-		t.Skip("no links here:", err)
+		t.Fatal(err)
 	}
 	old := checkfiles.Version{State: checkfiles.State("file 1"), Text: []byte("old")}
 	if err := restoreIn(root, changedFile{path: "linked/a_test.go", old: old}); err == nil {
