@@ -54,8 +54,8 @@ type CriteriaStarted struct {
 	Rechecks []Recheck `json:"rechecks,omitempty"`
 	// Earlier are tasks that an earlier run completed. Rechecks are their checks.
 	Earlier []string `json:"earlier,omitempty"`
-	// Before says that no attempt of the session has begun. The conditions that must not hold are looked at, and, if
-	// the run has made no attempt yet, the criteria with a check: one that holds now shows no work.
+	// Before says that no attempt of the session has begun. The conditions that must not hold are looked at, and the
+	// criteria with a check that were never looked at: one that holds now shows no work.
 	Before bool `json:"before,omitempty"`
 }
 
