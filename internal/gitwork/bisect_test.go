@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -115,7 +116,8 @@ func TestBisectOfFlakyChecks(t *testing.T) {
 }
 
 func FuzzRefComponent(f *testing.F) {
-	for _, s := range []string{"a", "T-1", "a b", "a.lock", "..", "ü", "=41", "a/b"} {
+	for _, s := range []string{"a", "T-1", "a b", "a.lock", "..", "ü", "=41", "a/b",
+		"\xd8.\x1a" + strings.Repeat("\x01", 60)} {
 		f.Add(s, s+".")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -46,7 +46,7 @@ func refComponent(id string) string {
 		return b.String()
 	}
 	sum := sha256.Sum256([]byte(id)) // a file name has at most 255 bytes, and git appends to it
-	return strings.ToValidUTF8(b.String()[:120], "") + "==" + hex.EncodeToString(sum[:8])
+	return strings.ToValidUTF8(b.String()[:120], "_") + "==" + hex.EncodeToString(sum[:8])
 }
 
 // validRunID reports whether a run id can name branches without colliding with another run's.
