@@ -28,12 +28,19 @@ func killedWave() []VerifiedTask {
 	return verifiedTasks("x: ", "conflicts: ", "y: true", "z: test ! -e y -o ! -e z")
 }
 
-// helper is a process that integrates: "integrate PROJECT RUN PATH HOME" prints the Integration.
+// helper is a process that is killed: "integrate PROJECT RUN PATH HOME" prints the Integration,
+// "delete PROJECT REF" deletes a ref.
 func helper(name string, args []string) int {
-	if name != "integrate" || len(args) != 4 {
+	ctx := context.Background()
+	switch {
+	case name == "delete" && len(args) == 2:
+		if err := newGit(args[0], os.Environ()).updateRefs(ctx, args[1], ""); err != nil {
+			return 1
+		}
+		return 0
+	case name != "integrate" || len(args) != 4:
 		return 2
 	}
-	ctx := context.Background()
 	m, err := Open(ctx, Options{Project: args[0], Loop: loop.In(args[0]), Run: args[1], Mode: Worktree,
 		Env: append(testEnv(args[3]), "PATH="+args[2])})
 	if err != nil {

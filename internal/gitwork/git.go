@@ -157,7 +157,7 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	}
 	stderr, stdout := proc.HeadBuffer{Max: math.MaxInt}, proc.HeadBuffer{Max: cmp.Or(g.most, math.MaxInt)}
 	p, err := proc.Start(proc.Spec{Argv: append([]string{program}, args...), Dir: g.dir, Env: g.env, Mark: g.mark,
-		Stdin: in != "", Stderr: &stderr})
+		Stdin: in != "", Stderr: &stderr, EndsOnTerm: true})
 	if err != nil {
 		return "", err
 	}

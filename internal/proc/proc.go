@@ -42,6 +42,10 @@ type Spec struct {
 	// Combined, if not nil, receives standard output and error in their order, in the same way as
 	// Stderr. Then Process.Stdout is nil and Stderr is unused.
 	Combined io.Writer
+	// EndsOnTerm is true for a program that ends at once on SIGTERM and cleans up first, such as
+	// git, which removes its lock files. It gets SIGTERM instead of SIGKILL from the kernel of
+	// Linux when wavex dies.
+	EndsOnTerm bool
 
 	watchdog     bool       // the process outlives wavex: its own session, no parent-death signal
 	inheritFiles []*os.File // files that a guard keeps open as long as it lives; not on Windows
@@ -84,10 +88,11 @@ type Process struct {
 	// (then the process blocks, as with any pipe), and may read after Wait.
 	Stdout io.Reader
 
-	pid      int
-	mark     string
-	watchdog bool
-	cmd      *exec.Cmd
+	pid        int
+	mark       string
+	watchdog   bool
+	endsOnTerm bool
+	cmd        *exec.Cmd
 
 	readers []*pipeReader
 	copies  sync.WaitGroup // goroutines that copy an outlet to a writer
@@ -115,11 +120,11 @@ func Start(s Spec) (*Process, error) {
 	}
 	p := &Process{
 		mark:     s.Mark,
-		watchdog: s.watchdog,
-		killed:   make(chan struct{}),
-		done:     make(chan struct{}),
-		swept:    make(chan struct{}),
-		cmd:      &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: withMark(s.Env, s.Mark), ExtraFiles: s.inheritFiles},
+		watchdog: s.watchdog, endsOnTerm: s.EndsOnTerm,
+		killed: make(chan struct{}),
+		done:   make(chan struct{}),
+		swept:  make(chan struct{}),
+		cmd:    &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: withMark(s.Env, s.Mark), ExtraFiles: s.inheritFiles},
 	}
 	if p.cmd.Env == nil {
 		p.cmd.Env = []string{} // nil would mean the environment of wavex

@@ -34,12 +34,15 @@ func pinned(f func()) {
 	<-done
 }
 
-// launch forks. The process gets its own group, and SIGKILL from the kernel when wavex dies. The
-// kernel sends that signal when the forking thread ends. The runtime ends a thread only if a
-// goroutine returns while locked to it; code of wavex must never do that. A locked thread for
-// each process would cost as much as the fork.
+// launch forks. The process gets its own group, and SIGKILL or, with endsOnTerm, SIGTERM from the
+// kernel when wavex dies. The kernel sends that signal when the forking thread ends. The runtime
+// ends a thread only if a goroutine returns while locked to it; code of wavex must never do that.
+// A locked thread for each process would cost as much as the fork.
 func (p *Process) launch() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if p.endsOnTerm {
+		p.cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	}
 	if p.watchdog {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	} else if e := allChildren.cgroup.Load(); e != nil {
