@@ -85,12 +85,12 @@ func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, e
 	case len(gaps) == 0:
 		return errNoGaps, nil
 	case f.idle >= maxIdleRounds:
-		fmt.Fprintf(f.out, "wavex: %d rounds closed no gap; %s left\n", f.idle, report.Plural(len(gaps), "gap is",
-			"gaps are"))
+		fmt.Fprintf(f.out, "wavex: %d rounds closed no gap; %s left; %s\n", f.idle, report.Plural(len(gaps), "gap is",
+			"gaps are"), manualHelp)
 		return exitCode(event.ExitBreaker), nil
 	case round > f.rounds:
-		fmt.Fprintf(f.out, "wavex: %s made; %s left\n", report.Plural(f.rounds, "round was", "rounds were"),
-			report.Plural(len(gaps), "gap is", "gaps are"))
+		fmt.Fprintf(f.out, "wavex: %s made; %s left; %s\n", report.Plural(f.rounds, "round was", "rounds were"),
+			report.Plural(len(gaps), "gap is", "gaps are"), manualHelp)
 		return exitCode(event.ExitLimit), nil
 	case f.who != nil:
 		yes, err := f.who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
@@ -101,6 +101,9 @@ func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, e
 	}
 	return nil, nil
 }
+
+// manualHelp is the advice when fixing stops although gaps are left.
+const manualHelp = "close them by hand, or correct the plan (they are in .loop/VERIFICATION.md), then: wavex verify"
 
 var errNoGaps = errors.New("no gaps")
 

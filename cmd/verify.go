@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -153,8 +154,12 @@ func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool
 	}
 	for _, c := range doc.Checks {
 		mark, of, why := ok, "plan", ""
-		if c.Task != "" {
-			of = report.DisplayID(c.Task)
+		var owners []string
+		for _, id := range c.Owners() {
+			owners = append(owners, report.DisplayID(id))
+		}
+		if owners != nil {
+			of = strings.Join(owners, ", ")
 		}
 		if !c.Passed {
 			mark = bad

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"wavex/internal/check"
 	"wavex/internal/inspect/scan"
@@ -20,12 +21,16 @@ type checkRound struct {
 	*Inspection
 	doc             *scan.Document
 	evidenceByCheck map[string]check.Evidence // by directory and check
+	rows            map[string]row            // by directory, check and description
 }
+
+// row is the place of a required check in the document. gap is -1 if the check passed.
+type row struct{ check, gap int }
 
 // runChecks makes every check of the plan. The error is the cause of ctx.
 func (a *Inspection) runChecks(ctx context.Context, doc *scan.Document) error {
 	a.gapChecks, a.criteriaEvidence = map[string]plan.Check{}, map[string]check.Evidence{}
-	c := &checkRound{a, doc, map[string]check.Evidence{}}
+	c := &checkRound{a, doc, map[string]check.Evidence{}, map[string]row{}}
 	for i := range a.Plan.Tasks {
 		if err := c.task(ctx, &a.Plan.Tasks[i]); err != nil {
 			return err
@@ -95,7 +100,7 @@ func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
 }
 
 // requireCheck makes a check that has to pass; if it fails it adds a gap. id is the check's criterion, ""
-// for a task's own check.
+// for a task's own check. A check that several tasks share is listed once, with all of them.
 func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words string, one plan.Check) error {
 	e, err := c.runOnce(ctx, task, dir, one)
 	if err != nil {
@@ -104,11 +109,18 @@ func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words stri
 	if id != "" {
 		c.criteriaEvidence[id] = e
 	}
+	key := checkKey(dir, one) + "\x00" + words
+	if r, listed := c.rows[key]; listed {
+		c.share(r, task)
+		return nil
+	}
 	reason := c.Redactor.String(e.Reason)
+	c.rows[key] = row{len(c.doc.Checks), -1}
 	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
 	if e.Passed {
 		return nil
 	}
+	c.rows[key] = row{len(c.doc.Checks) - 1, len(c.doc.Gaps)}
 	g := scan.Gap{Type: scan.CIFailure, Task: task, Check: e.Check, Description: words,
 		Evidence: textfmt.Block(c.Redactor.String(e.Output))}
 	if one.Run == "" {
@@ -122,9 +134,24 @@ func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words stri
 	return nil
 }
 
+// share adds a task to a check that is listed already, and to its gap.
+func (c *checkRound) share(r row, task string) {
+	made := &c.doc.Checks[r.check]
+	if task == "" || slices.Contains(made.Owners(), task) {
+		return
+	}
+	made.Tasks = append(made.Owners(), task)
+	if r.gap >= 0 {
+		c.doc.Gaps[r.gap].Tasks = made.Tasks
+	}
+}
+
+// checkKey identifies a check in a directory.
+func checkKey(dir string, one plan.Check) string { return fmt.Sprintf("%s\x00%+v", dir, one) }
+
 // runOnce makes a check, or returns its evidence from before.
 func (c *checkRound) runOnce(ctx context.Context, task, dir string, one plan.Check) (check.Evidence, error) {
-	key := fmt.Sprintf("%s\x00%+v", dir, one)
+	key := checkKey(dir, one)
 	if e, ok := c.evidenceByCheck[key]; ok {
 		return e, nil
 	}

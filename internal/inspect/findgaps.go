@@ -46,9 +46,22 @@ func (a *Inspection) scanFiles(doc *scan.Document) error {
 	}
 	defer func() { _ = root.Close() }() // read only
 	files, created := a.declaredFiles()
-	doc.Gaps = append(doc.Gaps, scan.Files(root.FS(), files, created)...)
+	doc.Gaps = append(doc.Gaps, scan.Files(root.FS(), files, created, a.planPath())...)
 	doc.Gaps = append(doc.Gaps, scan.Links(root.FS(), a.keyLinks())...)
 	return nil
+}
+
+// planPath returns the path of the plan, relative to the project. In workDir the plan has the same path.
+func (a *Inspection) planPath() string {
+	abs, err := filepath.Abs(a.Plan.Path)
+	if err != nil {
+		return a.Plan.Path
+	}
+	rel, err := filepath.Rel(a.Dir, abs)
+	if err != nil {
+		return abs
+	}
+	return filepath.ToSlash(rel)
 }
 
 // relativePath returns a file of a check, relative to the project.

@@ -106,8 +106,11 @@ func TestChecksRunOnce(t *testing.T) {
 	testrepo.Must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	a, _ := newInspection(t, dir, `{"criteria":[{"text":"c","verify":"echo x >> made"}],"tasks":[{"id":"a","subject":"a","verify":["echo x >> made"]},{"id":"b","subject":"b","verify":["echo x >> made"]},{"id":"c","subject":"c","dir":"sub","verify":["echo x >> made"]}]}`)
 	doc, err := a.Run(t.Context(), nil)
-	if err != nil || len(doc.Checks) != 4 {
+	if err != nil || len(doc.Checks) != 3 {
 		t.Fatalf("%+v, %v", doc, err)
+	}
+	if c := doc.Checks[0]; c.Task != "a" || !slices.Equal(c.Tasks, []string{"a", "b"}) || doc.Checks[1].Tasks != nil {
+		t.Errorf("the checks are of %+v", doc.Checks)
 	}
 	for _, made := range []string{"made", "sub/made"} {
 		if text, err := os.ReadFile(filepath.Join(dir, made)); err != nil || string(text) != "x\n" {
@@ -225,6 +228,20 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// The plan names every file, which makes none of them used.
+func TestPlanIsNoUser(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const text = `{"tasks":[{"id":"a","subject":"a","files":[{"path":"src/lone.ts","action":"create"}],
+		"verify":["grep -q 'const b' src/lone.ts"]}]}`
+	testrepo.Files{"src/lone.ts": "export const b = 1\n", "plan.json": text}.Write(t, dir)
+	a, _ := newInspection(t, dir, text)
+	doc, err := a.Run(t.Context(), nil)
+	if got := fmt.Sprint(gapLines(doc)); err != nil || got != "[orphan a src/lone.ts]" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // A gap that was found elsewhere is included, once.
 func TestKnown(t *testing.T) {
 	t.Parallel()
@@ -253,7 +270,7 @@ func TestAddRemediation(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Gaps) != 5 {
+	if len(doc.Gaps) != 4 || !slices.Equal(doc.Gaps[0].Tasks, []string{"a", "b"}) || doc.Gaps[1].Tasks != nil {
 		t.Errorf("%d gaps: %q", len(doc.Gaps), gapLines(doc))
 	}
 	events, err := runlog.Read(loop.In(a.Dir))

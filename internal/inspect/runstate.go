@@ -80,7 +80,7 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 	var failing []string
 	for _, c := range doc.Checks {
 		if !c.Passed {
-			failing = append(failing, strings.TrimSpace(c.Task+" "+c.Check))
+			failing = append(failing, strings.TrimSpace(strings.Join(c.Owners(), ", ")+" "+c.Check))
 		}
 	}
 	if end := a.State.Ended; end != nil && end.Status == event.RunComplete && failing != nil {

@@ -181,7 +181,7 @@ func identifierRe(name string) *regexp.Regexp {
 func (p *project) isMentioned(words []string, pattern *regexp.Regexp, isUser func(file string) bool) bool {
 	all, whole := p.files()
 	return !whole || slices.ContainsFunc(all, func(file string) bool {
-		if !isUser(file) {
+		if !isUser(file) || slices.Contains(p.notUsers, file) {
 			return false
 		}
 		text, _ := p.read(file)

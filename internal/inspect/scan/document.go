@@ -27,11 +27,23 @@ type Document struct {
 
 // CheckResult is one check that was made.
 type CheckResult struct {
-	Task   string `json:"task,omitempty"` // "" for a check of the plan
-	Check  string `json:"check"`
-	Passed bool   `json:"passed"`
-	Reason string `json:"reason,omitempty"`
+	Task   string   `json:"task,omitempty"`  // "" for a check of the plan
+	Tasks  []string `json:"tasks,omitempty"` // all tasks that share the check, if several do; Task is the first
+	Check  string   `json:"check"`
+	Passed bool     `json:"passed"`
+	Reason string   `json:"reason,omitempty"`
 }
+
+// Owners returns the tasks of the check; none for a check of the plan.
+func (c CheckResult) Owners() []string {
+	if c.Tasks == nil && c.Task != "" {
+		return []string{c.Task}
+	}
+	return c.Tasks
+}
+
+// listSeparator separates tasks in a list of them. No id contains it.
+const listSeparator = ", "
 
 // Status returns "passed" or "gaps_found".
 func (d *Document) Status() string {
@@ -63,8 +75,8 @@ func (d *Document) Markdown() string {
 			if !c.Passed {
 				mark = " "
 			}
-			if c.Task != "" {
-				of = oneLine(c.Task) + ": "
+			if owners := c.Owners(); owners != nil {
+				of = oneLine(strings.Join(owners, listSeparator)) + ": "
 			}
 			fmt.Fprintf(&b, "- [%s] %s`%s`", mark, of, strings.ReplaceAll(oneLine(c.Check), "`", "'"))
 			if c.Reason != "" {
@@ -105,6 +117,9 @@ func (g Gap) XML(iteration, most string) string {
 	}
 	if g.Task != "" {
 		fmt.Fprintf(&b, " task=%s", attr(g.Task))
+	}
+	if g.Tasks != nil {
+		fmt.Fprintf(&b, " tasks=%s", attr(strings.Join(g.Tasks, listSeparator)))
 	}
 	if g.Line > 0 {
 		fmt.Fprintf(&b, " line=\"%d\"", g.Line)
@@ -154,6 +169,8 @@ func Parse(text string) []Gap {
 				g.Line = max(g.Line, 0)
 			case "task":
 				g.Task = value
+			case "tasks":
+				g.Tasks = strings.Split(value, listSeparator)
 			case "check":
 				g.Check = value
 			case "description":

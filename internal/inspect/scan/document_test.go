@@ -12,16 +12,17 @@ import (
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	d := Document{Name: "Parser", Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Checks: []CheckResult{{"T-001", "go test ./...", true, ""}, {"", "README.md contains \"x\"", false,
-			"it does not"}},
+		Checks: []CheckResult{{"T-001", []string{"T-001", "T-002"}, "go test ./...", true, ""},
+			{"", nil, "README.md contains \"x\"", false, "it does not"}},
 		Unverified:    []string{"It is fast."},
 		SkippedChecks: []string{"T-001 ! go test ./..."},
 		Gaps: []Gap{{Type: CheckFailure, File: "README.md", Check: `README.md contains "x"`, Description: "it does not",
 			Evidence: "a <b>\n& c"},
-			{Type: Stub, File: "a.go", Line: 7, Task: "T-001", Description: "A is not implemented"}}}
+			{Type: Stub, File: "a.go", Line: 7, Task: "T-001", Description: "A is not implemented"},
+			{Type: CIFailure, Task: "a", Tasks: []string{"a", "b"}, Check: "false", Description: "it fails"}}}
 	want := `---
 status: gaps_found
-gaps: 2
+gaps: 3
 checks: 2
 checks_passed: 1
 verified: 2026-01-02T03:04:05Z
@@ -31,7 +32,7 @@ verified: 2026-01-02T03:04:05Z
 
 ## Checks
 
-- [x] T-001: ` + "`go test ./...`" + `
+- [x] T-001, T-002: ` + "`go test ./...`" + `
 - [ ] ` + "`README.md contains \"x\"`" + `: it does not
 
 ## Not verified
@@ -59,6 +60,10 @@ True at their task's own time only:
 <gap type="stub" task="T-001" line="7">
   <file>a.go</file>
   <description>A is not implemented</description>
+</gap>
+<gap type="ci_failure" task="a" tasks="a, b">
+  <check>false</check>
+  <description>it fails</description>
 </gap>
 </gaps>
 `

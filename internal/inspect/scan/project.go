@@ -15,6 +15,7 @@ type project struct {
 	all    []string // all files of the project; see files
 	listed bool
 
+	notUsers []string        // files that use no file that they name
 	searched map[string]bool // folders of Go packages whose users were searched for
 }
 

@@ -27,13 +27,14 @@ const (
 
 // Gap is one missing part.
 type Gap struct {
-	Type        string `json:"type"`
-	File        string `json:"file,omitempty"` // slash-separated, relative to the project
-	Line        int    `json:"line,omitempty"` // from 1; 0 means the whole file
-	Task        string `json:"task,omitempty"` // the owner of the check or file; "" for the plan or no task
-	Check       string `json:"check,omitempty"`
-	Description string `json:"description"`
-	Evidence    string `json:"evidence,omitempty"`
+	Type        string   `json:"type"`
+	File        string   `json:"file,omitempty"`  // slash-separated, relative to the project
+	Line        int      `json:"line,omitempty"`  // from 1; 0 means the whole file
+	Task        string   `json:"task,omitempty"`  // the owner of the check or file; "" for the plan or no task
+	Tasks       []string `json:"tasks,omitempty"` // all owners, if there are several; Task is the first
+	Check       string   `json:"check,omitempty"`
+	Description string   `json:"description"`
+	Evidence    string   `json:"evidence,omitempty"`
 }
 
 // Key identifies a gap across verifications. It leaves out lines and outputs, which change, and
@@ -71,9 +72,9 @@ const maxText = 1 << 20
 
 // Files looks at files of a project, slash-separated and relative to its root. created are the new
 // ones among them; only these can be orphans. A file that cannot be read or parsed yields no gap.
-// The result is sorted.
-func Files(root fs.FS, files, created []string) []Gap {
-	p := &project{root: root, searched: map[string]bool{}}
+// The result is sorted. Files in notUsers, such as the plan, name files without using them.
+func Files(root fs.FS, files, created []string, notUsers ...string) []Gap {
+	p := &project{root: root, notUsers: notUsers, searched: map[string]bool{}}
 	var out []Gap
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
 		name = path.Clean(name)

@@ -25,7 +25,7 @@ func (tr tree) scan(t *testing.T) []string {
 		}
 	}
 	got := []string{}
-	for _, g := range Files(root, files, created) {
+	for _, g := range Files(root, files, created, "plan.json") {
 		where := g.File
 		if g.Line > 0 {
 			where += ":" + string(rune('0'+g.Line%10))
@@ -131,6 +131,7 @@ export function i() { throw new Error("bad input") }
 		"script: orphans": {tree{"src/index.ts": "import './used'\n", "src/used.ts+": "export const a = 1\n",
 			"src/lone.ts+":      "export const b = 1\n",
 			"src/lone.test.ts+": "export {}\n", "src/page.tsx+": "export default 1\n",
+			"plan.json":   `{"tasks": [{"files": ["src/lone.ts"], "verify": ["grep 'const b' src/lone.ts"]}]}`,
 			"config.json": `{"entry": "./src/page.tsx"}`, "pages/home.tsx+": "export default 1\n",
 			"src/old.ts": "export const c = 1\n", "NOTES.md": "see src/lone.ts\n",
 			"src/global.ts+": "export async function setUp() {}\n", "index.html": "<script>setUp()</script>"},
