@@ -48,8 +48,11 @@ func (s *search) command(dir, command string, depth int) {
 
 func (s *search) program(v invocation, depth int) {
 	switch name := path.Base(v.words[0]); {
-	case s.isFile(v.dir, v.words[0]) && (strings.Contains(v.words[0], "/") || !slices.Contains(interpreters, name)):
+	case s.ownProgram(v, name):
 		s.script(v, v.words, depth)
+		if slices.Contains(runners, name) { // a wrapper such as gradlew
+			s.runner(v)
+		}
 	case slices.Contains(inspectors, name):
 	case name == "diff" || name == "cmp":
 		for _, w := range v.operands() {
@@ -67,6 +70,19 @@ func (s *search) program(v invocation, depth int) {
 	case depth == 0 || slices.Contains(runners, name): // in a script other names may be functions
 		s.runner(v)
 	}
+}
+
+// ownProgram reports whether an invocation runs a file of the project. An installed runner or interpreter, such as
+// node_modules/.bin/vitest, is none.
+func (s *search) ownProgram(v invocation, name string) bool {
+	dir, interpreter := path.Dir(v.words[0]), slices.Contains(interpreters, name)
+	switch {
+	case !s.isFile(v.dir, v.words[0]), v.words[0] == name && interpreter:
+		return false
+	case interpreter || slices.Contains(runners, name):
+		return !slices.ContainsFunc(strings.Split(path.Clean(dir), "/"), skipDir)
+	}
+	return true
 }
 
 func (s *search) namesScript(v invocation) bool {

@@ -43,6 +43,8 @@ func TestFind(t *testing.T) {
 		"mk/checks/x_test.sh": "", "mk/words.sh": "",
 		"sh/run.sh":    "for t in \"$1\"/*; do sh $t; done\nsh ../words.sh\nsh a_test.sh\n",
 		"sh/a_test.sh": "", "sh/tests/one": "", "sh/tests/fix.json": "",
+		"jvm/gradlew": "exec java\n", "jvm/src/test/java/WordsTest.java": "", "jvm/src/main/java/Words.java": "",
+		"py/.venv/bin/pytest": "", "py/.venv/bin/python": "", "js/node_modules/.bin/vitest": "",
 		"words.sh": "", "check.sh": "", "conf.txt": "", "expected.txt": "", "ci/tests.sh": "sh ../words.sh\n",
 	})
 	for _, c := range []struct{ dir, command, want string }{
@@ -58,6 +60,12 @@ func TestFind(t *testing.T) {
 			"py/sub/conftest.py:setup py/test_words.py:test pytest.ini:setup py/words.py:no"},
 		{".", "python3 -m pytest py/test_words.py::test_two",
 			"py/conftest.py:setup py/test_words.py:test py/sub/conftest.py:no"},
+		{"py", ".venv/bin/pytest -q", "py/test_words.py:test py/sub/conftest.py:setup py/.venv/bin/pytest:no"},
+		{"py", "./.venv/bin/python -m pytest", "py/test_words.py:test py/sub/conftest.py:setup py/.venv/bin/python:no"},
+		{"js", "node_modules/.bin/vitest run", "js/words.test.js:test js/node_modules/.bin/vitest:no"},
+		{"jvm", "./gradlew test", "jvm/gradlew:script jvm/src/test/java/WordsTest.java:test " +
+			"jvm/src/main/java/Words.java:no"},
+		{"jvm/src", "../gradlew test", "jvm/gradlew:script jvm/src/test/java/WordsTest.java:test words.sh:no"},
 		{".", "make -C mk test", "mk/GNUmakefile:setup mk/Makefile:setup mk/makefile:setup mk/more.mk:setup " +
 			"mk/local.mk:setup mk/checks/x_test.sh:test mk/test:no mk/words.sh:no"},
 		{"mk", "make tested", "mk/tested:setup mk/words.sh:no"},

@@ -50,7 +50,7 @@ var testDirs = []string{"test", "tests", "__tests__", "spec", "specs", "testdata
 var skippedDirs = []string{"node_modules", "__pycache__", "venv", "target", "dist", "build", "out"}
 
 func skipDir(name string) bool {
-	return name != "." && strings.HasPrefix(name, ".") || slices.Contains(skippedDirs, name)
+	return strings.HasPrefix(name, ".") && strings.Trim(name, ".") != "" || slices.Contains(skippedDirs, name)
 }
 
 // kindOf returns the kind of a file by its path alone; "" if it is no file of tests.
