@@ -33,6 +33,10 @@ type baseline struct {
 	Checks string `json:"checks,omitempty"`
 	// Unmeasured reports that the checks were not run, because others edited the directory.
 	Unmeasured bool `json:"unmeasured,omitempty"`
+
+	// unknown holds the files on which checks rest that differ from CheckFiles when the attempt starts, if the attempt
+	// before it was killed: it or a person changed them.
+	unknown map[string]checkFile
 }
 
 // maxBaseline bounds the size of a base file and of a left file when they are read, in bytes.

@@ -33,19 +33,19 @@ type finalState struct {
 func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), loop.FinalState) }
 
 // withOutsideChanges returns the base with the changes that others made after the previous attempt. Without a
-// left file of that attempt it returns b.
+// final state of that attempt it adopts no change.
 func (b baseline) withOutsideChanges(req Request, redact func(string) string) baseline {
-	data, err := safefile.Read(finalStatePath(req.Baseline), maxBaseline)
-	if err != nil {
-		return b
-	}
 	var l finalState
-	if json.Unmarshal(data, &l) != nil { // the file was cut off, so the state is unknown
-		return b
+	data, err := safefile.Read(finalStatePath(req.Baseline), maxBaseline)
+	if err != nil || json.Unmarshal(data, &l) != nil { // missing or cut off
+		l = finalState{}
 	}
 	b.Guards, b.Protected = overlay(b.Guards, l.Guards), overlay(b.Protected, l.Protected)
 	b.CheckFiles = overlay(b.CheckFiles, l.CheckFiles)
 	if l.Attempt != req.Attempt-1 {
+		if b.CheckFiles != nil {
+			b.unknown = diffDigests(b.CheckFiles, req.checkFilesOf(req.restingChecks(true), b.CheckFiles))
+		}
 		return b
 	}
 	b.Guards = adoptChanges(b.Guards, overlay(b.Guards, l.AfterGuards), b.currentGuards(req))

@@ -208,6 +208,9 @@ func (r *Request) changedCheckFiles(b baseline, now map[string]checkFile) (out [
 		c := changedFile{checkFile: f, path: file, now: v,
 			old: checkfiles.Version{State: f.State, Text: r.keptText(f.State)}}
 		if r.watches(&c) {
+			if was, unknown := b.unknown[file]; unknown && was.State == is.State {
+				c.undecided = true
+			}
 			out = append(out, c)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -140,5 +141,27 @@ func TestCheckFilesOfNextAttempts(t *testing.T) {
 	res := next("sed 's/^/: /' words_test.sh > x; mv x words_test.sh; echo '#' > words.sh")
 	if res.Outcome != runner.Wrong || !strings.Contains(res.Reason, "words_test.sh") {
 		t.Errorf("after a person: %s %s", res.Outcome, res.Reason)
+	}
+}
+
+// After a kill, the attempt or a person may have changed a file on which a check rests: reviewers look at it. Disabled
+// tests stay wrong.
+func TestCheckFilesAfterAKill(t *testing.T) {
+	t.Parallel()
+	for changed, want := range map[string]runner.Outcome{
+		"grep -q two words.sh\n": runner.Done, "exit 0\n": runner.Wrong,
+	} {
+		b := setup(t, script("echo '# two' >> words.sh"))
+		b.project(t)
+		if res := b.attempt(t.Context()); res.Outcome != runner.Wrong {
+			t.Fatalf("%s %s", res.Outcome, res.Reason)
+		}
+		must(os.Remove(filepath.Join(filepath.Dir(b.req.Baseline), loop.FinalState))) // as if it had been killed
+		must(os.WriteFile(filepath.Join(b.dir, "words_test.sh"), []byte(changed), 0o644))
+		b.req.Attempt, b.Agent = 2, script(":")
+		res := b.attempt(t.Context())
+		if res.Outcome != want || want == runner.Done && (len(res.Tampered) != 1 || res.Tampered[0].Doubt == "") {
+			t.Errorf("%q: %s %s %+v", changed, res.Outcome, res.Reason, res.Tampered)
+		}
 	}
 }
