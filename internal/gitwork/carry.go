@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"wavex/internal/loop"
@@ -56,12 +57,13 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 type Carried struct {
 	Files  int      // restored
 	Differ []string // not restored, because the checkout has other contents
+	Plan   bool     // whether the run changed the plan, which is not restored: a person decides about it
 }
 
 // RestoreCarried writes the files that the run changed, as the last checkpoint in .loop has them. It returns nil if
-// there is none. It does not replace files that differ from the commit that the run began on. An *Error says that
-// the repository lacks that commit, or that a bundle is broken.
-func (p *Checkpoints) RestoreCarried(ctx context.Context) (*Carried, error) {
+// there is none. It does not replace files that differ from the commit that the run began on, nor the file of the plan,
+// whose absolute path is plan. An *Error says that the repository lacks that commit, or that a bundle is broken.
+func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried, error) {
 	if len(p.bundles.files) == 0 {
 		return nil, nil
 	}
@@ -80,11 +82,11 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context) (*Carried, error) {
 			return nil, err
 		}
 	}
-	return p.writeCarried(ctx)
+	return p.writeCarried(ctx, plan)
 }
 
-// writeCarried writes the files of the restored checkpoint.
-func (p *Checkpoints) writeCarried(ctx context.Context) (*Carried, error) {
+// writeCarried writes the files of the restored checkpoint, except the plan.
+func (p *Checkpoints) writeCarried(ctx context.Context, plan string) (*Carried, error) {
 	carried, err := p.g.resolve(ctx, carryRef(p.run))
 	if err != nil || carried == "" {
 		return nil, err
@@ -99,9 +101,16 @@ func (p *Checkpoints) writeCarried(ctx context.Context) (*Carried, error) {
 			return nil, err
 		}
 	}
+	if real, err := filepath.EvalSymlinks(plan); err == nil {
+		plan = real
+	}
 	out, r := &Carried{}, &Rollback{Commit: carried}
 	for _, path := range slices.Sorted(maps.Keys(diffs[2])) {
 		if _, ours := diffs[0][path]; !ours {
+			continue
+		}
+		if filepath.Join(p.g.dir, filepath.FromSlash(path)) == plan {
+			out.Plan = true
 			continue
 		}
 		if _, theirs := diffs[1][path]; theirs || diffs[2][path].nested {

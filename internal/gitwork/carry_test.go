@@ -30,7 +30,8 @@ func noise(n int) string {
 // carriedRun returns a repository whose run carried two states, and a fresh clone with its .loop.
 func carriedRun(t *testing.T, clone ...string) (from, to *repo, base string) {
 	t.Helper()
-	from = newRepo(t, files{"a": "1\n", "gone": "1\n", "theirs": "1\n", ".gitignore": "ignored\n.loop\n"})
+	from = newRepo(t, files{"a": "1\n", "gone": "1\n", "theirs": "1\n", "plan.json": "{}\n",
+		".gitignore": "ignored\n.loop\n"})
 	base = from.git("rev-parse", "HEAD")
 	from.write(from.dir, files{"mine": "not committed\n"})
 	p := from.carrying(base)
@@ -38,7 +39,7 @@ func carriedRun(t *testing.T, clone ...string) (from, to *repo, base string) {
 	must(t, p.Carry(t.Context()))
 	from.git("add", "big")
 	from.git("commit", "-qm", "of an agent")
-	from.write(from.dir, files{"a": "3\n", "sub/b": "1\n", "gone": "", "theirs": "2\n"})
+	from.write(from.dir, files{"a": "3\n", "sub/b": "1\n", "gone": "", "theirs": "2\n", "plan.json": "changed\n"})
 	must(t, p.Carry(t.Context()))
 	to = &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git("update-ref", "refs/heads/main", base)
@@ -62,12 +63,13 @@ func TestCarry(t *testing.T) {
 	}
 	to.write(to.dir, files{"theirs": "others\n", "other": "1\n"})
 	status := to.git("status", "--porcelain", "--", "other")
-	got, err := to.carrying(base).RestoreCarried(t.Context())
+	got, err := to.carrying(base).RestoreCarried(t.Context(), filepath.Join(to.dir, "plan.json"))
 	must(t, err)
-	if got.Files != 5 || !slices.Equal(got.Differ, []string{"theirs"}) {
+	if got.Files != 5 || !got.Plan || !slices.Equal(got.Differ, []string{"theirs"}) {
 		t.Errorf("%+v", got)
 	}
-	want := files{"a": "3\n", "sub/b": "1\n", "theirs": "others\n", "other": "1\n", "mine": "not committed\n"}
+	want := files{"a": "3\n", "sub/b": "1\n", "theirs": "others\n", "other": "1\n", "mine": "not committed\n",
+		"plan.json": "{}\n"}
 	for name, text := range want {
 		if b, err := os.ReadFile(filepath.Join(to.dir, name)); string(b) != text {
 			t.Errorf("%s is %q, %v", name, b, err)
@@ -94,13 +96,13 @@ func TestCarryWithoutTheBase(t *testing.T) {
 	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git("clone", "-q", "--depth", "1", "file://"+from.dir, to.dir)
 	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
-	_, err := to.carrying(base).RestoreCarried(t.Context())
+	_, err := to.carrying(base).RestoreCarried(t.Context(), "")
 	problem(t, err, NoCommits)
 	if err == nil || !strings.Contains(err.Error(), "fetch-depth: 0") {
 		t.Errorf("it says %v", err)
 	}
 	p := newRepo(t, files{"a": "1\n"}).carrying(base)
-	if got, err := p.RestoreCarried(t.Context()); got != nil || err != nil {
+	if got, err := p.RestoreCarried(t.Context(), ""); got != nil || err != nil {
 		t.Errorf("without bundles: %+v, %v", got, err)
 	}
 }

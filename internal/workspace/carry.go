@@ -26,9 +26,9 @@ func carriesFiles(p *plan.Plan) bool {
 }
 
 // RestoreShared restores the files of a run in a shared directory, if this clone is not the one where it ran. base is
-// the commit that the run began on. It says which files it restored and which not. fresh reports that the directory
-// may lack work of the run.
-func (t *Workspace) RestoreShared(ctx context.Context, base string, say func(string)) (fresh bool, err error) {
+// the commit that the run began on, and plan the absolute path of the plan's file, which is not restored. It says which
+// files it restored and which not. fresh reports that the directory may lack work of the run.
+func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say func(string)) (fresh bool, err error) {
 	points, err := gitwork.OpenCheckpoints(ctx, t.config.Dir, t.config.Run, os.Environ())
 	var none *gitwork.Error
 	if errors.As(err, &none) {
@@ -43,7 +43,7 @@ func (t *Workspace) RestoreShared(ctx context.Context, base string, say func(str
 	if err := points.OpenBundles(t.config.Loop, base); err != nil {
 		return true, err
 	}
-	got, err := points.RestoreCarried(ctx)
+	got, err := points.RestoreCarried(ctx, plan)
 	if err != nil || got == nil {
 		return true, err
 	}
@@ -52,6 +52,9 @@ func (t *Workspace) RestoreShared(ctx context.Context, base string, say func(str
 	}
 	if len(got.Differ) > 0 {
 		say("not restored, because others have changed them here: " + event.ListTasks(got.Differ, 0))
+	}
+	if got.Plan {
+		say("not restored: the plan, which the run had changed; the one of this clone applies")
 	}
 	return true, nil
 }
