@@ -23,11 +23,12 @@ import (
 // This file decides about attempts that changed the files on which checks rest. Where a look is not enough, it makes
 // the checks again with the old versions of these files, in a copy of the project.
 
-// maxCopied bounds the number of entries of a copy of the project, and maxOtherRuns the checks of others that are made
+// These bound a copy of the project, by the number of its entries and in bytes, and the checks of others that are made
 // in it.
 const (
-	maxCopied    = 50_000
-	maxOtherRuns = 20
+	maxCopied      = 50_000
+	maxCopiedBytes = 2 << 30
+	maxOtherRuns   = 20
 )
 
 // copyName is the beginning of the names of the directories that hold a copy.
@@ -39,6 +40,8 @@ const copyTime = 30 * time.Second
 var errCopyTime = errors.New("the project is too large for a copy")
 
 var errTooManyFiles = errors.New("the project has too many files for a copy")
+
+var errTooManyBytes = fmt.Errorf("the project has more than %d GB, too much for a copy", maxCopiedBytes>>30)
 
 // disabled returns the verdict on an attempt that disabled tests, if it did.
 func disabled(changed []changedFile) (v classification, is bool) {
@@ -199,7 +202,7 @@ func (t *attempt) checkCopy(ctx context.Context, c restingCheck, old []changedFi
 }
 
 func (t *attempt) copyProject(ctx context.Context, to string, old []changedFile) error {
-	root, entries := t.req.CheckFiles.root(t.req.Dir), 0
+	root, entries, size := t.req.CheckFiles.root(t.req.Dir), 0, int64(0)
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTime, errCopyTime)
 	defer cancel()
 	err := safefile.CopyTree(ctx, root, to, func(rel string, d fs.DirEntry) (bool, error) {
@@ -210,6 +213,12 @@ func (t *attempt) copyProject(ctx context.Context, to string, old []changedFile)
 			return false, errTooManyFiles
 		case d.Name() == ".git" || loop.IsName(rel) || strings.HasPrefix(d.Name(), copyName): // TMPDIR may be in the project
 			return true, nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		if size > maxCopiedBytes {
+			return false, errTooManyBytes
 		}
 		return slices.ContainsFunc(old, func(f changedFile) bool { return f.path == rel }), nil
 	})

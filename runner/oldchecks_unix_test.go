@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,6 +28,23 @@ func TestCopyHasNoLinkToTheProject(t *testing.T) {
 		if info, err := os.Lstat(filepath.Join(to, sub)); err != nil || !info.IsDir() {
 			t.Errorf("%s in the copy is %v, %v", sub, info, err)
 		}
+	}
+}
+
+// A copy that is too large is given up before the file system is full.
+func TestCopyIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sparse := filepath.Join(dir, "large")
+	if err := os.WriteFile(sparse, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, maxCopiedBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{req: Request{Dir: dir, CheckFiles: &CheckFiles{}}}
+	if err := a.copyProject(t.Context(), filepath.Join(t.TempDir(), "copy"), nil); !errors.Is(err, errTooManyBytes) {
+		t.Error(err)
 	}
 }
 
