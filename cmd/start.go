@@ -172,7 +172,7 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 		}
 	}
 	for i := range p.Tasks {
-		if len(p.Tasks[i].Verify) == 0 {
+		if !p.Tasks[i].HasCheck() {
 			facts.Unchecked = append(facts.Unchecked, p.Tasks[i].ID)
 		}
 	}

@@ -6,7 +6,6 @@ package plan
 import (
 	"encoding/json"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"wavex/internal/plan/source"
@@ -178,8 +177,7 @@ func (d *decoder) readTask(i int, t source.Token) {
 		task.Reversibility = "2A"
 	}
 	// If the task has another mistake, that mistake may be in its check.
-	if d.errors == before && len(task.Verify) == 0 && task.Command == "" &&
-		!slices.ContainsFunc(task.Criteria, func(c Condition) bool { return c.Check != nil }) {
+	if d.errors == before && !task.HasCheck() {
 		d.warnf(t.At, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", source.Quote(task.ID))
 	}
 }

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"wavex/budget"
@@ -83,6 +84,13 @@ type Task struct {
 	Settings      *Settings       // overrides of the plan's defaults; nil: none
 	Rehearse      json.RawMessage // this task's block for the rehearsal agent; opaque here
 	Pos           Pos             // of the task in the plan file
+}
+
+// HasCheck reports whether wavex can show by itself that the task is done: by the exit code of its command, or
+// by a check of the task or of one of its criteria.
+func (t *Task) HasCheck() bool {
+	return t.Command != "" || len(t.Verify) > 0 ||
+		slices.ContainsFunc(t.Criteria, func(c Condition) bool { return c.Check != nil })
 }
 
 // Pos is a position in the plan file; Line and Column count from 1, Column in bytes.
