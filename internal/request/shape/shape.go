@@ -5,31 +5,15 @@ package shape
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/sourcegraph/conc/panics"
-
-	"wavex/internal/textfmt"
 )
-
-// Item is a criterion or a mustNot.
-type Item struct {
-	Text         string `json:"text" yaml:"text"`
-	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of EvidenceKinds
-	// Run is a command that tests it. For a criterion, it succeeds if the criterion is met; for a
-	// mustNot, it succeeds if the condition has become true. "" means that a reviewer or a person
-	// judges.
-	Run string `json:"run,omitempty" yaml:"run,omitempty"`
-}
-
-// EvidenceKinds lists the kinds of evidence, from the strongest to none at all.
-var EvidenceKinds = []string{"execution output", "measurement", "observation", "assumption"}
 
 // Shape is the content of SHAPE.md.
 type Shape struct {
@@ -48,11 +32,8 @@ func (s Shape) CountAssumptions() int {
 	return n
 }
 
-// Limits of the content taken from a model or a file.
-const (
-	maxItems = 40
-	maxText  = 600
-)
+// maxItems is the greatest number of criteria, and of mustNots, that are taken from a model or a file.
+const maxItems = 40
 
 // Clean returns the shape in normal form: texts on one line, known tiers, no empty items, no
 // duplicates. The output of its command is the evidence of a criterion with a command; a
@@ -85,21 +66,6 @@ func cleanItems(items []Item, criteria bool) []Item {
 	}
 	return out
 }
-
-// printable returns s without the characters that a terminal or YAML refuses. Line breaks stay.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return -1
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-func oneLine(s string) string { return textfmt.OneLine(printable(s), maxText) }
 
 // Render returns the text of SHAPE.md.
 func Render(request string, s Shape) string {
@@ -148,32 +114,25 @@ func quoteScalar(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Error describes an unusable SHAPE.md.
-type Error struct{ Problem string }
-
-func (e *Error) Error() string { return e.Problem }
-
-// Parse reads the YAML blocks and the front matter of SHAPE.md. An entry is a text or a mapping.
-// "verification" may also be a mapping from criteria to a tier, or to a mapping with type and
-// run. Errors are *Error.
+// Parse reads the YAML blocks and the front matter of SHAPE.md. An entry is a text or a mapping. The key
+// "verification" may assign evidence to criteria. Errors are *Error.
 func Parse(text string) (Shape, error) {
 	var s Shape
-	tiers := map[string]Item{}
+	var evidence []func() error
 	found := false
 	for _, block := range blocks(text) {
 		var doc struct {
-			Criteria     []entry          `yaml:"criteria"`
-			MustNot      []entry          `yaml:"mustNot"`
-			MustNotToo   []entry          `yaml:"must_not"`
-			Verification map[string]entry `yaml:"verification"`
+			Criteria     []entry     `yaml:"criteria"`
+			MustNot      []entry     `yaml:"mustNot"`
+			MustNotToo   []entry     `yaml:"must_not"`
+			Verification assignments `yaml:"verification"`
 		}
-		var err error
-		// The library panics on some invalid texts, such as "a: !" (1.19.2).
-		if caught := panics.Try(func() { err = yaml.Unmarshal([]byte(block), &doc) }); caught != nil {
-			return s, &Error{"a YAML block cannot be read"}
+		if err := unmarshal(block, &doc); err != nil {
+			return s, err
 		}
-		if err != nil {
-			return s, &Error{"a YAML block cannot be read: " + oneLine(yaml.FormatError(err, false, false))}
+		own := len(s.Criteria)
+		if len(doc.Criteria) == 0 {
+			own = 0
 		}
 		for _, e := range doc.Criteria {
 			s.Criteria = append(s.Criteria, e.Item)
@@ -181,19 +140,15 @@ func Parse(text string) (Shape, error) {
 		for _, e := range append(doc.MustNot, doc.MustNotToo...) {
 			s.MustNot = append(s.MustNot, e.Item)
 		}
-		for name, e := range doc.Verification {
-			tiers[oneLine(name)] = e.Item
-		}
+		evidence = append(evidence, func() error { return doc.Verification.apply(s.Criteria, own) })
 		found = found || len(doc.Criteria) > 0
 	}
 	if !found {
 		return s, &Error{"there are no criteria; write a block ```yaml with a list criteria:"}
 	}
-	for i := range s.Criteria {
-		c := &s.Criteria[i]
-		if t, ok := tiers[oneLine(c.Text)]; ok {
-			c.Verification = cmp.Or(c.Verification, t.Verification, t.Text)
-			c.Run = cmp.Or(c.Run, t.Run)
+	for _, apply := range evidence {
+		if err := apply(); err != nil {
+			return s, err
 		}
 	}
 	s = s.Clean()
@@ -203,29 +158,19 @@ func Parse(text string) (Shape, error) {
 	return s, nil
 }
 
-// entry is an item in one of the forms that people write.
-type entry struct{ Item }
-
-// UnmarshalYAML reads a text, or a mapping with a few spellings of its keys.
-func (e *entry) UnmarshalYAML(read func(any) error) error {
-	var text string
-	if read(&text) == nil {
-		e.Text = text
-		return nil
+// unmarshal reads one YAML block. Errors are *Error.
+func unmarshal(block string, doc any) error {
+	var err error
+	// The library panics on some invalid texts, such as "a: !" (1.19.2).
+	if caught := panics.Try(func() { err = yaml.Unmarshal([]byte(block), doc) }); caught != nil {
+		return &Error{"a YAML block cannot be read"}
 	}
-	var m struct {
-		Text         string `yaml:"text"`
-		Criterion    string `yaml:"criterion"`
-		Verification string `yaml:"verification"`
-		Type         string `yaml:"type"`
-		Tier         string `yaml:"tier"`
-		Run          string `yaml:"run"`
-		Command      string `yaml:"command"`
+	if known := (*Error)(nil); errors.As(err, &known) {
+		return known
 	}
-	if err := read(&m); err != nil {
-		return err
+	if err != nil {
+		return &Error{"a YAML block cannot be read: " + oneLine(yaml.FormatError(err, false, false))}
 	}
-	e.Item = Item{cmp.Or(m.Text, m.Criterion), cmp.Or(m.Verification, m.Type, m.Tier), cmp.Or(m.Run, m.Command)}
 	return nil
 }
 

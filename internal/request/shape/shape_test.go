@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -57,6 +58,50 @@ func TestParse(t *testing.T) {
 		var e *shape.Error
 		if s, err := shape.Parse(bad); !errors.As(err, &e) {
 			t.Errorf("%q: %+v, %v", bad, s, err)
+		}
+	}
+}
+
+// A list under verification assigns evidence by criterion, or in the order of the criteria. Words that assign
+// nothing are refused, not dropped.
+func TestVerificationList(t *testing.T) {
+	t.Parallel()
+	const criteria = "```yaml\ncriteria: [tests pass, API returns 200, UI renders]\nverification:\n"
+	want := []shape.Item{{Text: "tests pass", Verification: "execution output", Run: "go test ./..."},
+		{Text: "API returns 200", Verification: "measurement"}, {Text: "UI renders", Verification: "observation"}}
+	for name, list := range map[string]string{
+		"in order": "- {type: execution output, run: go test ./...}\n- measurement\n- Observation\n",
+		"by criterion": "- {criterion: UI renders, type: observation}\n" +
+			"- {text: API returns 200, verification: measurement}\n- {criterion: tests pass, run: go test ./...}\n",
+		"pairs": "- UI renders: observation\n- API returns 200: {type: measurement}\n" +
+			"- tests pass: {run: go test ./...}\n",
+		"pairs, by kind": "- observation: UI renders\n- measurement: API returns 200\n" +
+			"- {criterion: tests pass, run: go test ./...}\n",
+		"both": "- {criterion: UI renders, type: observation}\n- measurement\n- tests pass: {run: go test ./...}\n",
+	} {
+		got, err := shape.Parse(criteria + list + "```\n")
+		if err != nil || !reflect.DeepEqual(got.Criteria, want) {
+			t.Errorf("%s: %+v, %v", name, got.Criteria, err)
+		}
+	}
+	got, err := shape.Parse("```yaml\ncriteria: [a]\n```\n```yaml\ncriteria: [b]\nverification: [observation]\n```\n")
+	if err != nil || got.Criteria[0].Verification != "assumption" || got.Criteria[1].Verification != "observation" {
+		t.Errorf("the order is that of its own block: %+v, %v", got, err)
+	}
+	for list, word := range map[string]string{
+		"- run the tests and look\n":                                   `"run the tests and look"`,
+		"- {criterion: no such, type: observation}":                    `"no such"`,
+		"  no such: observation\n":                                     `"no such"`,
+		"- tests pass: by hand\n":                                      `"by hand"`,
+		"  tests pass: by hand\n":                                      `"by hand"`,
+		"- observation\n- observation\n- observation\n- measurement\n": "entry 4",
+		"- [observation]\n":                                            "entry 1",
+		"  observation\n":                                              "verification",
+	} {
+		var e *shape.Error
+		if _, err := shape.Parse(criteria + list + "\n```\n"); !errors.As(err, &e) || !strings.Contains(e.Problem, word) ||
+			!strings.Contains(e.Problem, "execution output") {
+			t.Errorf("%q: %v", list, err)
 		}
 	}
 }
