@@ -50,6 +50,24 @@ func reviewed(t *testing.T, mode Mode, answers map[string]runner.Answer) (Review
 
 const oneBlocker = `{"score": 4, "findings": [{"severity": "blocker", "file": "b/a.go", "line": 3, "text": "the last line is lost", "fix": "delete a.go"}]}`
 
+// Only light reviewers are asked for idiom, cleanliness and delivery; a thorough review has the criteria.
+func TestLightReviewersAreAskedForQuality(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []Mode{Light, Thorough} {
+		_, asked := reviewed(t, mode, map[string]runner.Answer{"review": said(100, `{"score": 8, "findings": []}`)})
+		if len(asked) < 2 {
+			t.Fatalf("%s: %d questions", mode, len(asked))
+		}
+		for _, q := range asked {
+			for _, word := range []string{"idiom:", "cleanliness:", "delivery:"} {
+				if strings.Contains(q.System, word) != (mode == Light) {
+					t.Errorf("%s: %s: %q", mode, word, q.System)
+				}
+			}
+		}
+	}
+}
+
 func TestBlockersNeedASecondExpert(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
