@@ -35,19 +35,19 @@ type completion struct {
 	sessionChange int // changes when this session began
 	recheckedAt   int // changes when tasks' own checks were last repeated; -1: not in this session
 
-	verifications    int          // of the run
-	reviews          int          // of the run, of both modes
-	lightReviewed    map[int]bool // waves whose light review has started or was skipped
-	lightRunning     bool         // a light review is running; no phase, because the next wave runs beside it
-	dueLightReviews  []int        // finished waves in which agents worked, in the order of their ends
-	agentTasks       int          // number of tasks that agents completed
-	agentTasksInWave map[int]int  // the same by wave
-	planWaves        int          // number of waves in the plan file
-	cutReviews       []int        // numbers of interrupted reviews
+	verifications    int         // of the run
+	reviews          int         // of the run, of both modes
+	lightReviewed    map[int]int // by wave: its agentTasksInWave when its light review started or was skipped
+	lightRunning     bool        // a light review is running; no phase, because the next wave runs beside it
+	dueLightReviews  []int       // finished waves in which agents worked, in the order of their ends
+	agentTasks       int         // number of tasks that agents completed
+	agentTasksInWave map[int]int // the same by wave
+	planWaves        int         // number of waves in the plan file
+	cutReviews       []int       // numbers of interrupted reviews
 }
 
 func newCompletion(planned int) completion {
-	return completion{verifiedAt: -1, waveVerifiedAt: -1, reviewedAt: -1, recheckedAt: -1, lightReviewed: map[int]bool{},
+	return completion{verifiedAt: -1, waveVerifiedAt: -1, reviewedAt: -1, recheckedAt: -1, lightReviewed: map[int]int{},
 		agentTasksInWave: map[int]int{},
 		planWaves:        planned}
 }
@@ -61,9 +61,14 @@ func (c *completion) countMove(wave int, to event.Status, agent bool, left int) 
 			c.agentTasksInWave[wave]++
 		}
 	}
-	if to.Finished() && left == 0 && c.agentTasksInWave[wave] > 0 && !c.lightReviewed[wave] && wave <= c.planWaves {
+	if to.Finished() && left == 0 && !c.isLightReviewed(wave) {
 		c.dueLightReviews = append(c.dueLightReviews, wave)
 	}
+}
+
+// isLightReviewed reports whether a light review covers all agents' tasks of a wave.
+func (c *completion) isLightReviewed(wave int) bool {
+	return c.lightReviewed[wave] >= c.agentTasksInWave[wave]
 }
 
 // resetSession resets the facts that hold only within a session, because people work on the files between
@@ -173,7 +178,7 @@ func (s *State) applyReviewStarted(b event.ReviewStarted) error {
 	s.openWork[reviewKey(b.N)] = b
 	s.reviews = b.N
 	if b.Mode == counsel.Light {
-		s.lightReviewed[b.Wave], s.lightRunning = true, true
+		s.lightReviewed[b.Wave], s.lightRunning = s.agentTasksInWave[b.Wave], true
 	} else {
 		s.Phase = Reviewing
 	}
@@ -190,7 +195,9 @@ func (s *State) applyReviewEnded(b event.ReviewEnded) {
 		s.addReview(b)
 	}
 	if b.Mode == counsel.Light {
-		s.lightReviewed[b.Wave], s.lightRunning = !cut, false
+		if s.lightRunning = false; cut {
+			delete(s.lightReviewed, b.Wave)
+		}
 		return
 	}
 	s.endPhase()
@@ -207,7 +214,7 @@ func (s *State) applyReviewEnded(b event.ReviewEnded) {
 
 func (s *State) applyReviewSkipped(b event.ReviewSkipped) {
 	if b.Mode == counsel.Light {
-		s.lightReviewed[b.Wave] = true
+		s.lightReviewed[b.Wave] = s.agentTasksInWave[b.Wave]
 	}
 }
 

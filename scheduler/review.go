@@ -31,8 +31,9 @@ func decideLightReview(s *State, now time.Time) event.Body {
 		return nil
 	}
 	for _, w := range s.dueLightReviews {
-		if s.lightReviewed[w] || s.queue.unfinished[w] > 0 || s.Config.Review == event.ReviewAuto && w == s.planWaves {
-			continue // the thorough review, which follows at once, covers the last wave
+		if s.isLightReviewed(w) || s.queue.unfinished[w] > 0 ||
+			s.Config.Review == event.ReviewAuto && (w >= s.planWaves || s.lightReviewed[w] > 0) {
+			continue // the thorough review covers the last wave, and what was done after a light review
 		}
 		limit, ok := lightCap, true
 		if !s.Ledger.Limits().NoUSD {

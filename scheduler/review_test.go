@@ -2,8 +2,10 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"wavex/counsel"
 	"wavex/internal/event"
@@ -57,6 +59,96 @@ func TestACutReviewKeepsItsBlocker(t *testing.T) {
 				t.Errorf("%s, cut after %s: %d reviews, tasks added %d times, %+v", name, all[cut-1].Body.Type(),
 					reviews, added, end)
 			}
+		}
+	}
+}
+
+// TestLightReviewsOfAddedTasks: with light reviews only, no other review reads the work of tasks that a run adds.
+func TestLightReviewsOfAddedTasks(t *testing.T) {
+	t.Parallel()
+	run := func(review, text string, joins ...json.RawMessage) *fixture {
+		t.Helper()
+		cfg := testConfig()
+		cfg.Review, cfg.Limits.NoUSD = review, true
+		b := newFixture(t, mustPlan(t, text), cfg)
+		b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
+			return func(context.Context) counsel.Review { return counsel.Review{Score: 9} }
+		}
+		b.Verify = func(s *State, _ event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+			v := Verification{Criteria: slices.Clone(s.Criteria)}
+			for i := range v.Criteria {
+				v.Criteria[i].Met, v.Criteria[i].Verification = len(s.Plan.Tasks) > 1, event.ExecutionOutput
+			}
+			return func(context.Context, func() bool) (Verification, error) { return v, nil }
+		}
+		b.runner.started = make(chan string, 10)
+		gate, added := make(chan struct{}), make(chan []json.RawMessage)
+		b.runner.gates, b.AddedTasks = map[string]chan struct{}{"a": gate}, added
+		done := make(chan event.RunEnded)
+		go func() { done <- b.run(t) }()
+		<-b.runner.started
+		if len(joins) > 0 {
+			added <- joins
+		}
+		close(gate)
+		if end := <-done; end.Status != event.RunComplete || end.Tasks.Completed != 2 {
+			t.Fatalf("ended as %+v", end)
+		}
+		return b
+	}
+	const unmet = `{"criteria":["c"],"tasks":[{"id":"a","subject":"A","verify":["x"]}]}`
+	for name, c := range map[string]struct {
+		b    *fixture
+		want []int
+	}{
+		"joined":                        {run(event.ReviewLight, planText(task("a")), []byte(task("b"))), []int{1, 2}},
+		"remediation":                   {run(event.ReviewLight, unmet), []int{1, 2}},
+		"a thorough review covers them": {run(event.ReviewAuto, unmet), nil},
+	} {
+		var got []int
+		for _, e := range of[event.ReviewEnded](c.b.journal) {
+			if e.Mode == counsel.Light {
+				got = append(got, e.Wave)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: light reviews of waves %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A wave whose task is done again, or that an edited plan extends, is reviewed again.
+func TestALaterTaskOfAReviewedWave(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
+	m := simulation{s: s}
+	cfg := testConfig()
+	cfg.Review, cfg.Limits.NoUSD = event.ReviewLight, true
+	due := func() bool { return decideLightReview(s, time.Time{}) != nil }
+	for _, step := range []struct {
+		body event.Body
+		due  bool
+	}{
+		{event.RunStarted{Config: cfg}, false},
+		{event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}}, false},
+		{event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000}, false},
+		{event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
+			Result: runner.Result{Outcome: runner.Done}}, false},
+		{event.AttemptStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000}, false},
+		{event.AttemptEnded{Task: "b", Key: s.Tasks[1].Key, Attempt: 1, Status: event.Failed,
+			Result: runner.Result{Outcome: runner.Wrong}}, true},
+		{event.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 1}, false},
+		{event.ReviewEnded{N: 1, Mode: counsel.Light, Wave: 1, Passed: true}, false},
+		{event.RunResumed{Config: cfg}, false},
+		{event.AttemptStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 2, Try: 2, Cap: 1000}, false},
+		{event.AttemptEnded{Task: "b", Key: s.Tasks[1].Key, Attempt: 2, Status: event.Completed,
+			Result: runner.Result{Outcome: runner.Done}}, true},
+	} {
+		if err := m.apply(step.body); err != nil {
+			t.Fatal(err)
+		}
+		if due() != step.due {
+			t.Fatalf("after %s a review is due: %v", step.body.Type(), due())
 		}
 	}
 }
