@@ -27,6 +27,7 @@ type Brief struct {
 	Loop       string    // absolute folder of the run's files; the agent must leave it alone
 	Context    string    // absolute path of a context file; "" means none
 	Notes      string    // its content, bounded by the caller
+	UserData   string    // absolute path of the user's maxims and learnings; "" means none
 	Conditions []string  // conditions of the experts that looked at the task beforehand
 	Blockers   []Blocker // the task's direct blockers, in plan order
 	Previous   *Previous // nil on the first try

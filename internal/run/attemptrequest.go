@@ -12,6 +12,7 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/runlog"
+	"wavex/internal/userdata"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -74,7 +75,7 @@ func (r *Session) ensureTasksDir() error {
 func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted) prompt.Brief {
 	t := &s.Tasks[i]
 	b := prompt.Brief{Loop: string(r.config.Loop), Conditions: precheckConditions(t), Continues: e.Resume,
-		More: e.Why == "continue"}
+		More: e.Why == "continue", UserData: userdata.Existing()}
 	b.Context, b.Notes = readContext(r.config.Track)
 	for _, j := range s.Plan.Graph.Blockers(i) {
 		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}

@@ -46,6 +46,18 @@ func Dir() string {
 	return filepath.Join(home, ".local", "share", "wavex")
 }
 
+// Existing returns the user's data folder as an absolute path, or "" if there is none.
+func Existing() string {
+	dir, err := filepath.Abs(Dir())
+	if err != nil || Dir() == "" {
+		return ""
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return ""
+	}
+	return dir
+}
+
 // ProjectDir returns the folder of a project's own learnings, kept with the code.
 func ProjectDir(dir string) string { return filepath.Join(dir, ".wavex") }
 
