@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"wavex/internal/textfmt"
@@ -19,7 +20,8 @@ func progressText(c *Snapshot) string {
 func reinforcement(in Input, r Run) string {
 	c := &r.Snapshot
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Loop Continue\n\n**Pipeline**: %s\n**Progress**: %s\n", textfmt.Line(c.Name), progressText(c))
+	fmt.Fprintf(&b, "## Loop Continue\n\n%s\n\n**Pipeline**: %s\n**Progress**: %s\n", iterationText(in, r),
+		textfmt.Line(c.Name), progressText(c))
 	if r.List != "" {
 		fmt.Fprintf(&b, "**Open**: %s\n", textfmt.Line(pendingText(r.Pending)))
 	}
@@ -41,6 +43,39 @@ func reinforcement(in Input, r Run) string {
 	return b.String()
 }
 
+// iterationText names the coming iteration, or the one under way, and the command that goes on with the loop.
+func iterationText(in Input, r Run) string {
+	c := &r.Snapshot
+	where := elsewhere(in, c)
+	switch {
+	case r.List != "":
+		return "Loop active. Use TaskList to check its state."
+	case c.Loop != ExecuteLoop && c.Loop != VerifyLoop:
+		return fmt.Sprintf("Loop active. Run `wavex status`%s to check its state.", where)
+	}
+	n, most := strconv.Itoa(c.Iterations+1), "unlimited"
+	if c.MaxIter > 0 {
+		n, most = strconv.Itoa(min(c.Iterations+1, c.MaxIter)), strconv.Itoa(c.MaxIter)
+	}
+	command, what := "resume", "continue its tasks"
+	switch {
+	case r.Live:
+		command, what = "status", "look at it"
+	case c.Loop == VerifyLoop:
+		what = "fix gaps and verify again"
+	}
+	return fmt.Sprintf("Loop active. Continuing %s loop iteration %s/%s. Run `wavex %s`%s to %s.", c.Loop, n, most,
+		command, where, what)
+}
+
+// elsewhere returns where a command must be run if the session is in another directory than the project.
+func elsewhere(in Input, c *Snapshot) string {
+	if filepath.Clean(in.Dir) == filepath.Clean(c.Dir) {
+		return ""
+	}
+	return " in " + textfmt.Line(c.Dir)
+}
+
 func taskTitle(t Task) string {
 	s := "#" + textfmt.Line(t.ID)
 	if t.Subject != "" {
@@ -55,10 +90,7 @@ func requirements(in Input, r Run) []string {
 		return []string{"Complete the task.", "TaskUpdate -> completed.",
 			"If intervention occurs, record it in _context.md, where the loop has one."}
 	}
-	where := ""
-	if filepath.Clean(in.Dir) != filepath.Clean(c.Dir) {
-		where = " in " + textfmt.Line(c.Dir)
-	}
+	where := elsewhere(in, c)
 	do := fmt.Sprintf(
 		"Complete the task, and those after it: run `wavex resume`%s. It continues where the run was cut off.", where)
 	if r.Live {

@@ -35,6 +35,7 @@ type Snapshot struct {
 	Context string `json:"context,omitempty"`
 	Seq     int64  `json:"seq"` // of the last event in it
 
+	Loop      string `json:"loop,omitempty"` // ExecuteLoop or VerifyLoop; "": not known
 	Tasks     int    `json:"tasks"`
 	Completed int    `json:"completed"`
 	Current   []Task `json:"current,omitempty"` // under way, else the next to start; the first few
@@ -48,6 +49,12 @@ type Snapshot struct {
 
 	Ended *event.RunEnded `json:"ended,omitempty"` // of its last session; nil during a session
 }
+
+// The kinds of a loop: it carries out the plan, or it verifies the work and repairs what that found.
+const (
+	ExecuteLoop = "execute"
+	VerifyLoop  = "verify"
+)
 
 // Task is one task of a card.
 type Task struct {

@@ -67,6 +67,37 @@ func TestSnapshotWriter(t *testing.T) {
 	}
 }
 
+// A run is in its verify loop while it looks at criteria or work, and while it repairs what was found.
+func TestLoopKind(t *testing.T) {
+	t.Parallel()
+	kind := map[string]string{}
+	folder := writeFakeRun(t, func(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
+		s := reporttest.New(t, "shop", reporttest.Tasks{{ID: "T-1", Subject: "First"}})
+		w := SnapshotWriter{}
+		s.Show = func(e event.Event, st *scheduler.State) {
+			kind[fmt.Sprint(e.Body.Type(), st.Counts.Completed)] = w.snapshot(e.Seq, st).Loop
+			show(e, st)
+		}
+		s.Apply(event.RunStarted{Config: reporttest.Config(), Plan: "/project/plan.json", Tasks: 1, Waves: 1})
+		s.StartWave(1).StartAttempt("T-1", 0).Advance(time.Second)
+		s.EndAttempt("T-1", reporttest.PassingResult(10_000), event.Completed, nil)
+		s.Apply(event.CriteriaStarted{Round: 1}).Apply(event.CriteriaEnded{Round: 1})
+		return s.Apply(event.TasksAdded{Wave: 2, Origin: "criteria", Tasks: []event.Added{{ID: "R-001", For: "C-1",
+			Task: json.RawMessage(`{"id":"R-001","subject":"Make true: x","verify":["x"]}`)}}})
+	})
+	want := map[string]string{"run_started0": ExecuteLoop, "wave_started0": ExecuteLoop, "attempt_started0": ExecuteLoop,
+		"attempt_ended1": ExecuteLoop, "criteria_started1": VerifyLoop, "criteria_ended1": ExecuteLoop,
+		"tasks_added1": VerifyLoop}
+	for name, k := range want {
+		if kind[name] != k {
+			t.Errorf("%s: %q, want %q", name, kind[name], k)
+		}
+	}
+	if r, err := Read(folder); err != nil || r.Snapshot.Loop != VerifyLoop {
+		t.Errorf("read %q, %v", r.Snapshot.Loop, err)
+	}
+}
+
 // inOrder reports whether text contains the parts of want, separated by bars, in this order.
 func inOrder(text, want string) bool {
 	for _, part := range strings.Split(want, "|") {

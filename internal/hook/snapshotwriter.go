@@ -127,7 +127,20 @@ func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 	if !l.NoIterations {
 		c.MaxIter = l.Iterations
 	}
+	c.Loop = loopKind(s, c.Current)
 	return c
+}
+
+// loopKind returns the kind of the loop by its phase and its current tasks.
+func loopKind(s *scheduler.State, current []Task) string {
+	repairs := func(t Task) bool {
+		return slices.ContainsFunc(s.Added, func(a event.Added) bool { return a.ID == t.ID && a.Origin != event.FromList })
+	}
+	if s.Phase == scheduler.Verifying || s.Phase == scheduler.Reviewing ||
+		slices.ContainsFunc(current, repairs) {
+		return VerifyLoop
+	}
+	return ExecuteLoop
 }
 
 // current returns the tasks in progress, else the next task. It does not scan every task each time.

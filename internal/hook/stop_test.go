@@ -14,7 +14,7 @@ import (
 func cutOffRun() (Input, Run) {
 	return Input{Event: "Stop", Session: "s1", Dir: "/p"},
 		Run{Loop: "/p/.loop", Snapshot: Snapshot{V: SnapshotVersion, Run: "r", Owner: "s1", Dir: "/p",
-			Name: "develop", Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSameUnmet: 5,
+			Name: "develop", Loop: ExecuteLoop, Tasks: 5, Completed: 2, Iterations: 2, MaxIter: 10, MaxSameUnmet: 5,
 			Current: []Task{{ID: "3", Subject: "Implement user login", Content: "Add the form.\nVerify: make test"}}}}
 }
 
@@ -144,6 +144,8 @@ func TestReinforcement(t *testing.T) {
 	got := DecideStop(in, r, 3, func() (int, bool) { return 0, true }).Reason
 	want := `## Loop Continue
 
+Loop active. Continuing execute loop iteration 3/10. Run ` + "`wavex resume`" + ` to continue its tasks.
+
 **Pipeline**: develop
 **Progress**: [2/5] completed
 **Current task**: #3 Implement user login
@@ -175,6 +177,36 @@ Verify: make test
 	}
 	if strings.Contains(got, "\x1b") {
 		t.Errorf("passes an escape sequence on: %q", got)
+	}
+}
+
+// The first line names the coming iteration and the command, by the kind of the loop; a loop of no known kind gets
+// the command that shows its state.
+func TestReinforcementByKind(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(r *Run)
+		want   string
+	}{
+		"execute": {func(*Run) {}, "Continuing execute loop iteration 3/10. Run `wavex resume` to continue its tasks."},
+		"verify": {func(r *Run) { r.Snapshot.Loop = VerifyLoop },
+			"Continuing verify loop iteration 3/10. Run `wavex resume` to fix gaps and verify again."},
+		"at work": {func(r *Run) { r.Live = true },
+			"Continuing execute loop iteration 3/10. Run `wavex status` to look at it."},
+		"no limit": {func(r *Run) { r.Snapshot.MaxIter = 0 }, "Continuing execute loop iteration 3/unlimited. Run"},
+		"the last one is under way": {func(r *Run) { r.Snapshot.Iterations, r.Live = 10, true },
+			"Continuing execute loop iteration 10/10. Run"},
+		"a card of an older wavex": {func(r *Run) { r.Snapshot.Loop = "" },
+			"Loop active. Run `wavex status` to check its state."},
+		"a task list": {func(r *Run) { r.List, r.Pending = "l", []string{"x"} },
+			"Loop active. Use TaskList to check its state."},
+	} {
+		in, r := cutOffRun()
+		c.change(&r)
+		got := DecideStop(in, r, 3, func() (int, bool) { return 0, true }).Reason
+		if !strings.Contains(got, "\nLoop active. ") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: want %q in\n%s", name, c.want, got)
+		}
 	}
 }
 
