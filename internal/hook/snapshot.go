@@ -50,7 +50,7 @@ type Snapshot struct {
 	Ended *event.RunEnded `json:"ended,omitempty"` // of its last session; nil during a session
 }
 
-// The kinds of a loop: it carries out the plan, or it verifies the work and repairs what that found.
+// The kinds of a loop: it carries out the plan, or it verifies the work and repairs the faults.
 const (
 	ExecuteLoop = "execute"
 	VerifyLoop  = "verify"

@@ -67,7 +67,7 @@ func TestSnapshotWriter(t *testing.T) {
 	}
 }
 
-// A run is in its verify loop while it looks at criteria or work, and while it repairs what was found.
+// A run is in its verify loop while it looks at criteria or work, and while it repairs their faults.
 func TestLoopKind(t *testing.T) {
 	t.Parallel()
 	kind := map[string]string{}
