@@ -46,7 +46,10 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		}
 		var stop error
 		doc, err := v.Run(ctx, func(doc *scan.Document) (err error) {
-			if stop, err = f.decide(ctx, doc.Gaps, round); err == nil && stop == nil {
+			if stop, err = f.decide(ctx, doc.Gaps, round); err != nil {
+				return err
+			}
+			if err = v.Record(doc, round, o.rounds, f.why); err == nil && stop == nil {
 				err = v.AddRemediation(doc, round, o.rounds)
 			}
 			return err
@@ -72,6 +75,7 @@ type fixer struct {
 	out    io.Writer
 	before []scan.Gap // of the last round
 	idle   int        // rounds in a row that closed no gap
+	why    string     // the reason why gaps stay open; "" while there is none
 }
 
 // decide returns the reason to make no round, or nil for one.
@@ -85,21 +89,25 @@ func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, e
 	case len(gaps) == 0:
 		return errNoGaps, nil
 	case f.idle >= maxIdleRounds:
-		fmt.Fprintf(f.out, "wavex: %d rounds closed no gap; %s left; %s\n", f.idle, report.Plural(len(gaps), "gap is",
-			"gaps are"), manualHelp)
-		return exitCode(event.ExitBreaker), nil
+		return f.stop(gaps, fmt.Sprintf("%d rounds closed no gap", f.idle), event.ExitBreaker), nil
 	case round > f.rounds:
-		fmt.Fprintf(f.out, "wavex: %s made; %s left; %s\n", report.Plural(f.rounds, "round was", "rounds were"),
-			report.Plural(len(gaps), "gap is", "gaps are"), manualHelp)
-		return exitCode(event.ExitLimit), nil
+		return f.stop(gaps, report.Plural(f.rounds, "round was", "rounds were")+" made", event.ExitLimit), nil
 	case f.who != nil:
 		yes, err := f.who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
 			report.Plural(len(gaps), "gap", "gaps"), round, f.rounds))
 		if err != nil || !yes {
+			f.why = "the fix was declined"
 			return exitCode(event.ExitFailed), err
 		}
 	}
 	return nil, nil
+}
+
+// stop reports that gaps stay open, and returns the exit code as an error.
+func (f *fixer) stop(gaps []scan.Gap, why string, code event.ExitCode) error {
+	f.why = why + "; " + report.Plural(len(gaps), "gap is", "gaps are") + " left"
+	fmt.Fprintf(f.out, "wavex: %s; %s\n", f.why, manualHelp)
+	return exitCode(code)
 }
 
 // manualHelp is the advice when fixing stops although gaps are left.

@@ -78,7 +78,7 @@ func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) e
 	if err != nil {
 		return err
 	}
-	doc, err := v.Run(ctx, nil)
+	doc, err := v.Run(ctx, func(doc *scan.Document) error { return v.Record(doc, 0, 0, "") })
 	if err != nil {
 		return err
 	}

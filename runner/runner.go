@@ -49,6 +49,22 @@ func (o Outcome) Stuck() bool {
 	return false
 }
 
+// Class returns the class of the error: "logic" for work that has to be done better, "transient" if the same may succeed
+// later, "blocking" if a person must act, or "unknown"; "" if the outcome is no error.
+func (o Outcome) Class() string {
+	switch o {
+	case Done, OverCap, Interrupted:
+		return ""
+	case Throttled, Limited:
+		return "transient"
+	case Denied, Unauthorised, Broken:
+		return "blocking"
+	case Truncated:
+		return "unknown"
+	}
+	return "logic"
+}
+
 // Charged reports whether the attempt counts as an iteration: the agent had its turn, and neither
 // the API, the CLI nor an interruption took it away.
 func (o Outcome) Charged() bool {

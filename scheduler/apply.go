@@ -136,7 +136,7 @@ func (s *State) apply(e event.Event) error {
 		if b.Status != event.RunComplete { // for example because a person did not confirm it
 			s.ExitSignal = false
 		}
-	case event.Notice, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
+	case event.Notice, event.Inspected, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
 	default:
 		return fmt.Errorf("event %d has a body of unknown type %T", e.Seq, b)
 	}

@@ -30,7 +30,7 @@ type Body interface {
 
 // bodies holds a value of each type of event.
 var bodies = []Body{
-	RunStarted{}, RunResumed{}, RunEnded{}, WaveStarted{}, WaveWarmed{}, Draining{}, Notice{}, RolledBack{},
+	RunStarted{}, RunResumed{}, RunEnded{}, WaveStarted{}, WaveWarmed{}, Draining{}, Notice{}, RolledBack{}, Inspected{},
 	AttemptStarted{}, TurnEnded{}, AttemptEnded{}, SpareStarted{}, SpareEnded{},
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},

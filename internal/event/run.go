@@ -133,6 +133,16 @@ type RolledBack struct {
 	Forced bool     `json:"forced,omitempty"`
 }
 
+// Inspected is the result of `wavex verify`, which looks for gaps between sessions. It changes no state. It is recorded
+// if the number of gaps changed, and in each round of --fix.
+type Inspected struct {
+	Gaps   int `json:"gaps"`             // found
+	Round  int `json:"round,omitempty"`  // of --fix, from 1; 0: without --fix
+	Rounds int `json:"rounds,omitempty"` // limit of Round
+	// Stop is the reason why --fix leaves the gaps open; "": it adds tasks for them, or there are none.
+	Stop string `json:"stop,omitempty"`
+}
+
 func (RunStarted) Type() string  { return "run_started" }
 func (RunResumed) Type() string  { return "run_resumed" }
 func (WaveStarted) Type() string { return "wave_started" }
@@ -141,3 +151,4 @@ func (Draining) Type() string    { return "draining" }
 func (Notice) Type() string      { return "notice" }
 func (RunEnded) Type() string    { return "run_ended" }
 func (RolledBack) Type() string  { return "rolled_back" }
+func (Inspected) Type() string   { return "inspected" }

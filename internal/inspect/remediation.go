@@ -8,7 +8,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
-	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
@@ -49,6 +48,5 @@ func (a *Inspection) AddRemediation(doc *scan.Document, round, rounds int) error
 	if err != nil {
 		return err
 	}
-	to := runlog.Appender{State: a.State, Events: a.Events}
-	return to.Append(a.Warn, func() event.Body { return ev })
+	return a.record(func() event.Body { return ev })
 }

@@ -87,6 +87,11 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 		bodies = append(bodies, func() event.Body { return scheduler.EndGateAfterVerify(a.State, failing) },
 			func() event.Body { return scheduler.EndAfterVerify(a.State) })
 	}
+	return a.record(bodies...)
+}
+
+// record appends records to the run.
+func (a *Inspection) record(bodies ...func() event.Body) error {
 	if bodies == nil {
 		return nil
 	}
@@ -94,4 +99,28 @@ func (a *Inspection) journalResult(doc *scan.Document) error {
 	err := to.Append(a.Warn, bodies...)
 	a.Events = to.Events
 	return err
+}
+
+// Record records the number of gaps, unless it is on record already and no round of fixing has found it. stop is the
+// reason why fixing leaves them open, or "".
+func (a *Inspection) Record(doc *scan.Document, round, rounds int, stop string) error {
+	if a.State == nil || round == 0 && len(doc.Gaps) == a.lastGaps() {
+		return nil
+	}
+	return a.record(func() event.Body {
+		return event.Inspected{Gaps: len(doc.Gaps), Round: min(round, rounds), Rounds: rounds, Stop: stop}
+	})
+}
+
+// lastGaps returns the number of gaps that is on record for the last run.
+func (a *Inspection) lastGaps() (n int) {
+	for _, e := range a.Events {
+		switch b := e.Body.(type) {
+		case event.RunStarted:
+			n = 0
+		case event.Inspected:
+			n = b.Gaps
+		}
+	}
+	return n
 }

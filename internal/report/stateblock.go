@@ -1,12 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/textfmt"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -25,11 +29,12 @@ func StateBlock(s *scheduler.State, events []event.Event, phase string) []byte {
 // loopBlock holds the block's content. Times are RFC 3339 in UTC.
 type loopBlock struct {
 	active        bool
-	kind          string // "execute"; "" for null
+	kind          string // "execute", "verify"; "" for null
 	phase         string
 	iteration     int
 	maxIterations int
 	retries       []string
+	lastError     string // "": the line is left out
 	gaps          int
 	started       time.Time
 	lastIteration time.Time
@@ -54,25 +59,131 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 				n))
 		}
 	}
-	l.gaps, l.started = len(s.Unmet), s.RunStart
+	l.gaps, l.started = unmetCount(s), s.RunStart
 	if e := s.Ended; e != nil && e.Status != event.RunComplete {
-		l.paused, l.reason = true, e.Reason
+		l.paused, l.reason = true, cmp.Or(exhaustedTasks(s), e.Reason)
 	}
-	n := 0
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			l.history, n = nil, 0 // the last run of the journal counts
-		case event.AttemptEnded:
-			if !b.Charged {
-				continue
-			}
-			n++
-			l.lastIteration = e.Time
-			l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, at: %s}", n, strconv.Quote(b.Task),
-				strconv.Quote(string(b.Result.Outcome)), formatTime(e.Time)))
+	h := historyOf(events)
+	for n, a := range h.attempts {
+		l.lastIteration = later(l.lastIteration, a.ended)
+		l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, started: %s, ended: %s}", n+1,
+			strconv.Quote(a.task), strconv.Quote(string(a.outcome)), formatTime(a.started), formatTime(a.ended)))
+	}
+	l.lastError = h.lastError
+	if v := h.inspected; v != nil {
+		l.kind, l.gaps = "verify", v.Gaps
+		if v.Round > 0 {
+			l.iteration, l.maxIterations = min(v.Round, v.Rounds), v.Rounds
+		}
+		if v.Stop != "" {
+			l.paused, l.reason = true, v.Stop
 		}
 	}
+}
+
+// unmetCount returns the number of checks that failed in the last attempts at tasks that are not completed, and of
+// criteria that were found not to be met.
+func unmetCount(s *scheduler.State) (n int) {
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		if t.Last == nil || t.Status == event.Completed {
+			continue
+		}
+		failed := 0
+		for _, c := range t.Last.Checks {
+			if !c.Passed {
+				failed++
+			}
+		}
+		if failed == 0 && t.Last.Outcome.Stuck() {
+			failed = 1
+		}
+		n += failed
+	}
+	for _, c := range s.Criteria {
+		if c.Round > 0 && !c.Met && !Complete(s) {
+			n++
+		}
+	}
+	return n
+}
+
+// exhaustedTasks names the tasks that failed, with their retries; "" if there are none.
+func exhaustedTasks(s *scheduler.State) string {
+	var list []string
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Status == event.Failed && t.Last != nil {
+			text := fmt.Sprintf("Task %s failed after %s", s.Plan.Tasks[i].ID, Plural(max(t.Tries-1, 0), "retry", "retries"))
+			if t.Stop != nil {
+				text += " (" + t.Stop.Reason + ")"
+			}
+			list = append(list, text)
+		}
+	}
+	return textfmt.FirstOf(list, 3, 0)
+}
+
+// runHistory is what the events of the last run of a journal tell beyond its state.
+type runHistory struct {
+	attempts  []pastAttempt    // that count as iterations, by their start
+	lastError string           // of the last attempt that ended with an error
+	inspected *event.Inspected // the last, unless a session that does not close its gaps followed
+}
+
+type pastAttempt struct {
+	task           string
+	outcome        runner.Outcome
+	started, ended time.Time
+}
+
+func historyOf(events []event.Event) (h runHistory) {
+	var closing bool          // tasks were added that close the gaps
+	open := map[string]int{}  // by task
+	var started []pastAttempt // all
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.RunStarted: // the last run of the journal counts
+			h, started, closing = runHistory{}, nil, false
+		case event.RunResumed:
+			if !closing {
+				h.inspected = nil
+			}
+			closing = false
+		case event.TasksAdded:
+			closing = closing || b.Origin == "verify"
+		case event.Inspected:
+			h.inspected = &b
+		case event.AttemptStarted:
+			open[b.Task] = len(started)
+			started = append(started, pastAttempt{task: b.Task, started: e.Time})
+		case event.AttemptEnded:
+			if k, ok := open[b.Task]; ok && b.Charged {
+				started[k].outcome, started[k].ended = b.Result.Outcome, e.Time
+			}
+			delete(open, b.Task)
+			h.lastError = cmp.Or(ErrorText(b.Result), h.lastError)
+		}
+	}
+	h.attempts = slices.DeleteFunc(started, func(a pastAttempt) bool { return a.ended.IsZero() })
+	return h
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// maxErrorText bounds the text of an error, in columns.
+const maxErrorText = 200
+
+// ErrorText returns the error of an attempt in one line; "" if it ended without one.
+func ErrorText(r runner.Result) string {
+	if r.Outcome.Class() == "" {
+		return ""
+	}
+	return textfmt.Fit(cmp.Or(r.Reason, string(r.Outcome)), maxErrorText, true)
 }
 
 func formatTime(t time.Time) string {
@@ -110,11 +221,14 @@ func (l *loopBlock) String() string {
 	}
 	b.WriteString("---\nloop:\n")
 	line("active", strconv.FormatBool(l.active))
-	line("type", map[string]string{"": "null", "execute": "execute"}[l.kind])
+	line("type", cmp.Or(l.kind, "null"))
 	line("phase", null(l.phase))
 	line("iteration", strconv.Itoa(l.iteration))
 	line("max_iterations", strconv.Itoa(l.maxIterations))
 	line("task_retries", retries)
+	if l.lastError != "" {
+		line("last_error", strconv.Quote(l.lastError))
+	}
 	line("gaps_remaining", strconv.Itoa(l.gaps))
 	line("started", formatTime(l.started))
 	line("last_iteration", formatTime(l.lastIteration))
