@@ -3,6 +3,7 @@ package statefiles
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"wavex/budget"
@@ -27,21 +28,21 @@ type model struct {
 	plan               string        // path of the plan file, as the journal has it
 	barriers           bool          // waves have barriers between them
 
-	opened      time.Time
-	wave        int // the open wave; 0 before the first
-	waves       int
-	iterations  int
-	limits      budget.Limits
-	spent       budget.USD
-	notional    bool
-	counts      event.Counts
-	unmetStreak int
-	unmet       []string
-	criteria    []report.Criterion
-	reviews     namedValues
-	exitSignal  bool // the exit signal
-	stop        *event.Stop
-	ended       *event.RunEnded
+	opened     time.Time
+	wave       int // the open wave; 0 before the first
+	waves      int
+	iterations int
+	limits     budget.Limits
+	spent      budget.USD
+	notional   bool
+	counts     event.Counts
+	breaker    breaker
+	criteria   []report.Criterion
+	reviews    namedValues
+	errors     []taskError
+	exitSignal bool // the exit signal
+	stop       *event.Stop
+	ended      *event.RunEnded
 }
 
 // taskRow is one task.
@@ -89,9 +90,11 @@ func (b *model) update(e event.Event, s *scheduler.State) {
 func (b *model) updateRun(s *scheduler.State, e event.Event) {
 	switch body := e.Body.(type) {
 	case event.RunStarted:
-		b.plan = body.Plan
+		b.plan, b.errors = body.Plan, nil
 	case event.RunResumed:
 		b.plan = body.Plan
+	case event.AttemptEnded:
+		b.noteError(e.Time, body)
 	}
 	b.at, b.seq = e.Time.UTC(), s.Seq
 	b.origin = s.Origin
@@ -101,7 +104,7 @@ func (b *model) updateRun(s *scheduler.State, e event.Event) {
 	b.iterations = s.Ledger.Iterations()
 	b.limits = s.Ledger.Limits()
 	b.spent, b.notional = s.Ledger.Spent(), s.Notional
-	b.counts, b.unmetStreak, b.unmet = s.Counts, s.UnmetStreak, s.Unmet
+	b.counts, b.breaker = s.Counts, breaker{s.UnmetStreak, strings.Join(s.Unmet, "; ")}
 	b.exitSignal = report.Complete(s)
 	b.stop, b.ended = s.Stop, s.Ended
 }
@@ -149,7 +152,7 @@ func affectedTasks(b event.Body) (ids []string, known bool) {
 		return []string{b.Task}, true
 	case event.CounselSkipped:
 		return []string{b.Task}, true
-	case event.WaveStarted, event.WaveWarmed, event.SpareStarted, event.SpareEnded, event.Notice,
+	case event.WaveStarted, event.WaveWarmed, event.SpareStarted, event.SpareEnded, event.Notice, event.Inspected,
 		event.Draining,
 		event.RunEnded:
 		return nil, true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
@@ -196,4 +197,55 @@ func TestStepsDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	invariant(t, l)
+}
+
+// state.json lists the last errors of attempts: of those that failed, not of those that were interrupted.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "", reporttest.Tasks{{"a", "A", nil}})
+	c := reporttest.Config()
+	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+	s.StartRun(c).StartWave(1)
+	end := func(o runner.Outcome, reason string) {
+		s.StartAttempt("a", 0).EndAttempt("a", runner.Result{Outcome: o, Reason: reason, Signature: "s"}, event.Pending, nil)
+	}
+	errorsOf := func() (l struct {
+		Errors    []taskError
+		LastError *string `json:"last_error"`
+	}) {
+		t.Helper()
+		text, err := newModel(s.S, s.Events).linearText(nil)
+		if err == nil {
+			valid(t, reporttest.Schema(t, LinearSchema()), text)
+			err = json.Unmarshal(text, &l)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	end(runner.Interrupted, "a signal")
+	if l := errorsOf(); l.Errors == nil || len(l.Errors) > 0 || l.LastError != nil {
+		t.Errorf("an interruption is an error: %+v, %v", l.Errors, l.LastError)
+	}
+	end(runner.Wrong, "tests\nfail\x1b[31m "+strings.Repeat("ä", 300))
+	end(runner.Throttled, "")
+	l := errorsOf()
+	if len(l.Errors) != 2 || *l.LastError != "throttled" {
+		t.Fatalf("%+v, %s", l.Errors, *l.LastError)
+	}
+	want := taskError{reporttest.Start, "a", 2, "logic", "wrong", "s", "tests fail " + strings.Repeat("ä", 186) + "..."}
+	if l.Errors[0] != want || l.Errors[1].Class != "transient" {
+		t.Errorf("%+v, want %+v", l.Errors, want)
+	}
+	for range maxErrors {
+		end(runner.Wrong, "last")
+	}
+	if l := errorsOf(); len(l.Errors) != maxErrors || l.Errors[0].Excerpt != "last" || l.Errors[0].Attempt != 4 {
+		t.Errorf("%d errors, the first is %+v", len(l.Errors), l.Errors[0])
+	}
+	s.Apply(event.RunStarted{Config: c, Plan: "plan.json"})
+	if l := errorsOf(); len(l.Errors) > 0 {
+		t.Errorf("the next run begins with %+v", l.Errors)
+	}
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/report"
@@ -32,6 +32,8 @@ type linear struct {
 	Iteration  int         `json:"iteration"`
 	State      string      `json:"status"` // in_progress, paused, completed
 	Breaker    breaker     `json:"circuitBreaker"`
+	LastError  *string     `json:"last_error"` // null: none
+	Errors     []taskError `json:"errors"`     // the oldest first, at most maxErrors
 }
 
 // breaker is the state of the loop's own breaker: how many times in succession the same checks were
@@ -39,6 +41,31 @@ type linear struct {
 type breaker struct {
 	Stuck int    `json:"stuckCount"`
 	Unmet string `json:"lastUnmet"`
+}
+
+// taskError is an attempt that ended with an error.
+type taskError struct {
+	Time      time.Time `json:"ts"`
+	Task      string    `json:"task"`
+	Attempt   int       `json:"attempt"`
+	Class     string    `json:"class"` // see runner.Outcome.Class
+	Outcome   string    `json:"outcome"`
+	Signature string    `json:"signature,omitempty"`
+	Excerpt   string    `json:"excerpt"` // one line
+}
+
+// maxErrors is the number of errors that state.json lists.
+const maxErrors = 50
+
+// noteError appends the error of an attempt, if it ended with one.
+func (b *model) noteError(at time.Time, e event.AttemptEnded) {
+	text := report.ErrorText(e.Result)
+	if text == "" {
+		return
+	}
+	last := slices.Clip(b.errors[max(0, len(b.errors)-maxErrors+1):])
+	b.errors = append(last, taskError{at.UTC(), e.Task, e.Attempt, e.Result.Outcome.Class(), string(e.Result.Outcome),
+		e.Result.Signature, text})
 }
 
 type criterion struct {
@@ -49,7 +76,11 @@ type criterion struct {
 func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
 		Remaining: []string{},
-		Iteration: b.iterations, State: b.linearStatus(), Breaker: breaker{b.unmetStreak, strings.Join(b.unmet, "; ")}}
+		Iteration: b.iterations, State: b.linearStatus(), Breaker: b.breaker,
+		Errors: append([]taskError{}, b.errors...)}
+	if n := len(b.errors); n > 0 {
+		w.LastError = &b.errors[n-1].Excerpt
+	}
 	used := map[string]bool{}
 	for _, c := range b.criteria {
 		text := unique(used, c.Text)
