@@ -29,11 +29,11 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 	}
 	b.WriteString("\nAll success criteria satisfied:\n")
 	for _, c := range Criteria(s) {
-		note := mark
-		if !c.Met { // accepted without evidence
-			note = "accepted"
+		note := mark + " (" + c.Verification + ")"
+		if c.Verification == string(event.Accepted) {
+			note = "accepted (assumption)"
 		}
-		fmt.Fprintf(&b, "- %s: %s (%s)\n", textfmt.Fit(c.Text, 160, ascii), note, c.Verification)
+		fmt.Fprintf(&b, "- %s: %s\n", textfmt.Fit(c.Text, 160, ascii), note)
 	}
 	b.WriteString("\n" + VerdictOf(s).Box(width, ascii) + "</loop-complete>\n")
 	return b.String()

@@ -12,18 +12,19 @@ import (
 type Criterion struct {
 	Text         string
 	Met          bool
-	Verification string // as in event.Criterion
+	Verification string // as in event.Criterion, or event.Accepted
 }
 
 // Criteria returns the plan's criteria and those of its tasks, in order. If there are none, it
 // returns the single criterion that every task is completed. The status block, the state files and
-// the reports all use it, so that they cannot disagree.
+// the reports all use it, so that they cannot disagree. A criterion that a person accepted without evidence counts as
+// met once the run is complete, because the exit signal means that all of them are met.
 func Criteria(s *scheduler.State) []Criterion {
 	if len(s.Criteria) == 0 {
 		c := Criterion{Text: "all tasks completed", Met: s.Counts.Completed == len(s.Tasks),
 			Verification: event.Assumption}
 		if c.Met {
-			c.Verification = weakestEvidence(s)
+			c.Verification = accepted(s, weakestEvidence(s))
 		}
 		return []Criterion{c}
 	}
@@ -34,9 +35,18 @@ func Criteria(s *scheduler.State) []Criterion {
 		if c.Task != "" {
 			text = DisplayID(c.Task) + ": " + text
 		}
-		out[i] = Criterion{Text: text, Met: c.Met || let, Verification: c.Verification}
+		out[i] = Criterion{Text: text, Met: c.Met || let, Verification: accepted(s, c.Verification)}
+		out[i].Met = out[i].Met || out[i].Verification == string(event.Accepted)
 	}
 	return out
+}
+
+// accepted returns a kind of evidence, or Accepted for an assumption that the gate let pass.
+func accepted(s *scheduler.State, kind string) string {
+	if kind == event.Assumption && Complete(s) && s.Config.AcceptAssumptions {
+		return string(event.Accepted)
+	}
+	return kind
 }
 
 // Complete reports whether the run has ended with everything done and verified: the exit signal.
