@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"wavex/budget"
+	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
@@ -247,5 +248,37 @@ func TestErrors(t *testing.T) {
 	s.Apply(event.RunStarted{Config: c, Plan: "plan.json"})
 	if l := errorsOf(); len(l.Errors) > 0 {
 		t.Errorf("the next run begins with %+v", l.Errors)
+	}
+}
+
+// A thorough review that did not come about has no score and no blockers, and says why.
+func TestReviewWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]counsel.Review{
+		`{"passed":false,"blockers_remaining":null,"score":null,"issues":null,"round":1,"error":"no expert answered"}`: {
+			Error: "no expert\nanswered"},
+		`{"passed":true,"blockers_remaining":0,"score":null,"issues":0,"round":1,"nothing":"no file changed"}`: {
+			Nothing: "no file changed"},
+	} {
+		s := reporttest.New(t, "", reporttest.Tasks{{"a", "A", nil}})
+		s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("a", 0)
+		s.EndAttempt("a", reporttest.PassingResult(1000), event.Completed, nil)
+		s.Apply(event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
+		s.Apply(event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Passed: r.Error == "", Review: r})
+		text, err := newModel(s.S, s.Events).workflowText(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		valid(t, reporttest.Schema(t, WorkflowSchema()), text)
+		var w struct {
+			Reviews struct{ Thorough json.RawMessage }
+		}
+		if err := json.Unmarshal(text, &w); err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := json.Compact(&got, w.Reviews.Thorough); err != nil || got.String() != want {
+			t.Errorf("%s, want %s (%v)", got.String(), want, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/jsonobject"
+	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
 
@@ -27,11 +28,13 @@ type lightReview struct {
 }
 
 type thoroughReview struct {
-	Passed   bool    `json:"passed"`
-	Blockers int     `json:"blockers_remaining"`
-	Score    float64 `json:"score"`
-	Issues   int     `json:"issues"`
-	Round    int     `json:"round"`
+	Passed   bool     `json:"passed"`
+	Blockers *int     `json:"blockers_remaining"` // null: there is no review
+	Score    *float64 `json:"score"`              // null: there is no review, or it had nothing to look at
+	Issues   *int     `json:"issues"`             // null: there is no review
+	Round    int      `json:"round"`
+	Error    string   `json:"error,omitempty"`   // why there is no review
+	Nothing  string   `json:"nothing,omitempty"` // why there was nothing to review
 }
 
 // reviewsOf returns the latest reviews, named "wave_1" or "thorough". It omits those without an answer,
@@ -45,8 +48,16 @@ func reviewsOf(s *scheduler.State) namedValues {
 		}
 	}
 	if r := s.Thorough(); r != nil {
-		out = append(out, namedValue{"thorough", thoroughReview{r.Passed, r.Blockers, r.Review.Score,
-			len(r.Review.Findings), r.Round}})
+		v := thoroughReview{Passed: r.Passed, Round: r.Round, Error: textfmt.Line(r.Review.Error),
+			Nothing: textfmt.Line(r.Review.Nothing)}
+		if v.Error == "" {
+			issues := len(r.Review.Findings)
+			v.Blockers, v.Issues = &r.Blockers, &issues
+		}
+		if v.Error == "" && v.Nothing == "" {
+			v.Score = &r.Review.Score
+		}
+		out = append(out, namedValue{"thorough", v})
 	}
 	return out
 }
