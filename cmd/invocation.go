@@ -291,11 +291,18 @@ func (r *invocation) printComplete() {
 }
 
 func (r *invocation) newView() ui.View {
-	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Status: r.opts.status,
-		Interactive: r.config.Attended}
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
+	if r.suppressCompletion || !r.opts.status && (r.opts.changed("status-block") || isTerminal(r.std.Out)) {
+		return r.peopleView()
+	}
+	return ui.WithStatusBlocks(r.peopleView(), r.std.Out)
+}
+
+// peopleView returns the view on stderr.
+func (r *invocation) peopleView() ui.View {
+	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: r.config.Attended}
 	if !r.opts.plain && !r.opts.interactive && !r.config.Attended && setLive(&o, r.std.Err) {
 		return ui.Terminal(r.std.Err, o)
 	}

@@ -233,7 +233,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
 	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
-	f.BoolVar(&o.status, "status-block", false, "print the status block after each iteration")
+	f.BoolVar(&o.status, "status-block", false,
+		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
 }
 
 func limitFlags(c *cobra.Command, o *limitOptions) {

@@ -86,7 +86,7 @@ func reviewedToCompletion(t *testing.T, c cli) {
 	if e.exit != 0 || last.Status != "complete" || last.Tasks.Completed != 3 || last.Iterations != 3 {
 		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 	}
-	if !strings.HasPrefix(e.stdout, "<loop-complete>\nAll tasks verified:\n") ||
+	if !strings.Contains(e.stdout, "---END_STATUS---\n<loop-complete>\nAll tasks verified:\n") ||
 		!strings.Contains(e.stdout, "- R-001: ✓") || !strings.HasSuffix(strings.TrimSpace(e.stdout), "</loop-complete>") {
 		t.Errorf("stdout: %s", e.stdout)
 	}

@@ -48,7 +48,7 @@ mine
 	asked := len(srv.Messages(challenge))
 	refused.Store(true)
 	e = r.wavex(srv, "resume").end()
-	if e.exit != 0 || len(srv.Messages(challenge)) != 2*asked || !strings.HasPrefix(e.stdout, "<loop-complete>") {
+	if e.exit != 0 || len(srv.Messages(challenge)) != 2*asked || !strings.Contains(e.stdout, "\n<loop-complete>\n") {
 		t.Fatalf("exit %d after %d and %d challenges\n%s", e.exit, asked, len(srv.Messages(challenge))-asked, e.stderr)
 	}
 	if got := srv.Messages(task("T-001"))[0].Users(); !strings.Contains(got, "keep the old flock") {

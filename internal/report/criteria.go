@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"wavex/internal/event"
@@ -16,7 +17,7 @@ type Criterion struct {
 }
 
 // Criteria returns the plan's criteria and those of its tasks, in order. If there are none, it
-// returns the single criterion that every task is completed. The status block, the state files and
+// returns the single criterion that every task is completed. Equal texts get numbers, because the text is the key. The status block, the state files and
 // the reports all use it, so that they cannot disagree. A criterion that a person accepted without evidence counts as
 // met once the run is complete, because the exit signal means that all of them are met.
 func Criteria(s *scheduler.State) []Criterion {
@@ -29,16 +30,26 @@ func Criteria(s *scheduler.State) []Criterion {
 		return []Criterion{c}
 	}
 	let := Complete(s) && s.Gate == nil // a journal from before there was a gate
-	out := make([]Criterion, len(s.Criteria))
+	out, used := make([]Criterion, len(s.Criteria)), map[string]bool{}
 	for i, c := range s.Criteria {
 		text := c.Text
 		if c.Task != "" {
 			text = DisplayID(c.Task) + ": " + text
 		}
-		out[i] = Criterion{Text: text, Met: c.Met || let, Verification: accepted(s, c.Verification)}
+		out[i] = Criterion{Text: Unique(used, text), Met: c.Met || let, Verification: accepted(s, c.Verification)}
 		out[i].Met = out[i].Met || out[i].Verification == string(event.Accepted)
 	}
 	return out
+}
+
+// Unique appends a number to a text if it was used before.
+func Unique(used map[string]bool, text string) string {
+	name := text
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("%s (%d)", text, n)
+	}
+	used[name] = true
+	return name
 }
 
 // accepted returns a kind of evidence, or Accepted for an assumption that the gate let pass.

@@ -81,11 +81,9 @@ func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	if n := len(b.errors); n > 0 {
 		w.LastError = &b.errors[n-1].Excerpt
 	}
-	used := map[string]bool{}
 	for _, c := range b.criteria {
-		text := unique(used, c.Text)
-		w.Criteria = append(w.Criteria, text)
-		w.Status = append(w.Status, namedValue{text, criterion{c.Met, c.Verification}})
+		w.Criteria = append(w.Criteria, c.Text)
+		w.Status = append(w.Status, namedValue{c.Text, criterion{c.Met, c.Verification}})
 	}
 	for i, step := range w.Steps {
 		if b.rows[i].status == event.Completed {
@@ -116,17 +114,7 @@ func stepNames(rows []taskRow) []string {
 		if seen[step] > 1 {
 			step = fmt.Sprintf("%s: %s", report.DisplayID(r.id), step)
 		}
-		out[i] = unique(used, step)
+		out[i] = report.Unique(used, step)
 	}
 	return out
-}
-
-// unique appends a number to a text if it was used before.
-func unique(used map[string]bool, text string) string {
-	name := text
-	for n := 2; used[name]; n++ {
-		name = fmt.Sprintf("%s (%d)", text, n)
-	}
-	used[name] = true
-	return name
 }

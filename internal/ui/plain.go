@@ -27,8 +27,7 @@ type plain struct {
 // Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP] announcements,
 // waves, how attempts end and the next step, counsel, notices, stops, and at the end the table of
 // all tasks. It repeats no frame, moves no cursor and uses no colour, so it also suits screen
-// readers. The status block and the table have no timestamps, because other programs read the block
-// and the table must align.
+// readers. The table has no timestamps, because it must align.
 func Plain(w io.Writer, o Options) View {
 	return &plain{out: newAsyncWriter(w), opts: o, last: map[string]string{}}
 }
@@ -157,9 +156,6 @@ func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.St
 	if b.Stop != nil {
 		say(stopLines(*b.Stop, s)...)
 	}
-	if v.opts.Status && b.Charged {
-		v.put([]byte(statusBlock(s, &v.next, at)))
-	}
 }
 
 func (v *plain) runEnded(e event.Event, b event.RunEnded, s *scheduler.State, say func(...string)) {
@@ -169,9 +165,6 @@ func (v *plain) runEnded(e event.Event, b event.RunEnded, s *scheduler.State, sa
 	sum := report.Of(s, nil)
 	sum.Ended = e.Time
 	v.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
-	if v.opts.Status {
-		v.put([]byte(statusBlock(s, &v.next, e.Time)))
-	}
 }
 
 func counselStartedText(b event.CounselStarted) string {

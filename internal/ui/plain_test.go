@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bufio"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,13 +20,16 @@ func openPlain(o Options) func(*buffer) View {
 	return func(b *buffer) View { return Plain(b, o) }
 }
 
+// openBlocks opens a view whose status blocks go to the buffer.
+func openBlocks(b *buffer) View { return WithStatusBlocks(Plain(io.Discard, Options{}), b) }
+
 func TestPlainGolden(t *testing.T) {
 	t.Parallel()
 	for name, tell := range testRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			golden(t, "plain-"+name+".txt", viewOutput(t, tell,
-				openPlain(Options{Status: true, Shape: "Tool (9/10)", Workflow: "A"})))
+				openPlain(Options{Shape: "Tool (9/10)", Workflow: "A"})))
 		})
 	}
 }
@@ -77,7 +81,7 @@ func TestStatusBlock(t *testing.T) {
 		{reporttest.MixedRun, 8, `false {"all tasks completed": false} 2 none`},
 		{reporttest.CompleteRun, 3, `true {"tests pass": true, "lint is \"clean\"": true} 0 none`},
 	} {
-		got := block.FindAllStringSubmatch(viewOutput(t, c.tell, openPlain(Options{Status: true})), -1)
+		got := block.FindAllStringSubmatch(viewOutput(t, c.tell, openBlocks), -1)
 		if len(got) != c.blocks {
 			t.Errorf("%d blocks, want %d", len(got), c.blocks)
 		}
@@ -92,9 +96,21 @@ func TestStatusBlock(t *testing.T) {
 	}
 }
 
+// Criteria with equal texts are different keys, those of state.json.
+func TestStatusBlockOfEqualCriteria(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "", reporttest.Tasks{{"a", "A", nil}}, plan.Condition{Text: "tests pass"},
+		plan.Condition{Text: "tests pass"})
+	s.StartRun(reporttest.Config())
+	if got := statusBlock(s.S, &nextTask{}, s.Now()); !strings.Contains(got,
+		`CRITERIA: {"tests pass": false, "tests pass (2)": false}`+"\n") {
+		t.Errorf("the block is\n%s", got)
+	}
+}
+
 func TestPlainASCII(t *testing.T) {
 	t.Parallel()
-	for i, r := range viewOutput(t, reporttest.MixedRun, openPlain(Options{ASCII: true, Status: true})) {
+	for i, r := range viewOutput(t, reporttest.MixedRun, openPlain(Options{ASCII: true})) {
 		if r > 126 {
 			t.Fatalf("character %q at byte %d", r, i)
 		}
@@ -122,7 +138,8 @@ func TestPlainObserve(t *testing.T) {
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*buffer) View{
-		"plain":  openPlain(Options{Status: true}),
+		"plain":  openPlain(Options{}),
+		"blocks": openBlocks,
 		"ndjson": func(b *buffer) View { return NDJSON(b) },
 	} {
 		got := viewOutput(t, reporttest.HostileRun, open)
@@ -131,7 +148,7 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("%s shows %q", name, bad)
 			}
 		}
-		if n := strings.Count("\n"+got, "\n---LOOP_STATUS---"); name == "plain" && n != 3 {
+		if n := strings.Count("\n"+got, "\n---LOOP_STATUS---"); name == "blocks" && n != 3 || name != "blocks" && n != 0 {
 			t.Errorf("%s: %d status blocks, want 3", name, n)
 		}
 	}

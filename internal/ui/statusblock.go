@@ -3,7 +3,9 @@ package ui
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,32 @@ import (
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
+
+// blockView is a view with status blocks beside it.
+type blockView struct {
+	View
+	out  *asyncWriter
+	next nextTask
+}
+
+// WithStatusBlocks returns v with the status block on w after each iteration and at the end, for other programs.
+func WithStatusBlocks(v View, w io.Writer) View { return &blockView{View: v, out: newAsyncWriter(w)} }
+
+func (v *blockView) Event(e event.Event, s *scheduler.State) {
+	v.View.Event(e, s)
+	switch b := e.Body.(type) {
+	case event.RunStarted, event.RunResumed:
+		v.next.reset(s)
+	case event.AttemptEnded:
+		if b.Charged {
+			v.out.put([]byte(statusBlock(s, &v.next, e.Time)))
+		}
+	case event.RunEnded:
+		v.out.put([]byte(statusBlock(s, &v.next, e.Time)))
+	}
+}
+
+func (v *blockView) Close() error { return errors.Join(v.View.Close(), v.out.close()) }
 
 // statusBlock returns the block after each iteration: these keys, in this order, one line each. It is
 // rendered from the state just recorded.

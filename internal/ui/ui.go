@@ -33,7 +33,6 @@ type Options struct {
 	Height      func() int       // rows of the terminal; nil or below 1: 24
 	Color       bool             // see Color
 	ASCII       bool             // wavex itself writes only ASCII
-	Status      bool             // Plain: the status block after each iteration
 	Interactive bool             // Plain: a person answers questions here, so a question must be the last line
 
 	// Shape and Workflow are for the first announcement, if the request was scored: "Tool (9/10)"
