@@ -5,6 +5,7 @@ package convert
 // doubt, words stay words.
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -19,21 +20,29 @@ const maxClaim = 1000
 
 // claimParser holds the patterns, and the files that a basename may stand for.
 type claimParser struct {
-	exists, contains, denies, narrows, commanded, success *regexp.Regexp
-	byBase                                                map[string][]string // files of the whole plan
+	exists, contains, denies, commanded, success *regexp.Regexp
+	byBase                                       map[string][]string // files of the whole plan
+	described                                    map[string]bool     // words that only describe a quoted text
 }
 
 func newClaimParser(f *importedPlan) *claimParser {
 	const passed = `(?:passes|succeeds|works|exits? (?:with )?(?:code |status )?(?:0|zero)|returns (?:exit code )?0|exit code 0|(?:runs|completes|builds) (?:without|with no) (?:any )?errors?|has no errors?|is green)`
 	c := &claimParser{
-		exists:   regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
-		contains: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:contains?|includes?|has|have|mentions?|references?|defines?|declares?|lists?|imports?|exports?)\s+(.+)$`),
-		denies:   regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
-		narrows:  regexp.MustCompile(`(?i)\b(?:times|twice|once|only|exactly|least|most|before|after|between|each|every|all|per|instead|order|\d+)\b`),
+		exists: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
+		contains: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(contains?|includes?|has|have|mentions?|references?|defines?|` +
+			`declares?|lists?|imports?|exports?)\s+(.+)$`),
+		denies: regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
 		commanded: regexp.MustCompile(
 			"(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
-		success: regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
-		byBase:  map[string][]string{},
+		success:   regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
+		byBase:    map[string][]string{},
+		described: map[string]bool{},
+	}
+	for _, word := range strings.Fields("a an the and or both also text string word words phrase to of hook hooks type " +
+		"shebang json yaml output reference section header heading title field key property attribute option flag setting " +
+		"settings configuration config function method class command commands line comment block entry link import export " +
+		"value variable constant name tag call called named titled") {
+		c.described[word] = true
 	}
 	for _, t := range f.tasks {
 		for _, file := range t.files {
@@ -58,10 +67,16 @@ func (f *importedPlan) convertClaims(c *claimParser) {
 func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim) {
 	text := strings.Join(strings.Fields(claim.text), " ")
 	at := claim.at
+	if !slices.Contains(claimKinds(), claim.kind) {
+		t.section("Check ("+claim.kind+")", cmp.Or(text, claim.command))
+	}
 	if claim.command != "" {
 		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(claim.command, at)))
+		if claim.file != "" {
+			f.notCarried(at, "the file "+source.Quote(claim.file)+" of a check with a command")
+		}
 		switch {
-		case text == "" || c.success.MatchString("it "+text):
+		case text == "" || c.isSuccess(text):
 		case claim.kind == "grep":
 			// A match alone does not prove the statement.
 			f.addManualCheck(t, phrase{text + " (as " + claim.command + " shows)", at})
@@ -99,9 +114,44 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 	}
 	checks, whole := c.files(t, text, claim.kind, at)
 	t.checks = append(t.checks, checks...)
-	if !whole {
+	switch {
+	case !whole:
 		f.addManualCheck(t, phrase{text, at})
+	case !c.isPlain(text):
+		t.section("Check", text) // the words that only describe are for the agent
 	}
+}
+
+// claimKinds lists the kinds of checks that say nothing beside the words.
+func claimKinds() []string {
+	return []string{"", "file", "content", "matches", "manual", "grep", "console", "command", "tail"}
+}
+
+// isSuccess reports whether a text says no more than that a command succeeds.
+func (c *claimParser) isSuccess(text string) bool {
+	m := c.success.FindStringSubmatch("it " + text)
+	return m != nil && (m[1] == "it" || m[1] == "it it")
+}
+
+// isPlain reports whether a check has all words of a text about a file.
+func (c *claimParser) isPlain(text string) bool {
+	m := c.contains.FindStringSubmatch(text)
+	if m == nil {
+		return true
+	}
+	_, around := splitQuoted(m[3])
+	if strings.TrimRight(m[3], ".,;") == strings.TrimRight(around, ".,;") {
+		around = "" // one word without quotes
+	}
+	words := strings.Fields(strings.NewReplacer(",", " ", ".", " ", ";", " ").Replace(strings.ToLower(around)))
+	return !slices.ContainsFunc(words, func(w string) bool { return w != "and" && w != "or" }) &&
+		slices.Contains([]string{"contain", "contains", "include", "includes", "has", "have"}, strings.ToLower(m[2]))
+}
+
+// onlyDescribes reports whether the words around quoted texts only say of what kind these are.
+func (c *claimParser) onlyDescribes(around string) bool {
+	words := strings.FieldsFunc(strings.ToLower(around), func(r rune) bool { return strings.ContainsRune(" \t,.;:()", r) })
+	return !slices.ContainsFunc(words, func(w string) bool { return !c.described[w] })
 }
 
 func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
@@ -143,15 +193,15 @@ func (c *claimParser) files(t *importedTask, text, kind string,
 	if !ok {
 		return nil, false
 	}
-	quoted, around := splitQuoted(m[2])
+	quoted, around := splitQuoted(m[3])
 	if c.denies.MatchString(around) {
 		return nil, false
 	}
-	whole = !c.narrows.MatchString(around)
+	whole = c.onlyDescribes(around)
 	holds := func(field, value string) *source.Node {
 		return source.Object(at).Set("file", source.Text(file, at)).Set(field, source.Text(value, at))
 	}
-	switch word := strings.TrimRight(m[2], ".,;"); {
+	switch word := strings.TrimRight(m[3], ".,;"); {
 	case len(quoted) == 0 && word != "" && !strings.ContainsAny(word, " \t\"`'"):
 		return []*source.Node{holds("contains", word)}, true
 	case len(quoted) == 0 && kind == "file":

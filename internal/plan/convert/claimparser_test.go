@@ -63,6 +63,10 @@ func TestClaimParser(t *testing.T) {
 		{"content", `/etc/passwd contains "root"`, "", ``, true},
 		{"content", `../x.md contains "root"`, "", ``, true},
 		{"content", `a.md contains "x`, "a.md", ``, true},
+		{"content", `File contains "k" and is valid TypeScript`, "a.ts", `{"file":"a.ts","contains":"k"}`, true},
+		{"content", `a.ts contains "k" that calls "l"`, "a.ts",
+			`{"file":"a.ts","contains":"k"}{"file":"a.ts","contains":"l"}`, true},
+		{"content", `a.ts exports "k"`, "a.ts", `{"file":"a.ts","contains":"k"}`, false},
 	} {
 		t.Run(c.kind+" "+c.text, func(t *testing.T) {
 			t.Parallel()
@@ -86,18 +90,43 @@ func TestClaimParser(t *testing.T) {
 	}
 }
 
+// Words that only describe a quoted text are no criterion; the description has them.
+func TestDescribingWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`a.md contains "k"`:                      "[]",
+		`a.md has "k" and "l".`:                  "[]",
+		`a.md contains k`:                        "[]",
+		"a.md exists":                            "[]",
+		`a.md contains a "k" section`:            `[Check: a.md contains a "k" section]`,
+		`a.md defines "k"`:                       `[Check: a.md defines "k"]`,
+		`a.md contains "k" and is of good taste`: "[]", // a criterion
+	} {
+		task := &importedTask{id: phrase{text: "1"}, files: []importedFile{{path: phrase{text: "a.md"}}},
+			claims: []claim{{phrase: phrase{text: text}}}}
+		f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
+		f.convertClaims(newClaimParser(f))
+		if got := fmt.Sprint(task.sections); got != want || len(task.checks) == 0 {
+			t.Errorf("%s: sections %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestCommandsWithWords(t *testing.T) {
 	t.Parallel()
 	task := &importedTask{id: phrase{text: "1"}, claims: []claim{
 		{kind: "grep", command: "grep -A3 tools: a.md", phrase: phrase{text: "Has Glob"}},
 		{kind: "console", command: "make check", phrase: phrase{text: "exits with 0"}},
 		{kind: "console", command: "make", phrase: phrase{text: "builds the thing"}},
+		{kind: "console", command: "make", phrase: phrase{text: "every handler passes"}},
+		{kind: "timing", command: "make bench"},
 	}}
 	f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
 	f.convertClaims(newClaimParser(f))
-	if len(task.checks) != 3 || len(task.manual) != 1 ||
+	if len(task.checks) != 5 || len(task.manual) != 1 ||
 		task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" ||
-		fmt.Sprint(task.sections) != "[Check: make (builds the thing)]" {
+		fmt.Sprint(task.sections) !=
+			"[Check: make (builds the thing) Check: make (every handler passes) Check (timing): make bench]" {
 		t.Errorf("got %+v", task)
 	}
 }

@@ -17,13 +17,17 @@ func (f *importedPlan) readPhaseDoc(root *source.Node) {
 		case "phase":
 			number = f.scalar(v)
 		case "title", "name":
-			title = f.scalar(v)
+			f.setOnce(&title, f.scalar(v), "title")
 		case "goal", "objective", "description":
 			if p := f.scalar(v); p.text != "" {
 				f.request = append(f.request, p)
 			}
 		case "must_haves", "mustHaves":
 			f.mustHaves(v)
+		case "estimated_tokens", "estimatedTokens":
+			f.addTokens(f.scalar(v))
+		case "context_budget", "contextBudget":
+			f.request = append(f.request, phrase{"Context Budget: " + f.inlineText(v), v.At})
 		case "wave_count", "waveCount":
 			f.waveCount = v
 		case "task_count", "taskCount":
@@ -56,7 +60,6 @@ func (f *importedPlan) readPhaseDoc(root *source.Node) {
 	if number.text != "" {
 		f.name = phrase{strings.TrimSuffix("Phase "+number.text+": "+title.text, ": "), number.at}
 	}
-	f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
 	byID := map[string]*importedTask{}
 	for _, e := range root.Get("tasks").Elements() {
 		if t := f.task(e); t != nil {
@@ -121,15 +124,26 @@ func (f *importedPlan) mustHaves(v *source.Node) {
 		return
 	}
 	for _, e := range v.Elements() {
-		text := e
-		for _, name := range []string{"text", "description", "truth"} {
-			if t := e.Get(name); t != nil {
-				text = t
+		if e.Kind != source.KindObject {
+			f.addCriterion(f.scalar(e))
+			continue
+		}
+		var texts []string
+		e.Each(func(name, v *source.Node) {
+			switch name.Text {
+			case "text", "description", "truth":
+				texts = append(texts, f.scalar(v).text)
+			default:
+				f.warnUnused(name, v)
 			}
-		}
-		if p := f.scalar(text); p.text != "" {
-			f.criteria = append(f.criteria, p)
-		}
+		})
+		f.addCriterion(phrase{strings.Join(texts, ": "), e.At})
+	}
+}
+
+func (f *importedPlan) addCriterion(p phrase) {
+	if p.text != "" {
+		f.criteria = append(f.criteria, p)
 	}
 }
 
@@ -144,19 +158,27 @@ func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedT
 			return
 		}
 	}
+	var title phrase
 	e.Each(func(name, v *source.Node) {
 		switch name.Text {
 		case "wave", "tasks":
 		case "parallel":
-			w.sequential = v.Text == "false"
+			w.sequential = f.isFalse(v, "parallel")
 		case "mode":
-			w.sequential = strings.EqualFold(v.Text, "sequential")
+			if w.sequential = strings.EqualFold(v.Text, "sequential"); !w.sequential && !strings.EqualFold(v.Text, "parallel") {
+				f.notCarried(v.At, "the mode "+source.Quote(f.inlineText(v)))
+			}
 		case "title", "name", "label", "description":
-			w.title = clipText(strings.Join(strings.Fields(f.scalar(v).text), " "), 200)
+			p := f.scalar(v)
+			f.setOnce(&title, phrase{strings.Join(strings.Fields(p.text), " "), p.at}, "title of the wave")
 		default:
 			f.warnUnused(name, v)
 		}
 	})
+	w.title = title.text
+	if title.text != "" {
+		w.at = title.at
+	}
 	f.wave(w)
 	for _, v := range e.Get("tasks").Elements() {
 		var t *importedTask
@@ -181,6 +203,14 @@ func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedT
 	}
 }
 
+// isFalse reads a yes or a no, and reports another value.
+func (f *importedPlan) isFalse(v *source.Node, name string) bool {
+	if v.Text != "true" && v.Text != "false" {
+		f.notCarried(v.At, "the value "+source.Quote(f.inlineText(v))+" of "+name)
+	}
+	return v.Text == "false"
+}
+
 // task reads one task of a JSON form.
 func (f *importedPlan) task(e *source.Node) *importedTask {
 	if e.Kind != source.KindObject {
@@ -195,17 +225,14 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 		switch name.Text {
 		case "id":
 		case "title", "subject", "name":
-			t.subject = f.scalar(v)
-			t.subject.text = strings.Join(strings.Fields(t.subject.text), " ")
+			p := f.scalar(v)
+			f.setOnce(&t.subject, phrase{strings.Join(strings.Fields(p.text), " "), p.at}, "title")
 		case "action", "description", "prompt", "details":
 			p := f.scalar(v)
 			if p.text != "" { // unchanged: its first line may be indented
 				p.text = strings.Trim(strings.ReplaceAll(v.Text, "\r\n", "\n"), "\n")
 			}
-			if t.action.text != "" && p.text != "" {
-				p.text = t.action.text + "\n\n" + p.text
-			}
-			t.action = p
+			t.addAction(p)
 		case "wave":
 			t.wave, t.waveAt = f.number(v), v.At
 		case "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy":
@@ -227,7 +254,7 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 		case "libraries", "skills":
 			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], f.inlineList(v))
 		case "parallel":
-			t.exclusive = v.Text == "false"
+			t.exclusive = f.isFalse(v, "parallel")
 		case "status":
 			if s := f.inlineText(v); s != "" && s != "pending" && s != "todo" && s != "open" {
 				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))
@@ -272,7 +299,7 @@ func (f *importedPlan) docFiles(t *importedTask, v *source.Node) {
 		e.Each(func(name, v *source.Node) {
 			switch name.Text {
 			case "path", "file":
-				p = f.scalar(v)
+				f.setOnce(&p, f.scalar(v), "path")
 			case "action":
 				action = f.scalar(v).text
 			default:
@@ -294,6 +321,7 @@ func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
 		return
 	}
 	c := claim{phrase: phrase{at: v.At}}
+	var command, file phrase
 	v.Each(func(name, v *source.Node) {
 		switch p := f.scalar(v); name.Text {
 		case "type", "kind":
@@ -304,12 +332,13 @@ func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
 			}
 			c.text = p.text
 		case "cmd", "command", "run":
-			c.command = p.text
+			f.setOnce(&command, p, "command of a check")
 		case "file", "path":
-			c.file = p.text
+			f.setOnce(&file, p, "file of a check")
 		default:
 			f.warnUnused(name, v)
 		}
 	})
+	c.command, c.file = command.text, file.text
 	t.claims = append(t.claims, c)
 }

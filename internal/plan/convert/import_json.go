@@ -64,8 +64,7 @@ func (f *importedPlan) readStoryFields(root *source.Node) (stories []*source.Nod
 	root.Each(func(name, v *source.Node) {
 		switch name.Text {
 		case "project", "name", "title":
-			f.name = f.scalar(v)
-			f.name.text = clipText(strings.Join(strings.Fields(f.name.text), " "), 300)
+			f.setOnce(&f.name, f.scalar(v), "name")
 		case "description", "overview", "goal":
 			if p := f.scalar(v); p.text != "" {
 				f.request = append(f.request, p)
@@ -80,13 +79,11 @@ func (f *importedPlan) readStoryFields(root *source.Node) (stories []*source.Nod
 }
 
 func (f *importedPlan) readSteps(root *source.Node) {
-	steps := root.Get("steps").Elements()
 	done := map[string]bool{}
+	var completed []string
 	for _, e := range root.Get("completedSteps").Elements() {
 		done[stepText(e)] = true
-	}
-	if left := root.Get("remainingSteps"); left != nil {
-		steps = left.Elements()
+		completed = append(completed, source.Quote(f.inlineText(e)))
 	}
 	root.Each(func(name, v *source.Node) {
 		switch name.Text {
@@ -98,45 +95,76 @@ func (f *importedPlan) readSteps(root *source.Node) {
 			f.mustHaves(v)
 		case "steps", "remainingSteps":
 		case "completedSteps":
-			if n := len(v.Elements()); n > 0 {
-				f.notCarried(v.At, fmt.Sprintf("what is done already, %d of the steps,", n))
+			if len(completed) > 0 {
+				const most = 5
+				f.notCarried(v.At, fmt.Sprintf("what is done already, %d of the steps (%s),", len(completed),
+					strings.Join(completed[:min(len(completed), most)], ", ")))
 			}
 		default:
 			f.warnUnused(name, v)
 		}
 	})
+	steps := root.Get("steps").Elements()
+	if left := root.Get("remainingSteps"); left != nil {
+		f.warnForgottenSteps(steps, left.Elements(), done)
+		steps = left.Elements()
+	}
 	for _, e := range steps {
-		text := stepText(e)
-		if done[text] {
-			continue
+		if !done[stepText(e)] {
+			f.step(e)
 		}
-		t := &importedTask{at: e.At, id: phrase{fmt.Sprintf("T-%03d", len(f.tasks)+1), e.At}}
-		subject, rest, _ := strings.Cut(text, "\n")
-		if len(subject) > 200 {
-			subject, rest = clipText(subject, 200), text
-		}
-		t.subject, t.action = phrase{strings.TrimSpace(subject), e.At}, phrase{strings.TrimSpace(rest), e.At}
-		e.Each(func(name, v *source.Node) {
-			switch name.Text {
-			case "title", "name", "description", "step", "text", "subject":
-			default:
-				f.addMetadata(t, name.Text, v)
-			}
-		})
-		if n := len(f.tasks); n > 0 {
-			t.blockers = []phrase{{f.tasks[n-1].id.text, e.At}}
-		}
-		f.tasks = append(f.tasks, t)
 	}
 	if len(f.tasks) == 0 {
 		f.Error(f.at, plan.CodeEmptyPlan, "no step is left to do")
 	}
 }
 
+// warnForgottenSteps reports the steps that are neither completed nor left.
+func (f *importedPlan) warnForgottenSteps(steps, left []*source.Node, done map[string]bool) {
+	remain := map[string]bool{}
+	for _, e := range left {
+		remain[stepText(e)] = true
+	}
+	for _, e := range steps {
+		if text := stepText(e); !done[text] && !remain[text] {
+			f.notCarried(e.At, "the step "+source.Quote(f.inlineText(e))+", which is neither completed nor left,")
+		}
+	}
+}
+
+// step adds a task for a step, blocked by the one before.
+func (f *importedPlan) step(e *source.Node) {
+	t := &importedTask{at: e.At, id: phrase{fmt.Sprintf("T-%03d", len(f.tasks)+1), e.At}}
+	text := stepText(e)
+	subject, rest, _ := strings.Cut(text, "\n")
+	if len(subject) > 200 {
+		subject, rest = clipText(subject, 200), text
+	}
+	t.subject, t.action = phrase{strings.TrimSpace(subject), e.At}, phrase{strings.TrimSpace(rest), e.At}
+	e.Each(func(name, v *source.Node) {
+		switch {
+		case v.Kind == source.KindString && strings.TrimSpace(v.Text) == text:
+		case slices.Contains(stepFields(), name.Text) && v.Kind == source.KindString:
+			t.addAction(f.scalar(v))
+		default:
+			f.addMetadata(t, name.Text, v)
+		}
+	})
+	if n := len(f.tasks); n > 0 {
+		t.blockers = []phrase{{f.tasks[n-1].id.text, e.At}}
+	}
+	f.tasks = append(f.tasks, t)
+}
+
+// stepFields lists the fields with the text of a step, the best first.
+func stepFields() []string {
+	return []string{"title", "subject", "name", "step", "text", "description"}
+}
+
 // stepText returns the text of a step: the step itself, or the first of its fields with a text.
 func stepText(e *source.Node) string {
 	if e.Kind == source.KindObject {
-		for _, name := range []string{"title", "subject", "name", "step", "text", "description"} {
+		for _, name := range stepFields() {
 			if v := e.Get(name); v != nil && v.Kind == source.KindString {
 				return strings.TrimSpace(v.Text)
 			}

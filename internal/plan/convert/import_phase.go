@@ -5,6 +5,7 @@ package convert
 // reader cuts them out line by line and does not parse an action.
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,7 +24,8 @@ type phaseReader struct {
 	taskStart *regexp.Regexp
 	current   int // wave of the heading above
 	title     phrase
-	number    string // of the phase
+	number    phrase // of the phase
+	headings  []phrase
 }
 
 func (f *importedPlan) readPhase(src string) {
@@ -41,16 +43,51 @@ func (f *importedPlan) readPhase(src string) {
 			i = r.task(i)
 		case level > 0:
 			i = r.section(i, level, text)
+		case l.code:
+			i = r.codeBlock(i)
 		default:
-			if s := strings.TrimSpace(l.text); s != "" && s != "---" && !l.code {
+			if s := strings.TrimSpace(l.text); s != "" && s != "---" {
 				f.notCarried(l.at, "the text "+source.Quote(s))
 			}
 			i++
 		}
 	}
 	f.name = r.title
-	if r.number != "" {
-		f.name.text = strings.TrimSuffix("Phase "+r.number+": "+r.title.text, ": ")
+	if r.number.text != "" {
+		f.name.text = strings.TrimSuffix("Phase "+r.number.text+": "+r.title.text, ": ")
+	}
+	r.warnHeadings()
+}
+
+// codeBlock passes over lines in fences and comments, and returns the index of the line after them. It reports
+// fences, but not comments.
+func (r *phaseReader) codeBlock(i int) int {
+	if strings.HasPrefix(strings.TrimSpace(r.lines[i].text), "<!--") {
+		for i++; i < len(r.lines) && r.lines[i].code && !strings.Contains(r.lines[i-1].text, "-->"); i++ {
+		}
+		return i
+	}
+	mark := fenceMark(r.lines[i].text)
+	end := i + 1
+	for open := true; open && end < len(r.lines) && r.lines[end].code; end++ {
+		text := strings.TrimSpace(r.lines[end].text)
+		open = mark == "" || !strings.HasPrefix(text, mark) || strings.Trim(text, mark[:1]) != ""
+	}
+	r.linesNotCarried(i, end, "the block "+source.Quote(strings.TrimSpace(r.lines[i].text)))
+	return end
+}
+
+// linesNotCarried reports a part of several lines; the one with the index end is not among them.
+func (r *phaseReader) linesNotCarried(i, end int, what string) {
+	r.notCarried(r.lines[i].at, fmt.Sprintf("%s, lines %d to %d,", what, i+1, end))
+}
+
+// warnHeadings reports headings of the first level that say more than the name of the plan.
+func (r *phaseReader) warnHeadings() {
+	for _, h := range r.headings {
+		if !strings.Contains(strings.ToLower(r.name.text), strings.ToLower(strings.TrimSpace(h.text))) {
+			r.notCarried(h.at, "the heading "+source.Quote(h.text))
+		}
 	}
 }
 
@@ -86,11 +123,13 @@ func (r *phaseReader) frontMatter() int {
 		value = strings.Trim(strings.TrimSpace(value), `"'`)
 		switch at := l.at; name {
 		case "phase":
-			r.number = value
+			r.setOnce(&r.number, phrase{value, at}, "phase")
 		case "title":
-			r.title = phrase{value, at}
+			r.setOnce(&r.title, phrase{value, at}, "title")
 		case "goal":
 			r.request = append(r.request, phrase{value, at})
+		case "estimated_tokens":
+			r.addTokens(phrase{value, at})
 		case "wave_count":
 			r.waveCount = source.Text(value, at)
 		case "task_count":
@@ -117,11 +156,14 @@ func (r *phaseReader) section(i, level int, text string) int {
 		end++
 	}
 	low := strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(text))
-	body := dedent(strings.Trim(strings.TrimSpace(r.src[head.end:r.lineLocation(end)]), "-"))
+	body := dedent(strings.TrimSuffix(strings.TrimSpace(r.src[head.end:r.lineLocation(end)]), "---"))
 	switch m := r.wave.FindStringSubmatch(text); {
 	case m != nil:
 		r.heading(head, m)
 	case strings.HasPrefix(low, "must have"):
+		if low != "must haves" && low != "must haves (goal backward)" {
+			r.notCarried(head.at, "the heading "+source.Quote(text))
+		}
 		for _, l := range r.lines[i+1 : end] {
 			if p, _, _, ok := l.listItem(); ok {
 				r.criteria = append(r.criteria, p)
@@ -134,20 +176,28 @@ func (r *phaseReader) section(i, level int, text string) int {
 		if body = strings.TrimSpace(body); body != "" {
 			r.request = append(r.request, phrase{text + ":\n" + body, head.at})
 			r.linkRows(head.at, body)
+		} else {
+			r.notCarried(head.at, "the heading "+source.Quote(text))
 		}
 		return end
-	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"):
+	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"), strings.HasPrefix(low, "context budget"):
+		if low != "goal" && low != "objective" {
+			body = text + ":\n" + strings.TrimSpace(body)
+		}
 		if body = strings.TrimSpace(body); body != "" {
 			r.request = append(r.request, phrase{body, head.at})
 		}
 		return end
 	case level == 1:
+		r.headings = append(r.headings, phrase{text, head.at})
 		if r.title.text == "" {
 			r.title = phrase{text, head.at}
 		}
 	case strings.TrimSpace(body) != "":
-		r.notCarried(head.at, "the section "+source.Quote(text))
+		r.linesNotCarried(i, end, "the section "+source.Quote(text))
 		return end
+	case low != "tasks" && low != "waves":
+		r.notCarried(head.at, "the heading "+source.Quote(text))
 	}
 	return i + 1 // the text below is read line by line
 }
@@ -176,7 +226,7 @@ func (r *phaseReader) heading(l markdownLine, m []string) {
 	} else {
 		w.sequential = strings.Contains(" "+strings.ToLower(strings.Trim(label, "()"))+" ", "sequential")
 	}
-	w.title = clipText(strings.TrimSpace(label), 200)
+	w.title = strings.TrimSpace(label)
 	r.importedPlan.wave(w)
 }
 

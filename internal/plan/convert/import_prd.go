@@ -56,7 +56,7 @@ func (f *importedPlan) readPRD(src string) {
 		case r.task != nil:
 			r.readTaskLine(l)
 		case n == 1 && f.name.text == "":
-			f.name = phrase{clipText(title, 300), l.at}
+			f.name = phrase{title, l.at}
 		case n > 0 && strings.EqualFold(title, "tasks"):
 		default:
 			r.readAround(l)
@@ -101,22 +101,39 @@ func (r *prdReader) readComment(l markdownLine) {
 		return
 	}
 	body := strings.NewReplacer("<!--", "    ", "-->", "   ").Replace(r.comment.String())
+	rest, from := "", 0
 	for _, m := range r.field.FindAllStringSubmatchIndex(body, -1) {
-		value := phrase{strings.Trim(body[m[4]:m[5]], `"`), r.meta + source.Location(m[4])}
-		switch name := body[m[2]:m[3]]; name {
-		case "id":
-			r.task.id = value
-		case "blockedBy", "blocked_by", "depends", "depends_on", "dependsOn":
-			r.task.blockers = append(r.task.blockers, splitIDs(value)...)
-		case "parallel":
-			r.task.exclusive = value.text == "false"
-		case "files":
-			for _, p := range splitIDs(value) {
-				r.file(r.task, p, "")
-			}
-		default:
-			r.addMetadata(r.task, name, source.Text(value.text, value.at))
+		rest, from = rest+" "+body[from:m[0]], m[1]
+		r.readField(body[m[2]:m[3]], phrase{strings.Trim(body[m[4]:m[5]], `"`), r.meta + source.Location(m[4])})
+	}
+	words := strings.Fields(strings.NewReplacer(",", " ", ";", " ", "|", " ").Replace(rest + " " + body[from:]))
+	if len(words) > 0 && words[0] == "task" {
+		words = words[1:]
+	}
+	if len(words) > 0 {
+		r.notCarried(r.meta, "the text "+source.Quote(strings.Join(words, " "))+" of a comment")
+	}
+}
+
+// readField reads a name and a value in the comment of a task.
+func (r *prdReader) readField(name string, value phrase) {
+	switch name {
+	case "id":
+		if normalizeID(value.text) != normalizeID(r.task.id.text) {
+			r.Warn(value.at, plan.CodeGuessed, "task %s has another id in its heading, %s; that of the comment counts",
+				source.Quote(value.text), source.Quote(r.task.id.text))
 		}
+		r.task.id = value
+	case "blockedBy", "blocked_by", "depends", "depends_on", "dependsOn":
+		r.task.blockers = append(r.task.blockers, splitIDs(value)...)
+	case "parallel":
+		r.task.exclusive = r.isFalse(source.Text(value.text, value.at), name)
+	case "files":
+		for _, p := range splitIDs(value) {
+			r.file(r.task, p, "")
+		}
+	default:
+		r.addMetadata(r.task, name, source.Text(value.text, value.at))
 	}
 }
 

@@ -4,7 +4,10 @@ package convert
 // checks. It looks for tags only in their expected places, and takes the rest as text.
 
 import (
+	"cmp"
 	"html"
+	"maps"
+	"slices"
 	"strings"
 
 	"wavex/internal/plan"
@@ -12,14 +15,14 @@ import (
 )
 
 func (r *phaseReader) attributes(t *importedTask, text string, at source.Location) {
-	eachAttribute(text, func(name, value string, n int) {
+	rest := eachAttribute(text, func(name, value string, n int) {
 		value = strings.TrimSpace(value)
 		p := phrase{value, at + source.Location(n)}
 		switch name {
 		case "id":
 			t.id = p
 		case "title", "name":
-			t.subject = p
+			r.setOnce(&t.subject, p, "title")
 		case "wave":
 			if t.wave = waveNumber(value); t.wave == 0 {
 				r.Error(p.at, plan.CodeBadNumber, "wave %s is no number from 1 to %d", source.Quote(value), plan.MaxWave)
@@ -28,21 +31,32 @@ func (r *phaseReader) attributes(t *importedTask, text string, at source.Locatio
 		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
 			t.blockers = append(t.blockers, splitIDs(p)...)
 		case "parallel":
-			t.exclusive = value == "false"
+			t.exclusive = r.isFalse(source.Text(value, p.at), name)
 		default:
 			if value != "" {
 				r.addMetadata(t, name, source.Text(value, p.at))
 			}
 		}
 	})
+	r.warnTag(at, "task", rest)
+}
+
+// warnTag reports the text of a tag that is no attribute.
+func (r *phaseReader) warnTag(at source.Location, name, rest string) {
+	if rest != "" {
+		r.notCarried(at, "the text "+source.Quote(rest)+" in the tag <"+clipText(name, 40)+">")
+	}
 }
 
 // eachAttribute calls f for each name="value", name='value' and name=value; at is the offset of the
-// value. It skips all other text.
-func eachAttribute(s string, f func(name, value string, at int)) {
+// value. It returns all other text.
+func eachAttribute(s string, f func(name, value string, at int)) (rest string) {
 	const blank = " \t\r\n"
+	var other strings.Builder
+	defer func() { rest = strings.Trim(strings.Join(strings.Fields(other.String()), " "), "/ ") }()
 	for i := 0; i < len(s); {
 		if !plan.PlainName(s[i : i+1]) {
+			other.WriteByte(s[i])
 			i++
 			continue
 		}
@@ -53,6 +67,7 @@ func eachAttribute(s string, f func(name, value string, at int)) {
 		name := s[start:i]
 		eq := i + len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
 		if eq >= len(s) || s[eq] != '=' {
+			other.WriteString(name)
 			continue
 		}
 		i = eq + 1
@@ -60,6 +75,7 @@ func eachAttribute(s string, f func(name, value string, at int)) {
 		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
 			n := strings.IndexByte(s[i+1:], s[i])
 			if n < 0 {
+				other.WriteString(s[start:])
 				return
 			}
 			f(name, html.UnescapeString(s[i+1:i+1+n]), i+1)
@@ -74,6 +90,7 @@ func eachAttribute(s string, f func(name, value string, at int)) {
 			f(name, html.UnescapeString(s[start:i]), start)
 		}
 	}
+	return
 }
 
 // splitIDs returns the ids of a list like "01, 02"; "none" is an empty list.
@@ -109,7 +126,15 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		}
 		name := body[i+m[2] : i+m[3]]
 		from := i + m[1]
+		tag := at + source.Location(i)
+		rest := eachAttribute(body[i+m[4]:i+m[5]], func(attribute, value string, _ int) {
+			r.notCarried(tag, "the attribute "+attribute+"="+source.Quote(value)+" of <"+clipText(name, 40)+">")
+		})
+		r.warnTag(tag, name, rest)
 		if strings.HasSuffix(body[i+m[4]:i+m[5]], "/") {
+			if !slices.Contains(sectionNames(), strings.ToLower(name)) {
+				r.notCarried(tag, "the empty <"+clipText(name, 40)+"/>")
+			}
 			i = from
 			continue
 		}
@@ -122,6 +147,12 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		r.readSection(t, strings.ToLower(name), body[from:from+n], at+source.Location(from))
 		i = from + n + len("</"+name+">")
 	}
+}
+
+// sectionNames lists the sections that may be empty without a loss.
+func sectionNames() []string {
+	return []string{"files", "action", "description", "verify", "checks", "title", "name", "done", "user_observable",
+		"depends", "depends_on", "libraries", "skills"}
 }
 
 // sectionEnd returns the end of a section. An action is opaque and may contain its own tag: it ends at
@@ -151,11 +182,11 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 	case "files":
 		r.files(t, text, at)
 	case "action", "description":
-		t.action = phrase{dedent(text), at}
+		t.addAction(phrase{dedent(text), at})
 	case "verify", "checks":
 		r.checks(t, text, at)
 	case "title", "name":
-		t.subject = phrase{clean, at}
+		r.setOnce(&t.subject, phrase{clean, at}, "title")
 	case "done":
 		t.section("Done when", clean)
 	case "user_observable":
@@ -167,7 +198,8 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 	}
 }
 
-// elements calls f for each <name ...>text</name>, and returns the text around them.
+// elements calls f for each <name ...>text</name>, and returns the text around them. The text of the tag that is no
+// attribute has the name "".
 func (r *phaseReader) elements(text, name string, f func(attrs map[string]string, text string, at int)) string {
 	var around strings.Builder
 	for at := 0; ; {
@@ -184,7 +216,8 @@ func (r *phaseReader) elements(text, name string, f func(attrs map[string]string
 			return around.String()
 		}
 		attrs := map[string]string{}
-		eachAttribute(text[start+1+len(name):start+tag-1], func(name, value string, _ int) { attrs[name] = value })
+		attrs[""] = eachAttribute(text[start+1+len(name):start+tag-1],
+			func(name, value string, _ int) { attrs[name] = value })
 		if text[start+tag-2] == '/' {
 			f(attrs, "", start)
 			at = start + tag
@@ -220,7 +253,9 @@ func tagEnd(s string) int {
 
 func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
-		r.file(t, phrase{text, at + source.Location(n)}, attrs["action"])
+		p := phrase{cmp.Or(text, attrs["path"]), at + source.Location(n)}
+		r.warnAttributes(p.at, "file", attrs, "action", "path")
+		r.file(t, p, attrs["action"])
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" && !strings.EqualFold(l, "none") {
@@ -229,10 +264,23 @@ func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
 	}
 }
 
+// warnAttributes reports the attributes of a tag that are not known.
+func (r *phaseReader) warnAttributes(at source.Location, tag string, attrs map[string]string, known ...string) {
+	r.warnTag(at, tag, attrs[""])
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		if name != "" && attrs[name] != "" && !slices.Contains(known, name) {
+			r.notCarried(at, "the attribute "+name+"="+source.Quote(attrs[name])+" of <"+tag+">")
+		}
+	}
+}
+
 // file adds a declared file. An action may have several names.
 func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 	p.text = strings.ReplaceAll(strings.Trim(p.text, "` "), `\`, "/")
 	if p.text == "" {
+		if action != "" {
+			f.notCarried(p.at, "the action "+source.Quote(action)+" of a file without a path")
+		}
 		return
 	}
 	switch a := strings.ToLower(strings.TrimSpace(action)); a {
@@ -258,6 +306,7 @@ func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
+		r.warnAttributes(at+source.Location(n), "check", attrs, "type", "cmd", "command", "file")
 		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
 			file: attrs["file"], phrase: phrase{text, at + source.Location(n)}})
 	})

@@ -31,7 +31,7 @@ type sample struct {
 func samples() []sample {
 	return []sample{
 		{"loop.plan.md", FormPhase, "Phase 3: Retry Loop", "01 02 03 | [04 05] | [06 07]", 10, 22, 1, 2,
-			map[string]int{plan.CodeNotCarried: 2, plan.CodeManualCheck: 1}},
+			map[string]int{plan.CodeManualCheck: 1}},
 		{"grep.plan.md", FormPhase, "Phase 1: Tools", "01 02 | 03 04", 4, 4, 3, 1, map[string]int{plan.CodeManualCheck: 3,
 			plan.CodeFileOverlap: 1, plan.CodeNoCheck: 1}},
 		{"flat.json", FormPhaseDoc, "Phase 1: Logging", "01 02 | 03 04", 2, 4, 3, 0, map[string]int{plan.CodeNotCarried: 1,
@@ -168,7 +168,8 @@ func TestPhaseFields(t *testing.T) {
 		t.Errorf("got %+v", one)
 	}
 	if want := "Create the hooks file. It names the script.\n\n```json\n{\"hooks\""; !strings.HasPrefix(one.Description,
-		want) || !strings.HasSuffix(one.Description, "```\n\nDone when: The hooks file points to the script") {
+		want) || !strings.HasSuffix(one.Description, "```\n\nDone when: The hooks file points to the script"+
+		"\n\nCheck: File contains \"Stop\" hook type\n\nCheck: File contains \"stop.sh\" reference") {
 		t.Errorf("got %q", one.Description)
 	}
 	if !strings.Contains(two.Description, "if iteration < max_iterations") && !strings.Contains(two.Description,
@@ -195,6 +196,11 @@ func TestPhaseFields(t *testing.T) {
 	if !strings.Contains(p.Request, "| hooks/hooks.json | hooks/stop.sh | path |") {
 		t.Errorf("got %q", p.Request)
 	}
+	for _, part := range []string{"Estimated tokens: 20000\n", "\n\nContext Budget:\n- Wave 1: ~10%"} {
+		if !strings.Contains(p.Request, part) {
+			t.Errorf("%q lacks %q", p.Request, part)
+		}
+	}
 	if want := []plan.Link{{From: "hooks/hooks.json", To: "hooks/stop.sh", Why: "path"}}; !slices.Equal(p.Links, want) {
 		t.Errorf("links %+v, want %+v", p.Links, want)
 	}
@@ -218,6 +224,23 @@ func TestPhaseFields(t *testing.T) {
 	s, _ := parse("state.json", samples()[8].read(t), plan.Options{})
 	if s.Criteria[0].Check == nil || s.Criteria[0].Check.Run != "go test ./..." || s.Criteria[1].Check != nil {
 		t.Errorf("got %+v", s.Criteria)
+	}
+}
+
+// The estimated tokens become a number in all their spellings, and other words stay.
+func TestEstimatedTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"45k": "45000", "20K": "20000", "15000": "15000", "~1.5k": "1500",
+		"2M": "2000000", "about 45k": "about 45k", "1.2.3k": "1.2.3k"} {
+		for _, file := range []string{
+			"---\nestimated_tokens: " + text + "\n---\n<task id=\"1\">\n<action>x</action>\n</task>\n",
+			`{"phase":1,"estimated_tokens":"` + text + `","tasks":[{"id":1,"title":"x"}]}`,
+		} {
+			p, ds := parse("p", []byte(file), plan.Options{})
+			if p == nil || p.Request != "Estimated tokens: "+want || hasCode(ds, plan.CodeNotCarried) {
+				t.Errorf("%s: %+v, %v", text, p, ds)
+			}
+		}
 	}
 }
 

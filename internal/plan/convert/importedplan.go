@@ -5,7 +5,9 @@ package convert
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"wavex/dag"
@@ -105,17 +107,38 @@ type importedPlan struct {
 }
 
 func (f *importedPlan) notCarried(at source.Location, what string) {
-	f.Warn(at, plan.CodeNotCarried, "%s has no place in a plan and was left out", what)
+	f.Warn(at, plan.CodeNotCarried,
+		"%s has no place in a plan and was left out; put it into the goal or a task if agents need it", what)
 }
+
+// setOnce sets a text that a plan has once, and reports a second one.
+func (f *importedPlan) setOnce(text *phrase, p phrase, what string) {
+	switch {
+	case text.text == "":
+		*text = p
+	case p.text != "" && p.text != text.text:
+		f.notCarried(p.at, "a second "+what+", "+source.Quote(p.text)+",")
+	}
+}
+
+// maxWaveTitle and maxName bound texts of one line, in bytes.
+const (
+	maxWaveTitle = 200
+	maxName      = 300
+)
 
 // wave adds the data of a wave. Repeated data of one wave is merged.
 func (f *importedPlan) wave(w importedWave) {
+	if title := w.title; len(title) > maxWaveTitle {
+		w.title = clipText(title, maxWaveTitle)
+		f.notCarried(w.at, "the end of a title, "+source.Quote(title[len(w.title)-len("..."):])+",")
+	}
 	if i, known := f.waveIndex[w.number]; known {
 		old := &f.waves[i]
 		old.sequential = old.sequential || w.sequential
-		if old.title == "" {
-			old.title = w.title
-		}
+		title := phrase{old.title, old.at}
+		f.setOnce(&title, phrase{w.title, w.at}, fmt.Sprint("title of wave ", w.number))
+		old.title = title.text
 		return
 	}
 	if f.waveIndex == nil {
@@ -131,6 +154,7 @@ func (f *importedPlan) tree() *source.Node {
 	f.sequenceExclusive()
 	c := newClaimParser(f)
 	f.convertClaims(c)
+	f.boundName()
 	root := source.Object(f.at).Set("version", source.Count(plan.Version, f.at)).Set("name", f.name.node())
 	if len(f.request) > 0 {
 		var parts []string
@@ -146,6 +170,30 @@ func (f *importedPlan) tree() *source.Node {
 		tasks.Items = append(tasks.Items, t.tree())
 	}
 	return root.Set("tasks", tasks)
+}
+
+// boundName puts the name on one line. A long name is cut, and the request has all of it.
+func (f *importedPlan) boundName() {
+	f.name.text = strings.Join(strings.Fields(f.name.text), " ")
+	if len(f.name.text) > maxName {
+		f.request = slices.Insert(f.request, 0, f.name)
+		f.name.text = clipText(f.name.text, maxName)
+	}
+}
+
+// addTokens puts the estimated tokens of the whole work into the request. 45k and 45000 are the same number.
+func (f *importedPlan) addTokens(p phrase) {
+	if p.text == "" {
+		return
+	}
+	if m := regexp.MustCompile(`^~?\s*(\d{1,9}(?:\.\d{1,3})?)\s*([kKmM]?)$`).FindStringSubmatch(p.text); m != nil {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err == nil {
+			n *= map[string]float64{"": 1, "k": 1e3, "m": 1e6}[strings.ToLower(m[2])]
+			p.text = strconv.FormatFloat(n, 'f', 0, 64)
+		}
+	}
+	f.request = append(f.request, phrase{"Estimated tokens: " + p.text, p.at})
 }
 
 func (t *importedTask) tree() *source.Node {
@@ -205,6 +253,16 @@ func clipText(s string, n int) string {
 		s = s[:i]
 	}
 	return strings.TrimRight(s, " ,;:") + "..."
+}
+
+// addAction adds a text to the beginning of the description.
+func (t *importedTask) addAction(p phrase) {
+	if t.action.text != "" && p.text != "" {
+		p.text = t.action.text + "\n\n" + p.text
+	}
+	if p.text != "" {
+		t.action = p
+	}
 }
 
 // section adds a paragraph to the description.
