@@ -31,17 +31,18 @@ func (s *State) clear() {
 	s.Waves, s.Wave = total, 0
 	s.Tasks = make([]Task, len(p.Tasks))
 	s.queue, s.merges = newQueue(total), mergeQueue{waiting: map[int]int{}}
+	s.tallies = make([]Tally, total+1)
 	s.frontier = dag.NewFrontier(p.Graph)
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
 	s.openWork = map[string]event.Body{}
 	s.Counts = event.Counts{Pending: len(p.Tasks)}
-	s.running, s.checking, s.failureStreaks = 0, 0, failureStreaks{}
+	s.checking, s.failureStreaks = 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
 		s.Tasks[i] = Task{Status: event.Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
-		s.queue.unfinished[waves[i]]++
+		s.tallyNew(waves[i])
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 	}
 }
@@ -50,6 +51,8 @@ func (s *State) clear() {
 // means that the events of the journal contradict each other.
 func (s *State) apply(e event.Event) error {
 	s.Seq = e.Seq
+	s.trackTime(e)
+	s.trackActivity(e)
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		s.clear()
@@ -235,18 +238,15 @@ func (s *State) move(i int, to event.Status) {
 	t := &s.Tasks[i]
 	from := t.Status
 	t.Status, t.Stop = to, nil
-	if from.Finished() != to.Finished() {
-		if to.Finished() {
-			s.endStreak(i)
-			s.queue.unfinished[t.Wave]--
-		} else {
-			s.queue.unfinished[t.Wave]++
-		}
+	if to.Finished() && !from.Finished() {
+		s.endStreak(i)
 	}
 	s.merges.move(t.Wave, from, to)
 	*s.Counts.Of(from)--
 	*s.Counts.Of(to)++
-	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.queue.unfinished[t.Wave])
+	s.tally(t.Wave, from, -1)
+	s.tally(t.Wave, to, 1)
+	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Tally(t.Wave).Unfinished())
 	switch to {
 	case event.Completed, event.Verified:
 		if s.stands(i) {

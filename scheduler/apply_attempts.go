@@ -242,7 +242,7 @@ func (s *State) applyCounselEnded(b event.CounselEnded) error {
 func (s *State) occupy(i, slot int) {
 	s.Tasks[i].Slot = slot
 	s.slots.acquire(slot)
-	s.running++
+	s.tallyRunning(s.Tasks[i].Wave, 1)
 	if s.Tasks[i].Turn != nil {
 		s.checking++
 	}
@@ -252,7 +252,7 @@ func (s *State) vacate(i int) {
 	if s.Tasks[i].Slot >= 0 {
 		s.slots.release(s.Tasks[i].Slot)
 		s.Tasks[i].Slot = -1
-		s.running--
+		s.tallyRunning(s.Tasks[i].Wave, -1)
 		if s.Tasks[i].Turn != nil {
 			s.checking--
 		}

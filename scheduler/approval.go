@@ -29,7 +29,7 @@ type approvals struct {
 
 // decideApproval returns the question that must be asked before anything else starts, or nil.
 func decideApproval(s *State) event.Body {
-	if !s.Config.Attended || s.running >= s.Config.Parallel {
+	if !s.Config.Attended || s.Running() >= s.Config.Parallel {
 		return nil
 	}
 	if len(s.pendingSteps) > 0 {

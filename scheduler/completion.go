@@ -249,9 +249,8 @@ func (s *State) grow(before int) {
 	for s.Waves < total {
 		s.Waves++
 		s.queue.lists, s.queue.heads = append(s.queue.lists, nil), append(s.queue.heads, 0)
-		s.queue.unfinished, s.queue.members, s.queue.finishedFront = append(s.queue.unfinished, 0),
-			append(s.queue.members, nil),
-			append(s.queue.finishedFront, 0)
+		s.queue.members, s.queue.finishedFront = append(s.queue.members, nil), append(s.queue.finishedFront, 0)
+		s.tallies = append(s.tallies, Tally{})
 	}
 	s.irreversibleTasks = s.findIrreversible()
 	s.resetFrontier()
@@ -264,7 +263,7 @@ func (s *State) grow(before int) {
 	for i, keys := before, p.Keys(); i < len(p.Tasks); i++ {
 		s.index[p.Tasks[i].ID] = int32(i)
 		s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: keys[i], Wave: waves[i], Slot: -1, Next: "first"})
-		s.queue.unfinished[waves[i]]++
+		s.tallyNew(waves[i])
 		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
 		s.Counts.Pending++
 		s.enqueue(i)

@@ -108,7 +108,7 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 		}
 		n, sum = n+1, sum+need
 	}
-	busy := s.running > 0 || s.lightRunning
+	busy := s.Running() > 0 || s.lightRunning
 	limit, short = s.share(wave, max(n, 1), own)
 	switch {
 	case short != nil:
@@ -128,7 +128,7 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 // unreserved returns the number of slots and spares for which no money is reserved: those that are free, and those of
 // attempts whose turn has ended.
 func (s *State) unreserved() int {
-	return s.Limiter.Limit - s.running + s.checking + s.freeSpares()
+	return s.Limiter.Limit - s.Running() + s.checking + s.freeSpares()
 }
 
 // comingTasks returns for how many tasks, besides the given number that could start now, money is kept. With the eager
@@ -137,7 +137,7 @@ func (s *State) comingTasks(ready int) int {
 	if s.Config.Schedule != event.Eager {
 		return 0
 	}
-	unfinished := s.running
+	unfinished := s.Running()
 	for _, n := range s.merges.waiting {
 		unfinished += n
 	}

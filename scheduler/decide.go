@@ -41,7 +41,7 @@ func decideNext(s *State, now time.Time) event.Body {
 	}
 	if s.Counts.Pending == 0 || s.Stop != nil {
 		switch {
-		case s.running > 0 || s.merges.running:
+		case s.Running() > 0 || s.merges.running:
 			return nil
 		case s.Stop == nil && s.Counts.Completed == len(s.Tasks):
 			return decideCompletion(s, now)
@@ -57,22 +57,22 @@ func decideNext(s *State, now time.Time) event.Body {
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
 		return event.Draining{Stop: s.limitStop(over)}
 	}
-	if s.Wave == 0 || s.queue.unfinished[s.Wave] == 0 {
+	if s.Wave == 0 || s.Tally(s.Wave).Unfinished() == 0 {
 		if body := decideWaveCriteria(s); body != nil {
 			return body
 		}
 		return decideWave(s)
 	}
 	body, waiting := decideStart(s, now)
-	if body == nil && s.running == 0 {
+	if body == nil && s.Running() == 0 {
 		// A task that waits for a time may have left half of its edits in a shared directory.
 		body = decideIntegration(s, s.Config.Isolation == event.Isolated || !s.waitsForTime(now))
 	}
-	if body != nil || waiting || s.running > 0 || s.merges.running {
+	if body != nil || waiting || s.Running() > 0 || s.merges.running {
 		return body
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
-		"wave %d has %d tasks left and none of them can start", s.Wave, s.queue.unfinished[s.Wave]), "")}
+		"wave %d has %d tasks left and none of them can start", s.Wave, s.Tally(s.Wave).Unfinished()), "")}
 }
 
 // waitsForTime reports whether a task, or the whole run, will go on at a known time.
@@ -85,7 +85,7 @@ func (s *State) waitsForTime(now time.Time) bool {
 // decideStart returns the start of a panel or an attempt. waiting reports whether one waits for a time,
 // for an answer, or for what others hold.
 func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
-	if s.running >= s.Limiter.Limit || now.Before(s.PauseUntil) {
+	if s.Running() >= s.Limiter.Limit || now.Before(s.PauseUntil) {
 		return nil, true
 	}
 	if body, wait := decidePrecheck(s); body != nil || wait {
@@ -99,11 +99,11 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 
 func decideWave(s *State) event.Body {
 	for w := max(1, s.Wave); w <= s.Waves; w++ {
-		if s.queue.unfinished[w] == 0 {
+		if s.Tally(w).Unfinished() == 0 {
 			continue
 		}
 		if q := decideWaveApproval(s, w); q != nil {
-			if s.running >= s.Config.Parallel {
+			if s.Running() >= s.Config.Parallel {
 				return nil // a question needs a worker
 			}
 			return q
@@ -200,7 +200,7 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 		}
 	}
 	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
-		if s.running > 0 || s.lightRunning {
+		if s.Running() > 0 || s.lightRunning {
 			return nil, true
 		}
 		return event.Draining{Stop: s.limitStop(err)}, false

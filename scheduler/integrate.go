@@ -91,7 +91,7 @@ func integratesAfter(st *event.Stop) bool {
 // most doubles.
 func (s *State) integratesEarly(wave int) bool {
 	members := s.queue.members[wave]
-	if s.merges.waiting[wave] >= len(members)-s.queue.unfinished[wave] {
+	if s.merges.waiting[wave] >= len(members)-s.Tally(wave).Unfinished() {
 		return true
 	}
 	return slices.ContainsFunc(members, func(i int32) bool {

@@ -246,7 +246,7 @@ func (r *running) onMessages(m message) error {
 			continue
 		default:
 		}
-		if r.BatchDelay <= 0 || r.s.running <= r.BatchAbove {
+		if r.BatchDelay <= 0 || r.s.Running() <= r.BatchAbove {
 			return nil
 		}
 		if delay == nil {

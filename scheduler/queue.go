@@ -17,7 +17,6 @@ type queue struct {
 	pushCount     []int32   // number of times that each task was queued; only the entry with this number counts
 	delayed       []int32   // tasks that wait, or waited, for a time
 	panels        []int32   // tasks whose panel is due, oldest first
-	unfinished    []int     // number of tasks that are not settled, by wave
 	members       [][]int32 // every task, by wave
 	finishedFront []int     // number of settled members at the front, by wave
 }
@@ -26,8 +25,8 @@ type queue struct {
 type entry struct{ task, nth int32 }
 
 func newQueue(waves int) queue {
-	return queue{lists: make([][]entry, waves+1), heads: make([]int, waves+1), unfinished: make([]int, waves+1),
-		members: make([][]int32, waves+1), finishedFront: make([]int, waves+1)}
+	return queue{lists: make([][]entry, waves+1), heads: make([]int, waves+1), members: make([][]int32, waves+1),
+		finishedFront: make([]int, waves+1)}
 }
 
 // isNext reports whether a task is the first of its wave that is not settled. A settled task stays

@@ -27,7 +27,7 @@ func (s *State) stands(i int) bool {
 // decideSharedIntegration returns the integration of all verified tasks, or nil. It waits until no task is between
 // two attempts, because its unfinished work may break the checks of others. last says that nothing can start.
 func decideSharedIntegration(s *State, last bool) event.Body {
-	if s.running > 0 {
+	if s.Running() > 0 {
 		return nil
 	}
 	ev := event.IntegrationStarted{Wave: slices.Min(slices.Collect(maps.Keys(s.merges.waiting)))}

@@ -83,7 +83,7 @@ func (s *State) freeSpares() int {
 // question first.
 func decideSpare(s *State, now time.Time) event.Body {
 	switch {
-	case s.freeSpares() == 0, s.Wave == 0, s.running < s.Limiter.Limit, s.Stop != nil, s.Phase != Executing,
+	case s.freeSpares() == 0, s.Wave == 0, s.Running() < s.Limiter.Limit, s.Stop != nil, s.Phase != Executing,
 		s.openQuestion != nil, s.Config.Attended, s.warming, now.Before(s.PauseUntil), len(s.queue.panels) > 0,
 		s.Ledger.IterationsLeft() == 0:
 		return nil

@@ -104,7 +104,6 @@ type State struct {
 	Seq          int64
 	Origin       *event.Origin // the request; may be nil
 	Limiter      Limiter       // adaptive limit of concurrent attempts
-	running      int           // number of attempts and panels
 	checking     int           // number of running attempts whose turn has ended
 
 	Assessment
@@ -129,10 +128,8 @@ type State struct {
 	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
 	openWork   map[string]event.Body    // attempts and panels that have not ended, by their ledger key
 	Counts     event.Counts
+	figures
 }
-
-// Running returns the number of running attempts and panels.
-func (s *State) Running() int { return s.running }
 
 // Index returns the number of the task with an id of the plan.
 func (s *State) Index(id string) (int, bool) {

@@ -14,7 +14,7 @@ import (
 // with a check that belong to completed tasks, and those that work has made true, because later work
 // may have broken them. It costs no money. Nothing else runs at the same time.
 func decideWaveCriteria(s *State) event.Body {
-	if s.Wave == 0 || s.running > 0 || s.merges.running || s.waveVerifiedAt == s.workCount {
+	if s.Wave == 0 || s.Running() > 0 || s.merges.running || s.waveVerifiedAt == s.workCount {
 		return nil
 	}
 	ev := event.CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
@@ -37,7 +37,7 @@ func decideWaveCriteria(s *State) event.Body {
 // conditions that must not hold, and at the criteria with a check that were never looked at: only one
 // that does not hold yet can show work.
 func decideBefore(s *State) event.Body {
-	if s.lookedBefore || s.Stop != nil || s.running > 0 || s.Counts.Completed == len(s.Tasks) {
+	if s.lookedBefore || s.Stop != nil || s.Running() > 0 || s.Counts.Completed == len(s.Tasks) {
 		return nil
 	}
 	if s.failedVerifications >= maxUnanswered {

@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"wavex/dag"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+)
+
+// This file has the figures that all views of a run show. They are part of the state, so that no view computes them
+// from events.
+
+// figures is the part of the state that only views need.
+type figures struct {
+	tallies    []Tally // by wave; 0: of the whole plan
+	activities []event.Activity
+	sessions   []Session
+	lastEvent  time.Time
+	endedAt    time.Time
+}
+
+// NewMeter returns a state without a plan. It follows the money, the time and the iterations of any run whose events
+// it replays, for views of runs whose plans are not known.
+func NewMeter() *State {
+	return NewState(&plan.Plan{Graph: dag.NewBuilder(0, 0).Build(0)})
+}
+
+// Tally counts tasks by their status. A task that waits is in All only.
+type Tally struct {
+	All, Completed, Verified, Failed, Blocked int
+	Running                                   int // running attempts and panels
+}
+
+// Unfinished returns the number of tasks that are not settled.
+func (c Tally) Unfinished() int { return c.All - c.Completed - c.Failed - c.Blocked }
+
+// Tally returns the tally of a wave, or of the whole plan for wave 0.
+func (s *State) Tally(wave int) Tally { return s.tallies[wave] }
+
+// Running returns the number of running attempts and panels.
+func (s *State) Running() int { return s.tallies[0].Running }
+
+// tally adds n tasks of a wave to the count of a status.
+func (f *figures) tally(wave int, st event.Status, n int) {
+	for _, c := range [...]*Tally{&f.tallies[0], &f.tallies[wave]} {
+		switch st {
+		case event.Completed:
+			c.Completed += n
+		case event.Verified:
+			c.Verified += n
+		case event.Failed:
+			c.Failed += n
+		case event.Blocked:
+			c.Blocked += n
+		}
+	}
+}
+
+// tallyNew counts a task that is new in a wave.
+func (f *figures) tallyNew(wave int) {
+	f.tallies[0].All++
+	f.tallies[wave].All++
+}
+
+// tallyRunning counts n attempts or panels that start in a wave.
+func (f *figures) tallyRunning(wave, n int) {
+	f.tallies[0].Running += n
+	f.tallies[wave].Running += n
+}
+
+// CurrentWave returns the open wave. Before the first wave of a session, and after tasks were added, it is the first
+// wave with tasks that are not settled, or the last wave if there is none.
+func (s *State) CurrentWave() int {
+	if s.Wave > 0 {
+		return s.Wave
+	}
+	for w := 1; w < s.Waves; w++ {
+		if s.tallies[w].Unfinished() > 0 {
+			return w
+		}
+	}
+	return s.Waves
+}
+
+// Session is the time of one session of a run.
+type Session struct {
+	Start time.Time
+	End   time.Time // zero: it has no end on record
+}
+
+// Sessions returns the sessions of the run, in order. A session that was cut off ends with its last event.
+func (s *State) Sessions() []Session { return slices.Clone(s.sessions) }
+
+// WorkTime returns the time of all sessions together. A session without an end on record lasts until now, which is the
+// current time if a process works on the run, or else the zero time for the last event.
+func (s *State) WorkTime(now time.Time) (sum time.Duration) {
+	if now.Before(s.lastEvent) {
+		now = s.lastEvent
+	}
+	for _, x := range s.sessions {
+		if x.End.IsZero() {
+			x.End = now
+		}
+		sum += x.End.Sub(x.Start)
+	}
+	return sum
+}
+
+// EndedAt returns the time of the last record of an end; zero while a session has none. A run that is cancelled or
+// rolled back between sessions ends then.
+func (s *State) EndedAt() time.Time { return s.endedAt }
+
+// LastEvent returns the time of the last event.
+func (s *State) LastEvent() time.Time { return s.lastEvent }
+
+// trackTime updates the sessions. Events after the end of a session, for example a rollback, belong to no session.
+func (f *figures) trackTime(e event.Event) {
+	end := func(at time.Time) {
+		if n := len(f.sessions); n > 0 && f.sessions[n-1].End.IsZero() {
+			f.sessions[n-1].End = at
+		}
+	}
+	switch e.Body.(type) {
+	case event.RunStarted:
+		f.sessions, f.endedAt = []Session{{Start: e.Time}}, time.Time{}
+	case event.RunResumed:
+		end(f.lastEvent)
+		f.sessions, f.endedAt = append(f.sessions, Session{Start: e.Time}), time.Time{}
+	case event.RunEnded:
+		end(e.Time)
+		f.endedAt = e.Time
+	}
+	f.lastEvent = e.Time
+}
+
+// Activities returns the work that has begun and not ended, in the order of its start. It knows no signs of life.
+func (s *State) Activities() []event.Activity {
+	out := slices.Clone(s.activities)
+	for k := range out {
+		if i, ok := s.index[out[k].Task]; ok {
+			out[k].Subject = s.Plan.Tasks[i].ActiveTitle()
+		}
+	}
+	return out
+}
+
+// trackActivity updates the activities.
+func (f *figures) trackActivity(e event.Event) {
+	start := func(kind, task string, n int) {
+		f.activities = append(f.activities, event.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time})
+	}
+	end := func(kind, task string) {
+		f.activities = slices.DeleteFunc(f.activities, func(a event.Activity) bool {
+			return a.Kind == kind && a.Task == task
+		})
+	}
+	switch b := e.Body.(type) {
+	case event.RunStarted, event.RunResumed, event.RunEnded:
+		f.activities = nil
+	case event.AttemptStarted:
+		start("attempt", b.Task, b.Attempt)
+	case event.AttemptEnded:
+		end("attempt", b.Task)
+	case event.CounselStarted:
+		start("counsel", b.Task, b.Panel)
+	case event.CounselEnded:
+		end("counsel", b.Task)
+	case event.ReviewStarted:
+		start("review", "", b.N)
+	case event.ReviewEnded:
+		end("review", "")
+	case event.CriteriaStarted:
+		start("criteria", "", b.Round)
+	case event.CriteriaEnded:
+		end("criteria", "")
+	case event.IntegrationStarted:
+		start("integration", "", b.Wave)
+	case event.IntegrationEnded:
+		end("integration", "")
+	case event.DeliveryStarted:
+		start("delivery", "", 0)
+	case event.DeliveryEnded:
+		end("delivery", "")
+	}
+}
