@@ -54,7 +54,7 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
-	for _, r := range report.Runs(readLocalEvents(), true) {
+	for _, r := range report.Runs(readLocalEvents(), time.Time{}, true) {
 		out = append(out, cobra.CompletionWithDesc(r.Run, string(r.Status)+", "+r.Started.UTC().Format(time.RFC3339)))
 	}
 	return out, cobra.ShellCompDirectiveDefault

@@ -33,9 +33,6 @@ func follow(args []string) (follower, error) {
 func (f follower) board() *ui.Board {
 	b := ui.BoardOf(f.State, f.Alive)
 	b.Running = f.Running()
-	if n := len(f.Events); n > 0 && (f.State.Ended != nil || !f.Alive) {
-		b.Ended = f.Events[n-1].Time
-	}
 	return b
 }
 
@@ -51,4 +48,6 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 }
 
 // summary returns the run's summary, as in its report.
-func (f follower) summary() report.Summary { return report.Of(f.State, f.Events).MarkCutOff(f.Alive) }
+func (f follower) summary() report.Summary {
+	return report.Of(f.State, f.Events).At(time.Now(), f.Alive)
+}

@@ -72,7 +72,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if o.counsel {
 		out, err = counselReport(report.CounselStatsOf(past.Events, past.State.Plan), o.format)
 	} else {
-		sum := report.Of(past.State, past.Events).MarkCutOff(past.Alive)
+		sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
 		if o.format == "table" {
 			out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 		} else {

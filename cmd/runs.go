@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,12 +49,12 @@ func runRuns(args []string, output string, std Stdio) error {
 			fmt.Fprintln(std.Err, "wavex: warning:", err)
 			continue
 		}
-		for _, p := range report.Runs(old, alive) {
+		for _, p := range report.Runs(old, time.Now(), alive) {
 			p.MovedTo = filepath.Base(string(dir))
 			list = append(list, p)
 		}
 	}
-	list = append(list, report.Runs(events, alive)...)
+	list = append(list, report.Runs(events, time.Now(), alive)...)
 	if len(list) == 0 {
 		return runlog.NoRunError(in)
 	}

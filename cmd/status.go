@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -68,7 +69,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	if err := p.Settle(); err != nil {
 		return err
 	}
-	sum := report.Of(p.State, p.Events).MarkCutOff(p.Alive)
+	sum := report.Of(p.State, p.Events).At(time.Now(), p.Alive)
 	if output == "json" {
 		b, err := sum.JSON()
 		if err == nil {

@@ -100,8 +100,11 @@ func (d randomRunner) verify(
 }
 
 // genPlan draws a plan of up to 12 tasks with edges to earlier ones, maybe with criteria.
-func genPlan(t *rapid.T) *plan.Plan {
-	n := rapid.IntRange(1, 12).Draw(t, "tasks")
+func genPlan(t *rapid.T) *plan.Plan { return genPlanOf(t, 12) }
+
+// genPlanOf is like genPlan with another bound.
+func genPlanOf(t *rapid.T, most int) *plan.Plan {
+	n := rapid.IntRange(1, most).Draw(t, "tasks")
 	var tasks []string
 	for i := range n {
 		var by []string
@@ -177,9 +180,9 @@ func runSession(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event,
 		t.Fatal(err)
 	}
 	j := &memJournal{events: past}
-	var open event.Body = event.RunStarted{Config: c, Plan: p.Path}
+	var open event.Body = event.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	if len(past) > 0 {
-		open = event.RunResumed{Config: c, Plan: p.Path}
+		open = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	}
 	b := newFixture(nilTB{}, p, c)
 	b.Loop.State, b.Loop.Journal, b.Loop.StartEvent = s, j, open

@@ -39,9 +39,15 @@ func FormatTokens(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
 }
 
-// FormatSpent formats the spent part of a budget: "$2.50/$25", or "$2.50/none" without a limit.
+// FormatSpent formats the spent part of a budget: "$2.50/$25", or "$2.50/none" without a limit. It does not round an
+// amount to the limit: "$0.1224/$0.12".
 func FormatSpent(spent budget.USD, l budget.Limits) string {
-	return spent.Spent() + "/" + FormatBudget(l)
+	text := spent.Spent()
+	const cent = budget.Dollar / 100
+	if !l.NoUSD && spent > 0 && spent != l.USD && (spent+cent/2)/cent == (l.USD+cent/2)/cent {
+		text = fmt.Sprintf("$%.4f", spent.Float())
+	}
+	return text + "/" + FormatBudget(l)
 }
 
 // FormatNotional is like Money and marks money that is not billed: "$2.50/none (notional)".

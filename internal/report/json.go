@@ -30,12 +30,16 @@ type (
 		Breaker    event.Breaker   `json:"breaker,omitempty"`
 		Resume     string          `json:"resume,omitempty"`
 		ResumeAt   time.Time       `json:"resume_at,omitzero"`
-		Started    time.Time       `json:"began,omitzero"`
-		Ended      time.Time       `json:"ended,omitzero"`
+		Stage      string          `json:"stage"`
+		Started    time.Time       `json:"began,omitzero"` // the run
+		Ended      time.Time       `json:"ended,omitzero"` // its last session
+		Seconds    float64         `json:"seconds"`        // of all sessions
+		Wave       int             `json:"wave"`           // the open one, or that with which a resume begins
 		Waves      int             `json:"waves"`
 		Counts     event.Counts    `json:"counts"`
 		CostUSD    float64         `json:"cost_usd"`
 		CounselUSD float64         `json:"counsel_usd"`
+		OtherUSD   float64         `json:"other_usd"`          // cost_usd without that of the tasks
 		Notional   bool            `json:"notional,omitempty"` // cost_usd is not billed
 		Window     *runner.Window  `json:"window,omitempty"`   // of a subscription's usage limit
 		BudgetUSD  *float64        `json:"budget_usd"`         // null: no limit
@@ -146,8 +150,9 @@ func (r *Summary) JSON() ([]byte, error) {
 		ExitCode: r.ExitCode,
 		Reason:   r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume,
 		ResumeAt: r.ResumeAt.UTC(),
-		Started:  r.Started.UTC(), Ended: r.Ended.UTC(), Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(),
-		CounselUSD: r.CounselCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage,
+		Stage:    r.Stage, Started: r.Started.UTC(), Ended: r.Ended.UTC(), Seconds: r.WorkTime.Seconds(), Wave: r.Wave,
+		Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(), CounselUSD: r.CounselCost.Float(),
+		OtherUSD: r.OtherCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage,
 		Tasks: make([]wireTask, 0, len(r.Tasks))}
 	if !r.Limits.NoUSD {
 		usd := r.Limits.USD.Float()

@@ -165,8 +165,8 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	s := reporttest.MixedRun(t, nil)
 	r := report.Of(s.S, s.Events)
-	if r.Status != "failed" || r.ExitCode != 1 || r.Resume != "wavex resume" || r.Duration() != 220*time.Second {
-		t.Errorf("%s %d %q %s", r.Status, r.ExitCode, r.Resume, r.Duration())
+	if r.Status != "failed" || r.ExitCode != 1 || r.Resume != "wavex resume" || r.WorkTime != 220*time.Second {
+		t.Errorf("%s %d %q %s", r.Status, r.ExitCode, r.Resume, r.WorkTime)
 	}
 	two := r.Tasks[1]
 	if len(two.History) != 2 || two.History[0].Counsel == nil || two.History[1].Why != "retry" || !two.History[1].Advised {
@@ -191,8 +191,8 @@ func TestOf(t *testing.T) {
 	}
 
 	short := report.Of(s.S, nil) // without the journal: the last attempt only
-	if h := short.Tasks[1].History; len(h) != 1 || h[0].Number != 2 || short.Duration() != 0 {
-		t.Errorf("%+v, %s", h, short.Duration())
+	if h := short.Tasks[1].History; len(h) != 1 || h[0].Number != 2 {
+		t.Errorf("%+v", h)
 	}
 }
 
@@ -303,5 +303,20 @@ func TestFormat(t *testing.T) {
 	l = budget.Limits{NoUSD: true, NoIterations: true}
 	if m, i := report.FormatSpent(0, l), report.FormatIterations(3, l); m != "$0.00/none" || i != "3/unlimited" {
 		t.Errorf("%s %s", m, i)
+	}
+}
+
+func TestFormatSpent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		spent, limit budget.USD
+		want         string
+	}{
+		{122_400, 120_000, "$0.1224/$0.12"}, {120_000, 120_000, "$0.12/$0.12"}, {24_998_000, 25_000_000, "$24.9980/$25"},
+		{2_500_000, 25_000_000, "$2.50/$25"}, {0, 1_000, "$0.00/$0.001"}, {900, 1_000, "$0.0009/$0.001"},
+	} {
+		if got := report.FormatSpent(c.spent, budget.Limits{USD: c.limit}); got != c.want {
+			t.Errorf("%d of %d: %q, want %q", c.spent, c.limit, got, c.want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/scheduler"
 )
 
 // RunEntry is the short form of one run of a journal.
@@ -33,109 +34,88 @@ type RunEntry struct {
 }
 
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
-// the last one. The cost of a session that was cut off is the cost of its ended attempts, panels
-// and reviews.
-func Runs(events []event.Event, alive bool) []RunEntry {
-	var l runList
-	for _, e := range events {
+// the last one, and now is the current time then.
+func Runs(events []event.Event, now time.Time, alive bool) []RunEntry {
+	l := runList{meter: scheduler.NewMeter()}
+	for i, e := range events {
+		if _, ok := e.Body.(event.RunStarted); ok {
+			l.closeRun(time.Time{}, false)
+		} else if len(l.all) == 0 {
+			continue // the cost of a request is in the Origin of its run
+		}
+		_ = l.meter.Replay(events[i : i+1]) // an error means a contradictory journal, of which it shows a part
 		l.add(e)
-		l.last = e.Time
 	}
-	open := !l.since.IsZero()
-	l.cutOff()
-	if n := len(l.all); open && alive && n > 0 {
-		l.all[n-1].Status, l.all[n-1].Ended = event.RunRunning, time.Time{}
-	}
+	l.closeRun(now, alive)
 	return l.all
 }
 
-// runList holds the runs of the events so far, with the session that has no record of its end yet.
+// runList holds the runs of the events so far. meter has the figures of the last one that need no plan.
 type runList struct {
 	all   []RunEntry
-	spent budget.USD
-	since time.Time // zero: no session is open
-	last  time.Time
+	meter *scheduler.State
+	added int // tasks that joined the last run
 	done  map[string]bool
 }
 
-// addUpToDate counts the tasks that an earlier run completed; u may be nil.
-func (l *runList) addUpToDate(u *event.UpToDate) {
-	if u == nil {
+// closeRun fills in the figures of the last run.
+func (l *runList) closeRun(now time.Time, alive bool) {
+	if len(l.all) == 0 {
 		return
 	}
-	for _, id := range u.Tasks {
-		l.done[id] = true
+	p, m := &l.all[len(l.all)-1], l.meter
+	p.Cost, p.Notional, p.Iterations = m.Ledger.Spent(), m.Notional, m.Ledger.Iterations()
+	p.Sessions, p.Completed = len(m.Sessions()), len(l.done)
+	p.Tasks += l.added
+	end := m.Ended
+	switch {
+	case end != nil:
+		p.Status, p.ExitCode, p.Reason = end.Status, end.ExitCode, end.Reason
+		p.Ended = m.EndedAt()
+		p.Completed = end.Tasks.Completed
+		p.Tasks = p.Completed + end.Tasks.Failed + end.Tasks.Blocked + end.Tasks.Pending
+	case alive:
+		p.Status = event.RunRunning
+	default:
+		p.Status, p.Ended, now = event.RunCutOff, m.LastEvent(), time.Time{}
 	}
+	p.WorkTime = m.WorkTime(now)
 }
 
-// cutOff ends a session without a record of its end.
-func (l *runList) cutOff() {
-	if n := len(l.all); n > 0 && !l.since.IsZero() {
-		p := &l.all[n-1]
-		p.Status = event.RunCutOff
-		p.Ended = l.last
-		p.WorkTime += l.last.Sub(l.since)
-		p.Completed = len(l.done)
-		p.Cost = l.spent
-		l.since = time.Time{}
-	}
-}
-
-func (l *runList) add(e event.Event) {
-	if b, ok := e.Body.(event.RunStarted); ok {
-		l.cutOff()
-		l.all = append(l.all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks,
-			Sessions: 1})
-		l.spent, l.done, l.since = 0, map[string]bool{}, e.Time
-		if b.Origin != nil {
-			l.spent = b.Origin.Spent
+// settle marks tasks as completed, or as not completed any more.
+func (l *runList) settle(done bool, ids ...string) {
+	for _, id := range ids {
+		if delete(l.done, id); done {
+			l.done[id] = true
 		}
 	}
-	if len(l.all) == 0 {
-		return // the cost of a request is in the Origin of its run
+}
+
+// add follows the tasks, which the meter does not know.
+func (l *runList) add(e event.Event) {
+	if b, ok := e.Body.(event.RunStarted); ok {
+		l.all = append(l.all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks})
+		l.added, l.done = 0, map[string]bool{}
 	}
 	p := &l.all[len(l.all)-1]
 	switch b := e.Body.(type) {
 	case event.RunResumed:
-		l.cutOff()
 		p.Tasks, p.Plan = b.Tasks, b.Plan
-		p.Sessions++
-		l.since = e.Time
+		if b.Edit != nil {
+			l.settle(false, append(b.Edit.Rerun, b.Edit.Dropped...)...)
+		}
+	case event.TasksAdded:
+		l.added += len(b.Tasks)
 	case event.AttemptEnded:
-		l.spent += b.Result.Cost
-		if b.Status == event.Completed {
-			l.done[b.Task] = true
-		}
-		if b.Charged {
-			p.Iterations++
-		}
+		l.settle(b.Status == event.Completed, b.Task)
 	case event.IntegrationEnded:
-		for _, id := range b.Completed {
-			l.done[id] = true
-		}
-	case event.CounselEnded:
-		l.spent += b.Verdict.Cost
-	case event.ReviewEnded:
-		l.spent += b.Review.Cost
+		l.settle(true, b.Completed...)
 	case event.CriteriaEnded:
-		l.spent += b.Cost
-		l.addUpToDate(b.UpToDate)
-	case event.PrecheckEnded:
-		l.spent += b.Challenge.Cost
-	case event.RunEnded:
-		p.Status = b.Status
-		p.ExitCode = b.ExitCode
-		p.Reason = b.Reason
-		p.Ended = e.Time
-		if !l.since.IsZero() { // else it happened between sessions: a rollback, a cancel
-			p.WorkTime += e.Time.Sub(l.since)
+		if b.UpToDate != nil {
+			l.settle(true, b.UpToDate.Tasks...)
 		}
-		p.Completed = b.Tasks.Completed
-		p.Cost = b.Cost
-		p.Notional = b.Notional
-		p.Iterations = b.Iterations
-		p.Tasks = b.Tasks.Completed + b.Tasks.Failed + b.Tasks.Blocked + b.Tasks.Pending
-		l.since = time.Time{}
+	case event.RolledBack:
+		l.settle(false, b.Tasks...)
 	}
 }
 

@@ -31,7 +31,7 @@ func journals(t *testing.T) []event.Event {
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	all := journals(t)
-	got := report.Runs(all, true)
+	got := report.Runs(all, all[len(all)-1].Time, true)
 	if len(got) != 3 {
 		t.Fatalf("%+v", got)
 	}
@@ -51,10 +51,10 @@ func TestRuns(t *testing.T) {
 	if !got[2].Ended.IsZero() || got[1].ExitCode != 1 || got[1].Tasks != 6 {
 		t.Errorf("%+v", got)
 	}
-	if off := report.Runs(all, false); off[2].Status != "cut off" || off[2].Ended.IsZero() {
+	if off := report.Runs(all, time.Time{}, false); off[2].Status != "cut off" || off[2].Ended.IsZero() {
 		t.Errorf("%+v", off[2])
 	}
-	if report.Runs(nil, false) != nil {
+	if report.Runs(nil, time.Time{}, false) != nil {
 		t.Error("runs of an empty journal")
 	}
 	table := report.RunsTable(got, 0)
@@ -93,7 +93,7 @@ func TestRunsOfEveryPrefix(t *testing.T) {
 				runs++
 			}
 		}
-		got := report.Runs(all[:n], false)
+		got := report.Runs(all[:n], time.Time{}, false)
 		if len(got) != runs {
 			t.Fatalf("after %d records: %d runs, want %d", n, len(got), runs)
 		}
@@ -112,7 +112,7 @@ func TestRunsEndedTwice(t *testing.T) {
 	last := s.Events[len(s.Events)-1]
 	again := event.Event{Seq: last.Seq + 1, Time: last.Time.Add(time.Hour),
 		Body: event.RunEnded{Status: event.RunCancelled, ExitCode: 1}}
-	one, two := report.Runs(s.Events, false), report.Runs(append(s.Events, again), false)
+	one, two := report.Runs(s.Events, time.Time{}, false), report.Runs(append(s.Events, again), time.Time{}, false)
 	if two[0].WorkTime != one[0].WorkTime || two[0].Status != event.RunCancelled || !two[0].Ended.Equal(again.Time) {
 		t.Errorf("worked %s, want %s; %+v", two[0].WorkTime, one[0].WorkTime, two[0])
 	}
@@ -123,7 +123,7 @@ func TestRunsOfEverySuffix(t *testing.T) {
 	t.Parallel()
 	all := journals(t)
 	for n := range all {
-		for _, p := range report.Runs(all[n:], false) {
+		for _, p := range report.Runs(all[n:], time.Time{}, false) {
 			if p.Status == "" || p.WorkTime < 0 || p.Cost < 0 {
 				t.Errorf("without %d records: %+v", n, p)
 			}

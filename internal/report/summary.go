@@ -32,20 +32,16 @@ type Summary struct {
 	Resume   string        // the command that continues; "" if there is nothing to continue
 	ResumeAt time.Time
 
-	Started time.Time // of the run's last session
-	Ended   time.Time // zero before the end, and without events
-	Waves   int
+	Ended time.Time // of its last session; zero before the end
+	Figures
 
 	Assessment
 	Tasks       []Task // in plan order
 	Counts      event.Counts
-	Cost        budget.USD
 	CounselCost budget.USD
+	OtherCost   budget.USD     // part of Cost beside the tasks: reviews, judges, the request, dropped tasks
 	Window      *runner.Window // of a subscription's usage limit; nil: unknown
-	Notional    bool           // a subscription: Cost is not billed
-	Limits      budget.Limits
-	Iterations  int
-	Usage       runner.Usage // of attempts; panels do not report theirs
+	Usage       runner.Usage   // of attempts; panels do not report theirs
 }
 
 // Assessment is the knowledge of a run's work beyond its tasks.
@@ -106,9 +102,8 @@ type Attempt struct {
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
-	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Started: s.SessionStart,
-		Waves: s.Waves, Counts: s.Counts, Cost: s.Ledger.Spent(), Notional: s.Notional, Window: s.Window,
-		Limits: s.Ledger.Limits(), Iterations: s.Ledger.Iterations()}
+	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
+		Figures: FiguresOf(s), Counts: s.Counts, Window: s.Window}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, s.Plan.Path
 	}
@@ -121,16 +116,16 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		r.Reason = e.Reason
 		r.Resume = e.Resume
 		r.ResumeAt = e.ResumeAt
-		r.Iterations = e.Iterations
 	}
 	r.Regressions, r.Reviews = s.Regressions, s.Reviews
 	if r.Gate = s.Gate; s.Gate != nil {
 		r.Evidence = s.Evidence
 		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)
 	}
-	r.Tasks = make([]Task, len(s.Tasks))
+	r.Tasks, r.OtherCost = make([]Task, len(s.Tasks)), r.Cost
 	for i := range s.Tasks {
 		r.Tasks[i] = newTask(s, i)
+		r.OtherCost -= s.Tasks[i].Cost
 		r.CounselCost += s.Tasks[i].CounselCost
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
@@ -138,10 +133,14 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 	return r
 }
 
-// MarkCutOff returns the summary as another process sees it. alive tells whether a wavex process works at
+// At returns the summary as another process sees it at a time. alive tells whether a wavex process works on
 // the run. A run without an end and without a process was cut off.
-func (r Summary) MarkCutOff(alive bool) Summary {
-	if r.Status == event.RunRunning && !alive {
+func (r Summary) At(now time.Time, alive bool) Summary {
+	switch {
+	case r.Status != event.RunRunning:
+	case alive:
+		r.WorkTime = r.WorkTimeAt(now)
+	default:
 		r.Status, r.Resume = event.RunCutOff, "wavex resume"
 	}
 	return r
@@ -186,8 +185,8 @@ func newAttempt(n int, r runner.Result) Attempt {
 		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Checks: r.Checks}
 }
 
-// addEvents fills in the facts that only the events have: every attempt, and when the session ended. As
-// in the state, it ignores records of a task that the plan no longer has, or has changed since.
+// addEvents fills in the facts that only the events have: every attempt. As in the state, it ignores records of a task
+// that the plan no longer has, or has changed since.
 func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
 	var history [][]Attempt
 	starts := map[string]event.AttemptStarted{}
@@ -196,7 +195,6 @@ func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
 		case event.RunStarted:
 			history = make([][]Attempt, len(r.Tasks))
 			clear(starts)
-			r.Ended = time.Time{}
 			r.Plan = cmp.Or(r.Plan, b.Plan)
 		case event.AttemptStarted:
 			starts[b.Task] = b
@@ -214,12 +212,6 @@ func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
 				v := b.Verdict
 				history[i][len(history[i])-1].Counsel = &v
 			}
-		case event.RunEnded:
-			if r.Ended.IsZero() { // a further end lies between sessions: a rollback, a cancel
-				r.Ended = e.Time
-			}
-		case event.RunResumed:
-			r.Ended = time.Time{}
 		}
 	}
 	for i, h := range history {
@@ -227,12 +219,4 @@ func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
 			r.Tasks[i].History = h
 		}
 	}
-}
-
-// Duration returns the duration of the last session; 0 if its end is not known.
-func (r *Summary) Duration() time.Duration {
-	if r.Ended.IsZero() {
-		return 0
-	}
-	return r.Ended.Sub(r.Started)
 }

@@ -128,15 +128,22 @@ func (r *Summary) totals() []string {
 	}
 	l := []string{first}
 	money := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
+	var parts []string
+	if r.CounselCost > 0 {
+		parts = append(parts, "counsel "+r.CounselCost.Spent())
+	}
+	if r.OtherCost > 0 {
+		parts = append(parts, "beside the tasks "+r.OtherCost.Spent())
+	}
+	if len(parts) > 0 {
+		money += " (" + strings.Join(parts, "; ") + ")"
+	}
 	if w := r.Window; w != nil {
 		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, textfmt.Line(w.Name))
 	}
-	if r.CounselCost > 0 {
-		money += fmt.Sprintf(" (counsel %s)", r.CounselCost.Spent())
-	}
 	money += " | Iterations: " + FormatIterations(r.Iterations, r.Limits) + " | Tokens: " + FormatTokens(r.Usage.Total())
-	if took := r.Duration(); took > 0 {
-		money += " | Time: " + FormatDuration(took)
+	if r.WorkTime > 0 {
+		money += " | Time: " + FormatDuration(r.WorkTime)
 	}
 	l = append(l, money)
 	if cache := r.cacheLine(); cache != "" {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +26,7 @@ type Follower struct {
 	planPath string   // the plan that the user named, or ""
 	log      *journal.Follower
 	digest   string // digest of the state's plan
-	running  map[string]event.Activity
-	recorded int // number of events of the journal; the rest of Events is not on record (see settle)
+	recorded int    // number of events of the journal; the rest of Events is not on record (see settle)
 }
 
 // Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
@@ -45,7 +43,7 @@ func (f *Follower) Poll(show func(event.Event, *scheduler.State)) (changed bool,
 	records, replaced, err := f.log.Next()
 	if replaced {
 		f.Events, f.State = nil, nil
-		f.running, f.recorded = map[string]event.Activity{}, 0
+		f.recorded = 0
 	}
 	if f.recorded < len(f.Events) && len(records) > 0 { // a wavex resumes it
 		if err := f.dropSettled(); err != nil {
@@ -103,16 +101,12 @@ func (f *Follower) apply(e event.Event) error {
 	case event.RunResumed:
 		path, digest, run = b.Plan, b.Digest, b.Config.Run
 	}
-	if path != "" {
-		clear(f.running)
-	}
 	if path != "" && (f.State == nil || digest != f.digest) { // another plan, or an edited one
 		return f.replayPlan(cmp.Or(f.planPath, path), digest, run)
 	}
 	if f.State == nil {
 		return nil // records before the first run
 	}
-	f.trackRunning(e)
 	return f.State.Replay([]event.Event{e})
 }
 
@@ -127,60 +121,17 @@ func (f *Follower) replayPlan(path, digest, run string) error {
 	return f.State.Replay(f.Events)
 }
 
-// trackRunning updates the activities under way.
-func (f *Follower) trackRunning(e event.Event) {
-	start := func(kind, task string, n int) {
-		f.running[kind+"/"+task] = event.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time}
-	}
-	end := func(kind, task string) { delete(f.running, kind+"/"+task) }
-	switch b := e.Body.(type) {
-	case event.AttemptStarted:
-		start("attempt", b.Task, b.Attempt)
-	case event.AttemptEnded:
-		end("attempt", b.Task)
-	case event.CounselStarted:
-		start("counsel", b.Task, b.Panel)
-	case event.CounselEnded:
-		end("counsel", b.Task)
-	case event.ReviewStarted:
-		start("review", "", b.N)
-	case event.ReviewEnded:
-		end("review", "")
-	case event.CriteriaStarted:
-		start("criteria", "", b.Round)
-	case event.CriteriaEnded:
-		end("criteria", "")
-	case event.IntegrationStarted:
-		start("integration", "", b.Wave)
-	case event.IntegrationEnded:
-		end("integration", "")
-	case event.DeliveryStarted:
-		start("delivery", "", 0)
-	case event.DeliveryEnded:
-		end("delivery", "")
-	case event.RunEnded:
-		clear(f.running)
-	}
-}
-
 // Running returns the activities under way, in order of their start, with their last sign of life.
 func (f *Follower) Running() []event.Activity {
 	if !f.Alive {
 		return nil
 	}
-	out := make([]event.Activity, 0, len(f.running))
-	for _, d := range f.running {
-		if i, ok := f.State.Index(d.Task); ok && d.Task != "" {
-			d.Subject = f.State.Plan.Tasks[i].ActiveTitle()
-		}
-		if d.Kind == "attempt" {
+	out := f.State.Activities()
+	for i := range out {
+		if d := &out[i]; d.Kind == "attempt" {
 			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, loop.Attempt(d.Attempt), loop.StreamFile))
 		}
-		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b event.Activity) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Task, b.Task))
-	})
 	return out
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/scheduler"
@@ -28,13 +27,7 @@ type model struct {
 	plan               string        // path of the plan file, as the journal has it
 	barriers           bool          // waves have barriers between them
 
-	opened     time.Time
-	wave       int // the open wave; 0 before the first
-	waves      int
-	iterations int
-	limits     budget.Limits
-	spent      budget.USD
-	notional   bool
+	report.Figures
 	counts     event.Counts
 	breaker    breaker
 	criteria   []report.Criterion
@@ -100,10 +93,7 @@ func (b *model) updateRun(s *scheduler.State, e event.Event) {
 	b.origin = s.Origin
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
 	b.barriers = s.Config.Schedule != event.Eager
-	b.opened, b.wave, b.waves = s.RunStart.UTC(), s.Wave, s.Waves
-	b.iterations = s.Ledger.Iterations()
-	b.limits = s.Ledger.Limits()
-	b.spent, b.notional = s.Ledger.Spent(), s.Notional
+	b.Figures = report.FiguresOf(s)
 	b.counts, b.breaker = s.Counts, breaker{s.UnmetStreak, strings.Join(s.Unmet, "; ")}
 	b.exitSignal = report.Complete(s)
 	b.stop, b.ended = s.Stop, s.Ended
@@ -160,28 +150,12 @@ func affectedTasks(b event.Body) (ids []string, known bool) {
 	return nil, false
 }
 
-// stage returns the stage of the workflow. The stages before the waves belong to no run: with a
-// plan the stage is at least executing.
-func (b *model) stage() string {
-	switch {
-	case b.exitSignal:
-		return "complete"
-	case b.cancelled():
-		return "cancelled"
-	case len(b.rows) > 0 && b.counts.Completed == len(b.rows):
-		return "review" // includes the criteria and the gate
-	}
-	return "executing"
-}
-
-func (b *model) cancelled() bool { return b.ended != nil && b.ended.Status == event.RunCancelled }
-
 // linearStatus returns the run's status in the words of the linear state file.
 func (b *model) linearStatus() string {
 	switch {
 	case b.exitSignal:
 		return "completed"
-	case b.cancelled():
+	case b.Stage == "cancelled":
 		return "cancelled"
 	case b.ended != nil:
 		return "paused"

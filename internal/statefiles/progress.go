@@ -19,9 +19,8 @@ const maxListed = 500
 func (b *model) progress() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", textfmt.Line(b.goal()))
-	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.waveText(), b.iterations,
-		report.FormatNotional(b.spent, b.limits,
-			b.notional))
+	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.waveText(), b.Iterations,
+		b.MoneyText())
 	if b.ended != nil {
 		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, reasonSuffix(b.ended.Reason))
 	} else if b.stop != nil {
@@ -56,9 +55,9 @@ func reasonSuffix(reason string) string {
 // waveText returns "Wave 2 of 4"; without barriers there is no open wave.
 func (b *model) waveText() string {
 	if b.barriers {
-		return fmt.Sprintf("Wave %d of %d", max(b.wave, 1), b.waves)
+		return fmt.Sprintf("Wave %d of %d", b.Wave, b.Waves)
 	}
-	return fmt.Sprintf("%d waves, without barriers", b.waves)
+	return fmt.Sprintf("%d waves, without barriers", b.Waves)
 }
 
 // section writes the list of the tasks with some statuses, or nothing if there are none. The title

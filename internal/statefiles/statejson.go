@@ -76,7 +76,7 @@ type criterion struct {
 func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
 		Remaining: []string{},
-		Iteration: b.iterations, State: b.linearStatus(), Breaker: b.breaker,
+		Iteration: b.Iterations, State: b.linearStatus(), Breaker: b.breaker,
 		Errors: append([]taskError{}, b.errors...)}
 	if n := len(b.errors); n > 0 {
 		w.LastError = &b.errors[n-1].Excerpt

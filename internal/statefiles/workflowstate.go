@@ -70,22 +70,22 @@ type taskState struct {
 }
 
 func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
-	w := workflow{Version: 1, Stage: b.stage(), Task: b.goal(), Started: b.opened, Updated: b.at, Recall: []string{},
+	w := workflow{Version: 1, Stage: b.Stage, Task: b.goal(), Started: b.Started.UTC(), Updated: b.at, Recall: []string{},
 		Reviews: b.reviews,
 		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: event.RunRunning,
-			ExitSignal: b.exitSignal, Wave: b.wave, Waves: b.waves, Iteration: b.iterations, CostUSD: b.spent.Float(),
-			Notional: b.notional, Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
+			ExitSignal: b.exitSignal, Wave: b.Wave, Waves: b.Waves, Iteration: b.Iterations, CostUSD: b.Cost.Float(),
+			Notional: b.Notional, Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
 	if f := b.origin; f != nil {
 		w.SpecScore, w.FitScore = &f.SpecScore, &f.FitScore
 		w.Shape = &f.Shape
 		w.Recall = append(w.Recall, f.Recall...)
 	}
 	x := &w.Wavex
-	if !b.limits.NoIterations {
-		x.MaxIterations = &b.limits.Iterations
+	if !b.Limits.NoIterations {
+		x.MaxIterations = &b.Limits.Iterations
 	}
-	if !b.limits.NoUSD {
-		usd := b.limits.USD.Float()
+	if !b.Limits.NoUSD {
+		usd := b.Limits.USD.Float()
 		x.BudgetUSD = &usd
 	}
 	if st := b.stop; st != nil {

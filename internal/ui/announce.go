@@ -33,39 +33,36 @@ func (a *Announcer) nextOf(s *scheduler.State) *nextTask {
 
 // stageText returns the stage and the request's score, if it was scored.
 func stageText(s *scheduler.State) string {
-	stage, spec, fit := "executing", "-", "-"
-	switch {
-	case report.Complete(s):
-		stage = "complete"
-	case len(s.Tasks) > 0 && s.Counts.Completed == len(s.Tasks):
-		stage = "review"
-	}
+	spec, fit := "-", "-"
 	if f := s.Origin; f != nil {
 		spec, fit = fmt.Sprint(f.SpecScore), fmt.Sprint(f.FitScore)
 	}
-	return fmt.Sprintf("%s | Spec: %s/10 | Fit: %s", stage, spec, fit)
+	return fmt.Sprintf("%s | Spec: %s/10 | Fit: %s", report.Stage(s), spec, fit)
 }
 
 // maxNamedReviews bounds the reviews in the announcement; the latest are kept.
 const maxNamedReviews = 3
 
-// reviewsText sums up the reviews that gave an answer.
+// reviewsText sums up the reviews that gave an answer: the light ones by wave, and the last thorough one, which judges
+// the whole work anew.
 func reviewsText(s *scheduler.State) string {
 	var list []string
+	thorough := ""
 	for i := range s.Reviews {
 		r := &s.Reviews[i]
-		if r.Review.Error != "" || r.Review.Nothing != "" {
-			continue
+		switch {
+		case r.Review.Error != "" || r.Review.Nothing != "":
+		case r.Mode != counsel.Thorough:
+			list = append(list, fmt.Sprintf("wave %d: %.1f/10, %s", r.Wave, r.Review.Score,
+				report.Plural(len(r.Review.Findings), "issue", "issues")))
+		case r.Passed:
+			thorough = "thorough: passed"
+		default:
+			thorough = "thorough: " + report.Plural(r.Blockers, "blocker", "blockers") + " left"
 		}
-		text := fmt.Sprintf("wave %d: %.1f/10, %s", r.Wave, r.Review.Score, report.Plural(len(r.Review.Findings),
-			"issue", "issues"))
-		if r.Mode == counsel.Thorough {
-			text = "thorough: passed"
-			if !r.Passed {
-				text = "thorough: " + report.Plural(r.Blockers, "blocker", "blockers") + " left"
-			}
-		}
-		list = append(list, text)
+	}
+	if thorough != "" {
+		list = append(list, thorough)
 	}
 	return cmp.Or(strings.Join(list[max(0, len(list)-maxNamedReviews):], "; "), "none")
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -22,61 +21,59 @@ import (
 type Board struct {
 	Run, Name   string
 	Status      event.RunStatus
-	Started     time.Time
-	Ended       time.Time // zero while it runs
-	Waves       []WaveCount
-	CurrentWave int // the open wave; 0: none
+	ByWave      []scheduler.Tally
+	CurrentWave int // 0: the run does not go on
 	Running     []event.Activity
-	Counts      event.Counts
-	Spent       budget.USD
-	Limits      budget.Limits
-	Notional    bool
-	Iterations  int // iterations
-	PausedUntil time.Time
 	Stopping    string // why nothing more starts; "" while the run starts work
 	Next        string // the command that continues, or the next action
+	report.Figures
 }
 
-// WaveCount counts the tasks of a wave.
-type WaveCount struct{ Done, Failed, Blocked, Running, All int }
-
-// BoardOf derives the board from a state. The caller adds the running work. alive tells whether a
-// wavex process works at the run.
-func BoardOf(s *scheduler.State, alive bool) *Board {
-	b := &Board{Run: s.Config.Run, Status: event.RunRunning, Started: s.SessionStart, Waves: make([]WaveCount, s.Waves),
-		CurrentWave: s.Wave,
-		Counts:      s.Counts, Spent: s.Ledger.Spent(),
-		Limits: s.Ledger.Limits(), Notional: s.Notional, Iterations: s.Ledger.Iterations(), PausedUntil: s.PauseUntil}
-	if s.Plan != nil {
-		b.Name = s.Plan.Name
-	}
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
-		w := &b.Waves[t.Wave-1]
-		w.All++
-		switch t.Status {
-		case event.Completed:
-			w.Done++
-		case event.Failed:
-			w.Failed++
-		case event.Blocked:
-			w.Blocked++
-		case event.InProgress, event.Advising:
-			w.Running++
+// tallyText returns "2/4, 1 verified, 1 failed".
+func tallyText(c scheduler.Tally) string {
+	l := fmt.Sprintf("%d/%d", c.Completed, c.All)
+	for _, n := range []struct {
+		n    int
+		word string
+	}{{c.Verified, "verified"}, {c.Running, "running"}, {c.Failed, "failed"}, {c.Blocked, "blocked"}} {
+		if n.n > 0 {
+			l += fmt.Sprintf(", %d %s", n.n, n.word)
 		}
+	}
+	return l
+}
+
+// BoardOf derives the board from a state. alive tells whether a wavex process works at the run. The caller may add
+// signs of life to the running work.
+func BoardOf(s *scheduler.State, alive bool) *Board {
+	b := &Board{Run: s.Config.Run, Name: s.Plan.Name, Status: event.RunRunning, CurrentWave: s.CurrentWave(),
+		Figures: report.FiguresOf(s)}
+	for w := range s.Waves {
+		b.ByWave = append(b.ByWave, s.Tally(w+1))
 	}
 	if s.Stop != nil {
 		b.Stopping = cmp.Or(s.Stop.Reason, string(s.Stop.Status))
 	}
 	switch {
 	case s.Ended != nil:
-		b.Status, b.Next, b.CurrentWave = s.Ended.Status, s.Ended.Resume, 0
+		b.Status, b.Next = s.Ended.Status, s.Ended.Resume
 		b.Stopping = s.Ended.Reason
 	case !alive:
 		b.Status, b.Next = event.RunCutOff, "wavex resume"
 	}
+	if b.over() {
+		b.CurrentWave, b.Total.Running = 0, 0
+		for w := range b.ByWave {
+			b.ByWave[w].Running = 0
+		}
+	} else {
+		b.Running = s.Activities()
+	}
 	return b
 }
+
+// over reports whether the run does not go on without a resume.
+func (b *Board) over() bool { return b.Status != event.RunRunning }
 
 // Lines returns the board for a screen. The lines fit its rows and columns.
 func (b *Board) Lines(now time.Time, o Options) []string {
@@ -88,7 +85,7 @@ func (b *Board) Lines(now time.Time, o Options) []string {
 	}
 	running := b.runningLines(now, columns, o.ASCII)
 	room := rows - len(out) - 2 // two empty lines
-	waves := b.waveLines(columns, max(min(room/2, len(b.Waves)), room-len(running)), o)
+	waves := b.waveLines(columns, max(min(room/2, len(b.ByWave)), room-len(running)), o)
 	if len(waves) > 0 && room > 3 {
 		out = append(append(out, ""), waves...)
 	}
@@ -104,9 +101,9 @@ func (b *Board) Lines(now time.Time, o Options) []string {
 }
 
 func (b *Board) head(now time.Time, columns int, o Options) string {
-	end := now
-	if !b.Ended.IsZero() {
-		end = b.Ended
+	took := b.WorkTime
+	if !b.over() {
+		took = b.WorkTimeAt(now)
 	}
 	m := marks[markWarn]
 	switch b.Status {
@@ -122,7 +119,7 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 		sign = ""
 	}
 	parts := []string{string(b.Status), textfmt.Fit(cmp.Or(b.Name, b.Run), 60, o.ASCII),
-		report.FormatDuration(max(end.Sub(b.Started), 0).Truncate(time.Second))}
+		report.FormatDuration(took)}
 	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
 	}
@@ -136,32 +133,29 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 }
 
 func (b *Board) money() string {
-	c := b.Counts
-	all := c.Completed + c.Failed + c.Blocked + c.Pending
-	l := fmt.Sprintf("%d/%d tasks", c.Completed, all)
-	if c.Failed > 0 {
-		l += fmt.Sprintf(", %d failed", c.Failed)
+	c := b.Total
+	done, rest, _ := strings.Cut(tallyText(c), ",")
+	l := done + " tasks"
+	if rest != "" {
+		l += "," + rest
 	}
-	if c.Blocked > 0 {
-		l += fmt.Sprintf(", %d blocked", c.Blocked)
-	}
-	l += " | " + report.FormatNotional(b.Spent, b.Limits, b.Notional)
+	l += " | " + b.MoneyText()
 	if !b.Limits.NoUSD && b.Limits.USD > 0 {
-		l += fmt.Sprintf(" (%.0f%%)", 100*b.Spent.Float()/b.Limits.USD.Float())
+		l += fmt.Sprintf(" (%.0f%%)", 100*b.Cost.Float()/b.Limits.USD.Float())
 	}
-	return l + " | iteration " + report.FormatIterations(b.Iterations, b.Limits)
+	return l + " | iteration " + b.IterationsText()
 }
 
 func (b *Board) statusLine(now time.Time) string {
 	switch {
-	case !b.Ended.IsZero() || b.Status == event.RunCutOff:
+	case b.over():
 		l := textfmt.Line(b.Stopping)
 		if b.Next != "" {
 			l = strings.TrimPrefix(l+"; continue with: "+textfmt.Line(b.Next), "; ")
 		}
 		return l
 	case b.Stopping != "":
-		return fmt.Sprintf("stopping: %s; %d still running", textfmt.Line(b.Stopping), len(b.Running))
+		return fmt.Sprintf("stopping: %s; %d still running", textfmt.Line(b.Stopping), b.Total.Running)
 	case b.PausedUntil.After(now):
 		return "nothing starts before " + b.PausedUntil.UTC().Format(time.RFC3339)
 	}
@@ -170,10 +164,10 @@ func (b *Board) statusLine(now time.Time) string {
 
 // waveLines draws a bar for each wave, or for those around the open one if there is no room for all.
 func (b *Board) waveLines(columns, room int, o Options) []string {
-	if room < 1 || len(b.Waves) == 0 {
+	if room < 1 || len(b.ByWave) == 0 {
 		return nil
 	}
-	from, to := 0, len(b.Waves)
+	from, to := 0, len(b.ByWave)
 	if to > room {
 		keep := max(room-2, 1)
 		from = min(max(b.CurrentWave-1-keep/3, 0), to-keep)
@@ -186,25 +180,17 @@ func (b *Board) waveLines(columns, room int, o Options) []string {
 		}
 	}
 	addHidden(from, " before")
-	digits := len(fmt.Sprint(len(b.Waves)))
+	digits := len(fmt.Sprint(len(b.ByWave)))
 	for i := from; i < to; i++ {
 		out = append(out, b.waveLine(i, digits, columns, o))
 	}
-	addHidden(len(b.Waves)-to, " to come")
+	addHidden(len(b.ByWave)-to, " to come")
 	return out
 }
 
 func (b *Board) waveLine(i, digits, columns int, o Options) string {
-	w := b.Waves[i]
-	tail := fmt.Sprintf("%d/%d", w.Done, w.All)
-	for _, n := range []struct {
-		n    int
-		word string
-	}{{w.Running, "running"}, {w.Failed, "failed"}, {w.Blocked, "blocked"}} {
-		if n.n > 0 {
-			tail += fmt.Sprintf(", %d %s", n.n, n.word)
-		}
-	}
+	w := b.ByWave[i]
+	tail := tallyText(w)
 	at := " "
 	if i+1 == b.CurrentWave {
 		at = ">"
@@ -212,14 +198,14 @@ func (b *Board) waveLine(i, digits, columns int, o Options) string {
 	l := fmt.Sprintf("%s wave %*d", at, digits, i+1)
 	const least, most = 8, 32
 	if room := columns - textfmt.Width(l) - textfmt.Width(tail) - len("  100% || "); room >= least {
-		l += " " + progressBar(w.Done, w.All, min(room, most), o.ASCII)
+		l += " " + progressBar(w, min(room, most), o.ASCII)
 	}
 	l = textfmt.Truncate(l+" "+tail, columns, o.ASCII)
 	switch {
 	case !o.Color:
 	case w.Failed+w.Blocked > 0:
 		l = colorize("31", l)
-	case w.Done == w.All:
+	case w.Completed == w.All:
 		l = colorize("32", l)
 	case i+1 != b.CurrentWave:
 		l = colorize("2", l)
@@ -230,16 +216,7 @@ func (b *Board) waveLine(i, digits, columns int, o Options) string {
 func (b *Board) runningLines(now time.Time, columns int, ascii bool) []string {
 	out := make([]string, 0, len(b.Running))
 	for _, d := range b.Running {
-		r := runningTask{label: d.Kind, counsel: d.Kind == "counsel", started: d.Since,
-			last:   textfmt.Fit(d.Last, maxTextColumns, ascii),
-			lastAt: d.At}
-		if d.Task != "" {
-			r.label = textfmt.Fit(d.Task, 60, ascii)
-			if d.Attempt > 1 && !r.counsel {
-				r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
-			}
-			r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
-		}
+		r := newRunningTask(d, ascii)
 		out = append(out, r.line(now, columns, ascii))
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
+	"wavex/scheduler"
 )
 
 // boardOf returns a board in the middle of a story.
@@ -43,7 +44,6 @@ func TestBoardGolden(t *testing.T) {
 	for name, tell := range testRuns {
 		s := tell(t, nil)
 		b := BoardOf(s.S, false)
-		b.Ended = s.Now()
 		golden(t, "board-"+name+".txt", strings.Join(b.Lines(s.Now(), Options{}), "\n")+"\n")
 	}
 }
@@ -53,13 +53,14 @@ func TestBoardGolden(t *testing.T) {
 func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := &Board{Run: "r", Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Status: "running", Started: reporttest.Start,
+		b := &Board{Run: "r", Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Status: "running",
 			Stopping: rapid.SampledFrom([]string{"", "why\x1b[2J"}).Draw(t, "stop")}
 		n := rapid.IntRange(0, 60).Draw(t, "waves")
 		for range n {
 			all := rapid.IntRange(1, 2000).Draw(t, "all")
 			done := rapid.IntRange(0, all).Draw(t, "done")
-			b.Waves = append(b.Waves, WaveCount{All: all, Done: done, Failed: rapid.IntRange(0, all-done).Draw(t, "failed")})
+			b.ByWave = append(b.ByWave, scheduler.Tally{All: all, Completed: done,
+				Failed: rapid.IntRange(0, all-done).Draw(t, "failed")})
 		}
 		b.CurrentWave = rapid.IntRange(0, n).Draw(t, "open")
 		for range rapid.IntRange(0, 40).Draw(t, "running") {

@@ -8,7 +8,6 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -28,17 +27,10 @@ func bracketedTask(s *scheduler.State, id string) string {
 	return "[" + taskLabel(s, id) + "]"
 }
 
-func taskLabel(s *scheduler.State, id string) string { return labelOf(s, id, (*plan.Task).Title) }
-
-// activeLabel returns the label of a running task: "T-001 Adding the parser".
-func activeLabel(s *scheduler.State, id string) string {
-	return labelOf(s, id, (*plan.Task).ActiveTitle)
-}
-
-func labelOf(s *scheduler.State, id string, title func(*plan.Task) string) string {
+func taskLabel(s *scheduler.State, id string) string {
 	l := textfmt.Fit(id, 60, true)
 	if i, ok := s.Index(id); ok {
-		if sub := textfmt.Fit(title(&s.Plan.Tasks[i]), 80, true); sub != "" {
+		if sub := textfmt.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
 			l += " " + sub
 		}
 	}
@@ -95,7 +87,7 @@ func resumeLines(s *scheduler.State, c *nextTask) []string {
 	return []string{
 		"[LOOP RESUME] Active loop detected",
 		"Stage: " + stageText(s),
-		fmt.Sprintf("Progress: %d/%d tasks | Wave: %d", s.Counts.Completed, len(s.Tasks), max(s.Wave, 1)),
+		fmt.Sprintf("Progress: %d/%d tasks | Wave: %d", s.Counts.Completed, len(s.Tasks), s.CurrentWave()),
 		"Reviews: " + reviewsText(s),
 		"Next: " + c.next(s, time.Time{}),
 	}
@@ -125,13 +117,17 @@ func iterationText(s *scheduler.State, task string, n int) string {
 		bracketedTask(s, task))
 }
 
-func taskCompleteText(s *scheduler.State, task string, c *nextTask, at time.Time, o Options) string {
-	mark := "✓"
+// taskCompleteLines returns a line for each of some tasks that were completed together.
+func taskCompleteLines(s *scheduler.State, tasks []string, c *nextTask, at time.Time, o Options) (lines []string) {
+	mark, next := "✓", c.next(s, at)
 	if o.ASCII {
 		mark = "OK"
 	}
-	return fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", mark, bracketedTask(s, task),
-		s.Counts.Completed, len(s.Tasks), c.next(s, at))
+	for n, id := range tasks {
+		lines = append(lines, fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", mark, bracketedTask(s, id),
+			s.Counts.Completed-len(tasks)+n+1, len(s.Tasks), next))
+	}
+	return lines
 }
 
 // attemptKindText describes the special circumstances of an attempt; "" for a first attempt.

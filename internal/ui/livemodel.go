@@ -9,8 +9,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
+	"wavex/scheduler"
 )
 
 // This file lays out the changing part of the screen: one line for the wave and one for each
@@ -18,29 +20,68 @@ import (
 
 // liveModel holds the data of the live part, copied from the state at each event.
 type liveModel struct {
-	started     time.Time // of the session
-	wave, waves int
-	done, all   int // tasks settled and in total: of the wave, or of the plan without barriers
-	completed   int // in the plan
-	tasks       int // in the plan
-	spent       budget.USD
-	limits      budget.Limits
-	notional    bool // the spent money is not billed
-	iterations  int
-	pausedUntil time.Time // nothing starts before
-	stopping    bool
-	running     []runningTask // in order of their start
+	report.Figures
+	waves    bool            // there are barriers between waves
+	shown    scheduler.Tally // of the wave, or of the plan without barriers
+	stopping bool
+	running  []event.Activity
+	observed map[string]observation // of running attempts, by task
 }
 
-// runningTask is an attempt or a panel under way.
+// observation holds facts about a running attempt that are not on record.
+type observation struct {
+	attempt int
+	last    string // the last tool, clean
+	at      time.Time
+	cost    budget.USD
+}
+
+// runningTask is work under way as its line shows it.
 type runningTask struct {
-	task, label string
-	attempt     int
-	counsel     bool
-	started     time.Time
-	last        string    // the last tool, clean
-	lastAt      time.Time // time of last
-	cost        budget.USD
+	event.Activity
+	label string
+	cost  budget.USD // so far
+}
+
+func newRunningTask(d event.Activity, ascii bool) runningTask {
+	r := runningTask{Activity: d, label: d.Kind}
+	r.Last = textfmt.Fit(d.Last, maxTextColumns, ascii)
+	if d.Task != "" {
+		r.label = textfmt.Fit(d.Task, 60, ascii)
+		if d.Attempt > 1 && d.Kind == "attempt" {
+			r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
+		}
+		r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
+	}
+	return r
+}
+
+// update copies the state.
+func (m *liveModel) update(e event.Event, s *scheduler.State) {
+	m.Figures, m.stopping, m.running = report.FiguresOf(s), s.Stop != nil, s.Activities()
+	m.waves, m.shown = s.Config.Schedule != event.Eager, m.Total
+	if m.waves {
+		m.shown = s.Tally(m.Wave)
+	}
+	if b, ok := e.Body.(event.AttemptEnded); ok {
+		delete(m.observed, b.Task)
+	}
+}
+
+// observe updates the observation of an attempt. Empty words change nothing.
+func (m *liveModel) observe(task string, attempt int, words string, at time.Time, cost budget.USD) {
+	o := m.observed[task]
+	if o.attempt != attempt {
+		o = observation{attempt: attempt}
+	}
+	if words != "" {
+		o.last, o.at = words, at
+	}
+	o.cost = max(o.cost, cost)
+	if m.observed == nil {
+		m.observed = map[string]observation{}
+	}
+	m.observed[task] = o
 }
 
 // maxRunning bounds the lines for running tasks.
@@ -53,13 +94,20 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 		out = append(out, textfmt.Truncate(n, columns, ascii))
 	}
 	room := min(rows-1-len(out), maxRunning)
-	for i, r := range m.running {
+	for i, d := range m.running {
 		if left := len(m.running) - i; i == room-1 && left > 1 {
 			out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", left), columns, ascii))
 			break
 		} else if i >= room {
 			break
 		}
+		o := m.observed[d.Task]
+		if d.Kind != "attempt" || o.attempt != d.Attempt {
+			o = observation{}
+		}
+		d.Last, d.At = o.last, o.at
+		r := newRunningTask(d, ascii)
+		r.cost = o.cost
 		out = append(out, r.line(now, columns, ascii))
 	}
 	return out
@@ -68,35 +116,31 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 func (m *liveModel) notice(now time.Time) string {
 	switch {
 	case m.stopping:
-		return fmt.Sprintf("stopping: %d still running, nothing more starts", len(m.running))
-	case m.pausedUntil.After(now):
-		return "nothing starts before " + m.pausedUntil.UTC().Format(time.RFC3339)
+		return fmt.Sprintf("stopping: %d still running, nothing more starts", m.Total.Running)
+	case m.PausedUntil.After(now):
+		return "nothing starts before " + m.PausedUntil.UTC().Format(time.RFC3339)
 	}
 	return ""
 }
 
 // bar returns the first line: the longest of its forms that fits.
 func (m *liveModel) bar(now time.Time, columns int, ascii bool) string {
-	cost := m.spent
-	for _, r := range m.running {
-		cost += r.cost
-	}
 	wave := "all"
-	if m.waves > 0 {
-		wave = fmt.Sprintf("wave %d/%d", m.wave, m.waves)
+	if m.waves {
+		wave = fmt.Sprintf("wave %d/%d", m.Wave, m.Waves)
 	}
-	count := fmt.Sprintf("%d/%d", m.done, m.all)
-	total := fmt.Sprintf("all %d/%d", m.completed, m.tasks)
-	money := report.FormatNotional(cost, m.limits, m.notional)
-	turns := "iteration " + report.FormatIterations(m.iterations, m.limits)
-	elapsed := report.FormatDuration(max(now.Sub(m.started), 0).Truncate(time.Second))
+	shown := m.shown
+	shown.Running = 0 // they have lines of their own
+	count := tallyText(shown)
+	total := fmt.Sprintf("all %d/%d", m.Total.Completed, m.Total.All)
+	money, turns, elapsed := m.MoneyText(), "iteration "+m.IterationsText(), report.FormatDuration(m.WorkTimeAt(now))
 	const least, most = 10, 30 // cells of the bar
 	for _, rest := range [][]string{
 		{count, total, money, turns, elapsed}, {count, money, turns, elapsed}, {count, money, elapsed},
 	} {
 		tail := strings.Join(rest, " | ")
 		if room := columns - textfmt.Width(wave) - textfmt.Width(tail) - len("  100% || "); room >= least {
-			return wave + " " + progressBar(m.done, m.all, min(room, most), ascii) + " " + tail
+			return wave + " " + progressBar(m.shown, min(room, most), ascii) + " " + tail
 		}
 	}
 	for _, rest := range [][]string{{wave, count, money, elapsed}, {wave, count, money}} {
@@ -110,7 +154,10 @@ func (m *liveModel) bar(now time.Time, columns int, ascii bool) string {
 // progressBar draws the bar: " 40% |████ |". The library's bar writes to a discarding writer, and
 // progress takes its text: the library assumes a line of its own and the wall clock, but this
 // screen has lines above and below and its own clock.
-func progressBar(done, all, cells int, ascii bool) string {
+//
+// The bar counts the tasks whose checks have passed: completed and verified ones.
+func progressBar(c scheduler.Tally, cells int, ascii bool) string {
+	done, all := c.Completed+c.Verified, c.All
 	theme := progressbar.ThemeDefault
 	if ascii {
 		theme = progressbar.ThemeASCII
@@ -124,12 +171,14 @@ func progressBar(done, all, cells int, ascii bool) string {
 
 // line describes one running task: its name, its age, and its last sign of life.
 func (r *runningTask) line(now time.Time, columns int, ascii bool) string {
-	age := report.FormatDuration(max(now.Sub(r.started), 0).Truncate(time.Second))
-	what := r.last
-	if r.counsel {
-		what = "counsel"
+	age := report.FormatDuration(max(now.Sub(r.Since), 0).Truncate(time.Second))
+	if r.cost > 0 {
+		age += "  " + r.cost.Spent() + " so far"
 	}
-	if quiet := now.Sub(r.lastAt).Truncate(time.Second); what != "" && !r.counsel && quiet >= time.Second {
+	what := r.Last
+	if r.Kind == "counsel" {
+		what = "counsel"
+	} else if quiet := now.Sub(r.At).Truncate(time.Second); what != "" && quiet >= time.Second {
 		what += fmt.Sprintf(" (%s ago)", report.FormatDuration(quiet))
 	}
 	const least = 24 // with fewer columns its activity is not shown

@@ -134,6 +134,9 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 		} else {
 			say("checking together: " + idList(b.Tasks))
 		}
+	case event.IntegrationEnded:
+		say(taskCompleteLines(s, b.Completed, &v.next, e.Time, v.opts)...)
+		say(integrationEndedLines(b, s)...)
 	case event.RunEnded:
 		v.runEnded(e, b, s, say)
 	default:
@@ -144,7 +147,7 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 
 func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.State, say func(...string)) {
 	if b.Status == event.Completed {
-		say(taskCompleteText(s, b.Task, &v.next, at, v.opts))
+		say(taskCompleteLines(s, []string{b.Task}, &v.next, at, v.opts)...)
 	}
 	say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, attemptEndedText(b)))
 	if f := followingText(b, s); f != "" {
@@ -160,10 +163,9 @@ func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.St
 
 func (v *plain) runEnded(e event.Event, b event.RunEnded, s *scheduler.State, say func(...string)) {
 	l := fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
-		b.Tasks.Completed, len(s.Tasks), report.FormatNotional(b.Cost, s.Ledger.Limits(), b.Notional))
+		s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional))
 	say(l)
 	sum := report.Of(s, nil)
-	sum.Ended = e.Time
 	v.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
 }
 

@@ -99,8 +99,8 @@ func (st StatusView) plan() stageLine {
 func (st StatusView) waves() stageLine {
 	s, c := st.State, st.State.Counts
 	l := stageLine{markRetry, "waves", fmt.Sprintf("%d of %d completed", c.Completed, len(s.Tasks)), ""}
-	if s.Wave > 0 && s.Ended == nil {
-		l.status = fmt.Sprintf("wave %d of %d, ", s.Wave, s.Waves) + l.status
+	if s.Ended == nil {
+		l.status = fmt.Sprintf("wave %d of %d, ", s.CurrentWave(), s.Waves) + l.status
 	}
 	if c.Failed > 0 {
 		l.mark, l.status = markBad, l.status+fmt.Sprintf(", %d failed", c.Failed)

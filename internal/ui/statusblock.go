@@ -92,14 +92,11 @@ func (c *nextTask) open(s *scheduler.State) []int {
 	return c.order[c.firstOpen:]
 }
 
-// next returns the next action: the first waiting task, else the work that the run waits for, else
-// "none". told is the time of the event being shown (zero: now). Events that are recorded together
+// next returns the next action: the first waiting task, else the work that the run waits for, else the step that
+// closes the run, else "none". told is the time of the event being shown (zero: now). Events that are recorded together
 // are shown one by one with the state after all of them, so work that began at told or later has
 // not begun yet for the reader.
 func (c *nextTask) next(s *scheduler.State, told time.Time) string {
-	if s.Ended != nil && report.Complete(s) {
-		return "none"
-	}
 	waiting := ""
 	for _, i := range c.open(s) {
 		id := s.Plan.Tasks[i].ID
@@ -126,5 +123,22 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 			}
 		}
 	}
-	return cmp.Or(waiting, "none")
+	return cmp.Or(waiting, closingStep(s))
+}
+
+// closingStep returns the step that is due when no task is open, or "none".
+func closingStep(s *scheduler.State) string {
+	if s.Counts.Completed < len(s.Tasks) || report.Complete(s) {
+		return "none"
+	}
+	for _, c := range s.Criteria {
+		if !c.Met {
+			return "verify the criteria"
+		}
+	}
+	thorough := s.Config.Review == event.ReviewThorough || s.Config.Review == event.ReviewAuto
+	if r := s.Thorough(); thorough && (r == nil || !r.Passed) {
+		return "the thorough review"
+	}
+	return "the gate"
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,8 +27,7 @@ type terminal struct {
 	opts   Options
 	frames *async.Worker
 
-	next nextTask    // only the scheduler's goroutine uses it
-	wave waveCounter // likewise
+	next nextTask // only the scheduler's goroutine uses it
 
 	mu     sync.Mutex
 	model  liveModel
@@ -105,17 +103,8 @@ func (v *terminal) Observe(o runner.Observation) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for i := range v.model.running {
-		r := &v.model.running[i]
-		if r.task != o.Task || r.attempt != o.Attempt || r.counsel {
-			continue
-		}
-		if words != "" {
-			r.last, r.lastAt = words, v.opts.now()
-		}
-		r.cost = max(r.cost, o.Cost)
-		v.frames.Wake()
-	}
+	v.model.observe(o.Task, o.Attempt, words, v.opts.now(), o.Cost)
+	v.frames.Wake()
 }
 
 func (v *terminal) Event(e event.Event, s *scheduler.State) {
@@ -126,48 +115,17 @@ func (v *terminal) Event(e event.Event, s *scheduler.State) {
 		return
 	}
 	v.above = append(v.above, rows...)
-	v.updateModel(e, s)
+	switch e.Body.(type) {
+	case event.RunStarted, event.RunResumed:
+		v.live = true
+	case event.RunEnded:
+		v.live = false
+	}
+	v.model.update(e, s)
 	for l := range strings.Lines(table) {
 		v.above = append(v.above, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
 	}
 	v.frames.Wake()
-}
-
-// updateModel updates the model from the state. The caller must hold the lock.
-func (v *terminal) updateModel(e event.Event, s *scheduler.State) {
-	m := &v.model
-	switch b := e.Body.(type) {
-	case event.RunStarted, event.RunResumed:
-		v.wave.reset(s)
-		*m = liveModel{started: e.Time, tasks: len(s.Tasks)}
-		v.live = true
-	case event.AttemptStarted:
-		m.running = append(m.running, runningTask{task: b.Task, label: activeLabel(s, b.Task), attempt: b.Attempt,
-			started: e.Time})
-	case event.CounselStarted:
-		m.running = append(m.running, runningTask{task: b.Task, label: taskLabel(s, b.Task), counsel: true, started: e.Time})
-	case event.AttemptEnded:
-		m.removeRunning(b.Task, false)
-		v.wave.attemptEnded(s, b)
-	case event.CounselEnded:
-		m.removeRunning(b.Task, true)
-	case event.TasksAdded:
-		v.wave.reset(s)
-		m.tasks = len(s.Tasks)
-	case event.RunEnded:
-		v.live = false
-	}
-	m.completed = s.Counts.Completed
-	m.spent = s.Ledger.Spent()
-	m.limits = s.Ledger.Limits()
-	m.iterations = s.Ledger.Iterations()
-	m.notional = s.Notional
-	m.pausedUntil, m.stopping = s.PauseUntil, s.Stop != nil
-	m.wave, m.waves, m.done, m.all = v.wave.current(s)
-}
-
-func (m *liveModel) removeRunning(task string, counsel bool) {
-	m.running = slices.DeleteFunc(m.running, func(r runningTask) bool { return r.task == task && r.counsel == counsel })
 }
 
 // eventRows returns the permanent lines of an event, and the table at the end.
@@ -194,7 +152,9 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 	case event.AttemptEnded:
 		switch {
 		case b.Status == event.Completed:
-			add(markGood, "%s  %s", taskLabel(s, b.Task), attemptFigures(b, s))
+			add(markGood, "%s", taskFigures(s, b.Task))
+		case b.Status == event.Verified:
+			add(markNone, "%s  passed, to be checked with the others", taskFigures(s, b.Task))
 		case b.Status == event.Failed:
 			whole(markBad, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
 		default:
@@ -216,9 +176,10 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 	case event.CounselSkipped:
 		add(markPanel, "%s  retry without counsel: %s", taskLabel(s, b.Task), fitText(b.Reason))
 	case event.CriteriaStarted: // only its end has lines
+	case event.IntegrationEnded:
+		rows = integrationRows(b, s)
 	case event.RunEnded:
 		sum := report.Of(s, nil)
-		sum.Ended = e.Time
 		table = "\n" + sum.Table(v.opts.width()-1, v.opts.ASCII)
 	default:
 		lines, m := runEventLines(b, s)
@@ -227,17 +188,31 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 	return rows, table
 }
 
-// attemptFigures sums up a completed task.
-func attemptFigures(b event.AttemptEnded, s *scheduler.State) string {
-	took, cost := b.Result.Duration, b.Result.Cost
-	if i, ok := s.Index(b.Task); ok {
-		took, cost = s.Tasks[i].Took, s.Tasks[i].Cost
+// integrationRows returns a row for each completed task, and the rest of the lines.
+func integrationRows(b event.IntegrationEnded, s *scheduler.State) (rows []row) {
+	for _, id := range b.Completed {
+		rows = append(rows, row{mark: markGood, text: taskFigures(s, id)})
 	}
-	l := report.FormatDuration(took) + "  " + cost.Spent()
-	if b.Attempt > 1 {
-		l += fmt.Sprintf("  %d attempts", b.Attempt)
+	b.Completed = nil
+	lines, m := runEventLines(b, s)
+	for _, l := range lines {
+		rows = append(rows, row{mark: m, text: l, wrap: true})
 	}
-	if b.Result.Vacuous {
+	return rows
+}
+
+// taskFigures sums up a task whose checks have passed.
+func taskFigures(s *scheduler.State, id string) string {
+	i, ok := s.Index(id)
+	if !ok {
+		return taskLabel(s, id)
+	}
+	t := &s.Tasks[i]
+	l := taskLabel(s, id) + "  " + report.FormatDuration(t.Took) + "  " + t.Cost.Spent()
+	if t.Attempts > 1 {
+		l += fmt.Sprintf("  %d attempts", t.Attempts)
+	}
+	if t.Last != nil && t.Last.Vacuous {
 		l += "  checks passed before any work"
 	}
 	return l

@@ -260,7 +260,8 @@ func TestProgressBar(t *testing.T) {
 		{4, 4, " 100% [==========]"},
 		{0, 0, "   0% [..........]"}, {9, 4, " 100% [==========]"},
 	} {
-		if got := progressBar(c.done, c.all, 10, true); got != c.want {
+		tally := scheduler.Tally{All: c.all, Completed: c.done / 2, Verified: c.done - c.done/2}
+		if got := progressBar(tally, 10, true); got != c.want {
 			t.Errorf("%d of %d: %q, want %q", c.done, c.all, got, c.want)
 		}
 	}

@@ -71,7 +71,9 @@ func TestAnnouncement(t *testing.T) {
 	s.Reviews = []event.ReviewEnded{
 		{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Score: 7.5, Findings: make([]counsel.Finding, 1)}},
 		{Mode: counsel.Light, Wave: 2, Review: counsel.Review{Error: "no answer"}},
-		{Mode: counsel.Thorough, Round: 1, Blockers: 2},
+		{Mode: counsel.Thorough, Round: 1, Blockers: 1},
+		{Mode: counsel.Thorough, Round: 2, Review: counsel.Review{Error: "cut off"}},
+		{Mode: counsel.Thorough, Round: 3, Blockers: 2},
 	}
 	var a Announcer
 	want := []string{"[LOOP RESUME] Active loop detected", "Stage: complete | Spec: 8/10 | Fit: 45",
@@ -81,7 +83,8 @@ func TestAnnouncement(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.ExitSignal, s.Ended = false, nil
-	if got := a.Lines(s)[1]; got != "Stage: review | Spec: 8/10 | Fit: 45" {
+	got := a.Lines(s)
+	if got[1] != "Stage: review | Spec: 8/10 | Fit: 45" || got[4] != "Next: verify the criteria" {
 		t.Errorf("before the end: %q", got)
 	}
 }

@@ -149,7 +149,7 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 		Limit:  textfmt.Line(sum.Limit), Breaker: textfmt.Line(string(sum.Breaker)), Resume: textfmt.Line(sum.Resume),
 		ResumeAt: unixMilli(sum.ResumeAt),
 		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
-		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: s.Wave}
+		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: sum.Wave}
 	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
 		r.Advice = textfmt.Line(sum.Advice)
 	}

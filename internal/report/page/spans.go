@@ -12,48 +12,54 @@ import (
 	"wavex/scheduler"
 )
 
-// spanBuilder collects spans, sessions, money and notes with their times. The To of an open span is 0.
+// spanBuilder collects spans, money and notes with their times. The To of an open span is 0.
 type spanBuilder struct {
 	*Run
 	s     *scheduler.State
-	index map[string]int // of open spans in Spans, by kind and task
-	spent int64
-	last  time.Time
+	meter *scheduler.State // for the money at each event
+	index map[string]int   // of open spans in Spans, by kind and task
+	last  int64            // time of the last event
 }
 
 func (r *Run) addSpans(s *scheduler.State, events []event.Event, now time.Time, alive bool) {
-	w := &spanBuilder{Run: r, s: s, index: map[string]int{}}
-	for _, e := range events {
+	w := &spanBuilder{Run: r, s: s, meter: scheduler.NewMeter(), index: map[string]int{}}
+	for i, e := range events {
+		_ = w.meter.Replay(events[i : i+1]) // the caller has replayed them
 		if _, ok := e.Body.(event.RunStarted); ok {
 			// The page does not show an earlier run of the same journal.
 			r.Spans = nil
 			r.Spending = nil
 			r.Notes = nil
-			r.Sessions = nil
 			r.Budgets = nil
 			clear(w.index)
-			w.spent = 0
 		}
 		w.event(e)
-		w.last = e.Time
+		w.spend(unixMilli(e.Time), false)
+		w.last = unixMilli(e.Time)
 	}
-	end := unixMilli(w.last)
+	end := w.last
 	if alive && s.Ended == nil {
 		end = unixMilli(now)
 	}
 	for i := range r.Spans {
 		if p := &r.Spans[i]; p.To == 0 {
 			p.To, p.Open = max(end, p.From), true
-			if alive && p.Task >= 0 && (p.Kind == "attempt" || p.Kind == "counsel") {
-				r.Tasks[p.Task].Now = &Activity{Counsel: p.Kind == "counsel", Number: p.Number, Since: p.From}
-			}
 		}
 	}
-	if n := len(r.Sessions); n > 0 && r.Sessions[n-1][1] == 0 {
-		r.Sessions[n-1][1] = max(end, r.Sessions[n-1][0])
+	for _, a := range s.Activities() {
+		if i, ok := s.Index(a.Task); alive && ok {
+			r.Tasks[i].Now = &Activity{Counsel: a.Kind == "counsel", Number: a.Attempt, Since: unixMilli(a.Since)}
+		}
+	}
+	for _, x := range s.Sessions() {
+		to := end
+		if !x.End.IsZero() {
+			to = unixMilli(x.End)
+		}
+		r.Sessions = append(r.Sessions, [2]int64{unixMilli(x.Start), max(to, unixMilli(x.Start))})
 	}
 	if len(r.Spending) > 0 {
-		r.Spending = append(r.Spending, [2]int64{end, w.spent})
+		w.spend(end, true)
 	}
 }
 
@@ -62,15 +68,9 @@ func (w *spanBuilder) event(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		w.Wavex = textfmt.Line(b.Wavex)
-		if b.Origin != nil { // the time from the request to the plan
-			w.spent = int64(b.Origin.Spent)
-		}
 		w.session(at, b.Config)
 	case event.RunResumed:
-		if n := len(w.Sessions); n > 0 && w.Sessions[n-1][1] == 0 { // it was cut off
-			w.Sessions[n-1][1] = unixMilli(w.last)
-			w.closeAll(unixMilli(w.last))
-		}
+		w.closeAll(w.last) // it may have been cut off
 		w.session(at, b.Config)
 	case event.AttemptStarted:
 		w.close("wait", b.Task, at)
@@ -86,7 +86,6 @@ func (w *spanBuilder) event(e event.Event) {
 				p.Outcome, p.Text = "unavailable", textfmt.Fit(b.Verdict.Unavailable, 200, false)
 			}
 		}
-		w.spend(at, int64(b.Verdict.Cost))
 	case event.CounselSkipped:
 		w.note(at, "info", b.Task, "retry without counsel: "+b.Reason)
 	case event.IntegrationStarted:
@@ -118,7 +117,6 @@ func (w *spanBuilder) event(e event.Event) {
 				w.note(at, "warning", g.Tasks[0], g.String())
 			}
 		}
-		w.spend(at, int64(b.Cost))
 	case event.ReviewStarted:
 		w.open(Span{Kind: "review", From: at, Number: b.N, Text: string(b.Mode)}, "")
 	case event.ReviewEnded:
@@ -139,15 +137,11 @@ func (w *spanBuilder) event(e event.Event) {
 		w.note(at, b.Level, b.Task, b.Text)
 	case event.RunEnded:
 		w.closeAll(at)
-		if n := len(w.Sessions); n > 0 {
-			w.Sessions[n-1][1] = at
-		}
 	}
 }
 
 func (w *spanBuilder) session(at int64, c event.Config) {
-	w.Sessions = append(w.Sessions, [2]int64{at, 0})
-	w.Spending = append(w.Spending, [2]int64{at, w.spent})
+	w.spend(at, true)
 	limit := int64(c.Limits.USD)
 	if c.Limits.NoUSD {
 		limit = -1
@@ -161,7 +155,6 @@ func (w *spanBuilder) attempt(b event.AttemptEnded, at int64) {
 	if p := w.close("attempt", b.Task, at); p != nil {
 		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), textfmt.Fit(b.Result.Reason, 200, false)
 	}
-	w.spend(at, int64(b.Result.Cost))
 	if !b.NotBefore.IsZero() {
 		w.open(Span{Kind: "wait", From: at, Text: "backoff after " + string(b.Result.Outcome)}, b.Task)
 	}
@@ -184,7 +177,6 @@ func (w *spanBuilder) review(b event.ReviewEnded, at int64) {
 			p.Outcome = "wrong"
 		}
 	}
-	w.spend(at, int64(b.Review.Cost))
 }
 
 // upToDate notes the tasks that an earlier run completed.
@@ -246,10 +238,11 @@ func (w *spanBuilder) closeAll(at int64) {
 	}
 }
 
-func (w *spanBuilder) spend(at, usd int64) {
-	if usd != 0 {
-		w.spent += usd
-		w.Spending = append(w.Spending, [2]int64{at, w.spent})
+// spend adds a step of the money if it has changed, or in any case.
+func (w *spanBuilder) spend(at int64, always bool) {
+	spent, n := int64(w.meter.Ledger.Spent()), len(w.Spending)
+	if always || n > 0 && w.Spending[n-1][1] != spent {
+		w.Spending = append(w.Spending, [2]int64{at, spent})
 	}
 }
 

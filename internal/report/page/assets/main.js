@@ -33,7 +33,7 @@ function drawVerdict() {
         run.resume_at ? h("p", { class: "lead" }, "Can go on at " + utc(run.resume_at) + ".") : null,
         run.resume && h("p", { class: "next" }, h("span", {}, "Continue with"), h("code", {}, run.resume), copy)),
       h("dl", { class: "tiles" },
-        tile("Cost" + (run.notional ? " (notional)" : ""), money(run.cost), run.budget === null ? "no budget" : "of " + limitOf(run.budget)),
+        tile("Cost" + (run.notional ? " (notional)" : ""), spentOf(run.cost, run.budget), run.budget === null ? "no budget" : "of " + limitOf(run.budget)),
         tile("Tasks", `${c.completed || 0}/${run.tasks.length}`, plural(run.waves, "wave")),
         tile("Time", took(time), run.sessions.length > 1 ? plural(run.sessions.length, "session") : run.sessions.length ? utc(run.sessions[0][0]).slice(0, 16) + " UTC" : ""),
         tile("Iterations", String(run.iterations), run.max_iterations === null ? "no limit" : "of " + run.max_iterations),

@@ -13,7 +13,9 @@ function money(micro) {
   if (!micro) return "$0.00";
   return "$" + (micro / 1e6).toFixed(micro < 10000 ? 4 : 2);
 }
-const limitOf = (micro) => "$" + String(+(micro / 1e6).toFixed(2));
+const limitOf = (micro) => "$" + String(+(micro / 1e6).toFixed(4));
+// Money beside its limit (null: none): it is not rounded to the limit.
+const spentOf = (micro, limit) => micro && limit !== null && micro !== limit && Math.round(micro / 1e4) === Math.round(limit / 1e4) ? "$" + (micro / 1e6).toFixed(4) : money(micro);
 const total = (tokens) => tokens ? tokens.reduce((a, b) => a + b, 0) : 0;
 function count(n) {
   if (n < 1000) return String(n);

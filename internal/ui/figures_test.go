@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/event"
+	"wavex/internal/report/reporttest"
+	"wavex/scheduler"
+)
+
+// The announcement of a resume names the wave with which the session begins.
+func TestAnnouncementOfALaterWave(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "long", reporttest.Tasks{{ID: "T-001"}, {ID: "T-002", Blockers: []int{0}}})
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).
+		EndAttempt("T-001", reporttest.PassingResult(10_000), event.Completed, nil).EndRun("paused", 3, "", "")
+	s.Apply(event.RunResumed{Config: reporttest.Config()})
+	var a Announcer
+	if got := a.Lines(s.S)[2]; got != "Progress: 1/2 tasks | Wave: 2" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The live part and the board of wavex watch show the same figures at every event.
+func TestLivePartAgreesWithBoard(t *testing.T) {
+	t.Parallel()
+	bar := regexp.MustCompile(`^wave (\d+)/\d+ +(\d+%) [^]]*\] ` +
+		`(\d+/\d+.*) \| all (\d+/\d+) \| (\S+) \| (iteration \S+) \| (\S+)$`)
+	for name, tell := range testRuns {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var m liveModel
+			tell(t, func(e event.Event, s *scheduler.State) {
+				m.update(e, s)
+				if s.Ended != nil {
+					return
+				}
+				m.observe("T-001", 1, "Edit", e.Time, 20_000)
+				now := e.Time.Add(2500 * time.Millisecond)
+				live := m.lines(now, 300, 50, true)
+				board := BoardOf(s, true).Lines(now, Options{ASCII: true, Width: func() int { return 300 },
+					Height: func() int { return 50 }})
+				f := bar.FindStringSubmatch(live[0])
+				if f == nil {
+					t.Fatalf("%q", live[0])
+				}
+				i := slices.IndexFunc(board, func(l string) bool { return strings.HasPrefix(l, "> wave "+f[1]+" ") })
+				if i < 0 || !strings.Contains(board[i], " "+f[2]+" ") ||
+					!strings.Contains(strings.Replace(board[i], fmt.Sprintf(", %d running", s.Running()), "", 1), " "+f[3]) ||
+					!strings.HasPrefix(board[1], f[4]) || !strings.Contains(board[1], f[5]) ||
+					!strings.HasSuffix(board[1], f[6]) || !strings.Contains(board[0], "  "+f[7]) {
+					t.Errorf("record %d: %q and\n%s", e.Seq, live[0], strings.Join(board, "\n"))
+				}
+				if l, b := len(live)-1, len(s.Activities()); s.Stop == nil && l != b {
+					t.Errorf("record %d: %d lines of %d activities", e.Seq, l, b)
+				}
+			})
+		})
+	}
+}
+
+// verifiedRun returns a run in worktrees whose tasks are integrated together, one after its second attempt.
+func verifiedRun(t testing.TB, show func(event.Event, *scheduler.State)) *reporttest.FakeRun {
+	s := reporttest.New(t, "apart", reporttest.Tasks{{ID: "T-001", Subject: "Add it"}, {ID: "T-002", Subject: "Name it"},
+		{ID: "T-003", Subject: "Use it"}, {ID: "T-004", Subject: "Test it"}})
+	s.Show = show
+	c := reporttest.Config()
+	c.Isolation = event.Isolated
+	s.StartRun(c).StartWave(1)
+	for i, id := range []string{"T-001", "T-002", "T-003"} {
+		s.StartAttempt(id, i).Advance(2*time.Second).EndAttempt(id, reporttest.PassingResult(120_000), event.Verified, nil)
+	}
+	s.StartAttempt("T-004", 0)
+	s.Apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"T-001", "T-002", "T-003"}})
+	return s.Advance(time.Second).Apply(event.IntegrationEnded{Wave: 1, Completed: []string{"T-001", "T-002"},
+		Reopened: []event.Reopened{{Task: "T-003", Kind: "conflict", Status: event.Pending,
+			Result: reporttest.FailingResult(0)}}})
+}
+
+// A task in worktrees that has passed is not shown as a retry, and is marked as done once it is integrated.
+func TestVerifiedTasks(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	plain, v, rows := Plain(&lines, Options{}), &terminal{}, ""
+	var m liveModel
+	verifiedRun(t, func(e event.Event, s *scheduler.State) {
+		plain.Event(e, s)
+		list, _ := v.eventRows(e, s)
+		for _, r := range list {
+			rows += r.render(200, Options{}) + "\n"
+		}
+		m.update(e, s)
+		if _, ok := e.Body.(event.IntegrationStarted); ok {
+			bar := m.lines(e.Time, 120, 20, true)[0]
+			if !strings.Contains(bar, " 75% ") || !strings.Contains(bar, "0/4, 3 verified") {
+				t.Errorf("%q", bar)
+			}
+		}
+	})
+	if err := plain.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nT-003 Use it  2s  $0.12  passed, to be checked with the others\n",
+		"\n✓ T-001 Add it  2s  $0.12\n✓ T-002 Name it  2s  $0.12\n! T-003 goes back"} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("no %q in\n%s", want, rows)
+		}
+	}
+	if strings.Contains(rows, "↻") {
+		t.Errorf("the sign of a retry in\n%s", rows)
+	}
+	for _, want := range []string{"[LOOP] ✓ [T-001 Add it] complete | Progress: 1/4 | Next: [retry T-003 Use it]",
+		"[LOOP] ✓ [T-002 Name it] complete | Progress: 2/4 | Next: [retry T-003 Use it]"} {
+		if !strings.Contains(lines.String(), want) {
+			t.Errorf("no %q in\n%s", want, lines.String())
+		}
+	}
+}
