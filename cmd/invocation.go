@@ -158,6 +158,7 @@ func (r *invocation) configure(o runOptions, past []event.Event, dir string) err
 	}
 	r.resume = old != nil
 	r.config, err = resolveConfig(o, r.plan, dir, old)
+	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&
 		canPrompt(r.std)
 	if err == nil && o.shareList {

@@ -183,6 +183,7 @@ func (b *rollback) run(ctx context.Context) error {
 		return usererr.Blocked(fmt.Errorf(
 			"%w: wavex keeps copies of files in git only, and can undo nothing of this run", err))
 	}
+	points.Own = b.s.Config.Outputs
 	if b.target.Exclude, err = points.RelativePaths(b.target.Exclude); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"path/filepath"
 	"time"
 
 	"wavex/budget"
@@ -54,10 +55,25 @@ type Config struct {
 	AcceptAssumptions bool `json:"accept_assumptions,omitempty"`
 	// Base is the commit of the project directory when the run began, or "". Changes are computed
 	// against it.
-	Base      string `json:"base,omitempty"`
-	SameError int    `json:"breaker_same_error"` // consecutive; 0: off
-	SameUnmet int    `json:"breaker_same_unmet"`
-	SameFile  int    `json:"breaker_same_file"` // edits of one file in one failed attempt
+	Base string `json:"base,omitempty"`
+	// Outputs are the absolute paths of files that sessions of the run write by their flags, outside of Loop: reports,
+	// a patch, and the redirected output.
+	Outputs   []string `json:"outputs,omitempty"`
+	SameError int      `json:"breaker_same_error"` // consecutive; 0: off
+	SameUnmet int      `json:"breaker_same_unmet"`
+	SameFile  int      `json:"breaker_same_file"` // edits of one file in one failed attempt
+}
+
+// OwnFiles returns the plan, whose absolute path is given, and the outputs that are in Dir: relative to it, with
+// slashes. No task made them.
+func (c *Config) OwnFiles(plan string) []string {
+	var own []string
+	for _, path := range append([]string{plan}, c.Outputs...) {
+		if rel, err := filepath.Rel(c.Dir, path); err == nil && filepath.IsLocal(rel) {
+			own = append(own, filepath.ToSlash(rel))
+		}
+	}
+	return own
 }
 
 // DefaultConfig returns the default numbers; the caller sets the identity fields and Parallel, which

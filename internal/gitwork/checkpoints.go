@@ -24,6 +24,9 @@ type Checkpoints struct {
 	// MaxNew bounds the contents that a checkpoint of a wave or of a session's end adds to the repository, in
 	// bytes; 0: no bound. It must be set before the first checkpoint.
 	MaxNew int64
+	// Own lists absolute paths of files that no checkpoint includes: the outputs of wavex. It must be set before the
+	// first checkpoint.
+	Own []string
 
 	run string
 	g   git // in the top directory of the checkout
@@ -115,7 +118,7 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 	}
 	defer done()
 	if maxNew > 0 {
-		paths, err := g.checkNewFiles(ctx, maxNew)
+		paths, err := g.checkNewFiles(ctx, maxNew, p.allFiles())
 		if err != nil {
 			return "", err
 		}
@@ -125,7 +128,7 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 	}
 	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
-		err := g.run(ctx, "add", "-A", "--", ":/")
+		err := g.run(ctx, append([]string{"add", "-A", "--"}, p.allFiles()...)...)
 		if err == nil {
 			break
 		}
@@ -136,10 +139,22 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 	return p.commit(ctx, g, subject, parents...)
 }
 
+// allFiles returns the pathspecs of all files of a checkpoint.
+func (p *Checkpoints) allFiles() []string {
+	specs := []string{":/"}
+	for _, path := range p.Own {
+		if rel, err := filepath.Rel(p.g.dir, resolveLinks(path)); err == nil && filepath.IsLocal(rel) {
+			specs = append(specs, ":(top,exclude,literal)"+filepath.ToSlash(rel))
+		}
+	}
+	return specs
+}
+
 // checkNewFiles returns the number of paths that differ from the index. It returns an *Error with TooLarge if the
 // files there have more than most bytes.
-func (g git) checkNewFiles(ctx context.Context, most int64) (paths int, err error) {
-	out, err := g.output(ctx, "ls-files", "-z", "--modified", "--others", "--exclude-standard")
+func (g git) checkNewFiles(ctx context.Context, most int64, specs []string) (paths int, err error) {
+	out, err := g.output(ctx, append([]string{"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--"},
+		specs...)...)
 	if err != nil {
 		return 0, err
 	}

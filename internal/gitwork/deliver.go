@@ -79,7 +79,7 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 func (m *Manager) readCheckout(ctx context.Context) (checkout, error) {
 	c, err := findCheckout(ctx, m.g.inDir(m.opts.Project), m.opts.Project)
 	if err == nil {
-		err = c.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.IgnoreDirty...))
+		err = c.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...))
 	}
 	return c, err
 }

@@ -191,7 +191,7 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 		return "", &Error{NoCommit, "nothing is committed in " + m.checkout.top + " yet",
 			"commit first, or run with --isolation shared"}
 	}
-	if err := m.checkout.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.IgnoreDirty...)); err != nil {
+	if err := m.checkout.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...)); err != nil {
 		return "", err
 	}
 	if err := m.prepareRepo(ctx); err != nil {

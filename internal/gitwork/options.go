@@ -41,8 +41,9 @@ type Options struct {
 	Now      func() time.Time
 	Warn     func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown
 
-	// IgnoreDirty lists absolute paths that do not make the checkout dirty: the plan file.
-	IgnoreDirty []string
+	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the
+	// checkout dirty, and no check has changed them.
+	Own []string
 	// MaxDeletes is the number of undeclared deletions that a task may commit; 0: 10.
 	MaxDeletes int
 	// Subject returns the first line of a task's commit; nil: "Task ID".

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,8 +26,8 @@ type sharedDir struct {
 	lock    *sharedLock
 	g       git // in the project
 	project string
-	loop    string
-	single  bool // tasks never run side by side
+	own     []string // wavex's own folder and files
+	single  bool     // tasks never run side by side
 
 	mu      sync.Mutex
 	writers map[string]bool  // whether checks changed files when they last ran, by checksID
@@ -37,8 +38,12 @@ type sharedDir struct {
 const patience = 5 * time.Second
 
 func newSharedDir(g git, o Options) *sharedDir {
-	return &sharedDir{lock: newSharedLock(), g: g.inDir(o.Project), project: resolveLinks(o.Project),
-		loop: resolveLinks(string(o.Loop)), single: o.Width < 2, writers: map[string]bool{}, early: map[*func()]bool{}}
+	d := &sharedDir{lock: newSharedLock(), g: g.inDir(o.Project), project: resolveLinks(o.Project),
+		single: o.Width < 2, writers: map[string]bool{}, early: map[*func()]bool{}}
+	for _, path := range append([]string{string(o.Loop)}, o.Own...) {
+		d.own = append(d.own, resolveLinks(path))
+	}
+	return d
 }
 
 // Edit implements runner.Directory. Attempts that want to edit wait behind checks that wait for a quiet directory.
@@ -177,7 +182,7 @@ func (d *sharedDir) addTree(h hash.Hash) bool {
 			return nil // removed meanwhile, or unreadable
 		case e.IsDir() && (d.isOwn(path) || e.Name() == ".git"):
 			return fs.SkipDir
-		case e.IsDir():
+		case e.IsDir() || d.isOwn(path):
 			return nil
 		}
 		if n++; n > maxTree {
@@ -190,10 +195,12 @@ func (d *sharedDir) addTree(h hash.Hash) bool {
 	return err == nil && n <= maxTree
 }
 
-// isOwn reports whether path is wavex's own folder, or in it.
+// isOwn reports whether path is wavex's own folder or in it, or a file of wavex.
 func (d *sharedDir) isOwn(path string) bool {
-	rel, err := filepath.Rel(d.loop, path)
-	return err == nil && filepath.IsLocal(rel)
+	return slices.ContainsFunc(d.own, func(own string) bool {
+		rel, err := filepath.Rel(own, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
 func addFile(h hash.Hash, path string) {

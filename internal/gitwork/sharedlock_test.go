@@ -169,6 +169,7 @@ func TestChecksThatChangeFiles(t *testing.T) {
 			}
 			o := r.options("r1")
 			o.Mode, o.Width = Shared, 2
+			o.Own = []string{filepath.Join(r.dir, "sub/events.ndjson")}
 			d := r.open(o).shared
 			n := 0
 			learned := func(path string) bool {
@@ -189,6 +190,7 @@ func TestChecksThatChangeFiles(t *testing.T) {
 			equal(t, "after writing nothing", learned(""), false)
 			equal(t, "after writing into a cache", learned("cache"), !inGit)
 			equal(t, "after writing into .loop", learned(".loop/log"), false)
+			equal(t, "after writing the output of wavex", learned("sub/events.ndjson"), false)
 		})
 	}
 }

@@ -67,7 +67,7 @@ func TestAuto(t *testing.T) {
 		"untracked": {clean, func(r *repo, _ *Options) { r.write(r.dir, files{"n/b": "2\n"}) }, Shared, "n/"},
 		"the plan untracked": {clean, func(r *repo, o *Options) {
 			r.write(r.dir, files{"p/plan.yaml": "x\n"})
-			o.IgnoreDirty = []string{filepath.Join(r.dir, "p/plan.yaml")}
+			o.Own = []string{filepath.Join(r.dir, "p/plan.yaml")}
 		}, Worktree, ""},
 		"no commit": {nil, func(*repo, *Options) {}, Shared, "nothing is committed"},
 		"no repository": {clean, func(r *repo, _ *Options) { must(r.t, os.RemoveAll(filepath.Join(r.dir, ".git"))) }, Shared,

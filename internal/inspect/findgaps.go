@@ -46,22 +46,22 @@ func (a *Inspection) scanFiles(doc *scan.Document) error {
 	}
 	defer func() { _ = root.Close() }() // read only
 	files, created := a.declaredFiles()
-	doc.Gaps = append(doc.Gaps, scan.Files(root.FS(), files, created, a.planPath())...)
+	doc.Gaps = append(doc.Gaps, scan.Files(root.FS(), files, created, a.ownFiles()...)...)
 	doc.Gaps = append(doc.Gaps, scan.Links(root.FS(), a.keyLinks())...)
 	return nil
 }
 
-// planPath returns the path of the plan, relative to the project. In workDir the plan has the same path.
-func (a *Inspection) planPath() string {
-	abs, err := filepath.Abs(a.Plan.Path)
-	if err != nil {
-		return a.Plan.Path
+// ownFiles returns the plan and the outputs of the run, relative to the project. In workDir they have the same paths.
+func (a *Inspection) ownFiles() []string {
+	c := event.Config{Dir: a.Dir}
+	if a.State != nil {
+		c.Outputs = a.State.Config.Outputs
 	}
-	rel, err := filepath.Rel(a.Dir, abs)
+	path, err := filepath.Abs(a.Plan.Path)
 	if err != nil {
-		return abs
+		path = a.Plan.Path
 	}
-	return filepath.ToSlash(rel)
+	return c.OwnFiles(path)
 }
 
 // relativePath returns a file of a check, relative to the project.

@@ -52,8 +52,8 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 		c.Doubts = append(c.Doubts, doubtsAbout(t, s.Tasks[i].Last)...)
 		c.Aspects = append(c.Aspects, t.Aspects...)
 	}
-	c.Files = taskFiles(s, e.Wave)
-	found := foundFiles(s)
+	c.Files = h.withoutOutputs(taskFiles(s, e.Wave))
+	found := h.withoutOutputs(foundFiles(s))
 	for _, k := range s.Criteria {
 		c.Criteria = append(c.Criteria, criterionStatus(k))
 	}
@@ -248,6 +248,17 @@ func (h *Coordinator) workDiff(ctx context.Context, wave int,
 	return h.runDiff(ctx, files)
 }
 
+// ownFiles returns the files of the project that belong to wavex: the plan and the outputs of the run.
+func (h *Coordinator) ownFiles() []string {
+	return h.opts.Config.OwnFiles(planfile.AbsPath(h.opts.Plan))
+}
+
+// withoutOutputs returns the files that are no outputs of the run. An agent may have edited one.
+func (h *Coordinator) withoutOutputs(files []string) []string {
+	own := h.opts.Config.OwnFiles("")
+	return slices.DeleteFunc(files, func(f string) bool { return slices.Contains(own, f) })
+}
+
 // maxNewFiles is the maximum number of files unknown to git that are shown.
 const maxNewFiles = 50
 
@@ -260,8 +271,8 @@ func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string,
 		return text, nil, err
 	}
 	own := []string{"--", ".", ":(exclude)" + loop.Name, ":(exclude)" + loop.Name + ".*"}
-	if rel, err := filepath.Rel(dir, planfile.AbsPath(h.opts.Plan)); err == nil && filepath.IsLocal(rel) {
-		own = append(own, ":(exclude,literal)"+filepath.ToSlash(rel))
+	for _, file := range h.ownFiles() {
+		own = append(own, ":(exclude,literal)"+file)
 	}
 	changed, err1 := before.changedFiles(ctx, own...)
 	diff, err2 := before.diff(ctx, own...)

@@ -65,7 +65,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 		}
 		items = append(items, it)
 	}
-	files := taskFiles(s, 0)
+	files := h.withoutOutputs(taskFiles(s, 0))
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
 	list, earlier := dueRechecks(s, e), earlierTasks(s, e)
 	var mustNot []plan.Condition

@@ -150,6 +150,7 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 		}
 		return nil, nil
 	}
+	points.Own = p.config.Outputs
 	if !d.session.needed {
 		points.MaxNew = maxNew
 	}

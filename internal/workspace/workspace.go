@@ -110,7 +110,7 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
 		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Push: c.Deliver == "push",
-		Env:  os.Environ(), Now: time.Now, IgnoreDirty: []string{planfile.AbsPath(p)},
+		Env:  os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
 		Subject: func(id string) string { return subject(p, id) },
 		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}
