@@ -6,8 +6,10 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 )
 
 // This file carries the files of a shared directory to another clone: it saves checkpoints in .loop as bundles, and
@@ -43,7 +45,18 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := p.snapshot(ctx, "The last state of the run", p.MaxNew, before)
+	g, done, err := p.tempIndex(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := g.addAll(ctx, p.MaxNew, p.allFiles()); err != nil {
+		return err
+	}
+	if err := p.removeSecrets(ctx, g); err != nil {
+		return err
+	}
+	id, err := p.commit(ctx, g, "The last state of the run", before)
 	if err == nil {
 		err = p.g.updateRefs(ctx, carryRef(p.run), id)
 	}
@@ -51,6 +64,35 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 		return err
 	}
 	return p.bundles.save(ctx, p.g, p.base)
+}
+
+// removeSecrets gives files with secrets their state of the base in the index g.
+func (p *Checkpoints) removeSecrets(ctx context.Context, g git) error {
+	if p.HasSecret == nil {
+		return nil
+	}
+	changed, err := g.output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", p.base)
+	if err != nil {
+		return err
+	}
+	var secret []string
+	for _, path := range splitNUL(changed) {
+		text, err := safefile.Read(filepath.Join(g.dir, filepath.FromSlash(path)), maxIndex)
+		if err != nil || !p.HasSecret(text) { // a link, or gone
+			continue
+		}
+		secret = append(secret, path)
+		if !slices.Contains(p.leftSecrets, path) {
+			p.leftSecrets = append(p.leftSecrets, path)
+			p.SecretLeft(path)
+		}
+	}
+	if secret == nil {
+		return nil
+	}
+	_, err = g.withEnv("GIT_LITERAL_PATHSPECS=1").outputOf(ctx, strings.Join(secret, "\x00"), "reset", "-q", p.base,
+		"--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // Carried is the result of RestoreCarried.

@@ -107,6 +107,27 @@ func TestCarryWithoutTheBase(t *testing.T) {
 	}
 }
 
+// A file with a secret is not saved in .loop, which leaves the machine: a tracked one is saved as it was.
+func TestCarryLeavesSecrets(t *testing.T) {
+	t.Parallel()
+	from := newRepo(t, files{"a": "1\n", "tracked.env": "KEY=\n", "staged": "1\n", ".gitignore": ".loop\n"})
+	base := from.git("rev-parse", "HEAD")
+	p := from.carrying(base)
+	var said []string
+	p.HasSecret = func(b []byte) bool { return strings.Contains(string(b), "token") }
+	p.SecretLeft = func(path string) { said = append(said, path) }
+	from.write(from.dir, files{"a": "2\n", ".env": "KEY=token\n", "tracked.env": "KEY=token\n", "staged": "token\n"})
+	from.git("add", "staged")
+	must(t, p.Carry(t.Context()))
+	must(t, p.Carry(t.Context()))
+	equal(t, "said", strings.Join(said, " "), ".env staged tracked.env")
+	equal(t, "saved", from.git("diff", "--name-status", base, carryRef("r1")), "M\ta")
+	equal(t, "the index", from.git("diff", "--cached", "--name-only"), "staged")
+	for _, b := range from.carrying(base).bundles.files {
+		from.git("bundle", "unbundle", b.path)
+	}
+}
+
 // A state that is too large is shown once.
 func TestCarryTooLarge(t *testing.T) {
 	t.Parallel()

@@ -27,12 +27,18 @@ type Checkpoints struct {
 	// Own lists absolute paths of files that no checkpoint includes: the outputs of wavex. It must be set before the
 	// first checkpoint.
 	Own []string
+	// HasSecret reports whether the contents of a file have a secret. Such a file is not saved in .loop, and SecretLeft
+	// gets its path, relative to the top directory. Both are nil, or neither.
+	HasSecret  func(contents []byte) bool
+	SecretLeft func(path string)
 
 	run string
 	g   git // in the top directory of the checkout
 
 	base    string   // the commit that the run began on; valid with bundles
 	bundles *bundles // nil: not opened
+
+	leftSecrets []string // that SecretLeft got
 
 	mu    sync.Mutex
 	waves map[int]func() error // each makes a checkpoint once
@@ -117,26 +123,27 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 		return "", err
 	}
 	defer done()
-	if maxNew > 0 {
-		paths, err := g.checkNewFiles(ctx, maxNew, p.allFiles())
-		if err != nil {
-			return "", err
-		}
-		if paths == 0 { // the index has everything
-			return p.commit(ctx, g, subject, parents...)
+	if err := g.addAll(ctx, maxNew, p.allFiles()); err != nil {
+		return "", err
+	}
+	return p.commit(ctx, g, subject, parents...)
+}
+
+// addAll adds the changes of files to the index. It returns an *Error with TooLarge if they have more than most bytes;
+// 0: no bound.
+func (g git) addAll(ctx context.Context, most int64, files []string) error {
+	if most > 0 {
+		if paths, err := g.checkNewFiles(ctx, most, files); err != nil || paths == 0 { // the index has everything
+			return err
 		}
 	}
 	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
-		err := g.run(ctx, append([]string{"add", "-A", "--"}, p.allFiles()...)...)
-		if err == nil {
-			break
-		}
+		err := g.run(ctx, append([]string{"add", "-A", "--"}, files...)...)
 		if exitCode(err) <= 0 || try == 3 {
-			return "", err
+			return err
 		}
 	}
-	return p.commit(ctx, g, subject, parents...)
 }
 
 // allFiles returns the pathspecs of all files of a checkpoint.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/secret"
 )
 
 // This file saves the files of a shared directory in .loop, and restores them in a fresh clone.
@@ -80,6 +82,12 @@ func newCarrier(p *plan.Plan, dir loop.Dir, base string, warn func(error)) *carr
 func (c *carrier) open(points *gitwork.Checkpoints) error {
 	if c == nil {
 		return nil
+	}
+	secrets := secret.New(os.Environ())
+	points.HasSecret = func(text []byte) bool { return !bytes.Equal(secrets.Bytes(text), text) }
+	points.SecretLeft = func(path string) {
+		c.warn(fmt.Errorf("%s has a secret and is not saved in %s: a fresh clone that continues the run lacks it", path,
+			loop.Name))
 	}
 	return points.OpenBundles(c.dir, c.base)
 }
