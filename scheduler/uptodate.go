@@ -40,8 +40,8 @@ func (s *State) applyEarlier(work *event.EarlierWork) {
 	}
 }
 
-// applyDoubts makes completed tasks undecided, and pending ones that may be completed. Their work is looked at
-// before the run goes on.
+// applyDoubts makes tasks undecided that are completed, verified, or pending and may be completed. Their work is looked
+// at before the run goes on. A verified one may be integrated already, if a remote has its work.
 func (s *State) applyDoubts(tasks []event.EarlierTask) {
 	for k := range tasks {
 		i, ok := s.Index(tasks[k].Task)
@@ -49,7 +49,7 @@ func (s *State) applyDoubts(tasks []event.EarlierTask) {
 			continue
 		}
 		switch s.Tasks[i].Status {
-		case event.Completed:
+		case event.Completed, event.Verified:
 			s.Tasks[i].Earlier = &tasks[k]
 			s.move(i, event.Pending)
 		case event.Pending:

@@ -377,7 +377,8 @@ func TestRandomDoubts(t *testing.T) {
 		}
 		var doubtful []event.EarlierTask
 		for i := range before.Tasks {
-			if before.Tasks[i].Status == event.Completed && rapid.Bool().Draw(t, "doubt") {
+			done := before.Tasks[i].Status == event.Completed || before.Tasks[i].Status == event.Verified
+			if done && rapid.Bool().Draw(t, "doubt") {
 				doubtful = append(doubtful, event.EarlierTask{Task: before.Plan.Tasks[i].ID, Key: before.Tasks[i].Key,
 					Run: "r"})
 			}
@@ -385,10 +386,15 @@ func TestRandomDoubts(t *testing.T) {
 		s, events, end := runRandomFrom(t, p, c, past, event.RunResumed{Config: c, Plan: p.Path, Earlier: doubtful}, d,
 			limitView{t})
 		decided, resumed, spent := len(doubtful) == 0, false, verdictCost(events)
+		lookedAt := map[string]bool{}
 		for _, e := range events {
 			switch b := e.Body.(type) {
 			case event.RunResumed:
 				resumed = true
+			case event.CriteriaStarted:
+				for _, id := range b.Earlier {
+					lookedAt[id] = true
+				}
 			case event.CriteriaEnded:
 				decided = decided || resumed && b.UpToDate != nil
 			case event.AttemptStarted:
@@ -403,6 +409,11 @@ func TestRandomDoubts(t *testing.T) {
 		}
 		if !decided || end.Status == "" || spent != s.Ledger.Spent() {
 			t.Fatalf("decided %t, ended %+v, the journal holds %s, the ledger %s", decided, end, spent, s.Ledger.Spent())
+		}
+		for _, d := range doubtful {
+			if !lookedAt[d.Task] {
+				t.Fatalf("%s is not looked at", d.Task)
+			}
 		}
 		for i := range s.Tasks {
 			if s.Tasks[i].Status == event.Completed && s.Tasks[i].UpToDate() {
