@@ -29,11 +29,12 @@ func newClean(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove the worktrees and branches of past runs",
-		Long: `clean lists what isolated runs have left: worktrees, branches and temporary
-folders; then, with --yes or when a person at a terminal agrees, it removes
+		Long: `clean lists what runs have left: worktrees, branches, temporary folders and
+git bundles; then, with --yes or when a person at a terminal agrees, it removes
 them. It skips runs under way. Nothing is lost: the content of a worktree is
-saved below refs/wavex first, and a branch wavex/RUN stays until its work is in
-another branch.
+saved below refs/wavex first, a branch wavex/RUN stays until its work is in
+another branch, and bundles stay with it, or until the repository has their
+commits. Without its bundles a run cannot go on in another clone.
 
 Exit status: 0 listed or removed, 2 there is no such run, 5 something could not
 be removed.`,

@@ -3,13 +3,16 @@ package gitwork
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
+
+	"wavex/internal/loop"
 )
 
 // This file removes the worktrees, branches and folders of past runs, after it has checked that git
@@ -61,8 +64,8 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 		return nil, err
 	}
 	m.state = *old
+	m.g = newGit(o.Project, o.Env)
 	if m.state.Mode == Worktree {
-		m.g = newGit(o.Project, o.Env)
 		if m.checkout, err = findCheckout(ctx, m.g, o.Project); err != nil {
 			return nil, err
 		}
@@ -90,10 +93,54 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 			}
 		}
 	}
-	if dry {
-		return items, nil
+	bundles, err := m.cleanBundles(ctx, dry, items)
+	items = append(items, bundles...)
+	if err != nil || dry {
+		return items, err
 	}
 	return items, m.save(true)
+}
+
+// cleanBundles removes the bundles of a run of which nothing else stays, if other refs of the repository than branches
+// of wavex contain their commits.
+func (m *Manager) cleanBundles(ctx context.Context, dry bool, others []CleanupItem) ([]CleanupItem, error) {
+	dir := m.opts.Loop.Worktree(m.opts.Run, "bundles")
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	saved, err := openBundles(dir, "refs/")
+	if err != nil {
+		return nil, err
+	}
+	it := CleanupItem{Kind: "folder", Name: dir, Run: m.opts.Run}
+	if slices.ContainsFunc(others, func(it CleanupItem) bool { return !it.Removed }) {
+		it.Why = "another part of the run stays"
+		return []CleanupItem{it}, nil
+	}
+	missing, err := m.g.missingCommits(ctx, saved.commits())
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if err != nil { // .loop was copied to a folder without a repository
+		it.Why = err.Error()
+		return []CleanupItem{it}, nil
+	}
+	for _, id := range saved.commits() {
+		ref := ""
+		if !missing[id] {
+			if ref, err = m.findReachingRef(ctx, id, []string{"refs/"}); err != nil {
+				return nil, err
+			}
+		}
+		if ref == "" {
+			it.Why = "it has commits that no other ref of the repository contains"
+			return []CleanupItem{it}, nil
+		}
+	}
+	if it.Removed = true; !dry {
+		err = os.RemoveAll(dir)
+	}
+	return []CleanupItem{it}, err
 }
 
 // cleanTrees removes worktrees.

@@ -229,6 +229,11 @@ func TestClean(t *testing.T) {
 	r.untouched(before)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
 		"refs/heads/main\nrefs/heads/wavex/r1")
+	bundles := func() bool {
+		_, err := os.Stat(filepath.Join(r.dir, ".loop", "worktrees", "r1.bundles"))
+		return err == nil
+	}
+	equal(t, "bundles beside the branch", bundles(), true)
 	equal(t, "worktrees", len(splitLines(r.git("worktree", "list"))), 1)
 	left := splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
 	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {
@@ -238,9 +243,13 @@ func TestClean(t *testing.T) {
 	m = r.open(r.options("r1"))
 	equal(t, "delivery", r.deliver(m, "ff").How, "ff")
 	must(t, m.Close(t.Context()))
+	_, err = Clean(t.Context(), r.dir, "r1", true)
+	must(t, err)
+	equal(t, "bundles after a dry run", bundles(), true)
 	_, err = Clean(t.Context(), r.dir, "r1", false)
 	must(t, err)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")
+	equal(t, "bundles after the delivery", bundles(), false)
 }
 
 // The checkout has delivered work also after a rebase and a squash, and not before.
