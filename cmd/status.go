@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
@@ -77,8 +76,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		}
 		return err
 	}
-	st := newStatusView(p)
-	st.Plain = plain
+	st := ui.StatusView{State: p.State, Alive: p.Alive, Plain: plain}
 	if st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path); st.PlanMissing {
 		sum.Resume = "" // the box shows its own
 	}
@@ -127,18 +125,4 @@ func printRequestStatus(in loop.Dir, o ui.Options, plain bool, std Stdio) (bool,
 	}
 	_, err = std.Out.Write([]byte(ui.RequestBox(r, o)))
 	return true, err
-}
-
-// newStatusView returns the data of a run for the box of wavex status.
-func newStatusView(p *runlog.History) ui.StatusView {
-	st := ui.StatusView{State: p.State, Alive: p.Alive}
-	for _, e := range p.Events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			st.Delivery = nil
-		case event.DeliveryEnded:
-			st.Delivery = &b
-		}
-	}
-	return st
 }

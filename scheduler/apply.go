@@ -51,7 +51,7 @@ func (s *State) clear() {
 // means that the events of the journal contradict each other.
 func (s *State) apply(e event.Event) error {
 	s.Seq = e.Seq
-	s.trackTime(e)
+	s.trackSession(e)
 	s.trackActivity(e)
 	switch b := e.Body.(type) {
 	case event.RunStarted:

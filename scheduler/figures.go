@@ -14,6 +14,9 @@ import (
 
 // figures is the part of the state that only views need.
 type figures struct {
+	PlanPath     string               // path of the plan as the last session was started with
+	LastDelivery *event.DeliveryEnded // of the run; nil: none
+
 	tallies    []Tally // by wave; 0: of the whole plan
 	activities []event.Activity
 	sessions   []Session
@@ -115,19 +118,23 @@ func (s *State) EndedAt() time.Time { return s.endedAt }
 // LastEvent returns the time of the last event.
 func (s *State) LastEvent() time.Time { return s.lastEvent }
 
-// trackTime updates the sessions. Events after the end of a session, for example a rollback, belong to no session.
-func (f *figures) trackTime(e event.Event) {
+// trackSession updates the sessions, their plan and their delivery. Events after the end of a session, for example a
+// rollback, belong to no session.
+func (f *figures) trackSession(e event.Event) {
 	end := func(at time.Time) {
 		if n := len(f.sessions); n > 0 && f.sessions[n-1].End.IsZero() {
 			f.sessions[n-1].End = at
 		}
 	}
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case event.RunStarted:
-		f.sessions, f.endedAt = []Session{{Start: e.Time}}, time.Time{}
+		*f = figures{PlanPath: b.Plan, sessions: []Session{{Start: e.Time}}}
 	case event.RunResumed:
 		end(f.lastEvent)
+		f.PlanPath = b.Plan
 		f.sessions, f.endedAt = append(f.sessions, Session{Start: e.Time}), time.Time{}
+	case event.DeliveryEnded:
+		f.LastDelivery = &b
 	case event.RunEnded:
 		end(e.Time)
 		f.endedAt = e.Time

@@ -33,6 +33,11 @@ type Reopened struct {
 	TaskStop *Stop `json:"task_stop,omitempty"`
 }
 
+// Note says why the task goes back.
+func (r *Reopened) Note() string {
+	return "sent back by the integration (" + r.Kind + "): " + r.Result.Reason
+}
+
 // DeliveryStarted begins the delivery of the integrated tree, the last step before the end.
 type DeliveryStarted struct {
 	Complete bool `json:"complete"`

@@ -18,6 +18,7 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -318,5 +319,23 @@ func TestFormatSpent(t *testing.T) {
 		if got := report.FormatSpent(c.spent, budget.Limits{USD: c.limit}); got != c.want {
 			t.Errorf("%d of %d: %q, want %q", c.spent, c.limit, got, c.want)
 		}
+	}
+}
+
+// An attempt whose work was sent back by an integration says so, and an open one is not in the history yet.
+func TestHistoryOfAReopenedTask(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "apart", reporttest.Tasks{{ID: "T-001"}})
+	c := reporttest.Config()
+	c.Isolation = event.Isolated
+	s.StartRun(c).StartWave(1).StartAttempt("T-001", 0).EndAttempt("T-001", reporttest.PassingResult(10_000),
+		event.Verified, nil)
+	s.Apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"T-001"}})
+	s.Apply(event.IntegrationEnded{Wave: 1, Reopened: []event.Reopened{{Task: "T-001", Kind: "conflict",
+		Status: event.Pending, Result: runner.Result{Outcome: runner.Wrong, Reason: "it.go"}}}}).StartAttempt("T-001", 0)
+	r := report.Of(s.S, s.Events)
+	h := r.Tasks[0].History
+	if len(h) != 1 || h[0].Note != "sent back by the integration (conflict): it.go" || h[0].Why != "first" {
+		t.Errorf("%+v", h)
 	}
 }

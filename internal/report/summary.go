@@ -105,7 +105,7 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
 		Figures: FiguresOf(s), Counts: s.Counts, Window: s.Window}
 	if s.Plan != nil {
-		r.Name, r.Plan = s.Plan.Name, s.Plan.Path
+		r.Name, r.Plan = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath)
 	}
 	if st := s.Stop; st != nil {
 		r.Advice, r.Limit, r.Breaker = st.Advice, st.Limit, st.Breaker
@@ -129,7 +129,7 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		r.CounselCost += s.Tasks[i].CounselCost
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
-	r.addEvents(s, events)
+	r.addAttempts(AttemptsOf(s, events))
 	return r
 }
 
@@ -185,38 +185,33 @@ func newAttempt(n int, r runner.Result) Attempt {
 		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Checks: r.Checks}
 }
 
-// addEvents fills in the facts that only the events have: every attempt. As in the state, it ignores records of a task
-// that the plan no longer has, or has changed since.
-func (r *Summary) addEvents(s *scheduler.State, events []event.Event) {
-	var history [][]Attempt
-	starts := map[string]event.AttemptStarted{}
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			history = make([][]Attempt, len(r.Tasks))
-			clear(starts)
-			r.Plan = cmp.Or(r.Plan, b.Plan)
-		case event.AttemptStarted:
-			starts[b.Task] = b
-		case event.AttemptEnded:
-			i, ok := s.Index(b.Task)
-			if !ok || s.Tasks[i].Key != b.Key || history == nil {
-				continue
-			}
-			a := newAttempt(b.Attempt, b.Result)
-			a.Charged, a.Note = b.Charged, b.Note
-			a.Why, a.Advised = starts[b.Task].Why, starts[b.Task].Advised
-			history[i] = append(history[i], a)
-		case event.CounselEnded:
-			if i, ok := s.Index(b.Task); ok && history != nil && len(history[i]) > 0 {
-				v := b.Verdict
-				history[i][len(history[i])-1].Counsel = &v
+// addAttempts fills in every attempt, which only the events have.
+func (r *Summary) addAttempts(all [][]AttemptRecord) {
+	for i, list := range all {
+		var history []Attempt
+		for _, a := range list {
+			if a.End != nil {
+				history = append(history, a.ended())
 			}
 		}
-	}
-	for i, h := range history {
-		if len(h) > 0 {
-			r.Tasks[i].History = h
+		if len(history) > 0 {
+			r.Tasks[i].History = history
 		}
 	}
+}
+
+// ended returns an attempt that has ended.
+func (a *AttemptRecord) ended() Attempt {
+	out := newAttempt(a.Attempt, a.End.Result)
+	out.Why, out.Advised = a.Why, a.Advised
+	out.Charged, out.Note = a.End.Charged, a.End.Note
+	if a.Reopened != nil {
+		out.Note = a.Reopened.Note()
+	}
+	for _, c := range a.Counsel {
+		if c.Skipped == "" {
+			out.Counsel = &c.Verdict
+		}
+	}
+	return out
 }

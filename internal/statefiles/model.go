@@ -83,13 +83,11 @@ func (b *model) update(e event.Event, s *scheduler.State) {
 func (b *model) updateRun(s *scheduler.State, e event.Event) {
 	switch body := e.Body.(type) {
 	case event.RunStarted:
-		b.plan, b.errors = body.Plan, nil
-	case event.RunResumed:
-		b.plan = body.Plan
+		b.errors = nil
 	case event.AttemptEnded:
 		b.noteError(e.Time, body)
 	}
-	b.at, b.seq = e.Time.UTC(), s.Seq
+	b.at, b.seq, b.plan = e.Time.UTC(), s.Seq, s.PlanPath
 	b.origin = s.Origin
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
 	b.barriers = s.Config.Schedule != event.Eager

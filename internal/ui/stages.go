@@ -68,7 +68,7 @@ func (st StatusView) stages() []stageLine {
 	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
 		out = append(out, st.gate())
 	}
-	if d := st.Delivery; d != nil {
+	if d := s.LastDelivery; d != nil {
 		out = append(out, stageLine{markGood, "delivery", strings.TrimSpace(textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)),
 			textfmt.Line(d.Command)})
 	} else if s.Config.Isolation == event.Isolated {

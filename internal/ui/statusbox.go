@@ -15,10 +15,9 @@ import (
 
 // StatusView holds the data of the box.
 type StatusView struct {
-	State    *scheduler.State
-	Alive    bool                 // a wavex process works at the run
-	Plain    bool                 // without a frame, for screen readers
-	Delivery *event.DeliveryEnded // the last delivery; nil: none
+	State *scheduler.State
+	Alive bool // a wavex process works at the run
+	Plain bool // without a frame, for screen readers
 
 	// The plan as a resume would find it: edited, unchanged, or with a mistake.
 	PlanEdit    *event.Edit

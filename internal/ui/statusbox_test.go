@@ -18,11 +18,6 @@ func TestBoxGolden(t *testing.T) {
 	for name, tell := range all {
 		s := tell(t, nil)
 		st := StatusView{State: s.S, Alive: s.S.Ended == nil}
-		for _, e := range s.Events {
-			if b, ok := e.Body.(event.DeliveryEnded); ok {
-				st.Delivery = &b
-			}
-		}
 		golden(t, "box-"+name+".txt", StatusBox(st, Options{Width: func() int { return 80 }}))
 		for _, columns := range []int{200, 60, 30} {
 			o := Options{Width: func() int { return columns }, ASCII: columns == 60}

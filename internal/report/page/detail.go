@@ -10,6 +10,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/runner"
@@ -117,50 +118,32 @@ type Details struct {
 // (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt. files may be nil.
 func DetailsOf(s *scheduler.State, events []event.Event, files fs.FS) *Details {
 	d := &Details{plan: s.Plan, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
-	for _, e := range events {
-		d.event(s, e)
+	for i, list := range report.AttemptsOf(s, events) {
+		for _, a := range list {
+			d.attempts[i] = append(d.attempts[i], newAttempt(a))
+		}
 	}
 	return d
 }
 
-func (d *Details) event(s *scheduler.State, e event.Event) {
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		clear(d.attempts)
-	case event.AttemptStarted:
-		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
-			d.attempts[i] = append(d.attempts[i], Attempt{Number: b.Attempt, Why: b.Why, Advised: b.Advised, Resumed: b.Resume,
-				Started: unixMilli(e.Time), Cap: int64(b.Cap), Open: true})
-		}
-	case event.AttemptEnded:
-		if a := d.lastAttempt(s, b.Task); a != nil && a.Number == b.Attempt {
-			a.setResult(b.Result)
-			a.Free, a.Note = !b.Charged, textfmt.Line(b.Note)
-		}
-	case event.CounselSkipped:
-		if a := d.lastAttempt(s, b.Task); a != nil {
-			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + textfmt.Line(b.Reason)})
-		}
-	case event.CounselEnded:
-		if a := d.lastAttempt(s, b.Task); a != nil {
-			a.Counsel = append(a.Counsel, newAdvice(b.Panel, b.Verdict))
-		}
-	case event.IntegrationEnded:
-		for _, r := range b.Reopened {
-			if a := d.lastAttempt(s, r.Task); a != nil {
-				a.Note = textfmt.Line("sent back by the integration (" + r.Kind + "): " + r.Result.Reason)
-				a.Detail = textfmt.Multiline(r.Result.Detail, maxOutput)
-			}
+func newAttempt(r report.AttemptRecord) Attempt {
+	a := Attempt{Number: r.Attempt, Why: r.Why, Advised: r.Advised, Resumed: r.Resume, Started: unixMilli(r.StartedAt),
+		Cap: int64(r.Cap), Open: true}
+	if r.End != nil {
+		a.setResult(r.End.Result)
+		a.Free, a.Note = !r.End.Charged, textfmt.Line(r.End.Note)
+	}
+	for _, c := range r.Counsel {
+		if c.Skipped != "" {
+			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + textfmt.Line(c.Skipped)})
+		} else {
+			a.Counsel = append(a.Counsel, newAdvice(c.Panel, c.Verdict))
 		}
 	}
-}
-
-func (d *Details) lastAttempt(s *scheduler.State, task string) *Attempt {
-	i, ok := s.Index(task)
-	if !ok || len(d.attempts[i]) == 0 {
-		return nil
+	if o := r.Reopened; o != nil {
+		a.Note, a.Detail = textfmt.Line(o.Note()), textfmt.Multiline(o.Result.Detail, maxOutput)
 	}
-	return &d.attempts[i][len(d.attempts[i])-1]
+	return a
 }
 
 func (a *Attempt) setResult(r runner.Result) {
