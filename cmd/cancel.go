@@ -12,7 +12,6 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/hook"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -76,15 +75,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if !o.purge {
 		return nil
 	}
-	if _, err := gitwork.Clean(ctx, p.State.Config.Dir, "", false); err != nil {
-		return usererr.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
-	}
-	_ = lock.Unlock() // some systems cannot remove an open file
-	if err := os.RemoveAll(string(in)); err != nil {
-		return err
-	}
-	fmt.Fprintf(std.Err, "removed %s\n", in)
-	return nil
+	return removeState(ctx, p.State.Config.Dir, in, lock.Unlock, std)
 }
 
 // signalOwner asks the wavex process that holds the folder to stop, with the signals that its user

@@ -79,6 +79,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) 
 	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
+	r.disclose(ctx)
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
 		OwnerSession: ownerSession(),

@@ -157,10 +157,15 @@ func (r *invocation) agreeToPlan(ctx context.Context) func(change string) bool {
 	}
 	return func(change string) bool {
 		fmt.Fprintln(r.std.Err, change)
-		line, err := r.terminalPrompter().promptLine(ctx, "Use this plan? [y/N] ")
-		yes, ok := parseYesNo(line)
-		return err == nil && strings.TrimSpace(line) != "" && ok && yes
+		return r.terminalPrompter().promptNoYes(ctx, "Use this plan?")
 	}
+}
+
+// promptNoYes asks a question whose default answer is no. No answer, and an unclear one, are a no.
+func (p *prompter) promptNoYes(ctx context.Context, question string) bool {
+	line, err := p.promptLine(ctx, question+" [y/N] ")
+	yes, ok := parseYesNo(line)
+	return err == nil && line != "" && ok && yes
 }
 
 // DismissLearnings asks which of the learnings do not matter.

@@ -182,6 +182,13 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 	if err := q.promptSettings(ctx); err != nil {
 		return err
 	}
+	if q.run.output == "text" {
+		p := q.prompter
+		if q.planOnly || q.offline {
+			p = nil // no run follows
+		}
+		q.run.deleteState = discloseState(ctx, q.loop, p, q.std)
+	}
 	o := driver.Options{
 		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.progress == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
 		JournalLen:  len(q.past),

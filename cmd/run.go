@@ -25,6 +25,7 @@ type runOptions struct {
 
 	resume       bool
 	fresh        bool
+	deleteState  bool // the person at the terminal wants .loop deleted after a complete run
 	ifUnfinished string
 	onSignal     string
 	output       string
@@ -109,7 +110,8 @@ of its own, within the budget, and verified by wavex itself. What happens is
 kept in .loop/ of the project directory (the current one, or the plan's
 defaults.dir). An unfinished run of the same plan is continued. Tasks that an
 earlier run completed do not run again while they are up to date; --fresh runs
-everything again.
+everything again. The first run in a project says that .loop is written; on a
+terminal it asks whether to delete .loop after a complete run, unless --yes is given.
 
 Instead of a plan file it takes a task list of Claude Code: the one --task-list
 names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
@@ -195,7 +197,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
 		"ask before each retry (on a terminal only), or go on")
-	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking")
+	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking, and keep .loop")
 	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
 	f.IntVarP(&o.parallel, "parallel", "j", 0,
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
@@ -262,5 +264,5 @@ func runPlan(ctx context.Context, o runOptions, std Stdio) error {
 		return err
 	}
 	defer r.close(ctx)
-	return r.run(ctx)
+	return r.deleteState(ctx, r.run(ctx))
 }

@@ -119,7 +119,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		syscall.Mkfifo(gate, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	run, running := onTerminal(t, dir, 100, 30, "run", "plan.json", "--agent", "rehearse", "--plain")
+	run, running := onTerminal(t, dir, 100, 30, "run", "plan.json", "--agent", "rehearse", "--plain", "--yes")
 	run.shows(0, func(s string) bool { return strings.Contains(s, "Iteration 1/") })
 	watch, watching := onTerminal(t, dir, 100, 30, "watch")
 	at := watch.shows(0, func(s string) bool {
@@ -155,7 +155,8 @@ func TestTablesFit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, running := onTerminal(t, dir, 80, 30, "run", "plan.json", "--agent", "rehearse", "--plain", "--review", "off")
+	_, running := onTerminal(t, dir, 80, 30, "run", "plan.json", "--agent", "rehearse", "--plain", "--review", "off",
+		"--yes")
 	if err := running.Wait(); err != nil {
 		t.Fatal(err)
 	}
