@@ -102,6 +102,7 @@ func TestScripts(t *testing.T) {
 			"alive":     alive,
 			"unguarded": unguarded,
 			"outcomes":  outcomes,
+			"figures":   figures,
 			"events":    func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},
 	}

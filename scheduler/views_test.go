@@ -20,6 +20,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/hook"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
@@ -53,6 +54,7 @@ var comparedViews = []viewFigures{
 	{"events", eventFigures}, {"json", jsonFigures}, {"table", tableFigures}, {"markdown", markdownFigures},
 	{"junit", junitFigures}, {"page", pageFigures}, {"watch", watchFigures}, {"status box", boxFigures},
 	{"runs", runsFigures}, {"state-md", stateBlockFigures}, {"announcement", announcementFigures},
+	{"ndjson", endFigures},
 }
 
 // compare reports figures that differ between two views, and returns all of them.
@@ -88,7 +90,7 @@ func (w *watcher) stop(e event.Event, s *scheduler.State) {
 	views := comparedViews
 	some := w.files == nil || w.files(len(w.events))
 	if some {
-		views = append(slices.Clone(views), viewFigures{"files", fileFigures})
+		views = append(slices.Clone(views), viewFigures{"files", fileFigures}, viewFigures{"card", cardFigures})
 	}
 	w.lines.stop(e, m.s, compare(w.t, m, views))
 	if m.alive = false; some {
@@ -484,6 +486,51 @@ func announcementFigures(t testing.TB, m moment) figures {
 		f["wave"] = n[1]
 	}
 	return f
+}
+
+// endFigures reads the line of an end, if the last event is one.
+func endFigures(t testing.TB, m moment) figures {
+	last := m.events[len(m.events)-1]
+	if _, ok := last.Body.(event.RunEnded); !ok {
+		return nil
+	}
+	var out bytes.Buffer
+	v := ui.NDJSON(&out)
+	v.Event(last, m.s)
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var end struct {
+		Status     string
+		Tasks      event.Counts
+		CostUSD    float64 `json:"cost_usd"`
+		Iterations int
+	}
+	if err := json.Unmarshal(out.Bytes(), &end); err != nil {
+		t.Fatal(err)
+	}
+	c := end.Tasks
+	return figures{"status": end.Status, "tasks": fmt.Sprint(c.Completed, c.Failed, c.Blocked, c.Pending),
+		"micro-dollars": fmt.Sprint(int64(budget.FromFloat(end.CostUSD))), "ran": fmt.Sprint(end.Iterations)}
+}
+
+// cardFigures reads the card for the hooks of Claude Code.
+func cardFigures(t testing.TB, m moment) figures {
+	dir := loop.Dir(t.TempDir())
+	w := hook.NewSnapshotWriter(dir, "", nil)
+	w.Event(m.events[len(m.events)-1], m.s)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(dir.Path(loop.HookSnapshot))
+	var card hook.Snapshot
+	if err == nil {
+		err = json.Unmarshal(text, &card)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return figures{"done": fmt.Sprintf("%d/%d", card.Completed, card.Tasks)}
 }
 
 func fileFigures(t testing.TB, m moment) figures {

@@ -142,7 +142,7 @@ func (r *Summary) totals() []string {
 		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, textfmt.Line(w.Name))
 	}
 	money += " | Iterations: " + FormatIterations(r.Iterations, r.Limits) + " | Tokens: " + FormatTokens(r.Usage.Total())
-	if r.WorkTime > 0 {
+	if !r.Started.IsZero() {
 		money += " | Time: " + FormatDuration(r.WorkTime)
 	}
 	l = append(l, money)
