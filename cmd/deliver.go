@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -18,6 +20,7 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/internal/workspace"
+	"wavex/scheduler"
 )
 
 type deliverOptions struct {
@@ -71,9 +74,9 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	d, err := workspace.Deliver(ctx, r.plan, r.config, r.events, o.method, r.complete)
+	d, err := r.deliver(ctx, o.method, std.Err)
 	if err != nil {
-		return usererr.Blocked(err)
+		return err
 	}
 	if o.output == "json" {
 		return json.NewEncoder(std.Out).Encode(d)
@@ -97,7 +100,35 @@ type journaledRun struct {
 	plan     *plan.Plan
 	config   event.Config
 	events   []event.Event // up to the end of the run
+	last     bool          // no other run follows in the journal
 	complete bool
+}
+
+// deliver delivers the work of the run, and records where it is if no other run follows. It writes warnings to warn.
+func (r *journaledRun) deliver(ctx context.Context, how string, warn io.Writer) (d gitwork.Delivery, err error) {
+	if r.last {
+		lock, err := runlog.Lock(r.config.Loop, r.config.Run)
+		if err != nil {
+			return d, err
+		}
+		defer func() { _ = lock.Unlock() }()
+	}
+	if d, err = workspace.Deliver(ctx, r.plan, r.config, r.events, how, r.complete); err != nil {
+		return d, usererr.Blocked(err)
+	}
+	if !r.last {
+		return d, nil
+	}
+	s := scheduler.NewState(r.plan)
+	if err := s.Replay(r.events); err != nil {
+		fmt.Fprintln(warn, "wavex: warning: the delivery is not on record:", err)
+		return d, nil
+	}
+	s.Config.Dir, s.Config.Loop = r.config.Dir, r.config.Loop
+	to := runlog.Appender{State: s, Events: r.events}
+	return d, to.Append(warn, func() event.Body {
+		return event.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}
+	})
 }
 
 // findJournaledRun finds a run in the journal of a project. An empty run means the last one.
@@ -134,7 +165,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &journaledRun{plan: p, config: last.Config, events: events[:end]}
+	r := &journaledRun{plan: p, config: last.Config, events: events[:end], last: end == len(events)}
 	r.complete = last.Complete()
 	r.config.Dir, r.config.Loop = dir, loop.In(dir)
 	return r, nil

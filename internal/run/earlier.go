@@ -81,10 +81,12 @@ func wayToWork(d event.DeliveryEnded) string {
 	return "HEAD does not have its work; bring it there with: wavex deliver"
 }
 
-// lastDelivery returns the last delivery of a commit; it is empty if there was none.
+// lastDelivery returns the last delivery of a commit; it is empty if there was none. A pushed commit stays pushed when
+// it is delivered in another way as well.
 func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
 	for _, e := range events {
-		if b, ok := e.Body.(event.DeliveryEnded); ok && b.Commit == commit {
+		b, ok := e.Body.(event.DeliveryEnded)
+		if ok && b.Commit == commit && (d.How != "push" || b.Undone || b.How == "push") {
 			d = b
 		}
 	}
