@@ -31,6 +31,40 @@ func ignoredFlag(c *cobra.Command, name, why string) {
 	c.Flags().Lookup(name).Hidden = true
 }
 
+// helpGroups lists the groups of flags in the help of a command with many flags, in their order.
+var helpGroups = []string{"Work", "Limits", "Checks and review", "Result", "Output"}
+
+// Keys of annotations of flags: the group in the help, and whether the help shows the flag without --all.
+const (
+	groupKey  = "wavex-group"
+	commonKey = "wavex-common"
+)
+
+// groupFlags puts the flags of c that have no group yet into a group of its help. The help shows the
+// common ones, and all with --all.
+func groupFlags(c *cobra.Command, group string, common ...string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if flagGroup(f) == "" {
+			f.Annotations = map[string][]string{groupKey: {group}}
+		}
+	})
+	for _, name := range common {
+		c.Flags().Lookup(name).Annotations[commonKey] = nil
+	}
+}
+
+// flagGroup returns the group of a flag, or "".
+func flagGroup(f *pflag.Flag) string { return strings.Join(f.Annotations[groupKey], "") }
+
+// allFlag adds --all, which makes --help show every flag.
+func allFlag(c *cobra.Command) {
+	all := c.Flags().Bool("all", false, "with --help: show every flag")
+	c.Flags().Lookup("all").Hidden = true
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		return usageIf(*all, "--all is for --help\nsee: %s --help --all", c.CommandPath())
+	}
+}
+
 type ignoredValue struct {
 	c      *cobra.Command
 	text   string

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wavex/internal/plan"
 )
@@ -27,21 +28,19 @@ func printUsage(c *cobra.Command) error {
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
 	}
-	if c.HasAvailableSubCommands() {
-		b.WriteString("\nCommands:\n")
-		wide := 11
+	groups := c.Groups()
+	if len(groups) == 0 && c.HasAvailableSubCommands() {
+		groups = []*cobra.Group{{Title: "Commands"}}
+	}
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n%s:\n", g.Title)
 		for _, sub := range c.Commands() {
-			wide = max(wide, len(sub.Name()))
-		}
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(&b, "  %-*s %s\n", wide, sub.Name(), sub.Short)
+			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				fmt.Fprintf(&b, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
 			}
 		}
 	}
-	if c.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
-	}
+	writeFlags(&b, c)
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nMore about a command: %s COMMAND --help\n", c.CommandPath())
 	}
@@ -49,10 +48,36 @@ func printUsage(c *cobra.Command) error {
 	return err
 }
 
+// writeFlags writes the flags of a command. If they have groups, it writes the common ones of each group, or all of
+// them with --all.
+func writeFlags(b *strings.Builder, c *cobra.Command) {
+	all := c.Flags().Lookup("all")
+	if all == nil || !all.Hidden {
+		if c.HasAvailableLocalFlags() {
+			fmt.Fprintf(b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
+		}
+		return
+	}
+	for _, group := range helpGroups {
+		shown := pflag.NewFlagSet(group, pflag.ContinueOnError)
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			_, common := f.Annotations[commonKey]
+			if flagGroup(f) == group && (common || all.Changed) || f.Name == "help" && group == helpGroups[len(helpGroups)-1] {
+				shown.AddFlag(f)
+			}
+		})
+		fmt.Fprintf(b, "\n%s:\n%s", group, shown.FlagUsagesWrapped(helpWidth))
+	}
+	if !all.Changed {
+		fmt.Fprintf(b, "\nAll flags: %s --help --all\n", c.CommandPath())
+	}
+}
+
 // newHelp returns `wavex help COMMAND`. Cobra's own help command treats an unknown command as a
 // success.
 func newHelp() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	help := &cobra.Command{
 		Use:               "help [COMMAND]",
 		Short:             "Tell more about a command",
 		Long:              "help tells what a command does, its flags and its exit codes.\n\nExit status: 0 told, 2 there is no such command.",
@@ -64,9 +89,16 @@ func newHelp() *cobra.Command {
 				return unknownCommand(c.Root(), strings.Join(args, " "))
 			}
 			found.InitDefaultHelpFlag()
+			if all && found.Flags().Lookup("all") != nil {
+				if err := found.Flags().Set("all", "true"); err != nil {
+					return err
+				}
+			}
 			return found.Help()
 		},
 	}
+	help.Flags().BoolVar(&all, "all", false, "show every flag of the command")
+	return help
 }
 
 // onlyCommands checks the arguments of the root command, which accepts only commands.

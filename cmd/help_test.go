@@ -2,10 +2,13 @@ package cmd_test
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/spf13/pflag"
 
 	"wavex/cmd"
 )
@@ -23,14 +26,62 @@ func told(t *testing.T, want int, args ...string) string {
 // commands returns the commands that the root's help lists.
 func commands(t *testing.T) []string {
 	t.Helper()
-	_, list, found := strings.Cut(told(t, 0, "--help"), "\nCommands:\n")
+	_, list, found := strings.Cut(told(t, 0, "--help"), "\nRun:\n")
 	if !found {
 		t.Fatal("the help lists no commands")
 	}
-	list, _, _ = strings.Cut(list, "\n\n")
+	list, _, _ = strings.Cut(list, "\nFlags:\n")
 	var names []string
 	for line := range strings.Lines(list) {
-		names = append(names, strings.Fields(line)[0])
+		if strings.HasPrefix(line, "  ") {
+			names = append(names, strings.Fields(line)[0])
+		}
+	}
+	return names
+}
+
+// The help of a run's commands shows few flags, in groups; with --all it shows each flag that is not hidden, once.
+func TestHelpGroupsFlags(t *testing.T) {
+	t.Parallel()
+	titles := []string{"Work", "Limits", "Checks and review", "Result", "Output"}
+	for _, c := range cmd.Root(cmd.Stdio{}).Commands() {
+		if !slices.Contains([]string{"run", "resume", "start", "verify"}, c.Name()) {
+			continue
+		}
+		short, all := told(t, 0, c.Name(), "--help"), told(t, 0, c.Name(), "--help", "--all")
+		if n := len(flagLines(short)); n > 15 {
+			t.Errorf("%s --help shows %d flags, want at most 15", c.Name(), n)
+		}
+		if told(t, 0, "help", "--all", c.Name()) != all {
+			t.Errorf("help --all %s differs from %s --help --all", c.Name(), c.Name())
+		}
+		for _, title := range titles {
+			if !strings.Contains(short, "\n"+title+":\n") {
+				t.Errorf("%s --help has no group %s", c.Name(), title)
+			}
+		}
+		shown := flagLines(all)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			n := 0
+			for _, name := range shown {
+				if name == f.Name {
+					n++
+				}
+			}
+			if want := map[bool]int{true: 0, false: 1}[f.Hidden]; n != want {
+				t.Errorf("%s --help --all shows --%s %d times, want %d", c.Name(), f.Name, n, want)
+			}
+		})
+	}
+	if got := told(t, 2, "run", "--all", "plan.json"); !strings.Contains(got, "--help --all") {
+		t.Errorf("run --all: %s", got)
+	}
+}
+
+// flagLines returns the names of the flags in a help.
+func flagLines(help string) (names []string) {
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`).FindAllStringSubmatch(help, -1) {
+		names = append(names, m[1])
 	}
 	return names
 }

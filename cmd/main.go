@@ -62,15 +62,26 @@ itself, and stops with everything on record.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%s\nsee: %s --help", flagErrorText(c, err), c.CommandPath())
 	})
-	root.AddCommand(
-		newStart(std), newPlan(std), newLearn(std), newRun(std), newResume(std), newStatus(std), newReport(std),
-		newRollback(std),
-		newVerify(std), newDeliver(std), newClean(std),
-		newWatch(std), newLogs(std), newRuns(std),
-		newCheck(std), newImport(std), newExport(std), newDoctor(std), newGraph(std), newSchema(std), newVersion(std),
-		newCompletion(std),
-		newHook(std), newHooks(std), newCancel(std), newInit(std),
-		newAgent(std), newWatchdog(std),
-	)
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Run", []*cobra.Command{newStart(std), newRun(std), newResume(std), newCancel(std), newVerify(std),
+			newDeliver(std), newLearn(std)}},
+		{"Look", []*cobra.Command{newStatus(std), newWatch(std), newLogs(std), newRuns(std), newReport(std)}},
+		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},
+		{"Plans", []*cobra.Command{newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
+			newSchema(std)}},
+		{"Claude Code", []*cobra.Command{newHook(std), newHooks(std)}},
+		{"Set up", []*cobra.Command{newInit(std), newDoctor(std), newCompletion(std), newVersion(std)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.SetHelpCommandGroupID("Set up")
+	root.AddCommand(newAgent(std), newWatchdog(std))
 	return root
 }

@@ -37,13 +37,13 @@ func commandPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(
-		"# Commands\n\nThe help of each command, as `wavex COMMAND --help` prints it. This page is generated from it.\n\n```text\n" +
+		"# Commands\n\nThe help of each command, as `wavex help --all COMMAND` prints it. This page is generated from it.\n\n```text\n" +
 			told(t, 0, "--help") + "```\n")
 	for _, name := range commands(t) {
 		if name == "help" { // its text repeats that of the others
 			continue
 		}
-		help := told(t, 0, name, "--help")
+		help := told(t, 0, "help", "--all", name)
 		fmt.Fprintf(&b, "\n## wavex %s\n\n```text\n%s```\n", name, help)
 		for _, sub := range below(help) {
 			fmt.Fprintf(&b, "\n### wavex %s %s\n\n```text\n%s```\n", name, sub, told(t, 0, name, sub, "--help"))

@@ -111,7 +111,8 @@ kept in .loop/ of the project directory (the current one, or the plan's
 defaults.dir). An unfinished run of the same plan is continued. Tasks that an
 earlier run completed do not run again while they are up to date; --fresh runs
 everything again. The first run in a project says that .loop is written; on a
-terminal it asks whether to delete .loop after a complete run, unless --yes is given.
+terminal it asks whether to delete .loop after a complete run, unless --yes is
+given.
 
 Instead of a plan file it takes a task list of Claude Code: the one --task-list
 names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
@@ -141,6 +142,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
 		"what to do with an unfinished run")
+	groupFlags(c, "Work", "task-list", "fresh")
 	return c
 }
 
@@ -180,6 +182,8 @@ unless given; +N raises one.
 	return c
 }
 
+// runFlags adds the flags that run, resume, start and verify share, by the groups of their help. Each call of
+// groupFlags names the flags that the help shows without --all.
 func runFlags(c *cobra.Command, o *runOptions) {
 	f := c.Flags()
 	choiceFlag(c, &o.agent, "agent", "claude", []string{"claude", "rehearse"},
@@ -191,20 +195,15 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.DurationVar(&o.grace, "grace", 0,
 		"time for the agent to exit after its result, and for each step of stopping it "+
 			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
-	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
 	choiceFlag(c, &o.onSignal, "on-signal", "auto", []string{"auto", "drain", "interrupt"},
 		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
-	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
 		"ask before each retry (on a terminal only), or go on")
 	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking, and keep .loop")
-	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
+	f.BoolVar(&o.acceptPlan, "accept-plan", false, "resume with a plan that an attempt has changed")
 	f.IntVarP(&o.parallel, "parallel", "j", 0,
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
-	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
 	choiceFlag(c, &o.isolation, "isolation", "auto", []string{"auto", "shared", "worktree"}, "where attempts work")
-	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
-	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
 	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"},
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
 	choiceFlag(c, &o.stagger, "stagger", "off", []string{"off", "auto"},
@@ -212,7 +211,24 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
 	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
 	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
+	groupFlags(c, "Work", "agent", "parallel", "isolation", "max-retries")
 	limitFlags(c, &o.limitOptions)
+	groupFlags(c, "Limits", "budget", "max-iterations", "wall-clock")
+	reviewFlags(c, o)
+	groupFlags(c, "Checks and review", "counsel", "review")
+	resultFlags(c, o)
+	groupFlags(c, "Result", "deliver", "report")
+	choiceFlag(c, &o.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
+	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
+	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
+	f.BoolVar(&o.status, "status-block", false,
+		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
+	groupFlags(c, "Output", "output")
+	allFlag(c)
+}
+
+func reviewFlags(c *cobra.Command, o *runOptions) {
+	f := c.Flags()
 	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
 	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
 	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount at which the panel is asked")
@@ -225,18 +241,22 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"reviews: light after each wave, thorough before the end")
 	f.IntVar(&o.reviewRounds, "max-review-rounds", 3,
 		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
+	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
 		"let a model judge criteria in prose; auto: if the plan needs an agent")
 	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria or tasks have no evidence")
-	f.BoolVar(&o.acceptPlan, "accept-plan", false, "resume with a plan that an attempt has changed")
-	f.BoolVar(&o.plain, "plain", false, "timestamped lines, also on a terminal")
-	f.BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
+}
+
+func resultFlags(c *cobra.Command, o *runOptions) {
+	f := c.Flags()
+	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
+	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
+	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
+	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
 	f.StringArrayVar(&o.reports, "report", nil,
 		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
 	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
-	f.BoolVar(&o.status, "status-block", false,
-		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
 }
 
 func limitFlags(c *cobra.Command, o *limitOptions) {

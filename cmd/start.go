@@ -49,6 +49,7 @@ Elsewhere, and with --yes, nothing is ever asked.
 	}
 	runFlags(c, &o.run)
 	requestFlags(c, &o)
+	groupFlags(c, "Work", "shape", "fresh")
 	return c
 }
 
