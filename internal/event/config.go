@@ -64,12 +64,11 @@ type Config struct {
 	SameFile  int      `json:"breaker_same_file"` // edits of one file in one failed attempt
 }
 
-// OwnFiles returns the plan, whose absolute path is given, and the outputs that are in Dir: relative to it, with
-// slashes. No task made them.
-func (c *Config) OwnFiles(plan string) []string {
+// OwnFiles returns the outputs and more absolute paths that are in Dir: relative to it, with slashes. No task made them.
+func (c *Config) OwnFiles(more ...string) []string {
 	var own []string
-	for _, path := range append([]string{plan}, c.Outputs...) {
-		if rel, err := filepath.Rel(c.Dir, path); err == nil && filepath.IsLocal(rel) {
+	for _, path := range append(more, c.Outputs...) {
+		if rel, err := filepath.Rel(c.Dir, path); err == nil && filepath.IsLocal(rel) && rel != "." {
 			own = append(own, filepath.ToSlash(rel))
 		}
 	}

@@ -248,14 +248,9 @@ func (h *Coordinator) workDiff(ctx context.Context, wave int,
 	return h.runDiff(ctx, files)
 }
 
-// ownFiles returns the files of the project that belong to wavex: the plan and the outputs of the run.
-func (h *Coordinator) ownFiles() []string {
-	return h.opts.Config.OwnFiles(planfile.AbsPath(h.opts.Plan))
-}
-
 // withoutOutputs returns the files that are no outputs of the run. An agent may have edited one.
 func (h *Coordinator) withoutOutputs(files []string) []string {
-	own := h.opts.Config.OwnFiles("")
+	own := h.opts.Config.OwnFiles()
 	return slices.DeleteFunc(files, func(f string) bool { return slices.Contains(own, f) })
 }
 
@@ -271,7 +266,7 @@ func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string,
 		return text, nil, err
 	}
 	own := []string{"--", ".", ":(exclude)" + loop.Name, ":(exclude)" + loop.Name + ".*"}
-	for _, file := range h.ownFiles() {
+	for _, file := range h.opts.Config.OwnFiles(planfile.AbsPath(h.opts.Plan), h.opts.Config.Track) {
 		own = append(own, ":(exclude,literal)"+file)
 	}
 	changed, err1 := before.changedFiles(ctx, own...)
