@@ -64,7 +64,8 @@ type Config struct {
 	SameFile  int      `json:"breaker_same_file"` // edits of one file in one failed attempt
 }
 
-// OwnFiles returns the outputs and more absolute paths that are in Dir: relative to it, with slashes. No task made them.
+// OwnFiles returns the outputs and more absolute paths that are in Dir: relative to it, with slashes. No task made
+// them.
 func (c *Config) OwnFiles(more ...string) []string {
 	var own []string
 	for _, path := range append(more, c.Outputs...) {
