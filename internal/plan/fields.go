@@ -139,8 +139,12 @@ func estimateFields() []field[Estimate] {
 }
 
 // readTask reads one element of tasks. It keeps a task with mistakes, because the index of a task
-// is its number.
+// is its number. After the last mistake that is shown, it reads no more tasks.
 func (d *decoder) readTask(i int, t source.Token) {
+	if d.errors >= maxDiagnostics {
+		d.src.Skip(t)
+		return
+	}
 	before := d.errors
 	d.task, d.blockedBy = i, 0
 	d.plan.Tasks = append(d.plan.Tasks, Task{Pos: d.src.Pos(t.At)})

@@ -65,6 +65,8 @@ func ReadFile(path string) (src string, digest [sha256.Size]byte, err error) {
 	switch {
 	case err == nil && info.IsDir():
 		return "", digest, fmt.Errorf("%s is a directory; name the plan file in it", path)
+	case err == nil && info.Mode()&os.ModeCharDevice != 0:
+		return "", digest, fmt.Errorf("%s is a device; name the plan file", path)
 	case err == nil && info.Mode().IsRegular():
 		if info.Size() > maxFile {
 			return "", digest, tooLarge(path)
@@ -226,27 +228,33 @@ func (d *decoder) prompt(dst *string, t source.Token) {
 	*dst = p.text
 }
 
+// readPrompt reads a file in dir, like the files of tasks: a path or a link that leads out of dir is refused.
 func readPrompt(dir, name string) promptFile {
 	file := filepath.FromSlash(name)
-	if !filepath.IsAbs(file) {
-		if dir == "" {
-			return promptFile{problem: "the plan has no directory to look in; put the words into prompt"}
-		}
-		file = filepath.Join(dir, file)
+	switch {
+	case dir == "":
+		return promptFile{problem: "the plan has no directory to look in; put the words into prompt"}
+	case !filepath.IsLocal(file):
+		return promptFile{problem: "is outside of the plan's folder; copy it there"}
 	}
-	info, err := os.Stat(file)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return promptFile{problem: err.Error()}
+	}
+	defer func() { _ = root.Close() }() // nothing is buffered
+	info, err := root.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return promptFile{problem: fmt.Sprintf("does not exist (looked for %s); paths count from the plan's folder",
-			filepath.ToSlash(file))}
+			filepath.ToSlash(filepath.Join(dir, file)))}
 	case err != nil:
-		return promptFile{problem: err.Error()}
+		return promptFile{problem: "cannot be read in the plan's folder; copy it there: " + err.Error()}
 	case !info.Mode().IsRegular():
 		return promptFile{problem: "is not a regular file"}
 	case info.Size() > maxPrompt:
 		return promptFile{problem: fmt.Sprintf("is larger than %d MB", maxPrompt>>20)}
 	}
-	data, err := os.ReadFile(file)
+	data, err := root.ReadFile(file)
 	if err != nil {
 		return promptFile{problem: err.Error()}
 	}

@@ -5,10 +5,12 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +221,46 @@ func TestLoadFiles(t *testing.T) {
 		if ds[i].Code != CodeMissingFile || !strings.Contains(ds[i].Message, want) {
 			t.Errorf("got %v, want %s", ds[i], want)
 		}
+	}
+}
+
+// A plan takes no text from outside of its folder: a stranger's plan would send it to the agent.
+func TestPromptOutsideOfTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	plans := filepath.Join(dir, "plans")
+	if err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.Mkdir(plans, 0o700),
+		os.WriteFile(filepath.Join(plans, "in.md"), []byte("inside"), 0o600),
+		os.Symlink("in.md", filepath.Join(plans, "kept")), os.Symlink("../secret", filepath.Join(plans, "link")),
+		os.Symlink("..", filepath.Join(plans, "up"))); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	for name, problem := range map[string]string{
+		filepath.ToSlash(secret): "is outside of the plan's folder", "../secret": "is outside of the plan's folder",
+		"up/../../secret": "is outside of the plan's folder", "link": "cannot be read in the plan's folder",
+		"up/secret": "cannot be read in the plan's folder", "kept": "",
+	} {
+		text := tasks(fmt.Sprintf(`{"id":1,"prompt":%q,"verify":"x"}`, "@"+name))
+		p, ds := Parse("plan.json", []byte(text), Options{Dir: plans})
+		if problem == "" && (p == nil || p.Tasks[0].Prompt != "inside") || problem != "" && (len(ds) == 0 ||
+			!strings.Contains(ds[0].Message, problem) || ds[0].Line == 0) {
+			t.Errorf("%s: %v", name, ds)
+		}
+	}
+}
+
+// The mistakes of a plan are bounded, and so is the memory that it takes to find them. No other test runs
+// beside this one, which counts all allocations.
+func TestManyMistakes(t *testing.T) {
+	const n = 300_000
+	text := []byte(tasks(strings.Repeat(`{"id":1},`, n) + `{"id":1}`))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, ds := Parse("plan.json", text, Options{})
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 128<<20 || len(ds) != maxDiagnostics+1 {
+		t.Errorf("%d bytes for a plan of %d, %d mistakes", got, len(text), len(ds))
 	}
 }
 
