@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
@@ -30,12 +31,15 @@ func (r *invocation) canPromptResume() bool {
 
 // promptResume asks whether to resume the unfinished run: yes, fresh (start over), or status, which shows
 // the run's status and asks again. With no, or if the input ends without an answer, nothing is started.
-func (r *invocation) promptResume(past []event.Event, last *runlog.Run) (resume bool, err error) {
-	s := scheduler.NewState(r.plan)
-	if err := s.Replay(past); err != nil {
+func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop.Dir) (resume bool, err error) {
+	h := runlog.History{Loop: dir, State: scheduler.NewState(r.plan), Events: past}
+	if err := h.State.Replay(past); err != nil {
 		return false, err
 	}
-	sum := report.Of(s, past)
+	if err := h.Settle(); err != nil {
+		return false, err
+	}
+	sum := report.Of(h.State, h.Events).At(time.Now(), false)
 	fmt.Fprintf(r.std.Err, "An unfinished run of %s is here: %d of %s completed, %s spent", last.Plan,
 		sum.Counts.Completed, report.Plural(len(sum.Tasks), "task", "tasks"), sum.Cost.Spent())
 	if sum.Reason != "" {
@@ -75,7 +79,7 @@ func (r *invocation) resumeOrFresh(past []event.Event, last *runlog.Run, dir str
 	if err := journal.CheckLock(loop.In(dir)); err != nil {
 		return nil, err
 	}
-	resume, err := r.promptResume(past, last)
+	resume, err := r.promptResume(past, last, loop.In(dir))
 	if err != nil {
 		return nil, err
 	}

@@ -102,6 +102,21 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 	}
 }
 
+// A run that was cut off is shown with the cost of its unfinished work, as wavex status shows it.
+func TestAskAboutARunThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	r, past := halfway(t, strings.NewReader("status\nno\n"), &said)
+	var use *usererr.UsageError
+	if _, err := r.chooseRun(past[:3], t.TempDir()); !errors.As(err, &use) {
+		t.Error(err)
+	}
+	if !strings.Contains(said.String(), "\ncut off: 0 of 2 tasks completed") ||
+		!strings.Contains(said.String(), "Continue with: wavex resume\n") {
+		t.Error(said.String())
+	}
+}
+
 // No question is asked if the command line answers it, if the output is for programs, or without a
 // terminal.
 func TestDoNotAsk(t *testing.T) {

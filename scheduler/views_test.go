@@ -90,7 +90,7 @@ func (w *watcher) stop(e event.Event, s *scheduler.State) {
 	views := comparedViews
 	some := w.files == nil || w.files(len(w.events))
 	if some {
-		views = append(slices.Clone(views), viewFigures{"files", fileFigures}, viewFigures{"card", cardFigures})
+		views = append(slices.Clone(views), viewFigures{"files", fileFigures}, viewFigures{"snapshot", snapshotFigures})
 	}
 	w.lines.stop(e, m.s, compare(w.t, m, views))
 	if m.alive = false; some {
@@ -514,8 +514,8 @@ func endFigures(t testing.TB, m moment) figures {
 		"micro-dollars": fmt.Sprint(int64(budget.FromFloat(end.CostUSD))), "ran": fmt.Sprint(end.Iterations)}
 }
 
-// cardFigures reads the card for the hooks of Claude Code.
-func cardFigures(t testing.TB, m moment) figures {
+// snapshotFigures reads the snapshot for the hooks of Claude Code.
+func snapshotFigures(t testing.TB, m moment) figures {
 	dir := loop.Dir(t.TempDir())
 	w := hook.NewSnapshotWriter(dir, "", nil)
 	w.Event(m.events[len(m.events)-1], m.s)
@@ -523,14 +523,14 @@ func cardFigures(t testing.TB, m moment) figures {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(dir.Path(loop.HookSnapshot))
-	var card hook.Snapshot
+	var shown hook.Snapshot
 	if err == nil {
-		err = json.Unmarshal(text, &card)
+		err = json.Unmarshal(text, &shown)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return figures{"done": fmt.Sprintf("%d/%d", card.Completed, card.Tasks)}
+	return figures{"done": fmt.Sprintf("%d/%d", shown.Completed, shown.Tasks)}
 }
 
 func fileFigures(t testing.TB, m moment) figures {
