@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
@@ -69,6 +70,11 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		return err
 	}
 	sum := report.Of(p.State, p.Events).At(time.Now(), p.Alive)
+	for i := range sum.Tasks {
+		if t := &sum.Tasks[i]; t.Status == event.InProgress && p.WaitsForQuiet(t.ID, t.Attempts) {
+			t.Reason = "its turn has ended; its checks wait for a quiet directory"
+		}
+	}
 	if output == "json" {
 		b, err := sum.JSON()
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,8 +14,10 @@ import (
 	"time"
 
 	"wavex/internal/check"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
 
@@ -144,10 +147,15 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 		return verdict
 	}
 	check := func(when CheckTime) (alone bool, err error) {
-		if when == WhenQuiet {
-			t.observe("waiting", "for a quiet directory")
+		if when != WhenQuiet {
+			return t.directory.Check(ctx, when, t.req.Checks, judge)
 		}
-		return t.directory.Check(ctx, when, t.req.Checks, judge)
+		end := t.beginWaiting()
+		defer end()
+		return t.directory.Check(ctx, when, t.req.Checks, func() {
+			end()
+			judge()
+		})
 	}
 	when := AtOnce
 	if t.directory.ChangesFiles(t.req.Checks) {
@@ -388,6 +396,20 @@ func (t *attempt) signature() string {
 		return b.String()
 	}
 	return f.signature(n)
+}
+
+// beginWaiting tells observers, and with a file other processes, that the checks wait for a quiet directory. end
+// removes the file; it may be called again.
+func (t *attempt) beginWaiting() (end func()) {
+	t.observe("waiting", "for a quiet directory")
+	path := filepath.Join(t.req.LogDir, loop.WaitingFile)
+	if os.MkdirAll(t.req.LogDir, 0o700) != nil || safefile.Write(path, nil, 0o600) != nil {
+		return func() {} // other processes see that the turn has ended
+	}
+	return func() {
+		_ = os.Remove(path)         // a remaining one means nothing once the attempt has ended
+		_ = os.Remove(t.req.LogDir) // if it is empty, as after a command that printed nothing
+	}
 }
 
 // observe passes an observation to Observe.

@@ -179,7 +179,11 @@ func TestChecksInASharedDirectory(t *testing.T) {
 			d := &busyDirectory{busy: tc.busy, writer: tc.writer}
 			b.hooks.Directory = d
 			works, fires := filepath.Join(b.logs, "works"), filepath.Join(b.logs, "fires")
+			waiting := filepath.Join(b.logs, loop.WaitingFile)
 			d.before = func(nth int) {
+				if _, err := os.Stat(waiting); (err == nil) != (d.times[nth-1] == runner.WhenQuiet) {
+					t.Errorf("before checks %v there is no sign of waiting, or one too many: %v", d.times, err)
+				}
 				if nth > tc.fail {
 					must(os.WriteFile(works, nil, 0o600))
 				}
@@ -188,9 +192,13 @@ func TestChecksInASharedDirectory(t *testing.T) {
 				}
 			}
 			b.req.Env = map[string]string{"WAVEX_PORT_BASE": "20000", "WAVEX_TASK": "not mine"}
-			b.req.Checks = []plan.Check{{Run: `test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001" && test -e ` + works}}
+			b.req.Checks = []plan.Check{{Run: `test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001" && test -e ` +
+				works + ` && test ! -e ` + waiting}}
 			b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "test -e " + fires}}}
 			r := b.attempt(t.Context())
+			if _, err := os.Stat(waiting); err == nil {
+				t.Error("a sign of waiting remains")
+			}
 			if r.Outcome != tc.want || r.Beside != tc.beside || len(r.Violated) != tc.violated || d.edits != 1 ||
 				!slices.Equal(d.times, tc.times) || r.Unmeasured != tc.busy || r.Vacuous {
 				t.Errorf("it is %s (%s), %+v; the checks ran %v", r.Outcome, r.Reason, r, d.times)

@@ -49,8 +49,8 @@ func (o Outcome) Stuck() bool {
 	return false
 }
 
-// Class returns the class of the error: "logic" for work that has to be done better, "transient" if the same may succeed
-// later, "blocking" if a person must act, or "unknown"; "" if the outcome is no error.
+// Class returns the class of the error: "logic" for work that has to be done better, "transient" if the same may
+// succeed later, "blocking" if a person must act, or "unknown"; "" if the outcome is no error.
 func (o Outcome) Class() string {
 	switch o {
 	case Done, OverCap, Interrupted:

@@ -52,6 +52,7 @@ const (
 const (
 	PromptFile   = "prompt.md"
 	StreamFile   = "stream.jsonl"
+	WaitingFile  = "waiting" // exists while the checks wait for a quiet directory
 	StderrFile   = "stderr.txt"
 	ResultFile   = "result.json"
 	OutputFile   = "output.txt"    // of a command task

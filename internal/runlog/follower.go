@@ -130,9 +130,21 @@ func (f *Follower) Running() []event.Activity {
 	for i := range out {
 		if d := &out[i]; d.Kind == "attempt" {
 			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, loop.Attempt(d.Attempt), loop.StreamFile))
+			if waitsForQuiet(f.Files(), d.Task, d.Attempt) {
+				d.Last = "waiting for a quiet directory"
+			}
 		}
 	}
 	return out
+}
+
+// waitsForQuiet reports whether the checks of an attempt wait for a quiet directory.
+func waitsForQuiet(files fs.FS, task string, attempt int) bool {
+	if files == nil {
+		return false
+	}
+	_, err := fs.Stat(files, path.Join(task, loop.Attempt(attempt), loop.WaitingFile))
+	return err == nil
 }
 
 // Files returns the files of the run's attempts, by task, as History.Files does; there may be none.

@@ -210,6 +210,12 @@ func TestRunning(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+	waiting := "runs/r-1/tasks/a/attempt-1/" + loop.WaitingFile
+	testrepo.Files{waiting: ""}.Write(t, string(folder))
+	if got := f.Running(); got[0].Last != "waiting for a quiet directory" || got[1].Last != "" {
+		t.Errorf("checks that wait: %+v", got)
+	}
+	testrepo.Must(t, os.Remove(folder.Path(filepath.FromSlash(waiting))))
 	path := folder.Path(filepath.FromSlash(at))
 	for name, lay := range map[string]func(){
 		"a pipe":     func() { testrepo.NamedPipe(t, path) },

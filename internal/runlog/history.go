@@ -100,6 +100,11 @@ func (p *History) Files() fs.FS {
 	return safeFS{dir}
 }
 
+// WaitsForQuiet reports whether an attempt is under way whose checks wait for a quiet directory.
+func (p *History) WaitsForQuiet(task string, attempt int) bool {
+	return p.Alive && waitsForQuiet(p.Files(), task, attempt)
+}
+
 // Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
 // text of its plan. path names the plan; "" stands for the one that the run was started with.
 func Load(dir loop.Dir, path, id string) (*History, error) {
