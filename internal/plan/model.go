@@ -23,7 +23,7 @@ type Plan struct {
 	Request  string
 	Budget   Limits
 	Parallel int    // 0: not given
-	Schedule string // "waves" (default) or "eager"
+	Schedule string // "waves" or "eager"; "": not given
 	Defaults Settings
 	Criteria []Condition
 	MustNot  []Condition
