@@ -66,7 +66,7 @@ func projectFlag(c *cobra.Command, to *string) {
 }
 
 func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
-	if err := checkDelivery(o.method); err != nil {
+	if err := checkDelivery("--deliver", o.method); err != nil {
 		return err
 	}
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
@@ -173,7 +173,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 
 // checkDelivery returns an error if how is not a way of delivery. It is called before anything is
 // spent.
-func checkDelivery(how string) error {
+func checkDelivery(flag, how string) error {
 	words := strings.Fields(how)
 	switch {
 	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, words[0]):
@@ -181,5 +181,5 @@ func checkDelivery(how string) error {
 	case len(words) > 1 && words[0] == "patch":
 		return nil
 	}
-	return usage("--deliver takes auto, branch, ff, push, pr, or \"patch FILE\", not %q", how)
+	return usage("%s takes auto, branch, ff, push, pr, or \"patch FILE\", not %q", flag, how)
 }

@@ -24,7 +24,7 @@ const maxIdleRounds = 2
 
 func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
 	if o.rounds < 1 {
-		return usage("--max-rounds takes a number from 1")
+		return usage("%s takes a number from 1", o.run.named("max-rounds"))
 	}
 	inner := o.run
 	inner.output = "text" // stdout is for the verification

@@ -34,10 +34,12 @@ func ignoredFlag(c *cobra.Command, name, why string) {
 // helpGroups lists the groups of flags in the help of a command with many flags, in their order.
 var helpGroups = []string{"Work", "Limits", "Checks and review", "Result", "Output"}
 
-// Keys of annotations of flags: the group in the help, and whether the help shows the flag without --all.
+// Keys of annotations of flags: the group in the help, whether the help shows the flag without --all, and rules.
 const (
 	groupKey  = "wavex-group"
 	commonKey = "wavex-common"
+	onceKey   = "wavex-once" // a choice for one run: no settings file may have it
+	userKey   = "wavex-user" // widens the rights of a run: no settings file of a project may have it
 )
 
 // groupFlags puts the flags of c that have no group yet into a group of its help. The help shows the
@@ -48,9 +50,20 @@ func groupFlags(c *cobra.Command, group string, common ...string) {
 			f.Annotations = map[string][]string{groupKey: {group}}
 		}
 	})
-	for _, name := range common {
-		c.Flags().Lookup(name).Annotations[commonKey] = nil
+	markFlags(c, commonKey, common...)
+}
+
+// markFlags adds a mark to flags that have a group.
+func markFlags(c *cobra.Command, key string, names ...string) {
+	for _, name := range names {
+		c.Flags().Lookup(name).Annotations[key] = nil
 	}
+}
+
+// hasMark reports whether a flag has a mark of markFlags.
+func hasMark(f *pflag.Flag, key string) bool {
+	_, there := f.Annotations[key]
+	return there
 }
 
 // flagGroup returns the group of a flag, or "".

@@ -61,8 +61,8 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 	for _, group := range helpGroups {
 		shown := pflag.NewFlagSet(group, pflag.ContinueOnError)
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			_, common := f.Annotations[commonKey]
-			if flagGroup(f) == group && (common || all.Changed) || f.Name == "help" && group == helpGroups[len(helpGroups)-1] {
+			last := group == helpGroups[len(helpGroups)-1]
+			if flagGroup(f) == group && (hasMark(f, commonKey) || all.Changed) || f.Name == "help" && last {
 				shown.AddFlag(f)
 			}
 		})

@@ -69,12 +69,12 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 // contains the plan.
 func resolveTrack(o runOptions, p *plan.Plan, c *event.Config) error {
 	switch {
-	case o.changed("track") && o.track == "":
+	case o.forced("track") && o.track == "":
 		c.Track = ""
-	case o.changed("track"):
+	case o.forced("track") || c.Track == "" && o.given("track"):
 		dir, err := notes.FindDir(c.Dir, o.track)
 		if err != nil {
-			return usage("--track: %s", err)
+			return usage("%s: %s", o.named("track"), err)
 		}
 		c.Track = dir
 	case c.Track == "":

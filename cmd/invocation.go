@@ -54,16 +54,11 @@ type invocation struct {
 // or a missing CLI leaves nothing behind.
 func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) {
 	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ())}
-	var err error
-	if r.reports, err = parseReports(o.reports); err != nil {
+	err := r.load()
+	if err != nil {
 		return nil, err
 	}
-	if r.webhooks, err = parseWebhooks(o.webhooks); err != nil {
-		return nil, err
-	}
-	if err := r.load(); err != nil {
-		return nil, err
-	}
+	o = r.opts
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
 		return nil, err
 	}
@@ -124,16 +119,25 @@ func (r *invocation) load() error {
 	if p == nil {
 		return usererr.Plan(diags)
 	}
+	r.plan = p
+	elsewhere := dir == ""
+	if elsewhere {
+		if dir, err = planfile.ProjectDir(p); err != nil {
+			return err
+		}
+	}
+	path := o.planPath
+	if err := r.settle(dir); err != nil {
+		return err
+	}
+	o = r.opts
+	o.planPath = path
 	for _, d := range diags {
 		if o.output == "text" {
 			fmt.Fprintln(r.std.Err, d.String())
 		}
 	}
-	r.plan = p
-	if dir == "" {
-		if dir, err = planfile.ProjectDir(p); err != nil {
-			return err
-		}
+	if elsewhere {
 		// --fresh must work with a journal that cannot be read, so it does not read it.
 		if !o.fresh {
 			if past, err = runlog.Read(loop.In(dir)); err != nil {
@@ -146,6 +150,20 @@ func (r *invocation) load() error {
 		return usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
 	}
 	return r.configure(o, past, dir)
+}
+
+// settle reads the settings of the project in dir, and checks the values that depend on no plan.
+func (r *invocation) settle(dir string) (err error) {
+	if r.opts.settle != nil {
+		if err := r.opts.settle(dir, &r.opts); err != nil {
+			return err
+		}
+	}
+	if r.reports, err = parseReports(r.opts.named("report"), r.opts.reports); err != nil {
+		return err
+	}
+	r.webhooks, err = parseWebhooks(r.opts.named("webhook"), r.opts.webhooks)
+	return err
 }
 
 // configure decides between a new run and a resume, and sets the configuration.
@@ -296,7 +314,7 @@ func (r *invocation) newView() ui.View {
 	if r.opts.output == "json" {
 		return ui.NDJSON(r.std.Out)
 	}
-	if r.suppressCompletion || !r.opts.status && (r.opts.changed("status-block") || isTerminal(r.std.Out)) {
+	if r.suppressCompletion || !r.opts.status && (r.opts.given("status-block") || isTerminal(r.std.Out)) {
 		return r.peopleView()
 	}
 	return ui.WithStatusBlocks(r.peopleView(), r.std.Out)

@@ -73,7 +73,7 @@ itself, and stops with everything on record.`,
 		{"Plans", []*cobra.Command{newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
 			newSchema(std)}},
 		{"Claude Code", []*cobra.Command{newHook(std), newHooks(std)}},
-		{"Set up", []*cobra.Command{newInit(std), newDoctor(std), newCompletion(std), newVersion(std)}},
+		{"Set up", []*cobra.Command{newInit(std), newConfig(std), newDoctor(std), newCompletion(std), newVersion(std)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {

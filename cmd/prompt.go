@@ -230,7 +230,7 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 		return nil
 	}
 	p := q.prompter
-	if !q.run.changed("budget") {
+	if !q.run.given("budget") {
 		a, err := p.promptChoice(ctx, "Budget in dollars", []string{"10", "25", "50", "none"}, "25")
 		if err != nil {
 			return err
@@ -244,7 +244,7 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 	if q.planOnly {
 		return nil
 	}
-	if !q.run.changed("max-iterations") {
+	if !q.run.given("max-iterations") {
 		a, err := p.promptChoice(ctx, "Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
 		if err != nil {
 			return err

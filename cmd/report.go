@@ -117,24 +117,24 @@ func renderReport(p *runlog.History, sum *report.Summary, format string) ([]byte
 // reportFile is one --report KIND=FILE.
 type reportFile struct{ format, path string }
 
-// parseReports parses the values of --report. It refuses files that could not be written at the
+// parseReports parses the values of --report, which errors call flag. It refuses files that could not be written at the
 // end, before anything is spent.
-func parseReports(values []string) ([]reportFile, error) {
+func parseReports(flag string, values []string) ([]reportFile, error) {
 	var out []reportFile
 	for _, v := range values {
 		kind, path, _ := strings.Cut(v, "=")
 		if !slices.Contains([]string{"junit", "json", "md", "markdown", "html"}, kind) || path == "" {
-			return nil, usage("--report takes KIND=FILE with a KIND of html, junit, json or md, not %q", v)
+			return nil, usage("%s takes KIND=FILE with a KIND of html, junit, json or md, not %q", flag, v)
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
 			return nil, err
 		}
 		if st, err := os.Stat(filepath.Dir(abs)); err != nil || !st.IsDir() {
-			return nil, usage("--report %s: there is no directory %s", v, filepath.Dir(abs))
+			return nil, usage("%s %s: there is no directory %s", flag, v, filepath.Dir(abs))
 		}
 		if st, err := os.Stat(abs); err == nil && st.IsDir() {
-			return nil, usage("--report %s: %s is a directory", v, abs)
+			return nil, usage("%s %s: %s is a directory", flag, v, abs)
 		}
 		out = append(out, reportFile{kind, abs})
 	}

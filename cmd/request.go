@@ -123,7 +123,11 @@ func (q *requestCommand) resolveConfig() error {
 			q.config.Plan = abs
 		}
 	}
-	if err := resolveLimits(q.run, &c); err != nil {
+	given := q.run.given
+	if q.progress != nil { // its limits are on record
+		given = q.run.forced
+	}
+	if err := resolveLimits(q.run, given, &c); err != nil {
 		return err
 	}
 	q.config.Limits = c.Limits
@@ -192,7 +196,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 	o := driver.Options{
 		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.progress == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
 		JournalLen:  len(q.past),
-		BudgetGiven: q.run.changed("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster,
+		BudgetGiven: q.run.given("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster,
 		Redactor: q.secrets,
 		Watchdog: watchdogArgv(), Notify: q.notify, View: view,
 	}

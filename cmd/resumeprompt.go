@@ -23,7 +23,7 @@ import (
 // people, and stdin and stderr are terminals.
 func (r *invocation) canPromptResume() bool {
 	o := r.opts
-	if o.resuming || o.resume || o.fresh || o.output != "text" || o.changed("if-unfinished") {
+	if o.resuming || o.resume || o.fresh || o.output != "text" || o.given("if-unfinished") {
 		return false
 	}
 	return canPrompt(r.std)

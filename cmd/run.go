@@ -39,7 +39,10 @@ type runOptions struct {
 	yes       bool
 	gates     event.Gates // when to ask the user, by the shape of the request
 
-	changed func(name string) bool // whether the user gave the flag
+	changed func(name string) bool // whether the user gave the flag on the command line
+	origins map[string]origin      // of the flags with a value of the environment or of a settings file
+	// settle reads the settings files of the project in dir into to, and is nil afterwards.
+	settle func(dir string, to *runOptions) error
 }
 
 type agentOptions struct {
@@ -125,10 +128,12 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
+			if err = o.readSettings(c); err != nil {
+				return err
+			}
 			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
 				return err
 			}
-			o.changed = c.Flags().Changed
 			if o.resume && o.fresh {
 				return usage("--resume continues the unfinished run and --fresh starts over: take one of them")
 			}
@@ -143,6 +148,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
 		"what to do with an unfinished run")
 	groupFlags(c, "Work", "task-list", "fresh")
+	markFlags(c, onceKey, "task-list", "fresh", "resume")
 	return c
 }
 
@@ -165,13 +171,18 @@ unless given; +N raises one.
 			if len(args) == 1 {
 				o.planPath = args[0]
 			}
-			o.changed = c.Flags().Changed
+			if err := o.readSettings(c); err != nil {
+				return err
+			}
 			if o.planPath == "" {
 				if under, err := requestPending(); err != nil || under {
 					if err != nil {
 						return err
 					}
 					o.resuming = false
+					if err := o.readSettingsHere(c); err != nil {
+						return err
+					}
 					return runRequest(c.Context(), requestOptions{run: o}, std)
 				}
 			}
@@ -224,6 +235,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.status, "status-block", false,
 		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
 	groupFlags(c, "Output", "output")
+	markFlags(c, onceKey, "accept-plan", "interactive")
+	markFlags(c, userKey, "agent", "claude", "webhook", "yes", "no-verify", "accept-assumptions", "auto-learn", "prices")
 	allFlag(c)
 }
 

@@ -13,21 +13,23 @@ func newSchema(std Stdio) *cobra.Command {
 	var what string
 	c := &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of plans, events or scenarios",
+		Short: "Print the JSON Schema of plans, events or settings",
 		Long: `schema prints a JSON Schema (2020-12) for editors and validators: of plans, of
-the lines of --output json, of scenarios, and of .loop/workflow-state.json and
-.loop/state.json.
+the lines of --output json, of scenarios, of .loop/workflow-state.json and
+.loop/state.json, and of the settings file .wavex.yaml.
 
 Exit status: 0.`,
 		Example: "  wavex schema > plan.schema.json\n  wavex schema --of events",
 		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			text := map[string]func() []byte{"plan": plan.Schema, "events": event.Schema, "scenario": rehearse.Schema,
-				"workflow-state": statefiles.WorkflowSchema, "state": statefiles.LinearSchema}[what]()
+				"workflow-state": statefiles.WorkflowSchema, "state": statefiles.LinearSchema,
+				"config": func() []byte { return settingsSchema(settingFlags(c.Root())) }}[what]()
 			_, err := std.Out.Write(text)
 			return err
 		},
 	}
-	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario", "workflow-state", "state"}, "which schema")
+	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario", "workflow-state", "state", "config"},
+		"which schema")
 	return c
 }

@@ -42,14 +42,17 @@ Elsewhere, and with --yes, nothing is ever asked.
 			if len(args) == 1 {
 				o.text = args[0]
 			}
-			o.run.changed = c.Flags().Changed
 			o.run.ifUnfinished = "resume"
+			if err := o.run.readSettingsHere(c); err != nil {
+				return err
+			}
 			return runRequest(c.Context(), o, std)
 		},
 	}
 	runFlags(c, &o.run)
 	requestFlags(c, &o)
 	groupFlags(c, "Work", "shape", "fresh")
+	markFlags(c, onceKey, "fresh", "force", "spec-score")
 	return c
 }
 
@@ -77,7 +80,9 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 			if len(args) == 1 {
 				o.text = args[0]
 			}
-			o.run.changed = c.Flags().Changed
+			if err := o.run.readSettingsHere(c); err != nil {
+				return err
+			}
 			return runRequest(c.Context(), o, std)
 		},
 	}
@@ -226,7 +231,7 @@ func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) runOptio
 	o.changed = func(name string) bool {
 		return given(name) || name == "budget" || name == "agent" || name == "max-iterations" && o.iterations != ""
 	}
-	if !given("max-iterations") {
+	if !o.given("max-iterations") {
 		o.iterations = q.config.Iterations
 	}
 	if o.budget = strconv.FormatFloat(q.config.Limits.USD.Float(), 'f', -1, 64); q.config.Limits.NoUSD {

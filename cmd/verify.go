@@ -47,7 +47,9 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 		Example: "  wavex verify\n  wavex verify plan.json --output json\n  wavex verify --fix --budget +5",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.run.changed = c.Flags().Changed
+			if err := o.run.readSettingsHere(c); err != nil {
+				return err
+			}
 			if o.fix {
 				return runFix(c.Context(), args, o, std)
 			}
@@ -59,6 +61,7 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	f.BoolVar(&o.fix, "fix", false, "close the gaps by adding tasks to the run")
 	f.IntVar(&o.rounds, "max-rounds", 20, "maximum number of rounds of --fix")
 	groupFlags(c, "Checks and review", "fix", "max-rounds")
+	markFlags(c, onceKey, "fix", "gaps")
 	runFlags(c, &o.run)
 	return c
 }

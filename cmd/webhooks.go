@@ -15,8 +15,8 @@ const (
 	webhookSecretVar = "WAVEX_WEBHOOK_SECRET"
 )
 
-// parseWebhooks parses the values of --webhook and the webhook of the environment.
-func parseWebhooks(values []string) ([]notify.Webhook, error) {
+// parseWebhooks parses the values of --webhook, which errors call flag, and the webhook of the environment.
+func parseWebhooks(flag string, values []string) ([]notify.Webhook, error) {
 	var out []notify.Webhook
 	if v := os.Getenv(webhookVar); v != "" {
 		h, err := notify.ParseWebhook(v)
@@ -28,7 +28,7 @@ func parseWebhooks(values []string) ([]notify.Webhook, error) {
 	for _, v := range values {
 		h, err := notify.ParseWebhook(v)
 		if err != nil {
-			return nil, usage("--webhook: %s", err)
+			return nil, usage("%s: %s", flag, err)
 		}
 		out = append(out, h)
 	}

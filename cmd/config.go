@@ -1,0 +1,182 @@
+package cmd
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wavex/internal/notify"
+	"wavex/internal/planfile"
+	"wavex/internal/textfmt"
+)
+
+// This file shows the settings of a run with their origins, and their JSON Schema.
+
+func newConfig(std Stdio) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "config [PLAN]",
+		Short: "Show each setting and its origin",
+		Long: `config prints the value that each flag of wavex run would have here, and its
+origin: a variable WAVEX_OPT_..., the plan, the settings file of the project
+(.wavex.yaml) or of the user, or the default, in this order. Flags of the
+command line come first. Addresses of webhooks are shortened. docs/settings.md
+tells more.
+
+Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.`,
+		Example: "  wavex config\n  wavex config plan.json --output json",
+		Args:    optionalArg("a plan file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			list, err := settings(settingFlags(c.Root()), strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return printSettings(list, output, std)
+		},
+	}
+	outputFlag(c, &output)
+	return c
+}
+
+// setting is a line of wavex config.
+type setting struct {
+	Name   string `json:"name"`
+	Value  any    `json:"value"`
+	Source string `json:"source"`
+	At     string `json:"at,omitempty"`
+	text   string
+}
+
+// settings returns the settings in the current directory, or in the project of a plan if planPath is not "".
+func settings(known *pflag.FlagSet, planPath string) ([]setting, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	planned := map[string]string{}
+	if planPath != "" {
+		p, err := planfile.Read(planPath, "")
+		if err != nil {
+			return nil, err
+		}
+		if dir, err = planfile.ProjectDir(p); err != nil {
+			return nil, err
+		}
+		planned = planSettings(p)
+	}
+	origins := map[string]origin{}
+	if err := cmp.Or(applyEnvironment(known, known, origins), applyFiles(known, known, dir, origins)); err != nil {
+		return nil, err
+	}
+	var list []setting
+	for _, name := range settingKeys(known) {
+		f := known.Lookup(name)
+		from, there := origins[name]
+		if !there {
+			from.source = fromDefault
+		}
+		text := f.Value.String()
+		if planned[name] != "" && from.source != fromEnvironment {
+			from, text = origin{fromPlan, planPath}, planned[name]
+		}
+		s := setting{Name: name, Source: from.source, At: from.at, Value: text, text: text}
+		switch values, ok := f.Value.(pflag.SliceValue); {
+		case ok:
+			shown := shownValues(name, values.GetSlice())
+			s.Value, s.text = shown, strings.Join(shown, ", ")
+		case f.Value.Type() == "int" || f.Value.Type() == "float64" || f.Value.Type() == "bool":
+			s.Value = json.RawMessage(text)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// shownValues returns the values of a list without secret parts of addresses.
+func shownValues(name string, values []string) []string {
+	shown := []string{}
+	for _, v := range values {
+		if name == "webhook" {
+			h, err := notify.ParseWebhook(v)
+			v = h.String()
+			if err != nil {
+				v = "no address"
+			}
+		}
+		shown = append(shown, v)
+	}
+	return shown
+}
+
+func printSettings(list []setting, output string, std Stdio) error {
+	if output == "json" {
+		return json.NewEncoder(std.Out).Encode(map[string]any{"v": 1, "settings": list})
+	}
+	var b strings.Builder
+	for _, s := range list {
+		from := cmp.Or(s.At, s.Source)
+		if s.Source == fromDefault && (s.text == "0s" || s.Name == "parallel") { // the help tells the default
+			s.text = ""
+		}
+		if s.Source == fromPlan {
+			from = s.Source + " " + s.At
+		}
+		fmt.Fprintf(&b, "%-18s %-12s %s\n", s.Name, textfmt.Line(cmp.Or(s.text, "-")), textfmt.Line(from))
+	}
+	_, err := fmt.Fprint(std.Out, b.String())
+	return err
+}
+
+// settingsSchema returns the JSON Schema of a settings file.
+func settingsSchema(known *pflag.FlagSet) []byte {
+	properties := map[string]any{}
+	for _, name := range settingKeys(known) {
+		properties[name] = propertySchema(known.Lookup(name))
+	}
+	loop := map[string]any{}
+	for key, name := range otherKeys {
+		loop[key] = propertySchema(known.Lookup(name))
+	}
+	loop["auto_loop"] = map[string]any{"type": "boolean", "description": "true is mode: yolo, false is mode: interactive"}
+	properties["loop"] = map[string]any{"type": "object", "additionalProperties": false, "properties": loop}
+	b, err := json.MarshalIndent(map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title": "Settings of wavex", "type": "object", "additionalProperties": false, "properties": properties}, "", "  ")
+	if err != nil { // strings and maps always encode
+		return nil
+	}
+	return append(b, '\n')
+}
+
+// propertySchema returns the schema of a flag's value.
+func propertySchema(f *pflag.Flag) map[string]any {
+	s := map[string]any{"description": f.Usage}
+	if choice, ok := f.Value.(*choiceValue); ok {
+		s["enum"] = choice.choices
+		return s
+	}
+	_, list := f.Value.(pflag.SliceValue)
+	switch kind := f.Value.Type(); {
+	case list:
+		s["type"], s["items"] = []string{"string", "array"}, map[string]any{"type": "string"}
+	case kind == "int":
+		s["type"] = "integer"
+	case kind == "float64":
+		s["type"] = "number"
+	case kind == "bool":
+		s["type"] = "boolean"
+	case kind == "string":
+		s["type"] = []string{"string", "number"} // budget: 5
+	default:
+		s["type"] = "string"
+	}
+	if n, err := strconv.Atoi(f.DefValue); err == nil && n > 0 {
+		s["default"] = n
+	}
+	return s
+}

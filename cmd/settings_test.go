@@ -1,0 +1,279 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"wavex/budget"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/testrepo"
+)
+
+// settingsTest is a project, a user's folder and the command line of a run.
+type settingsTest struct {
+	dir           string
+	project, user string // files
+	args          []string
+	plan          plan.Plan
+}
+
+// options reads the settings as wavex run does.
+func (s *settingsTest) options(t *testing.T) (runOptions, error) {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	t.Setenv("AppData", filepath.Join(home, "config"))
+	s.dir = t.TempDir()
+	if s.project != "" {
+		testrepo.Files{projectSettings: s.project}.Write(t, s.dir)
+	}
+	if s.user != "" {
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(userSettings()), 0o755))
+		testrepo.Must(t, os.WriteFile(userSettings(), []byte(s.user), 0o644))
+	}
+	var o, at runOptions
+	root, c := &cobra.Command{Use: "wavex"}, &cobra.Command{Use: "run"}
+	root.AddCommand(c, newStart(Stdio{}), newVerify(Stdio{}), newRun(Stdio{}))
+	runFlags(c, &o)
+	testrepo.Must(t, c.ParseFlags(s.args))
+	if err := o.readSettings(c); err != nil {
+		return o, err
+	}
+	err := o.settle(s.dir, &at)
+	return at, err
+}
+
+// config returns the configuration of a run, or of a resume of old.
+func (s *settingsTest) config(t *testing.T, old *event.Config) (event.Config, error) {
+	t.Helper()
+	o, err := s.options(t)
+	if err != nil {
+		return event.Config{}, err
+	}
+	return resolveConfig(o, &s.plan, s.dir, old)
+}
+
+// Of any two sources, the first counts: flag, environment, plan, project, user, default.
+func TestSettingsPrecedence(t *testing.T) {
+	four, usd := 4, budget.USD(4_000_000)
+	for _, c := range []struct {
+		flag   string
+		values [6]string // by source
+		plan   plan.Plan
+		get    func(event.Config) string
+	}{
+		{"max-retries", [6]string{"1", "2", "4", "5", "6", "3"}, plan.Plan{Defaults: plan.Settings{MaxRetries: &four}},
+			func(c event.Config) string { return strconv.Itoa(c.MaxRetries) }},
+		{"parallel", [6]string{"1", "2", "4", "5", "6", ""}, plan.Plan{Parallel: 4},
+			func(c event.Config) string { return strconv.Itoa(c.Parallel) }},
+		{"budget", [6]string{"1", "2", "4", "5", "6", "25"}, plan.Plan{Budget: plan.Limits{USD: &usd}},
+			func(c event.Config) string { return fmt.Sprint(c.Limits.USD.Float()) }},
+		{"max-iterations", [6]string{"1", "2", "4", "5", "6", ""}, plan.Plan{Budget: plan.Limits{Iterations: &four}},
+			func(c event.Config) string { return strconv.Itoa(c.Limits.Iterations) }},
+		{"isolation", [6]string{"shared", "worktree", "shared", "worktree", "shared", "auto"},
+			plan.Plan{Isolation: "shared"}, func(c event.Config) string { return string(c.Isolation) }},
+		{"deliver", [6]string{"ff", "pr", "push", "branch", "pr", "auto"}, plan.Plan{Deliver: "push"},
+			func(c event.Config) string { return c.Deliver }},
+		{"schedule", [6]string{"eager", "waves", "eager", "waves", "eager", "waves"}, plan.Plan{Schedule: "eager"},
+			func(c event.Config) string { return string(c.Schedule) }},
+	} {
+		for high := range 6 {
+			for low := high; low < 6; low++ {
+				t.Run(fmt.Sprintf("%s/%d over %d", c.flag, high, low), func(t *testing.T) {
+					s := &settingsTest{}
+					for _, source := range []int{high, low} {
+						switch line := c.flag + ": " + c.values[source] + "\n"; source {
+						case 0:
+							s.args = []string{"--" + c.flag, c.values[0]}
+						case 1:
+							t.Setenv(variable(c.flag), c.values[1])
+						case 2:
+							s.plan = c.plan
+						case 3:
+							s.project = line
+						case 4:
+							s.user = line
+						}
+					}
+					got, err := s.config(t, nil)
+					if want := c.values[high]; err != nil || want != "" && c.get(got) != want {
+						t.Errorf("%s is %s, want %s (%v)", c.flag, c.get(got), want, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A file's value does not replace that of a task; a resumed run keeps its values but for flags and the environment.
+func TestSettingsOfAResume(t *testing.T) {
+	s := &settingsTest{project: "max-retries: 7\nretry-session: fresh\n"}
+	c, err := s.config(t, nil)
+	if err != nil || c.MaxRetries != 7 || c.ForceRetries || c.RetrySession != "fresh" || c.ForceSession {
+		t.Errorf("a new run: %+v, %v", c, err)
+	}
+	old := event.DefaultConfig()
+	old.MaxRetries, old.Counsel, old.Review, old.ReviewRounds, old.Precheck = 1, true, "light", 2, true
+	s = &settingsTest{project: "max-retries: 7\ncounsel: \"off\"\nreview: off\nmax-review-rounds: 9\nprecheck: off\n" +
+		"budget: 99\nreport: html=a.html\n"}
+	if c, err = s.config(t, &old); err != nil || c.MaxRetries != 1 || !c.Counsel || c.Review != "light" ||
+		c.ReviewRounds != 2 || !c.Precheck || c.Limits.USD == 99_000_000 {
+		t.Errorf("a resume: %+v, %v", c, err)
+	}
+	t.Setenv("WAVEX_OPT_MAX_RETRIES", "2")
+	if c, err = s.config(t, &old); err != nil || c.MaxRetries != 2 || !c.ForceRetries {
+		t.Errorf("a resume with a variable: %+v, %v", c, err)
+	}
+}
+
+// A project cannot widen the rights of a run; the user can, by a file, a variable or a flag.
+func TestProjectCannotWiden(t *testing.T) {
+	for _, c := range []struct{ flag, value string }{
+		{"agent", "rehearse"}, {"claude", "./claude"}, {"yes", "true"},
+		{"webhook", "https://a.test/x"}, {"webhook", "[https://a.test/x]"},
+		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"auto-learn", "true"}, {"prices", "p.json"},
+		{"report", "html=/etc/x"}, {"report", "[json=a.json, html=../x]"}, {"track", "../x"}, {"deliver", "patch /etc/x"},
+		{"deliver", "patch ../x"}, {"scenario", "/etc/x"},
+	} {
+		t.Run(c.flag+" "+c.value, func(t *testing.T) {
+			text := "# first\n" + c.flag + ": " + c.value + "\n"
+			_, err := (&settingsTest{project: text, args: []string{"--claude", "x"}}).options(t)
+			if err == nil || !strings.Contains(err.Error(), ".wavex.yaml:2: ") || !strings.Contains(err.Error(), "--"+c.flag) {
+				t.Errorf("the project's file: %v", err)
+			}
+			o, err := (&settingsTest{user: text}).options(t)
+			if err != nil || o.origins[c.flag].source != fromUser {
+				t.Errorf("the user's file: %v, %v", o.origins, err)
+			}
+			t.Setenv(variable(c.flag), strings.Trim(c.value, "[]"))
+			if o, err = (&settingsTest{}).options(t); err != nil || !o.forced(c.flag) {
+				t.Errorf("a variable: %v, %v", o.origins, err)
+			}
+		})
+	}
+	for _, key := range []string{"permission-mode", "permissionMode", "dangerously-skip-permissions", "sandbox", "policy",
+		"allowedTools", "bypassPermissions"} {
+		for _, s := range []settingsTest{{project: key + ": x\n"}, {user: key + ": x\n"}} {
+			if _, err := s.options(t); err == nil || !strings.Contains(err.Error(), ":1: "+key) ||
+				!strings.Contains(err.Error(), "plan") {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+	}
+}
+
+// The errors of a broken file name the file, the line and the mistake.
+func TestBrokenSettings(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"max-retrys: 2", ":1: unknown key \"max-retrys\"; did you mean max-retries?"},
+		{"\nmax_retries: 2", ":2: unknown key \"max_retries\"; did you mean max-retries?"},
+		{"colour: red", ":1: unknown key \"colour\"; wavex config"},
+		{"max-retries: many", ":1: max-retries takes a number, not \"many\""},
+		{"max-retries: -1", ":1: max-retries takes a number from 0"},
+		{"max-retries: 1.5", ":1: max-retries takes a number"},
+		{"max-retries:", ":1: max-retries has no value"},
+		{"max-retries: [1, 2]", ":1: max-retries takes one value, not a list"},
+		{"max-retries: {a: 1}", ":1: max-retries takes a value, not an object"},
+		{"report: [[a]]", ":1: report takes plain values"},
+		{"report: [{a: b}]", ":1: report takes plain values"},
+		{"ascii: perhaps", ":1: ascii takes true or false"},
+		{"wall-clock: 7200", ":1: wall-clock takes a duration like 2h, not \"7200\""},
+		{"wall-clock: -2h", ":1: wall-clock takes a duration"},
+		{"review: deep", ":1: review takes one of off, light, thorough, auto, not \"deep\""},
+		{"budget: lots", ":1: budget"},
+		{"budget: \"+10\"", ":1: budget takes a value, not +10"},
+		{"budget: +10", ":1: budget takes a value, not +10"},
+		{"deliver: mail", ":1: deliver takes"},
+		{"counsel-holdout: 2", ":1: counsel-holdout takes a share"},
+		{"parallel: 2\nparallel: 3", ":2: parallel is set twice"},
+		{"fresh: true", ":1: fresh is a choice for one run; give it as a flag: --fresh"},
+		{"- parallel", ":1: the file has a list"},
+		{"parallel", ":1: the file has a string"},
+		{"parallel: 2\n\tmax-retries: 3", ":2: not valid YAML"},
+		{"parallel: [2", ":1: not valid YAML"},
+		{"parallel: 2\n---\nparallel: 3", ":3: "},
+		{"parallel: \x00", ":1: a NUL character"},
+		{"parallel: \xff", ":1: not valid UTF-8"},
+		{"loop: 3", ":1: unknown key \"loop\""},
+		{"loop:\n  speed: 3", ":2: unknown key loop.speed"},
+		{"loop:\n  auto_loop: 3", ":2: mode takes one of"},
+		{"loop:\n  execute_max_retries: x", ":2: max-retries takes a number"},
+		{"max-retries: 1\nloop: {execute_max_retries: 2}", ":2: max-retries is set twice"},
+		{"track: nowhere", ":1: track"},
+		{"? [a]\n: 1", ":2: not valid YAML"},
+		{"parallel: *none", ":1: "},
+	} {
+		s := &settingsTest{project: c.text + "\n"}
+		if _, err := s.config(t, nil); err == nil || !strings.Contains(err.Error(), ".wavex.yaml"+c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+		s = &settingsTest{user: c.text + "\n"}
+		if _, err := s.config(t, nil); err == nil || !strings.Contains(err.Error(), "config.yaml"+c.want) {
+			t.Errorf("%q of the user: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// Files without settings are no mistake, and keys of other programs count as the flags that they mean.
+func TestSettingsFiles(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n"} {
+		if o, err := (&settingsTest{project: text}).options(t); err != nil || len(o.origins) != 0 {
+			t.Errorf("%q: %v, %v", text, o.origins, err)
+		}
+	}
+	text := "loop: {execute_max_retries: 5, verify_max_iterations: 7, auto_loop: false}\n"
+	s := &settingsTest{project: text, user: "counsel-block: [a, b]\nascii: yes\n"}
+	if _, err := s.options(t); err == nil || !strings.Contains(err.Error(), "config.yaml:2: ascii takes true or false") {
+		t.Errorf("a word of YAML 1.1: %v", err)
+	}
+	s.user = "counsel-block: [a, b]\nascii: true\nreport: md=a.md\n"
+	o, err := s.options(t)
+	if err != nil || o.maxRetries != 5 || o.mode != "interactive" || len(o.blocked) != 2 || !o.ascii ||
+		len(o.reports) != 1 || o.origins["max-retries"].at != ".wavex.yaml:1" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// Each flag has a variable; a wrong name or value of a variable is an error that names it.
+func TestSettingsEnvironment(t *testing.T) {
+	t.Setenv("WAVEX_CLAUDE", "/env/claude")
+	s := &settingsTest{user: "claude: /file/claude\n"}
+	if o, err := s.options(t); err != nil || o.claude != "/env/claude" {
+		t.Errorf("WAVEX_CLAUDE and a file: %q, %v", o.claude, err)
+	}
+	t.Setenv("WAVEX_OPT_CLAUDE", "/opt/claude")
+	if o, err := s.options(t); err != nil || o.claude != "/opt/claude" {
+		t.Errorf("WAVEX_OPT_CLAUDE: %q, %v", o.claude, err)
+	}
+	s.args = []string{"--claude", "/flag/claude"}
+	if o, err := s.options(t); err != nil || o.claude != "/flag/claude" {
+		t.Errorf("--claude: %q, %v", o.claude, err)
+	}
+	t.Setenv("WAVEX_OPT_FRESH", "1") // a flag of wavex run, which these flags lack
+	t.Setenv("WAVEX_OPT_ASCII", "")
+	if o, err := s.options(t); err != nil || o.given("ascii") {
+		t.Errorf("an empty variable, and one of another command: %v, %v", o.origins, err)
+	}
+	for _, c := range []struct{ name, value, want string }{
+		{"WAVEX_OPT_MAX_RETRYS", "2", "did you mean WAVEX_OPT_MAX_RETRIES?"},
+		{"WAVEX_OPT_max_retries", "2", "did you mean WAVEX_OPT_MAX_RETRIES?"},
+		{"WAVEX_OPT_ALL", "1", "no flag"},
+		{"WAVEX_OPT_MAX_RETRIES", "many", "WAVEX_OPT_MAX_RETRIES takes a number"},
+		{"WAVEX_OPT_MAX_RETRIES", "-1", "WAVEX_OPT_MAX_RETRIES takes a number from 0"},
+	} {
+		t.Run(c.name+" "+c.value, func(t *testing.T) {
+			t.Setenv(c.name, c.value)
+			if _, err := s.config(t, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
