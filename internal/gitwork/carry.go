@@ -50,7 +50,7 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := g.addAll(ctx, p.MaxNew, p.allFiles()); err != nil {
+	if err := p.addAll(ctx, g, p.MaxNew); err != nil {
 		return err
 	}
 	if err := p.removeSecrets(ctx, g); err != nil {

@@ -135,14 +135,14 @@ var commonIgnored = []string{"node_modules", ".venv", "venv", ".env"}
 // findIgnoredWork says which part of the project's work git ignores: the project's directory, paths that
 // tasks write, or files that most checks need. It returns "" if there is none.
 func (m *Manager) findIgnoredWork(ctx context.Context) (why string, err error) {
-	if out, err := m.filterIgnored(ctx, []string{m.checkout.prefix}); err != nil || len(out) > 0 {
+	if out, err := m.g.filterIgnored(ctx, []string{m.checkout.prefix}); err != nil || len(out) > 0 {
 		return "git ignores the project's directory", err
 	}
 	writes := make([]string, len(m.opts.Writes))
 	for i, w := range m.opts.Writes {
 		writes[i] = m.repoPath(w)
 	}
-	if out, err := m.filterIgnored(ctx, writes); err != nil || len(out) > 0 {
+	if out, err := m.g.filterIgnored(ctx, writes); err != nil || len(out) > 0 {
 		return "git ignores what tasks are to write: " + firstFew(out), err
 	}
 	if len(m.opts.Share) > 0 || m.opts.Setup != "" {
@@ -158,19 +158,19 @@ func (m *Manager) findIgnoredWork(ctx context.Context) (why string, err error) {
 			}
 		}
 	}
-	if out, err := m.filterIgnored(ctx, there); err != nil || len(out) > 0 {
+	if out, err := m.g.filterIgnored(ctx, there); err != nil || len(out) > 0 {
 		return "worktrees would lack what git ignores: " + firstFew(out) + " (see share and setup in the plan)", err
 	}
 	return "", nil
 }
 
 // filterIgnored returns those of paths that git ignores and does not track.
-func (m *Manager) filterIgnored(ctx context.Context, paths []string) ([]string, error) {
+func (g git) filterIgnored(ctx context.Context, paths []string) ([]string, error) {
 	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" || p == "." })
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := m.g.outputOf(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
+	out, err := g.outputOf(ctx, strings.Join(paths, "\x00"), "check-ignore", "-z", "--stdin")
 	if code := exitCode(err); code == 1 || code == 128 { // 1: none; 128: a path beyond a link or outside
 		return nil, nil
 	}

@@ -123,15 +123,19 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 		return "", err
 	}
 	defer done()
-	if err := g.addAll(ctx, maxNew, p.allFiles()); err != nil {
+	if err := p.addAll(ctx, g, maxNew); err != nil {
 		return "", err
 	}
 	return p.commit(ctx, g, subject, parents...)
 }
 
-// addAll adds the changes of files to the index. It returns an *Error with TooLarge if they have more than most bytes;
-// 0: no bound.
-func (g git) addAll(ctx context.Context, most int64, files []string) error {
+// addAll adds all changes to the index g. It returns an *Error with TooLarge if they have more than most bytes; 0: no
+// bound.
+func (p *Checkpoints) addAll(ctx context.Context, g git, most int64) error {
+	files, err := p.allFiles(ctx)
+	if err != nil {
+		return err
+	}
 	if most > 0 {
 		if paths, err := g.checkNewFiles(ctx, most, files); err != nil || paths == 0 { // the index has everything
 			return err
@@ -146,15 +150,23 @@ func (g git) addAll(ctx context.Context, most int64, files []string) error {
 	}
 }
 
-// allFiles returns the pathspecs of all files of a checkpoint.
-func (p *Checkpoints) allFiles() []string {
-	specs := []string{":/"}
+// allFiles returns the pathspecs of all files of a checkpoint. They do not name ignored files: git add fails if its
+// pathspecs do, also to exclude them.
+func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
+	var own []string
 	for _, path := range p.Own {
 		if rel, err := filepath.Rel(p.g.dir, resolveLinks(path)); err == nil && filepath.IsLocal(rel) {
-			specs = append(specs, ":(top,exclude,literal)"+filepath.ToSlash(rel))
+			own = append(own, filepath.ToSlash(rel))
 		}
 	}
-	return specs
+	ignored, err := p.g.filterIgnored(ctx, own)
+	specs := []string{":/"}
+	for _, path := range own {
+		if !slices.Contains(ignored, path) {
+			specs = append(specs, ":(top,exclude,literal)"+path)
+		}
+	}
+	return specs, err
 }
 
 // checkNewFiles returns the number of paths that differ from the index. It returns an *Error with TooLarge if the
