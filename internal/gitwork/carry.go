@@ -1,8 +1,11 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -56,7 +59,8 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 	if err := p.removeSecrets(ctx, g); err != nil {
 		return err
 	}
-	id, err := p.commit(ctx, g, "The last state of the run", before)
+	// HEAD is no parent: commits since the base may have what is left out.
+	id, err := p.commitOn(ctx, g, "The last state of the run", cmp.Or(before, p.base))
 	if err == nil {
 		err = p.g.updateRefs(ctx, carryRef(p.run), id)
 	}
@@ -78,7 +82,8 @@ func (p *Checkpoints) removeSecrets(ctx context.Context, g git) error {
 	var secret []string
 	for _, path := range splitNUL(changed) {
 		text, err := safefile.Read(filepath.Join(g.dir, filepath.FromSlash(path)), maxIndex)
-		if err != nil || !p.HasSecret(text) { // a link, or gone
+		if isGone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, safefile.ErrNotRegular); isGone ||
+			err == nil && !p.HasSecret(text) {
 			continue
 		}
 		secret = append(secret, path)

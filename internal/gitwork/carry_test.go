@@ -119,12 +119,21 @@ func TestCarryLeavesSecrets(t *testing.T) {
 	from.write(from.dir, files{"a": "2\n", ".env": "KEY=token\n", "tracked.env": "KEY=token\n", "staged": "token\n"})
 	from.git("add", "staged")
 	must(t, p.Carry(t.Context()))
+	from.git("commit", "-q", "-am", "of an agent")
 	must(t, p.Carry(t.Context()))
 	equal(t, "said", strings.Join(said, " "), ".env staged tracked.env")
 	equal(t, "saved", from.git("diff", "--name-status", base, carryRef("r1")), "M\ta")
-	equal(t, "the index", from.git("diff", "--cached", "--name-only"), "staged")
+	to := newRepo(t, nil)
+	to.git("fetch", "-q", from.dir, base)
 	for _, b := range from.carrying(base).bundles.files {
-		from.git("bundle", "unbundle", b.path)
+		to.git("bundle", "unbundle", b.path)
+	}
+	for line := range strings.Lines(to.git("cat-file", "--batch-check", "--batch-all-objects")) {
+		if id, about, _ := strings.Cut(line, " "); strings.HasPrefix(about, "blob") {
+			if text := to.git("cat-file", "blob", id); strings.Contains(text, "token") {
+				t.Errorf("a bundle has %q", text)
+			}
+		}
 	}
 }
 

@@ -192,18 +192,22 @@ func (g git) checkNewFiles(ctx context.Context, most int64, specs []string) (pat
 	return len(list), nil
 }
 
-// commit makes a commit of an index, without a branch.
+// commit makes a commit of an index on HEAD and parents, without a branch.
 func (p *Checkpoints) commit(ctx context.Context, g git, subject string, parents ...string) (string, error) {
+	head, err := g.resolve(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	return p.commitOn(ctx, g, subject, append([]string{head}, parents...)...)
+}
+
+func (p *Checkpoints) commitOn(ctx context.Context, g git, subject string, parents ...string) (string, error) {
 	tree, err := g.output(ctx, "write-tree")
 	if err != nil {
 		return "", err
 	}
 	args := []string{"commit-tree", tree}
-	head, err := g.resolve(ctx, "HEAD")
-	if err != nil {
-		return "", err
-	}
-	for _, parent := range append([]string{head}, parents...) {
+	for _, parent := range parents {
 		if parent != "" {
 			args = append(args, "-p", parent)
 		}
