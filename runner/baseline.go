@@ -34,8 +34,8 @@ type baseline struct {
 	// Unmeasured reports that the checks were not run, because others edited the directory.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 
-	// unknown holds the files on which checks rest that differ from CheckFiles when the attempt starts, if the attempt
-	// before it was killed: it or a person changed them.
+	// unknown holds the files on which checks rest that differed from CheckFiles after an attempt was killed: it or a
+	// person changed them.
 	unknown map[string]checkFile
 }
 

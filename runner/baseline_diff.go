@@ -28,6 +28,7 @@ type finalState struct {
 	// CheckFiles replace those of the base, and AfterCheckFiles are the ones that differ at the end of the attempt.
 	CheckFiles      map[string]checkFile `json:"check_files,omitempty"`
 	AfterCheckFiles map[string]checkFile `json:"after_check_files,omitempty"`
+	Unknown         map[string]checkFile `json:"unknown,omitempty"` // as in baseline
 }
 
 func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), loop.FinalState) }
@@ -41,7 +42,7 @@ func (b baseline) withOutsideChanges(req Request, redact func(string) string) ba
 		l = finalState{}
 	}
 	b.Guards, b.Protected = overlay(b.Guards, l.Guards), overlay(b.Protected, l.Protected)
-	b.CheckFiles = overlay(b.CheckFiles, l.CheckFiles)
+	b.CheckFiles, b.unknown = overlay(b.CheckFiles, l.CheckFiles), l.Unknown
 	if l.Attempt != req.Attempt-1 {
 		if b.CheckFiles != nil {
 			b.unknown = diffDigests(b.CheckFiles, req.checkFilesOf(req.restingChecks(true), b.CheckFiles))
@@ -69,7 +70,7 @@ func (b baseline) saveFinalState(first baseline, req Request, after map[string]c
 		len(b.CheckFiles) == 0 {
 		return
 	}
-	l := finalState{Attempt: req.Attempt, Guards: diffDigests(first.Guards, b.Guards),
+	l := finalState{Attempt: req.Attempt, Unknown: b.unknown, Guards: diffDigests(first.Guards, b.Guards),
 		Protected: diffDigests(first.Protected,
 			b.Protected),
 		AfterGuards: diffDigests(b.Guards, b.currentGuards(req))}

@@ -158,7 +158,9 @@ func TestCheckFilesAfterAKill(t *testing.T) {
 		}
 		must(os.Remove(filepath.Join(filepath.Dir(b.req.Baseline), loop.FinalState))) // as if it had been killed
 		must(os.WriteFile(filepath.Join(b.dir, "words_test.sh"), []byte(changed), 0o644))
-		b.req.Attempt, b.Agent = 2, script(":")
+		b.req.Attempt, b.Agent = 2, script("mv words.sh kept.sh") // it fails for another reason
+		b.attempt(t.Context())
+		b.req.Attempt, b.Agent = 3, script("mv kept.sh words.sh")
 		res := b.attempt(t.Context())
 		if res.Outcome != want || want == runner.Done && (len(res.Tampered) != 1 || res.Tampered[0].Doubt == "") {
 			t.Errorf("%q: %s %s %+v", changed, res.Outcome, res.Reason, res.Tampered)
