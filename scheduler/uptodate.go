@@ -51,6 +51,7 @@ func (s *State) applyDoubts(tasks []event.EarlierTask) {
 		switch s.Tasks[i].Status {
 		case event.Completed, event.Verified:
 			s.Tasks[i].Earlier = &tasks[k]
+			s.files.release(i) // a verified task in a tree of its own holds them
 			s.move(i, event.Pending)
 		case event.Pending:
 			s.Tasks[i].Earlier = &tasks[k]

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -415,6 +416,11 @@ func TestRandomDoubts(t *testing.T) {
 				t.Fatalf("%s is not looked at", d.Task)
 			}
 		}
+		for _, h := range s.files.holders {
+			if h != 0 && s.Tasks[h-1].Status != event.Verified && s.Tasks[h-1].Status != event.InProgress {
+				t.Fatalf("%s is %s and holds a file", s.Plan.Tasks[h-1].ID, s.Tasks[h-1].Status)
+			}
+		}
 		for i := range s.Tasks {
 			if s.Tasks[i].Status == event.Completed && s.Tasks[i].UpToDate() {
 				t.Fatalf("%s is %+v", s.Plan.Tasks[i].ID, s.Tasks[i])
@@ -425,4 +431,29 @@ func TestRandomDoubts(t *testing.T) {
 			t.Fatalf("the replay differs: %v\n%+v\n%+v", err, visible(again), visible(s))
 		}
 	})
+}
+
+// Verified work whose commit a remote has already does not keep its files from other tasks.
+func TestVerifiedElsewhereReleasesFiles(t *testing.T) {
+	t.Parallel()
+	tasks := []string{`{"id":"a","subject":"a","files":["x.go"],"verify":["true"]}`,
+		`{"id":"b","subject":"b","files":["x.go"],"verify":["true"]}`}
+	f := &fakeIntegrator{err: errors.New("disk full")}
+	first := isolated(t, f, nil, tasks...)
+	if end := first.run(t); end.ExitCode != 5 || first.State.Tasks[0].Status != event.Verified {
+		t.Fatalf("%+v", end)
+	}
+	again := isolated(t, f, nil, tasks...)
+	testrepo.Must(t, again.State.Replay(first.journal.events))
+	again.journal.events = first.journal.events
+	again.StartEvent = event.RunResumed{Config: again.State.Config, Plan: again.State.Plan.Path,
+		Earlier: []event.EarlierTask{{Task: "a", Key: again.State.Tasks[0].Key, Run: again.State.Config.Run, Commit: "123",
+			Evidence: event.ExecutionOutput, Basis: event.Proven}}}
+	verify := verifyFailing()
+	again.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		return verify(s, e)
+	}
+	if end := again.run(t); end.Status != event.RunComplete || strings.Join(again.runner.order(), " ") != "b" {
+		t.Errorf("ran %s; %+v", again.runner.order(), end)
+	}
 }

@@ -67,7 +67,7 @@ func (r *Session) adoptedWork(edit *event.Edit) []event.EarlierTask {
 	if r.state.Config.Agent == agent.Rehearsal && !r.opts.Agent.IsRehearsal() {
 		return nil
 	}
-	commits := r.workspace.Adopted()
+	commits, evidence := r.workspace.Adopted(), r.state.TaskEvidence()
 	var out []event.EarlierTask
 	var ids []string
 	for i := range r.plan.Tasks {
@@ -77,6 +77,9 @@ func (r *Session) adoptedWork(edit *event.Edit) []event.EarlierTask {
 			continue
 		}
 		kind, basis := evidenceOfCommit(p)
+		if t.Status == event.Verified { // there is a record of it
+			kind, basis = evidence[i].Kind, evidence[i].Basis
+		}
 		out = append(out, event.EarlierTask{Task: p.ID, Key: t.Key, Run: r.config.Run, Commit: commits[p.ID],
 			Evidence: kind, Basis: basis, Rehearsed: r.opts.Agent.IsRehearsal()})
 		ids = append(ids, p.ID)
