@@ -13,7 +13,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
-	"wavex/scheduler"
 )
 
 // This file asks whether to resume an unfinished run. It asks only a person at a terminal; without
@@ -32,11 +31,8 @@ func (r *invocation) canPromptResume() bool {
 // promptResume asks whether to resume the unfinished run: yes, fresh (start over), or status, which shows
 // the run's status and asks again. With no, or if the input ends without an answer, nothing is started.
 func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop.Dir) (resume bool, err error) {
-	h := runlog.History{Loop: dir, State: scheduler.NewState(r.plan), Events: past}
-	if err := h.State.Replay(past); err != nil {
-		return false, err
-	}
-	if err := h.Settle(); err != nil {
+	h, err := runlog.Settled(r.plan, past, dir)
+	if err != nil {
 		return false, err
 	}
 	sum := report.Of(h.State, h.Events).At(time.Now(), false)

@@ -31,18 +31,18 @@ func (r *Session) moved(ctx context.Context) bool {
 // doubtfulWork returns these tasks, and prints which they are. The state is that before the resume, in which the run
 // may be one of a rehearsal. edit is the change of the plan since then, and moved is as in moved.
 func (r *Session) doubtfulWork(edit *event.Edit, moved bool) []event.EarlierTask {
+	evidence := r.state.TaskEvidence()
 	switch {
 	case r.config.Isolation == event.Isolated:
-		return r.adoptedWork(edit)
+		return r.adoptedWork(edit, evidence)
 	case moved:
-		return r.completedElsewhere()
+		return r.completedElsewhere(evidence)
 	}
 	return nil
 }
 
 // completedElsewhere returns the completed tasks of the run.
-func (r *Session) completedElsewhere() (out []event.EarlierTask) {
-	evidence := r.state.TaskEvidence()
+func (r *Session) completedElsewhere(evidence []event.Evidence) (out []event.EarlierTask) {
 	for i := range r.state.Tasks { // with those that the run added
 		t := &r.state.Tasks[i]
 		if t.Status != event.Completed {
@@ -63,11 +63,11 @@ func (r *Session) completedElsewhere() (out []event.EarlierTask) {
 }
 
 // adoptedWork returns the tasks that the branch of the run has, and that no record completes.
-func (r *Session) adoptedWork(edit *event.Edit) []event.EarlierTask {
+func (r *Session) adoptedWork(edit *event.Edit, evidence []event.Evidence) []event.EarlierTask {
 	if r.state.Config.Agent == agent.Rehearsal && !r.opts.Agent.IsRehearsal() {
 		return nil
 	}
-	commits, evidence := r.workspace.Adopted(), r.state.TaskEvidence()
+	commits := r.workspace.Adopted()
 	var out []event.EarlierTask
 	var ids []string
 	for i := range r.plan.Tasks {

@@ -12,6 +12,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -138,6 +139,17 @@ func ReadSettled(dir loop.Dir) (events []event.Event, alive bool, err error) {
 		return events, alive, nil // without the plan only the recorded cost is known
 	}
 	return p.Events, p.Alive, nil
+}
+
+// Settled returns a run that was cut off, with the cost of unfinished work. events are those of its journal, and p is
+// its plan.
+func Settled(p *plan.Plan, events []event.Event, dir loop.Dir) (*History, error) {
+	s := scheduler.NewState(p)
+	if err := s.Replay(events); err != nil {
+		return nil, err
+	}
+	h := &History{Loop: dir, State: s, Events: events}
+	return h, h.Settle()
 }
 
 // Settle adds the cost of unfinished work to a run that was cut off, for commands that show it. A

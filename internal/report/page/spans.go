@@ -22,9 +22,10 @@ type spanBuilder struct {
 }
 
 func (r *Run) addSpans(s *scheduler.State, events []event.Event, now time.Time, alive bool) {
-	w := &spanBuilder{Run: r, s: s, meter: scheduler.NewMeter(), index: map[string]int{}}
+	meter := scheduler.NewMeter()
+	w := &spanBuilder{Run: r, s: s, meter: meter, index: map[string]int{}}
 	for i, e := range events {
-		_ = w.meter.Replay(events[i : i+1]) // the caller has replayed them
+		_ = meter.Replay(events[i : i+1]) // the caller has replayed them
 		if _, ok := e.Body.(event.RunStarted); ok {
 			// The page does not show an earlier run of the same journal.
 			r.Spans = nil
