@@ -48,11 +48,18 @@ scripted API of its own, which costs nothing, and asks the model one question,
 for a cent at most in most cases. run looks at the CLI, its login and its
 permissions by itself.
 
-Exit status: 0 nothing but warnings, 2 the plan cannot run as it is, 5 a person
-must put something right.`,
+Exit status: 0 nothing but warnings, 2 the plan cannot run as it is or the
+settings are wrong, 5 a person must put something right.`,
 		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.claude == "" { // the CLI of a run
+				known := settingFlags(c.Root())
+				if _, err := settings(known, ""); err != nil {
+					return err
+				}
+				o.claude = known.Lookup("claude").Value.String()
+			}
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}

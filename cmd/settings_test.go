@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -275,5 +276,45 @@ func TestSettingsEnvironment(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A file of any content gives values of flags or an error that names the file, and never a right.
+func FuzzSettingsFile(f *testing.F) {
+	for _, text := range []string{"", "max-retries: 2\n", "report: [a, b]\n", "loop: {auto_loop: true}\n", "budget: +1\n",
+		"budget: &a +1\nmax-tokens: *a\n", "claude: x\n", "a: [\n", "? x\n", "\ufeffbudget: +1\r\n", "budget: 0x+1"} {
+		f.Add(text)
+	}
+	root := Root(Stdio{})
+	f.Fuzz(func(t *testing.T, text string) {
+		s := settingsFile{path: projectSettings, project: true, known: settingFlags(root)}
+		values, err := s.parse(text)
+		if err != nil && !strings.HasPrefix(err.Error(), projectSettings+":") {
+			t.Errorf("%q: %v", text, err)
+		}
+		for name := range values {
+			if flag := s.known.Lookup(name); err == nil && (hasMark(flag, userKey) || hasMark(flag, onceKey)) {
+				t.Errorf("%q sets %s", text, name)
+			}
+		}
+	})
+}
+
+// The schema of the settings has each key of wavex config, and the other names.
+func TestSettingsSchema(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+	}
+	known := settingFlags(Root(Stdio{}))
+	testrepo.Must(t, json.Unmarshal(settingsSchema(known), &schema))
+	keys := append(settingKeys(known), "loop")
+	for _, key := range keys {
+		if schema.Properties[key] == nil {
+			t.Errorf("the schema lacks %s", key)
+		}
+	}
+	if len(schema.Properties) != len(keys) || len(keys) < 45 {
+		t.Errorf("the schema has %d keys, want %d", len(schema.Properties), len(keys))
 	}
 }

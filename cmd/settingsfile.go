@@ -90,7 +90,8 @@ func (s *settingsFile) object(under string, values map[string]fileValue) error {
 			is := map[string]string{"true": "yolo", "false": "interactive"}
 			v.values = []string{cmp.Or(is[strings.Join(v.values, " ")], strings.Join(v.values, " "))}
 		}
-		if at := s.yaml.Pos(t.At); t.Kind == source.KindNumber && s.lines[at.Line-1][at.Column-1] == '+' {
+		if at := s.yaml.Pos(t.At); t.Kind == source.KindNumber && at.Line > 0 &&
+			strings.HasPrefix(s.lines[at.Line-1][at.Column-1:], "+") {
 			v.values = []string{"+" + t.Text} // YAML takes +10 for 10
 		}
 		if err := s.checkValues(key, flag, v.values); err != nil {
