@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sourcegraph/conc/panics"
+
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
@@ -43,7 +45,7 @@ func Runs(events []event.Event, now time.Time, alive bool) []RunEntry {
 		} else if len(l.all) == 0 {
 			continue // the cost of a request is in the Origin of its run
 		}
-		_ = l.meter.Replay(events[i : i+1]) // an error means a contradictory journal, of which it shows a part
+		l.meterEvent(events[i : i+1])
 		l.add(e)
 	}
 	l.closeRun(now, alive)
@@ -54,8 +56,23 @@ func Runs(events []event.Event, now time.Time, alive bool) []RunEntry {
 type runList struct {
 	all   []RunEntry
 	meter *scheduler.State
-	added int // tasks that joined the last run
+	torn  bool // the journal contradicts itself, so the figures are those of its first part
+	added int  // tasks that joined the last run
 	done  map[string]bool
+}
+
+// meterEvent adds an event to the figures of the last run, up to one that contradicts the others: a ledger panics when
+// it would count money twice.
+func (l *runList) meterEvent(one []event.Event) {
+	if _, begins := one[0].Body.(event.RunStarted); begins {
+		l.torn = false
+	}
+	if l.torn {
+		return
+	}
+	var c panics.Catcher
+	c.Try(func() { l.torn = l.meter.Replay(one) != nil })
+	l.torn = l.torn || c.Recovered() != nil
 }
 
 // closeRun fills in the figures of the last run.

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,21 @@ func TestRunsEndedTwice(t *testing.T) {
 	one, two := report.Runs(s.Events, time.Time{}, false), report.Runs(append(s.Events, again), time.Time{}, false)
 	if two[0].WorkTime != one[0].WorkTime || two[0].Status != event.RunCancelled || !two[0].Ended.Equal(again.Time) {
 		t.Errorf("worked %s, want %s; %+v", two[0].WorkTime, one[0].WorkTime, two[0])
+	}
+}
+
+// A journal from which a record is missing has the figures up to there, and the runs after it are whole.
+func TestRunsWithoutARecord(t *testing.T) {
+	t.Parallel()
+	all := journals(t)
+	for i, e := range all {
+		if _, begins := e.Body.(event.RunStarted); begins {
+			continue
+		}
+		got := report.Runs(slices.Concat(all[:i], all[i+1:]), all[len(all)-1].Time, false)
+		if len(got) != 3 || i < len(all)/4 && got[1].Cost != 1_659_000 {
+			t.Fatalf("without record %d: %+v", i, got)
+		}
 	}
 }
 
