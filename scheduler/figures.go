@@ -136,8 +136,14 @@ func (f *figures) trackSession(e event.Event) {
 	case event.DeliveryEnded:
 		f.LastDelivery = &b
 	case event.RunEnded:
-		end(e.Time)
 		f.endedAt = e.Time
+		if b.Status == event.RunCancelled { // by another command, perhaps long after the session was cut off
+			end(f.lastEvent)
+		} else {
+			end(e.Time)
+		}
+	case event.Inspected, event.RolledBack:
+		return // between sessions
 	}
 	f.lastEvent = e.Time
 }

@@ -204,7 +204,12 @@ func eventFigures(_ testing.TB, m moment) figures {
 		case event.SpareEnded:
 			spent += b.Cost
 		case event.RunEnded:
+			if b.Status == event.RunCancelled {
+				stop(last)
+			}
 			stop(e.Time)
+		case event.Inspected, event.RolledBack:
+			continue
 		}
 		last = e.Time
 	}

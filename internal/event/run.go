@@ -134,7 +134,7 @@ type RolledBack struct {
 }
 
 // Inspected is the result of `wavex verify`, which looks for gaps between sessions. It changes no state. It is recorded
-// if the number of gaps changed, and in each round of --fix.
+// once in a session, if the number of gaps changed, and in each round of --fix.
 type Inspected struct {
 	Gaps   int `json:"gaps"`             // found
 	Round  int `json:"round,omitempty"`  // of --fix, from 1; 0: without --fix

@@ -112,12 +112,13 @@ func (a *Inspection) Record(doc *scan.Document, round, rounds int, stop string) 
 	})
 }
 
-// lastGaps returns the number of gaps that is on record for the last run.
-func (a *Inspection) lastGaps() (n int) {
+// lastGaps returns the number of gaps that is on record for the last session, or -1.
+func (a *Inspection) lastGaps() int {
+	n := -1
 	for _, e := range a.Events {
 		switch b := e.Body.(type) {
-		case event.RunStarted:
-			n = 0
+		case event.RunStarted, event.RunResumed:
+			n = -1
 		case event.Inspected:
 			n = b.Gaps
 		}

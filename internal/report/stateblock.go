@@ -62,6 +62,9 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 	l.gaps, l.started = unmetCount(s), s.RunStart
 	if e := s.Ended; e != nil && e.Status != event.RunComplete {
 		l.paused, l.reason = true, cmp.Or(exhaustedTasks(s), e.Reason)
+		if e.Reason != l.reason && e.ExitCode != event.ExitFailed && e.ExitCode != event.ExitBreaker {
+			l.reason += "; " + e.Reason // these name the tasks
+		}
 	}
 	h := historyOf(events)
 	for n, a := range h.attempts {

@@ -1,0 +1,33 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"wavex/internal/event"
+	"wavex/internal/testrepo"
+)
+
+// The time from a kill of wavex to a later command is not time of the run.
+func TestWorkTimeOfARunThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	cut := []event.Event{{Seq: 1, Time: start, Body: event.RunStarted{Config: testConfig()}},
+		{Seq: 2, Time: start.Add(time.Minute), Body: event.WaveStarted{Wave: 1}}}
+	for name, later := range map[string][]event.Body{
+		"verified":  {event.Inspected{Gaps: 1}},
+		"cancelled": {event.Inspected{Gaps: 1}, event.RunEnded{Status: event.RunCancelled}},
+		"resumed":   {event.Inspected{Gaps: 1}, event.RunResumed{Config: testConfig()}},
+	} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		events := cut
+		for i, b := range later {
+			events = append(events[:len(events):len(events)],
+				event.Event{Seq: int64(3 + i), Time: start.Add(72 * time.Hour), Body: b})
+		}
+		testrepo.Must(t, s.Replay(events))
+		if got := s.WorkTime(time.Time{}); got != time.Minute {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
