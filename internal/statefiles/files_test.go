@@ -14,6 +14,8 @@ import (
 
 	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
+	"wavex/scheduler"
 )
 
 var names = []string{loop.WorkflowFile, loop.LinearFile, loop.ProgressFile}
@@ -45,7 +47,7 @@ func TestRebuildIsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, fresh := t.TempDir(), t.TempDir()
-			w := NewWriter(loop.Dir(dir), nil, func(err error) { t.Error(err) })
+			w := NewWriter(loop.Dir(dir), nil, nil, func(err error) { t.Error(err) })
 			s := tell(t, w.Event)
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
@@ -59,6 +61,34 @@ func TestRebuildIsTheSame(t *testing.T) {
 					if text != live[file] {
 						t.Errorf("%s is\n%s\nwith a run and again\n%s", file, live[file], text)
 					}
+				}
+			}
+		})
+	}
+}
+
+// A later session gives the same files as one that made the whole run.
+func TestLaterSessionWritesTheSame(t *testing.T) {
+	t.Parallel()
+	for name, tell := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, whole := t.TempDir(), t.TempDir()
+			s := tell(t, nil)
+			if err := Rebuild(loop.Dir(whole), nil, s.S, s.Events); err != nil {
+				t.Fatal(err)
+			}
+			cut := len(s.Events) - 1
+			state := scheduler.NewState(s.S.Plan)
+			testrepo.Must(t, state.Replay(s.Events[:cut]))
+			w := NewWriter(loop.Dir(dir), s.Events[:cut], nil, func(err error) { t.Error(err) })
+			testrepo.Must(t, state.Replay(s.Events[cut:]))
+			w.Event(s.Events[cut], state)
+			testrepo.Must(t, w.Close())
+			want := read(t, whole)
+			for file, text := range read(t, dir) {
+				if text != want[file] {
+					t.Errorf("%s is\n%s\nwant\n%s", file, text, want[file])
 				}
 			}
 		})

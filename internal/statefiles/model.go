@@ -81,12 +81,7 @@ func (b *model) update(e event.Event, s *scheduler.State) {
 }
 
 func (b *model) updateRun(s *scheduler.State, e event.Event) {
-	switch body := e.Body.(type) {
-	case event.RunStarted:
-		b.errors = nil
-	case event.AttemptEnded:
-		b.noteError(e.Time, body)
-	}
+	b.noteErrors(e)
 	b.at, b.seq, b.plan = e.Time.UTC(), s.Seq, s.PlanPath
 	b.origin = s.Origin
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request

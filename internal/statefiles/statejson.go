@@ -57,6 +57,16 @@ type taskError struct {
 // maxErrors is the number of errors that state.json lists.
 const maxErrors = 50
 
+// noteErrors keeps the errors of a run's attempts, which its state does not have.
+func (b *model) noteErrors(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.RunStarted:
+		b.errors = nil
+	case event.AttemptEnded:
+		b.noteError(e.Time, body)
+	}
+}
+
 // noteError appends the error of an attempt, if it ended with one.
 func (b *model) noteError(at time.Time, e event.AttemptEnded) {
 	text := report.ErrorText(e.Result)
