@@ -13,15 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wavex/internal/run"
 	"wavex/internal/safefile"
 )
 
 // This file gives flags of a run their values of the environment and of the settings files: a flag that the user
 // gave counts first, then the environment, the plan, the file of the project, the file of the user, the default.
 // settingsfile.go reads the files.
-
-// projectSettings is the name of the settings file in the project directory.
-const projectSettings = ".wavex.yaml"
 
 // maxSettings bounds a settings file, in bytes.
 const maxSettings = 1 << 20
@@ -161,7 +159,7 @@ func variable(flag string) string {
 
 // applyFiles gives each flag without a value the one of the project's settings file, else of the user's.
 func applyFiles(flags, known *pflag.FlagSet, dir string, origins map[string]origin) error {
-	files := map[string]string{fromProject: filepath.Join(dir, projectSettings), fromUser: userSettings()}
+	files := map[string]string{fromProject: filepath.Join(dir, run.SettingsFile), fromUser: userSettings()}
 	for _, source := range []string{fromProject, fromUser} {
 		text, err := safefile.Read(files[source], maxSettings)
 		if errors.Is(err, fs.ErrNotExist) || files[source] == "" {

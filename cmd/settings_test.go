@@ -14,6 +14,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/run"
 	"wavex/internal/testrepo"
 )
 
@@ -34,7 +35,7 @@ func (s *settingsTest) options(t *testing.T) (runOptions, error) {
 	t.Setenv("AppData", filepath.Join(home, "config"))
 	s.dir = t.TempDir()
 	if s.project != "" {
-		testrepo.Files{projectSettings: s.project}.Write(t, s.dir)
+		testrepo.Files{run.SettingsFile: s.project}.Write(t, s.dir)
 	}
 	if s.user != "" {
 		testrepo.Must(t, os.MkdirAll(filepath.Dir(userSettings()), 0o755))
@@ -287,9 +288,9 @@ func FuzzSettingsFile(f *testing.F) {
 	}
 	root := Root(Stdio{})
 	f.Fuzz(func(t *testing.T, text string) {
-		s := settingsFile{path: projectSettings, project: true, known: settingFlags(root)}
+		s := settingsFile{path: run.SettingsFile, project: true, known: settingFlags(root)}
 		values, err := s.parse(text)
-		if err != nil && !strings.HasPrefix(err.Error(), projectSettings+":") {
+		if err != nil && !strings.HasPrefix(err.Error(), run.SettingsFile+":") {
 			t.Errorf("%q: %v", text, err)
 		}
 		for name := range values {

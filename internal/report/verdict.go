@@ -72,6 +72,10 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if n := len(s.Regressions) - maxRisks; n > 0 {
 		v.Risks = append(v.Risks, fmt.Sprintf("%d more checks passed and fail now", n))
 	}
+	for _, t := range tamperedGuards(s) {
+		caution = max(caution, 1)
+		v.Risks = append(v.Risks, t)
+	}
 	if v.Type == "1" {
 		caution++
 		v.Risks = append(v.Risks, "hard to undo: "+clipIDs(tasksOfReversibility(s, "1")))
@@ -155,6 +159,23 @@ func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 }
 
 // openWarnings returns the number of warnings of the last thorough review.
+// tamperedGuards tells which tasks changed files that are not theirs, such as the plan and the settings. Changes of the
+// files on which checks rest are evidence, which weighEvidence weighs.
+func tamperedGuards(s *scheduler.State) (risks []string) {
+	for i := range s.Tasks {
+		last := s.Tasks[i].Last
+		if last == nil {
+			continue
+		}
+		for _, t := range last.Tampered {
+			if !t.Own && t.Doubt == "" && len(risks) < maxRisks {
+				risks = append(risks, fmt.Sprintf("%s changed %s", DisplayID(s.Plan.Tasks[i].ID), textfmt.Line(t.String())))
+			}
+		}
+	}
+	return risks
+}
+
 func openWarnings(s *scheduler.State) int {
 	if r := s.Thorough(); r != nil {
 		return r.Review.Count(counsel.Warning)

@@ -16,6 +16,9 @@ import (
 // This file finds what tasks must not change because they are judged by it: the plan, wavex's own folder, and the
 // checks on whose files the runner has an eye.
 
+// SettingsFile is the name of the settings file in the project directory.
+const SettingsFile = ".wavex.yaml"
+
 // guardedFiles returns the files that attempts at a task must not change.
 func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 	add := func(project, why string, tools bool) {
@@ -35,6 +38,9 @@ func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 		}
 	}
 	add(loop.Name, whyLoopDir, true)
+	if !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Writes() && path.Clean(f.Path) == SettingsFile }) {
+		add(SettingsFile, "it has the settings of later runs", false)
+	}
 	return out
 }
 
