@@ -71,7 +71,8 @@ func settings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		planned = planSettings(p)
 	}
 	origins := map[string]origin{}
-	if err := cmp.Or(applyEnvironment(known, known, origins), applyFiles(known, known, dir, origins)); err != nil {
+	if err := cmp.Or(applyEnvironment(known, known, origins),
+		applyFiles(known, known, dir, origins, fromProject, fromUser)); err != nil {
 		return nil, err
 	}
 	var list []setting

@@ -26,6 +26,9 @@ func discloseState(ctx context.Context, in loop.Dir, p *prompter, std Stdio) (re
 	if dir, err := os.Getwd(); err == nil {
 		where = relativePath(where, dir)
 	}
+	if _, err := os.Stat(in.Path(loop.Experts)); err == nil {
+		p = nil // they are the user's
+	}
 	if p != nil {
 		return p.promptNoYes(ctx, fmt.Sprintf("Writing state to %s. Delete it after a complete run?", where))
 	}
@@ -67,10 +70,15 @@ func (r *invocation) deleteState(ctx context.Context, end error) error {
 
 // removeState removes the worktrees of a project and its .loop, whose lock the caller holds.
 func removeState(ctx context.Context, dir string, in loop.Dir, unlock func() error, std Stdio) error {
-	_, err := gitwork.Clean(ctx, dir, "", false)
+	items, err := gitwork.Clean(ctx, dir, "", false)
 	_ = unlock() // some systems cannot remove an open file
 	if err != nil {
 		return usererr.Blocked(fmt.Errorf("removing worktrees: %w; .loop was not removed", err))
+	}
+	for _, it := range items {
+		if !it.Removed && it.Kind != "branch" {
+			return usererr.Blocked(fmt.Errorf("%s stays: %s; .loop was not removed", it.Name, it.Why))
+		}
 	}
 	if err := os.RemoveAll(string(in)); err != nil {
 		return err

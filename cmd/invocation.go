@@ -175,7 +175,14 @@ func (r *invocation) configure(o runOptions, past []event.Event, dir string) err
 	if r.opts.fresh { // the user chose so just now: the journal is moved aside
 		r.journalLen = 0
 	}
-	r.resume = old != nil
+	if r.resume = old != nil; r.resume && o.forgetProject != nil {
+		if err := errors.Join(o.forgetProject(dir, &r.opts), r.settle(dir)); err != nil {
+			return err
+		}
+		planPath := o.planPath
+		o = r.opts
+		o.planPath = planPath
+	}
 	r.config, err = resolveConfig(o, r.plan, dir, old)
 	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&

@@ -43,6 +43,8 @@ type runOptions struct {
 	origins map[string]origin      // of the flags with a value of the environment or of a settings file
 	// settle reads the settings files of the project in dir into to, and is nil afterwards.
 	settle func(dir string, to *runOptions) error
+	// forgetProject takes the values of the project's file back, for a resume: an attempt may have written it.
+	forgetProject func(dir string, to *runOptions) error
 }
 
 type agentOptions struct {
@@ -236,7 +238,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
 	groupFlags(c, "Output", "output")
 	markFlags(c, onceKey, "accept-plan", "interactive")
-	markFlags(c, userKey, "agent", "claude", "webhook", "yes", "no-verify", "accept-assumptions", "auto-learn", "prices")
+	markFlags(c, userKey, "agent", "claude", "webhook", "yes", "no-verify", "accept-assumptions", "auto-learn", "prices",
+		"report", "track", "scenario")
 	allFlag(c)
 }
 

@@ -86,7 +86,7 @@ func checkNumbers(o runOptions, given func(flag string) bool) error {
 		usageIf(o.grace < 0, "%s takes a duration like 10s, not %s", o.named("grace"), o.grace),
 		usageIf(given("max-retries") && o.maxRetries < 0, "%s takes a number from 0", o.named("max-retries")),
 		usageIf(given("counsel-threshold") && o.threshold < 1, "%s takes a number from 1", o.named("counsel-threshold")),
-		usageIf(given("counsel-holdout") && (o.holdout < 0 || o.holdout > 1), "%s takes a share from 0 to 1",
+		usageIf(given("counsel-holdout") && !(o.holdout >= 0 && o.holdout <= 1), "%s takes a share from 0 to 1",
 			o.named("counsel-holdout")))
 }
 

@@ -84,11 +84,32 @@ func (o *runOptions) readSettings(c *cobra.Command) error {
 	}
 	o.settle = func(dir string, to *runOptions) error {
 		o.settle = nil
-		err := applyFiles(c.Flags(), settingFlags(c.Root()), dir, o.origins)
+		err := applyFiles(c.Flags(), settingFlags(c.Root()), dir, o.origins, fromProject, fromUser)
+		*to = *o
+		return err
+	}
+	o.forgetProject = func(dir string, to *runOptions) error {
+		unset(c.Flags(), o.origins, fromProject)
+		err := applyFiles(c.Flags(), settingFlags(c.Root()), dir, o.origins, fromUser)
 		*to = *o
 		return err
 	}
 	return nil
+}
+
+// unset gives the flags with a value of one source their defaults.
+func unset(flags *pflag.FlagSet, origins map[string]origin, source string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if origins[f.Name].source != source {
+			return
+		}
+		delete(origins, f.Name)
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			_ = list.Replace(nil) // an empty list is valid
+		} else {
+			_ = f.Value.Set(f.DefValue) // so is the default
+		}
+	})
 }
 
 // readSettingsHere is readSettings for a command that works in the current directory.
@@ -157,10 +178,10 @@ func variable(flag string) string {
 	return settingPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// applyFiles gives each flag without a value the one of the project's settings file, else of the user's.
-func applyFiles(flags, known *pflag.FlagSet, dir string, origins map[string]origin) error {
+// applyFiles gives each flag without a value the one of the first settings file that has it.
+func applyFiles(flags, known *pflag.FlagSet, dir string, origins map[string]origin, sources ...string) error {
 	files := map[string]string{fromProject: filepath.Join(dir, run.SettingsFile), fromUser: userSettings()}
-	for _, source := range []string{fromProject, fromUser} {
+	for _, source := range sources {
 		text, err := safefile.Read(files[source], maxSettings)
 		if errors.Is(err, fs.ErrNotExist) || files[source] == "" {
 			continue

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -125,7 +127,7 @@ func TestSettingsOfAResume(t *testing.T) {
 	old := event.DefaultConfig()
 	old.MaxRetries, old.Counsel, old.Review, old.ReviewRounds, old.Precheck = 1, true, "light", 2, true
 	s = &settingsTest{project: "max-retries: 7\ncounsel: \"off\"\nreview: off\nmax-review-rounds: 9\nprecheck: off\n" +
-		"budget: 99\nreport: html=a.html\n"}
+		"budget: 99\n"}
 	if c, err = s.config(t, &old); err != nil || c.MaxRetries != 1 || !c.Counsel || c.Review != "light" ||
 		c.ReviewRounds != 2 || !c.Precheck || c.Limits.USD == 99_000_000 {
 		t.Errorf("a resume: %+v, %v", c, err)
@@ -136,14 +138,28 @@ func TestSettingsOfAResume(t *testing.T) {
 	}
 }
 
+// A resume forgets the values of the project's file, which an attempt may have written, and keeps the user's.
+func TestResumeForgetsTheProject(t *testing.T) {
+	s := &settingsTest{project: "grace: 9s\ncounsel-block: [a]\noutput: json\n", user: "grace: 3s\nascii: true\n",
+		args: []string{"--counsel-block", "b"}}
+	o, err := s.options(t)
+	if err != nil || o.grace != 9*time.Second || o.output != "json" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if err := o.forgetProject(s.dir, &o); err != nil || o.grace != 3*time.Second || o.output != "text" || !o.ascii ||
+		!slices.Equal(o.blocked, []string{"b"}) || o.given("output") {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
 // A project cannot widen the rights of a run; the user can, by a file, a variable or a flag.
 func TestProjectCannotWiden(t *testing.T) {
 	for _, c := range []struct{ flag, value string }{
 		{"agent", "rehearse"}, {"claude", "./claude"}, {"yes", "true"},
 		{"webhook", "https://a.test/x"}, {"webhook", "[https://a.test/x]"},
 		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"auto-learn", "true"}, {"prices", "p.json"},
-		{"report", "html=/etc/x"}, {"report", "[json=a.json, html=../x]"}, {"track", "../x"}, {"deliver", "patch /etc/x"},
-		{"deliver", "patch ../x"}, {"scenario", "/etc/x"},
+		{"report", "html=a.html"}, {"report", "[json=a.json, html=../x]"}, {"track", "x"}, {"deliver", "patch x"},
+		{"deliver", "'  patch x'"}, {"deliver", "\"patch\\tx\""}, {"scenario", "x"},
 	} {
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {
 			text := "# first\n" + c.flag + ": " + c.value + "\n"
@@ -184,8 +200,8 @@ func TestBrokenSettings(t *testing.T) {
 		{"max-retries:", ":1: max-retries has no value"},
 		{"max-retries: [1, 2]", ":1: max-retries takes one value, not a list"},
 		{"max-retries: {a: 1}", ":1: max-retries takes a value, not an object"},
-		{"report: [[a]]", ":1: report takes plain values"},
-		{"report: [{a: b}]", ":1: report takes plain values"},
+		{"counsel-block: [[a]]", ":1: counsel-block takes plain values"},
+		{"counsel-block: [{a: b}]", ":1: counsel-block takes plain values"},
 		{"ascii: perhaps", ":1: ascii takes true or false"},
 		{"wall-clock: 7200", ":1: wall-clock takes a duration like 2h, not \"7200\""},
 		{"wall-clock: -2h", ":1: wall-clock takes a duration"},
@@ -195,6 +211,7 @@ func TestBrokenSettings(t *testing.T) {
 		{"budget: +10", ":1: budget takes a value, not +10"},
 		{"deliver: mail", ":1: deliver takes"},
 		{"counsel-holdout: 2", ":1: counsel-holdout takes a share"},
+		{"counsel-holdout: NaN", ":1: counsel-holdout takes a share"},
 		{"parallel: 2\nparallel: 3", ":2: parallel is set twice"},
 		{"fresh: true", ":1: fresh is a choice for one run; give it as a flag: --fresh"},
 		{"- parallel", ":1: the file has a list"},
@@ -209,7 +226,8 @@ func TestBrokenSettings(t *testing.T) {
 		{"loop:\n  auto_loop: 3", ":2: mode takes one of"},
 		{"loop:\n  execute_max_retries: x", ":2: max-retries takes a number"},
 		{"max-retries: 1\nloop: {execute_max_retries: 2}", ":2: max-retries is set twice"},
-		{"track: nowhere", ":1: track"},
+		{"parallel: 2\rreview: deep", ":2: review takes one of"},
+		{"\ufeffparallel: x", ":1: parallel takes a number"},
 		{"? [a]\n: 1", ":2: not valid YAML"},
 		{"parallel: *none", ":1: "},
 	} {

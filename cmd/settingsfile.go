@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -46,6 +45,8 @@ func (s *settingsFile) refuse(t source.Token, format string, args ...any) error 
 // parse returns the values of a file by the names of their flags.
 func (s *settingsFile) parse(text string) (map[string]fileValue, error) {
 	values := map[string]fileValue{}
+	text = strings.TrimPrefix(text, "\ufeff")
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text) // each is one line of YAML
 	s.lines, s.yaml = strings.Split(text, "\n"), source.NewYAML(text)
 	if p := s.yaml.Problem(); p != nil && p.Code == source.CodeEmptyPlan {
 		return values, nil
@@ -155,24 +156,15 @@ func (s *settingsFile) values(key, t source.Token) ([]string, error) {
 	return nil, s.refuse(key, "%s takes a value, not %s", key.Text, t.Kind)
 }
 
-// checkValues refuses values that only a flag may have, and files outside of the project in its own settings.
+// checkValues refuses values that only a flag may have, and a file of the work in the settings of a project.
 func (s *settingsFile) checkValues(key source.Token, f *pflag.Flag, values []string) error {
 	for _, v := range values {
-		if flagGroup(f) == "Limits" && strings.HasPrefix(v, "+") {
+		words := strings.Fields(v)
+		switch {
+		case flagGroup(f) == "Limits" && strings.HasPrefix(v, "+"):
 			return s.refuse(key, "%s takes a value, not %s, which raises the value of a run", f.Name, v)
-		}
-		path := ""
-		switch f.Name {
-		case "report":
-			_, path, _ = strings.Cut(v, "=")
-		case "deliver":
-			path, _ = strings.CutPrefix(v, "patch ")
-		case "track", "scenario":
-			path = v
-		}
-		if s.project && path != "" && !filepath.IsLocal(strings.TrimSpace(path)) {
-			return s.refuse(key, "a project's %s must lie in the project, and %s does not; give it as a flag, --%s", f.Name,
-				path, f.Name)
+		case s.project && f.Name == "deliver" && len(words) > 0 && words[0] == "patch":
+			return s.refuse(key, "a project must not name files that a run writes; give it as a flag, --deliver")
 		}
 	}
 	return nil

@@ -48,6 +48,9 @@ const WhyPlan = "it is the plan"
 // WhyPlanCopy is Guard.Why of the plan in the attempt's own tree, which the run does not read.
 const WhyPlanCopy = "it is the plan in its own tree"
 
+// WhySettings is Guard.Why of the settings file in the project directory.
+const WhySettings = "it has the settings of later runs"
+
 // MergeTampers returns a with the entries of b that it lacks.
 func MergeTampers(a, b []Tamper) []Tamper {
 	for _, t := range b {

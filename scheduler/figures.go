@@ -22,6 +22,7 @@ type figures struct {
 	sessions   []Session
 	lastEvent  time.Time
 	endedAt    time.Time
+	delivering bool // a delivery of the session has begun
 }
 
 // NewMeter returns a state without a plan. It follows the money, the time and the iterations of any run whose events
@@ -131,10 +132,16 @@ func (f *figures) trackSession(e event.Event) {
 		*f = figures{PlanPath: b.Plan, sessions: []Session{{Start: e.Time}}}
 	case event.RunResumed:
 		end(f.lastEvent)
-		f.PlanPath = b.Plan
+		f.PlanPath, f.delivering = b.Plan, false
 		f.sessions, f.endedAt = append(f.sessions, Session{Start: e.Time}), time.Time{}
+	case event.DeliveryStarted:
+		f.delivering = true
 	case event.DeliveryEnded:
 		f.LastDelivery = &b
+		if !f.delivering {
+			return // by wavex deliver, between sessions
+		}
+		f.delivering = false
 	case event.RunEnded:
 		f.endedAt = e.Time
 		if b.Status == event.RunCancelled { // by another command, perhaps long after the session was cut off

@@ -16,6 +16,7 @@ func TestWorkTimeOfARunThatWasCutOff(t *testing.T) {
 		{Seq: 2, Time: start.Add(time.Minute), Body: event.WaveStarted{Wave: 1}}}
 	for name, later := range map[string][]event.Body{
 		"verified":  {event.Inspected{Gaps: 1}},
+		"delivered": {event.DeliveryEnded{How: "branch"}},
 		"cancelled": {event.Inspected{Gaps: 1}, event.RunEnded{Status: event.RunCancelled}},
 		"resumed":   {event.Inspected{Gaps: 1}, event.RunResumed{Config: testConfig()}},
 	} {

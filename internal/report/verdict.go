@@ -3,11 +3,13 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -72,9 +74,9 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if n := len(s.Regressions) - maxRisks; n > 0 {
 		v.Risks = append(v.Risks, fmt.Sprintf("%d more checks passed and fail now", n))
 	}
-	for _, t := range tamperedGuards(s) {
+	if tasks := settingsChangers(s); tasks != nil {
 		caution = max(caution, 1)
-		v.Risks = append(v.Risks, t)
+		v.Risks = append(v.Risks, "the settings of later runs were changed by "+clipIDs(tasks))
 	}
 	if v.Type == "1" {
 		caution++
@@ -159,21 +161,16 @@ func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 }
 
 // openWarnings returns the number of warnings of the last thorough review.
-// tamperedGuards tells which tasks changed files that are not theirs, such as the plan and the settings. Changes of the
-// files on which checks rest are evidence, which weighEvidence weighs.
-func tamperedGuards(s *scheduler.State) (risks []string) {
+// settingsChangers returns the tasks that changed the settings file without declaring it.
+func settingsChangers(s *scheduler.State) (tasks []string) {
 	for i := range s.Tasks {
-		last := s.Tasks[i].Last
-		if last == nil {
-			continue
-		}
-		for _, t := range last.Tampered {
-			if !t.Own && t.Doubt == "" && len(risks) < maxRisks {
-				risks = append(risks, fmt.Sprintf("%s changed %s", DisplayID(s.Plan.Tasks[i].ID), textfmt.Line(t.String())))
-			}
+		if last := s.Tasks[i].Last; last != nil && slices.ContainsFunc(last.Tampered, func(t runner.Tamper) bool {
+			return t.Why == runner.WhySettings
+		}) {
+			tasks = append(tasks, s.Plan.Tasks[i].ID)
 		}
 	}
-	return risks
+	return tasks
 }
 
 func openWarnings(s *scheduler.State) int {

@@ -39,7 +39,7 @@ func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 	}
 	add(loop.Name, whyLoopDir, true)
 	if !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Writes() && path.Clean(f.Path) == SettingsFile }) {
-		add(SettingsFile, "it has the settings of later runs", false)
+		add(SettingsFile, runner.WhySettings, false)
 	}
 	return out
 }

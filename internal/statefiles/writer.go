@@ -38,8 +38,9 @@ type Writer struct {
 }
 
 // NewWriter starts a Writer for an existing folder whose lock the caller holds. clean removes
-// secrets from the texts; nil for none. past are the events of the run's earlier sessions. warn is called from any goroutine when writing fails, and
-// not again before it has succeeded. A failure never stops the run.
+// secrets from the texts; nil for none. past are the events of the run's earlier sessions. warn is
+// called from any goroutine when writing fails, and not again before it has succeeded. A failure never
+// stops the run.
 func NewWriter(dir loop.Dir, past []event.Event, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writeHistory{last: map[string][][sha256.Size]byte{}}
 	s := fileStore{dir: dir, redact: clean, last: map[string]lastWrite{}, history: wrote}
