@@ -123,6 +123,7 @@ func (o *runOptions) readSettingsHere(c *cobra.Command) error {
 			return err
 		}
 	}
+	o.forgetProject = nil // the caller may change the options
 	return o.settle(dir, o)
 }
 

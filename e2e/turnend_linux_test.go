@@ -3,8 +3,11 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"testing"
 
 	"wavex/budget"
@@ -22,7 +25,73 @@ func TestEndedTurnsArePaidOnce(t *testing.T) {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
 			eachCLI(t, func(t *testing.T, c cli) { endedTurnsArePaidOnce(t, c, isolation) })
+			for n := range *killsOfRun {
+				t.Run(strconv.Itoa(n+1), func(t *testing.T) {
+					t.Parallel()
+					killedAtRecord(t, shared.cli, isolation, n+1)
+				})
+			}
 		})
+	}
+}
+
+// killsOfRun is the number of further moments: at the first record of the journal, the second, and so on.
+var killsOfRun = flag.Int("kills", 0, "how many more times TestEndedTurnsArePaidOnce kills, at one record each")
+
+// killedAtRecord kills wavex when the journal has n records. A task whose turn had ended gets no other one.
+func killedAtRecord(t *testing.T, c cli, isolation string, n int) {
+	gate := fakeapi.NewLatch()
+	open := sync.OnceFunc(gate.Open)
+	agents := append(fileWriters(3), waitingAgents([]*fakeapi.Agent{fileWriter(3)}, 2, gate)...)
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+	env := Env(t, srv)
+	r := newRepo(t, manyTasksPlan{n: 4, parallel: 4, model: model, isolation: isolation, tools: `"Bash"`}.String()).on(c)
+	if isolation == "worktree" {
+		testrepo.Git(t, r.dir, "init", "-q")
+		testrepo.Git(t, r.dir, "add", "plan.json")
+		testrepo.Git(t, r.dir, "commit", "-q", "-m", "plan")
+	}
+	w := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--review", "off", "--accept-assumptions")
+	journal := filepath.Join(r.dir, loop.Name, "journal.jsonl")
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	var text []byte
+	reached := rig.Until(ctx, func() bool {
+		text, _ = os.ReadFile(journal)
+		if bytes.Count(text, []byte(`"turn_ended"`)) == 3 {
+			open() // the slow one ends, for the later records
+		}
+		return bytes.Count(text, []byte("\n")) > n // the first line is the header
+	})
+	if !reached {
+		t.Fatalf("the journal does not reach %d records", n)
+	}
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.end()
+	text, _ = os.ReadFile(journal)
+	open()
+	charged := srv.Charged()
+	e := r.wavexEnv(env, "resume", "--output", "json").end()
+	if bytes.Contains(text, []byte(`"run_ended"`)) {
+		return // killed after the end: there is nothing to resume
+	}
+	if _, last := e.events(t); e.exit != 0 || last.Tasks.Completed != 4 {
+		t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+	}
+	cut := 4
+	for _, a := range agents {
+		ended := bytes.Contains(text, []byte(`"turn_ended","data":{"task":"`+a.Name+`"`))
+		if ended {
+			cut--
+		}
+		if turns := len(srv.Messages(worked(a.Name, 0))); turns != 1 && (ended || turns > 2) {
+			t.Errorf("%s had %d turns, ended before the kill: %t", a.Name, turns, ended)
+		}
+	}
+	if more := srv.Charged() - charged; more > budget.USD(cut)*3*7_650 {
+		t.Errorf("the resume is charged %d for %d tasks", more, cut)
 	}
 }
 

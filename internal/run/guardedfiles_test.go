@@ -17,12 +17,17 @@ func TestGuardedFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","dir":"sub"}]}`)
 	r := &Session{plan: p, config: event.Config{Dir: dir, Isolation: event.Isolated}}
-	want := "[{plan.json it is the plan in its own tree false false} {.loop it is wavex's own folder false true}]"
+	want := "[{plan.json it is the plan in its own tree false false} {.loop it is wavex's own folder false true} " +
+		"{.wavex.yaml it has the settings of later runs false false}]"
 	if got := fmt.Sprint(r.guardedFiles(&p.Tasks[0])); got != want {
 		t.Error(got)
 	}
 	if got := r.guardedFiles(&p.Tasks[1]); got != nil {
 		t.Errorf("in a subdirectory: %v", got)
+	}
+	p.Tasks[0].Files = []plan.File{{Path: SettingsFile}}
+	if got := r.guardedFiles(&p.Tasks[0]); len(got) != 2 {
+		t.Errorf("a task that declares the settings: %v", got)
 	}
 }
 
