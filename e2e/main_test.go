@@ -30,9 +30,9 @@ var shared struct {
 }
 
 // procLimit is how many CLI processes run at once. runProcesses is how many of them one run of wavex
-// takes, so that three runs keep two cores busy.
+// takes, so that two runs keep two cores busy.
 const (
-	procLimit    = 10
+	procLimit    = 6
 	runProcesses = 3
 )
 
@@ -120,5 +120,5 @@ const (
 func run(m *testing.M, clis []cli, wavex string) int {
 	shared.clis, shared.cli, shared.wavex = clis, clis[len(clis)-1], wavex
 	shared.procs = semaphore.NewWeighted(procLimit)
-	return rig.Run(m, "e2e", 16) // more tests than processes: most of them wait for one
+	return rig.Run(m, "e2e", 12) // more tests than processes: most of them wait for one
 }
