@@ -171,14 +171,17 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	return r, nil
 }
 
+// patchFile returns the file of a delivery "patch FILE".
+func patchFile(how string) (file string, is bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(how), " ")
+	return strings.TrimSpace(rest), word == "patch" && strings.TrimSpace(rest) != ""
+}
+
 // checkDelivery returns an error if how is not a way of delivery. It is called before anything is
 // spent.
 func checkDelivery(flag, how string) error {
-	words := strings.Fields(how)
-	switch {
-	case len(words) == 1 && slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, words[0]):
-		return nil
-	case len(words) > 1 && words[0] == "patch":
+	if _, is := patchFile(how); is ||
+		slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, strings.TrimSpace(how)) {
 		return nil
 	}
 	return usage("%s takes auto, branch, ff, push, pr, or \"patch FILE\", not %q", flag, how)

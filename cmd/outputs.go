@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"wavex/internal/loop"
 )
@@ -21,8 +20,8 @@ func (r *invocation) outputs() []string {
 	for _, f := range r.reports {
 		out = append(out, f.path)
 	}
-	if how, file, _ := strings.Cut(r.config.Deliver, " "); how == "patch" && file != "" {
-		if file = strings.TrimSpace(file); !filepath.IsAbs(file) {
+	if file, is := patchFile(r.config.Deliver); is {
+		if !filepath.IsAbs(file) {
 			file = filepath.Join(r.config.Dir, file)
 		}
 		out = append(out, file)
