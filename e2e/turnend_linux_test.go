@@ -35,6 +35,19 @@ func TestEndedTurnsArePaidOnce(t *testing.T) {
 	}
 }
 
+// startFourTasks starts a run of four agents at once.
+func startFourTasks(t *testing.T, c cli, env []string, isolation string) (r repo, w *wavexRun, journal string) {
+	t.Helper()
+	r = newRepo(t, manyTasksPlan{n: 4, parallel: 4, model: model, isolation: isolation, tools: `"Bash"`}.String()).on(c)
+	if isolation == "worktree" {
+		testrepo.Git(t, r.dir, "init", "-q")
+		testrepo.Git(t, r.dir, "add", "plan.json")
+		testrepo.Git(t, r.dir, "commit", "-q", "-m", "plan")
+	}
+	w = r.wavexEnv(env, "run", "plan.json", "--output", "json", "--review", "off", "--accept-assumptions")
+	return r, w, filepath.Join(r.dir, loop.Name, "journal.jsonl")
+}
+
 // killsOfRun is the number of further moments: at the first record of the journal, the second, and so on.
 var killsOfRun = flag.Int("kills", 0, "how many more times TestEndedTurnsArePaidOnce kills, at one record each")
 
@@ -45,14 +58,7 @@ func killedAtRecord(t *testing.T, c cli, isolation string, n int) {
 	agents := append(fileWriters(3), waitingAgents([]*fakeapi.Agent{fileWriter(3)}, 2, gate)...)
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	env := Env(t, srv)
-	r := newRepo(t, manyTasksPlan{n: 4, parallel: 4, model: model, isolation: isolation, tools: `"Bash"`}.String()).on(c)
-	if isolation == "worktree" {
-		testrepo.Git(t, r.dir, "init", "-q")
-		testrepo.Git(t, r.dir, "add", "plan.json")
-		testrepo.Git(t, r.dir, "commit", "-q", "-m", "plan")
-	}
-	w := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--review", "off", "--accept-assumptions")
-	journal := filepath.Join(r.dir, loop.Name, "journal.jsonl")
+	r, w, journal := startFourTasks(t, c, env, isolation)
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	var text []byte
@@ -102,14 +108,7 @@ func endedTurnsArePaidOnce(t *testing.T, c cli, isolation string) {
 	agents := append(fileWriters(3), waitingAgents([]*fakeapi.Agent{fileWriter(3)}, 2, gate)...)
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	env := Env(t, srv)
-	r := newRepo(t, manyTasksPlan{n: 4, parallel: 4, model: model, isolation: isolation, tools: `"Bash"`}.String()).on(c)
-	if isolation == "worktree" {
-		testrepo.Git(t, r.dir, "init", "-q")
-		testrepo.Git(t, r.dir, "add", "plan.json")
-		testrepo.Git(t, r.dir, "commit", "-q", "-m", "plan")
-	}
-	w := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--review", "off", "--accept-assumptions")
-	journal := filepath.Join(r.dir, loop.Name, "journal.jsonl")
+	r, w, journal := startFourTasks(t, c, env, isolation)
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	ended := func() bool {

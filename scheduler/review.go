@@ -33,7 +33,7 @@ func decideLightReview(s *State, now time.Time) event.Body {
 	for _, w := range s.dueLightReviews {
 		if s.isLightReviewed(w) || s.Tally(w).Unfinished() > 0 ||
 			s.Config.Review == event.ReviewAuto && (w >= s.planWaves || s.lightReviewed[w] > 0) {
-			continue // the thorough review covers the last wave, and what was done after a light review
+			continue // the thorough review covers the last wave and the later work
 		}
 		limit, ok := lightCap, true
 		if !s.Ledger.Limits().NoUSD {

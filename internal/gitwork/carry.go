@@ -59,7 +59,7 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 	if err := p.removeSecrets(ctx, g); err != nil {
 		return err
 	}
-	// HEAD is no parent: commits since the base may have what is left out.
+	// Commits since the base may have what this one leaves out, so HEAD is not a parent.
 	id, err := p.commitOn(ctx, g, "The last state of the run", cmp.Or(before, p.base))
 	if err == nil {
 		err = p.g.updateRefs(ctx, carryRef(p.run), id)

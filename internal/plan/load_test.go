@@ -234,7 +234,7 @@ func TestPromptOutsideOfTheFolder(t *testing.T) {
 		os.WriteFile(filepath.Join(plans, "in.md"), []byte("inside"), 0o600),
 		os.Symlink("in.md", filepath.Join(plans, "kept")), os.Symlink("../secret", filepath.Join(plans, "link")),
 		os.Symlink("..", filepath.Join(plans, "up"))); err != nil {
-		t.Skip("no links here: ", err)
+		t.Fatal(err)
 	}
 	for name, problem := range map[string]string{
 		filepath.ToSlash(secret): "is outside of the plan's folder", "../secret": "is outside of the plan's folder",

@@ -16,9 +16,9 @@ type Criterion struct {
 	Verification string // as in event.Criterion, or event.Accepted
 }
 
-// Criteria returns the plan's criteria and those of its tasks, in order. If there are none, it
-// returns the single criterion that every task is completed. Equal texts get numbers, because the text is the key. The status block, the state files and
-// the reports all use it, so that they cannot disagree. A criterion that a person accepted without evidence counts as
+// Criteria returns the plan's criteria and those of its tasks, in order. If there are none, it returns the single
+// criterion that every task is completed. Equal texts get numbers, because the text is the key. The status block, the
+// state files and the reports all use it, so that they cannot disagree. A criterion that a person accepted without evidence counts as
 // met once the run is complete, because the exit signal means that all of them are met.
 func Criteria(s *scheduler.State) []Criterion {
 	if len(s.Criteria) == 0 {

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,31 +61,22 @@ func TestStateBlockOfFailedRun(t *testing.T) {
 	}
 }
 
-// A run that a limit or a person stopped says so, beside the task that has failed before.
+// A task that a breaker stopped is named with the reason. So is the limit or the person that stopped the run later.
 func TestStateBlockNamesTheStop(t *testing.T) {
 	t.Parallel()
-	s := reporttest.New(t, "", reporttest.Tasks{{"a", "a", nil}})
-	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("a", 0)
-	s.EndAttempt("a", wrong("no"), event.Failed, func(e *event.AttemptEnded) {
-		e.TaskStop = event.Trip(event.SameError, "the same error three times", "")
-	}).EndRun("paused", 3, "the budget of $5 is spent", "")
-	const want = `"Task a failed after 0 retries (the same error three times); the budget of $5 is spent"`
-	if got := stateLine(s, "pause_reason"); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// A task that a breaker stopped is named with the reason.
-func TestStateBlockOfBreaker(t *testing.T) {
-	t.Parallel()
-	s := reporttest.New(t, "", reporttest.Tasks{{"a", "a", nil}})
-	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("a", 0)
-	s.EndAttempt("a", wrong("no"), event.Failed, func(e *event.AttemptEnded) {
-		e.TaskStop = event.Trip(event.SameError, "the same error three times", "")
-	}).EndRun("paused", 4, "a breaker", "")
-	const want = `"Task a failed after 0 retries (the same error three times)"`
-	if got := stateLine(s, "pause_reason"); got != want {
-		t.Errorf("%s, want %s", got, want)
+	const failed = "Task a failed after 0 retries (the same error three times)"
+	for code, c := range map[event.ExitCode]struct{ reason, want string }{
+		event.ExitBreaker: {"a breaker", failed},
+		event.ExitLimit:   {"the budget of $5 is spent", failed + "; the budget of $5 is spent"},
+	} {
+		s := reporttest.New(t, "", reporttest.Tasks{{"a", "a", nil}})
+		s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("a", 0)
+		s.EndAttempt("a", wrong("no"), event.Failed, func(e *event.AttemptEnded) {
+			e.TaskStop = event.Trip(event.SameError, "the same error three times", "")
+		}).EndRun("paused", code, c.reason, "")
+		if got := stateLine(s, "pause_reason"); got != strconv.Quote(c.want) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
 	}
 }
 
