@@ -15,8 +15,10 @@ import (
 
 // A git command at work when wavex is killed leaves no lock file behind: git removes it on SIGTERM,
 // and nothing removes packed-refs.lock after a SIGKILL.
+//
+// The test runs alone. The git it orphans becomes a child of this test binary, a subreaper, and the
+// sweep after a git of another test would end it by SIGKILL.
 func TestKilledWithinAGitCommand(t *testing.T) {
-	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	r.git("update-ref", "refs/wavex/packed", "HEAD")
 	r.git("pack-refs", "--all")
