@@ -33,9 +33,9 @@ type Ledger struct {
 
 // reservation is one reservation.
 type reservation struct {
-	Key       string `json:"key"`
-	USD       USD    `json:"usd"`
-	Iteration bool   `json:"iteration,omitempty"`
+	Key       string
+	USD       USD
+	Iteration bool
 }
 
 // NewLedger returns a ledger without costs.
@@ -48,7 +48,7 @@ func (l *Ledger) Limits() Limits { return l.limits }
 // new limits.
 func (l *Ledger) SetLimits(n Limits) { l.limits = n.normal() }
 
-// Reserve holds money, and an iteration if asked, under key until Settle. It holds all or nothing,
+// Reserve holds money, and an iteration if asked, under key until Commit. It holds all or nothing,
 // and returns a *LimitError if the limits do not allow it. A reservation of 0 is for work that
 // costs no money. Any other error is a mistake of the caller: a key that already holds a
 // reservation, or a negative amount.
@@ -76,7 +76,7 @@ func (l *Ledger) Reserve(key string, usd USD, iteration bool) error {
 
 // Commit replaces the reservation under key by the actual cost in micro-dollars and the tokens.
 // charged reports whether a reserved iteration counts; otherwise it is released. Negative values
-// count as 0. Settle panics if key holds no reservation, because money would be counted twice or
+// count as 0. Commit panics if key holds no reservation, because money would be counted twice or
 // not at all.
 func (l *Ledger) Commit(key string, cost USD, tokens int64, charged bool) {
 	at, found := l.find(key)
@@ -98,15 +98,6 @@ func (l *Ledger) Commit(key string, cost USD, tokens int64, charged bool) {
 func (l *Ledger) Spend(cost USD, tokens int64) {
 	l.spent = addSaturating(l.spent, max(cost, 0))
 	l.tokens = addSaturating(l.tokens, max(tokens, 0))
-}
-
-// Reservation returns the reservation under key, and whether there is one.
-func (l *Ledger) Reservation(key string) (USD, bool) {
-	at, found := l.find(key)
-	if !found {
-		return 0, false
-	}
-	return l.reservations[at].USD, true
 }
 
 // Spent returns the actual cost so far.
@@ -143,9 +134,6 @@ func (l *Ledger) IterationsLeft() int {
 	}
 	return max(l.limits.Iterations-l.Iterations(), 0)
 }
-
-// Tokens returns the number of tokens used.
-func (l *Ledger) Tokens() int64 { return l.tokens }
 
 // Share returns the cap for the next attempt when slots attempts could start: an even share of the
 // available money, at least MinReservation, and at most own, the cap of the task itself, if that is
@@ -185,23 +173,6 @@ func (l *Ledger) Shortage() *LimitError {
 func (l *Ledger) shortage(wanted USD) *LimitError {
 	return &LimitError{Limit: LimitMoney, Value: int64(l.limits.USD),
 		Spent: int64(l.spent), Reserved: int64(l.Reserved()), Wanted: int64(wanted)}
-}
-
-// Over returns the first limit that actual use has reached, in the order money, iterations, tokens,
-// or nil. A limit is reached when use equals or exceeds it. Reservations do not count, because they
-// may be released.
-func (l *Ledger) Over() *LimitError {
-	n := l.limits
-	switch {
-	case !n.NoUSD && l.spent >= n.USD:
-		return &LimitError{Limit: LimitMoney, Value: int64(n.USD), Spent: int64(l.spent), Reserved: int64(l.Reserved())}
-	case !n.NoIterations && l.charged >= n.Iterations:
-		return &LimitError{Limit: LimitIterations, Value: int64(n.Iterations), Spent: int64(l.charged),
-			Reserved: int64(l.reservedIterations())}
-	case n.Tokens > 0 && l.tokens >= n.Tokens:
-		return &LimitError{Limit: LimitTokens, Value: n.Tokens, Spent: l.tokens}
-	}
-	return nil
 }
 
 // OverWall returns the wall-clock limit if a run has reached it after the time elapsed, or nil.

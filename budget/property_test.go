@@ -1,9 +1,9 @@
 package budget
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -111,19 +111,9 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 				m.spent += max(cost, 0)
 				m.over += max(cost, 0)
 			},
-			"resume": func(t *rapid.T) {
-				data, err := json.Marshal(l)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var back Ledger
-				if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, l) {
-					t.Fatalf("%s came back as %+v, %v", data, back, err)
-				}
-				l = back
-			},
 			"a copy is independent": func(t *rapid.T) {
-				data, _ := json.Marshal(l)
+				before := l
+				before.reservations = slices.Clone(l.reservations)
 				ended, begun := l, l
 				for k := range m.reservations {
 					ended.Commit(k, 1000, 1, true)
@@ -134,13 +124,13 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if after, _ := json.Marshal(l); string(after) != string(data) {
-					t.Fatalf("a copy changed its original: %s, was %s", after, data)
+				if !reflect.DeepEqual(l, before) {
+					t.Fatalf("a copy changed its original: %+v, was %+v", l, before)
 				}
 			},
 			"": func(t *rapid.T) {
 				reserved, running := m.reserved()
-				if l.Spent() != m.spent || l.Reserved() != reserved || l.Tokens() != m.tokens ||
+				if l.Spent() != m.spent || l.Reserved() != reserved || l.tokens != m.tokens ||
 					l.Iterations() != m.charged+running {
 					t.Fatalf("%+v, want %+v", l, m)
 				}
@@ -158,9 +148,6 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 					if want := max(limits.USD-m.spent-reserved, 0); l.Available() != want {
 						t.Fatalf("available %d, want %d", l.Available(), want)
 					}
-				}
-				if e := l.Over(); e != nil && !e.Reached() {
-					t.Fatalf("over, yet not reached: %+v", e)
 				}
 			},
 		})

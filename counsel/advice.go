@@ -1,11 +1,9 @@
 // This file words a verdict for the retry prompt (the texts of <analysis> and <suggested_fix>,
-// which the prompt escapes), for displays, and for the next panel. It decides nothing.
+// which the prompt escapes), and for the next panel. It decides nothing.
 
 package counsel
 
 import (
-	"fmt"
-	"math"
 	"strings"
 
 	"wavex/internal/textfmt"
@@ -46,25 +44,6 @@ func fixText(lead Opinion) string {
 	}
 	b.WriteString(lead.Approach)
 	return textfmt.HeadTail(b.String(), maxFix)
-}
-
-// Line returns the verdict in one line of at most 300 bytes without control characters, for
-// displays and journals.
-func (v Verdict) Line() string {
-	if v.Unavailable != "" {
-		return oneLine("counsel unavailable: "+v.Unavailable, 300)
-	}
-	experts := v.Experts()
-	agree := fmt.Sprintf("%d of %d agree", int(math.Round(v.Agreement*float64(len(experts)))), len(experts))
-	if v.Tradeoff {
-		agree += ", a genuine tradeoff"
-	}
-	by := strings.Join(experts, ", ")
-	if v.Chair != nil && v.Chair.Unavailable == "" {
-		by += "; chair ruled"
-	}
-	return oneLine(fmt.Sprintf("counsel (%s): %s, %s, confidence %.2f, %s: %s",
-		by, v.Action, agree, v.Confidence, v.Cost.Spent(), v.Fix), 300)
 }
 
 // Advice returns the advice in one line of at most 400 bytes, for Case.PastAdvice of the next panel,

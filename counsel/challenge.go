@@ -93,7 +93,6 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 		same = same && a.Outcome == answers[0].Outcome
 		var said struct {
 			Verdict    string   `json:"verdict"`
-			Worst      string   `json:"worst"`
 			Reason     string   `json:"reason"`
 			Conditions []string `json:"conditions"`
 		}

@@ -21,15 +21,13 @@ type Caller interface {
 	Ask(ctx context.Context, q runner.Question) runner.Answer
 }
 
-// Mode is the purpose of a panel.
+// Mode is the kind of a review.
 type Mode string
 
 // The modes.
 const (
-	Diagnose Mode = "diagnose" // a task is stuck
 	Light    Mode = "light"    // review of one wave; never blocks
 	Thorough Mode = "thorough" // review of the whole run, before the gate
-	Clarify  Mode = "clarify"  // a request is too vague
 )
 
 // Case is the description of a stuck task that a panel reads. It is plain data.

@@ -62,7 +62,7 @@ func BenchmarkRun(b *testing.B) {
 			for b.Loop() {
 				g.Remaining(nil)
 				f := NewFrontier(g)
-				open := f.Ready()
+				open := f.ready()
 				for k := 0; k < len(open); k++ {
 					open = append(open, f.Complete(open[k])...)
 				}

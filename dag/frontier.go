@@ -1,6 +1,6 @@
 package dag
 
-// This file counts unmet blockers during a run. It does not handle failures; see Cone.
+// This file counts unmet blockers during a run. It does not handle failures; see Descendants.
 
 import "fmt"
 
@@ -20,19 +20,6 @@ func NewFrontier(g *Graph) *Frontier {
 		f.unmet[i] = g.blockers.start[i+1] - g.blockers.start[i]
 	}
 	return f
-}
-
-// Ready returns the nodes that are not completed and have no unmet blockers, ascending. It visits
-// every node and is meant for the start of a run or a resume; later, Complete returns the nodes
-// that become ready.
-func (f *Frontier) Ready() []int {
-	var ready []int
-	for i, n := range f.unmet {
-		if n == 0 && !f.done[i] {
-			ready = append(ready, i)
-		}
-	}
-	return ready
 }
 
 // Complete marks i as completed and returns the nodes that become ready, ascending. Its cost is the

@@ -139,3 +139,14 @@ func (m refGraph) paths(i int) [][]int {
 	}
 	return all
 }
+
+// ready returns the nodes of a new frontier that may start, ascending.
+func (f *Frontier) ready() []int {
+	var ready []int
+	for i, n := range f.unmet {
+		if n == 0 && !f.done[i] {
+			ready = append(ready, i)
+		}
+	}
+	return ready
+}

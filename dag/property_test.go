@@ -240,7 +240,7 @@ func TestFrontierFollowsAnyOrder(t *testing.T) {
 		before := ready()
 		// Any order: after an edit of the plan, a journal may complete nodes that are blocked.
 		for _, i := range rapid.Permutation(upTo(m.n)).Draw(t, "order") {
-			if got := f.Ready(); !slices.Equal(got, before) {
+			if got := f.ready(); !slices.Equal(got, before) {
 				t.Fatalf("ready %v, want %v", got, before)
 			}
 			got := f.Complete(i)
@@ -272,7 +272,7 @@ func TestFrontierDrains(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g, m := drawGraph(t, 20, true)
 		f := NewFrontier(g)
-		open, seen := f.Ready(), 0
+		open, seen := f.ready(), 0
 		for len(open) > 0 {
 			k := rapid.IntRange(0, len(open)-1).Draw(t, "next")
 			i := open[k]

@@ -202,6 +202,14 @@ type nilTB struct{ testing.TB }
 
 func (nilTB) Helper() {}
 
+// reservation returns the money that a key holds in a ledger, and whether it holds a reservation.
+func reservation(l budget.Ledger, key string) (usd budget.USD, held bool) {
+	defer func() { held = recover() == nil }() // Commit panics without a reservation
+	before := l.Reserved()
+	l.Commit(key, 0, 0, false)
+	return before - l.Reserved(), true
+}
+
 // limitView checks two invariants at every event: the cost exceeds the limit by at most one API
 // response for each process that may run, and nothing runs without a reservation.
 type limitView struct {
@@ -228,12 +236,12 @@ func (b limitView) Event(e event.Event, s *State) {
 		if b, ok := work.(event.AttemptStarted); ok && b.Why == event.WhyChecks {
 			continue
 		}
-		if _, held := s.Ledger.Reservation(key); !held {
+		if _, held := reservation(s.Ledger, key); !held {
 			b.t.Fatalf("record %d: %s runs without a reservation", e.Seq, key)
 		}
 	}
 	for _, p := range s.openSpares {
-		if held, ok := s.Ledger.Reservation(attemptKey(p.Task, p.Attempt)); !ok || held != p.Cap {
+		if held, ok := reservation(s.Ledger, attemptKey(p.Task, p.Attempt)); !ok || held != p.Cap {
 			b.t.Fatalf("record %d: the spare of %s waits without a reservation", e.Seq, p.Task)
 		}
 	}
