@@ -13,14 +13,14 @@ import (
 // CheckLock returns nil if the lock of dir is free, or a *LockedError that names its holder. It creates
 // no file. It holds a shared lock for an instant; a TryLock in that instant is refused.
 func CheckLock(dir loop.Dir) error {
-	path := dir.Path(loop.Lock)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	f := flock.New(path)
-	err := checkRegular(path)
-	ok := false
-	if err == nil {
+	f := flock.New(dir.Path(loop.Lock))
+	ok, err := false, checkRegular(f.Path())
+	if _, serr := os.Stat(f.Path()); errors.Is(serr, fs.ErrNotExist) {
+		f = projectLock(dir)
+		if ok, err = f.TryRLock(); err != nil {
+			return nil // a project that cannot be locked
+		}
+	} else if err == nil {
 		ok, err = f.TryRLock()
 	}
 	if err != nil {

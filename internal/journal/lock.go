@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 	"wavex/internal/loop"
 
@@ -35,33 +36,56 @@ func (e *LockedError) Error() string {
 		e.Dir, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
 }
 
-// Lock is the right to write in a run folder. The system releases it when the process dies, so a
-// dead holder does not block others.
+// Lock is the right to write in a run folder and to work in its project. The system releases it when
+// the process dies, so a dead holder does not block others.
 type Lock struct {
-	f      *flock.Flock
-	dir    loop.Dir
-	holder Holder
+	f       *flock.Flock
+	project *flock.Flock
+	dir     loop.Dir
+	holder  Holder
+}
+
+// projectLock is the lock of the project directory itself, which stands when .loop is removed. Windows
+// has none, because it does not let anyone remove the open files of .loop; nor has NFS.
+func projectLock(dir loop.Dir) *flock.Flock {
+	return flock.New(filepath.Dir(string(dir)), flock.SetFlag(os.O_RDONLY))
 }
 
 // TryLock takes the lock of dir for h, or returns a *LockedError that names the holder.
 func TryLock(dir loop.Dir, h Holder) (*Lock, error) {
-	f := flock.New(dir.Path(loop.Lock))
-	if err := checkRegular(f.Path()); err != nil {
-		return nil, fmt.Errorf("locking %s: %w", dir, err)
-	}
-	ok, err := f.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("locking %s: %w", dir, err)
-	}
-	if !ok {
+	l := &Lock{project: projectLock(dir), dir: dir, holder: h}
+	if ok, err := l.project.TryLock(); err == nil && !ok {
 		return nil, &LockedError{Dir: dir, Holder: readHolder(dir)}
 	}
-	l := &Lock{f, dir, h}
-	if err := l.writeHolder(); err != nil {
-		_ = f.Unlock()
+	if err := l.lockFile(); err != nil {
+		_ = l.project.Unlock()
 		return nil, err
 	}
 	return l, nil
+}
+
+// lockFile takes the lock of the file in dir and writes the holder.
+func (l *Lock) lockFile() error {
+	f := flock.New(l.dir.Path(loop.Lock))
+	ok, err := false, checkRegular(f.Path())
+	if err == nil {
+		ok, err = f.TryLock()
+	}
+	if err != nil {
+		return fmt.Errorf("locking %s: %w", l.dir, err)
+	}
+	if !ok {
+		return &LockedError{Dir: l.dir, Holder: readHolder(l.dir)}
+	}
+	if err := l.writeHolder(); err != nil {
+		_ = f.Unlock()
+		return err
+	}
+	if l.f != nil {
+		_ = l.f.Unlock() // the old file has no name any more
+	}
+	l.f = f
+	return nil
 }
 
 func (l *Lock) writeHolder() error {
@@ -76,19 +100,13 @@ func (l *Lock) writeHolder() error {
 }
 
 // Unlock releases the lock.
-func (l *Lock) Unlock() error { return l.f.Unlock() }
+func (l *Lock) Unlock() error { return errors.Join(l.f.Unlock(), l.project.Unlock()) }
 
 // Restore restores files that another process removed: it takes the lock again in a new lock file, or
 // writes the holder's file again. It returns a *LockedError if another wavex took the lock first.
 func (l *Lock) Restore() error {
 	if l.Lost() {
-		again, err := TryLock(l.dir, l.holder)
-		if err != nil {
-			return err
-		}
-		_ = l.f.Unlock() // the old file has no name any more
-		l.f = again.f
-		return nil
+		return l.lockFile()
 	}
 	if _, err := os.Lstat(l.dir.Path(loop.LockHolder)); errors.Is(err, fs.ErrNotExist) {
 		return l.writeHolder()

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,16 @@ func TestALockCanBeLost(t *testing.T) {
 	if !l.Lost() {
 		t.Error("a lock whose file is gone is not lost")
 	}
+	var held *LockedError
+	if _, err := TryLock(loop.Dir(dir), Holder{PID: 2}); !errors.As(err, &held) || !Locked(loop.Dir(dir)) {
+		t.Errorf("the file is gone, and the project is free: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "lock")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused wavex made the file: %v", err)
+	}
+	if err := l.project.Unlock(); err != nil { // as where directories cannot be locked
+		t.Fatal(err)
+	}
 	again, err := TryLock(loop.Dir(dir), Holder{PID: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -111,12 +122,14 @@ func TestALockCanBeLost(t *testing.T) {
 	if !l.Lost() || again.Lost() {
 		t.Error("the lock that counts is the one whose file is there")
 	}
-	var held *LockedError
 	if err := l.Restore(); !errors.As(err, &held) || held.Holder.PID != 2 {
 		t.Errorf("kept beside another: %v", err)
 	}
 	if err := again.Unlock(); err != nil {
 		t.Fatal(err)
+	}
+	if Locked(loop.Dir(dir)) {
+		t.Error("locked, and no process holds it")
 	}
 	for _, gone := range []string{"lock", "holder.json"} {
 		if err := os.Remove(filepath.Join(dir, gone)); err != nil {
