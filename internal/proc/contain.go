@@ -2,6 +2,8 @@ package proc
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -11,8 +13,9 @@ import (
 // run, and starts a guard that sweeps if wavex is killed. self is the command line of the guard,
 // without the run and the lock; lock is a file in the run's folder. If the system offers none of
 // this, the run goes on. Contain also ends the processes that an earlier wavex left in the group.
-// The returned function ends the containment.
-func Contain(ctx context.Context, self []string, run, lock string) func() {
+// warn is called, also from another goroutine, when a guard was replaced, the first time, and when
+// there is no guard. The returned function ends the containment.
+func Contain(ctx context.Context, self []string, run, lock string, warn func(error)) func() {
 	awaitOldWatchdog(ctx, lock)
 	_ = Subreaper()
 	_ = RemoveOldCgroups(ctx, run)
@@ -23,13 +26,60 @@ func Contain(ctx context.Context, self []string, run, lock string) func() {
 	if len(self) == 0 {
 		return closeCgroup
 	}
-	watchdog, err := startLockedWatchdog(ctx, append(self[:len(self):len(self)], run), run, lock)
+	start := func() (*Watchdog, error) {
+		return startLockedWatchdog(ctx, append(self[:len(self):len(self)], run), run, lock)
+	}
+	watchdog, err := start()
 	if err != nil {
+		warn(err)
 		return closeCgroup
 	}
+	over := make(chan struct{})
+	var keeper sync.WaitGroup
+	keeper.Go(func() { keepWatchdog(watchdog, start, over, warn) })
 	return func() {
-		_ = watchdog.Close()
+		close(over)
+		keeper.Wait()
 		closeCgroup()
+	}
+}
+
+// maxShortLives is how many guards in a row may end within a second of their start.
+const maxShortLives = 3
+
+var (
+	errWatchdogReplaced = errors.New("the watchdog of this run was killed; another one has taken its place")
+	errWatchdogsEnd     = errors.New("the watchdog of this run ends at once: if wavex is killed, processes of its " +
+		"agents stay until the next `wavex resume`")
+)
+
+// keepWatchdog replaces a guard that dies, until over is closed; then it closes the last one. It
+// gives up if guards cannot live.
+func keepWatchdog(g *Watchdog, start func() (*Watchdog, error), over <-chan struct{}, warn func(error)) {
+	for told, short := false, 0; ; {
+		began := time.Now()
+		select {
+		case <-over:
+			_ = g.Close()
+			return
+		case <-g.p.Done():
+			g.p.Wait()
+		}
+		if short++; time.Since(began) > time.Second {
+			short = 0
+		}
+		next, err := g, errWatchdogsEnd
+		if short < maxShortLives {
+			next, err = start()
+		}
+		if err != nil {
+			warn(err)
+			return
+		}
+		if g = next; !told {
+			told = true
+			warn(errWatchdogReplaced)
+		}
 	}
 }
 

@@ -306,6 +306,92 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
+// TestWatchdogIsReplaced shows that a killed guard has a successor, which sweeps as the first one would,
+// that this is told once, and that a wavex that ends in order leaves no guard.
+func TestWatchdogIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, kill := range []bool{true, false} {
+		t.Run(fmt.Sprintf("killed %v", kill), func(t *testing.T) {
+			t.Parallel()
+			run := fmt.Sprintf("replaced-%v-%d", kill, os.Getpid())
+			args := self(t, "guarded", run, filepath.Join(t.TempDir(), "guard.lock"))
+			c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+			c.Env, c.Stderr = testEnv, os.Stderr
+			in, _ := c.StdinPipe()
+			pipe, _ := c.StdoutPipe()
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			out := bufio.NewReader(pipe)
+			pid := line(t, out)
+			watchdog := 0
+			for n := range 3 {
+				before := watchdog
+				await(t, "the start of a guard", func() bool {
+					for _, child := range childrenOf(c.Process.Pid) {
+						if child != before && strings.HasSuffix(commandOf(child), "helper guard "+run) {
+							watchdog = child
+						}
+					}
+					return watchdog != before
+				})
+				if n == 2 {
+					break
+				}
+				if n == 1 { // it lives long enough not to count as one that ends at once
+					await(t, "a second", func() bool {
+						st, ok := readStat(watchdog)
+						return !ok || bootTicks() > st.start+105
+					})
+				}
+				_ = unix.Kill(watchdog, unix.SIGKILL)
+				if n == 0 {
+					if got := line(t, out); got != errWatchdogReplaced.Error() {
+						t.Error(got)
+					}
+				}
+			}
+			if kill {
+				_ = c.Process.Kill()
+			} else {
+				_ = in.Close()
+			}
+			rest, _ := io.ReadAll(out)
+			if err := c.Wait(); !kill && err != nil || len(rest) > 0 {
+				t.Errorf("%v, told again: %s", err, rest)
+			}
+			await(t, "the end of the tool", func() bool { return !alive(t, pid) })
+			await(t, "the end of the guard", func() bool { return !alive(t, strconv.Itoa(watchdog)) })
+		})
+	}
+}
+
+// TestWatchdogsThatEnd shows that wavex gives up on guards that end at once, and tells it.
+func TestWatchdogsThatEnd(t *testing.T) {
+	t.Parallel()
+	begin := func() (*Watchdog, error) { return StartWatchdog([]string{"/bin/false"}, "none") }
+	g, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := 1
+	var told []error
+	tell := func(err error) { told = append(told, err) }
+	keepWatchdog(g, func() (*Watchdog, error) { started++; return begin() }, nil, tell)
+	if started < maxShortLives || !slices.Equal(told, []error{errWatchdogReplaced, errWatchdogsEnd}) {
+		t.Errorf("%d guards, told %v", started, told)
+	}
+	fails := errors.New("no more processes")
+	if g, err = begin(); err != nil {
+		t.Fatal(err)
+	}
+	told = nil
+	keepWatchdog(g, func() (*Watchdog, error) { return nil, fails }, nil, tell)
+	if !slices.Equal(told, []error{fails}) {
+		t.Errorf("told %v", told)
+	}
+}
+
 // sessions counts the live holds of a run.
 func sessions(t *testing.T, run string) (n int) {
 	t.Helper()

@@ -4,6 +4,7 @@ package proc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -44,6 +45,8 @@ func helper(name string, args []string) int {
 		return WatchdogMain(os.Stdin, args[0])
 	case "wavex":
 		return wavex(args[0])
+	case "guarded":
+		return guarded(args[0], args[1])
 	case "enclosed":
 		return inCgroup(args[0])
 	default:
@@ -92,6 +95,26 @@ func spawn(attr *syscall.SysProcAttr, env []string, out *os.File, args ...string
 		_ = c.Wait()
 	}
 	return pid
+}
+
+// guarded is a small wavex with the containment of a run and one marked process. It prints the pid of
+// that process and each warning.
+func guarded(run, lock string) int {
+	exe, _ := os.Executable()
+	defer Contain(context.Background(), []string{exe, "helper", "guard"}, run, lock,
+		func(err error) { fmt.Println(err) })()
+	p, err := Start(Spec{Argv: []string{exe, "helper", "stay"}, Dir: "/", Env: testEnv, Mark: run + "/t/1"})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	var pid string
+	_, _ = fmt.Fscanln(p.Stdout, &pid)
+	fmt.Println(pid)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test kills us, or says that we may go
+	_ = p.Kill()
+	p.Wait()
+	return 0
 }
 
 // wavex is a small wavex: a guard, and three attempts that leave holds in their own sessions. All
