@@ -33,7 +33,7 @@ Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.`,
 		Example: "  wavex config\n  wavex config plan.json --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			list, err := settings(settingFlags(c.Root()), strings.Join(args, ""))
+			list, err := listSettings(settingFlags(c.Root()), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -53,8 +53,8 @@ type setting struct {
 	text   string
 }
 
-// settings returns the settings in the current directory, or in the project of a plan if planPath is not "".
-func settings(known *pflag.FlagSet, planPath string) ([]setting, error) {
+// listSettings returns the settings in the current directory, or in the project of a plan if planPath is not "".
+func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -70,15 +70,14 @@ func settings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		}
 		planned = planSettings(p)
 	}
-	origins := map[string]origin{}
-	if err := cmp.Or(applyEnvironment(known, known, origins),
-		applyFiles(known, known, dir, origins, fromProject, fromUser)); err != nil {
+	all := &settings{flags: known, known: known, origins: map[string]origin{}}
+	if err := cmp.Or(all.applyEnvironment(), all.readUser(), all.readProject(dir)); err != nil {
 		return nil, err
 	}
 	var list []setting
 	for _, name := range settingKeys(known) {
 		f := known.Lookup(name)
-		from, there := origins[name]
+		from, there := all.origins[name]
 		if !there {
 			from.source = fromDefault
 		}

@@ -55,7 +55,7 @@ settings are wrong, 5 a person must put something right.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.claude == "" { // the CLI of a run
 				known := settingFlags(c.Root())
-				if _, err := settings(known, ""); err != nil {
+				if _, err := listSettings(known, ""); err != nil {
 					return err
 				}
 				o.claude = known.Lookup("claude").Value.String()

@@ -20,7 +20,7 @@ import (
 )
 
 // findAgent finds the agent's program. It writes nothing.
-func findAgent(_ context.Context, o runOptions, name string, p *plan.Plan) (agent.Agent, error) {
+func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
 	if a.IsRehearsal() {
 		self, err := os.Executable()

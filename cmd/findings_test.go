@@ -69,14 +69,15 @@ func TestAPersonJudgesFindings(t *testing.T) {
 
 func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]runOptions{"no terminal": {interactive: true, output: "text"},
+	for name, o := range map[string]*runOptions{"no terminal": {interactive: true, output: "text"},
 		"a program": {interactive: true, output: "json"}} {
 		r := &invocation{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
 		if err := r.checkInteractive(); err == nil {
 			t.Errorf("%s: a person would be asked", name)
 		}
 	}
-	if err := (&invocation{std: Stdio{Terminal: func() bool { return false }}}).checkInteractive(); err != nil {
+	r := &invocation{opts: &runOptions{}, std: Stdio{Terminal: func() bool { return false }}}
+	if err := r.checkInteractive(); err != nil {
 		t.Error(err)
 	}
 }

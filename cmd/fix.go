@@ -22,7 +22,10 @@ import (
 // maxIdleRounds is the number of rounds in a row that may close no gap before fixing stops.
 const maxIdleRounds = 2
 
-func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
+func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) error {
+	if err := o.run.readUser(); err != nil { // a resume reads nothing of the project's file
+		return err
+	}
 	if o.rounds < 1 {
 		return usage("%s takes a number from 1", o.run.named("max-rounds"))
 	}
@@ -62,7 +65,7 @@ func runFix(ctx context.Context, args []string, o verifyOptions, std Stdio) erro
 		}
 		fmt.Fprintf(std.Err, "wavex: round %d of %d: %s\n", round, o.rounds, report.Plural(len(doc.Gaps), "gap", "gaps"))
 		inner.planPath = v.Plan.Path
-		if last, err = fixSession(ctx, inner, std); err != nil && exitCodeOf(err) != event.ExitFailed {
+		if last, err = fixSession(ctx, &inner, std); err != nil && exitCodeOf(err) != event.ExitFailed {
 			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
 	}
@@ -116,9 +119,9 @@ const manualHelp = "close them by hand, or correct the plan (they are in .loop/V
 var errNoGaps = errors.New("no gaps")
 
 // finishFix reports how fixing ended. A run that fixing completed ends like any other.
-func finishFix(v *inspect.Inspection, doc *scan.Document, o verifyOptions, last *invocation, stop error,
+func finishFix(v *inspect.Inspection, doc *scan.Document, o *verifyOptions, last *invocation, stop error,
 	std Stdio) error {
-	if err := printVerification(v, doc, o.run, std); err != nil {
+	if err := printVerification(v, doc, &o.run, std); err != nil {
 		return err
 	}
 	if !errors.Is(stop, errNoGaps) {
@@ -132,7 +135,7 @@ func finishFix(v *inspect.Inspection, doc *scan.Document, o verifyOptions, last 
 
 // fixSession resumes the run for one session, without its last block: it is not known yet whether
 // gaps remain.
-func fixSession(ctx context.Context, o runOptions, std Stdio) (*invocation, error) {
+func fixSession(ctx context.Context, o *runOptions, std Stdio) (*invocation, error) {
 	r, err := prepare(ctx, o, std)
 	if err != nil {
 		return nil, err

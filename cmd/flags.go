@@ -34,12 +34,10 @@ func ignoredFlag(c *cobra.Command, name, why string) {
 // helpGroups lists the groups of flags in the help of a command with many flags, in their order.
 var helpGroups = []string{"Work", "Limits", "Checks and review", "Result", "Output"}
 
-// Keys of annotations of flags: the group in the help, whether the help shows the flag without --all, and rules.
+// Keys of annotations of flags: the group in the help, and whether the help shows the flag without --all.
 const (
 	groupKey  = "wavex-group"
 	commonKey = "wavex-common"
-	onceKey   = "wavex-once" // a choice for one run: no settings file may have it
-	userKey   = "wavex-user" // widens the rights of a run: no settings file of a project may have it
 )
 
 // groupFlags puts the flags of c that have no group yet into a group of its help. The help shows the
@@ -50,19 +48,14 @@ func groupFlags(c *cobra.Command, group string, common ...string) {
 			f.Annotations = map[string][]string{groupKey: {group}}
 		}
 	})
-	markFlags(c, commonKey, common...)
-}
-
-// markFlags adds a mark to flags that have a group.
-func markFlags(c *cobra.Command, key string, names ...string) {
-	for _, name := range names {
-		c.Flags().Lookup(name).Annotations[key] = nil
+	for _, name := range common {
+		c.Flags().Lookup(name).Annotations[commonKey] = nil
 	}
 }
 
-// hasMark reports whether a flag has a mark of markFlags.
-func hasMark(f *pflag.Flag, key string) bool {
-	_, there := f.Annotations[key]
+// isCommon reports whether the help shows a flag without --all.
+func isCommon(f *pflag.Flag) bool {
+	_, there := f.Annotations[commonKey]
 	return there
 }
 

@@ -62,7 +62,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 		shown := pflag.NewFlagSet(group, pflag.ContinueOnError)
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			last := group == helpGroups[len(helpGroups)-1]
-			if flagGroup(f) == group && (hasMark(f, commonKey) || all.Changed) || f.Name == "help" && last {
+			if flagGroup(f) == group && (isCommon(f) || all.Changed) || f.Name == "help" && last {
 				shown.AddFlag(f)
 			}
 		})

@@ -67,7 +67,7 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 
 // resolveTrack finds the tracking directory: the flag's, that of the resumed run, or the one that
 // contains the plan.
-func resolveTrack(o runOptions, p *plan.Plan, c *event.Config) error {
+func resolveTrack(o *runOptions, p *plan.Plan, c *event.Config) error {
 	switch {
 	case o.forced("track") && o.track == "":
 		c.Track = ""

@@ -32,7 +32,7 @@ import (
 
 // invocation holds a run or a resume before its session.
 type invocation struct {
-	opts       runOptions
+	opts       *runOptions
 	std        Stdio
 	plan       *plan.Plan
 	config     event.Config
@@ -52,13 +52,12 @@ type invocation struct {
 
 // prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
 // or a missing CLI leaves nothing behind.
-func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) {
+func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error) {
 	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ())}
 	err := r.load()
 	if err != nil {
 		return nil, err
 	}
-	o = r.opts
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func prepare(ctx context.Context, o runOptions, std Stdio) (*invocation, error) 
 	return r, nil
 }
 
-// load reads the plan and the journal, and configures the run.
+// load reads the plan and the journal, decides between a new run and a resume, and configures the run.
 func (r *invocation) load() error {
 	o := r.opts
 	var dir string
@@ -120,24 +119,10 @@ func (r *invocation) load() error {
 		return usererr.Plan(diags)
 	}
 	r.plan = p
-	elsewhere := dir == ""
-	if elsewhere {
+	if dir == "" {
 		if dir, err = planfile.ProjectDir(p); err != nil {
 			return err
 		}
-	}
-	path := o.planPath
-	if err := r.settle(dir); err != nil {
-		return err
-	}
-	o = r.opts
-	o.planPath = path
-	for _, d := range diags {
-		if o.output == "text" {
-			fmt.Fprintln(r.std.Err, d.String())
-		}
-	}
-	if elsewhere {
 		// --fresh must work with a journal that cannot be read, so it does not read it.
 		if !o.fresh {
 			if past, err = runlog.Read(loop.In(dir)); err != nil {
@@ -145,44 +130,51 @@ func (r *invocation) load() error {
 			}
 		}
 	}
-	r.journalLen = len(past)
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return usage("the project directory %s is not there; it is the plan's defaults.dir, relative to the plan", dir)
 	}
-	return r.configure(o, past, dir)
-}
-
-// settle reads the settings of the project in dir, and checks the values that depend on no plan.
-func (r *invocation) settle(dir string) (err error) {
-	if r.opts.settle != nil {
-		if err := r.opts.settle(dir, &r.opts); err != nil {
-			return err
-		}
-	}
-	if r.reports, err = parseReports(r.opts.named("report"), r.opts.reports); err != nil {
-		return err
-	}
-	r.webhooks, err = parseWebhooks(r.opts.named("webhook"), r.opts.webhooks)
-	return err
-}
-
-// configure decides between a new run and a resume, and sets the configuration.
-func (r *invocation) configure(o runOptions, past []event.Event, dir string) error {
-	old, err := r.chooseRun(past, dir)
+	old, err := r.settle(past, dir)
 	if err != nil {
 		return err
 	}
-	if r.opts.fresh { // the user chose so just now: the journal is moved aside
+	for _, d := range diags {
+		if o.output == "text" {
+			fmt.Fprintln(r.std.Err, d.String())
+		}
+	}
+	return r.configure(old, dir)
+}
+
+// settle decides between a new run and a resume, reads the settings files, and checks the values that depend on no
+// plan. It returns the configuration of the resumed run, or nil.
+func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, err error) {
+	o := r.opts
+	if err := o.readUser(); err != nil {
+		return nil, err
+	}
+	if old, err = r.chooseRun(past, dir); err != nil {
+		return nil, err
+	}
+	if old == nil {
+		if err := o.readProject(dir); err != nil {
+			return nil, err
+		}
+		o.tell(planSettings(r.plan), r.std.Err)
+	}
+	if r.journalLen = len(past); o.fresh { // also if the user chose so just now: the journal is moved aside
 		r.journalLen = 0
 	}
-	if r.resume = old != nil; r.resume && o.forgetProject != nil {
-		if err := errors.Join(o.forgetProject(dir, &r.opts), r.settle(dir)); err != nil {
-			return err
-		}
-		planPath := o.planPath
-		o = r.opts
-		o.planPath = planPath
+	if r.reports, err = parseReports(o.named("report"), o.reports); err != nil {
+		return nil, err
 	}
+	r.webhooks, err = parseWebhooks(o.named("webhook"), o.webhooks)
+	return old, err
+}
+
+// configure sets the configuration of a new run, or of a resume of old.
+func (r *invocation) configure(old *event.Config, dir string) (err error) {
+	o := r.opts
+	r.resume = old != nil
 	r.config, err = resolveConfig(o, r.plan, dir, old)
 	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&

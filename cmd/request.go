@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,7 @@ import (
 
 // requestOptions holds the flags of start and plan beyond those of a run.
 type requestOptions struct {
-	run      runOptions
+	run      *runOptions
 	text     string // the request; "" continues the recorded one
 	planOnly bool
 	offline  bool
@@ -151,7 +152,7 @@ func (q *requestCommand) checkGivenFlags() error {
 		same bool
 	}{{"workflow", q.workflow == was.Workflow}, {"shape", q.shape == was.Shape},
 		{"spec-score", slices.Equal(q.score, was.SpecScore)}} {
-		if q.run.changed(f.name) && !f.same {
+		if q.run.flags.Changed(f.name) && !f.same {
 			return usage("--%s is settled when a request is opened, and this one is under way; start over with --fresh", f.name)
 		}
 	}
@@ -285,14 +286,20 @@ func pendingRequest(dir loop.Dir) (*request.Progress, error) {
 // runRequest runs start and plan.
 func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	q := &requestCommand{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
+	finished, err := q.load()
+	if err = cmp.Or(err, o.run.readUser()); err != nil {
+		return err
+	}
+	if !finished { // else the run is resumed, which reads nothing of the project's file
+		if err := o.run.readProject(q.dir); err != nil {
+			return err
+		}
+		o.run.tell(nil, std.Err)
+	}
 	if o.run.output == "text" && !o.run.yes && canPrompt(std) {
 		q.std.In = bufio.NewReader(std.In) // one reader for every question, so that no line is lost between them
 		q.std.Terminal = func() bool { return true }
 		q.prompter = &prompter{in: q.std.In.(*bufio.Reader), out: std.Err}
-	}
-	finished, err := q.load()
-	if err != nil {
-		return err
 	}
 	if finished {
 		o.run.resuming = true

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
@@ -40,7 +42,8 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*invocation, []event.Ev
 		past = append(past, event.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}
 	r := &invocation{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
-	r.opts = runOptions{output: "text", ifUnfinished: "resume", changed: func(string) bool { return false }}
+	r.opts = &runOptions{output: "text", ifUnfinished: "resume",
+		settings: &settings{flags: &pflag.FlagSet{}, origins: map[string]origin{}}}
 	return r, past
 }
 
@@ -128,7 +131,7 @@ func TestDoNotAsk(t *testing.T) {
 		"--resume":      func(r *invocation) { r.opts.resume = true },
 		"--output json": func(r *invocation) { r.opts.output = "json" },
 		"--if-unfinished resume": func(r *invocation) {
-			r.opts.changed = func(name string) bool { return name == "if-unfinished" }
+			r.opts.origins["if-unfinished"] = origin{}
 		},
 	} {
 		var said strings.Builder

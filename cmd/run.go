@@ -39,12 +39,7 @@ type runOptions struct {
 	yes       bool
 	gates     event.Gates // when to ask the user, by the shape of the request
 
-	changed func(name string) bool // whether the user gave the flag on the command line
-	origins map[string]origin      // of the flags with a value of the environment or of a settings file
-	// settle reads the settings files of the project in dir into to, and is nil afterwards.
-	settle func(dir string, to *runOptions) error
-	// forgetProject takes the values of the project's file back, for a resume: an attempt may have written it.
-	forgetProject func(dir string, to *runOptions) error
+	*settings
 }
 
 type agentOptions struct {
@@ -130,7 +125,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if err = o.readSettings(c); err != nil {
+			if o.settings, err = newSettings(c); err != nil {
 				return err
 			}
 			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
@@ -139,7 +134,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 			if o.resume && o.fresh {
 				return usage("--resume continues the unfinished run and --fresh starts over: take one of them")
 			}
-			return runPlan(c.Context(), o, std)
+			return runPlan(c.Context(), &o, std)
 		},
 	}
 	runFlags(c, &o)
@@ -150,7 +145,6 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
 		"what to do with an unfinished run")
 	groupFlags(c, "Work", "task-list", "fresh")
-	markFlags(c, onceKey, "task-list", "fresh", "resume")
 	return c
 }
 
@@ -169,11 +163,11 @@ unless given; +N raises one.
   wavex resume --budget +10
   wavex resume --max-iterations +25`,
 		Args: optionalArg("a plan file"),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
 			if len(args) == 1 {
 				o.planPath = args[0]
 			}
-			if err := o.readSettings(c); err != nil {
+			if o.settings, err = newSettings(c); err != nil {
 				return err
 			}
 			if o.planPath == "" {
@@ -182,13 +176,10 @@ unless given; +N raises one.
 						return err
 					}
 					o.resuming = false
-					if err := o.readSettingsHere(c); err != nil {
-						return err
-					}
-					return runRequest(c.Context(), requestOptions{run: o}, std)
+					return runRequest(c.Context(), requestOptions{run: &o}, std)
 				}
 			}
-			return runPlan(c.Context(), o, std)
+			return runPlan(c.Context(), &o, std)
 		},
 	}
 	runFlags(c, &o)
@@ -237,9 +228,6 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.status, "status-block", false,
 		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
 	groupFlags(c, "Output", "output")
-	markFlags(c, onceKey, "accept-plan", "interactive")
-	markFlags(c, userKey, "agent", "claude", "webhook", "yes", "no-verify", "accept-assumptions", "auto-learn", "prices",
-		"report", "track", "scenario")
 	allFlag(c)
 }
 
@@ -291,7 +279,7 @@ func limitFlags(c *cobra.Command, o *limitOptions) {
 }
 
 // runPlan runs run and resume.
-func runPlan(ctx context.Context, o runOptions, std Stdio) error {
+func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
 	// Call this before the first process starts: without it, the sweep after each process scans the
 	// whole machine. If the system does not support it, the run continues.
 	_ = proc.Subreaper()

@@ -19,7 +19,7 @@ import (
 
 // resolveConfig builds the run's configuration from flags, the plan, settings and defaults, in this order. old is
 // the configuration of the resumed run; its values stay unless a flag replaces them.
-func resolveConfig(o runOptions, p *plan.Plan, dir string, old *event.Config) (event.Config, error) {
+func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (event.Config, error) {
 	c := initialConfig(p, old)
 	c.Dir, c.Loop = dir, loop.In(dir)
 	planned := planSettings(p)
@@ -81,7 +81,7 @@ func resolveConfig(o runOptions, p *plan.Plan, dir string, old *event.Config) (e
 }
 
 // checkNumbers refuses numbers that a flag does not take.
-func checkNumbers(o runOptions, given func(flag string) bool) error {
+func checkNumbers(o *runOptions, given func(flag string) bool) error {
 	return cmp.Or(
 		usageIf(o.grace < 0, "%s takes a duration like 10s, not %s", o.named("grace"), o.grace),
 		usageIf(given("max-retries") && o.maxRetries < 0, "%s takes a number from 0", o.named("max-retries")),
@@ -151,7 +151,7 @@ func usageIf(bad bool, format string, args ...any) error {
 	return nil
 }
 
-func resolveLimits(o runOptions, given func(flag string) bool, c *event.Config) (err error) {
+func resolveLimits(o *runOptions, given func(flag string) bool, c *event.Config) (err error) {
 	l := &c.Limits
 	if given("budget") {
 		c.BudgetGiven = true

@@ -3,6 +3,8 @@ package cmd
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 
 	"wavex/internal/run"
 	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
 )
 
 // This file gives flags of a run their values of the environment and of the settings files: a flag that the user
@@ -36,10 +39,28 @@ const (
 	fromDefault     = "default"
 )
 
+// sources lists the sources of values, the first that counts first. The first is the command line.
+var sources = []string{"", fromEnvironment, fromPlan, fromProject, fromUser}
+
 // origin says where the value of a flag comes from.
 type origin struct {
 	source string
 	at     string // a variable, or FILE:LINE; "" for a default
+}
+
+// settings gives the flags of a command their values of the environment and of the settings files.
+type settings struct {
+	flags   *pflag.FlagSet
+	known   *pflag.FlagSet    // flags of all commands that run a plan
+	origins map[string]origin // of the flags with a value of the environment, of a file or of a request
+	read    []string          // the files that were read, by their sources
+	told    []setting         // values of the project's file that a person should know
+}
+
+// newSettings applies the environment to the flags of c.
+func newSettings(c *cobra.Command) (*settings, error) {
+	s := &settings{flags: c.Flags(), known: settingFlags(c.Root()), origins: map[string]origin{}}
+	return s, s.applyEnvironment()
 }
 
 // userSettings returns the path of the user's settings file, or "" if there is no home.
@@ -52,19 +73,20 @@ func userSettings() string {
 }
 
 // forced reports whether the user gave a flag on the command line or in the environment.
-func (o *runOptions) forced(flag string) bool {
-	return o.changed(flag) || o.origins[flag].source == fromEnvironment
+func (s *settings) forced(flag string) bool {
+	from, there := s.origins[flag]
+	return s.flags.Changed(flag) || there && (from.source == "" || from.source == fromEnvironment)
 }
 
 // given reports whether a flag has a value other than its default: by forced, or by a settings file.
-func (o *runOptions) given(flag string) bool {
-	_, there := o.origins[flag]
-	return there || o.changed(flag)
+func (s *settings) given(flag string) bool {
+	_, there := s.origins[flag]
+	return there || s.flags.Changed(flag)
 }
 
 // named returns the name of a flag for an error about its value, with the place of the value.
-func (o *runOptions) named(flag string) string {
-	switch from := o.origins[flag]; from.source {
+func (s *settings) named(flag string) string {
+	switch from := s.origins[flag]; from.source {
 	case "":
 		return "--" + flag
 	case fromEnvironment:
@@ -74,57 +96,17 @@ func (o *runOptions) named(flag string) string {
 	}
 }
 
-// readSettings applies the environment to the flags of c, and lets o read the settings files once the project
-// directory is known.
-func (o *runOptions) readSettings(c *cobra.Command) error {
-	o.changed = c.Flags().Changed
-	o.origins = map[string]origin{}
-	if err := applyEnvironment(c.Flags(), settingFlags(c.Root()), o.origins); err != nil {
-		return err
-	}
-	o.settle = func(dir string, to *runOptions) error {
-		o.settle = nil
-		err := applyFiles(c.Flags(), settingFlags(c.Root()), dir, o.origins, fromProject, fromUser)
-		*to = *o
-		return err
-	}
-	o.forgetProject = func(dir string, to *runOptions) error {
-		unset(c.Flags(), o.origins, fromProject)
-		err := applyFiles(c.Flags(), settingFlags(c.Root()), dir, o.origins, fromUser)
-		*to = *o
-		return err
-	}
-	return nil
-}
-
-// unset gives the flags with a value of one source their defaults.
-func unset(flags *pflag.FlagSet, origins map[string]origin, source string) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		if origins[f.Name].source != source {
-			return
-		}
-		delete(origins, f.Name)
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			_ = list.Replace(nil) // an empty list is valid
-		} else {
-			_ = f.Value.Set(f.DefValue) // so is the default
-		}
-	})
-}
-
-// readSettingsHere is readSettings for a command that works in the current directory.
-func (o *runOptions) readSettingsHere(c *cobra.Command) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	if o.settle == nil {
-		if err := o.readSettings(c); err != nil {
-			return err
+// tell prints what the project's file sets of what a person should know, unless the plan says otherwise.
+func (s *settings) tell(planned map[string]string, to io.Writer) {
+	var list []string
+	for _, v := range s.told {
+		if planned[v.Name] == "" {
+			list = append(list, v.Name+" "+v.text+" ("+v.At+")")
 		}
 	}
-	o.forgetProject = nil // the caller may change the options
-	return o.settle(dir, o)
+	if len(list) > 0 {
+		fmt.Fprintln(to, "wavex: the project sets "+textfmt.Line(strings.Join(list, ", ")))
+	}
 }
 
 // settingFlags returns the flags of all commands that run a plan.
@@ -144,7 +126,7 @@ func settingFlags(root *cobra.Command) *pflag.FlagSet {
 
 // applyEnvironment gives each flag that the command line left out the value of its variable. An empty variable counts
 // as missing. A variable of an unknown flag is an error; one of a flag of another command has no effect.
-func applyEnvironment(flags, known *pflag.FlagSet, origins map[string]origin) error {
+func (s *settings) applyEnvironment() error {
 	vars := map[string]origin{}
 	if os.Getenv("WAVEX_CLAUDE") != "" {
 		vars["claude"] = origin{fromEnvironment, "WAVEX_CLAUDE"}
@@ -156,16 +138,16 @@ func applyEnvironment(flags, known *pflag.FlagSet, origins map[string]origin) er
 			continue
 		}
 		flag := strings.ToLower(strings.ReplaceAll(rest, "_", "-"))
-		if known.Lookup(flag) == nil || name != variable(flag) {
+		if s.known.Lookup(flag) == nil || name != variable(flag) {
 			hint := ""
-			if near := similarFlag(known, flag); near != "" {
+			if near := similarFlag(s.known, flag); near != "" {
 				hint = "; did you mean " + variable(near) + "?"
 			}
 			return usage("%s is the variable of no flag of wavex run%s", name, hint)
 		}
 		vars[flag] = origin{fromEnvironment, name}
 	}
-	return applyValues(flags, origins, func(flag string) (origin, []string) {
+	return s.apply(func(flag string) (origin, []string) {
 		from, there := vars[flag]
 		if !there {
 			return from, nil
@@ -179,46 +161,56 @@ func variable(flag string) string {
 	return settingPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// applyFiles gives each flag without a value the one of the first settings file that has it.
-func applyFiles(flags, known *pflag.FlagSet, dir string, origins map[string]origin, sources ...string) error {
-	files := map[string]string{fromProject: filepath.Join(dir, run.SettingsFile), fromUser: userSettings()}
-	for _, source := range sources {
-		text, err := safefile.Read(files[source], maxSettings)
-		if errors.Is(err, fs.ErrNotExist) || files[source] == "" {
-			continue
-		}
-		if err != nil {
-			return usage("reading the settings: %s", err)
-		}
-		s := settingsFile{path: relativePath(files[source], dir), project: source == fromProject, known: known}
-		values, err := s.parse(string(text))
-		if err != nil {
-			return err
-		}
-		err = applyValues(flags, origins, func(flag string) (origin, []string) {
-			v := values[flag]
-			return origin{source, s.at(v.line)}, v.values
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// readUser gives the flags their values of the user's file.
+func (s *settings) readUser() error { return s.readFile(fromUser, userSettings(), "") }
+
+// readProject gives the flags their values of the file of the project in dir. It is for a new run: an attempt of an
+// older one may have written the file.
+func (s *settings) readProject(dir string) error {
+	return s.readFile(fromProject, filepath.Join(dir, run.SettingsFile), dir)
 }
 
-// applyValues sets each flag that neither the command line nor an earlier source has set. find returns the values of a
-// flag, or nil.
-func applyValues(flags *pflag.FlagSet, origins map[string]origin, find func(flag string) (origin, []string)) error {
+// readFile reads a settings file, once.
+func (s *settings) readFile(source, path, dir string) error {
+	if slices.Contains(s.read, source) || path == "" {
+		return nil
+	}
+	s.read = append(s.read, source)
+	text, err := safefile.Read(path, maxSettings)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usage("reading the settings: %s", err)
+	}
+	file := settingsFile{path: relativePath(path, dir), project: source == fromProject, known: s.known}
+	values, err := file.parse(string(text))
+	if err != nil {
+		return err
+	}
+	return s.apply(func(flag string) (origin, []string) {
+		v := values[flag]
+		return origin{source, file.at(v.line)}, v.values
+	})
+}
+
+// apply sets each flag without a value of a source that counts before. find returns the values of a flag, or nil.
+func (s *settings) apply(find func(flag string) (origin, []string)) error {
 	var first error
-	flags.VisitAll(func(f *pflag.Flag) {
+	s.flags.VisitAll(func(f *pflag.Flag) {
 		from, values := find(f.Name)
-		if _, earlier := origins[f.Name]; earlier || f.Changed || values == nil || first != nil {
+		had, there := s.origins[f.Name]
+		if f.Changed || values == nil || first != nil ||
+			there && slices.Index(sources, had.source) <= slices.Index(sources, from.source) {
 			return
 		}
-		origins[f.Name] = from
+		s.origins[f.Name] = from
+		before := f.Value.String()
 		if err := setValues(f, values); err != nil {
-			o := runOptions{origins: origins}
-			first = usage("%s %s", o.named(f.Name), err)
+			first = usage("%s %s", s.named(f.Name), err)
+		}
+		if from.source == fromProject && classOf(f.Name) == told && f.Value.String() != before {
+			s.told = append(s.told, setting{Name: f.Name, At: from.at, text: strings.Join(values, ", ")})
 		}
 	})
 	return first
@@ -226,8 +218,11 @@ func applyValues(flags *pflag.FlagSet, origins map[string]origin, find func(flag
 
 // setValues sets a flag without marking it as given. Its error completes a sentence that begins with the flag.
 func setValues(f *pflag.Flag, values []string) error {
-	if list, ok := f.Value.(pflag.SliceValue); ok && len(values) != 1 {
-		return list.Replace(values)
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		if len(values) != 1 {
+			return list.Replace(values)
+		}
+		_ = list.Replace(nil) // an empty list is valid
 	}
 	if len(values) != 1 {
 		return errors.New("takes one value, not a list")
@@ -247,7 +242,7 @@ func setValues(f *pflag.Flag, values []string) error {
 // settingKeys returns the names of the flags that a settings file may set, sorted.
 func settingKeys(known *pflag.FlagSet) (keys []string) {
 	known.VisitAll(func(f *pflag.Flag) {
-		if !hasMark(f, onceKey) {
+		if classOf(f.Name) != once {
 			keys = append(keys, f.Name)
 		}
 	})

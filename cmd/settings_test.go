@@ -1,17 +1,17 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -28,8 +28,8 @@ type settingsTest struct {
 	plan          plan.Plan
 }
 
-// options reads the settings as wavex run does.
-func (s *settingsTest) options(t *testing.T) (runOptions, error) {
+// flags returns the options of wavex run with the values of the command line and of the environment.
+func (s *settingsTest) flags(t *testing.T) (*runOptions, error) {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -43,23 +43,39 @@ func (s *settingsTest) options(t *testing.T) (runOptions, error) {
 		testrepo.Must(t, os.MkdirAll(filepath.Dir(userSettings()), 0o755))
 		testrepo.Must(t, os.WriteFile(userSettings(), []byte(s.user), 0o644))
 	}
-	var o, at runOptions
+	var o runOptions
 	root, c := &cobra.Command{Use: "wavex"}, &cobra.Command{Use: "run"}
 	root.AddCommand(c, newStart(Stdio{}), newVerify(Stdio{}), newRun(Stdio{}))
 	runFlags(c, &o)
+	c.Flags().StringVar(&o.ifUnfinished, "if-unfinished", "", "")
 	testrepo.Must(t, c.ParseFlags(s.args))
-	if err := o.readSettings(c); err != nil {
-		return o, err
-	}
-	err := o.settle(s.dir, &at)
-	return at, err
+	var err error
+	o.settings, err = newSettings(c)
+	return &o, err
 }
 
-// config returns the configuration of a run, or of a resume of old.
-func (s *settingsTest) config(t *testing.T, old *event.Config) (event.Config, error) {
+// options reads the settings as a new run does.
+func (s *settingsTest) options(t *testing.T) (*runOptions, error) {
+	t.Helper()
+	o, err := s.flags(t)
+	return o, cmp.Or(err, o.readUser(), o.readProject(s.dir))
+}
+
+// config returns the configuration of a new run.
+func (s *settingsTest) config(t *testing.T) (event.Config, error) {
 	t.Helper()
 	o, err := s.options(t)
 	if err != nil {
+		return event.Config{}, err
+	}
+	return resolveConfig(o, &s.plan, s.dir, nil)
+}
+
+// resumed returns the configuration of a resume of old.
+func (s *settingsTest) resumed(t *testing.T, old *event.Config) (event.Config, error) {
+	t.Helper()
+	o, err := s.flags(t)
+	if err = cmp.Or(err, o.readUser()); err != nil {
 		return event.Config{}, err
 	}
 	return resolveConfig(o, &s.plan, s.dir, old)
@@ -107,7 +123,7 @@ func TestSettingsPrecedence(t *testing.T) {
 							s.user = line
 						}
 					}
-					got, err := s.config(t, nil)
+					got, err := s.config(t)
 					if want := c.values[high]; err != nil || want != "" && c.get(got) != want {
 						t.Errorf("%s is %s, want %s (%v)", c.flag, c.get(got), want, err)
 					}
@@ -120,7 +136,7 @@ func TestSettingsPrecedence(t *testing.T) {
 // A file's value does not replace that of a task; a resumed run keeps its values but for flags and the environment.
 func TestSettingsOfAResume(t *testing.T) {
 	s := &settingsTest{project: "max-retries: 7\nretry-session: fresh\n"}
-	c, err := s.config(t, nil)
+	c, err := s.config(t)
 	if err != nil || c.MaxRetries != 7 || c.ForceRetries || c.RetrySession != "fresh" || c.ForceSession {
 		t.Errorf("a new run: %+v, %v", c, err)
 	}
@@ -128,43 +144,102 @@ func TestSettingsOfAResume(t *testing.T) {
 	old.MaxRetries, old.Counsel, old.Review, old.ReviewRounds, old.Precheck = 1, true, "light", 2, true
 	s = &settingsTest{project: "max-retries: 7\ncounsel: \"off\"\nreview: off\nmax-review-rounds: 9\nprecheck: off\n" +
 		"budget: 99\n"}
-	if c, err = s.config(t, &old); err != nil || c.MaxRetries != 1 || !c.Counsel || c.Review != "light" ||
+	if c, err = s.resumed(t, &old); err != nil || c.MaxRetries != 1 || !c.Counsel || c.Review != "light" ||
 		c.ReviewRounds != 2 || !c.Precheck || c.Limits.USD == 99_000_000 {
 		t.Errorf("a resume: %+v, %v", c, err)
 	}
 	t.Setenv("WAVEX_OPT_MAX_RETRIES", "2")
-	if c, err = s.config(t, &old); err != nil || c.MaxRetries != 2 || !c.ForceRetries {
+	if c, err = s.resumed(t, &old); err != nil || c.MaxRetries != 2 || !c.ForceRetries {
 		t.Errorf("a resume with a variable: %+v, %v", c, err)
 	}
 }
 
-// A resume forgets the values of the project's file, which an attempt may have written, and keeps the user's.
-func TestResumeForgetsTheProject(t *testing.T) {
-	s := &settingsTest{project: "grace: 9s\ncounsel-block: [a]\noutput: json\n", user: "grace: 3s\nascii: true\n",
-		args: []string{"--counsel-block", "b"}}
-	o, err := s.options(t)
-	if err != nil || o.grace != 9*time.Second || o.output != "json" {
-		t.Errorf("%+v, %v", o, err)
+// Each pair of sources of each flag that a file may have: the first counts, and a list replaces the other.
+func TestSettingsOfEachFlag(t *testing.T) {
+	known := settingFlags(Root(Stdio{}))
+	c := &cobra.Command{}
+	runFlags(c, &runOptions{})
+	pairs := 0
+	for _, name := range settingKeys(known) {
+		if c.Flags().Lookup(name) == nil { // of start and verify
+			continue
+		}
+		values := sampleValues(known.Lookup(name))
+		for high := range 4 {
+			for low := high + 1; low < 4; low++ {
+				if (high == 2 || low == 2) && classOf(name) == userOnly {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%d over %d", name, high, low), func(t *testing.T) {
+					s := &settingsTest{}
+					for i, source := range []int{high, low} {
+						switch value := values[i]; source {
+						case 0:
+							s.args = []string{"--" + name + "=" + value}
+						case 1:
+							t.Setenv(variable(name), value)
+						case 2:
+							s.project = name + ": \"" + value + "\"\n"
+						case 3:
+							s.user = name + ": \"" + value + "\"\n"
+						}
+					}
+					o, err := s.options(t)
+					from := []string{"", fromEnvironment, fromProject, fromUser}[high]
+					got := strings.Trim(o.settings.flags.Lookup(name).Value.String(), "[]")
+					if err != nil || got != values[0] || o.origins[name].source != from {
+						t.Errorf("%s of %v, want %s (%v)", got, o.origins[name], values[0], err)
+					}
+				})
+				pairs++
+			}
+		}
 	}
-	if err := o.forgetProject(s.dir, &o); err != nil || o.grace != 3*time.Second || o.output != "text" || !o.ascii ||
-		!slices.Equal(o.blocked, []string{"b"}) || o.given("output") {
-		t.Errorf("%+v, %v", o, err)
+	if pairs < 200 {
+		t.Errorf("only %d pairs", pairs)
 	}
 }
 
-// A project cannot widen the rights of a run; the user can, by a file, a variable or a flag.
+// sampleValues returns two values of a flag that a project may set.
+func sampleValues(f *pflag.Flag) [2]string {
+	if choice, ok := f.Value.(*choiceValue); ok {
+		return [2]string{choice.choices[1], choice.choices[0]}
+	}
+	switch {
+	case f.Name == "deliver":
+		return [2]string{"ff", "branch"}
+	case f.Name == "webhook":
+		return [2]string{"https://a.test", "https://b.test"}
+	case f.Name == "report":
+		return [2]string{"md=a", "md=b"}
+	case f.Value.Type() == "bool":
+		return [2]string{"true", "false"}
+	case f.Value.Type() == "duration" || f.Name == "wait-for-reset":
+		return [2]string{"2h0m0s", "1h0m0s"}
+	}
+	return [2]string{"2", "1"}
+}
+
+// A project cannot widen the rights of a run; the user can, by a file, a variable or a flag. What only weakens a check
+// or a limit is told.
 func TestProjectCannotWiden(t *testing.T) {
+	refused := map[string]bool{}
 	for _, c := range []struct{ flag, value string }{
 		{"agent", "rehearse"}, {"claude", "./claude"}, {"yes", "true"},
 		{"webhook", "https://a.test/x"}, {"webhook", "[https://a.test/x]"},
 		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"auto-learn", "true"}, {"prices", "p.json"},
 		{"report", "html=a.html"}, {"report", "[json=a.json, html=../x]"}, {"track", "x"}, {"deliver", "patch x"},
-		{"deliver", "'  patch x'"}, {"deliver", "\"patch\\tx\""}, {"scenario", "x"},
+		{"deliver", "'  patch x'"}, {"deliver", "\"patch\\tx\""}, {"scenario", "x"}, {"deliver", "push"},
+		{"deliver", "' pr '"},
+		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
+		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
 	} {
+		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {
 			text := "# first\n" + c.flag + ": " + c.value + "\n"
 			_, err := (&settingsTest{project: text, args: []string{"--claude", "x"}}).options(t)
-			if err == nil || !strings.Contains(err.Error(), ".wavex.yaml:2: ") || !strings.Contains(err.Error(), "--"+c.flag) {
+			if err == nil || !strings.Contains(err.Error(), ".wavex.yaml:2: ") || !strings.Contains(err.Error(), "--"+c.flag) ||
+				!strings.Contains(err.Error(), userSettings()) {
 				t.Errorf("the project's file: %v", err)
 			}
 			o, err := (&settingsTest{user: text}).options(t)
@@ -177,6 +252,11 @@ func TestProjectCannotWiden(t *testing.T) {
 			}
 		})
 	}
+	for _, name := range strings.Fields(classes[userOnly]) {
+		if !refused[name] {
+			t.Errorf("no case for %s", name)
+		}
+	}
 	for _, key := range []string{"permission-mode", "permissionMode", "dangerously-skip-permissions", "sandbox", "policy",
 		"allowedTools", "bypassPermissions"} {
 		for _, s := range []settingsTest{{project: key + ": x\n"}, {user: key + ": x\n"}} {
@@ -186,6 +266,64 @@ func TestProjectCannotWiden(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A project's setting that weakens a check or a limit is told with its line, and one of a flag or the plan is not.
+func TestProjectIsTold(t *testing.T) {
+	c := &cobra.Command{}
+	runFlags(c, &runOptions{})
+	for _, name := range strings.Fields(classes[told]) {
+		f := c.Flags().Lookup(name)
+		if f == nil { // of start and verify
+			continue
+		}
+		value := sampleValues(f)[0]
+		if value == f.DefValue {
+			value = sampleValues(f)[1]
+		}
+		s := &settingsTest{project: "ascii: true\n" + name + ": \"" + value + "\"\n"}
+		o, err := s.options(t)
+		var said, plan strings.Builder
+		o.tell(nil, &said)
+		o.tell(map[string]string{name: "x"}, &plan)
+		want := "wavex: the project sets " + name + " " + value + " (.wavex.yaml:2)\n"
+		if err != nil || said.String() != want {
+			t.Errorf("%s: %q, want %q (%v)", name, said.String(), want, err)
+		}
+		if plan.Len() > 0 {
+			t.Errorf("the plan has %s: %q", name, plan.String())
+		}
+		s.args = []string{"--" + name + "=" + value}
+		said.Reset()
+		if o, err = s.options(t); err != nil || len(o.told) > 0 {
+			t.Errorf("a flag: %v, %v", o.told, err)
+		}
+	}
+}
+
+// Each flag has one class, and docs/settings.md tells it.
+func TestEveryFlagHasAClass(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/settings.md")
+	testrepo.Must(t, err)
+	known, listed := settingFlags(Root(Stdio{})), map[string]int{}
+	for class, names := range classes {
+		for _, name := range strings.Fields(names) {
+			listed[name]++
+			if known.Lookup(name) == nil {
+				t.Errorf("--%s of class %s is no flag", name, class)
+			}
+		}
+		row := "| " + string(class) + " | `" + strings.ReplaceAll(names, " ", "`, `") + "` |"
+		if !strings.Contains(string(text), row) {
+			t.Errorf("docs/settings.md lacks the row %s", row)
+		}
+	}
+	known.VisitAll(func(f *pflag.Flag) {
+		if listed[f.Name] != 1 {
+			t.Errorf("--%s has %d classes", f.Name, listed[f.Name])
+		}
+	})
 }
 
 // The errors of a broken file name the file, the line and the mistake.
@@ -232,11 +370,11 @@ func TestBrokenSettings(t *testing.T) {
 		{"parallel: *none", ":1: "},
 	} {
 		s := &settingsTest{project: c.text + "\n"}
-		if _, err := s.config(t, nil); err == nil || !strings.Contains(err.Error(), ".wavex.yaml"+c.want) {
+		if _, err := s.config(t); err == nil || !strings.Contains(err.Error(), ".wavex.yaml"+c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 		s = &settingsTest{user: c.text + "\n"}
-		if _, err := s.config(t, nil); err == nil || !strings.Contains(err.Error(), "config.yaml"+c.want) {
+		if _, err := s.config(t); err == nil || !strings.Contains(err.Error(), "config.yaml"+c.want) {
 			t.Errorf("%q of the user: %v, want %q", c.text, err, c.want)
 		}
 	}
@@ -291,7 +429,7 @@ func TestSettingsEnvironment(t *testing.T) {
 	} {
 		t.Run(c.name+" "+c.value, func(t *testing.T) {
 			t.Setenv(c.name, c.value)
-			if _, err := s.config(t, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := s.config(t); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
@@ -312,7 +450,7 @@ func FuzzSettingsFile(f *testing.F) {
 			t.Errorf("%q: %v", text, err)
 		}
 		for name := range values {
-			if flag := s.known.Lookup(name); err == nil && (hasMark(flag, userKey) || hasMark(flag, onceKey)) {
+			if c := classOf(name); err == nil && c != free && c != told {
 				t.Errorf("%q sets %s", text, name)
 			}
 		}

@@ -123,13 +123,17 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 			return nil, s.refuse(key, "unknown key %s; did you mean %s?", source.Quote(name), near)
 		}
 		return nil, s.refuse(key, "unknown key %s; wavex config lists the keys", source.Quote(name))
-	case hasMark(f, onceKey):
+	case classOf(name) == once:
 		return nil, s.refuse(key, "%s is a choice for one run; give it as a flag: --%s", name, name)
-	case s.project && hasMark(f, userKey):
-		return nil, s.refuse(key, "a project must not set %s; give it as a flag, --%s, or in %s", name, name,
-			cmp.Or(userSettings(), "your own settings"))
+	case s.project && classOf(name) != free && classOf(name) != told:
+		return nil, s.refuse(key, "a project must not set %s; %s", name, wayOut(name))
 	}
 	return f, nil
+}
+
+// wayOut says where a value may stand that a project must not have.
+func wayOut(flag string) string {
+	return "give it as a flag, --" + flag + ", or in " + cmp.Or(userSettings(), "your own settings")
 }
 
 // values reads the value that begins with t.
@@ -156,15 +160,22 @@ func (s *settingsFile) values(key, t source.Token) ([]string, error) {
 	return nil, s.refuse(key, "%s takes a value, not %s", key.Text, t.Kind)
 }
 
-// checkValues refuses values that only a flag may have, and a file of the work in the settings of a project.
+// checkValues refuses values that only a flag may have, and values with which a project would widen a run.
 func (s *settingsFile) checkValues(key source.Token, f *pflag.Flag, values []string) error {
 	for _, v := range values {
-		words := strings.Fields(v)
+		what, word := "", append(strings.Fields(v), "")[0]
 		switch {
 		case flagGroup(f) == "Limits" && strings.HasPrefix(v, "+"):
 			return s.refuse(key, "%s takes a value, not %s, which raises the value of a run", f.Name, v)
-		case s.project && f.Name == "deliver" && len(words) > 0 && words[0] == "patch":
-			return s.refuse(key, "a project must not name files that a run writes; give it as a flag, --deliver")
+		case flagGroup(f) == "Limits" && (v == "none" || v == "unlimited"), f.Name == "max-iterations" && v == "0":
+			what = "lift a limit"
+		case f.Name == "deliver" && (word == "push" || word == "pr"):
+			what = "send work out of the machine"
+		case f.Name == "deliver" && word == "patch":
+			what = "name files that a run writes"
+		}
+		if s.project && what != "" {
+			return s.refuse(key, "a project must not %s: %s: %s; %s", what, f.Name, v, wayOut(f.Name))
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 )
 
 func newStart(std Stdio) *cobra.Command {
-	var o requestOptions
+	o := requestOptions{run: &runOptions{ifUnfinished: "resume"}}
 	c := &cobra.Command{
 		Use:   "start [REQUEST]",
 		Short: "Go from a sentence to a verified result",
@@ -42,22 +43,21 @@ Elsewhere, and with --yes, nothing is ever asked.
 			if len(args) == 1 {
 				o.text = args[0]
 			}
-			o.run.ifUnfinished = "resume"
-			if err := o.run.readSettingsHere(c); err != nil {
+			var err error
+			if o.run.settings, err = newSettings(c); err != nil {
 				return err
 			}
 			return runRequest(c.Context(), o, std)
 		},
 	}
-	runFlags(c, &o.run)
+	runFlags(c, o.run)
 	requestFlags(c, &o)
 	groupFlags(c, "Work", "shape", "fresh")
-	markFlags(c, onceKey, "fresh", "force", "spec-score")
 	return c
 }
 
 func newPlan(std Stdio) *cobra.Command {
-	o := requestOptions{planOnly: true}
+	o := requestOptions{run: &runOptions{}, planOnly: true}
 	c := &cobra.Command{
 		Use:   "plan [REQUEST]",
 		Short: "Make a plan of a request, to read and change",
@@ -80,7 +80,8 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 			if len(args) == 1 {
 				o.text = args[0]
 			}
-			if err := o.run.readSettingsHere(c); err != nil {
+			var err error
+			if o.run.settings, err = newSettings(c); err != nil {
 				return err
 			}
 			return runRequest(c.Context(), o, std)
@@ -218,8 +219,9 @@ func (q *requestCommand) confirmG1(ctx context.Context, p *plan.Plan) error {
 }
 
 // runOptionsFor returns the options that run the plan: the given flags and the settings of the request.
-func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) runOptions {
-	o := q.run
+func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) *runOptions {
+	o, files := *q.run, *q.run.settings
+	o.settings, files.origins, files.told = &files, maps.Clone(files.origins), nil
 	switch shape {
 	case score.Colleague:
 		o.gates = event.GatesAttempts
@@ -227,15 +229,12 @@ func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) runOptio
 		o.gates = event.GatesWaves
 	}
 	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent
-	given := o.changed
-	o.changed = func(name string) bool {
-		return given(name) || name == "budget" || name == "agent" || name == "max-iterations" && o.iterations != ""
+	if !o.given("max-iterations") && q.config.Iterations != "" {
+		o.iterations, o.origins["max-iterations"] = q.config.Iterations, origin{}
 	}
-	if !o.given("max-iterations") {
-		o.iterations = q.config.Iterations
-	}
+	o.origins["budget"], o.origins["agent"] = origin{}, origin{}
 	if o.budget = strconv.FormatFloat(q.config.Limits.USD.Float(), 'f', -1, 64); q.config.Limits.NoUSD {
 		o.budget = "none"
 	}
-	return o
+	return &o
 }

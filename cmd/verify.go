@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,13 +48,14 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 		Example: "  wavex verify\n  wavex verify plan.json --output json\n  wavex verify --fix --budget +5",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.run.readSettingsHere(c); err != nil {
+			var err error
+			if o.run.settings, err = newSettings(c); err != nil {
 				return err
 			}
 			if o.fix {
-				return runFix(c.Context(), args, o, std)
+				return runFix(c.Context(), args, &o, std)
 			}
-			return runVerify(c.Context(), args, o, std)
+			return runVerify(c.Context(), args, &o, std)
 		},
 	}
 	f := c.Flags()
@@ -61,7 +63,6 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	f.BoolVar(&o.fix, "fix", false, "close the gaps by adding tasks to the run")
 	f.IntVar(&o.rounds, "max-rounds", 20, "maximum number of rounds of --fix")
 	groupFlags(c, "Checks and review", "fix", "max-rounds")
-	markFlags(c, onceKey, "fix", "gaps")
 	runFlags(c, &o.run)
 	return c
 }
@@ -77,16 +78,19 @@ type verifyReport struct {
 	Gaps   []scan.Gap         `json:"gaps"`
 }
 
-func runVerify(ctx context.Context, args []string, o verifyOptions, std Stdio) error {
+func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) error {
 	v, err := openVerification(args, o.from, std)
 	if err != nil {
+		return err
+	}
+	if err := cmp.Or(o.run.readUser(), o.run.readProject(v.Dir)); err != nil {
 		return err
 	}
 	doc, err := v.Run(ctx, func(doc *scan.Document) error { return v.Record(doc, 0, 0, "") })
 	if err != nil {
 		return err
 	}
-	if err := printVerification(v, doc, o.run, std); err != nil {
+	if err := printVerification(v, doc, &o.run, std); err != nil {
 		return err
 	}
 	if len(doc.Gaps) > 0 {
@@ -132,7 +136,7 @@ func openVerification(args []string, from string, std Stdio) (*inspect.Inspectio
 }
 
 // printVerification prints a verification as text or JSON.
-func printVerification(v *inspect.Inspection, doc *scan.Document, o runOptions, std Stdio) error {
+func printVerification(v *inspect.Inspection, doc *scan.Document, o *runOptions, std Stdio) error {
 	if o.output != "json" {
 		printVerificationText(v, doc, o.ascii, std)
 		return nil
