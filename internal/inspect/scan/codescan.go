@@ -1,8 +1,6 @@
 package scan
 
 import (
-	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -12,15 +10,13 @@ import (
 )
 
 // This file looks at Go, JavaScript and TypeScript as text. It separates comments from code, and
-// parses nothing: a name is missing if it is nowhere in the imported file, and a new file is an orphan
-// if no other file mentions it. It leaves the imports of Go to its compiler.
+// parses nothing: a new file is an orphan if no other file mentions it. It leaves imports to compilers.
 
 // Comments, and strings on one line.
 const tokens = `(?s)//[^\n]*|/\*.*?(?:\*/|\z)|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`
 
 var (
 	sourceRe      = lazyregexp.New(`\.(?:go|(?:d\.)?[cm]?[jt]sx?)$`)
-	scriptExtRe   = lazyregexp.New(`\.(?:(?:d\.)?[cm]?[jt]sx?|json)$`)
 	testRe        = lazyregexp.New(`_test\.go$|\.(?:test|spec)\.\w+$|(?:^|/)testdata/`)
 	generatedRe   = lazyregexp.New(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	goTokenRe     = lazyregexp.New(tokens + "`[^`]*`")
@@ -33,15 +29,8 @@ var (
 	scriptStubRe = lazyregexp.New(`()\{\s*throw\s+new\s+\w*Error\s*\(\s*['"]([^'"\n]*)['"]\s*\)\s*;?\s*\}`)
 	unfinishedRe = lazyregexp.New(`(?i)^todo|not (?:yet )?implemented|unimplemented|implement me`)
 
-	// An import, a re-export or a require: the names in its braces, and the path.
-	importRe = lazyregexp.New(`(?m)(?:(?:^|[;\s}])(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,?\s*)?` +
-		`(?:\*(?:\s*as\s+[\w$]+)?|\{([^{}]*)\})?\s*from\s*|` +
-		`(?:^|[;\s])import\s*|\b(?:import|require)\s*\(\s*)['"]([^'"\n]+)['"]`)
-	importedRe = lazyregexp.New(`(?:^|,)\s*(?:type\s+)?([\w$]+)`)
 	exportedRe = lazyregexp.New(`\bexport\s+(?:(?:declare|abstract|async|const|let|var|function|class|` +
 		`interface|type|enum|namespace)\b[\s*]*)+([\w$]+)`)
-	// A script whose exported names are not all in its text.
-	hiddenNamesRe = lazyregexp.New(`\bexport\s*[*=]|\bexports\b`)
 
 	// Files that have other users than imports: tests, settings, entry points, and the folders whose files
 	// a framework finds by itself.
@@ -73,73 +62,10 @@ func (p *project) scanCode(name, text string, isNew bool) (out []Gap) {
 		}
 		out = append(out, Gap{Type: Stub, File: name, Line: lineOf(code, m[0]), Description: description, Evidence: says})
 	}
-	if !isGo {
-		out = append(out, p.checkImports(name, code)...)
-	}
 	if isNew && (isGo && p.isGoOrphan(name, code) || !isGo && p.isScriptOrphan(name, code)) {
 		out = append(out, Gap{Type: Orphan, File: name, Description: "no file of the project imports or names it"})
 	}
 	return out
-}
-
-// checkImports checks the relative imports of a script. It leaves out packages, aliases, and the paths
-// that a build makes or a bundler reads in its own way.
-func (p *project) checkImports(name, code string) (out []Gap) {
-	for _, m := range importRe().FindAllStringSubmatchIndex(code, -1) {
-		from, line := code[m[4]:m[5]], lineOf(code, m[4])
-		target, ok := joinInProject(name, from)
-		if !ok || from[0] != '.' || strings.ContainsAny(from, "?#!*${") || isGenerated(target) {
-			continue
-		}
-		file := p.findScript(target)
-		if file == "" {
-			out = append(out, Gap{Type: WrongImport, File: name, Line: line,
-				Description: fmt.Sprintf("the import %q leads to no file", from)})
-			continue
-		}
-		text, ok := p.read(file)
-		if !ok || m[2] < 0 || !sourceRe().MatchString(file) || hiddenNamesRe().MatchString(text) {
-			continue
-		}
-		for _, want := range importedRe().FindAllStringSubmatch(code[m[2]:m[3]], -1) {
-			// "type as x" renames an export with the name type.
-			if want[1] != "default" && want[1] != "as" && !identifierRe(want[1]).MatchString(text) {
-				out = append(out, Gap{Type: MissingExport, File: name, Line: line,
-					Description: fmt.Sprintf("%s exports no %s", file, want[1])})
-			}
-		}
-	}
-	return out
-}
-
-// findScript returns the file or folder that an import leads to; "" if there is none. An import may
-// omit the extension, or have that of the file that a compiler makes.
-func (p *project) findScript(target string) string {
-	if p.fileKind(target) != "" {
-		return target
-	}
-	stem := strings.TrimSuffix(target, scriptExtRe().FindString(target))
-	entries, _ := fs.ReadDir(p.root, path.Dir(target)) // none if it cannot be read
-	found := ""
-	for _, e := range entries {
-		name := path.Join(path.Dir(target), e.Name())
-		ext := scriptExtRe().FindString(name)
-		rest, more := strings.CutPrefix(name, target)
-		if ext == "" || strings.TrimSuffix(name, ext) != stem && !(more && scriptExtRe().FindString(rest) == rest) {
-			continue
-		}
-		if found == "" || strings.Contains(ext, "ts") { // a compiler may have made the others
-			found = name
-		}
-	}
-	return found
-}
-
-// isGenerated reports whether a path is in a folder that a build makes.
-func isGenerated(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
-		return skippedDirs[part] || strings.HasPrefix(part, ".") || strings.Contains(part, "generated")
-	})
 }
 
 // isGoOrphan reports whether a file is the first new one of a package below internal whose path no other

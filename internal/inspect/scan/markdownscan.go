@@ -38,14 +38,11 @@ func (p *project) isBroken(name, link string) bool {
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.ContainsAny(link, "{}$*|") {
 		return false
 	}
-	if path.IsAbs(u.Path) {
-		return false // of a web site
+	if path.IsAbs(u.Path) || path.Ext(u.Path) == "" {
+		return false // of a web site; a page of a site that is built from these files, or a folder
 	}
-	if path.Ext(u.Path) == "" {
-		return false // a page of a site that is built from these files, or a folder
-	}
-	target, ok := joinInProject(name, u.Path)
-	return ok && p.fileKind(target) == ""
+	target := path.Join(path.Dir(name), u.Path)
+	return target != ".." && !strings.HasPrefix(target, "../") && !p.exists(target)
 }
 
 // blankCode replaces fenced and inline code with blanks.

@@ -3,7 +3,6 @@ package scan
 import (
 	"io"
 	"io/fs"
-	"path"
 	"strings"
 )
 
@@ -40,19 +39,13 @@ func (p *project) read(name string) (string, bool) {
 	return string(text), true
 }
 
-// fileKind returns the kind of a path: "file", "dir", or "" if it does not exist.
-func (p *project) fileKind(name string) string {
+// exists reports whether a path leads to a file or a folder.
+func (p *project) exists(name string) bool {
 	if !fs.ValidPath(name) {
-		return ""
+		return false
 	}
-	st, err := fs.Stat(p.root, name)
-	switch {
-	case err != nil:
-		return ""
-	case st.IsDir():
-		return "dir"
-	}
-	return "file"
+	_, err := fs.Stat(p.root, name)
+	return err == nil
 }
 
 // skippedDirs holds the names of folders of foreign or generated work.
@@ -81,13 +74,6 @@ func (p *project) files() (names []string, whole bool) {
 		})
 	}
 	return p.all, len(p.all) <= maxFiles
-}
-
-// joinInProject joins rel, a path relative to a file, with the file's folder. ok is false if the result
-// is outside the project.
-func joinInProject(file, rel string) (string, bool) {
-	joined := path.Join(path.Dir(file), rel)
-	return joined, joined != ".." && !strings.HasPrefix(joined, "../") && !path.IsAbs(joined)
 }
 
 // lineOf returns the line of the byte at index at, from 1.

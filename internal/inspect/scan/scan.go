@@ -1,6 +1,5 @@
-// Package scan finds missing parts in work that claims to be done: stubs, links and imports
-// without a target, names that are not exported, unused files. It reads source text; it runs
-// nothing, and knows neither plans nor runs.
+// Package scan finds missing parts in work that claims to be done: stubs, links without a target,
+// unused files. It reads source text; it runs nothing, and knows neither plans nor runs.
 //
 // It looks only at the given files and prefers missed gaps to false alarms. It leaves the code
 // that it does not understand to the project's own checks: an empty result proves nothing.
@@ -14,7 +13,8 @@ import (
 	"strings"
 )
 
-// The types of gaps. Any other type is treated as a plain one.
+// The types of gaps. Any other type is treated as a plain one. Files finds no gaps in exports and
+// imports; compilers do, and documents of other tools have them.
 const (
 	Orphan        = "orphan"         // a new file without users
 	BrokenLink    = "broken_link"    // a reference to a missing file

@@ -82,44 +82,9 @@ func G() {}
 			"internal/old/o.go": "package old\n", "public/p.go+": "package public\n",
 			"internal/cmd/main.go+": "package main\n\nfunc main() {}\n",
 		}, []string{"orphan internal/lone/l.go no file of the project imports or names it"}},
-		"script: imports": {tree{
-			"src/a.ts": `import { one, type Two, three as drei } from "./b";
-import four from './b.js'
-import * as all from "../lib";
-import "./style.css"; import './gone.css';
-import data from './data.json'
-import { x } from "react"
-import { y } from "@/alias"
-// import { z } from './commented'
-const text = ` + "`import { q } from './quoted'`" + `
-const later = () => import("./late"), old = require('./old')
-import built from "../dist/out.js"
-export { five } from "./b"
-`,
-			"src/b.ts":      "export const one = 1\nexport type Two = 2\nexport default 4\nexport { deux as cinq }\n",
-			"src/style.css": "", "src/data.json": "{}", "lib/index.js": "module.exports = {}",
-		}, []string{"missing_export src/a.ts:1 src/b.ts exports no three",
-			"wrong_import src/a.ts:4 the import \"./gone.css\" leads to no file",
-			"wrong_import src/a.ts:0 the import \"./late\" leads to no file",
-			"wrong_import src/a.ts:0 the import \"./old\" leads to no file",
-			"missing_export src/a.ts:2 src/b.ts exports no five"}},
-		"script: names that cannot be seen": {tree{
-			"a.js":  "import { a } from './re'; import { b } from './cjs'; import { c } from './de'; import { d } from './two'\n",
-			"re.js": "export * from './cjs'\n", "cjs.js": "exports.b = 1\n", "de.js": "export const { c } = f()\n",
-			"two.js": "export const x = f(1), d = 2\n",
-		}, []string{}},
-		"script: an import without its extension": {tree{
-			"a.js": "import { A } from './types.d'\nconst c = require('./config'), p = require('./sub/package')\n" +
-				"import { User } from './schema'\nimport { v } from './built'\n",
-			"types.d.ts": "export interface A {}\n", "config.json": "{}", "sub/package.json": "{}",
-			"schema.go": "package a\n", "schema.ts": "export type User = 1\n",
-			"built.js": "exports.w = 1\n", "built.ts": "export const v = 1\n",
-		}, []string{}},
-		"script: what looks like another import": {tree{
-			"a.js": "const a = 1\nexport { a }\nimport b from './b'\nexport type { C } from './c'\n" +
-				"import { type as kind } from './b'\nimport * as all from '.'\nthrow \"try import('./slow')\"\n",
-			"b.js": "export default 1\nexport const type = 2\n", "c.d.ts": "export interface C {}\n",
-		}, []string{}},
+		"script: imports are left to the compiler": {tree{
+			"src/a.ts": "import { one, three } from './b'\nimport './gone.css'\nconst c = require('./gone')\n",
+			"src/b.ts": "export const one = 1\n"}, []string{}},
 		"script: stubs": {tree{"a.ts": `export function f() { throw new Error("Not implemented") }
 export function g(x) { if (x) return 1; throw new Error("Not implemented") }
 export const h = () => {
