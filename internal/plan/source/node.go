@@ -5,7 +5,9 @@ package source
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
+	"strings"
 )
 
 // Node is one value. The items of an object alternate: name, value.
@@ -126,12 +128,31 @@ func (n *Node) AppendJSON(out []byte) []byte {
 	return append(out, brackets[1])
 }
 
+// jsonNumber writes a number in JSON's notation: without leading zeros, and null for values that
+// JSON cannot express.
+func jsonNumber(text string) string {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil, math.IsInf(f, 0), math.IsNaN(f):
+		return "null"
+	case strings.Trim(text, "0123456789") == "":
+		if text = strings.TrimLeft(text, "0"); text == "" {
+			return "0"
+		}
+		return text
+	case json.Valid([]byte(text)):
+		return text
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
 // Tree reads a tree as tokens.
 type Tree struct {
 	Root     *Node
 	stack    []treeFrame
 	Position func(Location) Pos // position in the file from which the tree was made
 	Failure  *Problem
+	broken   *Problem // the failure of a node of KindBad, if the tree has one
 }
 
 type treeFrame struct {
@@ -163,7 +184,10 @@ func (s *Tree) Next() Token {
 }
 
 func (s *Tree) open(n *Node) Token {
-	if n.Kind == KindObject || n.Kind == KindArray {
+	switch n.Kind {
+	case KindBad:
+		s.Failure = s.broken
+	case KindObject, KindArray:
 		s.stack = append(s.stack, treeFrame{node: n})
 	}
 	return Token{Kind: n.Kind, Text: n.Text, At: n.At}
@@ -171,22 +195,29 @@ func (s *Tree) open(n *Node) Token {
 
 // Skip implements Tokens.
 func (s *Tree) Skip(t Token) {
-	if t.Kind == KindObject || t.Kind == KindArray {
-		s.stack = s.stack[:len(s.stack)-1]
+	if t.Kind != KindObject && t.Kind != KindArray {
+		return
+	}
+	for inside := len(s.stack); len(s.stack) >= inside; {
+		if s.Next().Kind == KindBad {
+			return
+		}
 	}
 }
 
 // Raw implements Tokens.
 func (s *Tree) Raw(t Token) json.RawMessage {
+	n := &Node{Kind: t.Kind, Text: t.Text}
 	switch t.Kind {
 	case KindBad, KindEnd:
 		return nil
 	case KindObject, KindArray:
-		n := s.stack[len(s.stack)-1].node
-		s.Skip(t)
-		return n.AppendJSON(nil)
+		n = s.stack[len(s.stack)-1].node
+		if s.Skip(t); s.Failure != nil {
+			return nil
+		}
 	}
-	return (&Node{Kind: t.Kind, Text: t.Text}).AppendJSON(nil)
+	return n.AppendJSON(nil)
 }
 
 // Pos implements Tokens.

@@ -1,8 +1,8 @@
 package source
 
 // This file parses YAML: goccy/go-yaml builds a tree, after a check for input that would cost that
-// parser too much, and this file converts its positions. yamlwalk.go reads the tree as tokens.
-// Neither file knows anything of plans.
+// parser too much, and this file converts its positions. yamlwalk.go converts the tree. Neither file
+// knows anything of plans.
 
 import (
 	"errors"
@@ -23,22 +23,24 @@ const MaxYAML = 16 << 20
 
 // YAML reads YAML as tokens.
 type YAML struct {
-	src     string
-	root    ast.Node
-	stack   []yamlFrame
-	anchors map[string]ast.Node
-	aliased int
-	done    bool
-	Failure *Problem
-	at      Cursor
+	Tree
+	src string
+	at  Cursor
 }
 
 // NewYAML parses the whole file. Problem returns its mistake.
 func NewYAML(src string) *YAML {
 	src = strings.ReplaceAll(src, "\r\n", "\n") // changes no line and no column
-	s := &YAML{src: src, anchors: map[string]ast.Node{}, at: Cursor{src: src, line: 1}}
-	if s.Failure = textProblem(src); s.Failure == nil {
-		s.parse()
+	s := &YAML{src: src, at: Cursor{src: src, line: 1}}
+	s.Position = s.bytePosition
+	if s.Failure = textProblem(src); s.Failure != nil {
+		return s
+	}
+	root, wrong := parseYAML(src)
+	if s.Failure = wrong; wrong == nil {
+		c := yamlConverter{anchors: map[string]ast.Node{}}
+		s.Root = c.value(root, false, 0)
+		s.broken = c.failure
 	}
 	return s
 }
@@ -60,37 +62,37 @@ func textProblem(src string) *Problem {
 	return nil
 }
 
-// parse sets root or wrong. A panic of the parser on an odd file becomes a problem.
-func (s *YAML) parse() {
+// parseYAML returns the value of a file, or its mistake. A panic of the parser on an odd file becomes a
+// mistake.
+func parseYAML(src string) (root ast.Node, wrong *Problem) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.Failure = &Problem{-1, CodeSyntax, "the YAML parser cannot read this file; write it more plainly, or in JSON"}
+			wrong = &Problem{-1, CodeSyntax, "the YAML parser cannot read this file; write it more plainly, or in JSON"}
 		}
 	}()
-	tokens := lexer.Tokenize(s.src)
-	if s.Failure = excessProblem(tokens); s.Failure != nil {
-		return
+	tokens := lexer.Tokenize(src)
+	if wrong := excessProblem(tokens); wrong != nil {
+		return nil, wrong
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		s.Failure = yamlProblem(err)
-		return
+		return nil, yamlProblem(err)
 	}
 	for _, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.DirectiveType {
 			continue
 		}
-		if s.root != nil {
-			s.Failure = &Problem{locationOf(doc.Body), CodeSyntax,
+		if root != nil {
+			return nil, &Problem{locationOf(doc.Body), CodeSyntax,
 				"something follows the plan; a file holds one plan, so remove it"}
-			return
 		}
-		s.root = doc.Body
+		root = doc.Body
 	}
-	if s.root == nil {
-		s.Failure = &Problem{yamlLocation(1, 1), CodeEmptyPlan,
+	if root == nil {
+		return nil, &Problem{yamlLocation(1, 1), CodeEmptyPlan,
 			"the file is empty; a plan needs at least tasks with an id and a subject"}
 	}
+	return root, nil
 }
 
 func yamlProblem(err error) *Problem {
@@ -172,12 +174,6 @@ func lacksValue(tokens yamltoken.Tokens, i int) bool {
 	return next.Position.Line > tokens[i].Position.Line && next.Position.Column <= key.Position.Column
 }
 
-// Finish implements Tokens.
-func (s *YAML) Finish() {}
-
-// Problem implements Tokens.
-func (s *YAML) Problem() *Problem { return s.Failure }
-
 // yamlLocation packs a line and a column, in characters, into a place.
 func yamlLocation(line, column int) Location { return Location(line)<<32 | Location(column) }
 
@@ -198,8 +194,8 @@ func locationOf(n ast.Node) Location {
 	return yamlLocation(p.Line, p.Column)
 }
 
-// Pos converts a column in characters to one in bytes.
-func (s *YAML) Pos(at Location) Pos {
+// bytePosition converts a column in characters to one in bytes.
+func (s *YAML) bytePosition(at Location) Pos {
 	if at < 0 {
 		return Pos{}
 	}

@@ -1,7 +1,7 @@
 package source
 
-// This file reads a YAML tree as tokens. It follows anchors, aliases and merges, and bounds their
-// expansion. It knows nothing of plans.
+// This file converts the parser's tree of YAML to nodes. It follows anchors, aliases and merges, and
+// bounds their expansion. It knows nothing of plans.
 
 import (
 	"fmt"
@@ -15,55 +15,28 @@ import (
 // exponentially.
 const maxAliased = 1_000_000
 
-// yamlFrame is an open mapping or sequence. A mapping's nodes alternate: name, value.
-type yamlFrame struct {
-	nodes   []ast.Node
-	next    int
-	mapping bool
-	aliased bool // reached through an alias
-	end     Location
+// yamlConverter converts one file. A part that cannot be converted becomes a node of KindBad, and
+// nothing behind it is converted.
+type yamlConverter struct {
+	anchors map[string]ast.Node
+	aliased int // nodes that aliases expanded to
+	failure *Problem
 }
 
-// Next returns the next token. A value that opens a mapping or a sequence pushes a frame.
-func (s *YAML) Next() Token {
-	if s.Failure != nil || s.done {
-		return Token{}
+func (c *yamlConverter) fail(at Location, code, message string) *Node {
+	if c.failure == nil {
+		c.failure = &Problem{at, code, message}
 	}
-	if len(s.stack) == 0 {
-		if s.root == nil {
-			s.done = true
-			return Token{}
-		}
-		root := s.root
-		s.root = nil
-		return s.value(root, false)
-	}
-	top := &s.stack[len(s.stack)-1]
-	if top.next == len(top.nodes) {
-		end := top.end
-		s.stack = s.stack[:len(s.stack)-1]
-		return Token{Kind: KindEnd, At: end}
-	}
-	node := top.nodes[top.next]
-	top.next++
-	if top.mapping && top.next%2 == 1 {
-		return s.name(node)
-	}
-	return s.value(node, top.aliased)
+	return &Node{At: at}
 }
 
-func (s *YAML) fail(at Location, code, message string) Token {
-	s.Failure = &Problem{at, code, message}
-	return Token{At: at}
-}
-
-// name returns a key of a mapping; numbers and other scalars count as their text.
-func (s *YAML) name(node ast.Node) Token {
+// name converts a key of a mapping; numbers and other scalars count as their text.
+func (c *yamlConverter) name(node ast.Node) *Node {
 	text, ok := keyText(node)
 	if !ok {
-		return s.fail(locationOf(node), CodeSyntax, "a key must be a plain word")
+		return c.fail(locationOf(node), CodeSyntax, "a key must be a plain word")
 	}
-	return Token{Kind: KindString, Text: text, At: locationOf(node)}
+	return Text(text, locationOf(node))
 }
 
 func keyText(node ast.Node) (string, bool) {
@@ -81,54 +54,70 @@ func keyText(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// value converts a node to its first token.
-func (s *YAML) value(node ast.Node, aliased bool) Token {
-	node, asString, aliased := s.resolve(node, aliased)
-	if s.Failure != nil {
-		return Token{}
+// value converts a node inside depth mappings and sequences.
+func (c *yamlConverter) value(node ast.Node, aliased bool, depth int) *Node {
+	node, asString, aliased := c.resolve(node, aliased)
+	if c.failure != nil {
+		return &Node{}
 	}
 	at := locationOf(node)
 	if aliased {
-		if s.aliased++; s.aliased > maxAliased {
-			return s.fail(at, CodeTooLarge, fmt.Sprintf(
+		if c.aliased++; c.aliased > maxAliased {
+			return c.fail(at, CodeTooLarge, fmt.Sprintf(
 				"aliases expand to more than %d values; write the plan with fewer of them", maxAliased))
 		}
 	}
 	switch n := node.(type) {
 	case nil, *ast.NullNode:
 		if asString {
-			return Token{Kind: KindString, At: at}
+			return Text("", at)
 		}
-		return Token{Kind: KindNull, Text: "null", At: at}
+		return &Node{Kind: KindNull, Text: "null", At: at}
 	case *ast.StringNode:
-		return Token{Kind: KindString, Text: n.Value, At: at}
+		return Text(n.Value, at)
 	case *ast.LiteralNode:
-		return Token{Kind: KindString, Text: n.Value.Value, At: at}
+		return Text(n.Value.Value, at)
 	case *ast.BoolNode:
-		return scalar(KindBool, strconv.FormatBool(n.Value), n.Token.Value, asString, at)
+		return scalar(KindBool, strconv.FormatBool(n.Value), n, asString)
 	case *ast.IntegerNode:
-		return scalar(KindNumber, integerText(n), n.Token.Value, asString, at)
+		return scalar(KindNumber, integerText(n), n, asString)
 	case *ast.FloatNode:
-		return scalar(KindNumber, strconv.FormatFloat(n.Value, 'g', -1, 64), n.Token.Value, asString, at)
-	case *ast.InfinityNode:
-		return scalar(KindNumber, n.Token.Value, n.Token.Value, asString, at)
-	case *ast.NanNode:
-		return scalar(KindNumber, n.Token.Value, n.Token.Value, asString, at)
+		return scalar(KindNumber, strconv.FormatFloat(n.Value, 'g', -1, 64), n, asString)
+	case *ast.InfinityNode, *ast.NanNode:
+		return scalar(KindNumber, n.GetToken().Value, n, asString)
 	case *ast.SequenceNode:
-		return s.push(Token{Kind: KindArray, At: at}, yamlFrame{nodes: n.Values, aliased: aliased, end: at})
+		return c.items(&Node{Kind: KindArray, At: at}, n.Values, aliased, depth)
 	case *ast.MappingNode:
-		return s.mapping(n.Values, aliased, at)
+		return c.mapping(n.Values, aliased, at, depth)
 	case *ast.MappingValueNode:
-		return s.mapping([]*ast.MappingValueNode{n}, aliased, at)
+		return c.mapping([]*ast.MappingValueNode{n}, aliased, at, depth)
 	}
-	return s.fail(at, CodeSyntax, "this YAML construct means nothing in a plan; write it more plainly")
+	return c.fail(at, CodeSyntax, "this YAML construct means nothing in a plan; write it more plainly")
 }
 
-func scalar(k Kind, text, written string, asString bool, at Location) Token {
+// scalar returns a boolean or a number, or its spelling in the file as a string.
+func scalar(k Kind, text string, node ast.Node, asString bool) *Node {
 	if asString {
-		return Token{Kind: KindString, Text: written, At: at}
+		return Text(node.GetToken().Value, locationOf(node))
 	}
-	return Token{Kind: k, Text: text, At: at}
+	return &Node{Kind: k, Text: text, At: locationOf(node)}
+}
+
+// items converts the content of a list, or of a mapping, whose nodes alternate: name, value.
+func (c *yamlConverter) items(n *Node, nodes []ast.Node, aliased bool, depth int) *Node {
+	if depth >= maxDepth {
+		c.failure = tooDeep(n.At)
+		return &Node{At: n.At}
+	}
+	n.Items = make([]*Node, 0, len(nodes))
+	for i := 0; i < len(nodes) && c.failure == nil; i++ {
+		if n.Kind == KindObject && i%2 == 0 {
+			n.Items = append(n.Items, c.name(nodes[i]))
+		} else {
+			n.Items = append(n.Items, c.value(nodes[i], aliased, depth+1))
+		}
+	}
+	return n
 }
 
 // integerText keeps the spelling of decimal digits, for ids like 007, and converts other notations
@@ -140,31 +129,22 @@ func integerText(n *ast.IntegerNode) string {
 	return fmt.Sprint(n.Value)
 }
 
-func (s *YAML) push(t Token, f yamlFrame) Token {
-	if len(s.stack) >= maxDepth {
-		s.Failure = tooDeep(t.At)
-		return Token{At: t.At}
-	}
-	s.stack = append(s.stack, f)
-	return t
-}
-
 // resolve removes anchors, aliases and tags, however deeply they are stacked.
-func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
+func (c *yamlConverter) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromAlias bool) {
 	for hops := 0; ; hops++ {
 		if hops > maxDepth {
-			s.Failure = tooDeep(locationOf(node))
+			c.failure = tooDeep(locationOf(node))
 			return node, asString, aliased
 		}
 		switch n := node.(type) {
 		case *ast.AnchorNode:
-			s.anchors[nodeText(n.Name)] = n.Value
+			c.anchors[nodeText(n.Name)] = n.Value
 			node = n.Value
 		case *ast.AliasNode:
 			name := nodeText(n.Value)
-			target, ok := s.anchors[name]
+			target, ok := c.anchors[name]
 			if !ok {
-				s.fail(locationOf(n), CodeSyntax, fmt.Sprintf("unknown alias *%s; an anchor &%s must come before it", name, name))
+				c.fail(locationOf(n), CodeSyntax, fmt.Sprintf("unknown alias *%s; an anchor &%s must come before it", name, name))
 				return node, asString, aliased
 			}
 			node, aliased = target, true
@@ -174,7 +154,7 @@ func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromA
 				asString = true
 			case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 			default:
-				s.fail(locationOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", Quote(tag)))
+				c.fail(locationOf(n), CodeSyntax, fmt.Sprintf("the tag %s means nothing in a plan; remove it", Quote(tag)))
 				return node, asString, aliased
 			}
 			node = n.Value
@@ -184,50 +164,54 @@ func (s *YAML) resolve(node ast.Node, aliased bool) (_ ast.Node, asString, fromA
 	}
 }
 
-// mapping opens a mapping. Merged mappings (<<) add the keys that the mapping itself does not have;
+// mapping converts a mapping. Merged mappings (<<) add the keys that the mapping itself does not have;
 // the first one takes precedence.
-func (s *YAML) mapping(values []*ast.MappingValueNode, aliased bool, at Location) Token {
-	f := yamlFrame{mapping: true, aliased: aliased, end: at, nodes: make([]ast.Node, 0, 2*len(values))}
+func (c *yamlConverter) mapping(values []*ast.MappingValueNode, aliased bool, at Location, depth int) *Node {
+	m := merged{nodes: make([]ast.Node, 0, 2*len(values)), aliased: aliased, own: map[string]bool{}}
 	var merges []ast.Node
 	for _, v := range values {
 		if v.Key.IsMergeKey() {
 			merges = append(merges, v.Value)
-			continue
-		}
-		f.nodes = append(f.nodes, v.Key, v.Value)
-	}
-	if len(merges) > 0 {
-		own := map[string]bool{}
-		for i := 0; i < len(f.nodes); i += 2 {
-			if text, ok := keyText(f.nodes[i]); ok {
-				own[text] = true
-			}
-		}
-		for _, m := range merges {
-			s.merge(&f, own, m, 0)
-		}
-		if s.Failure != nil {
-			return Token{At: at}
+		} else {
+			m.nodes = append(m.nodes, v.Key, v.Value)
 		}
 	}
-	return s.push(Token{Kind: KindObject, At: at}, f)
+	for i := 0; i < len(m.nodes) && len(merges) > 0; i += 2 {
+		if text, ok := keyText(m.nodes[i]); ok {
+			m.own[text] = true
+		}
+	}
+	for _, node := range merges {
+		c.merge(&m, node, 0)
+	}
+	if c.failure != nil {
+		return &Node{At: at}
+	}
+	return c.items(&Node{Kind: KindObject, At: at}, m.nodes, m.aliased, depth)
 }
 
-func (s *YAML) merge(f *yamlFrame, own map[string]bool, node ast.Node, depth int) {
+// merged is a mapping with those that are merged into it.
+type merged struct {
+	nodes   []ast.Node // name, value
+	own     map[string]bool
+	aliased bool // reached through an alias
+}
+
+func (c *yamlConverter) merge(m *merged, node ast.Node, depth int) {
 	at := locationOf(node)
-	node, _, aliased := s.resolve(node, f.aliased)
-	if s.Failure != nil {
+	node, _, aliased := c.resolve(node, m.aliased)
+	if c.failure != nil {
 		return
 	}
-	if s.aliased++; depth > maxDepth || s.aliased > maxAliased {
-		s.Failure = tooDeep(at)
+	if c.aliased++; depth > maxDepth || c.aliased > maxAliased {
+		c.failure = tooDeep(at)
 		return
 	}
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
 	case *ast.SequenceNode:
 		for _, v := range n.Values {
-			s.merge(f, own, v, depth+1)
+			c.merge(m, v, depth+1)
 		}
 		return
 	case *ast.MappingNode:
@@ -235,17 +219,17 @@ func (s *YAML) merge(f *yamlFrame, own map[string]bool, node ast.Node, depth int
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		s.fail(at, CodeSyntax, "<< merges mappings; give it an alias of one, or a list of such")
+		c.fail(at, CodeSyntax, "<< merges mappings; give it an alias of one, or a list of such")
 		return
 	}
-	f.aliased = f.aliased || aliased
-	s.aliased += len(values)
+	m.aliased = m.aliased || aliased
+	c.aliased += len(values)
 	for _, v := range values {
 		if v.Key.IsMergeKey() {
-			s.merge(f, own, v.Value, depth+1)
-		} else if text, ok := keyText(v.Key); !ok || !own[text] {
-			own[text] = true
-			f.nodes = append(f.nodes, v.Key, v.Value)
+			c.merge(m, v.Value, depth+1)
+		} else if text, ok := keyText(v.Key); !ok || !m.own[text] {
+			m.own[text] = true
+			m.nodes = append(m.nodes, v.Key, v.Value)
 		}
 	}
 }
@@ -255,16 +239,4 @@ func nodeText(n ast.Node) string {
 		return ""
 	}
 	return n.GetToken().Value
-}
-
-// Skip implements Tokens.
-func (s *YAML) Skip(t Token) {
-	if t.Kind != KindObject && t.Kind != KindArray {
-		return
-	}
-	for inside := len(s.stack); len(s.stack) >= inside; {
-		if s.Next().Kind == KindBad {
-			return
-		}
-	}
 }
