@@ -63,27 +63,27 @@ type Limits struct {
 	Wave       budget.USD    // micro-dollars for each single wave; 0: no limit of its own
 }
 
-// Task is one unit of work.
+// Task is one unit of work. The fields with a name in JSON are in the outline of a plan.
 type Task struct {
-	ID            string // as written; unique after normalisation
-	Subject       string // imperative, one line
-	Description   string
-	ActiveForm    string // present continuous, for progress lines
-	Prompt        string // inline, or the content of the "@file" it named
-	Command       string // a shell command instead of an agent; "" for an agent
-	Wave          int    // the declared wave, from 1; 0: the wave follows from the blockers
-	Files         []File
-	Verify        []Check
-	Criteria      []Condition
-	Aspects       []string
-	Exclusive     []string   // names of resources that only one running task may use at a time
-	Reversibility string     // "2A" (default), "2B" or "1"
-	BudgetUSD     budget.USD // cap for one attempt; 0: derived from the run's budget
-	Estimate      Estimate
-	Metadata      map[string]json.RawMessage
-	Settings      *Settings       // overrides of the plan's defaults; nil: none
-	Rehearse      json.RawMessage // this task's block for the rehearsal agent; opaque here
-	Pos           Pos             // of the task in the plan file
+	ID            string                     `json:"id"`                   // as written; unique after normalisation
+	Subject       string                     `json:"subject,omitempty"`    // imperative, one line
+	Description   string                     `json:"-"`                    // for agents
+	ActiveForm    string                     `json:"activeForm,omitempty"` // present continuous
+	Prompt        string                     `json:"-"`                    // inline, or from the "@file" it named
+	Command       string                     `json:"command,omitempty"`    // for the shell; "": for an agent
+	Wave          int                        `json:"wave,omitempty"`       // declared, from 1; 0: by the blockers
+	Files         []File                     `json:"files,omitempty"`
+	Verify        []Check                    `json:"verify,omitempty"`
+	Criteria      []Condition                `json:"criteria,omitempty"`
+	Aspects       []string                   `json:"aspects,omitempty"`
+	Exclusive     []string                   `json:"exclusive,omitempty"`     // resources of one running task at a time
+	Reversibility string                     `json:"reversibility,omitempty"` // "2A" (default), "2B" or "1"
+	BudgetUSD     budget.USD                 `json:"-"`                       // for one attempt; 0: by the run's budget
+	Estimate      Estimate                   `json:"-"`
+	Metadata      map[string]json.RawMessage `json:"-"`
+	Settings      *Settings                  `json:"settings,omitempty"` // over the plan's defaults; nil: none
+	Rehearse      json.RawMessage            `json:"-"`                  // block for the rehearsal agent; opaque here
+	Pos           Pos                        `json:"-"`                  // of the task in the plan file
 }
 
 // HasCheck reports whether wavex can show by itself that the task is done: by the exit code of its command, or

@@ -42,23 +42,12 @@ type outlineHead struct {
 
 // outlineTask is each further line: a task without its prompt and its description.
 type outlineTask struct {
-	ID            string      `json:"id"`
-	Key           string      `json:"key"`
-	Subject       string      `json:"subject,omitempty"`
-	ActiveForm    string      `json:"activeForm,omitempty"`
-	Command       string      `json:"command,omitempty"`
-	Wave          int         `json:"wave,omitempty"`
-	Floor         int         `json:"floor,omitempty"`
-	Blockers      []int32     `json:"blockers,omitempty"` // indices
-	Files         []File      `json:"files,omitempty"`
-	Verify        []Check     `json:"verify,omitempty"`
-	Criteria      []Condition `json:"criteria,omitempty"`
-	Aspects       []string    `json:"aspects,omitempty"`
-	Exclusive     []string    `json:"exclusive,omitempty"`
-	Reversibility string      `json:"reversibility,omitempty"`
-	Settings      *Settings   `json:"settings,omitempty"`
-	Line          int         `json:"line,omitempty"`
-	Column        int         `json:"column,omitempty"`
+	Task
+	Key      string  `json:"key"`
+	Floor    int     `json:"floor,omitempty"`
+	Blockers []int32 `json:"blockers,omitempty"` // indices
+	Line     int     `json:"line,omitempty"`
+	Column   int     `json:"column,omitempty"`
 }
 
 // Outline writes the plan, one JSON object per line, without the parts that only agents read. The
@@ -76,15 +65,12 @@ func (p *Plan) Outline(w io.Writer) error {
 	}
 	sums := p.sums()
 	for i := range p.Tasks {
-		t := &p.Tasks[i]
-		floor := 0
+		t := outlineTask{Task: p.Tasks[i], Key: hex.EncodeToString(sums[i][:]), Blockers: p.Graph.Blockers(i),
+			Line: p.Tasks[i].Pos.Line, Column: p.Tasks[i].Pos.Column}
 		if i < len(p.taskWaves) {
-			floor = p.taskWaves[i]
+			t.Floor = p.taskWaves[i]
 		}
-		if err := to.Encode(outlineTask{t.ID, hex.EncodeToString(sums[i][:]), t.Subject, t.ActiveForm, t.Command, t.Wave,
-			floor, p.Graph.Blockers(i),
-			t.Files, t.Verify, t.Criteria, t.Aspects, t.Exclusive, t.Reversibility, t.Settings, t.Pos.Line,
-			t.Pos.Column}); err != nil {
+		if err := to.Encode(t); err != nil {
 			return err
 		}
 	}
@@ -154,9 +140,7 @@ func (p *Plan) addOutlineTask(t outlineTask, all int, edges *dag.Builder) error 
 		p.taskWaves[i] = t.Floor
 	}
 	p.presetKeys = append(p.presetKeys, digest(key))
-	p.Tasks = append(p.Tasks, Task{ID: t.ID, Subject: t.Subject, ActiveForm: t.ActiveForm, Command: t.Command,
-		Wave: t.Wave, Files: t.Files, Verify: t.Verify,
-		Criteria: t.Criteria, Aspects: t.Aspects, Exclusive: t.Exclusive, Reversibility: t.Reversibility,
-		Settings: t.Settings, Pos: Pos{Line: t.Line, Column: t.Column}})
+	t.Pos = Pos{Line: t.Line, Column: t.Column}
+	p.Tasks = append(p.Tasks, t.Task)
 	return nil
 }

@@ -30,7 +30,10 @@ func again(t interface{ Fatal(...any) }, p *Plan) *Plan {
 
 // inJSON returns a task as JSON; an empty list equals a missing one.
 func inJSON(t interface{ Fatal(...any) }, task Task) string {
-	b, err := json.Marshal(task)
+	b, err := json.Marshal(struct {
+		Task
+		Pos Pos
+	}{task, task.Pos})
 	if err != nil {
 		t.Fatal(err)
 	}

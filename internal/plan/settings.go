@@ -6,6 +6,7 @@ package plan
 import (
 	"cmp"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"wavex/internal/plan/source"
@@ -80,25 +81,7 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 func (p *Plan) Settings(i int) Settings {
 	s := p.Defaults
 	if own := p.Tasks[i].Settings; own != nil {
-		override(&s.Model, own.Model)
-		override(&s.FallbackModel, own.FallbackModel)
-		override(&s.PermissionMode, own.PermissionMode)
-		override(&s.Timeout, own.Timeout)
-		override(&s.IdleTimeout, own.IdleTimeout)
-		override(&s.MaxRetries, own.MaxRetries)
-		override(&s.RetrySession, own.RetrySession)
-		override(&s.MaxTurns, own.MaxTurns)
-		override(&s.Agent, own.Agent)
-		override(&s.AppendSystemPrompt, own.AppendSystemPrompt)
-		override(&s.MCPConfig, own.MCPConfig)
-		override(&s.SettingSources, own.SettingSources)
-		override(&s.Dir, own.Dir)
-		if own.AllowedTools != nil {
-			s.AllowedTools = own.AllowedTools
-		}
-		if own.DisallowedTools != nil {
-			s.DisallowedTools = own.DisallowedTools
-		}
+		s = s.overriddenBy(*own)
 	}
 	if s.MCPConfig == mcpNone {
 		s.MCPConfig = ""
@@ -106,11 +89,15 @@ func (p *Plan) Settings(i int) Settings {
 	return s
 }
 
-func override[T comparable](dst *T, own T) {
-	var zero T
-	if own != zero {
-		*dst = own
+// overriddenBy returns s with the given values of own.
+func (s Settings) overriddenBy(own Settings) Settings {
+	all, given := reflect.ValueOf(&s).Elem(), reflect.ValueOf(own)
+	for i := range given.NumField() {
+		if v := given.Field(i); !v.IsZero() {
+			all.Field(i).Set(v)
+		}
 	}
+	return s
 }
 
 // Title returns the name of a task beside its id: its subject, else its command; "" if it has
