@@ -34,28 +34,14 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 			}
 			return v, false
 		}
-		return r.elements(v, v.Len(), func() reflect.Value {
-			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-			reflect.Copy(c, v)
-			return c
-		})
+		return r.parts(v, v.Len(), reflect.Value.Index)
 	case reflect.Array:
-		return r.elements(v, v.Len(), func() reflect.Value { return settableCopy(v) })
+		return r.parts(v, v.Len(), reflect.Value.Index)
+	case reflect.Struct:
+		fields := r.fields(v.Type())
+		return r.parts(v, len(fields), func(v reflect.Value, i int) reflect.Value { return v.Field(fields[i]) })
 	case reflect.Map:
 		return r.entries(v)
-	case reflect.Struct:
-		var out reflect.Value
-		for _, i := range r.fields(v.Type()) {
-			if e, changed := r.walk(v.Field(i)); changed {
-				if !out.IsValid() {
-					out = settableCopy(v)
-				}
-				out.Field(i).Set(e)
-			}
-		}
-		if out.IsValid() {
-			return out, true
-		}
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v, false
@@ -66,11 +52,8 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 			return p, true
 		}
 	case reflect.Interface:
-		if v.IsNil() {
-			return v, false
-		}
-		if e, changed := r.walk(v.Elem()); changed {
-			return e, true
+		if !v.IsNil() {
+			return r.walk(v.Elem())
 		}
 	}
 	return v, false
@@ -78,11 +61,11 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 
 // entries walks the values of a map.
 func (r *Redactor) entries(v reflect.Value) (reflect.Value, bool) {
-	var out reflect.Value
+	out, copied := v, false
 	for it := v.MapRange(); it.Next(); {
 		if e, changed := r.walk(it.Value()); changed {
-			if !out.IsValid() {
-				out = reflect.MakeMapWithSize(v.Type(), v.Len())
+			if !copied {
+				out, copied = reflect.MakeMapWithSize(v.Type(), v.Len()), true
 				for all := v.MapRange(); all.Next(); {
 					out.SetMapIndex(all.Key(), all.Value())
 				}
@@ -90,31 +73,29 @@ func (r *Redactor) entries(v reflect.Value) (reflect.Value, bool) {
 			out.SetMapIndex(it.Key(), e)
 		}
 	}
-	if out.IsValid() {
-		return out, true
-	}
-	return v, false
+	return out, copied
 }
 
-// elements walks n elements of v. It calls duplicate for the copy when the first one changes.
-func (r *Redactor) elements(v reflect.Value, n int, duplicate func() reflect.Value) (reflect.Value, bool) {
-	var out reflect.Value
+// parts walks n parts of v. It copies v when the first of them changes.
+func (r *Redactor) parts(v reflect.Value, n int,
+	part func(v reflect.Value, i int) reflect.Value) (reflect.Value, bool) {
+	copied := false
 	for i := range n {
-		if e, changed := r.walk(v.Index(i)); changed {
-			if !out.IsValid() {
-				out = duplicate()
+		if e, changed := r.walk(part(v, i)); changed {
+			if !copied {
+				v, copied = settableCopy(v), true
 			}
-			out.Index(i).Set(e)
+			part(v, i).Set(e)
 		}
 	}
-	if out.IsValid() {
-		return out, true
-	}
-	return v, false
+	return v, copied
 }
 
-// settableCopy returns a copy of v that can be changed.
+// settableCopy returns a shallow copy of v whose parts can be set.
 func settableCopy(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Slice {
+		return reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v)
+	}
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return c
