@@ -22,17 +22,6 @@ import (
 // maxFile is the maximum size of a plan file, in bytes: four times a plan of a million tasks.
 const maxFile = 1 << 30
 
-// ReadError is a plan file that cannot be read at all.
-type ReadError struct {
-	Path string
-	Err  error
-}
-
-func (e *ReadError) Error() string { return fmt.Sprintf("cannot read the plan: %v", e.Err) }
-
-// Unwrap returns the operating system's error.
-func (e *ReadError) Unwrap() error { return e.Err }
-
 // Options are the options of Parse. The zero value suits a plan that names no files.
 type Options struct {
 	// Dir is the folder in which the "@file" of prompts are looked up. If it is "", such a prompt
@@ -53,8 +42,14 @@ func Parse(name string, data []byte, opts Options) (*Plan, []Diagnostic) {
 	return parse(name, string(data), sha256.Sum256(data), opts)
 }
 
-// ReadFile returns the file as one string, which the plan's strings then share, and its digest.
+// ReadFile returns the file as one string, which the plan's strings then share, and its digest. Its
+// errors say that the plan cannot be read.
 func ReadFile(path string) (src string, digest [sha256.Size]byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot read the plan: %w", err)
+		}
+	}()
 	f, err := os.Open(path)
 	if err != nil {
 		return "", digest, err

@@ -22,8 +22,6 @@ func Schema() []byte { return slices.Clone(schema) }
 
 // Scenario is a validated scenario file.
 type Scenario struct {
-	Path string
-
 	def, panel json.RawMessage
 	tasks      map[string]json.RawMessage
 	questions  map[string]json.RawMessage
@@ -47,15 +45,10 @@ func LoadScenario(path string) (*Scenario, error) {
 		return nil, fmt.Errorf("reading the scenario: %w", err)
 	}
 	s, err := ParseScenario(text)
-	if err != nil {
-		var be *BlockError
-		if errors.As(err, &be) {
-			be.File = path
-		}
-		return nil, err
+	if be := (*BlockError)(nil); errors.As(err, &be) {
+		be.File = path
 	}
-	s.Path = path
-	return s, nil
+	return s, err
 }
 
 // ParseScenario is like LoadScenario, for text in memory.

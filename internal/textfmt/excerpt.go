@@ -54,9 +54,6 @@ func (e *Excerpt) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// Total returns the number of bytes written.
-func (e *Excerpt) Total() int64 { return e.total }
-
 // String returns the kept bytes as valid UTF-8 without trailing blanks: all of the input if it
 // fits, or else head, a mark with the number of missing bytes, and tail.
 func (e *Excerpt) String() string {

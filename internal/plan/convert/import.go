@@ -36,11 +36,11 @@ const maxImport = 16 << 20
 
 // Load reads a plan file of any form. opts is as for plan.Parse, but Dir is the plan's own folder. All
 // mistakes are diagnostics, in the order of the file; the plan is nil if one of them is an error. The
-// error is a *plan.ReadError and means that the file could not be read.
+// error is that of plan.ReadFile.
 func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error) {
 	src, digest, err := plan.ReadFile(path)
 	if err != nil {
-		return nil, nil, &plan.ReadError{Path: path, Err: err}
+		return nil, nil, err
 	}
 	opts.Dir = PromptDir(path)
 	p, ds := detect(path, src, opts).read(digest)
@@ -193,11 +193,11 @@ func (o *planFile) markdown(form Form) {
 	o.tokens = &source.Tree{Root: f.tree(), Position: where}
 }
 
-// ImportFile is like Import, for a file. The error is a *ReadError.
+// ImportFile is like Import, for a file. The error is that of plan.ReadFile.
 func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic, error) {
 	src, _, err := plan.ReadFile(path)
 	if err != nil {
-		return nil, "", nil, &plan.ReadError{Path: path, Err: err}
+		return nil, "", nil, err
 	}
 	if opts.Dir == "" {
 		opts.Dir = PromptDir(path)
