@@ -150,8 +150,8 @@ func FuzzOpinion(f *testing.F) {
 	f.Add([]byte(`{"confidence":1e999}`))
 	f.Add([]byte("{\"approach\":\"\xff\\u0000\"}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o := parseOpinion("a", runner.Answer{Outcome: runner.Done, Structured: data, Cost: -1})
-		if o.Expert != "a" || o.Cost != 0 {
+		o := parseOpinion("a", runner.Answer{Outcome: runner.Done, Structured: data, Cost: 1})
+		if o.Expert != "a" || o.Cost != 1 {
 			t.Fatalf("%+v", o)
 		}
 		if o.Unavailable != "" {

@@ -53,15 +53,10 @@ const maxConditions = 8
 // Challenge asks two experts, or three if the work is broad, each with an equal share of the cap.
 // It stops the task if at least half of the experts that answer would stop it.
 func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
-	roster, err := p.roster()
-	if err != nil {
-		return Challenge{Error: err.Error()}
-	}
-	experts := SelectReviewers(roster, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
-	if len(experts) == 0 {
-		return Challenge{Error: "no experts are left: all are blocked"}
-	}
-	share, err := seatShare(c.Cap, len(experts))
+	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
+		experts := SelectReviewers(r, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
+		return experts, len(experts)
+	})
 	if err != nil {
 		return Challenge{Error: err.Error()}
 	}
@@ -71,37 +66,28 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 		{"files it declares", bulletList(c.Files), 4000}, {"its checks", bulletList(c.Checks), 4000},
 		{"must not happen", bulletList(c.MustNot), 4000},
 	})
-	questions := make([]runner.Question, len(experts))
-	for i, e := range experts {
-		q := runner.Question{Name: "precheck/" + c.Task + "/" + e.Name, Dir: c.Dir, LogDir: logDir(c.LogDir, e.Name),
-			System: e.Body + "\n\n" + challengeFrame, Prompt: prompt, Schema: json.RawMessage(ChallengeSchema),
-			Tools: p.readTools(), Cap: share, Rehearse: c.Rehearse}
-		if len(q.Tools) == 0 {
-			q.System += noTools
-		}
-		questions[i] = q
-	}
-	return tallyChallenge(experts, p.askAll(ctx, questions))
+	return tallyChallenge(experts, p.askExperts(ctx, experts, runner.Question{Name: "precheck/" + c.Task + "/", Dir: c.Dir,
+		LogDir: c.LogDir, System: challengeFrame, Schema: json.RawMessage(ChallengeSchema), Tools: p.readTools(), Cap: share,
+		Rehearse: c.Rehearse}, prompt))
+}
+
+type challengeReply struct {
+	Verdict    string   `json:"verdict"`
+	Reason     string   `json:"reason"`
+	Conditions []string `json:"conditions"`
 }
 
 func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 	var c Challenge
 	var stop, pass, silent []string
-	same := true
 	for i, a := range answers {
-		c.Cost += max(0, a.Cost)
-		same = same && a.Outcome == answers[0].Outcome
-		var said struct {
-			Verdict    string   `json:"verdict"`
-			Reason     string   `json:"reason"`
-			Conditions []string `json:"conditions"`
+		c.Cost += a.Cost
+		said, why := decode[challengeReply](a)
+		if why == "" && said.Verdict != "go" && said.Verdict != "stop" {
+			why = unusable("its verdict is neither go nor stop")
 		}
-		switch err := json.Unmarshal(a.Structured, &said); {
-		case a.Outcome != runner.Done:
-			silent = append(silent, experts[i].Name+": "+noAnswer(a, 200))
-			continue
-		case err != nil || said.Verdict != "go" && said.Verdict != "stop":
-			silent = append(silent, experts[i].Name+": unusable answer")
+		if why != "" {
+			silent = append(silent, experts[i].Name+": "+why)
 			continue
 		}
 		c.Experts = append(c.Experts, experts[i].Name)
@@ -120,10 +106,7 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 	}
 	switch {
 	case len(c.Experts) == 0:
-		c.Error = "nobody answered: " + strings.Join(silent, "; ")
-		if same && len(answers) > 0 {
-			c.Failure = answers[0].Outcome
-		}
+		c.Error, c.Failure = "nobody answered: "+strings.Join(silent, "; "), commonOutcome(answers)
 	case 2*len(stop) >= len(c.Experts):
 		c.Reason = strings.Join(stop, "; ")
 	default:

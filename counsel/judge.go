@@ -67,16 +67,9 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, co
 	a := p.askOne(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir,
 		System: judgeFrame, Prompt: prompt, Schema: json.RawMessage(JudgeSchema), Tools: p.readTools(), Cap: c.Cap,
 		Rehearse: c.Rehearse})
-	cost = max(0, a.Cost)
-	if a.Outcome != runner.Done {
-		return nil, cost, noAnswer(a, 300)
-	}
-	var r struct {
+	r, why := decode[struct {
 		Rulings []Judgement `json:"rulings"`
-	}
-	if err := json.Unmarshal(a.Structured, &r); err != nil {
-		return nil, cost, "unusable answer: it is not the JSON asked for"
-	}
+	}](a)
 	for _, v := range r.Rulings {
 		if !asked[v.ID] {
 			continue
@@ -86,5 +79,5 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, co
 		v.Quote = textfmt.HeadTail(strings.TrimSpace(strings.ToValidUTF8(v.Quote, "")), maxText)
 		rulings = append(rulings, v)
 	}
-	return rulings, cost, ""
+	return rulings, a.Cost, why
 }

@@ -4,7 +4,6 @@
 package counsel
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -42,27 +41,20 @@ type reply struct {
 // parseOpinion converts an answer into an opinion. The opinion is unavailable, with its reason, if the
 // call failed or the answer is nonsense. The cost counts either way.
 func parseOpinion(expert string, a runner.Answer) Opinion {
-	o := Opinion{Expert: expert, Cost: max(0, a.Cost)}
-	if a.Outcome != runner.Done {
-		o.Unavailable = noAnswer(a, 300)
-		return o
+	r, why := decode[reply](a)
+	o := Opinion{Expert: expert}
+	if why == "" {
+		if err := o.fill(r); err != nil {
+			o, why = Opinion{Expert: expert}, unusable(err.Error())
+		}
 	}
-	if err := o.parse(a.Structured); err != nil {
-		return Opinion{Expert: expert, Cost: o.Cost, Unavailable: "unusable answer: " + err.Error()}
-	}
+	o.Cost, o.Unavailable = a.Cost, why
 	return o
 }
 
-// parse fills the opinion. Its errors never quote the answer, because the answer is untrusted and
+// fill fills the opinion. Its errors never quote the answer, because the answer is untrusted and
 // errors are displayed.
-func (o *Opinion) parse(data json.RawMessage) error {
-	if len(data) == 0 {
-		return errors.New("it is empty")
-	}
-	var r reply
-	if err := json.Unmarshal(data, &r); err != nil {
-		return errors.New("it is not the JSON asked for")
-	}
+func (o *Opinion) fill(r reply) error {
 	switch {
 	case r.Confidence == nil:
 		return errors.New("it has no confidence")

@@ -191,18 +191,13 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-func TestToolsAreTheExperts(t *testing.T) {
+// A cost below zero would hide the cost of others.
+func TestNegativeCostsDoNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFakeCaller(t)
-	f.says("debugger", opinion(Retry, "replace the operator", 0.7, 1))
+	f.says("debugger", opinion(Retry, "replace the operator", 0.7, -5))
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 1))
-	(&Panel{Caller: f, Tools: []string{"Read", "Grep"}}).Diagnose(t.Context(), stuck())
-	q := f.asked["counsel/tester"]
-	same(t, "tools", q.Tools, []string{"Read", "Grep"})
-	same(t, "timeout", q.Timeout, 5*time.Minute)
-	if strings.Contains(q.System, "no tools") {
-		t.Error("an expert with tools is told that it has none")
-	}
+	same(t, "cost", (&Panel{Caller: f}).Diagnose(t.Context(), stuck()).Cost, budget.USD(1))
 }
 
 // The claude CLI adds about 1.4 KB around a small case (observed on 2.1.197: 3485 bytes
@@ -210,9 +205,8 @@ func TestToolsAreTheExperts(t *testing.T) {
 func TestCallsAreLean(t *testing.T) {
 	t.Parallel()
 	const most = 2400
-	p := &Panel{}
 	for _, e := range builtIn(t).Experts() {
-		q := p.question(stuck(), e.Name, e.Body, caseBrief(stuck()), 0)
+		q := e.question(diagnosis(stuck(), 0), caseBrief(stuck()))
 		if n := len(q.System) + len(q.Prompt) + len(q.Schema); n > most {
 			t.Errorf("%s: %d bytes for a small case, at most %d", e.Name, n, most)
 		}
@@ -223,7 +217,7 @@ func TestLongCasesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := longCase(strings.Repeat("a line of output\n", 5000))
 	largest := Expert{Name: "own", Body: strings.Repeat("x", maxBody)}
-	q := (&Panel{}).question(c, largest.Name, largest.Body, caseBrief(c), 0)
+	q := largest.question(diagnosis(c, 0), caseBrief(c))
 	if n := len(q.System) + len(q.Prompt) + len(q.Schema); n > 12<<10 {
 		t.Errorf("%d bytes", n)
 	}

@@ -1,7 +1,6 @@
 package counsel
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path"
@@ -46,19 +45,14 @@ type reviewReply struct {
 // parseReview reads one answer. why describes the fault of an answer that cannot be read; it never
 // quotes the answer, which is untrusted.
 func parseReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
-	if a.Outcome != runner.Done {
-		return 0, nil, noAnswer(a, 300)
-	}
-	var r reviewReply
-	switch err := json.Unmarshal(a.Structured, &r); {
-	case len(a.Structured) == 0:
-		return 0, nil, "unusable answer: it is empty"
-	case err != nil:
-		return 0, nil, "unusable answer: it is not the JSON asked for"
+	r, why := decode[reviewReply](a)
+	switch {
+	case why != "":
+		return 0, nil, why
 	case r.Score == nil:
-		return 0, nil, "unusable answer: it has no score"
+		return 0, nil, unusable("it has no score")
 	case math.IsNaN(*r.Score) || *r.Score < 0 || *r.Score > 10:
-		return 0, nil, "unusable answer: its score is not between 0 and 10"
+		return 0, nil, unusable("its score is not between 0 and 10")
 	}
 	for _, f := range r.Findings {
 		text := boundedText(f.Text)
@@ -106,12 +100,10 @@ func parseAspects(list []string) []string {
 func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	var r Review
 	var sum float64
-	failures := map[runner.Outcome]bool{}
 	for i, a := range answers {
-		r.Cost += max(0, a.Cost)
+		r.Cost += a.Cost
 		score, found, why := parseReview(experts[i].Name, a)
 		if why != "" {
-			failures[a.Outcome] = true
 			r.Silent = append(r.Silent, experts[i].Name+": "+why)
 			continue
 		}
@@ -124,10 +116,10 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	if 2*len(r.Experts) < len(answers) || len(r.Experts) == 0 {
 		r.Error = oneLine(fmt.Sprintf("%d of %d reviewers answered: %s", len(r.Experts), len(answers),
 			strings.Join(r.Silent, "; ")), 600)
-		if failures[runner.Interrupted] {
+		if slices.ContainsFunc(answers, func(a runner.Answer) bool { return a.Outcome == runner.Interrupted }) {
 			r.Failure = runner.Interrupted
-		} else if len(failures) == 1 && len(r.Experts) == 0 {
-			r.Failure = answers[0].Outcome
+		} else if len(r.Experts) == 0 {
+			r.Failure = commonOutcome(answers)
 		}
 		r.Findings = nil
 		return r
@@ -159,20 +151,22 @@ func (r *Review) addFinding(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
+type refuteReply struct {
+	Refuted  *bool  `json:"refuted"`
+	Reason   string `json:"reason"`
+	Violates string `json:"violates"`
+	Fix      string `json:"fix"`
+}
+
 // applyRefutation applies the answer of an expert that tried to refute the blocker. why is not empty if
 // there is no usable answer.
 func (f *Finding) applyRefutation(a runner.Answer) (why string) {
-	var r struct {
-		Refuted  *bool  `json:"refuted"`
-		Reason   string `json:"reason"`
-		Violates string `json:"violates"`
-		Fix      string `json:"fix"`
-	}
+	r, why := decode[refuteReply](a)
 	switch {
-	case a.Outcome != runner.Done:
-		return noAnswer(a, 200)
-	case json.Unmarshal(a.Structured, &r) != nil || r.Refuted == nil:
-		return "unusable answer"
+	case why != "":
+		return why
+	case r.Refuted == nil:
+		return unusable("it does not say whether the claim is refuted")
 	}
 	if *r.Refuted {
 		if f.Refuted = boundedText(r.Reason); f.Refuted == "" {

@@ -3,7 +3,6 @@ package counsel
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -71,65 +70,32 @@ const refuteFrame = `A reviewer holds that a change must not be accepted as it i
 // Review.Error is set if fewer than half of the experts answer, or if a blocker could be neither
 // confirmed nor refuted and no other is confirmed.
 func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
-	roster, err := p.roster()
-	if err != nil {
-		return Review{Error: err.Error()}
-	}
 	if strings.TrimSpace(c.Diff) == "" {
 		return Review{Nothing: "nothing was changed"}
 	}
-	experts := SelectReviewers(roster, c)
-	if len(experts) == 0 {
-		return Review{Error: "no experts are left: all are blocked"}
+	q := runner.Question{Name: "review/" + c.Name + "/", Dir: c.Dir, LogDir: c.LogDir, System: reviewFrame,
+		Schema: json.RawMessage(ReviewSchema), Rehearse: c.Rehearse}
+	room, refutations := lightDiff, 0
+	if c.Mode == Light {
+		q.System += lightFrame
+	} else if room, refutations = thoroughDiff, 2; len(c.Diff) > room {
+		q.Tools = p.readTools()
 	}
-	seats := len(experts)
-	if c.Mode == Thorough {
-		seats += 2 // for the experts that try to refute
-	}
-	share, err := seatShare(c.Cap, seats)
+	var roster *Roster
+	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
+		roster = r
+		experts := SelectReviewers(r, c)
+		return experts, len(experts) + refutations
+	})
 	if err != nil {
 		return Review{Error: err.Error()}
 	}
-	room := lightDiff
-	if c.Mode == Thorough {
-		room = thoroughDiff
-	}
-	prompt := reviewBrief(c, room)
-	questions := make([]runner.Question, len(experts))
-	for i, e := range experts {
-		q := runner.Question{Name: "review/" + c.Name + "/" + e.Name, Dir: c.Dir, LogDir: logDir(c.LogDir, e.Name),
-			System: e.Body + "\n\n" + reviewFrame, Prompt: prompt, Schema: json.RawMessage(ReviewSchema),
-			Tools: p.Tools, Cap: share, Rehearse: c.Rehearse}
-		if c.Mode == Light {
-			q.System += lightFrame
-		} else if len(c.Diff) > room {
-			q.Tools = p.readTools()
-		}
-		if len(q.Tools) == 0 {
-			q.System += noTools
-		}
-		questions[i] = q
-	}
-	r := tallyReview(experts, p.askAll(ctx, questions))
+	q.Cap = share
+	r := tallyReview(experts, p.askExperts(ctx, experts, q, reviewBrief(c, room)))
 	if c.Mode == Thorough && r.Error == "" {
 		p.confirmBlockers(ctx, c, roster, experts, &r)
 	}
 	return r
-}
-
-// readTools returns the CLI's read-only tools, or none if the caller cannot run tools.
-func (p *Panel) readTools() []string {
-	if p.NoTools {
-		return nil
-	}
-	return []string{"Read", "Grep", "Glob"}
-}
-
-func logDir(dir, name string) string {
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, name)
 }
 
 // SelectReviewers returns the experts that fit the aspects of the work and the kinds of files it
@@ -188,7 +154,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roste
 	confirmed := false
 	for k, a := range p.askAll(ctx, questions) {
 		f := &r.Findings[at[k]]
-		r.Cost += max(0, a.Cost)
+		r.Cost += a.Cost
 		if why := f.applyRefutation(a); why != "" {
 			open = append(open, f.ID+": "+why)
 			if a.Outcome == runner.Interrupted {
@@ -257,7 +223,7 @@ func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 		LogDir: logDir(c.LogDir, "discuss-"+f.ID), System: discussFrame, Prompt: prompt, Tools: p.readTools(),
 		Cap: c.Cap / 10, Rehearse: c.Rehearse})
 	if a.Outcome != runner.Done {
-		return "no answer: " + noAnswer(a, 300), max(0, a.Cost)
+		return "no answer: " + noAnswer(a, 300), a.Cost
 	}
-	return boundedText(a.Text), max(0, a.Cost)
+	return boundedText(a.Text), a.Cost
 }

@@ -1,0 +1,173 @@
+package counsel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+	"github.com/sourcegraph/conc/pool"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// This file asks experts: all of them in parallel, each within its share of the cap, and reads their
+// answers, which are untrusted. Every panel, review and judge asks through it.
+
+// Panel asks experts about a case. The Caller is required; the other fields may be zero.
+type Panel struct {
+	Caller  Caller
+	Experts *Roster       // nil means the embedded ones
+	Chair   bool          // if the experts disagree, one more call weighs their opinions
+	Timeout time.Duration // wall clock of one call; 0 means 5 minutes
+	Model   string        // "" means the caller's own choice
+	NoTools bool          // the caller runs no tools, as with the Messages API: reviewers and judges get none
+}
+
+const (
+	defaultTimeout = 5 * time.Minute
+	// stopGrace is the time that a caller gets beyond Timeout to end its call by itself, which
+	// yields the cost. Then the call is cancelled.
+	stopGrace = 30 * time.Second
+)
+
+var (
+	errTimeout       = errors.New("no answer in time")
+	errNoExperts     = errors.New("no experts are left: all are blocked")
+	errShareTooSmall = errors.New("the cap cannot be shared among the experts")
+)
+
+// convene returns the experts of a panel and the cap of each call. choose selects the experts and returns the
+// number of calls that share the limit.
+func (p *Panel) convene(limit budget.USD, choose func(*Roster) (experts []Expert, calls int)) ([]Expert, budget.USD,
+	error) {
+	roster, err := p.roster()
+	if err != nil {
+		return nil, 0, err
+	}
+	experts, calls := choose(roster)
+	if len(experts) == 0 {
+		return nil, 0, errNoExperts
+	}
+	share, err := shareCap(limit, calls)
+	return experts, share, err
+}
+
+func (p *Panel) roster() (*Roster, error) {
+	if p.Experts != nil {
+		return p.Experts, nil
+	}
+	return BuiltIn()
+}
+
+// shareCap returns the share of a cap that each of some calls gets. A cap of 0 means no cap. A share that rounds to 0
+// is an error, because it would mean no cap at all.
+func shareCap(limit budget.USD, calls int) (budget.USD, error) {
+	if limit == 0 {
+		return 0, nil
+	}
+	share := limit / budget.USD(calls)
+	if share <= 0 {
+		return 0, fmt.Errorf("%w: %s for %d calls", errShareTooSmall, limit, calls)
+	}
+	return share, nil
+}
+
+// question returns the question to one expert. of is the common part of the questions to all
+// experts: the beginning of their names, the folder of their folders, and the system prompt after the profile.
+func (e Expert) question(of runner.Question, prompt string) runner.Question {
+	of.Name += e.Name
+	of.LogDir = logDir(of.LogDir, e.Name)
+	of.System = e.Body + "\n\n" + of.System
+	if of.Prompt = prompt; len(of.Tools) == 0 {
+		of.System += noTools
+	}
+	return of
+}
+
+// askExperts puts the same prompt to all experts.
+func (p *Panel) askExperts(ctx context.Context, experts []Expert, of runner.Question, prompt string) []runner.Answer {
+	questions := make([]runner.Question, len(experts))
+	for i, e := range experts {
+		questions[i] = e.question(of, prompt)
+	}
+	return p.askAll(ctx, questions)
+}
+
+// readTools returns the CLI's read-only tools, or none if the caller cannot run tools.
+func (p *Panel) readTools() []string {
+	if p.NoTools {
+		return nil
+	}
+	return []string{"Read", "Grep", "Glob"}
+}
+
+func logDir(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// askAll puts the questions in parallel and waits for all answers. answers[i] belongs to qs[i].
+func (p *Panel) askAll(ctx context.Context, qs []runner.Question) []runner.Answer {
+	// Goroutines write by index, because the ResultPool of conc v0.3.0 returns results in the
+	// order in which they end.
+	answers := make([]runner.Answer, len(qs))
+	panel := pool.New().WithMaxGoroutines(len(qs))
+	for i, q := range qs {
+		panel.Go(func() { answers[i] = p.askOne(ctx, q) })
+	}
+	panel.Wait()
+	return answers
+}
+
+// askOne asks one question, with the panel's model and timeout. It recovers from a panic of the caller.
+func (p *Panel) askOne(ctx context.Context, q runner.Question) (answer runner.Answer) {
+	q.Model, q.Timeout = p.Model, cmp.Or(max(0, p.Timeout), defaultTimeout)
+	if ctx.Err() != nil {
+		return runner.Answer{Outcome: runner.Interrupted}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout+stopGrace, errTimeout)
+	defer cancel()
+	if caught := panics.Try(func() { answer = p.Caller.Ask(ctx, q) }); caught != nil {
+		// The cost is unknown, so the cap counts, as for any call that died.
+		return runner.Answer{Outcome: runner.Broken, Cost: q.Cap, Priced: "cap",
+			Reason: "the call panicked: " + oneLine(fmt.Sprint(caught.Value), 200)}
+	}
+	if answer.Cost = max(0, answer.Cost); answer.Outcome == runner.Interrupted && context.Cause(ctx) == errTimeout {
+		answer.Outcome, answer.Reason = runner.TimedOut, fmt.Sprintf("no answer within %s", q.Timeout)
+	}
+	return answer
+}
+
+// decode reads a structured answer. why says why there is none that can be read; it never quotes the answer, which
+// is untrusted.
+func decode[T any](a runner.Answer) (v T, why string) {
+	switch {
+	case a.Outcome != runner.Done:
+		return v, noAnswer(a, 300)
+	case len(a.Structured) == 0:
+		return v, unusable("it is empty")
+	case json.Unmarshal(a.Structured, &v) != nil:
+		return v, unusable("it is not the JSON asked for")
+	}
+	return v, ""
+}
+
+func unusable(why string) string { return "unusable answer: " + why }
+
+// commonOutcome returns the outcome that all answers have, or "".
+func commonOutcome(answers []runner.Answer) runner.Outcome {
+	for _, a := range answers {
+		if a.Outcome != answers[0].Outcome {
+			return ""
+		}
+	}
+	return answers[0].Outcome
+}
