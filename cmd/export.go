@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -51,11 +52,8 @@ func (o exportOptions) check() error {
 		return usage("--task-list says where and how to write: leave --format and --to out")
 	case o.list != "" || o.format == "state-md":
 		return nil
-	case o.format == "phase-md" || o.format == "phase-json":
-		return usage("--format %s was removed: pass the plan itself on (wavex import writes any plan as one of wavex), "+
-			"or write the state of its run with --format state-md", o.format)
 	case o.format != "":
-		return usage("%q is not a format; the format is state-md", o.format)
+		return cmp.Or(wasRemoved("--format "+o.format), usage("%q is not a format; the format is state-md", o.format))
 	}
 	return usage("say what to write: --format state-md (the state of the run) or --task-list NAME (the plan)")
 }

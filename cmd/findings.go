@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/review"
 	"wavex/internal/textfmt"
 )
@@ -22,23 +23,21 @@ type interactiveJudge struct {
 	out      io.Writer
 }
 
-// checkInteractive refuses --interactive without a terminal, before anything is written.
+// checkInteractive refuses --interactive if no person could be asked, before anything is written.
 func (r *invocation) checkInteractive() error {
 	if !r.opts.interactive {
 		return nil
 	}
-	if r.opts.output != "text" {
-		return usage("--interactive asks a person, and --output json is for programs: take one of them")
-	}
-	if !hasTerminal(r.std) {
-		return usage("--interactive needs a terminal; without it, confirmed blockers become tasks by themselves")
-	}
-	return nil
+	return cmp.Or(
+		usageIf(r.opts.output != "text", "--interactive asks a person, and --output json is for programs: take one of them"),
+		usageIf(r.opts.yes, "--interactive asks a person, and %s asks nothing: take one of them", r.opts.named("yes")),
+		usageIf(r.config.Mode != event.Interactive, "--interactive is --mode interactive: leave --mode yolo out"),
+		usageIf(!hasTerminal(r.std), "--interactive needs a terminal; --mode interactive asks only where there is one"))
 }
 
-// findingJudge returns the judge of findings, or nil without --interactive.
+// findingJudge returns the judge of findings, or nil if no person is asked about them.
 func (r *invocation) findingJudge() review.Judge {
-	if !r.opts.interactive {
+	if !r.config.Attended || r.config.Mode != event.Interactive {
 		return nil
 	}
 	return &interactiveJudge{prompter: r.terminalPrompter(), out: r.std.Err}

@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"strings"
 	"testing"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -69,11 +71,13 @@ func TestAPersonJudgesFindings(t *testing.T) {
 
 func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]*runOptions{"no terminal": {interactive: true, output: "text"},
-		"a program": {interactive: true, output: "json"}} {
-		r := &invocation{opts: o, std: Stdio{Terminal: func() bool { return name == "a program" }}}
-		if err := r.checkInteractive(); err == nil {
-			t.Errorf("%s: a person would be asked", name)
+	for want, o := range map[string]*runOptions{"needs a terminal": {output: "text"}, "--output json": {output: "json"},
+		"--yes": {output: "text", yes: true}, "leave --mode yolo out": {output: "text", mode: "yolo"}} {
+		o.interactive, o.settings = true, &settings{}
+		r := &invocation{opts: o, std: Stdio{Terminal: func() bool { return want != "needs a terminal" }}}
+		r.config.Mode = cmp.Or(o.mode, event.Interactive)
+		if err := r.checkInteractive(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	r := &invocation{opts: &runOptions{}, std: Stdio{Terminal: func() bool { return false }}}

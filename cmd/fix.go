@@ -27,12 +27,12 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 		return err
 	}
 	if o.rounds < 1 {
-		return usage("%s takes a number from 1", o.run.named("max-rounds"))
+		return usage("%s takes a number from 1", o.run.named("max-fix-rounds"))
 	}
 	inner := o.run
 	inner.output = "text" // stdout is for the verification
 	f := fixer{rounds: o.rounds, out: std.Err}
-	if o.run.mode == event.Interactive && canPrompt(std) {
+	if (o.run.interactive || o.run.mode == event.Interactive) && canPrompt(std) {
 		in := bufio.NewReader(std.In)
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
 		f.who = &prompter{in: in, out: std.Err}

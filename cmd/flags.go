@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,13 +21,6 @@ func choiceFlag(c *cobra.Command, to *string, name, def string, choices []string
 	*to = def
 	c.Flags().Var(&choiceValue{to, choices}, name, help+": "+strings.Join(choices, ", "))
 	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// ignoredFlag accepts a flag of earlier versions with any value and ignores it, so that existing
-// scripts and printed commands still work. It prints one line on stderr with the reason.
-func ignoredFlag(c *cobra.Command, name, why string) {
-	c.Flags().Var(&ignoredValue{c: c, text: "wavex: --" + name + " is ignored: " + why}, name, "")
-	c.Flags().Lookup(name).Hidden = true
 }
 
 // helpGroups lists the groups of flags in the help of a command with many flags, in their order.
@@ -71,22 +63,6 @@ func allFlag(c *cobra.Command) {
 	}
 }
 
-type ignoredValue struct {
-	c      *cobra.Command
-	text   string
-	warned bool
-}
-
-func (i *ignoredValue) String() string { return "" }
-func (i *ignoredValue) Type() string   { return "word" }
-func (i *ignoredValue) Set(string) error {
-	if !i.warned {
-		i.warned = true
-		fmt.Fprintln(i.c.ErrOrStderr(), i.text)
-	}
-	return nil
-}
-
 type choiceValue struct {
 	target  *string
 	choices []string
@@ -123,6 +99,9 @@ func argCount(least, most int, what string) cobra.PositionalArgs {
 func flagErrorText(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		if gone := wasRemoved("--" + unknown.GetSpecifiedName()); gone != nil {
+			return gone.Error()
+		}
 		if there := equivalentFlag(c, unknown.GetSpecifiedName()); there != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; " + there
 		}
@@ -135,6 +114,23 @@ func flagErrorText(c *cobra.Command, err error) string {
 		return strings.TrimSuffix(err.Error(), number.Error()) + "it takes a number"
 	}
 	return err.Error()
+}
+
+// removed maps names of earlier versions to what replaces them.
+var removed = map[string]string{
+	"--warm":              "each attempt has a process of its own; leave it out",
+	"--max-rounds":        "give --max-fix-rounds",
+	"--format phase-md":   exportInstead,
+	"--format phase-json": exportInstead,
+}
+
+const exportInstead = "pass the plan itself on (wavex import writes any plan as one of wavex), " +
+	"or write the state of its run with --format state-md"
+
+// wasRemoved returns the error about a name of an earlier version, or nil.
+func wasRemoved(name string) error {
+	instead, there := removed[name]
+	return usageIf(there, "%s was removed: %s", name, instead)
 }
 
 // similarFlag returns the flag that the user probably meant, or "" if no flag is similar.

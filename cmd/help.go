@@ -114,6 +114,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 		return usage("%q is a file, not a command; to run it: %s run %s\nsee: %s --help", name, root.CommandPath(),
 			plan.ShellQuote(name), root.CommandPath())
 	}
+	root.SuggestionsMinimumDistance = 2
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		return usage("unknown command %q; did you mean %s?\nsee: %s --help", name, strings.Join(near, " or "),
 			root.CommandPath())

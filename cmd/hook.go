@@ -23,18 +23,23 @@ import (
 // a session because of a wrong flag (observed on claude 2.1.197).
 func newHook(std Stdio) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "hook",
-		Short: "Answer a hook of Claude Code",
+		Use:     "hook",
+		Aliases: []string{"hooks"},
+		Short:   "Hold a Claude Code session until its run has ended",
 		Long: `hook answers the hooks of an interactive Claude Code session, so that the
-session stays with a run that it started until the run has ended. Claude Code
-calls it; wavex hooks install puts it into the settings. It reads the hook's
-JSON from stdin, else from ARGUMENTS in the environment, and looks for .loop
-upwards of the session's directory. After any error it lets the session go.
+session stays with a run that it started until the run has ended. wavex hook
+install puts the hooks into Claude Code's settings, which then calls the other
+two. They read the hook's JSON from stdin, else from ARGUMENTS in the
+environment, and look for .loop upwards of the session's directory. After any
+error they let the session go.
 
-Exit status: always 0.`,
-		Example: "  wavex hook stop < input.json\n  wavex hook session-start < input.json",
+Exit status: always 0; of install 0 or 2.`,
+		Example: "  wavex hook install\n  wavex hook stop < input.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && c.CalledAs() == "hooks" { // by a person, as Claude Code does not use this name
+				return unknownCommand(c, args[0])
+			}
 			if len(args) > 0 {
 				fmt.Fprintf(std.Err, "wavex: there is no hook %q\n", args[0])
 				return nil
@@ -49,6 +54,9 @@ Exit status: always 0.`,
 			return nil
 		})
 	}
+	install := newHookInstall(std)
+	install.SetFlagErrorFunc(func(i *cobra.Command, err error) error { return c.Root().FlagErrorFunc()(i, err) })
+	c.AddCommand(install)
 	return c
 }
 

@@ -23,15 +23,7 @@ type hooksOptions struct {
 	user, project, uninstall bool
 }
 
-func newHooks(std Stdio) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "hooks",
-		Short:   "Put wavex's hooks into Claude Code's settings",
-		Long:    "hooks puts wavex's hooks into Claude Code's settings, or takes them out.\n\nExit status: 0 done, 2 settings that cannot be edited.",
-		Example: "  wavex hooks install --user",
-		Args:    onlyCommands,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+func newHookInstall(std Stdio) *cobra.Command {
 	var o hooksOptions
 	install := &cobra.Command{
 		Use:   "install",
@@ -44,7 +36,7 @@ are installed already, it updates them to this wavex if necessary. The plugin
 has the same hooks: use only one of the two.
 
 Exit status: 0 done, 2 settings that cannot be edited.`,
-		Example: "  wavex hooks install\n  wavex hooks install --user\n  wavex hooks install --uninstall",
+		Example: "  wavex hook install\n  wavex hook install --user\n  wavex hook install --uninstall",
 		Args:    noArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if o.user && o.project {
@@ -57,8 +49,7 @@ Exit status: 0 done, 2 settings that cannot be edited.`,
 	f.BoolVar(&o.project, "project", false, "this project's settings (the default)")
 	f.BoolVar(&o.user, "user", false, "the user's settings, for all projects")
 	f.BoolVar(&o.uninstall, "uninstall", false, "remove the hooks")
-	c.AddCommand(install)
-	return c
+	return install
 }
 
 func installHooks(o hooksOptions, std Stdio) error {

@@ -175,6 +175,9 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	o := r.opts
 	r.resume = old != nil
+	if o.interactive && !o.forced("mode") {
+		o.mode, o.origins["mode"] = event.Interactive, origin{}
+	}
 	r.config, err = resolveConfig(o, r.plan, dir, old)
 	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&
@@ -322,7 +325,7 @@ func (r *invocation) newView() ui.View {
 // peopleView returns the view on stderr.
 func (r *invocation) peopleView() ui.View {
 	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: r.config.Attended}
-	if !r.opts.plain && !r.opts.interactive && !r.config.Attended && setLive(&o, r.std.Err) {
+	if !r.opts.plain && !r.config.Attended && setLive(&o, r.std.Err) {
 		return ui.Terminal(r.std.Err, o)
 	}
 	return ui.Plain(r.std.Err, o)

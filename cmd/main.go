@@ -56,7 +56,6 @@ itself, and stops with everything on record.`,
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
-	root.SuggestionsMinimumDistance = 2
 	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelp())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -72,7 +71,7 @@ itself, and stops with everything on record.`,
 		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},
 		{"Plans", []*cobra.Command{newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
 			newSchema(std)}},
-		{"Claude Code", []*cobra.Command{newHook(std), newHooks(std)}},
+		{"Claude Code", []*cobra.Command{newHook(std)}},
 		{"Set up", []*cobra.Command{newInit(std), newConfig(std), newDoctor(std), newCompletion(std), newVersion(std)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

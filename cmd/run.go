@@ -194,7 +194,6 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"the agent: claude, or a rehearsal without an account")
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
-	ignoredFlag(c, "warm", "each attempt has a process of its own")
 	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
 	f.DurationVar(&o.grace, "grace", 0,
 		"time for the agent to exit after its result, and for each step of stopping it "+
@@ -202,7 +201,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choiceFlag(c, &o.onSignal, "on-signal", "auto", []string{"auto", "drain", "interrupt"},
 		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
 	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
-		"ask before each retry (on a terminal only), or go on")
+		"ask before each retry and about findings of reviews (on a terminal only), or go on")
 	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking, and keep .loop")
 	f.BoolVar(&o.acceptPlan, "accept-plan", false, "resume with a plan that an attempt has changed")
 	f.IntVarP(&o.parallel, "parallel", "j", 0,
@@ -245,7 +244,7 @@ func reviewFlags(c *cobra.Command, o *runOptions) {
 		"reviews: light after each wave, thorough before the end")
 	f.IntVar(&o.reviewRounds, "max-review-rounds", 3,
 		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
-	f.BoolVar(&o.interactive, "interactive", false, "a person judges what the thorough review finds")
+	f.BoolVar(&o.interactive, "interactive", false, "--mode interactive, and start only at a terminal")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
 		"let a model judge criteria in prose; auto: if the plan needs an agent")
 	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria or tasks have no evidence")

@@ -21,7 +21,7 @@ const (
 var classes = map[class]string{
 	free: "ascii ci counsel-chair fail-fast output plain retry-session schedule stagger status-block workflow",
 	told: "allow-short budget counsel counsel-block counsel-holdout counsel-threshold deliver grace isolation judge " +
-		"max-iterations max-retries max-review-rounds max-rounds max-tokens mode on-signal parallel precheck review " +
+		"max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel precheck review " +
 		"shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify prices report scenario " +
 		"track webhook yes",

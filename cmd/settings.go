@@ -139,6 +139,9 @@ func (s *settings) applyEnvironment() error {
 		}
 		flag := strings.ToLower(strings.ReplaceAll(rest, "_", "-"))
 		if s.known.Lookup(flag) == nil || name != variable(flag) {
+			if gone := wasRemoved("--" + flag); gone != nil {
+				return usage("%s: %s", name, gone)
+			}
 			hint := ""
 			if near := similarFlag(s.known, flag); near != "" {
 				hint = "; did you mean " + variable(near) + "?"

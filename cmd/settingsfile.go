@@ -29,7 +29,7 @@ type fileValue struct {
 }
 
 // otherKeys maps keys of other programs, below "loop" or by themselves, to flags.
-var otherKeys = map[string]string{"execute_max_retries": "max-retries", "verify_max_iterations": "max-rounds",
+var otherKeys = map[string]string{"execute_max_retries": "max-retries", "verify_max_iterations": "max-fix-rounds",
 	"auto_loop": "mode"}
 
 // planKeys are words for rights that only a plan has.
@@ -118,6 +118,9 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 			if strings.Contains(strings.ToLower(name), word) {
 				return nil, s.refuse(key, "%s is no setting: the rights of agents are fields of the plan (docs/plan.md)", name)
 			}
+		}
+		if gone := wasRemoved("--" + name); gone != nil {
+			return nil, s.refuse(key, "%s", gone)
 		}
 		if near := similarFlag(s.known, name); near != "" {
 			return nil, s.refuse(key, "unknown key %s; did you mean %s?", source.Quote(name), near)

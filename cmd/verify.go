@@ -61,8 +61,8 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	f := c.Flags()
 	f.StringVar(&o.from, "gaps", "", "also include the gaps of this VERIFICATION.md")
 	f.BoolVar(&o.fix, "fix", false, "close the gaps by adding tasks to the run")
-	f.IntVar(&o.rounds, "max-rounds", 20, "maximum number of rounds of --fix")
-	groupFlags(c, "Checks and review", "fix", "max-rounds")
+	f.IntVar(&o.rounds, "max-fix-rounds", 20, "maximum number of rounds of --fix")
+	groupFlags(c, "Checks and review", "fix", "max-fix-rounds")
 	runFlags(c, &o.run)
 	return c
 }

@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wavex/internal/testrepo"
+)
+
+// A removed name is in no command, gives the same error in each, and what replaces it is there.
+func TestRemovedNames(t *testing.T) {
+	t.Parallel()
+	flags := map[string]bool{}
+	root := Root(Stdio{})
+	each(root, func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags["--"+f.Name] = true })
+	})
+	for name, instead := range removed {
+		if flags[name] {
+			t.Errorf("%s is there", name)
+		}
+		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(instead, -1) {
+			if !flags[flag] {
+				t.Errorf("%s: there is no %s", name, flag)
+			}
+		}
+		if strings.Contains(name, " ") { // a value, which its command knows
+			continue
+		}
+		each(root, func(c *cobra.Command) {
+			if c.DisableFlagParsing {
+				return
+			}
+			err := c.ParseFlags([]string{name + "=1"})
+			if err == nil || !strings.Contains(flagErrorText(c, err), name+" was removed: "+instead) {
+				t.Errorf("%s %s: %v", c.CommandPath(), name, err)
+			}
+		})
+	}
+}
+
+// each calls do for each command below c.
+func each(c *cobra.Command, do func(*cobra.Command)) {
+	for _, sub := range c.Commands() {
+		do(sub)
+		each(sub, do)
+	}
+}
+
+// The commands that earlier versions printed for going on with a run are still commands.
+func TestPrintedCommands(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"resume", "resume plan.json", "resume --budget +10", "resume plan.json --budget +0.30 --max-iterations +14",
+		"resume --max-iterations +25", "resume --max-iterations unlimited", "resume --wall-clock 2h",
+		"resume --wave-budget +5",
+		"resume --max-tokens +1000000", "resume plan.json --accept-plan", "resume --accept-assumptions",
+		"resume --interactive",
+		"resume --precheck off", "run --resume plan.json", "run plan.json --fresh", "run plan.json --wait-for-reset",
+		"run plan.json --isolation worktree", "run --task-list my-list", "run plan.json --track x",
+		"verify --fix --budget +5",
+		"verify plan.json", "start", "start --fresh", "cancel --purge", "deliver 20260314-091500-k3fd --deliver branch",
+		"hooks install", "hooks install --user", "hook stop", "hook session-start", "rollback run --dry-run",
+	} {
+		c, rest, err := Root(Stdio{}).Find(strings.Fields(line))
+		testrepo.Must(t, err)
+		if err := c.ParseFlags(rest); err != nil || !c.HasParent() || !c.Runnable() {
+			t.Errorf("%s: %v", line, err)
+		} else if err := c.ValidateArgs(c.Flags().Args()); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
