@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -281,6 +282,8 @@ func TestGit(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	is(t, Git(t.Context(), repo, env, long), OK, "clean")
+	another := append(slices.Clone(env), "GIT_TEST_ASSUME_DIFFERENT_OWNER=1") // as if another user had made it
+	is(t, Git(t.Context(), repo, another, long), Warn, "of another user")
 	for i, words := range []string{"1 uncommitted change", "2 uncommitted changes"} {
 		if err := os.WriteFile(filepath.Join(repo, string(rune('a'+i))), nil, 0o600); err != nil {
 			t.Fatal(err)

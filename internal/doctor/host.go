@@ -98,6 +98,9 @@ func Git(ctx context.Context, dir string, env []string, wait time.Duration) Chec
 		return warnCheck(name, "git is not there, so changes cannot be looked at or taken back", "install git")
 	case errors.Is(err, errNoAnswer):
 		return warnCheck(name, "git gave no answer in "+wait.String(), "try `git status` by hand")
+	case strings.Contains(said, "safe.directory"):
+		return warnCheck(name, "git refuses the repository of another user, so changes cannot be looked at or taken back",
+			"git config --global --add safe.directory '"+dir+"'")
 	case err != nil || strings.TrimSpace(said) != "true":
 		return warnCheck(name, dir+" is in no git repository, so changes cannot be looked at or taken back",
 			"git init, and commit what is there")

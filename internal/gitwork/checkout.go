@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -42,6 +43,9 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 	switch {
 	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
 		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
+	case exitCode(err) > 0 && strings.Contains(err.Error(), "safe.directory"):
+		return c, &Error{BadOwner, "git refuses the repository of another user in " + project +
+			", until: git config --global --add safe.directory " + plan.ShellQuote(project), "or run with --isolation shared"}
 	case exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true"):
 		return c, &Error{NoRepo, project + " is in no git checkout",
 			"run git init and commit, or run with --isolation shared"}

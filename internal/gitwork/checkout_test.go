@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
 
@@ -47,21 +46,6 @@ func TestPathWithSpaces(t *testing.T) {
 	}
 }
 
-func TestDetachedHead(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t, files{"a": "1\n"})
-	r.git("checkout", "-q", "--detach")
-	before := r.userFingerprint()
-	m := r.open(r.options("r1"))
-	r.wave(m, r.dir)
-	d := r.deliver(m, "auto")
-	equal(t, "delivery", d.How, "branch")
-	equal(t, "command", d.Command, "git merge --ff-only wavex/r1")
-	r.untouched(before)
-	_, err := m.Deliver(t.Context(), "ff", true)
-	problem(t, err, NotForward)
-}
-
 // The checkout is a worktree of a bare repository, with a mirror as its remote.
 func TestBareAndMirror(t *testing.T) {
 	t.Parallel()
@@ -82,68 +66,6 @@ func TestBareAndMirror(t *testing.T) {
 	equal(t, "main", r.tree("main"), files{"a": "1\n", "by x": "x\n", "by y": "y\n"})
 	equal(t, "config", r.gitIn(bare, "config", "--list", "--local"), config)
 	equal(t, "refs of the mirror", r.gitIn(mirror, "for-each-ref"), refs)
-}
-
-func TestSparse(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t, files{"in/a": "1\n", "out/b": "1\n", "top": "1\n"})
-	r.git("sparse-checkout", "set", "in")
-	if _, err := os.Stat(filepath.Join(r.dir, "out")); err == nil {
-		t.Fatal("the checkout is not sparse")
-	}
-	before := r.userFingerprint()
-	m := r.open(r.options("r1"))
-	r.attempt(m, "x", func(dir string, _ runner.Request) error {
-		if _, err := os.Stat(filepath.Join(dir, "out", "b")); err == nil {
-			t.Error("the worktree is not sparse")
-		}
-		r.write(dir, files{"in/a": "2\n", "out/new": "1\n"}) // also outside the project
-		return nil
-	})
-	r.integrate(m, 1, "x: grep 2 in/a")
-	equal(t, "wavex/r1", r.tree("wavex/r1"), files{"in/a": "2\n", "out/b": "1\n", "out/new": "1\n", "top": "1\n"})
-	r.untouched(before)
-	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
-}
-
-// Large files are pointers in git and files in worktrees, by the repository's filters.
-func TestLargeFiles(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t, files{".gitattributes": "*.bin filter=large -text\n", "x": "1\n"})
-	store := t.TempDir()
-	script := filepath.Join(store, "filter")
-	// Like git-lfs: content goes into a store, a pointer into git.
-	proctest.Script(t, script, `#!/bin/sh
-if [ "$1" = clean ]; then cat >"$0.tmp.$$"; n=$(cksum <"$0.tmp.$$" | tr ' ' _); mv "$0.tmp.$$" "$0.$n"; echo "pointer $n"
-else read -r word n; cat "$0.$n"; fi
-`)
-	r.git("config", "filter.large.clean", script+" clean")
-	r.git("config", "filter.large.smudge", script+" smudge")
-	r.git("config", "filter.large.required", "true")
-	r.write(r.dir, files{"one.bin": strings.Repeat("one\n", 1000)})
-	r.git("add", "-A")
-	r.git("commit", "-qm", "large")
-	if !strings.HasPrefix(r.git("show", "HEAD:one.bin"), "pointer ") {
-		t.Fatal("there is no pointer in git")
-	}
-	m := r.open(r.options("r1"))
-	r.attempt(m, "a", func(dir string, _ runner.Request) error {
-		if data, _ := os.ReadFile(filepath.Join(dir, "one.bin")); len(data) != 4000 {
-			t.Errorf("the worktree has %d bytes", len(data))
-		}
-		r.write(dir, files{"two.bin": strings.Repeat("two\n", 500)})
-		return nil
-	})
-	r.attempt(m, "b", r.edits(files{"x": "2\n"}))
-	r.integrate(m, 1, "a: test $(wc -c <two.bin) = 2000", "b: test $(wc -c <one.bin) = 4000")
-	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
-	equal(t, "changed", r.git("diff", "--name-only", "HEAD~2"), "two.bin\nx")
-	if !strings.HasPrefix(r.git("show", "HEAD:two.bin"), "pointer ") {
-		t.Error("the new file is no pointer in git")
-	}
-	data, err := os.ReadFile(filepath.Join(r.dir, "two.bin"))
-	must(t, err)
-	equal(t, "delivered bytes", len(data), 2000)
 }
 
 func TestSubmodules(t *testing.T) {

@@ -202,7 +202,7 @@ func (p *Checkpoints) commit(ctx context.Context, g git, subject string, parents
 }
 
 func (p *Checkpoints) commitOn(ctx context.Context, g git, subject string, parents ...string) (string, error) {
-	tree, err := g.output(ctx, "write-tree")
+	tree, err := g.output(ctx, "write-tree", "--missing-ok") // a partial clone need not fetch
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,19 +83,15 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, errHookTimeout)
 	defer cancel()
-	subject := "Task " + req.Task
-	if m.opts.Subject != nil {
-		if s := strings.TrimSpace(m.opts.Subject(req.Task)); s != "" {
-			subject = s
-		}
-	}
 	var args []string
 	if m.opts.NoVerify {
 		args = append(args, "-c", "core.hooksPath="+os.DevNull)
+	} else {
+		args = m.hookArgs()
 	}
 	args = append(args, "commit", "-q", "--allow-empty", "--cleanup=whitespace", "-F", "-")
 	g.mark = fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt)
-	_, err := g.outputOf(ctx, commitMessage(subject, m.opts.Run, req.Task), args...)
+	_, err := g.outputOf(ctx, m.taskMessage(req.Task), args...)
 	var failed *gitError
 	switch {
 	case errors.As(err, &failed) && failed.code == 1:
@@ -105,6 +102,15 @@ func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (s
 		return "", err
 	}
 	return g.resolve(ctx, "HEAD")
+}
+
+// taskMessage returns the commit message of a task.
+func (m *Manager) taskMessage(task string) string {
+	subject := ""
+	if m.opts.Subject != nil {
+		subject = strings.TrimSpace(m.opts.Subject(task))
+	}
+	return commitMessage(cmp.Or(subject, "Task "+task), m.opts.Run, task)
 }
 
 // checkIgnoredFiles refuses declared files that were written and that git ignores: the commit, and

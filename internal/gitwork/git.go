@@ -32,8 +32,9 @@ type git struct {
 	program string // "": git
 	dir     string
 	env     []string
-	most    int    // bytes of output that are kept; 0: all
-	mark    string // marks the hooks' processes as the attempt's
+	most    int     // bytes of output that are kept; 0: all
+	mark    string  // marks the hooks' processes as the attempt's
+	stderr  *string // gets the stderr of a git that succeeds; nil: not needed
 }
 
 // newGit chooses git's environment. The user's configuration applies, prompts are off, and messages
@@ -45,12 +46,14 @@ func newGit(dir string, parent []string) git {
 		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
 		"GIT_PAGER": "cat", "PAGER": "cat", "LC_ALL": "C", "LANGUAGE": "", "GIT_OPTIONAL_LOCKS": "0",
 		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never", "GIT_ADVICE": "0", "GIT_MERGE_AUTOEDIT": "no",
-	}), mark: ""}.withEnv("GIT_CONFIG_COUNT=5",
+	})}.withEnv("GIT_CONFIG_COUNT=7",
 		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
 		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
 		"GIT_CONFIG_KEY_2=core.fsmonitor", "GIT_CONFIG_VALUE_2=false",
 		"GIT_CONFIG_KEY_3=submodule.recurse", "GIT_CONFIG_VALUE_3=false",
-		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false")
+		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false",
+		"GIT_CONFIG_KEY_5=core.safecrlf", "GIT_CONFIG_VALUE_5=false",
+		"GIT_CONFIG_KEY_6=core.splitIndex", "GIT_CONFIG_VALUE_6=false")
 }
 
 // withEnv returns a copy of g with more environment variables. A variable that exists is replaced.
@@ -185,6 +188,9 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	<-ios
 	switch {
 	case exit.Code == 0:
+		if g.stderr != nil {
+			*g.stderr = stderr.String()
+		}
 		return stdout.String(), nil
 	case stopped:
 		return "", context.Cause(ctx)
@@ -214,6 +220,15 @@ func (g git) resolve(ctx context.Context, rev string) (string, error) {
 		return "", nil
 	}
 	return id, err
+}
+
+// config returns the value of a setting, or "" if it is not set. args are options of git config and the name.
+func (g git) config(ctx context.Context, args ...string) (string, error) {
+	value, err := g.output(ctx, append([]string{"config"}, args...)...)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return value, err
 }
 
 // updateRefs sets refs to commits in one transaction. The id "" deletes a ref.

@@ -1,7 +1,6 @@
 package gitwork
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,9 @@ type Manager struct {
 	shared   *sharedDir   // shared mode only
 	slots    slots
 	bundles  *bundles
-	restored bool // see Restored
+	restored bool     // see Restored
+	hooks    string   // the directory of the hooks if worktrees lack it
+	notices  []string // see Notices
 
 	mu    sync.Mutex // guards s and everything that it points to
 	state savedState
@@ -118,24 +119,25 @@ func (m *Manager) open(ctx context.Context) error {
 		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
 		return err
 	}
+	m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
 	if old != nil {
 		m.state = *old
 		m.state.moveTo(m.opts.Project)
-		if m.state.Mode == Worktree {
-			err = m.reopenTrees(ctx)
-		}
-	} else {
-		m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
+	}
+	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
+		return err
+	}
+	switch {
+	case old == nil:
 		err = m.chooseMode(ctx)
+	case m.state.Mode == Worktree:
+		err = m.reopenTrees(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	if m.state.Mode == Shared {
 		m.shared = newSharedDir(m.g, m.opts)
-	}
-	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
-		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,6 +151,9 @@ func (m *Manager) chooseMode(ctx context.Context) error {
 		return nil
 	}
 	why, err := m.checkWorktreeMode(ctx)
+	if err == nil && (why == "" || m.opts.Mode == Worktree) {
+		err = m.probe(ctx)
+	}
 	var unfit *Error
 	if errors.As(err, &unfit) && m.opts.Mode != Worktree {
 		m.state.Mode, m.state.Why = Shared, unfit.Text
@@ -170,7 +175,7 @@ func (m *Manager) chooseMode(ctx context.Context) error {
 	} else if m.opts.Width < 2 {
 		m.state.Why = "the checkout is clean, and its branch is protected"
 	}
-	m.state.Base, m.state.Branch = cmp.Or(m.opts.Base, m.checkout.head), m.checkout.branch
+	m.state.Branch = m.checkout.branch
 	m.state.Dirty = len(m.checkout.dirty) > 0
 	return m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base, tipRef(m.opts.Run), m.state.Base)
 }
@@ -216,7 +221,7 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 }
 
 // prepareRepo does the preparations that need the repository: it removes the locks of a killed wavex,
-// checks the shares, and finds a name for commits.
+// checks the shares, and finds the hooks and a name for commits.
 func (m *Manager) prepareRepo(ctx context.Context) error {
 	m.g = m.g.inDir(m.checkout.top)
 	if err := m.removeStaleLocks(); err != nil {
@@ -230,10 +235,11 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	if err := m.g.run(ctx, "var", "GIT_COMMITTER_IDENT"); exitCode(err) > 0 {
 		m.g = m.g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
 			"GIT_COMMITTER_EMAIL=wavex@localhost")
+		m.notice("git does not know your name (user.name, user.email): commits are by wavex <wavex@localhost>")
 	} else if err != nil {
 		return err
 	}
-	return nil
+	return m.findHooks(ctx)
 }
 
 // isProtected reports whether a delivery must not move a branch.
@@ -251,6 +257,19 @@ func (m *Manager) Mode() string { return m.state.Mode }
 
 // ModeReason returns the reason for the mode, in a few words.
 func (m *Manager) ModeReason() string { return m.state.Why }
+
+// Notices returns what of the user's git differs in the run's worktrees, one sentence each. A run in the project's
+// directory has none.
+func (m *Manager) Notices() []string {
+	if m.state.Mode != Worktree {
+		return nil
+	}
+	return m.notices
+}
+
+func (m *Manager) notice(format string, args ...any) {
+	m.notices = append(m.notices, fmt.Sprintf(format, args...))
+}
 
 // Close releases the resources of the run. The worktrees of unsettled tasks stay, so that a resumed
 // session finds its directory; Clean removes them.

@@ -30,6 +30,7 @@ type Options struct {
 	// Writes lists paths of the project that tasks will write. Auto chooses the shared directory if
 	// git ignores one of them.
 	Writes []string
+	Tasks  []string // ids of all tasks, whose commit messages the repository's hooks must accept
 	// Setup is a shell command that runs in each worktree before its first task and again when the
 	// worktree moves to another commit. Files that it makes and git ignores stay.
 	Setup    string
@@ -131,6 +132,13 @@ const (
 	NoCommits  = "no-commits" // commits of the run are not in this repository
 	BuiltOn    = "built-on"   // a delivery cannot be undone, because other work builds on it
 	TooLarge   = "too-large"  // a checkpoint would add more than it may
+
+	BadOwner    = "owner"    // git refuses the repository of another user
+	BadBranch   = "branch"   // the branch wavex prevents branches below it
+	BadNames    = "names"    // a checkout cannot have all files, because names differ by case only
+	BadFilter   = "filter"   // a filter that files need fails
+	NoCheckout  = "checkout" // git cannot make a worktree
+	HookRefuses = "hook"     // a hook refuses a commit that no attempt can make better
 )
 
 // CleanupItem is a part of a run that Clean found.

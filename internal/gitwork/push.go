@@ -88,7 +88,7 @@ func (m *Manager) withBatchSSH(ctx context.Context) git {
 	if len(filterEnv(m.opts.Env, "GIT_SSH_COMMAND=")) > 0 {
 		return m.g
 	}
-	if own, _ := m.g.output(ctx, "config", "core.sshCommand"); own != "" {
+	if own, _ := m.g.config(ctx, "core.sshCommand"); own != "" {
 		return m.g
 	}
 	return m.g.withEnv("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
@@ -98,12 +98,8 @@ func (m *Manager) withBatchSSH(ctx context.Context) git {
 func (m *Manager) pushRemote(ctx context.Context) (string, error) {
 	for _, key := range []string{"branch." + branchName(m.state.Branch) + ".pushRemote", "remote.pushDefault", "branch." +
 		branchName(m.state.Branch) + ".remote"} {
-		name, err := m.g.output(ctx, "config", "--get", key)
-		if err == nil && name != "" && name != "." {
-			return name, nil
-		}
-		if exitCode(err) < 0 {
-			return "", err
+		if name, err := m.g.config(ctx, key); err != nil || name != "" && name != "." {
+			return name, err
 		}
 	}
 	out, err := m.g.output(ctx, "remote")

@@ -58,6 +58,9 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, say fu
 	if o.Mode != gitwork.Shared && (space.Mode() != gitwork.Shared || o.Width > 1) {
 		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.ModeReason()))
 	}
+	for _, notice := range space.Notices() {
+		say(redactSecrets(notice))
+	}
 	if space.Restored() {
 		say("the commits of the run were not in this repository: restored from " + loop.Name)
 	}
@@ -106,9 +109,14 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 	if c.Isolation == "" {
 		c.Isolation = gitwork.Shared // a run of a wavex without isolation
 	}
+	tasks := make([]string, len(p.Tasks))
+	for i := range p.Tasks {
+		tasks[i] = p.Tasks[i].ID
+	}
 	return gitwork.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
-		Share: p.Share, Writes: declaredWrites(p), Setup: p.Setup, Protect: p.ProtectBranches, NoVerify: c.NoVerify,
+		Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
+		Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Push: c.Deliver == "push",
 		Env:  os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
 		Subject: func(id string) string { return subject(p, id) },

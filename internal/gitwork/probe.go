@@ -1,0 +1,262 @@
+package gitwork
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/textfmt"
+)
+
+// This file finds out before the first attempt what of the user's git does not work in worktrees: names, filters,
+// hooks. It tries them as attempts use them.
+
+// hookProbeTimeout limits the trial of the hooks. A hook that takes longer is not refused.
+const hookProbeTimeout = time.Minute
+
+var errHookProbeTimeout = fmt.Errorf("the hooks took longer than %s", hookProbeTimeout)
+
+// commitHooks are the hooks that can refuse a commit, in the order in which git runs them.
+var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg"}
+
+// missingTool matches what hooks and shells say about a program that is not installed.
+var missingTool = regexp.MustCompile(`(?im)^.*(not found|can't find|cannot find|not installed|no such file).*$`)
+
+// probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
+func (m *Manager) probe(ctx context.Context) (err error) {
+	m.state.Base = cmp.Or(m.opts.Base, m.checkout.head)
+	for _, try := range []func(context.Context) error{m.probeNames, m.probeFilters, m.probeTree} {
+		if err = try(ctx); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		clean := m.removeUnusedTrees(context.WithoutCancel(ctx))
+		if gone := os.Remove(m.opts.Loop.Worktree(m.opts.Run, "json")); !errors.Is(gone, fs.ErrNotExist) {
+			clean = errors.Join(clean, gone)
+		}
+		m.state.Base, m.notices = "", nil
+		return errors.Join(err, clean)
+	}
+	return nil
+}
+
+// probeNames finds names that git or the file system cannot have.
+func (m *Manager) probeNames(ctx context.Context) error {
+	if id, err := m.g.resolve(ctx, "refs/heads/wavex"); err != nil {
+		return err
+	} else if id != "" {
+		return &Error{BadBranch, "there is a branch named wavex, and git allows none below it",
+			"rename it with git branch -m wavex NAME, or run with --isolation shared"}
+	}
+	if ignore, err := m.g.config(ctx, "--type=bool", "core.ignoreCase"); err != nil || ignore != "true" {
+		return err
+	}
+	out, err := m.g.output(ctx, "ls-tree", "-r", "-z", "--name-only", m.state.Base)
+	names := map[string]string{}
+	for _, name := range splitNUL(out) {
+		folded := strings.ToLower(name)
+		if other := names[folded]; other != "" {
+			return &Error{BadNames, other + " and " + name + " differ by case only, and core.ignoreCase is set",
+				"rename one of them with git mv, or run with --isolation shared"}
+		}
+		names[folded] = name
+	}
+	return err
+}
+
+// probeFilters tries each filter on one file.
+func (m *Manager) probeFilters(ctx context.Context) error {
+	tracked, err := m.g.output(ctx, "ls-files", "-z")
+	if err != nil || tracked == "" {
+		return err
+	}
+	_, noInfo := os.Stat(filepath.Join(m.checkout.common, "info", "attributes"))
+	if noInfo != nil && !strings.Contains(tracked, ".gitattributes") {
+		return nil
+	}
+	out, err := m.g.outputOf(ctx, tracked, "check-attr", "-z", "--stdin", "filter")
+	if err != nil {
+		return err
+	}
+	known := []string{"unspecified", "unset", "set"}
+	for facts := splitNUL(out); len(facts) >= 3; facts = facts[3:] {
+		path, name := facts[0], facts[2]
+		if slices.Contains(known, name) {
+			continue
+		}
+		known = append(known, name)
+		set, err := m.g.config(ctx, "--get-regexp", `^filter\.`+regexp.QuoteMeta(name)+`\.`)
+		switch {
+		case err != nil:
+			return err
+		case set == "":
+			m.notice("git does not know the filter %s of %s: attempts get what git has, and commits get whole files", name, path)
+			continue
+		}
+		g := m.g
+		g.most = 1 // only the exit code counts
+		err = g.run(ctx, "cat-file", "--filters", m.state.Base+":"+path)
+		if exitCode(err) > 0 {
+			return &Error{BadFilter, fmt.Sprintf("the filter %s of %s fails: %v", name, path, err),
+				"install its program, or run with --isolation shared"}
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findHooks finds the hooks that git runs by a relative path. Worktrees lack those that git does not track: then the
+// hooks of the checkout run.
+func (m *Manager) findHooks(ctx context.Context) error {
+	path, err := m.g.config(ctx, "--type=path", "core.hooksPath")
+	if err != nil || path == "" || filepath.IsAbs(path) || m.opts.NoVerify {
+		return err
+	}
+	dir := filepath.Join(m.checkout.top, filepath.FromSlash(path))
+	if _, err := os.Stat(dir); err != nil {
+		if m.opts.Setup == "" {
+			m.notice("core.hooksPath is %s, which does not exist: no hooks run", path)
+		}
+		return nil
+	}
+	untracked, err := m.g.output(ctx, "ls-files", "-z", "--others", "--", dir)
+	if exitCode(err) > 0 || untracked != "" { // outside of the repository, or not in git
+		m.hooks = dir
+		return nil
+	}
+	return err
+}
+
+// hookArgs returns the arguments before a git command that runs hooks.
+func (m *Manager) hookArgs() []string {
+	if m.hooks == "" {
+		return nil
+	}
+	return []string{"-c", "core.hooksPath=" + m.hooks}
+}
+
+// commitHooksHere returns the hooks that a commit runs. It says which hooks do not run.
+func (m *Manager) commitHooksHere(ctx context.Context) ([]string, error) {
+	if m.opts.NoVerify {
+		return nil, nil
+	}
+	dir, err := m.g.output(ctx, append(m.hookArgs(), "rev-parse", "--git-path", "hooks")...)
+	if err != nil {
+		return nil, err
+	}
+	dir = absolute(m.checkout.top, dir)
+	if _, err := os.Stat(dir); err != nil && m.opts.Setup != "" {
+		return commitHooks, nil // setup may make them
+	}
+	var run []string
+	for _, name := range append(slices.Clone(commitHooks), "post-checkout") {
+		info, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case err != nil:
+		case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
+			m.notice("git ignores the hook %s, which is not executable", name)
+		case name == "post-checkout":
+			m.notice("the hook post-checkout does not run in worktrees; see setup in the plan")
+		default:
+			run = append(run, name)
+		}
+	}
+	return run, nil
+}
+
+// probeTree makes a worktree if it may lack something, and runs the hooks there.
+func (m *Manager) probeTree(ctx context.Context) error {
+	hooks, err := m.commitHooksHere(ctx)
+	if err != nil {
+		return err
+	}
+	promisors, err := m.g.config(ctx, "--get-regexp", `^remote\..*\.promisor$`)
+	if err != nil || len(hooks) == 0 && promisors == "" {
+		return err
+	}
+	t, err := m.integrationTree(ctx, m.state.Base)
+	if exitCode(err) > 0 {
+		return &Error{NoCheckout, "no worktree can be made: " + err.Error(),
+			"let git fetch what it lacks, or run with --isolation shared"}
+	}
+	if err != nil || len(hooks) == 0 || slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
+		return err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, hookProbeTimeout, errHookProbeTimeout)
+	defer cancel()
+	if err = m.probeHooks(limited, t, hooks); errors.Is(err, errHookProbeTimeout) {
+		err = nil
+	}
+	return err
+}
+
+// probeHooks runs the hooks as for commits without changes, on the branch of a task, with the messages of all tasks.
+func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err error) {
+	g := m.gitIn(t)
+	g.mark = m.opts.Run + "/wavex-hooks/1"
+	tasks := m.opts.Tasks
+	if len(tasks) == 0 {
+		tasks = []string{"1"}
+	}
+	branch := taskBranch(m.opts.Run, tasks[0])
+	if err := g.updateRefs(ctx, branch, m.state.Base); err != nil {
+		return err
+	}
+	defer func() {
+		always := context.WithoutCancel(ctx)
+		err = errors.Join(err, g.updateRefs(always, "HEAD", m.state.Base), g.updateRefs(always, branch, ""))
+	}()
+	if err := g.run(ctx, "symbolic-ref", "HEAD", branch); err != nil {
+		return err
+	}
+	message := filepath.Join(t.Admin, "COMMIT_EDITMSG")
+	for i, task := range tasks {
+		if err := os.WriteFile(message, []byte(m.taskMessage(task)), 0o600); err != nil {
+			return err
+		}
+		for _, hook := range hooks {
+			args := map[string][]string{"prepare-commit-msg": {message, "message"}, "commit-msg": {message}}[hook]
+			if i > 0 && args == nil {
+				continue // it knows no message
+			}
+			if err := m.probeHook(ctx, g, hook, task, args); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args []string) error {
+	said := ""
+	g.stderr = &said
+	err := g.run(ctx, slices.Concat(m.hookArgs(), []string{"hook", "run", "--ignore-missing", hook, "--"}, args)...)
+	var failed *gitError
+	switch {
+	case errors.As(err, &failed) && args == nil:
+		return &Error{HookRefuses, fmt.Sprintf(
+			"the hook %s refuses a commit without changes in a worktree (see share and setup in the plan for what it lacks): %s",
+			hook, textfmt.OneLine(failed.stderr, 300)), "make it pass, or run with --no-verify or --isolation shared"}
+	case errors.As(err, &failed):
+		return &Error{HookRefuses, fmt.Sprintf("the hook %s refuses the commit message of task %s: %s", hook, task,
+			textfmt.OneLine(failed.stderr, 300)),
+			"change the subject of the task, or run with --no-verify or --isolation shared"}
+	case err != nil:
+		return err
+	}
+	if line := missingTool.FindString(said); line != "" {
+		m.notice("the hook %s says in a worktree: %s", hook, textfmt.OneLine(line, 200))
+	}
+	return nil
+}
