@@ -144,10 +144,15 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 	case len(c.dirty) > 0:
 		return is(NotForward, "the checkout has changes that are not committed: %s", firstFew(c.dirty))
 	}
-	if ok, err := m.isAncestor(ctx, c.head, tip); err != nil || ok {
+	if ok, err := m.isAncestor(ctx, c.head, tip); err != nil {
+		return nil, err
+	} else if !ok {
+		return is(NotForward, "%s has moved since the run began", branchName(c.branch))
+	}
+	if ok, err := m.isSigned(ctx, tip); err != nil || ok || asked {
 		return nil, err
 	}
-	return is(NotForward, "%s has moved since the run began", branchName(c.branch))
+	return is(NotSigned, "the commits are not signed")
 }
 
 func orDetached(ref string) string {
@@ -166,13 +171,19 @@ func (m *Manager) suggestCommand(ctx context.Context, d *Delivery, c checkout, o
 	if err != nil {
 		return err
 	}
+	rebase := "git rebase"
+	if ok, err := m.isSigned(ctx, d.Commit); err != nil {
+		return err
+	} else if !ok {
+		straight, rebase = false, "git rebase --force-rebase --gpg-sign"
+	}
 	switch {
 	case straight:
 		d.Command = "git merge --ff-only " + plan.ShellQuote(d.Ref)
 	case c.branch != "" && d.Ref == branchName(runBranch(m.opts.Run)):
 		// The user has new commits meanwhile: rebase the run's commits on them.
 		on := plan.ShellQuote(branchName(c.branch))
-		d.Command = fmt.Sprintf("git rebase %s %s && git switch %s && git merge --ff-only %s", on, plan.ShellQuote(d.Ref), on,
+		d.Command = fmt.Sprintf("%s %s %s && git switch %s && git merge --ff-only %s", rebase, on, plan.ShellQuote(d.Ref), on,
 			plan.ShellQuote(d.Ref))
 	default:
 		d.Command = "git merge " + plan.ShellQuote(d.Ref)

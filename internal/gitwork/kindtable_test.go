@@ -14,7 +14,7 @@ var kindSections = []struct {
 	title string
 	kinds []kind
 }{
-	{"Hooks", hookKinds}, {"Contents", contentKinds},
+	{"Hooks", hookKinds}, {"Signatures", signatureKinds}, {"Contents", contentKinds},
 	{"Clones and checkouts", checkoutKinds}, {"Configuration", configKinds},
 }
 

@@ -83,7 +83,11 @@ func (m *Manager) makePick(ctx context.Context, top string, cand candidate) (str
 	}
 	g := m.g.withEnv("GIT_AUTHOR_NAME="+f[0], "GIT_AUTHOR_EMAIL="+f[1], "GIT_AUTHOR_DATE="+f[2],
 		"GIT_COMMITTER_NAME="+f[3], "GIT_COMMITTER_EMAIL="+f[4], "GIT_COMMITTER_DATE="+f[5])
-	id, err := g.outputOf(ctx, text, "commit-tree", "-p", top, merged)
+	args := []string{"commit-tree", "-p", top, merged}
+	if m.signing {
+		g, args = g.withoutPrompts(), append(args, "-S")
+	}
+	id, err := g.outputOf(ctx, text, args...)
 	return id, nil, err
 }
 

@@ -28,6 +28,7 @@ type Manager struct {
 	bundles  *bundles
 	restored bool     // see Restored
 	hooks    string   // the directory of the hooks if worktrees lack it
+	signs    bool     // the user's commits are signed
 	notices  []string // see Notices
 
 	mu    sync.Mutex // guards s and everything that it points to
@@ -41,6 +42,7 @@ type Manager struct {
 
 	integrating sync.Mutex      // one integration, delivery or reopening at a time
 	picks       map[pick]string // of the integration under way
+	signing     bool            // picks are signed
 }
 
 // Open chooses the mode of a new run and acquires its resources. For a run that exists it finds the
@@ -221,7 +223,7 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 }
 
 // prepareRepo does the preparations that need the repository: it removes the locks of a killed wavex,
-// checks the shares, and finds the hooks and a name for commits.
+// checks the shares, and finds the hooks, the signatures and a name for commits.
 func (m *Manager) prepareRepo(ctx context.Context) error {
 	m.g = m.g.inDir(m.checkout.top)
 	if err := m.removeStaleLocks(); err != nil {
@@ -239,7 +241,7 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	return m.findHooks(ctx)
+	return errors.Join(m.findHooks(ctx), m.findSigning(ctx))
 }
 
 // isProtected reports whether a delivery must not move a branch.

@@ -18,7 +18,7 @@ import (
 )
 
 // This file finds out before the first attempt what of the user's git does not work in worktrees: names, filters,
-// hooks. It tries them as attempts use them.
+// hooks, signatures. It tries them as attempts use them.
 
 // hookProbeTimeout limits the trial of the hooks. A hook that takes longer is not refused.
 const hookProbeTimeout = time.Minute
@@ -34,7 +34,7 @@ var missingTool = regexp.MustCompile(`(?im)^.*(not found|can't find|cannot find|
 // probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
 func (m *Manager) probe(ctx context.Context) (err error) {
 	m.state.Base = cmp.Or(m.opts.Base, m.checkout.head)
-	for _, try := range []func(context.Context) error{m.probeNames, m.probeFilters, m.probeTree} {
+	for _, try := range []func(context.Context) error{m.probeNames, m.probeFilters, m.probeTree, m.probeSigning} {
 		if err = try(ctx); err != nil {
 			break
 		}

@@ -61,7 +61,7 @@ func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration,
 		}
 		good = rest
 	}
-	top, made, at, c, err := m.applyCandidates(ctx, rec.From, good)
+	top, made, at, c, err := m.applySigned(ctx, rec.From, good)
 	if err == nil && c != nil {
 		err = fmt.Errorf("task %s conflicts without the others: %s", good[at].Task, firstFew(c.paths))
 	}
