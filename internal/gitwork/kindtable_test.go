@@ -314,6 +314,22 @@ var configKinds = []kind{
 			r.config("extensions.worktreeConfig true")
 			r.git("config", "--worktree", "core.hooksPath", r.home()+"/hooks")
 		}},
+	{name: "`worktree.useRelativePaths`", make: func(r *repo) { // of git 2.48; this git makes paths relative as it does
+		real, err := exec.LookPath("git")
+		must(r.t, err)
+		r.tool("git", real+` "$@" || exit; case "$*" in *"worktree add"*) ;; *) exit;; esac
+while [ $# -gt 2 ]; do shift; done
+cd "$1" && echo "gitdir: $(realpath --relative-to=. "$(sed 's/^gitdir: //' .git)")" >.git.new && mv .git.new .git`)
+	}, check: func(r *repo, m *Manager) {
+		if left, _ := filepath.Glob(filepath.Join(r.dir, ".loop/worktrees/*.new-*")); len(left) > 0 {
+			r.t.Errorf("a worktree was registered again: %s", left)
+		}
+		for _, tree := range m.state.Trees {
+			if !filepath.IsAbs(tree.Admin) {
+				r.t.Errorf("the worktree's folder in the repository is %s", tree.Admin)
+			}
+		}
+	}},
 	{name: "`pull.rebase`, `rebase.autoStash`, `merge.ff`, `branch.autoSetupRebase`, `rerere.enabled`",
 		make: func(r *repo) {
 			r.config("pull.rebase true", "rebase.autoStash true", "merge.ff false", "branch.autoSetupMerge always",

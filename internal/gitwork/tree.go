@@ -105,7 +105,7 @@ func adminDir(path string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s names no repository", filepath.Join(path, ".git"))
 	}
-	return filepath.FromSlash(dir), nil
+	return absolute(path, dir), nil
 }
 
 // repairTree repairs the registration of a worktree: an agent may have removed its .git file, made a
