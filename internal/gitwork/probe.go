@@ -20,10 +20,10 @@ import (
 // This file finds out before the first attempt what of the user's git does not work in worktrees: names, filters,
 // hooks, signatures. It tries them as attempts use them.
 
-// hookProbeTimeout limits the trial of the hooks. A hook that takes longer is not refused.
+// hookProbeTimeout limits the trial of one hook. After twice that time no further message is tried.
 const hookProbeTimeout = time.Minute
 
-var errHookProbeTimeout = fmt.Errorf("the hooks took longer than %s", hookProbeTimeout)
+var errHookProbeTimeout = fmt.Errorf("it took longer than %s", hookProbeTimeout)
 
 // commitHooks are the hooks that can refuse a commit, in the order in which git runs them.
 var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg"}
@@ -193,12 +193,7 @@ func (m *Manager) probeTree(ctx context.Context) error {
 	if err != nil || len(hooks) == 0 || slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
 		return err
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, hookProbeTimeout, errHookProbeTimeout)
-	defer cancel()
-	if err = m.probeHooks(limited, t, hooks); errors.Is(err, errHookProbeTimeout) {
-		err = nil
-	}
-	return err
+	return m.probeHooks(ctx, t, hooks)
 }
 
 // probeHooks runs the hooks as for commits without changes, on the branch of a task, with the messages of all tasks.
@@ -220,8 +215,11 @@ func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err 
 	if err := g.run(ctx, "symbolic-ref", "HEAD", branch); err != nil {
 		return err
 	}
-	message := filepath.Join(t.Admin, "COMMIT_EDITMSG")
+	message, until := filepath.Join(t.Admin, "COMMIT_EDITMSG"), time.Now().Add(2*hookProbeTimeout)
 	for i, task := range tasks {
+		if i > 0 && (slices.Equal(hooks, commitHooks[:1]) || time.Now().After(until)) {
+			break
+		}
 		if err := os.WriteFile(message, []byte(m.taskMessage(task)), 0o600); err != nil {
 			return err
 		}
@@ -230,7 +228,10 @@ func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err 
 			if i > 0 && args == nil {
 				continue // it knows no message
 			}
-			if err := m.probeHook(ctx, g, hook, task, args); err != nil {
+			limited, cancel := context.WithTimeoutCause(ctx, hookProbeTimeout, errHookProbeTimeout)
+			err := m.probeHook(limited, g, hook, task, args)
+			cancel()
+			if err != nil {
 				return err
 			}
 		}
@@ -244,6 +245,12 @@ func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args 
 	err := g.run(ctx, slices.Concat(m.hookArgs(), []string{"hook", "run", "--ignore-missing", hook, "--"}, args)...)
 	var failed *gitError
 	switch {
+	case errors.Is(err, errHookProbeTimeout) && args == nil:
+		m.notice("the hook %s took longer than %s without changes; each commit waits for it", hook, hookProbeTimeout)
+		return nil
+	case errors.Is(err, errHookProbeTimeout):
+		return &Error{HookRefuses, fmt.Sprintf("the hook %s did not end within %s, as if it waited for a person", hook,
+			hookProbeTimeout), "run with --no-verify or --isolation shared"}
 	case errors.As(err, &failed) && args == nil:
 		return &Error{HookRefuses, fmt.Sprintf(
 			"the hook %s refuses a commit without changes in a worktree (see share and setup in the plan for what it lacks): %s",

@@ -56,7 +56,7 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, say fu
 	t.config.Isolation = t.Mode()
 	// One task at a time in the project directory is the default: print nothing.
 	if o.Mode != gitwork.Shared && (space.Mode() != gitwork.Shared || o.Width > 1) {
-		say(fmt.Sprintf("isolation %s: %s", space.Mode(), space.ModeReason()))
+		say(fmt.Sprintf("isolation %s: %s", space.Mode(), redactSecrets(space.ModeReason())))
 	}
 	for _, notice := range space.Notices() {
 		say(redactSecrets(notice))
