@@ -153,15 +153,6 @@ func TestWords(t *testing.T) {
 
 func TestProposals(t *testing.T) {
 	t.Parallel()
-	got := FromFixedFailures([]FixedFailure{
-		{Run: "r", Task: "T-1", Subject: "Write Sum", Failure: "go test failed", Cause: "a*b", Fix: "write a+b",
-			Time: day(1)},
-		{Task: "T-2", Subject: "nothing helped", Failure: "x"},
-	})
-	if len(got) != 1 || got[0].Kind != Failure || got[0].Prevention != "write a+b" || got[0].Task != "T-1" ||
-		got[0].ID == "" {
-		t.Errorf("%+v", got)
-	}
 	ctx := `# Conversation Context
 ### Understanding
 - Found: not here
@@ -176,7 +167,7 @@ func TestProposals(t *testing.T) {
 * **Found**: helpers cannot be reused
 ### Interventions
 - Found: neither here`
-	got = Deviations(ctx, "r", day(2))
+	got := Deviations(ctx, "r", day(2))
 	if len(got) != 2 || got[0].Context != "two code paths are identical" || got[0].Failure != "one adds an icon" ||
 		got[0].Prevention != "add a variant" || got[1].Failure != "helpers cannot be reused" || got[1].Kind != Discovery {
 		t.Errorf("%+v", got)

@@ -1,34 +1,12 @@
 package learn
 
-// This file proposes learnings after a run: from retries that passed after counsel, and from the
-// deviations in _context.md. A proposal is kept as a learning only when a person accepts it.
+// This file proposes learnings after a run, from the deviations in _context.md. A proposal is kept as a learning only
+// when a person accepts it.
 
 import (
 	"strings"
 	"time"
 )
-
-// FixedFailure is a retry that passed after counsel: the failure, and the advice that helped.
-type FixedFailure struct {
-	Run, Task, Subject string
-	Failure, Signature string
-	Cause, Fix         string
-	Files              []string
-	Time               time.Time
-}
-
-// FromFixedFailures proposes a failure for each task that passed after counsel.
-func FromFixedFailures(turns []FixedFailure) []Learning {
-	var out []Learning
-	for _, t := range turns {
-		if strings.TrimSpace(t.Failure) == "" || strings.TrimSpace(t.Fix) == "" {
-			continue
-		}
-		out = append(out, Learning{Kind: Failure, Context: t.Subject, Failure: t.Failure, Cause: t.Cause, Prevention: t.Fix,
-			Files: t.Files, Signature: t.Signature, Run: t.Run, Task: t.Task, Time: t.Time}.Clean())
-	}
-	return out
-}
 
 // Deviations reads the section "Deviations" of a _context.md: entries of lines "- Before: ...",
 // "- Found: ...", "- Adjustment: ...". It skips entries without a finding and entries with the

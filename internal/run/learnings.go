@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
-	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/notes"
 	"wavex/internal/report"
-	"wavex/internal/runlog"
 	"wavex/internal/userdata"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -32,15 +31,7 @@ func (r *Session) proposeLearnings(left bool) {
 }
 
 func (r *Session) addLearnings() error {
-	var events []event.Event
-	var err error
-	// Only a task that failed first can teach a lesson, so do not read the journal otherwise.
-	if slices.ContainsFunc(r.state.Tasks, func(t scheduler.Task) bool { return t.Tries > 1 }) {
-		if events, err = runlog.Read(r.config.Loop); err != nil {
-			return err
-		}
-	}
-	found := learn.FromFixedFailures(fixedFailures(events, r.config.Run, r.state))
+	found := fixedFailures(r.state)
 	// Agents were told to note deviations there.
 	context, err := notes.ReadContext(cmp.Or(r.config.Track, string(r.config.Loop)))
 	if err != nil {
@@ -84,54 +75,21 @@ func (r *Session) addLearnings() error {
 	return nil
 }
 
-// fixedFailures returns the retries of a run that passed with a panel's advice.
-func fixedFailures(events []event.Event, run string, s *scheduler.State) []learn.FixedFailure {
-	type task struct {
-		failed  runner.Result
-		cause   string
-		fix     string
-		advised bool
-	}
-	tasks := map[string]*task{}
-	of := func(id string) *task {
-		if tasks[id] == nil {
-			tasks[id] = &task{}
+// fixedFailures returns the failures of tasks that passed with a panel's advice.
+func fixedFailures(s *scheduler.State) (out []learn.Learning) {
+	for i := range s.Tasks {
+		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+		if t.Last == nil || t.Last.Outcome != runner.Done || t.Advice == nil || len(t.History) == 0 {
+			continue
 		}
-		return tasks[id]
-	}
-	var out []learn.FixedFailure
-	ours := false
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			ours = b.Config.Run == run
-			clear(tasks) // tasks of another run with the same names are different tasks
-		case event.CounselEnded:
-			of(b.Task).cause, of(b.Task).fix = b.Verdict.Analysis, b.Verdict.Fix
-		case event.AttemptStarted:
-			of(b.Task).advised = b.Advised
-		case event.IntegrationEnded:
-			for _, r := range b.Reopened {
-				of(r.Task).failed = r.Result
-			}
-		case event.AttemptEnded:
-			t := of(b.Task)
-			switch {
-			case b.Result.Outcome.Stuck():
-				t.failed = b.Result
-			case ours && b.Result.Outcome == runner.Done && t.advised && t.failed.Reason != "":
-				turn := learn.FixedFailure{Run: run, Task: b.Task, Failure: t.failed.Reason, Signature: t.failed.Signature,
-					Cause: t.cause,
-					Fix:   t.fix, Time: e.Time}
-				if i, ok := s.Index(b.Task); ok {
-					p := &s.Plan.Tasks[i]
-					turn.Subject = p.Subject
-					for _, f := range p.Files {
-						turn.Files = append(turn.Files, f.Path)
-					}
-				}
-				out = append(out, turn)
-			}
+		l := learn.Learning{Kind: learn.Failure, Context: p.Subject, Failure: t.History[len(t.History)-1],
+			Cause: t.Advice.Analysis, Prevention: t.Advice.Fix, Signature: t.LastSignature, Run: s.Config.Run, Task: p.ID,
+			Time: s.LastEvent()}
+		for _, f := range p.Files {
+			l.Files = append(l.Files, f.Path)
+		}
+		if strings.TrimSpace(l.Failure) != "" && strings.TrimSpace(l.Prevention) != "" {
+			out = append(out, l.Clean())
 		}
 	}
 	return out

@@ -3,8 +3,11 @@ package run
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/learn"
@@ -15,49 +18,116 @@ import (
 	"wavex/scheduler"
 )
 
-// A turn belongs to this run and has the right failure, despite other runs with tasks of the same
+// pastRuns replays runs of a plan with one task, a.
+type pastRuns struct {
+	*scheduler.State
+	t       *testing.T
+	attempt int
+}
+
+func (r *pastRuns) replay(b event.Body) {
+	r.t.Helper()
+	testrepo.Must(r.t, r.Replay([]event.Event{{Seq: r.Seq + 1, Time: time.Unix(r.Seq, 0), Body: b}}))
+}
+
+func (r *pastRuns) begin(run string) {
+	r.attempt = 0
+	r.replay(event.RunStarted{Config: event.Config{Run: run, Parallel: 1, Isolation: event.Isolated,
+		Limits: budget.Limits{NoUSD: true, NoIterations: true}}})
+	r.replay(event.WaveStarted{Wave: 1, Of: 1})
+}
+
+// end makes an attempt, which asks for advice if it fails.
+func (r *pastRuns) end(o runner.Outcome, reason string) {
+	r.attempt++
+	key, status := r.Tasks[0].Key, event.Verified
+	if o.Stuck() {
+		status = event.Advising
+	}
+	r.replay(event.AttemptStarted{Task: "a", Key: key, Wave: 1, Attempt: r.attempt, Try: r.attempt})
+	r.replay(event.AttemptEnded{Task: "a", Key: key, Attempt: r.attempt, Status: status,
+		Result: runner.Result{Outcome: o, Reason: reason}})
+}
+
+func (r *pastRuns) advise(fix string) {
+	if fix == "" {
+		r.replay(event.CounselSkipped{Task: "a"})
+		return
+	}
+	r.replay(event.CounselStarted{Task: "a", Panel: r.attempt, Wave: 1})
+	r.replay(event.CounselEnded{Task: "a", Panel: r.attempt, Verdict: counsel.Verdict{Analysis: "why", Fix: fix}})
+}
+
+func (r *pastRuns) reopen() {
+	r.replay(event.IntegrationStarted{Wave: 1, Tasks: []string{"a"}})
+	r.replay(event.IntegrationEnded{Wave: 1, Reopened: []event.Reopened{{Task: "a", Status: event.Advising,
+		Result: runner.Result{Outcome: runner.Wrong, Reason: "does not merge"}}}})
+}
+
+// A lesson is about this run and has the right failure, despite other runs with tasks of the same
 // names and tasks that an integration rejected.
 func TestFixedFailures(t *testing.T) {
 	t.Parallel()
-	began := func(run string) event.Body {
-		return event.RunStarted{Config: event.Config{Run: run}}
-	}
-	ended := func(o runner.Outcome, reason string) event.Body {
-		return event.AttemptEnded{Task: "a", Result: runner.Result{Outcome: o, Reason: reason}}
-	}
-	reopened := event.IntegrationEnded{Reopened: []event.Reopened{{Task: "a",
-		Result: runner.Result{Outcome: runner.Wrong, Reason: "does not merge"}}}}
-	advice := event.CounselEnded{Task: "a", Verdict: counsel.Verdict{Analysis: "why", Fix: "how"}}
-	again := event.AttemptStarted{Task: "a", Advised: true}
 	for name, c := range map[string]struct {
-		bodies []event.Body
-		want   string // the failure; "": no turn
+		past func(r *pastRuns)
+		want string // the failure; "": no lesson
 	}{
-		"advised": {[]event.Body{began("r"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, "")},
-			"no"},
-		"without advice": {[]event.Body{began("r"), ended(runner.Wrong, "no"), event.AttemptStarted{Task: "a"},
-			ended(runner.Done, "")}, ""},
-		"of an early run": {[]event.Body{began("o"), ended(runner.Wrong, "no"), advice, again, ended(runner.Done, ""),
-			began("r"), event.AttemptStarted{Task: "a"}, ended(runner.Done, "")}, ""},
-		"not together": {[]event.Body{began("r"), ended(runner.Done, ""), reopened, advice, again,
-			ended(runner.Done, "")}, "does not merge"},
-		"both": {[]event.Body{began("o"), ended(runner.Wrong, "no"), began("r"), ended(runner.Wrong, "first"), again,
-			ended(runner.Done, ""), reopened, advice, again,
-			ended(runner.Done, "")}, "does not merge"},
-		"failed in an early run": {[]event.Body{began("o"), ended(runner.Wrong, "no"), advice, began("r"), again,
-			ended(runner.Done, "")}, ""},
+		"advised": {func(r *pastRuns) {
+			r.end(runner.Wrong, "no")
+			r.advise("how")
+			r.end(runner.Done, "")
+		}, "no"},
+		"not done yet": {func(r *pastRuns) {
+			r.end(runner.Wrong, "no")
+			r.advise("how")
+		}, ""},
+		"without advice": {func(r *pastRuns) {
+			r.end(runner.Wrong, "no")
+			r.advise("")
+			r.end(runner.Done, "")
+		}, ""},
+		"of an early run": {func(r *pastRuns) {
+			r.end(runner.Wrong, "no")
+			r.advise("how")
+			r.end(runner.Done, "")
+			r.begin("r")
+			r.end(runner.Done, "")
+		}, ""},
+		"not together": {func(r *pastRuns) {
+			r.end(runner.Done, "")
+			r.reopen()
+			r.advise("how")
+			r.end(runner.Done, "")
+		}, "does not merge"},
+		"both": {func(r *pastRuns) {
+			r.end(runner.Wrong, "first")
+			r.advise("how")
+			r.end(runner.Done, "")
+			r.reopen()
+			r.advise("otherwise")
+			r.end(runner.Done, "")
+		}, "does not merge"},
+		"failed in an early run": {func(r *pastRuns) {
+			r.end(runner.Wrong, "no")
+			r.advise("how")
+			r.begin("r")
+			r.end(runner.Done, "")
+		}, ""},
 	} {
-		var events []event.Event
-		for i, b := range c.bodies {
-			events = append(events, event.Event{Seq: int64(i + 1), Body: b})
+		r := &pastRuns{State: scheduler.NewState(testrepo.Plan(t, ".",
+			`{"tasks":[{"id":"a","subject":"do a","files":["a.txt"]}]}`)), t: t}
+		r.begin("o")
+		c.past(r)
+		got := learn.Learning{}
+		for _, got = range fixedFailures(r.State) {
+			if got.Kind != learn.Failure || got.Context != "do a" || got.Cause != "why" || got.Prevention == "" ||
+				got.Run != r.Config.Run || got.Task != "a" || got.ID == "" || !slices.Equal(got.Files, []string{"a.txt"}) ||
+				!got.Time.Equal(r.LastEvent()) {
+				t.Errorf("%s: %+v", name, got)
+			}
 		}
-		got := ""
-		for _, turn := range fixedFailures(events, "r", scheduler.NewState(testrepo.Plan(t, ".",
-			`{"tasks":[{"id":"a","subject":"a"}]}`))) {
-			got = turn.Failure // the last one
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		if got.Failure != c.want {
+			t.Errorf("%s: %q, want %q", name, got.Failure, c.want)
 		}
 	}
 }
