@@ -8,7 +8,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"math/bits"
+	"math/big"
 )
 
 // embeddedPrices holds the list prices of the Claude models in use, with the date on which they were read.
@@ -95,25 +95,29 @@ func LoadPrices(overlay []byte) (Prices, error) {
 // responses is priced as long if the sum of their prompts is long. That may be too much, but it is
 // never too little as long as long prompts cost more.
 func (p Prices) Cost(model string, in, out, cacheRead, cacheWrite int64) (USD, bool) {
-	s, ok := p.microSum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
-	return s.perMillion(), ok
+	sum, ok := p.sum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
+	sum.Add(sum, big.NewInt(picoPerMicro/2))
+	return USD(saturated(sum.Div(sum, big.NewInt(picoPerMicro)))), ok
 }
 
 // Price returns the price of one response, with model as in Cost; it saturates at the largest Pico.
 // For every model, a cache entry of an hour costs twice the price of input. The fast mode
 // multiplies the whole price (both observed on claude 2.1.330).
 func (p Prices) Price(model string, t Tokens) (Pico, bool) {
-	s, ok := p.microSum(model, t)
-	if s.hi > 0 || s.lo > math.MaxInt64 {
-		return math.MaxInt64, ok
-	}
-	return Pico(s.lo), ok
+	sum, ok := p.sum(model, t)
+	return Pico(saturated(sum)), ok
 }
 
-func (p Prices) microSum(model string, t Tokens) (s uint128, ok bool) {
+// sum returns the price of tokens in millionths of a micro-dollar. An int64 could overflow.
+func (p Prices) sum(model string, t Tokens) (*big.Int, bool) {
+	sum := new(big.Int)
 	m, ok := p.find(model)
 	if !ok {
-		return s, false
+		return sum, false
+	}
+	add := func(count int64, rate USD) {
+		product := big.NewInt(count)
+		sum.Add(sum, product.Mul(product, big.NewInt(int64(rate))))
 	}
 	in, write, read := max(t.Input, 0), max(t.CacheWrite, 0), max(t.CacheRead, 0)
 	hour := min(max(t.CacheHour, 0), write)
@@ -121,17 +125,25 @@ func (p Prices) microSum(model string, t Tokens) (s uint128, ok bool) {
 	if m.above > 0 && addSaturating(addSaturating(in, read), write) > m.above {
 		r = m.long
 	}
-	s.mul(in, r.Input)
-	s.mul(hour, r.Input)
-	s.mul(hour, r.Input)
-	s.mul(max(t.Output, 0), r.Output)
-	s.mul(read, r.CacheRead)
-	s.mul(write-hour, r.CacheWrite)
+	add(in, r.Input)
+	add(hour, r.Input)
+	add(hour, r.Input)
+	add(max(t.Output, 0), r.Output)
+	add(read, r.CacheRead)
+	add(write-hour, r.CacheWrite)
 	if t.Fast && m.fast > 1 {
-		s.scale(uint64(m.fast))
+		sum.Mul(sum, big.NewInt(m.fast))
 	}
-	s.mul(max(t.Searches, 0), searchPrice*picoPerMicro)
-	return s, true
+	add(max(t.Searches, 0), searchPrice*picoPerMicro)
+	return sum, true
+}
+
+// saturated returns an amount that is not negative, at most the largest int64.
+func saturated(n *big.Int) int64 {
+	if !n.IsInt64() {
+		return math.MaxInt64
+	}
+	return n.Int64()
 }
 
 func (p Prices) find(model string) (price, bool) {
@@ -148,36 +160,4 @@ func (p Prices) find(model string) (price, bool) {
 
 func alnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-// uint128 adds products of counts and rates in 128 bits, which cannot overflow.
-type uint128 struct{ hi, lo uint64 }
-
-func (s *uint128) mul(count int64, rate USD) {
-	hi, lo := bits.Mul64(uint64(count), uint64(rate))
-	var carry uint64
-	s.lo, carry = bits.Add64(s.lo, lo, 0)
-	s.hi, _ = bits.Add64(s.hi, hi, carry)
-}
-
-// scale multiplies the sum and saturates.
-func (s *uint128) scale(n uint64) {
-	over, hi := bits.Mul64(s.hi, n)
-	carry, lo := bits.Mul64(s.lo, n)
-	hi, more := bits.Add64(hi, carry, 0)
-	if s.hi, s.lo = hi, lo; over > 0 || more > 0 {
-		s.hi, s.lo = math.MaxUint64, math.MaxUint64
-	}
-}
-
-// perMillion returns the sum over a million, rounded half up, saturated.
-func (s uint128) perMillion() USD {
-	const million = 1_000_000
-	lo, carry := bits.Add64(s.lo, million/2, 0)
-	hi := s.hi + carry
-	if hi >= million {
-		return math.MaxInt64
-	}
-	q, _ := bits.Div64(hi, lo, million)
-	return USD(min(q, math.MaxInt64))
 }
