@@ -53,6 +53,9 @@ func (s *State) apply(e event.Event) error {
 	s.Seq = e.Seq
 	s.trackSession(e)
 	s.trackActivity(e)
+	if err := s.begin(e.Body); err != nil {
+		return err
+	}
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		s.clear()
@@ -77,7 +80,7 @@ func (s *State) apply(e event.Event) error {
 	case event.WaveWarmed:
 		s.warming = false
 	case event.AttemptStarted:
-		return s.applyAttemptStarted(b, e.Time)
+		s.applyAttemptStarted(b, e.Time)
 	case event.TurnEnded:
 		return s.applyTurnEnded(b)
 	case event.AttemptEnded:
@@ -87,9 +90,9 @@ func (s *State) apply(e event.Event) error {
 	case event.SpareEnded:
 		s.applySpareEnded(b)
 	case event.CounselStarted:
-		return s.applyCounselStarted(b)
+		s.applyCounselStarted(b)
 	case event.CounselEnded:
-		return s.applyCounselEnded(b)
+		s.applyCounselEnded(b)
 	case event.CounselSkipped:
 		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == event.Advising {
 			s.queue.removePanel(i)
@@ -108,11 +111,11 @@ func (s *State) apply(e event.Event) error {
 		s.delivery = &b
 		s.endPhase()
 	case event.CriteriaStarted:
-		return s.applyCriteriaStarted(b)
+		s.verifications, s.Phase = b.Round, Verifying
 	case event.CriteriaEnded:
 		s.applyCriteriaEnded(b)
 	case event.ReviewStarted:
-		return s.applyReviewStarted(b)
+		s.applyReviewStarted(b)
 	case event.ReviewEnded:
 		s.applyReviewEnded(b)
 	case event.ReviewSkipped:
@@ -122,7 +125,10 @@ func (s *State) apply(e event.Event) error {
 	case event.GateEnded:
 		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:
-		return s.applyPrecheckStarted(b)
+		s.Phase = Planning
+		if i, ok := s.Index(b.Task); ok {
+			s.Tasks[i].Prechecks = b.N
+		}
 	case event.PrecheckEnded:
 		s.applyPrecheckEnded(b)
 	case event.RolledBack:

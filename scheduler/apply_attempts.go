@@ -11,40 +11,22 @@ import (
 
 // This file applies the events of attempts and panels. Only apply uses it.
 
-func attemptKey(task string, n int) string { return fmt.Sprintf("%s/%d", task, n) }
-
-func panelKey(task string, n int) string { return fmt.Sprintf("%s/counsel-%d", task, n) }
-
-func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) error {
-	s.releaseSpare(b.Task, b.Attempt, 0)
-	if b.Why != event.WhyChecks { // the turn has paid
-		if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, true); err != nil {
-			return fmt.Errorf("attempt %d of %s: %w", b.Attempt, b.Task, err)
-		}
-	}
-	s.openWork[attemptKey(b.Task, b.Attempt)] = b
+func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
 	s.noteFirstAttempt()
 	i, ok := s.Index(b.Task)
 	if !ok {
-		return nil // the task is no longer in the plan
+		return // the task is no longer in the plan
 	}
 	t := &s.Tasks[i]
 	t.Attempts, t.Session = b.Attempt, b.Session
 	if t.Key != b.Key {
-		return nil // the event is about a task with another content key
+		return // the event is about a task with another content key
 	}
 	t.Tries, t.Started, t.checksFrom = b.Try, at, s.changeCount
 	t.Continue, t.Next = false, b.Why
 	s.occupy(i, b.Slot)
 	s.move(i, event.InProgress)
 	s.files.acquire(i)
-	return nil
-}
-
-// openChecks is the open work of an attempt whose turn has ended and paid.
-type openChecks struct {
-	event.AttemptStarted
-	turn runner.Turn
 }
 
 func (s *State) applyTurnEnded(b event.TurnEnded) error {
@@ -54,7 +36,7 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 		return fmt.Errorf("the turn of attempt %d of %s ended, but the attempt is not open", b.Attempt, b.Task)
 	}
 	s.openWork[key] = openChecks{begun, b.Turn}
-	s.commitCost(key, begun.Wave, r.Cost, r.Usage.Total(), true)
+	s.purse(begun.Wave).commit(key, r.Cost, r.Usage.Total(), true)
 	s.updateLogin(r)
 	if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 		t := &s.Tasks[i]
@@ -71,26 +53,16 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 // commitAttempt closes the open work of an attempt and commits its cost, unless its turn has paid.
 // newCost reports whether the cost is new, onlyChecks whether the attempt had no turn.
 func (s *State) commitAttempt(b event.AttemptEnded) (newCost, onlyChecks bool) {
-	key, r := attemptKey(b.Task, b.Attempt), b.Result
+	key := attemptKey(b.Task, b.Attempt)
 	open := s.openWork[key]
-	delete(s.openWork, key)
-	begun, _ := open.(event.AttemptStarted)
-	if begun.Why == event.WhyChecks {
+	s.finish(key, b.Result.Cost, b.Result.Usage.Total(), b.Charged)
+	if begun, ok := open.(event.AttemptStarted); ok && begun.Why == event.WhyChecks {
 		return false, true
 	}
-	_, paid := open.(openChecks)
-	if !paid {
-		s.commitCost(key, begun.Wave, r.Cost, r.Usage.Total(), b.Charged)
-	}
-	s.noteTurn(b)
-	return !paid, false
-}
-
-// noteTurn learns from the end of an attempt that had a turn.
-func (s *State) noteTurn(b event.AttemptEnded) {
 	s.learn(b)
 	s.updateLogin(b.Result)
 	s.Limiter = s.Limiter.afterOutcome(b.Result.Outcome)
+	return !isPaid(open), false
 }
 
 func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
@@ -199,29 +171,22 @@ func nextReason(o runner.Outcome) string {
 	return "again"
 }
 
-func (s *State) applyCounselStarted(b event.CounselStarted) error {
-	if err := s.reserve(panelKey(b.Task, b.Panel), b.Wave, b.Cap, false); err != nil {
-		return fmt.Errorf("counsel for %s: %w", b.Task, err)
-	}
-	s.openWork[panelKey(b.Task, b.Panel)] = b
+func (s *State) applyCounselStarted(b event.CounselStarted) {
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != event.Advising {
-		return nil
+		return
 	}
 	s.Tasks[i].Panels = b.Panel
 	s.occupy(i, s.slots.nextFree())
 	s.queue.removePanel(i)
-	return nil
 }
 
-func (s *State) applyCounselEnded(b event.CounselEnded) error {
-	begun, _ := s.openWork[panelKey(b.Task, b.Panel)].(event.CounselStarted)
-	delete(s.openWork, panelKey(b.Task, b.Panel))
-	s.commitCost(panelKey(b.Task, b.Panel), begun.Wave, b.Verdict.Cost, 0, false)
+func (s *State) applyCounselEnded(b event.CounselEnded) {
+	s.finish(panelKey(b.Task, b.Panel), b.Verdict.Cost, 0, false)
 	s.learnCost(b.Task, b.Verdict.Cost, false)
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != event.Advising {
-		return nil
+		return
 	}
 	t := &s.Tasks[i]
 	s.vacate(i)
@@ -236,7 +201,6 @@ func (s *State) applyCounselEnded(b event.CounselEnded) error {
 	}
 	t.Consulted = append(t.Consulted, b.Verdict.Experts()...)
 	s.move(i, s.unlessBlocked(i, event.Pending))
-	return nil
 }
 
 func (s *State) occupy(i, slot int) {

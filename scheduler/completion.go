@@ -104,23 +104,10 @@ func (s *State) noteFirstAttempt() {
 // for.
 func (s *State) CutShort() []int { return slices.Clone(s.cutReviews) }
 
-func criteriaKey(round int) string { return fmt.Sprintf("/criteria-%d", round) }
-func reviewKey(n int) string       { return fmt.Sprintf("/review-%d", n) }
-
-func (s *State) applyCriteriaStarted(b event.CriteriaStarted) error {
-	if err := s.Ledger.Reserve(criteriaKey(b.Round), b.Cap, false); err != nil {
-		return fmt.Errorf("verification %d of the criteria: %w", b.Round, err)
-	}
-	s.openWork[criteriaKey(b.Round)] = b
-	s.verifications, s.Phase = b.Round, Verifying
-	return nil
-}
-
 func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	begun, open := s.openWork[criteriaKey(b.Round)].(event.CriteriaStarted)
 	if open {
-		delete(s.openWork, criteriaKey(b.Round))
-		s.Ledger.Commit(criteriaKey(b.Round), b.Cost, 0, false)
+		s.finish(criteriaKey(b.Round), b.Cost, 0, false)
 		s.endPhase()
 	} else { // of `wavex verify`, which reserves nothing
 		s.Ledger.Spend(b.Cost, 0)
@@ -171,23 +158,17 @@ func EndGateAfterVerify(s *State, against []string) event.GateEnded {
 	return g
 }
 
-func (s *State) applyReviewStarted(b event.ReviewStarted) error {
-	if err := s.Ledger.Reserve(reviewKey(b.N), b.Cap, false); err != nil {
-		return fmt.Errorf("review %d: %w", b.N, err)
-	}
-	s.openWork[reviewKey(b.N)] = b
+func (s *State) applyReviewStarted(b event.ReviewStarted) {
 	s.reviews = b.N
 	if b.Mode == counsel.Light {
 		s.lightReviewed[b.Wave], s.lightRunning = s.agentTasksInWave[b.Wave], true
 	} else {
 		s.Phase = Reviewing
 	}
-	return nil
 }
 
 func (s *State) applyReviewEnded(b event.ReviewEnded) {
-	delete(s.openWork, reviewKey(b.N))
-	s.Ledger.Commit(reviewKey(b.N), b.Review.Cost, 0, false)
+	s.finish(reviewKey(b.N), b.Review.Cost, 0, false)
 	cut := b.Review.Failure == runner.Interrupted && b.Review.Error != "" // else a confirmed blocker is its answer
 	if cut {
 		s.cutReviews = append(s.cutReviews, b.N)

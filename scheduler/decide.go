@@ -10,7 +10,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/runner"
 )
 
 // decideNext returns the next decision at a time, or nil if the run must wait. It is called again after
@@ -183,13 +182,9 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 		return decideChecks(s, i), false
 	}
 	var cap budget.USD
-	probe, slot := s.Ledger, -1
-	if spare := s.spareOf(p.ID, t.Attempts+1); spare != nil {
-		if !s.canReserve(spare) {
-			return nil, true // the spare must end first
-		}
+	slot, spare := -1, s.spareOf(p.ID, t.Attempts+1)
+	if spare != nil {
 		cap, slot = spare.Cap, spare.Slot
-		probe.Commit(attemptKey(p.ID, t.Attempts+1), 0, 0, false)
 	} else if slot = s.slots.nextFree(); p.Command == "" {
 		limit, wait, short := s.fund(share)
 		if cap = limit; wait {
@@ -199,14 +194,16 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 			return event.Draining{Stop: s.limitStop(short)}, false
 		}
 	}
-	if err := probe.Reserve(attemptKey(p.ID, t.Attempts+1), cap, true); err != nil {
-		if s.Running() > 0 || s.lightRunning {
-			return nil, true
-		}
-		return event.Draining{Stop: s.limitStop(err)}, false
-	}
 	ev := event.AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
 		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: slot, Cap: cap, Advised: t.Advice != nil}
+	j := jobOf(ev)
+	j.held = spare != nil
+	switch err := s.admits(j); {
+	case err != nil && (j.held || s.Running() > 0 || s.lightRunning): // the spare must end first
+		return nil, true
+	case err != nil:
+		return event.Draining{Stop: s.limitStop(err)}, false
+	}
 	if t.Next == "first" || t.Next == "retry" || t.Tries == 0 {
 		ev.Try++
 	}
@@ -253,12 +250,12 @@ func decidePanel(s *State, i int) event.Body {
 		return event.CounselSkipped{Task: id, Reason: "holdout"}
 	}
 	cap, short := s.share(t.Wave, 1, panelCap)
-	probe := s.Ledger
-	if short != nil || probe.Reserve(panelKey(id, t.Panels+1), cap, false) != nil {
+	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
+		Thorough: t.Stuck >= 3}
+	if short != nil || s.admits(jobOf(ev)) != nil {
 		return event.CounselSkipped{Task: id, Reason: "no money left for a panel"}
 	}
-	return event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
-		Thorough: t.Stuck >= 3}
+	return ev
 }
 
 // chance returns a number in [0, 1) that is a function of the attempt.
@@ -298,14 +295,4 @@ func onSignal(s *State, code event.ExitCode, name string) event.Body {
 		return nil
 	}
 	return event.Draining{Stop: *event.Interrupt(name, code)}
-}
-
-// lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the
-// cap, unless the caller finds the actual cost.
-func lostResult(cap budget.USD) runner.Result {
-	r := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Cost: cap}
-	if cap > 0 {
-		r.Priced = "cap"
-	}
-	return r
 }

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/plan"
@@ -47,8 +46,8 @@ type Signal struct {
 // ErrInterrupted is the cause with which running attempts are cancelled.
 var ErrInterrupted = errors.New("wavex was asked to stop")
 
-// Loop holds the parts of a session of a run. All fields but Panel, Signals, Views, Recover and
-// RecoverPanel are required, unless their comment says otherwise.
+// Loop holds the parts of a session of a run. All fields but Panel, Signals, Views and Recover
+// are required, unless their comment says otherwise.
 type Loop struct {
 	State      *State     // replayed, not yet opened
 	StartEvent event.Body // RunStarted or Resumed
@@ -86,17 +85,12 @@ type Loop struct {
 	// evidence and no check is repeated.
 	Review func(s *State, e event.ReviewStarted) func(ctx context.Context) counsel.Review
 	Verify func(s *State, e event.CriteriaStarted) func(ctx context.Context, more func() bool) (Verification, error)
-	// Recover returns the result of an attempt that an earlier session started and did not end.
-	// nil: the attempt counts at its cap.
-	Recover func(ctx context.Context, e event.AttemptStarted) runner.Result
+	// Recover ends the processes of an earlier session and returns the results of its open work. It is
+	// called once, if there is such work. nil: the work counts at its cap.
+	Recover func(ctx context.Context) Recovery
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
 	// the challenge fails, which stops the run if Config.Precheck is set.
 	Precheck func(s *State, task int, e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge
-	// RecoverCost returns the cost of the calls of an unfinished review ("review-3") or verification
-	// ("criteria-1"), at most limit if it is unknown. nil: limit.
-	RecoverCost func(ctx context.Context, name string, limit budget.USD) budget.USD
-	// RecoverPanel returns the verdict of a panel that an earlier session started and did not end.
-	RecoverPanel func(ctx context.Context, e event.CounselStarted) counsel.Verdict
 
 	// Approver answers gates. Required if Config.Attended is set.
 	Approver Approver

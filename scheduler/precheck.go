@@ -12,8 +12,6 @@ import (
 // This file asks a panel about tasks of reversibility 1 before their wave begins. A refused task is
 // blocked, with the tasks that depend on it. Conditions of the panel are passed to the agent.
 
-func precheckKey(task string, n int) string { return fmt.Sprintf("/precheck-%s-%d", task, n) }
-
 // findIrreversible returns the plan's tasks of reversibility 1.
 func (s *State) findIrreversible() []int32 {
 	var out []int32
@@ -53,21 +51,8 @@ func decidePrecheck(s *State) (body event.Body, wait bool) {
 	return nil, false
 }
 
-func (s *State) applyPrecheckStarted(b event.PrecheckStarted) error {
-	if err := s.Ledger.Reserve(precheckKey(b.Task, b.N), b.Cap, false); err != nil {
-		return fmt.Errorf("pre-check of %s: %w", b.Task, err)
-	}
-	s.openWork[precheckKey(b.Task, b.N)] = b
-	s.Phase = Planning
-	if i, ok := s.Index(b.Task); ok {
-		s.Tasks[i].Prechecks = b.N
-	}
-	return nil
-}
-
 func (s *State) applyPrecheckEnded(b event.PrecheckEnded) {
-	delete(s.openWork, precheckKey(b.Task, b.N))
-	s.Ledger.Commit(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
+	s.finish(precheckKey(b.Task, b.N), b.Challenge.Cost, 0, false)
 	s.endPhase()
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	i, ok := s.Index(b.Task)

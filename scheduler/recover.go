@@ -14,49 +14,48 @@ import (
 
 // This file closes open work of an earlier session before any new decision.
 
-// RecoveredWork return the results of work that an earlier session started and did not end. Each may be
-// nil: the work then counts at its cap.
-type RecoveredWork struct {
-	Attempt func(event.AttemptStarted) runner.Result
-	Panel   func(event.CounselStarted) counsel.Verdict
-	// Cost returns the cost of the calls of a review ("review-3"), a verification ("criteria-1")
-	// or a challenge, at most limit if it is unknown.
-	Cost func(name string, limit budget.USD) budget.USD
+// Recovery knows the results of work that an earlier session started and did not end.
+type Recovery interface {
+	// Attempt returns the result of an attempt.
+	Attempt(e event.AttemptStarted) runner.Result
+	// Cost returns the cost of the calls of a task's panel ("counsel-1"), or without a task of a review ("review-3"),
+	// a verification ("criteria-1") or a challenge, at most limit if it is unknown.
+	Cost(task, calls string, limit budget.USD) budget.USD
 }
+
+// atCap is a Recovery for work of which nothing else is known.
+type atCap struct{}
+
+func (atCap) Attempt(e event.AttemptStarted) runner.Result { return lostResult(e.Cap) }
+
+func (atCap) Cost(_, _ string, limit budget.USD) budget.USD { return limit }
 
 const interruptedEarlier = "interrupted with the earlier session"
 
 // SettleUnfinished returns the ends of all open work. It was interrupted, which is no fault of the tasks, but
 // its money is spent.
-func (s *State) SettleUnfinished(from RecoveredWork) []event.Body {
-	asked := func(key string, limit budget.USD) budget.USD {
-		if from.Cost == nil {
-			return limit
-		}
-		return from.Cost(strings.TrimPrefix(key, "/"), limit)
-	}
+func (s *State) SettleUnfinished(from Recovery) []event.Body {
 	var ends []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
 		var b event.Body
+		calls := strings.TrimPrefix(key, "/")
 		switch o := s.openWork[key].(type) {
 		case event.AttemptStarted:
 			b = s.endInterruptedAttempt(o, nil, from)
 		case openChecks:
 			b = s.endInterruptedAttempt(o.AttemptStarted, &o.turn, from)
 		case event.CounselStarted:
-			v := counsel.Verdict{Unavailable: interruptedEarlier, Cost: o.Cap}
-			if from.Panel != nil {
-				v = from.Panel(o)
-			}
-			b = event.CounselEnded{Task: o.Task, Panel: o.Panel, Verdict: v}
+			cost := from.Cost(o.Task, strings.TrimPrefix(key, o.Task+"/"), o.Cap)
+			b = event.CounselEnded{Task: o.Task, Panel: o.Panel,
+				Verdict: counsel.Verdict{Unavailable: "wavex ended before the panel did", Cost: cost}}
 		case event.PrecheckStarted:
 			b = event.PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: interruptedEarlier,
-				Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
+				Failure: runner.Interrupted, Cost: from.Cost("", calls, o.Cap)}}
 		case event.CriteriaStarted:
-			b = event.CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: asked(key, o.Cap), Error: interruptedEarlier}
+			b = event.CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: from.Cost("", calls, o.Cap), Error: interruptedEarlier}
 		case event.ReviewStarted:
 			b = event.ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
-				Review: counsel.Review{Error: interruptedEarlier, Failure: runner.Interrupted, Cost: asked(key, o.Cap)}}
+				Review: counsel.Review{Error: interruptedEarlier, Failure: runner.Interrupted, Cost: from.Cost("", calls, o.Cap)}}
 		default:
 			continue // an integration or a delivery costs nothing
 		}
@@ -66,11 +65,8 @@ func (s *State) SettleUnfinished(from RecoveredWork) []event.Body {
 }
 
 // endInterruptedAttempt returns the end of an open attempt. turn is its turn, if that has ended.
-func (s *State) endInterruptedAttempt(o event.AttemptStarted, turn *runner.Turn, from RecoveredWork) event.Body {
-	res := lostResult(o.Cap)
-	if from.Attempt != nil {
-		res = from.Attempt(o)
-	}
+func (s *State) endInterruptedAttempt(o event.AttemptStarted, turn *runner.Turn, from Recovery) event.Body {
+	res := from.Attempt(o)
 	if turn != nil {
 		contained := res.Contained
 		res = turn.Result
@@ -84,25 +80,33 @@ func (s *State) endInterruptedAttempt(o event.AttemptStarted, turn *runner.Turn,
 	return end
 }
 
-// settleUnfinished records the ends of the open work of an earlier session.
+// settleUnfinished records the ends of the open work of an earlier session. Its spares had no prompt.
 func (r *running) settleUnfinished(ctx context.Context) error {
-	var from RecoveredWork
+	if len(r.s.openWork)+len(r.s.openSpares) == 0 {
+		return nil
+	}
+	var from Recovery = atCap{}
 	if r.Recover != nil {
-		from.Attempt = func(e event.AttemptStarted) runner.Result { return r.Recover(ctx, e) }
+		from = r.Recover(ctx)
 	}
-	if r.RecoverPanel != nil {
-		from.Panel = func(e event.CounselStarted) counsel.Verdict { return r.RecoverPanel(ctx, e) }
+	ends := r.s.SettleUnfinished(from)
+	for _, b := range r.s.openSpares {
+		ends = append(ends, event.SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt})
 	}
-	if r.RecoverCost != nil {
-		from.Cost = func(name string, limit budget.USD) budget.USD { return r.RecoverCost(ctx, name, limit) }
-	}
-	for _, b := range r.s.SettleUnfinished(from) {
+	for _, b := range ends {
 		if err := r.emit(b); err != nil {
 			return err
 		}
 	}
-	if err := r.settleSpares(ctx); err != nil {
-		return err
-	}
 	return r.flush()
+}
+
+// lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the
+// cap, unless the caller finds the actual cost.
+func lostResult(cap budget.USD) runner.Result {
+	r := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Cost: cap}
+	if cap > 0 {
+		r.Priced = "cap"
+	}
+	return r
 }

@@ -40,11 +40,11 @@ func decideLightReview(s *State, now time.Time) event.Body {
 			limit = min(limit, s.Ledger.Available()/10)
 			ok = limit >= budget.MinReservation
 		}
-		probe := s.Ledger
-		if !ok || probe.Reserve(reviewKey(s.reviews+1), limit, false) != nil {
+		ev := event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Light, Wave: w, Cap: limit}
+		if !ok || s.admits(jobOf(ev)) != nil {
 			return event.ReviewSkipped{Mode: counsel.Light, Wave: w, Reason: "no money to spare"}
 		}
-		return event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Light, Wave: w, Cap: limit}
+		return ev
 	}
 	return nil
 }

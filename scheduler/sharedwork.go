@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sourcegraph/conc/panics"
-
 	"wavex/internal/event"
 )
 
@@ -52,21 +50,17 @@ func (r *running) startSharedIntegration(b event.IntegrationStarted) {
 	if r.Verify != nil {
 		work = r.Verify(r.s, event.CriteriaStarted{Round: r.s.verifications + 1, Wave: b.Wave, Rechecks: checks})
 	}
-	r.background.Go(func() error {
-		var v Verification
-		var err error
-		if p := panics.Try(func() { v, err = work(r.kill, func() bool { return true }) }); p != nil {
-			err = fmt.Errorf("a bug in wavex: %v", p.Value)
-		}
-		r.results <- func() event.Body {
+	var v Verification
+	var err error
+	r.inBackground(func() { v, err = work(r.kill, func() bool { return true }) },
+		func(bug error) { err = bug },
+		func() event.Body {
 			var got Integrated
 			if err == nil {
 				got, err = checkedTogether(r.s, b, checks, v.Rechecks)
 			}
 			return onIntegration(r.s, b.Wave, got, err)
-		}
-		return nil
-	})
+		})
 }
 
 // checkedTogether returns the result of an integration in a shared directory. A task is completed if all its checks

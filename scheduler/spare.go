@@ -25,12 +25,17 @@ func (s *State) spareOf(task string, attempt int) *event.SpareStarted {
 }
 
 func (s *State) applySpareStarted(b event.SpareStarted) error {
-	if err := s.reserve(attemptKey(b.Task, b.Attempt), b.Wave, b.Cap, false); err != nil {
+	if err := s.purse(b.Wave).reserve(spareJob(&b)); err != nil {
 		return err
 	}
 	s.slots.acquire(b.Slot)
 	s.openSpares = append(s.openSpares, b)
 	return nil
+}
+
+// spareJob returns the reservation of a spare, under the key of its attempt.
+func spareJob(b *event.SpareStarted) job {
+	return job{key: attemptKey(b.Task, b.Attempt), wave: b.Wave, cap: b.Cap}
 }
 
 // applySpareEnded releases a spare's reservations, unless an attempt has taken them over.
@@ -50,24 +55,11 @@ func (s *State) releaseSpare(task string, attempt int, cost budget.USD) {
 	if b == nil {
 		return
 	}
-	s.commitCost(attemptKey(task, attempt), b.Wave, cost, 0, false)
+	s.purse(b.Wave).commit(attemptKey(task, attempt), cost, 0, false)
 	s.slots.release(b.Slot)
 	s.openSpares = slices.DeleteFunc(slices.Clone(s.openSpares), func(b event.SpareStarted) bool {
 		return b.Task == task && b.Attempt == attempt
 	})
-}
-
-// canReserve reports whether the reservation of a spare still fits the limits. Costs above their
-// reservations may have used up the money.
-func (s *State) canReserve(b *event.SpareStarted) bool {
-	key := attemptKey(b.Task, b.Attempt)
-	for _, l := range []budget.Ledger{s.Ledger, *s.waveLedger(b.Wave)} {
-		l.Commit(key, 0, 0, false)
-		if l.Reserve(key, b.Cap, false) != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // freeSpares returns how many more processes may be started ahead now.
@@ -113,8 +105,7 @@ func decideSpare(s *State, now time.Time) event.Body {
 	}
 	b := event.SpareStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Slot: s.slots.nextFree(),
 		Session: sessionID(s.Config.Run+s.nonce, p.ID, t.Attempts+1), Cap: limit}
-	probe := s.Ledger
-	if probe.Reserve(attemptKey(b.Task, b.Attempt), limit, false) != nil {
+	if s.admits(spareJob(&b)) != nil {
 		return nil
 	}
 	return b
@@ -240,17 +231,4 @@ func (r *running) endObsoleteSpares() (leaving bool) {
 		leaving = leaving || p.cancelled
 	}
 	return leaving
-}
-
-// settleSpares closes spares that an earlier session left open. They had no prompt.
-func (r *running) settleSpares(ctx context.Context) error {
-	for _, b := range r.s.openSpares {
-		if r.Recover != nil {
-			r.Recover(ctx, b.Start()) // ends leftover processes
-		}
-		if err := r.emit(event.SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

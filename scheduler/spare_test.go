@@ -136,11 +136,18 @@ func TestSpareEndsWithItsSession(t *testing.T) {
 	}
 	again.StartEvent = event.RunResumed{Config: spareConfig()}
 	asked := 0
-	again.Recover = func(_ context.Context, e event.AttemptStarted) runner.Result {
+	again.Recover = func(context.Context) Recovery {
 		asked++
-		return runner.Result{Outcome: runner.Interrupted}
+		return free{}
 	}
-	if end := again.run(t); end.Status != "complete" || asked != 3 || again.State.Ledger.Spent() != 3000 {
+	if end := again.run(t); end.Status != "complete" || asked != 1 || again.State.Ledger.Spent() != 3000 {
 		t.Fatalf("%+v, %d were closed", end, asked)
 	}
+}
+
+// free is a Recovery of work that cost nothing.
+type free struct{ atCap }
+
+func (free) Attempt(event.AttemptStarted) runner.Result {
+	return runner.Result{Outcome: runner.Interrupted}
 }

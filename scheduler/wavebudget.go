@@ -50,35 +50,6 @@ func (s *State) share(wave, slots int, own budget.USD) (limit budget.USD, short 
 	return min(limit, part), nil
 }
 
-// jobCap returns the cap of a job besides the attempts: at most the given one, within the limits of
-// the run. The error is the limit that was reached.
-func (s *State) jobCap(key string, most budget.USD) (budget.USD, error) {
-	limit, ok := s.Ledger.Share(1, most)
-	if !ok {
-		return 0, s.Ledger.Shortage()
-	}
-	probe := s.Ledger
-	return limit, probe.Reserve(key, limit, false)
-}
-
-// reserve reserves money of the run and of the wave, both or neither.
-func (s *State) reserve(key string, wave int, usd budget.USD, iteration bool) error {
-	if err := s.waveLedger(wave).Reserve(key, usd, false); err != nil {
-		return markWaveLimit(err)
-	}
-	if err := s.Ledger.Reserve(key, usd, iteration); err != nil {
-		s.waveLedger(wave).Commit(key, 0, 0, false)
-		return err
-	}
-	return nil
-}
-
-// commitCost replaces a reservation by the actual cost.
-func (s *State) commitCost(key string, wave int, cost budget.USD, tokens int64, charged bool) {
-	s.Ledger.Commit(key, cost, tokens, charged)
-	s.waveLedger(wave).Commit(key, cost, 0, false)
-}
-
 // markWaveLimit marks a LimitError as a wave limit.
 func markWaveLimit[E error](err E) E {
 	var short *budget.LimitError

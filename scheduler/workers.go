@@ -113,77 +113,71 @@ func (r *running) runJob(f func() message) {
 	}
 }
 
-// startIntegration integrates outside the parallel limit, beside attempts.
+// inBackground does work outside the parallel limit and sends its end to the loop, which decides what follows. If the
+// work panics, failed sets its result.
+func (r *running) inBackground(work func(), failed func(bug error), end message) {
+	r.background.Go(func() error {
+		if p := panics.Try(work); p != nil {
+			failed(fmt.Errorf("a bug in wavex: %v", p.Value))
+		}
+		r.results <- end
+		return nil
+	})
+}
+
+// startIntegration integrates beside attempts.
 func (r *running) startIntegration(b event.IntegrationStarted) {
 	if r.s.Config.Isolation != event.Isolated {
 		r.startSharedIntegration(b)
 		return
 	}
-	r.background.Go(func() error {
-		var got Integrated
-		var err error
-		if p := panics.Try(func() { got, err = r.Integrator.Integrate(r.kill, b.Wave, b.Tasks) }); p != nil {
-			err = fmt.Errorf("a bug in wavex: %v", p.Value)
-		}
-		r.results <- func() event.Body { return onIntegration(r.s, b.Wave, got, err) }
-		return nil
-	})
+	var got Integrated
+	var err error
+	r.inBackground(func() { got, err = r.Integrator.Integrate(r.kill, b.Wave, b.Tasks) },
+		func(bug error) { err = bug },
+		func() event.Body { return onIntegration(r.s, b.Wave, got, err) })
 }
 
-// startVerification runs a verification outside the parallel limit; the loop decides what follows.
 func (r *running) startVerification(b event.CriteriaStarted) {
 	work := func(context.Context, func() bool) (v Verification, err error) { return v, nil }
 	if r.Verify != nil {
 		work = r.Verify(r.s, b)
 	}
-	var startCtx context.Context
-	startCtx, r.stopRechecks = context.WithCancel(r.kill)
-	stopRechecks := r.stopRechecks
-	r.background.Go(func() error {
+	startCtx, stopRechecks := context.WithCancel(r.kill)
+	r.stopRechecks = stopRechecks
+	var v Verification
+	var err error
+	r.inBackground(func() {
 		defer stopRechecks()
-		var v Verification
-		var err error
-		if p := panics.Try(func() { v, err = work(r.kill, func() bool { return startCtx.Err() == nil }) }); p != nil {
-			v = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
-			if len(b.Rechecks)+len(b.Earlier) > 0 {
-				err = fmt.Errorf("a bug in wavex: %v", p.Value)
-			}
+		v, err = work(r.kill, func() bool { return startCtx.Err() == nil })
+	}, func(bug error) {
+		v = Verification{Cost: b.Cap} // criteria that were not checked stay assumptions
+		if len(b.Rechecks)+len(b.Earlier) > 0 {
+			err = bug
 		}
-		r.results <- func() event.Body { return onVerification(r.s, b, v, err) }
-		return nil
-	})
+	}, func() event.Body { return onVerification(r.s, b, v, err) })
 }
 
-// startPrecheck asks the panel outside the parallel limit; the loop decides what follows.
 func (r *running) startPrecheck(b event.PrecheckStarted) {
 	out := counsel.Challenge{Error: "nobody is there to ask"}
 	work := func(context.Context) counsel.Challenge { return out }
 	if i, ok := r.s.Index(b.Task); ok && r.Precheck != nil {
 		work = r.Precheck(r.s, i, b)
 	}
-	r.background.Go(func() error {
-		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
-			out = counsel.Challenge{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
-		}
-		r.results <- func() event.Body { return onChallenge(r.s, b, out) }
-		return nil
-	})
+	r.inBackground(func() { out = work(r.kill) },
+		func(bug error) { out = counsel.Challenge{Error: bug.Error(), Cost: b.Cap} },
+		func() event.Body { return onChallenge(r.s, b, out) })
 }
 
-// startReview runs a review outside the parallel limit.
 func (r *running) startReview(b event.ReviewStarted) {
 	out := counsel.Review{Nothing: "there are no reviewers"}
 	work := func(context.Context) counsel.Review { return out }
 	if r.Review != nil {
 		work = r.Review(r.s, b)
 	}
-	r.background.Go(func() error {
-		if p := panics.Try(func() { out = work(r.kill) }); p != nil {
-			out = counsel.Review{Error: fmt.Sprintf("a bug in wavex: %v", p.Value), Cost: b.Cap}
-		}
-		r.results <- func() event.Body { return onReview(b, out) }
-		return nil
-	})
+	r.inBackground(func() { out = work(r.kill) },
+		func(bug error) { out = counsel.Review{Error: bug.Error(), Cost: b.Cap} },
+		func() event.Body { return onReview(b, out) })
 }
 
 func (r *running) runAttempt(req runner.Request, hooks runner.Hooks) (res runner.Result) {

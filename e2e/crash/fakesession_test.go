@@ -143,21 +143,29 @@ func session(ctx context.Context, p *plan.Plan, path string,
 		Case: func(_ *scheduler.State, _ int, e event.CounselStarted) counsel.Case {
 			return counsel.Case{Task: e.Task, Attempt: e.Attempt, Cap: e.Cap}
 		},
-		Recover: func(_ context.Context, e event.AttemptStarted) runner.Result {
-			return runner.Result{Outcome: runner.Interrupted, Session: e.Session, Turns: 1, Cost: attemptCost(e.Task, e.Attempt,
-				false), Priced: "stream"}
-		},
-		RecoverPanel: func(_ context.Context, e event.CounselStarted) counsel.Verdict {
-			return counsel.Verdict{Unavailable: "wavex ended", Cost: panelCost(e.Task, 1, false)}
-		},
-		Review:      review,
-		RecoverCost: func(context.Context, string, budget.USD) budget.USD { return reviewCost / 2 },
-		Now:         now, Jitter: func() float64 { return 0 }}
+		Recover: func(context.Context) scheduler.Recovery { return halfCost{} },
+		Review:  review,
+		Now:     now, Jitter: func() float64 { return 0 }}
 	_, err = loop.Run(ctx)
 	return s, len(events), err
 }
 
 const reviewCost = 3000
+
+// halfCost is a Recovery that finds half of the costs of work.
+type halfCost struct{}
+
+func (halfCost) Attempt(e event.AttemptStarted) runner.Result {
+	return runner.Result{Outcome: runner.Interrupted, Session: e.Session, Turns: 1,
+		Cost: attemptCost(e.Task, e.Attempt, false), Priced: "stream"}
+}
+
+func (halfCost) Cost(task, _ string, _ budget.USD) budget.USD {
+	if task == "" {
+		return reviewCost / 2
+	}
+	return panelCost(task, 1, false)
+}
 
 // review finds one blocker until a task has repaired it.
 func review(s *scheduler.State, e event.ReviewStarted) func(context.Context) counsel.Review {

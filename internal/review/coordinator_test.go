@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/check"
@@ -95,32 +94,6 @@ func TestDiffPanel(t *testing.T) {
 	for name, q := range who.questions {
 		if !strings.Contains(q.Prompt, "+new") || q.Dir != dir {
 			t.Errorf("%s was shown, in %s:\n%s", name, q.Dir, q.Prompt)
-		}
-	}
-}
-
-// Calls of an earlier session without a recorded end are priced by their streams, or at the cap if
-// the cost is unknown.
-func TestRecoverCost(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	h, _ := newCoordinator(t, dir, onePlan, nil)
-	h.opts.Config.Run = "hearing-test-nobody-has-this-mark"
-	const stream = `{"type":"result","subtype":"success","total_cost_usd":0.25,"usage":{"input_tokens":1}}` + "\n"
-	runs := ".loop/runs/" + h.opts.Config.Run
-	testrepo.Files{runs + "/reviews/3/x/stream.jsonl": stream, runs + "/criteria-2/judge/stream.jsonl": stream,
-		runs + "/criteria-4/judge/request.json":    "{}",
-		runs + "/tasks/a/counsel-1/x/stream.jsonl": stream, runs + "/tasks/a/counsel-2/x/request.json": "{}"}.Write(t, dir)
-	for name, want := range map[string]budget.USD{"review-3": 250_000, "criteria-2": 250_000, "criteria-4": 900_000,
-		"review-9": 0, "precheck-a-1": 0} {
-		if got := h.RecoverCost(t.Context(), name, 900_000); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-	for n, want := range map[int]budget.USD{1: 250_000, 2: 900_000, 3: 0} {
-		v := h.RecoverPanel(t.Context(), event.CounselStarted{Task: "a", Panel: n, Cap: 900_000})
-		if v.Cost != want || v.Unavailable == "" {
-			t.Errorf("panel %d: %+v", n, v)
 		}
 	}
 }

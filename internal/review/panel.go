@@ -6,8 +6,6 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/proc"
-	"wavex/internal/runlog"
 	"wavex/scheduler"
 )
 
@@ -60,17 +58,4 @@ func (h *Coordinator) PreparePanel(s *scheduler.State, i int, e event.CounselSta
 		c.MustNot = append(c.MustNot, m.Text)
 	}
 	return c
-}
-
-// RecoverPanel stops the processes of a panel that an earlier wavex convened and whose end it did
-// not record, then prices its calls by their streams. If one of them cannot be priced, the panel
-// costs its cap.
-func (h *Coordinator) RecoverPanel(ctx context.Context, e event.CounselStarted) counsel.Verdict {
-	// This session has started no process yet, so every process with the run's mark is old.
-	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
-	return h.recovery().Panel(e)
-}
-
-func (h *Coordinator) recovery() runlog.Recovery {
-	return runlog.Recovery{Loop: h.opts.Config.Loop, Run: h.opts.Config.Run, Prices: h.opts.Prices}
 }

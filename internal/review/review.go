@@ -11,13 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/proc"
 	"wavex/internal/safefile"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -187,14 +185,6 @@ func (h *Coordinator) withIntegrated(ctx context.Context, files bool, use func(d
 		use(dir)
 		return nil
 	})
-}
-
-// RecoverCost stops the processes of an earlier session's review or verification, and returns the cost of
-// its calls.
-func (h *Coordinator) RecoverCost(ctx context.Context, name string, limit budget.USD) budget.USD {
-	// This session has started no process yet, so every process with the run's mark is old.
-	_, _ = proc.Sweep(ctx, h.opts.Config.Run) // a process that survives is found again after each attempt
-	return h.recovery().Cost(name, limit)
 }
 
 // maxCached is the largest stored question or answer that is read, in bytes.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
@@ -109,15 +108,22 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 	return b
 }
 
-// recoverAttempt returns the result of an attempt that an earlier wavex started and whose end it did not
-// record. It first stops the attempt's processes, which carry the run's mark, then prices the
-// stream.
-func (r *Session) recoverAttempt(ctx context.Context, prices claude.Pricer, e event.AttemptStarted) runner.Result {
-	// This session has started no process yet, so every process with the run's mark is old. The
-	// agent's process may have the mark of an earlier attempt.
-	_, err := proc.Sweep(ctx, r.config.Run)
-	res := runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: prices}.Attempt(e)
-	res.Contained = err == nil
+// recovery ends the processes of an earlier session, which carry the run's mark, and returns the results of
+// its open work. This session has started no process yet.
+func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
+	_, err := proc.Sweep(ctx, r.config.Run) // a process that survives is found again after each attempt
+	return recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, err == nil}
+}
+
+// recovery is a Recovery after the end of the processes, if contained is set.
+type recovery struct {
+	runlog.Recovery
+	contained bool
+}
+
+func (l recovery) Attempt(e event.AttemptStarted) runner.Result {
+	res := l.Recovery.Attempt(e)
+	res.Contained = l.contained
 	return res
 }
 

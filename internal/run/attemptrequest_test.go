@@ -131,7 +131,8 @@ func TestRecoverAttempt(t *testing.T) {
 	dir := t.TempDir()
 	r, _ := newSession(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
 	r.config.Run = "recover-" + filepath.Base(dir) // processes with the mark of this run are ended
-	prices, err := budget.LoadPrices(nil)
+	var err error
+	r.opts.Prices, err = budget.LoadPrices(nil)
 	testrepo.Must(t, err)
 	at := r.config.Loop.Task(r.config.Run, "a", loop.Attempt(1), loop.StreamFile)
 	const begun = `{"type":"system","subtype":"init","session_id":"s-1","model":"claude-sonnet-4-5"}` + "\n"
@@ -155,7 +156,7 @@ func TestRecoverAttempt(t *testing.T) {
 		testrepo.Must(t, os.RemoveAll(at))
 		testrepo.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		c.lay()
-		res := r.recoverAttempt(t.Context(), prices, event.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
+		res := r.recovery(t.Context()).Attempt(event.AttemptStarted{Task: "a", Attempt: 1, Cap: 900_000})
 		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes ||
 			c.goes && res.Session != "s-1" {
 			t.Errorf("%s: %+v", name, res)

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"runtime"
@@ -44,14 +43,11 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 			return r.attemptRequest(s, i, e)
 		},
 		NewSpare: p.newSpare,
-		Recover: func(ctx context.Context, e event.AttemptStarted) runner.Result {
-			return r.recoverAttempt(ctx, r.opts.Prices, e)
-		},
-		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel, RecoverPanel: p.reviews.RecoverPanel,
+		Recover:  r.recovery,
+		Panel:    p.reviews.Panel(), Case: p.reviews.PreparePanel,
 		Review: p.reviews.PrepareReview, Verify: p.reviews.PrepareVerification, Precheck: p.reviews.PreparePrecheck,
-		RecoverCost: p.reviews.RecoverCost,
-		Redact:      r.redactEvent,
-		Now:         time.Now, Jitter: rand.Float64,
+		Redact: r.redactEvent,
+		Now:    time.Now, Jitter: rand.Float64,
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.
 		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 func TestRecoverCalls(t *testing.T) {
@@ -55,5 +57,29 @@ func TestRecoverCalls(t *testing.T) {
 				t.Errorf("cost %d with a limit of %d, want it known: %v", cost, limit, c.known)
 			}
 		})
+	}
+}
+
+// Calls of an earlier session without a recorded end are priced by their streams, or at the limit if
+// the cost is unknown.
+func TestRecoveryFindsTheCalls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const stream = `{"type":"result","subtype":"success","total_cost_usd":0.25,"usage":{"input_tokens":1}}` + "\n"
+	testrepo.Files{".loop/runs/r/reviews/3/x/stream.jsonl": stream, ".loop/runs/r/criteria-2/judge/stream.jsonl": stream,
+		".loop/runs/r/criteria-4/judge/request.json":    "{}",
+		".loop/runs/r/tasks/a/counsel-1/x/stream.jsonl": stream,
+		".loop/runs/r/tasks/a/counsel-2/x/request.json": "{}"}.Write(t, dir)
+	l := Recovery{Loop: loop.In(dir), Run: "r", Prices: budget.Prices{}}
+	for _, c := range []struct {
+		task, calls string
+		want        budget.USD
+	}{
+		{"", "review-3", 250_000}, {"", "criteria-2", 250_000}, {"", "criteria-4", 900_000}, {"", "review-9", 0},
+		{"", "precheck-a-1", 0}, {"a", "counsel-1", 250_000}, {"a", "counsel-2", 900_000}, {"a", "counsel-3", 0},
+	} {
+		if got := l.Cost(c.task, c.calls, 900_000); got != c.want {
+			t.Errorf("%s of %q: %s, want %s", c.calls, c.task, got, c.want)
+		}
 	}
 }

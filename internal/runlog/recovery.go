@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"wavex/budget"
-	"wavex/counsel"
 	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/journal"
@@ -21,16 +20,11 @@ import (
 // command that shows the cost of a run uses it, and so does the resume that records the cost. It
 // ends no process and changes no file.
 
-// Recovery prices the unfinished work of a run.
+// Recovery prices the unfinished work of a run. It is a scheduler.Recovery.
 type Recovery struct {
 	Loop   loop.Dir // the .loop directory
 	Run    string
 	Prices claude.Pricer
-}
-
-// RecoveredWork returns the functions that price each kind of work.
-func (l Recovery) RecoveredWork() scheduler.RecoveredWork {
-	return scheduler.RecoveredWork{Attempt: l.Attempt, Panel: l.Panel, Cost: l.Cost}
 }
 
 // Attempt returns the result of an attempt whose end is not on record.
@@ -51,16 +45,12 @@ func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	return res
 }
 
-// Panel returns the verdict of a panel whose end is not on record. The panel costs its cap if one
-// of its calls cannot be priced.
-func (l Recovery) Panel(e event.CounselStarted) counsel.Verdict {
-	return counsel.Verdict{Unavailable: "wavex ended before the panel did",
-		Cost: RecoverCalls(l.Loop.Task(l.Run, e.Task, loop.Panel(e.Panel)), l.Prices, e.Cap)}
-}
-
-// Cost returns the cost of the calls of a review, a verification or a challenge.
-func (l Recovery) Cost(name string, limit budget.USD) budget.USD {
-	return RecoverCalls(l.Loop.Calls(l.Run, name), l.Prices, limit)
+// Cost returns the cost of the calls of a task's panel, or without a task of a review, a verification or a challenge.
+func (l Recovery) Cost(task, calls string, limit budget.USD) budget.USD {
+	if task != "" {
+		return RecoverCalls(l.Loop.Task(l.Run, task, calls), l.Prices, limit)
+	}
+	return RecoverCalls(l.Loop.Calls(l.Run, calls), l.Prices, limit)
 }
 
 // RecoverCalls returns the cost of the calls below a directory, by the files that they left. It is at
@@ -90,7 +80,7 @@ func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budg
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
 // the prices that the run was started with.
 func UnfinishedEnds(s *scheduler.State, dir loop.Dir) []event.Body {
-	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)}.RecoveredWork())
+	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)})
 }
 
 // loadPrices reads a price table over the embedded one. If the table cannot be read, it returns the
