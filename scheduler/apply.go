@@ -50,7 +50,7 @@ func (s *State) clear() {
 // apply changes the state by one event, live or in a replay. No other code changes it. An error
 // means that the events of the journal contradict each other.
 func (s *State) apply(e event.Event) error {
-	s.Seq = e.Seq
+	s.Seq, s.Time = e.Seq, e.Time
 	s.trackSession(e)
 	s.trackActivity(e)
 	if err := s.begin(e.Body); err != nil {

@@ -20,6 +20,7 @@ type figures struct {
 	tallies    []Tally // by wave; 0: of the whole plan
 	activities []event.Activity
 	sessions   []Session
+	errors     []FailedAttempt // the oldest first
 	lastEvent  time.Time
 	endedAt    time.Time
 	delivering bool // a delivery of the session has begun
@@ -155,6 +156,19 @@ func (f *figures) trackSession(e event.Event) {
 	f.lastEvent = e.Time
 }
 
+// FailedAttempt is an attempt that ended with an error.
+type FailedAttempt struct {
+	Time time.Time
+	event.AttemptEnded
+}
+
+// maxErrors bounds the errors that a state keeps.
+const maxErrors = 50
+
+// Errors returns the last attempts of the run that ended with an error, the oldest first. The caller must not modify
+// the slice.
+func (s *State) Errors() []FailedAttempt { return s.errors }
+
 // Activities returns the work that has begun and not ended, in the order of its start. It knows no signs of life.
 func (s *State) Activities() []event.Activity {
 	out := slices.Clone(s.activities)
@@ -183,6 +197,9 @@ func (f *figures) trackActivity(e event.Event) {
 		start("attempt", b.Task, b.Attempt)
 	case event.AttemptEnded:
 		end("attempt", b.Task)
+		if b.Result.Outcome.Class() != "" {
+			f.errors = append(slices.Clip(f.errors[max(0, len(f.errors)-maxErrors+1):]), FailedAttempt{e.Time, b})
+		}
 	case event.CounselStarted:
 		start("counsel", b.Task, b.Panel)
 	case event.CounselEnded:

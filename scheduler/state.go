@@ -101,7 +101,8 @@ type State struct {
 	PauseUntil   time.Time   // no work starts before this time
 	Stop         *event.Stop // no work starts any more; may be nil
 	Ended        *event.RunEnded
-	Seq          int64
+	Seq          int64         // of the last event
+	Time         time.Time     // of the last event
 	Origin       *event.Origin // the request; may be nil
 	Limiter      Limiter       // adaptive limit of concurrent attempts
 	checking     int           // number of running attempts whose turn has ended

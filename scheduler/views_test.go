@@ -547,7 +547,7 @@ func snapshotFigures(t testing.TB, m moment) figures {
 
 func fileFigures(t testing.TB, m moment) figures {
 	dir := t.TempDir()
-	if err := statefiles.Rebuild(loop.Dir(dir), nil, m.s, m.events); err != nil {
+	if err := statefiles.Rebuild(loop.Dir(dir), nil, m.s); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) []byte {

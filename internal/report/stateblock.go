@@ -72,7 +72,9 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 		l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, started: %s, ended: %s}", n+1,
 			strconv.Quote(a.task), strconv.Quote(string(a.outcome)), formatTime(a.started), formatTime(a.ended)))
 	}
-	l.lastError = h.lastError
+	if errors := s.Errors(); len(errors) > 0 {
+		l.lastError = ErrorText(errors[len(errors)-1].Result)
+	}
 	if v := h.inspected; v != nil {
 		l.kind, l.gaps = "verify", v.Gaps
 		if v.Round > 0 {
@@ -129,7 +131,6 @@ func exhaustedTasks(s *scheduler.State) string {
 // runHistory is what the events of the last run of a journal tell beyond its state.
 type runHistory struct {
 	attempts  []pastAttempt    // that count as iterations, by their start
-	lastError string           // of the last attempt that ended with an error
 	inspected *event.Inspected // the last, unless a session that does not close its gaps followed
 }
 
@@ -164,7 +165,6 @@ func historyOf(events []event.Event) (h runHistory) {
 				started[k].outcome, started[k].ended = b.Result.Outcome, e.Time
 			}
 			delete(open, b.Task)
-			h.lastError = cmp.Or(ErrorText(b.Result), h.lastError)
 		}
 	}
 	h.attempts = slices.DeleteFunc(started, func(a pastAttempt) bool { return a.ended.IsZero() })

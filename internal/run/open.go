@@ -67,7 +67,6 @@ type Session struct {
 	config     event.Config
 	state      *scheduler.State
 	startEvent event.Body
-	past       []event.Event // of a resumed run, until the state files are kept
 	journal    *runlog.Journal
 	view       ui.View
 	tracer     *telemetry.Tracer // nil: tracing is off
@@ -134,7 +133,6 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err := CheckAgreement(events, r.config, r.plan, r.opts.AgreeToPlan); err != nil {
 		return err
 	}
-	r.past = events
 	edit := r.planEdit(events)
 	moved := r.moved(ctx)
 	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,

@@ -128,9 +128,7 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 // startStateFiles returns a Writer that keeps the files in .loop current. A failure to write them is
 // only a warning, because the journal has everything.
 func (r *Session) startStateFiles() *statefiles.Writer {
-	past := r.past
-	r.past = nil
-	return statefiles.NewWriter(r.config.Loop, past, r.opts.Redactor.Bytes, func(err error) {
+	return statefiles.NewWriter(r.config.Loop, r.opts.Redactor.Bytes, func(err error) {
 		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
 	})
 }

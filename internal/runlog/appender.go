@@ -49,7 +49,7 @@ func (a *Appender) Append(warn io.Writer, bodies ...func() event.Body) error {
 	if err := to.Sync(); err != nil {
 		return err
 	}
-	if err := statefiles.Rebuild(dir, secrets.Bytes, a.State, a.Events); err != nil {
+	if err := statefiles.Rebuild(dir, secrets.Bytes, a.State); err != nil {
 		fmt.Fprintln(warn, "wavex: warning:", err)
 	}
 	a.writeNotes(warn, a.Events[len(a.Events)-len(bodies):])
@@ -89,5 +89,5 @@ func Rebuild(s *scheduler.State, events []event.Event) error {
 	case len(now) != len(events):
 		return fmt.Errorf("the files in %s are of the last run, and that is another one by now", dir)
 	}
-	return statefiles.Rebuild(dir, secret.New(os.Environ()).Bytes, s, events)
+	return statefiles.Rebuild(dir, secret.New(os.Environ()).Bytes, s)
 }

@@ -24,7 +24,7 @@ func BenchmarkWrite(b *testing.B) {
 		s.StartAttempt(tasks[i].ID, 0)
 		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, event.Completed, nil)
 	}
-	all := newModel(s.S, s.Events)
+	all := newModel(s.S)
 	to := fileStore{dir: loop.Dir(b.TempDir()), last: map[string]lastWrite{}}
 	for b.Loop() {
 		if err := to.write(all); err != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/scheduler"
@@ -34,11 +33,10 @@ func EnsureGitignore(dir loop.Dir) error {
 	return replaceFile(path, []byte("*\n"), 0o644)
 }
 
-// Rebuild writes the projections of a replayed state again. events are all events that led to it,
-// at least one. clean removes secrets from the texts; nil for none. The returned error joins the
-// errors of all files.
-func Rebuild(dir loop.Dir, clean func([]byte) []byte, s *scheduler.State, events []event.Event) error {
-	return fileStore{dir: dir, redact: clean}.write(newModel(s, events))
+// Rebuild writes the projections of a replayed state again. clean removes secrets from the texts; nil for none. The
+// returned error joins the errors of all files.
+func Rebuild(dir loop.Dir, clean func([]byte) []byte, s *scheduler.State) error {
+	return fileStore{dir: dir, redact: clean}.write(newModel(s))
 }
 
 // fileStore is a folder with projections in it.

@@ -47,14 +47,14 @@ func TestRebuildIsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, fresh := t.TempDir(), t.TempDir()
-			w := NewWriter(loop.Dir(dir), nil, nil, func(err error) { t.Error(err) })
+			w := NewWriter(loop.Dir(dir), nil, func(err error) { t.Error(err) })
 			s := tell(t, w.Event)
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
 			live := read(t, dir)
 			for _, d := range []string{fresh, dir} {
-				if err := Rebuild(loop.Dir(d), nil, s.S, s.Events); err != nil {
+				if err := Rebuild(loop.Dir(d), nil, s.S); err != nil {
 					t.Fatal(err)
 				}
 				for file, text := range read(t, d) {
@@ -75,13 +75,13 @@ func TestLaterSessionWritesTheSame(t *testing.T) {
 			t.Parallel()
 			dir, whole := t.TempDir(), t.TempDir()
 			s := tell(t, nil)
-			if err := Rebuild(loop.Dir(whole), nil, s.S, s.Events); err != nil {
+			if err := Rebuild(loop.Dir(whole), nil, s.S); err != nil {
 				t.Fatal(err)
 			}
 			cut := len(s.Events) - 1
 			state := scheduler.NewState(s.S.Plan)
 			testrepo.Must(t, state.Replay(s.Events[:cut]))
-			w := NewWriter(loop.Dir(dir), s.Events[:cut], nil, func(err error) { t.Error(err) })
+			w := NewWriter(loop.Dir(dir), nil, func(err error) { t.Error(err) })
 			testrepo.Must(t, state.Replay(s.Events[cut:]))
 			w.Event(s.Events[cut], state)
 			testrepo.Must(t, w.Close())
@@ -106,7 +106,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		`{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
 	s := reporttest.MixedRun(t, nil)
 	for range 2 {
-		if err := Rebuild(loop.Dir(dir), nil, s.S, s.Events); err != nil {
+		if err := Rebuild(loop.Dir(dir), nil, s.S); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 func TestInvalidScoresAreDropped(t *testing.T) {
 	t.Parallel()
 	s := reporttest.CompleteRun(t, nil)
-	text, err := newModel(s.S, s.Events).workflowText([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
+	text, err := newModel(s.S).workflowText([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestUnreadableFilesAreMoved(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, loop.LinearFile, `{"spec": "torn`)
 	s := reporttest.CompleteRun(t, nil)
-	err := Rebuild(loop.Dir(dir), nil, s.S, s.Events)
+	err := Rebuild(loop.Dir(dir), nil, s.S)
 	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
 		t.Errorf("the error is %v", err)
 	}
@@ -176,7 +176,7 @@ func TestOneFailedFileDoesNotStopOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := reporttest.CompleteRun(t, nil)
-	if err := Rebuild(loop.Dir(dir), nil, s.S, s.Events); err == nil {
+	if err := Rebuild(loop.Dir(dir), nil, s.S); err == nil {
 		t.Error("a directory was replaced")
 	}
 	for _, name := range names[1:] {
@@ -294,7 +294,7 @@ func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	s := fileStore{dir: loop.Dir(dir), last: map[string]lastWrite{}}
 	w := reporttest.MixedRun(t, nil)
-	b := newModel(w.S, w.Events)
+	b := newModel(w.S)
 	for i, extra := range []string{`"x":1`, `"y":2`, ``} {
 		if err := s.write(b); err != nil {
 			t.Fatal(err)

@@ -46,7 +46,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 		}
 		// The next wavex repairs everything.
 		s := reporttest.MixedRun(t, nil)
-		if err := Rebuild(loop.Dir(dir), nil, s.S, s.Events); err != nil {
+		if err := Rebuild(loop.Dir(dir), nil, s.S); err != nil {
 			t.Errorf("killed before write %d, then: %v", n, err)
 		}
 	}

@@ -32,7 +32,7 @@ type model struct {
 	breaker    breaker
 	criteria   []report.Criterion
 	reviews    namedValues
-	errors     []taskError
+	errors     []scheduler.FailedAttempt
 	exitSignal bool // the exit signal
 	stop       *event.Stop
 	ended      *event.RunEnded
@@ -51,12 +51,10 @@ type taskRow struct {
 	root        string
 }
 
-// newModel returns the book of a state and the events that led to it.
-func newModel(s *scheduler.State, events []event.Event) *model {
+// newModel returns the book of a state.
+func newModel(s *scheduler.State) *model {
 	b := &model{}
-	for _, e := range events {
-		b.updateRun(s, e)
-	}
+	b.updateRun(s)
 	b.updateTasks(s)
 	return b
 }
@@ -64,7 +62,7 @@ func newModel(s *scheduler.State, events []event.Event) *model {
 // update applies an event. It updates the tasks that the event may have changed, and all tasks if
 // the event is unknown.
 func (b *model) update(e event.Event, s *scheduler.State) {
-	b.updateRun(s, e)
+	b.updateRun(s)
 	ids, known := affectedTasks(e.Body)
 	if !known || len(b.rows) != len(s.Tasks) {
 		b.updateTasks(s)
@@ -80,9 +78,9 @@ func (b *model) update(e event.Event, s *scheduler.State) {
 	}
 }
 
-func (b *model) updateRun(s *scheduler.State, e event.Event) {
-	b.noteErrors(e)
-	b.at, b.seq, b.plan = e.Time.UTC(), s.Seq, s.PlanPath
+func (b *model) updateRun(s *scheduler.State) {
+	b.at, b.seq, b.plan = s.Time.UTC(), s.Seq, s.PlanPath
+	b.errors = s.Errors()
 	b.origin = s.Origin
 	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
 	b.barriers = s.Config.Schedule != event.Eager

@@ -33,7 +33,7 @@ func TestProjectionsReplacedByOthers(t *testing.T) {
 				put(t, filepath.Join(dir, name))
 			}
 			var told string
-			w := NewWriter(loop.Dir(dir), nil, nil, func(err error) { told += err.Error() })
+			w := NewWriter(loop.Dir(dir), nil, func(err error) { told += err.Error() })
 			reporttest.CompleteRun(t, w.Event)
 			_ = w.Close() // warn has received it
 			for _, name := range names {

@@ -52,7 +52,7 @@ func TestEveryEvent(t *testing.T) {
 			tell(t, func(e event.Event, s *scheduler.State) {
 				events = append(events, e)
 				kept.update(e, s)
-				if whole := newModel(s, events); !reflect.DeepEqual(*whole, kept) {
+				if whole := newModel(s); !reflect.DeepEqual(*whole, kept) {
 					t.Fatalf("after event %d (%s) the book has\n%+v\nand the state\n%+v", e.Seq, e.Body.Type(), kept, *whole)
 				}
 				w, err := kept.workflowText(nil)
@@ -126,7 +126,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := tell(t, nil)
-			b := newModel(s.S, s.Events)
+			b := newModel(s.S)
 			w, err := b.workflowText(nil)
 			if err != nil {
 				t.Fatal(err)
@@ -176,7 +176,7 @@ func TestProgressExample(t *testing.T) {
 - Stuck count: 0
 - Counsel consulted: No
 `
-	if got := string(newModel(s.S, s.Events).progress()); got != want {
+	if got := string(newModel(s.S).progress()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -188,7 +188,7 @@ func TestStepsDiffer(t *testing.T) {
 		{"d", "", nil}})
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("b", 0).EndAttempt("b", runner.Result{Outcome: runner.Done},
 		event.Completed, nil)
-	b := newModel(s.S, s.Events)
+	b := newModel(s.S)
 	want := []string{"a: Test", "b: Test", "b: Test (2)", "d"}
 	if got := b.steps; !reflect.DeepEqual(got, want) {
 		t.Errorf("steps are %q, want %q", got, want)
@@ -215,7 +215,7 @@ func TestErrors(t *testing.T) {
 		LastError *string `json:"last_error"`
 	}) {
 		t.Helper()
-		text, err := newModel(s.S, s.Events).linearText(nil)
+		text, err := newModel(s.S).linearText(nil)
 		if err == nil {
 			valid(t, reporttest.Schema(t, LinearSchema()), text)
 			err = json.Unmarshal(text, &l)
@@ -239,10 +239,10 @@ func TestErrors(t *testing.T) {
 	if l.Errors[0] != want || l.Errors[1].Class != "transient" {
 		t.Errorf("%+v, want %+v", l.Errors, want)
 	}
-	for range maxErrors {
+	for range 50 {
 		end(runner.Wrong, "last")
 	}
-	if l := errorsOf(); len(l.Errors) != maxErrors || l.Errors[0].Excerpt != "last" || l.Errors[0].Attempt != 4 {
+	if l := errorsOf(); len(l.Errors) != 50 || l.Errors[0].Excerpt != "last" || l.Errors[0].Attempt != 4 {
 		t.Errorf("%d errors, the first is %+v", len(l.Errors), l.Errors[0])
 	}
 	s.Apply(event.RunStarted{Config: c, Plan: "plan.json"})
@@ -265,7 +265,7 @@ func TestReviewWithoutAnswer(t *testing.T) {
 		s.EndAttempt("a", reporttest.PassingResult(1000), event.Completed, nil)
 		s.Apply(event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
 		s.Apply(event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Passed: r.Error == "", Review: r})
-		text, err := newModel(s.S, s.Events).workflowText(nil)
+		text, err := newModel(s.S).workflowText(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ type linear struct {
 	State      string      `json:"status"` // in_progress, paused, completed
 	Breaker    breaker     `json:"circuitBreaker"`
 	LastError  *string     `json:"last_error"` // null: none
-	Errors     []taskError `json:"errors"`     // the oldest first, at most maxErrors
+	Errors     []taskError `json:"errors"`     // the oldest first
 }
 
 // breaker is the state of the loop's own breaker: how many times in succession the same checks were
@@ -54,30 +54,6 @@ type taskError struct {
 	Excerpt   string    `json:"excerpt"` // one line
 }
 
-// maxErrors is the number of errors that state.json lists.
-const maxErrors = 50
-
-// noteErrors keeps the errors of a run's attempts, which its state does not have.
-func (b *model) noteErrors(e event.Event) {
-	switch body := e.Body.(type) {
-	case event.RunStarted:
-		b.errors = nil
-	case event.AttemptEnded:
-		b.noteError(e.Time, body)
-	}
-}
-
-// noteError appends the error of an attempt, if it ended with one.
-func (b *model) noteError(at time.Time, e event.AttemptEnded) {
-	text := report.ErrorText(e.Result)
-	if text == "" {
-		return
-	}
-	last := slices.Clip(b.errors[max(0, len(b.errors)-maxErrors+1):])
-	b.errors = append(last, taskError{at.UTC(), e.Task, e.Attempt, e.Result.Outcome.Class(), string(e.Result.Outcome),
-		e.Result.Signature, text})
-}
-
 type criterion struct {
 	Met  bool   `json:"met"`
 	Kind string `json:"verification"`
@@ -87,9 +63,12 @@ func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
 		Remaining: []string{},
 		Iteration: b.Iterations, State: b.linearStatus(), Breaker: b.breaker,
-		Errors: append([]taskError{}, b.errors...)}
-	if n := len(b.errors); n > 0 {
-		w.LastError = &b.errors[n-1].Excerpt
+		Errors: []taskError{}}
+	for _, e := range b.errors {
+		text := report.ErrorText(e.Result)
+		w.LastError = &text
+		w.Errors = append(w.Errors, taskError{e.Time.UTC(), e.Task, e.Attempt, e.Result.Outcome.Class(),
+			string(e.Result.Outcome), e.Result.Signature, text})
 	}
 	for _, c := range b.criteria {
 		w.Criteria = append(w.Criteria, c.Text)

@@ -38,18 +38,15 @@ type Writer struct {
 }
 
 // NewWriter starts a Writer for an existing folder whose lock the caller holds. clean removes
-// secrets from the texts; nil for none. past are the events of the run's earlier sessions. warn is
+// secrets from the texts; nil for none. warn is
 // called from any goroutine when writing fails, and not again before it has succeeded. A failure never
 // stops the run.
-func NewWriter(dir loop.Dir, past []event.Event, clean func([]byte) []byte, warn func(error)) *Writer {
+func NewWriter(dir loop.Dir, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writeHistory{last: map[string][][sha256.Size]byte{}}
 	s := fileStore{dir: dir, redact: clean, last: map[string]lastWrite{}, history: wrote}
 	s.removeTempFiles()
 	w := newWriter(s.write, minInterval, warn)
 	w.history = wrote
-	for _, e := range past {
-		w.model.noteErrors(e)
-	}
 	return w
 }
 
