@@ -10,17 +10,18 @@ import (
 
 // Figures holds the figures of a run at its last event. All views take theirs from here.
 type Figures struct {
-	Stage       string // see Stage
-	Wave, Waves int    // Wave: see scheduler.State.CurrentWave
-	Total       scheduler.Tally
-	Cost        budget.USD // of the whole run, as far as it is on record
-	Limits      budget.Limits
-	Notional    bool // a subscription: Cost is not billed
-	Iterations  int
-	Started     time.Time     // of the run
-	WorkTime    time.Duration // of all sessions
-	LastEvent   time.Time
-	PausedUntil time.Time // nothing starts before
+	Stage       string          `json:"stage"` // see Stage
+	Wave        int             `json:"wave"`  // see scheduler.State.CurrentWave
+	Waves       int             `json:"waves"`
+	Total       scheduler.Tally `json:"-"`
+	Cost        budget.USD      `json:"-"` // of the whole run, as far as it is on record
+	Limits      budget.Limits   `json:"-"`
+	Notional    bool            `json:"notional,omitempty"` // a subscription: Cost is not billed
+	Iterations  int             `json:"iterations"`
+	Started     time.Time       `json:"began,omitzero"` // of the run
+	WorkTime    time.Duration   `json:"-"`              // of all sessions
+	LastEvent   time.Time       `json:"-"`
+	PausedUntil time.Time       `json:"-"` // nothing starts before
 }
 
 // FiguresOf returns the figures of a state.

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"time"
 
 	"wavex/counsel"
 	"wavex/internal/event"
@@ -17,36 +16,15 @@ const Version = 1
 // The JSON types: dollars, seconds and RFC 3339 UTC, for programs that know nothing of wavex.
 type (
 	wireRun struct {
-		V          int             `json:"v"`
-		Run        string          `json:"run"`
-		Name       string          `json:"name,omitempty"`
-		Plan       string          `json:"plan,omitempty"`
-		Agent      string          `json:"agent,omitempty"`
-		Status     event.RunStatus `json:"status"`
-		ExitCode   event.ExitCode  `json:"exit_code"`
-		Reason     string          `json:"reason,omitempty"`
-		Advice     string          `json:"advice,omitempty"`
-		Limit      string          `json:"limit,omitempty"`
-		Breaker    event.Breaker   `json:"breaker,omitempty"`
-		Resume     string          `json:"resume,omitempty"`
-		ResumeAt   time.Time       `json:"resume_at,omitzero"`
-		Stage      string          `json:"stage"`
-		Started    time.Time       `json:"began,omitzero"` // the run
-		Ended      time.Time       `json:"ended,omitzero"` // its last session
-		Seconds    float64         `json:"seconds"`        // of all sessions
-		Wave       int             `json:"wave"`           // the open one, or that with which a resume begins
-		Waves      int             `json:"waves"`
-		Counts     event.Counts    `json:"counts"`
-		CostUSD    float64         `json:"cost_usd"`
-		CounselUSD float64         `json:"counsel_usd"`
-		OtherUSD   float64         `json:"other_usd"`          // cost_usd without that of the tasks
-		Notional   bool            `json:"notional,omitempty"` // cost_usd is not billed
-		Window     *runner.Window  `json:"window,omitempty"`   // of a subscription's usage limit
-		BudgetUSD  *float64        `json:"budget_usd"`         // null: no limit
-		Iterations int             `json:"iterations"`
-		MaxIter    *int            `json:"max_iterations"` // null: no limit
-		Tokens     runner.Usage    `json:"tokens"`
-		Caches     []wireCache     `json:"caches,omitempty"` // by wave, where a prompt cache was used
+		V int `json:"v"`
+		Summary
+		Seconds    float64     `json:"seconds"` // of all sessions
+		CostUSD    float64     `json:"cost_usd"`
+		CounselUSD float64     `json:"counsel_usd"`
+		OtherUSD   float64     `json:"other_usd"`        // cost_usd without that of the tasks
+		BudgetUSD  *float64    `json:"budget_usd"`       // null: no limit
+		MaxIter    *int        `json:"max_iterations"`   // null: no limit
+		Caches     []wireCache `json:"caches,omitempty"` // by wave, where a prompt cache was used
 		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
 		Reviews     []wireReview     `json:"reviews,omitempty"`
@@ -87,39 +65,17 @@ type (
 		Tokens runner.Usage `json:"tokens"`
 	}
 	wireTask struct {
-		ID         string        `json:"id"`
-		Subject    string        `json:"subject"`
-		Wave       int           `json:"wave"`
+		Task
 		Line       int           `json:"line,omitempty"` // in the plan file
-		Status     string        `json:"status"`
-		Outcome    string        `json:"outcome,omitempty"` // of the last attempt
-		Reason     string        `json:"reason,omitempty"`
-		BlockedBy  string        `json:"blocked_by,omitempty"` // the task that failed
-		Breaker    event.Breaker `json:"breaker,omitempty"`    // that stopped the task
-		Vacuous    bool          `json:"vacuous,omitempty"`
-		UpToDate   string        `json:"up_to_date,omitempty"` // the earlier run that completed the task
-		Commit     string        `json:"commit,omitempty"`
-		Attempts   int           `json:"attempts"`
-		Panels     int           `json:"panels"`
 		CostUSD    float64       `json:"cost_usd"`
 		CounselUSD float64       `json:"counsel_usd"`
-		Tokens     runner.Usage  `json:"tokens"`
 		Seconds    float64       `json:"seconds"` // of all attempts
 		History    []wireAttempt `json:"history,omitempty"`
 	}
 	wireAttempt struct {
-		Number  int          `json:"number"`
-		Why     string       `json:"why,omitempty"`
-		Advised bool         `json:"advised,omitempty"`
-		Outcome string       `json:"outcome"`
-		Reason  string       `json:"reason,omitempty"`
-		Detail  string       `json:"detail,omitempty"`
-		Report  string       `json:"report,omitempty"`
-		Note    string       `json:"note,omitempty"`
-		Started time.Time    `json:"started,omitzero"`
+		Attempt
 		Seconds float64      `json:"seconds"`
 		CostUSD float64      `json:"cost_usd"`
-		Charged bool         `json:"charged"`
 		Checks  []wireCheck  `json:"checks,omitempty"`
 		Counsel *wireCounsel `json:"counsel,omitempty"`
 	}
@@ -146,14 +102,10 @@ type (
 
 // JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
-	w := wireRun{V: Version, Run: r.Run, Name: r.Name, Plan: r.Plan, Agent: r.Agent, Status: r.Status,
-		ExitCode: r.ExitCode,
-		Reason:   r.Reason, Advice: r.Advice, Limit: r.Limit, Breaker: r.Breaker, Resume: r.Resume,
-		ResumeAt: r.ResumeAt.UTC(),
-		Stage:    r.Stage, Started: r.Started.UTC(), Ended: r.Ended.UTC(), Seconds: r.WorkTime.Seconds(), Wave: r.Wave,
-		Waves: r.Waves, Counts: r.Counts, CostUSD: r.Cost.Float(), CounselUSD: r.CounselCost.Float(),
-		OtherUSD: r.OtherCost.Float(), Notional: r.Notional, Window: r.Window, Iterations: r.Iterations, Tokens: r.Usage,
+	w := wireRun{V: Version, Summary: *r, Seconds: r.WorkTime.Seconds(), CostUSD: r.Cost.Float(),
+		CounselUSD: r.CounselCost.Float(), OtherUSD: r.OtherCost.Float(), Reviews: wireReviews(r.Reviews),
 		Tasks: make([]wireTask, 0, len(r.Tasks))}
+	w.ResumeAt, w.Started, w.Ended = r.ResumeAt.UTC(), r.Started.UTC(), r.Ended.UTC()
 	if !r.Limits.NoUSD {
 		usd := r.Limits.USD.Float()
 		w.BudgetUSD = &usd
@@ -168,7 +120,6 @@ func (r *Summary) JSON() ([]byte, error) {
 		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason,
 			g.Output, g.Since, g.More, g.EarlierSession})
 	}
-	w.Reviews = wireReviews(r.Reviews)
 	if g := r.Gate; g != nil {
 		w.Gate = &wireGate{g.Passed, g.Reasons, g.Review, r.Evidence}
 	}
@@ -185,12 +136,8 @@ func (r *Summary) JSON() ([]byte, error) {
 }
 
 func (t *Task) wire() wireTask {
-	w := wireTask{ID: t.ID, Subject: t.Subject, Wave: t.Wave, Line: t.Pos.Line, Status: string(t.Status),
-		Outcome: string(t.Outcome),
-		Reason:  t.Reason, BlockedBy: t.Root, Breaker: t.Breaker,
-		Vacuous: t.Vacuous, UpToDate: t.Earlier, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
-		CostUSD:    t.Cost.Float(),
-		CounselUSD: t.CounselCost.Float(), Tokens: t.Usage, Seconds: t.Duration.Seconds()}
+	w := wireTask{Task: *t, Line: t.Pos.Line, CostUSD: t.Cost.Float(), CounselUSD: t.CounselCost.Float(),
+		Seconds: t.Duration.Seconds()}
 	for _, a := range t.History {
 		w.History = append(w.History, a.wire())
 	}
@@ -198,10 +145,8 @@ func (t *Task) wire() wireTask {
 }
 
 func (a *Attempt) wire() wireAttempt {
-	w := wireAttempt{Number: a.Number, Why: a.Why, Advised: a.Advised, Outcome: string(a.Outcome), Reason: a.Reason,
-		Detail: a.Detail,
-		Report: a.Report, Note: a.Note, Started: a.Started.UTC(), Seconds: a.Duration.Seconds(), CostUSD: a.Cost.Float(),
-		Charged: a.Charged}
+	w := wireAttempt{Attempt: *a, Seconds: a.Duration.Seconds(), CostUSD: a.Cost.Float()}
+	w.Started = a.Started.UTC()
 	for _, c := range a.Checks {
 		w.Checks = append(w.Checks, wireCheck{c.Check, c.Passed, c.ExitCode, c.Duration.Seconds(), c.Reason, c.Output})
 	}

@@ -16,32 +16,33 @@ import (
 	"wavex/scheduler"
 )
 
-// Summary describes one run. Money is in micro-dollars; the rendered forms use dollars.
+// Summary describes one run. Money is in micro-dollars; the rendered forms use dollars. The fields with a
+// name in JSON are part of that form as they are; see wireRun.
 type Summary struct {
-	Run   string
-	Name  string // of the plan; may be empty
-	Plan  string // path of the plan file as given; may be empty
-	Agent string
+	Run   string `json:"run"`
+	Name  string `json:"name,omitempty"` // of the plan; may be empty
+	Plan  string `json:"plan,omitempty"` // path of the plan file as given; may be empty
+	Agent string `json:"agent,omitempty"`
 
-	Status   event.RunStatus
-	ExitCode event.ExitCode
-	Reason   string
-	Advice   string        // after a stop: advice for a person
-	Limit    string        // the limit that stopped the run
-	Breaker  event.Breaker // the breaker that stopped the run
-	Resume   string        // the command that continues; "" if there is nothing to continue
-	ResumeAt time.Time
+	Status   event.RunStatus `json:"status"`
+	ExitCode event.ExitCode  `json:"exit_code"`
+	Reason   string          `json:"reason,omitempty"`
+	Advice   string          `json:"advice,omitempty"`  // after a stop: advice for a person
+	Limit    string          `json:"limit,omitempty"`   // the limit that stopped the run
+	Breaker  event.Breaker   `json:"breaker,omitempty"` // the breaker that stopped the run
+	Resume   string          `json:"resume,omitempty"`  // the command that continues; "": none does
+	ResumeAt time.Time       `json:"resume_at,omitzero"`
 
-	Ended time.Time // of its last session; zero before the end
+	Ended time.Time `json:"ended,omitzero"` // of its last session; zero before the end
 	Figures
 
-	Assessment
-	Tasks       []Task // in plan order
-	Counts      event.Counts
-	CounselCost budget.USD
-	OtherCost   budget.USD     // part of Cost beside the tasks: reviews, judges, the request, dropped tasks
-	Window      *runner.Window // of a subscription's usage limit; nil: unknown
-	Usage       runner.Usage   // of attempts; panels do not report theirs
+	Assessment  `json:"-"`
+	Tasks       []Task         `json:"-"` // in plan order
+	Counts      event.Counts   `json:"counts"`
+	CounselCost budget.USD     `json:"-"`
+	OtherCost   budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
+	Window      *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
+	Usage       runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
 }
 
 // Assessment is the knowledge of a run's work beyond its tasks.
@@ -55,47 +56,47 @@ type Assessment struct {
 
 // Task describes one task of a Summary.
 type Task struct {
-	ID      string
-	Subject string // the command if it has no subject
-	Wave    int    // from 1
-	Pos     plan.Pos
+	ID      string   `json:"id"`
+	Subject string   `json:"subject"` // the command if it has no subject
+	Wave    int      `json:"wave"`    // from 1
+	Pos     plan.Pos `json:"-"`
 
-	Status  event.Status
-	Outcome runner.Outcome // of the last attempt; "" if none ended
-	Reason  string         // why the task is not completed
-	Root    string         // of a blocked task: the task that failed
-	Breaker event.Breaker  // that stopped the failed task; "": none did
-	Commit  string         // of its work, if it worked in a tree of its own
-	Vacuous bool           // its checks passed before any work was done
-	Earlier string         // the earlier run that completed it, if it is up to date; else ""
+	Status  event.Status   `json:"status"`
+	Outcome runner.Outcome `json:"outcome,omitempty"`    // of the last attempt; "" if none ended
+	Reason  string         `json:"reason,omitempty"`     // why the task is not completed
+	Root    string         `json:"blocked_by,omitempty"` // of a blocked task: the task that failed
+	Breaker event.Breaker  `json:"breaker,omitempty"`    // that stopped the failed task; "": none did
+	Commit  string         `json:"commit,omitempty"`     // of its work, if it worked in a tree of its own
+	Vacuous bool           `json:"vacuous,omitempty"`    // its checks passed before any work was done
+	Earlier string         `json:"up_to_date,omitempty"` // the earlier run that completed it; "": it is not up to date
 
-	Attempts    int // started
-	Panels      int // convened
-	Cost        budget.USD
-	CounselCost budget.USD // part of Cost
-	Usage       runner.Usage
-	Duration    time.Duration // of all attempts, without waits and panels
+	Attempts    int           `json:"attempts"` // started
+	Panels      int           `json:"panels"`   // convened
+	Cost        budget.USD    `json:"-"`
+	CounselCost budget.USD    `json:"-"` // part of Cost
+	Usage       runner.Usage  `json:"tokens"`
+	Duration    time.Duration `json:"-"` // of all attempts, without waits and panels
 
 	// History needs the events; without them it holds only the last attempt.
-	History []Attempt
+	History []Attempt `json:"-"`
 }
 
 // Attempt describes one ended attempt and the panel that followed it.
 type Attempt struct {
-	Number   int
-	Why      string // as in event.AttemptStarted
-	Advised  bool   // counsel's advice was in the prompt
-	Outcome  runner.Outcome
-	Reason   string
-	Detail   string
-	Report   string // the agent's own words; untrusted
-	Started  time.Time
-	Duration time.Duration
-	Cost     budget.USD
-	Charged  bool
-	Checks   []check.Evidence
-	Note     string           // the next step and its reason
-	Counsel  *counsel.Verdict // nil: no panel followed
+	Number   int              `json:"number"`
+	Why      string           `json:"why,omitempty"`     // as in event.AttemptStarted
+	Advised  bool             `json:"advised,omitempty"` // counsel's advice was in the prompt
+	Outcome  runner.Outcome   `json:"outcome"`
+	Reason   string           `json:"reason,omitempty"`
+	Detail   string           `json:"detail,omitempty"`
+	Report   string           `json:"report,omitempty"` // the agent's own words; untrusted
+	Started  time.Time        `json:"started,omitzero"`
+	Duration time.Duration    `json:"-"`
+	Cost     budget.USD       `json:"-"`
+	Charged  bool             `json:"charged"`
+	Checks   []check.Evidence `json:"-"`
+	Note     string           `json:"note,omitempty"` // the next step and its reason
+	Counsel  *counsel.Verdict `json:"-"`              // nil: no panel followed
 }
 
 // Of derives a summary. events are the journal's records so far, or nil; records before the last
