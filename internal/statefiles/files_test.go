@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
 	"wavex/internal/loop"
@@ -234,7 +235,7 @@ func TestMergeKeepsEveryKey(t *testing.T) {
 		old, ours := object.Draw(t, "old"), object.Draw(t, "ours")
 		a, _ := json.Marshal(old)
 		b, _ := json.Marshal(ours)
-		text, err := mergeObjects(a, b, nil)
+		text, _, err := mergeShared(a, b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +256,7 @@ func TestMergeKeepsEveryKey(t *testing.T) {
 				t.Fatalf("their %q is gone", k)
 			}
 		}
-		if again, err := mergeObjects(text, b, nil); err != nil || !bytes.Equal(again, text) {
+		if again, _, err := mergeShared(text, b, nil); err != nil || !bytes.Equal(again, text) {
 			t.Fatalf("a second time it is\n%s\nand was\n%s", again, text)
 		}
 	})
@@ -280,8 +281,8 @@ func TestMergeOverSharedPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err1 := mergeObjects(text, b, free, "d")
-		got, err2 := mergeObjects(rest, b, free, "d")
+		want, _, err1 := mergeShared(text, b, free, "d")
+		got, _, err2 := mergeShared(rest, b, free, "d")
 		if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 			t.Fatalf("over %s it is\n%s\nand over\n%s\nit is\n%s", rest, got, text, want)
 		}
@@ -318,7 +319,7 @@ func FuzzMembers(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := encodeIndented(list)
+		text, err := jsontext.AppendFormat(nil, list.Value(), lenientJSON...)
 		if err != nil || !json.Valid(text) {
 			t.Fatalf("%q was read as an object and written as %q, %v", s, text, err)
 		}

@@ -28,16 +28,11 @@ func members(text []byte) (jsonobject.Object, error) {
 // whether another program's value is valid for the key.
 type openKeys map[string]func(value json.RawMessage) bool
 
-// mergeObjects merges wavex's object into the old text: wavex's keys come first, in its order, then the
+// mergeShared merges wavex's object into the old text: wavex's keys come first, in its order, then the
 // keys that only the old text has. If a key is in free and wavex's value is null or empty, a valid
-// old value stays. Objects at the keys deep are merged in the same way.
-func mergeObjects(old, ours []byte, free openKeys, deep ...string) ([]byte, error) {
-	text, _, err := mergeShared(old, ours, free, deep...)
-	return text, err
-}
-
-// mergeShared is like keep, and also returns the part of the new text that other programs may share:
-// merging wavex's keys into rest gives the same as merging them into all of text.
+// old value stays. Objects at the keys deep are merged in the same way. rest is the part of the new
+// text that other programs may share: merging wavex's keys into it gives the same as merging them
+// into all of text. The text is indented and ends with a newline.
 func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []byte, err error) {
 	mine, err := members(ours)
 	if err != nil {
@@ -59,7 +54,7 @@ func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []
 				m.Value = was
 			}
 			if slices.Contains(deep, m.Name) {
-				if both, err := mergeObjects(was, m.Value, nil); err == nil { // an error: the old value is not an object
+				if both, _, err := mergeShared(was, m.Value, nil); err == nil { // an error: the old value is not an object
 					m.Value = both
 				}
 			}
@@ -68,20 +63,11 @@ func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []
 			shared = append(shared, *m)
 		}
 	}
-	text, err = encodeIndented(append(mine, theirs...))
-	return text, append(shared, theirs...).Value(), err
+	text, err = jsontext.AppendFormat(nil, append(mine, theirs...).Value(), lenientJSON...)
+	return append(text, '\n'), append(shared, theirs...).Value(), err
 }
 
 func isEmptyValue(v jsontext.Value) bool {
 	s := string(bytes.TrimSpace(v))
 	return s == "null" || s == "[]"
-}
-
-// encodeIndented encodes an object for people, with a newline at the end.
-func encodeIndented(o jsonobject.Object) ([]byte, error) {
-	out, err := jsontext.AppendFormat(nil, o.Value(), lenientJSON...)
-	if err != nil {
-		return nil, err
-	}
-	return append(out, '\n'), nil
 }

@@ -85,18 +85,16 @@ func (d *Document) Markdown() string {
 			b.WriteByte('\n')
 		}
 	}
-	if len(d.Unverified) > 0 {
-		b.WriteString("\n## Not verified\n\nIn prose, so nothing was run for them:\n\n")
-		for _, text := range d.Unverified {
+	list := func(head string, texts []string) {
+		for i, text := range texts {
+			if i == 0 {
+				b.WriteString(head)
+			}
 			fmt.Fprintf(&b, "- %s\n", oneLine(text))
 		}
 	}
-	if len(d.SkippedChecks) > 0 {
-		b.WriteString("\n## Not made\n\nTrue at their task's own time only:\n\n")
-		for _, text := range d.SkippedChecks {
-			fmt.Fprintf(&b, "- %s\n", oneLine(text))
-		}
-	}
+	list("\n## Not verified\n\nIn prose, so nothing was run for them:\n\n", d.Unverified)
+	list("\n## Not made\n\nTrue at their task's own time only:\n\n", d.SkippedChecks)
 	if len(d.Gaps) > 0 {
 		b.WriteString("\n## Gaps\n\n<gaps>\n")
 		for _, g := range d.Gaps {
