@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
+
+	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
@@ -30,7 +30,7 @@ func EnsureGitignore(dir loop.Dir) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return replaceFile(path, []byte("*\n"), 0o644)
+	return maybe.WriteFile(path, []byte("*\n"), 0o644) // without the lock, so the temporary file needs a name of its own
 }
 
 // Rebuild writes the projections of a replayed state again. clean removes secrets from the texts; nil for none. The
@@ -126,26 +126,5 @@ func (s fileStore) writeFile(name string, text []byte) error {
 		text = s.redact(text)
 	}
 	s.history.add(name, text)
-	return replaceFile(s.dir.Path(name), text, 0o600) // private: it may quote an agent
-}
-
-// isTempFile reports whether a file is a temporary one of a wavex that was killed while it wrote: the
-// name of a projection between a dot and digits (".state.json4711").
-func isTempFile(name string) bool {
-	stem := strings.TrimRight(name, "0123456789")
-	of, dotted := strings.CutPrefix(stem, ".")
-	return dotted && stem != name && slices.Contains(append(Files(), loop.Gitignore), of)
-}
-
-// removeTempFiles removes leftovers. The caller must hold the run's lock.
-func (s fileStore) removeTempFiles() {
-	entries, err := os.ReadDir(string(s.dir))
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if e.Type().IsRegular() && isTempFile(e.Name()) {
-			_ = os.Remove(s.dir.Path(e.Name())) // a remaining one is harmless
-		}
-	}
+	return safefile.Replace(s.dir.Path(name), text, 0o600, true) // private: it may quote an agent
 }

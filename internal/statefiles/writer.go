@@ -44,7 +44,6 @@ type Writer struct {
 func NewWriter(dir loop.Dir, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writeHistory{last: map[string][][sha256.Size]byte{}}
 	s := fileStore{dir: dir, redact: clean, last: map[string]lastWrite{}, history: wrote}
-	s.removeTempFiles()
 	w := newWriter(s.write, minInterval, warn)
 	w.history = wrote
 	return w
