@@ -19,7 +19,7 @@ type settingsFile struct {
 	project bool
 	known   *pflag.FlagSet // flags of all commands that run a plan
 	lines   []string
-	yaml    *source.YAML
+	yaml    *source.Tree
 }
 
 // fileValue is the value of a key in a settings file.

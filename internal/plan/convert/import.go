@@ -55,27 +55,23 @@ func Load(path string, opts plan.Options) (*plan.Plan, []plan.Diagnostic, error)
 // the parts that are not carried over. "@file" prompts keep their names.
 func Import(name string, data []byte, opts plan.Options) ([]byte, Form, []plan.Diagnostic) {
 	o := detect(name, string(data), opts)
-	out := o.native()
-	p, ds := o.read(sha256.Sum256(data))
-	if p == nil || out == nil {
-		return nil, o.form, ds
+	var root *source.Node
+	if tree, ok := o.tokens.(*source.Tree); ok {
+		root = tree.Root // reading consumes it
 	}
-	return indented(out), o.form, ds
-}
-
-// yamlAsJSON converts YAML to JSON and keeps the spelling of ids: JSON has no 007.
-func yamlAsJSON(probe source.YAML) []byte {
-	size := source.MaxNodes
-	root := source.ReadTree(&probe, probe.Next(), &size)
-	if root == nil {
-		return nil
+	p, ds := o.read(sha256.Sum256(data))
+	switch {
+	case p == nil:
+		return nil, o.form, ds
+	case root == nil:
+		return indented([]byte(o.src)), o.form, ds
 	}
 	for _, t := range root.Get("tasks").Elements() {
 		if id := t.Get("id"); id != nil && id.Kind == source.KindNumber {
-			id.Kind = source.KindString
+			id.Kind = source.KindString // JSON has no 007
 		}
 	}
-	return root.AppendJSON(nil)
+	return indented(root.AppendJSON(nil)), o.form, ds
 }
 
 func indented(data []byte) []byte {
@@ -97,21 +93,6 @@ type planFile struct {
 
 func (o planFile) read(digest [sha256.Size]byte) (*plan.Plan, []plan.Diagnostic) {
 	return plan.Read(o.name, o.src, o.tokens, o.diagnostics, digest, o.opts)
-}
-
-// native returns the plan in JSON, or nil if it cannot be read. It consumes no tokens.
-func (o planFile) native() []byte {
-	switch s := o.tokens.(type) {
-	case *source.Tree:
-		if s.Root != nil {
-			return s.Root.AppendJSON(nil)
-		}
-	case *source.YAML:
-		return yamlAsJSON(*s)
-	case *source.JSON:
-		return []byte(o.src)
-	}
-	return nil
 }
 
 // detect recognises the form and chooses the source of the plan.

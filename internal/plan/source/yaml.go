@@ -21,23 +21,15 @@ import (
 // MaxYAML bounds a YAML file, in bytes: its tree takes about 60 times as much.
 const MaxYAML = 16 << 20
 
-// YAML reads YAML as tokens.
-type YAML struct {
-	Tree
-	src string
-	at  Cursor
-}
-
-// NewYAML parses the whole file. Problem returns its mistake.
-func NewYAML(src string) *YAML {
+// NewYAML parses a whole file of YAML. Problem returns its mistake.
+func NewYAML(src string) *Tree {
 	src = strings.ReplaceAll(src, "\r\n", "\n") // changes no line and no column
-	s := &YAML{src: src, at: Cursor{src: src, line: 1}}
-	s.Position = s.bytePosition
-	if s.Failure = textProblem(src); s.Failure != nil {
+	s := &Tree{Position: yamlPosition(src), Failure: textProblem(src)}
+	if s.Failure != nil {
 		return s
 	}
-	root, wrong := parseYAML(src)
-	if s.Failure = wrong; wrong == nil {
+	var root ast.Node
+	if root, s.Failure = parseYAML(src); s.Failure == nil {
 		c := yamlConverter{anchors: map[string]ast.Node{}}
 		s.Root = c.value(root, false, 0)
 		s.broken = c.failure
@@ -194,17 +186,20 @@ func locationOf(n ast.Node) Location {
 	return yamlLocation(p.Line, p.Column)
 }
 
-// bytePosition converts a column in characters to one in bytes.
-func (s *YAML) bytePosition(at Location) Pos {
-	if at < 0 {
-		return Pos{}
+// yamlPosition returns the function that finds the positions of a text, with columns in bytes.
+func yamlPosition(src string) func(Location) Pos {
+	lines := NewCursor(src)
+	return func(at Location) Pos {
+		if at < 0 {
+			return Pos{}
+		}
+		line, column := int(at>>32), int(at&math.MaxUint32)
+		begin := lines.lineOffset(line)
+		text := src[begin:]
+		for n := 1; n < column && text != "" && text[0] != '\n'; n++ {
+			_, size := utf8.DecodeRuneInString(text)
+			text = text[size:]
+		}
+		return Pos{Line: line, Column: len(src) - len(text) - begin + 1}
 	}
-	line, column := int(at>>32), int(at&math.MaxUint32)
-	begin := s.at.lineOffset(line)
-	text := s.src[begin:]
-	for n := 1; n < column && text != "" && text[0] != '\n'; n++ {
-		_, size := utf8.DecodeRuneInString(text)
-		text = text[size:]
-	}
-	return Pos{Line: line, Column: len(s.src) - len(text) - begin + 1}
 }
