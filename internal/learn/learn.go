@@ -143,13 +143,11 @@ func Add(path string, list []Learning) (err error) {
 	case len(old) > 0 && old[len(old)-1] != '\n':
 		out.WriteByte('\n')
 	}
-	for _, l := range list {
-		b, err := json.Marshal(l.Clean())
-		if err != nil {
-			return fmt.Errorf("encoding a learning: %w", err)
-		}
-		out.Write(append(b, '\n'))
+	text, err := encode(list)
+	if err != nil {
+		return err
 	}
+	out.Write(text)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
@@ -166,16 +164,25 @@ func Add(path string, list []Learning) (err error) {
 
 // Replace replaces the content of a file of learnings atomically.
 func Replace(path string, list []Learning) error {
-	var out bytes.Buffer
-	for _, l := range list {
-		b, err := json.Marshal(l)
-		if err != nil {
-			return fmt.Errorf("encoding a learning: %w", err)
-		}
-		out.Write(append(b, '\n'))
+	text, err := encode(list)
+	if err != nil {
+		return err
 	}
-	if err := maybe.WriteFile(path, out.Bytes(), 0o644); err != nil {
+	if err := maybe.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
 	return nil
+}
+
+// encode returns the lines of learnings.
+func encode(list []Learning) ([]byte, error) {
+	var out []byte
+	for _, l := range list {
+		b, err := json.Marshal(l.Clean())
+		if err != nil {
+			return nil, fmt.Errorf("encoding a learning: %w", err)
+		}
+		out = append(append(out, b...), '\n')
+	}
+	return out, nil
 }
