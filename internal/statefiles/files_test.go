@@ -210,7 +210,7 @@ func TestWriteAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := reporttest.MixedRun(t, nil)
-	b := newModel(w.S, w.Events)
+	b := newModel(w.S)
 	for _, name := range Files() {
 		put(t, dir, name+".next", "half")
 	}
