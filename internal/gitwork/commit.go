@@ -83,13 +83,7 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, errHookTimeout)
 	defer cancel()
-	var args []string
-	if m.opts.NoVerify {
-		args = append(args, "-c", "core.hooksPath="+os.DevNull)
-	} else {
-		args = m.hookArgs()
-	}
-	args = append(args, "commit", "-q", "--allow-empty", "--cleanup=whitespace", "-F", "-")
+	args := append(m.hookArgs(), "commit", "-q", "--allow-empty", "--cleanup=whitespace", "-F", "-")
 	g.mark = fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt)
 	_, err := g.outputOf(ctx, m.taskMessage(req.Task), args...)
 	var failed *gitError

@@ -3,7 +3,6 @@ package gitwork
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -132,7 +131,7 @@ func (m *Manager) mergeInWorktree(ctx context.Context, ours, theirs string) (str
 		return "", nil, err
 	}
 	g := m.gitIn(t)
-	_, err = g.output(ctx, "-c", "core.hooksPath="+os.DevNull, "cherry-pick", "--no-commit", theirs)
+	err = g.runWithoutHooks(ctx, "cherry-pick", "--no-commit", theirs)
 	if exitCode(err) < 0 {
 		return "", nil, err
 	}

@@ -287,12 +287,7 @@ func (m *Manager) removeUnusedTrees(ctx context.Context) error {
 			stay = append(stay, t)
 			continue
 		}
-		unlock, err := lockRepo(ctx, m.checkout.common)
-		if err == nil {
-			err = m.removeTree(ctx, m.treePathOf(t))
-			unlock()
-		}
-		if err != nil {
+		if err := m.lockAndRemoveTree(ctx, m.treePathOf(t)); err != nil {
 			errs, stay = append(errs, err), append(stay, t)
 		}
 	}

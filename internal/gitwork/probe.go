@@ -140,10 +140,14 @@ func (m *Manager) findHooks(ctx context.Context) error {
 
 // hookArgs returns the arguments before a git command that runs hooks.
 func (m *Manager) hookArgs() []string {
-	if m.hooks == "" {
+	dir := m.hooks
+	if m.opts.NoVerify {
+		dir = os.DevNull
+	}
+	if dir == "" {
 		return nil
 	}
-	return []string{"-c", "core.hooksPath=" + m.hooks}
+	return []string{"-c", "core.hooksPath=" + dir}
 }
 
 // commitHooksHere returns the hooks that a commit runs. It says which hooks do not run.

@@ -63,20 +63,23 @@ func (m *Manager) addTree(ctx context.Context, t *tree) error {
 			return err
 		}
 	}
-	if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path,
-		m.state.Base); err != nil {
+	if err := m.registerTree(ctx, path); err != nil {
 		// The path may be registered although its folder does not exist: then it must be removed
 		// first.
 		if ferr := m.removeTree(ctx, path); ferr != nil {
 			return errors.Join(err, ferr)
 		}
-		if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--lock", "--detach", "--no-checkout", path,
-			m.state.Base); err != nil {
+		if err := m.registerTree(ctx, path); err != nil {
 			return err
 		}
 	}
 	t.Admin, err = adminDir(path)
 	return err
+}
+
+func (m *Manager) registerTree(ctx context.Context, path string, options ...string) error {
+	return m.g.runWithoutHooks(ctx, append(append([]string{"worktree", "add", "-q", "--lock", "--detach", "--no-checkout"},
+		options...), path, m.state.Base)...)
 }
 
 // removeTree removes a worktree and its registration, in any state.
@@ -152,8 +155,7 @@ func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
 	defer unlock()
 	path := m.treePathOf(t)
 	empty := unusedName(path + ".new")
-	if err := m.g.runWithoutHooks(ctx, "worktree", "add", "-q", "--force", "--lock", "--detach", "--no-checkout", empty,
-		m.state.Base); err != nil {
+	if err := m.registerTree(ctx, empty, "--force"); err != nil {
 		return err
 	}
 	if t.Admin, err = adminDir(empty); err != nil {
