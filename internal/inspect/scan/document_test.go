@@ -115,3 +115,19 @@ func TestGapsSurviveTheDocument(t *testing.T) {
 		}
 	})
 }
+
+// Documents of other tools have gaps that Files does not look for; each type has advice of its own.
+func TestTypesOfGaps(t *testing.T) {
+	t.Parallel()
+	advice := map[string]string{}
+	for _, kind := range []string{Orphan, BrokenLink, Stub, MissingExport, WrongImport, CIFailure, "of another tool"} {
+		got := Parse(`<gap type="` + kind + `" file="a.ts">it is so</gap>`)
+		if len(got) != 1 || got[0].Type != kind || got[0].File != "a.ts" || got[0].Description != "it is so" {
+			t.Fatalf("%s is read as %+v", kind, got)
+		}
+		if other, twice := advice[got[0].Strategy()]; twice {
+			t.Errorf("%s has the advice of %s", kind, other)
+		}
+		advice[got[0].Strategy()] = kind
+	}
+}
