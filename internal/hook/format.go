@@ -2,12 +2,9 @@ package hook
 
 import "encoding/json"
 
-// formats lists the contracts of Stop hooks that Render writes. claude is the contract of the CLI,
+// Formats lists the contracts of Stop hooks that Render writes. claude is the contract of the CLI,
 // ok is the answer of a prompt hook's model, gsd is the contract of another tool.
-var formats = []string{"claude", "ok", "gsd"}
-
-// Formats lists the names that Render accepts.
-func Formats() []string { return append([]string(nil), formats...) }
+func Formats() []string { return []string{"claude", "ok", "gsd"} }
 
 // Render returns a verdict as the output of a Stop hook. The output is empty if the session is let
 // go and the format needs no text for that.

@@ -135,19 +135,17 @@ func Add(path string, list []Learning) (err error) {
 	if len(list) == 0 {
 		return nil
 	}
-	var out bytes.Buffer
+	text, err := encode(list)
+	if err != nil {
+		return err
+	}
 	switch old, err := safefile.Read(path, maxFile); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil: // opening a named pipe could block for ever
 		return fmt.Errorf("keeping learnings: %w", err)
 	case len(old) > 0 && old[len(old)-1] != '\n':
-		out.WriteByte('\n')
+		text = append([]byte{'\n'}, text...)
 	}
-	text, err := encode(list)
-	if err != nil {
-		return err
-	}
-	out.Write(text)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
@@ -156,7 +154,7 @@ func Add(path string, list []Learning) (err error) {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(out.Bytes()); err != nil {
+	if _, err := f.Write(text); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
 	return f.Sync()
