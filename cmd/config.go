@@ -121,7 +121,7 @@ func printSettings(list []setting, output string, std Stdio) error {
 	var b strings.Builder
 	for _, s := range list {
 		from := cmp.Or(s.At, s.Source)
-		if s.Source == fromDefault && (s.text == "0s" || s.Name == "parallel") { // the help tells the default
+		if s.Source == fromDefault && s.Name == "parallel" { // the help tells the default
 			s.text = ""
 		}
 		if s.Source == fromPlan {
@@ -156,8 +156,8 @@ func settingsSchema(known *pflag.FlagSet) []byte {
 // propertySchema returns the schema of a flag's value.
 func propertySchema(f *pflag.Flag) map[string]any {
 	s := map[string]any{"description": f.Usage}
-	if choice, ok := f.Value.(*choiceValue); ok {
-		s["enum"] = choice.choices
+	if v, ok := f.Value.(*value); ok && v.choices != nil {
+		s["enum"] = v.choices
 		return s
 	}
 	_, list := f.Value.(pflag.SliceValue)

@@ -31,7 +31,7 @@ type deliverOptions struct {
 }
 
 func newDeliver(std Stdio) *cobra.Command {
-	var o deliverOptions
+	o := deliverOptions{method: "ff"}
 	c := &cobra.Command{
 		Use:   "deliver [RUN]",
 		Short: "Hand over the work of an isolated run",
@@ -53,7 +53,7 @@ Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 			return runDeliver(c.Context(), o, std)
 		},
 	}
-	c.Flags().StringVar(&o.method, "deliver", "ff", "ff, auto, branch, push, pr, or patch FILE (see wavex run --help)")
+	c.Flags().Var(delivery(&o.method), "deliver", "ff, auto, branch, push, pr, or patch FILE (see wavex run --help)")
 	projectFlag(c, &o.project)
 	outputFlag(c, &o.output)
 	return c
@@ -66,9 +66,6 @@ func projectFlag(c *cobra.Command, to *string) {
 }
 
 func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
-	if err := checkDelivery("--deliver", o.method); err != nil {
-		return err
-	}
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	r, err := findJournaledRun(o.project, o.run)
 	if err != nil {
@@ -177,12 +174,10 @@ func patchFile(how string) (file string, is bool) {
 	return strings.TrimSpace(rest), word == "patch" && strings.TrimSpace(rest) != ""
 }
 
-// checkDelivery returns an error if how is not a way of delivery. It is called before anything is
-// spent.
-func checkDelivery(flag, how string) error {
-	if _, is := patchFile(how); is ||
-		slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, strings.TrimSpace(how)) {
-		return nil
-	}
-	return usage("%s takes auto, branch, ff, push, pr, or \"patch FILE\", not %q", flag, how)
+// delivery takes a way of delivery.
+func delivery(to *string) *value {
+	return parsed(to, "string", "auto, branch, ff, push, pr, or \"patch FILE\"", func(how string) (string, bool) {
+		_, ok := patchFile(how)
+		return how, ok || slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, strings.TrimSpace(how))
+	})
 }

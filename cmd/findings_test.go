@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -71,11 +70,14 @@ func TestAPersonJudgesFindings(t *testing.T) {
 
 func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]*runOptions{"needs a terminal": {output: "text"}, "--output json": {output: "json"},
-		"--yes": {output: "text", yes: true}, "leave --mode yolo out": {output: "text", mode: "yolo"}} {
-		o.interactive, o.settings = true, &settings{}
+	for want, change := range map[string]func(*runOptions){"needs a terminal": func(*runOptions) {},
+		"--output json": func(o *runOptions) { o.output = "json" }, "--yes": func(o *runOptions) { o.yes = true },
+		"leave --mode yolo out": func(o *runOptions) { o.want.Mode = "yolo" }} {
+		o := &runOptions{interactive: true, settings: &settings{}, outputOptions: outputOptions{output: "text"}}
+		o.want.Mode = event.Interactive
+		change(o)
 		r := &invocation{opts: o, std: Stdio{Terminal: func() bool { return want != "needs a terminal" }}}
-		r.config.Mode = cmp.Or(o.mode, event.Interactive)
+		r.config = o.want
 		if err := r.checkInteractive(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

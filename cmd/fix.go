@@ -26,13 +26,10 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 	if err := o.run.readUser(); err != nil { // a resume reads nothing of the project's file
 		return err
 	}
-	if o.rounds < 1 {
-		return usage("%s takes a number from 1", o.run.named("max-fix-rounds"))
-	}
-	inner := o.run
+	inner := *o.run
 	inner.output = "text" // stdout is for the verification
 	f := fixer{rounds: o.rounds, out: std.Err}
-	if (o.run.interactive || o.run.mode == event.Interactive) && canPrompt(std) {
+	if (o.run.interactive || o.run.want.Mode == event.Interactive) && canPrompt(std) {
 		in := bufio.NewReader(std.In)
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
 		f.who = &prompter{in: in, out: std.Err}
@@ -121,7 +118,7 @@ var errNoGaps = errors.New("no gaps")
 // finishFix reports how fixing ended. A run that fixing completed ends like any other.
 func finishFix(v *inspect.Inspection, doc *scan.Document, o *verifyOptions, last *invocation, stop error,
 	std Stdio) error {
-	if err := printVerification(v, doc, &o.run, std); err != nil {
+	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
 	}
 	if !errors.Is(stop, errNoGaps) {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,10 +16,15 @@ func outputFlag(c *cobra.Command, to *string) {
 }
 
 // choiceFlag adds a flag that takes one of the choices.
-func choiceFlag(c *cobra.Command, to *string, name, def string, choices []string, help string) {
+func choiceFlag[T ~string](c *cobra.Command, to *T, name string, def T, choices []string, help string) {
 	*to = def
-	c.Flags().Var(&choiceValue{to, choices}, name, help+": "+strings.Join(choices, ", "))
-	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+	choicesFlag(c, choice(to, choices...), name, help)
+}
+
+// choicesFlag adds a flag that takes words.
+func choicesFlag(c *cobra.Command, v *value, name, help string) {
+	c.Flags().Var(v, name, help+": "+strings.Join(v.choices, ", "))
+	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(v.choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // helpGroups lists the groups of flags in the help of a command with many flags, in their order.
@@ -63,21 +67,6 @@ func allFlag(c *cobra.Command) {
 	}
 }
 
-type choiceValue struct {
-	target  *string
-	choices []string
-}
-
-func (c *choiceValue) String() string { return *c.target }
-func (c *choiceValue) Type() string   { return "word" }
-func (c *choiceValue) Set(s string) error {
-	if !slices.Contains(c.choices, s) {
-		return usage("%q is not one of %s", s, strings.Join(c.choices, ", "))
-	}
-	*c.target = s
-	return nil
-}
-
 // oneArg requires exactly one argument. Its error names the argument.
 func oneArg(what string) cobra.PositionalArgs { return argCount(1, 1, what) }
 
@@ -107,6 +96,16 @@ func flagErrorText(c *cobra.Command, err error) string {
 		}
 		if near := similarFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; did you mean --" + near + "?"
+		}
+	}
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		if _, ours := wrong.GetFlag().Value.(*value); ours {
+			name := "--" + wrong.GetFlag().Name
+			if short := wrong.GetFlag().Shorthand; short != "" {
+				name = "-" + short
+			}
+			return name + " " + wrong.Unwrap().Error()
 		}
 	}
 	var number *strconv.NumError

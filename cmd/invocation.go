@@ -176,7 +176,7 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	o := r.opts
 	r.resume = old != nil
 	if o.interactive && !o.forced("mode") {
-		o.mode, o.origins["mode"] = event.Interactive, origin{}
+		o.force("mode", event.Interactive)
 	}
 	r.config, err = resolveConfig(o, r.plan, dir, old)
 	r.config.Outputs = r.outputs()

@@ -4,21 +4,9 @@ package cmd
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 )
-
-// Stdio holds the program's input and outputs.
-type Stdio struct {
-	In  io.Reader
-	Out io.Writer // data: JSON, graphs, the schema
-	Err io.Writer // all text for people
-
-	// Terminal reports whether a person can be asked. If it is nil, a person can be asked when In
-	// and Err are terminals and CI is not set.
-	Terminal func() bool
-}
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, args []string, std Stdio) int {

@@ -110,8 +110,8 @@ func (q *requestCommand) resolveConfig() error {
 		c.Limits = q.config.Limits
 	} else {
 		q.id = runlog.NewID(time.Now())
-		q.config = event.RequestConfig{Agent: q.run.agent, PlanOnly: q.planOnly, Offline: q.offline, Workflow: q.workflow,
-			Shape: q.shape, SpecScore: q.score, Force: q.force}
+		q.config = event.RequestConfig{Agent: q.run.want.Agent, PlanOnly: q.planOnly, Offline: q.offline,
+			Workflow: q.workflow, Shape: q.shape, SpecScore: q.score, Force: q.force}
 		q.config.Plan = q.loop.Path(loop.Plan)
 		if q.planFile != "" {
 			abs, err := filepath.Abs(q.planFile)
@@ -128,9 +128,7 @@ func (q *requestCommand) resolveConfig() error {
 	if q.progress != nil { // its limits are on record
 		given = q.run.forced
 	}
-	if err := resolveLimits(q.run, given, &c); err != nil {
-		return err
-	}
+	q.run.apply(&c, given)
 	q.config.Limits = c.Limits
 	return nil
 }
@@ -171,7 +169,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 			return err
 		}
 	}
-	prices, err := loadPrices(q.run.prices)
+	prices, err := loadPrices(q.run.want.Prices)
 	if err != nil {
 		return err
 	}
@@ -180,7 +178,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 			return err
 		}
 	}
-	roster, err := counsel.LoadRoster(q.loop.Path(loop.Experts), q.run.blocked)
+	roster, err := counsel.LoadRoster(q.loop.Path(loop.Experts), q.run.want.Blocked)
 	if err != nil {
 		return usage("%s", err)
 	}

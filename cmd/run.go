@@ -2,25 +2,26 @@ package cmd
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/proc"
 )
 
-// runOptions holds the flags of run and resume as the user wrote them. runconfig.go turns them into
-// an event.Config.
+// runOptions holds the flags of the commands that run a plan: those that a run keeps in want, the others by
+// themselves. runconfig.go makes the configuration of a run of them.
 type runOptions struct {
+	*settings
+	want event.Config
+
 	planPath string
 	resuming bool // the command is resume
 
 	agentOptions
-	workOptions
-	limitOptions
-	counselOptions
-	reviewOptions
 	outputOptions
 
 	resume       bool
@@ -28,70 +29,28 @@ type runOptions struct {
 	deleteState  bool // the person at the terminal wants .loop deleted after a complete run
 	ifUnfinished string
 	onSignal     string
-	output       string
 	interactive  bool
-
-	taskList  string
-	shareList bool
-
-	autoLearn bool
-	mode      string
-	yes       bool
-	gates     event.Gates // when to ask the user, by the shape of the request
-
-	*settings
+	yes          bool
+	allowShort   bool
+	acceptPlan   bool
+	judge        string
+	track        string
+	taskList     string
+	shareList    bool
+	autoLearn    bool
+	gates        event.Gates // when to ask the user, by the shape of the request
 }
 
 type agentOptions struct {
-	agent    string
-	claude   string
-	scenario string
-	grace    time.Duration
-}
-
-type workOptions struct {
-	track        string
-	isolation    string
-	deliver      string
-	noVerify     bool
-	parallel     int
-	schedule     string
-	stagger      string
-	maxRetries   int
-	retrySession string
-	failFast     bool
-}
-
-type limitOptions struct {
-	budget       string
-	waveBudget   string
-	iterations   string
-	maxTokens    string
-	wallClock    time.Duration
-	allowShort   bool
-	prices       string
-	waitForReset string
-}
-
-type counselOptions struct {
-	counsel    string
+	claude     string
+	scenario   string
+	grace      time.Duration
 	counselVia string
-	threshold  int
-	holdout    float64
-	blocked    []string // experts
 	chair      bool
 }
 
-type reviewOptions struct {
-	precheck     string
-	review       string
-	reviewRounds int
-	judge        string
-	accept       bool
-	acceptPlan   bool
-}
-
 type outputOptions struct {
+	output   string
 	plain    bool
 	ascii    bool
 	status   bool
@@ -100,8 +59,20 @@ type outputOptions struct {
 	webhooks []string // URL or slack=URL
 }
 
+// flagDefaults returns the configuration of a run without flags and plan.
+func flagDefaults() event.Config {
+	c := event.DefaultConfig()
+	c.Agent = "claude"
+	c.Deliver = "auto"
+	c.Mode = "yolo"
+	c.Isolation = "auto"
+	c.Stagger = "off"
+	c.Precheck = true
+	return c
+}
+
 func newRun(std Stdio) *cobra.Command {
-	o := runOptions{}
+	o := &runOptions{want: flagDefaults()}
 	c := &cobra.Command{
 		Use:   "run [PLAN]",
 		Short: "Run a plan",
@@ -134,10 +105,10 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 			if o.resume && o.fresh {
 				return usage("--resume continues the unfinished run and --fresh starts over: take one of them")
 			}
-			return runPlan(c.Context(), &o, std)
+			return runPlan(c.Context(), o, std)
 		},
 	}
-	runFlags(c, &o)
+	runFlags(c, o)
 	f := c.Flags()
 	f.StringVar(&o.taskList, "task-list", "", "run this task list of Claude Code instead of a plan file")
 	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, even with another plan")
@@ -149,7 +120,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 }
 
 func newResume(std Stdio) *cobra.Command {
-	o := runOptions{resuming: true, ifUnfinished: "resume"}
+	o := &runOptions{want: flagDefaults(), resuming: true, ifUnfinished: "resume"}
 	c := &cobra.Command{
 		Use:   "resume [PLAN]",
 		Short: "Continue the unfinished run",
@@ -176,46 +147,43 @@ unless given; +N raises one.
 						return err
 					}
 					o.resuming = false
-					return runRequest(c.Context(), requestOptions{run: &o}, std)
+					return runRequest(c.Context(), requestOptions{run: o}, std)
 				}
 			}
-			return runPlan(c.Context(), &o, std)
+			return runPlan(c.Context(), o, std)
 		},
 	}
-	runFlags(c, &o)
+	runFlags(c, o)
 	return c
 }
 
 // runFlags adds the flags that run, resume, start and verify share, by the groups of their help. Each call of
 // groupFlags names the flags that the help shows without --all.
 func runFlags(c *cobra.Command, o *runOptions) {
-	f := c.Flags()
-	choiceFlag(c, &o.agent, "agent", "claude", []string{"claude", "rehearse"},
-		"the agent: claude, or a rehearsal without an account")
-	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
-	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
+	f, want := c.Flags(), &o.want
+	agentFlags(c, o)
 	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
-	f.DurationVar(&o.grace, "grace", 0,
+	f.Var(duration(&o.grace, 0, "10s"), "grace",
 		"time for the agent to exit after its result, and for each step of stopping it "+
 			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
 	choiceFlag(c, &o.onSignal, "on-signal", "auto", []string{"auto", "drain", "interrupt"},
 		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
-	choiceFlag(c, &o.mode, "mode", "yolo", []string{"interactive", "yolo"},
+	choicesFlag(c, choice(&want.Mode, event.Interactive, "yolo"), "mode",
 		"ask before each retry and about findings of reviews (on a terminal only), or go on")
 	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking, and keep .loop")
 	f.BoolVar(&o.acceptPlan, "accept-plan", false, "resume with a plan that an attempt has changed")
-	f.IntVarP(&o.parallel, "parallel", "j", 0,
+	f.VarP(number(&want.Parallel, 1), "parallel", "j",
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
-	choiceFlag(c, &o.isolation, "isolation", "auto", []string{"auto", "shared", "worktree"}, "where attempts work")
-	choiceFlag(c, &o.schedule, "schedule", "waves", []string{"waves", "eager"},
+	choicesFlag(c, choice(&want.Isolation, "auto", "shared", "worktree"), "isolation", "where attempts work")
+	choicesFlag(c, choice(&want.Schedule, "waves", "eager"), "schedule",
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
-	choiceFlag(c, &o.stagger, "stagger", "off", []string{"off", "auto"},
+	choicesFlag(c, choice(&want.Stagger, "off", "auto"), "stagger",
 		"start one task of each wave first, so that the others hit the prompt cache")
-	f.IntVar(&o.maxRetries, "max-retries", 3, "retries of a task after its first attempt")
-	choiceFlag(c, &o.retrySession, "retry-session", "auto", []string{"auto", "same", "fresh"}, "session of a retry")
-	f.BoolVar(&o.failFast, "fail-fast", false, "the first failed task stops the run")
+	f.Var(number(&want.MaxRetries, 0), "max-retries", "retries of a task after its first attempt")
+	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
+	f.BoolVar(&want.FailFast, "fail-fast", want.FailFast, "the first failed task stops the run")
 	groupFlags(c, "Work", "agent", "parallel", "isolation", "max-retries")
-	limitFlags(c, &o.limitOptions)
+	limitFlags(c, o)
 	groupFlags(c, "Limits", "budget", "max-iterations", "wall-clock")
 	reviewFlags(c, o)
 	groupFlags(c, "Checks and review", "counsel", "review")
@@ -230,30 +198,40 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	allFlag(c)
 }
 
-func reviewFlags(c *cobra.Command, o *runOptions) {
+// agentFlags adds the flags that say which agent is started.
+func agentFlags(c *cobra.Command, o *runOptions) {
 	f := c.Flags()
-	choiceFlag(c, &o.counsel, "counsel", "on", []string{"on", "off"}, "a panel of experts for stuck tasks")
+	choicesFlag(c, choice(&o.want.Agent, "claude", "rehearse"), "agent",
+		"the agent: claude, or a rehearsal without an account")
+	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
+	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
+}
+
+func reviewFlags(c *cobra.Command, o *runOptions) {
+	f, want := c.Flags(), &o.want
+	choicesFlag(c, onOff(&want.Counsel), "counsel", "a panel of experts for stuck tasks")
 	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
-	f.IntVar(&o.threshold, "counsel-threshold", 1, "stuckCount at which the panel is asked")
-	f.StringSliceVar(&o.blocked, "counsel-block", nil, "names of experts to exclude")
-	f.Float64Var(&o.holdout, "counsel-holdout", 0, "share of stuck tasks that get no panel, to measure the panel's effect")
+	f.Var(number(&want.Threshold, 1), "counsel-threshold", "stuckCount at which the panel is asked")
+	f.StringSliceVar(&want.Blocked, "counsel-block", want.Blocked, "names of experts to exclude")
+	f.Var(share(&want.Holdout), "counsel-holdout", "share of stuck tasks that get no panel, to measure the panel's effect")
 	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
-	choiceFlag(c, &o.precheck, "precheck", "on", []string{"on", "off"},
+	choicesFlag(c, onOff(&want.Precheck), "precheck",
 		"let experts challenge tasks of reversibility 1 before their wave")
-	choiceFlag(c, &o.review, "review", "auto", []string{"off", "light", "thorough", "auto"},
+	choicesFlag(c, choice(&want.Review, "off", "light", "thorough", "auto"), "review",
 		"reviews: light after each wave, thorough before the end")
-	f.IntVar(&o.reviewRounds, "max-review-rounds", 3,
+	f.Var(number(&want.ReviewRounds, 1), "max-review-rounds",
 		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
 	f.BoolVar(&o.interactive, "interactive", false, "--mode interactive, and start only at a terminal")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
 		"let a model judge criteria in prose; auto: if the plan needs an agent")
-	f.BoolVar(&o.accept, "accept-assumptions", false, "complete even if some criteria or tasks have no evidence")
+	f.BoolVar(&want.AcceptAssumptions, "accept-assumptions", want.AcceptAssumptions,
+		"complete even if some criteria or tasks have no evidence")
 }
 
 func resultFlags(c *cobra.Command, o *runOptions) {
-	f := c.Flags()
-	f.StringVar(&o.deliver, "deliver", "auto", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
-	f.BoolVar(&o.noVerify, "no-verify", false, "commit isolated work without the repository's hooks")
+	f, want := c.Flags(), &o.want
+	f.Var(delivery(&want.Deliver), "deliver", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
+	f.BoolVar(&want.NoVerify, "no-verify", want.NoVerify, "commit isolated work without the repository's hooks")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
 	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
 	f.StringArrayVar(&o.reports, "report", nil,
@@ -262,19 +240,29 @@ func resultFlags(c *cobra.Command, o *runOptions) {
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
 }
 
-func limitFlags(c *cobra.Command, o *limitOptions) {
-	f := c.Flags()
-	f.StringVar(&o.budget, "budget", "", "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
-	f.StringVar(&o.waveBudget, "wave-budget", "",
+func limitFlags(c *cobra.Command, o *runOptions) {
+	f, l := c.Flags(), &o.want.Limits
+	moneyFlags(c, o, "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
+	f.Var(limit(&l.Wave, nil, "none unlimited", "dollars, +N, or none", 1, budget.ParseUSD), "wave-budget",
 		"dollars for each single wave, +N more, or none (default: the plan's, else none)")
-	f.StringVar(&o.iterations, "max-iterations", "", "attempts, +N more, or unlimited (default: by the number of tasks)")
-	f.StringVar(&o.maxTokens, "max-tokens", "", "tokens for the whole run, +N more, or unlimited (default: unlimited)")
-	f.DurationVar(&o.wallClock, "wall-clock", 0, "time for this session of the run")
-	f.StringVar(&o.prices, "prices", "",
-		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
+	f.Var(limit(&l.Iterations, &l.NoIterations, "none unlimited 0", "a number, +N, or unlimited", 1, strconv.Atoi),
+		"max-iterations", "attempts, +N more, or unlimited (default: by the number of tasks)")
+	parse := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+	f.Var(limit(&l.Tokens, nil, "none unlimited", "a number from 1, +N, or unlimited", 1, parse), "max-tokens",
+		"tokens for the whole run, +N more, or unlimited (default: unlimited)")
+	f.Var(duration(&l.Wall, 1, "2h"), "wall-clock", "time for this session of the run")
 	f.BoolVar(&o.allowShort, "allow-short", false, "start even if the limits cannot suffice")
-	f.StringVar(&o.waitForReset, "wait-for-reset", "", "at a usage limit, wait for its reset, at most this long")
+	f.Var(duration(&o.want.WaitForReset, 0, "6h"), "wait-for-reset",
+		"at a usage limit, wait for its reset, at most this long")
 	f.Lookup("wait-for-reset").NoOptDefVal = "24h"
+}
+
+// moneyFlags adds --budget and --prices.
+func moneyFlags(c *cobra.Command, o *runOptions, help string) {
+	l := &o.want.Limits
+	c.Flags().Var(limit(&l.USD, &l.NoUSD, "none unlimited", "dollars, +N, or none", 0, budget.ParseUSD), "budget", help)
+	c.Flags().StringVar(&o.want.Prices, "prices", o.want.Prices,
+		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
 }
 
 // runPlan runs run and resume.

@@ -78,6 +78,12 @@ func (s *settings) forced(flag string) bool {
 	return s.flags.Changed(flag) || there && (from.source == "" || from.source == fromEnvironment)
 }
 
+// force sets a flag to a valid value, as the command line would.
+func (s *settings) force(flag, to string) {
+	_ = s.flags.Lookup(flag).Value.Set(to)
+	s.origins[flag] = origin{}
+}
+
 // given reports whether a flag has a value other than its default: by forced, or by a settings file.
 func (s *settings) given(flag string) bool {
 	_, there := s.origins[flag]
@@ -231,14 +237,10 @@ func setValues(f *pflag.Flag, values []string) error {
 		return errors.New("takes one value, not a list")
 	}
 	err := f.Value.Set(values[0])
-	if err == nil {
-		return nil
+	if _, ours := f.Value.(*value); ours || err == nil {
+		return err
 	}
-	takes := map[string]string{"int": "a number", "float64": "a number", "duration": "a duration like 2h",
-		"bool": "true or false", "intSlice": "numbers"}[f.Value.Type()]
-	if choice, ok := f.Value.(*choiceValue); ok {
-		takes = "one of " + strings.Join(choice.choices, ", ")
-	}
+	takes := map[string]string{"bool": "true or false", "intSlice": "numbers"}[f.Value.Type()]
 	return errors.New("takes " + cmp.Or(takes, "another value") + ", not " + strconv.Quote(values[0]))
 }
 

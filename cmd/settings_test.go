@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/run"
 	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
 )
 
 // settingsTest is a project, a user's folder and the command line of a run.
@@ -43,15 +45,15 @@ func (s *settingsTest) flags(t *testing.T) (*runOptions, error) {
 		testrepo.Must(t, os.MkdirAll(filepath.Dir(userSettings()), 0o755))
 		testrepo.Must(t, os.WriteFile(userSettings(), []byte(s.user), 0o644))
 	}
-	var o runOptions
+	o := &runOptions{want: flagDefaults()}
 	root, c := &cobra.Command{Use: "wavex"}, &cobra.Command{Use: "run"}
 	root.AddCommand(c, newStart(Stdio{}), newVerify(Stdio{}), newRun(Stdio{}))
-	runFlags(c, &o)
+	runFlags(c, o)
 	c.Flags().StringVar(&o.ifUnfinished, "if-unfinished", "", "")
 	testrepo.Must(t, c.ParseFlags(s.args))
 	var err error
 	o.settings, err = newSettings(c)
-	return &o, err
+	return o, err
 }
 
 // options reads the settings as a new run does.
@@ -158,7 +160,7 @@ func TestSettingsOfAResume(t *testing.T) {
 func TestSettingsOfEachFlag(t *testing.T) {
 	known := settingFlags(Root(Stdio{}))
 	c := &cobra.Command{}
-	runFlags(c, &runOptions{})
+	runFlags(c, &runOptions{want: flagDefaults()})
 	pairs := 0
 	for _, name := range settingKeys(known) {
 		if c.Flags().Lookup(name) == nil { // of start and verify
@@ -202,10 +204,12 @@ func TestSettingsOfEachFlag(t *testing.T) {
 
 // sampleValues returns two values of a flag that a project may set.
 func sampleValues(f *pflag.Flag) [2]string {
-	if choice, ok := f.Value.(*choiceValue); ok {
-		return [2]string{choice.choices[1], choice.choices[0]}
+	if v, ok := f.Value.(*value); ok && v.choices != nil {
+		return [2]string{v.choices[1], v.choices[0]}
 	}
 	switch {
+	case f.Name == "counsel-holdout":
+		return [2]string{"1", "0.5"}
 	case f.Name == "deliver":
 		return [2]string{"ff", "branch"}
 	case f.Name == "webhook":
@@ -229,7 +233,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"webhook", "https://a.test/x"}, {"webhook", "[https://a.test/x]"},
 		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"auto-learn", "true"}, {"prices", "p.json"},
 		{"report", "html=a.html"}, {"report", "[json=a.json, html=../x]"}, {"track", "x"}, {"deliver", "patch x"},
-		{"deliver", "'  patch x'"}, {"deliver", "\"patch\\tx\""}, {"scenario", "x"}, {"deliver", "push"},
+		{"deliver", "'  patch x'"}, {"scenario", "x"}, {"deliver", "push"},
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
@@ -246,7 +250,7 @@ func TestProjectCannotWiden(t *testing.T) {
 			if err != nil || o.origins[c.flag].source != fromUser {
 				t.Errorf("the user's file: %v, %v", o.origins, err)
 			}
-			t.Setenv(variable(c.flag), strings.Trim(c.value, "[]"))
+			t.Setenv(variable(c.flag), strings.Trim(c.value, "[]'"))
 			if o, err = (&settingsTest{}).options(t); err != nil || !o.forced(c.flag) {
 				t.Errorf("a variable: %v, %v", o.origins, err)
 			}
@@ -271,7 +275,7 @@ func TestProjectCannotWiden(t *testing.T) {
 // A project's setting that weakens a check or a limit is told with its line, and one of a flag or the plan is not.
 func TestProjectIsTold(t *testing.T) {
 	c := &cobra.Command{}
-	runFlags(c, &runOptions{})
+	runFlags(c, &runOptions{want: flagDefaults()})
 	for _, name := range strings.Fields(classes[told]) {
 		f := c.Flags().Lookup(name)
 		if f == nil { // of start and verify
@@ -332,9 +336,9 @@ func TestBrokenSettings(t *testing.T) {
 		{"max-retrys: 2", ":1: unknown key \"max-retrys\"; did you mean max-retries?"},
 		{"\nmax_retries: 2", ":2: unknown key \"max_retries\"; did you mean max-retries?"},
 		{"colour: red", ":1: unknown key \"colour\"; wavex config"},
-		{"max-retries: many", ":1: max-retries takes a number, not \"many\""},
-		{"max-retries: -1", ":1: max-retries takes a number from 0"},
-		{"max-retries: 1.5", ":1: max-retries takes a number"},
+		{"max-retries: many", ":1: max-retries takes a number from 0, not \"many\""},
+		{"max-retries: -1", ":1: max-retries takes a number from 0, not \"-1\""},
+		{"max-retries: 1.5", ":1: max-retries takes a number from 0, not \"1.5\""},
 		{"max-retries:", ":1: max-retries has no value"},
 		{"max-retries: [1, 2]", ":1: max-retries takes one value, not a list"},
 		{"max-retries: {a: 1}", ":1: max-retries takes a value, not an object"},
@@ -344,10 +348,11 @@ func TestBrokenSettings(t *testing.T) {
 		{"wall-clock: 7200", ":1: wall-clock takes a duration like 2h, not \"7200\""},
 		{"wall-clock: -2h", ":1: wall-clock takes a duration"},
 		{"review: deep", ":1: review takes one of off, light, thorough, auto, not \"deep\""},
-		{"budget: lots", ":1: budget"},
+		{"budget: lots", ":1: budget takes dollars, +N, or none, not \"lots\""},
 		{"budget: \"+10\"", ":1: budget takes a value, not +10"},
 		{"budget: +10", ":1: budget takes a value, not +10"},
 		{"deliver: mail", ":1: deliver takes"},
+		{"deliver: \"patch\\tx\"", ":1: "},
 		{"counsel-holdout: 2", ":1: counsel-holdout takes a share"},
 		{"counsel-holdout: NaN", ":1: counsel-holdout takes a share"},
 		{"parallel: 2\nparallel: 3", ":2: parallel is set twice"},
@@ -380,6 +385,32 @@ func TestBrokenSettings(t *testing.T) {
 	}
 }
 
+// A file that cannot be read is an error that names it, and sets nothing.
+func TestUnreadableSettings(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"a folder":  func(path string) error { return os.Mkdir(path, 0o755) },
+		"too large": func(path string) error { return os.WriteFile(path, make([]byte, maxSettings+1), 0o644) },
+		"a loop":    func(path string) error { return os.Symlink(path, path) },
+	} {
+		s := &settingsTest{user: "ascii: true\n"}
+		o, err := s.flags(t)
+		testrepo.Must(t, err)
+		testrepo.Must(t, os.Remove(userSettings()))
+		for _, at := range []struct {
+			path string
+			read func() error
+		}{
+			{filepath.Join(s.dir, run.SettingsFile), func() error { return o.readProject(s.dir) }}, {userSettings(), o.readUser},
+		} {
+			testrepo.Must(t, put(at.path))
+			var use *usererr.UsageError
+			if err := at.read(); !errors.As(err, &use) || !strings.Contains(err.Error(), at.path) || len(o.origins) > 0 {
+				t.Errorf("%s: %v, %v", name, err, o.origins)
+			}
+		}
+	}
+}
+
 // Files without settings are no mistake, and keys of other programs count as the flags that they mean.
 func TestSettingsFiles(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n"} {
@@ -394,7 +425,7 @@ func TestSettingsFiles(t *testing.T) {
 	}
 	s.user = "counsel-block: [a, b]\nascii: true\nreport: md=a.md\n"
 	o, err := s.options(t)
-	if err != nil || o.maxRetries != 5 || o.mode != "interactive" || len(o.blocked) != 2 || !o.ascii ||
+	if err != nil || o.want.MaxRetries != 5 || o.want.Mode != "interactive" || len(o.want.Blocked) != 2 || !o.ascii ||
 		len(o.reports) != 1 || o.origins["max-retries"].at != ".wavex.yaml:1" {
 		t.Errorf("%+v, %v", o, err)
 	}

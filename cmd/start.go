@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,7 @@ import (
 )
 
 func newStart(std Stdio) *cobra.Command {
-	o := requestOptions{run: &runOptions{ifUnfinished: "resume"}}
+	o := requestOptions{run: &runOptions{want: flagDefaults(), ifUnfinished: "resume"}}
 	c := &cobra.Command{
 		Use:   "start [REQUEST]",
 		Short: "Go from a sentence to a verified result",
@@ -57,7 +56,7 @@ Elsewhere, and with --yes, nothing is ever asked.
 }
 
 func newPlan(std Stdio) *cobra.Command {
-	o := requestOptions{run: &runOptions{}, planOnly: true}
+	o := requestOptions{run: &runOptions{want: flagDefaults()}, planOnly: true}
 	c := &cobra.Command{
 		Use:   "plan [REQUEST]",
 		Short: "Make a plan of a request, to read and change",
@@ -88,12 +87,8 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 		},
 	}
 	f := c.Flags()
-	choiceFlag(c, &o.run.agent, "agent", "claude", []string{"claude", "rehearse"},
-		"the agent to ask: claude, or a rehearsal without an account")
-	f.StringVar(&o.run.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
-	f.StringVar(&o.run.scenario, "scenario", "", "a scenario file for the rehearsal agent")
-	f.StringVar(&o.run.budget, "budget", "", "dollars for the request and its run, +N more, or none (default: 25)")
-	f.StringVar(&o.run.prices, "prices", "", "a price table (JSON) that overrides the built-in one")
+	agentFlags(c, o.run)
+	moneyFlags(c, o.run, "dollars for the request and its run, +N more, or none (default: 25)")
 	f.StringVarP(&o.planFile, "to", "o", "plan.json", "plan file to write")
 	f.BoolVar(&o.run.yes, "yes", false, "never ask")
 	f.BoolVar(&o.offline, "offline", false, "only score the request, by a heuristic")
@@ -146,10 +141,7 @@ func (q *requestCommand) printPlan(res request.Result) error {
 }
 
 func (q *requestCommand) parallelism(p *plan.Plan) int {
-	if q.run.parallel > 0 {
-		return q.run.parallel
-	}
-	return cmp.Or(p.Parallel, defaultParallel(q.config.Agent))
+	return cmp.Or(q.run.want.Parallel, p.Parallel, defaultParallel(q.config.Agent))
 }
 
 // displayPath returns path as a person would type it in the current directory.
@@ -220,21 +212,22 @@ func (q *requestCommand) confirmG1(ctx context.Context, p *plan.Plan) error {
 
 // runOptionsFor returns the options that run the plan: the given flags and the settings of the request.
 func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) *runOptions {
-	o, files := *q.run, *q.run.settings
-	o.settings, files.origins, files.told = &files, maps.Clone(files.origins), nil
+	o := q.run
 	switch shape {
 	case score.Colleague:
 		o.gates = event.GatesAttempts
 	case score.ToolReview:
 		o.gates = event.GatesWaves
 	}
-	o.planPath, o.fresh, o.agent = p.Path, false, q.config.Agent
+	o.planPath, o.fresh, o.told = p.Path, false, nil
+	o.force("agent", q.config.Agent)
 	if !o.given("max-iterations") && q.config.Iterations != "" {
-		o.iterations, o.origins["max-iterations"] = q.config.Iterations, origin{}
+		o.force("max-iterations", q.config.Iterations)
 	}
-	o.origins["budget"], o.origins["agent"] = origin{}, origin{}
-	if o.budget = strconv.FormatFloat(q.config.Limits.USD.Float(), 'f', -1, 64); q.config.Limits.NoUSD {
-		o.budget = "none"
+	if q.config.Limits.NoUSD {
+		o.force("budget", "none")
+	} else {
+		o.force("budget", strconv.FormatFloat(q.config.Limits.USD.Float(), 'f', -1, 64))
 	}
-	return &o
+	return o
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"io"
 	"os"
 
 	"golang.org/x/term"
@@ -9,6 +10,17 @@ import (
 )
 
 // This file finds out where wavex reads from and writes to.
+
+// Stdio holds the program's input and outputs.
+type Stdio struct {
+	In  io.Reader
+	Out io.Writer // data: JSON, graphs, the schema
+	Err io.Writer // all text for people
+
+	// Terminal reports whether a person can be asked. If it is nil, a person can be asked when In
+	// and Err are terminals and CI is not set.
+	Terminal func() bool
+}
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

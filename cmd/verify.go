@@ -23,14 +23,15 @@ import (
 )
 
 type verifyOptions struct {
-	run    runOptions // of the sessions that fix gaps, and of the output
+	run    *runOptions // of the sessions that fix gaps, and of the output
 	from   string
 	fix    bool
 	rounds int
 }
 
 func newVerify(std Stdio) *cobra.Command {
-	o := verifyOptions{run: runOptions{resuming: true, ifUnfinished: "resume"}}
+	o := verifyOptions{rounds: 20,
+		run: &runOptions{want: flagDefaults(), resuming: true, ifUnfinished: "resume"}}
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Make all checks of a plan now, and look for gaps in the work",
@@ -61,9 +62,9 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	f := c.Flags()
 	f.StringVar(&o.from, "gaps", "", "also include the gaps of this VERIFICATION.md")
 	f.BoolVar(&o.fix, "fix", false, "close the gaps by adding tasks to the run")
-	f.IntVar(&o.rounds, "max-fix-rounds", 20, "maximum number of rounds of --fix")
+	f.Var(number(&o.rounds, 1), "max-fix-rounds", "maximum number of rounds of --fix")
 	groupFlags(c, "Checks and review", "fix", "max-fix-rounds")
-	runFlags(c, &o.run)
+	runFlags(c, o.run)
 	return c
 }
 
@@ -90,7 +91,7 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 	if err != nil {
 		return err
 	}
-	if err := printVerification(v, doc, &o.run, std); err != nil {
+	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
 	}
 	if len(doc.Gaps) > 0 {

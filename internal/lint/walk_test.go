@@ -111,7 +111,11 @@ func newWalk(t *testing.T) *walk {
 				continue
 			}
 			if name, ok := c.Args[1].(*ast.BasicLit); ok && name.Value == `"parallel"` {
-				w.holders[b.object(c.Args[0])] = true
+				at := c.Args[0]
+				if v, ok := at.(*ast.CallExpr); ok { // the flag's value, bound to the field
+					at = v.Args[0]
+				}
+				w.holders[b.object(at)] = true
 			}
 		}
 	}
