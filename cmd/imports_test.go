@@ -63,7 +63,7 @@ var may = map[string]struct {
 	"scheduler": {[]string{"budget", "counsel", "dag", "internal/event", "internal/plan", "internal/textfmt", "runner"},
 		"the loop decides; it never starts a process or opens a file itself"},
 	"internal/gitwork": {[]string{"internal/async", "internal/loop", "internal/plan", "internal/proc", "internal/check",
-		"internal/safefile", "runner", "internal/textfmt"},
+		"internal/lazyregexp", "internal/safefile", "runner", "internal/textfmt"},
 		"a place for attempts and what becomes of their work; it decides nothing about what runs"},
 	"internal/tasklist": {[]string{"internal/async", "internal/jsonobject", "internal/event", "internal/plan", "scheduler",
 		"internal/textfmt", "internal/plan/source"},

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/textfmt"
 )
 
@@ -29,7 +29,7 @@ var errHookProbeTimeout = fmt.Errorf("it took longer than %s", hookProbeTimeout)
 var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg"}
 
 // missingTool matches what hooks and shells say about a program that is not installed.
-var missingTool = regexp.MustCompile(`(?im)^.*(not found|can't find|cannot find|not installed|no such file).*$`)
+var missingTool = lazyregexp.New(`(?im)^.*(not found|can't find|cannot find|not installed|no such file).*$`)
 
 // probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
 func (m *Manager) probe(ctx context.Context) (err error) {
@@ -266,7 +266,7 @@ func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args 
 	case err != nil:
 		return err
 	}
-	if line := missingTool.FindString(said); line != "" {
+	if line := missingTool().FindString(said); line != "" {
 		m.notice("the hook %s says in a worktree: %s", hook, textfmt.OneLine(line, 200))
 	}
 	return nil
