@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type figures struct {
 	PlanPath     string               // path of the plan as the last session was started with
 	LastDelivery *event.DeliveryEnded // of the run; nil: none
+	Integrated   string               // commit of the integrated work; "": none
 
 	tallies    []Tally // by wave; 0: of the whole plan
 	activities []event.Activity
@@ -143,6 +145,8 @@ func (f *figures) trackSession(e event.Event) {
 			return // by wavex deliver, between sessions
 		}
 		f.delivering = false
+	case event.IntegrationEnded:
+		f.Integrated = cmp.Or(b.Commit, f.Integrated)
 	case event.RunEnded:
 		f.endedAt = e.Time
 		if b.Status == event.RunCancelled { // by another command, perhaps long after the session was cut off

@@ -43,7 +43,7 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 	if work == nil || from.Config.Isolation != event.Isolated {
 		return work, "", nil
 	}
-	commit := resultCommit(events, from.Config.Base)
+	commit := cmp.Or(s.Integrated, from.Config.Base)
 	has, err := workspace.Contains(ctx, r.config.Dir, commit)
 	switch {
 	case err != nil:
@@ -166,16 +166,6 @@ func rehearsedTasks(events []event.Event) map[string]bool {
 		}
 	}
 	return rehearsed
-}
-
-// resultCommit returns the commit of a run's integrated work, or base if it integrated none.
-func resultCommit(events []event.Event, base string) string {
-	for _, e := range events {
-		if b, ok := e.Body.(event.IntegrationEnded); ok && b.Commit != "" {
-			base = b.Commit
-		}
-	}
-	return base
 }
 
 // lastWriters returns the completed task that ended last of those that declare a file, by path in the project.
