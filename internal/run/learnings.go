@@ -21,10 +21,7 @@ import (
 
 // proposeLearnings stores the lessons that the ended run suggests. Its errors do not change the exit code,
 // because they do not affect the result of the run.
-func (r *Session) proposeLearnings(left bool) {
-	if left {
-		return
-	}
+func (r *Session) proposeLearnings() {
 	if err := r.addLearnings(); err != nil {
 		fmt.Fprintln(r.opts.Err, "wavex: proposing learnings:", err)
 	}

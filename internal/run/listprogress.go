@@ -31,13 +31,13 @@ func (r *Session) agentEnv() map[string]string {
 
 // startListProgress returns a View that shows the run in the list that it is made of, or nil without a list.
 // done stops it, waits for a limited time, and prints its errors.
-func (r *Session) startListProgress(ctx context.Context) (view scheduler.View, done func(left bool)) {
+func (r *Session) startListProgress(ctx context.Context) (view scheduler.View, done func()) {
 	if !planfile.IsList(r.plan.Path) {
-		return nil, func(bool) {}
+		return nil, func() {}
 	}
 	l, err := tasklist.OpenDir(r.plan.Path)
 	if err != nil {
-		return nil, func(bool) { fmt.Fprintln(r.opts.Err, "wavex:", err) }
+		return nil, func() { fmt.Fprintln(r.opts.Err, "wavex:", err) }
 	}
 	var mu sync.Mutex
 	var said []string // printed at the end, because the terminal is in use until then
@@ -47,7 +47,7 @@ func (r *Session) startListProgress(ctx context.Context) (view scheduler.View, d
 		defer mu.Unlock()
 		said = append(said, text)
 	})
-	return m, func(bool) {
+	return m, func() {
 		ctx, cancel := context.WithTimeout(ctx, r.closeLimit(listCloseTimeout))
 		defer cancel()
 		m.Close(ctx)

@@ -136,7 +136,7 @@ func TestListProgress(t *testing.T) {
 			{Seq: 2, Body: event.AttemptStarted{Task: "1", Key: s.Tasks[0].Key, Attempt: 1, Try: 1, Wave: 1,
 				Why: "first"}}})))
 		view.Event(event.Event{Seq: 2, Body: event.AttemptStarted{Task: "1", Attempt: 1}}, s)
-		done(false)
+		done()
 		if c.says == "" {
 			if text, err := os.ReadFile(filepath.Join(list, "1.json")); err != nil || said.Len() > 0 ||
 				!bytes.Contains(text, []byte("in_progress")) {
@@ -150,6 +150,6 @@ func TestListProgress(t *testing.T) {
 	if view, done := r.startListProgress(t.Context()); view != nil {
 		t.Error("a file is shown as a list")
 	} else {
-		done(false)
+		done()
 	}
 }

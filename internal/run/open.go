@@ -71,7 +71,7 @@ type Session struct {
 	view       ui.View
 	tracer     *telemetry.Tracer // nil: tracing is off
 	workspace  *workspace.Workspace
-	closers    []func(left bool) // functions that Close calls, in this order
+	closers    []func() // functions that Close calls, in this order
 
 	planned *plannedChecks // of the plan of the last attempt; nil before
 
@@ -217,7 +217,7 @@ func withOrigin(b event.RunStarted, events []event.Event) (event.RunStarted, err
 // Close may be called again. It releases worktrees even if ctx has ended, as after a stopped run.
 func (r *Session) Close(ctx context.Context) {
 	for _, end := range r.closers {
-		end(!r.finished)
+		end()
 	}
 	r.closers = nil
 	if r.workspace != nil {

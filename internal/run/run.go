@@ -80,7 +80,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer stopWatching()
 	tracer, closeTracing := r.startTracing(ctx)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
-	r.closers = []func(left bool){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
+	r.closers = []func(){closeList} // also if the user leaves at once
 	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock), r.warn)()
 
 	l := r.newLoop(c, parts{runner: attempts,
@@ -91,6 +91,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	return r.await(ctx, c, l, func() {
 		points.Seal(ctx, r.interrupted)
 		_ = files.Close() // before the end is shown
+		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
 	})
 }
 

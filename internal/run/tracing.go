@@ -17,13 +17,13 @@ const traceCloseTimeout = 5 * time.Second
 
 // startTracing returns a View that makes traces of the run, or nil if the environment asks for none. It reports
 // errors of making or sending them; they do not affect the run.
-func (r *Session) startTracing(ctx context.Context) (view scheduler.View, done func(left bool)) {
+func (r *Session) startTracing(ctx context.Context) (view scheduler.View, done func()) {
 	yes, why := telemetry.Enabled(os.Getenv)
 	if why != "" {
 		fmt.Fprintln(r.opts.Err, "wavex: no traces:", why)
 	}
 	if !yes {
-		return nil, func(bool) {}
+		return nil, func() {}
 	}
 	e, err := telemetry.Exporter(ctx)
 	if err == nil {
@@ -31,12 +31,9 @@ func (r *Session) startTracing(ctx context.Context) (view scheduler.View, done f
 	}
 	if err != nil {
 		fmt.Fprintln(r.opts.Err, "wavex: no traces:", err)
-		return nil, func(bool) {}
+		return nil, func() {}
 	}
-	return r.tracer, func(left bool) {
-		if left {
-			return
-		}
+	return r.tracer, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.closeLimit(traceCloseTimeout))
 		defer cancel()
 		if err := r.tracer.Close(ctx); err != nil {

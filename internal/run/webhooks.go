@@ -16,15 +16,12 @@ const webhookCloseTimeout = 15 * time.Second
 
 // startWebhooks returns a View that informs the webhooks, or nil without one. done waits for deliveries for
 // a limited time and reports those that failed. A failed delivery does not change the exit code.
-func (r *Session) startWebhooks(ctx context.Context) (view scheduler.View, done func(left bool)) {
+func (r *Session) startWebhooks(ctx context.Context) (view scheduler.View, done func()) {
 	if len(r.opts.Webhooks) == 0 {
-		return nil, func(bool) {}
+		return nil, func() {}
 	}
 	s := notify.New(ctx, r.plan.Name, r.opts.Webhooks, notify.Options{Secret: r.opts.WebhookSecret})
-	return s, func(left bool) {
-		if left {
-			return
-		}
+	return s, func() {
 		if err := s.Close(r.closeLimit(webhookCloseTimeout)); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex:", err)
 		}
