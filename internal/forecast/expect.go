@@ -17,7 +17,6 @@ import (
 
 // Expectation is a forecast; a zero Spread means that there is none.
 type Expectation struct {
-	Tasks   int
 	Samples int // completed tasks it is based on; 0 means the plan's own estimates
 	Cost    budget.USD
 	Time    time.Duration
@@ -40,7 +39,7 @@ func Expect(events []event.Event, p *plan.Plan, parallel int) Expectation {
 	// The number of rounds is the length of the longest chain, or that of the tasks run side by
 	// side if it is larger.
 	rounds := max(waves, (n+max(1, parallel)-1)/max(1, parallel))
-	e := Expectation{Tasks: n, Samples: len(costs)}
+	e := Expectation{Samples: len(costs)}
 	if len(costs) == 0 {
 		for i := range p.Tasks {
 			e.Cost += p.Tasks[i].Estimate.USD

@@ -52,7 +52,6 @@ type Journal struct {
 	log  *journal.Log
 	lock *journal.Lock
 	dir  loop.Dir
-	run  string
 }
 
 // Open takes the lock of a .loop directory for a run, and opens its journal. It makes the
@@ -74,7 +73,7 @@ func Open(dir loop.Dir, run string, fresh bool, seen int) (*Journal, []event.Eve
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Journal{lock: lock, dir: dir, run: run}
+	j := &Journal{lock: lock, dir: dir}
 	events, err := j.open(dir)
 	if err == nil && len(events) != seen {
 		err = usererr.Blocked(fmt.Errorf("another wavex has worked in %s just now; give the command again", dir))
