@@ -77,10 +77,7 @@ func decideCriteriaRemediation(s *State, open []event.Criterion) event.Body {
 			m.Verify = append(m.Verify, checkJSONOf(*cond.Check))
 		}
 		if i, ok := s.Index(c.Task); ok && c.Task != "" {
-			m.Aspects = s.Plan.Tasks[i].Aspects
-			if own := s.Plan.Tasks[i].Settings; own != nil {
-				m.Dir = own.Dir
-			}
+			m.Aspects, m.Dir = s.Plan.Tasks[i].Aspects, s.Plan.Tasks[i].SubDir()
 		}
 		addRemediation(s, &ev, m, c.ID)
 	}

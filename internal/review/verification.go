@@ -59,9 +59,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 			it.forJudge = c.Check == nil && c.Verification != event.Assumption
 		}
 		if i, ok := s.Index(k.Task); ok && k.Task != "" {
-			if own := s.Plan.Tasks[i].Settings; own != nil {
-				it.dir = own.Dir
-			}
+			it.dir = s.Plan.Tasks[i].SubDir()
 		}
 		items = append(items, it)
 	}
