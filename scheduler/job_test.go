@@ -1,0 +1,67 @@
+package scheduler
+
+import (
+	"errors"
+	"testing"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/event"
+	"wavex/runner"
+)
+
+// Every kind of paid work reserves its cap when it starts, is refused beyond a limit, and costs its actual cost when it
+// ends. A panel of a journal without its wave counts for the run only.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	const limit, cost = 700, 300
+	key := NewState(mustPlan(t, planText(task("a")))).Tasks[0].Key
+	for name, c := range map[string]struct {
+		wave       int
+		start, end event.Body
+	}{
+		"attempt": {1, event.AttemptStarted{Task: "a", Key: key, Wave: 1, Attempt: 1, Try: 1, Cap: limit},
+			event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Completed,
+				Result: runner.Result{Outcome: runner.Done, Cost: cost}}},
+		"panel": {1, event.CounselStarted{Task: "a", Panel: 1, Wave: 1, Cap: limit},
+			event.CounselEnded{Task: "a", Panel: 1, Verdict: counsel.Verdict{Cost: cost}}},
+		"panel without a wave": {0, event.CounselStarted{Task: "a", Panel: 1, Cap: limit},
+			event.CounselEnded{Task: "a", Panel: 1, Verdict: counsel.Verdict{Cost: cost}}},
+		"pre-check": {0, event.PrecheckStarted{Task: "a", Key: key, N: 1, Cap: limit},
+			event.PrecheckEnded{Task: "a", Key: key, N: 1, Challenge: counsel.Challenge{Go: true, Cost: cost}}},
+		"verification": {0, event.CriteriaStarted{Round: 1, Cap: limit}, event.CriteriaEnded{Round: 1, Cost: cost}},
+		"review": {0, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Cap: limit},
+			event.ReviewEnded{N: 1, Mode: counsel.Thorough, Review: counsel.Review{Cost: cost}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := NewState(mustPlan(t, planText(task("a"))))
+			replay := func(b event.Body) error {
+				return s.Replay([]event.Event{{Seq: s.Seq + 1, Body: b}})
+			}
+			config := event.DefaultConfig()
+			config.Limits = budget.Limits{USD: limit, Iterations: 2, Wave: limit}
+			err := errors.Join(replay(event.RunStarted{Config: config}), s.admits(jobOf(c.start)), replay(c.start))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held, ok := reservation(s.Ledger, jobOf(c.start).key); !ok || held != limit {
+				t.Errorf("%s is reserved, %v", held, ok)
+			}
+			if held := s.waveLedger(1).Reserved(); held != limit*budget.USD(c.wave) {
+				t.Errorf("%s of the wave is reserved", held)
+			}
+			var over *budget.LimitError
+			if err := s.admits(job{key: "another", cap: 1}); !errors.As(err, &over) || over.Limit != budget.LimitMoney {
+				t.Errorf("more is admitted: %v", err)
+			}
+			if err := replay(c.end); err != nil {
+				t.Fatal(err)
+			}
+			if s.Ledger.Spent() != cost || s.Ledger.Reserved() != 0 || len(s.openWork) != 0 ||
+				s.waveLedger(1).Spent() != cost*budget.USD(c.wave) || s.waveLedger(1).Reserved() != 0 {
+				t.Errorf("%s spent, %s reserved, open %v", s.Ledger.Spent(), s.Ledger.Reserved(), s.openWork)
+			}
+		})
+	}
+}
