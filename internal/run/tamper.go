@@ -115,8 +115,11 @@ func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
 	return now
 }
 
-// isVolatile reports whether wavex itself writes a file during an attempt.
+// isVolatile reports whether wavex itself writes a file during an attempt, or a file that replaces such a one.
 func isVolatile(rel string) bool {
+	if of, next := strings.CutSuffix(rel, ".next"); next && slices.Contains(statefiles.Files(), of) {
+		return true
+	}
 	return slices.Contains([]string{loop.Journal, loop.Lock, loop.LockHolder, loop.WatchdogLock, loop.HookSnapshot,
 		loop.HookSnapshot + ".next"}, rel) ||
 		strings.HasSuffix(rel, ".bad") || strings.HasPrefix(rel, ".") && rel != loop.Gitignore

@@ -66,6 +66,10 @@ func TestTamperDetector(t *testing.T) {
 				return errors.Join(err, f.Close())
 			}
 		}, ".loop/journal.jsonl"},
+		"parts that wavex is writing": {func(d string, _ *journal.Log) runnerFunc {
+			return write(d+"/.loop/state.json.next", d+"/.loop/PROGRESS.md.next", d+"/.loop/workflow-state.json.next",
+				d+"/.loop/hook.json.next")
+		}, ""},
 		"what wavex writes": {func(d string, l *journal.Log) runnerFunc {
 			return func() error {
 				return errors.Join(l.Append([]byte(`{"n":2}`)), l.Sync(),
