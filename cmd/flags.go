@@ -58,12 +58,16 @@ func isCommon(f *pflag.Flag) bool {
 // flagGroup returns the group of a flag, or "".
 func flagGroup(f *pflag.Flag) string { return strings.Join(f.Annotations[groupKey], "") }
 
-// allFlag adds --all, which makes --help show every flag.
-func allFlag(c *cobra.Command) {
+// allFlag adds --all, which makes --help show every flag. A command that runs reads the environment into o.
+func allFlag(c *cobra.Command, o *runOptions) {
 	all := c.Flags().Bool("all", false, "with --help: show every flag")
 	c.Flags().Lookup("all").Hidden = true
-	c.PreRunE = func(c *cobra.Command, _ []string) error {
-		return usageIf(*all, "--all is for --help\nsee: %s --help --all", c.CommandPath())
+	c.PreRunE = func(c *cobra.Command, _ []string) (err error) {
+		if *all {
+			return usage("--all is for --help\nsee: %s --help --all", c.CommandPath())
+		}
+		o.settings, err = newSettings(c)
+		return err
 	}
 }
 

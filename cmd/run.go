@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,9 +97,6 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if o.settings, err = newSettings(c); err != nil {
-				return err
-			}
 			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
 				return err
 			}
@@ -134,18 +132,13 @@ unless given; +N raises one.
   wavex resume --budget +10
   wavex resume --max-iterations +25`,
 		Args: optionalArg("a plan file"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if len(args) == 1 {
-				o.planPath = args[0]
-			}
-			if o.settings, err = newSettings(c); err != nil {
-				return err
-			}
-			if o.planPath == "" {
-				if under, err := requestPending(); err != nil || under {
-					if err != nil {
-						return err
-					}
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.planPath = strings.Join(args, ""); o.planPath == "" {
+				under, err := requestPending()
+				if err != nil {
+					return err
+				}
+				if under {
 					o.resuming = false
 					return runRequest(c.Context(), requestOptions{run: o}, std)
 				}
@@ -195,7 +188,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.BoolVar(&o.status, "status-block", false,
 		"print the status block on stdout after each iteration (default: unless stdout is a terminal)")
 	groupFlags(c, "Output", "output")
-	allFlag(c)
+	allFlag(c, o)
 }
 
 // agentFlags adds the flags that say which agent is started.

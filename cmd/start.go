@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,13 +40,7 @@ Elsewhere, and with --yes, nothing is ever asked.
   wavex start "..." --agent rehearse        (nobody is asked, nothing is spent)`,
 		Args: optionalArg("a request in quotes"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.text = args[0]
-			}
-			var err error
-			if o.run.settings, err = newSettings(c); err != nil {
-				return err
-			}
+			o.text = strings.Join(args, "")
 			return runRequest(c.Context(), o, std)
 		},
 	}
@@ -76,10 +71,8 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
   wavex plan "make it better" --offline`,
 		Args: optionalArg("a request in quotes"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.text = args[0]
-			}
 			var err error
+			o.text = strings.Join(args, "")
 			if o.run.settings, err = newSettings(c); err != nil {
 				return err
 			}

@@ -49,10 +49,6 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 		Example: "  wavex verify\n  wavex verify plan.json --output json\n  wavex verify --fix --budget +5",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			var err error
-			if o.run.settings, err = newSettings(c); err != nil {
-				return err
-			}
 			if o.fix {
 				return runFix(c.Context(), args, &o, std)
 			}
