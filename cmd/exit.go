@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"wavex/internal/event"
+	"wavex/internal/exhaustion"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/usererr"
@@ -95,10 +96,11 @@ func (a *advisedError) Unwrap() error { return a.err }
 func writeErrorAdvice(err error) string {
 	var told *advisedError
 	var path *fs.PathError
+	l, limited := exhaustion.Of(err)
 	switch {
 	case errors.As(err, &told):
-	case isDiskFull(err):
-		return "\nfree some space there, then give the command again"
+	case limited:
+		return "\n" + l.String() + ", then give the command again"
 	case !errors.As(err, &path) || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS):
 	default:
 		// The error is about a file in the folder, or about the folder itself.
@@ -115,13 +117,8 @@ func writeErrorAdvice(err error) string {
 
 // continueAdvice returns the advice to print before a command that continues the run.
 func continueAdvice(err error) string {
-	if isDiskFull(err) {
-		return "free some space there"
+	if l, limited := exhaustion.Of(err); limited {
+		return l.String()
 	}
 	return "put that right"
-}
-
-// isDiskFull reports whether a write failed for lack of disk space.
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

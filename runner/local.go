@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"wavex/internal/check"
+	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -46,6 +47,9 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 	t.res.Session = req.Session
 	t.res.Contained = true
 	v := t.run(ctx)
+	if l, full := exhaustion.Disk(req.Dir); full && v.outcome != Done && !strings.Contains(v.reason, l.Reached) {
+		v.reason = l.String() + ": " + v.reason
+	}
 	t.res.Outcome = v.outcome
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
 	// secret that was cut would not be recognised, and the digest of a text may tell a short one.
@@ -90,7 +94,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	var err error
 	if t.turn, err = t.PrepareTurn(t.req); err != nil {
-		return classification{outcome: Broken, reason: err.Error()}
+		return classification{outcome: Broken, reason: exhaustion.Text(err)}
 	}
 	t.env = t.Environ(t.turn.Env)
 	before, err := t.openBaseline(ctx)
@@ -98,7 +102,7 @@ func (t *attempt) run(ctx context.Context) classification {
 		if cause := context.Cause(ctx); cause != nil {
 			return classification{outcome: Interrupted, reason: "stopped during the checks before: " + cause.Error()}
 		}
-		return classification{outcome: Broken, reason: err.Error()}
+		return classification{outcome: Broken, reason: exhaustion.Text(err)}
 	}
 	t.res.Vacuous, t.res.Unmeasured = before.Vacuous, before.Unmeasured
 	first := before

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/exhaustion"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -50,7 +51,7 @@ type turnEnd struct {
 func classifyTurn(e turnEnd) runner.TurnResult {
 	switch {
 	case e.startErr != nil:
-		return ended(runner.Broken, e.startErr.Error(), "")
+		return ended(runner.Broken, exhaustion.Text(e.startErr), "")
 	case errors.Is(e.stop, errNoise):
 		return ended(runner.Broken, withPlainText("it does not speak like the claude CLI", e.plainText), e.plainText)
 	case !e.protocolSeen && (errors.Is(e.stop, errTimeout) || errors.Is(e.stop, errIdle)):

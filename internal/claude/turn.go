@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/exhaustion"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -51,7 +52,7 @@ func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.S
 		}
 	}
 	var start *proc.StartError
-	if errors.As(k.end.startErr, &start) {
+	if _, limited := exhaustion.Of(k.end.startErr); !limited && errors.As(k.end.startErr, &start) {
 		v.Reason += fmt.Sprintf("; is %s installed, and is it in PATH?", cmp.Or(t.Name, "claude"))
 	}
 	t.fillResult(&v, k)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/exhaustion"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
@@ -24,7 +25,7 @@ func Disk(dir string) Check {
 	if !writable(dir) {
 		return failCheck(name, dir+" cannot be written", "give the user that runs wavex the right to write there")
 	}
-	free, known := freeDisk(dir)
+	free, _, known := exhaustion.DiskFree(dir)
 	return diskCheck(free, known)
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"wavex/internal/async"
+	"wavex/internal/exhaustion"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -197,6 +198,9 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	}
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
+	}
+	if l, full := exhaustion.Disk(g.dir); full {
+		_, _ = stderr.Write([]byte("\n" + l.String())) // a HeadBuffer accepts all
 	}
 	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal,
 		stderr: stderr.String(), stdout: stdout.String()}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"wavex/internal/exhaustion"
 )
 
 // The variables that hold the run and the attempt of a child. Find and Sweep look for them.
@@ -61,7 +63,9 @@ type StartError struct {
 	Err     error
 }
 
-func (e *StartError) Error() string { return fmt.Sprintf("starting %s: %v", e.Program, e.Err) }
+func (e *StartError) Error() string {
+	return fmt.Sprintf("starting %s: %s", e.Program, exhaustion.Text(e.Err))
+}
 
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }

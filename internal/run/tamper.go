@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/runlog"
@@ -49,29 +51,41 @@ func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks r
 		return s.Runner.Attempt(ctx, req, hooks) // the plan's author wrote the command
 	}
 	before := s.takeSnapshot(req.Baseline)
+	if before.limited != nil {
+		return runner.Result{Outcome: runner.Broken, Contained: true, Started: time.Now().UTC(),
+			Reason: exhaustion.Text(before.limited)}
+	}
 	var during []runner.Tamper
 	if record := hooks.TurnEnded; record != nil {
 		hooks.TurnEnded = func(t runner.Turn) error {
-			during = s.findTampers(before, req) // the record itself restores a journal that was removed
+			during, _ = s.findTampers(before, req) // the record itself restores a journal that was removed
 			t.Result.Tampered = runner.MergeTampers(t.Result.Tampered, during)
 			return record(t)
 		}
 	}
 	res := s.Runner.Attempt(ctx, req, hooks)
-	res.Tampered = runner.MergeTampers(res.Tampered, append(during, s.findTampers(before, req)...))
+	found, limited := s.findTampers(before, req)
+	res.Tampered = runner.MergeTampers(res.Tampered, append(during, found...))
+	if limited != nil && res.Outcome == runner.Done {
+		res.Outcome, res.Reason = runner.Broken, exhaustion.Text(limited)
+	}
 	return res
 }
 
 // findTampers returns the files that have changed since before. The plan's path is relative to the
-// attempt's directory, if it is in there.
-func (s tamperDetector) findTampers(before loopSnapshot, req runner.Request) []runner.Tamper {
-	found := s.findChanges(before, s.takeSnapshot(req.Baseline))
+// attempt's directory, if it is in there. An error means that a limit of the machine hides the changes.
+func (s tamperDetector) findTampers(before loopSnapshot, req runner.Request) ([]runner.Tamper, error) {
+	after := s.takeSnapshot(req.Baseline)
+	if after.limited != nil {
+		return nil, after.limited
+	}
+	found := s.findChanges(before, after)
 	for i, t := range found {
 		if rel, err := filepath.Rel(req.Dir, s.plan); t.Why == runner.WhyPlan && err == nil && filepath.IsLocal(rel) {
 			found[i].Path = filepath.ToSlash(rel)
 		}
 	}
-	return found
+	return found, nil
 }
 
 const whyLoopDir = "it is wavex's own folder"
@@ -89,26 +103,36 @@ type loopSnapshot struct {
 	plan    string            // digest
 	base    string            // digest of the file that the task's changes are compared with
 	journal os.FileInfo       // nil: it does not exist
+	limited error             // a limit of the machine, such as that of open files, hid a file
+}
+
+// note keeps an error of a limit of the machine.
+func (l *loopSnapshot) note(err error) {
+	if _, limited := exhaustion.Of(err); limited {
+		l.limited = err
+	}
 }
 
 func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
-	now := loopSnapshot{files: map[string]string{}, texts: map[string][]byte{}, plan: fileDigest(s.plan, maxRead),
-		base: fileDigest(base, maxRead)}
+	now := loopSnapshot{files: map[string]string{}, texts: map[string][]byte{}}
+	now.plan, now.base = now.fileDigest(s.plan), now.fileDigest(base)
 	now.journal, _ = os.Stat(s.loop.Path(loop.Journal)) // nil: it does not exist
 	_ = filepath.WalkDir(string(s.loop), func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(string(s.loop), at)
 		rel = filepath.ToSlash(rel)
 		switch {
 		case err != nil || rerr != nil:
+			now.note(err)
 			return nil // unreadable files are not compared
 		case d.IsDir() && slices.Contains([]string{loop.Runs, loop.Worktrees, loop.HookStreaks}, rel):
 			return fs.SkipDir // it changes all the time
 		case len(now.files) >= maxFiles:
 			return fs.SkipAll
 		case slices.Contains(statefiles.Files(), rel):
-			now.texts[rel], _ = safefile.Read(at, statefiles.MaxFile) // an error shows as a change when the file is readable
+			now.texts[rel], err = safefile.Read(at, statefiles.MaxFile) // another error shows as a change
+			now.note(err)
 		case d.Type().IsRegular() && !isVolatile(rel):
-			now.files[rel] = fileDigest(at, maxRead)
+			now.files[rel] = now.fileDigest(at)
 		}
 		return nil
 	})
@@ -171,7 +195,8 @@ func (s tamperDetector) journalChanged(before, after os.FileInfo) bool {
 	}
 	f, err := safefile.Open(s.loop.Path(loop.Journal))
 	if err != nil {
-		return true
+		_, limited := exhaustion.Of(err)
+		return !limited
 	}
 	defer func() { _ = f.Close() }() // read only
 	text, err := io.ReadAll(io.NewSectionReader(f, before.Size(), maxRead))
@@ -179,11 +204,12 @@ func (s tamperDetector) journalChanged(before, after os.FileInfo) bool {
 }
 
 // fileDigest returns a digest of the first bytes of a file and its size; "" if it does not exist.
-func fileDigest(path string, most int64) string {
-	text, err := safefile.ReadHead(path, most)
+func (l *loopSnapshot) fileDigest(path string) string {
+	text, err := safefile.ReadHead(path, maxRead)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
+	l.note(err)
 	st, serr := os.Stat(path)
 	if err != nil || serr != nil {
 		return "unreadable"

@@ -1,0 +1,75 @@
+package exhaustion
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	in := func(op string, code syscall.Errno) error {
+		return fmt.Errorf("doing it: %w", &fs.PathError{Op: op, Path: "/none/file", Err: code})
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want string // "": none
+	}{
+		"machine's files": {in("open", syscall.ENFILE), "raise fs.file-max"},
+		"memory":          {in("fork/exec", syscall.ENOMEM), "no memory left; run fewer attempts at once (-j)"},
+		"quota":           {in("write", syscall.EDQUOT), "the quota on the disk of /none/file is used up; free some space"},
+		"port":            {syscall.EADDRINUSE, "the port is in use"},
+		"ports":           {syscall.EADDRNOTAVAIL, "raise net.ipv4.ip_local_port_range"},
+		"processes":       {in("fork/exec", syscall.EAGAIN), "processes; raise "},
+		"no data yet":     {in("read", syscall.EAGAIN), ""},
+		"another error":   {in("open", syscall.ENOENT), ""},
+		"no errno":        {errors.New("x"), ""},
+	} {
+		l, limited := Of(c.err)
+		if limited != (c.want != "") || !strings.Contains(l.String(), c.want) {
+			t.Errorf("%s: %v", name, l)
+		}
+		text := Text(c.err)
+		if !strings.HasPrefix(text, c.err.Error()) || limited != strings.HasSuffix(text, ": "+l.String()) {
+			t.Errorf("%s: %s", name, text)
+		}
+		if again := Text(errors.New(text)); again != text {
+			t.Errorf("%s: told twice: %s", name, again)
+		}
+	}
+	text := Text(fmt.Errorf("%w: %s", syscall.EADDRINUSE, Text(syscall.EADDRINUSE)))
+	if strings.Count(text, "choose another port") != 1 {
+		t.Error("told twice: " + text)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"1GB": "1 GB", "512mb": "512 MB", "1536 MB": "1536 MB", "2048MB": "2 GB",
+		"3KB": "3 KB", "4TB": "4 TB"} {
+		n, err := ParseBytes(in)
+		if err != nil || Bytes(n) != want {
+			t.Errorf("%s: %d %s, %v", in, n, Bytes(n), err)
+		}
+		if again, err := ParseBytes(Bytes(n)); err != nil || again != n {
+			t.Errorf("%s: %d is not %d: %v", in, again, n, err)
+		}
+	}
+	if got := Bytes(1500); got != "1500 bytes" {
+		t.Error(got)
+	}
+	for _, bad := range []string{"", "GB", "1", "0GB", "-1GB", "1.5GB", "1 PB", "9999999999GB", "1GBGB"} {
+		if n, err := ParseBytes(bad); err == nil {
+			t.Errorf("%q: %d", bad, n)
+		}
+	}
+	if l := Memory(1<<30, "attempt-memory"); l.String() != "memory limit 1 GB reached; raise attempt-memory" {
+		t.Error(l)
+	}
+	if l := Memory(0, "x"); !strings.Contains(l.String(), "for lack of memory; run fewer attempts") {
+		t.Error(l)
+	}
+}
