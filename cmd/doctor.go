@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,7 @@ type doctorOptions struct {
 	claude   string
 	parallel int
 	probe    bool
+	memory   bool // the settings limit it
 	output   string
 }
 
@@ -53,13 +55,12 @@ settings are wrong, 5 a person must put something right.`,
 		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.claude == "" { // the CLI of a run
-				known := settingFlags(c.Root())
-				if _, err := listSettings(known, ""); err != nil {
-					return err
-				}
-				o.claude = known.Lookup("claude").Value.String()
+			known := settingFlags(c.Root())
+			if _, err := listSettings(known, ""); err != nil {
+				return err
 			}
+			of := func(flag string) string { return known.Lookup(flag).Value.String() }
+			o.claude, o.memory = cmp.Or(o.claude, of("claude")), of("attempt-memory")+of("run-memory") != ""
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}
@@ -186,6 +187,9 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(freeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
+	if d.opts.memory {
+		checks = append(checks, doctor.MemoryLimits(proc.TryMemoryLimits(ctx)))
+	}
 	if d.opts.probe && argv != nil {
 		checks = append(checks, d.probe(ctx, argv))
 	}

@@ -40,7 +40,8 @@ func TestUnwritableFileErrors(t *testing.T) {
 		"a full disk in the middle": {stopped(syscall.ENOSPC),
 			[]string{"was stopped; the disk of " + log + " is full; free some space there, then continue with: " +
 				"wavex resume 'my plan.json'"}},
-		"a quota in the middle": {stopped(syscall.EDQUOT), []string{"was stopped; the quota on the disk of " + log + " is used up; free some space there"}},
+		"a quota in the middle": {stopped(syscall.EDQUOT),
+			[]string{"was stopped; the quota on the disk of " + log + " is used up; free some space there"}},
 		"a folder that is read-only by now": {stopped(syscall.EROFS),
 			[]string{"was stopped; put that right, then continue with: wavex resume 'my plan.json'"}},
 		"a file elsewhere that may not be read": {&fs.PathError{Op: "open", Path: filepath.Join(project, "x.loop", "y"),

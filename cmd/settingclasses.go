@@ -20,9 +20,9 @@ const (
 // classes lists the flags of each class.
 var classes = map[class]string{
 	free: "ascii ci counsel-chair fail-fast output plain retry-session schedule stagger status-block workflow",
-	told: "allow-short budget counsel counsel-block counsel-holdout counsel-threshold deliver grace isolation judge " +
-		"max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel precheck review " +
-		"shape share-task-list wait-for-reset wall-clock wave-budget",
+	told: "allow-short attempt-memory budget counsel counsel-block counsel-holdout counsel-threshold deliver grace " +
+		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
+		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify prices report scenario " +
 		"track webhook yes",
 	once: "accept-plan fix force fresh gaps interactive resume spec-score task-list",

@@ -212,6 +212,8 @@ func sampleValues(f *pflag.Flag) [2]string {
 		return [2]string{"1", "0.5"}
 	case f.Name == "deliver":
 		return [2]string{"ff", "branch"}
+	case strings.HasSuffix(f.Name, "-memory"):
+		return [2]string{"2GB", "1GB"}
 	case f.Name == "webhook":
 		return [2]string{"https://a.test", "https://b.test"}
 	case f.Name == "report":
@@ -237,6 +239,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
+		{"attempt-memory", "none"}, {"run-memory", "none"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {

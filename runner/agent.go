@@ -73,6 +73,7 @@ type TurnResult struct {
 	ExitCode   int           `json:"exit_code"`
 	Contained  bool          `json:"contained"` // no process of the turn was alive after the sweep
 	Version    string        `json:"version,omitempty"`
+	Exhausted  string        `json:"exhausted,omitempty"` // the limit of memory that it reached
 }
 
 // Bill holds the cost of one process.

@@ -28,6 +28,7 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	whole := &textfmt.Excerpt{Max: check.MaxOutput}
 	exit, said, err := check.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, io.MultiWriter(out, whole))
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
+	t.exhausted = exit.Exhausted
 	t.res.Report = said.String()
 	t.noOutput = out.log == nil
 	v := classifyCommand(exit, err, wall)

@@ -47,8 +47,11 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 	t.res.Session = req.Session
 	t.res.Contained = true
 	v := t.run(ctx)
-	if l, full := exhaustion.Disk(req.Dir); full && v.outcome != Done && !strings.Contains(v.reason, l.Reached) {
-		v.reason = l.String() + ": " + v.reason
+	if l, full := exhaustion.Disk(req.Dir); full {
+		t.exhausted = l.String()
+	}
+	if v.outcome != Done && !strings.Contains(v.reason, t.exhausted) {
+		v.reason = t.exhausted + ": " + v.reason
 	}
 	t.res.Outcome = v.outcome
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
@@ -84,6 +87,7 @@ type attempt struct {
 	res       Result
 	env       []string // of commands and checks
 	noOutput  bool     // a command task that printed nothing
+	exhausted string   // the limit of the machine that the turn or the command reached
 	failed    []failedCheck
 	after     map[string]checkFile // the files on which checks rest, after the turn; nil if they were not looked at
 }
@@ -336,6 +340,7 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 	res.Usage = end.Usage
 	res.Turns = end.Turns
 	res.ExitCode, res.Contained = end.ExitCode, end.Contained
+	t.exhausted = end.Exhausted
 	res.ClaudeVersion = end.Version
 	res.Notional = end.Notional
 	res.Window = end.Window

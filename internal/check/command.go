@@ -59,6 +59,9 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	default:
 		e.Passed = true
 	}
+	if !e.Passed && exit.Exhausted != "" {
+		e.Reason = exit.Exhausted + ": " + e.Reason
+	}
 	return whole.String()
 }
 

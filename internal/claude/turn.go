@@ -103,7 +103,7 @@ func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 	f := k.transcript
 	res.Bill = f.bill(t.req.Cap)
 	res.Cost += t.spareCost
-	res.ExitCode, res.Contained = k.exit.Code, k.exit.Contained
+	res.ExitCode, res.Contained, res.Exhausted = k.exit.Code, k.exit.Contained, k.exit.Exhausted
 	res.Version, res.Notional = f.version, f.notional
 	if f.limit.window != "" && f.limit.used > 0 {
 		res.Window = &runner.Window{Name: f.limit.window, Used: f.limit.used}

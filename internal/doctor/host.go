@@ -62,6 +62,16 @@ func Memory(free int64, parallel int) Check {
 	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", formatBytes(uint64(free)), parallel))
 }
 
+// MemoryLimits reports whether the memory limits of the settings can be set; err says why they cannot.
+func MemoryLimits(err error) Check {
+	const name = "memory-limit"
+	if err != nil {
+		return warnCheck(name, "memory is not limited: "+err.Error(), "run wavex in a control group of its own, "+
+			"`systemd-run --user --scope -p Delegate=yes wavex run`, or remove attempt-memory and run-memory")
+	}
+	return okCheck(name, "the limits of the settings can be set")
+}
+
 func formatBytes(n uint64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))

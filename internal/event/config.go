@@ -28,6 +28,7 @@ type Config struct {
 	TaskList string `json:"task_list,omitempty"` // task list of Claude Code that agents share; "": one per agent
 
 	Limits      budget.Limits `json:"limits"`
+	Memory      Memory        `json:"memory,omitzero"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
 
@@ -62,6 +63,12 @@ type Config struct {
 	SameError int      `json:"breaker_same_error"` // consecutive; 0: off
 	SameUnmet int      `json:"breaker_same_unmet"`
 	SameFile  int      `json:"breaker_same_file"` // edits of one file in one failed attempt
+}
+
+// Memory holds the limits of memory of an attempt and of all attempts together, in bytes; 0: none.
+type Memory struct {
+	Attempt int64 `json:"attempt,omitempty"`
+	Run     int64 `json:"run,omitempty"`
 }
 
 // OwnFiles returns the outputs and more absolute paths that are in Dir: relative to it, with slashes. No task made

@@ -1,6 +1,6 @@
 // Package exhaustion names the limit behind an error of the system: open files, processes, memory,
-// disk, ports. Each sentence has the limit, its value, and what to raise. It knows errors of the
-// system and nothing of who got them.
+// disk, ports. Each sentence has the limit, its value, and what to raise. It knows the errors
+// of the system, and no caller.
 package exhaustion
 
 import (

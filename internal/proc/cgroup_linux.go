@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +20,10 @@ import (
 // and they stay in it even if they clear their environment or leave their parents. One group
 // serves the whole run; the sweep determines the attempt of a process.
 type Cgroup struct {
-	dir string
-	fd  *os.File // of the directory; processes are forked into it
+	dir    string
+	fd     *os.File                    // of the directory; processes are forked into it
+	others []string                    // more directories that a group of this process may have
+	memory atomic.Pointer[memoryGroup] // the limits of memory; nil: none
 }
 
 // NewCgroup makes the run's control group, below the one of this process, and has every later Start
@@ -27,10 +31,11 @@ type Cgroup struct {
 // there is no such hierarchy, or none that this process may change (most sessions of ordinary
 // users, containers without a delegated group).
 func NewCgroup(run string) (*Cgroup, error) {
-	dir, err := cgroupDir(run, os.Getpid())
-	if err != nil {
-		return nil, err
+	dirs := cgroupDirs(run, os.Getpid())
+	if len(dirs) == 0 {
+		return nil, ErrUnsupported
 	}
+	dir := dirs[0]
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
@@ -43,7 +48,7 @@ func NewCgroup(run string) (*Cgroup, error) {
 		_ = os.Remove(dir)
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	e := &Cgroup{dir: dir, fd: fd}
+	e := &Cgroup{dir: dir, fd: fd, others: dirs[1:]}
 	allChildren.cgroup.Store(e)
 	return e, nil
 }
@@ -52,36 +57,35 @@ func NewCgroup(run string) (*Cgroup, error) {
 // again.
 func (e *Cgroup) Close(ctx context.Context) error {
 	allChildren.cgroup.CompareAndSwap(e, nil)
-	return errors.Join(killCgroup(ctx, e.dir), e.fd.Close())
+	err := errors.Join(killCgroup(ctx, e.dir), e.fd.Close())
+	if m := e.memory.Load(); m != nil {
+		err = errors.Join(err, killCgroup(ctx, m.dir))
+	}
+	return err
 }
 
 // RemoveOldCgroups ends all processes in the control groups that earlier processes made for the run, and
 // removes these groups. It does nothing if there are none.
-func RemoveOldCgroups(ctx context.Context, run string) error {
-	own, err := cgroupDir(run, os.Getpid())
-	if err != nil {
-		return nil // no process can have made one
-	}
-	list, err := os.ReadDir(filepath.Dir(own))
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if strings.HasPrefix(e.Name(), "wavex-"+run+".") && e.Name() != filepath.Base(own) {
-			err = errors.Join(err, killCgroup(ctx, filepath.Join(filepath.Dir(own), e.Name())))
+func RemoveOldCgroups(ctx context.Context, run string) (err error) {
+	for _, own := range cgroupDirs(run, os.Getpid()) {
+		list, lerr := os.ReadDir(filepath.Dir(own))
+		err = errors.Join(err, lerr)
+		for _, e := range list {
+			if strings.HasPrefix(e.Name(), "wavex-"+run+".") && e.Name() != filepath.Base(own) {
+				err = errors.Join(err, killCgroup(ctx, filepath.Join(filepath.Dir(own), e.Name())))
+			}
 		}
 	}
 	return err
 }
 
-// removeCgroupOf is Unenclose for the group of one process. When a guard wakes, the next wavex may
+// removeCgroupOf is RemoveOldCgroups for the groups of one process. When a guard wakes, the next wavex may
 // already work on the same run, in its own group.
-func removeCgroupOf(ctx context.Context, run string, pid int) error {
-	dir, err := cgroupDir(run, pid)
-	if err != nil {
-		return nil
+func removeCgroupOf(ctx context.Context, run string, pid int) (err error) {
+	for _, dir := range cgroupDirs(run, pid) {
+		err = errors.Join(err, killCgroup(ctx, dir))
 	}
-	return killCgroup(ctx, dir)
+	return err
 }
 
 const (
@@ -89,53 +93,62 @@ const (
 	eventsFile = "cgroup.events"
 )
 
-// cgroupDir returns the directory of the group of a run's process: below our own group in the
-// mounted unified hierarchy. A nested wavex is in the group of the outer one, and makes its own
-// inside it.
-func cgroupDir(run string, pid int) (string, error) {
-	if run == "" || strings.ContainsAny(run, "/\x00") {
-		return "", ErrUnsupported
-	}
-	mount, err := cgroup2Mount()
-	if err != nil {
-		return "", err
-	}
+// cgroupDirs returns the directories that the groups of a run's process may have: below our own group
+// in the unified hierarchy, beside it, and below our own group in the memory controller of version 1.
+// A nested wavex is in the group of the outer one, and makes its own inside it.
+func cgroupDirs(run string, pid int) (dirs []string) {
+	name := fmt.Sprintf("wavex-%s.%d", run, pid)
 	own, err := os.ReadFile(procPath(os.Getpid(), "cgroup"))
-	if err != nil {
-		return "", ErrUnsupported
+	if err != nil || run == "" || strings.ContainsAny(run, "/\x00") {
+		return nil
 	}
 	for line := range strings.Lines(string(own)) {
-		if path, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::"); ok {
-			return filepath.Join(mount, path, fmt.Sprintf("wavex-%s.%d", run, pid)), nil
+		part := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
+		if len(part) < 3 || part[1] != "" && part[1] != "memory" {
+			continue
+		}
+		mount := cgroupMount(part[1])
+		switch {
+		case mount == "":
+		case part[1] == "memory":
+			dirs = append(dirs, filepath.Join(mount, part[2], name))
+		case part[2] == "/":
+			dirs = append([]string{filepath.Join(mount, name)}, dirs...)
+		default:
+			dirs = append([]string{filepath.Join(mount, part[2], name), filepath.Join(mount, part[2], "..", name)}, dirs...)
 		}
 	}
-	return "", ErrUnsupported
+	return dirs
 }
 
-// cgroup2Mount returns the mount point of version 2.
-func cgroup2Mount() (string, error) {
+// cgroupMount returns the mount point of a controller of version 1, or with "" of version 2; or "".
+func cgroupMount(controller string) string {
 	f, err := os.Open(procPath(os.Getpid(), "mountinfo"))
 	if err != nil {
-		return "", ErrUnsupported
+		return ""
 	}
 	defer f.Close()
 	for in := bufio.NewScanner(f); in.Scan(); {
-		before, after, ok := strings.Cut(in.Text(), " - ")
-		fields := strings.Fields(before)
-		if ok && strings.HasPrefix(after, "cgroup2 ") && len(fields) >= 5 && fields[3] == "/" {
-			return fields[4], nil
+		before, after, _ := strings.Cut(in.Text(), " - ")
+		fields, of := strings.Fields(before), strings.Fields(after)
+		if len(of) != 3 || len(fields) < 5 || fields[3] != "/" {
+			continue
+		}
+		if controller == "" && of[0] == "cgroup2" ||
+			of[0] == "cgroup" && slices.Contains(strings.Split(of[2], ","), controller) {
+			return fields[4]
 		}
 	}
-	return "", ErrUnsupported
+	return ""
 }
 
 // killCgroup kills all processes in a group and below it, then removes it. The kernel kills
 // them all at once, even if some fork meanwhile.
 func killCgroup(ctx context.Context, dir string) error {
-	err := os.WriteFile(filepath.Join(dir, killFile), []byte("1"), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if _, err := os.Stat(filepath.Join(dir, killFile)); err != nil {
+		return removeCgroup(dir) // of version 1, whose processes are in a group of version 2 too; or there is none
 	}
+	err := os.WriteFile(filepath.Join(dir, killFile), []byte("1"), 0)
 	if err != nil {
 		return fmt.Errorf("ending what is in %s: %w", dir, err)
 	}

@@ -13,6 +13,10 @@ func NewCgroup(string) (*Cgroup, error) { return nil, ErrUnsupported }
 // Close does nothing.
 func (*Cgroup) Close(context.Context) error { return nil }
 
+func (*Cgroup) limitMemory(MemoryLimits) error { return ErrUnsupported }
+
+func killedForMemory() string { return "" }
+
 func removeCgroupOf(context.Context, string, int) error { return nil }
 
 // RemoveOldCgroups does nothing.

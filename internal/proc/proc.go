@@ -53,6 +53,9 @@ type Spec struct {
 	inheritFiles []*os.File // files that a guard keeps open as long as it lives; not on Windows
 }
 
+// MemoryLimits are the limits of an attempt and of all attempts of a run, in bytes; 0: none.
+type MemoryLimits struct{ Attempt, Run int64 }
+
 // ErrNotFound is wrapped by a StartError if the program does not exist.
 var ErrNotFound = exec.ErrNotFound
 
@@ -83,6 +86,9 @@ type Exit struct {
 	// MaxRSS is the largest resident set among them in bytes; 0 if unknown. On Linux it is never
 	// below wavex's own at the fork.
 	MaxRSS int64
+	// Exhausted is the limit of memory because of which the kernel killed a process of it; "" if it
+	// did not, or if this is not known.
+	Exhausted string
 }
 
 // Process is a started program. Its methods are safe for concurrent use.

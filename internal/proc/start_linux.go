@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"runtime"
@@ -15,6 +16,7 @@ const fionread = unix.TIOCINQ
 // platform holds the fields of a Process for Linux.
 type platform struct {
 	ticks uint64 // when it was forked, as stat.start
+	leaf  *leaf  // its group; nil: memory is not limited
 }
 
 // pinned runs f on a thread that is locked until f returns, and that is not the first one: see
@@ -46,10 +48,21 @@ func (p *Process) launch() error {
 	if p.watchdog {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	} else if e := allChildren.cgroup.Load(); e != nil {
-		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
+		fd := e.fd
+		if m := e.memory.Load(); m != nil {
+			var err error
+			if p.leaf, err = m.newLeaf(p.mark != ""); err != nil {
+				return err
+			}
+			fd = cmp.Or(p.leaf.fd, fd)
+		}
+		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(fd.Fd())
 	}
 	var err error
-	pinned(func() { err = allChildren.start(p) })
+	pinned(func() { err = p.leaf.within(func() error { return allChildren.start(p) }) })
+	if err != nil {
+		p.leaf.remove()
+	}
 	return err
 }
 
@@ -122,5 +135,13 @@ func (p *Process) finish() Exit {
 	swept, contained := allChildren.sweep(p)
 	e := allChildren.reap(p)
 	e.Swept, e.Contained = swept, contained
+	e.Exhausted = p.leaf.remove()
+	select {
+	case <-p.killed:
+	default:
+		if e.Exhausted == "" && (e.Signal == "SIGKILL" || e.Code == 128+int(unix.SIGKILL)) {
+			e.Exhausted = killedForMemory()
+		}
+	}
 	return e
 }

@@ -89,7 +89,7 @@ func (r *Driver) Run(ctx context.Context) (request.Result, error) {
 		view(event.Event{Seq: int64(len(r.machine.Events)) + 1, Time: time.Now().UTC(), Body: r.machine.Opened()})
 	}
 	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), r.opts.Loop.Path(loop.WatchdogLock),
-		func(err error) { r.opts.Notify(err.Error()) })()
+		proc.MemoryLimits{}, func(err error) { r.opts.Notify(err.Error()) })()
 	return r.machine.Run(ctx)
 }
 
