@@ -3,7 +3,9 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,8 +30,9 @@ For a plan that can run it shows the waves and the critical path, and warns of
 limits that cannot suffice, files that tasks of one wave share, and tasks
 without any check. It says what the barriers between waves cost: how long the
 plan takes with waves, with --schedule eager, and at best, by the estimates (or
-with tasks of equal length). It says how a run can end at best, and why. It
-starts nothing and writes nothing.
+with tasks of equal length). It says how a run can end at best, and why, and
+lists the commands that a run starts by itself. It starts nothing and writes
+nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
@@ -49,6 +52,7 @@ type checkReport struct {
 	CriticalPath []string           `json:"criticalPath"`
 	Makespan     *forecast.Makespan `json:"makespan,omitempty"`
 	Best         *forecast.BestEnd  `json:"best,omitempty"`
+	Commands     []plan.Command     `json:"commands"`
 	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
 }
 
@@ -58,11 +62,11 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 		return err
 	}
 	r := checkReport{OK: p != nil, Waves: [][]string{}, CriticalPath: []string{},
-		Diagnostics: append([]plan.Diagnostic{}, diags...)}
+		Diagnostics: append([]plan.Diagnostic{}, diags...), Commands: []plan.Command{}}
 	if p != nil {
 		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
-		r.Waves = waveIDs(p)
+		r.Waves, r.Commands = waveIDs(p), p.Commands()
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
@@ -109,9 +113,29 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 		}
 		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, joinFirstN(w, 12), after)
 	}
-	_, err := fmt.Fprintf(std.Out, "critical path: %s\n%s%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
+	fmt.Fprintf(std.Out, "critical path: %s\n%s%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
 		r.Makespan, textfmt.Block(r.Best.String()))
-	return err
+	printCommands(std.Out, r.Commands)
+	return nil
+}
+
+// printCommands prints the commands of a plan, each as a line that hides nothing.
+func printCommands(w io.Writer, commands []plan.Command) {
+	if len(commands) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "commands that a run starts:")
+	for _, c := range commands {
+		run := c.Run
+		if textfmt.Line(run) != run {
+			run = strconv.Quote(run)
+		}
+		fmt.Fprintf(w, "  %s", run)
+		if len(c.For) > 0 {
+			fmt.Fprintf(w, "  (%s)", joinFirstN(c.For, 6))
+		}
+		fmt.Fprintln(w)
+	}
 }
 
 func firstN(ids []string, n int) []string {

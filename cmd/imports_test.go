@@ -173,6 +173,7 @@ var may = map[string]struct {
 	"e2e/rig":                   {nil, "what the tests of the whole share"},
 	"e2e/suite":                 {[]string{"e2e/rig"}, "it runs the tests and knows none"},
 	"e2e/ci":                    {nil, "the examples for CI, tried"},
+	"e2e/hostile":               {[]string{"e2e/rig"}, "plans of strangers, fed to the binary"},
 	"e2e/docs":                  {nil, "the documentation, tried"},
 	"e2e/crash":                 {[]string{"*"}, "tests of the whole, killed"},
 	"examples/quickstart/reset": {nil, "an example"},

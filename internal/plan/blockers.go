@@ -15,6 +15,10 @@ func blockerNames() []string {
 	return []string{"blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies"}
 }
 
+// maxReferences bounds the blockers that come before their tasks: each is held until the end of the
+// file, in 48 bytes.
+const maxReferences = 1 << 18
+
 // reference is a blocker that was named before its task was read.
 type reference struct {
 	at      source.Location
@@ -30,7 +34,7 @@ func (d *decoder) blockers(name uint8, t source.Token) {
 		d.blocker(reference{task: int32(d.task), element: -1, name: name}, t)
 		return
 	}
-	d.list(t, "a list of task ids", func(i int, e source.Token) {
+	d.longList(t, "a list of task ids", func(i int, e source.Token) {
 		d.blocker(reference{task: int32(d.task), element: int32(i), name: name}, e)
 	})
 }
@@ -42,6 +46,10 @@ func (d *decoder) blocker(r reference, t source.Token) {
 	}
 	if i, known := d.ids.get(d.plan.Tasks, id); known {
 		d.edge(r.task, i, r, t.At)
+		return
+	}
+	if len(d.unresolved) == maxReferences {
+		d.errorf(t.At, CodeTooLarge, "too many blockers come before their tasks; write a task after its blockers")
 		return
 	}
 	r.at, r.id = t.At, id
@@ -101,8 +109,7 @@ func (d *decoder) resolveBlockers() {
 	for _, r := range d.unresolved {
 		i, ok := d.ids.get(d.plan.Tasks, r.id)
 		switch {
-		case !ok && d.errors >= maxDiagnostics:
-			d.errors++ // only counted; guessing is expensive
+		case d.full():
 		case !ok:
 			d.addDiagnostic(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id),
 				blockerNames()[r.name], d.suggestID(r.id))

@@ -99,7 +99,7 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 	var set fieldSet
 	for {
 		name := d.src.Next()
-		if name.Kind != source.KindString {
+		if name.Kind != source.KindString || d.full() {
 			return set, true
 		}
 		d.enter(step{name: name.Text})
@@ -108,11 +108,8 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 		switch {
 		case value.Kind == source.KindBad:
 		case !ok:
-			guess := ""
-			if d.errors < maxDiagnostics { // guessing is expensive, and further reports are dropped
-				guess = suggestName(name.Text, s.names())
-			}
-			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label, guess)
+			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label,
+				suggestName(name.Text, s.names()))
 			d.src.Skip(value)
 		case set&(1<<i) != 0:
 			d.errorf(name.At, CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
@@ -125,16 +122,34 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 	}
 }
 
-// list reads a list. It calls read for each element with its index, and reports whether t was a
-// list.
+// maxList bounds a list of a plan other than those of tasks and of blockers.
+const maxList = 100_000
+
+// list reads a list of at most maxList elements. It calls read for each element with its index, and
+// reports whether t was a list.
 func (d *decoder) list(t source.Token, want string, read func(i int, t source.Token)) bool {
+	return d.longList(t, want, func(i int, e source.Token) {
+		switch {
+		case i < maxList:
+			read(i, e)
+		case i == maxList:
+			d.errorf(e.At, CodeTooLarge, "%s has at most %d entries", want, maxList)
+			fallthrough
+		default:
+			d.src.Skip(e)
+		}
+	})
+}
+
+// longList is like list, without a bound.
+func (d *decoder) longList(t source.Token, want string, read func(i int, t source.Token)) bool {
 	if t.Kind != source.KindArray {
 		d.wrongType(t, want)
 		return false
 	}
 	for i := 0; ; i++ {
 		e := d.src.Next()
-		if e.Kind == source.KindEnd || e.Kind == source.KindBad {
+		if e.Kind == source.KindEnd || e.Kind == source.KindBad || d.full() {
 			return true
 		}
 		d.enter(step{index: i, element: true})

@@ -239,7 +239,7 @@ func TestTooMany(t *testing.T) {
 	if p != nil || len(ds) != 2002 {
 		t.Fatalf("%d diagnostics", len(ds))
 	}
-	if last := ds[2000]; last.Code != CodeTooMany || !strings.Contains(last.Message, "2000 more errors") {
+	if last := ds[2000]; last.Code != CodeTooMany || !strings.Contains(last.Message, "the first 1000 errors") {
 		t.Errorf("got %v", last)
 	}
 }

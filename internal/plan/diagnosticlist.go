@@ -20,7 +20,7 @@ type DiagnosticList struct {
 }
 
 // maxDiagnostics bounds the errors and the warnings that are kept: a generated plan may have the same
-// mistake a million times.
+// mistake a million times. A plan with more errors is read no further.
 const maxDiagnostics = 1000
 
 type rawDiagnostic struct {
@@ -30,6 +30,9 @@ type rawDiagnostic struct {
 	message  string
 	path     string
 }
+
+// full reports whether the list has so many errors that reading on is of no use.
+func (r *DiagnosticList) full() bool { return r.errors > maxDiagnostics }
 
 // Warn adds a warning.
 func (r *DiagnosticList) Warn(at source.Location, code, format string, args ...any) {
@@ -83,13 +86,14 @@ func (r *DiagnosticList) Resolve(file string, pos func(source.Location) Pos) []D
 		}
 		all = append(all, Diagnostic{e.severity, e.code, e.message, e.path, file, p.Line, p.Column})
 	}
-	more := func(severity string, n int) {
-		if n > maxDiagnostics {
-			all = append(all, Diagnostic{Severity: severity, Code: CodeTooMany, File: file,
-				Message: fmt.Sprintf("%d more %ss are not shown; mend these first", n-maxDiagnostics, severity)})
-		}
+	omitted := func(severity, message string) {
+		all = append(all, Diagnostic{Severity: severity, Code: CodeTooMany, File: file, Message: message})
 	}
-	more(SeverityError, r.errors)
-	more(SeverityWarning, r.warnings)
+	if r.full() {
+		omitted(SeverityError, fmt.Sprintf("these are the first %d errors; mend them first", maxDiagnostics))
+	}
+	if n := r.warnings - maxDiagnostics; n > 0 {
+		omitted(SeverityWarning, fmt.Sprintf("%d more warnings are not shown", n))
+	}
 	return all
 }

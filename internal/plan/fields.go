@@ -35,7 +35,7 @@ func planFields() []field[Plan] {
 		{"links", func(d *decoder, p *Plan, t source.Token) { d.links(t) }},
 		{"waves", func(d *decoder, p *Plan, t source.Token) { d.waves(t) }},
 		{"tasks", func(d *decoder, p *Plan, t source.Token) {
-			d.list(t, "a list of tasks", func(i int, e source.Token) { d.readTask(i, e) })
+			d.longList(t, "a list of tasks", func(i int, e source.Token) { d.readTask(i, e) })
 		}},
 		{"rehearse", func(d *decoder, p *Plan, t source.Token) { p.Rehearse = d.rehearse(t) }},
 	}, isolationFields()...)

@@ -19,8 +19,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxFile is the maximum size of a plan file, in bytes: four times a plan of a million tasks.
-const maxFile = 1 << 30
+// maxFile is the maximum size of a plan file, in bytes. A plan of a million tasks takes 240 MB.
+const maxFile = 256 << 20
 
 // Options are the options of Parse. The zero value suits a plan that names no files.
 type Options struct {
@@ -154,7 +154,7 @@ func newDecoder(opts Options, src string) *decoder {
 func (d *decoder) read() {
 	top := d.src.Next()
 	set, ok := d.planType.decode(d, d.plan, top)
-	if ok && d.src.Problem() == nil {
+	if ok && !d.full() && d.src.Problem() == nil {
 		d.src.Finish()
 	}
 	broken := d.src.Problem()

@@ -8,12 +8,14 @@ package source
 // memory, so most of a plan is held once.
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -34,9 +36,16 @@ func NewJSON(src string) *JSON {
 		src: src,
 		// The decoder reports repeated names itself, with a better message and without a set of
 		// names for each object.
-		dec: jsontext.NewDecoder(strings.NewReader(src), jsontext.AllowDuplicateNames(true)),
+		dec: jsontext.NewDecoder(inPlace(src), jsontext.AllowDuplicateNames(true)),
 		at:  Cursor{src: src, line: 1},
 	}
+}
+
+// inPlace returns a buffer that is the text itself: from a *bytes.Buffer the decoder reads without
+// a copy and writes nothing into it. From any other reader it copies each token and the blanks
+// before it, which a hostile file makes as long as itself.
+func inPlace(src string) *bytes.Buffer {
+	return bytes.NewBuffer(unsafe.Slice(unsafe.StringData(src), len(src)))
 }
 
 // Next implements Tokens.
@@ -61,6 +70,10 @@ func (s *JSON) Next() Token {
 		return Token{Kind: KindEnd, At: Location(start)}
 	case '"':
 		text := s.src[start+1 : s.end-1]
+		if len(text) > maxString {
+			s.failure = tooLong(Location(start))
+			return Token{At: Location(start)}
+		}
 		if strings.IndexByte(text, '\\') >= 0 {
 			text = tok.String()
 		}
@@ -84,6 +97,14 @@ func (s *JSON) open(t Token) Token {
 
 func tooDeep(at Location) *Problem {
 	return &Problem{at, CodeTooDeep, fmt.Sprintf("values are nested more than %d deep; a plan needs 6 levels", maxDepth)}
+}
+
+// maxString is the maximum length of a string, in bytes: far more than fits into a model's context.
+const maxString = 16 << 20
+
+func tooLong(at Location) *Problem {
+	return &Problem{at, CodeTooLarge,
+		fmt.Sprintf("a text is longer than %d MB; name a file that the task reads", maxString>>20)}
 }
 
 // nextOffset returns the offset of the next token: between two tokens there are only white space and

@@ -1,0 +1,50 @@
+package plan
+
+// This file lists what a plan executes, for a person who decides whether to run it.
+
+// Command is a shell command of a plan.
+type Command struct {
+	Run string `json:"run"`
+	// For lists the ids of the tasks that run it, in the order of the plan. It is empty for a
+	// command of the plan itself: the setup of worktrees and the checks of its conditions.
+	For []string `json:"for"`
+}
+
+// Commands returns the shell commands that a run of the plan starts by itself, each once, in the
+// order of their first use.
+func (p *Plan) Commands() []Command {
+	all, at := []Command{}, map[string]int{}
+	add := func(run, task string) {
+		if run == "" {
+			return
+		}
+		i, known := at[run]
+		if !known {
+			i = len(all)
+			at[run] = i
+			all = append(all, Command{Run: run, For: []string{}})
+		}
+		if n := len(all[i].For); task != "" && (n == 0 || all[i].For[n-1] != task) {
+			all[i].For = append(all[i].For, task)
+		}
+	}
+	conditions := func(list []Condition, task string) {
+		for _, c := range list {
+			if c.Check != nil {
+				add(c.Check.Run, task)
+			}
+		}
+	}
+	add(p.Setup, "")
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		add(t.Command, t.ID)
+		for _, c := range t.Verify {
+			add(c.Run, t.ID)
+		}
+		conditions(t.Criteria, t.ID)
+	}
+	conditions(p.Criteria, "")
+	conditions(p.MustNot, "")
+	return all
+}
