@@ -55,7 +55,9 @@ var hookKinds = []kind{
 			r.commit(files{"hook": "#!/bin/sh\n" + r.logStaged() + "\n", ".gitignore": "/.loop/\n/.hooks/\n"})
 			r.config("core.hooksPath .hooks")
 		},
-		open: func(_ *repo, o *Options) { o.Setup = "install -D hook .hooks/pre-commit" }},
+		open: func(_ *repo, o *Options) {
+			o.Setup = "mkdir -p .hooks; cp hook .hooks/pre-commit; chmod +x .hooks/pre-commit"
+		}},
 	{name: "`core.hooksPath` that does not exist", note: "no hook runs, as in the checkout; the run says so",
 		says: "core.hooksPath is .husky/_, which does not exist: no hooks run",
 		make: func(r *repo) { r.config("core.hooksPath .husky/_") }},
