@@ -3,6 +3,7 @@ package hostile
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,7 +196,7 @@ func TestLargePlans(t *testing.T) {
 	const inTask = `{"version":1,"tasks":[{"id":"a","subject":"x",`
 	size, most := 30<<20, int64(150) // bytes; MB
 	if *large {
-		size, most = 250<<20, 300
+		size, most = 244<<20, 300
 	}
 	for _, f := range []filled{
 		{"blanks.json", "", " ", "", "the file is empty"},
@@ -206,14 +207,15 @@ func TestLargePlans(t *testing.T) {
 		{"forward.json", inTask + `"blockedBy":[`, `"b",`, `"b"]}]}`, "too many blockers|unknown task"},
 		{"itself.json", inTask + `"blockedBy":[`, `"a",`, `"a"]}]}`, "too many blockers|blocked by itself"},
 		{"unknown.json", `{"version":1,`, `"q":1,`, `"tasks":[]}`, `unknown field "q"`},
-		{"files.json", inTask + `"files":[`, `"a",`, `"a"]}]}`, "at most 100000"},
-		{"checks.json", inTask + `"verify":[`, `"a",`, `"a"]}]}`, "at most 100000"},
-		{"tools.json", inTask + `"allowedTools":[`, `"a",`, `"a"]}]}`, "at most 100000"},
-		{"share.json", `{"version":1,"share":[`, `"a",`, `"a"],"tasks":[]}`, "at most 100000"},
+		{"files.json", inTask + `"files":[`, `"a",`, `"a"]}]}`, "at most 50000"},
+		{"checks.json", inTask + `"verify":[`, `"a",`, `"a"]}]}`, "at most 50000"},
+		{"tools.json", inTask + `"allowedTools":[`, `"a",`, `"a"]}]}`, "at most 50000"},
+		{"share.json", `{"version":1,"share":[`, `"a",`, `"a"],"tasks":[]}`, "at most 50000"},
 		{"waves.json", `{"version":1,"waves":[`, `{"wave":1},`, `{}],"tasks":[]}`, "described twice"},
 		{"tasks.json", `{"version":1,"tasks":[`, `{},`, `{}]}`, "a task needs an id"},
 		{"same.json", `{"version":1,"tasks":[`, `{"id":"a","subject":"x"},`, `{}]}`, "duplicate|used"},
 		{"metadata.json", inTask + `"metadata":{`, `"a":1,`, `"b":1}}]}`, "given twice"},
+		{"names.json", inTask + `"metadata":{`, `"NUMBER": 123456,`, `"b":1}}]}`, "at most 50000"},
 		{"blanks.yaml", "", " ", "", "16 MB"},
 		{"list.yaml", "", "- \n", "", "16 MB"},
 		{"headings.md", "", "# a\n", "", "16 MB"},
@@ -235,8 +237,17 @@ func (f filled) fill(t *testing.T, path string, size int) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	check(t, err)
 	const piece = 1 << 16
-	again := strings.Repeat(f.again, piece/len(f.again))
-	for range size / piece {
+	for i := range size / piece {
+		again := f.again
+		if strings.Contains(again, "NUMBER") { // each its own
+			var b strings.Builder
+			for k := range piece / len(f.again) {
+				b.WriteString(strings.Replace(f.again, "NUMBER", fmt.Sprintf("%06x", i*piece/len(f.again)+k), 1))
+			}
+			again = b.String()
+		} else {
+			again = strings.Repeat(again, piece/len(again))
+		}
 		_, err = file.WriteString(again)
 		check(t, err)
 	}

@@ -17,7 +17,7 @@ func blockerNames() []string {
 
 // maxReferences bounds the blockers that come before their tasks: each is held until the end of the
 // file, in 48 bytes.
-const maxReferences = 1 << 18
+const maxReferences = 1 << 17
 
 // reference is a blocker that was named before its task was read.
 type reference struct {

@@ -122,8 +122,8 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 	}
 }
 
-// maxList bounds a list of a plan other than those of tasks and of blockers.
-const maxList = 100_000
+// maxList bounds metadata, and a list of a plan other than those of tasks and of blockers.
+const maxList = 50_000
 
 // list reads a list of at most maxList elements. It calls read for each element with its index, and
 // reports whether t was a list.

@@ -213,14 +213,19 @@ func (d *decoder) metadata(task *Task, t source.Token) {
 	task.Metadata = map[string]json.RawMessage{}
 	for {
 		name := d.src.Next()
-		if name.Kind != source.KindString {
+		if name.Kind != source.KindString || d.full() {
 			return
 		}
 		d.enter(step{name: name.Text})
-		if _, twice := task.Metadata[name.Text]; twice {
+		value := d.src.Raw(d.src.Next())
+		switch _, twice := task.Metadata[name.Text]; {
+		case twice:
 			d.errorf(name.At, CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
+		case len(task.Metadata) == maxList:
+			d.errorf(name.At, CodeTooLarge, "metadata has at most %d fields", maxList)
+		default:
+			task.Metadata[name.Text] = value
 		}
-		task.Metadata[name.Text] = d.src.Raw(d.src.Next())
 		d.leave()
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxFile is the maximum size of a plan file, in bytes. A plan of a million tasks takes 240 MB.
-const maxFile = 256 << 20
+// maxFile is the maximum size of a plan file, in bytes: that of a generated plan of a million tasks.
+const maxFile = 245 << 20
 
 // Options are the options of Parse. The zero value suits a plan that names no files.
 type Options struct {
