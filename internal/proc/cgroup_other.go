@@ -15,8 +15,6 @@ func (*Cgroup) Close(context.Context) error { return nil }
 
 func (*Cgroup) limitMemory(MemoryLimits) error { return ErrUnsupported }
 
-func killedForMemory() string { return "" }
-
 func removeCgroupOf(context.Context, string, int) error { return nil }
 
 // RemoveOldCgroups does nothing.

@@ -29,7 +29,6 @@ func Contain(ctx context.Context, self []string, run, lock string, memory Memory
 	awaitOldWatchdog(ctx, lock)
 	_ = Subreaper()
 	_ = RemoveOldCgroups(ctx, run)
-	_ = killedForMemory() // the first look
 	closeCgroup := func() {}
 	e, err := NewCgroup(run)
 	if err == nil {

@@ -160,18 +160,18 @@ func (m *memoryGroup) full(dir string) bool {
 	return counter(filepath.Join(dir, eventFiles[false]), "oom") > 0
 }
 
-// machineKills is one more than how many processes of the machine the kernel had killed for lack of
-// memory at the last look; 0: before the first look.
-var machineKills atomic.Int64
+// machineKills returns how many processes of the machine the kernel has killed for lack of memory.
+func machineKills() int64 { return counter("/proc/vmstat", "oom_kill") }
 
-// killedForMemory returns the limit behind a SIGKILL that no process of wavex sent, if the kernel has
-// killed a process of this machine for lack of memory since the last look; else "".
-func killedForMemory() string {
-	now := counter("/proc/vmstat", "oom_kill") + 1
-	if before := machineKills.Swap(now); before > 0 && now > before {
-		return exhaustion.Memory(0, "").String()
+// killedForMemory returns the limit that may be behind a SIGKILL that no process of wavex sent: the kernel
+// has killed a process of this machine for lack of memory since the launch. A leaf knows its own kills.
+func (p *platform) killedForMemory() string {
+	if p.leaf != nil || machineKills() <= p.kills {
+		return ""
 	}
-	return ""
+	l := exhaustion.Memory(0, "")
+	l.Reached = "the kernel may have killed it for lack of memory"
+	return l.String()
 }
 
 // counter returns the number behind a word at the beginning of a line, or 0.

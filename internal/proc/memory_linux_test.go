@@ -35,6 +35,7 @@ func limited(attempt, run string) int {
 	}
 	small := begin("small", exe, "helper", "hold")
 	_, _ = fmt.Fscanln(small.Stdout, new(string))
+	other := begin("other", "/bin/sh", "-c", "read line; exit 137")
 	big := begin("big", "/bin/sh", "-c", exe+" helper eat 400; exit 3")
 	e := big.Wait()
 	fmt.Printf("big %d %t %s\n", e.Code, e.Contained, e.Exhausted)
@@ -43,6 +44,8 @@ func limited(attempt, run string) int {
 		fmt.Println("small has ended")
 	default:
 	}
+	_ = other.Stdin.Close()
+	fmt.Printf("other %d%s\n", other.Wait().Code, other.exit.Exhausted)
 	_ = small.Kill()
 	fmt.Printf("small %s%s\n", small.Wait().Signal, small.exit.Exhausted)
 	return 0
@@ -64,7 +67,7 @@ func TestMemoryLimits(t *testing.T) {
 		}
 		t.Skip("this machine lets this user make no control group that limits memory")
 	}
-	if want := "big 3 true \nsmall SIGKILL\n"; string(out) != want {
+	if want := "big 3 true \nother 137\nsmall SIGKILL\n"; string(out) != want {
 		t.Errorf("a limit that is not reached: %s, want %s", out, want)
 	}
 	for _, c := range []struct{ attempt, run, reached string }{
@@ -78,6 +81,9 @@ func TestMemoryLimits(t *testing.T) {
 		if got := line(t, in); got != "big 3 true "+c.reached {
 			t.Errorf("%v: %s", c, got)
 		}
+		if got := line(t, in); got != "other 137" {
+			t.Errorf("%v: one that only looks killed: %s", c, got)
+		}
 		if got := line(t, in); got != "small SIGKILL" {
 			t.Errorf("%v: the other one: %s", c, got)
 		}
@@ -87,6 +93,26 @@ func TestMemoryLimits(t *testing.T) {
 				t.Errorf("%v: %s is left", c, dir)
 			}
 		}
+	}
+}
+
+// TestMemoryKills shows that kills from before the start of a process are not taken for its end.
+func TestMemoryKills(t *testing.T) {
+	t.Parallel()
+	before := machineKills()
+	p := start(t, Spec{Argv: []string{"/bin/sh", "-c", "exit 137"}})
+	if after := machineKills(); p.kills < before || p.kills > after {
+		t.Errorf("%d kills at the launch, between %d and %d", p.kills, before, after)
+	}
+	if e := p.Wait(); machineKills() == before && e.Exhausted != "" {
+		t.Error(e.Exhausted)
+	}
+	const want = "the kernel may have killed it for lack of memory; run fewer attempts at once (-j)"
+	if got := (&platform{kills: before - 1}).killedForMemory(); got != want {
+		t.Error(got)
+	}
+	if got := (&platform{kills: before - 1, leaf: &leaf{}}).killedForMemory(); got != "" {
+		t.Error(got)
 	}
 }
 

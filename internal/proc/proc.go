@@ -86,8 +86,8 @@ type Exit struct {
 	// MaxRSS is the largest resident set among them in bytes; 0 if unknown. On Linux it is never
 	// below wavex's own at the fork.
 	MaxRSS int64
-	// Exhausted is the limit of memory because of which the kernel killed a process of it; "" if it
-	// did not, or if this is not known.
+	// Exhausted is the limit of memory because of which the kernel killed a process of it, or may have
+	// killed it; "" if it did not, or if this is not known.
 	Exhausted string
 }
 

@@ -17,6 +17,7 @@ const fionread = unix.TIOCINQ
 type platform struct {
 	ticks uint64 // when it was forked, as stat.start
 	leaf  *leaf  // its group; nil: memory is not limited
+	kills int64  // without a leaf: machineKills before the launch
 }
 
 // pinned runs f on a thread that is locked until f returns, and that is not the first one: see
@@ -57,6 +58,9 @@ func (p *Process) launch() error {
 			fd = cmp.Or(p.leaf.fd, fd)
 		}
 		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(fd.Fd())
+	}
+	if p.leaf == nil {
+		p.kills = machineKills()
 	}
 	var err error
 	pinned(func() { err = p.leaf.within(func() error { return allChildren.start(p) }) })
@@ -140,7 +144,7 @@ func (p *Process) finish() Exit {
 	case <-p.killed:
 	default:
 		if e.Exhausted == "" && (e.Signal == "SIGKILL" || e.Code == 128+int(unix.SIGKILL)) {
-			e.Exhausted = killedForMemory()
+			e.Exhausted = p.killedForMemory()
 		}
 	}
 	return e
