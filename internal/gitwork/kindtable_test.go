@@ -92,6 +92,13 @@ var hookKinds = []kind{
 		make: func(r *repo) {
 			r.script(".git/hooks/pre-commit", "if git diff --cached --name-only | grep SECRET; then echo no secrets; exit 1; fi")
 		}},
+	{name: "a hook that uses `git stash`, and there is a stash",
+		note: "the stash stays; the run says that it tried no hook",
+		says: "the hooks were not tried, since there is a stash", make: func(r *repo) {
+			r.write(r.dir, files{"a": "stashed\n"})
+			r.git("stash", "-q")
+			r.script(".git/hooks/pre-commit", "git diff --cached --quiet && git stash pop -q\ntrue")
+		}, check: func(r *repo, _ *Manager) { equal(r.t, "stashed", r.git("show", "stash@{0}:a"), "stashed") }},
 	{name: "a hook that edits and stages files", note: "the commit has its edits", check: exact(files{"b": "MORE\n"}),
 		make: func(r *repo) { r.script(".git/hooks/pre-commit", "if [ -f b ]; then echo MORE >b; git add b; fi") },
 		edit: onlyX(files{"b": "more\n"})},

@@ -202,7 +202,15 @@ func (m *Manager) probeTree(ctx context.Context) error {
 }
 
 // probeHooks runs the hooks as for commits without changes, on the branch of a task, with the messages of all tasks.
+// A hook that stashes what is not staged has nothing to stash then, and pops the stash of the user, which all worktrees
+// share: if there is one, no hook is tried.
 func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err error) {
+	if stash, err := m.g.resolve(ctx, "refs/stash"); err != nil {
+		return err
+	} else if stash != "" {
+		m.notice("the hooks were not tried, since there is a stash, which a hook could pop (see git stash list)")
+		return nil
+	}
 	g := m.gitIn(t)
 	g.mark = m.opts.Run + "/wavex-hooks/1"
 	tasks := m.opts.Tasks
