@@ -32,7 +32,8 @@ func (r *invocation) checkInteractive() error {
 		usageIf(r.opts.output != "text", "--interactive asks a person, and --output json is for programs: take one of them"),
 		usageIf(r.opts.yes, "--interactive asks a person, and %s asks nothing: take one of them", r.opts.named("yes")),
 		usageIf(r.config.Mode != event.Interactive, "--interactive is --mode interactive: leave --mode yolo out"),
-		usageIf(!hasTerminal(r.std), "--interactive needs a terminal; --mode interactive asks only where there is one"))
+		usageIf(!canPrompt(r.std),
+			"--interactive needs a terminal, and no variable CI; --mode interactive asks only where both hold"))
 }
 
 // findingJudge returns the judge of findings, or nil if no person is asked about them.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"wavex/internal/event"
@@ -14,6 +15,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
+	"wavex/internal/run"
 )
 
 // This file closes the gaps that a verification found. It adds a task to the run for each gap,
@@ -28,7 +30,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 	}
 	inner := *o.run
 	inner.output = "text" // stdout is for the verification
-	f := fixer{rounds: o.rounds, out: std.Err}
+	f := fixer{out: std.Err}
 	if (o.run.interactive || o.run.want.Mode == event.Interactive) && canPrompt(std) {
 		in := bufio.NewReader(std.In)
 		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
@@ -43,6 +45,10 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 		if v.State == nil {
 			return usage("there is no run in %s that could get tasks; start one with: wavex run %s", loop.In(v.Dir),
 				plan.ShellQuote(v.Plan.Path))
+		}
+		if round == 1 {
+			o.readRounds(v.Dir, std)
+			f.rounds = o.rounds
 		}
 		var stop error
 		doc, err := v.Run(ctx, func(doc *scan.Document) (err error) {
@@ -65,7 +71,18 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 		if last, err = fixSession(ctx, &inner, std); err != nil && exitCodeOf(err) != event.ExitFailed {
 			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
+		inner.forgetIncrements()
 	}
+}
+
+// readRounds takes the number of rounds of the project's file: the rest of it is for new runs. A mistake in
+// the file stops no resume, because an attempt may have written it.
+func (o *verifyOptions) readRounds(dir string, std Stdio) {
+	path := filepath.Join(dir, run.SettingsFile)
+	if err := o.run.readFile(fromProject, path, dir, "max-fix-rounds"); err != nil {
+		fmt.Fprintf(std.Err, "wavex: warning: %s; going on with %d rounds\n", err, o.rounds)
+	}
+	o.run.tell(nil, std.Err)
 }
 
 // fixer decides whether another round of fixing is made.

@@ -73,13 +73,27 @@ func (o *runOptions) apply(c *event.Config, take func(flag string) bool) {
 		if from == nil || !take(f.Name) {
 			return
 		}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			_ = list.Replace(from.Value.(pflag.SliceValue).GetSlice()) // valid there, so valid here
-		} else {
-			_ = f.Value.Set(from.Value.String()) // likewise
+		// Valid there, so valid here.
+		switch to := f.Value.(type) {
+		case pflag.SliceValue:
+			_ = to.Replace(from.Value.(pflag.SliceValue).GetSlice())
+		case *value:
+			_ = to.Set(from.Value.(*value).get())
+		default:
+			_ = to.Set(from.Value.String())
 		}
 	})
 	*c = to.want
+}
+
+// forgetIncrements makes limits of +N flags that were not given: a session has added them to the run's.
+func (o *runOptions) forgetIncrements() {
+	o.flags.VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*value); ok && strings.HasPrefix(v.get(), "+") {
+			f.Changed = false
+			delete(o.origins, f.Name)
+		}
+	})
 }
 
 // planSettings returns the values that a plan itself gives to flags, as text.

@@ -171,16 +171,16 @@ func variable(flag string) string {
 }
 
 // readUser gives the flags their values of the user's file.
-func (s *settings) readUser() error { return s.readFile(fromUser, userSettings(), "") }
+func (s *settings) readUser() error { return s.readFile(fromUser, userSettings(), "", "") }
 
 // readProject gives the flags their values of the file of the project in dir. It is for a new run: an attempt of an
 // older one may have written the file.
 func (s *settings) readProject(dir string) error {
-	return s.readFile(fromProject, filepath.Join(dir, run.SettingsFile), dir)
+	return s.readFile(fromProject, filepath.Join(dir, run.SettingsFile), dir, "")
 }
 
-// readFile reads a settings file, once.
-func (s *settings) readFile(source, path, dir string) error {
+// readFile reads a settings file, once, and takes one flag of it, or all if only is "".
+func (s *settings) readFile(source, path, dir, only string) error {
 	if slices.Contains(s.read, source) || path == "" {
 		return nil
 	}
@@ -199,6 +199,9 @@ func (s *settings) readFile(source, path, dir string) error {
 	}
 	return s.apply(func(flag string) (origin, []string) {
 		v := values[flag]
+		if only != "" && flag != only {
+			return origin{}, nil
+		}
 		return origin{source, file.at(v.line)}, v.values
 	})
 }
