@@ -26,9 +26,16 @@ type Holder struct {
 type LockedError struct {
 	Dir    loop.Dir
 	Holder Holder // zero if it could not be read
+	// Project is true if only the project directory is locked: by a wavex whose .loop was removed,
+	// or by another program.
+	Project bool
 }
 
 func (e *LockedError) Error() string {
+	if e.Project {
+		return fmt.Sprintf("%s is in use by another wavex whose .loop was removed, or locked by another program such as"+
+			" flock(1); wait for it, or let that program lock another file", filepath.Dir(string(e.Dir)))
+	}
 	if e.Holder.PID == 0 {
 		return fmt.Sprintf("%s is in use by another wavex", e.Dir)
 	}
@@ -55,6 +62,9 @@ func projectLock(dir loop.Dir) *flock.Flock {
 func TryLock(dir loop.Dir, h Holder) (*Lock, error) {
 	l := &Lock{project: projectLock(dir), dir: dir, holder: h}
 	if ok, err := l.project.TryLock(); err == nil && !ok {
+		if fileIsFree(dir) {
+			return nil, &LockedError{Dir: dir, Project: true}
+		}
 		return nil, &LockedError{Dir: dir, Holder: readHolder(dir)}
 	}
 	if err := l.lockFile(); err != nil {
@@ -62,6 +72,16 @@ func TryLock(dir loop.Dir, h Holder) (*Lock, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// fileIsFree reports whether the lock of the file in dir is free, or the file is not there.
+func fileIsFree(dir loop.Dir) bool {
+	f := flock.New(dir.Path(loop.Lock), flock.SetFlag(os.O_RDONLY))
+	if checkRegular(f.Path()) != nil {
+		return false
+	}
+	ok, err := f.TryLock()
+	return errors.Is(err, fs.ErrNotExist) || ok && f.Unlock() == nil
 }
 
 // lockFile takes the lock of the file in dir and writes the holder.

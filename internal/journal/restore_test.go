@@ -92,6 +92,36 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
+// A program that locks the project's directory, such as flock(1), is not taken for the wavex that ended there.
+func TestADirectoryLockedByOthers(t *testing.T) {
+	t.Parallel()
+	dir := loop.Dir(filepath.Join(t.TempDir(), ".loop"))
+	if err := os.Mkdir(string(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := TryLock(dir, Holder{PID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *LockedError
+	if _, err := TryLock(dir, Holder{PID: 2}); !errors.As(err, &held) || held.Project || held.Holder.PID != 1 {
+		t.Errorf("beside a wavex: %v", err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	other := projectLock(dir)
+	if ok, err := other.TryLock(); !ok || err != nil {
+		t.Skip("the directory of this system cannot be locked")
+	}
+	if _, err := TryLock(dir, Holder{PID: 2}); !errors.As(err, &held) || !held.Project {
+		t.Errorf("beside another program: %v", err)
+	}
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestALockCanBeLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
