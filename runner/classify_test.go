@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wavex/internal/check"
+	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
 )
 
@@ -144,5 +145,27 @@ func TestSignature(t *testing.T) {
 	}
 	if got := Signature("", ""); got != "" {
 		t.Errorf("signature of nothing = %q", got)
+	}
+}
+
+// A full disk stands behind the reason of a failure; a limit that the attempt reached stands before it.
+func TestWithLimits(t *testing.T) {
+	t.Parallel()
+	full := exhaustion.Limit{Reached: "the disk of /w is full", Remedy: "free some space there"}
+	const failed = "check failed: go test"
+	for _, tc := range []struct {
+		reason, reached string
+		disk            exhaustion.Limit
+		want            string
+	}{
+		{failed, "", exhaustion.Limit{}, failed},
+		{failed, "", full, failed + "; the disk of /w is full; free some space there"},
+		{failed, "memory limit", full, "memory limit: " + failed + "; the disk of /w is full; free some space there"},
+		{"memory limit: " + failed, "memory limit", exhaustion.Limit{}, "memory limit: " + failed},
+		{"no space left: " + full.String(), "", full, "no space left: " + full.String()},
+	} {
+		if got := withLimits(tc.reason, tc.reached, tc.disk); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
 	}
 }

@@ -47,11 +47,9 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 	t.res.Session = req.Session
 	t.res.Contained = true
 	v := t.run(ctx)
-	if l, full := exhaustion.Disk(req.Dir); full {
-		t.exhausted = l.String()
-	}
-	if v.outcome != Done && !strings.Contains(v.reason, t.exhausted) {
-		v.reason = t.exhausted + ": " + v.reason
+	if v.outcome != Done {
+		disk, _ := exhaustion.Disk(req.Dir)
+		v.reason = withLimits(v.reason, t.exhausted, disk)
 	}
 	t.res.Outcome = v.outcome
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
@@ -75,6 +73,18 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 		t.res.Reason = textfmt.OneLine(v.reason+"; "+err.Error(), ReasonMax)
 	}
 	return t.res
+}
+
+// withLimits returns the reason of an attempt that failed with the limit that it reached before it, and
+// with a full disk behind it, which need not be the cause.
+func withLimits(reason, reached string, disk exhaustion.Limit) string {
+	if !strings.Contains(reason, reached) {
+		reason = reached + ": " + reason
+	}
+	if !strings.Contains(reason, disk.Remedy) {
+		reason += "; " + disk.String()
+	}
+	return reason
 }
 
 // attempt is the state of one call of Attempt.

@@ -133,6 +133,29 @@ func TestReached(t *testing.T) {
 	}
 }
 
+// TestSpaceOf shows who may write the reserved blocks, and which file systems tell nothing.
+func TestSpaceOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		st           unix.Statfs_t
+		root         bool
+		bytes, files uint64
+		known        bool
+	}{
+		"a user":        {unix.Statfs_t{Bsize: 4096, Blocks: 100, Bfree: 5, Files: 9, Ffree: 3}, false, 0, 3, true},
+		"root":          {unix.Statfs_t{Bsize: 4096, Blocks: 100, Bfree: 5, Files: 9, Ffree: 3}, true, 5 * 4096, 3, true},
+		"no inodes":     {unix.Statfs_t{Bsize: 512, Blocks: 100, Bfree: 5, Bavail: 2}, false, 1024, 1, true},
+		"nothing known": {unix.Statfs_t{Bsize: 4096}, true, 0, 1, false},
+	} {
+		if bytes, files, known := spaceOf(&c.st, c.root); bytes != c.bytes || files != c.files || known != c.known {
+			t.Errorf("%s: %d bytes, %d files, %t", name, bytes, files, known)
+		}
+	}
+	if l, full := Disk("/proc"); full {
+		t.Error("a file system without blocks: ", l)
+	}
+}
+
 // TestGroup reads the limit of processes of a control group, where the test may make one.
 func TestGroup(t *testing.T) {
 	t.Parallel()

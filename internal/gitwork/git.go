@@ -79,6 +79,7 @@ type gitError struct {
 	signal  string
 	stderr  string // stderr
 	stdout  string
+	disk    string // the limit of a full disk, which need not be the cause; "" if it has space
 }
 
 func (e *gitError) Error() string {
@@ -89,7 +90,11 @@ func (e *gitError) Error() string {
 	if said == "" {
 		said = fmt.Sprintf("exit code %d %s", e.code, e.signal)
 	}
-	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], textfmt.OneLine(said, 600))
+	said = textfmt.OneLine(said, 600)
+	if e.disk != "" {
+		said += "; " + e.disk
+	}
+	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], said)
 }
 
 // exitCode returns the exit code of a git command that failed, 0 for a nil error, and -1 for other
@@ -199,11 +204,12 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
 	}
+	failed := &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal, stderr: stderr.String(),
+		stdout: stdout.String()}
 	if l, full := exhaustion.Disk(g.dir); full {
-		_, _ = stderr.Write([]byte("\n" + l.String())) // a HeadBuffer accepts all
+		failed.disk = l.String()
 	}
-	return stdout.String(), &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal,
-		stderr: stderr.String(), stdout: stdout.String()}
+	return stdout.String(), failed
 }
 
 // Read returns the first most bytes of the output of a git command that only reads, in dir. env is

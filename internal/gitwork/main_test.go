@@ -282,3 +282,18 @@ func equal(t testing.TB, what string, got, want any) {
 		t.Errorf("%s is %s, want %s", what, g, w)
 	}
 }
+
+// TestErrorOnFullDisk shows that a full disk does not hide what git said, on either stream.
+func TestErrorOnFullDisk(t *testing.T) {
+	t.Parallel()
+	for said, e := range map[string]gitError{
+		"CONFLICT in a": {stdout: "CONFLICT in a\n"},
+		"no such ref":   {stderr: "no such ref\n", stdout: "x"},
+		"exit code 1":   {code: 1},
+	} {
+		e.program, e.args, e.disk = "git", []string{"merge"}, "the disk is full"
+		if got, want := e.Error(), "git merge: "+said+"; the disk is full"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
