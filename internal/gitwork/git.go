@@ -83,18 +83,17 @@ type gitError struct {
 }
 
 func (e *gitError) Error() string {
-	said := strings.TrimSpace(e.stderr)
-	if said == "" {
-		said = strings.TrimSpace(e.stdout)
-	}
-	if said == "" {
-		said = fmt.Sprintf("exit code %d %s", e.code, e.signal)
-	}
-	said = textfmt.OneLine(said, 600)
+	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], e.said(600))
+}
+
+// said returns the first most bytes of the output as one line, or the exit code if there is none, and the full disk.
+func (e *gitError) said(most int) string {
+	exit := fmt.Sprintf("exit code %d %s", e.code, e.signal)
+	said := textfmt.OneLine(cmp.Or(strings.TrimSpace(e.stderr), strings.TrimSpace(e.stdout), exit), most)
 	if e.disk != "" {
 		said += "; " + e.disk
 	}
-	return fmt.Sprintf("%s %s: %s", e.program, e.args[0], said)
+	return said
 }
 
 // exitCode returns the exit code of a git command that failed, 0 for a nil error, and -1 for other

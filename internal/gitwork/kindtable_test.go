@@ -84,13 +84,18 @@ var hookKinds = []kind{
 			r.script(".git/hooks/pre-commit", "echo '`pre-commit` not found. Is your virtualenv active?' >&2\nexit 1")
 		}},
 	{name: "a hook that needs ignored files", note: "the run names `share`", shared: true, refuse: HookRefuses,
-		says: "see share and setup in the plan for what it lacks): tools/lint is missing",
-		make: lintHook},
+		says: "see share and setup in the plan for what it lacks)", make: lintHook},
 	{name: "a hook that needs ignored files, which are in `share`", check: hookRan, make: lintHook,
 		open: func(_ *repo, o *Options) { o.Share = []string{"tools"} }},
 	{name: "a hook that refuses the work", note: "the attempt is wrong; the next one gets the output", check: refused,
 		make: func(r *repo) {
 			r.script(".git/hooks/pre-commit", "if git diff --cached --name-only | grep SECRET; then echo no secrets; exit 1; fi")
+		}},
+	{name: "a hook that is red before the work, or without changes", note: "the run says so; the hook judges each commit",
+		check: refused, says: "the hook pre-commit fails without changes in a worktree: exit code 3",
+		make: func(r *repo) {
+			r.script(".git/hooks/pre-commit", `git diff --cached --quiet && exit 3
+test ! -e SECRET || { echo no secrets; exit 1; }`)
 		}},
 	{name: "a hook that uses `git stash`, and there is a stash",
 		note: "the stash stays; the run says that it tried no hook",
@@ -135,7 +140,7 @@ var hookKinds = []kind{
 func lintHook(r *repo) {
 	r.commit(files{".gitignore": "/.loop/\n/tools\n"})
 	r.script("tools/lint", r.logStaged())
-	r.script(".git/hooks/pre-commit", "[ -x tools/lint ] || { echo tools/lint is missing; exit 1; }\ntools/lint")
+	r.script(".git/hooks/pre-commit", "tools/lint")
 }
 
 const lefthook = `if command -v lefthook >/dev/null; then lefthook run pre-commit

@@ -264,16 +264,18 @@ func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args 
 	case errors.Is(err, errHookProbeTimeout):
 		return &Error{HookRefuses, fmt.Sprintf("the hook %s did not end within %s, as if it waited for a person", hook,
 			hookProbeTimeout), "run with --no-verify or --isolation shared"}
-	case errors.As(err, &failed) && args == nil:
-		return &Error{HookRefuses, fmt.Sprintf(
-			"the hook %s refuses a commit without changes in a worktree (see share and setup in the plan for what it lacks): %s",
-			hook, textfmt.OneLine(failed.stderr, 300)), "make it pass, or run with --no-verify or --isolation shared"}
-	case errors.As(err, &failed):
+	case !errors.As(err, &failed):
+		if err != nil {
+			return err
+		}
+	case args != nil:
 		return &Error{HookRefuses, fmt.Sprintf("the hook %s refuses the commit message of task %s: %s", hook, task,
-			textfmt.OneLine(failed.stderr, 300)),
-			"change the subject of the task, or run with --no-verify or --isolation shared"}
-	case err != nil:
-		return err
+			failed.said(300)), "change the subject of the task, or run with --no-verify or --isolation shared"}
+	case failed.code == 126 || failed.code == 127 || missingTool().MatchString(failed.stderr):
+		return &Error{HookRefuses, fmt.Sprintf("the hook %s lacks something in a worktree (see share and setup in the plan "+
+			"for what it lacks): %s", hook, failed.said(300)), "make it pass, or run with --no-verify or --isolation shared"}
+	default: // the changes may be what it needs, or a task may mend what is red
+		m.notice("the hook %s fails without changes in a worktree: %s", hook, failed.said(300))
 	}
 	if line := missingTool().FindString(said); line != "" {
 		m.notice("the hook %s says in a worktree: %s", hook, textfmt.OneLine(line, 200))
