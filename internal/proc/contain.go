@@ -10,13 +10,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
+const noMemoryGroup = "no control group with a memory limit can be made (docs/containment.md): %w"
+
 // TryMemoryLimits returns an error if memory cannot be limited here.
 func TryMemoryLimits(ctx context.Context) error {
 	e, err := NewCgroup("try")
 	if err == nil {
 		err = errors.Join(e.limitMemory(MemoryLimits{Run: 1 << 40}), e.Close(ctx))
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf(noMemoryGroup, err)
+	}
+	return nil
 }
 
 // Contain ensures that no process survives wavex: it adopts orphans, makes a control group for
@@ -39,7 +44,7 @@ func Contain(ctx context.Context, self []string, run, lock string, memory Memory
 			err = e.limitMemory(memory)
 		}
 		if err != nil {
-			warn(fmt.Errorf("memory is not limited: %w", err))
+			warn(fmt.Errorf("memory is not limited: "+noMemoryGroup, err))
 		}
 	}
 	if len(self) == 0 {

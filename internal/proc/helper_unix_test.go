@@ -51,6 +51,8 @@ func helper(name string, args []string) int {
 		return eat(args[0])
 	case "limited":
 		return limited(args[0], args[1])
+	case "unprivileged":
+		return unprivileged()
 	case "enclosed":
 		return inCgroup(args[0])
 	default:

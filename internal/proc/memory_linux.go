@@ -32,10 +32,6 @@ var (
 	eventFiles = map[bool]string{false: "memory.events", true: "memory.oom_control"}
 )
 
-// errNoMemoryGroup means that no group can limit memory.
-var errNoMemoryGroup = fmt.Errorf("%w: no control group with a memory limit can be made (docs/containment.md)",
-	ErrUnsupported)
-
 // limitMemory makes the group that limits memory, and has every later Start fork into a group in it. It
 // must be called before other processes are started.
 func (e *Cgroup) limitMemory(l MemoryLimits) error {
@@ -58,7 +54,7 @@ func (e *Cgroup) limitMemory(l MemoryLimits) error {
 			_ = os.Remove(dir)
 		}
 	}
-	return errNoMemoryGroup
+	return ErrUnsupported
 }
 
 // delegateMemory gives the groups in dir the memory controller, and reports whether they have it. The

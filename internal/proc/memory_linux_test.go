@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -51,6 +52,40 @@ func limited(attempt, run string) int {
 	return 0
 }
 
+// unprivileged prints why an ordinary user cannot limit memory: for doctor, and in a run.
+func unprivileged() int {
+	lock := filepath.Join(os.TempDir(), fmt.Sprintf("unprivileged-%d.lock", os.Getpid()))
+	if os.Getuid() == 0 {
+		if err := syscall.Setuid(64123); err != nil {
+			fmt.Println(err)
+		}
+	}
+	defer os.Remove(lock)
+	ctx := context.Background()
+	fmt.Println(TryMemoryLimits(ctx))
+	Contain(ctx, nil, "unprivileged", lock, MemoryLimits{Run: 1 << 40}, func(err error) { fmt.Println(err) })()
+	return 0
+}
+
+// TestMemoryUnprivileged shows that every reason against a limit names the page about it.
+func TestMemoryUnprivileged(t *testing.T) {
+	t.Parallel()
+	p := start(t, Spec{Argv: self(t, "unprivileged"), Dir: "/"})
+	in := bufio.NewReader(p.Stdout)
+	tried := line(t, in)
+	if tried == "<nil>" {
+		t.Skip("this user may limit memory")
+	}
+	const want = "no control group with a memory limit can be made (docs/containment.md): " +
+		"not supported on this platform"
+	if !strings.HasPrefix(tried, want) {
+		t.Error(tried)
+	}
+	if got := line(t, in); !strings.HasPrefix(got, "memory is not limited: "+want) {
+		t.Error(got)
+	}
+}
+
 // TestMemoryLimits shows that an attempt that takes too much memory is stopped and named, that another
 // one goes on, and that no group is left.
 func TestMemoryLimits(t *testing.T) {
@@ -62,7 +97,7 @@ func TestMemoryLimits(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if text, is := strings.CutPrefix(string(out), "memory is not limited: "); is {
-		if !strings.Contains(text, "no control group with a memory limit can be made (docs/containment.md)\n") {
+		if !strings.Contains(text, "no control group with a memory limit can be made (docs/containment.md): ") {
 			t.Error(text)
 		}
 		t.Skip("this machine lets this user make no control group that limits memory")
