@@ -147,13 +147,18 @@ func (m *memoryGroup) kills(dir string) int64 {
 	return counter(filepath.Join(dir, eventFiles[m.v1]), "oom_kill")
 }
 
-// full reports whether a group has reached its own limit.
+// full reports whether a group has reached its own limit. In version 2 the events of the run's group have those
+// of the groups below it, too.
 func (m *memoryGroup) full(dir string) bool {
 	if m.v1 {
 		b, _ := os.ReadFile(filepath.Join(dir, "memory.failcnt"))
 		return len(b) > 0 && b[0] != '0'
 	}
-	return counter(filepath.Join(dir, eventFiles[false]), "oom") > 0
+	file := eventFiles[false]
+	if dir == m.dir {
+		file += ".local"
+	}
+	return counter(filepath.Join(dir, file), "oom") > 0
 }
 
 // machineKills returns how many processes of the machine the kernel has killed for lack of memory.

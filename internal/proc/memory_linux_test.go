@@ -160,7 +160,7 @@ func TestMemoryFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := &memoryGroup{dir: dir}
+	m := &memoryGroup{}
 	write("memory.events", "low 0\nhigh 0\nmax 12\noom 2\noom_kill 3\noom_group_kill 0\n")
 	if m.kills(dir) != 3 || !m.full(dir) {
 		t.Errorf("%d killed, full %v", m.kills(dir), m.full(dir))
@@ -175,6 +175,34 @@ func TestMemoryFiles(t *testing.T) {
 	for file, want := range map[string]string{"memory.max": "1073741824", "memory.swap.max": "0"} {
 		if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(b) != want {
 			t.Errorf("%s: %s, %v", file, b, err)
+		}
+	}
+}
+
+// TestMemoryReached names the limit behind a kill, by the files of version 2: those of the run's group count
+// what its attempts reached, too.
+func TestMemoryReached(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ attempt, run, want string }{
+		"its own":        {"oom 1\noom_kill 1\n", "oom 0\n", "memory limit 1 MB reached; raise attempt-memory"},
+		"the run's":      {"oom 0\noom_kill 1\n", "oom 1\n", "memory limit 2 MB reached; raise run-memory"},
+		"the machine's":  {"oom 0\noom_kill 1\n", "oom 0\n", "the kernel killed a process for lack of memory; run fewer"},
+		"another's, old": {"oom 0\noom_kill 0\n", "oom 0\n", ""},
+	} {
+		dir := t.TempDir()
+		l := &leaf{memoryGroup: &memoryGroup{dir: dir, limits: MemoryLimits{Attempt: 1 << 20, Run: 2 << 20}},
+			dir: filepath.Join(dir, "1"), limit: 1 << 20}
+		if err := os.Mkdir(l.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{"memory.events": "oom 7\noom_kill 7\n", "memory.events.local": c.run,
+			"1/memory.events": c.attempt, "1/memory.events.local": "oom 0\noom_kill 0\n"} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.remove(); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }
