@@ -97,6 +97,18 @@ var hookKinds = []kind{
 			r.script(".git/hooks/pre-commit", `git diff --cached --quiet && exit 3
 test ! -e SECRET || { echo no secrets; exit 1; }`)
 		}},
+	{name: "a hook that reads the author or the index from its environment", note: "it gets what `git commit` gives it",
+		make: func(r *repo) {
+			r.script(".git/hooks/pre-commit", `test -f "$GIT_INDEX_FILE"
+echo "$GIT_AUTHOR_NAME $GIT_AUTHOR_EMAIL ${GIT_AUTHOR_DATE%[0-9]* *} $?" >>'`+r.log()+"'")
+		}, check: func(r *repo, _ *Manager) {
+			for line := range strings.Lines(r.logged()) {
+				if !strings.HasPrefix(line, "Some One one@example.com @") || !strings.HasSuffix(line, " 0\n") {
+					r.t.Errorf("a hook got %q", line)
+				}
+			}
+			equal(r.t, "hooks", strings.Count(r.logged(), "\n"), 3) // the trial and two commits
+		}},
 	{name: "a hook that uses `git stash`, and there is a stash",
 		note: "the stash stays; the run says that it tried no hook",
 		says: "the hooks were not tried, since there is a stash", make: func(r *repo) {

@@ -211,7 +211,10 @@ func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err 
 		m.notice("the hooks were not tried, since there is a stash, which a hook could pop (see git stash list)")
 		return nil
 	}
-	g := m.gitIn(t)
+	g, err := m.gitIn(t).withCommitEnv(ctx)
+	if err != nil {
+		return err
+	}
 	g.mark = m.opts.Run + "/wavex-hooks/1"
 	tasks := m.opts.Tasks
 	if len(tasks) == 0 {
@@ -250,6 +253,19 @@ func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err 
 		}
 	}
 	return nil
+}
+
+// withCommitEnv returns a git that gives hooks the environment that git commit gives them.
+func (g git) withCommitEnv(ctx context.Context) (git, error) {
+	ident, err := g.output(ctx, "var", "GIT_AUTHOR_IDENT")
+	if err != nil {
+		return g, err
+	}
+	author, date, _ := strings.Cut(ident, "> ")
+	name, email, _ := strings.Cut(author, " <")
+	index, err := g.output(ctx, "rev-parse", "--git-path", "index")
+	return g.withEnv("GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+email, "GIT_AUTHOR_DATE=@"+date,
+		"GIT_INDEX_FILE="+absolute(g.dir, index)), err
 }
 
 func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args []string) error {
