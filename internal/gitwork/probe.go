@@ -34,7 +34,7 @@ var missingTool = lazyregexp.New(`(?im)^.*(not found|can't find|cannot find|not 
 
 // probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
 func (m *Manager) probe(ctx context.Context) (err error) {
-	m.state.Base = cmp.Or(m.opts.Base, m.checkout.head)
+	m.state.Base, m.state.Mode = cmp.Or(m.opts.Base, m.checkout.head), Worktree // for Clean, if this process is killed
 	for _, try := range []func(context.Context) error{m.probeNames, m.probeFilters, m.probeTree, m.probeSigning} {
 		if err = try(ctx); err != nil {
 			break
@@ -45,7 +45,7 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 		if gone := os.Remove(m.opts.Loop.Worktree(m.opts.Run, "json")); !errors.Is(gone, fs.ErrNotExist) {
 			clean = errors.Join(clean, gone)
 		}
-		m.state.Base, m.notices = "", nil
+		m.state.Base, m.state.Mode, m.notices = "", "", nil
 		return errors.Join(err, clean)
 	}
 	return nil

@@ -2,6 +2,8 @@ package gitwork
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,4 +35,34 @@ func TestHooksThatWait(t *testing.T) {
 			problem(t, err, HookRefuses)
 		})
 	}
+}
+
+// Clean removes the worktree and the branch of a wavex that was killed while it tried a hook.
+func TestCleanAfterKilledProbe(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	r.script(".git/hooks/pre-commit", "true")
+	real, err := exec.LookPath("git")
+	must(t, err)
+	bin := t.TempDir()
+	r.script(filepath.Join(bin, "git"), `case "$*" in *"hook run"*) kill -9 $PPID; kill -9 $$;; esac
+exec `+real+` "$@"`)
+	exe, err := os.Executable()
+	must(t, err)
+	killed := exec.Command(exe, "helper", "integrate", r.dir, "r1", bin+":"+os.Getenv("PATH"), r.home())
+	if out, err := killed.CombinedOutput(); err == nil || len(out) > 0 {
+		t.Fatalf("it was not killed: %v\n%s", err, out)
+	}
+	if left := r.git("worktree", "list"); !strings.Contains(left, ".loop") {
+		t.Fatalf("it was killed before it made a worktree: %s", left)
+	}
+	items, err := Clean(t.Context(), r.dir, "r1", false)
+	must(t, err)
+	for _, it := range items {
+		if !it.Removed {
+			t.Errorf("%s %s stays: %s", it.Kind, it.Name, it.Why)
+		}
+	}
+	equal(t, "worktrees", strings.Count(r.git("worktree", "list", "--porcelain"), "worktree "), 1)
+	equal(t, "branches", r.git("branch", "--format=%(refname)"), "refs/heads/main")
 }
