@@ -118,6 +118,6 @@ func (m *Manager) isSigned(ctx context.Context, tip string) (bool, error) {
 	if !m.signs {
 		return true, nil
 	}
-	raw, err := m.g.output(ctx, "log", "--no-show-signature", "--format=raw", m.state.Base+".."+tip)
+	raw, err := m.g.output(ctx, "log", "--no-color", "--no-show-signature", "--format=raw", m.state.Base+".."+tip)
 	return strings.Count("\n"+raw, "\ncommit ") == strings.Count(raw, "\ngpgsig"), err
 }

@@ -24,6 +24,8 @@ var signatureKinds = []kind{
 			r.write(r.home(), files{"key": "private\n"})
 			r.config("commit.gpgSign true", "gpg.format ssh", "user.signingKey "+r.home()+"/key")
 		}},
+	{name: "`commit.gpgSign` with `color.ui` always", note: "as without colors", check: signed,
+		make: func(r *repo) { r.gpg(true); r.config("commit.gpgSign true", "color.ui always") }},
 	{name: "`tag.gpgSign`", note: "wavex makes no tags", make: func(r *repo) { r.config("tag.gpgSign true") }},
 }
 
