@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,8 @@ settings are wrong, 5 a person must put something right.`,
 				return err
 			}
 			of := func(flag string) string { return known.Lookup(flag).Value.String() }
-			o.claude, o.memory = cmp.Or(o.claude, of("claude")), of("attempt-memory")+of("run-memory") != ""
+			limited := func(flag string) bool { return !slices.Contains([]string{"", "none", "unlimited"}, of(flag)) }
+			o.claude, o.memory = cmp.Or(o.claude, of("claude")), limited("attempt-memory") || limited("run-memory")
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}
