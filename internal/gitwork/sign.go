@@ -57,7 +57,8 @@ func (m *Manager) trySigning(ctx context.Context) error {
 		err = g.tryGPG(ctx)
 	case "ssh":
 		var program string
-		if program, err = g.config(ctx, "gpg.ssh.program"); program != "" && filepath.Base(program) != "ssh-keygen" {
+		if program, err = g.config(ctx, "gpg.ssh.program"); program != "" &&
+			strings.TrimSuffix(strings.ToLower(filepath.Base(program)), ".exe") != "ssh-keygen" {
 			err = errors.New(program + " may ask a person")
 		}
 	default:
@@ -71,10 +72,11 @@ func (m *Manager) trySigning(ctx context.Context) error {
 
 // tryGPG makes a signature by gpg without pinentry.
 func (g git) tryGPG(ctx context.Context) error {
-	program, err := g.config(ctx, "gpg.program")
+	set, err := g.config(ctx, "--get-regexp", `^gpg\.(openpgp\.)?program$`) // the last one counts
 	if err != nil {
 		return err
 	}
+	_, program, _ := strings.Cut(set[strings.LastIndex(set, "\n")+1:], " ")
 	key, err := g.config(ctx, "user.signingKey")
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
 package gitwork
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -26,6 +28,18 @@ var signatureKinds = []kind{
 		}},
 	{name: "`commit.gpgSign` with `color.ui` always", note: "as without colors", check: signed,
 		make: func(r *repo) { r.gpg(true); r.config("commit.gpgSign true", "color.ui always") }},
+	{name: "`gpg.openpgp.program`", note: "as `gpg.program`", check: signed, make: func(r *repo) {
+		r.gpg(true)
+		bin := filepath.Join(filepath.Dir(r.dir), "bin")
+		must(r.t, os.Rename(filepath.Join(bin, "gpg"), filepath.Join(bin, "gpg2")))
+		r.config("commit.gpgSign true", "gpg.openpgp.program gpg2")
+	}},
+	{name: "`gpg.ssh.program` ssh-keygen.exe", note: "as ssh-keygen", check: signed, make: func(r *repo) {
+		r.tool("ssh-keygen.exe", `for file; do :; done; echo "-----BEGIN SSH SIGNATURE-----" >"$file.sig"`)
+		r.write(r.home(), files{"key": "private\n"})
+		r.config("commit.gpgSign true", "gpg.format ssh", "gpg.ssh.program ssh-keygen.exe",
+			"user.signingKey "+r.home()+"/key")
+	}},
 	{name: "`tag.gpgSign`", note: "wavex makes no tags", make: func(r *repo) { r.config("tag.gpgSign true") }},
 }
 
