@@ -188,6 +188,13 @@ var contentKinds = []kind{
 			r.filter("true")
 			must(r.t, os.Remove(filepath.Join(filepath.Dir(r.dir), "bin", "big")))
 		}},
+	{name: "a required filter of a new file that is staged", note: "there are uncommitted changes; worktrees work, too",
+		shared: true, says: "there are uncommitted changes", make: func(r *repo) {
+			r.filter("true")
+			r.write(r.dir, files{"new.bin": "NEW\n"})
+			r.git("rm", "-q", "one.bin")
+			r.git("add", "new.bin")
+		}},
 	{name: "`filter=lfs` without git-lfs", note: "pointers in worktrees, whole files in commits, as in the checkout; said",
 		says: "git does not know the filter lfs of one.bin", make: func(r *repo) {
 			r.commit(files{".gitattributes": "*.bin filter=lfs\n", "one.bin": "pointer\n"})
@@ -260,6 +267,13 @@ var checkoutKinds = []kind{
 		r.commit(files{"in/a": "1\n", "out/b": "1\n"})
 		r.git("sparse-checkout", "set", "--no-cone", "/*", "!/out/")
 	}, edit: onlyX(files{"in/a": "2\n", "out/new": "1\n"}), check: wasSparse},
+	{name: "sparse checkout without the files of a filter whose program is missing", note: "no worktree needs it",
+		make: func(r *repo) {
+			r.filter("true")
+			r.commit(files{"in/a": "1\n"})
+			r.git("sparse-checkout", "set", "--no-cone", "/*", "!/one.bin")
+			must(r.t, os.Remove(filepath.Join(filepath.Dir(r.dir), "bin", "big")))
+		}},
 	{name: "shallow clone", make: func(r *repo) { r.commit(files{"b": "1\n"}); r.clone("--depth", "1") }},
 	{name: "alternates (`--reference`, `--shared`)", make: func(r *repo) { r.clone("--reference", r.dir) }},
 	{name: "partial clone, the remote gone", note: "the contents of the checkout suffice", make: func(r *repo) {

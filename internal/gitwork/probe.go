@@ -77,10 +77,22 @@ func (m *Manager) probeNames(ctx context.Context) error {
 
 // probeFilters tries each filter on one file.
 func (m *Manager) probeFilters(ctx context.Context) error {
-	tracked, err := m.g.output(ctx, "ls-files", "-z")
-	if err != nil || tracked == "" {
+	base, err := m.g.output(ctx, "ls-tree", "-r", "-z", "--name-only", m.state.Base)
+	if err != nil || base == "" {
 		return err
 	}
+	index, err := m.g.output(ctx, "ls-files", "-z", "-t")
+	if err != nil {
+		return err
+	}
+	sparse := map[string]bool{} // names that worktrees have not, either
+	for _, entry := range splitNUL(index) {
+		if name, ok := strings.CutPrefix(entry, "S "); ok {
+			sparse[name] = true
+		}
+	}
+	names := slices.DeleteFunc(splitNUL(base), func(name string) bool { return sparse[name] })
+	tracked := strings.Join(names, "\x00")
 	_, noInfo := os.Stat(filepath.Join(m.checkout.common, "info", "attributes"))
 	if noInfo != nil && !strings.Contains(tracked, ".gitattributes") {
 		return nil
