@@ -61,6 +61,11 @@ var hookKinds = []kind{
 	{name: "`core.hooksPath` that does not exist", note: "no hook runs, as in the checkout; the run says so",
 		says: "core.hooksPath is .husky/_, which does not exist: no hooks run",
 		make: func(r *repo) { r.config("core.hooksPath .husky/_") }},
+	{name: "`core.hooksPath` .git/hooks", note: "the hooks of the checkout run, in the worktree", check: hookRan,
+		make: func(r *repo) {
+			r.script(".git/hooks/pre-commit", r.logStaged())
+			r.config("core.hooksPath .git/hooks")
+		}},
 	{name: "`core.hooksPath`, absolute", check: hookRan, make: func(r *repo) {
 		r.script(r.home()+"/hooks/pre-commit", r.logStaged())
 		r.config("core.hooksPath " + r.home() + "/hooks")

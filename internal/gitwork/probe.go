@@ -144,7 +144,8 @@ func (m *Manager) findHooks(ctx context.Context) error {
 		return nil
 	}
 	untracked, err := m.g.output(ctx, "ls-files", "-z", "--others", "--", dir)
-	if exitCode(err) > 0 || untracked != "" { // outside of the repository, or not in git
+	inside, _ := filepath.Rel(m.checkout.common, dir)
+	if exitCode(err) > 0 || untracked != "" || filepath.IsLocal(inside) { // outside of the repository, or not in git
 		m.hooks = dir
 		return nil
 	}
