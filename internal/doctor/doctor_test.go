@@ -284,6 +284,16 @@ func TestGit(t *testing.T) {
 	is(t, Git(t.Context(), repo, env, long), OK, "clean")
 	another := append(slices.Clone(env), "GIT_TEST_ASSUME_DIFFERENT_OWNER=1") // as if another user had made it
 	is(t, Git(t.Context(), repo, another, long), Warn, "of another user")
+	sub := filepath.Join(repo, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if c := Git(t.Context(), sub, another, long); c.Fix != "git config --global --add safe.directory "+repo {
+		t.Errorf("the advice in a folder of the repository is %q", c.Fix)
+	}
+	if err := os.Remove(sub); err != nil {
+		t.Fatal(err)
+	}
 	for i, words := range []string{"1 uncommitted change", "2 uncommitted changes"} {
 		if err := os.WriteFile(filepath.Join(repo, string(rune('a'+i))), nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // Disk thresholds, in bytes. A run's own files are small; builds and tests are not.
@@ -103,15 +104,16 @@ func Git(ctx context.Context, dir string, env []string, wait time.Duration) Chec
 			wait)
 	}
 	said, err := git("rev-parse", "--is-inside-work-tree")
+	_, owner, isOther := strings.Cut(said, "safe.directory ") // git names the repository, of which dir may be a part
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
 		return warnCheck(name, "git is not there, so changes cannot be looked at or taken back", "install git")
 	case errors.Is(err, errNoAnswer):
 		return warnCheck(name, "git gave no answer in "+wait.String(), "try `git status` by hand")
-	case strings.Contains(said, "safe.directory"):
+	case isOther:
 		return warnCheck(name, "git refuses the repository of another user, so changes cannot be looked at or taken back",
-			"git config --global --add safe.directory '"+dir+"'")
+			"git config --global --add safe.directory "+textfmt.FirstLine(owner))
 	case err != nil || strings.TrimSpace(said) != "true":
 		return warnCheck(name, dir+" is in no git repository, so changes cannot be looked at or taken back",
 			"git init, and commit what is there")

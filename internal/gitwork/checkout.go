@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -40,12 +39,17 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 	out, err := g.output(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
 	facts := splitLines(out)
 	var start *proc.StartError
+	var failed *gitError
+	other := "" // the repository of another user as git names it, of which the project may be a part
+	if errors.As(err, &failed) {
+		_, other, _ = strings.Cut(failed.stderr, "safe.directory ")
+	}
 	switch {
 	case errors.As(err, &start) && errors.Is(err, proc.ErrNotFound):
 		return c, &Error{NoGit, "git is not installed", "install it, or run with --isolation shared"}
-	case exitCode(err) > 0 && strings.Contains(err.Error(), "safe.directory"):
+	case other != "":
 		return c, &Error{BadOwner, "git refuses the repository of another user in " + project +
-			", until: git config --global --add safe.directory " + plan.ShellQuote(project), "or run with --isolation shared"}
+			", until: git config --global --add safe.directory " + textfmt.FirstLine(other), "or run with --isolation shared"}
 	case exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true"):
 		return c, &Error{NoRepo, project + " is in no git checkout",
 			"run git init and commit, or run with --isolation shared"}

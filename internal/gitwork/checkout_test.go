@@ -212,3 +212,15 @@ func TestStartFromPool(t *testing.T) {
 		t.Errorf("a start from the pool takes %s", all[0])
 	}
 }
+
+// git names the repository, which is what its setting must name, too.
+func TestAnotherOwnerOfTheParent(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"sub/a": "1\n"})
+	g := newGit(filepath.Join(r.dir, "sub"), r.env).withEnv("GIT_TEST_ASSUME_DIFFERENT_OWNER=1")
+	_, err := findCheckout(t.Context(), g, filepath.Join(r.dir, "sub"))
+	if want := ", until: git config --global --add safe.directory " + r.dir; err == nil ||
+		!strings.Contains(err.Error()+";", want+";") {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
