@@ -215,8 +215,8 @@ func (m *Manager) probeTree(ctx context.Context) error {
 }
 
 // probeHooks runs the hooks as for commits without changes, on the branch of a task, with the messages of all tasks.
-// A hook that stashes what is not staged has nothing to stash then, and pops the stash of the user, which all worktrees
-// share: if there is one, no hook is tried.
+// It tries no hook while the user has a stash: a hook that stashes unstaged changes finds none there, and then pops the
+// user's stash, which all worktrees share.
 func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err error) {
 	if stash, err := m.g.resolve(ctx, "refs/stash"); err != nil {
 		return err
@@ -303,7 +303,7 @@ func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args 
 	case failed.code == 126 || failed.code == 127 || missingTool().MatchString(failed.stderr):
 		return &Error{HookRefuses, fmt.Sprintf("the hook %s lacks something in a worktree (see share and setup in the plan "+
 			"for what it lacks): %s", hook, failed.said(300)), "make it pass, or run with --no-verify or --isolation shared"}
-	default: // the changes may be what it needs, or a task may mend what is red
+	default: // the hook may need changes, or a task may mend its failure
 		m.notice("the hook %s fails without changes in a worktree: %s", hook, failed.said(300))
 	}
 	if line := missingTool().FindString(said); line != "" {

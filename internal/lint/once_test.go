@@ -56,6 +56,11 @@ var once = []struct {
 		"internal/safefile/safefile.go": "of a file",
 		"runner/baseline.go":            "of a folder, with all its files",
 	}},
+	// A channel called wake, or any that holds one signal, is part of a hand-written async.Worker.
+	{"the wakeup of a goroutine", `\b\w*[wW]ake\w*\b.*\bchan struct\{\}|make\(chan struct\{\}, 1\)`, map[string]string{
+		"internal/async/async.go":         "it is the Worker",
+		"internal/claude/conversation.go": "one of several channels in the select of a turn, which no Worker could join",
+	}},
 	{"the answer whether a person is there", `\.IsTerminal\(`, map[string]string{
 		"cmd/terminal.go": "for all commands",
 	}},

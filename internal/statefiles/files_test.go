@@ -144,7 +144,8 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 func TestInvalidScoresAreDropped(t *testing.T) {
 	t.Parallel()
 	s := reporttest.CompleteRun(t, nil)
-	text, err := newModel(s.S).workflowText([]byte(`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
+	text, err := newModel(s.S).workflowText([]byte(
+		`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
