@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -81,61 +80,4 @@ func longSubjectsIn(log string) []subject {
 		}
 	}
 	return found
-}
-
-// additions holds added lines by file. Line 0 stands for every line of a new file.
-type additions map[string]map[int]bool
-
-func (a additions) has(f fault) bool { return a[f.file][f.line] || a[f.file][0] }
-
-// addedLines returns the lines that were added since the ceilings were last written, committed or not. A fault above a
-// ceiling is most likely among them. It returns nil without git.
-func addedLines(ctx context.Context, root string) additions {
-	commit, err := git(ctx, root, "log", "-1", "--format=%H", "--", "internal/lint/testdata/ceilings.txt")
-	if err != nil || commit == "" {
-		return nil
-	}
-	diff, err := git(ctx, root, "diff", "--unified=0", "--no-ext-diff", "--no-color", "--src-prefix=a/",
-		"--dst-prefix=b/", strings.TrimSpace(commit))
-	if err != nil {
-		return nil
-	}
-	added := parseDiff(diff)
-	untracked, err := git(ctx, root, "ls-files", "-z", "--others", "--exclude-standard")
-	if err != nil {
-		return added
-	}
-	for file := range strings.SplitSeq(untracked, "\x00") {
-		added[file] = map[int]bool{0: true}
-	}
-	return added
-}
-
-// parseDiff returns the added lines of a unified diff without context.
-func parseDiff(diff string) additions {
-	added := additions{}
-	file := ""
-	for line := range strings.Lines(diff) {
-		line = strings.TrimSuffix(line, "\n")
-		if name, ok := strings.CutPrefix(line, "+++ b/"); ok {
-			file = name
-			added[file] = map[int]bool{}
-			continue
-		}
-		if !strings.HasPrefix(line, "@@ ") || file == "" {
-			continue
-		}
-		_, hunk, _ := strings.Cut(line, " +")
-		hunk, _, _ = strings.Cut(hunk, " ")
-		first, size, ranged := strings.Cut(hunk, ",")
-		start, _ := strconv.Atoi(first)
-		n := 1
-		if ranged {
-			n, _ = strconv.Atoi(size)
-		}
-		for i := range n {
-			added[file][start+i] = true
-		}
-	}
-	return added
 }

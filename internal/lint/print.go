@@ -21,24 +21,16 @@ func (c column) fix() string {
 	}[c]
 }
 
-// printFailed prints the excesses, and up to [shown] faults: of each excess those on added lines if it has any, else
-// all.
-func printFailed(out io.Writer, failed []excess, added additions) {
+// printFailed prints the excesses and up to [shown] faults.
+func printFailed(out io.Writer, failed []excess) {
 	left, hidden := shown, 0
 	fixes := map[column]bool{}
 	for _, e := range failed {
 		fmt.Fprintf(out, "%s: %d %s, ceiling %d\n", e.dir, len(e.faults), e.column, e.ceiling)
-		faults := e.faults
-		recent := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return !added.has(f) })
-		if len(recent) > 0 {
-			faults = recent
-		}
-		n := min(left, len(faults))
-		for _, f := range faults[:n] {
-			printFault(out, f)
-		}
+		n := min(left, len(e.faults))
+		printFaults(out, e.faults[:n])
 		left -= n
-		hidden += len(faults) - n
+		hidden += len(e.faults) - n
 		fixes[e.column] = true
 	}
 	if hidden > 0 {
@@ -49,39 +41,12 @@ func printFailed(out io.Writer, failed []excess, added additions) {
 	}
 }
 
-func printFault(out io.Writer, f fault) {
-	text := []rune(f.text)
-	if len(text) > 200 {
-		text = append(text[:200], '…')
-	}
-	fmt.Fprintf(out, "  %s:%d: %s: %s\n", f.file, f.line, f.column, string(text))
-}
-
-// printFaults prints every fault of the directory top and of those below it.
-func printFaults(out io.Writer, t tree, top string) {
-	for _, dir := range slices.Sorted(maps.Keys(t)) {
-		if below(dir, top) {
-			for _, f := range t[dir].faults {
-				printFault(out, f)
-			}
+func printFaults(out io.Writer, faults []fault) {
+	for _, f := range faults {
+		text := []rune(f.text)
+		if len(text) > 200 {
+			text = append(text[:200], '…')
 		}
+		fmt.Fprintf(out, "  %s:%d: %s: %s\n", f.file, f.line, f.column, string(text))
 	}
-}
-
-// printTotals prints the counts of every directory, with its lines of prose at the end, and their sum.
-func printTotals(out io.Writer, t tree) {
-	fmt.Fprintf(out, "%-42s %6s %6s %6s %6s %6s\n", "directory", "what", "nobody", "long", "tuples", "lines")
-	var sum counts
-	lines := 0
-	for _, dir := range slices.Sorted(maps.Keys(t)) {
-		d := t[dir]
-		line := row(dir, d.counts)
-		fmt.Fprintf(out, "%s %6d\n", line[:len(line)-1], d.lines)
-		lines += d.lines
-		for col := range columns {
-			sum[col] += d.counts[col]
-		}
-	}
-	line := row("total", sum)
-	fmt.Fprintf(out, "%s %6d\n", line[:len(line)-1], lines)
 }

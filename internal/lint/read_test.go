@@ -171,33 +171,3 @@ func TestLongSubjectsIn(t *testing.T) {
 		t.Errorf("got %v, want b2 only", got)
 	}
 }
-
-func TestParseDiff(t *testing.T) {
-	t.Parallel()
-	got := parseDiff(`diff --git a/x.go b/x.go
---- a/x.go
-+++ b/x.go
-@@ -1 +1,2 @@ func
--a
-+b
-+c
-@@ -9,2 +8,0 @@
-@@ -20 +19 @@
---- a/y.md
-+++ b/y.md
-@@ -0,0 +5 @@
-+d
-`)
-	for _, c := range []struct {
-		file string
-		line int
-		want bool
-	}{
-		{"x.go", 1, true}, {"x.go", 2, true}, {"x.go", 3, false}, {"x.go", 8, false}, {"x.go", 19, true},
-		{"y.md", 5, true},
-	} {
-		if got[c.file][c.line] != c.want {
-			t.Errorf("%s:%d added: %v, want %v", c.file, c.line, !c.want, c.want)
-		}
-	}
-}

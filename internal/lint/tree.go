@@ -18,11 +18,7 @@ const (
 	nobody
 	long
 	tuples
-	columns
 )
-
-// counts holds a number of faults for each column.
-type counts [columns]int
 
 // fault is one line with a fault.
 type fault struct {
@@ -35,7 +31,6 @@ type fault struct {
 // directory holds the faults of the files in one directory, without those below it.
 type directory struct {
 	lines  int // of prose: comments, or documentation outside code
-	counts counts
 	faults []fault
 
 	tooLarge map[string]int // sizes by "path func|struct Name"
@@ -46,7 +41,6 @@ type tree map[string]*directory
 
 func (d *directory) add(f fault) {
 	f.text = strings.TrimSpace(f.text)
-	d.counts[f.column]++
 	d.faults = append(d.faults, f)
 }
 
@@ -63,12 +57,6 @@ func (d *directory) readParagraph(path string, p paragraph, lines []string) {
 	for _, line := range p.language(person) {
 		d.add(fault{path, line, nobody, lines[line-1]})
 	}
-}
-
-// target returns the number of faults that a directory without a ceiling may have: 5 "what" and 1 "nobody" per 1000
-// lines of prose, rounded down, and nothing else.
-func (d *directory) target() counts {
-	return counts{what: d.lines * 5 / 1000, nobody: d.lines / 1000}
 }
 
 // width returns the columns of a line. A tab is one column.
