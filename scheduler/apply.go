@@ -22,14 +22,10 @@ func (s *State) clear() {
 	s.Plan = s.filePlan
 	clear(s.costs.open)
 	p := s.Plan
-	s.index = make(map[string]int32, len(p.Tasks))
-	for i := range p.Tasks {
-		s.index[p.Tasks[i].ID] = int32(i)
-	}
 	waves, total := p.Waves()
 	s.Assessment, s.completion = Assessment{Criteria: criteriaOf(p, 0)}, newCompletion(total)
 	s.Waves, s.Wave = total, 0
-	s.Tasks = make([]Task, len(p.Tasks))
+	s.index, s.Tasks = make(map[string]int32, len(p.Tasks)), make([]Task, 0, len(p.Tasks))
 	s.queue, s.merges = newQueue(total), mergeQueue{waiting: map[int]int{}}
 	s.tallies = make([]Tally, total+1)
 	s.frontier = dag.NewFrontier(p.Graph)
@@ -37,14 +33,23 @@ func (s *State) clear() {
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
 	s.openWork = map[string]event.Body{}
-	s.Counts = event.Counts{Pending: len(p.Tasks)}
+	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
-		s.Tasks[i] = Task{Status: event.Pending, Key: key, Wave: waves[i], Slot: -1, Next: "first"}
-		s.tallyNew(waves[i])
-		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
+		s.addTask(key, waves[i])
 	}
+}
+
+// addTask adds the next task of the plan, with its content key and its wave.
+func (s *State) addTask(key string, wave int) {
+	i := len(s.Tasks)
+	s.index[s.Plan.Tasks[i].ID] = int32(i)
+	s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: key, Wave: wave, Slot: -1, Next: "first"})
+	s.tallies[0].All++
+	s.tallies[wave].All++
+	s.queue.members[wave] = append(s.queue.members[wave], int32(i))
+	s.Counts.Pending++
 }
 
 // apply changes the state by one event, live or in a replay. No other code changes it. An error

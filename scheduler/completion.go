@@ -242,11 +242,7 @@ func (s *State) grow(before int) {
 		}
 	}
 	for i, keys := before, p.Keys(); i < len(p.Tasks); i++ {
-		s.index[p.Tasks[i].ID] = int32(i)
-		s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: keys[i], Wave: waves[i], Slot: -1, Next: "first"})
-		s.tallyNew(waves[i])
-		s.queue.members[waves[i]] = append(s.queue.members[waves[i]], int32(i))
-		s.Counts.Pending++
+		s.addTask(keys[i], waves[i])
 		s.enqueue(i)
 	}
 	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)

@@ -65,12 +65,6 @@ func (f *figures) tally(wave int, st event.Status, n int) {
 	}
 }
 
-// tallyNew counts a task that is new in a wave.
-func (f *figures) tallyNew(wave int) {
-	f.tallies[0].All++
-	f.tallies[wave].All++
-}
-
 // tallyRunning counts n attempts or panels that start in a wave.
 func (f *figures) tallyRunning(wave, n int) {
 	f.tallies[0].Running += n
