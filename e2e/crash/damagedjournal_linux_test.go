@@ -16,20 +16,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wavex/e2e/scratch"
 	"wavex/internal/journal"
 )
 
 // unfinished returns a project whose run was killed in the middle.
-func unfinished(t *testing.T) project {
+func unfinished(t *testing.T) scratch.Project {
 	t.Helper()
 	p := newProject(t, hangingPlan)
-	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
-	w.started(3)
-	if err := w.cmd.Process.Kill(); err != nil {
+	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	w.Started(3)
+	if err := w.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	w.end()
-	p.mustBeGone(2*time.Second, "the kill")
+	w.End()
+	p.MustBeGone(2*time.Second, "the kill")
 	return p
 }
 
@@ -62,32 +63,32 @@ func TestDamagedJournal(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := unfinished(t)
-			data, err := os.ReadFile(p.journal())
+			data, err := os.ReadFile(p.Journal())
 			if err != nil {
 				t.Fatal(err)
 			}
 			data = c.damage(data)
-			if err := os.WriteFile(p.journal(), data, 0o600); err != nil {
+			if err := os.WriteFile(p.Journal(), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p.rehearse().mustSay(t, 5, c.words...)
-			p.run("resume").mustSay(t, 5, c.words...)
-			p.run("status").mustSay(t, 5, c.words...)
-			if now, err := os.ReadFile(p.journal()); err != nil || !bytes.Equal(now, data) {
+			p.Rehearse().MustSay(t, 5, c.words...)
+			p.Run("resume").MustSay(t, 5, c.words...)
+			p.Run("status").MustSay(t, 5, c.words...)
+			if now, err := os.ReadFile(p.Journal()); err != nil || !bytes.Equal(now, data) {
 				t.Errorf("the journal was changed, %v", err)
 			}
-			p.write("plan.json", fiveTasksPlan) // its first attempts end
-			if e := p.rehearse("--fresh"); e.exit != 0 {
-				t.Fatalf("--fresh: exit %d\n%s", e.exit, e.stderr)
+			p.Write("plan.json", fiveTasksPlan) // its first attempts end
+			if e := p.Rehearse("--fresh"); e.Exit != 0 {
+				t.Fatalf("--fresh: exit %d\n%s", e.Exit, e.Stderr)
 			}
-			aside, _ := filepath.Glob(p.loop() + ".bak-*")
+			aside, _ := filepath.Glob(p.Loop() + ".bak-*")
 			if len(aside) != 1 {
 				t.Fatalf("moved aside: %q", aside)
 			}
 			if old, err := os.ReadFile(filepath.Join(aside[0], "journal.jsonl")); err != nil || !bytes.Equal(old, data) {
 				t.Errorf("the old journal was changed, %v", err)
 			}
-			p.mustAddUp()
+			p.MustAddUp(false)
 		})
 	}
 }
@@ -129,11 +130,11 @@ func TestLockOfTheDead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := unfinished(t)
-			if err := os.WriteFile(filepath.Join(p.loop(), "holder.json"), []byte(holder), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(p.Loop(), "holder.json"), []byte(holder), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p.mustComplete()
-			p.mustAddUp()
+			p.MustComplete()
+			p.MustAddUp(false)
 		})
 	}
 }
@@ -143,25 +144,25 @@ func TestLockOfTheDead(t *testing.T) {
 func TestLockOfTheLiving(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, interruptiblePlan)
-	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
-	w.started(2)
-	held := fmt.Sprintf("in use by wavex process %d", w.cmd.Process.Pid)
-	p.rehearse().mustSay(t, 5, held)
-	p.run("resume").mustSay(t, 5, held)
-	p.rehearse("--fresh").mustSay(t, 5, held)
-	if e := p.run("status", "--output", "json"); e.exit != 0 || !json.Valid([]byte(e.stdout)) {
-		t.Errorf("status meanwhile: exit %d\n%s%s", e.exit, e.stdout, e.stderr)
+	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	w.Started(2)
+	held := fmt.Sprintf("in use by wavex process %d", w.Cmd.Process.Pid)
+	p.Rehearse().MustSay(t, 5, held)
+	p.Run("resume").MustSay(t, 5, held)
+	p.Rehearse("--fresh").MustSay(t, 5, held)
+	if e := p.Run("status", "--output", "json"); e.Exit != 0 || !json.Valid([]byte(e.Stdout)) {
+		t.Errorf("status meanwhile: exit %d\n%s%s", e.Exit, e.Stdout, e.Stderr)
 	}
-	if err := w.cmd.Process.Signal(unix.SIGTERM); err != nil {
+	if err := w.Cmd.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if e := w.end(); e.exit != 143 {
-		t.Errorf("exit %d\n%s", e.exit, e.stderr)
+	if e := w.End(); e.Exit != 143 {
+		t.Errorf("exit %d\n%s", e.Exit, e.Stderr)
 	}
-	p.mustBeGone(time.Second, "the end")
-	if strings.Count(p.dump(), `"type":"run_started"`) != 1 {
-		t.Errorf("somebody else wrote into the journal:\n%s", p.dump())
+	p.MustBeGone(time.Second, "the end")
+	if strings.Count(p.Dump(), `"type":"run_started"`) != 1 {
+		t.Errorf("somebody else wrote into the journal:\n%s", p.Dump())
 	}
-	p.mustComplete()
-	p.mustAddUp()
+	p.MustComplete()
+	p.MustAddUp(false)
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wavex/e2e/rig"
+	"wavex/e2e/scratch"
 )
 
 // fiveTasksPlan is a plan of five quick tasks in three waves, one of which fails at first.
@@ -41,30 +42,6 @@ func mountable(t *testing.T) bool {
 	return false
 }
 
-// ownDisk puts .loop on a file system of its own.
-func (p project) ownDisk(options string, flags uintptr) {
-	t := p.t
-	t.Helper()
-	if err := os.MkdirAll(p.loop(), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("crash", p.loop(), "tmpfs", flags, options); err != nil {
-		t.Fatalf("mounting a tmpfs with %q: %v", options, err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(p.loop(), unix.MNT_DETACH); err != nil {
-			t.Errorf("unmounting: %v", err)
-		}
-	})
-}
-
-func (p project) remount(options string, flags uintptr) {
-	p.t.Helper()
-	if err := unix.Mount("crash", p.loop(), "tmpfs", unix.MS_REMOUNT|flags, options); err != nil {
-		p.t.Fatalf("remounting with %q: %v", options, err)
-	}
-}
-
 // The disk becomes full anywhere in a run: the run stops with a reason, no process is left, and
 // with space again it completes without repeating work.
 func TestNoRoomLeft(t *testing.T) {
@@ -76,17 +53,17 @@ func TestNoRoomLeft(t *testing.T) {
 		t.Run(fmt.Sprint(kb, " KB"), func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, fiveTasksPlan)
-			p.ownDisk(fmt.Sprintf("size=%dk", kb), 0)
-			e := p.run("run", "plan.json", "--agent", "rehearse", "--plain")
-			if e.exit != 0 || kb < 100 {
-				e.mustSay(t, 5, "no space left on device", ".loop")
+			scratch.Mount(t, p.Loop(), fmt.Sprintf("size=%dk", kb), 0)
+			e := p.Run("run", "plan.json", "--agent", "rehearse", "--plain")
+			if e.Exit != 0 || kb < 100 {
+				e.MustSay(t, 5, "no space left on device", ".loop")
 			}
-			p.mustBeGone(time.Second, "the end")
-			p.remount("size=16m", 0)
-			if e.exit != 0 {
-				p.mustComplete()
+			p.MustBeGone(time.Second, "the end")
+			scratch.Remount(t, p.Loop(), "size=16m", 0)
+			if e.Exit != 0 {
+				p.MustComplete()
 			}
-			p.account(true)
+			p.MustAddUp(true)
 		})
 	}
 }
@@ -101,28 +78,28 @@ func TestNoRoomForTheJournal(t *testing.T) {
 	task := `{"id": "%[1]s", "subject": "%[1]s", "verify": ["true"], "rehearse": {"duration": "0s", "runs": ["touch %[1]s; until test -e go; do sleep 0.02; done"],
 	  "report": "` + strings.Repeat("long ", 1000) + `"}}`
 	p := newProject(t, `{"version": 1, "parallel": 2, "tasks": [`+fmt.Sprintf(task, "a")+","+fmt.Sprintf(task, "b")+`]}`)
-	p.ownDisk("size=1m", 0)
-	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
-	p.mustHave("a", "b")
-	fill(t, filepath.Join(p.loop(), "fill"))
-	p.write("go", "")
-	w.end().mustSay(t, 5, "no space left on device", "journal.jsonl")
-	p.mustBeGone(time.Second, "the end")
-	if err := os.Remove(filepath.Join(p.loop(), "fill")); err != nil {
+	scratch.Mount(t, p.Loop(), "size=1m", 0)
+	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	mustHave(p, "a", "b")
+	fill(t, filepath.Join(p.Loop(), "fill"))
+	p.Write("go", "")
+	w.End().MustSay(t, 5, "no space left on device", "journal.jsonl")
+	p.MustBeGone(time.Second, "the end")
+	if err := os.Remove(filepath.Join(p.Loop(), "fill")); err != nil {
 		t.Fatal(err)
 	}
-	p.mustComplete()
-	p.account(true)
+	p.MustComplete()
+	p.MustAddUp(true)
 }
 
 // mustHave waits for files.
-func (p project) mustHave(names ...string) {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), limit)
+func mustHave(p scratch.Project, names ...string) {
+	p.T.Helper()
+	ctx, cancel := context.WithTimeout(p.T.Context(), scratch.Limit)
 	defer cancel()
 	for _, name := range names {
-		if !rig.Until(ctx, func() bool { _, err := os.Stat(filepath.Join(p.dir, name)); return err == nil }) {
-			p.t.Fatalf("%s was never there\n%s", name, p.dump())
+		if !rig.Until(ctx, func() bool { _, err := os.Stat(filepath.Join(p.Dir, name)); return err == nil }) {
+			p.T.Fatalf("%s was never there\n%s", name, p.Dump())
 		}
 	}
 }
@@ -150,38 +127,38 @@ func TestReadOnly(t *testing.T) {
 	t.Run("a new run", func(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, fiveTasksPlan)
-		p.ownDisk("size=1m", unix.MS_RDONLY)
-		p.rehearse().mustSay(t, 5, "read-only file system", ".loop")
-		p.remount("size=1m", 0)
-		p.mustComplete()
-		p.mustAddUp()
+		scratch.Mount(t, p.Loop(), "size=1m", unix.MS_RDONLY)
+		p.Rehearse().MustSay(t, 5, "read-only file system", ".loop")
+		scratch.Remount(t, p.Loop(), "size=1m", 0)
+		p.MustComplete()
+		p.MustAddUp(false)
 	})
 	t.Run("an unfinished run", func(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, hangingPlan)
-		p.ownDisk("size=1m", 0)
-		w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
-		w.started(3)
-		if err := w.cmd.Process.Kill(); err != nil {
+		scratch.Mount(t, p.Loop(), "size=1m", 0)
+		w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+		w.Started(3)
+		if err := w.Cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		w.end()
-		p.mustBeGone(2*time.Second, "the kill")
-		before, err := os.ReadFile(p.journal())
+		w.End()
+		p.MustBeGone(2*time.Second, "the kill")
+		before, err := os.ReadFile(p.Journal())
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.remount("size=1m", unix.MS_RDONLY)
-		p.rehearse().mustSay(t, 5, "read-only file system", ".loop")
-		p.run("resume").mustSay(t, 5, "read-only file system", ".loop")
-		if e := p.run("status"); e.exit != 0 {
-			t.Errorf("status of a read-only run: exit %d\n%s", e.exit, e.stderr)
+		scratch.Remount(t, p.Loop(), "size=1m", unix.MS_RDONLY)
+		p.Rehearse().MustSay(t, 5, "read-only file system", ".loop")
+		p.Run("resume").MustSay(t, 5, "read-only file system", ".loop")
+		if e := p.Run("status"); e.Exit != 0 {
+			t.Errorf("status of a read-only run: exit %d\n%s", e.Exit, e.Stderr)
 		}
-		p.remount("size=1m", 0)
-		if now, err := os.ReadFile(p.journal()); err != nil || !bytes.Equal(now, before) {
+		scratch.Remount(t, p.Loop(), "size=1m", 0)
+		if now, err := os.ReadFile(p.Journal()); err != nil || !bytes.Equal(now, before) {
 			t.Errorf("the journal changed, %v", err)
 		}
-		p.mustComplete()
-		p.mustAddUp()
+		p.MustComplete()
+		p.MustAddUp(false)
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"wavex/e2e/scratch"
 )
 
 // orphansPlan is a plan of seven tasks in three waves. Most agents leave a process behind: from a
@@ -98,10 +100,10 @@ func runWithoutKill(t *testing.T) time.Duration {
 	t.Helper()
 	p := newProject(t, orphansPlan)
 	began := time.Now()
-	p.mustComplete()
+	p.MustComplete()
 	whole := time.Since(began)
-	p.mustBeGone(time.Second, "the end")
-	p.mustAddUp()
+	p.MustBeGone(time.Second, "the end")
+	p.MustAddUp(false)
 	return whole
 }
 
@@ -113,7 +115,7 @@ func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration,
 	t.Helper()
 	p := newProject(t, orphansPlan)
 	for range 1 + luck.IntN(3) {
-		run, end := lastRun(p.events())
+		run, end := scratch.LastRun(p.Events())
 		if end != nil && end.Status == "complete" {
 			break
 		}
@@ -122,46 +124,46 @@ func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration,
 			args = []string{"resume", "--output", "json"}
 		}
 		moment := time.Duration(luck.Int64N(int64(whole) * 11 / 10))
-		w := p.start(nil, args...)
+		w := p.Start(nil, args...)
 		if !killAfter(w, moment) {
-			if e := w.end(); e.exit != 0 {
-				t.Fatalf("exit %d after %s\n%s\n%s", e.exit, at, e.stderr, p.dump())
+			if e := w.End(); e.Exit != 0 {
+				t.Fatalf("exit %d after %s\n%s\n%s", e.Exit, at, e.Stderr, p.Dump())
 			}
 			break
 		}
 		at = append(at, moment)
 		left.Add(-1)
-		gone = append(gone, p.mustBeGone(2*time.Second, fmt.Sprint("the kill at ", moment)))
-		p.mustProject()
+		gone = append(gone, p.MustBeGone(2*time.Second, fmt.Sprint("the kill at ", moment)))
+		p.MustProject()
 	}
-	if _, end := lastRun(p.events()); end == nil || end.Status != "complete" {
-		p.mustComplete()
-		p.mustBeGone(time.Second, "the end")
-	} else if e := p.start(nil, "status", "--rebuild").end(); e.exit != 0 {
+	if _, end := scratch.LastRun(p.Events()); end == nil || end.Status != "complete" {
+		p.MustComplete()
+		p.MustBeGone(time.Second, "the end")
+	} else if e := p.Start(nil, "status", "--rebuild").End(); e.Exit != 0 {
 		// The kill may come after the last record and before its projections.
-		t.Errorf("status --rebuild: exit %d\n%s", e.exit, e.stderr)
+		t.Errorf("status --rebuild: exit %d\n%s", e.Exit, e.Stderr)
 	}
-	priced = p.mustAddUp()
-	p.mustRebuild()
+	priced = p.MustAddUp(false)
+	p.MustRebuild()
 	if t.Failed() {
-		t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.dump())
+		t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.Dump())
 	}
 	return at, gone, priced
 }
 
 // killAfter kills a wavex after d, unless it has ended by itself.
-func killAfter(w *process, d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(w.t.Context(), d)
+func killAfter(w *scratch.Process, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(w.T.Context(), d)
 	defer cancel()
 	select {
-	case <-w.over:
+	case <-w.Over:
 		return false
 	case <-ctx.Done():
 	}
-	if w.cmd.Process.Kill() != nil {
+	if w.Cmd.Process.Kill() != nil {
 		return false
 	}
-	<-w.over
-	status, ok := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	<-w.Over
+	status, ok := w.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled()
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"wavex/e2e/rig"
+	"wavex/e2e/scratch"
 	"wavex/internal/proc/proctest"
 )
 
@@ -106,23 +107,23 @@ func TestBulkyStreams(t *testing.T) {
 				"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n",
 				bulkVar, name, self)
 			proctest.Script(t, cli, script)
-			w := p.start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel",
+			w := p.Start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel",
 				"off", "--plain")
-			peak := w.peak()
-			e := w.end()
-			e.mustSay(t, 0)
+			peak := peak(w)
+			e := w.End()
+			e.MustSay(t, 0)
 			if peak == 0 || peak > peakLimit {
 				t.Errorf("wavex's peak resident set is %d MB, the limit %d MB", peak>>20, peakLimit>>20)
 			}
 			t.Logf("peak %.1f MB", float64(peak)/(1<<20))
-			streams, _ := filepath.Glob(filepath.Join(p.loop(), "runs", "*", "tasks", "a", "attempt-1", "stream.jsonl"))
+			streams, _ := filepath.Glob(filepath.Join(p.Loop(), "runs", "*", "tasks", "a", "attempt-1", "stream.jsonl"))
 			if len(streams) != 1 {
 				t.Fatalf("streams: %q", streams)
 			}
 			if info, err := os.Stat(streams[0]); err != nil || info.Size() < least {
 				t.Errorf("the stream on disk: %v, %v; want at least %d bytes", info, err, least)
 			}
-			if _, end := lastRun(p.events()); end == nil || end.Cost != 1_500_000 {
+			if _, end := scratch.LastRun(p.Events()); end == nil || end.Cost != 1_500_000 {
 				t.Errorf("the run ended as %+v, want a cost of $1.50", end)
 			}
 		})
@@ -131,11 +132,11 @@ func TestBulkyStreams(t *testing.T) {
 
 // peak returns the peak of the resident set of the process in bytes, as counted by the kernel
 // (VmHWM, which only grows), read until the process has ended.
-func (w *process) peak() (highest int64) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+func peak(w *scratch.Process) (highest int64) {
+	ctx, cancel := context.WithTimeout(w.T.Context(), scratch.Limit)
 	defer cancel()
 	rig.Until(ctx, func() bool {
-		if data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.cmd.Process.Pid)); err == nil {
+		if data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.Cmd.Process.Pid)); err == nil {
 			for line := range strings.Lines(string(data)) {
 				if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 					kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
@@ -144,7 +145,7 @@ func (w *process) peak() (highest int64) {
 			}
 		}
 		select {
-		case <-w.over:
+		case <-w.Over:
 			return true
 		default:
 			return false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/e2e/scratch"
 	"wavex/internal/event"
 )
 
@@ -17,13 +18,13 @@ const oneSlotPlan = `{"version": 1, "parallel": 1, "isolation": "shared", "budge
 
 // cli returns the rehearsal agent as a claude CLI of the newest version: it has spares, unlike
 // rehearsals.
-func (p project) cli() string {
-	p.t.Helper()
-	path := filepath.Join(p.dir, "claude")
+func cli(p scratch.Project) string {
+	p.T.Helper()
+	path := filepath.Join(p.Dir, "claude")
 	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo '2.1.330 (Claude Code)'\nexec '" + shared.wavex +
 		"' agent \"$@\"\n"
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	return path
 }
@@ -33,37 +34,37 @@ func (p project) cli() string {
 func TestKilledWithASpare(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, oneSlotPlan)
-	args := []string{"run", "plan.json", "--claude", p.cli(), "--output", "json"}
+	args := []string{"run", "plan.json", "--claude", cli(p), "--output", "json"}
 	env := []string{"ANTHROPIC_API_KEY=anything"}
-	w := p.start(env, args...)
+	w := p.Start(env, args...)
 	var spare event.SpareStarted
 	rig.Until(t.Context(), func() bool {
-		for _, e := range p.events() {
+		for _, e := range p.Events() {
 			if b, ok := e.Body.(event.SpareStarted); ok {
 				spare = b
 			}
 		}
 		select {
-		case <-w.over:
-			t.Fatalf("it ended before a spare: %s\n%s", w.end().stderr, p.dump())
+		case <-w.Over:
+			t.Fatalf("it ended before a spare: %s\n%s", w.End().Stderr, p.Dump())
 		default:
 		}
 		return spare.Task != ""
 	})
-	if err := w.cmd.Process.Kill(); err != nil {
+	if err := w.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-w.over
-	run, _ := lastRun(p.events())
-	p.mustBeGone(2*time.Second, "the kill")
-	if e := p.start(env, args...).end(); e.exit != 0 {
-		t.Fatalf("exit %d\n%s", e.exit, e.stderr)
+	<-w.Over
+	run, _ := scratch.LastRun(p.Events())
+	p.MustBeGone(2*time.Second, "the kill")
+	if e := p.Start(env, args...).End(); e.Exit != 0 {
+		t.Fatalf("exit %d\n%s", e.Exit, e.Stderr)
 	}
-	if left := p.alive(run); len(left) > 0 {
+	if left := p.Alive(run); len(left) > 0 {
 		t.Errorf("left alive: %v", left)
 	}
 	open := map[string]bool{}
-	for _, e := range p.events() {
+	for _, e := range p.Events() {
 		switch b := e.Body.(type) {
 		case event.SpareStarted:
 			open[b.Task] = true

@@ -10,6 +10,7 @@ import (
 
 	"wavex/budget"
 	"wavex/e2e/rig"
+	"wavex/e2e/scratch"
 	"wavex/internal/event"
 	"wavex/internal/testrepo"
 )
@@ -43,37 +44,37 @@ func TestTurnsAreNotPaidTwice(t *testing.T) {
 func killBetweenTurns(t *testing.T, isolation string, records int) {
 	p := newProject(t, turnsPlan)
 	if isolation == "worktree" {
-		testrepo.Git(t, p.dir, "init", "-q")
-		testrepo.Git(t, p.dir, "add", "plan.json")
-		testrepo.Git(t, p.dir, "commit", "-q", "-m", "plan")
+		testrepo.Git(t, p.Dir, "init", "-q")
+		testrepo.Git(t, p.Dir, "add", "plan.json")
+		testrepo.Git(t, p.Dir, "commit", "-q", "-m", "plan")
 	}
-	w := p.start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json", "--isolation", isolation)
+	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json", "--isolation", isolation)
 	written := func() bool {
-		text, _ := os.ReadFile(p.journal())
-		return w.isOver() || bytes.Count(text, []byte("\n")) >= records
+		text, _ := os.ReadFile(p.Journal())
+		return w.IsOver() || bytes.Count(text, []byte("\n")) >= records
 	}
 	if !rig.Until(t.Context(), written) {
 		t.Fatal("the journal does not grow")
 	}
-	_ = w.cmd.Process.Kill() // it may have ended
-	<-w.over
-	p.mustBeGone(goneTime, "the kill")
+	_ = w.Cmd.Process.Kill() // it may have ended
+	<-w.Over
+	p.MustBeGone(scratch.GoneTime, "the kill")
 
-	made, cut := turns(p.events())
-	if _, end := lastRun(p.events()); end == nil {
-		p.mustComplete()
+	made, cut := turns(p.Events())
+	if _, end := scratch.LastRun(p.Events()); end == nil {
+		p.MustComplete()
 	}
-	after, _ := turns(p.events())
+	after, _ := turns(p.Events())
 	var cost budget.USD
 	for task, n := range after {
 		if most := 1 + cut[task]; n > most {
 			t.Errorf("%s has had %d turns, %d of them before the kill, which cut %d\n%s", task, n, made[task], cut[task],
-				p.dump())
+				p.Dump())
 		}
 	}
-	_, end := lastRun(p.events())
+	_, end := scratch.LastRun(p.Events())
 	if cost = budget.FromFloat(1.5) * budget.USD(4+len(cut)); end == nil || end.Cost > cost {
-		t.Errorf("the end is %+v, want a cost of at most %s\n%s", end, cost, p.dump())
+		t.Errorf("the end is %+v, want a cost of at most %s\n%s", end, cost, p.Dump())
 	}
 }
 

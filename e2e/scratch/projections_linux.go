@@ -1,4 +1,4 @@
-package crash
+package scratch
 
 // This file checks the files in .loop beside the journal: they are readable after any kill, and
 // the same when they are written again.
@@ -22,27 +22,27 @@ var projections = map[string]func() []byte{
 	loop.ProgressFile: nil,
 }
 
-// mustProject asserts that each existing projection is whole and valid.
-func (p project) mustProject() map[string][]byte {
-	p.t.Helper()
+// MustProject asserts that each existing projection is whole and valid.
+func (p Project) MustProject() map[string][]byte {
+	p.T.Helper()
 	out := map[string][]byte{}
 	for name, schema := range projections {
-		text, err := os.ReadFile(filepath.Join(p.loop(), name))
+		text, err := os.ReadFile(filepath.Join(p.Loop(), name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // killed before it was first written
 		}
 		if err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 		out[name] = text
 		if schema == nil {
 			if !strings.HasPrefix(string(text), "# Loop Progress: ") {
-				p.t.Errorf("%s begins %.60q", name, text)
+				p.T.Errorf("%s begins %.60q", name, text)
 			}
 			continue
 		}
 		if err := validate(schema(), text); err != nil {
-			p.t.Errorf("%s: %v\n%s", name, err, text)
+			p.T.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
 	return out
@@ -68,24 +68,24 @@ func validate(schema, text []byte) error {
 	return s.Validate(doc)
 }
 
-// mustRebuild asserts that a rebuild from the journal gives the same projections, byte for byte.
-func (p project) mustRebuild() {
-	p.t.Helper()
-	before := p.mustProject()
+// MustRebuild asserts that a rebuild from the journal gives the same projections, byte for byte.
+func (p Project) MustRebuild() {
+	p.T.Helper()
+	before := p.MustProject()
 	for name := range projections {
 		if before[name] == nil {
-			p.t.Errorf("%s was never written", name)
+			p.T.Errorf("%s was never written", name)
 		}
-		if err := os.Remove(filepath.Join(p.loop(), name)); err != nil {
-			p.t.Error(err)
+		if err := os.Remove(filepath.Join(p.Loop(), name)); err != nil {
+			p.T.Error(err)
 		}
 	}
-	if e := p.start(nil, "status", "--rebuild").end(); e.exit != 0 {
-		p.t.Fatalf("status --rebuild: exit %d\n%s", e.exit, e.stderr)
+	if e := p.Start(nil, "status", "--rebuild").End(); e.Exit != 0 {
+		p.T.Fatalf("status --rebuild: exit %d\n%s", e.Exit, e.Stderr)
 	}
-	for name, text := range p.mustProject() {
+	for name, text := range p.MustProject() {
 		if !bytes.Equal(text, before[name]) {
-			p.t.Errorf("%s was\n%s\nand is, written again,\n%s", name, before[name], text)
+			p.T.Errorf("%s was\n%s\nand is, written again,\n%s", name, before[name], text)
 		}
 	}
 }
