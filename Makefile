@@ -2,8 +2,10 @@
 GO     ?= go
 BIN    := bin/wavex
 FUZZ   ?= 2000x
+TIME   ?= 1h
+J      ?= 4
 
-.PHONY: reproducible build test lint ceilings e2e bench check fuzz cross generate clean
+.PHONY: reproducible build test lint ceilings e2e bench check fuzz soak cross generate clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
@@ -38,6 +40,11 @@ fuzz:
 	@$(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | while read pkg dir; do \
 	  grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed "s|func \(.*\)|\1 $$pkg|"; done | \
 	xargs -P 2 -n 2 sh -c 'out=$$($(GO) test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(FUZZ) -fuzzminimizetime 100x -parallel 1 $$1 2>&1) || { echo "$$out"; echo "FAIL $$1 $$0"; exit 1; }; echo "fuzz $$1 $$0"'
+
+# Random plans, killed and resumed for TIME, J of them side by side (Linux). SEED=n repeats one, with
+# N=k those of k seeds. See docs/testing.md.
+soak:
+	cd e2e/soak && $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -args -j $(J) $(if $(SEED),-seed $(SEED) -n $(or $(N),1),-for $(TIME))
 
 # Two builds of the tree, in two folders and with two caches, are the same bytes.
 reproducible:
