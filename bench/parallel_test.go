@@ -59,7 +59,7 @@ func runParallelAgents(b *testing.B, delay time.Duration, most float64) {
 			[]competitor{
 				{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + benchFlags.claude +
 					" -p < " + lines}},
-				{name: "wavex", env: env, argv: []string{wavex, "run", plan, "-j4", "--plain", "--review", "off",
+				{name: "wavex", env: env, argv: []string{wavex, "run", plan, "--trust", "-j4", "--plain", "--review", "off",
 					"--accept-assumptions"}},
 			})
 		wall, cpu := ratio(s["wavex"].wall, s["xargs"].wall), ratio(s["wavex"].cpu, s["xargs"].cpu)

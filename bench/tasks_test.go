@@ -110,8 +110,8 @@ func BenchmarkTasks(b *testing.B) {
 	for b.Loop() {
 		s := race(b, fmt.Sprintf("%d tasks of /bin/true in %d layers at -j8", n, layers), []competitor{
 			{name: "bare", argv: []string{self, "bare", strconv.Itoa(layers), strconv.Itoa(wide), "/bin/true"}},
-			{name: "wavex", argv: []string{wavex, "run", plan, "-j8", "--plain"}},
-			{name: "wavex eager", argv: []string{wavex, "run", plan, "-j8", "--plain", "--schedule", "eager"}},
+			{name: "wavex", argv: []string{wavex, "run", plan, "--trust", "-j8", "--plain"}},
+			{name: "wavex eager", argv: []string{wavex, "run", plan, "--trust", "-j8", "--plain", "--schedule", "eager"}},
 			{name: "make", argv: []string{"make", "-j8", "-f", makefile}},
 			{name: "ninja", argv: []string{"ninja", "-j8", "-f", ninja}},
 			{name: "xargs, no graph", argv: []string{"sh", "-c", fmt.Sprintf("seq %d | xargs -P8 -n1 /bin/true", n)}},

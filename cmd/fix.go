@@ -38,7 +38,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 	}
 	var last *invocation
 	for round := 1; ; round++ {
-		v, err := openVerification(args, o.from, std)
+		v, err := openVerification(ctx, args, o, std)
 		if err != nil {
 			return err
 		}

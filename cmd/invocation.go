@@ -36,8 +36,9 @@ type invocation struct {
 	std        Stdio
 	plan       *plan.Plan
 	config     event.Config
-	resume     bool // the last run in the journal is resumed
-	journalLen int  // number of journal records at the time of that decision
+	resume     bool   // the last run in the journal is resumed
+	agreed     string // the directory of the project whose run of this plan goes on; "" if none does
+	journalLen int    // number of journal records at the time of that decision
 	agent      agent.Agent
 	prices     budget.Prices
 	secrets    *secret.Redactor // cleans all text that is kept or shown
@@ -56,6 +57,9 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ())}
 	err := r.load()
 	if err != nil {
+		return nil, err
+	}
+	if err := r.checkTrust(ctx); err != nil {
 		return nil, err
 	}
 	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
@@ -222,7 +226,7 @@ func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, e
 		}
 		return nil, nil
 	}
-	same := last.Digest == r.plan.Digest || planfile.SamePath(last.In(loop.In(dir)).Plan, r.plan.Path)
+	same := hasPlan(last, dir, r.plan)
 	switch {
 	case o.fresh:
 		return nil, nil
@@ -234,7 +238,16 @@ func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, e
 			"an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside",
 			last.Plan)
 	}
-	return r.resumeOrFresh(past, last, dir)
+	old, err := r.resumeOrFresh(past, last, dir)
+	if old != nil && same {
+		r.agreed = dir
+	}
+	return old, err
+}
+
+// hasPlan reports whether the run in the project in dir is one of p, by its file or its content.
+func hasPlan(last *runlog.Run, dir string, p *plan.Plan) bool {
+	return last.Digest == p.Digest || planfile.SamePath(last.In(loop.In(dir)).Plan, p.Path)
 }
 
 // checkLimits refuses limits of a new run that cannot suffice, before anything is spent.

@@ -34,6 +34,7 @@ type runOptions struct {
 	interactive  bool
 	yes          bool
 	allowShort   bool
+	trust        bool
 	acceptPlan   bool
 	judge        string
 	track        string
@@ -165,6 +166,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choicesFlag(c, choice(&want.Mode, event.Interactive, "yolo"), "mode",
 		"ask before each retry and about findings of reviews (on a terminal only), or go on")
 	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking, and keep .loop")
+	f.BoolVar(&o.trust, "trust", false, "take a plan from outside the repository without a question")
 	f.BoolVar(&o.acceptPlan, "accept-plan", false, "resume with a plan that an attempt has changed")
 	f.VarP(number(&want.Parallel, 1), "parallel", "j",
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")

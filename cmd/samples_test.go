@@ -113,8 +113,8 @@ func rehearsed(t *testing.T, file string, p *plan.Plan) (events []turn) {
 			t.Fatal(err)
 		}
 	}
-	run := exec.CommandContext(t.Context(), "wavex", "run", file, "--agent", "rehearse", "--scenario", "scenario.json",
-		"--output", "json", "--counsel", "off", "--review", "off", "--max-retries", "0", "-j", "4",
+	run := exec.CommandContext(t.Context(), "wavex", "run", file, "--trust", "--agent", "rehearse", "--scenario",
+		"scenario.json", "--output", "json", "--counsel", "off", "--review", "off", "--max-retries", "0", "-j", "4",
 		"--max-iterations", strconv.Itoa(len(p.Tasks))) // no extra iterations to meet criteria
 	run.Dir = dir
 	run.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -231,7 +231,7 @@ func sampleValues(f *pflag.Flag) [2]string {
 func TestProjectCannotWiden(t *testing.T) {
 	refused := map[string]bool{}
 	for _, c := range []struct{ flag, value string }{
-		{"agent", "rehearse"}, {"claude", "./claude"}, {"yes", "true"},
+		{"agent", "rehearse"}, {"claude", "./claude"}, {"yes", "true"}, {"trust", "true"},
 		{"webhook", "https://a.test/x"}, {"webhook", "[https://a.test/x]"},
 		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"auto-learn", "true"}, {"prices", "p.json"},
 		{"report", "html=a.html"}, {"report", "[json=a.json, html=../x]"}, {"track", "x"}, {"deliver", "patch x"},

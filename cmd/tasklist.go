@@ -63,6 +63,12 @@ func (r *invocation) resolveSharedList() error {
 	return nil
 }
 
+// isUserList reports whether path is one of the user's task lists, and no other folder with such files.
+func isUserList(path string) bool {
+	own, err := tasklist.Open(filepath.Base(path), os.Getenv)
+	return err == nil && planfile.IsList(path) && planfile.SamePath(own.Dir, path)
+}
+
 // exportList writes a plan into a list.
 func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio) error {
 	l, err := tasklist.Open(name, os.Getenv)

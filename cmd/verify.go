@@ -17,6 +17,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/run"
+	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -76,7 +77,7 @@ type verifyReport struct {
 }
 
 func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) error {
-	v, err := openVerification(args, o.from, std)
+	v, err := openVerification(ctx, args, o, std)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 }
 
 // openVerification finds the work to verify. It needs no run: a plan suffices.
-func openVerification(args []string, from string, std Stdio) (*inspect.Inspection, error) {
+func openVerification(ctx context.Context, args []string, o *verifyOptions, std Stdio) (*inspect.Inspection, error) {
 	v := &inspect.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
 	past, err := findRun(args)
 	var none *usererr.UsageError
@@ -122,8 +123,15 @@ func openVerification(args []string, from string, std Stdio) (*inspect.Inspectio
 			return nil, err
 		}
 	}
-	if from != "" {
-		text, err := os.ReadFile(from)
+	r := invocation{opts: o.run, std: std, plan: v.Plan}
+	if v.State != nil && hasPlan(runlog.Last(v.Events), v.Dir, v.Plan) {
+		r.agreed = v.Dir
+	}
+	if err := r.checkTrust(ctx); err != nil {
+		return nil, err
+	}
+	if o.from != "" {
+		text, err := os.ReadFile(o.from)
 		if err != nil {
 			return nil, usage("reading the gaps: %s", err)
 		}

@@ -1,5 +1,6 @@
 // Package userdata finds the files that belong to the user and to the project beyond any run:
-// maxims and learnings. Runs and updates never overwrite them. It does not know their use.
+// maxims, learnings, and the folders of trusted plans. Runs and updates never overwrite them. It does not
+// know their use.
 package userdata
 
 import (
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"wavex/internal/learn"
@@ -118,6 +120,39 @@ func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
 		all = append(all, list...)
 	}
 	return all, nil
+}
+
+// trustedFile is the name of the file of the folders whose plans the user trusts: one quoted path a line.
+const trustedFile = "trusted"
+
+// TrustedFolders returns the folders whose plans the user trusts.
+func TrustedFolders() (folders []string, err error) {
+	text, err := safefile.Read(filepath.Join(Dir(), trustedFile), maxMaxim)
+	if Dir() == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if folder, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, err
+}
+
+// TrustFolder adds a folder to the trusted ones. Without a home it does nothing.
+func TrustFolder(folder string) error {
+	if Dir() == "" {
+		return nil
+	}
+	if err := os.MkdirAll(Dir(), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(Dir(), trustedFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, strconv.Quote(folder))
+	return errors.Join(err, f.Close())
 }
 
 // LearningFiles returns the paths of the files of learnings, whether or not they exist: the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,5 +137,33 @@ func TestLearnings(t *testing.T) {
 	var blocked *usererr.BlockedError
 	if all, err := Learnings(dir, say); all != nil || !errors.As(err, &blocked) {
 		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// Trusted folders are kept one by one, whatever their names. A file of other content trusts nothing, and one that is no
+// file is refused.
+func TestTrustedFolders(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "new")
+	t.Setenv(EnvVar, root)
+	if got, err := TrustedFolders(); err != nil || len(got) != 0 {
+		t.Errorf("without any: %q, %v", got, err)
+	}
+	want := []string{"/a b", "/a\nb", `C:\é`}
+	for _, folder := range want {
+		testrepo.Must(t, TrustFolder(folder))
+	}
+	text, err := os.ReadFile(filepath.Join(root, trustedFile))
+	testrepo.Must(t, err)
+	testrepo.Must(t, os.WriteFile(filepath.Join(root, trustedFile), append([]byte("/c\n\n\"/d\n"), text...), 0o600))
+	if got, err := TrustedFolders(); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	testrepo.Must(t, os.Remove(filepath.Join(root, trustedFile)))
+	testrepo.Must(t, os.Mkdir(filepath.Join(root, trustedFile), 0o755))
+	if _, err := TrustedFolders(); err == nil {
+		t.Error("a folder in place of the file was read")
+	}
+	if err := TrustFolder("/a"); err == nil {
+		t.Error("a folder in place of the file was written")
 	}
 }

@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/textfmt"
+	"wavex/internal/userdata"
+	"wavex/internal/usererr"
+)
+
+// This file asks before a plan from outside the repository is run. The current directory says what the
+// user works on. The plan's defaults.dir does not: its author may be a stranger.
+
+// checkTrust refuses a plan from outside, unless the user trusts its folder. A plan that a run in a known
+// place has was agreed to when the run started. Jobs of CI name their plans themselves, and the user's task
+// lists are the user's.
+func (r *invocation) checkTrust(ctx context.Context) error {
+	if r.opts.trust || os.Getenv("CI") != "" || isUserList(r.plan.Path) {
+		return nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	here = realPath(here)
+	folder := filepath.Dir(realPath(planfile.AbsPath(r.plan)))
+	places := []string{folder}
+	if r.agreed != "" {
+		places = append(places, realPath(r.agreed))
+	}
+	if slices.ContainsFunc(places, func(dir string) bool { return isOwn(dir, here) }) {
+		return nil
+	}
+	trusted, err := userdata.TrustedFolders()
+	if err != nil {
+		return usererr.Blocked(fmt.Errorf("reading the folders of trusted plans: %w", err))
+	}
+	if slices.ContainsFunc(places, func(dir string) bool { return slices.Contains(trusted, dir) }) {
+		return nil
+	}
+	path, top := textfmt.Line(r.plan.Path), textfmt.Line(repositoryOf(here))
+	if r.opts.yes || r.opts.output != "text" || !canPrompt(r.std) || planfile.CheckReopenable(r.plan.Path) != nil {
+		return usage("%s is outside %s, and its commands and agents act as you; "+
+			"look at them with: wavex check %s; then add --trust", path, top, textfmt.Line(plan.ShellQuote(r.plan.Path)))
+	}
+	printCommands(r.std.Err, r.plan.Commands())
+	if !r.terminalPrompter().promptNoYes(ctx, fmt.Sprintf(
+		"%s is outside %s, and its commands and agents act as you. Trust all plans in %s from now on?",
+		path, top, textfmt.Line(folder))) {
+		return usage("nothing was started; --trust takes the plan once")
+	}
+	if err := userdata.TrustFolder(folder); err != nil {
+		return usererr.Blocked(fmt.Errorf("remembering the folder: %w; --trust takes the plan once", err))
+	}
+	return nil
+}
+
+// isOwn reports whether the user who works in here needs no question about plans in folder: it is in the
+// repository of here (in here, if there is none), or here is in it, as for ../plan.json beside a clone. In
+// a folder that all users share, such as /tmp, the plan may be of another user. All paths are without links.
+func isOwn(folder, here string) bool {
+	if isBelow(folder, repositoryOf(here)) {
+		return true
+	}
+	info, err := os.Stat(folder)
+	return err == nil && info.Mode()&fs.ModeSticky == 0 && isBelow(here, folder)
+}
+
+// isBelow reports whether path is dir or in it.
+func isBelow(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// repositoryOf returns the top of the repository that contains dir, or dir if there is none.
+func repositoryOf(dir string) string {
+	for top := dir; ; top = filepath.Dir(top) {
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+			return top
+		}
+		if top == filepath.Dir(top) {
+			return dir
+		}
+	}
+}
+
+// realPath returns path without links, or path itself if it cannot be resolved, as that of a pipe.
+func realPath(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return path
+}

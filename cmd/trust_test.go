@@ -1,0 +1,37 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"wavex/internal/testrepo"
+)
+
+// Plans of the repository, and of folders that have it in them, are the user's; a folder that all users share
+// is not.
+func TestIsOwn(t *testing.T) {
+	t.Parallel()
+	root := realPath(t.TempDir())
+	for _, dir := range []string{"a/repo/.git", "a/repo/sub", "a/repo-2", "a/none/sub", "shared/repo/.git"} {
+		testrepo.Must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	testrepo.Must(t, os.Chmod(filepath.Join(root, "shared"), 0o777|os.ModeSticky))
+	for _, c := range []struct {
+		folder, here string
+		want         bool
+	}{
+		{"a/repo", "a/repo", true}, {"a/repo", "a/repo/sub", true}, {"a/repo/sub", "a/repo", true},
+		{"a", "a/repo", true}, {".", "a/repo/sub", true}, {"a/repo-2", "a/repo", false}, {"a/repo", "a/repo-2", false},
+		{"a/repo/other", "a/repo/sub", true}, {"a/gone", "a/repo", false},
+		{"a/none/sub", "a/none", true}, {"a/none", "a/none/sub", true}, {"a/none", "a/repo", false},
+		{"a/none/other", "a/none/sub", false},
+		{"shared/repo", "shared/repo", true}, {".", "shared/repo", true},
+		{"shared", "shared/repo", runtime.GOOS == "windows"}, // there the folder for temporary files is the user's
+	} {
+		if got := isOwn(filepath.Join(root, c.folder), filepath.Join(root, c.here)); got != c.want {
+			t.Errorf("a plan in %s is own in %s: %v", c.folder, c.here, got)
+		}
+	}
+}
