@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -59,47 +60,34 @@ func Expect(events []event.Event, p *plan.Plan, parallel int) Expectation {
 // and their durations in nanoseconds. A task that was redone because its work failed after
 // integration counts once, with its total.
 func completedTasks(events []event.Event) (costs, times []float64) {
-	type sums struct{ cost, took float64 }
-	run, open, verified := "", map[string]*sums{}, map[string]*sums{}
-	var done []*sums
-	of := func(task string) *sums {
-		key := run + "/" + task
-		if open[key] == nil {
-			open[key] = &sums{}
-		}
-		return open[key]
+	type sums struct {
+		cost, took float64
+		at         time.Time
 	}
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			run = b.Config.Run
-		case event.CounselEnded:
-			of(b.Task).cost += float64(b.Verdict.Cost)
-		case event.AttemptEnded:
-			s, key := of(b.Task), run+"/"+b.Task
-			s.cost += float64(b.Result.Cost)
-			s.took += float64(b.Result.Duration)
-			switch b.Status {
-			case event.Verified:
-				verified[key] = s
-				fallthrough
-			case event.Completed:
-				done = append(done, s)
-				delete(open, key)
-			}
-		case event.IntegrationEnded:
-			for _, r := range b.Reopened {
-				key := run + "/" + r.Task
-				if s := verified[key]; s != nil {
-					done = slices.DeleteFunc(done, func(o *sums) bool { return o == s })
-					open[key] = s
+	var done []sums
+	for _, run := range report.AttemptsOfRuns(events) {
+		for _, list := range run {
+			var s sums
+			for _, a := range list {
+				if a.End == nil {
+					continue
+				}
+				s.cost += float64(a.End.Result.Cost)
+				s.took += float64(a.End.Result.Duration)
+				s.at = a.EndedAt
+				if a.Reopened == nil && (a.End.Status == event.Completed || a.End.Status == event.Verified) {
+					done = append(done, s)
+					s = sums{}
+				}
+				for _, v := range a.Counsel {
+					s.cost += float64(v.Verdict.Cost)
 				}
 			}
-			for _, id := range b.Completed {
-				delete(verified, run+"/"+id)
-			}
 		}
 	}
+	slices.SortFunc(done, func(a, b sums) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.cost, b.cost), cmp.Compare(a.took, b.took))
+	})
 	for _, s := range done {
 		costs, times = append(costs, s.cost), append(times, s.took)
 	}

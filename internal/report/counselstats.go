@@ -25,83 +25,67 @@ type CounselStats struct {
 // stuck, or the task's last. Attempts in between (a usage limit, an interruption, a topped-up cap)
 // decide nothing, but their cost counts. It ignores tasks of p that are commands, because they
 // never get a panel. p may be nil.
-func CounselStatsOf(events []event.Event, p *plan.Plan) CounselStats {
-	t := trialCounter{open: map[string]*openTrial{}, commandTasks: map[string]bool{}}
+func CounselStatsOf(events []event.Event, p *plan.Plan) (out CounselStats) {
+	commandTasks := map[string]bool{}
 	if p != nil {
 		for i := range p.Tasks {
-			t.commandTasks[p.Tasks[i].ID] = p.Tasks[i].Command != ""
+			commandTasks[p.Tasks[i].ID] = p.Tasks[i].Command != ""
 		}
 	}
-	for _, e := range events {
-		t.add(e)
+	var all []counsel.Trial
+	for _, run := range AttemptsOfRuns(events) {
+		before := len(all)
+		for task, list := range run {
+			if !commandTasks[task] {
+				all = append(all, out.trials(list)...)
+			}
+		}
+		if len(all) > before {
+			out.Runs++
+		}
 	}
-	t.out.Effect = counsel.MeasureEffect(t.done)
-	return t.out
+	out.Effect = counsel.MeasureEffect(all)
+	return out
 }
 
-// openTrial is a retry that is not decided yet.
-type openTrial struct {
-	counsel.Trial
-	key string // content key of the task; "" if the failure had none
-}
-
-type trialCounter struct {
-	open         map[string]*openTrial // by task
-	commandTasks map[string]bool
-	done         []counsel.Trial
-	counted      bool // this run is counted in Runs
-	out          CounselStats
-}
-
-func (t *trialCounter) add(e event.Event) {
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		clear(t.open)
-		t.counted = false
-	case event.CounselEnded:
-		o := t.open[b.Task]
+// trials returns the decided retries of a task, and counts the panels that gave no advice.
+func (c *CounselStats) trials(attempts []AttemptRecord) (done []counsel.Trial) {
+	var open *counsel.Trial // not decided yet
+	key := ""               // content key of the task then; "" if the failure had none
+	for _, a := range attempts {
+		if a.End == nil {
+			continue
+		}
+		outcome, last := a.End.Result.Outcome, a.End.Status == event.Failed
 		switch {
-		case o == nil:
-		case b.Verdict.Unavailable != "":
-			t.out.Silent++
-			t.out.SilentCost += b.Verdict.Cost
+		case open == nil:
+		case key != "" && key != a.Key:
+			open = nil // the task was changed in between, so this is not a retry of it
 		default:
-			o.Counsel = true
-			o.Cost += b.Verdict.Cost
+			open.Cost += a.End.Result.Cost
+			if open.Passed = outcome == "done"; open.Passed || outcome.Stuck() || last {
+				done, open = append(done, *open), nil
+			}
 		}
-	case event.AttemptEnded:
-		if !t.commandTasks[b.Task] {
-			t.addAttempt(b)
+		if outcome.Stuck() && !last {
+			open, key = &counsel.Trial{Class: string(outcome)}, a.Key
 		}
-	case event.IntegrationEnded:
-		for _, r := range b.Reopened {
-			if r.Status != event.Failed && !t.commandTasks[r.Task] {
-				t.open[r.Task] = &openTrial{Trial: counsel.Trial{Class: r.Kind}}
+		if r := a.Reopened; r != nil && r.Status != event.Failed {
+			open, key = &counsel.Trial{Class: r.Kind}, ""
+		}
+		for _, v := range a.Counsel {
+			switch {
+			case open == nil || v.Skipped != "":
+			case v.Verdict.Unavailable != "":
+				c.Silent++
+				c.SilentCost += v.Verdict.Cost
+			default:
+				open.Counsel = true
+				open.Cost += v.Verdict.Cost
 			}
 		}
 	}
-}
-
-func (t *trialCounter) addAttempt(b event.AttemptEnded) {
-	passed, stuck := b.Result.Outcome == "done", b.Result.Outcome.Stuck()
-	last := b.Status == event.Failed
-	if o := t.open[b.Task]; o != nil && o.key != "" && o.key != b.Key {
-		delete(t.open, b.Task) // the task was changed in between, so this is not a retry of it
-	} else if o != nil {
-		o.Cost += b.Result.Cost
-		if passed || stuck || last {
-			o.Passed = passed
-			t.done = append(t.done, o.Trial)
-			delete(t.open, b.Task)
-			if !t.counted {
-				t.counted = true
-				t.out.Runs++
-			}
-		}
-	}
-	if stuck && !last {
-		t.open[b.Task] = &openTrial{Trial: counsel.Trial{Class: string(b.Result.Outcome)}, key: b.Key}
-	}
+	return done
 }
 
 // Text returns the finding for people: the summary, then a line for each class of failure.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,16 +67,15 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 			l.reason += "; " + e.Reason // these name the tasks
 		}
 	}
-	h := historyOf(events)
-	for n, a := range h.attempts {
-		l.lastIteration = later(l.lastIteration, a.ended)
+	for n, a := range iterationsOf(events) {
+		l.lastIteration = later(l.lastIteration, a.EndedAt)
 		l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, started: %s, ended: %s}", n+1,
-			strconv.Quote(a.task), strconv.Quote(string(a.outcome)), formatTime(a.started), formatTime(a.ended)))
+			strconv.Quote(a.Task), strconv.Quote(string(a.End.Result.Outcome)), formatTime(a.StartedAt), formatTime(a.EndedAt)))
 	}
 	if errors := s.Errors(); len(errors) > 0 {
 		l.lastError = ErrorText(errors[len(errors)-1].Result)
 	}
-	if v := h.inspected; v != nil {
+	if v := lastInspection(events); v != nil {
 		l.kind, l.gaps = "verify", v.Gaps
 		if v.Round > 0 {
 			l.iteration, l.maxIterations = min(v.Round, v.Rounds), v.Rounds
@@ -128,47 +128,37 @@ func exhaustedTasks(s *scheduler.State) string {
 	return textfmt.FirstOf(list, 3, 0)
 }
 
-// runHistory is what the events of the last run of a journal tell beyond its state.
-type runHistory struct {
-	attempts  []pastAttempt    // that count as iterations, by their start
-	inspected *event.Inspected // the last, unless a session that does not close its gaps followed
+// iterationsOf returns the attempts of the last run that count as iterations, by their start.
+func iterationsOf(events []event.Event) []AttemptRecord {
+	runs := AttemptsOfRuns(events)
+	all := slices.Concat(slices.Collect(maps.Values(runs[len(runs)-1]))...)
+	all = slices.DeleteFunc(all, func(a AttemptRecord) bool { return a.End == nil || !a.End.Charged })
+	slices.SortFunc(all, func(a, b AttemptRecord) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Iteration, b.Iteration))
+	})
+	return all
 }
 
-type pastAttempt struct {
-	task           string
-	outcome        runner.Outcome
-	started, ended time.Time
-}
-
-func historyOf(events []event.Event) (h runHistory) {
-	var closing bool          // tasks were added that close the gaps
-	open := map[string]int{}  // by task
-	var started []pastAttempt // all
+// lastInspection returns the last verification of the last run, unless a session that does not close its gaps
+// followed; then nil.
+func lastInspection(events []event.Event) (last *event.Inspected) {
+	closing := false // tasks were added that close the gaps
 	for _, e := range events {
 		switch b := e.Body.(type) {
-		case event.RunStarted: // the last run of the journal counts
-			h, started, closing = runHistory{}, nil, false
+		case event.RunStarted:
+			last, closing = nil, false
 		case event.RunResumed:
 			if !closing {
-				h.inspected = nil
+				last = nil
 			}
 			closing = false
 		case event.TasksAdded:
 			closing = closing || b.Origin == "verify"
 		case event.Inspected:
-			h.inspected = &b
-		case event.AttemptStarted:
-			open[b.Task] = len(started)
-			started = append(started, pastAttempt{task: b.Task, started: e.Time})
-		case event.AttemptEnded:
-			if k, ok := open[b.Task]; ok && b.Charged {
-				started[k].outcome, started[k].ended = b.Result.Outcome, e.Time
-			}
-			delete(open, b.Task)
+			last = &b
 		}
 	}
-	h.attempts = slices.DeleteFunc(started, func(a pastAttempt) bool { return a.ended.IsZero() })
-	return h
+	return last
 }
 
 func later(a, b time.Time) time.Time {
