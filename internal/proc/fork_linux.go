@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,13 +55,12 @@ func fork(c *exec.Cmd) (pid int, err error) {
 // reap reaps a process that has exited, and returns how it ended.
 func reap(pid int) Exit {
 	var ws unix.WaitStatus
-	var ru unix.Rusage
 	for {
-		if _, err := unix.Wait4(pid, &ws, 0, &ru); err != unix.EINTR {
+		if _, err := unix.Wait4(pid, &ws, 0, nil); err != unix.EINTR {
 			break
 		}
 	}
-	e := Exit{Code: ws.ExitStatus(), CPU: time.Duration(ru.Utime.Nano() + ru.Stime.Nano()), MaxRSS: ru.Maxrss << 10}
+	e := Exit{Code: ws.ExitStatus()}
 	if ws.Signaled() {
 		e.Signal = unix.SignalName(ws.Signal())
 	}

@@ -81,11 +81,7 @@ type Exit struct {
 	// platforms that cannot know (see docs/containment.md) it covers the processes that could be
 	// seen.
 	Contained bool
-	Swept     int           // processes that it had left alive and that the sweep ended
-	CPU       time.Duration // user and system time of it and of the children it waited for
-	// MaxRSS is the largest resident set among them in bytes; 0 if unknown. On Linux it is never
-	// below wavex's own at the fork.
-	MaxRSS int64
+	Swept     int // processes that it had left alive and that the sweep ended
 	// Exhausted is the limit of memory because of which the kernel killed a process of it, or may have
 	// killed it; "" if it did not, or if this is not known.
 	Exhausted string

@@ -33,7 +33,7 @@ func TestStreams(t *testing.T) {
 		if string(out) != "in" || err != nil || stderr.String() != "err\n" {
 			t.Errorf("stdout %q %v, stderr %q", out, err, stderr.String())
 		}
-		if e.Code != 3 || e.Signal != "" || !e.Contained || e.CPU <= 0 || e.MaxRSS < 1<<19 {
+		if e.Code != 3 || e.Signal != "" || !e.Contained {
 			t.Errorf("%+v", e)
 		}
 		if again := p.Wait(); again != e {

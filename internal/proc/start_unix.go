@@ -3,8 +3,6 @@
 package proc
 
 import (
-	"os"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -43,21 +41,10 @@ func (p *Process) kill() error      { return unix.Kill(-p.pid, unix.SIGKILL) }
 func (p *Process) forceEnd()        {}
 
 func (p *Process) finish() Exit {
-	e := exitOf(p.cmd.ProcessState)
-	e.Swept, e.Contained = p.sweep()
-	return e
-}
-
-func exitOf(st *os.ProcessState) Exit {
-	e := Exit{Code: st.ExitCode(), CPU: st.UserTime() + st.SystemTime()}
-	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	e := Exit{Code: p.cmd.ProcessState.ExitCode()}
+	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		e.Signal = unix.SignalName(ws.Signal())
 	}
-	if ru, ok := st.SysUsage().(*syscall.Rusage); ok {
-		e.MaxRSS = int64(ru.Maxrss)
-		if runtime.GOOS != "darwin" {
-			e.MaxRSS <<= 10 // kilobytes everywhere but on macOS
-		}
-	}
+	e.Swept, e.Contained = p.sweep()
 	return e
 }

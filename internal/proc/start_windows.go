@@ -125,14 +125,12 @@ func (p *Process) forceEnd() { _ = p.kill() }
 // finish ends the job if it still has processes.
 func (p *Process) finish() Exit {
 	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Contained: true}
-	e.CPU = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	if !p.watchdog {
 		e.Swept = max(0, p.active())
 		if e.Swept > 0 {
 			_ = p.kill()
 			e.Contained = p.emptied()
 		}
-		e.MaxRSS = p.peak()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,15 +170,4 @@ func (p *Process) emptied() bool {
 		<-tick.C
 	}
 	return true
-}
-
-// peak returns the largest working memory of a process in the job, in bytes.
-func (p *Process) peak() int64 {
-	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	err := windows.QueryInformationJobObject(p.job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	if err != nil {
-		return 0
-	}
-	return int64(info.PeakProcessMemoryUsed)
 }
