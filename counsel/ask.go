@@ -1,7 +1,6 @@
 package counsel
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,11 +21,9 @@ import (
 // Panel asks experts about a case. The Caller is required; the other fields may be zero.
 type Panel struct {
 	Caller  Caller
-	Experts *Roster       // nil means the embedded ones
-	Chair   bool          // if the experts disagree, one more call weighs their opinions
-	Timeout time.Duration // wall clock of one call; 0 means 5 minutes
-	Model   string        // "" means the caller's own choice
-	NoTools bool          // the caller runs no tools, as with the Messages API: reviewers and judges get none
+	Experts *Roster // nil means the embedded ones
+	Chair   bool    // if the experts disagree, one more call weighs their opinions
+	NoTools bool    // the caller runs no tools, as with the Messages API: reviewers and judges get none
 }
 
 const (
@@ -127,9 +124,9 @@ func (p *Panel) askAll(ctx context.Context, qs []runner.Question) []runner.Answe
 	return answers
 }
 
-// askOne asks one question, with the panel's model and timeout. It recovers from a panic of the caller.
+// askOne asks one question. It recovers from a panic of the caller.
 func (p *Panel) askOne(ctx context.Context, q runner.Question) (answer runner.Answer) {
-	q.Model, q.Timeout = p.Model, cmp.Or(max(0, p.Timeout), defaultTimeout)
+	q.Timeout = defaultTimeout
 	if ctx.Err() != nil {
 		return runner.Answer{Outcome: runner.Interrupted}
 	}

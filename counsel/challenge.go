@@ -27,7 +27,6 @@ type ChallengeCase struct {
 	Cap         budget.USD
 	Dir         string
 	LogDir      string
-	Rehearse    json.RawMessage
 }
 
 // Challenge is the result of a challenge. Its texts are bounded.
@@ -67,8 +66,8 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 		{"must not happen", bulletList(c.MustNot), 4000},
 	})
 	return tallyChallenge(experts, p.askExperts(ctx, experts, runner.Question{Name: "precheck/" + c.Task + "/", Dir: c.Dir,
-		LogDir: c.LogDir, System: challengeFrame, Schema: json.RawMessage(ChallengeSchema), Tools: p.readTools(), Cap: share,
-		Rehearse: c.Rehearse}, prompt))
+		LogDir: c.LogDir, System: challengeFrame, Schema: json.RawMessage(ChallengeSchema), Tools: p.readTools(), Cap: share},
+		prompt))
 }
 
 type challengeReply struct {

@@ -23,12 +23,11 @@ type Gap struct {
 
 // ClarifyCase is the case that a clarify panel reads. It is plain data.
 type ClarifyCase struct {
-	Request  string
-	Gaps     []Gap
-	Cap      budget.USD // micro-dollars for the whole panel; 0: no cap
-	Dir      string
-	LogDir   string
-	Rehearse json.RawMessage
+	Request string
+	Gaps    []Gap
+	Cap     budget.USD // micro-dollars for the whole panel; 0: no cap
+	Dir     string
+	LogDir  string
 }
 
 // ClarifyQuestion is a question to the person about one dimension.
@@ -93,7 +92,7 @@ func (p *Panel) Clarify(ctx context.Context, v ClarifyCase) Clarification {
 		return Clarification{Unavailable: err.Error()}
 	}
 	of := runner.Question{Name: "clarify/", Dir: v.Dir, LogDir: v.LogDir, System: clarifyFrame,
-		Schema: json.RawMessage(ClarifySchema), Cap: share, Rehearse: v.Rehearse}
+		Schema: json.RawMessage(ClarifySchema), Cap: share}
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
 		questions[i] = e.question(of, clarifyPrompt(v.Request, gaps[e.Name]))

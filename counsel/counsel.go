@@ -5,7 +5,6 @@ package counsel
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"wavex/budget"
@@ -32,7 +31,6 @@ const (
 
 // Case is the description of a stuck task that a panel reads. It is plain data.
 type Case struct {
-	Run         string           `json:"run"`
 	Task        string           `json:"task"`
 	Subject     string           `json:"subject"`
 	Description string           `json:"description,omitempty"`
@@ -43,8 +41,7 @@ type Case struct {
 	Detail      string           `json:"detail,omitempty"`
 	Report      string           `json:"report,omitempty"` // the agent's last message; untrusted
 	Checks      []check.Evidence `json:"checks,omitempty"`
-	Diff        string           `json:"diff,omitempty"` // the attempt's changes, head and tail
-	Signature   string           `json:"signature,omitempty"`
+	Diff        string           `json:"diff,omitempty"`       // the attempt's changes, head and tail
 	History     []string         `json:"history,omitempty"`    // earlier attempts' reasons, oldest first
 	PastAdvice  []string         `json:"earlier,omitempty"`    // advice already followed, oldest first
 	Consulted   []string         `json:"consulted,omitempty"`  // experts already asked about this task
@@ -56,7 +53,6 @@ type Case struct {
 	Dir         string           `json:"dir"`
 	LogDir      string           `json:"log_dir"`
 	Thorough    bool             `json:"thorough,omitempty"` // the third failure: a wider panel
-	Rehearse    json.RawMessage  `json:"rehearse,omitempty"` // for the rehearsal agent
 }
 
 // Action is the next step that an expert proposes.

@@ -74,7 +74,7 @@ func opinion(action Action, approach string, confidence float64, cost budget.USD
 // stuck returns a small case for which Pick chooses debugger and tester.
 func stuck() Case {
 	return Case{
-		Run: "r1", Task: "T-002", Subject: "Add the function Sum",
+		Task: "T-002", Subject: "Add the function Sum",
 		Description: "Write sum.go with a function Sum(a, b int) int.",
 		Attempt:     1, Retries: 3, Outcome: runner.Wrong, Reason: "check failed: go test ./...",
 		Checks: []check.Evidence{{Check: "go test ./...", ExitCode: 1,

@@ -50,7 +50,7 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 // diagnosis returns the common part of the questions of a panel about a stuck task.
 func diagnosis(c Case, share budget.USD) runner.Question {
 	return runner.Question{Name: "counsel/", Dir: c.Dir, LogDir: c.LogDir, System: diagnoseFrame,
-		Schema: json.RawMessage(OpinionSchema), Cap: share, Rehearse: c.Rehearse}
+		Schema: json.RawMessage(OpinionSchema), Cap: share}
 }
 
 // askChair has a chair weigh the opinions. If the chair is unavailable the tally stands.

@@ -31,7 +31,6 @@ type ReviewCase struct {
 	Cap        budget.USD
 	Dir        string
 	LogDir     string
-	Rehearse   json.RawMessage
 }
 
 // Doubt is a file on which checks rest and that a task changed without declaring it.
@@ -74,7 +73,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 		return Review{Nothing: "nothing was changed"}
 	}
 	q := runner.Question{Name: "review/" + c.Name + "/", Dir: c.Dir, LogDir: c.LogDir, System: reviewFrame,
-		Schema: json.RawMessage(ReviewSchema), Rehearse: c.Rehearse}
+		Schema: json.RawMessage(ReviewSchema)}
 	room, refutations := lightDiff, 0
 	if c.Mode == Light {
 		q.System += lightFrame
@@ -148,7 +147,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roste
 		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir,
 			LogDir: logDir(c.LogDir, "refute-"+f.ID),
 			System: e.Body + "\n\n" + refuteFrame, Prompt: prompt, Schema: json.RawMessage(RefuteSchema),
-			Tools: p.readTools(), Cap: share, Rehearse: c.Rehearse}
+			Tools: p.readTools(), Cap: share}
 	}
 	var open []string
 	confirmed := false
@@ -221,7 +220,7 @@ func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 	}) + "\nThe person asks: " + oneLine(question, 1000) + "\n"
 	a := p.askOne(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,
 		LogDir: logDir(c.LogDir, "discuss-"+f.ID), System: discussFrame, Prompt: prompt, Tools: p.readTools(),
-		Cap: c.Cap / 10, Rehearse: c.Rehearse})
+		Cap: c.Cap / 10})
 	if a.Outcome != runner.Done {
 		return "no answer: " + noAnswer(a, 300), a.Cost
 	}

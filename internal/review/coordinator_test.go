@@ -60,11 +60,11 @@ func TestPreparePanel(t *testing.T) {
 	k := &s.Tasks[0]
 	k.Tries, k.SameError, k.PastAdvice = 2, 2, append(make([]string, 0, 4), "first")
 	k.Advice = &counsel.Verdict{Fix: "second"}
-	k.Last = &runner.Result{Outcome: runner.Wrong, Reason: "red", Detail: "more", Signature: "s",
+	k.Last = &runner.Result{Outcome: runner.Wrong, Reason: "red", Detail: "more",
 		Checks: []check.Evidence{{Check: "c"}}}
 	c := h.PreparePanel(s, 0, event.CounselStarted{Task: "a", Attempt: 3, Panel: 2, Cap: 7, Thorough: true})
 	if c.Task != "a" || c.Attempt != 3 || c.Retries != 2 || c.Cap != 7 || !c.Thorough || !c.SameError ||
-		c.Reason != "red" || c.Signature != "s" || len(c.Checks) != 1 ||
+		c.Reason != "red" || len(c.Checks) != 1 ||
 		c.Dir != filepath.Join(dir, "sub") || c.LogDir != filepath.Join(dir, ".loop/runs/r/tasks/a/counsel-2") ||
 		!slices.Equal(c.Files, []string{"a.go", "b.go"}) || !slices.Equal(c.MustNot, []string{"break"}) ||
 		len(c.PastAdvice) != 2 || c.PastAdvice[0] != "first" || !strings.Contains(c.PastAdvice[1], "second") {

@@ -38,7 +38,7 @@ func (w diffPanel) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict
 func (h *Coordinator) PreparePanel(s *scheduler.State, i int, e event.CounselStarted) counsel.Case {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	c := counsel.Case{
-		Run: h.opts.Config.Run, Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
+		Task: p.ID, Subject: p.Subject, Description: p.Description + p.Prompt,
 		Attempt: e.Attempt, Retries: max(0, s.Retries(i)-t.Tries+1),
 		History: t.History, PastAdvice: t.PastAdvice, Consulted: t.Consulted, SameError: t.SameError > 1,
 		Aspects: p.Aspects, Cap: e.Cap, Thorough: e.Thorough, Dir: s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
@@ -49,7 +49,7 @@ func (h *Coordinator) PreparePanel(s *scheduler.State, i int, e event.CounselSta
 	}
 	if l := t.Last; l != nil {
 		c.Outcome, c.Reason, c.Detail = l.Outcome, l.Reason, l.Detail
-		c.Report, c.Checks, c.Signature = l.Report, l.Checks, l.Signature
+		c.Report, c.Checks = l.Report, l.Checks
 	}
 	for _, f := range p.Files {
 		c.Files = append(c.Files, f.Path)
