@@ -10,8 +10,8 @@ import (
 // WaveUsage holds the tokens that the attempts of one wave's tasks used. The reads show the saving
 // by the shared beginning of the prompts; the writes show how often it was paid for again.
 type WaveUsage struct {
-	Wave int // from 1
-	runner.Usage
+	Wave   int          `json:"wave"` // from 1
+	Tokens runner.Usage `json:"tokens"`
 }
 
 // CacheByWave returns the tokens by wave, in order, for the waves whose attempts wrote or read a prompt
@@ -47,8 +47,8 @@ func (r *Summary) cacheLine() string {
 			parts = append(parts, fmt.Sprintf("%d more", len(all)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("wave %d read %s, wrote %s", u.Wave, FormatTokens(u.CacheRead),
-			FormatTokens(u.CacheWrite)))
+		parts = append(parts, fmt.Sprintf("wave %d read %s, wrote %s", u.Wave, FormatTokens(u.Tokens.CacheRead),
+			FormatTokens(u.Tokens.CacheWrite)))
 	}
 	return "Cache: " + strings.Join(parts, " | ")
 }

@@ -7,7 +7,6 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/runner"
 )
 
 // Version is the version of the JSON form. A version may add fields; it removes and changes none.
@@ -24,7 +23,7 @@ type (
 		OtherUSD   float64     `json:"other_usd"`        // cost_usd without that of the tasks
 		BudgetUSD  *float64    `json:"budget_usd"`       // null: no limit
 		MaxIter    *int        `json:"max_iterations"`   // null: no limit
-		Caches     []wireCache `json:"caches,omitempty"` // by wave, where a prompt cache was used
+		Caches     []WaveUsage `json:"caches,omitempty"` // by wave, where a prompt cache was used
 		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
 		Reviews     []wireReview     `json:"reviews,omitempty"`
@@ -59,10 +58,6 @@ type (
 		Since    []string `json:"since"`            // tasks that ended after the check had passed
 		More     int      `json:"more,omitempty"`   // number of further ones
 		Before   bool     `json:"before,omitempty"` // the check had passed in an earlier session
-	}
-	wireCache struct {
-		Wave   int          `json:"wave"`
-		Tokens runner.Usage `json:"tokens"`
 	}
 	wireTask struct {
 		Task
@@ -103,7 +98,8 @@ type (
 // JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
 	w := wireRun{V: Version, Summary: *r, Seconds: r.WorkTime.Seconds(), CostUSD: r.Cost.Float(),
-		CounselUSD: r.CounselCost.Float(), OtherUSD: r.OtherCost.Float(), Reviews: wireReviews(r.Reviews),
+		CounselUSD: r.CounselCost.Float(), OtherUSD: r.OtherCost.Float(),
+		Reviews: wireReviews(r.Reviews), Caches: r.CacheByWave(),
 		Tasks: make([]wireTask, 0, len(r.Tasks))}
 	w.ResumeAt, w.Started, w.Ended = r.ResumeAt.UTC(), r.Started.UTC(), r.Ended.UTC()
 	if !r.Limits.NoUSD {
@@ -112,9 +108,6 @@ func (r *Summary) JSON() ([]byte, error) {
 	}
 	if !r.Limits.NoIterations {
 		w.MaxIter = &r.Limits.Iterations
-	}
-	for _, u := range r.CacheByWave() {
-		w.Caches = append(w.Caches, wireCache{u.Wave, u.Usage})
 	}
 	for _, g := range r.Regressions {
 		w.Regressions = append(w.Regressions, wireRegression{g.Tasks, g.Check, g.ExitCode, g.Duration.Seconds(), g.Reason,

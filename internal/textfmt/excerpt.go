@@ -15,8 +15,7 @@ type Excerpt struct {
 	Max int // bytes; 0 means 2048
 
 	head  []byte
-	tail  []byte // a ring once full
-	at    int    // where the ring is written next
+	tail  []byte // of the rest; it ends with the kept bytes
 	total int64
 }
 
@@ -29,35 +28,23 @@ func (e *Excerpt) max() int {
 
 // Write accepts all of b.
 func (e *Excerpt) Write(b []byte) (int, error) {
-	n := len(b)
+	n, half := len(b), e.max()/2
 	e.total += int64(n)
-	half := e.max() / 2
-	if free := half - len(e.head); free > 0 {
-		k := min(free, len(b))
-		e.head = append(e.head, b[:k]...)
-		b = b[k:]
-	}
+	k := min(half-len(e.head), n)
+	e.head = append(e.head, b[:k]...)
 	room := e.max() - half
-	if len(b) > room {
-		b = b[len(b)-room:]
+	b = b[max(k, n-room):]
+	if len(e.tail)+len(b) > 2*room {
+		e.tail = e.tail[:copy(e.tail, e.tail[len(e.tail)+len(b)-room:])]
 	}
-	if free := room - len(e.tail); free > 0 {
-		k := min(free, len(b))
-		e.tail = append(e.tail, b[:k]...)
-		b = b[k:]
-	}
-	for len(b) > 0 {
-		k := copy(e.tail[e.at:], b)
-		e.at = (e.at + k) % room
-		b = b[k:]
-	}
+	e.tail = append(e.tail, b...)
 	return n, nil
 }
 
 // String returns the kept bytes as valid UTF-8 without trailing blanks: all of the input if it
 // fits, or else head, a mark with the number of missing bytes, and tail.
 func (e *Excerpt) String() string {
-	tail := string(e.tail[e.at:]) + string(e.tail[:e.at])
+	tail := string(e.tail[max(0, len(e.tail)-(e.max()-e.max()/2)):])
 	if e.total <= int64(e.max()) {
 		return clean(string(e.head)+tail, e.max())
 	}

@@ -224,15 +224,11 @@ func retryText(b event.AttemptEnded, s *scheduler.State) string {
 	if !ok {
 		return "retry"
 	}
-	most := s.Config.MaxRetries
-	if own := s.Plan.Settings(i).MaxRetries; own != nil && !s.Config.ForceRetries {
-		most = *own
-	}
 	n := s.Tasks[i].Tries
 	if s.Tasks[i].Attempts > b.Attempt {
 		n-- // the retry has already started: events are shown in batches
 	}
-	l := fmt.Sprintf("retry %d of %d", n, most)
+	l := fmt.Sprintf("retry %d of %d", n, s.Retries(i))
 	if b.Continue {
 		l += " in the same session"
 	}
