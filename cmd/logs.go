@@ -254,6 +254,9 @@ type tailReader struct {
 	reader  transcript.Reader
 }
 
+// cutRoom is the distance from the end, in bytes, at which reading goes on after a file was cut.
+const cutRoom = 64 << 10
+
 func (g *tailReader) readNew(each func(*transcript.Reader, []byte, bool)) error {
 	for i, name := range g.names {
 		file, err := g.files.Open(name)
@@ -269,6 +272,9 @@ func (g *tailReader) readNew(each func(*transcript.Reader, []byte, bool)) error 
 			return fmt.Errorf("%s is no file", name)
 		}
 		g.names = g.names[i : i+1]
+		if info, err := file.Stat(); err == nil && info.Size() < g.offset { // the middle of a long output was left out
+			g.offset, g.partial = max(0, info.Size()-cutRoom), nil
+		}
 		if _, err := in.Seek(g.offset, io.SeekStart); err != nil {
 			return err
 		}

@@ -81,44 +81,6 @@ func (h *Host) redact(text string) string {
 	return string(h.Redactor.Bytes([]byte(text)))
 }
 
-// LogFile is a log file that is written while an attempt runs.
-type LogFile struct {
-	io.Writer
-	file     *os.File
-	redactor io.Closer // nil: secrets are not removed
-}
-
-// CreateLog creates a log file, and the folder if it is missing.
-func (h *Host) CreateLog(dir, name string) (*LogFile, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	f, err := safefile.Create(filepath.Join(dir, name), 0o600)
-	if err != nil {
-		return nil, err
-	}
-	r := &LogFile{Writer: f, file: f}
-	if h.Redactor != nil {
-		w := h.Redactor.Writer(f)
-		r.Writer, r.redactor = w, w
-	}
-	return r, nil
-}
-
-// Flush writes the buffered rest and returns the path of the file.
-func (r *LogFile) Flush() string {
-	if r.redactor != nil {
-		_ = r.redactor.Close() // the file is an excerpt for people; the next write returns the error
-	}
-	return r.file.Name()
-}
-
-// Close writes the buffered rest and closes the file.
-func (r *LogFile) Close() {
-	_ = r.Flush()
-	_ = r.file.Close() // the writes have returned its errors
-}
-
 // writePrompt writes the prompt of an attempt or a question, if it has one.
 func (h *Host) writePrompt(logDir, prompt string) error {
 	if prompt == "" {

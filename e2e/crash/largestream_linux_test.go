@@ -1,16 +1,17 @@
 package crash
 
-// This file tests streams of hundreds of megabytes: wavex must write them to disk, find the few
-// important lines, and stay small itself. The agent is this test binary, which prints as fast as
-// it can.
+// This file tests streams of hundreds of megabytes: wavex must keep their heads and tails on disk, find the
+// few important lines, and stay small itself. The agent is this test binary, which prints as fast as it can.
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,11 +20,15 @@ import (
 
 	"wavex/e2e/rig"
 	"wavex/e2e/scratch"
+	"wavex/internal/event"
 	"wavex/internal/proc/proctest"
 )
 
 // peakLimit bounds the memory of wavex, in bytes (the peak of its resident set).
 const peakLimit = 64 << 20
+
+// keptLimit bounds each file that wavex keeps of an output, in bytes.
+const keptLimit = 16 << 20
 
 // bulkVar, in the environment, makes the test binary an agent that prints a stream.
 const bulkVar = "CLAUDE_CRASH_BULK"
@@ -94,9 +99,9 @@ func bulkAgent(in io.Reader, out io.Writer) int {
 
 func TestBulkyStreams(t *testing.T) {
 	t.Parallel()
-	for name, least := range map[string]int64{"many": 200 << 20, "long": 200 << 20, "one": 200 << 20, "result": 50 << 20} {
+	for name := range largeStreams() {
 		t.Run(name, func(t *testing.T) {
-			// Not parallel, because a gigabyte of streams would be on the disk at once.
+			t.Parallel()
 			p := newProject(t, `{"version": 1, "budget": {"usd": 5}, "tasks": [{"id": "a", "subject": "a", "verify": ["true"]}]}`)
 			self, err := os.Executable()
 			if err != nil {
@@ -107,26 +112,67 @@ func TestBulkyStreams(t *testing.T) {
 				"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n",
 				bulkVar, name, self)
 			proctest.Script(t, cli, script)
-			w := p.Start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel",
-				"off", "--plain")
-			peak := peak(w)
-			e := w.End()
-			e.MustSay(t, 0)
-			if peak == 0 || peak > peakLimit {
-				t.Errorf("wavex's peak resident set is %d MB, the limit %d MB", peak>>20, peakLimit>>20)
-			}
-			t.Logf("peak %.1f MB", float64(peak)/(1<<20))
-			streams, _ := filepath.Glob(filepath.Join(p.Loop(), "runs", "*", "tasks", "a", "attempt-1", "stream.jsonl"))
-			if len(streams) != 1 {
-				t.Fatalf("streams: %q", streams)
-			}
-			if info, err := os.Stat(streams[0]); err != nil || info.Size() < least {
-				t.Errorf("the stream on disk: %v, %v; want at least %d bytes", info, err, least)
-			}
+			mustStaySmall(t, p.Start([]string{"WAVEX_CLAUDE=" + cli, "ANTHROPIC_API_KEY=none"}, "run", "plan.json", "--counsel",
+				"off", "--plain"), 0, peakLimit)
+			last := cmp.Or(map[string]string{"result": `"}`}[name], `"total_cost_usd":1.5,"session_id":"s"}`)
+			mustKeepEnds(t, p, "stream.jsonl", `{"type":"system","subtype":"init"`, last)
 			if _, end := scratch.LastRun(p.Events()); end == nil || end.Cost != 1_500_000 {
 				t.Errorf("the run ended as %+v, want a cost of $1.50", end)
 			}
 		})
+	}
+}
+
+// Of a command task and of a check that print 200 MB, wavex keeps the beginning and the error at the end.
+func TestBulkyCommands(t *testing.T) {
+	t.Parallel()
+	const bulk = `"echo FIRST; yes 0123456789abcdef | head -c 200000000; echo LAST >&2; exit 3"`
+	p := newProject(t, `{"version": 1, "tasks": [{"id": "a", "subject": "a", "command": `+bulk+`},
+		{"id": "b", "subject": "b", "command": "true", "verify": [`+bulk+`]}]}`)
+	w := p.Start(nil, "run", "plan.json", "--counsel", "off", "--review", "off", "--max-retries", "0", "--plain")
+	mustStaySmall(t, w, 1, 2*peakLimit) // the errors of two outputs are compared with earlier ones, 1 MB of each
+	mustKeepEnds(t, p, "output.txt", "FIRST\n", "LAST")
+	var kept int64
+	err := filepath.WalkDir(p.Loop(), func(path string, d fs.DirEntry, err error) error {
+		info, err2 := d.Info()
+		kept += info.Size()
+		return errors.Join(err, err2)
+	})
+	if err != nil || kept > keptLimit+1<<20 {
+		t.Errorf("%d bytes are kept, %v", kept, err)
+	}
+	for _, e := range p.Events() {
+		if b, ok := e.Body.(event.AttemptEnded); ok && !strings.Contains(b.Result.Detail, "LAST") {
+			t.Errorf("task %s failed with %q", b.Task, b.Result.Detail)
+		}
+	}
+}
+
+// mustStaySmall waits for the end of wavex, and fails if it took much memory.
+func mustStaySmall(t *testing.T, w *scratch.Process, exit int, most int64) {
+	t.Helper()
+	peak := peak(w)
+	w.End().MustSay(t, exit)
+	if peak == 0 || peak > most {
+		t.Errorf("wavex's peak resident set is %d MB, the limit %d MB", peak>>20, most>>20)
+	}
+	t.Logf("peak %.1f MB", float64(peak)/(1<<20))
+}
+
+// mustKeepEnds fails unless the file of an attempt of task a has the head and the tail of a long output.
+func mustKeepEnds(t *testing.T, p scratch.Project, name, head, tail string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.Loop(), "runs", "*", "tasks", "a", "attempt-1", name))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files: %q, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > keptLimit || !bytes.HasPrefix(text, []byte(head)) || !bytes.HasSuffix(text, []byte(tail+"\n")) ||
+		!bytes.Contains(text, []byte(" bytes left out ...\n")) {
+		t.Errorf("%s has %d bytes, from %.80q to %q", name, len(text), text, text[max(0, len(text)-80):])
 	}
 }
 

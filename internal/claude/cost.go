@@ -119,8 +119,8 @@ type RecoveredCost struct {
 }
 
 // RecoverCost reads the cost of an attempt from its files. It prices a stream without a result line with
-// prices, or counts it at the cap if that is not possible. An attempt without a stream file cost
-// nothing. RecoverCost changes no file.
+// prices, or counts it at the cap if that is not possible. A stream with an omission counts at the cap, too.
+// An attempt without a stream file cost nothing. RecoverCost changes no file.
 func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost, error) {
 	in, err := safefile.Open(filepath.Join(logDir, loop.StreamFile))
 	if os.IsNotExist(err) {
@@ -135,6 +135,14 @@ func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost,
 
 func recoverCost(in io.Reader, prices Pricer, limit budget.USD) (RecoveredCost, error) {
 	f := transcript{responses: responses{prices: prices}}
-	err := (&stream{onLine: f.onLine}).run(in)
-	return RecoveredCost{Bill: f.bill(limit), Session: f.session}, err
+	partial := false
+	err := (&stream{onLine: func(line []byte, cut bool) {
+		partial = partial || runner.IsOmission(line)
+		f.onLine(line, cut)
+	}}).run(in)
+	b := f.bill(limit)
+	if partial {
+		b.Cost, b.Priced = max(b.Cost, limit), "cap"
+	}
+	return RecoveredCost{Bill: b, Session: f.session}, err
 }

@@ -78,6 +78,10 @@ func TestBill(t *testing.T) {
 		{"killed without partial messages", lines(initLine, assistant330), begun, "stream", 1},
 		{"killed, and a response ended without its final usage: the cap",
 			unfinished + second.Replace(lines(start330)), 20_000, "cap", 2},
+		{"killed, and a part of the stream is left out", whole + "... 9 bytes left out ...\n" + second.Replace(whole),
+			20_000, "cap", 16_000},
+		{"the same with a result, which may be of the last turn only", whole + "\n... 9 bytes left out ...\n" +
+			lines(result330), 20_000, "cap", 8000},
 		{"the same in lines without events", lines(initLine, assistant330, another), 20_000, "cap", 2},
 		{"final usages without counts", uncounted.Replace(whole + second.Replace(whole)), 20_000, "cap", 2},
 		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result197)), 2 * full, "result", 8000},

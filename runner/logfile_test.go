@@ -1,0 +1,107 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A log file keeps the head and the tail of a long output, in whole lines if they are not too long, and counts the rest.
+func TestLongLog(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]func(i int) string{
+		"lines":      func(i int) string { return fmt.Sprintf("%d %s\n", i, strings.Repeat("x", i%200)) },
+		"long lines": func(i int) string { return fmt.Sprintf("%d %s\n", i, strings.Repeat("x", i%(2*lineRoom))) },
+		"no lines":   func(i int) string { return fmt.Sprintf("%d %s", i, strings.Repeat("x", 900)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			log, err := (&Host{}).CreateLog(dir, "output.txt")
+			mustDo(t, err)
+			defer log.Close()
+			var whole bytes.Buffer
+			for i := 0; whole.Len() < 3*maxLog+maxLog/8; i++ {
+				text := line(i)
+				whole.WriteString(text)
+				_, err := log.Write([]byte(text))
+				mustDo(t, err)
+				if whole.Len() > maxLog && i%40000 == 0 {
+					checkLog(t, dir, whole.Bytes(), name == "lines")
+				}
+			}
+			checkLog(t, dir, whole.Bytes(), name == "lines")
+		})
+	}
+}
+
+func mustDo(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkLog compares a log file with what was written.
+func checkLog(t *testing.T, dir string, whole []byte, lines bool) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(dir, "output.txt"))
+	mustDo(t, err)
+	mark := regexp.MustCompile(`\n\.\.\. (\d+) bytes left out \.\.\.\n`).FindSubmatchIndex(got)
+	if mark == nil || len(got) > maxLog {
+		t.Fatalf("%d bytes kept, the mark: %v", len(got), mark)
+	}
+	head, tail := got[:mark[0]], got[mark[1]:]
+	n, err := strconv.Atoi(string(got[mark[2]:mark[3]]))
+	mustDo(t, err)
+	if len(head)+n+len(tail) != len(whole) || !bytes.HasPrefix(whole, head) || !bytes.HasSuffix(whole, tail) {
+		t.Fatalf("of %d bytes, %d and %d are kept and %d left out", len(whole), len(head), len(tail), n)
+	}
+	if len(head) < maxLog/2-lineRoom || len(tail) < maxLog/4-lineRoom {
+		t.Errorf("the head has %d bytes, the tail %d", len(head), len(tail))
+	}
+	if lines && (head[len(head)-1] != '\n' || whole[len(whole)-len(tail)-1] != '\n') {
+		t.Errorf("a line is cut: %q, %q", head[len(head)-30:], tail[:30])
+	}
+	if line, _, _ := bytes.Cut(got[mark[0]+1:], []byte("\n")); !IsOmission(line) {
+		t.Errorf("%q is no omission", line)
+	}
+}
+
+// Only the line of wavex stands for bytes that were left out.
+func TestIsOmission(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{"... 1 bytes left out ...": true, "": false, "... 12 bytes": false,
+		"x ... 1 bytes left out ...": false, `{"type":"system"}`: false} {
+		if IsOmission([]byte(line)) != want {
+			t.Errorf("%q is an omission: %v", line, !want)
+		}
+	}
+}
+
+// A file in whose place another one lies is not read.
+func TestReplacedLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log, err := (&Host{}).CreateLog(dir, "output.txt")
+	mustDo(t, err)
+	defer log.Close()
+	chunk := bytes.Repeat([]byte("x"), 1<<20)
+	for range 16 {
+		_, err := log.Write(chunk)
+		mustDo(t, err)
+	}
+	mustDo(t, os.Rename(filepath.Join(dir, "output.txt"), filepath.Join(dir, "aside")))
+	mustDo(t, os.WriteFile(filepath.Join(dir, "output.txt"), bytes.Repeat([]byte("secret "), 4<<20), 0o600))
+	if _, err := log.Write(chunk); err == nil {
+		t.Error("the other file was copied")
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "aside")); err != nil || bytes.Contains(got, []byte("secret")) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
