@@ -4,12 +4,16 @@ package ci
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"wavex/e2e/rig"
 )
 
 const planText = `{"version": 1, "name": "nightly", "defaults": {"maxRetries": 0}, "tasks": [
@@ -23,6 +27,36 @@ const scenarioText = `{"tasks": {
   "B": {"attempts": [{"outcome": "fail"}, {"writes": [{"path": "b.txt", "content": "b"}]}]},
   "C": {"writes": [{"path": "c.txt", "content": "c"}]}
 }}`
+
+// installed is the folder in which every machine installs wavex. The step that installs it runs on
+// each of them; go build links a program only if the one in the folder is another.
+var installed string
+
+func TestMain(m *testing.M) {
+	if rig.OnlyLists() {
+		os.Exit(m.Run())
+	}
+	code, err := withInstalled(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ci:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// withInstalled installs wavex, so that no two machines link it at once, and calls run.
+func withInstalled(run func() int) (int, error) {
+	var err error
+	if installed, err = os.MkdirTemp("", "wavex-ci-"); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(installed)
+	build := exec.Command("go", "build", "-o", installed+"/", "wavex/cmd/wavex")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("building wavex: %w\n%s", err, out)
+	}
+	return run(), nil
+}
 
 // ciFixture is a server with a repository, and the example for GitHub.
 type ciFixture struct {
@@ -51,7 +85,11 @@ func (p *ciFixture) newMachine(event, overlay map[string]string) *machine {
 	if err := errors.Join(os.RemoveAll(workspace), os.Mkdir(workspace, 0o700)); err != nil {
 		p.t.Fatal(err)
 	}
-	m := &machine{t: p.t, root: p.root, server: p.server, workspace: workspace, temp: p.t.TempDir(), event: event,
+	temp := p.t.TempDir()
+	if err := os.Symlink(installed, filepath.Join(temp, "wavex-bin")); err != nil {
+		p.t.Fatal(err)
+	}
+	m := &machine{t: p.t, root: p.root, server: p.server, workspace: workspace, temp: temp, event: event,
 		overlay: overlay, permissions: p.github.Permissions, env: []string{"GIT_CONFIG_GLOBAL=" + os.DevNull}}
 	for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOPROXY", "GOTOOLCHAIN",
 		"GONOSUMDB", "GOSUMDB"} {

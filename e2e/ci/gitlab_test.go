@@ -51,7 +51,8 @@ func (m *machine) runPipeline(j pipeline, variables map[string]string) {
 	if _, err := os.Stat(cache); err == nil {
 		m.copy(cache, m.workspace)
 	}
-	install := `go build -C "$GITHUB_ACTION_PATH" -o "$RUNNER_TEMP/" ./cmd/wavex; echo "$RUNNER_TEMP" >> "$GITHUB_PATH"`
+	install := `go build -C "$GITHUB_ACTION_PATH" -o "$RUNNER_TEMP/wavex-bin/" ./cmd/wavex
+		echo "$RUNNER_TEMP/wavex-bin" >> "$GITHUB_PATH"`
 	if ok, _ := m.run(install, "", nil, m.root); !ok {
 		m.t.Fatal(m.out.String())
 	}
