@@ -1,13 +1,10 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +69,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if o.output == "text" && !o.yes {
 		printItems(std, items, "would remove")
 		if removable > 0 && canPrompt(std) {
-			yes = confirm(std, fmt.Sprintf("Remove %d of these?", removable))
+			yes = newPrompter(std).promptNoYes(ctx, fmt.Sprintf("Remove %d of these?", removable))
 		} else if removable > 0 {
 			fmt.Fprintln(std.Err, "wavex: nothing was removed; to remove it: wavex clean --yes")
 		}
@@ -105,11 +102,4 @@ func printItems(std Stdio, items []gitwork.CleanupItem, removed string) {
 		}
 		fmt.Fprintln(std.Out, line)
 	}
-}
-
-// confirm asks the user and reports whether the answer is yes. No answer counts as no.
-func confirm(std Stdio, question string) bool {
-	fmt.Fprint(std.Err, question+" [y/N] ")
-	line, _ := bufio.NewReader(std.In).ReadString('\n')
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
 }

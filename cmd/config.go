@@ -161,17 +161,13 @@ func propertySchema(f *pflag.Flag) map[string]any {
 		return s
 	}
 	_, list := f.Value.(pflag.SliceValue)
-	switch kind := f.Value.Type(); {
+	kinds := map[string]any{"int": "integer", "float64": "number", "bool": "boolean",
+		"string": []string{"string", "number"}} // budget: 5
+	switch kind, known := kinds[f.Value.Type()]; {
 	case list:
 		s["type"], s["items"] = []string{"string", "array"}, map[string]any{"type": "string"}
-	case kind == "int":
-		s["type"] = "integer"
-	case kind == "float64":
-		s["type"] = "number"
-	case kind == "bool":
-		s["type"] = "boolean"
-	case kind == "string":
-		s["type"] = []string{"string", "number"} // budget: 5
+	case known:
+		s["type"] = kind
 	default:
 		s["type"] = "string"
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
@@ -138,20 +140,11 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := len(events)
-	for ; end > 0; end-- {
-		last := runlog.Last(events[:end])
-		if last == nil || run == "" || last.Config.Run == run {
-			break
-		}
-		for end > 1 { // back to the start of the run; some journals have no record of it
-			if _, began := events[end-1].Body.(event.RunStarted); began {
-				break
-			}
-			end--
-		}
+	last, later := runlog.Last(events), false
+	if last != nil && run != "" && last.Config.Run != run {
+		events, later = runlog.UpTo(events, run)
+		last = runlog.Last(events)
 	}
-	last := runlog.Last(events[:end])
 	if last == nil {
 		if run != "" {
 			run = " " + run
@@ -162,8 +155,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &journaledRun{plan: p, config: last.Config, events: events[:end], last: end == len(events)}
-	r.complete = last.Complete()
+	r := &journaledRun{plan: p, config: last.Config, events: events, last: !later, complete: last.Complete()}
 	r.config.Dir, r.config.Loop = dir, loop.In(dir)
 	return r, nil
 }
@@ -180,4 +172,43 @@ func delivery(to *string) *value {
 		_, ok := patchFile(how)
 		return how, ok || slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, strings.TrimSpace(how))
 	})
+}
+
+// undeliver prints how the delivery is undone, and undoes it.
+func (b *rollback) undeliver(ctx context.Context) (err error) {
+	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
+	space, err := workspace.Reattach(ctx, b.s.Plan, b.s.Config)
+	if err != nil {
+		return usererr.Blocked(err)
+	}
+	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
+	u, err := space.PlanUndelivery(ctx)
+	var obstacle *gitwork.Error
+	if errors.As(err, &obstacle) {
+		return usererr.Blocked(fmt.Errorf("nothing was changed: %w", err))
+	}
+	if err != nil {
+		return err
+	}
+	out := b.std.Out
+	fmt.Fprintf(out, "%s goes back from %.10s to %.10s, the commit before the delivery; the work stays on %s\n", u.Branch,
+		u.From, u.To, u.Ref)
+	for _, c := range u.Changes {
+		fmt.Fprintf(out, "%-10s %s\n", c.Action, textfmt.Line(c.Path))
+	}
+	if !b.confirm(ctx) {
+		return nil
+	}
+	if err := space.Undeliver(ctx, u); err != nil {
+		return usererr.Blocked(err)
+	}
+	a := runlog.Appender{State: b.s, Events: b.events}
+	if err := a.Append(b.std.Err, func() event.Body {
+		return event.DeliveryEnded{How: "branch", Undone: true, Ref: u.Ref, Commit: u.From,
+			Command: "git merge --ff-only " + plan.ShellQuote(u.Ref), Why: "its delivery to " + u.Branch + " was undone"}
+	}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the delivery is undone; deliver the work again with: wavex deliver %s\n", b.s.Config.Run)
+	return nil
 }

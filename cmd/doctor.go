@@ -230,13 +230,11 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 }
 
 func (d *diagnosis) parallel() int {
-	switch {
-	case d.opts.parallel > 0:
-		return d.opts.parallel
-	case d.plan != nil && d.plan.Parallel > 0:
-		return d.plan.Parallel
+	planned := 0
+	if d.plan != nil {
+		planned = d.plan.Parallel
 	}
-	return defaultParallel("claude")
+	return cmp.Or(d.opts.parallel, planned, defaultParallel("claude"))
 }
 
 // journal checks whether there is a run here, and whether it can be read.

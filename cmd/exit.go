@@ -44,6 +44,13 @@ type exitCode event.ExitCode
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
 
+func exitStatus(code event.ExitCode) error {
+	if code == 0 {
+		return nil
+	}
+	return exitCode(code)
+}
+
 // exitCodeOf returns the exit code of an error and prints nothing.
 func exitCodeOf(err error) event.ExitCode { return reportError(Stdio{Err: io.Discard}, err) }
 

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +31,8 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 	inner.output = "text" // stdout is for the verification
 	f := fixer{out: std.Err}
 	if (o.run.interactive || o.run.want.Mode == event.Interactive) && canPrompt(std) {
-		in := bufio.NewReader(std.In)
-		std.In, std.Terminal = in, func() bool { return true } // one reader for all questions
-		f.who = &prompter{in: in, out: std.Err}
+		std = std.buffered()
+		f.who = newPrompter(std)
 	}
 	var last *invocation
 	for round := 1; ; round++ {

@@ -49,12 +49,6 @@ func groupFlags(c *cobra.Command, group string, common ...string) {
 	}
 }
 
-// isCommon reports whether the help shows a flag without --all.
-func isCommon(f *pflag.Flag) bool {
-	_, there := f.Annotations[commonKey]
-	return there
-}
-
 // flagGroup returns the group of a flag, or "".
 func flagGroup(f *pflag.Flag) string { return strings.Join(f.Annotations[groupKey], "") }
 

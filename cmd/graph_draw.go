@@ -19,8 +19,8 @@ const (
 	labelColumns      = 36
 )
 
-// labelLines returns the lines in a task's box: its id, and its subject wrapped to the width of a box.
-func labelLines(t *plan.Task) []string {
+// label returns the escaped lines in a task's box: its id, and its subject wrapped to the width of a box.
+func label(t *plan.Task, escape func(line string) string, lineBreak string) string {
 	out := []string{textfmt.Line(t.ID)}
 	line := ""
 	for _, w := range strings.Fields(textfmt.Fit(t.Title(), maxSubjectColumns, false)) {
@@ -32,7 +32,10 @@ func labelLines(t *plan.Task) []string {
 	if line != "" && line != out[0] {
 		out = append(out, line)
 	}
-	return out
+	for i, l := range out {
+		out[i] = escape(l)
+	}
+	return strings.Join(out, lineBreak)
 }
 
 func graphDot(w io.Writer, p *plan.Plan) {
@@ -40,11 +43,8 @@ func graphDot(w io.Writer, p *plan.Plan) {
 	for n, tasks := range p.TasksByWave() {
 		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
 		for _, i := range tasks {
-			lines := labelLines(&p.Tasks[i])
-			for k, l := range lines {
-				lines[k] = dotText(strings.ReplaceAll(l, "&", "&amp;"))
-			}
-			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"];\n", dotText(p.Tasks[i].ID), strings.Join(lines, `\n`))
+			text := label(&p.Tasks[i], func(l string) string { return dotText(strings.ReplaceAll(l, "&", "&amp;")) }, `\n`)
+			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"];\n", dotText(p.Tasks[i].ID), text)
 		}
 		fmt.Fprintln(w, "  }")
 	}
@@ -71,11 +71,7 @@ func graphMermaid(w io.Writer, p *plan.Plan) {
 		}
 		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n+1, n+1)
 		for _, i := range tasks {
-			lines := labelLines(&p.Tasks[i])
-			for k, l := range lines {
-				lines[k] = mermaidText(l)
-			}
-			fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, strings.Join(lines, "<br/>"))
+			fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, label(&p.Tasks[i], mermaidText, "<br/>"))
 		}
 		fmt.Fprintln(w, "  end")
 	}

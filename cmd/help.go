@@ -62,7 +62,8 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 		shown := pflag.NewFlagSet(group, pflag.ContinueOnError)
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			last := group == helpGroups[len(helpGroups)-1]
-			if flagGroup(f) == group && (isCommon(f) || all.Changed) || f.Name == "help" && last {
+			_, common := f.Annotations[commonKey]
+			if flagGroup(f) == group && (common || all.Changed) || f.Name == "help" && last {
 				shown.AddFlag(f)
 			}
 		})

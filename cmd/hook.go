@@ -215,7 +215,3 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 }
 
 var errChildSession = errors.New("this session is a child of wavex")
-
-// ownerSession returns the id of the Claude Code session that started wavex. The CLI puts it into the
-// environment of every tool command (observed on claude 2.1.197).
-func ownerSession() string { return os.Getenv("CLAUDE_CODE_SESSION_ID") }

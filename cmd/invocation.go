@@ -80,7 +80,8 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	r.disclose(ctx)
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
-		OwnerSession: ownerSession(),
+		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
+		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(),
 		Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
 		WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),

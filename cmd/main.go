@@ -12,7 +12,7 @@ import (
 func Main(ctx context.Context, args []string, std Stdio) int {
 	app := Root(std)
 	app.SetArgs(args)
-	if isCompletion(args) {
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		addCompletions(app)
 	}
 	return int(reportError(std, app.ExecuteContext(ctx)))

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"bufio"
-	"bytes"
 	"io/fs"
 	"math"
 	"os"
@@ -13,7 +11,7 @@ import (
 )
 
 // This file finds out how much memory wavex may use: the free memory of the machine, or less if a
-// control group (a container, a service) has a lower limit. Linux only.
+// control group (a container, a service) has a lower limit (Linux only), and how many processes fit into it.
 
 // freeMemory returns the usable memory in bytes, or 0 if it is unknown.
 func freeMemory() int64 {
@@ -59,8 +57,8 @@ func cgroupFree(root fs.FS, mount, group, limit, used, stat string) int64 {
 	for dir := path.Join("/", group); ; dir = path.Dir(dir) {
 		at := path.Join(mount, dir)
 		// No limit is "max" or the largest number of pages.
-		if most, ok := readNumber(root, path.Join(at, limit)); ok && most < math.MaxInt64>>1 {
-			have, _ := readNumber(root, path.Join(at, used))
+		if most, ok := readField(root, path.Join(at, limit), ""); ok && most < math.MaxInt64>>1 {
+			have, _ := readField(root, path.Join(at, used), "")
 			for _, kind := range []string{"inactive_file", "active_file"} {
 				again, _ := readField(root, path.Join(at, "memory.stat"), stat+kind)
 				have -= again
@@ -73,27 +71,46 @@ func cgroupFree(root fs.FS, mount, group, limit, used, stat string) int64 {
 	}
 }
 
-// readNumber returns the content of a file that holds one number.
-func readNumber(root fs.FS, name string) (int64, bool) {
-	b, err := fs.ReadFile(root, name)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	return n, err == nil && n >= 0
-}
-
-// readField returns the number after a word at the start of a line.
+// readField returns the number after a word at the start of a line, or with "" the number that the file begins with.
 func readField(root fs.FS, name, word string) (int64, bool) {
-	b, err := fs.ReadFile(root, name)
-	if err != nil {
-		return 0, false
-	}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		if f := strings.Fields(s.Text()); len(f) > 1 && f[0] == word {
+	text, _ := fs.ReadFile(root, name) // a missing file has no line
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if word == "" {
+			f = append([]string{""}, f...)
+		}
+		if len(f) > 1 && f[0] == word {
 			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n, err == nil
+			return n, err == nil && n >= 0
 		}
 	}
 	return 0, false
+}
+
+// defaultParallel returns 4, or less if memory does not suffice: a CLI process takes about 200 MB
+// (observed on claude 2.1.197), a tool's command as much again.
+func defaultParallel(agent string) int {
+	const want = 4
+	free := freeMemory()
+	if agent != "claude" || free <= 0 {
+		return want
+	}
+	return int(min(want, max(1, free/memoryPerAttempt)))
+}
+
+// memoryPerAttempt is the memory that one attempt is assumed to need, in bytes.
+const memoryPerAttempt = 400 << 20
+
+// spareCount returns how many processes may be started ahead of their attempts: at most 2, fewer if
+// memory does not hold them beside parallel attempts, and none in rehearsals.
+func spareCount(agent string, parallel int) int {
+	const want = 2
+	free := freeMemory()
+	switch {
+	case agent != "claude":
+		return 0
+	case free <= 0:
+		return want
+	}
+	return int(min(want, max(0, free/memoryPerAttempt-int64(parallel))))
 }

@@ -54,14 +54,19 @@ type gatePrompter struct{ *prompter }
 
 // Confirm waits for the answer to a question that the view already shows.
 func (g gatePrompter) Confirm(ctx context.Context, question string) (bool, error) {
-	return g.awaitAnswer(ctx, question)
+	return g.awaitAnswer(ctx, ui.Prompt(question))
+}
+
+// newPrompter returns the person at std. Prompters of one Stdio share its reader only if that is buffered.
+func newPrompter(std Stdio) *prompter {
+	return &prompter{in: bufio.NewReader(std.In), out: std.Err}
 }
 
 // terminalPrompter returns the person at the terminal. A session has only one, so that no answer goes to
 // another question.
 func (r *invocation) terminalPrompter() *prompter {
 	if r.prompter == nil {
-		r.prompter = &prompter{in: bufio.NewReader(r.std.In), out: r.std.Err}
+		r.prompter = newPrompter(r.std)
 	}
 	return r.prompter
 }
@@ -70,13 +75,17 @@ func (r *invocation) terminalPrompter() *prompter {
 // the next question. Only a line ends a read of a terminal, so the reading goroutine may live until
 // the process ends.
 func (p *prompter) Confirm(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(p.out, ui.Prompt(question))
-	return p.awaitAnswer(ctx, question)
+	return p.promptYesNo(ctx, ui.Prompt(question))
 }
 
-// awaitAnswer waits for the answer to a question that was already shown. It repeats the question after
-// an unclear answer.
-func (p *prompter) awaitAnswer(ctx context.Context, question string) (bool, error) {
+// promptYesNo prints a prompt whose default answer is yes.
+func (p *prompter) promptYesNo(ctx context.Context, prompt string) (bool, error) {
+	fmt.Fprint(p.out, prompt)
+	return p.awaitAnswer(ctx, prompt)
+}
+
+// awaitAnswer waits for the answer to a prompt that was already shown. It repeats the prompt after an unclear answer.
+func (p *prompter) awaitAnswer(ctx context.Context, prompt string) (bool, error) {
 	for {
 		line, err := p.nextLine(ctx)
 		if err != nil {
@@ -86,7 +95,7 @@ func (p *prompter) awaitAnswer(ctx context.Context, question string) (bool, erro
 		if yes, ok := parseYesNo(line); ok {
 			return yes, nil
 		}
-		fmt.Fprint(p.out, "Please answer yes or no.\n"+ui.Prompt(question))
+		fmt.Fprint(p.out, "Please answer yes or no.\n"+prompt)
 	}
 }
 
@@ -130,20 +139,6 @@ func (p *prompter) promptLine(ctx context.Context, prompt string) (string, error
 		fmt.Fprintln(p.out)
 	}
 	return line, err
-}
-
-// promptYesNo asks a question whose default answer is yes.
-func (p *prompter) promptYesNo(ctx context.Context, question string) (bool, error) {
-	for {
-		a, err := p.promptLine(ctx, question+" [Y/n] ")
-		if err != nil {
-			return false, err
-		}
-		if yes, ok := parseYesNo(a); ok {
-			return yes, nil
-		}
-		fmt.Fprintln(p.out, "Please answer yes or no.")
-	}
 }
 
 // agreeToPlan returns the function that asks about a plan that an attempt has changed, or nil if no

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -236,7 +235,7 @@ func (q *requestCommand) notify(text string) {
 // runStages runs the stages and returns their result. If they stop, it prints the reason with the
 // command that continues.
 func (q *requestCommand) runStages(ctx context.Context) (request.Result, error) {
-	var view func(event.Event)
+	view := func(event.Event) {}
 	if q.run.output == "json" {
 		events := ui.NDJSON(q.std.Out)
 		view = func(e event.Event) { events.Event(e, nil) }
@@ -295,9 +294,8 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 		o.run.tell(nil, std.Err)
 	}
 	if o.run.output == "text" && !o.run.yes && canPrompt(std) {
-		q.std.In = bufio.NewReader(std.In) // one reader for every question, so that no line is lost between them
-		q.std.Terminal = func() bool { return true }
-		q.prompter = &prompter{in: q.std.In.(*bufio.Reader), out: std.Err}
+		q.std = std.buffered()
+		q.prompter = newPrompter(q.std)
 	}
 	if finished {
 		o.run.resuming = true
@@ -315,7 +313,10 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	}
 	if q.config.Offline {
 		q.notify("scored offline; nothing was planned")
-		return printJSON(q, res)
+		if o.run.output == "json" {
+			return json.NewEncoder(std.Out).Encode(res.Intent)
+		}
+		return nil
 	}
 	if err := q.printPlan(res); err != nil || q.planOnly {
 		return err
@@ -329,12 +330,4 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	}
 	q.close()
 	return runPlan(ctx, q.runOptionsFor(p, res.Intent.Decision.Shape), q.std)
-}
-
-// printJSON prints the verdict of an offline score for scripts.
-func printJSON(q *requestCommand, res request.Result) error {
-	if q.run.output != "json" {
-		return nil
-	}
-	return json.NewEncoder(q.std.Out).Encode(res.Intent)
 }

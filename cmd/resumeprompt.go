@@ -1,10 +1,8 @@
 package cmd
 
 import (
-	"bufio"
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -42,16 +40,13 @@ func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop
 		fmt.Fprintf(r.std.Err, " (%s)", sum.Reason)
 	}
 	fmt.Fprint(r.std.Err, ".\n[Y]es resumes it, [f]resh starts over and keeps the old run aside, [n]o starts nothing.\n")
-	in := bufio.NewReader(r.std.In)
-	r.std.In, r.std.Terminal = in, func() bool { return true } // later questions read from here
 	for {
-		fmt.Fprint(r.std.Err, "Resume the run? [Y/n/fresh/status] ")
-		line, err := in.ReadString('\n')
-		if err != nil && !(errors.Is(err, io.EOF) && strings.TrimSpace(line) != "") {
-			fmt.Fprintln(r.std.Err)
+		// No run has begun, so a signal ends wavex.
+		line, err := r.terminalPrompter().promptLine(context.Background(), "Resume the run? [Y/n/fresh/status] ")
+		if err != nil {
 			return false, usage("no answer, so nothing was started; --resume or --fresh answers beforehand")
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
+		switch strings.ToLower(line) {
 		case "", "y", "yes", "r", "resume":
 			return true, nil
 		case "n", "no":

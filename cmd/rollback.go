@@ -196,7 +196,7 @@ func (b *rollback) run(ctx context.Context) error {
 		return usererr.Blocked(err)
 	}
 	b.printChanges(found)
-	if err := b.checkConflicts(found); err != nil || !b.confirm() {
+	if err := b.checkConflicts(found); err != nil || !b.confirm(ctx) {
 		return err
 	}
 	if err := points.Restore(ctx, found); err != nil {
@@ -237,14 +237,14 @@ func (b *rollback) printChanges(found *gitwork.Rollback) {
 }
 
 // confirm reports whether to make the changes that were listed. It asks at a terminal.
-func (b *rollback) confirm() bool {
+func (b *rollback) confirm(ctx context.Context) bool {
 	switch {
 	case b.opts.dryRun:
 		return false
 	case b.opts.yes || !canPrompt(b.std):
 		return true
 	}
-	return confirm(b.std, "Make these changes?")
+	return newPrompter(b.std).promptNoYes(ctx, "Make these changes?")
 }
 
 // checkConflicts returns an error if the rollback would lose other work.

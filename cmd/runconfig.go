@@ -2,6 +2,9 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -44,9 +47,7 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	o.apply(&c, func(flag string) bool {
 		return given(flag) && (flag != "isolation" || old == nil) // a run keeps its working directory mode
 	})
-	if c.Parallel == 0 {
-		c.Parallel = defaultParallel(c.Agent)
-	}
+	c.Parallel = cmp.Or(c.Parallel, defaultParallel(c.Agent))
 	c.Spares = spareCount(c.Agent, c.Parallel)
 	c.Stagger = strings.TrimPrefix(c.Stagger, "off")
 	set(old == nil, &c.Gates, o.gates)
@@ -139,4 +140,25 @@ func usageIf(bad bool, format string, args ...any) error {
 		return usage(format, args...)
 	}
 	return nil
+}
+
+// loadPrices returns the embedded price table overlaid with the one that --prices named. A resume
+// reads that file again; "" means the embedded table alone.
+func loadPrices(path string) (budget.Prices, error) {
+	if path == "" {
+		return budget.LoadPrices(nil)
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return budget.Prices{}, usage("there is no price table %s; --prices names another one, or \"\" for none", path)
+	}
+	if err != nil {
+		return budget.Prices{}, usage("reading the price table: %s", err)
+	}
+	p, err := budget.LoadPrices(data)
+	var at *budget.PriceError
+	if errors.As(err, &at) {
+		return p, usage("%s:%s; nothing was started", path, at)
+	}
+	return p, err
 }

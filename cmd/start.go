@@ -126,15 +126,12 @@ func (q *requestCommand) printPlan(res request.Result) error {
 	for _, n := range res.Plan.Notes {
 		q.notify("  doubt: " + n)
 	}
-	q.notify(forecast.Expect(q.past, p, q.parallelism(p)).String())
+	parallel := cmp.Or(q.run.want.Parallel, p.Parallel, defaultParallel(q.config.Agent))
+	q.notify(forecast.Expect(q.past, p, parallel).String())
 	if q.planOnly {
 		q.notify("read and change it, then: wavex run " + q.displayPath(res.Path))
 	}
 	return nil
-}
-
-func (q *requestCommand) parallelism(p *plan.Plan) int {
-	return cmp.Or(q.run.want.Parallel, p.Parallel, defaultParallel(q.config.Agent))
 }
 
 // displayPath returns path as a person would type it in the current directory.
@@ -150,8 +147,8 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 		return nil, err
 	}
 	_, waves := p.Waves()
-	facts := score.PreflightFacts{Decision: &res.Intent.Decision, Reversibility: &res.Intent.Reversibility,
-		Workflow: &res.Intent.Kind,
+	facts := score.PreflightFacts{Decision: res.Intent.Decision, Reversibility: res.Intent.Reversibility,
+		Workflow: res.Intent.Kind,
 		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.displayPath(res.Path),
 		State:  q.displayPath(string(q.loop)),
 		Budget: q.config.Limits.USD.String()}
@@ -195,7 +192,7 @@ func (q *requestCommand) confirmG1(ctx context.Context, p *plan.Plan) error {
 	for i := range p.Tasks {
 		fmt.Fprintf(q.std.Err, "  %d. %s\n", i+1, cmp.Or(p.Tasks[i].Subject, p.Tasks[i].ID))
 	}
-	yes, err := q.prompter.promptYesNo(ctx, "Proceed?")
+	yes, err := q.prompter.promptYesNo(ctx, "Proceed? [Y/n] ")
 	if err == nil && yes {
 		return nil
 	}

@@ -1,15 +1,19 @@
 package cmd
 
 import (
+	"bufio"
+	"cmp"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
 	"wavex/internal/ui"
 )
 
-// This file finds out where wavex reads from and writes to.
+// This file finds out where wavex reads from and writes to, and whether a terminal can show more than ASCII. Pipes and
+// files get UTF-8 in every locale, because they are read elsewhere.
 
 // Stdio holds the program's input and outputs.
 type Stdio struct {
@@ -20,6 +24,12 @@ type Stdio struct {
 	// Terminal reports whether a person can be asked. If it is nil, a person can be asked when In
 	// and Err are terminals and CI is not set.
 	Terminal func() bool
+}
+
+// buffered returns std for several prompters: one reader for every question, so that no line is lost between them.
+func (s Stdio) buffered() Stdio {
+	s.In, s.Terminal = bufio.NewReader(s.In), func() bool { return true }
+	return s
 }
 
 func isTerminal(stream any) bool {
@@ -50,4 +60,17 @@ func setLive(o *ui.Options, out any) bool {
 	o.Height = func() int { _, h, _ := term.GetSize(fd); return h }
 	o.Color = ui.Color(true, os.Getenv)
 	return true
+}
+
+// asciiOnly reports whether wavex may write only ASCII of its own to out: either given says so, or
+// out is a terminal whose locale is set and is not UTF-8.
+func asciiOnly(given bool, out any, getenv func(string) string) bool {
+	return given || isTerminal(out) && !utf8Locale(getenv)
+}
+
+// utf8Locale reports whether the locale is UTF-8. It reads the locale's variables in their order of
+// precedence. If none is set, as in most containers and on Windows, terminals take UTF-8.
+func utf8Locale(getenv func(string) string) bool {
+	name := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
+	return name == "" || strings.Contains(name, "utf-8") || strings.Contains(name, "utf8")
 }

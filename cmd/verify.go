@@ -166,13 +166,10 @@ func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool
 		fmt.Fprintln(std.Out, textfmt.Line(v.Redactor.String(fmt.Sprintf(format, args...))))
 	}
 	for _, c := range doc.Checks {
-		mark, of, why := ok, "plan", ""
+		mark, why := ok, ""
 		var owners []string
 		for _, id := range c.Owners() {
 			owners = append(owners, report.DisplayID(id))
-		}
-		if owners != nil {
-			of = strings.Join(owners, ", ")
 		}
 		if !c.Passed {
 			mark = bad
@@ -180,7 +177,7 @@ func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool
 				why = ": " + c.Reason
 			}
 		}
-		line("%s %s %s%s", mark, of, c.Check, why)
+		line("%s %s %s%s", mark, cmp.Or(strings.Join(owners, ", "), "plan"), c.Check, why)
 	}
 	for _, text := range doc.Unverified {
 		line("? %s (in prose: nothing was run for it)", text)
@@ -193,9 +190,7 @@ func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool
 		if g.Line > 0 {
 			at = fmt.Sprintf("%s:%d", at, g.Line)
 		}
-		if at == "" {
-			at = g.Check
-		}
+		at = cmp.Or(at, g.Check)
 		line("gap %s %s: %s", g.Type, at, g.Description)
 	}
 	line("%s of %s passed, %s", fmt.Sprint(doc.Passed()), report.Plural(len(doc.Checks), "check", "checks"),

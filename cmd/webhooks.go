@@ -18,19 +18,16 @@ const (
 // parseWebhooks parses the values of --webhook, which errors call flag, and the webhook of the environment.
 func parseWebhooks(flag string, values []string) ([]notify.Webhook, error) {
 	var out []notify.Webhook
-	if v := os.Getenv(webhookVar); v != "" {
-		h, err := notify.ParseWebhook(v)
-		if err != nil {
-			return nil, usage("%s: %s", webhookVar, err)
+	from := webhookVar
+	for _, v := range append([]string{os.Getenv(webhookVar)}, values...) {
+		if v != "" || from == flag {
+			h, err := notify.ParseWebhook(v)
+			if err != nil {
+				return nil, usage("%s: %s", from, err)
+			}
+			out = append(out, h)
 		}
-		out = append(out, h)
-	}
-	for _, v := range values {
-		h, err := notify.ParseWebhook(v)
-		if err != nil {
-			return nil, usage("%s: %s", flag, err)
-		}
-		out = append(out, h)
+		from = flag
 	}
 	return out, nil
 }

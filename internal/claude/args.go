@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -67,10 +68,7 @@ func sessionFlags(session string, resume bool) []string {
 func (t *turn) flags() (args, rules []string, err error) {
 	s := t.req.Settings
 	args = append([]string{}, protocolFlags...)
-	mode := s.PermissionMode
-	if mode == "" {
-		mode = "acceptEdits"
-	}
+	mode := cmp.Or(s.PermissionMode, "acceptEdits")
 	args = append(args, "--permission-mode", mode)
 	if t.Support.Holds(statement.MovesSections) {
 		args = append(args, excludeSectionsFlag)

@@ -120,9 +120,7 @@ func classifyError(e turnEnd) runner.TurnResult {
 	if len(r.errors) > 0 {
 		said = strings.Join(r.errors, "; ")
 	}
-	if said == "" {
-		said = e.plainText
-	}
+	said = cmp.Or(said, e.plainText)
 	v := runner.TurnResult{Reason: said, Detail: said}
 	status := r.status
 	if status == 0 && r.subtype == "success" && e.retries.count > 0 {

@@ -106,7 +106,9 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 		// Other output is mixed into the stream, so missing usage lines prove nothing.
 		b.Cost, b.Priced = max(seen, limit), "cap"
 	}
-	if c.unpriced > a.unpriced || !a.fromResult && c.untold() {
+	// Without any final usage, although a response of the agent itself ended, the cost is far too low.
+	untold := c.own > 1 && !c.told
+	if c.unpriced > a.unpriced || !a.fromResult && untold {
 		b.Cost, b.Priced = max(b.Cost, limit), "cap"
 	}
 	return b

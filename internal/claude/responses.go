@@ -35,10 +35,6 @@ type response struct {
 	counted bool // it is counted
 }
 
-// untold reports whether a response of the agent itself ended and the stream has no final usage at
-// all. The cost is far too low then.
-func (c *responses) untold() bool { return c.own > 1 && !c.told }
-
 // addWhole counts a response that is reported in one line. inner marks a response of a subagent.
 func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
 	if !inner {

@@ -113,12 +113,7 @@ func modelUsage(o gjson.Result) (dollars float64, u runner.Usage, ok bool) {
 }
 
 // sharedType is the type of the first line that earlier versions of wavex wrote to a stream when
-// one process of the CLI served several attempts.
+// one process of the CLI served several attempts. If the process began a new session with /clear, the next
+// result line answers /clear and ends no turn. The sums of the process before are not subtracted: /clear
+// resets them on 2.1.330 and not on 2.1.197, and an attempt must not be priced below its cost.
 const sharedType = "wavex"
-
-// onShared handles that line. If the process began a new session with /clear, the next result line
-// answers /clear and ends no turn. The sums of the process before are not subtracted: /clear resets
-// them on 2.1.330 and not on 2.1.197, and an attempt must not be priced below its cost.
-func (f *transcript) onShared(o gjson.Result) {
-	f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
-}

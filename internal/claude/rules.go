@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -181,10 +182,7 @@ func rulesFor(r denial) []string {
 
 // allowRule returns the narrowest rule that allows a call of a tool other than Bash.
 func allowRule(r denial) string {
-	path := r.input.Get("file_path").Str
-	if path == "" {
-		path = r.input.Get("notebook_path").Str
-	}
+	path := cmp.Or(r.input.Get("file_path").Str, r.input.Get("notebook_path").Str)
 	switch {
 	case path != "" && toolKind(r.tool) == runner.EditTool: // Edit rules cover them all
 		return "Edit(" + pathRule(path) + ")"

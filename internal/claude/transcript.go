@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"hash/maphash"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type transcript struct {
 	strayLine string // the first line that is not JSON: plain text of the CLI
 	session   string
 	version   string
-	clearing  bool // the next result line answers /clear (see onShared)
+	clearing  bool // the next result line answers /clear (see sharedType)
 	edits     map[string]int
 	lastText  string // the agent's last text, bounded
 	lastError string // the kind of error of the last message: "rate_limit", "billing_error", ...
@@ -90,7 +91,7 @@ func (f *transcript) onLine(line []byte, cut bool) {
 		f.onUsage(o.Get("response"))
 		return
 	case sharedType:
-		f.onShared(o)
+		f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
 		return
 	}
 	f.lines++
@@ -214,10 +215,7 @@ func (f *transcript) onTool(block gjson.Result) {
 		return
 	}
 	name, input := block.Get("name").Str, block.Get("input")
-	path := input.Get("file_path").Str
-	if path == "" {
-		path = input.Get("notebook_path").Str
-	}
+	path := cmp.Or(input.Get("file_path").Str, input.Get("notebook_path").Str)
 	if toolKind(name) == runner.EditTool && path != "" && len(path) < 4096 {
 		if f.edits == nil {
 			f.edits = map[string]int{}

@@ -152,3 +152,54 @@ const maxOutput = 64 << 10
 
 // firstLine returns the first line of a text, bounded.
 func firstLine(text string) string { return textfmt.Shorten(textfmt.FirstLine(text), 200) }
+
+// Statements reports whether the CLI behaves as wavex requires. It fails if the CLI must not be
+// used, and warns if wavex uses a fallback.
+func Statements(c support.CLI) Check {
+	const name = "statements"
+	if why, advice := c.Refusal(); why != "" {
+		return failCheck(name, why, advice)
+	}
+	fail, unknown := c.Missing()
+	all := len(statement.All())
+	if c.Source == support.BuiltIn {
+		return okCheck(name, fmt.Sprintf("what wavex relies on was tested on this version (%d statements)", all))
+	}
+	text := fmt.Sprintf("the program %s; of %d statements %d hold, %d are unknown", c.VersionStatus(), all,
+		len(c.Support.Select(statement.Holds)), len(c.Support.Select(statement.Unknown)))
+	switch {
+	case len(fail)+len(unknown) == 0:
+		return okCheck(name, text)
+	case len(fail) > 0:
+		text += "; does not hold: " + statement.IDs(fail)
+	}
+	return warnCheck(name, text, "see wavex doctor --probe; wavex does without what does not hold")
+}
+
+// modelAliases are names that the CLI replaces with a model. `--help` of 2.1.330 names fable, opus and
+// sonnet.
+var modelAliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
+
+// isModelAlias reports whether model is an alias, with or without the suffix for a long context.
+func isModelAlias(model string) bool {
+	return slices.Contains(modelAliases, strings.TrimSuffix(model, "[1m]"))
+}
+
+// Prices reports the models without a price. For an attempt that ends, the ledger uses the CLI's
+// own figure. Without a price, an attempt that dies counts at its cap, and a figure of the CLI
+// that is too low cannot be detected.
+func Prices(models []string, known func(model string) bool) Check {
+	const name = "prices"
+	var missing []string
+	for _, m := range models {
+		if m != "" && !isModelAlias(m) && !known(m) && !slices.Contains(missing, m) {
+			missing = append(missing, m)
+		}
+	}
+	if len(missing) == 0 {
+		return okCheck(name, "every model that is named has a price")
+	}
+	return warnCheck(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap",
+		strings.Join(missing, ", ")),
+		"add it to a price table and name that with run --prices FILE")
+}

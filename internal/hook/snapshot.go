@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -147,16 +146,11 @@ func decodeRunEnded(rec []byte) (*event.RunEnded, error) {
 }
 
 func readSnapshot(path string) (Snapshot, error) {
-	f, err := safefile.Open(path)
+	b, err := safefile.Read(path, maxSnapshot)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSnapshot))
-	var c Snapshot
-	if err == nil {
-		c, err = parseSnapshot(b)
-	}
+	c, err := parseSnapshot(b)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("reading %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -126,9 +127,7 @@ func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words stri
 	if one.Run == "" {
 		g.Type, g.File, g.Evidence = scan.CheckFailure, c.relativePath(dir, one.File), reason
 	}
-	if g.Description == "" {
-		g.Description = fmt.Sprintf("the check fails: %s", reason)
-	}
+	g.Description = cmp.Or(g.Description, fmt.Sprintf("the check fails: %s", reason))
 	c.doc.Gaps = append(c.doc.Gaps, g)
 	c.gapChecks[g.Key()] = one
 	return nil

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path"
@@ -17,10 +18,7 @@ import (
 
 // findGaps makes all checks and scans the work.
 func (a *Inspection) findGaps(ctx context.Context) (*scan.Document, error) {
-	name := a.Plan.Name
-	if name == "" {
-		name = filepath.Base(a.Plan.Path)
-	}
+	name := cmp.Or(a.Plan.Name, filepath.Base(a.Plan.Path))
 	doc := &scan.Document{Name: name, Time: time.Now(), Checks: []scan.CheckResult{}}
 	if err := a.runChecks(ctx, doc); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ package learn
 // when a person accepts it.
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -18,9 +19,7 @@ func Deviations(context, run string, at time.Time) []Learning {
 		template := strings.Trim(l.Failure, "XYZ.") == "" || strings.EqualFold(l.Failure, "no deviation")
 		if !template {
 			l.Kind, l.Run, l.Time = Discovery, run, at
-			if l.Context == "" {
-				l.Context = "an assumption of the plan"
-			}
+			l.Context = cmp.Or(l.Context, "an assumption of the plan")
 			out = append(out, l.Clean())
 		}
 		l = Learning{}

@@ -5,6 +5,7 @@
 package notes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -83,10 +84,7 @@ func (m Meta) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\nslug: %s\ncreated: %s\npipeline: %q\ngoal: %q\n---\n\n# %s\n\n## Goal\n\n", m.Slug,
 		m.At.UTC().Format(time.RFC3339), m.Pipeline, m.Goal, m.Slug)
-	goal := strings.TrimSpace(m.Goal)
-	if goal == "" {
-		goal = "(to be filled in)"
-	}
+	goal := cmp.Or(strings.TrimSpace(m.Goal), "(to be filled in)")
 	fmt.Fprintf(&b, "%s\n\n## Pipeline\n\n%s\n", textfmt.Block(goal), textfmt.Line(m.Pipeline))
 	return b.String()
 }

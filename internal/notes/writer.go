@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -160,9 +161,6 @@ func (d *Writer) deviation(s *scheduler.State, task, adjustment string) []string
 	if i, ok := s.Index(task); ok && s.Plan.Tasks[i].Subject != "" {
 		before += " " + s.Plan.Tasks[i].Subject
 	}
-	found := d.lastFailure[task]
-	if found == "" {
-		found = "it did not pass its checks"
-	}
+	found := cmp.Or(d.lastFailure[task], "it did not pass its checks")
 	return []string{"Before: " + before, "Found: " + found, "Adjustment: " + adjustment}
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,10 +92,7 @@ func (m Message) breakerMessage(stop *event.Stop, s *scheduler.State) (Message, 
 
 // Text returns the message for people: one paragraph, as Slack shows it.
 func (m Message) Text() string {
-	name := m.Plan
-	if name == "" {
-		name = m.Run
-	}
+	name := cmp.Or(m.Plan, m.Run)
 	var b strings.Builder
 	switch {
 	case m.Event == "breaker" && m.Status == event.RunRunning:

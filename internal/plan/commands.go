@@ -1,5 +1,7 @@
 package plan
 
+import "strings"
+
 // This file lists what a plan executes, for a person who decides whether to run it.
 
 // Command is a shell command of a plan.
@@ -47,4 +49,12 @@ func (p *Plan) Commands() []Command {
 	conditions(p.Criteria, "")
 	conditions(p.MustNot, "")
 	return all
+}
+
+// ShellQuote returns a path as one word of a shell command, for commands that messages propose.
+func ShellQuote(path string) string {
+	if path != "" && !strings.ContainsAny(path, " \t\n'\"\\$`*?(){}[]<>|&;#~!") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -4,6 +4,8 @@ package plan
 // blockers. It sees one task at a time; blockers.go has the rules for several tasks.
 
 import (
+	"cmp"
+	_ "embed"
 	"encoding/json"
 	"math/bits"
 	"strings"
@@ -177,9 +179,7 @@ func (d *decoder) readTask(i int, t source.Token) {
 			task.Verify = d.checks.flush()
 		}
 	}
-	if task.Reversibility == "" {
-		task.Reversibility = "2A"
-	}
+	task.Reversibility = cmp.Or(task.Reversibility, "2A")
 	// If the task has another mistake, that mistake may be in its check.
 	if d.errors == before && !task.HasCheck() {
 		d.warnf(t.At, CodeNoCheck, "task %s has no check, so nothing but the agent's word will show that it is done; add verify", source.Quote(task.ID))
@@ -229,3 +229,12 @@ func (d *decoder) metadata(task *Task, t source.Token) {
 		d.leave()
 	}
 }
+
+// schema is for editors. The decoder does not use it: the decoder has more rules (ids, edges, files) and reports
+// positions. A test compares the two.
+//
+//go:embed schema.json
+var schema []byte
+
+// Schema returns the JSON Schema (2020-12) of plan files. The caller may keep the bytes.
+func Schema() []byte { return append([]byte(nil), schema...) }

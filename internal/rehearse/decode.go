@@ -72,26 +72,13 @@ func decodeReason(sem *jsonv2.SemanticError) string {
 	case inner.Err != nil:
 		return inner.Err.Error()
 	case inner.JSONKind != 0:
-		return fmt.Sprintf("a %s does not fit here", kindName(inner.JSONKind))
+		return fmt.Sprintf("a %s does not fit here", kindNames[inner.JSONKind])
 	}
 	return inner.Error()
 }
 
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case '{':
-		return "object"
-	case '[':
-		return "list"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case 'n':
-		return "null"
-	}
-	return "boolean"
-}
+var kindNames = map[jsontext.Kind]string{'{': "object", '[': "list", '"': "string", '0': "number", 'n': "null",
+	't': "boolean", 'f': "boolean"}
 
 // knownKeys returns the names that an object of type t may have.
 func knownKeys(t reflect.Type) []string {

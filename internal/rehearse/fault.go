@@ -4,6 +4,7 @@ package rehearse
 // were observed on the real CLI are its own.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,10 +102,7 @@ func (t *turn) applyOutcome(ctx context.Context) error {
 		t.emitOverCap(t.responses)
 	case OverTurns:
 		t.chargeRest()
-		n := t.cmd.turns
-		if n == 0 {
-			n = t.responses
-		}
+		n := cmp.Or(t.cmd.turns, t.responses)
 		t.emitOverTurns(n)
 	case GarbageOnly:
 		t.emitNoise()

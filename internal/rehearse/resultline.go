@@ -4,6 +4,7 @@ package rehearse
 // result line of every outcome. It decides nothing.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -102,10 +103,7 @@ func (t *turn) emitResult(r resultLine) {
 // last response, modelUsage includes it.
 func (t *turn) emitOverCap(turns int64) {
 	r := t.newResultLine("error_max_budget_usd")
-	limit := t.cmd.value("--max-budget-usd")
-	if limit == "" {
-		limit = strconv.FormatFloat(t.cost.Float(), 'f', -1, 64)
-	}
+	limit := cmp.Or(t.cmd.value("--max-budget-usd"), strconv.FormatFloat(t.cost.Float(), 'f', -1, 64))
 	stop := "tool_use"
 	r.Turns, r.Usage, r.Stop = turns, t.tokensBefore, &stop
 	r.Errors = []string{"Reached maximum budget ($" + limit + ")"}

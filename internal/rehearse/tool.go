@@ -4,6 +4,7 @@ package rehearse
 // are those of the CLI's Write, Edit and Bash.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -172,8 +173,6 @@ func (t *turn) shell(ctx context.Context, cmd string) (string, error) {
 	if e.Code != 0 {
 		return "", toolError(strings.TrimRight(fmt.Sprintf("Exit code %d\n%s", e.Code, text), "\n"))
 	}
-	if text == "" {
-		text = "(Bash completed with no output)"
-	}
+	text = cmp.Or(text, "(Bash completed with no output)")
 	return text, nil
 }

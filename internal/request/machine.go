@@ -31,8 +31,7 @@ type Prompter interface {
 	Clarify(ctx context.Context, s score.Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
 }
 
-// Machine runs the stages. All fields but Prompter, Notify, View, Panel, Learnings, Maxims,
-// RecoverCost, Redact, AlreadyPasses and PlanBudget are required.
+// Machine runs the stages. All fields but Prompter, Panel and PlanBudget are required.
 type Machine struct {
 	// Journal stores events. After Sync, all appended events are durable.
 	Journal interface {
@@ -63,8 +62,7 @@ type Machine struct {
 	// the cleanup after a killed session may still be running.
 	Mark string
 	// RecoverCost ends the processes of a call whose end an earlier session did not record, and returns
-	// the cost. If ctx ends, the call stays open on record. If RecoverCost is nil, the call costs its
-	// cap.
+	// the cost. If ctx ends, the call stays open on record.
 	RecoverCost func(ctx context.Context, c event.CallStarted, logDir string) budget.USD
 	// Redact removes secrets from an event.
 	Redact func(event.Body) event.Body
@@ -141,9 +139,6 @@ func (m *Machine) Run(ctx context.Context) (Result, error) {
 
 // Spent returns the cost of the request so far.
 func (m *Machine) Spent() budget.USD { return m.state.ledger.Spent() }
-
-// Opened returns the request as it is on record.
-func (m *Machine) Opened() event.RequestOpened { return m.state.opened }
 
 func (m *Machine) origin(in Intent) event.Origin {
 	return event.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,

@@ -129,12 +129,7 @@ func phaseSystem(p score.Phase) string {
 // planningNotes collects the texts for the planner: maxims, learnings, and the documents that the request
 // needs, each made once from those before it. Nothing is planned before the maxims are loaded.
 func (m *Machine) planningNotes(ctx context.Context, in Intent) ([]decompose.Note, error) {
-	maxims, err := stageResult(m, "maxims", func() ([]decompose.Note, error) {
-		if m.Maxims == nil {
-			return []decompose.Note{}, nil
-		}
-		return m.Maxims()
-	})
+	maxims, err := stageResult(m, "maxims", m.Maxims)
 	if err != nil {
 		return nil, err
 	}
@@ -183,10 +178,7 @@ func (m *Machine) planningNotes(ctx context.Context, in Intent) ([]decompose.Not
 func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 	notes []decompose.Note) (decompose.Plan, error) {
 	return stageResult(m, "decompose", func() (decompose.Plan, error) {
-		var done func(plan.Check) bool
-		if m.AlreadyPasses != nil {
-			done = func(c plan.Check) bool { return m.AlreadyPasses(ctx, c) }
-		}
+		done := func(c plan.Check) bool { return m.AlreadyPasses(ctx, c) }
 		p := decompose.Planner{AlreadyPasses: done, Ask: func(ctx context.Context, c decompose.Call) (json.RawMessage,
 			error) {
 			q := runner.Question{System: c.System, Prompt: c.Prompt, Schema: c.Schema, Tools: readOnly}

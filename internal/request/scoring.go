@@ -28,9 +28,6 @@ type Recall struct {
 func (m *Machine) recall(ctx context.Context) (Recall, error) {
 	return stageResult(m, "recall", func() (Recall, error) {
 		r := Recall{Surfaced: []learn.Learning{}, Query: m.state.opened.Request}
-		if m.Learnings == nil {
-			return r, nil
-		}
 		all, err := m.Learnings()
 		if err != nil {
 			return r, err

@@ -193,9 +193,6 @@ func (m *Machine) archiveDocuments() error {
 
 // start replays the record, and settles the calls that an earlier session left open.
 func (m *Machine) start(ctx context.Context) error {
-	if m.Notify == nil {
-		m.Notify = func(string) {}
-	}
 	if !m.state.found {
 		r, err := replay(m.Events)
 		if err != nil {
@@ -215,10 +212,7 @@ func (m *Machine) start(ctx context.Context) error {
 	for _, step := range slices.Sorted(maps.Keys(m.state.openCalls)) {
 		c := m.state.openCalls[step]
 		end := event.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
-			Reason: "wavex ended before the call did", Cost: c.Cap}
-		if m.RecoverCost != nil {
-			end.Cost = m.RecoverCost(ctx, c, m.logDir(c.Step, c.Try))
-		}
+			Reason: "wavex ended before the call did", Cost: m.RecoverCost(ctx, c, m.logDir(c.Step, c.Try))}
 		if cause := context.Cause(ctx); cause != nil {
 			// The next session ends the call's processes.
 			return &CallError{Step: step, Outcome: runner.Interrupted, Reason: cause.Error()}
@@ -232,10 +226,7 @@ func (m *Machine) start(ctx context.Context) error {
 
 // emit journals, applies and shows one event, in this order.
 func (m *Machine) emit(b event.Body) error {
-	if m.Redact != nil {
-		b = m.Redact(b)
-	}
-	e := event.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: b}
+	e := event.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: m.Redact(b)}
 	if err := m.Journal.Append(e); err != nil {
 		return err
 	}
@@ -245,9 +236,7 @@ func (m *Machine) emit(b event.Body) error {
 	if err := m.state.apply(e); err != nil {
 		return err
 	}
-	if m.View != nil {
-		m.View(e)
-	}
+	m.View(e)
 	return nil
 }
 

@@ -139,7 +139,7 @@ func findEvents(dir loop.Dir, id string) (events []event.Event, last *Run, later
 		return nil, nil, false, err
 	}
 	if id != "" {
-		if events, later = upTo(events, id); events == nil {
+		if events, later = UpTo(events, id); events == nil {
 			return nil, nil, false, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, dir)
 		}
 	}
@@ -232,9 +232,9 @@ func NoRunError(dir loop.Dir) error {
 	}
 }
 
-// upTo returns the events up to the end of the run with an id, and whether a later run follows. It
+// UpTo returns the events up to the end of the run with an id, and whether a later run follows. It
 // returns nil if there is no such run.
-func upTo(events []event.Event, id string) (own []event.Event, later bool) {
+func UpTo(events []event.Event, id string) (own []event.Event, later bool) {
 	found := false
 	for n, e := range events {
 		if b, ok := e.Body.(event.RunStarted); ok {

@@ -4,6 +4,7 @@ package tasklist
 // fields without a place in a list go into metadata.wavex, from which plan.go reads them.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,9 +111,7 @@ func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults jsonobject.Ob
 			rest.Set("verify", nil)
 		}
 	}
-	if t.Subject == "" {
-		t.Subject = "Task " + p.Tasks[i].ID // the CLI's list shows nothing else
-	}
+	t.Subject = cmp.Or(t.Subject, "Task "+p.Tasks[i].ID) // the CLI's list shows nothing else
 	if len(rest) > 0 {
 		t.Metadata.Set(metaFields, rest.Value())
 	}

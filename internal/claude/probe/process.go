@@ -3,6 +3,7 @@ package probe
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,10 +168,7 @@ func (t *cliProcess) await(ctx context.Context, want func(line) bool) (line, err
 // endError returns an error that says how the process ended.
 func (t *cliProcess) endError() error {
 	exit := t.p.Wait()
-	said := firstLine([]byte(t.stderr.String()))
-	if said == "" {
-		said = t.strayLine
-	}
+	said := cmp.Or(firstLine([]byte(t.stderr.String())), t.strayLine)
 	if exit.Signal != "" {
 		return fmt.Errorf("%w by %s: %s", ErrEnded, exit.Signal, said)
 	}

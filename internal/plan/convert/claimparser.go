@@ -55,26 +55,15 @@ func newClaimParser(f *importedPlan) *claimParser {
 	return c
 }
 
-// convertClaims decides on every claim of every task.
-func (f *importedPlan) convertClaims(c *claimParser) {
-	for _, t := range f.tasks {
-		for _, claim := range t.claims {
-			f.convertClaim(c, t, claim)
-		}
-	}
-}
-
 func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim) {
 	text := strings.Join(strings.Fields(claim.text), " ")
 	at := claim.at
-	if !slices.Contains(claimKinds(), claim.kind) {
+	// Other kinds say nothing beside the words.
+	if !slices.Contains([]string{"", "file", "content", "manual", "grep", "console", "command", "tail"}, claim.kind) {
 		t.section("Check ("+claim.kind+")", cmp.Or(text, claim.command))
 	}
 	if claim.command != "" {
 		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(claim.command, at)))
-		if claim.file != "" {
-			f.notCarried(at, "the file "+source.Quote(claim.file)+" of a check with a command")
-		}
 		switch {
 		case text == "" || c.isSuccess(text):
 		case claim.kind == "grep":
@@ -83,21 +72,6 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 		default:
 			t.section("Check", claim.command+" ("+text+")")
 		}
-		return
-	}
-	if claim.file != "" { // exports of earlier versions have it where the usual words cannot express a check
-		check := source.Object(at).Set("file", source.Text(claim.file, at))
-		switch claim.kind {
-		case "content":
-			check.Set("contains", source.Text(claim.text, at))
-		case "matches":
-			check.Set("matches", source.Text(claim.text, at))
-		default:
-			if text != "" && text != claim.file+" exists" {
-				f.addManualCheck(t, phrase{text, at})
-			}
-		}
-		t.checks = append(t.checks, check)
 		return
 	}
 	if text == "" {
@@ -122,11 +96,6 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 	}
 }
 
-// claimKinds lists the kinds of checks that say nothing beside the words.
-func claimKinds() []string {
-	return []string{"", "file", "content", "matches", "manual", "grep", "console", "command", "tail"}
-}
-
 // isSuccess reports whether a text says no more than that a command succeeds.
 func (c *claimParser) isSuccess(text string) bool {
 	m := c.success.FindStringSubmatch("it " + text)
@@ -146,12 +115,6 @@ func (c *claimParser) isPlain(text string) bool {
 	words := strings.Fields(strings.NewReplacer(",", " ", ".", " ", ";", " ").Replace(strings.ToLower(around)))
 	return !slices.ContainsFunc(words, func(w string) bool { return w != "and" && w != "or" }) &&
 		slices.Contains([]string{"contain", "contains", "include", "includes", "has", "have"}, strings.ToLower(m[2]))
-}
-
-// onlyDescribes reports whether the words around quoted texts only say of what kind these are.
-func (c *claimParser) onlyDescribes(around string) bool {
-	words := strings.FieldsFunc(strings.ToLower(around), func(r rune) bool { return strings.ContainsRune(" \t,.;:()", r) })
-	return !slices.ContainsFunc(words, func(w string) bool { return !c.described[w] })
 }
 
 func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
@@ -197,7 +160,9 @@ func (c *claimParser) files(t *importedTask, text, kind string,
 	if c.denies.MatchString(around) {
 		return nil, false
 	}
-	whole = c.onlyDescribes(around)
+	// The words around quoted texts may say of what kind these are.
+	words := strings.FieldsFunc(strings.ToLower(around), func(r rune) bool { return strings.ContainsRune(" \t,.;:()", r) })
+	whole = !slices.ContainsFunc(words, func(w string) bool { return !c.described[w] })
 	holds := func(field, value string) *source.Node {
 		return source.Object(at).Set("file", source.Text(file, at)).Set(field, source.Text(value, at))
 	}
@@ -296,13 +261,9 @@ func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
 			return "", false // ambiguous
 		}
 	}
-	return name, strings.Contains(name, "/") || t != nil && looksLikeFile(name)
-}
-
-// looksLikeFile reports whether a word without a folder looks like a file's name.
-func looksLikeFile(name string) bool {
-	i := strings.LastIndexByte(name, '.')
-	return i >= 0 && len(name)-i > 1 && len(name)-i <= 9
+	dot := strings.LastIndexByte(name, '.')
+	looksLikeFile := dot >= 0 && len(name)-dot > 1 && len(name)-dot <= 9
+	return name, strings.Contains(name, "/") || t != nil && looksLikeFile
 }
 
 // command returns the command in the words: one in backticks, or words that begin with a common

@@ -75,7 +75,7 @@ func TestClaimParser(t *testing.T) {
 				task.files = append(task.files, importedFile{path: phrase{text: f}})
 			}
 			f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
-			f.convertClaims(newClaimParser(f))
+			f.convertClaim(newClaimParser(f), task, task.claims[0])
 			var got string
 			for _, n := range task.checks {
 				got += string(n.AppendJSON(nil))
@@ -105,7 +105,7 @@ func TestDescribingWords(t *testing.T) {
 		task := &importedTask{id: phrase{text: "1"}, files: []importedFile{{path: phrase{text: "a.md"}}},
 			claims: []claim{{phrase: phrase{text: text}}}}
 		f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
-		f.convertClaims(newClaimParser(f))
+		f.convertClaim(newClaimParser(f), task, task.claims[0])
 		if got := fmt.Sprint(task.sections); got != want || len(task.checks) == 0 {
 			t.Errorf("%s: sections %s, want %s", text, got, want)
 		}
@@ -122,7 +122,9 @@ func TestCommandsWithWords(t *testing.T) {
 		{kind: "timing", command: "make bench"},
 	}}
 	f := &importedPlan{DiagnosticList: new(plan.DiagnosticList), tasks: []*importedTask{task}}
-	f.convertClaims(newClaimParser(f))
+	for _, one := range task.claims {
+		f.convertClaim(newClaimParser(f), task, one)
+	}
 	if len(task.checks) != 5 || len(task.manual) != 1 ||
 		task.manual[0].text != "Has Glob (as grep -A3 tools: a.md shows)" ||
 		fmt.Sprint(task.sections) !=

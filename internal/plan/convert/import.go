@@ -7,6 +7,7 @@ package convert
 // meaning.
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"path/filepath"
@@ -180,9 +181,7 @@ func ImportFile(path string, opts plan.Options) ([]byte, Form, []plan.Diagnostic
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if opts.Dir == "" {
-		opts.Dir = PromptDir(path)
-	}
+	opts.Dir = cmp.Or(opts.Dir, PromptDir(path))
 	out, form, ds := Import(path, []byte(src), opts)
 	return out, form, ds, nil
 }

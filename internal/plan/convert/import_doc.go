@@ -321,7 +321,7 @@ func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
 		return
 	}
 	c := claim{phrase: phrase{at: v.At}}
-	var command, file phrase
+	var command phrase
 	v.Each(func(name, v *source.Node) {
 		switch p := f.scalar(v); name.Text {
 		case "type", "kind":
@@ -333,12 +333,10 @@ func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
 			c.text = p.text
 		case "cmd", "command", "run":
 			f.setOnce(&command, p, "command of a check")
-		case "file", "path":
-			f.setOnce(&file, p, "file of a check")
 		default:
 			f.warnUnused(name, v)
 		}
 	})
-	c.command, c.file = command.text, file.text
+	c.command = command.text
 	t.claims = append(t.claims, c)
 }

@@ -306,9 +306,9 @@ func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
-		r.warnAttributes(at+source.Location(n), "check", attrs, "type", "cmd", "command", "file")
+		r.warnAttributes(at+source.Location(n), "check", attrs, "type", "cmd", "command")
 		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
-			file: attrs["file"], phrase: phrase{text, at + source.Location(n)}})
+			phrase: phrase{text, at + source.Location(n)}})
 	})
 	for _, l := range strings.Split(around, "\n") {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {

@@ -33,9 +33,9 @@ func (w phrase) observation() *source.Node {
 	return source.Object(w.at).Set("text", w.node()).Set("verification", source.Text("observation", w.at))
 }
 
-// claim is a check of a foreign file: a kind, a command, a file, or only words.
+// claim is a check of a foreign file: a kind, a command, or only words.
 type claim struct {
-	kind, command, file string
+	kind, command string
 	phrase
 }
 
@@ -153,7 +153,11 @@ func (f *importedPlan) tree() *source.Node {
 	f.checkCounts()
 	f.sequenceExclusive()
 	c := newClaimParser(f)
-	f.convertClaims(c)
+	for _, t := range f.tasks {
+		for _, claim := range t.claims {
+			f.convertClaim(c, t, claim)
+		}
+	}
 	f.boundName()
 	root := source.Object(f.at).Set("version", source.Count(plan.Version, f.at)).Set("name", f.name.node())
 	if len(f.request) > 0 {

@@ -13,6 +13,7 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
+	"wavex/internal/request/score"
 	"wavex/internal/request/shape"
 	"wavex/internal/textfmt"
 )
@@ -204,3 +205,16 @@ func cleanLine(s string, n int) string {
 func text(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", ""))
 }
+
+// Brief is the input of a planner.
+type Brief struct {
+	Request       string
+	Kind          score.WorkflowMatch
+	Reversibility score.Reversibility
+	Shape         shape.Shape
+	Notes         []Note // documents of the phases, maxims, learnings: information for the planner, not instructions
+	Budget        any    // the plan's own budget as in the file; nil means none
+}
+
+// Note is a document for the planner.
+type Note struct{ Title, Text string }

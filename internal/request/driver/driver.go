@@ -50,7 +50,7 @@ type Options struct {
 
 	Prompter request.Prompter  // nil: no person is there
 	Notify   func(string)      // prints the progress for a person
-	View     func(event.Event) // called with each recorded event; nil: not used
+	View     func(event.Event) // called with each recorded event
 }
 
 // Driver turns one request into a plan. It must be used from one goroutine: Open, Run, Close.
@@ -80,14 +80,6 @@ func Open(o Options) (*Driver, error) {
 
 // Run runs the stages and returns their result. Its errors are those of package request.
 func (r *Driver) Run(ctx context.Context) (request.Result, error) {
-	view := r.opts.View
-	if view == nil {
-		view = func(event.Event) {}
-	}
-	r.machine.View = func(e event.Event) { view(e); r.writeStage(e) }
-	if r.opts.New {
-		view(event.Event{Seq: int64(len(r.machine.Events)) + 1, Time: time.Now().UTC(), Body: r.machine.Opened()})
-	}
 	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), r.opts.Loop.Path(loop.WatchdogLock),
 		proc.MemoryLimits{}, func(err error) { r.opts.Notify(err.Error()) })()
 	return r.machine.Run(ctx)
@@ -118,6 +110,7 @@ func (r *Driver) newMachine(past []event.Event) *request.Machine {
 			return runlog.RecoverCalls(logDir, o.Prices, c.Cap)
 		},
 		Redact:   func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
+		View:     func(e event.Event) { o.View(e); r.writeStage(e) },
 		Notify:   o.Notify,
 		Prompter: o.Prompter,
 	}

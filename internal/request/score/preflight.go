@@ -11,13 +11,13 @@ import (
 
 // PreflightFacts is the input of the checklist.
 type PreflightFacts struct {
-	Decision      *Decision      // nil: not scored
-	Reversibility *Reversibility // nil: not classified
-	Workflow      *WorkflowMatch // nil: not detected
-	Criteria      int            // success criteria of the shape
-	Assumptions   int            // number of criteria without verification
-	Tasks         int            // of the plan
-	Unchecked     []string       // tasks without a check
+	Decision      Decision
+	Reversibility Reversibility
+	Workflow      WorkflowMatch
+	Criteria      int      // success criteria of the shape
+	Assumptions   int      // number of criteria without verification
+	Tasks         int      // of the plan
+	Unchecked     []string // tasks without a check
 	Waves         int
 	Plan          string // path of the plan file; "" if it is not written
 	State         string // folder of the run's state; "" if it cannot be written
@@ -38,20 +38,14 @@ func Preflight(f PreflightFacts) []PreflightItem {
 		out = append(out, PreflightItem{name, ok, fmt.Sprintf(format, args...)})
 	}
 	d := f.Decision
-	if d == nil {
-		d = &Decision{Shape: Blocked}
-	}
 	speaks := fmt.Sprintf("%d/%d, at least %d needed", d.Spec, MaxScore, MinReady)
 	if d.Forced {
 		speaks += "; forced"
 	}
-	add("spec scored", f.Decision != nil && (d.Spec >= MinReady || d.Forced), "%s", speaks)
+	add("spec scored", d.Spec >= MinReady || d.Forced, "%s", speaks)
 	add("shape determined", d.Shape != Blocked && d.Shape != "", "%s, fit %d", d.Shape, d.Fit)
-	if f.Reversibility == nil {
-		add("reversibility classified", false, "not classified")
-	} else {
-		add("reversibility classified", true, "type %s: %s", f.Reversibility.Class, f.Reversibility.Class.Handling())
-	}
+	class := f.Reversibility.Class
+	add("reversibility classified", class != "", "type %s: %s", class, class.Handling())
 	add("success criteria extracted", f.Criteria > 0, "%d, %d of them by assumption only", f.Criteria, f.Assumptions)
 	add("decomposed into steps", f.Tasks > 0, "%d tasks in %d waves", f.Tasks, f.Waves)
 	switch {
@@ -63,7 +57,7 @@ func Preflight(f PreflightFacts) []PreflightItem {
 		add("tasks written, each with a check", f.Tasks > 0, "%s", f.Plan)
 	}
 	add("state can be kept", f.State != "", "%s", f.State)
-	add("announced", f.Workflow != nil && f.Budget != "" && d.Shape != Blocked, "%s", Announcement(f))
+	add("announced", f.Workflow.Workflow != "" && f.Budget != "" && d.Shape != Blocked, "%s", Announcement(f))
 	return out
 }
 
@@ -74,13 +68,6 @@ func PreflightPassed(points []PreflightItem) bool {
 
 // Announcement returns the first line of a run's output.
 func Announcement(f PreflightFacts) string {
-	shape, workflow := "none", "none"
-	if f.Decision != nil {
-		shape = fmt.Sprintf("%s (%d/%d)", f.Decision.Shape, f.Decision.Spec, MaxScore)
-	}
-	if f.Workflow != nil {
-		workflow = string(f.Workflow.Workflow)
-	}
-	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s", shape, workflow,
-		f.Tasks, f.Budget)
+	return fmt.Sprintf("[LOOP] Starting | Shape: %s (%d/%d) | Workflow: %s | Steps: %d | Budget: %s", f.Decision.Shape,
+		f.Decision.Spec, MaxScore, f.Workflow.Workflow, f.Tasks, f.Budget)
 }

@@ -216,8 +216,8 @@ func TestClassifyReversibility(t *testing.T) {
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	d := score.Decide(newScore(2, 2, 2, 1, 1), 0)
-	good := score.PreflightFacts{Decision: &d, Reversibility: &score.Reversibility{Class: score.Quick},
-		Workflow: &score.WorkflowMatch{Workflow: score.Debug},
+	good := score.PreflightFacts{Decision: d, Reversibility: score.Reversibility{Class: score.Quick},
+		Workflow: score.WorkflowMatch{Workflow: score.Debug},
 		Criteria: 3, Tasks: 4, Waves: 2, Plan: "plan.json", State: ".loop", Budget: "$25"}
 	points := score.Preflight(good)
 	if len(points) != 8 || !score.PreflightPassed(points) {
@@ -228,13 +228,13 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for name, spoil := range map[string]func(*score.PreflightFacts){
-		"spec scored":                      func(f *score.PreflightFacts) { f.Decision = nil },
-		"reversibility classified":         func(f *score.PreflightFacts) { f.Reversibility = nil },
+		"spec scored":                      func(f *score.PreflightFacts) { f.Decision = score.Decision{} },
+		"reversibility classified":         func(f *score.PreflightFacts) { f.Reversibility = score.Reversibility{} },
 		"success criteria extracted":       func(f *score.PreflightFacts) { f.Criteria = 0 },
 		"decomposed into steps":            func(f *score.PreflightFacts) { f.Tasks = 0 },
 		"tasks written, each with a check": func(f *score.PreflightFacts) { f.Unchecked = []string{"T-001"} },
 		"state can be kept":                func(f *score.PreflightFacts) { f.State = "" },
-		"announced":                        func(f *score.PreflightFacts) { f.Workflow = nil },
+		"announced":                        func(f *score.PreflightFacts) { f.Workflow = score.WorkflowMatch{} },
 	} {
 		bad := good
 		spoil(&bad)
@@ -246,7 +246,7 @@ func TestPreflight(t *testing.T) {
 	}
 	low := score.Decide(newScore(1, 1, 1, 1, 0), 0)
 	bad := good
-	bad.Decision = &low
+	bad.Decision = low
 	if points := score.Preflight(bad); points[0].OK || points[1].OK {
 		t.Errorf("a spec of 4 passes: %+v", points)
 	}

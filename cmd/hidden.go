@@ -7,6 +7,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/proc"
+	"wavex/internal/rehearse"
 )
 
 // newWatchdog returns the command of the guard process, which sweeps after a wavex that was killed.
@@ -34,4 +35,18 @@ func watchdogArgv() []string {
 		return nil
 	}
 	return []string{self, "guard"}
+}
+
+// newAgent returns the command of the rehearsal agent. The rehearsal agent is this program in
+// another role, so a rehearsal starts real processes that speak the CLI's protocol.
+func newAgent(std Stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:                "agent",
+		Short:              "The rehearsal agent; takes the flags of the claude CLI",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			return exitStatus(event.ExitCode(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err)))
+		},
+	}
 }

@@ -1,30 +1,32 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/tasklist"
+	"wavex/internal/textfmt"
 )
 
 // This file adds the completions that the commands lack: arguments by their name in the usage line,
 // values of flags by the flag's name. Values without a list (numbers, durations, sentences)
-// complete nothing, because the shell's default, file names, would be wrong.
-
-// isCompletion reports whether a shell asks for completions.
-func isCompletion(args []string) bool {
-	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
-}
+// complete nothing, because the shell's default, file names, would be wrong. Completion runs at each key press,
+// so it reads as little as possible, and an error completes nothing.
 
 // addCompletions adds the missing completions to each command below root.
 func addCompletions(root *cobra.Command) {
@@ -168,4 +170,117 @@ func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 		}
 	}
 	return out, how
+}
+
+// completeTask offers the task ids of the last run's plan, with their subjects, for the first
+// argument.
+func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	p := lastRunPlan(args)
+	if p == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for i := range p.Tasks {
+		if t := &p.Tasks[i]; strings.HasPrefix(t.ID, begun) {
+			out = append(out, cobra.CompletionWithDesc(t.ID, textfmt.Line(t.Title())))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRollback offers the targets of a rollback: tasks, waves and the run.
+func completeRollback(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, how := completeTask(c, args, begun)
+	if p := lastRunPlan(args); p != nil {
+		_, waves := p.Waves()
+		for n := range waves {
+			out = append(out, fmt.Sprintf("wave-%d", n+1))
+		}
+		out = append(out, "run")
+	}
+	return out, how
+}
+
+// completeRun offers plan files and the ids of runs, with how each run ended.
+func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, r := range report.Runs(readLocalEvents(), time.Time{}, true) {
+		out = append(out, cobra.CompletionWithDesc(r.Run, string(r.Status)+", "+r.Started.UTC().Format(time.RFC3339)))
+	}
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+// readLocalEvents returns the journal of the current directory, or nil if it cannot be read.
+func readLocalEvents() []event.Event {
+	events, err := runlog.Read(loop.Name)
+	if err != nil {
+		return nil
+	}
+	return events
+}
+
+// lastRunPlan returns the plan of the last run, to complete a first argument. It returns nil if
+// there is none.
+func lastRunPlan(args []string) *plan.Plan {
+	if len(args) > 0 {
+		return nil
+	}
+	last := runlog.Last(readLocalEvents())
+	if last == nil {
+		return nil
+	}
+	if p := runlog.SavedPlan(loop.Name, last.Config.Run); p != nil {
+		return p
+	}
+	p, err := planfile.Reread(last.Plan, last.Config.Run)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// completePlan offers files that may be plans, for the first argument.
+func completePlan(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []cobra.Completion{"json", "yaml", "yml", "md"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// newCompletion returns cobra's completion command in the form of the others: cobra's help has no
+// exit codes, and its lines are too wide.
+func newCompletion(std Stdio) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print the script that completes commands in a shell",
+		Long: `completion prints a script for bash, zsh, fish or powershell with which the
+shell completes commands, flags, their words, plan files, and the ids of tasks.
+For bash it needs the package bash-completion.
+
+Exit status: 0 printed, 2 it is for none of these shells.`,
+		Example: `  wavex completion bash > /etc/bash_completion.d/wavex
+  wavex completion zsh > "${fpath[1]}/_wavex"
+  wavex completion fish > ~/.config/fish/completions/wavex.fish
+  wavex completion powershell | Out-String | Invoke-Expression
+  source <(wavex completion bash)           (for this session only)`,
+		Args:              oneArg("bash, zsh, fish or powershell"),
+		ValidArgsFunction: cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch root := c.Root(); args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(std.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(std.Out)
+			case "fish":
+				return root.GenFishCompletion(std.Out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(std.Out)
+			}
+			return usage("%q is not bash, zsh, fish or powershell", args[0])
+		},
+	}
 }
