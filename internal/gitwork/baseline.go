@@ -46,7 +46,11 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 		return err
 	}
 	// Rename the index into place when it is complete: LoadBaseline ignores a folder without one.
-	if err := g.copyIndex(ctx, filepath.Join(at, "new")); err != nil {
+	index, err := g.indexPath(ctx)
+	if err != nil {
+		return err
+	}
+	if err := copyIndex(index, filepath.Join(at, "new")); err != nil {
 		return err
 	}
 	g = g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),

@@ -48,29 +48,24 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, done, err := p.tempIndex(ctx, "")
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := p.addAll(ctx, g, p.MaxNew); err != nil {
-		return err
-	}
-	if err := p.removeSecrets(ctx, g); err != nil {
-		return err
-	}
-	// Commits since the base may have what this one leaves out, so HEAD is not a parent.
-	id, err := p.commitOn(ctx, g, "The last state of the run", cmp.Or(before, p.base))
-	if err == nil {
-		err = p.g.updateRefs(ctx, carryRef(p.run), id)
-	}
+	err = p.withAll(ctx, p.MaxNew, func(g git) error {
+		if err := p.removeSecrets(ctx, g); err != nil {
+			return err
+		}
+		// Commits since the base may have what this one leaves out, so HEAD is not a parent.
+		id, err := p.commitOn(ctx, g, "The last state of the run", cmp.Or(before, p.base))
+		if err != nil {
+			return err
+		}
+		return p.g.updateRefs(ctx, carryRef(p.run), id)
+	})
 	if err != nil {
 		return err
 	}
 	return p.bundles.save(ctx, p.g, p.base)
 }
 
-// removeSecrets gives files with secrets their state of the base in the index g.
+// removeSecrets gives files with secrets their state of the base in the index g, until they are added again.
 func (p *Checkpoints) removeSecrets(ctx context.Context, g git) error {
 	if p.HasSecret == nil {
 		return nil

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"wavex/internal/safefile"
+	"golang.org/x/sync/semaphore"
 )
 
 // This file makes checkpoints of a shared directory: commits of everything in the checkout that git
@@ -32,6 +30,10 @@ type Checkpoints struct {
 	HasSecret  func(contents []byte) bool
 	SecretLeft func(path string)
 
+	// KeepIndex keeps the index between checkpoints, so that each reads only files that changed since the one before.
+	// Close removes it.
+	KeepIndex bool
+
 	run string
 	g   git // in the top directory of the checkout
 
@@ -40,8 +42,11 @@ type Checkpoints struct {
 
 	leftSecrets []string // that SecretLeft got
 
+	index keptIndex
+
 	mu    sync.Mutex
 	waves map[int]func() error // each makes a checkpoint once
+	gaps  int                  // between sessions; -1: unknown
 }
 
 // OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
@@ -60,7 +65,8 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 		return nil, err
 	}
 	return &Checkpoints{run: run, g: g.inDir(c.top).withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
-		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]func() error{}}, nil
+		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]func() error{},
+		index: keptIndex{turn: semaphore.NewWeighted(1)}, gaps: -1}, nil
 }
 
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
@@ -115,18 +121,14 @@ func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string, ma
 	return p.g.updateRefs(ctx, ref, id)
 }
 
-// snapshot makes a commit of the checkout without a ref, on top of HEAD and of other parents. With maxNew above 0 it
-// returns an *Error with TooLarge if the files to add are larger, in bytes.
-func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64, parents ...string) (string, error) {
-	g, done, err := p.tempIndex(ctx, "")
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	if err := p.addAll(ctx, g, maxNew); err != nil {
-		return "", err
-	}
-	return p.commit(ctx, g, subject, parents...)
+// snapshot makes a commit of the checkout on top of HEAD, without a ref. With maxNew above 0 it returns an *Error with
+// TooLarge if the files to add are larger, in bytes.
+func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64) (id string, err error) {
+	err = p.withAll(ctx, maxNew, func(g git) error {
+		id, err = p.commit(ctx, g, subject)
+		return err
+	})
+	return id, err
 }
 
 // addAll adds all changes to the index g. It returns an *Error with TooLarge if they have more than most bytes; 0: no
@@ -155,7 +157,8 @@ func (p *Checkpoints) addAll(ctx context.Context, g git, most int64) error {
 func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 	var own []string
 	for _, path := range p.Own {
-		if rel, err := filepath.Rel(p.g.dir, resolveLinks(path)); err == nil && filepath.IsLocal(rel) {
+		rel, err := filepath.Rel(p.g.dir, resolveLinks(path))
+		if _, missing := os.Lstat(path); missing == nil && err == nil && filepath.IsLocal(rel) {
 			own = append(own, filepath.ToSlash(rel))
 		}
 	}
@@ -192,82 +195,33 @@ func (g git) checkNewFiles(ctx context.Context, most int64, specs []string) (pat
 	return len(list), nil
 }
 
-// commit makes a commit of an index on HEAD and parents, without a branch.
-func (p *Checkpoints) commit(ctx context.Context, g git, subject string, parents ...string) (string, error) {
-	head, err := g.resolve(ctx, "HEAD")
-	if err != nil {
+// commit makes a commit of an index on HEAD, if there is one, without a branch.
+func (p *Checkpoints) commit(ctx context.Context, g git, subject string) (string, error) {
+	id, err := p.commitOn(ctx, g, subject, "HEAD")
+	if exitCode(err) <= 0 {
+		return id, err
+	}
+	if head, failed := g.resolve(ctx, "HEAD"); failed != nil || head != "" {
 		return "", err
 	}
-	return p.commitOn(ctx, g, subject, append([]string{head}, parents...)...)
+	return p.commitOn(ctx, g, subject, "")
 }
 
-func (p *Checkpoints) commitOn(ctx context.Context, g git, subject string, parents ...string) (string, error) {
+// commitOn makes a commit of an index on a parent, or on none for "".
+func (p *Checkpoints) commitOn(ctx context.Context, g git, subject, parent string) (string, error) {
 	tree, err := g.output(ctx, "write-tree", "--missing-ok") // a partial clone need not fetch
 	if err != nil {
 		return "", err
 	}
 	args := []string{"commit-tree", tree}
-	for _, parent := range parents {
-		if parent != "" {
-			args = append(args, "-p", parent)
-		}
+	if parent != "" {
+		args = append(args, "-p", parent)
 	}
-	refs, err := p.Refs(ctx)
+	gaps, err := p.countGaps(ctx)
 	if err != nil {
 		return "", err
 	}
-	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, countGaps(p.run, refs)),
-		args...)
-}
-
-// maxIndex is the largest index that is read, in bytes.
-const maxIndex = 1 << 30
-
-// copyIndex copies the index of g's checkout, if there is one.
-func (g git) copyIndex(ctx context.Context, to string) error {
-	path, err := g.output(ctx, "rev-parse", "--git-path", "index")
-	if err != nil {
-		return err
-	}
-	path = absolute(g.dir, path)
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	text, err := safefile.Read(path, maxIndex)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, text, 0o600); err != nil {
-		return err
-	}
-	// git reads a file again that is as new as the index, since it may have changed without a change of its time.
-	return os.Chtimes(to, time.Time{}, info.ModTime())
-}
-
-// tempIndex returns a git with an index of its own: that of a commit, or for "" a copy of the user's,
-// which avoids reading every file. The caller must call done, which removes it.
-func (p *Checkpoints) tempIndex(ctx context.Context, commit string) (g git, done func(), err error) {
-	dir, err := os.MkdirTemp("", "wavex-index-")
-	if err != nil {
-		return g, nil, err
-	}
-	remove := func() { _ = os.RemoveAll(dir) } // a folder that cannot be removed is a temporary one
-	defer func() {
-		if err != nil {
-			remove()
-		}
-	}()
-	index := filepath.Join(dir, "index")
-	if g = p.g.withEnv("GIT_INDEX_FILE=" + index); commit == "" {
-		err = p.g.copyIndex(ctx, index)
-	} else {
-		err = g.run(ctx, "read-tree", commit)
-	}
-	return g, remove, err
+	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gaps), args...)
 }
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }

@@ -52,7 +52,7 @@ func TestPipeInPlaceOfTheIndex(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if _, _, err := points.tempIndex(ctx, ""); !errors.Is(err, why) {
+	if err := points.withAll(ctx, 0, nil); !errors.Is(err, why) {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -27,10 +27,18 @@ func (p *Checkpoints) StartSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := countGaps(p.run, refs) + 1
+	n, err := p.countGaps(ctx)
+	if err != nil {
+		return err
+	}
+	n++
 	// Remove the old end, so that a session that is cut off has none: later changes could not be
 	// told from its own.
-	return p.g.updateRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
+	err = p.g.updateRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gaps = -1
+	return err
 }
 
 // gapRef returns the ref of one side, "from" or "to", of the n-th gap between sessions.
@@ -38,13 +46,20 @@ func gapRef(run string, n int, side string) string {
 	return fmt.Sprintf("%sbetween/%d/%s", checkpointPrefix(run), n, side)
 }
 
-// countGaps returns the number of gaps between sessions.
-func countGaps(run string, refs map[string]string) int {
-	n := 0
-	for refs[gapRef(run, n+1, "to")] != "" {
-		n++
+// countGaps returns the number of gaps between sessions. Only StartSession adds one.
+func (p *Checkpoints) countGaps(ctx context.Context) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gaps < 0 {
+		refs, err := p.Refs(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for p.gaps = 0; refs[gapRef(p.run, p.gaps+1, "to")] != ""; p.gaps++ {
+			continue
+		}
 	}
-	return n
+	return p.gaps, nil
 }
 
 // gapTrailer is the trailer of a checkpoint's commit that gives the number of gaps before it.

@@ -150,7 +150,12 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 		}
 		return nil, nil
 	}
-	points.Own = p.config.Outputs
+	points.Own, points.KeepIndex = p.config.Outputs, true
+	defer func() {
+		if p.checkpoints == nil {
+			points.Close()
+		}
+	}()
 	if !d.session.needed {
 		points.MaxNew = maxNew
 	}
@@ -186,6 +191,7 @@ func (p *Checkpointer) Seal(ctx context.Context, interrupted bool) {
 	if points == nil {
 		return
 	}
+	defer points.Close()
 	limit := saveTimeout
 	if interrupted {
 		limit = interruptedSave

@@ -1,0 +1,139 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"wavex/internal/safefile"
+)
+
+// This file keeps an index for checkpoints. It starts as a copy of the user's. What git finds out about the
+// files of the checkout stays in it, so that the next checkpoint reads only those that changed: the user's
+// index may be out of date, as after cp or the restore of a cache.
+
+// maxIndex is the largest index that is read, in bytes.
+const maxIndex = 1 << 30
+
+// keptIndex is an index in a temporary folder.
+type keptIndex struct {
+	turn *semaphore.Weighted // one checkpoint at a time uses the rest
+	user string              // path of the user's index; "": unknown
+	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
+	dir  string              // "": there is no index
+}
+
+// withAll adds all changes of the checkout to the index and calls use with it. With maxNew above 0 it returns an
+// *Error with TooLarge if the files to add are larger, in bytes.
+func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) error) error {
+	if p.index.turn.Acquire(ctx, 1) != nil {
+		return context.Cause(ctx)
+	}
+	defer p.index.turn.Release(1)
+	g, err := p.openIndex(ctx)
+	if err == nil {
+		err = p.addAll(ctx, g, maxNew)
+	}
+	if err == nil {
+		err = use(g)
+	}
+	if err != nil || !p.KeepIndex { // a git that was stopped may have left its lock
+		p.index.remove()
+	}
+	return err
+}
+
+// openIndex returns a git that uses the index. It begins again from the user's index if that has changed, since an
+// agent may have added files that git ignores.
+func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
+	k := &p.index
+	if k.user == "" {
+		path, err := p.g.indexPath(ctx)
+		if err != nil {
+			return git{}, err
+		}
+		k.user = path
+	}
+	now, err := os.Stat(k.user)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return git{}, err
+	}
+	if k.dir == "" || !sameVersion(k.seed, now) {
+		k.remove()
+		if k.dir, err = os.MkdirTemp("", "wavex-index-"); err != nil {
+			return git{}, err
+		}
+		k.seed = now
+		if err := copyIndex(k.user, filepath.Join(k.dir, "index")); err != nil {
+			return git{}, err
+		}
+	}
+	return p.g.withEnv("GIT_INDEX_FILE=" + filepath.Join(k.dir, "index")), nil
+}
+
+// sameVersion reports whether a file is as it was; nil: there is none.
+func sameVersion(then, now os.FileInfo) bool {
+	if then == nil || now == nil {
+		return then == nil && now == nil
+	}
+	return os.SameFile(then, now) && then.ModTime().Equal(now.ModTime()) && then.Size() == now.Size()
+}
+
+// remove removes the index. A folder that cannot be removed is a temporary one.
+func (k *keptIndex) remove() {
+	if k.dir != "" {
+		_ = os.RemoveAll(k.dir)
+		k.dir = ""
+	}
+}
+
+// Close waits for the checkpoint that is being made, and removes the index.
+func (p *Checkpoints) Close() {
+	_ = p.index.turn.Acquire(context.Background(), 1) // cannot fail
+	defer p.index.turn.Release(1)
+	p.index.remove()
+}
+
+// indexPath returns the path of the index of g's checkout.
+func (g git) indexPath(ctx context.Context) (string, error) {
+	path, err := g.output(ctx, "rev-parse", "--git-path", "index")
+	return absolute(g.dir, path), err
+}
+
+// copyIndex copies an index, if there is one.
+func copyIndex(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := safefile.Read(from, maxIndex)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		return err
+	}
+	// git reads a file again that is as new as the index, since it may have changed without a change of its time.
+	return os.Chtimes(to, time.Time{}, info.ModTime())
+}
+
+// commitIndex returns a git with an index of a commit. The caller must call done, which removes it.
+func (p *Checkpoints) commitIndex(ctx context.Context, commit string) (g git, done func(), err error) {
+	dir, err := os.MkdirTemp("", "wavex-index-")
+	if err != nil {
+		return g, nil, err
+	}
+	g, done = p.g.withEnv("GIT_INDEX_FILE="+filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }
+	if err = g.run(ctx, "read-tree", commit); err != nil {
+		done()
+	}
+	return g, done, err
+}

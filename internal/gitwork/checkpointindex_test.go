@@ -1,0 +1,137 @@
+package gitwork
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/internal/proc/proctest"
+)
+
+// lines returns the number of lines of a file, 0 if there is none.
+func (r *repo) lines(path string) int {
+	r.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+// touch changes the times of files, as cp and the restore of a cache do.
+func (r *repo) touch(names ...string) {
+	r.t.Helper()
+	for _, name := range names {
+		past := time.Now().Add(-time.Hour)
+		must(r.t, os.Chtimes(filepath.Join(r.dir, name), past, past))
+	}
+}
+
+// A checkpoint after the first reads no file that did not change, although the user's index is out of date.
+func TestCheckpointsReadNoFileTwice(t *testing.T) {
+	t.Parallel()
+	all := files{".gitattributes": "*.txt filter=count\n"}
+	for i := range 9 {
+		all[fmt.Sprintf("%d.txt", i)] = fmt.Sprintln(i)
+	}
+	r := newRepo(t, all)
+	read := filepath.Join(t.TempDir(), "read")
+	r.git("config", "filter.count.clean", "echo >> '"+read+"'; cat")
+	for name := range all {
+		r.touch(name)
+	}
+	p := r.checkpoints("run-1")
+	p.KeepIndex = true
+	defer p.Close()
+	must(t, p.BeforeTask(t.Context(), "a"))
+	if n := r.lines(read); n != 9 {
+		t.Fatalf("the first checkpoint read %d files, want 9", n)
+	}
+	r.write(r.dir, files{"3.txt": "changed\n"})
+	r.touch("3.txt")
+	must(t, p.AfterTask(t.Context(), "a"))
+	if n := r.lines(read) - 9; n != 1 {
+		t.Errorf("the second checkpoint read %d files, want 1", n)
+	}
+	all["3.txt"] = "changed\n"
+	if got := r.tree(afterRef("run-1", "a")); !reflect.DeepEqual(got, all) {
+		t.Errorf("it has %v", got)
+	}
+}
+
+// A checkpoint has what the user's index got meanwhile, such as an ignored file that an agent has committed.
+func TestCheckpointsFollowTheIndex(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a.txt": "a\n", ".gitignore": "*.log\n"})
+	p := r.checkpoints("run-1")
+	p.KeepIndex = true
+	defer p.Close()
+	must(t, p.BeforeTask(t.Context(), "a"))
+	r.write(r.dir, files{"x.log": "x\n"})
+	r.git("add", "-f", "x.log")
+	r.git("commit", "-qm", "of an agent")
+	must(t, p.AfterTask(t.Context(), "a"))
+	want := files{"a.txt": "a\n", ".gitignore": "*.log\n", "x.log": "x\n"}
+	if got := r.tree(afterRef("run-1", "a")); !reflect.DeepEqual(got, want) {
+		t.Errorf("it has %v", got)
+	}
+}
+
+// A checkpoint that fails does not stop the next one, and Close leaves nothing.
+func TestCheckpointAfterAFailedOne(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	r := newRepo(t, files{"a.txt": "a\n"})
+	p := r.checkpoints("run-1")
+	p.KeepIndex, p.MaxNew = true, 10
+	must(t, p.BeforeWave(t.Context(), 1))
+	r.write(r.dir, files{"large": strings.Repeat("x", 11)})
+	var large *Error
+	if err := p.BeforeWave(t.Context(), 2); !errors.As(err, &large) || large.Problem != TooLarge {
+		t.Errorf("a large file: %v", err)
+	}
+	r.write(r.dir, files{"large": "", "b.txt": "b\n"})
+	must(t, p.BeforeWave(t.Context(), 3))
+	if got := r.tree(waveStartRef("run-1", 3)); !reflect.DeepEqual(got, files{"a.txt": "a\n", "b.txt": "b\n"}) {
+		t.Errorf("it has %v", got)
+	}
+	p.Close()
+	left, err := os.ReadDir(temp)
+	must(t, err)
+	for _, e := range left {
+		if strings.HasPrefix(e.Name(), "wavex-index-") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// A checkpoint after the first starts at most six git processes.
+func TestProcessesOfACheckpoint(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a.txt": "a\n"})
+	dir := t.TempDir()
+	started := filepath.Join(dir, "started")
+	p := r.checkpoints("run-1")
+	p.g.program = filepath.Join(dir, "git")
+	proctest.Script(t, p.g.program, "#!/bin/sh\necho >> '"+started+"'\nexec git \"$@\"\n")
+	p.KeepIndex, p.MaxNew, p.Own = true, 1<<20, []string{filepath.Join(r.dir, "report.json")}
+	defer p.Close()
+	must(t, p.BeforeWave(t.Context(), 1))
+	for n, name := range []string{"before", "after", "wave"} {
+		r.write(r.dir, files{"a.txt": fmt.Sprintln(n)})
+		before := r.lines(started)
+		must(t, map[string]func() error{
+			"before": func() error { return p.BeforeTask(t.Context(), "a") },
+			"after":  func() error { return p.AfterTask(t.Context(), "a") },
+			"wave":   func() error { return p.BeforeWave(t.Context(), 2) },
+		}[name]())
+		if n := r.lines(started) - before; n < 1 || n > 6 {
+			t.Errorf("%s: %d git processes, want at most 6", name, n)
+		}
+	}
+}
