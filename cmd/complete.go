@@ -136,30 +136,23 @@ func completeList(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 // completeExpert offers the project's experts. In a list separated by commas it completes the last
 // name.
 func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	const how = cobra.ShellCompDirectiveNoFileComp
-	roster, err := counsel.LoadRoster(loop.Dir(loop.Name).Path(loop.Experts), nil)
-	if err != nil {
-		return nil, how
-	}
-	before := begun[:strings.LastIndexByte(begun, ',')+1]
 	var out []cobra.Completion
-	for _, name := range roster.Names() {
-		if !slices.Contains(strings.Split(before, ","), name) {
-			out = append(out, before+name)
+	if roster, err := counsel.LoadRoster(loop.Dir(loop.Name).Path(loop.Experts), nil); err == nil {
+		before := begun[:strings.LastIndexByte(begun, ',')+1]
+		for _, name := range roster.Names() {
+			if !slices.Contains(strings.Split(before, ","), name) {
+				out = append(out, before+name)
+			}
 		}
 	}
-	return out, how
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeAttempt offers the attempts of the task that the first argument names.
 func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	const how = cobra.ShellCompDirectiveNoFileComp
-	if len(args) == 0 {
-		return nil, how
-	}
 	past, err := runlog.LoadForDisplay(loop.Name, "", "")
-	if err != nil {
-		return nil, how
+	if err != nil || len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []cobra.Completion
 	for _, t := range report.Of(past.State, past.Events).Tasks {
@@ -169,7 +162,7 @@ func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 			}
 		}
 	}
-	return out, how
+	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeTask offers the task ids of the last run's plan, with their subjects, for the first

@@ -213,7 +213,7 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	}
 	path, err := findClaude(d.opts.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
-		Fix: "install it with: " + doctor.Install}
+		Fix: "install it with: " + support.Install}
 	var p support.Program
 	if err == nil {
 		p, cli = doctor.CLI(ctx, path, d.env, answerTimeout)

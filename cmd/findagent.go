@@ -13,7 +13,7 @@ import (
 
 	"wavex/internal/agent"
 	"wavex/internal/claude/statement"
-	"wavex/internal/doctor"
+	"wavex/internal/claude/support"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
 	"wavex/internal/usererr"
@@ -43,7 +43,7 @@ func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (age
 	if err != nil && agent.NeedsAgent(p) {
 		return a, usererr.Blocked(fmt.Errorf(
 			"the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
-			found, claudeProblem(err), doctor.Install))
+			found, claudeProblem(err), support.Install))
 	}
 	return a, nil
 }

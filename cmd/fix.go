@@ -159,9 +159,7 @@ func fixSession(ctx context.Context, o *runOptions, std Stdio) (*invocation, err
 
 // anyClosed reports whether any gap of before is gone.
 func anyClosed(before, now []scan.Gap) bool {
-	left := map[string]bool{}
-	for _, g := range now {
-		left[g.Key()] = true
-	}
-	return slices.ContainsFunc(before, func(g scan.Gap) bool { return !left[g.Key()] })
+	return slices.ContainsFunc(before, func(was scan.Gap) bool {
+		return !slices.ContainsFunc(now, func(g scan.Gap) bool { return g.Key() == was.Key() })
+	})
 }

@@ -8,6 +8,7 @@ package e2e
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,10 +125,12 @@ func TestLies(t *testing.T) {
 
 func (test liesTest) run(t *testing.T, c cli) {
 	s := test.scene
-	broken, listed := statement.Find(per(c, cmp.Or(test.onOldest, test.names), test.names))
-	if !listed {
+	all, id := statement.All(), per(c, cmp.Or(test.onOldest, test.names), test.names)
+	at := slices.IndexFunc(all, func(s statement.Statement) bool { return s.ID == id })
+	if at < 0 {
 		t.Fatalf("no statement %s", test.names)
 	}
+	broken := all[at]
 	script := fakeapi.Script{Prices: prices}
 	if !broken.Required {
 		script.Agents = s.agents()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/internal/plan"
@@ -25,14 +26,11 @@ import (
 // as the CLI's rule syntax can express.
 func checkRules(checks []plan.Check) []string {
 	var rules []string
-	seen := map[string]bool{}
 	add := func(command string) {
 		command = strings.TrimSpace(command)
-		if command == "" || seen[command] || !ruleIsNarrow(command) {
-			return
+		if rule := bashRule(command); command != "" && ruleIsNarrow(command) && !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
 		}
-		seen[command] = true
-		rules = append(rules, bashRule(command))
 	}
 	for _, c := range checks {
 		add(c.Run)
@@ -130,20 +128,14 @@ func closingQuote(s string, i int) int {
 // denials returns the rules that would allow the tool calls that the CLI denied, each once. granted
 // are the rules that the agent already had.
 func denials(refused []denial, granted []string) []runner.Denial {
-	had := map[string]bool{}
-	for _, g := range granted {
-		had[g] = true
-	}
 	var out []runner.Denial
-	seen := map[runner.Denial]bool{}
 	for _, r := range refused {
 		for _, rule := range rulesFor(r) {
 			d := runner.Denial{Tool: r.tool, Rule: rule, Kind: toolKind(r.tool)}
-			if had[rule] {
+			if slices.Contains(granted, rule) {
 				d.Rule = r.tool // denied in spite of its own rule: only a rule for the whole tool helps
 			}
-			if !seen[d] {
-				seen[d] = true
+			if !slices.Contains(out, d) {
 				out = append(out, d)
 			}
 		}

@@ -22,9 +22,6 @@ import (
 // 2.1.197; the flags that it passes exist since 2.1.
 var Oldest = statement.Version{Major: 2, Minor: 1}
 
-// Install is the command that installs the CLI.
-const Install = "npm install -g @anthropic-ai/claude-code"
-
 // CLI resolves the links of a path and asks the program for its version. env is the environment
 // of attempts. It fails if the program cannot be started, does not answer within wait, or is too
 // old. A program whose answer does not name Claude Code may be a wrapper: it fails unless it
@@ -56,12 +53,12 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (su
 	case told && v.Less(Oldest):
 		p.Version = v
 		return p, failCheck(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest),
-			"update it with: "+Install+"@latest")
+			"update it with: "+support.Install+"@latest")
 	case !statement.NamesClaude(said):
 		if !speaksProtocol(ctx, []string{p.Path}, env, wait) {
 			return p, failCheck(cliCheck, fmt.Sprintf(
 				"%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
-				p.Path, firstLine(said)), "name the CLI with --claude, or install it with: "+Install)
+				p.Path, firstLine(said)), "name the CLI with --claude, or install it with: "+support.Install)
 		}
 		return p, warnCheck(cliCheck, fmt.Sprintf("%s tells no version: %q", p.Path, firstLine(said)),
 			"see that it is the claude CLI")
@@ -80,19 +77,19 @@ func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
 		if isFile(program) {
 			return failCheck(name, program+" cannot be started: the program that its first line names is not there",
-				"install it again with: "+Install)
+				"install it again with: "+support.Install)
 		}
-		return failCheck(name, program+" is not there", "install it with: "+Install)
+		return failCheck(name, program+" is not there", "install it with: "+support.Install)
 	case errors.As(err, &start):
 		return failCheck(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
 			runtime.GOARCH, errors.Unwrap(start)),
-			"name the CLI with --claude, or install it with: "+Install)
+			"name the CLI with --claude, or install it with: "+support.Install)
 	case errors.Is(err, errNoAnswer):
 		return failCheck(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),
 			"try it by hand; something holds it up")
 	}
 	return failCheck(name, fmt.Sprintf("%s --version: %v: %s", program, err, firstLine(said)),
-		"try it by hand; install it again with: "+Install)
+		"try it by hand; install it again with: "+support.Install)
 }
 
 // speaksProtocol reports whether a program answers a control request of the CLI's protocol before any
@@ -176,14 +173,9 @@ func Statements(c support.CLI) Check {
 	return warnCheck(name, text, "see wavex doctor --probe; wavex does without what does not hold")
 }
 
-// modelAliases are names that the CLI replaces with a model. `--help` of 2.1.330 names fable, opus and
-// sonnet.
+// modelAliases are names that the CLI replaces with a model, also with the suffix [1m] for a long context. `--help` of
+// 2.1.330 names fable, opus and sonnet.
 var modelAliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
-
-// isModelAlias reports whether model is an alias, with or without the suffix for a long context.
-func isModelAlias(model string) bool {
-	return slices.Contains(modelAliases, strings.TrimSuffix(model, "[1m]"))
-}
 
 // Prices reports the models without a price. For an attempt that ends, the ledger uses the CLI's
 // own figure. Without a price, an attempt that dies counts at its cap, and a figure of the CLI
@@ -192,7 +184,8 @@ func Prices(models []string, known func(model string) bool) Check {
 	const name = "prices"
 	var missing []string
 	for _, m := range models {
-		if m != "" && !isModelAlias(m) && !known(m) && !slices.Contains(missing, m) {
+		alias := slices.Contains(modelAliases, strings.TrimSuffix(m, "[1m]"))
+		if m != "" && !alias && !known(m) && !slices.Contains(missing, m) {
 			missing = append(missing, m)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -116,14 +117,17 @@ func (e Entry) marker() string { return "<!-- wavex " + e.Key + " -->" }
 func insert(lines []string, section string, own []string, end string) []string {
 	post, postEnd := findSection(lines, 0, len(lines), "Post-Context")
 	if post < 0 {
-		lines = append(endWithBlankLine(lines, end), "## Post-Context"+end)
+		if n := len(lines); n > 0 && strings.TrimSpace(lines[n-1]) != "" {
+			lines = append(lines, end)
+		}
+		lines = append(lines, "## Post-Context"+end)
 		post, postEnd = len(lines)-1, len(lines)
 	}
 	at, atEnd := findSection(lines, post+1, postEnd, section)
 	if at < 0 {
 		at = trimBlankLines(lines, postEnd)
 		head := []string{end, "### " + section + end, end}
-		return splice(lines, at, append(head, own...))
+		return slices.Insert(lines, at, append(head, own...)...)
 	}
 	last := trimBlankLines(lines, atEnd)
 	if last == at+1 || !strings.HasPrefix(strings.TrimSpace(lines[last-1]), "- ") {
@@ -132,19 +136,7 @@ func insert(lines []string, section string, own []string, end string) []string {
 	if last == atEnd && atEnd < len(lines) {
 		own = append(own, end)
 	}
-	return splice(lines, last, own)
-}
-
-// endWithBlankLine appends an empty line to a document unless it ends with one.
-func endWithBlankLine(lines []string, end string) []string {
-	if len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) != "" {
-		lines = append(lines, end)
-	}
-	return lines
-}
-
-func splice(lines []string, at int, own []string) []string {
-	return append(append(append([]string{}, lines[:at]...), own...), lines[at:]...)
+	return slices.Insert(lines, last, own...)
 }
 
 // trimBlankLines returns the end of the text before end, without trailing empty lines.

@@ -19,17 +19,17 @@ import (
 // in the given wave (from 1). With does not change p, and the keys of its tasks stay the same. It
 // returns an error if a task is invalid, has an id that is taken, or has an unknown blocker.
 func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
-	blockers := make([][]string, len(tasks))
+	rest, blockers := make([]json.RawMessage, len(tasks)), make([][]string, len(tasks))
 	for i := range tasks {
 		var err error
-		if tasks, blockers[i], err = splitBlockers(tasks, i); err != nil {
+		if rest[i], blockers[i], err = splitBlockers(tasks[i]); err != nil {
 			return nil, fmt.Errorf("adding tasks: %w", err)
 		}
 	}
 	text, err := json.Marshal(struct {
 		Version int               `json:"version"`
 		Tasks   []json.RawMessage `json:"tasks"`
-	}{Version, tasks})
+	}{Version, rest})
 	if err != nil {
 		return nil, fmt.Errorf("adding tasks: %w", err)
 	}
@@ -75,25 +75,19 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	return &q, nil
 }
 
-// splitBlockers removes the blockers of task i from its object and returns them. It does not change the
-// given list.
-func splitBlockers(tasks []json.RawMessage, i int) (rest []json.RawMessage, blockers []string, err error) {
+// splitBlockers returns the object of a task without its blockers, and the blockers.
+func splitBlockers(task json.RawMessage) (rest json.RawMessage, blockers []string, err error) {
 	const field = "blockedBy"
 	var object map[string]json.RawMessage
-	if json.Unmarshal(tasks[i], &object) != nil || object[field] == nil {
-		return tasks, nil, nil // a value that is not an object is judged with the rest
+	if json.Unmarshal(task, &object) != nil || object[field] == nil {
+		return task, nil, nil // a value that is not an object is judged with the rest
 	}
 	if err := json.Unmarshal(object[field], &blockers); err != nil {
 		return nil, nil, fmt.Errorf("%s of a task that is added must be a list of ids: %w", field, err)
 	}
 	delete(object, field)
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, nil, err
-	}
-	rest = slices.Clone(tasks)
-	rest[i] = text
-	return rest, blockers, nil
+	rest, err = json.Marshal(object)
+	return rest, blockers, err
 }
 
 func (x *index) clone() index {

@@ -133,7 +133,7 @@ func newDecoder(opts Options, src string) *decoder {
 	edges := min(strings.Count(src, ","), len(src)/8, 16<<20)
 	return &decoder{
 		opts:          opts,
-		plan:          &Plan{Version: Version, Tasks: make([]Task, 0, room), keys: new(keys)},
+		plan:          &Plan{Tasks: make([]Task, 0, room), keys: new(keys)},
 		planType:      newObjectType("the plan", planFields()...),
 		taskType:      newObjectType("a task", taskFields()...),
 		defaultsType:  newObjectType("defaults", settingsFields()...),

@@ -35,7 +35,7 @@ func TestFull(t *testing.T) {
 	p := load(t, "testdata/full.json")
 	usd, unlimited, two, zero := NoLimit, 0, 2, 0
 	want := &Plan{
-		Version: 1, Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
+		Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
 		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},
 		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits",
 			AllowedTools:    []string{"Bash(go test:*)"},
@@ -67,7 +67,7 @@ func TestFull(t *testing.T) {
 					Timeout: 90 * time.Minute}},
 			{ID: "007", Command: "make", Reversibility: "2A", Verify: []Check{{Run: "test -f out"}}},
 			{ID: "docs", Subject: "Write the docs", Reversibility: "2A", Verify: []Check{{Run: "test -s README.md"}},
-				Settings: &Settings{SettingSources: "user", MCPConfig: MCPInherit}},
+				Settings: &Settings{SettingSources: "user", MCPConfig: "inherit"}},
 		},
 	}
 	same(t, p, want)
@@ -109,14 +109,14 @@ func same(t *testing.T, got, want *Plan) {
 func words(t *testing.T, p *Plan) string {
 	t.Helper()
 	flat := struct {
-		Version, Parallel                 int
+		Parallel                          int
 		Name, Request, Schedule           string
 		Budget                            Limits
 		Defaults                          Settings
 		Criteria, MustNot, Rehearse, Task any
 		Isolation, Share, Setup, Protect  any
 		Deliver                           string
-	}{p.Version, p.Parallel, p.Name, p.Request, p.Schedule, p.Budget, p.Defaults, p.Criteria, p.MustNot, p.Rehearse, nil,
+	}{p.Parallel, p.Name, p.Request, p.Schedule, p.Budget, p.Defaults, p.Criteria, p.MustNot, p.Rehearse, nil,
 		p.Isolation, p.Share, p.Setup, [][]string{p.ProtectPaths, p.ProtectBranches}, p.Deliver}
 	var list []Task
 	for _, task := range p.Tasks {
@@ -179,7 +179,7 @@ func TestSettings(t *testing.T) {
 	if s := p.Settings(0); !reflect.DeepEqual(s, p.Defaults) {
 		t.Errorf("got %+v", s)
 	}
-	if s := p.Settings(3); s.MCPConfig != MCPInherit || s.SettingSources != "user" {
+	if s := p.Settings(3); s.MCPConfig != "inherit" || s.SettingSources != "user" {
 		t.Errorf("got %+v", s)
 	}
 }

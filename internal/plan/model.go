@@ -13,37 +13,36 @@ import (
 )
 
 // Plan is a validated plan: every blocker exists, there is no cycle, and every value is in range.
-// Only Load and Parse make one.
+// Only Load and Parse make one. The fields with a name in JSON are in the outline of a plan.
 type Plan struct {
-	Path   string // as the user gave it; "" when parsed from memory
-	Digest string // sha256 of the file's bytes, hex
+	Path   string `json:"path"`   // as the user gave it; "" when parsed from memory
+	Digest string `json:"digest"` // sha256 of the file's bytes, hex
 
-	Version  int
-	Name     string
-	Request  string
-	Budget   Limits
-	Parallel int    // 0: not given
-	Schedule string // "waves" or "eager"; "": not given
-	Defaults Settings
-	Criteria []Condition
-	MustNot  []Condition
-	Links    []Link // files that must be connected in the end
+	Name     string      `json:"name,omitempty"`
+	Request  string      `json:"request,omitempty"`
+	Budget   Limits      `json:"-"`
+	Parallel int         `json:"-"`                  // 0: not given
+	Schedule string      `json:"schedule,omitempty"` // "waves" or "eager"; "": not given
+	Defaults Settings    `json:"defaults"`
+	Criteria []Condition `json:"criteria,omitempty"`
+	MustNot  []Condition `json:"mustNot,omitempty"`
+	Links    []Link      `json:"-"` // files that must be connected in the end
 	// Isolation says where tasks work: "auto", "shared" or "worktree"; "": not given. Share lists
 	// the files that worktrees need and git does not have, as paths of the project; the prefix
 	// "copy:" marks those to copy. Setup is a shell command for each worktree. Deliver is how isolated work is delivered:
 	// "auto", "branch", "ff", "push" or "pr"; "": not given.
-	Isolation, Setup, Deliver string
-	Share                     []string
+	Isolation, Setup, Deliver string   `json:"-"`
+	Share                     []string `json:"-"`
 	// No task may change ProtectPaths, and no delivery moves ProtectBranches. Both are patterns of
 	// path.Match; a path is protected if a folder that contains it is.
-	ProtectPaths, ProtectBranches []string
+	ProtectPaths, ProtectBranches []string `json:"-"`
 	// Declared holds the plan's data about single waves, in the order of the file.
-	Declared []Wave
-	Tasks    []Task
-	Rehearse json.RawMessage // plan-level block for the rehearsal agent; opaque here
+	Declared []Wave          `json:"waves,omitempty"`
+	Tasks    []Task          `json:"-"`
+	Rehearse json.RawMessage `json:"-"` // plan-level block for the rehearsal agent; opaque here
 
 	// Graph holds the tasks' edges; its node i is Tasks[i].
-	Graph *dag.Graph
+	Graph *dag.Graph `json:"-"`
 
 	ids        index        // of Tasks, for Lookup
 	keys       *keys        // computed on first use

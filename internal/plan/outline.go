@@ -27,17 +27,9 @@ const maxOutlineEdges = 1 << 20
 
 // outlineHead is the first line of an outline.
 type outlineHead struct {
-	Version  int         `json:"outline"`
-	Path     string      `json:"path"`
-	Digest   string      `json:"digest"`
-	Name     string      `json:"name,omitempty"`
-	Request  string      `json:"request,omitempty"`
-	Schedule string      `json:"schedule,omitempty"`
-	Defaults *Settings   `json:"defaults,omitempty"`
-	Criteria []Condition `json:"criteria,omitempty"`
-	MustNot  []Condition `json:"mustNot,omitempty"`
-	Declared []Wave      `json:"waves,omitempty"`
-	Tasks    int         `json:"tasks"`
+	Version int `json:"outline"`
+	*Plan
+	Tasks int `json:"tasks"`
 }
 
 // outlineTask is each further line: a task without its prompt and its description.
@@ -59,8 +51,7 @@ func (p *Plan) Outline(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	to := json.NewEncoder(b)
 	to.SetEscapeHTML(false)
-	if err := to.Encode(outlineHead{outlineVersion, p.Path, p.Digest, p.Name, p.Request, p.Schedule, &p.Defaults,
-		p.Criteria, p.MustNot, p.Declared, len(p.Tasks)}); err != nil {
+	if err := to.Encode(outlineHead{outlineVersion, p, len(p.Tasks)}); err != nil {
 		return err
 	}
 	sums := p.sums()
@@ -81,19 +72,17 @@ func (p *Plan) Outline(w io.Writer) error {
 // prompts. Such a plan cannot run. It returns an error if r holds no outline, or not a whole one.
 func ReadOutline(r io.Reader) (*Plan, error) {
 	from := json.NewDecoder(bufio.NewReaderSize(r, 64<<10))
-	var h outlineHead
+	p := &Plan{ids: newIndex(0), keys: new(keys)}
+	h := outlineHead{Plan: p}
 	if err := from.Decode(&h); err != nil {
 		return nil, fmt.Errorf("reading the outline of a plan: %w", err)
 	}
 	if h.Version != outlineVersion || h.Tasks < 1 {
 		return nil, fmt.Errorf("reading the outline of a plan: version %d with %d tasks is none", h.Version, h.Tasks)
 	}
-	p := &Plan{Path: h.Path, Digest: h.Digest, Version: Version, Name: h.Name, Request: h.Request, Schedule: h.Schedule,
-		Criteria: h.Criteria, MustNot: h.MustNot, ids: newIndex(0), keys: new(keys)}
-	if h.Defaults != nil {
-		p.Defaults = *h.Defaults
-	}
-	for _, w := range h.Declared {
+	declared := p.Declared
+	p.Declared = nil
+	for _, w := range declared {
 		p.declare(w)
 	}
 	edges := dag.NewBuilder(0, 0)

@@ -12,9 +12,6 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// MCPInherit is the value of Settings.MCPConfig for the user's own MCP servers.
-const MCPInherit = "inherit"
-
 // mcpNone turns a default off for one task. It never occurs in merged settings.
 const mcpNone = "none"
 

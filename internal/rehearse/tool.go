@@ -66,12 +66,6 @@ func (t *turn) actions() []action {
 	return out
 }
 
-// readAction returns a tool use that changes nothing, for responses without another one.
-func (t *turn) readAction() action {
-	return action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "pwd", "description": "rehearsed"},
-		do: func(context.Context) (string, error) { return t.dir, nil }}
-}
-
 func (t *turn) path(p LocalPath) string { return filepath.Join(t.dir, filepath.FromSlash(string(p))) }
 
 // writeAction returns the tool use for w: a Write for a whole file, an Edit for a change of one.

@@ -73,7 +73,9 @@ func (t *turn) planSteps() {
 	}
 	for k := range t.steps[:n-1] {
 		if len(t.steps[k]) == 0 {
-			t.steps[k] = []action{t.readAction()}
+			t.steps[k] = []action{{id: t.newToolID(), tool: "Bash", // a use that changes nothing
+				input: map[string]string{"command": "pwd", "description": "rehearsed"},
+				do:    func(context.Context) (string, error) { return t.dir, nil }}}
 		}
 	}
 }

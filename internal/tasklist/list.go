@@ -97,19 +97,6 @@ func taskID(name string) (string, bool) {
 	return id, ok && id != "" && folderName(id) == id
 }
 
-// FileError is a file of a list that is not a task.
-type FileError struct {
-	ID   string
-	File string // absolute
-	Src  []byte
-	Err  *FileProblem
-}
-
-func (e *FileError) Error() string { return e.File + ": " + e.Err.Text }
-
-// Unwrap returns the underlying error.
-func (e *FileError) Unwrap() error { return e.Err }
-
 // ErrDeleted means that the task was deleted.
 var ErrDeleted = errors.New("the task is no longer in the list")
 
@@ -166,7 +153,7 @@ func (l *List) file(id string) string { return filepath.Join(l.Dir, id+".json") 
 func (l *List) read(ctx context.Context, id string) (*Task, error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		t, err := l.readOnce(id)
-		var m *FileProblem
+		var m *FileError
 		if !errors.As(err, &m) || !m.MaybePartial {
 			return t, err
 		}
@@ -191,7 +178,7 @@ func (l *List) readOnce(id string) (*Task, error) {
 	var src []byte
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return nil, &FileError{id, file, nil, &FileProblem{Code: "wrong-type", Text: "is no regular file"}}
+		return nil, &FileError{ID: id, File: file, Code: "wrong-type", Text: "is no regular file"}
 	case err == nil && info.Size() > maxTask:
 		src = make([]byte, maxTask+1) // too large; parse reports it
 	case err == nil:
@@ -204,9 +191,9 @@ func (l *List) readOnce(id string) (*Task, error) {
 		return nil, err
 	}
 	t, err := parse(id, src)
-	var m *FileProblem
+	var m *FileError
 	if errors.As(err, &m) {
-		return nil, &FileError{id, file, src, m}
+		m.ID, m.File, m.Src = id, file, src
 	}
 	return t, err
 }

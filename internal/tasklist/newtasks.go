@@ -35,12 +35,13 @@ func (l *List) NewTasks(ctx context.Context, run string, known func(id string) b
 	for again := true; again; {
 		again = false
 		for _, t := range tasks {
-			if known(t.ID) || placed[t.ID] || t.Status != Pending || !t.isPartOf(run) || !l.unchangedSince(t.ID, before) ||
+			if known(t.ID) || placed[t.ID] || t.Status != Pending || !t.isPartOf(run) ||
 				slices.ContainsFunc(edges[t.ID], func(b string) bool { return !known(b) && !placed[b] }) {
 				continue
 			}
 			o, wrong := t.planTask(edges[t.ID])
-			if wrong != nil {
+			st, err := os.Stat(l.file(t.ID))
+			if wrong != nil || err != nil || !st.ModTime().Before(before) {
 				continue
 			}
 			out = append(out, json.RawMessage(o.Value()))
@@ -48,10 +49,4 @@ func (l *List) NewTasks(ctx context.Context, run string, known func(id string) b
 		}
 	}
 	return out, nil
-}
-
-// unchangedSince reports whether a task's file has not changed since a time.
-func (l *List) unchangedSince(id string, before time.Time) bool {
-	st, err := os.Stat(l.file(id))
-	return err == nil && st.ModTime().Before(before)
 }

@@ -29,9 +29,9 @@ func parseObject(src []byte, base int) (jsonobject.Object, error) {
 	o, end, err := jsonobject.Parse(src)
 	switch {
 	case errors.Is(err, jsonobject.ErrNotObject):
-		return nil, &FileProblem{At: base, Code: "wrong-type", Text: "expected an object"}
+		return nil, &FileError{At: base, Code: "wrong-type", Text: "expected an object"}
 	case errors.Is(err, jsonobject.ErrMore):
-		return nil, &FileProblem{At: base + end, Code: "syntax", Text: "there is more after the end of the task",
+		return nil, &FileError{At: base + end, Code: "syntax", Text: "there is more after the end of the task",
 			MaybePartial: true}
 	case err != nil:
 		return nil, syntaxProblem(err, len(src), base)
@@ -42,8 +42,8 @@ func parseObject(src []byte, base int) (jsonobject.Object, error) {
 	return o, nil
 }
 
-func syntaxProblem(err error, size, base int) *FileProblem {
-	m := &FileProblem{At: base, Code: "syntax", Text: "the file ends in the middle of the task", MaybePartial: true}
+func syntaxProblem(err error, size, base int) *FileError {
+	m := &FileError{At: base, Code: "syntax", Text: "the file ends in the middle of the task", MaybePartial: true}
 	var s *jsontext.SyntacticError
 	if errors.As(err, &s) {
 		m.At = base + min(int(s.ByteOffset), size)

@@ -64,7 +64,8 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		}
 		o, wrong := t.planTask(edges[t.ID])
 		if wrong != nil {
-			ds = append(ds, (&FileError{t.ID, l.file(t.ID), t.src, wrong}).diagnostic())
+			wrong.File, wrong.Src = l.file(t.ID), t.src
+			ds = append(ds, wrong.diagnostic())
 		}
 		out = append(out, o.Value()...)
 		if t.Status == InProgress && t.Owner != Owner {
@@ -145,7 +146,7 @@ func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 }
 
 // planTask converts the task to a task of a plan.
-func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileProblem) {
+func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileError) {
 	o.Set("id", jsonobject.Quote(t.ID))
 	text := func(name, s string) {
 		if s != "" {
@@ -162,12 +163,12 @@ func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileProb
 		at := t.offset("metadata", metaFields)
 		more, err := parseObject(v, at)
 		if err != nil {
-			return o, &FileProblem{At: at, Code: plan.CodeWrongType,
+			return o, &FileError{At: at, Code: plan.CodeWrongType,
 				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
 		for _, m := range more {
 			if o.Get(m.Name) != nil || m.Name == "metadata" {
-				return o, &FileProblem{At: m.At, Code: plan.CodeConflict,
+				return o, &FileError{At: m.At, Code: plan.CodeConflict,
 					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", source.Quote(m.Name))}
 			}
 			o.Set(m.Name, m.Value)
@@ -231,12 +232,12 @@ func (t *Task) offset(path ...string) int {
 
 // diagnostic returns the mistake with its position.
 func (e *FileError) diagnostic() plan.Diagnostic {
-	d := plan.Diagnostic{Severity: plan.SeverityError, Code: e.Err.Code, Message: e.Err.Text, File: e.File}
-	if e.Err.MaybePartial {
+	d := plan.Diagnostic{Severity: plan.SeverityError, Code: e.Code, Message: e.Text, File: e.File}
+	if e.MaybePartial {
 		d.Message += "; Claude Code does not show this task, so mend the file or remove it"
 	}
 	if filepath.IsAbs(e.File) && e.Src != nil {
-		d.Line, d.Column = position(e.Src, e.Err.At)
+		d.Line, d.Column = position(e.Src, e.At)
 	}
 	return d
 }

@@ -59,8 +59,8 @@ func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(str
 	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}}
 	m.worker = async.Start(func(last bool) time.Duration {
 		w.writePending(ctx)
-		if last {
-			w.warnUnwritten()
+		if n := len(w.retry); last && n > 0 {
+			w.warnOnce("end", fmt.Sprintf("the list %s does not show the last state of %d tasks", l.Name, n))
 		}
 		return 0
 	})
@@ -101,19 +101,15 @@ func (m *ProgressWriter) update(s *scheduler.State, i int) {
 	for k := len(m.states); k < len(s.Plan.Tasks); k++ {
 		m.states, m.ids = append(m.states, taskState{}), append(m.ids, s.Plan.Tasks[k].ID)
 	}
-	v := stateOf(s, i, i < m.listTasks || fromList(s, i))
+	own := i < m.listTasks || slices.ContainsFunc(s.Added, func(a event.Added) bool {
+		return a.Origin == event.FromList && a.ID == m.ids[i] // it joined the run
+	})
+	v := stateOf(s, i, own)
 	if v == m.states[i] {
 		return
 	}
 	m.states[i] = v
 	m.dirty[i] = struct{}{}
-}
-
-// fromList reports whether a task that joined the run is already in the list.
-func fromList(s *scheduler.State, i int) bool {
-	return slices.ContainsFunc(s.Added, func(a event.Added) bool {
-		return a.Origin == event.FromList && a.ID == s.Plan.Tasks[i].ID
-	})
 }
 
 // stateOf returns the view of task i. own says that the task is one of the list. A failed or blocked
@@ -212,7 +208,7 @@ func (w *writeLoop) failed(ctx context.Context, c pendingWrite, err error) {
 	}
 	w.retry[c.task] = struct{}{}
 	if ctx.Err() != nil {
-		return // warnUnwritten counts them
+		return // the end counts them
 	}
 	w.warnOnce("", fmt.Sprintf("the list %s does not show the run as it is: %v", w.list.Name, err))
 }
@@ -221,13 +217,6 @@ func (w *writeLoop) warnOnce(key, text string) {
 	if !w.warned[key] {
 		w.warned[key] = true
 		w.warn(text)
-	}
-}
-
-// warnUnwritten must be called after the last writePending, which leaves nothing dirty.
-func (w *writeLoop) warnUnwritten() {
-	if n := len(w.retry); n > 0 {
-		w.warnOnce("end", fmt.Sprintf("the list %s does not show the last state of %d tasks", w.list.Name, n))
 	}
 }
 
@@ -286,7 +275,10 @@ func (w *writeLoop) findOrCreate(ctx context.Context, v taskState) (string, erro
 	if id, ok := w.added[v.added.ID]; ok {
 		return id, nil
 	}
-	t := &Task{Subject: v.added.Subject, Description: descriptionWithCheck(v.added), ActiveForm: v.added.ActiveForm}
+	t := &Task{Subject: v.added.Subject, Description: v.added.Description, ActiveForm: v.added.ActiveForm}
+	if c := v.added.Verify; len(c) == 1 && c[0].Run != "" {
+		t.Description = withVerifyTail(t.Description, c[0].Run)
+	}
 	v.applyTo(t)
 	t.Metadata.Set(metaAdded, jsonobject.Quote(v.added.ID))
 	ids, err := w.list.Add(ctx, []*Task{t}, nil)
@@ -295,13 +287,4 @@ func (w *writeLoop) findOrCreate(ctx context.Context, v taskState) (string, erro
 	}
 	w.added[v.added.ID] = ids[0]
 	return ids[0], nil
-}
-
-// descriptionWithCheck returns a task's description with its checks.
-func descriptionWithCheck(t *plan.Task) string {
-	text := t.Description
-	if len(t.Verify) == 1 && t.Verify[0].Run != "" {
-		return withVerifyTail(text, t.Verify[0].Run)
-	}
-	return text
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -47,8 +48,11 @@ type Task struct {
 	src []byte
 }
 
-// FileProblem is a mistake in a task's file and its position. The CLI does not show such a task.
-type FileProblem struct {
+// FileError is a mistake in a task's file and its position. The CLI does not show such a task.
+type FileError struct {
+	ID   string // of the task, by the name of the file
+	File string // absolute
+	Src  []byte
 	At   int    // offset in bytes
 	Code string // of package plan's diagnostics
 	Text string
@@ -56,23 +60,23 @@ type FileProblem struct {
 	MaybePartial bool
 }
 
-func (m *FileProblem) Error() string { return m.Text }
+func (m *FileError) Error() string { return strings.TrimPrefix(m.File+": "+m.Text, ": ") }
 
 // parse reads the file of the task id. It accepts the same files as the CLI, and returns an error
 // about any other.
 func parse(id string, src []byte) (*Task, error) {
 	switch {
 	case len(src) > maxTask:
-		return nil, &FileProblem{Code: "too-large", Text: fmt.Sprintf("the file is larger than %d MB, which no task is",
+		return nil, &FileError{Code: "too-large", Text: fmt.Sprintf("the file is larger than %d MB, which no task is",
 			maxTask>>20)}
 	case bytes.HasPrefix(src, []byte("\ufeff")):
-		return nil, &FileProblem{Code: "encoding",
+		return nil, &FileError{Code: "encoding",
 			Text: "the file begins with a byte order mark, which Claude Code does not read; save it as UTF-8 without one"}
 	case len(bytes.TrimSpace(src)) == 0:
-		return nil, &FileProblem{Code: "syntax", Text: "the file is empty", MaybePartial: true}
+		return nil, &FileError{Code: "syntax", Text: "the file is empty", MaybePartial: true}
 	}
 	if at := tooDeep(src); at >= 0 {
-		return nil, &FileProblem{At: at, Code: "too-deep", Text: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
+		return nil, &FileError{At: at, Code: "too-deep", Text: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
 	}
 	raw, err := parseObject(src, 0)
 	if err != nil {
@@ -117,7 +121,7 @@ func (f *fieldReader) offset(name string) int {
 
 func (f *fieldReader) fail(name, code, text string) {
 	if f.err == nil {
-		f.err = &FileProblem{At: f.offset(name), Code: code, Text: text}
+		f.err = &FileError{At: f.offset(name), Code: code, Text: text}
 	}
 }
 

@@ -108,7 +108,7 @@ func TestNoTasks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			task, err := parse("1", []byte(c.text))
-			var m *FileProblem
+			var m *FileError
 			if !errors.As(err, &m) {
 				t.Fatalf("accepted: %+v %v", task, err)
 			}
@@ -137,7 +137,7 @@ func FuzzTask(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		task, err := parse("3", src)
 		if err != nil {
-			var m *FileProblem
+			var m *FileError
 			if !errors.As(err, &m) || m.At < 0 || m.At > len(src) || m.Code == "" || m.Text == "" {
 				t.Fatalf("%#v", err)
 			}

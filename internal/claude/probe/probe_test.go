@@ -59,7 +59,7 @@ func TestOneFails(t *testing.T) {
 				probes = Urgent
 			}
 			r := probes(t.Context(), lyingTarget(t, string(s.ID)), probeLimit)
-			if !r.Support.Fails(s.ID) || r.Why[s.ID] == "" {
+			if r.Support[s.ID] != statement.Fails || r.Why[s.ID] == "" {
 				t.Errorf("%s: %s, seen: %q, %v", s.ID, r.Support[s.ID], r.Why[s.ID], r.Err)
 			}
 			for _, other := range r.Support.Select(statement.Fails) {
@@ -99,7 +99,7 @@ func TestUnknown(t *testing.T) {
 // A process that ends its turn without a result breaks the statement.
 func TestNoResult(t *testing.T) {
 	t.Parallel()
-	if r := Urgent(t.Context(), lyingTarget(t, "ends"), probeLimit); !r.Support.Fails(statement.OneResult) {
+	if r := Urgent(t.Context(), lyingTarget(t, "ends"), probeLimit); r.Support[statement.OneResult] != statement.Fails {
 		t.Errorf("%v, %v", r.Support, r.Err)
 	}
 }
@@ -108,7 +108,7 @@ func TestNoResult(t *testing.T) {
 func TestAnotherSession(t *testing.T) {
 	t.Parallel()
 	r := Urgent(t.Context(), lyingTarget(t, "renames"), probeLimit)
-	if !r.Support.Fails(statement.SessionID) || !r.Support.Holds(statement.Resume) || r.Err != nil {
+	if r.Support[statement.SessionID] != statement.Fails || !r.Support.Holds(statement.Resume) || r.Err != nil {
 		t.Errorf("%v, %v, %v", r.Support, r.Why, r.Err)
 	}
 }

@@ -1,8 +1,6 @@
 package statement
 
-import (
-	"slices"
-)
+import "slices"
 
 // These are the statements about money.
 const (
@@ -126,16 +124,6 @@ func All() []Statement {
 
 // perVersion returns the verdicts on the tested versions.
 func perVersion(oldest, newest Support) [len(versions)]Support { return [...]Support{oldest, newest} }
-
-// Find returns the statement with an ID.
-func Find(id ID) (Statement, bool) {
-	for _, s := range All() {
-		if s.ID == id {
-			return s, true
-		}
-	}
-	return Statement{}, false
-}
 
 // Select returns the statements with the given verdict, in the order of the list.
 func (v SupportSet) Select(want Support) []Statement {

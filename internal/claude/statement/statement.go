@@ -97,6 +97,3 @@ type SupportSet map[ID]Support
 
 // Holds reports whether the statement is known to hold. Features check it before they use it.
 func (v SupportSet) Holds(id ID) bool { return v[id] == Holds }
-
-// Fails reports whether the statement is known to fail.
-func (v SupportSet) Fails(id ID) bool { return v[id] == Fails }

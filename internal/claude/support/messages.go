@@ -7,13 +7,16 @@ import (
 	"wavex/internal/claude/statement"
 )
 
+// Install is the command that installs the CLI.
+const Install = "npm install -g @anthropic-ai/claude-code"
+
 // Refusal returns why no run may use the CLI: a required statement fails, which has no safe
 // fallback. It returns "" if there is none. advice tells the user how to fix it.
 func (c CLI) Refusal() (why, advice string) {
 	for _, s := range c.Support.Select(statement.Fails) {
 		if s.Required {
 			return fmt.Sprintf("%s does not do what wavex relies on: %s %s", c.name(), s.Text, c.evidence(s.ID)),
-				"install a version that does: " + install + "@" + statement.Newest()
+				"install a version that does: " + Install + "@" + statement.Newest()
 		}
 	}
 	return "", ""
@@ -87,5 +90,3 @@ func (c CLI) evidence(id statement.ID) string {
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-const install = "npm install -g @anthropic-ai/claude-code"

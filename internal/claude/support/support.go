@@ -59,9 +59,9 @@ func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 	}
 	k := s.load(p)
 	c.Source, c.Why, c.Support = Cached, k.Why, statement.SupportSet{}
-	for id, v := range table { // a missing flag costs an attempt, but no money
-		if st, _ := statement.Find(id); !st.Kind.Urgent() {
-			c.Support[id] = v
+	for _, st := range statement.All() { // a missing flag costs an attempt, but no money
+		if v, known := table[st.ID]; known && !st.Kind.Urgent() {
+			c.Support[st.ID] = v
 		}
 	}
 	maps.Copy(c.Support, k.Support)

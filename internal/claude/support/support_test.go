@@ -109,7 +109,7 @@ func TestCached(t *testing.T) {
 	ready := func(probes int, what string) CLI {
 		t.Helper()
 		c := b.Ensure(t.Context(), b.program)
-		if b.probes != probes || !c.Support.Fails(statement.TurnCost) || !c.Support.Holds(statement.Cap) {
+		if b.probes != probes || c.Support[statement.TurnCost] != statement.Fails || !c.Support.Holds(statement.Cap) {
 			t.Errorf("%s: %d probes, %v", what, b.probes, c.Support)
 		}
 		return c

@@ -92,14 +92,10 @@ func (p *project) isScriptOrphan(name, code string) bool {
 	stem := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	words, pattern := []string{stem}, "[/'\"`]"+regexp.QuoteMeta(stem)+"[.'\"`]"
 	for _, m := range exportedRe().FindAllStringSubmatch(code, -1) {
-		words, pattern = append(words, m[1]), pattern+"|"+identifierRe(m[1]).String()
+		words, pattern = append(words, m[1]), pattern+`|(?:^|[^\w$])`+regexp.QuoteMeta(m[1])+`(?:[^\w$]|$)`
 	}
 	return !p.isMentioned(words, regexp.MustCompile(pattern),
 		func(other string) bool { return other != name && !documentRe().MatchString(other) })
-}
-
-func identifierRe(name string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^\w$])` + regexp.QuoteMeta(name) + `(?:[^\w$]|$)`)
 }
 
 // isMentioned reports whether one of the files that isUser accepts matches a pattern, or there are too

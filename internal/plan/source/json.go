@@ -71,7 +71,8 @@ func (s *JSON) Next() Token {
 	case '"':
 		text := s.src[start+1 : s.end-1]
 		if len(text) > maxString {
-			s.failure = tooLong(Location(start))
+			s.failure = &Problem{Location(start), CodeTooLarge,
+				fmt.Sprintf("a text is longer than %d MB; name a file that the task reads", maxString>>20)}
 			return Token{At: Location(start)}
 		}
 		if strings.IndexByte(text, '\\') >= 0 {
@@ -101,11 +102,6 @@ func tooDeep(at Location) *Problem {
 
 // maxString is the maximum length of a string, in bytes: far more than fits into a model's context.
 const maxString = 16 << 20
-
-func tooLong(at Location) *Problem {
-	return &Problem{at, CodeTooLarge,
-		fmt.Sprintf("a text is longer than %d MB; name a file that the task reads", maxString>>20)}
-}
 
 // nextOffset returns the offset of the next token: between two tokens there are only white space and
 // separators.
