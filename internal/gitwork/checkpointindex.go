@@ -63,18 +63,29 @@ func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return git{}, err
 	}
-	if k.dir == "" || !sameVersion(k.seed, now) {
-		k.remove()
-		if k.dir, err = os.MkdirTemp("", "wavex-index-"); err != nil {
-			return git{}, err
-		}
-		k.seed = now
-		if err := copyIndex(k.user, filepath.Join(k.dir, "index")); err != nil {
-			return git{}, err
-		}
+	if k.dir != "" && sameVersion(k.seed, now) {
+		return p.g.withEnv("GIT_INDEX_FILE=" + k.path()), nil
 	}
-	return p.g.withEnv("GIT_INDEX_FILE=" + filepath.Join(k.dir, "index")), nil
+	k.remove()
+	if k.dir, err = os.MkdirTemp("", "wavex-index-"); err != nil {
+		return git{}, err
+	}
+	k.seed = now
+	if err := copyIndex(k.user, k.path()); err != nil {
+		return git{}, err
+	}
+	g := p.g.withEnv("GIT_INDEX_FILE=" + k.path())
+	if p.KeepIndex {
+		err = g.run(ctx, "update-index", "-q", "--refresh")
+	}
+	if exitCode(err) == 1 { // files differ
+		err = nil
+	}
+	return g, err
 }
+
+// path returns the path of the index.
+func (k *keptIndex) path() string { return filepath.Join(k.dir, "index") }
 
 // sameVersion reports whether a file is as it was; nil: there is none.
 func sameVersion(then, now os.FileInfo) bool {

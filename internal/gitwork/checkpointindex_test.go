@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,19 @@ func (r *repo) touch(names ...string) {
 // A checkpoint after the first reads no file that did not change, although the user's index is out of date.
 func TestCheckpointsReadNoFileTwice(t *testing.T) {
 	t.Parallel()
+	for name, set := range map[string]func(*Checkpoints){
+		"bounded": func(p *Checkpoints) { p.MaxNew = 1 << 20 },
+		"no":      func(*Checkpoints) {},
+		"named":   func(p *Checkpoints) { p.StoresLarge = func(string, int64) {} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			readNoFileTwice(t, set)
+		})
+	}
+}
+
+func readNoFileTwice(t *testing.T, set func(*Checkpoints)) {
 	all := files{".gitattributes": "*.txt filter=count\n"}
 	for i := range 9 {
 		all[fmt.Sprintf("%d.txt", i)] = fmt.Sprintln(i)
@@ -47,19 +61,24 @@ func TestCheckpointsReadNoFileTwice(t *testing.T) {
 	}
 	p := r.checkpoints("run-1")
 	p.KeepIndex = true
+	set(p)
 	defer p.Close()
-	must(t, p.BeforeTask(t.Context(), "a"))
+	must(t, p.BeforeWave(t.Context(), 1))
 	if n := r.lines(read); n != 9 {
 		t.Fatalf("the first checkpoint read %d files, want 9", n)
 	}
+	must(t, p.BeforeWave(t.Context(), 2))
+	if n := r.lines(read) - 9; n != 0 {
+		t.Errorf("the second checkpoint read %d files, want 0", n)
+	}
 	r.write(r.dir, files{"3.txt": "changed\n"})
 	r.touch("3.txt")
-	must(t, p.AfterTask(t.Context(), "a"))
-	if n := r.lines(read) - 9; n != 1 {
-		t.Errorf("the second checkpoint read %d files, want 1", n)
+	must(t, p.BeforeWave(t.Context(), 3))
+	if n := r.lines(read) - 9; n > 2 { // git ls-files reads a file that differs, and git add again
+		t.Errorf("the third checkpoint read %d files, want one at most twice", n)
 	}
 	all["3.txt"] = "changed\n"
-	if got := r.tree(afterRef("run-1", "a")); !reflect.DeepEqual(got, all) {
+	if got := r.tree(waveStartRef("run-1", 3)); !reflect.DeepEqual(got, all) {
 		t.Errorf("it has %v", got)
 	}
 }
@@ -133,5 +152,25 @@ func TestProcessesOfACheckpoint(t *testing.T) {
 		if n := r.lines(started) - before; n < 1 || n > 6 {
 			t.Errorf("%s: %d git processes, want at most 6", name, n)
 		}
+	}
+}
+
+// A large file that checkpoints store is named once. Files that git ignores are not.
+func TestLargeFilesOfCheckpointsAreNamed(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a.txt": "a\n", ".gitignore": "*.log\n"})
+	p := r.checkpoints("run-1")
+	var named []string
+	p.StoresLarge = func(path string, size int64) { named = append(named, fmt.Sprint(path, " ", size)) }
+	for _, name := range []string{"d/large.bin", "large.log"} {
+		r.write(r.dir, files{name: "x"})
+		must(t, os.Truncate(filepath.Join(r.dir, name), largeFile+1))
+	}
+	for _, task := range []string{"a", "b"} {
+		must(t, p.BeforeTask(t.Context(), task))
+		must(t, p.AfterTask(t.Context(), task))
+	}
+	if want := []string{fmt.Sprint("d/large.bin ", largeFile+1)}; !slices.Equal(named, want) {
+		t.Errorf("named: %q, want %q", named, want)
 	}
 }

@@ -30,6 +30,9 @@ type Checkpoints struct {
 	HasSecret  func(contents []byte) bool
 	SecretLeft func(path string)
 
+	// StoresLarge gets the path, relative to the top directory, and the size in bytes of each large file that checkpoints
+	// without a bound store. It is nil or set before the first checkpoint.
+	StoresLarge func(path string, size int64)
 	// KeepIndex keeps the index between checkpoints, so that each reads only files that changed since the one before.
 	// Close removes it.
 	KeepIndex bool
@@ -41,6 +44,7 @@ type Checkpoints struct {
 	bundles *bundles // nil: not opened
 
 	leftSecrets []string // that SecretLeft got
+	named       []string // that StoresLarge got
 
 	index keptIndex
 
@@ -138,8 +142,8 @@ func (p *Checkpoints) addAll(ctx context.Context, g git, most int64) error {
 	if err != nil {
 		return err
 	}
-	if most > 0 {
-		if paths, err := g.checkNewFiles(ctx, most, files); err != nil || paths == 0 { // the index has everything
+	if most > 0 || p.StoresLarge != nil {
+		if paths, err := p.checkNewFiles(ctx, g, most, files); err != nil || paths == 0 { // the index has everything
 			return err
 		}
 	}
@@ -172,25 +176,33 @@ func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 	return specs, err
 }
 
-// checkNewFiles returns the number of paths that differ from the index. It returns an *Error with TooLarge if the
-// files there have more than most bytes.
-func (g git) checkNewFiles(ctx context.Context, most int64, specs []string) (paths int, err error) {
+// largeFile is the size from which StoresLarge gets a file, in bytes.
+const largeFile = 64 << 20
+
+// checkNewFiles returns the number of paths that differ from the index g. It returns an *Error with TooLarge if the
+// files there have more than most bytes; 0: no bound.
+func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64, specs []string) (paths int, err error) {
 	out, err := g.output(ctx, append([]string{"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--"},
 		specs...)...)
 	if err != nil {
 		return 0, err
 	}
-	list := splitNUL(out)
-	size := int64(0)
-	for _, path := range slices.Compact(list) {
+	list := slices.Compact(splitNUL(out))
+	total := int64(0)
+	for _, path := range list {
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
-		if err == nil && info.Mode().IsRegular() { // others have no contents, or are gone
-			size += info.Size()
+		if err != nil || !info.Mode().IsRegular() { // others have no contents, or are gone
+			continue
+		}
+		total += info.Size()
+		if most == 0 && info.Size() > largeFile && !slices.Contains(p.named, path) {
+			p.named = append(p.named, path)
+			p.StoresLarge(path, info.Size())
 		}
 	}
-	if size > most {
-		return 0, &Error{Problem: TooLarge, Text: fmt.Sprintf(
-			"new and changed files have %d MB, more than %d MB", (size+1<<20-1)>>20, most>>20)}
+	if most > 0 && total > most {
+		return 0, &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
+			(total+1<<20-1)>>20, most>>20)}
 	}
 	return len(list), nil
 }

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -158,6 +159,10 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 	}()
 	if !d.session.needed {
 		points.MaxNew = maxNew
+	}
+	points.StoresLarge = func(path string, size int64) {
+		p.warn(fmt.Errorf("checkpoints store %s in the repository, %d MB; if they need not, let git ignore it",
+			textfmt.Line(path), size>>20))
 	}
 	if err := p.carrier.open(points); err != nil {
 		return nil, err
