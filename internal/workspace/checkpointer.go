@@ -11,7 +11,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
-	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -161,8 +160,8 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 		points.MaxNew = maxNew
 	}
 	points.StoresLarge = func(path string, size int64) {
-		p.warn(fmt.Errorf("checkpoints store %s in the repository, %d MB; if they need not, let git ignore it",
-			textfmt.Line(path), size>>20))
+		p.warn(fmt.Errorf("checkpoints store %q in the repository, %d MB; if they need not, let git ignore it",
+			path, size>>20))
 	}
 	if err := p.carrier.open(points); err != nil {
 		return nil, err
