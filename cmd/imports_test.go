@@ -177,7 +177,7 @@ var may = map[string]struct {
 	"e2e/docs":    {nil, "the documentation, tried"},
 	"e2e/crash":   {[]string{"*"}, "tests of the whole, killed"},
 	"e2e/soak":    {nil, "tests of the whole, struck at random"},
-	"e2e/scratch": {[]string{"budget", "e2e/rig", "internal/event", "internal/journal", "internal/loop",
+	"e2e/scratch": {[]string{"budget", "e2e/rig", "internal/event", "internal/journal", "internal/loop", "runner",
 		"internal/statefiles"}, "what the tests that kill wavex share"},
 	"examples/quickstart/reset": {nil, "an example"},
 }

@@ -16,6 +16,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/runner"
 )
 
 // The list price of the rehearsal agent, in micro-dollars a token.
@@ -142,7 +143,8 @@ func (p Project) Account(torn bool) Account {
 		p.T.Fatalf("the journal does not end complete: %+v", end)
 	}
 	a := accounting{Account: Account{Priced: map[string]int{}}, torn: torn, done: map[string]int64{},
-		ended: map[string]int64{}, caps: map[string]budget.USD{}, dir: filepath.Join(p.Loop(), "runs", run)}
+		ended: map[string]int64{}, unchecked: map[string]bool{}, caps: map[string]budget.USD{},
+		dir: filepath.Join(p.Loop(), "runs", run)}
 	for i, e := range events {
 		if e.Seq != int64(i)+1 {
 			a.Other = append(a.Other, fmt.Sprintf("record %d has the number %d", i+1, e.Seq))
@@ -170,6 +172,7 @@ type accounting struct {
 	sum       budget.USD
 	done      map[string]int64      // tasks that are done, with the number of the record
 	ended     map[string]int64      // attempts whose turn has ended, likewise
+	unchecked map[string]bool       // tasks whose last turn was good and whose checks an interrupt cut off
 	caps      map[string]budget.USD // of attempts
 	unknown   budget.USD            // counted for streams that cannot be read
 	completed int
@@ -182,6 +185,9 @@ func (a *accounting) add(e event.Event) {
 		if at, ok := a.done[b.Task]; ok {
 			a.Redone = append(a.Redone, fmt.Sprintf("record %d starts %s, which was done at record %d", e.Seq, b.Task, at))
 		}
+		if a.unchecked[b.Task] && b.Why != event.WhyChecks {
+			a.Money = append(a.Money, fmt.Sprintf("record %d makes a turn of %s again, which had ended", e.Seq, b.Task))
+		}
 		a.caps[fmt.Sprintf("attempt %d of %s", b.Attempt, b.Task)] = b.Cap
 	case event.TurnEnded:
 		key := fmt.Sprintf("attempt %d of %s", b.Attempt, b.Task)
@@ -189,6 +195,7 @@ func (a *accounting) add(e event.Event) {
 			a.Money = append(a.Money, fmt.Sprintf("record %d ends the turn of %s again, after record %d", e.Seq, key, at))
 		}
 		a.ended[key] = e.Seq
+		a.unchecked[b.Task] = b.Turn.Result.Outcome == runner.Done
 	case event.AttemptEnded:
 		a.attempt(e.Seq, b)
 	case event.IntegrationEnded:
@@ -209,6 +216,7 @@ func (a *accounting) add(e event.Event) {
 
 // attempt counts the end of an attempt.
 func (a *accounting) attempt(seq int64, b event.AttemptEnded) {
+	a.unchecked[b.Task] = a.unchecked[b.Task] && b.Result.Outcome == runner.Interrupted
 	if b.Status == event.Completed || b.Status == event.Verified {
 		a.done[b.Task] = seq
 	}
@@ -219,8 +227,8 @@ func (a *accounting) attempt(seq int64, b event.AttemptEnded) {
 	stream := readStream(filepath.Join(a.dir, "tasks", b.Task, "attempt-"+strconv.Itoa(b.Attempt)))
 	cost, by := stream.expected()
 	switch {
-	case a.torn && b.Result.Priced == "result" && b.Result.Cost >= cost:
-		cost, by = b.Result.Cost, "result"
+	case a.torn && (b.Result.Priced == "result" || b.Result.Priced == "stream") && b.Result.Cost >= cost:
+		cost, by = b.Result.Cost, b.Result.Priced
 	case b.Result.Priced == "cap" && !stream.result && (a.torn || stream.noise): // unknown: the most that it can be
 		cost, by = a.caps[key], "cap"
 		a.unknown += cost - stream.priced

@@ -81,6 +81,7 @@ func (c *soaked) prepare(luck *rand.Rand) {
 		if dir != "" && !c.small {
 			c.small = true // the first disk strike decides which file system is small
 			scratch.Mount(t, dir, diskSize, 0)
+			t.Cleanup(func() { c.keep(dir) })
 			return false
 		}
 		return dir != ""
@@ -92,6 +93,16 @@ func (c *soaked) prepare(luck *rand.Rand) {
 		for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "first"}} {
 			c.runGit(args...)
 		}
+	}
+}
+
+// keep copies a file system into the folder of a seed that failed, before it is unmounted.
+func (c *soaked) keep(dir string) {
+	if !c.t.Failed() {
+		return
+	}
+	if err := os.CopyFS(filepath.Join(c.dir, "disk"), os.DirFS(dir)); err != nil {
+		c.logf("keeping %s: %v", dir, err)
 	}
 }
 
@@ -224,7 +235,7 @@ func (c *soaked) exitCode(e scratch.Ended, s *strike, events []event.Event) (wro
 			}
 		}
 	}
-	failed, stopped, refused := ends(events)
+	failed, stopped, refused := ends(c.events)
 	left := end.Tasks.Failed + end.Tasks.Blocked + end.Tasks.Pending
 	allowed := map[int]bool{
 		0: left == 0 && end.Tasks.Completed == len(c.plan.tasks)+added(c.events),
@@ -241,15 +252,21 @@ func (c *soaked) exitCode(e scratch.Ended, s *strike, events []event.Event) (wro
 	return ""
 }
 
-// ends reports whether tasks failed in a session, whether a breaker stopped one or the run, and
-// whether the gate refused.
+// ends reports whether tasks have failed since the last session that ended before the last one, for
+// they get another chance only after an end; and whether a breaker stopped one or the run, and
+// whether the gate refused, in the last session.
 func ends(events []event.Event) (failed, stopped, refused bool) {
 	attempt := func(status event.Status, task, run *event.Stop) {
 		failed = failed || status == event.Failed
 		stopped = stopped || task != nil || run != nil && run.Breaker != ""
 	}
+	ended := false
 	for _, e := range events {
 		switch b := e.Body.(type) {
+		case event.RunResumed:
+			failed, stopped, refused, ended = failed && !ended, false, false, false
+		case event.RunEnded:
+			ended = true
 		case event.AttemptEnded:
 			attempt(b.Status, b.TaskStop, b.Stop)
 		case event.IntegrationEnded:
