@@ -110,6 +110,20 @@ func (p *Checkpoints) HasRun(ctx context.Context) (bool, error) {
 	return id != "", err
 }
 
+// RanHere reports whether the run has worked in this clone.
+func (p *Checkpoints) RanHere(ctx context.Context) (bool, error) {
+	id, err := p.g.resolve(ctx, hereRef(p.run))
+	if err != nil || id != "" {
+		return id != "", err
+	}
+	return p.HasRun(ctx) // by an older wavex
+}
+
+// SetRanHere records that the run works in this clone. A clone of the repository does not get the ref.
+func (p *Checkpoints) SetRanHere(ctx context.Context) error {
+	return p.g.updateRefs(ctx, hereRef(p.run), "HEAD")
+}
+
 func (p *Checkpoints) setIfMissing(ctx context.Context, ref, subject string, maxNew int64) error {
 	if id, err := p.g.resolve(ctx, ref); err != nil || id != "" {
 		return err
@@ -246,6 +260,7 @@ func afterRef(run, task string) string {
 func waveStartRef(run string, n int) string {
 	return fmt.Sprintf("%swave/%d", checkpointPrefix(run), n)
 }
+func hereRef(run string) string     { return "refs/wavex/" + run + ".here" }
 func endRef(run string) string      { return checkpointPrefix(run) + "end" }
 func undoRef(run, id string) string { return checkpointPrefix(run) + "undo/" + id[:min(12, len(id))] }
 

@@ -13,6 +13,7 @@
 //	refs/wavex/RUN.kept/TASK/ID   other work of a task: earlier tries, an agent's own commits
 //	refs/wavex/RUN.run/base, tip  the commit where the run began, and the integrated work
 //	refs/wavex/RUN.run/wave-KEY   the result of one integration
+//	refs/wavex/RUN.here           in a clone where a run has worked in the shared directory
 //	refs/wavex/RUN.points/...     checkpoints of the shared directory, and backups of rollbacks
 //
 // The branches of tasks are not named wavex/RUN/TASK because git allows no branch below another

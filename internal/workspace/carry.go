@@ -39,13 +39,16 @@ func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say fu
 	if err != nil {
 		return false, err
 	}
-	if has, err := points.HasRun(ctx); has || err != nil {
+	if has, err := points.RanHere(ctx); has || err != nil {
 		return false, err
 	}
 	if err := points.OpenBundles(t.config.Loop, base); err != nil {
 		return true, err
 	}
 	got, err := points.RestoreCarried(ctx, plan)
+	if err == nil {
+		err = points.SetRanHere(ctx)
+	}
 	if err != nil || got == nil {
 		return true, err
 	}

@@ -166,6 +166,9 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 	if err := p.carrier.open(points); err != nil {
 		return nil, err
 	}
+	if err := points.SetRanHere(ctx); err != nil { // before any work
+		p.warn(err)
+	}
 	if err := points.StartSession(ctx); err != nil {
 		p.unsealed = true // the changes of others since the last session would count as the run's
 		p.warn(err)

@@ -119,7 +119,8 @@ func TestCheckpointTooLarge(t *testing.T) {
 	if len(warned) != 1 || !strings.Contains(warned[0], "new and changed files have 65 MB, more than 64 MB") {
 		t.Errorf("warned %q", warned)
 	}
-	if refs := testrepo.Git(t, dir, "for-each-ref", "refs/wavex"); refs != "" {
+	refs := testrepo.Git(t, dir, "for-each-ref", "--format=%(refname)")
+	if refs != "refs/heads/main\nrefs/wavex/r-1.here\n" {
 		t.Errorf("there is %s", refs)
 	}
 }
