@@ -204,13 +204,13 @@ func (a *accounting) add(e event.Event) {
 			delete(a.done, r.Task)
 		}
 	case event.CounselEnded:
-		a.call(fmt.Sprintf("tasks/%s/counsel-%d", b.Task, b.Panel), b.Verdict.Cost, b.Verdict.Unavailable == "")
+		a.call(fmt.Sprintf("tasks/%s/counsel-%d", b.Task, b.Panel), b.Verdict.Cost)
 	case event.PrecheckEnded:
-		a.call(fmt.Sprintf("precheck-%s-%d", b.Task, b.N), b.Challenge.Cost, b.Challenge.Error == "")
+		a.call(fmt.Sprintf("precheck-%s-%d", b.Task, b.N), b.Challenge.Cost)
 	case event.CriteriaEnded:
-		a.call(fmt.Sprintf("criteria-%d", b.Round), b.Cost, b.Error == "")
+		a.call(fmt.Sprintf("criteria-%d", b.Round), b.Cost)
 	case event.ReviewEnded:
-		a.call(fmt.Sprintf("reviews/%d", b.N), b.Review.Cost, b.Review.Error == "")
+		a.call(fmt.Sprintf("reviews/%d", b.N), b.Review.Cost)
 	}
 }
 
@@ -241,10 +241,10 @@ func (a *accounting) attempt(seq int64, b event.AttemptEnded) {
 	a.sum += cost
 }
 
-// call counts the end of the calls in a folder of the run. answered means that wavex saw them end.
-func (a *accounting) call(folder string, counted budget.USD, answered bool) {
+// call counts the end of the calls in a folder of the run.
+func (a *accounting) call(folder string, counted budget.USD) {
 	cost := a.calls(folder)
-	if a.torn && answered {
+	if a.torn {
 		cost = max(cost, counted)
 	}
 	if counted != cost {

@@ -25,6 +25,12 @@ type randomPlan struct {
 	exits     map[int]bool      // the exit codes that faults and limits can cause
 }
 
+// orphan is a command that leaves a process, which sleeps for orphanTime, in a session of its own.
+const (
+	orphanTime = "300"
+	orphan     = "setsid sleep " + orphanTime + " >/dev/null 2>&1 & "
+)
+
 // sharedFile is a file to which several tasks add a line.
 const sharedFile = "shared.txt"
 
@@ -149,7 +155,7 @@ func (p *randomPlan) checks(name, path string) []any {
 	for range p.luck.IntN(3) {
 		all = append(all, pick[any](p.luck, object{"file": path}, "grep -q "+name+" "+path, "sleep 0.1; test -s "+path,
 			object{"run": "test -e " + path, "timeout": "30s"}, object{"file": path, "matches": "^" + name},
-			"setsid sleep 300 >/dev/null 2>&1 & test -s "+path, "date > checked.tmp; test -s "+path))
+			orphan+"sleep 0.05; test -s "+path, "date > checked.tmp; test -s "+path))
 	}
 	return all
 }
@@ -167,8 +173,8 @@ func (p *randomPlan) agent(t object, name, path, text string) object {
 		p.shared = append(p.shared, name)
 	}
 	runs := []string{"echo " + name + " >> " + p.trace}
-	if p.chance(15) {
-		runs = append(runs, "setsid sleep 300 >/dev/null 2>&1 & true")
+	if p.chance(30) {
+		runs = append(runs, orphan+"true", "sleep 0.05")
 	}
 	block := object{"duration": fmt.Sprint(p.luck.IntN(100), "ms"), "cost": float64(1+p.luck.IntN(300)) / 1000,
 		"turns": 1 + p.luck.IntN(4), "writes": writes, "runs": runs, "size": 200_000, "reset_in": "1s", "linger": "5m"}

@@ -29,6 +29,7 @@ const (
 	killWavex    = "SIGKILL of wavex"
 	killBefore   = "SIGKILL of wavex before a git command"
 	killAfter    = "SIGKILL of wavex after a git command"
+	killOrphans  = "SIGKILL of wavex beside an orphan"
 	killWatchdog = "SIGKILL of the watchdog"
 	killTwo      = "SIGKILL of the watchdog, then of wavex"
 	killBoth     = "SIGKILL of both at once"
@@ -43,8 +44,8 @@ const (
 	diskProject  = "no space left for the project"
 )
 
-var strikes = []string{killWavex, killWavex, killBefore, killAfter, killWatchdog, killTwo, killBoth, killAgent,
-	gitBefore, gitAfter, gitWithin, sigterm, sigint, sighup, diskLoop, diskProject}
+var strikes = []string{killWavex, killWavex, killBefore, killAfter, killOrphans, killOrphans, killWatchdog, killTwo,
+	killBoth, killAgent, gitBefore, gitAfter, gitWithin, sigterm, sigint, sighup, diskLoop, diskProject}
 
 var signals = map[string]struct {
 	signal syscall.Signal
@@ -77,7 +78,7 @@ func (s *strike) String() string { return fmt.Sprintf("%s at %d", s.kind, s.at) 
 // killsWavex reports whether a hit leaves wavex no time for an end of its own.
 func (s *strike) killsWavex() bool {
 	switch s.kind {
-	case killWavex, killBefore, killAfter, killTwo, killBoth:
+	case killWavex, killBefore, killAfter, killOrphans, killTwo, killBoth:
 		return true
 	}
 	return false
@@ -183,7 +184,11 @@ func (s *strike) do(w *scratch.Process, before int) (wrong string) {
 			_ = w.Cmd.Process.Kill() // it may have ended
 		}
 	case killAgent:
-		s.hit = killAny(w, run, s.with)
+		if agents := awaitAlive(w, run, "agent"); agents != nil {
+			s.hit = unix.Kill(agents[s.with%len(agents)].Pid, unix.SIGKILL) == nil
+		}
+	case killOrphans:
+		s.hit = awaitAlive(w, run, orphanTime) != nil && w.Cmd.Process.Kill() == nil
 	case sigterm, sigint, sighup:
 		s.records = len(w.Events())
 		s.hit = w.Cmd.Process.Signal(signals[s.kind].signal) == nil
@@ -228,21 +233,21 @@ func awaitRecords(w *scratch.Process, n int) bool {
 	}
 }
 
-// of returns the processes that are a wavex with a command.
-func of(processes []scratch.Found, command string) []scratch.Found {
-	return slices.DeleteFunc(processes, func(f scratch.Found) bool { return len(f.Argv) < 2 || f.Argv[1] != command })
+// of returns the processes whose first argument is a word: a command of wavex, or orphanTime.
+func of(processes []scratch.Found, word string) []scratch.Found {
+	return slices.DeleteFunc(processes, func(f scratch.Found) bool { return len(f.Argv) < 2 || f.Argv[1] != word })
 }
 
-// killAny waits for agents and kills one of them.
-func killAny(w *scratch.Process, run string, which int) (hit bool) {
+// awaitAlive waits until such processes are alive, and returns them, or nil if wavex ends before.
+func awaitAlive(w *scratch.Process, run, word string) (alive []scratch.Found) {
 	rig.Until(w.T.Context(), func() bool {
-		agents := of(w.Alive(run), "agent")
-		if len(agents) > 0 {
-			hit = unix.Kill(agents[which%len(agents)].Pid, unix.SIGKILL) == nil
-		}
-		return hit || w.IsOver()
+		alive = of(w.Alive(run), word)
+		return len(alive) > 0 || w.IsOver()
 	})
-	return hit
+	if w.IsOver() {
+		return nil
+	}
+	return alive
 }
 
 // replaced waits until another watchdog has taken the place of the old one.
