@@ -70,7 +70,11 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	}
 	var out []byte
 	if o.counsel {
-		out, err = counselReport(report.CounselStatsOf(past.Events, past.State.Plan), o.format)
+		stats := report.CounselStatsOf(past.Events, past.State.Plan)
+		if out = []byte(stats.Text()); o.format == "json" {
+			out, err = json.MarshalIndent(stats, "", "  ")
+			out = append(out, '\n')
+		}
 	} else {
 		sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
 		if o.format == "table" {
@@ -83,14 +87,6 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
 	}
 	return err
-}
-
-func counselReport(c report.CounselStats, format string) ([]byte, error) {
-	if format == "table" {
-		return []byte(c.Text()), nil
-	}
-	b, err := json.MarshalIndent(c, "", "  ")
-	return append(b, '\n'), err
 }
 
 // renderReport returns a run in one of the formats. sum is the run's summary.

@@ -35,7 +35,10 @@ func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.S
 	}
 	v := classifyTurn(k.end)
 	refused := v.Outcome == runner.Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.initSeen
-	if refused && (req.Resume || k.end.namesSession(req.Session)) && ctx.Err() == nil {
+	// The CLI names a session that exists already: exit 1, before the first JSON line (observed on claude 2.1.197 and
+	// 2.1.330).
+	taken := req.Session != "" && strings.Contains(k.end.plainText, req.Session)
+	if refused && (req.Resume || taken) && ctx.Err() == nil {
 		// The CLI does not have the session to resume: another directory, another machine, or the
 		// session was never written. Or it already has one with the id to open, from a run that
 		// this journal does not have, for example before .loop was restored. Nothing was spent, so
@@ -57,13 +60,6 @@ func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.S
 	}
 	t.fillResult(&v, k)
 	return v
-}
-
-// namesSession reports whether the CLI's plain text output names the session. It does if a session of
-// that id exists already: exit 1, before the first JSON line (observed on claude 2.1.197 and
-// 2.1.330).
-func (e turnEnd) namesSession(session string) bool {
-	return session != "" && strings.Contains(e.plainText, session)
 }
 
 // converse holds one conversation of the turn, with a process of its own.

@@ -77,11 +77,7 @@ func elsewhere(in Input, c *Snapshot) string {
 }
 
 func taskTitle(t Task) string {
-	s := "#" + textfmt.Line(t.ID)
-	if t.Subject != "" {
-		s += " " + textfmt.Line(t.Subject)
-	}
-	return s
+	return strings.TrimSpace("#" + textfmt.Line(t.ID) + " " + textfmt.Line(t.Subject))
 }
 
 func requirements(in Input, r Run) []string {

@@ -69,23 +69,15 @@ func Recall(list []Learning, query string, now time.Time) []Hit {
 		if h.Matched == 0 || h.Matched == 1 && len(want) > 2 {
 			continue
 		}
-		h.Score *= recurrence(l.Count) * recency(now.Sub(l.Time))
+		// Two occurrences weigh 1.25, four 1.5. Age halves the score at most, after a year: old learnings are not wrong.
+		years := max(0, now.Sub(l.Time).Hours()) / (365 * 24)
+		h.Score *= (1 + 0.25*math.Log2(float64(max(1, l.Count)))) * max(0.5, math.Pow(0.5, years))
 		hits = append(hits, h)
 	}
 	slices.SortFunc(hits, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), y.Time.Compare(x.Time), strings.Compare(x.ID, y.ID))
 	})
 	return hits[:min(MaxRecalled, len(hits))]
-}
-
-// recurrence returns a weight: 1.25 for two occurrences, 1.5 for four.
-func recurrence(count int) float64 { return 1 + 0.25*math.Log2(float64(max(1, count))) }
-
-// recency returns a weight that falls to one half after a year and no further, because old
-// learnings are not wrong.
-func recency(age time.Duration) float64 {
-	years := max(0, age.Hours()) / (365 * 24)
-	return max(0.5, math.Pow(0.5, years))
 }
 
 // Familiarity returns how well the domain is known, 0 to 10: up to two points for each hit, by

@@ -4,6 +4,7 @@ package rehearse
 // that really run, a report. fault.go has the faulty outcomes.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,14 +39,8 @@ type turn struct {
 func (a *agent) runTurn(ctx context.Context) error {
 	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.turnsServed)
 	a.turnsServed++
-	if a.model = b.Model; a.model == "" {
-		if a.model = a.cmd.value("--model"); a.model == "" {
-			a.model = "default"
-		}
-		if full, ok := modelAliases[a.model]; ok {
-			a.model = full
-		}
-	}
+	given := cmp.Or(a.cmd.value("--model"), "default")
+	a.model = cmp.Or(b.Model, modelAliases[given], given)
 	t := &turn{agent: a, b: b, started: a.now()}
 	t.planSteps()
 	err := t.run(ctx)
@@ -81,8 +76,9 @@ func (t *turn) planSteps() {
 }
 
 func (t *turn) run(ctx context.Context) error {
+	mode := cmp.Or(t.cmd.value("--permission-mode"), "default")
 	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{},
-		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: t.mode(), KeySource: "none",
+		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: mode, KeySource: "none",
 		Version: cliVersion, Rehearsal: true, UUID: t.newID()})
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap { // spent by an earlier turn of this process
 		t.emitOverCap(1)
@@ -100,13 +96,6 @@ func (t *turn) run(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (t *turn) mode() string {
-	if m := t.cmd.value("--permission-mode"); m != "" {
-		return m
-	}
-	return "default"
 }
 
 // respond makes one API response and runs its tools. over means that it was the last one of this

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,20 +99,14 @@ func (m *Machine) askOnce(ctx context.Context, step string, most budget.USD,
 			// Use the recorded answer, from which secrets may have been removed.
 			return m.state.answers[step].Answer, nil
 		}
-		if n == maxTries || ctx.Err() != nil || !retryable(a.Outcome) {
+		if n == maxTries || ctx.Err() != nil || !slices.Contains(retryable, a.Outcome) {
 			return nil, &CallError{Step: step, Outcome: a.Outcome, Reason: a.Reason, ResetsAt: a.ResetsAt}
 		}
 	}
 }
 
-// retryable reports whether a failure may be temporary.
-func retryable(o runner.Outcome) bool {
-	switch o {
-	case runner.Wrong, runner.Truncated, runner.TimedOut, runner.Stalled, runner.Throttled:
-		return true
-	}
-	return false
-}
+// retryable lists failures that may be temporary.
+var retryable = []runner.Outcome{runner.Wrong, runner.Truncated, runner.TimedOut, runner.Stalled, runner.Throttled}
 
 // readOnly lists the tools for a question about the repository.
 var readOnly = []string{"Read", "Grep", "Glob"}

@@ -1,7 +1,6 @@
 package statefiles
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -50,7 +49,7 @@ func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []
 		if at := theirs.Index(m.Name); at >= 0 {
 			was := theirs[at].Value
 			theirs = slices.Delete(theirs, at, at+1)
-			if fit := free[m.Name]; fit != nil && isEmptyValue(m.Value) && fit(json.RawMessage(was)) {
+			if fit := free[m.Name]; fit != nil && (string(m.Value) == "null" || string(m.Value) == "[]") && fit(json.RawMessage(was)) {
 				m.Value = was
 			}
 			if slices.Contains(deep, m.Name) {
@@ -65,9 +64,4 @@ func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []
 	}
 	text, err = jsontext.AppendFormat(nil, append(mine, theirs...).Value(), lenientJSON...)
 	return append(text, '\n'), append(shared, theirs...).Value(), err
-}
-
-func isEmptyValue(v jsontext.Value) bool {
-	s := string(bytes.TrimSpace(v))
-	return s == "null" || s == "[]"
 }

@@ -36,11 +36,6 @@ func (n scriptedTurn) matches(r *fakeapi.Request) bool {
 		strings.LastIndex(all, n.prompt()) == strings.LastIndex(all, "wavex probe, turn ")
 }
 
-// matchesNoTurn matches requests that belong to no turn.
-func matchesNoTurn(r *fakeapi.Request) bool {
-	return !strings.Contains(r.Users(), "wavex probe, turn ")
-}
-
 // listPrice is the list price of model: dollars per million tokens.
 var listPrice = fakeapi.Price{Input: 3 * budget.Dollar, Output: 15 * budget.Dollar}
 

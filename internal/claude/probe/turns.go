@@ -81,7 +81,7 @@ func (b *prober) probeSilence(ctx context.Context, t *cliProcess) error {
 	if _, err := t.await(ctx, func(l line) bool { return l.Type == "control_response" }); err != nil {
 		return err
 	}
-	n := len(b.api.Messages(matchesNoTurn))
+	n := len(b.api.Messages(func(r *fakeapi.Request) bool { return !strings.Contains(r.Users(), "wavex probe, turn ") }))
 	b.decide(statement.SilentBeforePrompt, n == 0, "%d requests before the first prompt", n)
 	return nil
 }

@@ -111,10 +111,7 @@ const fileMax = 64 << 10
 
 // save writes k to its file. It ignores errors: the next start then probes again.
 func (s Store) save(k *cacheEntry) {
-	if k.file == "" {
-		return
-	}
-	if data, err := json.Marshal(k); err == nil {
+	if data, err := json.Marshal(k); err == nil && k.file != "" {
 		s.write(k.file, data)
 	}
 }

@@ -72,7 +72,9 @@ func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 // permission that are unknown, unless the known ones refuse the program.
 func (s Store) Ensure(ctx context.Context, p Program) CLI {
 	k, c := s.lookup(p)
-	if why, _ := c.Refusal(); k == nil || k.Tries >= maxTries || !c.needsProbe() || why != "" {
+	needsProbe := slices.ContainsFunc(c.Support.Select(statement.Unknown),
+		func(s statement.Statement) bool { return s.Kind.Urgent() })
+	if why, _ := c.Refusal(); k == nil || k.Tries >= maxTries || !needsProbe || why != "" {
 		return c
 	}
 	if s.probeUrgent != nil {
@@ -99,12 +101,6 @@ func (s Store) addReport(k *cacheEntry, p Program, r probe.Report) CLI {
 	maps.Copy(c.Support, k.Support)
 	c.Why, c.Source, c.Err = k.Why, Probed, r.Err
 	return c
-}
-
-// needsProbe reports whether a statement about money or permission is unknown.
-func (c CLI) needsProbe() bool {
-	return slices.ContainsFunc(c.Support.Select(statement.Unknown),
-		func(s statement.Statement) bool { return s.Kind.Urgent() })
 }
 
 func (p Program) target() probe.Target {

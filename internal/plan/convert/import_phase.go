@@ -56,7 +56,11 @@ func (f *importedPlan) readPhase(src string) {
 	if r.number.text != "" {
 		f.name.text = strings.TrimSuffix("Phase "+r.number.text+": "+r.title.text, ": ")
 	}
-	r.warnHeadings()
+	for _, h := range r.headings { // of the first level
+		if !strings.Contains(strings.ToLower(f.name.text), strings.ToLower(strings.TrimSpace(h.text))) {
+			f.notCarried(h.at, "the heading "+source.Quote(h.text))
+		}
+	}
 }
 
 // codeBlock passes over lines in fences and comments, and returns the index of the line after them. It reports
@@ -80,15 +84,6 @@ func (r *phaseReader) codeBlock(i int) int {
 // linesNotCarried reports a part of several lines; the one with the index end is not among them.
 func (r *phaseReader) linesNotCarried(i, end int, what string) {
 	r.notCarried(r.lines[i].at, fmt.Sprintf("%s, lines %d to %d,", what, i+1, end))
-}
-
-// warnHeadings reports headings of the first level that say more than the name of the plan.
-func (r *phaseReader) warnHeadings() {
-	for _, h := range r.headings {
-		if !strings.Contains(strings.ToLower(r.name.text), strings.ToLower(strings.TrimSpace(h.text))) {
-			r.notCarried(h.at, "the heading "+source.Quote(h.text))
-		}
-	}
 }
 
 // PhaseNumber returns the number in a name like "Phase 2: Title", as imports of phase plans have; "" if
@@ -156,7 +151,7 @@ func (r *phaseReader) section(i, level int, text string) int {
 		end++
 	}
 	low := strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(text))
-	body := dedent(strings.TrimSuffix(strings.TrimSpace(r.src[head.end:r.lineLocation(end)]), "---"))
+	body := dedent(strings.TrimSuffix(strings.TrimSpace(r.src[head.end:r.lines[end-1].end]), "---"))
 	switch m := r.wave.FindStringSubmatch(text); {
 	case m != nil:
 		r.heading(head, m)
@@ -200,14 +195,6 @@ func (r *phaseReader) section(i, level int, text string) int {
 		r.notCarried(head.at, "the heading "+source.Quote(text))
 	}
 	return i + 1 // the text below is read line by line
-}
-
-// lineLocation returns the position of a line's start; for the line after the last, the end of the file.
-func (r *phaseReader) lineLocation(i int) source.Location {
-	if i < len(r.lines) {
-		return r.lines[i].at
-	}
-	return source.Location(len(r.src))
 }
 
 // heading reads "Wave 2 (Sequential - label)".
