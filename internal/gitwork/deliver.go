@@ -116,12 +116,29 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 			return d, err
 		}
 		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
+		if err := m.undoForward(ctx, c, d.Commit); err != nil {
+			obstacle.Text += "; the checkout has a part of the work: " + err.Error()
+		}
 	}
 	if err := m.suggestCommand(ctx, &d, c, obstacle); err != nil || !asked {
 		return d, err
 	}
 	obstacle.Fix = d.Command
 	return d, obstacle
+}
+
+// undoForward restores a checkout, which had no changes, after a fast-forward that failed. Git writes the files before
+// the index and the branch, and a full disk or a filter can stop it in between.
+func (m *Manager) undoForward(ctx context.Context, before checkout, commit string) error {
+	now, err := m.readCheckout(ctx)
+	if err != nil || len(now.dirty) == 0 || now.head != before.head {
+		return err
+	}
+	g := m.g.inDir(before.top)
+	if err := g.run(ctx, "read-tree", commit); err != nil { // then git also removes the new files
+		return err
+	}
+	return g.run(ctx, "read-tree", "--reset", "-u", before.head)
 }
 
 // obstacle returns the reason why the checkout must not be fast-forwarded, or nil.

@@ -79,6 +79,28 @@ func TestDeliveryLeavesTheCheckoutAlone(t *testing.T) {
 	}
 }
 
+// Git writes files before it moves the branch. If it cannot write all of them, as on a full disk, the checkout is as
+// before.
+func TestDeliveryCutOff(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	r.attempt(m, "x", r.edits(files{"a": "2\n", "b": "1\n", "n": "1\n"})) // git writes n last
+	r.integrate(m, 1, "x: ")
+	r.git("config", "filter.fails.smudge", "false")
+	r.git("config", "filter.fails.required", "true")
+	must(t, os.WriteFile(filepath.Join(r.dir, ".git/info/attributes"), []byte("n filter=fails\n"), 0o600))
+	head := r.git("rev-parse", "main")
+	d := r.deliver(m, "auto")
+	if d.How != "branch" || !strings.Contains(d.Why, "smudge filter fails failed") {
+		t.Errorf("the delivery is %s: %s", d.How, d.Why)
+	}
+	equal(t, "main", r.git("rev-parse", "main"), head)
+	equal(t, "changes", r.git("status", "--porcelain"), "")
+	r.git("config", "filter.fails.smudge", "cat") // the way is free
+	equal(t, "once more", r.deliver(m, "auto").How, "ff")
+}
+
 func TestDeliveryOfAnIncompleteRun(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, nil)
