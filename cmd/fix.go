@@ -96,7 +96,10 @@ type fixer struct {
 // decide returns the reason to make no round, or nil for one.
 func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, err error) {
 	f.idle++
-	if round == 1 || anyClosed(f.before, gaps) {
+	closed := slices.ContainsFunc(f.before, func(was scan.Gap) bool {
+		return !slices.ContainsFunc(gaps, func(g scan.Gap) bool { return g.Key() == was.Key() })
+	})
+	if round == 1 || closed {
 		f.idle = 0
 	}
 	f.before = gaps
@@ -155,11 +158,4 @@ func fixSession(ctx context.Context, o *runOptions, std Stdio) (*invocation, err
 	defer r.close(ctx)
 	r.suppressCompletion = true
 	return r, r.run(ctx)
-}
-
-// anyClosed reports whether any gap of before is gone.
-func anyClosed(before, now []scan.Gap) bool {
-	return slices.ContainsFunc(before, func(was scan.Gap) bool {
-		return !slices.ContainsFunc(now, func(g scan.Gap) bool { return g.Key() == was.Key() })
-	})
 }

@@ -226,7 +226,7 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 	}
 	p := q.prompter
 	if !q.run.given("budget") {
-		a, err := p.promptChoice(ctx, "Budget in dollars", []string{"10", "25", "50", "none"}, "25")
+		a, err := p.promptChoice(ctx, "Budget in dollars", []string{"10", "25", "50", "none"}, "25", true)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,8 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 		return nil
 	}
 	if !q.run.given("max-iterations") {
-		a, err := p.promptChoice(ctx, "Most attempts", []string{"10", "25", "50", "unlimited"}, "by the number of tasks")
+		a, err := p.promptChoice(ctx, "Most attempts", []string{"10", "25", "50", "unlimited"},
+			"by the number of tasks", true)
 		if err != nil {
 			return err
 		}
@@ -248,25 +249,17 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 			q.config.Iterations = a
 		}
 	}
-	for {
-		a, err := p.promptLine(ctx, "Task list of Claude Code: new/resume/session-only [session-only] ")
-		switch {
-		case err != nil:
-			return err
-		case a == "" || a == "session-only":
-			return nil
-		case a == "new":
-			q.config.TaskList = a
-			return nil
-		case a == "resume":
-			name, err := p.promptLine(ctx, fmt.Sprintf("Its name [%s] ", q.projectList()))
-			if err != nil {
-				return err
-			}
-			return &resumeListError{cmp.Or(name, q.projectList())}
+	a, err := p.promptChoice(ctx, "Task list of Claude Code", []string{"new", "resume", "session-only"}, "session-only",
+		false)
+	switch {
+	case err == nil && a == "new":
+		q.config.TaskList = a
+	case err == nil && a == "resume":
+		if a, err = p.promptLine(ctx, fmt.Sprintf("Its name [%s] ", q.projectList())); err == nil {
+			return &resumeListError{cmp.Or(a, q.projectList())}
 		}
-		fmt.Fprintln(p.out, "Please give one of the words.")
 	}
+	return err
 }
 
 // resumeListError is the choice of an existing task list: its tasks are run, and nothing is planned.
@@ -303,8 +296,10 @@ func (q *requestCommand) createTaskList(ctx context.Context, p *plan.Plan) error
 	return err
 }
 
-// promptChoice asks for one of the choices, or for a number.
-func (p *prompter) promptChoice(ctx context.Context, what string, choices []string, def string) (string, error) {
+// promptChoice asks for one of the choices, or with numbers also for a number.
+func (p *prompter) promptChoice(ctx context.Context, what string, choices []string, def string,
+	numbers bool) (string, error) {
+	takes := map[bool]string{true: "a number, or one", false: "one"}[numbers]
 	for {
 		a, err := p.promptLine(ctx, fmt.Sprintf("%s: %s [%s] ", what, strings.Join(choices, "/"), def))
 		if err != nil {
@@ -313,9 +308,9 @@ func (p *prompter) promptChoice(ctx context.Context, what string, choices []stri
 		if a == "" {
 			return def, nil
 		}
-		if n, err := strconv.Atoi(a); slices.Contains(choices, a) || err == nil && n > 0 {
+		if n, err := strconv.Atoi(a); slices.Contains(choices, a) || numbers && err == nil && n > 0 {
 			return a, nil
 		}
-		fmt.Fprintln(p.out, "Please give a number, or one of the words.")
+		fmt.Fprintf(p.out, "Please give %s of the words.\n", takes)
 	}
 }

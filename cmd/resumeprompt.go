@@ -16,16 +16,6 @@ import (
 // This file asks whether to resume an unfinished run. It asks only a person at a terminal; without
 // one it never reads stdin.
 
-// canPromptResume reports whether the user can be asked: no flag answers the question, the output is for
-// people, and stdin and stderr are terminals.
-func (r *invocation) canPromptResume() bool {
-	o := r.opts
-	if o.resuming || o.resume || o.fresh || o.output != "text" || o.given("if-unfinished") {
-		return false
-	}
-	return canPrompt(r.std)
-}
-
 // promptResume asks whether to resume the unfinished run: yes, fresh (start over), or status, which shows
 // the run's status and asks again. With no, or if the input ends without an answer, nothing is started.
 func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop.Dir) (resume bool, err error) {
@@ -64,7 +54,9 @@ func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop
 // resumeOrFresh decides whether an unfinished run is resumed, by the flags or by asking the user. It
 // refuses a run that is under way before it asks.
 func (r *invocation) resumeOrFresh(past []event.Event, last *runlog.Run, dir string) (*event.Config, error) {
-	if !r.canPromptResume() {
+	o := r.opts
+	answered := o.resuming || o.resume || o.fresh || o.given("if-unfinished")
+	if answered || o.output != "text" || !canPrompt(r.std) {
 		return &last.Config, nil
 	}
 	if err := journal.CheckLock(loop.In(dir)); err != nil {

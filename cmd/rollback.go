@@ -202,7 +202,11 @@ func (b *rollback) run(ctx context.Context) error {
 	if err := points.Restore(ctx, found); err != nil {
 		return usererr.Blocked(err)
 	}
-	if err := b.appendRecord(found); err != nil {
+	a := runlog.Appender{State: b.s, Events: b.events}
+	if err := a.Append(b.std.Err, func() event.Body {
+		return event.RolledBack{What: b.opts.target, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
+			Paths: len(found.Changes), Forced: b.opts.force}
+	}, func() event.Body { return scheduler.EndAfterRollback(b.s, b.opts.target) }); err != nil {
 		return err
 	}
 	if err := points.Delete(ctx, b.tasks, b.target.Wave); err != nil {
@@ -268,13 +272,4 @@ func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 	}
 	return usererr.Blocked(fmt.Errorf("nothing was changed: %s; --force goes on (what is there is kept below refs/wavex)",
 		strings.Join(why, "; ")))
-}
-
-// appendRecord adds the rollback to the run: the journal, the state and the files in .loop.
-func (b *rollback) appendRecord(found *gitwork.Rollback) error {
-	a := runlog.Appender{State: b.s, Events: b.events}
-	return a.Append(b.std.Err, func() event.Body {
-		return event.RolledBack{What: b.opts.target, Tasks: b.tasks, From: found.Commit, Undo: found.Undo,
-			Paths: len(found.Changes), Forced: b.opts.force}
-	}, func() event.Body { return scheduler.EndAfterRollback(b.s, b.opts.target) })
 }

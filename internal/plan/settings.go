@@ -78,21 +78,15 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 func (p *Plan) Settings(i int) Settings {
 	s := p.Defaults
 	if own := p.Tasks[i].Settings; own != nil {
-		s = s.overriddenBy(*own)
+		all, given := reflect.ValueOf(&s).Elem(), reflect.ValueOf(*own)
+		for i := range given.NumField() {
+			if v := given.Field(i); !v.IsZero() {
+				all.Field(i).Set(v)
+			}
+		}
 	}
 	if s.MCPConfig == mcpNone {
 		s.MCPConfig = ""
-	}
-	return s
-}
-
-// overriddenBy returns s with the given values of own.
-func (s Settings) overriddenBy(own Settings) Settings {
-	all, given := reflect.ValueOf(&s).Elem(), reflect.ValueOf(own)
-	for i := range given.NumField() {
-		if v := given.Field(i); !v.IsZero() {
-			all.Field(i).Set(v)
-		}
 	}
 	return s
 }

@@ -19,8 +19,11 @@ const maxListed = 500
 func (b *model) progress() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", textfmt.Line(b.goal()))
-	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", b.waveText(), b.Iterations,
-		b.MoneyText())
+	wave := fmt.Sprintf("Wave %d of %d", b.Wave, b.Waves)
+	if !b.barriers { // there is no open wave
+		wave = fmt.Sprintf("%d waves, without barriers", b.Waves)
+	}
+	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", wave, b.Iterations, b.MoneyText())
 	if b.ended != nil {
 		fmt.Fprintf(&out, "**Ended:** %s%s\n", b.ended.Status, reasonSuffix(b.ended.Reason))
 	} else if b.stop != nil {
@@ -50,14 +53,6 @@ func reasonSuffix(reason string) string {
 		return ""
 	}
 	return ": " + textfmt.Fit(reason, 300, true)
-}
-
-// waveText returns "Wave 2 of 4"; without barriers there is no open wave.
-func (b *model) waveText() string {
-	if b.barriers {
-		return fmt.Sprintf("Wave %d of %d", b.Wave, b.Waves)
-	}
-	return fmt.Sprintf("%d waves, without barriers", b.Waves)
 }
 
 // section writes the list of the tasks with some statuses, or nothing if there are none. The title

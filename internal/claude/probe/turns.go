@@ -103,9 +103,10 @@ func (b *prober) checkInit(t *cliProcess) {
 
 // checkTools checks the effects of toolTurn.
 func (b *prober) checkTools(result line) {
-	denied := func(call int) bool {
-		id := b.toolCallID(toolTurn, call)
-		return slices.ContainsFunc(result.Denials, func(d denial) bool { return d.Tool == id })
+	asked := b.api.Messages(toolTurn.matches)
+	denied := func(call int) bool { // the tool call in the answer to that request
+		return call < len(asked) &&
+			slices.ContainsFunc(result.Denials, func(d denial) bool { return d.Tool == asked[call].ToolID(0) })
 	}
 	if ran := b.sandbox.exists("ran-allowed"); ran || denied(0) {
 		b.decide(statement.AllowRules, ran, "%q was denied in spite of its rule", allowedCommand)
@@ -113,7 +114,7 @@ func (b *prober) checkTools(result line) {
 	if wrote := b.sandbox.exists("written.txt"); wrote || denied(3) {
 		b.decide(statement.AcceptEdits, wrote, "writing a file in the working directory was denied")
 	}
-	answered := len(b.api.Messages(toolTurn.matches)) - 1 // number of tool calls whose result was sent back
+	answered := len(asked) - 1 // number of tool calls whose result was sent back
 	for _, c := range []struct {
 		call int
 		what string
@@ -131,16 +132,6 @@ func (b *prober) checkTools(result line) {
 			b.decide(statement.DenialsReported, denied(c.call), "permission_denials lacks: %s", c.what)
 		}
 	}
-}
-
-// toolCallID returns the id of the tool call in the answer to the nth request of a turn, as numbered by
-// fakeapi, or "" if there was no such request.
-func (b *prober) toolCallID(n scriptedTurn, nth int) string {
-	asked := b.api.Messages(n.matches)
-	if nth >= len(asked) {
-		return ""
-	}
-	return asked[nth].ToolID(0)
 }
 
 // hasKnownPrice reports whether the turn used the model that the CLI was started with. Prices of other

@@ -148,7 +148,7 @@ func (f *importedPlan) wave(w importedWave) {
 	f.waves = append(f.waves, w)
 }
 
-// tree returns the native plan.
+// tree returns the native plan. Its name is one line; a long one is cut, and the request has all of it.
 func (f *importedPlan) tree() *source.Node {
 	f.checkCounts()
 	f.sequenceExclusive()
@@ -158,7 +158,11 @@ func (f *importedPlan) tree() *source.Node {
 			f.convertClaim(c, t, claim)
 		}
 	}
-	f.boundName()
+	f.name.text = strings.Join(strings.Fields(f.name.text), " ")
+	if len(f.name.text) > maxName {
+		f.request = slices.Insert(f.request, 0, f.name)
+		f.name.text = clipText(f.name.text, maxName)
+	}
 	root := source.Object(f.at).Set("version", source.Count(plan.Version, f.at)).Set("name", f.name.node())
 	if len(f.request) > 0 {
 		var parts []string
@@ -174,15 +178,6 @@ func (f *importedPlan) tree() *source.Node {
 		tasks.Items = append(tasks.Items, t.tree())
 	}
 	return root.Set("tasks", tasks)
-}
-
-// boundName puts the name on one line. A long name is cut, and the request has all of it.
-func (f *importedPlan) boundName() {
-	f.name.text = strings.Join(strings.Fields(f.name.text), " ")
-	if len(f.name.text) > maxName {
-		f.request = slices.Insert(f.request, 0, f.name)
-		f.name.text = clipText(f.name.text, maxName)
-	}
 }
 
 // addTokens puts the estimated tokens of the whole work into the request. 45k and 45000 are the same number.
