@@ -20,7 +20,7 @@ func Version() string {
 	return version
 }
 
-// buildSettings returns what the Go command recorded of the build.
+// buildSettings returns the settings that the Go command recorded of the build.
 func buildSettings() map[string]string {
 	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
