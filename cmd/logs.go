@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/report"
@@ -159,17 +158,12 @@ func (l *attemptLog) noMoreAttempts() bool {
 	return !ok || l.f.Done() || l.f.State.Tasks[i].Status.Finished()
 }
 
-// waitForChange waits a moment and reads the journal again. It reports false if there is nothing more to
-// wait for.
+// waitForChange prints all output, and waits like follower.wait.
 func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) {
 	if err := l.out.Flush(); err != nil {
 		return false, err
 	}
-	if async.Sleep(ctx, pollInterval) != nil {
-		return false, nil
-	}
-	_, err = l.f.Poll(nil)
-	return err == nil && l.f.State != nil, err
+	return l.f.wait(ctx, nil)
 }
 
 // attemptEvents returns the start and the end of attempt n in the journal; nil for a missing one.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"wavex/internal/async"
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/runlog"
@@ -21,6 +22,7 @@ import (
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 	"wavex/internal/web"
+	"wavex/scheduler"
 )
 
 const (
@@ -93,14 +95,8 @@ func (f follower) redraw(ctx context.Context, out io.Writer, o ui.Options) error
 		if f.Done() {
 			break
 		}
-		if async.Sleep(ctx, pollInterval) != nil {
-			return v.Close()
-		}
-		if _, err := f.Poll(nil); err != nil {
+		if again, err := f.wait(ctx, nil); !again {
 			return errors.Join(err, v.Close())
-		}
-		if f.State == nil { // .loop was moved aside
-			return v.Close()
 		}
 	}
 	sum := f.summary()
@@ -120,18 +116,12 @@ func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) err
 	}
 	v := ui.Plain(std.Out, ui.Options{ASCII: o.ascii})
 	for !f.Done() {
-		if async.Sleep(ctx, pollInterval) != nil {
-			return v.Close()
-		}
-		if _, err := f.Poll(v.Event); err != nil {
+		if again, err := f.wait(ctx, v.Event); !again {
 			return errors.Join(err, v.Close())
-		}
-		if f.State == nil {
-			break
 		}
 	}
 	err := v.Close()
-	if err == nil && f.State != nil && f.State.Ended == nil {
+	if err == nil && f.State.Ended == nil {
 		_, err = fmt.Fprintln(std.Out, "the run was cut off: nobody works at it; continue with: wavex resume")
 	}
 	return err
@@ -195,6 +185,16 @@ func follow(args []string) (follower, error) {
 		return f, runlog.NoRunError(in)
 	}
 	return f, nil
+}
+
+// wait waits a moment and reads the journal again. It reports false if there is nothing more to wait for:
+// ctx has ended, or .loop was moved aside.
+func (f follower) wait(ctx context.Context, show func(event.Event, *scheduler.State)) (again bool, err error) {
+	if async.Sleep(ctx, pollInterval) != nil {
+		return false, nil
+	}
+	_, err = f.Poll(show)
+	return err == nil && f.State != nil, err
 }
 
 // board returns the run for a terminal.

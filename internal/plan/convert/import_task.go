@@ -132,7 +132,9 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		})
 		r.warnTag(tag, name, rest)
 		if strings.HasSuffix(body[i+m[4]:i+m[5]], "/") {
-			if !slices.Contains(sectionNames(), strings.ToLower(name)) {
+			mayBeEmpty := []string{"files", "action", "description", "verify", "checks", "title", "name", "done",
+				"user_observable", "depends", "depends_on", "libraries", "skills"}
+			if !slices.Contains(mayBeEmpty, strings.ToLower(name)) {
 				r.notCarried(tag, "the empty <"+clipText(name, 40)+"/>")
 			}
 			i = from
@@ -147,12 +149,6 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		r.readSection(t, strings.ToLower(name), body[from:from+n], at+source.Location(from))
 		i = from + n + len("</"+name+">")
 	}
-}
-
-// sectionNames lists the sections that may be empty without a loss.
-func sectionNames() []string {
-	return []string{"files", "action", "description", "verify", "checks", "title", "name", "done", "user_observable",
-		"depends", "depends_on", "libraries", "skills"}
 }
 
 // sectionEnd returns the end of a section. An action is opaque and may contain its own tag: it ends at
