@@ -231,10 +231,8 @@ func (r *Request) changedCheckFiles(b baseline, now map[string]checkFile) (out [
 // watches reports whether a change of a file counts, and marks one that may be the work.
 func (r *Request) watches(c *changedFile) bool {
 	var own []string
-	for _, f := range r.Files {
-		if f.Writes() {
-			own = append(own, path.Join(r.CheckFiles.Under, filepath.ToSlash(f.Path)))
-		}
+	for _, p := range plan.Written(r.Files) {
+		own = append(own, path.Join(r.CheckFiles.Under, filepath.ToSlash(p)))
 	}
 	switch {
 	case c.now.State.IsDir() && c.old.State.Digest() == "" || declares(own, c.path) || declares(r.CheckFiles.Busy, c.path):

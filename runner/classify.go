@@ -38,12 +38,7 @@ type work struct {
 // classifyWork returns the outcome of the work. Only evidence makes it Done; the agent's own claim can
 // only make it worse.
 func classifyWork(w work) classification {
-	var promised []string
-	for _, f := range w.files {
-		if f.Writes() {
-			promised = append(promised, f.Path)
-		}
-	}
+	promised := plan.Written(w.files)
 	// The work was there before; the gate asks whether a reviewer looked at it.
 	found := (w.vacuous || w.unmeasured) && w.present
 	missing := len(promised) > 0 && len(w.changed) == 0 && !found

@@ -12,7 +12,8 @@ import (
 
 // NewState returns the state before the first event.
 func NewState(p *plan.Plan) *State {
-	s := &State{Plan: p, filePlan: p, durations: map[string]time.Duration{}, costs: newCosts()}
+	s := &State{Plan: p, filePlan: p, durations: map[string]time.Duration{},
+		costs: costs{open: map[string]budget.USD{}, done: map[string]budget.USD{}, models: map[string]mean{}}}
 	s.clear()
 	return s
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -30,10 +31,6 @@ type mean struct {
 }
 
 func (m mean) value() budget.USD { return m.sum / budget.USD(max(m.n, 1)) }
-
-func newCosts() costs {
-	return costs{open: map[string]budget.USD{}, done: map[string]budget.USD{}, models: map[string]mean{}}
-}
 
 // learnCost adds the cost of an attempt or a panel to its task. done reports whether the task is done.
 func (s *State) learnCost(task string, cost budget.USD, done bool) {
@@ -69,12 +66,7 @@ func (s *State) expectedCost(i int) budget.USD {
 	if p.Command != "" {
 		return 0
 	}
-	cost := c.done[p.ID]
-	for _, known := range []budget.USD{c.models[s.model(i)].value(), p.Estimate.USD, c.all.value(), defaultCost} {
-		if cost == 0 {
-			cost = known
-		}
-	}
+	cost := cmp.Or(c.done[p.ID], c.models[s.model(i)].value(), p.Estimate.USD, c.all.value(), defaultCost)
 	if s.Tasks[i].Next == nextReason(runner.OverCap) {
 		spent := c.open[p.ID]
 		cost = max(cost-spent, spent/2)

@@ -155,10 +155,7 @@ func showing(criteria []event.Evidence) *event.Evidence {
 }
 
 func earlierEvidence(t *event.EarlierTask) event.Evidence {
-	r := event.Evidence{Task: t.Task, Basis: t.Basis, Kind: t.Evidence, By: t.Run}
-	if r.Basis == "" {
-		r.Basis = event.Proven
-	}
+	r := event.Evidence{Task: t.Task, Basis: cmp.Or(t.Basis, event.Proven), Kind: t.Evidence, By: t.Run}
 	if r.Kind == event.Assumption {
 		r.Basis, r.Why = event.Unproven, fmt.Sprintf("the run that completed it, %s, had no evidence either", t.Run)
 	}

@@ -1,6 +1,9 @@
 package scheduler
 
-import "wavex/internal/plan"
+import (
+	"slices"
+	"wavex/internal/plan"
+)
 
 // This file keeps tasks that write the same file apart.
 
@@ -37,12 +40,9 @@ func newFileLocks(paths func(i int) []string, tasks int) fileLocks {
 }
 
 func (f *fileLocks) free(task int) bool {
-	for _, id := range f.filesOf[task] {
-		if h := f.holders[id]; h != 0 && h != int32(task)+1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.filesOf[task], func(id int32) bool {
+		return f.holders[id] != 0 && f.holders[id] != int32(task)+1
+	})
 }
 
 func (f *fileLocks) acquire(task int) {
@@ -62,12 +62,7 @@ func (f *fileLocks) release(task int) {
 // exclusiveKeys returns the names that a task locks while it runs: the files that it writes, and its
 // exclusive names.
 func exclusiveKeys(t *plan.Task) []string {
-	var list []string
-	for _, f := range t.Files {
-		if f.Writes() {
-			list = append(list, f.Path)
-		}
-	}
+	list := plan.Written(t.Files)
 	for _, name := range t.Exclusive {
 		list = append(list, "\x00"+name) // no path contains a NUL byte
 	}

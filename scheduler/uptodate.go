@@ -98,10 +98,8 @@ func decideEarlier(s *State, now time.Time) event.Body {
 // onEarlier adds the result for the tasks of an earlier run to e, the end of their verification. The evidence
 // of that run counts for criteria that need a judge, if nothing runs again.
 func onEarlier(s *State, b event.CriteriaStarted, v Verification, e *event.CriteriaEnded) {
-	due, unknown := maps.Clone(v.Missing), map[string]bool{}
-	if due == nil {
-		due = map[string]string{}
-	}
+	due, unknown := map[string]string{}, map[string]bool{}
+	maps.Copy(due, v.Missing)
 	for k, r := range b.Rechecks {
 		got := RecheckResult{Skipped: true}
 		if k < len(v.Rechecks) {
@@ -145,14 +143,7 @@ func onEarlier(s *State, b event.CriteriaStarted, v Verification, e *event.Crite
 
 // leavesNoFile reports whether a task is a command that declares no file. Nothing shows whether its effect is
 // still there.
-func leavesNoFile(p *plan.Task) bool {
-	for _, f := range p.Files {
-		if f.Writes() {
-			return false
-		}
-	}
-	return p.Command != ""
-}
+func leavesNoFile(p *plan.Task) bool { return p.Command != "" && len(plan.Written(p.Files)) == 0 }
 
 func (s *State) applyUpToDate(b event.CriteriaEnded) {
 	for _, id := range b.UpToDate.Tasks {

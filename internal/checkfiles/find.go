@@ -1,6 +1,7 @@
 package checkfiles
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"path/filepath"
@@ -113,9 +114,7 @@ func (s *search) script(v invocation, words []string, depth int) {
 	if kind == "" && depth > 0 { // it may be the work that a test runs
 		return
 	}
-	if kind == "" {
-		kind = Script
-	}
+	kind = cmp.Or(kind, Script)
 	s.add(file, kind)
 	if top := testDir(file); top != "" {
 		s.tree(top)

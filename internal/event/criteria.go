@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -109,10 +110,7 @@ type Regression struct {
 
 // String returns the regression in one sentence.
 func (r Regression) String() string {
-	why := r.Reason
-	if why == "" {
-		why = fmt.Sprintf("exit code %d", r.ExitCode)
-	}
+	why := cmp.Or(r.Reason, fmt.Sprintf("exit code %d", r.ExitCode))
 	said := fmt.Sprintf("a check of %s passed and fails now: %s: %s", ListTasks(r.Tasks, 0),
 		textfmt.Clip(r.Check, 200), textfmt.Clip(why, 200))
 	if len(r.Since) > 0 {

@@ -1,5 +1,7 @@
 package event
 
+import "cmp"
+
 // Basis says what shows that a task is done or that a criterion is met.
 type Basis string
 
@@ -28,9 +30,4 @@ type Evidence struct {
 }
 
 // ID returns the id of the criterion or the task.
-func (e Evidence) ID() string {
-	if e.Criterion != "" {
-		return e.Criterion
-	}
-	return e.Task
-}
+func (e Evidence) ID() string { return cmp.Or(e.Criterion, e.Task) }

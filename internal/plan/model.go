@@ -4,6 +4,8 @@ package plan
 
 import (
 	"encoding/json"
+	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -103,6 +105,25 @@ type File struct {
 
 // Writes reports whether the declaration promises an edit.
 func (f File) Writes() bool { return f.Action != "read" }
+
+// Written returns the paths of the declared files that a task edits.
+func Written(files []File) (paths []string) {
+	for _, f := range files {
+		if f.Writes() {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+// Writes returns the declared files that the task edits, as paths of the project.
+func (t *Task) Writes() []string {
+	paths := Written(t.Files)
+	for k, p := range paths {
+		paths[k] = path.Join(t.SubDir(), filepath.ToSlash(p))
+	}
+	return paths
+}
 
 // Check is one piece of evidence that wavex obtains by itself. Exactly one form is set: Run; or
 // File alone (it exists); or File with Contains or Matches.

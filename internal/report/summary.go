@@ -36,22 +36,13 @@ type Summary struct {
 	Ended time.Time `json:"ended,omitzero"` // of its last session; zero before the end
 	Figures
 
-	Assessment  `json:"-"`
-	Tasks       []Task         `json:"-"` // in plan order
-	Counts      event.Counts   `json:"counts"`
-	CounselCost budget.USD     `json:"-"`
-	OtherCost   budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
-	Window      *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
-	Usage       runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
-}
-
-// Assessment is the knowledge of a run's work beyond its tasks.
-type Assessment struct {
-	Regressions []event.Regression // known checks that had passed and now fail
-	Reviews     []event.ReviewEnded
-	// Gate is the last gate; nil before. Evidence has the rows that it looked at.
-	Gate     *event.GateEnded
-	Evidence []event.Evidence
+	scheduler.Assessment `json:"-"`
+	Tasks                []Task         `json:"-"` // in plan order
+	Counts               event.Counts   `json:"counts"`
+	CounselCost          budget.USD     `json:"-"`
+	OtherCost            budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
+	Window               *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
+	Usage                runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
 }
 
 // Task describes one task of a Summary.
@@ -104,7 +95,7 @@ type Attempt struct {
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
-		Figures: FiguresOf(s), Counts: s.Counts, Window: s.Window}
+		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath)
 	}
@@ -118,9 +109,7 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		r.Resume = e.Resume
 		r.ResumeAt = e.ResumeAt
 	}
-	r.Regressions, r.Reviews = s.Regressions, s.Reviews
-	if r.Gate = s.Gate; s.Gate != nil {
-		r.Evidence = s.Evidence
+	if s.Gate != nil {
 		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)
 	}
 	r.Tasks, r.OtherCost = make([]Task, len(s.Tasks)), r.Cost

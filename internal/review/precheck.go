@@ -8,6 +8,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/check"
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/scheduler"
 )
 
@@ -19,14 +20,9 @@ func (h *Coordinator) PreparePrecheck(s *scheduler.State, i int,
 	e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge {
 	t := &s.Plan.Tasks[i]
 	c := counsel.ChallengeCase{Task: t.ID, Subject: cmp.Or(t.Subject, t.Command), Description: t.Description + t.Prompt,
-		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Cap: e.Cap,
+		Request: cmp.Or(s.Plan.Request, s.Plan.Name), Aspects: t.Aspects, Files: plan.Written(t.Files), Cap: e.Cap,
 		Dir:    s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
 		LogDir: h.callsDir(fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
-	for _, f := range t.Files {
-		if f.Writes() {
-			c.Files = append(c.Files, f.Path)
-		}
-	}
 	for _, k := range t.Verify {
 		c.Checks = append(c.Checks, check.Describe(k))
 	}

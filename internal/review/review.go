@@ -135,11 +135,7 @@ func taskFiles(s *scheduler.State, wave int) []string {
 			continue
 		}
 		p := &s.Plan.Tasks[i]
-		for _, f := range p.Files {
-			if f.Writes() {
-				out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f.Path)))
-			}
-		}
+		out = append(out, p.Writes()...)
 		if last := s.Tasks[i].Last; last != nil {
 			for _, f := range last.Touched {
 				if filepath.IsLocal(filepath.FromSlash(f)) {
@@ -158,11 +154,7 @@ func foundFiles(s *scheduler.State) (out []string) {
 		if s.Tasks[i].Status != event.Completed || p.Command != "" || last == nil || s.Tasks[i].Edited || last.Commit != "" {
 			continue
 		}
-		for _, f := range p.Files {
-			if f.Writes() {
-				out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f.Path)))
-			}
-		}
+		out = append(out, p.Writes()...)
 	}
 	return mergeSorted(out, nil)
 }

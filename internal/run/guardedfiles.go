@@ -72,11 +72,7 @@ func newPlannedChecks(p *plan.Plan) *plannedChecks {
 		for k := range t.Criteria {
 			of.checks = appendCheck(of.checks, fmt.Sprintf("%s/C-%d", t.ID, k+1), t.SubDir(), t.Criteria[k].Check)
 		}
-		for _, f := range t.Files {
-			if f.Writes() {
-				of.writes = append(of.writes, path.Join(t.SubDir(), f.Path))
-			}
-		}
+		of.writes = t.Writes()
 	}
 	return c
 }

@@ -198,9 +198,7 @@ func (p *History) PlanEdit(path string) (e *event.Edit, gone bool, err error) {
 	if planfile.IsList(last.Plan) || last.Final() {
 		return nil, false, nil
 	}
-	if path == "" {
-		path = last.Plan
-	}
+	path = cmp.Or(path, last.Plan)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}
