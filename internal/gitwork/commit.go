@@ -38,7 +38,7 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	} else if err != nil {
 		return "", err
 	}
-	if err := m.preserveStashes(ctx); err != nil {
+	if err := m.preserveStashes(ctx, req.Task); err != nil {
 		return "", err
 	}
 	if _, err := m.preserveHead(ctx, t); err != nil {

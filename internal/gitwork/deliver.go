@@ -36,7 +36,7 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
-	if err := m.preserveStashes(ctx); err != nil {
+	if err := m.preserveStashes(ctx, ""); err != nil {
 		return Delivery{}, err
 	}
 	tip, err := m.tip(ctx)

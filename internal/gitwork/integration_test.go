@@ -280,7 +280,7 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 			if _, err := r.tryGit(r.dir, "cat-file", "-e", head); err == nil && r.git("for-each-ref", "--contains", head) == "" {
 				t.Errorf("the agent's commit %s is reachable from no ref", head)
 			}
-			must(t, m.preserveStashes(t.Context()))
+			must(t, m.preserveStashes(t.Context(), ""))
 			if name == "switches branches" { // the branch that an agent made stays
 				r.git("update-ref", "-d", "refs/heads/wavex/side")
 			}

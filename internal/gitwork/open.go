@@ -131,7 +131,9 @@ func (m *Manager) open(ctx context.Context) error {
 	}
 	switch {
 	case old == nil:
-		err = m.chooseMode(ctx)
+		if err = m.removeKilledProbes(ctx); err == nil {
+			err = m.chooseMode(ctx)
+		}
 	case m.state.Mode == Worktree:
 		err = m.reopenTrees(ctx)
 	}
@@ -278,7 +280,7 @@ func (m *Manager) notice(format string, args ...any) {
 func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
 	if m.state.Mode == Worktree && m.checkout.top != "" {
-		errs = append(errs, m.preserveStashes(ctx), m.removeUnusedTrees(ctx))
+		errs = append(errs, m.preserveStashes(ctx, ""), m.removeUnusedTrees(ctx))
 	}
 	errs = append(errs, m.slots.close())
 	if m.lock != nil {

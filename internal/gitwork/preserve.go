@@ -115,8 +115,9 @@ func commitMessage(subject, run, task string) string {
 }
 
 // preserveStashes removes the entries of agents from the stash, which all worktrees share, and keeps them
-// as refs. The user's own entries do not change.
-func (m *Manager) preserveStashes(ctx context.Context) error {
+// as refs: those of a task, or with task "" of all. While other attempts are at work, an agent or a hook there may be
+// about to pop its entry. The user's entries do not change.
+func (m *Manager) preserveStashes(ctx context.Context, task string) error {
 	out, err := m.g.output(ctx, "stash", "list", "--format=%H %gs")
 	if err != nil || out == "" {
 		return err
@@ -138,6 +139,9 @@ func (m *Manager) preserveStashes(ctx context.Context) error {
 			continue
 		}
 		name, _, _ := strings.Cut(at, ":")
+		if task != "" && name != refComponent(task) {
+			continue
+		}
 		if err := m.g.updateRefs(ctx, "refs/wavex/"+m.opts.Run+".kept/"+name+"/"+id[:12], id); err != nil {
 			return err
 		}

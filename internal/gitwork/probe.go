@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"wavex/internal/lazyregexp"
+	"wavex/internal/loop"
 	"wavex/internal/textfmt"
 )
 
@@ -49,6 +50,25 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 		return errors.Join(err, clean)
 	}
 	return nil
+}
+
+// removeKilledProbes removes what a wavex left that was killed during the probe of another run. That run has not
+// begun, so it is never resumed.
+func (m *Manager) removeKilledProbes(ctx context.Context) error {
+	states, err := filepath.Glob(loop.Dir(escapeGlob(string(m.opts.Loop))).Worktree("*", "json"))
+	for _, path := range states {
+		s, unread := readState(path)
+		if unread != nil || s == nil || s.Mode != Worktree || s.Why != "" {
+			continue // it has begun, or is for wavex clean
+		}
+		killed := Options{Project: m.opts.Project, Loop: m.opts.Loop, Run: s.Run, Env: m.opts.Env}
+		items, failed := cleanRun(ctx, killed, false)
+		if failed == nil && !slices.ContainsFunc(items, func(it CleanupItem) bool { return !it.Removed }) {
+			failed = os.Remove(path)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // probeNames finds names that git or the file system cannot have.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/runner"
 )
 
 // A hook that waits for a person is found. Only pre-commit may take long.
@@ -37,9 +39,59 @@ func TestHooksThatWait(t *testing.T) {
 	}
 }
 
-// Clean removes the worktree and the branch of a wavex that was killed while it tried a hook.
-func TestCleanAfterKilledProbe(t *testing.T) {
+// A commit leaves the stash entry of another attempt, which an agent or a hook there is about to pop.
+func TestStashOfAnotherAttempt(t *testing.T) {
 	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, agent(func(dir string, _ runner.Request) error {
+		r.write(dir, files{"x": "work\n"})
+		r.gitIn(dir, "stash", "-qu")
+		r.attempt(m, "y", r.edits(files{"y": "work\n"}))
+		r.gitIn(dir, "stash", "pop", "-q")
+		return nil
+	}))
+	if res.Outcome != runner.Done {
+		t.Fatalf("it is %s: %s", res.Outcome, res.Reason)
+	}
+	equal(t, "x", r.tree(res.Commit), files{"a": "1\n", "x": "work\n"})
+}
+
+// Clean, and the next run, remove the worktree and the branch of a wavex that was killed while it tried a hook.
+func TestKilledProbe(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(r *repo){
+		"clean": func(r *repo) {
+			items, err := Clean(r.t.Context(), r.dir, "r1", false)
+			must(r.t, err)
+			for _, it := range items {
+				if !it.Removed {
+					r.t.Errorf("%s %s stays: %s", it.Kind, it.Name, it.Why)
+				}
+			}
+		},
+		"next run": func(r *repo) {
+			m := r.open(r.options("r2"))
+			equal(r.t, "mode", m.Mode(), Worktree)
+			must(r.t, m.removeUnusedTrees(r.t.Context()))
+			if Exists(m.opts.Loop, "r1") {
+				r.t.Error("the state of the killed run stays")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := killedProbe(t)
+			remove(r)
+			equal(t, "worktrees", strings.Count(r.git("worktree", "list", "--porcelain"), "worktree "), 1)
+			equal(t, "branches", strings.Contains(r.git("branch", "--format=%(refname)"), "r1"), false)
+		})
+	}
+}
+
+// killedProbe returns a repository in which a wavex was killed while it tried a hook for the run r1.
+func killedProbe(t *testing.T) *repo {
+	t.Helper()
 	r := newRepo(t, files{"a": "1\n"})
 	r.script(".git/hooks/pre-commit", "true")
 	real, err := exec.LookPath("git")
@@ -56,13 +108,5 @@ exec `+real+` "$@"`)
 	if left := r.git("worktree", "list"); !strings.Contains(left, ".loop") {
 		t.Fatalf("it was killed before it made a worktree: %s", left)
 	}
-	items, err := Clean(t.Context(), r.dir, "r1", false)
-	must(t, err)
-	for _, it := range items {
-		if !it.Removed {
-			t.Errorf("%s %s stays: %s", it.Kind, it.Name, it.Why)
-		}
-	}
-	equal(t, "worktrees", strings.Count(r.git("worktree", "list", "--porcelain"), "worktree "), 1)
-	equal(t, "branches", r.git("branch", "--format=%(refname)"), "refs/heads/main")
+	return r
 }
