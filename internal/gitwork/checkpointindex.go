@@ -137,14 +137,14 @@ func copyIndex(from, to string) error {
 }
 
 // commitIndex returns a git with an index of a commit. The caller must call done, which removes it.
-func (p *Checkpoints) commitIndex(ctx context.Context, commit string) (g git, done func(), err error) {
+func (g git) commitIndex(ctx context.Context, commit string) (index git, done func(), err error) {
 	dir, err := os.MkdirTemp("", "wavex-index-")
 	if err != nil {
-		return g, nil, err
+		return index, nil, err
 	}
-	g, done = p.g.withEnv("GIT_INDEX_FILE="+filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }
-	if err = g.run(ctx, "read-tree", commit); err != nil {
+	index, done = g.withEnv("GIT_INDEX_FILE="+filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }
+	if err = index.run(ctx, "read-tree", commit); err != nil {
 		done()
 	}
-	return g, done, err
+	return index, done, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -127,18 +128,46 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 	return d, obstacle
 }
 
-// undoForward restores a checkout, which had no changes, after a fast-forward that failed. Git writes the files before
-// the index and the branch, and a full disk or a filter can stop it in between.
+// undoForward restores the files that a fast-forward which failed has written: git writes them before the index and
+// the branch, and a full disk or a filter can stop it in between. It leaves files with other contents than in commit:
+// a person wrote those.
 func (m *Manager) undoForward(ctx context.Context, before checkout, commit string) error {
 	now, err := m.readCheckout(ctx)
 	if err != nil || len(now.dirty) == 0 || now.head != before.head {
 		return err
 	}
-	g := m.g.inDir(before.top)
-	if err := g.run(ctx, "read-tree", commit); err != nil { // then git also removes the new files
+	top := m.g.inDir(before.top)
+	g, done, err := top.commitIndex(ctx, commit)
+	if err != nil {
 		return err
 	}
-	return g.run(ctx, "read-tree", "--reset", "-u", before.head)
+	defer done()
+	work, err := top.output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before.head, commit)
+	if err != nil {
+		return err
+	}
+	other, err := g.output(ctx, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--diff-filter=d")
+	if err != nil {
+		return err
+	}
+	theirs := splitNUL(other)
+	removed, err := top.output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=D",
+		before.head, commit)
+	if err != nil {
+		return err
+	}
+	for _, path := range splitNUL(removed) {
+		if _, err := os.Lstat(filepath.Join(before.top, filepath.FromSlash(path))); err == nil {
+			theirs = append(theirs, path)
+		}
+	}
+	ours := slices.DeleteFunc(splitNUL(work), func(path string) bool { return slices.Contains(theirs, path) })
+	if len(ours) == 0 {
+		return nil
+	}
+	_, err = g.withEnv("GIT_LITERAL_PATHSPECS=1").outputOf(ctx, strings.Join(ours, "\x00"), "restore", "--worktree",
+		"--source="+before.head, "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // obstacle returns the reason why the checkout must not be fast-forwarded, or nil.

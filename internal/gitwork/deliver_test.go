@@ -2,8 +2,10 @@ package gitwork
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,6 +101,30 @@ func TestDeliveryCutOff(t *testing.T) {
 	equal(t, "changes", r.git("status", "--porcelain"), "")
 	r.git("config", "filter.fails.smudge", "cat") // the way is free
 	equal(t, "once more", r.deliver(m, "auto").How, "ff")
+}
+
+// What a person writes into the checkout while git fails stays.
+func TestDeliveryCutOffBesideAPerson(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n", "b": "1\n", "c": "1\n", "gone": "1\n", "plan.json": "{}\n"})
+	o := r.options("r1")
+	o.Own = []string{filepath.Join(r.dir, "plan.json")}
+	m := r.open(o)
+	r.attempt(m, "x", r.edits(files{"a": "2\n", "b": "2\n", "d/new": "1\n", "gone": "", "n": "1\n"})) // git writes n last
+	r.integrate(m, 1, "x: ")
+	r.write(r.dir, files{"plan.json": "{ }\n"})
+	r.git("config", "filter.fails.smudge", "cd '"+r.dir+"' && echo mine | tee b c u >/dev/null; false")
+	r.git("config", "filter.fails.required", "true")
+	must(t, os.WriteFile(filepath.Join(r.dir, ".git/info/attributes"), []byte("n filter=fails\n"), 0o600))
+	if d := r.deliver(m, "auto"); d.How != "branch" || !strings.Contains(d.Why, "smudge filter fails failed") {
+		t.Errorf("the delivery is %s: %s", d.How, d.Why)
+	}
+	want := files{"a": "1\n", "b": "mine\n", "c": "mine\n", "u": "mine\n", "gone": "1\n", "plan.json": "{ }\n"}
+	got := r.there()
+	maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasPrefix(name, ".loop/") })
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("there is %v, want %v", got, want)
+	}
 }
 
 func TestDeliveryOfAnIncompleteRun(t *testing.T) {

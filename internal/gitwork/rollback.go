@@ -194,7 +194,7 @@ func (p *Checkpoints) writeFiles(ctx context.Context, r *Rollback) error {
 		}
 	}
 	if back.Len() > 0 {
-		g, done, err := p.commitIndex(ctx, r.Commit)
+		g, done, err := p.g.commitIndex(ctx, r.Commit)
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (p *Checkpoints) writeFiles(ctx context.Context, r *Rollback) error {
 // updateEnd updates the end of the session with the restored paths and no others, so that changes that
 // others made meanwhile are still known as theirs.
 func (p *Checkpoints) updateEnd(ctx context.Context, r *Rollback) error {
-	g, done, err := p.commitIndex(ctx, r.end)
+	g, done, err := p.g.commitIndex(ctx, r.end)
 	if err != nil {
 		return err
 	}
