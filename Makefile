@@ -5,7 +5,7 @@ FUZZ   ?= 2000x
 TIME   ?= 1h
 J      ?= 4
 
-.PHONY: reproducible build test lint ceilings e2e bench check fuzz soak cross generate clean
+.PHONY: reproducible build test mutate lint ceilings e2e bench check fuzz soak cross generate clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
@@ -14,6 +14,10 @@ build:
 # others. See docs/testing.md.
 test:
 	@$(GO) run ./e2e/suite
+
+# Random changes of the core, and the tests that notice them. See docs/testing.md.
+mutate:
+	@$(GO) run ./e2e/mutate -seed $(or $(SEED),1) -n $(or $(N),40) -time $(TIME) -only "$(ONLY)" $(PKG)
 
 e2e:
 	$(GO) test -count=1 -timeout 60m -p 1 ./e2e/...

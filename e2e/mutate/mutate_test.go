@@ -1,0 +1,125 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// module writes a module of a txtar file into a directory and returns its path.
+func module(t *testing.T, name string) string {
+	t.Helper()
+	a, err := txtar.ParseFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range a.Files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func changes(t *testing.T, dir, only string, seed uint64, n int) []string {
+	t.Helper()
+	p, err := load(t.Context(), dir, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := draw(p, dir, only, seed, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range drawn {
+		out = append(out, m.place+" "+m.change)
+	}
+	return out
+}
+
+// The changes of a package are those that compile, in an order of the seed.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	dir := module(t, "operators.txtar")
+	want, err := os.ReadFile(filepath.Join(dir, "changes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := changes(t, dir, "", 1, 1000)
+	got := slices.Sorted(slices.Values(all))
+	if text := strings.Join(got, "\n") + "\n"; text != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if again := changes(t, dir, "", 1, 5); !slices.Equal(again, all[:5]) {
+		t.Errorf("the same seed drew %q and %q", all[:5], again)
+	}
+	if other := changes(t, dir, "", 2, 1000); slices.Equal(other, all) || len(other) != len(all) {
+		t.Errorf("another seed drew %q", other)
+	}
+	for _, c := range changes(t, dir, "shop.go:6", 1, 1000) {
+		if !strings.HasPrefix(c, "shop/shop.go:6") {
+			t.Errorf("not of the line: %s", c)
+		}
+	}
+}
+
+// Each verdict is that of the tests, and no file of the module is written.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	dir := module(t, "verdicts.txtar")
+	var out strings.Builder
+	r := &report{out: &out, root: dir, seed: 1, n: 100, deadline: time.Now().Add(time.Hour),
+		harmless: equivalents("shop/shop.go: func Positive(n int) bool { return n > 0 } => func Positive(n int) bool " +
+			"{ return n >= 0 }\n\tan example\n")}
+	if err := r.mutate(t.Context(), "shop", []string{"till"}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(dir, "verdicts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := slices.Sorted(strings.Lines(out.String()))
+	if text := strings.Join(got, ""); text != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	out.Reset()
+	if r.table() {
+		t.Error("a table with survivors reaches the aim")
+	}
+	t.Log(out.String())
+	if left, _ := filepath.Glob(filepath.Join(dir, "*/*mutant*")); left != nil {
+		t.Errorf("the module has new files: %q", left)
+	}
+}
+
+// Each listed change can still be made, and has a reason.
+func TestEquivalentsAreCurrent(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSuffix(equivalent, "\n"), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "\t") {
+			continue
+		}
+		file, change, _ := strings.Cut(line, ": ")
+		before, _, ok := strings.Cut(change, " => ")
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		now := strings.Join(strings.Fields(string(text)), " ")
+		if !ok || err != nil || !strings.Contains(now, strings.TrimSuffix(before, "...")) {
+			t.Errorf("%s: no such change: %v", line, err)
+		}
+		if i+1 == len(lines) || !strings.HasPrefix(lines[i+1], "\t") {
+			t.Errorf("%s: no reason", line)
+		}
+	}
+}
