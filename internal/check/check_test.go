@@ -214,3 +214,71 @@ func TestShellOnlyWhereNeeded(t *testing.T) {
 		t.Errorf("a program that is not there: %+v, want the shell's 127", got[0])
 	}
 }
+
+// A command that ends with a code of its own when it is asked to end has not passed and has no exit code. Run returns
+// when it has ended.
+func TestStoppedCommandIsAwaited(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	line := `trap ': > ended; exit 0' TERM; echo begun; : > started; sleep 600 & wait`
+	got, err := check.Run(t.Context(), dir, []string{"PATH=" + os.Getenv("PATH")},
+		[]plan.Check{{Run: line, Timeout: 2 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := got[0]; e.Passed || e.ExitCode != -1 || e.Reason != "no end after 2s" {
+		t.Errorf("evidence = %+v", e)
+	}
+	for _, name := range []string{"started", "ended"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// RunCommand returns the end of a stopped command, and its whole output to the other writer.
+func TestRunCommand(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("asked to stop")
+	var all strings.Builder
+	exit, out, err := check.RunCommand(ctx, t.TempDir(), []string{"PATH=" + os.Getenv("PATH")},
+		"echo begun; exec sleep 600", cancelOnWrite{&all, func() { cancel(stop) }})
+	if !errors.Is(err, stop) || exit.Signal != "SIGTERM" || !exit.Contained {
+		t.Errorf("exit = %+v, %v", exit, err)
+	}
+	if out.String() != "begun" || all.String() != "begun\n" {
+		t.Errorf("output %q, to the writer %q", out, all.String())
+	}
+	exit, out, err = check.RunCommand(t.Context(), filepath.Join(t.TempDir(), "none"), nil, "true", nil)
+	if err == nil || exit.Code != -1 || !exit.Contained || out.String() != "" {
+		t.Errorf("in a directory that is not there: %+v, %q, %v", exit, out, err)
+	}
+}
+
+type cancelOnWrite struct {
+	*strings.Builder
+	cancel func()
+}
+
+func (c cancelOnWrite) Write(b []byte) (int, error) {
+	defer c.cancel()
+	return c.Builder.Write(b)
+}
+
+// The reason of a check that could not be started, or whose file could not be looked at, names the cause.
+func TestReasonOfWhatCannotBeChecked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "file", "x")
+	for _, c := range []plan.Check{{File: "file/below"}, {File: "file/below", Contains: "x"}} {
+		got, err := check.Run(t.Context(), dir, nil, []plan.Check{c})
+		if err != nil || got[0].Passed || !strings.Contains(got[0].Reason, "not a directory") {
+			t.Errorf("%+v, %v", got[0], err)
+		}
+	}
+	got, err := check.Run(t.Context(), filepath.Join(dir, "none"), nil, []plan.Check{{Run: "true"}})
+	if err != nil || got[0].Passed || got[0].ExitCode != -1 || !strings.Contains(got[0].Reason, "no such file") {
+		t.Errorf("%+v, %v", got[0], err)
+	}
+}

@@ -45,7 +45,7 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 
 // read returns the records of the whole lines from f.at on, and moves f behind them. With an error it
 // returns those before the fault.
-func (f *Follower) read(in *os.File) (records [][]byte, err error) {
+func (f *Follower) read(in io.ReadSeeker) (records [][]byte, err error) {
 	if _, err := in.Seek(f.at, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}

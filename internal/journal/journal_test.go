@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"wavex/internal/loop"
@@ -158,7 +163,12 @@ func TestOnlyObjectsOnOneLine(t *testing.T) {
 
 func TestWriteErrorStopsTheLog(t *testing.T) {
 	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	path := filepath.Join(t.TempDir(), "full") // not the device itself, which a fault of restore would replace
+	if err := os.Symlink("/dev/full", path); err != nil {
+		t.Logf("no links here: %v", err)
+		return
+	}
+	full, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Logf("no /dev/full here: %v", err)
 		return
@@ -342,4 +352,81 @@ func TestWrittenBeforeDurable(t *testing.T) {
 		t.Errorf("written after an error: %v", err)
 	}
 	_ = l.Close()
+}
+
+// failingReader returns the data and then an error, as a failing disk does.
+type failingReader struct {
+	*bytes.Reader
+	err error
+}
+
+func (f failingReader) Read(b []byte) (int, error) {
+	n, err := f.Reader.Read(b)
+	if err == io.EOF {
+		err = f.err
+	}
+	return n, err
+}
+
+// A read error after any byte is returned as such: it is not the end of the journal.
+func TestReadErrorIsNotTheEnd(t *testing.T) {
+	t.Parallel()
+	data := fill(t, filepath.Join(t.TempDir(), "j"), 2)
+	broken := errors.New("input/output error")
+	for n := range len(data) + 1 {
+		f := Follow("j")
+		if _, err := f.read(failingReader{bytes.NewReader(data[:n]), broken}); !errors.Is(err, broken) {
+			t.Fatalf("read error after byte %d: %v", n, err)
+		}
+		if f.at != 0 {
+			t.Fatalf("read error after byte %d: the follower is at %d", n, f.at)
+		}
+	}
+}
+
+// Open returns a read error before it writes anything: neither the header nor a cut.
+func TestOpenReturnsReadErrors(t *testing.T) {
+	t.Parallel()
+	const failing = "/proc/self/mem" // a regular file whose first page cannot be read
+	if _, err := os.ReadFile(failing); !errors.Is(err, syscall.EIO) {
+		t.Logf("no file here that fails when it is read: %v", err)
+		return
+	}
+	l, records, err := Open(failing)
+	var write *WriteError
+	if !errors.Is(err, syscall.EIO) || errors.As(err, &write) || l != nil || records != nil {
+		t.Errorf("Open = %v, %q, %v; want the read error", l, records, err)
+	}
+}
+
+// Valid finds a forged line anywhere, and accepts each part of a journal that begins with a record.
+func TestValid(t *testing.T) {
+	t.Parallel()
+	whole := fill(t, filepath.Join(t.TempDir(), "j"), 3)
+	_, records, _ := bytes.Cut(whole, []byte("\n"))
+	for n := range len(records) + 1 {
+		if !Valid(records[:n]) {
+			t.Fatalf("the first %d bytes are not valid", n)
+		}
+	}
+	lines := bytes.SplitAfter(records, []byte("\n"))
+	for i := range 3 {
+		forged := slices.Clone(lines)
+		forged[i] = []byte(`{"n":9,"text":"forged","crc":"00000000"}` + "\n")
+		if Valid(bytes.Join(forged, nil)) {
+			t.Errorf("line %d is forged and valid", i+1)
+		}
+	}
+}
+
+// A journal in a folder that is not there is a write error.
+func TestOpenReturnsWriteErrors(t *testing.T) {
+	t.Parallel()
+	var write *WriteError
+	if l, _, err := Open(filepath.Join(t.TempDir(), "none", "j")); !errors.As(err, &write) || l != nil {
+		t.Errorf("Open = %v, %v", l, err)
+	}
+	if err := syncDir(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) && runtime.GOOS != "windows" {
+		t.Errorf("syncDir = %v", err)
+	}
 }

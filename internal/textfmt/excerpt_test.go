@@ -78,3 +78,14 @@ func TestExcerptKeepsWordsWhole(t *testing.T) {
 		t.Errorf("of a long word: %q", got)
 	}
 }
+
+// The tail of a long text stays, wherever the cut falls: errors are at the end of an output.
+func TestExcerptKeepsTheTail(t *testing.T) {
+	t.Parallel()
+	for n := range 100 {
+		text := strings.Repeat("word ", 200) + strings.Repeat("z", n) + "\nsum.go:3: want 5, got 6\nFAIL"
+		if got := textfmt.ExcerptOf(text, 300); !strings.HasSuffix(got, "\nsum.go:3: want 5, got 6\nFAIL") {
+			t.Fatalf("%d: %q", n, got)
+		}
+	}
+}
