@@ -10,6 +10,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	signals "os/signal"
@@ -37,12 +39,28 @@ func TestMain(m *testing.M) {
 		// The programs that scripts start would inherit an ignored signal, as under nohup.
 		signals.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"wavex": func() {
+	testscript.Main(leakChecked{m}, map[string]func(){"dial": dial, "wavex": func() {
 		if d, err := time.ParseDuration(os.Getenv("WAVEX_TEST_ANSWER_WAIT")); err == nil {
 			cmd.SetAnswerTimeout(d)
 		}
 		os.Exit(cmd.Main(context.Background(), os.Args[1:], cmd.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}})
+}
+
+// dial prints what answers at unix sockets.
+func dial() {
+	for _, path := range os.Args[1:] {
+		c, err := net.Dial("unix", strings.TrimPrefix(path, "unix://"))
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		_, err = io.Copy(os.Stdout, c)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
 }
 
 type leakChecked struct{ m *testing.M }
