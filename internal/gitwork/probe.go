@@ -30,8 +30,11 @@ var errHookProbeTimeout = fmt.Errorf("it took longer than %s", hookProbeTimeout)
 // commitHooks are the hooks that can refuse a commit, in the order in which git runs them.
 var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg"}
 
-// missingTool matches what hooks and shells say about a program that is not installed.
-var missingTool = lazyregexp.New(`(?im)^.*(not found|can't find|cannot find|not installed|no such file).*$`)
+// missingTool matches the messages of shells, loaders and hooks about a program, a module or a file that is missing.
+// Red tests may say that anything else was not found.
+var missingTool = lazyregexp.New(`(?im)^.*(command not found|: (line )?\d+: [^\s:]+: not found|` +
+	`^(sh: )?[\w./-]+: not found|not found in |pre-commit\W? not found|not installed|no such file|no module named|` +
+	`(can't|cannot) find (module|package|the (file|path)|.* in path)).*$`)
 
 // probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
 func (m *Manager) probe(ctx context.Context) (err error) {
@@ -52,8 +55,8 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 	return nil
 }
 
-// removeKilledProbes removes what a wavex left that was killed during the probe of another run. That run has not
-// begun, so it is never resumed.
+// removeKilledProbes removes the remains of runs whose wavex was killed during the probe. Such a run has not begun, so
+// it is never resumed.
 func (m *Manager) removeKilledProbes(ctx context.Context) error {
 	states, err := filepath.Glob(loop.Dir(escapeGlob(string(m.opts.Loop))).Worktree("*", "json"))
 	for _, path := range states {

@@ -39,6 +39,37 @@ func TestHooksThatWait(t *testing.T) {
 	}
 }
 
+// A hook names a missing program or file. Red tests may say that anything else was not found.
+func TestMissingTool(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]bool{
+		".git/hooks/pre-commit: 3: eslint: not found": true,
+		"lint: not found":                         true,
+		"hook: line 3: eslint: command not found": true,
+		"sh: eslint: not found":                   true,
+		"zsh: command not found: eslint":          true,
+		"Can't find lefthook in PATH":             true,
+		"`pre-commit` not found.  Did you forget to activate your virtualenv?":  true,
+		"ok\nError: Cannot find module 'x'\n":                                   true,
+		"ModuleNotFoundError: No module named 'x'":                              true,
+		"env: 'node': No such file or directory":                                true,
+		`exec: "golint": executable file not found in $PATH`:                    true,
+		"husky - command not found in PATH":                                     true,
+		"ruff is not installed":                                                 true,
+		"x.sh : The term 'x' is not recognized; cannot find the path specified": true,
+		"--- FAIL: TestLogin: user not found":                                   false,
+		"auth_test.go:10: not found":                                            false,
+		"expected 200, got 404 Not Found":                                       false,
+		"cannot find a match for 3":                                             false,
+		"record not found":                                                      false,
+		"2 tests failed":                                                        false,
+	} {
+		if missingTool().MatchString(said) != want {
+			t.Errorf("%q names something missing: %v", said, !want)
+		}
+	}
+}
+
 // A commit leaves the stash entry of another attempt, which an agent or a hook there is about to pop.
 func TestStashOfAnotherAttempt(t *testing.T) {
 	t.Parallel()
