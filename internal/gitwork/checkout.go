@@ -78,6 +78,14 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 	return c, c.readBranch(ctx, g)
 }
 
+// addAll returns the arguments of git that add all files, also those outside a sparse checkout.
+func (c *checkout) addAll() []string {
+	if c.version[0] > 2 || c.version[1] >= 34 {
+		return []string{"add", "-A", "--sparse"}
+	}
+	return []string{"add", "-A"}
+}
+
 // readBranch finds the branch that the checkout is on, and its commit.
 func (c *checkout) readBranch(ctx context.Context, g git) error {
 	out, err := g.output(ctx, "symbolic-ref", "--quiet", "HEAD")

@@ -13,9 +13,9 @@ import (
 	"wavex/internal/safefile"
 )
 
-// This file keeps an index for checkpoints. It starts as a copy of the user's. What git finds out about the
-// files of the checkout stays in it, so that the next checkpoint reads only those that changed: the user's
-// index may be out of date, as after cp or the restore of a cache.
+// This file keeps an index for checkpoints: a copy of the user's that git has compared with the files of the
+// checkout, since the user's may be out of date, as after cp or the restore of a cache. Each checkpoint adds to a copy
+// of it, so that it has nothing of the one before: no file that git ignores now, no state without secrets.
 
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = 1 << 30
@@ -25,7 +25,7 @@ type keptIndex struct {
 	turn *semaphore.Weighted // one checkpoint at a time uses the rest
 	user string              // path of the user's index; "": unknown
 	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
-	dir  string              // "": there is no index
+	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
 }
 
 // withAll adds all changes of the checkout to the index and calls use with it. With maxNew above 0 it returns an
@@ -63,29 +63,36 @@ func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return git{}, err
 	}
-	if k.dir != "" && sameVersion(k.seed, now) {
-		return p.g.withEnv("GIT_INDEX_FILE=" + k.path()), nil
+	_, gone := os.Stat(k.path("kept")) // others clean temporary folders, too
+	if k.dir == "" || gone != nil || !sameVersion(k.seed, now) {
+		if err := p.seedIndex(ctx, now); err != nil {
+			return git{}, err
+		}
 	}
-	k.remove()
-	if k.dir, err = os.MkdirTemp("", "wavex-index-"); err != nil {
-		return git{}, err
-	}
-	k.seed = now
-	if err := copyIndex(k.user, k.path()); err != nil {
-		return git{}, err
-	}
-	g := p.g.withEnv("GIT_INDEX_FILE=" + k.path())
-	if p.KeepIndex {
-		err = g.run(ctx, "update-index", "-q", "--refresh")
-	}
-	if exitCode(err) == 1 { // files differ
-		err = nil
-	}
-	return g, err
+	err = copyIndex(k.path("kept"), k.path("index"))
+	return p.g.withEnv("GIT_INDEX_FILE=" + k.path("index")), err
 }
 
-// path returns the path of the index.
-func (k *keptIndex) path() string { return filepath.Join(k.dir, "index") }
+// seedIndex copies the user's index, whose version is now.
+func (p *Checkpoints) seedIndex(ctx context.Context, now os.FileInfo) (err error) {
+	k := &p.index
+	k.remove()
+	if k.dir, err = os.MkdirTemp("", "wavex-index-"); err != nil {
+		return err
+	}
+	k.seed = now
+	if err := copyIndex(k.user, k.path("kept")); err != nil || !p.KeepIndex {
+		return err
+	}
+	err = p.g.withEnv("GIT_INDEX_FILE="+k.path("kept")).run(ctx, "update-index", "-q", "--refresh")
+	if exitCode(err) == 1 { // files differ
+		return nil
+	}
+	return err
+}
+
+// path returns the path of a file in the folder.
+func (k *keptIndex) path(name string) string { return filepath.Join(k.dir, name) }
 
 // sameVersion reports whether a file is as it was; nil: there is none.
 func sameVersion(then, now os.FileInfo) bool {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/loop"
 	"wavex/internal/proc/proctest"
 )
 
@@ -83,7 +84,7 @@ func readNoFileTwice(t *testing.T, set func(*Checkpoints)) {
 	}
 }
 
-// A checkpoint has what the user's index got meanwhile, such as an ignored file that an agent has committed.
+// A checkpoint has changes that the user's index got meanwhile, such as an ignored file that an agent has committed.
 func TestCheckpointsFollowTheIndex(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n", ".gitignore": "*.log\n"})
@@ -172,5 +173,61 @@ func TestLargeFilesOfCheckpointsAreNamed(t *testing.T) {
 	}
 	if want := []string{fmt.Sprint("d/large.bin ", largeFile+1)}; !slices.Equal(named, want) {
 		t.Errorf("named: %q, want %q", named, want)
+	}
+}
+
+// A checkpoint after the first has all files that one with a new index has.
+func TestCheckpointsWithAKeptIndexAreWhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before files
+		then   func(*repo, *Checkpoints)
+	}{
+		"ignored since": {files{"new.log": "1\n"}, func(r *repo, _ *Checkpoints) {
+			r.write(r.dir, files{".gitignore": "*.log\n"})
+		}},
+		"ignored, and made again": {files{"forced.env": ""}, func(r *repo, _ *Checkpoints) {
+			r.write(r.dir, files{"forced.env": "2\n"})
+		}},
+		"with a secret": {nil, func(r *repo, p *Checkpoints) {
+			must(t, p.OpenBundles(loop.In(r.dir), r.git("rev-parse", "HEAD^")))
+			p.HasSecret, p.SecretLeft = func(b []byte) bool { return string(b) == "1\n" }, func(string) {}
+			must(t, p.Carry(t.Context()))
+		}},
+		"without the folder of the index": {nil, func(_ *repo, p *Checkpoints) { p.index.remove() }},
+		"without the index": {nil, func(_ *repo, p *Checkpoints) {
+			must(t, os.Remove(filepath.Join(p.index.dir, "kept")))
+		}},
+		"outside a sparse checkout": {nil, func(r *repo, p *Checkpoints) {
+			r.git("sparse-checkout", "set", "in")
+			r.write(r.dir, files{"out/new": "1\n"})
+		}},
+		"with a conflict whose file did not change": {nil, func(r *repo, _ *Checkpoints) {
+			id := r.git("hash-object", "a.txt")
+			r.git("update-index", "--force-remove", "a.txt")
+			cmd := "printf '100644 " + id + " 2\\ta.txt\\n' | git update-index --index-info"
+			r.git("-c", "alias.conflict=!"+cmd, "conflict")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a.txt": "a\n", ".gitignore": "*.env\n.loop\n"})
+			r.write(r.dir, files{"forced.env": "1\n"})
+			r.git("add", "-f", "forced.env")
+			r.git("commit", "-qm", "forced")
+			p := r.checkpoints("r1")
+			p.KeepIndex, p.StoresLarge = true, func(string, int64) {}
+			defer p.Close()
+			r.write(r.dir, c.before)
+			must(t, p.AfterTask(t.Context(), "a"))
+			c.then(r, p)
+			must(t, p.AfterTask(t.Context(), "kept"))
+			must(t, r.checkpoints("r1").AfterTask(t.Context(), "new"))
+			got := r.tree(afterRef("r1", "kept"))
+			if want := r.tree(afterRef("r1", "new")); !reflect.DeepEqual(got, want) || got["a.txt"] != "a\n" ||
+				got["forced.env"] == "" {
+				t.Errorf("it has %q, one with a new index %q", got, want)
+			}
+		})
 	}
 }

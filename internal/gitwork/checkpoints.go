@@ -33,12 +33,13 @@ type Checkpoints struct {
 	// StoresLarge gets the path, relative to the top directory, and the size in bytes of each large file that checkpoints
 	// without a bound store. It is nil or set before the first checkpoint.
 	StoresLarge func(path string, size int64)
-	// KeepIndex keeps the index between checkpoints, so that each reads only files that changed since the one before.
+	// KeepIndex keeps a copy of the user's index, so that only the first checkpoint reads files that did not change.
 	// Close removes it.
 	KeepIndex bool
 
 	run string
-	g   git // in the top directory of the checkout
+	g   git      // in the top directory of the checkout
+	add []string // arguments of git that add all files
 
 	base    string   // the commit that the run began on; valid with bundles
 	bundles *bundles // nil: not opened
@@ -70,7 +71,7 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 	}
 	return &Checkpoints{run: run, g: g.inDir(c.top).withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
 		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]func() error{},
-		index: keptIndex{turn: semaphore.NewWeighted(1)}, gaps: -1}, nil
+		index: keptIndex{turn: semaphore.NewWeighted(1)}, gaps: -1, add: c.addAll()}, nil
 }
 
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
@@ -157,13 +158,13 @@ func (p *Checkpoints) addAll(ctx context.Context, g git, most int64) error {
 		return err
 	}
 	if most > 0 || p.StoresLarge != nil {
-		if paths, err := p.checkNewFiles(ctx, g, most, files); err != nil || paths == 0 { // the index has everything
+		if err := p.checkNewFiles(ctx, g, most, files); err != nil {
 			return err
 		}
 	}
 	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
-		err := g.run(ctx, append([]string{"add", "-A", "--"}, files...)...)
+		err := g.run(ctx, slices.Concat(p.add, []string{"--"}, files)...)
 		if exitCode(err) <= 0 || try == 3 {
 			return err
 		}
@@ -193,17 +194,16 @@ func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 // largeFile is the size from which StoresLarge gets a file, in bytes.
 const largeFile = 64 << 20
 
-// checkNewFiles returns the number of paths that differ from the index g. It returns an *Error with TooLarge if the
-// files there have more than most bytes; 0: no bound.
-func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64, specs []string) (paths int, err error) {
+// checkNewFiles calls StoresLarge for the files that differ from the index g. It returns an *Error with TooLarge if
+// they have more than most bytes; 0: no bound.
+func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64, specs []string) error {
 	out, err := g.output(ctx, append([]string{"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--"},
 		specs...)...)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	list := slices.Compact(splitNUL(out))
 	total := int64(0)
-	for _, path := range list {
+	for _, path := range slices.Compact(splitNUL(out)) {
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
 		if err != nil || !info.Mode().IsRegular() { // others have no contents, or are gone
 			continue
@@ -215,10 +215,10 @@ func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64, spec
 		}
 	}
 	if most > 0 && total > most {
-		return 0, &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
+		return &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
 			(total+1<<20-1)>>20, most>>20)}
 	}
-	return len(list), nil
+	return nil
 }
 
 // commit makes a commit of an index on HEAD, if there is one, without a branch.

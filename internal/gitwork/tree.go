@@ -244,12 +244,7 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 // changes since the commit that the task began on.
 func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
 	g := m.gitIn(t)
-	args := []string{"add", "-A"}
-	if m.checkout.version[0] > 2 || m.checkout.version[1] >= 34 {
-		args = append(args, "--sparse")
-	}
-	args = append(args, "--", ".")
-	if err := g.run(ctx, args...); err != nil {
+	if err := g.run(ctx, append(m.checkout.addAll(), "--", ".")...); err != nil {
 		return nil, err
 	}
 	all, err := diffTrees(ctx, g, "--cached", t.Base)
