@@ -1,4 +1,4 @@
-package main
+package lint
 
 import (
 	"io/fs"
@@ -72,7 +72,6 @@ var once = []struct {
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..")
 	found := make([][]string, len(once))
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(root, path)

@@ -1,4 +1,4 @@
-package main
+package lint
 
 import (
 	"fmt"
@@ -40,8 +40,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// places prints the faults of d as "line column", sorted.
-func places(d *directory) string {
+// kinds prints the faults of d as "line column", sorted.
+func kinds(d *directory) string {
 	var all []string
 	for _, f := range d.faults {
 		all = append(all, fmt.Sprintf("%d %s", f.line, f.column))
@@ -78,7 +78,7 @@ func TestReadGo(t *testing.T) {
 		if err := d.readGo(c.file, []byte(c.src)); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if got := places(d); got != c.want || d.lines != c.lines {
+		if got := kinds(d); got != c.want || d.lines != c.lines {
 			t.Errorf("%s: %q in %d lines, want %q in %d", c.name, got, d.lines, c.want, c.lines)
 		}
 	}
@@ -108,7 +108,7 @@ func TestReadDoc(t *testing.T) {
 	} {
 		d := &directory{}
 		d.readDoc("a.md", []byte(c.src))
-		if got := places(d); got != c.want || d.lines != c.lines {
+		if got := kinds(d); got != c.want || d.lines != c.lines {
 			t.Errorf("%s: %q in %d lines, want %q in %d", c.name, got, d.lines, c.want, c.lines)
 		}
 	}
@@ -154,7 +154,7 @@ func TestReadTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]string{".": "1 nobody", "a": "3 what", "docs/deep": "1 what"} {
-		if got[dir] == nil || places(got[dir]) != want {
+		if got[dir] == nil || kinds(got[dir]) != want {
 			t.Errorf("%s: %+v, want %s", dir, got[dir], want)
 		}
 	}

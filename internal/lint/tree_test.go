@@ -1,7 +1,6 @@
-package main
+package lint
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path"
@@ -61,15 +60,6 @@ func (d *directory) readParagraph(path string, p paragraph, lines []string) {
 
 // width returns the columns of a line. A tab is one column.
 func width(line string) int { return utf8.RuneCountInString(line) }
-
-// readTree counts the files of the repository at root.
-func readTree(ctx context.Context, root string) (tree, error) {
-	files, err := listFiles(ctx, root)
-	if err != nil {
-		return nil, err
-	}
-	return readFiles(root, files)
-}
 
 // readFiles counts the Go files and the documentation among files, without those under testdata.
 func readFiles(root string, files []string) (tree, error) {
