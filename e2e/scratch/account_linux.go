@@ -16,6 +16,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -51,7 +52,7 @@ type usage struct {
 func (u usage) worth() budget.USD { return u.In*priceIn + u.Out*priceOut }
 
 func readStream(dir string) streamCost {
-	data, err := os.ReadFile(filepath.Join(dir, "stream.jsonl"))
+	data, err := os.ReadFile(filepath.Join(dir, loop.StreamFile))
 	if err != nil {
 		return streamCost{}
 	}
@@ -257,7 +258,7 @@ func (a *accounting) call(folder string, counted budget.USD) {
 func (a *accounting) calls(folder string) (cost budget.USD) {
 	root := filepath.Join(a.dir, filepath.FromSlash(folder))
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // a call may have left no folder
-		if err == nil && d.Name() == "stream.jsonl" {
+		if err == nil && d.Name() == loop.StreamFile {
 			spent, _ := readStream(filepath.Dir(path)).expected()
 			cost += spent
 		}

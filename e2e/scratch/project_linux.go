@@ -54,7 +54,7 @@ func (p Project) Write(name, content string) {
 func (p Project) Loop() string { return string(loop.In(p.Dir)) }
 
 // Journal returns the path of the journal.
-func (p Project) Journal() string { return filepath.Join(p.Loop(), "journal.jsonl") }
+func (p Project) Journal() string { return filepath.Join(p.Loop(), loop.Journal) }
 
 // Process is a running wavex.
 type Process struct {
