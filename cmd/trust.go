@@ -69,8 +69,13 @@ func isOwn(folder, here string) bool {
 	if isBelow(folder, repositoryOf(here)) {
 		return true
 	}
+	return !isShared(folder) && isBelow(here, folder)
+}
+
+// isShared reports whether all users share a folder, or it cannot be read.
+func isShared(folder string) bool {
 	info, err := os.Stat(folder)
-	return err == nil && info.Mode()&fs.ModeSticky == 0 && isBelow(here, folder)
+	return err != nil || info.Mode()&fs.ModeSticky != 0
 }
 
 // isBelow reports whether path is dir or in it.
@@ -79,10 +84,11 @@ func isBelow(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// repositoryOf returns the top of the repository that contains dir, or dir if there is none.
+// repositoryOf returns the top of the repository that contains dir, or dir if there is none. A shared folder is none:
+// anyone may have made it one.
 func repositoryOf(dir string) string {
 	for top := dir; ; top = filepath.Dir(top) {
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil && !isShared(top) {
 			return top
 		}
 		if top == filepath.Dir(top) {

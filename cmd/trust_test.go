@@ -14,10 +14,13 @@ import (
 func TestIsOwn(t *testing.T) {
 	t.Parallel()
 	root := realPath(t.TempDir())
-	for _, dir := range []string{"a/repo/.git", "a/repo/sub", "a/repo-2", "a/none/sub", "shared/repo/.git"} {
+	for _, dir := range []string{"a/repo/.git", "a/repo/sub", "a/repo-2", "a/none/sub", "shared/repo/.git",
+		"shared2/.git", "shared2/mine", "shared2/evil"} {
 		testrepo.Must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
-	testrepo.Must(t, os.Chmod(filepath.Join(root, "shared"), 0o777|os.ModeSticky))
+	for _, dir := range []string{"shared", "shared2"} {
+		testrepo.Must(t, os.Chmod(filepath.Join(root, dir), 0o777|os.ModeSticky))
+	}
 	for _, c := range []struct {
 		folder, here string
 		want         bool
@@ -28,7 +31,8 @@ func TestIsOwn(t *testing.T) {
 		{"a/none/sub", "a/none", true}, {"a/none", "a/none/sub", true}, {"a/none", "a/repo", false},
 		{"a/none/other", "a/none/sub", false},
 		{"shared/repo", "shared/repo", true}, {".", "shared/repo", true},
-		{"shared", "shared/repo", runtime.GOOS == "windows"}, // there the folder for temporary files is the user's
+		{"shared", "shared/repo", runtime.GOOS == "windows"},        // there the folder for temporary files is the user's
+		{"shared2/evil", "shared2/mine", runtime.GOOS == "windows"}, // anyone can make a repository of a shared folder
 	} {
 		if got := isOwn(filepath.Join(root, c.folder), filepath.Join(root, c.here)); got != c.want {
 			t.Errorf("a plan in %s is own in %s: %v", c.folder, c.here, got)
