@@ -20,11 +20,12 @@ import (
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = 1 << 30
 
-// keptIndex is an index in a temporary folder.
+// keptIndex is an index in a folder of its own.
 type keptIndex struct {
 	turn *semaphore.Weighted // one checkpoint at a time uses the rest
 	user string              // path of the user's index; "": unknown
 	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
+	used bool                // IndexDir has nothing of earlier sessions
 	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
 }
 
@@ -42,7 +43,7 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 	if err == nil {
 		err = use(g)
 	}
-	if err != nil || !p.KeepIndex { // a git that was stopped may have left its lock
+	if err != nil || p.IndexDir == "" { // a git that was stopped may have left its lock
 		p.index.remove()
 	}
 	return err
@@ -63,7 +64,7 @@ func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return git{}, err
 	}
-	_, gone := os.Stat(k.path("kept")) // others clean temporary folders, too
+	_, gone := os.Stat(k.path("kept")) // an agent may have cleaned up
 	if k.dir == "" || gone != nil || !sameVersion(k.seed, now) {
 		if err := p.seedIndex(ctx, now); err != nil {
 			return git{}, err
@@ -77,11 +78,17 @@ func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
 func (p *Checkpoints) seedIndex(ctx context.Context, now os.FileInfo) (err error) {
 	k := &p.index
 	k.remove()
-	if k.dir, err = os.MkdirTemp("", "wavex-index-"); err != nil {
+	if p.IndexDir != "" && !k.used { // a wavex that was killed has left its index
+		if err := errors.Join(os.RemoveAll(p.IndexDir), os.MkdirAll(p.IndexDir, 0o700)); err != nil {
+			return err
+		}
+		k.used = true
+	}
+	if k.dir, err = os.MkdirTemp(p.IndexDir, "wavex-index-"); err != nil {
 		return err
 	}
 	k.seed = now
-	if err := copyIndex(k.user, k.path("kept")); err != nil || !p.KeepIndex {
+	if err := copyIndex(k.user, k.path("kept")); err != nil || p.IndexDir == "" {
 		return err
 	}
 	err = p.g.withEnv("GIT_INDEX_FILE="+k.path("kept")).run(ctx, "update-index", "-q", "--refresh")
@@ -102,7 +109,7 @@ func sameVersion(then, now os.FileInfo) bool {
 	return os.SameFile(then, now) && then.ModTime().Equal(now.ModTime()) && then.Size() == now.Size()
 }
 
-// remove removes the index. A folder that cannot be removed is a temporary one.
+// remove removes the index. The next session removes a folder that cannot be removed.
 func (k *keptIndex) remove() {
 	if k.dir != "" {
 		_ = os.RemoveAll(k.dir)

@@ -61,7 +61,7 @@ func readNoFileTwice(t *testing.T, set func(*Checkpoints)) {
 		r.touch(name)
 	}
 	p := r.checkpoints("run-1")
-	p.KeepIndex = true
+	p.IndexDir = t.TempDir()
 	set(p)
 	defer p.Close()
 	must(t, p.BeforeWave(t.Context(), 1))
@@ -89,7 +89,7 @@ func TestCheckpointsFollowTheIndex(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n", ".gitignore": "*.log\n"})
 	p := r.checkpoints("run-1")
-	p.KeepIndex = true
+	p.IndexDir = t.TempDir()
 	defer p.Close()
 	must(t, p.BeforeTask(t.Context(), "a"))
 	r.write(r.dir, files{"x.log": "x\n"})
@@ -104,11 +104,12 @@ func TestCheckpointsFollowTheIndex(t *testing.T) {
 
 // A checkpoint that fails does not stop the next one, and Close leaves nothing.
 func TestCheckpointAfterAFailedOne(t *testing.T) {
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
+	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n"})
 	p := r.checkpoints("run-1")
-	p.KeepIndex, p.MaxNew = true, 10
+	p.IndexDir, p.MaxNew = filepath.Join(t.TempDir(), "run", "index"), 10
+	of := filepath.Join(p.IndexDir, "of a session that was killed")
+	must(t, os.MkdirAll(of, 0o700))
 	must(t, p.BeforeWave(t.Context(), 1))
 	r.write(r.dir, files{"large": strings.Repeat("x", 11)})
 	var large *Error
@@ -121,12 +122,8 @@ func TestCheckpointAfterAFailedOne(t *testing.T) {
 		t.Errorf("it has %v", got)
 	}
 	p.Close()
-	left, err := os.ReadDir(temp)
-	must(t, err)
-	for _, e := range left {
-		if strings.HasPrefix(e.Name(), "wavex-index-") {
-			t.Errorf("%s is left", e.Name())
-		}
+	if left, err := os.ReadDir(p.IndexDir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 
@@ -139,7 +136,8 @@ func TestProcessesOfACheckpoint(t *testing.T) {
 	p := r.checkpoints("run-1")
 	p.g.program = filepath.Join(dir, "git")
 	proctest.Script(t, p.g.program, "#!/bin/sh\necho >> '"+started+"'\nexec git \"$@\"\n")
-	p.KeepIndex, p.MaxNew, p.Own = true, 1<<20, []string{filepath.Join(r.dir, "report.json")}
+	p.IndexDir, p.MaxNew, p.Own = t.TempDir(), 1<<20, []string{filepath.Join(r.dir, "report.json")}
+	p.StoresLarge = func(string, int64) {}
 	defer p.Close()
 	must(t, p.BeforeWave(t.Context(), 1))
 	for n, name := range []string{"before", "after", "wave"} {
@@ -216,7 +214,7 @@ func TestCheckpointsWithAKeptIndexAreWhole(t *testing.T) {
 			r.git("add", "-f", "forced.env")
 			r.git("commit", "-qm", "forced")
 			p := r.checkpoints("r1")
-			p.KeepIndex, p.StoresLarge = true, func(string, int64) {}
+			p.IndexDir, p.StoresLarge = t.TempDir(), func(string, int64) {}
 			defer p.Close()
 			r.write(r.dir, c.before)
 			must(t, p.AfterTask(t.Context(), "a"))

@@ -33,9 +33,9 @@ type Checkpoints struct {
 	// StoresLarge gets the path, relative to the top directory, and the size in bytes of each large file that checkpoints
 	// without a bound store. It is nil or set before the first checkpoint.
 	StoresLarge func(path string, size int64)
-	// KeepIndex keeps a copy of the user's index, so that only the first checkpoint reads files that did not change.
-	// Close removes it.
-	KeepIndex bool
+	// IndexDir is a folder of the run in which a copy of the user's index is kept, so that only the first checkpoint reads
+	// files that did not change; "": none is kept. Close removes the copy.
+	IndexDir string
 
 	run string
 	g   git      // in the top directory of the checkout

@@ -10,6 +10,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -150,7 +151,7 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 		}
 		return nil, nil
 	}
-	points.Own, points.KeepIndex = p.config.Outputs, true
+	points.Own, points.IndexDir = p.config.Outputs, p.config.Loop.Run(p.config.Run, loop.Index)
 	defer func() {
 		if p.checkpoints == nil {
 			points.Close()
