@@ -142,26 +142,24 @@ func (m *Manager) undoForward(ctx context.Context, before checkout, commit strin
 		return err
 	}
 	defer done()
-	work, err := top.output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before.head, commit)
-	if err != nil {
-		return err
-	}
-	other, err := g.output(ctx, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--diff-filter=d")
+	other, err := g.output(ctx, "-c", "diff.autoRefreshIndex=true", "diff", "--name-only", "-z", "--no-renames",
+		"--no-ext-diff", "--diff-filter=d")
 	if err != nil {
 		return err
 	}
 	theirs := splitNUL(other)
-	removed, err := top.output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=D",
-		before.head, commit)
+	work, err := top.output(ctx, "diff-tree", "-r", "-z", "--name-status", "--no-renames", before.head, commit)
 	if err != nil {
 		return err
 	}
-	for _, path := range splitNUL(removed) {
-		if _, err := os.Lstat(filepath.Join(before.top, filepath.FromSlash(path))); err == nil {
-			theirs = append(theirs, path)
+	var ours []string
+	for pair := range slices.Chunk(splitNUL(work), 2) { // a letter and a path
+		path := pair[1]
+		_, gone := os.Lstat(filepath.Join(before.top, filepath.FromSlash(path)))
+		if pair[0] == "D" && gone != nil || pair[0] != "D" && !slices.Contains(theirs, path) {
+			ours = append(ours, path)
 		}
 	}
-	ours := slices.DeleteFunc(splitNUL(work), func(path string) bool { return slices.Contains(theirs, path) })
 	if len(ours) == 0 {
 		return nil
 	}
