@@ -65,7 +65,7 @@ func (p *Checkpoints) saveState(ctx context.Context) error {
 	return p.bundles.save(ctx, p.g, p.base)
 }
 
-// removeSecrets gives files with secrets their state of the base in the index g, until they are added again.
+// removeSecrets gives files with secrets their state of the base in the index g.
 func (p *Checkpoints) removeSecrets(ctx context.Context, g git) error {
 	if p.HasSecret == nil {
 		return nil

@@ -25,7 +25,7 @@ type keptIndex struct {
 	turn *semaphore.Weighted // one checkpoint at a time uses the rest
 	user string              // path of the user's index; "": unknown
 	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
-	used bool                // IndexDir has nothing of earlier sessions
+	own  bool                // IndexDir has nothing of earlier sessions
 	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
 }
 
@@ -78,11 +78,11 @@ func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
 func (p *Checkpoints) seedIndex(ctx context.Context, now os.FileInfo) (err error) {
 	k := &p.index
 	k.remove()
-	if p.IndexDir != "" && !k.used { // a wavex that was killed has left its index
+	if p.IndexDir != "" && !k.own { // a wavex that was killed has left its index
 		if err := errors.Join(os.RemoveAll(p.IndexDir), os.MkdirAll(p.IndexDir, 0o700)); err != nil {
 			return err
 		}
-		k.used = true
+		k.own = true
 	}
 	if k.dir, err = os.MkdirTemp(p.IndexDir, "wavex-index-"); err != nil {
 		return err
@@ -122,6 +122,9 @@ func (p *Checkpoints) Close() {
 	_ = p.index.turn.Acquire(context.Background(), 1) // cannot fail
 	defer p.index.turn.Release(1)
 	p.index.remove()
+	if p.IndexDir != "" {
+		_ = os.Remove(p.IndexDir) // the next session removes what stays
+	}
 }
 
 // indexPath returns the path of the index of g's checkout.
