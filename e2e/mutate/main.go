@@ -122,10 +122,14 @@ type row struct {
 	count map[verdict]int
 }
 
-// percent returns the share of killed mutations among those that were tried and mean something.
+// percent returns the share of killed mutations among those that were tried and mean something: 0 if none was tried.
 func (r row) percent() float64 {
 	killed := r.count[own] + r.count[byUser] + r.count[timeout]
-	if killed+r.count[survived] == 0 {
+	switch {
+	case killed+r.count[survived] > 0:
+	case r.count[untried] > 0:
+		return 0
+	default:
 		return 100
 	}
 	return 100 * float64(killed) / float64(killed+r.count[survived])

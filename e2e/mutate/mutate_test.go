@@ -103,6 +103,24 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// Without a mutation that was tried the aim is not reached.
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		count map[verdict]int
+		want  float64
+	}{
+		{map[verdict]int{untried: 3}, 0},
+		{map[verdict]int{untried: 3, harmless: 1}, 0},
+		{map[verdict]int{harmless: 1}, 100},
+		{map[verdict]int{own: 1, byUser: 1, timeout: 1, survived: 1, untried: 9}, 75},
+	} {
+		if got := (row{count: c.count}).percent(); got != c.want {
+			t.Errorf("%v: %v of 100, want %v", c.count, got, c.want)
+		}
+	}
+}
+
 // Each listed change can still be made, and has a reason.
 func TestEquivalentsAreCurrent(t *testing.T) {
 	t.Parallel()
