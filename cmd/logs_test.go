@@ -36,7 +36,8 @@ func TestTailOfACutFile(t *testing.T) {
 	got = nil
 	write(50_000, 90_000, "the error")
 	read(g.readRest)
-	if n := len(got); n < 3 || got[n-1] != "the error" || got[n-2] != "line 89999" || strings.Contains(strings.Join(got, ""), "part") {
+	if n := len(got); n < 3 || got[n-1] != "the error" || got[n-2] != "line 89999" ||
+		strings.Contains(strings.Join(got, ""), "part") {
 		t.Errorf("%d lines: %.100q", n, got)
 	}
 }

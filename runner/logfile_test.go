@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A log file keeps the head and the tail of a long output, in whole lines if they are not too long, and counts the rest.
+// A log file keeps the head and the tail of a long output, in whole lines if they are not too long, and counts the
+// rest.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]func(i int) string{
@@ -47,7 +48,7 @@ func mustDo(t *testing.T, err error) {
 	}
 }
 
-// checkLog compares a log file with what was written.
+// checkLog compares a log file with the whole output.
 func checkLog(t *testing.T, dir string, whole []byte, lines bool) {
 	t.Helper()
 	got, err := os.ReadFile(filepath.Join(dir, "output.txt"))

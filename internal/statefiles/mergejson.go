@@ -49,7 +49,8 @@ func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []
 		if at := theirs.Index(m.Name); at >= 0 {
 			was := theirs[at].Value
 			theirs = slices.Delete(theirs, at, at+1)
-			if fit := free[m.Name]; fit != nil && (string(m.Value) == "null" || string(m.Value) == "[]") && fit(json.RawMessage(was)) {
+			if fit := free[m.Name]; fit != nil && (string(m.Value) == "null" || string(m.Value) == "[]") &&
+				fit(json.RawMessage(was)) {
 				m.Value = was
 			}
 			if slices.Contains(deep, m.Name) {

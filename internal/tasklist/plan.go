@@ -56,8 +56,8 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		return left[t.ID]
 	})
 	if len(tasks) == 0 && len(bad) == 0 {
-		text := "the list has no tasks; create some in a session that uses it, or put a plan there: wavex export --task-list " +
-			l.Name + " PLAN"
+		text := "the list has no tasks; create some in a session that uses it, or put a plan there: " +
+			"wavex export --task-list " + l.Name + " PLAN"
 		if all > 0 {
 			text = fmt.Sprintf("nothing is left to do: all %d tasks of the list are completed", all)
 		}
