@@ -30,6 +30,8 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 			",\"above\": 0}}}}": `2:2: model "a", long: above must be`,
 		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
 			",\"below\": 10}}}}": `model "a", long: unknown field "below"`,
+		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
+			",\n\"above\": 1.5}}}}": `3:10: model "a", long: above: want a whole number, not 1.5`,
 		"{}\n {}":              `2:2: something follows`,
 		"{\n\"date\":":         `2:8: unexpected EOF`,
 		"{\"date\" \"x\"}":     `1:9: `,

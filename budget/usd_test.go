@@ -34,6 +34,9 @@ func TestUSDTexts(t *testing.T) {
 		{25 * Dollar, "$25.00", "$25"},
 		{50_000, "$0.05", "$0.05"},
 		{7_660, "$0.0077", "$0.00766"},
+		{Dollar / 100, "$0.01", "$0.01"},
+		{Dollar/100 - 1, "$0.0100", "$0.009999"},
+		{-50_000, "$-0.05", "$-0.05"},
 	} {
 		if c.u.Spent() != c.spent || c.u.String() != c.limit {
 			t.Errorf("%d: %s, %s, want %s, %s", c.u, c.u.Spent(), c.u, c.spent, c.limit)

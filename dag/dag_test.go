@@ -189,7 +189,9 @@ func TestMistakesPanicWithMessages(t *testing.T) {
 		{"an edge to nowhere", func() { graph(2, [2]int{0, 2}) }, "edge 0 -> 2 in a graph of 2 nodes"},
 		{"negative size", func() { graph(-1) }, "-1 nodes"},
 		{"waves of a cycle", func() { ring.Waves(nil) }, "waves of a cyclic graph (3 of 3"},
-		{"critical path of a cycle", func() { ring.CriticalPath(nil) }, "cyclic"},
+		{"critical path beside a cycle", func() {
+			graph(5, [2]int{0, 1}, [2]int{1, 0}, [2]int{1, 2}).CriticalPath(nil)
+		}, "of a cyclic graph (2 of 5"},
 		{"remaining of a cycle", func() { ring.Remaining(nil) }, "cyclic"},
 		{"floors of another graph", func() { graph(2).Waves([]int{1}) }, "one floor for each node"},
 		{"completed twice", func() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/runner"
@@ -149,6 +150,48 @@ func TestALaterTaskOfAReviewedWave(t *testing.T) {
 		}
 		if due() != step.due {
 			t.Fatalf("after %s a review is due: %v", step.body.Type(), due())
+		}
+	}
+}
+
+// A light review takes at most a tenth of the available money, and its own cap.
+func TestCapOfALightReview(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits budget.Limits
+		want   budget.USD // 0: skipped
+	}{
+		"no money limit":  {budget.Limits{NoUSD: true, Iterations: 9}, lightCap},
+		"plenty":          {budget.Limits{USD: 20 * budget.Dollar, Iterations: 9}, lightCap},
+		"a tenth is less": {budget.Limits{USD: 5 * budget.Dollar, Iterations: 9}, budget.Dollar / 2},
+		"just enough":     {budget.Limits{USD: 10 * budget.MinReservation, Iterations: 9}, budget.MinReservation},
+		"too little":      {budget.Limits{USD: 10*budget.MinReservation - 10, Iterations: 9}, 0},
+	} {
+		s := NewState(mustPlan(t, planText(task("a"), task("b", "a"))))
+		m := simulation{s: s}
+		cfg := testConfig()
+		cfg.Review, cfg.Limits = event.ReviewLight, test.limits
+		for _, b := range []event.Body{
+			event.RunStarted{Config: cfg},
+			event.WaveStarted{Wave: 1, Of: 2, Tasks: []string{"a"}},
+			event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.MinReservation},
+			event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
+				Result: runner.Result{Outcome: runner.Done}},
+		} {
+			if err := m.apply(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got budget.USD
+		switch b := decideLightReview(s, time.Time{}).(type) {
+		case event.ReviewStarted:
+			got = b.Cap
+		case event.ReviewSkipped:
+		default:
+			t.Errorf("%s: decided %T", name, b)
+		}
+		if got != test.want {
+			t.Errorf("%s: cap %s, want %s", name, got, test.want)
 		}
 	}
 }
