@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -47,7 +48,14 @@ func hasTerminal(std Stdio) bool {
 
 // canPrompt reports whether a person at a terminal can be asked.
 func canPrompt(std Stdio) bool {
-	return hasTerminal(std) && (std.Terminal != nil || os.Getenv("CI") == "")
+	return hasTerminal(std) && (std.Terminal != nil || !inCI())
+}
+
+// inCI reports whether this is a job of CI, as CI=true says in its environment.
+func inCI() bool {
+	v := os.Getenv("CI")
+	set, err := strconv.ParseBool(v)
+	return v != "" && (set || err != nil)
 }
 
 // setLive sets the size and the colours of a live view on out. It returns false if out cannot show one.

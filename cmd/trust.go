@@ -22,7 +22,7 @@ import (
 // place has was agreed to when the run started. Jobs of CI name their plans themselves, and the user's task
 // lists are the user's.
 func (r *invocation) checkTrust(ctx context.Context) error {
-	if r.opts.trust || os.Getenv("CI") != "" || isUserList(r.plan.Path) {
+	if r.opts.trust || inCI() || isUserList(r.plan.Path) {
 		return nil
 	}
 	here, err := os.Getwd()
@@ -42,7 +42,7 @@ func (r *invocation) checkTrust(ctx context.Context) error {
 	if err != nil {
 		return usererr.Blocked(fmt.Errorf("reading the folders of trusted plans: %w", err))
 	}
-	if slices.ContainsFunc(places, func(dir string) bool { return slices.Contains(trusted, dir) }) {
+	if slices.ContainsFunc(places, func(dir string) bool { return slices.Contains(trusted, dir) && !isShared(dir) }) {
 		return nil
 	}
 	path, top := textfmt.Line(r.plan.Path), textfmt.Line(repositoryOf(here))
@@ -51,10 +51,16 @@ func (r *invocation) checkTrust(ctx context.Context) error {
 			"look at them with: wavex check %s; then add --trust", path, top, textfmt.Line(plan.ShellQuote(r.plan.Path)))
 	}
 	printCommands(r.std.Err, r.plan.Commands())
-	if !r.terminalPrompter().promptNoYes(ctx, fmt.Sprintf(
-		"%s is outside %s, and its commands and agents act as you. Trust all plans in %s from now on?",
-		path, top, textfmt.Line(folder))) {
+	question := "Trust all plans in %s from now on?"
+	if isShared(folder) {
+		question = "Everyone can write to %s. Run the plan?"
+	}
+	if !r.terminalPrompter().promptNoYes(ctx, fmt.Sprintf("%s is outside %s, and its commands and agents act as you. "+
+		question, path, top, textfmt.Line(folder))) {
 		return usage("nothing was started; --trust takes the plan once")
+	}
+	if isShared(folder) {
+		return nil
 	}
 	if err := userdata.TrustFolder(folder); err != nil {
 		return usererr.Blocked(fmt.Errorf("remembering the folder: %w; --trust takes the plan once", err))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/internal/safefile"
@@ -84,16 +85,21 @@ type boundedFile struct {
 	omitted int64 // bytes left out
 }
 
-// Write writes b, which must be shorter than a quarter of maxLog.
-func (f *boundedFile) Write(b []byte) (int, error) {
-	if f.size+int64(len(b)) > maxLog {
-		if err := f.omit(); err != nil {
-			return 0, err
+func (f *boundedFile) Write(b []byte) (written int, err error) {
+	for piece := range slices.Chunk(b, maxLog/8) { // omit needs a full head, and makes room for a piece
+		if f.size+int64(len(piece)) > maxLog {
+			if err := f.omit(); err != nil {
+				return written, err
+			}
+		}
+		n, err := f.File.Write(piece)
+		f.size += int64(n)
+		written += n
+		if err != nil {
+			return written, err
 		}
 	}
-	n, err := f.File.Write(b)
-	f.size += int64(n)
-	return n, err
+	return written, nil
 }
 
 // omit drops the part between the head and the last quarter of maxLog.

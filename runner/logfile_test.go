@@ -41,6 +41,24 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
+// One write may be longer than the whole file.
+func TestLongWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log, err := (&Host{}).CreateLog(dir, "output.txt")
+	mustDo(t, err)
+	defer log.Close()
+	var whole bytes.Buffer
+	for i := 0; whole.Len() < 3*maxLog; i++ {
+		fmt.Fprintf(&whole, "%d %s\n", i, strings.Repeat("x", i%200))
+	}
+	n, err := log.Write(whole.Bytes())
+	if n != whole.Len() || err != nil {
+		t.Fatalf("%d of %d bytes written: %v", n, whole.Len(), err)
+	}
+	checkLog(t, dir, whole.Bytes(), true)
+}
+
 func mustDo(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
