@@ -5,7 +5,7 @@ FUZZ   ?= 2000x
 TIME   ?= 1h
 J      ?= 4
 
-.PHONY: reproducible build test mutate lint ceilings e2e bench check fuzz soak cross generate clean
+.PHONY: reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz soak cross generate clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
@@ -61,6 +61,12 @@ reproducible:
 bench:
 	$(GO) test -run "^$$" -bench . -benchtime 1x -timeout 60m ./bench
 	$(GO) test -run "^$$" -bench Makespan -benchtime 1x ./scheduler
+
+# Runs in generated repositories: FILES=500,10000 for a quick look (60,000 files take 15 GB and half an
+# hour), ROUNDS of each, AGAINST=PATH another wavex in turns. See docs/performance.md.
+bench-repos:
+	$(GO) test -run "^$$" -bench Repos -benchtime 1x -timeout 3h ./bench -files $(or $(FILES),500,10000,60000) \
+	  -rounds $(or $(ROUNDS),1) $(if $(AGAINST),-against $(abspath $(AGAINST)))
 
 # Every Go benchmark of the packages.
 microbench:

@@ -18,8 +18,10 @@ type timedTask struct {
 	ID        string   `json:"id"`
 	Subject   string   `json:"subject"`
 	BlockedBy []string `json:"blockedBy,omitempty"`
-	Verify    []string `json:"verify"`
-	Estimate  struct {
+	Verify    []string `json:"verify,omitempty"`
+	// Reversibility is "" or 2B, with checkpoints.
+	Reversibility string `json:"reversibility,omitempty"`
+	Estimate      struct {
 		Seconds float64 `json:"seconds"`
 	} `json:"estimate"`
 	Rehearse struct {

@@ -31,15 +31,19 @@ func TestMain(m *testing.M) {
 	flag.IntVar(&benchFlags.rounds, "rounds", 5, "rounds of each comparison")
 	flag.BoolVar(&benchFlags.large, "large", false, "measure the check of a million tasks too")
 	flag.StringVar(&benchFlags.claude, "claude", os.Getenv("WAVEX_CLAUDE"), "the claude CLI, for the fleet")
+	flag.StringVar(&benchFlags.files, "files", "", "numbers of files of generated repositories: 500,10000")
+	flag.StringVar(&benchFlags.against, "against", "", "another wavex, to be measured in the same repositories")
 	flag.Parse()
 	os.Exit(m.Run())
 }
 
 // benchFlags holds the options of the command line; TestMain sets it.
 var benchFlags struct {
-	rounds int
-	large  bool
-	claude string
+	rounds  int
+	large   bool
+	claude  string
+	files   string
+	against string
 }
 
 // wavexBinary returns the path of the wavex built from this checkout.
