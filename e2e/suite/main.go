@@ -24,9 +24,11 @@ import (
 // one.
 const packageTimeout = "60m"
 
-// pageTests needs a browser, the other packages need Go, git, Node and npm; benchmarks has no tests.
+// pageTests needs a browser, wallTests needs bubblewrap, the other packages need Go, git, Node and npm; benchmarks has
+// no tests.
 const (
 	pageTests  = "wavex/e2e/page"
+	wallTests  = "wavex/e2e/wall"
 	benchmarks = "wavex/bench"
 )
 
@@ -72,7 +74,7 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	}
 	tools := detectTools(ctx)
 	fmt.Fprintln(out, tools)
-	if whole && !(tools.race && tools.browser) {
+	if whole && !(tools.race && tools.browser && tools.wall) {
 		return false, nil
 	}
 	c := newTestCounter(out)
@@ -93,6 +95,7 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 type tools struct {
 	race    bool // a C compiler, which the race detector needs
 	browser bool // Chromium or Chrome
+	wall    bool // bubblewrap
 }
 
 func detectTools(ctx context.Context) tools {
@@ -101,6 +104,8 @@ func detectTools(ctx context.Context) tools {
 	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
 	t.race = err == nil && strings.TrimSpace(string(cgo)) == "1"
 	t.browser = rig.Browser() != ""
+	_, err = exec.LookPath("bwrap")
+	t.wall = err == nil
 	return t
 }
 
@@ -112,6 +117,9 @@ func (t tools) String() string {
 	}
 	if !t.browser {
 		lacks = append(lacks, "the tests of the pages (no Chromium)")
+	}
+	if !t.wall {
+		lacks = append(lacks, "the tests of the wall (no bubblewrap)")
 	}
 	if lacks == nil {
 		return "all tests, with the race detector"
@@ -134,14 +142,15 @@ func groups(packages []string, t tools) []group {
 	}
 	first := group{name: "quick", args: args}
 	others := group{name: "others", args: append([]string{"-p", atOnce}, args...)}
+	lacks := func(p string) bool { return p == pageTests && !t.browser || p == wallTests && !t.wall }
 	for _, p := range slow {
-		if slices.Contains(packages, p) && (p != pageTests || t.browser) {
+		if slices.Contains(packages, p) && !lacks(p) {
 			others.packages = append(others.packages, p)
 		}
 	}
 	for _, p := range packages {
 		switch {
-		case p == benchmarks, slices.Contains(slow, p):
+		case p == benchmarks, slices.Contains(slow, p), lacks(p):
 		case slices.Contains(quick, p):
 			first.packages = append(first.packages, p)
 		default:

@@ -75,21 +75,24 @@ func TestOK(t *testing.T) {
 // TestGroups checks which packages run for which tools, and that the slowest of a group start first.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	packages := []string{"wavex/bench", "wavex/cmd", "wavex/dag", "wavex/e2e", "wavex/e2e/page", "wavex/e2e/rig"}
+	packages := []string{"wavex/bench", "wavex/cmd", "wavex/dag", "wavex/e2e", "wavex/e2e/page", "wavex/e2e/rig",
+		"wavex/e2e/wall"}
 	for _, c := range []struct {
 		tools  tools
 		says   string
 		race   bool
 		others string
 	}{
-		{tools{race: true, browser: true}, "all tests, with the race detector", true,
+		{tools{race: true, browser: true, wall: true}, "all tests, with the race detector", true,
+			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall"},
+		{tools{browser: true, wall: true}, "without the race detector (no C compiler); all other tests", false,
+			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall"},
+		{tools{race: true, wall: true}, "without the tests of the pages (no Chromium); all other tests", true,
+			"wavex/e2e wavex/cmd wavex/e2e/rig wavex/e2e/wall"},
+		{tools{race: true, browser: true}, "without the tests of the wall (no bubblewrap); all other tests", true,
 			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig"},
-		{tools{browser: true}, "without the race detector (no C compiler); all other tests", false,
-			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig"},
-		{tools{race: true}, "without the tests of the pages (no Chromium); all other tests", true,
-			"wavex/e2e wavex/cmd wavex/e2e/rig"},
-		{tools{}, "without the race detector (no C compiler) and the tests of the pages (no Chromium); all other tests",
-			false, "wavex/e2e wavex/cmd wavex/e2e/rig"},
+		{tools{wall: true}, "without the race detector (no C compiler) and the tests of the pages (no Chromium); " +
+			"all other tests", false, "wavex/e2e wavex/cmd wavex/e2e/rig wavex/e2e/wall"},
 	} {
 		if got := c.tools.String(); got != c.says {
 			t.Errorf("%q, want %q", got, c.says)

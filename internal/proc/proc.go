@@ -31,8 +31,12 @@ type Spec struct {
 	// absolute directories of PATH in Env (not in those of wavex); one with a slash is relative
 	// to Dir.
 	Argv []string
-	Dir  string   // absolute
-	Env  []string // complete, as built by Environ
+	// Wrapper is a program, absolute, and its arguments before "--" and Argv. It must run Argv as a
+	// child in its own group, end with it, and exit with its code or 128 and its signal, as bwrap
+	// does. Empty: none.
+	Wrapper []string
+	Dir     string   // absolute
+	Env     []string // complete, as built by Environ
 	// Mark is the attempt, RUN/TASK/N; Start sets WAVEX_ATTEMPT to it. All live processes that
 	// carry it are swept with the last process that has it. "" means none.
 	Mark string
@@ -98,6 +102,7 @@ type Process struct {
 	mark       string
 	watchdog   bool
 	endsOnTerm bool
+	wrapped    bool // the process is a Wrapper
 	cmd        *exec.Cmd
 
 	readers []*pipeReader
@@ -121,16 +126,22 @@ func Start(s Spec) (*Process, error) {
 		return nil, &StartError{Err: exec.ErrNotFound}
 	}
 	path, err := lookPath(s.Argv[0], s.Dir, s.Env)
+	args := s.Argv
+	if len(s.Wrapper) > 0 && err == nil {
+		if _, err = unwrapLookPath(exec.LookPath(path)); err == nil { // the wrapper would report it as an exit
+			path, args = s.Wrapper[0], slices.Concat(s.Wrapper, []string{"--", path}, s.Argv[1:])
+		}
+	}
 	if err != nil {
 		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	p := &Process{
 		mark:     s.Mark,
-		watchdog: s.watchdog, endsOnTerm: s.EndsOnTerm,
+		watchdog: s.watchdog, endsOnTerm: s.EndsOnTerm, wrapped: len(s.Wrapper) > 0,
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 		swept:  make(chan struct{}),
-		cmd:    &exec.Cmd{Path: path, Args: s.Argv, Dir: s.Dir, Env: withMark(s.Env, s.Mark), ExtraFiles: s.inheritFiles},
+		cmd:    &exec.Cmd{Path: path, Args: args, Dir: s.Dir, Env: withMark(s.Env, s.Mark), ExtraFiles: s.inheritFiles},
 	}
 	if p.cmd.Env == nil {
 		p.cmd.Env = []string{} // nil would mean the environment of wavex
@@ -249,6 +260,9 @@ func withMark(env []string, mark string) []string {
 	}
 	return append(out, AttemptVar+"="+mark)
 }
+
+// LookPath returns the absolute path of a program by the rules of Spec.Argv; name has no slash.
+func LookPath(name string, env []string) (string, error) { return lookPath(name, "", env) }
 
 // lookPath finds a program by the rules of Spec.Argv. It skips relative entries of PATH, because
 // a file that an agent wrote into its directory must not become a command.

@@ -130,9 +130,33 @@ func (p *Process) awaitPidfd() bool {
 	}
 }
 
-func (p *Process) terminate() error { return unix.Kill(-p.pid, unix.SIGTERM) }
-func (p *Process) kill() error      { return unix.Kill(-p.pid, unix.SIGKILL) }
-func (p *Process) forceEnd()        {}
+func (p *Process) terminate() error {
+	if p.wrapped && p.terminateWrapped() {
+		return nil
+	}
+	return unix.Kill(-p.pid, unix.SIGTERM)
+}
+
+// terminateWrapped sends SIGTERM to the group without its leader, the wrapper, and reports whether there was another
+// process. The wrapper would end on SIGTERM and take the program with it, before that could clean up.
+func (p *Process) terminateWrapped() bool {
+	sent := map[ident]bool{}
+	for more := true; more; { // a process of the group may fork meanwhile
+		more = false
+		pids, _ := allPids() // without /proc there are none
+		for _, pid := range pids {
+			st, ok := readStat(pid)
+			if ok && st.pgrp == p.pid && pid != p.pid && !st.dead() && !sent[st.ident] {
+				sent[st.ident], more = true, true
+				_ = signalOnce(st.ident, unix.SIGTERM) // an error means that it is gone
+			}
+		}
+	}
+	return len(sent) > 0
+}
+
+func (p *Process) kill() error { return unix.Kill(-p.pid, unix.SIGKILL) }
+func (p *Process) forceEnd()   {}
 
 // finish sweeps, then reaps.
 func (p *Process) finish() Exit {
@@ -140,6 +164,9 @@ func (p *Process) finish() Exit {
 	e := allChildren.reap(p)
 	e.Swept, e.Contained = swept, contained
 	e.Exhausted = p.leaf.remove()
+	if name := unix.SignalName(unix.Signal(e.Code - 128)); p.wrapped && name != "" {
+		e.Code, e.Signal = -1, name
+	}
 	select {
 	case <-p.killed:
 	default:

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package wall
+
+import (
+	"context"
+	"errors"
+)
+
+// Try returns an error: bubblewrap is a program of Linux.
+func Try(context.Context, string, []string) (*Wall, error) {
+	return nil, errors.New("bubblewrap is for Linux only")
+}
