@@ -23,11 +23,7 @@ func (m *Manager) adoptPushed(ctx context.Context) error {
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, pushTimeout, errPushTimeout)
 	defer cancel()
-	tip, err := m.tip(limited)
-	if err != nil {
-		return err
-	}
-	entry, err := m.pushedIntegration(limited, tip)
+	entry, err := m.pushedIntegration(limited, m.tip())
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)

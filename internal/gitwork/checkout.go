@@ -23,9 +23,11 @@ var minGitVersion = [2]int{2, 30}
 type checkout struct {
 	top     string // of the checkout, links resolved
 	common  string // the repository's own directory, shared by its worktrees
+	dir     string // the part of common that belongs to this checkout; common itself unless it is a worktree
 	prefix  string // from top to the project: "" or "sub/dir"
 	version [2]int
 
+	// readStatus reads the rest.
 	head       string   // commit; "" when there is none yet
 	branch     string   // refs/heads/...; "" when detached
 	dirty      []string // uncommitted paths, at most a few
@@ -36,7 +38,8 @@ type checkout struct {
 // findCheckout finds the repository of a project. It returns an *Error if there is none that wavex can use.
 func findCheckout(ctx context.Context, g git, project string) (checkout, error) {
 	var c checkout
-	out, err := g.output(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir", "--show-prefix")
+	out, err := g.output(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir",
+		"--absolute-git-dir", "--show-prefix")
 	facts := splitLines(out)
 	var start *proc.StartError
 	var failed *gitError
@@ -50,7 +53,7 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 	case other != "":
 		return c, &Error{BadOwner, "git refuses the repository of another user in " + project +
 			", until: git config --global --add safe.directory " + textfmt.FirstLine(other), "or run with --isolation shared"}
-	case exitCode(err) > 0 || err == nil && (len(facts) < 3 || facts[0] != "true"):
+	case exitCode(err) > 0 || err == nil && (len(facts) < 4 || facts[0] != "true"):
 		return c, &Error{NoRepo, project + " is in no git checkout",
 			"run git init and commit, or run with --isolation shared"}
 	case err != nil:
@@ -65,17 +68,12 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 		return c, &Error{TooOld, fmt.Sprintf("git is %s", version),
 			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", minGitVersion[0], minGitVersion[1])}
 	}
-	c.top, c.common = filepath.FromSlash(facts[1]), filepath.FromSlash(facts[2])
-	if !filepath.IsAbs(c.common) {
-		c.common = filepath.Join(project, c.common)
+	c.top, c.common = filepath.FromSlash(facts[1]), absolute(project, facts[2])
+	c.dir = filepath.FromSlash(facts[3])
+	if len(facts) > 4 {
+		c.prefix = strings.TrimSuffix(facts[4], "/")
 	}
-	if len(facts) > 3 {
-		c.prefix = strings.TrimSuffix(facts[3], "/")
-	}
-	if c.head, err = g.resolve(ctx, "HEAD"); err != nil {
-		return c, err
-	}
-	return c, c.readBranch(ctx, g)
+	return c, nil
 }
 
 // addAll returns the arguments of git that add all files, also those outside a sparse checkout.
@@ -86,37 +84,51 @@ func (c *checkout) addAll() []string {
 	return []string{"add", "-A"}
 }
 
-// readBranch finds the branch that the checkout is on, and its commit.
-func (c *checkout) readBranch(ctx context.Context, g git) error {
-	out, err := g.output(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if exitCode(err) > 0 {
-		c.branch = ""
-		return nil
-	}
-	c.branch = out
-	return err
+// status is what git status says of a worktree.
+type status struct {
+	head    string   // the commit of HEAD; "": there is none yet
+	branch  string   // refs/heads/...; "": detached
+	changes []string // paths of changed and untracked files; an untracked folder with a slash at its end
 }
 
-// readStatus collects the uncommitted changes. Paths in own do not count.
-func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
-	g = g.inDir(c.top)
-	out, err := g.output(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
-		"--ignore-submodules=none")
-	if err != nil {
-		return err
-	}
+// status reads HEAD and the changes of g's worktree.
+func (g git) status(ctx context.Context) (s status, err error) {
+	out, err := g.output(ctx, "status", "--porcelain=v2", "--branch", "-z", "--no-ahead-behind", "--no-renames",
+		"--untracked-files=normal", "--ignore-submodules=none")
 	for _, line := range splitNUL(out) {
-		if len(line) > 3 && !coversPath(own, filepath.Join(c.top, filepath.FromSlash(line[3:]))) {
-			c.dirty = append(c.dirty, line[3:])
+		kind, rest, _ := strings.Cut(line, " ")
+		switch name, value, _ := strings.Cut(rest, " "); {
+		case kind == "#" && name == "branch.oid" && isObjectID(value):
+			s.head = value
+		case kind == "#" && name == "branch.head" && value != "(detached)":
+			s.branch = "refs/heads/" + value
+		case kind == "1": // codes, submodule, three modes and two ids before the path
+			s.changes = append(s.changes, strings.SplitN(rest, " ", 8)[7])
+		case kind == "u": // one mode and one id more
+			s.changes = append(s.changes, strings.SplitN(rest, " ", 10)[9])
+		case kind == "?":
+			s.changes = append(s.changes, rest)
 		}
 	}
-	dir, err := g.output(ctx, "rev-parse", "--absolute-git-dir")
+	return s, err
+}
+
+// readStatus reads HEAD, the branch and the uncommitted changes. Paths in own do not count.
+func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
+	g = g.inDir(c.top)
+	now, err := g.status(ctx)
 	if err != nil {
 		return err
+	}
+	c.head, c.branch = now.head, now.branch
+	for _, path := range now.changes {
+		if !coversPath(own, filepath.Join(c.top, filepath.FromSlash(path))) {
+			c.dirty = append(c.dirty, path)
+		}
 	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
 		"BISECT_LOG"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
 			c.inProgress, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
 		}
 	}

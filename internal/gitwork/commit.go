@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,17 +40,27 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	} else if err != nil {
 		return "", err
 	}
-	if err := m.preserveStashes(ctx, req.Task); err != nil {
+	g := m.gitIn(t)
+	branch, ref := taskBranch(m.opts.Run, req.Task), taskRef(m.opts.Run, req.Task)
+	refs, err := g.readRefs(ctx, stashRef, branch)
+	if err != nil {
 		return "", err
 	}
-	if _, err := m.preserveHead(ctx, t); err != nil {
+	if refs[stashRef].id != "" {
+		if err := m.preserveStashes(ctx, req.Task); err != nil {
+			return "", err
+		}
+	}
+	head, err := g.headOf(ctx, refs[branch])
+	if err != nil {
+		return "", err
+	}
+	if _, err := m.preserveHead(ctx, t, head); err != nil {
 		return "", err
 	}
 	if err := clearOperations(t); err != nil {
 		return "", err
 	}
-	g := m.gitIn(t)
-	branch := taskBranch(m.opts.Run, req.Task)
 	diff, err := m.stageAll(ctx, t)
 	if err != nil {
 		return "", err
@@ -57,30 +69,63 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 		return "", &rejection{reason: fmt.Sprintf("%s is a git repository of its own, and its commits would be lost: "+
 			"make it plain files (remove its .git), or leave it as it was", firstFew(nested))}
 	}
-	if err := m.checkIgnoredFiles(ctx, g, req, changed); err != nil {
+	if err := m.checkIgnoredFiles(ctx, g, req, changed, diff); err != nil {
 		return "", err
 	}
-	if err := g.run(ctx, "symbolic-ref", "HEAD", branch); err != nil {
-		return "", err
-	}
-	if err := g.updateRefs(ctx, branch, t.Base); err != nil {
+	if err := g.putOnBranch(ctx, refs[branch], branch, t.Base); err != nil {
 		return "", err
 	}
 	if len(diff) == 0 {
-		return noWork, m.g.updateRefs(ctx, taskRef(m.opts.Run, req.Task), t.Base)
+		return noWork, m.g.updateRefs(ctx, ref, t.Base)
 	}
-	id, err := m.commitIndex(ctx, g, req)
+	if err := m.commitIndex(ctx, g, req); err != nil {
+		return "", err
+	}
+	return m.setTaskRef(ctx, g, req.Task)
+}
+
+// setTaskRef makes the ref of a task refer to the commit of HEAD, and keeps the commit that it referred to before. It
+// returns the new one.
+func (m *Manager) setTaskRef(ctx context.Context, g git, task string) (string, error) {
+	branch, ref := taskBranch(m.opts.Run, task), taskRef(m.opts.Run, task)
+	refs, err := g.readRefs(ctx, branch, ref)
 	if err != nil {
 		return "", err
 	}
-	if err := m.preserveTaskCommit(ctx, req.Task); err != nil {
+	id, err := g.headOf(ctx, refs[branch])
+	if err != nil {
 		return "", err
 	}
-	return id, m.g.updateRefs(ctx, taskRef(m.opts.Run, req.Task), id)
+	pairs := []string{ref, id}
+	if old := refs[ref].id; old != "" {
+		pairs = append(pairs, preservedRef(m.opts.Run, task, old), old)
+	}
+	return id, m.g.updateRefs(ctx, pairs...)
+}
+
+// headOf returns the commit of HEAD, which should be on a branch. It asks git only if it is not: an agent or a hook has
+// moved it.
+func (g git) headOf(ctx context.Context, branch ref) (string, error) {
+	if branch.isHead {
+		return branch.id, nil
+	}
+	return g.resolve(ctx, "HEAD")
+}
+
+// putOnBranch makes HEAD refer to a branch, which is as now, at a commit. The files and the index do not change.
+func (g git) putOnBranch(ctx context.Context, now ref, branch, commit string) error {
+	if !now.isHead {
+		if err := g.run(ctx, "symbolic-ref", "HEAD", branch); err != nil {
+			return err
+		}
+	} else if now.id == commit {
+		return nil
+	}
+	return g.updateRefs(ctx, branch, commit) // also if it was a symbolic ref
 }
 
 // commitIndex runs git commit, which runs the repository's hooks.
-func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (string, error) {
+func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, errHookTimeout)
 	defer cancel()
 	args := append(m.hookArgs(), "commit", "-q", "--allow-empty", "--cleanup=whitespace", "-F", "-")
@@ -89,13 +134,11 @@ func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) (s
 	var failed *gitError
 	switch {
 	case errors.As(err, &failed) && failed.code == 1:
-		return "", &rejection{"the repository's hooks refused the commit: " + failed.Error(), failed.stderr + failed.stdout}
+		return &rejection{"the repository's hooks refused the commit: " + failed.Error(), failed.stderr + failed.stdout}
 	case errors.Is(err, errHookTimeout):
-		return "", &rejection{reason: fmt.Sprintf("the repository's hooks did not end within %s", hookTimeout)}
-	case err != nil:
-		return "", err
+		return &rejection{reason: fmt.Sprintf("the repository's hooks did not end within %s", hookTimeout)}
 	}
-	return g.resolve(ctx, "HEAD")
+	return err
 }
 
 // taskMessage returns the commit message of a task.
@@ -108,29 +151,40 @@ func (m *Manager) taskMessage(task string) string {
 }
 
 // checkIgnoredFiles refuses declared files that were written and that git ignores: the commit, and
-// therefore the delivery, would lack them.
-func (m *Manager) checkIgnoredFiles(ctx context.Context, g git, req runner.Request, changed []string) error {
-	var lost []string
+// therefore the delivery, would lack them. diff has the files that the commit changes.
+func (m *Manager) checkIgnoredFiles(ctx context.Context, g git, req runner.Request, changed []string,
+	diff []change) error {
+	there := map[string]string{} // by path in the repository
+	query := []string{"ls-files", "-z", "--"}
 	for _, path := range changed {
 		abs := filepath.Join(req.Dir, filepath.FromSlash(path))
 		rel, err := filepath.Rel(g.dir, abs)
 		if err != nil || !filepath.IsLocal(rel) || m.inShare(filepath.ToSlash(rel)) {
 			continue
 		}
-		if info, err := os.Lstat(abs); err != nil || info.IsDir() {
+		rel = filepath.ToSlash(rel)
+		if slices.ContainsFunc(diff, func(c change) bool { return c.path == rel && c.status != 'D' }) {
 			continue
 		}
-		known, err := g.output(ctx, "ls-files", "-z", "--", ":(top,literal)"+filepath.ToSlash(rel))
-		if err != nil {
-			return err
-		}
-		if known == "" {
-			lost = append(lost, path)
+		if info, err := os.Lstat(abs); err == nil && !info.IsDir() {
+			there[rel] = path
+			query = append(query, ":(top,literal)"+rel)
 		}
 	}
-	if len(lost) == 0 {
+	if len(there) == 0 {
 		return nil
 	}
+	known, err := g.output(ctx, query...)
+	if err != nil {
+		return err
+	}
+	for _, rel := range splitNUL(known) {
+		delete(there, rel)
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	lost := slices.Sorted(maps.Values(there))
 	return &rejection{reason: fmt.Sprintf("git ignores %s, so the work would not be delivered: "+
 		"take it out of .gitignore, add it with git add -f, or run with --isolation shared", firstFew(lost))}
 }

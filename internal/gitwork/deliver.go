@@ -37,24 +37,33 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
-	if err := m.preserveStashes(ctx, ""); err != nil {
-		return Delivery{}, err
-	}
-	tip, err := m.tip(ctx)
+	branch := runBranch(m.opts.Run)
+	refs, err := m.g.readRefs(ctx, stashRef, branch)
 	if err != nil {
 		return Delivery{}, err
 	}
+	if refs[stashRef].id != "" {
+		if err := m.preserveStashes(ctx, ""); err != nil {
+			return Delivery{}, err
+		}
+	}
+	tip := m.tip()
 	how, file, _ := strings.Cut(strings.TrimSpace(how), " ")
-	d := Delivery{How: "branch", Ref: branchName(runBranch(m.opts.Run)), Commit: tip}
+	d := Delivery{How: "branch", Ref: branchName(branch), Commit: tip}
 	if tip == m.state.Base {
 		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
 	}
-	why, err := m.moveBranch(ctx, tip)
-	if err != nil {
-		return d, err
-	}
-	if why != "" { // the branch could not be moved: name the tip's ref
-		d.Ref, d.Why = tipRef(m.opts.Run), why
+	if refs[branch].id != tip {
+		why, err := m.branchObstacle(ctx, refs[branch], tip)
+		if err == nil && why == "" {
+			err = m.g.updateRefs(ctx, branch, tip)
+		}
+		if err != nil {
+			return d, err
+		}
+		if why != "" { // the branch could not be moved: name the tip's ref
+			d.Ref, d.Why = tipRef(m.opts.Run), why
+		}
 	}
 	switch how {
 	case "", Auto, "ff":
@@ -78,11 +87,9 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 
 // readCheckout reads the current state of the user's checkout.
 func (m *Manager) readCheckout(ctx context.Context) (checkout, error) {
-	c, err := findCheckout(ctx, m.g.inDir(m.opts.Project), m.opts.Project)
-	if err == nil {
-		err = c.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...))
-	}
-	return c, err
+	old := &m.checkout
+	c := checkout{top: old.top, common: old.common, dir: old.dir, prefix: old.prefix, version: old.version}
+	return c, c.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...))
 }
 
 // fastForward fast-forwards the user's branch. If that is not possible it says why.

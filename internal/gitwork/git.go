@@ -231,6 +231,26 @@ func (g git) resolve(ctx context.Context, rev string) (string, error) {
 	return id, err
 }
 
+// ref is a ref as readRefs found it.
+type ref struct {
+	id         string // of its object; "": there is no such ref
+	isHead     bool   // HEAD of the worktree is on it
+	checkedOut bool   // HEAD of some worktree is on it
+}
+
+// readRefs returns those of the refs that exist, by name.
+func (g git) readRefs(ctx context.Context, names ...string) (map[string]ref, error) {
+	out, err := g.output(ctx, append([]string{"for-each-ref",
+		"--format=%(objectname) %(refname) %(HEAD)%(if)%(worktreepath)%(then)+%(end)"}, names...)...)
+	refs := map[string]ref{}
+	for _, line := range splitLines(out) { // also the refs below a name
+		id, rest, _ := strings.Cut(line, " ")
+		name, marks, _ := strings.Cut(rest, " ")
+		refs[name] = ref{id, strings.Contains(marks, "*"), strings.Contains(marks, "+")}
+	}
+	return refs, err
+}
+
 // config returns the value of a setting, or "" if it is not set. args are options of git config and the name.
 func (g git) config(ctx context.Context, args ...string) (string, error) {
 	value, err := g.output(ctx, append([]string{"config"}, args...)...)
@@ -242,15 +262,23 @@ func (g git) config(ctx context.Context, args ...string) (string, error) {
 
 // updateRefs sets refs to commits in one transaction. The id "" deletes a ref.
 func (g git) updateRefs(ctx context.Context, pairs ...string) error {
-	var b strings.Builder
+	var commands []string
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			fmt.Fprintf(&b, "delete %s\n", pairs[i])
+			commands = append(commands, "delete "+pairs[i])
 		} else {
-			fmt.Fprintf(&b, "update %s %s\n", pairs[i], pairs[i+1])
+			commands = append(commands, "update "+pairs[i]+" "+pairs[i+1])
 		}
 	}
-	_, err := g.outputOf(ctx, b.String(), "update-ref", "--no-deref", "--stdin")
+	return g.refTransaction(ctx, commands...)
+}
+
+// refTransaction executes commands of git update-ref --stdin, all or none. Without commands it does nothing.
+func (g git) refTransaction(ctx context.Context, commands ...string) error {
+	if len(commands) == 0 {
+		return nil
+	}
+	_, err := g.outputOf(ctx, strings.Join(commands, "\n")+"\n", "update-ref", "--no-deref", "--stdin")
 	return err
 }
 

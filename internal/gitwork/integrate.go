@@ -45,10 +45,7 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 	if old := m.findIntegration(key); old != nil {
 		return *old, m.publish(ctx, old.Integrated)
 	}
-	entry := savedIntegration{Key: key, Wave: wave, Tasks: map[string]string{}}
-	if entry.From, err = m.tip(ctx); err != nil {
-		return Integration{}, err
-	}
+	entry := savedIntegration{Key: key, Wave: wave, From: m.tip(), Tasks: map[string]string{}}
 	cs, standing := m.splitIntegrated(cs)
 	in, good, err := m.selectCandidates(ctx, &entry, cs)
 	if err != nil {
@@ -101,71 +98,77 @@ func (m *Manager) record(ctx context.Context, entry savedIntegration) error {
 
 // loadCandidates returns the work of the tasks, and the key of this integration.
 func (m *Manager) loadCandidates(ctx context.Context, wave int, done []VerifiedTask) ([]candidate, string, error) {
+	var refs []string
+	for _, d := range done {
+		refs = append(refs, taskRef(m.opts.Run, d.Task))
+	}
+	commits, err := m.g.readCommits(ctx, refs)
+	if err != nil {
+		return nil, "", err
+	}
 	h := sha256.New()
 	fmt.Fprintln(h, wave)
 	var cs []candidate
-	for _, d := range done {
-		id, err := m.g.resolve(ctx, taskRef(m.opts.Run, d.Task))
-		if err != nil {
-			return nil, "", err
-		}
+	for i, d := range done {
 		text, err := json.Marshal(d)
 		if err != nil {
 			return nil, "", err
 		}
-		fmt.Fprintln(h, id, string(text))
-		cs = append(cs, candidate{VerifiedTask: d, commit: id})
+		c := commits[refs[i]]
+		fmt.Fprintln(h, c.id, string(text))
+		cs = append(cs, candidate{VerifiedTask: d, commit: c.id, facts: c})
 	}
 	return cs, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
 // moveTip moves tip and branch to the commit of the last record.
 func (m *Manager) moveTip(ctx context.Context) error {
-	m.mu.Lock()
-	commit := m.state.Base
-	if n := len(m.state.Waves); n > 0 {
-		commit = m.state.Waves[n-1].Result.Commit
-	}
-	m.mu.Unlock()
-	now, err := m.g.resolve(ctx, tipRef(m.opts.Run))
+	commit, tip, branch := m.tip(), tipRef(m.opts.Run), runBranch(m.opts.Run)
+	refs, err := m.g.readRefs(ctx, tip, branch)
 	if err != nil {
 		return err
 	}
-	if now != commit {
-		if err := m.g.updateRefs(ctx, tipRef(m.opts.Run), commit); err != nil {
+	var pairs []string
+	if refs[tip].id != commit {
+		pairs = append(pairs, tip, commit)
+	}
+	if commit != m.state.Base && refs[branch].id != commit {
+		why, err := m.branchObstacle(ctx, refs[branch], commit)
+		if err != nil {
 			return err
 		}
+		if why == "" {
+			pairs = append(pairs, branch, commit)
+		}
 	}
-	if commit == m.state.Base {
-		return nil
-	}
-	_, err = m.moveBranch(ctx, commit)
-	return err
+	return m.g.updateRefs(ctx, pairs...)
 }
 
-// moveBranch moves the branch wavex/RUN to a commit. If the branch has other commits or is checked
-// out, moveBranch leaves it and returns the reason.
-func (m *Manager) moveBranch(ctx context.Context, commit string) (why string, err error) {
-	ref := runBranch(m.opts.Run)
-	now, err := m.g.resolve(ctx, ref)
-	if err != nil || now == commit {
-		return "", err
-	}
-	if now != "" {
-		if ok, err := m.isAncestor(ctx, now, commit); err != nil {
+// branchObstacle says why the branch wavex/RUN, which is at now, must not be moved to a commit: it has other commits,
+// or is checked out. It returns "" if it can be moved.
+func (m *Manager) branchObstacle(ctx context.Context, now ref, commit string) (why string, err error) {
+	name := branchName(runBranch(m.opts.Run))
+	switch {
+	case now.id == "":
+		return "", nil
+	case !m.wasTip(now.id):
+		if ok, err := m.isAncestor(ctx, now.id, commit); err != nil {
 			return "", err
 		} else if !ok {
-			return branchName(ref) + " has commits of somebody else", nil
-		}
-		out, err := m.g.output(ctx, "worktree", "list", "--porcelain")
-		if err != nil {
-			return "", err
-		}
-		if slices.Contains(splitLines(out), "branch "+ref) {
-			return branchName(ref) + " is checked out somewhere", nil
+			return name + " has commits of somebody else", nil
 		}
 	}
-	return "", m.g.updateRefs(ctx, ref, commit)
+	if now.checkedOut {
+		return name + " is checked out somewhere", nil
+	}
+	return "", nil
+}
+
+// wasTip reports whether a commit is a recorded result of an integration: an ancestor of the tip.
+func (m *Manager) wasTip(commit string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.state.Waves, func(w savedIntegration) bool { return w.Result.Commit == commit })
 }
 
 func (m *Manager) isAncestor(ctx context.Context, old, young string) (bool, error) {

@@ -6,9 +6,9 @@ import "context"
 
 // WaveRange returns the commits before and after the work of a wave, or with wave 0 of all waves. They
 // are equal if nothing was integrated, and "" in shared mode.
-func (m *Manager) WaveRange(ctx context.Context, wave int) (from, to string, err error) {
+func (m *Manager) WaveRange(wave int) (from, to string) {
 	if m.state.Mode != Worktree {
-		return "", "", nil
+		return "", ""
 	}
 	m.mu.Lock()
 	from = m.state.Base
@@ -24,12 +24,11 @@ func (m *Manager) WaveRange(ctx context.Context, wave int) (from, to string, err
 	m.mu.Unlock()
 	switch {
 	case wave > 0 && last == nil:
-		return from, from, nil
+		return from, from
 	case last != nil && last.Result.Commit != "":
-		return from, last.Result.Commit, nil
+		return from, last.Result.Commit
 	}
-	to, err = m.tip(ctx)
-	return from, to, err
+	return from, m.tip()
 }
 
 // IsInCheckout reports whether the project's checkout contains the integrated work, because it was
@@ -38,11 +37,7 @@ func (m *Manager) IsInCheckout(ctx context.Context) (bool, error) {
 	if m.state.Mode != Worktree {
 		return true, nil
 	}
-	tip, err := m.tip(ctx)
-	if err != nil {
-		return false, err
-	}
-	return m.isAncestor(ctx, tip, "HEAD")
+	return m.isAncestor(ctx, m.tip(), "HEAD")
 }
 
 // WithIntegrated calls use with a directory that has the integrated work and stands for the project's
@@ -53,11 +48,7 @@ func (m *Manager) WithIntegrated(ctx context.Context, use func(dir string) error
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
-	tip, err := m.tip(ctx)
-	if err != nil {
-		return err
-	}
-	t, err := m.integrationTree(ctx, tip)
+	t, err := m.integrationTree(ctx, m.tip())
 	if err != nil {
 		return err
 	}

@@ -239,6 +239,18 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 		"leaves a lock": {play: func(r *repo, dir string) {
 			must(t, os.WriteFile(r.gitIn(dir, "rev-parse", "--absolute-git-dir")+"/index.lock", nil, 0o600))
 		}},
+		"makes its branch a link to the user's": {play: func(r *repo, dir string) {
+			r.gitIn(dir, "checkout", "-q", "--detach")
+			r.git("symbolic-ref", taskBranch("r1", "x"), "refs/heads/main")
+		}},
+		"moves the tip": {play: func(r *repo, dir string) {
+			r.gitIn(dir, "commit", "-q", "--allow-empty", "-m", "mine")
+			r.gitIn(dir, "update-ref", tipRef("r1"), "HEAD")
+		}},
+		"moves its ref": {play: func(r *repo, dir string) {
+			r.gitIn(dir, "commit", "-q", "--allow-empty", "-m", "mine")
+			r.gitIn(dir, "update-ref", taskRef("r1", "x"), "HEAD")
+		}},
 		"removes its directory": {play: func(_ *repo, dir string) { must(t, os.RemoveAll(dir)) }, wrong: "is gone"},
 		"makes a repository": {play: func(r *repo, dir string) {
 			r.gitIn(dir, "init", "-q", "inner")

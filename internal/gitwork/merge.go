@@ -17,7 +17,48 @@ import (
 type candidate struct {
 	VerifiedTask
 	commit string // its work; "": a success without changes
+	facts  commitFacts
 	diff   []change
+}
+
+// commitFacts is what a commit consists of.
+type commitFacts struct {
+	id, tree  string
+	parents   string // separated by spaces
+	author    signature
+	committer signature
+	message   string
+}
+
+// signature is a person and a time, in the form of git's environment variables.
+type signature struct{ name, email, date string }
+
+// env returns the variables that give a commit this signature; role is AUTHOR or COMMITTER.
+func (s signature) env(role string) []string {
+	role = "GIT_" + role
+	return []string{role + "_NAME=" + s.name, role + "_EMAIL=" + s.email, role + "_DATE=" + s.date}
+}
+
+// readCommits returns the commits of refs, by ref. A ref that does not exist, or of another object, has none.
+func (g git) readCommits(ctx context.Context, refs []string) (map[string]commitFacts, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	format := "--format=%(refname)"
+	for _, atom := range []string{"objecttype", "objectname", "tree", "parent", "authorname", "authoremail",
+		"authordate:raw", "committername", "committeremail", "committerdate:raw", "contents"} {
+		format += "%00%(" + atom + ")"
+	}
+	out, err := g.output(ctx, append([]string{"for-each-ref", format + "%00"}, refs...)...)
+	commits := map[string]commitFacts{}
+	person := func(f []string) signature { return signature{f[0], strings.Trim(f[1], "<>"), "@" + f[2]} }
+	for f := range slices.Chunk(strings.Split(out, "\x00"), 12) { // the last one is a line break
+		if len(f) == 12 && f[1] == "commit" {
+			commits[strings.TrimPrefix(f[0], "\n")] = commitFacts{id: f[2], tree: f[3], parents: f[4],
+				author: person(f[5:8]), committer: person(f[8:11]), message: f[11]}
+		}
+	}
+	return commits, err
 }
 
 // conflict says why a candidate cannot be put on top of others.
@@ -62,26 +103,21 @@ func (m *Manager) cherryPick(ctx context.Context, top string, cand candidate) (s
 }
 
 func (m *Manager) makePick(ctx context.Context, top string, cand candidate) (string, *conflict, error) {
-	merged, c, err := m.mergeTrees(ctx, top, cand.commit)
-	if err != nil || c != nil {
-		return "", c, err
-	}
-	facts, err := m.g.output(ctx, "log", "-1", "--no-show-signature",
-		"--format=%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
-		cand.commit)
-	if err != nil {
-		return "", nil, err
-	}
-	f := strings.SplitN(facts, "\x00", 7)
-	if len(f) != 7 {
-		return "", nil, fmt.Errorf("git log printed %q", facts)
-	}
-	text := f[6]
+	facts, text := cand.facts, cand.facts.message
 	if m.opts.Subject == nil && cand.Subject != "" {
 		text = commitMessage(cand.Subject, m.opts.Run, cand.Task)
 	}
-	g := m.g.withEnv("GIT_AUTHOR_NAME="+f[0], "GIT_AUTHOR_EMAIL="+f[1], "GIT_AUTHOR_DATE="+f[2],
-		"GIT_COMMITTER_NAME="+f[3], "GIT_COMMITTER_EMAIL="+f[4], "GIT_COMMITTER_DATE="+f[5])
+	merged := facts.tree
+	if facts.parents != top {
+		var c *conflict
+		var err error
+		if merged, c, err = m.mergeTrees(ctx, top, cand.commit); err != nil || c != nil {
+			return "", c, err
+		}
+	} else if text == facts.message && !m.signing {
+		return cand.commit, nil, nil
+	}
+	g := m.g.withEnv(slices.Concat(facts.author.env("AUTHOR"), facts.committer.env("COMMITTER"))...)
 	args := []string{"commit-tree", "-p", top, merged}
 	if m.signing {
 		g, args = g.withoutPrompts(), append(args, "-S")

@@ -18,7 +18,7 @@ import (
 // Close must be the last call.
 type Manager struct {
 	opts      Options
-	checkout  checkout // the checkout as Open found it; top, common and prefix do not change
+	checkout  checkout // the checkout as Open found it; top, common, dir and prefix do not change
 	headKnown bool     // c describes an actual checkout
 	g         git      // in c.top
 
@@ -196,12 +196,12 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 	if m.headKnown = err == nil || errors.As(err, &unfit) && unfit.Problem != TooOld; err != nil {
 		return "", err
 	}
+	if err := m.checkout.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...)); err != nil {
+		return "", err
+	}
 	if m.checkout.head == "" {
 		return "", &Error{NoCommit, "nothing is committed in " + m.checkout.top + " yet",
 			"commit first, or run with --isolation shared"}
-	}
-	if err := m.checkout.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...)); err != nil {
-		return "", err
 	}
 	if err := m.prepareRepo(ctx); err != nil {
 		return "", err

@@ -86,20 +86,17 @@ func (m *Manager) prepareTree(ctx context.Context, t *tree, task string, goOn bo
 	if _, err := m.preserveTree(ctx, t); err != nil {
 		return false, err
 	}
-	tip, err := m.tip(ctx)
-	if err != nil {
-		return false, err
-	}
-	return false, m.resetTree(ctx, t, taskBranch(m.opts.Run, task), tip)
+	return false, m.resetTree(ctx, t, taskBranch(m.opts.Run, task), m.tip())
 }
 
-// tip returns the commit of the integrated work.
-func (m *Manager) tip(ctx context.Context) (string, error) {
-	id, err := m.g.resolve(ctx, tipRef(m.opts.Run))
-	if err == nil && id == "" {
-		err = errors.New("the ref " + tipRef(m.opts.Run) + " is gone")
+// tip returns the commit of the integrated work on record, which agents cannot move as they can its ref.
+func (m *Manager) tip() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.state.Waves); n > 0 {
+		return m.state.Waves[n-1].Result.Commit
 	}
-	return id, err
+	return m.state.Base
 }
 
 // releaseTree ends an attempt's use of a worktree.
@@ -161,17 +158,25 @@ func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
 
 // deleteTaskBranch removes a settled task's branch. Other refs contain its commits.
 func (m *Manager) deleteTaskBranch(ctx context.Context, t *tree) error {
-	ref := taskBranch(m.opts.Run, t.Task)
-	id, err := m.g.resolve(ctx, ref)
-	if err != nil || id == "" {
-		return err
-	}
-	if err := m.repairTree(ctx, t); err == nil { // if heal fails, the worktree is added again when it is needed
+	if t.Admin != "" && t.Base != "" && m.repairTree(ctx, t) == nil { // else it is added again when it is needed
 		if err := m.gitIn(t).run(ctx, "update-ref", "--no-deref", "HEAD", t.Base); err != nil {
 			return err
 		}
 	}
-	return m.g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, id), id, ref, "")
+	branch := taskBranch(m.opts.Run, t.Task)
+	if isObjectID(t.Done) {
+		err := m.g.refTransaction(ctx, "verify "+taskRef(m.opts.Run, t.Task)+" "+t.Done, "delete "+branch+" "+t.Done)
+		if exitCode(err) <= 0 {
+			return err
+		}
+	}
+	// The branch is not at the task's commit: an agent has moved it.
+	refs, err := m.g.readRefs(ctx, branch)
+	id := refs[branch].id
+	if err != nil || id == "" {
+		return err
+	}
+	return m.g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, id), id, branch, "")
 }
 
 // Release settles a task that will not be tried again. Its work is kept below refs/wavex, and

@@ -1,11 +1,13 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +25,15 @@ func (m *Manager) preserveTree(ctx context.Context, t *tree) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
-	head, err := m.preserveHead(ctx, t)
+	g := m.gitIn(t)
+	now, err := g.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	if now.head != "" && m.isOwnCommit(t, now.head) && m.isUnchanged(now) {
+		return "", nil
+	}
+	left, err := m.preserveHead(ctx, t, now.head)
 	if err != nil {
 		return "", err
 	}
@@ -32,41 +42,47 @@ func (m *Manager) preserveTree(ctx context.Context, t *tree) (string, error) {
 	}
 	diff, err := m.stageAll(ctx, t)
 	if err != nil {
-		return head, fmt.Errorf("keeping what is in %s: %w", m.treePathOf(t), err)
+		return left, fmt.Errorf("keeping what is in %s: %w", m.treePathOf(t), err)
 	}
 	if nested := nestedRepos(diff); len(nested) > 0 {
 		if err := m.flattenNested(ctx, t, nested); err != nil {
-			return head, err
+			return left, err
 		}
 	}
-	g := m.gitIn(t)
-	now, err := g.output(ctx, "write-tree")
+	files, err := g.output(ctx, "write-tree")
 	if err != nil {
-		return head, err
+		return left, err
 	}
-	parent := t.Base
-	if head != "" {
-		parent = head
-	}
+	parent := cmp.Or(now.head, t.Base)
 	before, err := g.output(ctx, "rev-parse", parent+"^{tree}")
-	if err != nil || now == before {
-		return head, err
+	if err != nil || files == before {
+		return left, err
 	}
-	id, err := g.outputOf(ctx, commitMessage("Left by task "+t.Task, m.opts.Run, t.Task), "commit-tree", "-p", parent, now)
+	text := commitMessage("Left by task "+t.Task, m.opts.Run, t.Task)
+	id, err := g.outputOf(ctx, text, "commit-tree", "-p", parent, files)
 	if err != nil {
-		return head, err
+		return left, err
 	}
 	return id, g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, id), id)
 }
 
-// preserveHead makes the commit of the worktree's HEAD reachable, unless it is one of wavex's own.
-func (m *Manager) preserveHead(ctx context.Context, t *tree) (string, error) {
-	g := m.gitIn(t)
-	head, err := g.resolve(ctx, "HEAD")
-	if err != nil || head == "" || head == t.Base || head == t.Done {
-		return "", err
+// isUnchanged reports whether a worktree has the files of its HEAD, except shares. It returns false if git cannot tell:
+// before 2.37 git status does not show changed files outside of a sparse checkout.
+func (m *Manager) isUnchanged(now status) bool {
+	return slices.Compare(m.checkout.version[:], []int{2, 37}) >= 0 && !slices.ContainsFunc(now.changes,
+		func(path string) bool { return !m.inShare(path) })
+}
+
+// isOwnCommit reports whether a commit is one of wavex's own, which other refs contain.
+func (m *Manager) isOwnCommit(t *tree, id string) bool { return id == t.Base || id == t.Done }
+
+// preserveHead makes the commit of the worktree's HEAD reachable, unless it is one of wavex's own. It returns the
+// commit then.
+func (m *Manager) preserveHead(ctx context.Context, t *tree, head string) (string, error) {
+	if head == "" || m.isOwnCommit(t, head) {
+		return "", nil
 	}
-	return head, g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, head), head)
+	return head, m.gitIn(t).updateRefs(ctx, preservedRef(m.opts.Run, t.Task, head), head)
 }
 
 // preserveTaskCommit gives the task's commit a ref of its own before another commit replaces it.
@@ -114,12 +130,14 @@ func commitMessage(subject, run, task string) string {
 	return fmt.Sprintf("%s\n\nWavex-Run: %s\nWavex-Task: %s\n", subject, run, task)
 }
 
+// stashRef is the newest entry of the stash. There is none if it is missing.
+const stashRef = "refs/stash"
+
 // preserveStashes removes the entries of agents from the stash, which all worktrees share, and keeps them
 // as refs: those of a task, or with task "" of all. While other attempts are at work, an agent or a hook there may be
 // about to pop its entry. The user's entries do not change.
 func (m *Manager) preserveStashes(ctx context.Context, task string) error {
-	out, err := m.g.output(ctx, "stash", "list", "--format=%H %gs")
-	if err != nil || out == "" {
+	if refs, err := m.g.readRefs(ctx, stashRef); err != nil || refs[stashRef].id == "" {
 		return err
 	}
 	unlock, err := lockRepo(ctx, m.checkout.common)
@@ -127,7 +145,8 @@ func (m *Manager) preserveStashes(ctx context.Context, task string) error {
 		return err
 	}
 	defer unlock()
-	if out, err = m.g.output(ctx, "stash", "list", "--format=%H %gs"); err != nil {
+	out, err := m.g.output(ctx, "stash", "list", "--format=%H %gs")
+	if err != nil {
 		return err
 	}
 	all := splitLines(out)

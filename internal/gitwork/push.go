@@ -24,8 +24,8 @@ func (m *Manager) Push(ctx context.Context) {
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, pushTimeout, errPushTimeout)
 	defer cancel()
-	tip, err := m.tip(limited)
-	if err == nil && tip != m.state.Base && tip != m.pushed {
+	var err error
+	if tip := m.tip(); tip != m.state.Base && tip != m.pushed {
 		_, err = m.pushBranch(limited, Delivery{Ref: branchName(runBranch(m.opts.Run)), Commit: tip})
 	}
 	switch {

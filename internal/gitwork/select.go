@@ -76,8 +76,8 @@ func (m *Manager) loadDiff(ctx context.Context, tip string, earlier map[string]s
 	if c.commit == "" {
 		return nil
 	}
-	old := earlier[c.Task] == c.commit
-	if !old {
+	old := earlier[c.Task] == c.commit || c.commit == tip
+	if !old && c.facts.parents != tip {
 		var err error
 		if old, err = m.isAncestor(ctx, c.commit, tip); err != nil {
 			return err

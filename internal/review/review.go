@@ -214,9 +214,9 @@ func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer
 func (h *Coordinator) workDiff(ctx context.Context, wave int,
 	files []string) (text string, changed []string, err error) {
 	if h.opts.Workspace.Mode() == event.Isolated {
-		from, to, err := h.opts.Workspace.WaveRange(ctx, wave)
-		if err != nil || from == to {
-			return "", nil, err
+		from, to := h.opts.Workspace.WaveRange(wave)
+		if from == to {
+			return "", nil, nil
 		}
 		span := baseline{dir: h.opts.Config.Dir, base: from}
 		changed, err1 := span.changedFiles(ctx, to)

@@ -201,8 +201,8 @@ func TestWave(t *testing.T) {
 		}
 		return nil
 	}))
-	if from, to, err := b.WaveRange(t.Context(), 1); err != nil || from == to || to != got.Commit {
-		t.Errorf("the wave is %s..%s, %v", from, to, err)
+	if from, to := b.WaveRange(1); from == to || to != got.Commit {
+		t.Errorf("the wave is %s..%s", from, to)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
 		t.Error("the user's checkout was written to")
