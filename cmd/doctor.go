@@ -27,13 +27,15 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
+	"wavex/internal/wall"
 )
 
 type doctorOptions struct {
 	claude   string
 	parallel int
 	probe    bool
-	memory   bool // the settings limit it
+	memory   bool   // the settings limit it
+	sandbox  string // of the settings
 	output   string
 }
 
@@ -63,6 +65,7 @@ settings are wrong, 5 a person must put something right.`,
 			of := func(flag string) string { return known.Lookup(flag).Value.String() }
 			limited := func(flag string) bool { return !slices.Contains([]string{"", "none", "unlimited"}, of(flag)) }
 			o.claude, o.memory = cmp.Or(o.claude, of("claude")), limited("attempt-memory") || limited("run-memory")
+			o.sandbox = of("sandbox")
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}
@@ -189,6 +192,10 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(freeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
+	if d.opts.sandbox == event.SandboxAuto {
+		_, err := wall.Try(ctx, d.dir, d.env)
+		checks = append(checks, doctor.Wall(err))
+	}
 	if d.opts.memory {
 		checks = append(checks, doctor.MemoryLimits(proc.TryMemoryLimits(ctx)))
 	}

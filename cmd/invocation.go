@@ -77,12 +77,13 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
+	w := r.tryWall(ctx)
 	r.disclose(ctx)
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
-		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(),
+		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(), Wall: w,
 		Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
 		WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: std.Err, Notices: o.output == "text",

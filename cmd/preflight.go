@@ -16,10 +16,14 @@ import (
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/rehearse"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
+	"wavex/internal/wall"
+	"wavex/runner"
 )
 
 // preflight runs the free part of doctor, with which every run begins. An unfit CLI, or a mode that it
@@ -42,6 +46,22 @@ func (r *invocation) preflight(ctx context.Context) error {
 			"the claude CLI is not logged in: log in with `claude auth login`, or set ANTHROPIC_API_KEY"))
 	}
 	return nil
+}
+
+// tryWall returns the wall for the agents of the session, or nil, and records why there is none.
+func (r *invocation) tryWall(ctx context.Context) *wall.Wall {
+	s := &r.config.Sandbox
+	s.Wall, s.Reason = false, ""
+	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) {
+		return nil
+	}
+	w, err := wall.Try(ctx, r.config.Dir, proc.Environ(os.Environ(), nil))
+	if err != nil {
+		s.Reason = textfmt.OneLine(err.Error(), runner.ReasonMax)
+		return nil
+	}
+	s.Wall = true
+	return w
 }
 
 // minAuthStatus is the oldest version that is known to have `claude auth status`. An older version

@@ -71,6 +71,7 @@ func flagDefaults() event.Config {
 	c.Isolation = "auto"
 	c.Stagger = "off"
 	c.Precheck = true
+	c.Sandbox.Mode = event.SandboxAuto
 	return c
 }
 
@@ -201,6 +202,8 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 		"the agent: claude, or a rehearsal without an account")
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
+	choicesFlag(c, choice(&o.want.Sandbox.Mode, event.SandboxAuto, "off"), "sandbox",
+		"auto: agents cannot write protected paths, where bubblewrap works")
 }
 
 func reviewFlags(c *cobra.Command, o *runOptions) {

@@ -58,6 +58,7 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	// Journals of older versions lack these.
 	c.RetrySession, c.Review = cmp.Or(c.RetrySession, o.want.RetrySession), cmp.Or(c.Review, o.want.Review)
 	c.ReviewRounds = cmp.Or(c.ReviewRounds, o.want.ReviewRounds)
+	c.Sandbox.Mode = cmp.Or(c.Sandbox.Mode, o.want.Sandbox.Mode)
 	var noPrices error
 	if given("prices") && c.Prices != "" {
 		c.Prices, noPrices = filepath.Abs(c.Prices)

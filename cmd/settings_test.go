@@ -239,7 +239,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
-		{"attempt-memory", "none"}, {"run-memory", "none"},
+		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestProjectCannotWiden(t *testing.T) {
 			t.Errorf("no case for %s", name)
 		}
 	}
-	for _, key := range []string{"permission-mode", "permissionMode", "dangerously-skip-permissions", "sandbox", "policy",
+	for _, key := range []string{"permission-mode", "permissionMode", "dangerously-skip-permissions", "policy",
 		"allowedTools", "bypassPermissions"} {
 		for _, s := range []settingsTest{{project: key + ": x\n"}, {user: key + ": x\n"}} {
 			if _, err := s.options(t); err == nil || !strings.Contains(err.Error(), ":1: "+key) ||

@@ -34,7 +34,7 @@ var otherKeys = map[string]string{"execute_max_retries": "max-retries", "verify_
 	"auto_loop": "mode"}
 
 // planKeys are words for rights that only a plan has.
-var planKeys = []string{"permission", "sandbox", "policy", "allowed-tools", "allowedtools", "disallowed"}
+var planKeys = []string{"permission", "policy", "allowed-tools", "allowedtools", "disallowed"}
 
 // at returns the place of a line.
 func (s *settingsFile) at(line int) string { return fmt.Sprintf("%s:%d", s.path, line) }
@@ -202,7 +202,7 @@ var classes = map[class]string{
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify prices report scenario " +
-		"track trust webhook yes",
+		"sandbox track trust webhook yes",
 	once: "accept-plan fix force fresh gaps interactive resume spec-score task-list",
 }
 

@@ -40,6 +40,7 @@ type TurnRequest struct {
 	Settings plan.Settings `json:"settings"`         // with the timeouts that apply
 	Cap      budget.USD    `json:"cap,omitempty"`    // micro-dollars; 0: no cap
 	Checks   []plan.Check  `json:"checks,omitempty"` // the agent may run their commands
+	Closed   []string      `json:"closed,omitempty"` // absolute paths that a wall keeps it from writing
 }
 
 // Spare is a process of an agent that waits for the prompt of one attempt.

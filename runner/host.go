@@ -10,6 +10,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
+	"wavex/internal/wall"
 )
 
 // Host holds what attempts and the questions of an agent share: the variables of their processes,
@@ -28,6 +29,8 @@ type Host struct {
 	// Observe receives signs of life, from one goroutine per attempt. It must not block. May be
 	// nil.
 	Observe func(Observation)
+	// Wall keeps the processes of turns from writing the paths that are closed to them; nil: none.
+	Wall *wall.Wall
 }
 
 // Environ returns the environment of a process: the variables of h, and add, which wins.

@@ -303,6 +303,9 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 		Session: req.Session, Resume: req.Resume, Settings: req.Settings, Cap: req.Cap, Checks: req.Checks}
 	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
 	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
+	if l.Wall != nil && req.Command == "" && req.Turn == nil {
+		t.Closed = req.closedPaths()
+	}
 	maps.Copy(t.Env, req.Env)
 	t.Env[proc.RunVar] = req.Run
 	t.Env[proc.AttemptVar] = t.Mark

@@ -125,6 +125,8 @@ type Request struct {
 	// Protect names files that it must not change; a change makes the outcome Wrong.
 	Guards  []Guard  `json:"guards,omitempty"`
 	Protect *Protect `json:"protect,omitempty"`
+	// Closed are absolute paths, beside those of Guards and Protect, that a wall closes to the agent.
+	Closed []string `json:"closed,omitempty"`
 	// CheckFiles makes the runner watch the files on which checks rest; nil: it does not.
 	CheckFiles *CheckFiles `json:"check_files,omitempty"`
 

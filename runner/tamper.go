@@ -106,12 +106,7 @@ func (p *Protect) digests(dir string) map[string]string {
 	if p == nil || len(p.Patterns) == 0 {
 		return nil
 	}
-	root := dir
-	if p.Under != "" && p.Under != "." {
-		for range strings.Split(p.Under, "/") {
-			root = filepath.Dir(root)
-		}
-	}
+	root := p.root(dir)
 	out := map[string]string{}
 	_ = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(root, at)
@@ -131,6 +126,16 @@ func (p *Protect) digests(dir string) map[string]string {
 		return nil
 	})
 	return out
+}
+
+// root returns the project's directory for an attempt that works in dir.
+func (p *Protect) root(dir string) string {
+	if p.Under != "" && p.Under != "." {
+		for range strings.Split(p.Under, "/") {
+			dir = filepath.Dir(dir)
+		}
+	}
+	return dir
 }
 
 func (p *Protect) matches(rel string) bool {

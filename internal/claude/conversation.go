@@ -24,6 +24,7 @@ import (
 type conversation struct {
 	agent      *Agent
 	argv       []string
+	wrapper    []string // as in proc.Spec
 	dir        string
 	env        []string
 	mark       string
@@ -122,7 +123,8 @@ func (c *conversation) run(ctx context.Context) {
 
 // start starts the process.
 func (c *conversation) start() (err error) {
-	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true, Stderr: c.stderr})
+	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Wrapper: c.wrapper, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true,
+		Stderr: c.stderr})
 	return err
 }
 

@@ -91,7 +91,8 @@ func (c *conversation) fits(want *conversation) bool {
 		return false
 	default:
 	}
-	return slices.Equal(c.argv, want.argv) && c.dir == want.dir && c.mark == want.mark &&
+	return slices.Equal(c.argv, want.argv) && slices.Equal(c.wrapper, want.wrapper) &&
+		c.dir == want.dir && c.mark == want.mark &&
 		slices.Equal(slices.Sorted(slices.Values(c.env)), slices.Sorted(slices.Values(want.env))) &&
 		c.startDigest == startFilesDigest(want.dir)
 }

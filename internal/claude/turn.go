@@ -89,7 +89,8 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 		}
 	}
 	return &conversation{
-		agent: t.Agent, argv: argv, dir: t.req.Dir, env: t.Environ(t.req.Env), mark: t.req.Mark, logDir: t.req.LogDir,
+		agent: t.Agent, argv: argv, wrapper: t.Wall.Wrapper(t.req.Closed),
+		dir: t.req.Dir, env: t.Environ(t.req.Env), mark: t.req.Mark, logDir: t.req.LogDir,
 		prompt: prompt, wall: t.req.Settings.Timeout, idle: t.req.Settings.IdleTimeout, transcript: f, resume: resume,
 	}, nil
 }

@@ -73,6 +73,15 @@ func MemoryLimits(err error) Check {
 	return okCheck(name, "the limits of the settings can be set")
 }
 
+// Wall reports whether agents can work behind bubblewrap; err says why they cannot.
+func Wall(err error) Check {
+	const name, losses = "wall", "programs with rights of another user do not work behind it: sudo, su, rootless podman"
+	if err != nil {
+		return okCheck(name, "none: "+err.Error()+"; only the text of commands and the changes of an attempt are looked at")
+	}
+	return okCheck(name, "bubblewrap keeps agents from writing protected paths; "+losses)
+}
+
 func formatBytes(n uint64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))

@@ -31,6 +31,7 @@ type Config struct {
 	Memory      Memory        `json:"memory,omitzero"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
+	Sandbox     Sandbox       `json:"sandbox,omitzero"`
 
 	// With Mode Interactive, every retry is asked for. Gates and Mode apply only if Attended is set: a
 	// person uses this session's terminal.
@@ -70,6 +71,18 @@ type Memory struct {
 	Attempt int64 `json:"attempt,omitempty"`
 	Run     int64 `json:"run,omitempty"`
 }
+
+// Sandbox says whether a wall keeps agents from writing protected paths.
+type Sandbox struct {
+	Mode string `json:"mode,omitempty"` // SandboxAuto or "off"; "": a wavex without a wall
+	// Wall means that bubblewrap keeps the agents of this session from writing. Reason says why it does not although
+	// Mode is SandboxAuto; both are empty if the session has no such agents.
+	Wall   bool   `json:"wall,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// SandboxAuto is the mode with a wall where a trial start of bubblewrap works.
+const SandboxAuto = "auto"
 
 // OwnFiles returns the outputs and more absolute paths that are in Dir: relative to it, with slashes. No task made
 // them.

@@ -40,6 +40,7 @@ type Summary struct {
 	Tasks                []Task         `json:"-"` // in plan order
 	Counts               event.Counts   `json:"counts"`
 	CounselCost          budget.USD     `json:"-"`
+	Sandbox              event.Sandbox  `json:"sandbox,omitzero"` // of the last session
 	OtherCost            budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
 	Window               *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
 	Usage                runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
@@ -95,7 +96,8 @@ type Attempt struct {
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
-		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window}
+		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window,
+		Sandbox: s.Config.Sandbox}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath)
 	}

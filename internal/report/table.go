@@ -149,6 +149,12 @@ func (r *Summary) totals() []string {
 	if cache := r.cacheLine(); cache != "" {
 		l = append(l, cache)
 	}
+	switch s := r.Sandbox; {
+	case s.Wall:
+		l = append(l, "Wall: up, agents cannot write protected paths")
+	case s.Reason != "":
+		l = append(l, "Wall: none, "+textfmt.Line(s.Reason))
+	}
 	for i, g := range r.Regressions {
 		if i == maxRegressions {
 			l = append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))

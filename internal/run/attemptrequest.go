@@ -8,6 +8,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/runlog"
@@ -31,6 +32,9 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
 		req.Guards, req.CheckFiles = r.guardedFiles(t), r.checkFiles(s.Plan, i)
+		if req.Closed = []string{string(r.config.Loop)}; !planfile.IsList(r.plan.Path) {
+			req.Closed = append(req.Closed, planfile.AbsPath(r.plan))
+		}
 	}
 	req.Env = r.withTraceEnv(req.Env, e)
 	if t.Command != "" {

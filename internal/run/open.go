@@ -24,6 +24,7 @@ import (
 	"wavex/internal/telemetry"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
+	"wavex/internal/wall"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -43,6 +44,7 @@ type Options struct {
 	Prices   budget.Prices
 	Redactor *secret.Redactor // redacts everything that is stored and shown
 	Watchdog []string         // the command line of the run's guard process; empty: no guard
+	Wall     *wall.Wall       // around the agents' turns; nil: none
 
 	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
 	Chair     bool             // one more call weighs opinions that differ

@@ -51,7 +51,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		r.firstRequest = make(chan string, 64)
 	}
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
-		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe}
+		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Run: r.config.Run,
 		Prices: r.opts.Prices, Support: r.opts.Agent.Support}
 	if g := r.opts.Grace; g > 0 {
