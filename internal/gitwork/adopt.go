@@ -116,6 +116,9 @@ type PushedRun struct {
 // PushedRuns returns the branches of other runs on the remotes that have commits which HEAD does not have, as they
 // were fetched last, the newest first.
 func (m *Manager) PushedRuns(ctx context.Context) ([]PushedRun, error) {
+	if !m.settings.matches("remote.", ".url") {
+		return nil, nil
+	}
 	out, err := m.g.output(ctx, "for-each-ref", "--no-merged=HEAD", "--sort=-committerdate",
 		"--format=%(refname:short)", "refs/remotes/*/wavex/*")
 	if err != nil {

@@ -35,10 +35,7 @@ type Baseline struct {
 // repository. An *Error says why no comparison will be possible.
 func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 	g := newGit(project, env)
-	if _, err := findCheckout(ctx, g, project); err != nil {
-		return err
-	}
-	objects, err := g.output(ctx, "rev-parse", "--git-path", "objects")
+	c, err := findCheckout(ctx, g, project)
 	if err != nil {
 		return err
 	}
@@ -46,15 +43,11 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 		return err
 	}
 	// Rename the index into place when it is complete: LoadBaseline ignores a folder without one.
-	index, err := g.indexPath(ctx)
-	if err != nil {
-		return err
-	}
-	if err := copyIndex(index, filepath.Join(at, "new")); err != nil {
+	if err := copyIndex(c.index, filepath.Join(at, "new")); err != nil {
 		return err
 	}
 	g = g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "new"), "GIT_OBJECT_DIRECTORY="+filepath.Join(at, "objects"),
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strconv.Quote(absolute(project, objects)))
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strconv.Quote(c.objects))
 	if err := g.run(ctx, "add", "-u", "--", "."); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,8 @@ type checkout struct {
 	top     string // of the checkout, links resolved
 	common  string // the repository's own directory, shared by its worktrees
 	dir     string // the part of common that belongs to this checkout; common itself unless it is a worktree
+	objects string // the folder of the objects
+	index   string // the file of the index
 	prefix  string // from top to the project: "" or "sub/dir"
 	version [2]int
 
@@ -38,8 +41,12 @@ type checkout struct {
 // findCheckout finds the repository of a project. It returns an *Error if there is none that wavex can use.
 func findCheckout(ctx context.Context, g git, project string) (checkout, error) {
 	var c checkout
+	none := &Error{NoRepo, project + " is in no git checkout", "run git init and commit, or run with --isolation shared"}
+	if !HasRepository(project) {
+		return c, none
+	}
 	out, err := g.output(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel", "--git-common-dir",
-		"--absolute-git-dir", "--show-prefix")
+		"--absolute-git-dir", "--git-path", "objects", "--git-path", "index", "--show-prefix")
 	facts := splitLines(out)
 	var start *proc.StartError
 	var failed *gitError
@@ -53,38 +60,63 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 	case other != "":
 		return c, &Error{BadOwner, "git refuses the repository of another user in " + project +
 			", until: git config --global --add safe.directory " + textfmt.FirstLine(other), "or run with --isolation shared"}
-	case exitCode(err) > 0 || err == nil && (len(facts) < 4 || facts[0] != "true"):
-		return c, &Error{NoRepo, project + " is in no git checkout",
-			"run git init and commit, or run with --isolation shared"}
+	case exitCode(err) > 0 || err == nil && (len(facts) < 6 || facts[0] != "true"):
+		return c, none
 	case err != nil:
 		return c, err
 	}
-	version, err := g.output(ctx, "version")
-	if err != nil {
-		return c, err
-	}
-	c.version = parseVersion(version)
-	if slices.Compare(c.version[:], minGitVersion[:]) < 0 {
-		return c, &Error{TooOld, fmt.Sprintf("git is %s", version),
-			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", minGitVersion[0], minGitVersion[1])}
-	}
 	c.top, c.common = filepath.FromSlash(facts[1]), absolute(project, facts[2])
 	c.dir = filepath.FromSlash(facts[3])
-	if len(facts) > 4 {
-		c.prefix = strings.TrimSuffix(facts[4], "/")
+	c.objects, c.index = absolute(project, facts[4]), absolute(project, facts[5])
+	if len(facts) > 6 {
+		c.prefix = strings.TrimSuffix(facts[6], "/")
 	}
 	return c, nil
 }
 
-// addAll returns the arguments of git that add all files, also those outside a sparse checkout.
-func (c *checkout) addAll() []string {
-	if c.version[0] > 2 || c.version[1] >= 34 {
-		return []string{"add", "-A", "--sparse"}
+// HasRepository reports whether a directory may be in a git checkout: it or a folder above it has a .git. It starts no
+// git. It is exact for the git of this package, whose environment names no repository.
+func HasRepository(dir string) bool {
+	for dir = resolveLinks(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
 	}
-	return []string{"add", "-A"}
 }
 
-// status is what git status says of a worktree.
+// findCheckout finds the repository of the run's project. It returns an *Error if worktrees are not possible in it.
+func (m *Manager) findCheckout(ctx context.Context) (err error) {
+	if m.checkout, err = findCheckout(ctx, m.g, m.opts.Project); err != nil {
+		return err
+	}
+	return m.checkout.readVersion(ctx, m.g)
+}
+
+// readVersion reads the version of git. It returns an *Error if worktrees need a newer one.
+func (c *checkout) readVersion(ctx context.Context, g git) error {
+	version, err := g.output(ctx, "version")
+	if err != nil {
+		return err
+	}
+	c.version = parseVersion(version)
+	if slices.Compare(c.version[:], minGitVersion[:]) < 0 {
+		return &Error{TooOld, fmt.Sprintf("git is %s", version),
+			fmt.Sprintf("worktrees need %d.%d or newer; --isolation shared needs none", minGitVersion[0], minGitVersion[1])}
+	}
+	return nil
+}
+
+// addSparse has the arguments of git that add all files, also those outside a sparse checkout. A git before 2.34 does
+// so without the last one, which it does not know.
+var addSparse = []string{"add", "-A", "--sparse"}
+
+// usageError is the exit code of a git that does not know an option.
+const usageError = 129
+
+// status is the result of git status in a worktree.
 type status struct {
 	head    string   // the commit of HEAD; "": there is none yet
 	branch  string   // refs/heads/...; "": detached

@@ -23,7 +23,7 @@ const maxIndex = 1 << 30
 // keptIndex is an index in a folder of its own.
 type keptIndex struct {
 	turn *semaphore.Weighted // one checkpoint at a time uses the rest
-	user string              // path of the user's index; "": unknown
+	user string              // path of the user's index
 	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
 	own  bool                // IndexDir has nothing of earlier sessions
 	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
@@ -53,13 +53,6 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 // agent may have added files that git ignores.
 func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
 	k := &p.index
-	if k.user == "" {
-		path, err := p.g.indexPath(ctx)
-		if err != nil {
-			return git{}, err
-		}
-		k.user = path
-	}
 	now, err := os.Stat(k.user)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return git{}, err
@@ -125,12 +118,6 @@ func (p *Checkpoints) Close() {
 	if p.IndexDir != "" {
 		_ = os.Remove(p.IndexDir) // the next session removes what stays
 	}
-}
-
-// indexPath returns the path of the index of g's checkout.
-func (g git) indexPath(ctx context.Context) (string, error) {
-	path, err := g.output(ctx, "rev-parse", "--git-path", "index")
-	return absolute(g.dir, path), err
 }
 
 // copyIndex copies an index, if there is one.

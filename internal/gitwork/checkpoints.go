@@ -71,7 +71,7 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 	}
 	return &Checkpoints{run: run, g: g.inDir(c.top).withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
 		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost"), waves: map[int]func() error{},
-		index: keptIndex{turn: semaphore.NewWeighted(1)}, gaps: -1, add: c.addAll()}, nil
+		index: keptIndex{turn: semaphore.NewWeighted(1), user: c.index}, gaps: -1, add: addSparse}, nil
 }
 
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
@@ -165,6 +165,9 @@ func (p *Checkpoints) addAll(ctx context.Context, g git, most int64) error {
 	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
 		err := g.run(ctx, slices.Concat(p.add, []string{"--"}, files)...)
+		if exitCode(err) == usageError {
+			p.add = addSparse[:2]
+		}
 		if exitCode(err) <= 0 || try == 3 {
 			return err
 		}

@@ -66,7 +66,7 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 	m.state = *old
 	m.g = newGit(o.Project, o.Env)
 	if m.state.Mode == Worktree {
-		if m.checkout, err = findCheckout(ctx, m.g, o.Project); err != nil {
+		if err := m.findCheckout(ctx); err != nil {
 			return nil, err
 		}
 		if err := m.prepareRepo(ctx); err != nil {

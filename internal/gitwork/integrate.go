@@ -148,15 +148,13 @@ func (m *Manager) moveTip(ctx context.Context) error {
 // or is checked out. It returns "" if it can be moved.
 func (m *Manager) branchObstacle(ctx context.Context, now ref, commit string) (why string, err error) {
 	name := branchName(runBranch(m.opts.Run))
-	switch {
-	case now.id == "":
+	if now.id == "" {
 		return "", nil
-	case !m.wasTip(now.id):
-		if ok, err := m.isAncestor(ctx, now.id, commit); err != nil {
-			return "", err
-		} else if !ok {
-			return name + " has commits of somebody else", nil
-		}
+	}
+	if ok, err := m.isAncestor(ctx, now.id, commit); err != nil {
+		return "", err
+	} else if !ok {
+		return name + " has commits of somebody else", nil
 	}
 	if now.checkedOut {
 		return name + " is checked out somewhere", nil
@@ -164,17 +162,29 @@ func (m *Manager) branchObstacle(ctx context.Context, now ref, commit string) (w
 	return "", nil
 }
 
-// wasTip reports whether a commit is a recorded result of an integration: an ancestor of the tip.
-func (m *Manager) wasTip(commit string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.ContainsFunc(m.state.Waves, func(w savedIntegration) bool { return w.Result.Commit == commit })
-}
-
+// isAncestor reports whether a commit is in the history of another one. Each tip follows the one before, so it asks git
+// only if one of the two is no tip on record.
 func (m *Manager) isAncestor(ctx context.Context, old, young string) (bool, error) {
+	if a, b := m.tipNumber(old), m.tipNumber(young); a >= 0 && b >= 0 {
+		return a <= b, nil
+	}
 	err := m.g.run(ctx, "merge-base", "--is-ancestor", old, young)
 	if exitCode(err) == 1 {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// tipNumber returns the number of integrations before a commit was first the tip, or -1 if it was not.
+func (m *Manager) tipNumber(commit string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if commit == m.state.Base {
+		return 0
+	}
+	n := slices.IndexFunc(m.state.Waves, func(w savedIntegration) bool { return w.Result.Commit == commit })
+	if n >= 0 {
+		n++
+	}
+	return n
 }

@@ -21,7 +21,7 @@ type candidate struct {
 	diff   []change
 }
 
-// commitFacts is what a commit consists of.
+// commitFacts has the parts of a commit.
 type commitFacts struct {
 	id, tree  string
 	parents   string // separated by spaces

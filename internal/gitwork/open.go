@@ -7,8 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
@@ -27,7 +29,9 @@ type Manager struct {
 	slots    slots
 	bundles  *bundles
 	restored bool     // see Restored
+	settings settings // of git, as Open found them
 	hooks    string   // the directory of the hooks if worktrees lack it
+	hooksDir string   // the directory of the hooks in the checkout
 	signs    bool     // the user's commits are signed
 	notices  []string // see Notices
 
@@ -191,7 +195,11 @@ func (m *Manager) Head() (commit string, known bool) { return m.checkout.head, m
 // checkWorktreeMode says why worktrees do not suit this run: an *Error if they are impossible, a reason if a
 // person may still ask for them.
 func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error) {
-	m.checkout, err = findCheckout(ctx, m.g, m.opts.Project)
+	const narrow = "no wave has more than one task"
+	if m.opts.Mode != Worktree && m.opts.Width < 2 && len(m.opts.Protect) == 0 {
+		return narrow, nil
+	}
+	err = m.findCheckout(ctx)
 	var unfit *Error
 	if m.headKnown = err == nil || errors.As(err, &unfit) && unfit.Problem != TooOld; err != nil {
 		return "", err
@@ -217,9 +225,8 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 	if why, err := m.findIgnoredWork(ctx); why != "" || err != nil {
 		return why, err
 	}
-	switch {
-	case m.opts.Width < 2 && !m.isProtected(m.checkout.branch):
-		return "no wave has more than one task", nil
+	if m.opts.Width < 2 && !m.isProtected(m.checkout.branch) {
+		return narrow, nil
 	}
 	return "", nil
 }
@@ -236,6 +243,23 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 			return err
 		}
 	}
+	var err error
+	if m.settings, err = m.g.readSettings(ctx); err != nil {
+		return err
+	}
+	if err := m.findName(ctx); err != nil {
+		return err
+	}
+	m.findSigning()
+	return m.findHooks(ctx)
+}
+
+// findName gives commits wavex's name if git knows none.
+func (m *Manager) findName(ctx context.Context) error {
+	if strings.ContainsFunc(m.settings.value("user.name"), unicode.IsLetter) && m.settings.value("user.email") != "" &&
+		len(filterEnv(m.g.env, "GIT_AUTHOR_", "GIT_COMMITTER_")) == 0 {
+		return nil
+	}
 	if err := m.g.run(ctx, "var", "GIT_COMMITTER_IDENT"); exitCode(err) > 0 {
 		m.g = m.g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
 			"GIT_COMMITTER_EMAIL=wavex@localhost")
@@ -243,7 +267,7 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	return errors.Join(m.findHooks(ctx), m.findSigning(ctx))
+	return nil
 }
 
 // isProtected reports whether a delivery must not move a branch.

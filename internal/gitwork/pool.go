@@ -227,8 +227,7 @@ func (m *Manager) AttemptDir(task, dir string) (in, base string) {
 // reopenTrees finds the worktrees of an earlier wavex. It does not check their files; take does so when
 // a task gets one.
 func (m *Manager) reopenTrees(ctx context.Context) error {
-	var err error
-	if m.checkout, err = findCheckout(ctx, m.g, m.opts.Project); err != nil {
+	if err := m.findCheckout(ctx); err != nil {
 		return err
 	}
 	if err := m.prepareRepo(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -82,8 +81,8 @@ func (m *Manager) probeNames(ctx context.Context) error {
 		return &Error{BadBranch, "there is a branch named wavex, and git allows none below it",
 			"rename it with git branch -m wavex NAME, or run with --isolation shared"}
 	}
-	if ignore, err := m.g.config(ctx, "--type=bool", "core.ignoreCase"); err != nil || ignore != "true" {
-		return err
+	if !isTrue(m.settings.value("core.ignorecase")) {
+		return nil
 	}
 	out, err := m.g.output(ctx, "ls-tree", "-r", "-z", "--name-only", m.state.Base)
 	names := map[string]string{}
@@ -104,6 +103,10 @@ func (m *Manager) probeFilters(ctx context.Context) error {
 	if err != nil || base == "" {
 		return err
 	}
+	_, noInfo := os.Stat(filepath.Join(m.checkout.common, "info", "attributes"))
+	if noInfo != nil && !strings.Contains(base, ".gitattributes") {
+		return nil
+	}
 	index, err := m.g.output(ctx, "ls-files", "-z", "-t")
 	if err != nil {
 		return err
@@ -116,10 +119,6 @@ func (m *Manager) probeFilters(ctx context.Context) error {
 	}
 	names := slices.DeleteFunc(splitNUL(base), func(name string) bool { return sparse[name] })
 	tracked := strings.Join(names, "\x00")
-	_, noInfo := os.Stat(filepath.Join(m.checkout.common, "info", "attributes"))
-	if noInfo != nil && !strings.Contains(tracked, ".gitattributes") {
-		return nil
-	}
 	out, err := m.g.outputOf(ctx, tracked, "check-attr", "-z", "--stdin", "filter")
 	if err != nil {
 		return err
@@ -131,11 +130,7 @@ func (m *Manager) probeFilters(ctx context.Context) error {
 			continue
 		}
 		known = append(known, name)
-		set, err := m.g.config(ctx, "--get-regexp", `^filter\.`+regexp.QuoteMeta(name)+`\.`)
-		switch {
-		case err != nil:
-			return err
-		case set == "":
+		if !m.settings.matches("filter."+name+".", "") {
 			m.notice("git does not know the filter %s of %s: attempts get what git has, and commits get whole files", name, path)
 			continue
 		}
@@ -155,11 +150,19 @@ func (m *Manager) probeFilters(ctx context.Context) error {
 // findHooks finds the hooks that git runs by a relative path. Worktrees lack those that git does not track: then the
 // hooks of the checkout run.
 func (m *Manager) findHooks(ctx context.Context) error {
-	path, err := m.g.config(ctx, "--type=path", "core.hooksPath")
+	path := m.settings.value("core.hookspath")
+	var err error
+	if strings.HasPrefix(path, "~") || strings.HasPrefix(path, "%") { // git expands it
+		path, err = m.g.config(ctx, "--type=path", "core.hooksPath")
+	}
+	m.hooksDir = absolute(m.checkout.top, path)
+	if path == "" {
+		m.hooksDir = filepath.Join(m.checkout.common, "hooks")
+	}
 	if err != nil || path == "" || filepath.IsAbs(path) || m.opts.NoVerify {
 		return err
 	}
-	dir := filepath.Join(m.checkout.top, filepath.FromSlash(path))
+	dir := m.hooksDir
 	if _, err := os.Stat(dir); err != nil {
 		if m.opts.Setup == "" {
 			m.notice("core.hooksPath is %s, which does not exist: no hooks run", path)
@@ -188,21 +191,15 @@ func (m *Manager) hookArgs() []string {
 }
 
 // commitHooksHere returns the hooks that a commit runs. It says which hooks do not run.
-func (m *Manager) commitHooksHere(ctx context.Context) ([]string, error) {
+func (m *Manager) commitHooksHere() (run []string) {
 	if m.opts.NoVerify {
-		return nil, nil
+		return nil
 	}
-	dir, err := m.g.output(ctx, append(m.hookArgs(), "rev-parse", "--git-path", "hooks")...)
-	if err != nil {
-		return nil, err
+	if _, err := os.Stat(m.hooksDir); err != nil && m.opts.Setup != "" {
+		return commitHooks // setup may make them
 	}
-	dir = absolute(m.checkout.top, dir)
-	if _, err := os.Stat(dir); err != nil && m.opts.Setup != "" {
-		return commitHooks, nil // setup may make them
-	}
-	var run []string
 	for _, name := range append(slices.Clone(commitHooks), "post-checkout") {
-		info, err := os.Stat(filepath.Join(dir, name))
+		info, err := os.Stat(filepath.Join(m.hooksDir, name))
 		switch {
 		case err != nil:
 		case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
@@ -213,18 +210,14 @@ func (m *Manager) commitHooksHere(ctx context.Context) ([]string, error) {
 			run = append(run, name)
 		}
 	}
-	return run, nil
+	return run
 }
 
 // probeTree makes a worktree if it may lack something, and runs the hooks there.
 func (m *Manager) probeTree(ctx context.Context) error {
-	hooks, err := m.commitHooksHere(ctx)
-	if err != nil {
-		return err
-	}
-	promisors, err := m.g.config(ctx, "--get-regexp", `^remote\..*\.promisor$`)
-	if err != nil || len(hooks) == 0 && promisors == "" {
-		return err
+	hooks := m.commitHooksHere()
+	if len(hooks) == 0 && !m.settings.matches("remote.", ".promisor") {
+		return nil
 	}
 	t, err := m.integrationTree(ctx, m.state.Base)
 	if exitCode(err) > 0 {

@@ -45,8 +45,8 @@ func (c *startsOfGit) atMost(most int, what string, do func()) {
 	}
 }
 
-// An attempt in a worktree that is reused starts at most 12 git processes, including those that save its commit in
-// .loop, and the integration of one task at most 12.
+// An attempt in a worktree starts at most 12 git processes, including those that save its commit in .loop, and the
+// integration of one task at most 12. The first ones add the worktrees.
 func TestProcessesOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n"})
@@ -55,14 +55,10 @@ func TestProcessesOfAnAttempt(t *testing.T) {
 	o.Subject = func(task string) string { return "Do " + task }
 	m := r.open(o)
 	for i, task := range []string{"first", "second", "third"} {
-		most := 12
-		if i == 0 { // it adds the worktrees
-			most = 13
-		}
-		starts.atMost(most, "an attempt", func() {
+		starts.atMost(12, "an attempt", func() {
 			r.attempt(m, task, r.edits(files{task + ".txt": "1\n", "a.txt": fmt.Sprintln(i)}))
 		})
-		starts.atMost(most, "an integration", func() {
+		starts.atMost(12, "an integration", func() {
 			in := r.integrate(m, i+1, task+": test -f "+task+".txt")
 			equal(t, "integrated", in.Integrated, []string{task})
 		})

@@ -12,12 +12,9 @@ import (
 // restore makes sure that the repository has the commits of the run: those in its bundles, and those that its state
 // names. An *Error says that it cannot.
 func (m *Manager) restore(ctx context.Context) error {
-	needed := m.neededCommits()
-	missing, err := m.g.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base}))
-	if err != nil {
-		return err
-	}
-	if begun, err := m.g.resolve(ctx, baseRef(m.opts.Run)); err != nil || begun != "" && len(missing) == 0 {
+	needed, base := m.neededCommits(), baseRef(m.opts.Run)
+	missing, err := m.g.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base, base}))
+	if err != nil || len(missing) == 0 {
 		return err
 	}
 	if missing[m.state.Base] {
@@ -32,7 +29,7 @@ func (m *Manager) restore(ctx context.Context) error {
 		present[ref] = true
 	}
 	// Git takes a bundle only if the commits that it is based on are reachable.
-	if err := m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base); err != nil {
+	if err := m.g.updateRefs(ctx, base, m.state.Base); err != nil {
 		return err
 	}
 	for _, f := range m.bundles.files {
@@ -107,7 +104,7 @@ func (b *bundles) commits() []string {
 	return ids
 }
 
-// missingCommits returns those of the commits that are not in the repository.
+// missingCommits returns those of the commits, by id or ref, that are not in the repository.
 func (g git) missingCommits(ctx context.Context, ids []string) (map[string]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -19,6 +19,7 @@ func (p *Checkpoints) StartSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n := p.setGaps(refs)
 	end := refs[endRef(p.run)]
 	if end == "" {
 		return nil
@@ -27,18 +28,29 @@ func (p *Checkpoints) StartSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := p.countGaps(ctx)
-	if err != nil {
-		return err
-	}
 	n++
 	// Remove the old end, so that a session that is cut off has none: later changes could not be
 	// told from its own.
 	err = p.g.updateRefs(ctx, gapRef(p.run, n, "from"), end, gapRef(p.run, n, "to"), now, endRef(p.run), "")
+	if err != nil {
+		n = -1
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.gaps = -1
+	p.gaps = n
 	return err
+}
+
+// setGaps counts the gaps between sessions in refs.
+func (p *Checkpoints) setGaps(refs map[string]string) int {
+	n := 0
+	for refs[gapRef(p.run, n+1, "to")] != "" {
+		n++
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gaps = n
+	return n
 }
 
 // gapRef returns the ref of one side, "from" or "to", of the n-th gap between sessions.
@@ -49,17 +61,16 @@ func gapRef(run string, n int, side string) string {
 // countGaps returns the number of gaps between sessions. Only StartSession adds one.
 func (p *Checkpoints) countGaps(ctx context.Context) (int, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.gaps < 0 {
-		refs, err := p.Refs(ctx)
-		if err != nil {
-			return 0, err
-		}
-		for p.gaps = 0; refs[gapRef(p.run, p.gaps+1, "to")] != ""; p.gaps++ {
-			continue
-		}
+	n := p.gaps
+	p.mu.Unlock()
+	if n >= 0 {
+		return n, nil
 	}
-	return p.gaps, nil
+	refs, err := p.Refs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return p.setGaps(refs), nil
 }
 
 // gapTrailer is the trailer of a checkpoint's commit that gives the number of gaps before it.

@@ -19,11 +19,9 @@ const signTimeout = 20 * time.Second
 var errSignTimeout = fmt.Errorf("it took longer than %s", signTimeout)
 
 // findSigning finds out whether the user's git signs commits. The last value is that of newGit.
-func (m *Manager) findSigning(ctx context.Context) error {
-	out, err := m.g.config(ctx, "--type=bool", "--get-all", "commit.gpgSign")
-	all := splitLines(out)
-	m.signs = len(all) > 1 && all[len(all)-2] == "true"
-	return err
+func (m *Manager) findSigning() {
+	all := m.settings["commit.gpgsign"]
+	m.signs = len(all) > 1 && isTrue(all[len(all)-2])
 }
 
 // probeSigning says how the run signs.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -206,7 +207,8 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	if t.Admin != "" {
 		err = m.repairTree(ctx, t)
 	}
-	if errors.Is(err, errTreeGone) {
+	added := errors.Is(err, errTreeGone)
+	if added {
 		t.Setup = ""
 		err = m.addTree(ctx, t)
 	}
@@ -226,12 +228,14 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	if err := g.runWithoutHooks(ctx, args...); err != nil {
 		return err
 	}
-	clean := []string{"clean", "-ffdxq"}
-	if m.opts.Setup != "" {
-		clean[1] = "-ffdq" // keep ignored files: Setup made them
-	}
-	if err := g.run(ctx, clean...); err != nil {
-		return err
+	if !added {
+		clean := []string{"clean", "-ffdxq"}
+		if m.opts.Setup != "" {
+			clean[1] = "-ffdq" // keep ignored files: Setup made them
+		}
+		if err := g.run(ctx, clean...); err != nil {
+			return err
+		}
 	}
 	if err := m.addShares(ctx, t); err != nil {
 		return err
@@ -244,7 +248,11 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 // changes since the commit that the task began on.
 func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
 	g := m.gitIn(t)
-	if err := g.run(ctx, append(m.checkout.addAll(), "--", ".")...); err != nil {
+	add := addSparse
+	if slices.Compare(m.checkout.version[:], []int{2, 34}) < 0 {
+		add = add[:2]
+	}
+	if err := g.run(ctx, slices.Concat(add, []string{"--", "."})...); err != nil {
 		return nil, err
 	}
 	all, err := diffTrees(ctx, g, "--cached", t.Base)

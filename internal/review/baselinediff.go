@@ -54,14 +54,28 @@ func SaveBaseline(ctx context.Context, p *plan.Plan, c event.Config) error {
 
 // HeadCommit returns the commit that a project directory is at, or "".
 func HeadCommit(ctx context.Context, dir string) string {
+	if !gitwork.HasRepository(dir) {
+		return ""
+	}
 	at, _ := git(ctx, maxFileList, dir, nil, "rev-parse", "--verify", "--quiet",
 		"HEAD^{commit}") // an error: no repository, or no commit
 	return strings.TrimSpace(at)
 }
 
 func inCheckout(ctx context.Context, dir string) bool {
+	if !gitwork.HasRepository(dir) {
+		return false
+	}
 	is, _ := git(ctx, maxFileList, dir, nil, "rev-parse", "--is-inside-work-tree") // an error: no repository
 	return strings.TrimSpace(is) == "true"
+}
+
+// inCheckout reports whether the directory is in a checkout. A state that was read from a repository needs no git.
+func (s baseline) inCheckout(ctx context.Context) bool {
+	if s.env != nil || s.base != "HEAD" {
+		return gitwork.HasRepository(s.dir)
+	}
+	return inCheckout(ctx, s.dir)
 }
 
 // diff returns git's diff of the directory, with paths relative to it, whatever the user's
@@ -94,7 +108,7 @@ func (s baseline) describeFiles(ctx context.Context, files []string) (string, er
 	var b strings.Builder
 	var known []string
 	var err error
-	if inCheckout(ctx, s.dir) {
+	if s.inCheckout(ctx) {
 		only := []string{"--"}
 		for _, f := range files {
 			only = append(only, ":(literal)"+f)

@@ -243,7 +243,7 @@ const maxNewFiles = 50
 func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string, changed []string, err error) {
 	dir := h.opts.Config.Dir
 	before := h.baselineOf(dir)
-	if !inCheckout(ctx, dir) {
+	if !before.inCheckout(ctx) {
 		text, err = before.describeFiles(ctx, files)
 		return text, nil, err
 	}

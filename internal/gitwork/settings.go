@@ -1,0 +1,55 @@
+package gitwork
+
+import (
+	"context"
+	"strconv"
+	"strings"
+)
+
+// This file reads git's configuration in one go. It does not know the meaning of a setting.
+
+// settings has the values of git's settings by name, the one that applies last. Names are as git lists them: section
+// and variable in lower case.
+type settings map[string][]string
+
+// readSettings reads the settings that apply in g's directory.
+func (g git) readSettings(ctx context.Context) (settings, error) {
+	out, err := g.output(ctx, "config", "--list", "-z")
+	all := settings{}
+	for _, entry := range splitNUL(out) {
+		name, value, set := strings.Cut(entry, "\n")
+		if !set {
+			value = "true" // [section] name, without a value
+		}
+		all[name] = append(all[name], value)
+	}
+	return all, err
+}
+
+// value returns the value of a setting, or "" if it is not set.
+func (s settings) value(name string) string {
+	if all := s[name]; len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return ""
+}
+
+// matches reports whether a setting begins and ends as given.
+func (s settings) matches(prefix, suffix string) bool {
+	for name := range s {
+		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTrue reports whether git takes a value as true.
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on":
+		return true
+	}
+	n, err := strconv.Atoi(value)
+	return err == nil && n != 0
+}

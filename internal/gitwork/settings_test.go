@@ -1,0 +1,43 @@
+package gitwork
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Settings are read as git reads them.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	r.git("config", "Core.HooksPath", "first")
+	r.git("config", "--add", "core.hookspath", "a b\nc=d")
+	r.git("config", "filter.Some.Name.clean", "cat")
+	config, err := os.OpenFile(r.dir+"/.git/config", os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = config.WriteString("[commit]\n\tgpgSign\n")
+	must(t, errors.Join(err, config.Close()))
+	all, err := newGit(r.dir, r.env).readSettings(t.Context())
+	must(t, err)
+	equal(t, "the last value", all.value("core.hookspath"), "a b\nc=d")
+	equal(t, "a setting without value", fmt.Sprint(all["commit.gpgsign"]), "[true false]") // the last one is newGit's
+	equal(t, "a missing one", all.value("core.missing"), "")
+	equal(t, "a name with dots", all.matches("filter.Some.Name.", ""), true)
+	equal(t, "another name", all.matches("filter.some.name.", ""), false)
+	for value, want := range map[string]bool{"true": true, "Yes": true, "on": true, "1": true, "-1": true, "0": false,
+		"false": false, "off": false, "": false} {
+		equal(t, value, isTrue(value), want)
+	}
+}
+
+// A folder without repository is known without git.
+func TestHasRepository(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"sub/a": "1\n"})
+	equal(t, "a folder of a checkout", HasRepository(r.dir+"/sub"), true)
+	equal(t, "a folder beside it", HasRepository(t.TempDir()), false)
+	bare := t.TempDir()
+	r.gitIn(bare, "init", "-q", "--bare")
+	equal(t, "a bare repository, which has no checkout", HasRepository(bare), false)
+}
