@@ -161,7 +161,7 @@ func TestStopHookIgnoresChildren(t *testing.T) {
 `)
 	r.tool("hooks", "install", "--project")
 	e := r.wavexEnv(withWavex(t, srv, "CLAUDE_CODE_SESSION_ID=somebody"), "run", "plan.json", "--output", "json",
-		"--counsel", "off").end()
+		"--counsel", "off", "--sandbox", "off").end()
 	if e.exit != 0 {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stderr, e.stdout)
 	}
