@@ -5,6 +5,8 @@ package e2e
 // This file tests the wall around agents. Where bubblewrap is missing, the same agents get through and are found out.
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,4 +77,75 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 	if _, err := os.Stat(filepath.Join(r.dir, ".git", "hooks", "pre-push")); err == nil {
 		t.Error("the agent made a hook")
 	}
+}
+
+// ordinary is a command of an agent that uses tools, sockets, ports and caches of the machine.
+const ordinary = `{ go build -o "$TMPDIR/prog" . && "$TMPDIR/prog"; go env -w GOFLAGS=-v && echo env
+npm install --offline --no-audit --no-fund ./dep >/dev/null && node -e 'console.log(require("dep"))'
+node -e 'const h = require("http"), p = +process.env.WAVEX_PORT_BASE
+h.createServer((_, r) => r.end("served")).listen(p, "127.0.0.1", () => h.get({host: "127.0.0.1", port: p}, r =>
+	r.on("data", d => { console.log(""+d); process.exit() })))'
+for s in "$SSH_AUTH_SOCK" "$GNUPGHOME/S.gpg-agent" "${DOCKER_HOST#unix://}"; do
+	S=$s node -e 'require("net").connect(process.env.S).on("data", d => process.stdout.write(""+d))'
+done
+git add . && git commit -qm work && git branch other && git gc -q && echo git
+mkdir -p "$HOME/.cache/x" && echo x > "$HOME/.cache/x/f" && echo cache; kill -0 $PPID && echo parent; } >out.txt 2>&1`
+
+// Go, npm, git, a server on a port, sockets of daemons, caches and signals work behind the wall as without.
+func TestOrdinaryWorkBehindWall(t *testing.T) {
+	t.Parallel()
+	for _, c := range shared.clis {
+		for _, sandbox := range []string{"auto", "off"} {
+			t.Run(c.name+" "+sandbox, func(t *testing.T) {
+				t.Parallel()
+				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
+					Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(ordinary)).WithUsage(use), report("true")}}}})
+				r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\nout.txt\nnode_modules\n-- go.mod --\nmodule m\n\ngo 1.24\n"+
+					"-- main.go --\npackage main\n\nfunc main() { println(\"built\") }\n"+
+					"-- dep/package.json --\n{\"name\": \"dep\", \"version\": \"1.0.0\"}\n-- dep/index.js --\nmodule.exports = \"required\"\n"+
+					"-- plan.json --\n"+`{"budget": {"usd": 4}, "isolation": "shared", "defaults": {"model": "claude-sonnet-4-5", `+
+					`"allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", "subject": "Work", "verify": ["true"]}]}`+
+					"\n").on(c)
+				for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Some One"},
+					{"config", "user.email", "one@example.com"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
+					gitIn(t, r.dir, args...)
+				}
+				dir := listen(t, "ssh", "S.gpg-agent", "docker")
+				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir, "DOCKER_HOST=unix://"+dir+"/docker")
+				e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
+					"--sandbox", sandbox).end()
+				said, err := os.ReadFile(filepath.Join(r.dir, "out.txt"))
+				const want = "built\nenv\nrequired\nserved\nhere is ssh\nhere is S.gpg-agent\nhere is docker\ngit\ncache\nparent\n"
+				if e.exit != 0 || err != nil || string(said) != want {
+					t.Errorf("exit %d, %v: %q\nwant %q\n%s\n%s", e.exit, err, said, want, e.stdout, e.stderr)
+				}
+			})
+		}
+	}
+}
+
+// listen makes sockets that greet with their names, and returns their directory.
+func listen(t *testing.T, names ...string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "w") // the path of a socket has 107 bytes at most
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for _, name := range names {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				fmt.Fprintln(c, "here is "+name)
+				_ = c.Close()
+			}
+		}()
+		t.Cleanup(func() { _ = l.Close(); <-served })
+	}
+	return dir
 }
