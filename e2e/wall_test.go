@@ -102,7 +102,8 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 					Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(ordinary)).WithUsage(use), report("true")}}}})
 				r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\nout.txt\nnode_modules\n-- go.mod --\nmodule m\n\ngo 1.24\n"+
 					"-- main.go --\npackage main\n\nfunc main() { println(\"built\") }\n"+
-					"-- dep/package.json --\n{\"name\": \"dep\", \"version\": \"1.0.0\"}\n-- dep/index.js --\nmodule.exports = \"required\"\n"+
+					"-- dep/package.json --\n{\"name\": \"dep\", \"version\": \"1.0.0\"}\n"+
+					"-- dep/index.js --\nmodule.exports = \"required\"\n"+
 					"-- plan.json --\n"+`{"budget": {"usd": 4}, "isolation": "shared", "defaults": {"model": "claude-sonnet-4-5", `+
 					`"allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", "subject": "Work", "verify": ["true"]}]}`+
 					"\n").on(c)
