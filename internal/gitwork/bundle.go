@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,14 +160,14 @@ func (b *bundles) isBroken() bool {
 }
 
 func (b *bundles) saveNew(ctx context.Context, g git, base string) error {
-	out, err := g.output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, b.prefixes...)...)
+	refs, err := g.readRefs(ctx, b.prefixes...)
 	if err != nil {
 		return err
 	}
 	fresh := map[string]string{}
 	args := []string{"bundle", "create", "-q", "-"}
-	for _, line := range splitLines(out) {
-		id, ref, _ := strings.Cut(line, " ")
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		id := refs[ref].id
 		if b.saved[ref] != id && id != base && !b.inChain(id) {
 			fresh[ref] = id
 			args = append(args, ref)

@@ -238,12 +238,12 @@ type ref struct {
 	checkedOut bool   // HEAD of some worktree is on it
 }
 
-// readRefs returns those of the refs that exist, by name.
+// readRefs returns those of the refs that exist, by name, and the refs below the names that end with "/".
 func (g git) readRefs(ctx context.Context, names ...string) (map[string]ref, error) {
 	out, err := g.output(ctx, append([]string{"for-each-ref",
 		"--format=%(objectname) %(refname) %(HEAD)%(if)%(worktreepath)%(then)+%(end)"}, names...)...)
 	refs := map[string]ref{}
-	for _, line := range splitLines(out) { // also the refs below a name
+	for _, line := range splitLines(out) {
 		id, rest, _ := strings.Cut(line, " ")
 		name, marks, _ := strings.Cut(rest, " ")
 		refs[name] = ref{id, strings.Contains(marks, "*"), strings.Contains(marks, "+")}

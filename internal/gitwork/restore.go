@@ -20,13 +20,9 @@ func (m *Manager) restore(ctx context.Context) error {
 	if missing[m.state.Base] {
 		return m.g.missingBase(ctx, m.state.Base, m.opts.Run)
 	}
-	out, err := m.g.output(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, m.bundles.prefixes...)...)
+	present, err := m.g.readRefs(ctx, m.bundles.prefixes...)
 	if err != nil {
 		return err
-	}
-	present := map[string]bool{}
-	for _, ref := range splitLines(out) {
-		present[ref] = true
 	}
 	// Git takes a bundle only if the commits that it is based on are reachable.
 	if err := m.g.updateRefs(ctx, base, m.state.Base); err != nil {
@@ -51,10 +47,10 @@ func (m *Manager) restore(ctx context.Context) error {
 
 // restoreTaskRefs sets the refs of the tasks that wait for their integration as the state has them: a later attempt
 // without changes is in no bundle, which may still have the work of an earlier one.
-func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]bool) error {
+func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]ref) error {
 	var pairs []string
 	for _, t := range m.state.Trees {
-		if ref := taskRef(m.opts.Run, t.Task); t.ID != 0 && t.Task != "" && t.Done != "" && !present[ref] {
+		if ref := taskRef(m.opts.Run, t.Task); t.ID != 0 && t.Task != "" && t.Done != "" && present[ref].id == "" {
 			id := t.Done
 			if id == noWork {
 				id = t.Base
@@ -70,11 +66,11 @@ func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]bool) 
 
 // restore restores the commits of a bundle, and those of its refs that the repository does not have or that it
 // has with an older commit.
-func (f bundle) restore(ctx context.Context, g git, missing, present map[string]bool) error {
+func (f bundle) restore(ctx context.Context, g git, missing map[string]bool, present map[string]ref) error {
 	var pairs []string
 	unbundle := false
 	for ref, id := range f.refs {
-		if unbundle = unbundle || missing[id]; missing[id] || !present[ref] {
+		if unbundle = unbundle || missing[id]; missing[id] || present[ref].id == "" {
 			pairs = append(pairs, ref, id)
 		}
 	}
