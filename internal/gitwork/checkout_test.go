@@ -190,13 +190,11 @@ func TestStartFromPool(t *testing.T) {
 	for i := range 5 {
 		task := fmt.Sprintf("t%d", i)
 		begin := time.Now()
-		_, _, err := m.acquireTree(t.Context(), task, false)
+		own, _, err := m.acquireTree(t.Context(), task, false)
 		took := time.Since(begin)
 		must(t, err)
 		all = append(all, took)
-		m.mu.Lock()
-		delete(m.busy, task)
-		m.mu.Unlock()
+		must(t, m.releaseTree(own, ""))
 		must(t, m.Release(t.Context(), task))
 	}
 	equal(t, "worktrees", len(m.state.Trees), 1)

@@ -49,7 +49,8 @@ func escapeGlob(path string) string {
 }
 
 func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, err error) {
-	m := &Manager{opts: o, busy: map[string]bool{}, lock: flock.New(o.Loop.Worktree(o.Run, "lock"))}
+	m := newManager(o)
+	m.lock = flock.New(o.Loop.Worktree(o.Run, "lock"))
 	got, err := m.lock.TryLock()
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 		items = append(items, it)
 	}
 	if !dry {
-		m.state.Trees = stay
+		m.state.Trees, m.state.Parked = stay, nil
 	}
 	// Other folders are left by an interrupted add, or are repositories that agents made. The
 	// latter are not removed.

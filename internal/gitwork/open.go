@@ -38,6 +38,7 @@ type Manager struct {
 	mu    sync.Mutex // guards s and everything that it points to
 	state savedState
 	busy  map[string]bool // tasks with an attempt in their worktree
+	freed sync.Cond       // a worktree that was in use is not any more, or another task has it
 
 	planChecks []requiredCheck // conditions of every combined tree; guarded by mu
 
@@ -47,6 +48,12 @@ type Manager struct {
 	integrating sync.Mutex      // one integration, delivery or reopening at a time
 	picks       map[pick]string // of the integration under way
 	signing     bool            // picks are signed
+}
+
+func newManager(o Options) *Manager {
+	m := &Manager{opts: o, busy: map[string]bool{}}
+	m.freed.L = &m.mu
+	return m
 }
 
 // Open chooses the mode of a new run and acquires its resources. For a run that exists it finds the
@@ -67,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	default:
 		return nil, &Error{BadMode, fmt.Sprintf("there is no isolation %q", o.Mode), "it is auto, shared or worktree"}
 	}
-	m := &Manager{opts: o, busy: map[string]bool{}}
+	m := newManager(o)
 	if err := m.lockRun(); err != nil {
 		return nil, err
 	}

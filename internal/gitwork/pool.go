@@ -8,77 +8,144 @@ import (
 	"slices"
 )
 
-// This file gives worktrees to tasks and takes them back. A task keeps its worktree until the task
-// is settled, that is, integrated or released, so that a continued session finds its directory.
-// Then another task gets the worktree, because reuse is cheaper than a new one.
+// This file gives worktrees to tasks and takes them back. A task keeps its worktree until the task is settled, that is,
+// integrated or released, or until another task needs the worktree: see park.go. Reuse is cheaper than a new worktree.
 
-// maxTrees is the number of worktrees from which on a new task takes over the worktree of a task
-// that is committed but not settled.
-const maxTrees = 16
-
-// acquireTree returns the worktree of a task, ready for an attempt: unchanged if goOn is set, else reset
-// to the tip. kept reports whether it is unchanged. The result is the caller's copy until releaseTree.
+// acquireTree returns the worktree of a task, ready for an attempt: with goOn as the last attempt of the task left it,
+// else reset to the tip. kept reports whether it is as the last attempt left it. The result is the caller's copy until
+// releaseTree.
 func (m *Manager) acquireTree(ctx context.Context, task string, goOn bool) (own *tree, kept bool, err error) {
 	m.mu.Lock()
+	m.awaitTree(task)
 	if m.busy[task] {
 		m.mu.Unlock()
 		return nil, false, errors.New("the task has an attempt in its worktree already")
 	}
+	was := m.lastTree(task)
+	goOn = goOn && was != nil && !was.Stale
+	return m.useTree(ctx, task, goOn)
+}
+
+// awaitTree waits while another task takes over the worktree of a task, or while it is freed. The caller must hold mu.
+func (m *Manager) awaitTree(task string) {
+	for !m.busy[task] && slices.ContainsFunc(m.state.Trees, func(t *tree) bool { return t.Task == task && t.inUse }) {
+		m.freed.Wait()
+	}
+}
+
+// lastTree returns the worktree or the record of a task, or nil. The caller must hold mu.
+func (m *Manager) lastTree(task string) *tree {
+	if parked := m.parkedTree(task); parked != nil {
+		return parked
+	}
+	if i := slices.IndexFunc(m.state.Trees, func(t *tree) bool { return t.ID != 0 && t.Task == task }); i >= 0 {
+		return m.state.Trees[i]
+	}
+	return nil
+}
+
+// useTree is acquireTree for a task that is not busy. The caller must hold mu, which it releases.
+func (m *Manager) useTree(ctx context.Context, task string, goOn bool) (own *tree, kept bool, err error) {
 	m.busy[task] = true
-	held := m.selectTree(task)
+	parked := m.parkedTree(task)
+	held := m.selectTree(task, parked)
+	held.inUse = true
 	had := held.Task == task
 	t := *held
-	held.Task, held.Done = task, "" // reserves it for this task
 	m.mu.Unlock()
 
-	kept, err = m.prepareTree(ctx, &t, task, goOn && had && !t.Stale)
+	if !had && t.Task != "" {
+		err = m.takeOver(ctx, held, &t, task)
+	}
+	if err == nil {
+		t.Task = task
+		kept, err = m.prepareTree(ctx, &t, parked, goOn)
+		t.Done, t.Stale, t.Used = "", err != nil, t.Used || err == nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t.Task, t.Done = task, ""
-	t.Stale = err != nil
-	if err == nil {
-		t.Used = true
-	}
+	defer m.freed.Broadcast()
+	t.settled = held.settled
 	*held = t
+	if err == nil {
+		m.unpark(task)
+	}
 	if serr := m.save(!had); err == nil {
 		err = serr
 	}
 	if err != nil {
+		held.inUse = false
 		delete(m.busy, task)
 	}
 	return &t, kept, err
 }
 
-// selectTree returns the task's worktree, or else a free one, or a new one. The caller must hold mu.
-func (m *Manager) selectTree(task string) *tree {
-	var free, idle *tree
-	last := 0
+// The order in which idle worktrees are given to another task.
+const (
+	lastResort = iota + 1 // its task has not ended, and may continue with its files
+	stale                 // its task begins anew on the tip
+	committed             // its task waits for its integration, and its work is in a commit
+	free                  // it belongs to no task
+	former                // it is at the path where the task worked before
+)
+
+// selectTree returns the task's worktree, or else the best idle one, or a new one. It makes no
+// more than attempts and panels are at work. The caller must hold mu.
+func (m *Manager) selectTree(task string, parked *tree) *tree {
+	var best *tree
+	rank := 0
 	for _, t := range m.state.Trees {
-		last = max(last, t.ID)
-		switch {
-		case t.ID == 0:
-		case t.Task == task:
+		if t.ID == 0 {
+			continue
+		}
+		if t.Task == task {
 			return t
-		case t.Task == "" && free == nil:
-			free = t
-		case t.Done != "" && !m.busy[t.Task] && idle == nil:
-			idle = t
+		}
+		r := lastResort
+		switch {
+		case t.inUse:
+			continue
+		case t.Task == "":
+			r = free
+		case t.Done != "":
+			r = committed
+		case t.Stale:
+			r = stale
+		}
+		if r > stale && parked != nil && parked.ID == t.ID {
+			r = former
+		}
+		if r > rank {
+			best, rank = t, r
 		}
 	}
-	if free == nil && len(m.state.Trees) >= maxTrees {
-		free = idle // its work is in a commit
+	if best == nil {
+		best = &tree{ID: m.unusedID()}
+		m.state.Trees = append(m.state.Trees, best)
 	}
-	if free == nil {
-		free = &tree{ID: last + 1}
-		m.state.Trees = append(m.state.Trees, free)
-	}
-	return free
+	return best
 }
 
-// prepareTree commits the contents of a worktree below refs/wavex and resets it. With goOn it leaves
-// the worktree as it is, unless it is gone; kept reports whether it did.
-func (m *Manager) prepareTree(ctx context.Context, t *tree, task string, goOn bool) (kept bool, err error) {
-	if goOn && t.Admin != "" {
+// unusedID returns the smallest number that no worktree has or had. The caller must hold mu.
+func (m *Manager) unusedID() int {
+	for id := 1; ; id++ {
+		has := func(t *tree) bool { return t.ID == id }
+		if !slices.ContainsFunc(m.state.Trees, has) && !slices.ContainsFunc(m.state.Parked, has) {
+			return id
+		}
+	}
+}
+
+// prepareTree makes a worktree ready for an attempt of its task. With goOn it has the files of the task's last attempt,
+// unless they are gone, which kept reports; parked is the record of the task or nil. Else prepareTree commits the
+// contents of the worktree below refs/wavex and resets it.
+func (m *Manager) prepareTree(ctx context.Context, t, parked *tree, goOn bool) (kept bool, err error) {
+	switch {
+	case goOn && parked != nil:
+		if kept, err = m.bringBack(ctx, t, parked); kept || err != nil {
+			return kept, err
+		}
+	case goOn && t.Admin != "":
 		if err := m.repairTree(ctx, t); !errors.Is(err, errTreeGone) {
 			return true, err
 		}
@@ -86,7 +153,7 @@ func (m *Manager) prepareTree(ctx context.Context, t *tree, task string, goOn bo
 	if _, err := m.preserveTree(ctx, t); err != nil {
 		return false, err
 	}
-	return false, m.resetTree(ctx, t, taskBranch(m.opts.Run, task), m.tip())
+	return false, m.resetTree(ctx, t, taskBranch(m.opts.Run, t.Task), m.tip())
 }
 
 // tip returns the commit of the integrated work on record, which agents cannot move as they can its ref.
@@ -103,8 +170,9 @@ func (m *Manager) tip() string {
 func (m *Manager) releaseTree(t *tree, done string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer m.freed.Broadcast()
 	delete(m.busy, t.Task)
-	t.Done = done
+	t.Done, t.inUse = done, false
 	if held := m.treeByID(t.ID); held != nil {
 		t.Stale = held.Stale
 		*held = *t
@@ -125,30 +193,35 @@ func (m *Manager) treeByID(id int) *tree {
 // freeTrees releases the worktrees of settled tasks for other tasks.
 func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
 	m.mu.Lock()
-	var settled []tree
+	var settled, parked []*tree
 	for _, t := range m.state.Trees {
-		if t.ID != 0 && t.Task != "" && slices.Contains(tasks, t.Task) && !m.busy[t.Task] {
-			settled = append(settled, *t)
-			m.busy[t.Task] = true
+		if t.ID == 0 || t.Task == "" || !slices.Contains(tasks, t.Task) || m.busy[t.Task] {
+			continue
+		}
+		if t.inUse { // another task is taking it over
+			t.settled = true
+			continue
+		}
+		t.inUse = true
+		settled = append(settled, t)
+	}
+	for _, t := range m.state.Parked {
+		if slices.Contains(tasks, t.Task) && !m.busy[t.Task] {
+			parked = append(parked, t)
 		}
 	}
 	m.mu.Unlock()
 	var errs []error
 	for _, t := range settled {
-		_, err := m.preserveTree(ctx, &t)
+		errs = append(errs, m.freeTree(ctx, t))
+	}
+	for _, t := range parked {
+		err := m.deleteTaskBranch(ctx, t.Task, t.Done)
 		if err == nil {
-			err = m.deleteTaskBranch(ctx, &t)
+			m.mu.Lock()
+			m.unpark(t.Task)
+			m.mu.Unlock()
 		}
-		m.mu.Lock()
-		delete(m.busy, t.Task)
-		if err == nil {
-			t.Task = ""
-			t.Done = ""
-			t.Used = false
-			t.Stale = false
-		}
-		*m.treeByID(t.ID) = t
-		m.mu.Unlock()
 		errs = append(errs, err)
 	}
 	m.mu.Lock()
@@ -156,16 +229,36 @@ func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
 	return errors.Join(append(errs, m.save(false))...)
 }
 
-// deleteTaskBranch removes a settled task's branch. Other refs contain its commits.
-func (m *Manager) deleteTaskBranch(ctx context.Context, t *tree) error {
-	if t.Admin != "" && t.Base != "" && m.repairTree(ctx, t) == nil { // else it is added again when it is needed
-		if err := m.gitIn(t).run(ctx, "update-ref", "--no-deref", "HEAD", t.Base); err != nil {
-			return err
-		}
+// freeTree releases a worktree that the caller has marked as in use.
+func (m *Manager) freeTree(ctx context.Context, held *tree) error {
+	m.mu.Lock()
+	t := *held
+	m.mu.Unlock()
+	_, err := m.preserveTree(ctx, &t)
+	// If it cannot be repaired, the worktree is added again when it is needed.
+	if err == nil && t.Admin != "" && t.Base != "" && m.repairTree(ctx, &t) == nil {
+		err = m.gitIn(&t).run(ctx, "update-ref", "--no-deref", "HEAD", t.Base)
 	}
-	branch := taskBranch(m.opts.Run, t.Task)
-	if isObjectID(t.Done) {
-		err := m.g.refTransaction(ctx, "verify "+taskRef(m.opts.Run, t.Task)+" "+t.Done, "delete "+branch+" "+t.Done)
+	if err == nil {
+		err = m.deleteTaskBranch(ctx, t.Task, t.Done)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer m.freed.Broadcast()
+	t.inUse = false
+	if err == nil {
+		t = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin}
+	}
+	*held = t
+	return err
+}
+
+// deleteTaskBranch removes the branch of a settled task, whose commit is done, if it has one. Other refs contain its
+// commits.
+func (m *Manager) deleteTaskBranch(ctx context.Context, task, done string) error {
+	branch := taskBranch(m.opts.Run, task)
+	if isObjectID(done) {
+		err := m.g.refTransaction(ctx, "verify "+taskRef(m.opts.Run, task)+" "+done, "delete "+branch+" "+done)
 		if exitCode(err) <= 0 {
 			return err
 		}
@@ -176,7 +269,7 @@ func (m *Manager) deleteTaskBranch(ctx context.Context, t *tree) error {
 	if err != nil || id == "" {
 		return err
 	}
-	return m.g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, id), id, branch, "")
+	return m.g.updateRefs(ctx, preservedRef(m.opts.Run, task, id), id, branch, "")
 }
 
 // Release settles a task that will not be tried again. Its work is kept below refs/wavex, and
@@ -201,27 +294,12 @@ func (m *Manager) Reopen(ctx context.Context, task string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, t := range m.state.Trees {
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
 		if t.Task == task {
 			t.Stale = true
 		}
 	}
 	return m.save(false)
-}
-
-// AttemptDir returns the directory in which the last attempt of a task worked, given dir of the project,
-// and the commit that the attempt began on. If the task has no worktree, it returns dir and "".
-func (m *Manager) AttemptDir(task, dir string) (in, base string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, t := range m.state.Trees {
-		if t.Task == task && t.ID != 0 && t.Base != "" {
-			if in, err := m.treeDir(t, dir); err == nil {
-				return in, t.Base
-			}
-		}
-	}
-	return dir, ""
 }
 
 // reopenTrees finds the worktrees of an earlier wavex. It does not check their files; take does so when

@@ -49,7 +49,7 @@ func (m *Manager) restore(ctx context.Context) error {
 // without changes is in no bundle, which may still have the work of an earlier one.
 func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]ref) error {
 	var pairs []string
-	for _, t := range m.state.Trees {
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
 		if ref := taskRef(m.opts.Run, t.Task); t.ID != 0 && t.Task != "" && t.Done != "" && present[ref].id == "" {
 			id := t.Done
 			if id == noWork {
@@ -125,7 +125,7 @@ func (m *Manager) neededCommits() []string {
 	if n := len(m.state.Waves); n > 0 && m.state.Waves[n-1].Result.Commit != "" {
 		ids = append(ids, m.state.Waves[n-1].Result.Commit)
 	}
-	for _, t := range m.state.Trees {
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
 		if t.Done != "" && t.Done != noWork {
 			ids = append(ids, t.Done)
 		}

@@ -28,6 +28,7 @@ type savedState struct {
 	Delivered   string             `json:"delivered,omitempty"`
 	DeliveredOn string             `json:"delivered_on,omitempty"`
 	Trees       []*tree            `json:"trees,omitempty"`
+	Parked      []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
 	Waves       []savedIntegration `json:"waves,omitempty"`
 }
 

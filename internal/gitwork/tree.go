@@ -29,6 +29,11 @@ type tree struct {
 	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, even if it continues a session
 	Setup string `json:"set_up,omitempty"` // the commit that Setup last ran for
 	Admin string `json:"admin,omitempty"`  // its folder in the repository
+	// Commit has the contents of the worktree of a task that does without one; see park.go.
+	Commit string `json:"commit,omitempty"`
+
+	inUse   bool // somebody works in it or changes it
+	settled bool // its task was settled while another task took it over
 }
 
 // errTreeGone means that a worktree's directory does not exist any more.

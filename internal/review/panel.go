@@ -24,8 +24,9 @@ type diffPanel struct {
 
 // Diagnose adds the diff to the case and convenes the panel.
 func (w diffPanel) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
-	var base string
-	c.Dir, base = w.coordinator.opts.Workspace.AttemptDir(c.Task, c.Dir)
+	dir, base, done := w.coordinator.opts.Workspace.AttemptDir(ctx, c.Task, c.Dir)
+	defer done()
+	c.Dir = dir
 	from := baseline{dir: c.Dir, base: base}
 	if base == "" {
 		from = w.coordinator.baselineOf(c.Dir)

@@ -18,19 +18,19 @@ func TestReleaseIsRetried(t *testing.T) {
 	b := newFixture(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b"},{"id":"c","subject":"c"}]}`,
 		config(dir, "worktree"), writes)
 	b.attempt("a")
-	first, _ := b.AttemptDir("a", dir)
+	first := b.attemptDir("a")
 	b.emit(event.AttemptEnded{Task: "a", Status: event.Failed})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	b.loop.Runner.Attempt(ctx, runner.Request{Run: "r-1", Task: "b", Attempt: 1, Dir: dir}, runner.Hooks{})
-	if now, _ := b.AttemptDir("a", dir); now != first {
+	if now := b.attemptDir("a"); now != first {
 		t.Fatal("the worktree could be given back, and the test shows nothing")
 	}
 	if res := b.attempt("c"); res.Outcome != runner.Done {
 		t.Errorf("%+v", res)
 	}
-	third, _ := b.AttemptDir("c", dir)
-	if gone, _ := b.AttemptDir("a", dir); gone != dir || third != first {
+	third := b.attemptDir("c")
+	if gone := b.attemptDir("a"); gone != dir || third != first {
 		t.Errorf("a is in %s and c in %s, want c in %s", gone, third, first)
 	}
 	b.emit(event.AttemptEnded{Task: "c", Status: event.Failed, Blocked: []string{"b"}})
@@ -41,4 +41,10 @@ func TestReleaseIsRetried(t *testing.T) {
 	if trees := testrepo.Git(t, dir, "worktree", "list"); strings.Count(trees, "\n") != 1 {
 		t.Errorf("left behind:\n%s", trees)
 	}
+}
+
+func (b *fixture) attemptDir(task string) string {
+	in, _, done := b.AttemptDir(b.Context(), task, b.dir)
+	done()
+	return in
 }

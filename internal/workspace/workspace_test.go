@@ -181,13 +181,19 @@ func TestWave(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if at, base := b.AttemptDir("a", filepath.Join(dir, "sub")); base == "" ||
-		!strings.HasSuffix(at, string(filepath.Separator)+"sub") || strings.HasPrefix(at, filepath.Join(dir, "sub")) {
+	at, base, done := b.AttemptDir(t.Context(), "a", filepath.Join(dir, "sub"))
+	if base == "" || !strings.HasSuffix(at, string(filepath.Separator)+"sub") || strings.HasPrefix(at,
+		filepath.Join(dir, "sub")) {
 		t.Errorf("a works in %s, on %q", at, base)
 	}
-	if at, base := b.AttemptDir("never", dir); at != dir || base != "" {
+	if _, err := os.Stat(filepath.Join(at, "..", "a")); err != nil {
+		t.Error("the work of a:", err)
+	}
+	done()
+	if at, base, done = b.AttemptDir(t.Context(), "never", dir); at != dir || base != "" {
 		t.Errorf("what never began works in %s, on %q", at, base)
 	}
+	done()
 	got, err := b.Integrate(t.Context(), 1, []string{"a", "b", "gone"})
 	if err != nil || fmt.Sprint(got.Completed) != "[a b]" || len(got.Culprits) != 0 || got.Commit == "" ||
 		got.Commits["b"] == "" {
