@@ -23,10 +23,10 @@ type checkOptions struct{ output string }
 func newCheck(std Stdio) *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
-		Use:   "check PLAN",
+		Use:   "check [PLAN]",
 		Short: "Check a plan: mistakes, cycles, waves, critical path",
-		Long: `check reads a plan and reports every mistake with its file, line and column.
-For a plan that can run it shows the waves and the critical path, and warns of
+		Long: `check reads a plan (without PLAN: plan.json, plan.yaml or plan.yml, whichever
+is here) and reports every mistake with its file, line and column. For a plan that can run it shows the waves and the critical path, and warns of
 limits that cannot suffice, files that tasks of one wave share, and tasks
 without any check. It says what the barriers between waves cost: how long the
 plan takes with waves, with --schedule eager, and at best, by the estimates (or
@@ -36,8 +36,14 @@ nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
-		Args:    oneArg("a plan file"), ValidArgsFunction: completePlan,
-		RunE: func(_ *cobra.Command, args []string) error { return runCheck(args[0], o, std) },
+		Args:    optionalArg("a plan file"), ValidArgsFunction: completePlan,
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := planPath(args)
+			if err != nil {
+				return err
+			}
+			return runCheck(path, o, std)
+		},
 	}
 	outputFlag(c, &o.output)
 	return c

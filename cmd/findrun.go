@@ -12,6 +12,19 @@ import (
 
 // This file finds the run that a command's arguments name.
 
+// planPath returns the plan file in args, or the default one of the current directory.
+func planPath(args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	path, err := planfile.Default()
+	if err == nil && path == "" {
+		err = usage("there is no plan here, neither plan.json nor plan.yaml nor plan.yml; " +
+			"name a plan file, or make one: wavex plan \"WHAT YOU WANT\"")
+	}
+	return path, err
+}
+
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last
 // run in .loop of the current directory), a plan file (the last run in its project directory), or
 // the id of a run in .loop of the current directory.

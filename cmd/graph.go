@@ -20,16 +20,23 @@ type graphOptions struct{ format string }
 func newGraph(std Stdio) *cobra.Command {
 	var o graphOptions
 	c := &cobra.Command{
-		Use:   "graph PLAN",
+		Use:   "graph [PLAN]",
 		Short: "Print a plan's graph as text, DOT, Mermaid or JSON",
-		Long: `graph prints the tasks with their subjects and their blockedBy edges, laid out
-in waves. A plan with mistakes (a cycle, an unknown blocker) is refused with its
+		Long: `graph prints the tasks of a plan (without PLAN: plan.json, plan.yaml or
+plan.yml, whichever is here) with their subjects and their blockedBy edges, laid
+out in waves. A plan with mistakes (a cycle, an unknown blocker) is refused with its
 diagnostics. Mermaid is what GitHub draws in a block of Markdown.
 
 Exit status: 0 printed, 2 the plan has mistakes.`,
 		Example: "  wavex graph plan.json\n  wavex graph plan.json --format dot | dot -Tsvg > plan.svg\n  wavex graph plan.json --format mermaid > plan.mmd",
-		Args:    oneArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runGraph(args[0], o, std) },
+		Args:    optionalArg("a plan file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := planPath(args)
+			if err != nil {
+				return err
+			}
+			return runGraph(path, o, std)
+		},
 	}
 	choiceFlag(c, &o.format, "format", "text", []string{"text", "dot", "mermaid", "json"}, "what to print")
 	return c

@@ -89,6 +89,7 @@ everything again. The first run in a project says that .loop is written; on a
 terminal it asks whether to delete .loop after a complete run, unless --yes is
 given.
 
+Without PLAN it takes plan.json, plan.yaml or plan.yml, whichever is here.
 Instead of a plan file it takes a task list of Claude Code: the one --task-list
 names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 ` + codesHelp,

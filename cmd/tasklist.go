@@ -16,8 +16,8 @@ import (
 	"wavex/internal/tasklist"
 )
 
-// planOrListPath returns the source of a run: a plan file, the list of the flag, or the list of the
-// environment.
+// planOrListPath returns the source of a run: a plan file, the list of the flag, the list of the
+// environment, or the default plan file.
 func planOrListPath(args []string, list string) (path string, err error) {
 	switch {
 	case len(args) == 1 && list != "":
@@ -29,8 +29,7 @@ func planOrListPath(args []string, list string) (path string, err error) {
 		list = os.Getenv(tasklist.EnvVar)
 	}
 	if list == "" {
-		return "", usage(
-			"wavex run takes a plan file, or a task list of Claude Code (--task-list NAME)\nsee: wavex run --help")
+		return planPath(nil)
 	}
 	l, err := tasklist.Open(list, os.Getenv)
 	if err != nil {

@@ -22,6 +22,26 @@ import (
 // IsList reports whether a path is the folder of a task list.
 func IsList(path string) bool { return tasklist.IsList(path, os.Getenv) }
 
+// defaultNames lists the names under which Default finds a plan.
+var defaultNames = []string{"plan.json", "plan.yaml", "plan.yml"}
+
+// Default returns the plan file of the current directory, the only one with a default name. If there is none, it
+// returns "". Several are a usage error.
+func Default() (string, error) {
+	found := ""
+	for _, name := range defaultNames {
+		st, err := os.Stat(name)
+		switch {
+		case err != nil || st.IsDir():
+		case found != "":
+			return "", usererr.Usage("%s and %s are both here: name the one that is meant", found, name)
+		default:
+			found = name
+		}
+	}
+	return found, nil
+}
+
 // Load reads a plan, or a task list by its folder. An unreadable source is a usage error. run is
 // the run that the plan is read for, or "": the tasks of a list that this run completed still
 // belong to the plan. The plan is nil if it has mistakes, which are among the diagnostics.
