@@ -21,6 +21,7 @@ type children struct {
 	cgroup   atomic.Pointer[Cgroup]
 	listPath string // the file that lists the children of the first thread
 	listFD   int    // the same file, open for good once reaper is set
+	kills    killSample
 
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped

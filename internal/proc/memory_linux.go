@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -164,8 +166,26 @@ func (m *memoryGroup) full(dir string) bool {
 // machineKills returns how many processes of the machine the kernel has killed for lack of memory.
 func machineKills() int64 { return counter("/proc/vmstat", "oom_kill") }
 
+// killSample is a count of machineKills. A read of /proc/vmstat takes as long as the start of a small
+// program, so launches within a tenth of a second share one.
+type killSample struct {
+	mu   sync.Mutex
+	at   time.Time
+	seen int64
+}
+
+// recent returns the count as it was at most a tenth of a second ago.
+func (k *killSample) recent() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now := time.Now(); k.at.IsZero() || now.Sub(k.at) > 100*time.Millisecond {
+		k.at, k.seen = now, machineKills()
+	}
+	return k.seen
+}
+
 // killedForMemory returns the limit that may be behind a SIGKILL that no process of wavex sent: the kernel
-// has killed a process of this machine for lack of memory since the launch. A leaf knows its own kills.
+// has killed a process of this machine for lack of memory since shortly before the launch. A leaf knows its own kills.
 func (p *platform) killedForMemory() string {
 	if p.leaf != nil || machineKills() <= p.kills {
 		return ""

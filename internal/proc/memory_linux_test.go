@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // limited is a small wavex with memory limits of megabytes for an attempt and for the run. It starts
@@ -135,8 +136,15 @@ func TestMemoryLimits(t *testing.T) {
 func TestMemoryKills(t *testing.T) {
 	t.Parallel()
 	before := machineKills()
+	for at, want := range map[time.Time]int64{
+		{}: before, time.Now().Add(-time.Minute): before, time.Now().Add(time.Hour): -1,
+	} {
+		if k := (killSample{at: at, seen: -1}); k.recent() != want && machineKills() == before {
+			t.Errorf("sampled at %s: %d kills instead of %d", at, k.seen, want)
+		}
+	}
 	p := start(t, Spec{Argv: []string{"/bin/sh", "-c", "exit 137"}})
-	if after := machineKills(); p.kills < before || p.kills > after {
+	if after := machineKills(); p.kills > after || p.kills < before && after == before {
 		t.Errorf("%d kills at the launch, between %d and %d", p.kills, before, after)
 	}
 	if e := p.Wait(); machineKills() == before && e.Exhausted != "" {

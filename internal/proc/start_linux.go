@@ -17,7 +17,7 @@ const fionread = unix.TIOCINQ
 type platform struct {
 	ticks uint64 // when it was forked, as stat.start
 	leaf  *leaf  // its group; nil: memory is not limited
-	kills int64  // without a leaf: machineKills before the launch
+	kills int64  // without a leaf: machineKills shortly before the launch
 }
 
 // pinned runs f on a thread that is locked until f returns, and that is not the first one: see
@@ -60,7 +60,7 @@ func (p *Process) launch() error {
 		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(fd.Fd())
 	}
 	if p.leaf == nil {
-		p.kills = machineKills()
+		p.kills = allChildren.kills.recent()
 	}
 	var err error
 	pinned(func() { err = p.leaf.within(func() error { return allChildren.start(p) }) })
