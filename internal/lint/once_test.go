@@ -65,6 +65,14 @@ var once = []struct {
 		"internal/async/async.go":         "it is the Worker",
 		"internal/claude/conversation.go": "one of several channels in the select of a turn, which no Worker could join",
 	}},
+	{"the end of a shortened text", `\+ "\.\.\."`, map[string]string{
+		"internal/textfmt/cut.go":               "for all texts",
+		"internal/plan/convert/importedplan.go": "of a title between words; plans do not import textfmt",
+	}},
+	{"the start of git", `(program = |\{)"git"`, map[string]string{
+		"internal/gitwork/git.go": "for all work",
+		"internal/doctor/host.go": "it looks for git as for the other programs, with their time limit",
+	}},
 	{"the answer whether a person is there", `\.IsTerminal\(`, map[string]string{
 		"cmd/terminal.go": "for all commands",
 	}},
