@@ -26,13 +26,13 @@ func newCheck(std Stdio) *cobra.Command {
 		Use:   "check [PLAN]",
 		Short: "Check a plan: mistakes, cycles, waves, critical path",
 		Long: `check reads a plan (without PLAN: plan.json, plan.yaml or plan.yml, whichever
-is here) and reports every mistake with its file, line and column. For a plan that can run it shows the waves and the critical path, and warns of
-limits that cannot suffice, files that tasks of one wave share, and tasks
-without any check. It says what the barriers between waves cost: how long the
-plan takes with waves, with --schedule eager, and at best, by the estimates (or
-with tasks of equal length). It says how a run can end at best, and why, and
-lists the commands that a run starts by itself. It starts nothing and writes
-nothing.
+is here) and reports every mistake with its file, line and column. For a plan
+that can run it shows the waves and the critical path, and warns of limits that
+cannot suffice, files that tasks of one wave share, and tasks without any check.
+It says what the barriers between waves cost: how long the plan takes with
+waves, with --schedule eager, and at best, by the estimates (or with tasks of
+equal length). It says how a run can end at best, and why, and lists the
+commands that a run starts by itself. It starts nothing and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",

@@ -24,8 +24,8 @@ func newGraph(std Stdio) *cobra.Command {
 		Short: "Print a plan's graph as text, DOT, Mermaid or JSON",
 		Long: `graph prints the tasks of a plan (without PLAN: plan.json, plan.yaml or
 plan.yml, whichever is here) with their subjects and their blockedBy edges, laid
-out in waves. A plan with mistakes (a cycle, an unknown blocker) is refused with its
-diagnostics. Mermaid is what GitHub draws in a block of Markdown.
+out in waves. A plan with mistakes (a cycle, an unknown blocker) is refused with
+its diagnostics. Mermaid is what GitHub draws in a block of Markdown.
 
 Exit status: 0 printed, 2 the plan has mistakes.`,
 		Example: "  wavex graph plan.json\n  wavex graph plan.json --format dot | dot -Tsvg > plan.svg\n  wavex graph plan.json --format mermaid > plan.mmd",
