@@ -20,7 +20,7 @@ func planPath(args []string) (string, error) {
 	path, err := planfile.Default()
 	if err == nil && path == "" {
 		err = usage("there is no plan here, neither plan.json nor plan.yaml nor plan.yml; " +
-			"name a plan file, or make one: wavex plan \"WHAT YOU WANT\"")
+			"name a plan file, or make one with: wavex new")
 	}
 	return path, err
 }

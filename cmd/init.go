@@ -32,7 +32,7 @@ deviations and interventions to it. init never overwrites a file.
 
 Exit status: 0 made, 2 it is there already.`,
 		Example: "  wavex init login-feature --goal \"users can log in\"\n  wavex run plan.json --track login-feature",
-		Args:    oneArg("a slug"),
+		Args:    oneArg("a slug, the name of a directory for notes (a plan is made with: wavex new)"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.slug = args[0]
 			return runInit(o, time.Now(), std)

@@ -26,8 +26,10 @@ func Root(std Stdio) *cobra.Command {
 		Short: "Run a plan of tasks as waves of headless Claude Code processes",
 		Long: `wavex reads a plan of tasks, computes waves from their blockedBy edges, runs
 each wave's tasks as concurrent headless claude processes, verifies the work
-itself, and stops with everything on record.`,
-		Example: `  wavex check plan.json
+itself, and stops with everything on record. Without a command it says what to
+do next in this directory.`,
+		Example: `  wavex new
+  wavex check plan.json
   wavex run plan.json
   wavex run plan.json --agent rehearse`,
 		SilenceErrors: true,
@@ -37,7 +39,7 @@ itself, and stops with everything on record.`,
 			if version {
 				return printVersion(std.Out)
 			}
-			return c.Help()
+			return runNext(c.Context(), std)
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version, as wavex version does")
@@ -57,7 +59,7 @@ itself, and stops with everything on record.`,
 			newDeliver(std), newLearn(std)}},
 		{"Look", []*cobra.Command{newStatus(std), newWatch(std), newLogs(std), newRuns(std), newReport(std)}},
 		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},
-		{"Plans", []*cobra.Command{newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
+		{"Plans", []*cobra.Command{newNew(std), newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
 			newSchema(std)}},
 		{"Claude Code", []*cobra.Command{newHook(std)}},
 		{"Set up", []*cobra.Command{newInit(std), newConfig(std), newDoctor(std), newCompletion(std), newVersion(std)}},
