@@ -41,7 +41,7 @@ var may = map[string]struct {
 	"internal/journal":    {[]string{"internal/loop", "internal/safefile"}, "a log knows nothing of its records"},
 	"internal/check": {[]string{"internal/plan", "internal/proc", "internal/textfmt"},
 		"checks are commands and files"},
-	"internal/policy":           {nil, "tools, paths and shell text; it knows no process and no protocol"},
+	"internal/policy":           {[]string{"internal/lazyregexp"}, "tools, paths and shell text; it knows no process and no protocol"},
 	"internal/claude/statement": {[]string{"internal/lazyregexp"}, "what the CLI does, in sentences; it starts nothing"},
 	"internal/claude/probe": {[]string{"budget", "internal/claude/statement", "internal/fakeapi", "internal/proc"},
 		"it tries the CLI itself, which knows nothing of us"},

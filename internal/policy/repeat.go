@@ -1,0 +1,161 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// This file finds agents that make the same calls again and again.
+
+const (
+	// waits is the duration from which on a call may wait on purpose, so that the calls before it are no loop.
+	waits = 5 * time.Second
+	// maxCycle is the longest cycle of calls that counts as a loop, cycles the number of its rounds.
+	maxCycle = 8
+	cycles   = 3
+	// maxAgents bounds the agents whose calls are known.
+	maxAgents = 256
+	// stopAt is the number of denied calls of a loop at which the attempt ends.
+	stopAt = 3
+)
+
+// repeats knows the last calls of each agent.
+type repeats struct {
+	row    int // equal calls in a row after which the next is denied; 0: any number
+	agents map[string]*recent
+}
+
+func newRepeats(row int) *repeats { return &repeats{row: row, agents: map[string]*recent{}} }
+
+// recent are the last calls of one agent.
+type recent struct {
+	calls  []seenCall
+	loop   []digest // the calls of a loop that was found; nil: none
+	denied int      // calls of the loop that were denied
+}
+
+type digest = [sha256.Size]byte
+
+// seenCall is a call with its result.
+type seenCall struct{ call, result digest }
+
+// before replaces a decision if the call is one more of a loop.
+func (r *repeats) before(c Call, d Decision) Decision {
+	if r.row <= 0 {
+		return d
+	}
+	a, call := r.of(c.Agent), digestOf(c)
+	if !slices.Contains(a.loop, call) {
+		loop := a.find(call, r.row)
+		if loop != nil {
+			a.loop, a.denied = loop, 0
+		} else if d.Act == Pass {
+			a.loop = nil
+		}
+		if loop == nil {
+			if d.Act == Deny {
+				a.add(seenCall{call, sha256.Sum256([]byte(d.Reason))}, r.row)
+			}
+			return d
+		}
+	}
+	a.denied++
+	n := len(a.loop)
+	subject := "this call"
+	if n > 1 {
+		subject = fmt.Sprintf("this cycle of %d calls", n)
+	}
+	d = Decision{Act: Deny, Rule: fmt.Sprintf("repeat: %d", r.row), Target: targetOf(c),
+		Reason: subject + " had the same result each time; do something else, or report the obstacle; " +
+			"to wait for something, use one call that takes 5 seconds or more"}
+	if a.denied >= stopAt {
+		d.Act = Stop
+		d.Reason = subject + " had the same result each time, and was made again after it was denied"
+	}
+	return d
+}
+
+// after takes note of the result of a call.
+func (r *repeats) after(c Call, res Result) {
+	a := r.of(c.Agent)
+	if res.Took >= waits {
+		a.calls = a.calls[:0]
+		return
+	}
+	h := sha256.New()
+	h.Write(res.Output)
+	fmt.Fprint(h, res.Failed)
+	a.add(seenCall{digestOf(c), digest(h.Sum(nil))}, r.row)
+}
+
+func (r *repeats) of(agent string) *recent {
+	a := r.agents[agent]
+	if a == nil {
+		if len(r.agents) >= maxAgents {
+			clear(r.agents) // they are found again
+		}
+		a = &recent{}
+		r.agents[agent] = a
+	}
+	return a
+}
+
+func (a *recent) add(c seenCall, row int) {
+	if keep := max(row, maxCycle*cycles); len(a.calls) >= keep {
+		a.calls = slices.Delete(a.calls, 0, len(a.calls)-keep+1)
+	}
+	a.calls = append(a.calls, c)
+}
+
+// find returns the calls of the loop that a call goes on with, or nil.
+func (a *recent) find(call digest, row int) []digest {
+	n := len(a.calls)
+	for size := 1; size <= maxCycle; size++ {
+		rounds := cycles
+		if size == 1 {
+			rounds = row
+		}
+		if n < size*rounds || a.calls[n-size].call != call {
+			continue
+		}
+		tail := a.calls[n-size*rounds:]
+		same := true
+		for i := size; i < len(tail) && same; i++ {
+			same = tail[i] == tail[i-size]
+		}
+		if same {
+			loop := make([]digest, size)
+			for i := range loop {
+				loop[i] = tail[i].call
+			}
+			return loop
+		}
+	}
+	return nil
+}
+
+// digestOf identifies a call: the tool, the directory and the input without the description of a command.
+func digestOf(c Call) digest {
+	input := c.Input
+	if command := gjson.GetBytes(input, "command"); c.Tool == "Bash" && command.Exists() {
+		input = []byte(command.Raw + gjson.GetBytes(input, "run_in_background").Raw)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n", c.Tool, c.Dir)
+	h.Write(input)
+	return digest(h.Sum(nil))
+}
+
+// targetOf returns the tool and the main argument of a call.
+func targetOf(c Call) string {
+	for _, name := range []string{"command", "file_path", "notebook_path", "url", "pattern", "path"} {
+		if s := gjson.GetBytes(c.Input, name).Str; s != "" {
+			return c.Tool + " " + s
+		}
+	}
+	return c.Tool
+}

@@ -1,0 +1,256 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Rules hold the policy of one attempt. They are plain data.
+type Rules struct {
+	Dir  string `json:"dir"`  // absolute; where the agent begins to work
+	Root string `json:"root"` // absolute; the directory that Edits is about, Dir or one above it
+	Home string `json:"home,omitempty"`
+	// Temp are absolute directories beside Root that may be written.
+	Temp  []string `json:"temp,omitempty"`
+	Edits string   `json:"edits"`           // EditsOff, EditsWorktree or EditsFiles
+	Files []string `json:"files,omitempty"` // absolute paths that the task declares to write
+
+	Closed []Closed `json:"closed,omitempty"`
+	Deny   []string `json:"deny,omitempty"` // see Pattern
+	// Allowed are the permission rules of the plan that win over Deny.
+	Allowed []string `json:"allowed,omitempty"`
+	// Checks are command lines that Deny does not hit: the task's own checks.
+	Checks []string `json:"checks,omitempty"`
+	Repeat int      `json:"repeat,omitempty"` // equal calls in a row after which the next is denied; 0: any number
+}
+
+// Closed is a path that no call may write, with all below it.
+type Closed struct {
+	Path string `json:"path"` // absolute
+	// Patterns, if there are any, restrict it to the paths below Path that one of them matches, and those below
+	// them: patterns of path.Match for slash-separated paths relative to Path.
+	Patterns []string `json:"patterns,omitempty"`
+	Except   []string `json:"except,omitempty"` // absolute paths below Path that are open
+	Rule     string   `json:"rule"`             // Decision.Rule
+	Why      string   `json:"why"`              // "the plan protects it"
+}
+
+// The values of Rules.Edits: where editing tools and commands may write.
+const (
+	EditsOff      = "off"      // anywhere
+	EditsWorktree = "worktree" // in Root and in Temp
+	EditsFiles    = "files"    // as EditsWorktree, and editing tools only the files that the task declares
+)
+
+// DefaultDeny are the commands that no agent may run unless a plan says so.
+func DefaultDeny() []string { return []string{"git push", "git clean -fdx", "rm -rf /", "rm -rf /*"} }
+
+// DefaultRepeat is the default of Rules.Repeat.
+const DefaultRepeat = 5
+
+// Pattern is a parsed pattern of calls. Its text is the name of a tool, a permission rule Bash(command), or a command.
+// A command's words are patterns of path.Match and match the first words of a command; a word of flags, such as -fdx,
+// matches a command with all of them, in any place and order. Bash(command) matches this command only, unless it ends
+// in * or :*.
+type Pattern struct {
+	text  string
+	tool  string   // a pattern of path.Match; "": a command
+	words []string // without flags; never empty for a command
+	short string   // letters of flags
+	long  []string // flags with two dashes
+	exact bool     // the command has no further words
+}
+
+// ParsePattern parses a pattern of calls.
+func ParsePattern(text string) (Pattern, error) {
+	p := Pattern{text: text}
+	rest, rule := strings.CutPrefix(text, "Bash(")
+	if rule {
+		if rest, rule = strings.CutSuffix(rest, ")"); !rule {
+			return p, errors.New("it lacks the closing parenthesis")
+		}
+		before := rest
+		rest = strings.TrimSuffix(strings.TrimSuffix(rest, "*"), ":")
+		p.exact = rest == before
+		rest = unescape.Replace(rest)
+	} else if isTool(text) {
+		if _, err := path.Match(text, ""); err != nil {
+			return p, fmt.Errorf("it is no pattern: %w", err)
+		}
+		p.tool = text
+		return p, nil
+	}
+	for _, w := range strings.Fields(rest) {
+		switch {
+		case strings.HasPrefix(w, "--") && len(w) > 2:
+			p.long = append(p.long, w)
+		case strings.HasPrefix(w, "-") && len(w) > 1 && len(p.words) > 0:
+			p.short += w[1:]
+		default:
+			if _, err := path.Match(w, ""); err != nil {
+				return p, fmt.Errorf("it is no pattern: %w", err)
+			}
+			p.words = append(p.words, w)
+		}
+	}
+	if len(p.words) == 0 {
+		return p, errors.New("it names no command and no tool")
+	}
+	if strings.Trim(p.words[0], "*") == "" {
+		return p, errors.New("it matches every command; to take a tool away, use disallowedTools")
+	}
+	if i := strings.IndexByte(rest, '('); i > 0 && isTool(rest[:i]) {
+		return p, errors.New("of the permission rules it may be Bash(...) or the name of a tool; " +
+			"for others, use disallowedTools")
+	}
+	return p, nil
+}
+
+var unescape = strings.NewReplacer(`\\`, `\`, `\(`, `(`, `\)`, `)`)
+
+// isTool reports whether a word has the form of a tool's name.
+func isTool(s string) bool {
+	return s != "" && !strings.ContainsAny(s, " \t(/") &&
+		(s[0] >= 'A' && s[0] <= 'Z' || strings.HasPrefix(s, "mcp__"))
+}
+
+// Denied returns the first of the patterns that denies a command line, as far as its text tells, or "". It skips
+// patterns that cannot be parsed.
+func Denied(patterns []string, command string) string {
+	list := parsePatterns(patterns)
+	found := ""
+	lookAt(command, "/", nil, func(e effect) {
+		if p := list.denying(e.words); p != nil && found == "" {
+			found = p.text
+		}
+	})
+	return found
+}
+
+// patterns are parsed patterns, by the name of their command.
+type patterns struct {
+	byName map[string][]*Pattern
+	others []*Pattern // whose command is a pattern itself
+	tools  []*Pattern
+}
+
+func parsePatterns(texts []string) patterns {
+	l := patterns{byName: map[string][]*Pattern{}}
+	for _, text := range texts {
+		p, err := ParsePattern(text)
+		switch {
+		case err != nil: // reported where the plan is read
+		case p.tool != "":
+			l.tools = append(l.tools, &p)
+		case strings.ContainsAny(p.words[0], `*?[\`):
+			l.others = append(l.others, &p)
+		default:
+			l.byName[p.words[0]] = append(l.byName[p.words[0]], &p)
+		}
+	}
+	return l
+}
+
+// denying returns the pattern that matches a simple command, or nil.
+func (l *patterns) denying(words []string) *Pattern {
+	if len(words) == 0 || words[0] == unknown {
+		return nil
+	}
+	c := splitCommand(words)
+	for _, list := range [][]*Pattern{l.byName[c.words[0]], l.others} {
+		for _, p := range list {
+			if p.matches(c) {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// splitWords are the words of a simple command without its flags, and the flags.
+type splitWords struct {
+	words []string
+	short string
+	long  []string
+}
+
+func splitCommand(words []string) (c splitWords) {
+	name := path.Base(words[0])
+	words = words[1:]
+	if name == "git" {
+		_, words = gitGlobals(words)
+	}
+	c.words = append(c.words, name)
+	for i, w := range words {
+		switch {
+		case w == "--":
+			c.words = append(c.words, words[i+1:]...)
+			return c
+		case strings.HasPrefix(w, "--"):
+			flag, _, _ := strings.Cut(w, "=")
+			c.long = append(c.long, flag)
+			c.short += flag[2:3] // --force is -f, --recursive is -r
+		case strings.HasPrefix(w, "-") && len(w) > 1:
+			c.short += w[1:]
+			if name == "rm" {
+				c.short += strings.ToLower(w[1:])
+			}
+		default:
+			c.words = append(c.words, w)
+		}
+	}
+	return c
+}
+
+func (p *Pattern) matches(c splitWords) bool {
+	if len(c.words) < len(p.words) || p.exact && len(c.words) > len(p.words) {
+		return false
+	}
+	for i, w := range p.words {
+		arg := c.words[i]
+		if strings.HasPrefix(arg, "/") {
+			arg = path.Clean(arg)
+		}
+		if ok, err := path.Match(w, arg); arg == unknown && w != "*" || err != nil || !ok && w != c.words[i] {
+			return false
+		}
+	}
+	for _, f := range p.short {
+		if !strings.ContainsRune(c.short, f) {
+			return false
+		}
+	}
+	for _, f := range p.long {
+		if !slices.Contains(c.long, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// allows reports whether a permission rule names a simple command. A rule for the whole tool names none.
+func allows(rule string, words []string) bool {
+	text, ok := strings.CutPrefix(rule, "Bash(")
+	if text, ok = strings.CutSuffix(text, ")"); !ok || strings.Trim(text, ":* ") == "" {
+		return false
+	}
+	command := strings.Join(words, " ")
+	if prefix, ok := strings.CutSuffix(text, ":*"); ok {
+		prefix = unescape.Replace(prefix)
+		return command == prefix || strings.HasPrefix(command, prefix+" ")
+	}
+	parts := strings.Split(unescape.Replace(text), "*")
+	if len(parts) == 1 {
+		return command == parts[0]
+	}
+	rest, ok := strings.CutPrefix(command, parts[0])
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(rest, part)
+		rest, ok = after, ok && found
+	}
+	last := parts[len(parts)-1]
+	return ok && strings.HasSuffix(rest, last) || last == "" && command == strings.TrimSpace(parts[0])
+}
