@@ -156,7 +156,7 @@ func (r *report) mutate(ctx context.Context, pkg string, users []string) error {
 	}
 	var suites []*suite
 	for _, tests := range append([]string{pkg}, users...) {
-		suites = append(suites, newSuite(ctx, r.root, overlay, p.PkgPath, tests, scratch))
+		suites = append(suites, newSuite(ctx, r.root, overlay, tests, scratch))
 	}
 	counted := row{pkg, map[verdict]int{}}
 	var mu sync.Mutex // guards counted and out

@@ -19,9 +19,25 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// variable is the variable of the mutated package that selects the mutation. The linker sets it, so
-// the mutations of a package are compiled once.
+// variable is the variable of the mutated package that selects the mutation.
 const variable = "wavexMutant"
+
+// selection is the file that is added to the mutated package. A program reads its mutation from a file
+// beside it, so the mutations of a package are compiled and linked once. An environment variable would
+// not reach every child.
+const selection = `package %s
+
+import (
+	"os"
+	"path/filepath"
+)
+
+var ` + variable + ` = func() string {
+	program, _ := os.Executable()
+	number, _ := os.ReadFile(filepath.Join(filepath.Dir(program), "mutant"))
+	return string(number)
+}()
+`
 
 // memoryLimit is the address space of a test process in KiB: a mutation may allocate without end.
 const memoryLimit = 8 << 20
@@ -32,7 +48,7 @@ const memoryLimit = 8 << 20
 //	if wavexMutant == "3" { return func() (int, error) { ... }() }
 func writeOverlay(dir, pkgDir, pkgName string, drawn []mutation) (string, error) {
 	texts := map[string]string{}
-	texts[filepath.Join(pkgDir, "wavexmutant.go")] = "package " + pkgName + "\n\nvar " + variable + " string\n"
+	texts[filepath.Join(pkgDir, "wavexmutant.go")] = fmt.Sprintf(selection, pkgName)
 	branches := map[string]map[int]string{} // by file, and by the offset of the body
 	for i, m := range drawn {
 		call := "func() " + m.results + " " + m.mutated(m.body[0], m.body[1]) + "()"
@@ -69,16 +85,27 @@ func writeOverlay(dir, pkgDir, pkgName string, drawn []mutation) (string, error)
 
 // suite is the tests of one package, compiled with the mutations of another one or of its own.
 type suite struct {
-	root, overlay string
-	mutated       string // import path of the mutated package
-	tests         string // directory of the tests, relative to the root
-	scratch       string
+	root    string
+	tests   string // directory of the tests, relative to the root
+	scratch string
+	// compile returns the compiled tests. Its first call compiles them.
+	compile func() (program, error)
 	// limit returns how long a run with a mutation may take. Its first call runs the tests without one.
 	limit func() (time.Duration, error)
 }
 
-func newSuite(ctx context.Context, root, overlay, mutated, tests, scratch string) *suite {
-	s := &suite{root: root, overlay: overlay, mutated: mutated, tests: tests, scratch: scratch}
+func newSuite(ctx context.Context, root, overlay, tests, scratch string) *suite {
+	s := &suite{root: root, tests: tests, scratch: scratch}
+	s.compile = sync.OnceValues(func() (program, error) {
+		path := filepath.Join(scratch, filepath.Base(tests)+".test")
+		out, err := execute(ctx, root, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path,
+			"-ldflags", "-s -w", "./"+tests)
+		if err != nil {
+			return program{}, fmt.Errorf("compiling the tests of %s with mutations: %w\n%s", tests, err, out)
+		}
+		text, err := os.ReadFile(path)
+		return program{path, bytes.Contains(text, []byte("rapid.nofailfile"))}, err
+	})
 	s.limit = sync.OnceValues(func() (time.Duration, error) {
 		clean, err := s.run(ctx, "", time.Hour)
 		if err == nil && !clean.ok {
@@ -87,6 +114,12 @@ func newSuite(ctx context.Context, root, overlay, mutated, tests, scratch string
 		return 3*clean.took.Round(time.Second) + 30*time.Second, err
 	})
 	return s
+}
+
+// program is the compiled tests of a package.
+type program struct {
+	path  string
+	rapid bool // the tests use rapid, which writes failures into testdata unless told otherwise
 }
 
 // result is the end of a test process.
@@ -103,35 +136,36 @@ var (
 	crash   = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 )
 
-// run compiles the tests with a mutation, "" for none, and runs them until the first failure. The
-// failed test is run once more, because it may fail on a busy machine without the mutation too.
+// run runs the tests with a mutation, "" for none, until the first failure. The failed test is run
+// once more, because it may fail on a busy machine without the mutation too.
 func (s *suite) run(ctx context.Context, mutant string, limit time.Duration) (result, error) {
+	p, err := s.compile()
+	if err != nil {
+		return result{}, err
+	}
 	dir, err := os.MkdirTemp(s.scratch, "m")
 	if err != nil {
 		return result{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the caller removes scratch
-	bin := filepath.Join(dir, "tests")
-	out, err := execute(ctx, s.root, "go", "test", "-c", "-vet=off", "-overlay", s.overlay, "-o", bin,
-		"-ldflags", "-s -w -X "+s.mutated+"."+variable+"="+mutant, "./"+s.tests)
+	err = errors.Join(os.Link(p.path, filepath.Join(dir, "tests")),
+		os.WriteFile(filepath.Join(dir, "mutant"), []byte(mutant), 0o600))
 	if err != nil {
-		return result{}, fmt.Errorf("compiling the tests of %s with a mutation of %s: %w\n%s", s.tests, s.mutated, err, out)
+		return result{}, err
 	}
-	r, err := s.test(ctx, dir, ".", limit)
+	r, err := s.test(ctx, dir, p.rapid, ".", limit)
 	if r.failed == "" || r.timeout || err != nil {
 		return r, err
 	}
-	return s.test(ctx, dir, "^"+r.failed+"$", limit)
+	return s.test(ctx, dir, p.rapid, "^"+r.failed+"$", limit)
 }
 
 // test runs the compiled tests in dir whose names match a pattern.
-func (s *suite) test(ctx context.Context, dir, pattern string, limit time.Duration) (result, error) {
+func (s *suite) test(ctx context.Context, dir string, rapid bool, pattern string, limit time.Duration) (result, error) {
 	line := fmt.Sprintf("ulimit -v %d; TMPDIR=%s exec %s -test.failfast -test.run '%s' -test.timeout %s",
 		memoryLimit, dir, filepath.Join(dir, "tests"), pattern, limit)
-	if text, err := os.ReadFile(filepath.Join(dir, "tests")); err != nil {
-		return result{}, err
-	} else if bytes.Contains(text, []byte("rapid.nofailfile")) {
-		line += " -rapid.nofailfile" // else it writes into testdata
+	if rapid {
+		line += " -rapid.nofailfile"
 	}
 	timed, cancel := context.WithTimeout(ctx, limit+10*time.Second)
 	defer cancel()
