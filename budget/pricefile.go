@@ -136,8 +136,7 @@ func (r *priceReader) model(name string) error {
 	}
 	begins := r.at
 	who := fmt.Sprintf("model %q", name)
-	var m price
-	long := false
+	m := price{fast: 1}
 	err := r.rates(who, begins, &m.rates, func(field string) (known bool, err error) {
 		if field == "fast" {
 			m.fast, err = r.number(who + ": fast")
@@ -149,7 +148,6 @@ func (r *priceReader) model(name string) error {
 		if field != "long" {
 			return false, nil
 		}
-		long = true
 		begins, above := r.at, int64(0)
 		err = r.rates(who+", long", begins, &m.long, func(field string) (known bool, err error) {
 			if field == "above" {
@@ -167,9 +165,6 @@ func (r *priceReader) model(name string) error {
 	})
 	if err != nil {
 		return err
-	}
-	if !long {
-		m.above, m.long = 0, Rates{}
 	}
 	r.p.models[name] = m
 	return nil

@@ -37,6 +37,7 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 		"{\"date\" \"x\"}":     `1:9: `,
 		"{\"models\": {\n}}}":  `2:3: something follows`,
 		"{\"date\": tomorrow}": `1:10: `,
+		"tomorrow":             `1:2: invalid character`,
 	} {
 		_, err := LoadPrices([]byte(text))
 		var e *PriceError

@@ -39,7 +39,7 @@ type price struct {
 	rates Rates
 	above int64 // tokens of prompt; 0: no bound
 	long  Rates
-	fast  int64 // factor of all rates in the API's fast mode; 0: the model has no fast mode
+	fast  int64 // factor of all rates in the API's fast mode; 1: the model has no fast mode
 }
 
 // Tokens holds the usage of one API response.
@@ -131,7 +131,7 @@ func (p Prices) sum(model string, t Tokens) (*big.Int, bool) {
 	add(max(t.Output, 0), r.Output)
 	add(read, r.CacheRead)
 	add(write-hour, r.CacheWrite)
-	if t.Fast && m.fast > 1 {
+	if t.Fast {
 		sum.Mul(sum, big.NewInt(m.fast))
 	}
 	add(max(t.Searches, 0), searchPrice*picoPerMicro)
