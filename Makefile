@@ -17,7 +17,7 @@ test:
 
 # Random changes of the core, and the tests that notice them. See docs/testing.md.
 mutate:
-	@$(GO) run ./e2e/mutate -seed $(or $(SEED),1) -n $(or $(N),40) -time $(TIME) -only "$(ONLY)" $(PKG)
+	@$(GO) run ./e2e/mutate -seed $(or $(SEED),1) -n $(or $(N),40) -time $(TIME) -only "$(ONLY)" $(if $(OWN),-own) $(PKG)
 
 e2e:
 	$(GO) test -count=1 -timeout 60m -p 1 ./e2e/...

@@ -68,6 +68,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the same seed makes the same changes")
 	n := flag.Int("n", 40, "changes of each package")
 	only := flag.String("only", "", "draw only changes in places that contain this text, such as a file or file:line")
+	alone := flag.Bool("own", false, "decide with the tests of the changed package only")
 	limit := flag.Duration("time", time.Hour, "start nothing more after this time")
 	flag.Parse()
 	root, err := os.Getwd()
@@ -77,6 +78,9 @@ func main() {
 	r := &report{out: os.Stdout, root: root, seed: *seed, n: *n, only: *only, deadline: time.Now().Add(*limit),
 		harmless: equivalents(equivalent)}
 	for _, u := range users {
+		if *alone {
+			u.users = nil
+		}
 		if flag.NArg() == 0 || slices.Contains(flag.Args(), u.pkg) {
 			err = errors.Join(err, r.mutate(ctx, u.pkg, u.users))
 		}
