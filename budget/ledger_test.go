@@ -50,7 +50,8 @@ func TestReserveAndCommit(t *testing.T) {
 	if err := l.Reserve("c", 2*Dollar, true); err != nil {
 		t.Errorf("the last dollar: %v", err)
 	}
-	if e := limitOf(t, l.Reserve("d", 0, true)); e.Limit != LimitIterations || e.Reserved != 3 || e.Reached() {
+	if e := limitOf(t, l.Reserve("d", 0, true)); e.Limit != LimitIterations || e.Reserved != 3 || e.Wanted != 1 ||
+		e.Reached() {
 		t.Errorf("a fourth iteration: %+v", e)
 	}
 	if err := l.Reserve("panel", 0, false); err != nil {
@@ -245,7 +246,7 @@ func TestSetLimits(t *testing.T) {
 	if err := l.Reserve("a", 10, true); err != nil {
 		t.Fatal(err)
 	}
-	l.SetLimits(Limits{USD: 5, Iterations: -4})
+	l.SetLimits(Limits{USD: 5, Iterations: -4, Tokens: -1, Wall: -1, Wave: -1})
 	if l.Available() != 0 || l.IterationsLeft() != 0 || l.Limits() != (Limits{USD: 5}) {
 		t.Errorf("lowered: %v available, %d left, limits %+v", l.Available(), l.IterationsLeft(), l.Limits())
 	}
@@ -280,6 +281,11 @@ func TestCrossedPercents(t *testing.T) {
 			t.Errorf("limit %d, %d to %d: %v, want %v", c.limit, c.before, c.now, got, c.want)
 		}
 	}
+	l := NewLedger(Limits{USD: 100, NoUSD: true})
+	l.Spend(100, 0)
+	if got := l.CrossedPercents(0); got != nil {
+		t.Errorf("without a limit: %v", got)
+	}
 }
 
 func TestLimitErrorText(t *testing.T) {
@@ -292,6 +298,8 @@ func TestLimitErrorText(t *testing.T) {
 			"budget of $25 reached ($25.12 spent); raise it with --budget"},
 		{LimitError{Limit: LimitMoney, Value: 50_000, Spent: 30_000, Reserved: 12_500, Wanted: 10_000},
 			"budget of $0.05 has no room for $0.01 ($0.03 spent, $0.01 reserved); raise it with --budget"},
+		{LimitError{Limit: LimitWave, Value: 5e6, Spent: 1e6, Wanted: 4_500_000},
+			"wave's budget of $5 has no room for $4.5 ($1.00 spent); raise it with --wave-budget"},
 		{LimitError{Limit: LimitIterations, Value: 10, Spent: 10},
 			"limit of 10 iterations reached (10 made); raise it with --max-iterations"},
 		{LimitError{Limit: LimitIterations, Value: 10, Spent: 8, Reserved: 2, Wanted: 1},

@@ -41,12 +41,10 @@ func DefaultIterations(tasks int) int {
 		return 10
 	case tasks <= 8:
 		return 25
-	case tasks <= 25:
-		return 50
 	case tasks > math.MaxInt/2:
 		return math.MaxInt
 	}
-	return 2 * tasks
+	return max(50, 2*tasks)
 }
 
 // These are the values of LimitError.Limit.

@@ -3,7 +3,7 @@ package budget
 // CrossedPercents returns which of 50, 75 and 90 percent of the money limit were crossed since the cost was
 // before, ascending; nil if there are none or there is no limit.
 func (l *Ledger) CrossedPercents(before USD) []int {
-	if l.limits.NoUSD || l.limits.USD == 0 {
+	if l.limits.NoUSD {
 		return nil
 	}
 	var crossed []int

@@ -48,6 +48,12 @@ func TestListedPrices(t *testing.T) {
 		{model: "claude-opus-5-5", in: math.MaxInt64, out: math.MaxInt64, want: math.MaxInt64},
 		{model: "claude-opus-4-10", out: m, want: 75_000_000}, // a word ends after opus-4, but not after opus-4-1
 		{model: "claude-opus", unknown: true},
+		{model: "claude-opus-4a", unknown: true},
+		{model: "claude-opus-4z", unknown: true},
+		{model: "claude-opus-4A", unknown: true},
+		{model: "claude-opus-4Z", unknown: true},
+		{model: "claude-opus-40", unknown: true},
+		{model: "claude-opus-49", unknown: true},
 		{model: "claude-opus-50", unknown: true},
 		{model: "gpt-4", unknown: true},
 		{model: "", unknown: true},
@@ -123,13 +129,20 @@ func TestOverlay(t *testing.T) {
 	t.Parallel()
 	p := load(t, `{"date":"2027-01-02","models":{
 		"claude-opus-5-5":{"input":1,"output":2,"cache_read":3,"cache_write":4},
-		"local/":{"input":0,"output":0,"cache_read":0,"cache_write":0}}}`)
+		"local/":{"input":0,"output":0,"cache_read":0,"cache_write":0},
+		"long":{"input":1,"output":0,"cache_read":0,"cache_write":0,
+			"long":{"above":1,"input":5,"output":0,"cache_read":0,"cache_write":0}}}}`)
 	if p.Date != "2027-01-02" {
 		t.Errorf("date %q", p.Date)
 	}
 	for model, want := range map[string]USD{"claude-opus-5-5": 10, "claude-haiku-4-5": 7_350_000, "local/llama": 0} {
 		if got, ok := p.Cost(model, 1e6, 1e6, 1e6, 1e6); got != want || !ok {
 			t.Errorf("%s: %d, %v, want %d", model, got, ok, want)
+		}
+	}
+	for in, want := range map[int64]Pico{1: 1, 2: 10} {
+		if got, ok := p.Price("long", Tokens{Input: in}); got != want || !ok {
+			t.Errorf("%d tokens, long above 1: %d, %v, want %d", in, got, ok, want)
 		}
 	}
 	for bad, want := range map[string]string{

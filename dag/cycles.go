@@ -123,8 +123,8 @@ func (s *cycleSearch) shortest(members []int32) []int {
 		s.alive[m] = true
 	}
 	defer func() {
-		for _, m := range members {
-			s.alive[m] = false
+		for _, v := range members {
+			s.alive[v] = false
 		}
 	}()
 	for _, m := range members {
