@@ -10,7 +10,7 @@ import (
 // it. Edges are added task by task, blockers in no order, as in a plan file.
 func layered(tasks, edges int) *Builder {
 	r := rand.New(rand.NewPCG(1, 2))
-	b := NewBuilder(tasks, edges)
+	b := NewBuilder(edges)
 	for k := range edges {
 		task := 1 + k*(tasks-1)/edges
 		b.Edge(task, task-1-r.IntN(min(task, 5000)))
@@ -21,7 +21,7 @@ func layered(tasks, edges int) *Builder {
 // scattered returns a graph with the same number of edges between random nodes.
 func scattered(tasks, edges int) *Builder {
 	r := rand.New(rand.NewPCG(1, 2))
-	b := NewBuilder(tasks, edges)
+	b := NewBuilder(edges)
 	for range edges {
 		x, y := r.IntN(tasks), r.IntN(tasks)
 		if x != y {
@@ -78,7 +78,7 @@ func BenchmarkRun(b *testing.B) {
 func BenchmarkCycles(b *testing.B) {
 	const n = 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))
-	tangle := NewBuilder(n, 5*n)
+	tangle := NewBuilder(5*n)
 	for i := range n {
 		for range 5 {
 			tangle.Edge(i, (i+1+r.IntN(50))%n)

@@ -17,12 +17,8 @@ type Builder struct {
 
 type edge struct{ task, blocker int32 }
 
-// NewBuilder returns a builder with room for the given number of edges. Both arguments are hints
-// and may be 0.
-func NewBuilder(tasks, edges int) *Builder {
-	_ = tasks // Build gets the exact number and sizes the rows
-	return &Builder{edges: make([]edge, 0, max(edges, 0))}
-}
+// NewBuilder returns a builder with room for a number of edges, 0 or more. The number is a hint.
+func NewBuilder(edges int) *Builder { return &Builder{edges: make([]edge, 0, edges)} }
 
 // Edge records that task waits for blocker. Duplicates and any order are allowed. It panics if a
 // number is negative or does not fit an int32, which only a bug can cause.
@@ -73,7 +69,7 @@ func (b *Builder) Build(tasks int) *Graph {
 
 	// Edges that were added task by task are already sorted in down. Otherwise transpose once more,
 	// which sorts them and drops the duplicates.
-	if len(up.item) != len(down.item) || !ascending(down) {
+	if !ascending(down) {
 		clear(down.start)
 		for _, blocker := range up.item {
 			down.start[blocker+1]++

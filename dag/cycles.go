@@ -18,11 +18,7 @@ const maxSearchWork = 1 << 25
 // reach that bound, nor do large ones that fall apart when a few nodes are removed. Beyond the
 // bound, each component still gets its shortest cycle through the nodes searched so far, at least
 // through its smallest node.
-// nodes searched so far, at least the shortest through its smallest node.
 func (g *Graph) Cycles() [][]int {
-	if g.acyclic() {
-		return nil
-	}
 	s := newCycleSearch(g)
 	var cycles [][]int
 	for _, members := range g.components() {
@@ -128,7 +124,6 @@ func (s *cycleSearch) shortest(members []int32) []int {
 		}
 	}()
 	for _, m := range members {
-		s.left[m] = 0
 		for _, b := range s.g.Blockers(int(m)) {
 			if b == m {
 				return []int{int(m)}
@@ -159,7 +154,6 @@ func (s *cycleSearch) shortest(members []int32) []int {
 // lexicographically first of the shortest paths.
 func (s *cycleSearch) through(start int32, limit int) []int {
 	s.queue = append(s.queue[:0], start)
-	s.seen[start] = start + 1
 	length, layer := 1, 1 // nodes of a cycle closed now; where the current layer ends
 	for k := 0; k < len(s.queue); k++ {
 		if k == layer {

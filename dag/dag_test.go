@@ -10,7 +10,7 @@ import (
 
 // graph returns the graph of pairs of task and blocker.
 func graph(n int, edges ...[2]int) *Graph {
-	b := NewBuilder(n, len(edges))
+	b := NewBuilder(len(edges))
 	for _, e := range edges {
 		b.Edge(e[0], e[1])
 	}
@@ -52,7 +52,7 @@ func TestCyclesOfAHugeTangle(t *testing.T) {
 	t.Parallel()
 	const n, step, scramble = 20_000, 10, 7919
 	node := func(place int) int { return place % n * scramble % n }
-	b := NewBuilder(n, 2*n)
+	b := NewBuilder(2*n)
 	for i := range n {
 		b.Edge(node(i), node(i+step))
 		b.Edge(node(i), node(i+step+1))
@@ -78,12 +78,25 @@ func TestCyclesOfAHugeTangle(t *testing.T) {
 	}
 }
 
+// Beyond the bound only the smallest node of a component is tried.
+func TestCyclesBeyondTheBound(t *testing.T) {
+	t.Parallel()
+	g := graph(3, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 0}, [2]int{2, 1})
+	for bound, want := range map[int][]int{0: {0, 1, 2}, maxSearchWork: {1, 2}} {
+		s := newCycleSearch(g)
+		s.bound = bound
+		if got := s.shortest([]int32{0, 1, 2}); !slices.Equal(got, want) {
+			t.Errorf("bound %d: %v, want %v", bound, got, want)
+		}
+	}
+}
+
 // One edge back over a large layered plan makes one large component that a single node holds
 // together. The search is exact, without reaching its bound, and without recursion.
 func TestCyclesOfOneEdgeBack(t *testing.T) {
 	t.Parallel()
 	const n = 300_000
-	b := NewBuilder(n, 2*n)
+	b := NewBuilder(2*n)
 	for i := range n - 1 {
 		b.Edge(i, i+1)
 	}

@@ -14,7 +14,6 @@ func (g *Graph) Descendants(i int) []int {
 	}
 	mark(int32(i))
 	todo := []int32{int32(i)}
-	count := 0
 	for len(todo) > 0 {
 		last := len(todo) - 1
 		n := int(todo[last])
@@ -22,15 +21,11 @@ func (g *Graph) Descendants(i int) []int {
 		for _, d := range g.Dependents(n) {
 			if mark(d) {
 				todo = append(todo, d)
-				count++
 			}
 		}
 	}
-	if count == 0 {
-		return nil
-	}
 	seen[i>>6] &^= uint64(1) << (i & 63)
-	cone := make([]int, 0, count)
+	var cone []int
 	for w, word := range seen {
 		for ; word != 0; word &= word - 1 {
 			cone = append(cone, w<<6+bits.TrailingZeros64(word))

@@ -31,7 +31,7 @@ type figures struct {
 // NewMeter returns a state without a plan. It follows the money, the time and the iterations of any run whose events
 // it replays, for views of runs whose plans are not known.
 func NewMeter() *State {
-	return NewState(&plan.Plan{Graph: dag.NewBuilder(0, 0).Build(0)})
+	return NewState(&plan.Plan{Graph: dag.NewBuilder(0).Build(0)})
 }
 
 // Tally counts tasks by their status. A task that waits is in All only.

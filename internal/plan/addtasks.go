@@ -54,7 +54,7 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 		}
 		q.Tasks[i].Wave, q.Tasks[i].Pos, q.taskWaves[i] = wave, Pos{}, wave
 	}
-	edges := dag.NewBuilder(len(q.Tasks), p.Graph.Edges())
+	edges := dag.NewBuilder(p.Graph.Edges())
 	for i := range p.Tasks {
 		for _, b := range p.Graph.Blockers(i) {
 			edges.Edge(i, int(b))

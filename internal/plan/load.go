@@ -146,7 +146,7 @@ func newDecoder(opts Options, src string) *decoder {
 		linkType:      newObjectType("a link", linkFields()...),
 		ids:           newIndex(room),
 		taskLocations: make([]source.Location, 0, room),
-		edges:         dag.NewBuilder(room, edges),
+		edges:         dag.NewBuilder(edges),
 	}
 }
 

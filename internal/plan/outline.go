@@ -85,7 +85,7 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 	for _, w := range declared {
 		p.declare(w)
 	}
-	edges := dag.NewBuilder(0, 0)
+	edges := dag.NewBuilder(0)
 	for i := range h.Tasks {
 		var t outlineTask
 		err := from.Decode(&t)

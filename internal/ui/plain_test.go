@@ -159,7 +159,7 @@ func TestPlainQuestionIsLastLine(t *testing.T) {
 	t.Parallel()
 	out := &buffer{}
 	s := scheduler.NewState(&plan.Plan{Tasks: []plan.Task{{ID: "a", Subject: "First"}},
-		Graph: dag.NewBuilder(0, 0).Build(1)})
+		Graph: dag.NewBuilder(0).Build(1)})
 	v := Plain(out, Options{Interactive: true, Now: func() time.Time { return reporttest.Start }})
 	tell := func(b event.Body) { v.Event(event.Event{Time: reporttest.Start, Body: b}, s) }
 	tell(event.Notice{Text: "before"})

@@ -340,7 +340,7 @@ func (f *importedPlan) taskWaves() []int {
 	for i, t := range f.tasks {
 		at[normalizeID(t.id.text)] = i
 	}
-	edges := dag.NewBuilder(len(f.tasks), len(f.tasks))
+	edges := dag.NewBuilder(len(f.tasks))
 	floor := make([]int, len(f.tasks))
 	for i, t := range f.tasks {
 		floor[i] = t.wave

@@ -40,7 +40,7 @@ type Tasks []struct {
 // New returns a story about a plan that has not begun.
 func New(t testing.TB, name string, tasks Tasks, criteria ...plan.Condition) *FakeRun {
 	p := &plan.Plan{Path: "plan.json", Name: name, Criteria: criteria}
-	b := dag.NewBuilder(len(tasks), len(tasks))
+	b := dag.NewBuilder(len(tasks))
 	for i, task := range tasks {
 		p.Tasks = append(p.Tasks, plan.Task{ID: task.ID, Subject: task.Subject, Pos: plan.Pos{Line: 10 + i, Column: 5}})
 		for _, on := range task.Blockers {
