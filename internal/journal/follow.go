@@ -37,9 +37,7 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 		f.at, f.line, fresh = 0, 0, true
 	}
 	f.file = info
-	if info.Size() > f.at {
-		records, err = f.read(in)
-	}
+	records, err = f.read(in)
 	return records, fresh, err
 }
 

@@ -382,6 +382,14 @@ func TestReadErrorIsNotTheEnd(t *testing.T) {
 			t.Fatalf("read error after byte %d: the follower is at %d", n, f.at)
 		}
 	}
+	f := Follow("j")
+	f.at = -1
+	if _, err := f.read(bytes.NewReader(data)); err == nil {
+		t.Error("a place that cannot be sought is no error")
+	}
+	if _, err := Read(filepath.Join("journal_test.go", "j")); err == nil && runtime.GOOS != "windows" {
+		t.Error("a journal inside a file is no error")
+	}
 }
 
 // Open returns a read error before it writes anything: neither the header nor a cut.

@@ -45,9 +45,7 @@ func (l *Log) ensureIntact() error {
 // keeps the file at the journal's path under another name.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+	_ = os.MkdirAll(dir, 0o755) // CreateTemp fails without the directory
 	f, err := os.CreateTemp(dir, ".journal-*") // mode 0600
 	if err != nil {
 		return err

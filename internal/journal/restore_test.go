@@ -31,7 +31,15 @@ func TestJournalChangedByOthers(t *testing.T) {
 		"written over": {func(path string) error { return os.Rename(other(path), path) }, 1, ""},
 		"lengthened":   {func(path string) error { return appendTo(path, "more\n{\"x\":1}\n") }, 1, ""},
 		"cut":          {func(path string) error { return os.Truncate(path, 40) }, 0, "somebody has cut it from"},
-		"a folder":     {func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, 1, ""},
+		"its folder is a file": {func(path string) error {
+			dir := filepath.Dir(path)
+			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600))
+		}, 0, "not a directory"},
+		"its folder is a link to nothing": {func(path string) error {
+			dir := filepath.Dir(path)
+			return errors.Join(os.RemoveAll(dir), os.Symlink("nowhere", dir))
+		}, 0, "somebody removed or replaced it, and it could not be written again"},
+		"a folder": {func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +82,97 @@ func TestJournalChangedByOthers(t *testing.T) {
 				t.Errorf("left %q", left)
 			}
 		})
+	}
+}
+
+// A journal whose open file fails is neither cut, nor restored from a part of it, without an error.
+func TestFaultsOfTheOpenFile(t *testing.T) {
+	t.Parallel()
+	closed := func(l *Log) { _ = l.f.Close() } // every later call fails
+	remove := func(l *Log) { _ = os.Remove(l.path) }
+	for name, c := range map[string]struct {
+		harm []func(l *Log)
+		do   func(l *Log) error
+		want string
+	}{
+		"prepared":   {[]func(l *Log){closed}, (*Log).prepare, "closed"},
+		"lengthened": {[]func(l *Log){closed, func(l *Log) { _ = appendTo(l.path, "more") }}, (*Log).ensureIntact, "closed"},
+		"removed":    {[]func(l *Log){closed, remove}, (*Log).ensureIntact, "closed"},
+		"a part is left": {[]func(l *Log){remove, func(l *Log) { _ = l.f.Truncate(5) }}, (*Log).ensureIntact,
+			"only 5 of "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS == "windows" {
+				t.Skip("Windows does not remove open files")
+			}
+			l, _, err := Open(filepath.Join(t.TempDir(), "j"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, harm := range c.harm {
+				harm(l)
+			}
+			if err := c.do(l); err == nil || !strings.Contains(err.Error(), c.want) || l.Restored() != 0 {
+				t.Errorf("error %v, restored %d times", err, l.Restored())
+			}
+			_ = l.f.Close() // may be closed
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(l.path), ".journal-*")); len(left) > 0 {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// Others do not read the journal, nor the file of the lock's holder.
+func TestFilesAreOfTheirUser(t *testing.T) {
+	t.Parallel()
+	dir := loop.Dir(t.TempDir())
+	l, _, err := Open(dir.Path(loop.Journal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := TryLock(dir, Holder{PID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir.Path(loop.Journal), dir.Path(loop.LockHolder)} {
+		if st, err := os.Stat(path); err != nil || st.Mode() != 0o600 && runtime.GOOS != "windows" {
+			t.Errorf("%s: %v, %v", path, st.Mode(), err)
+		}
+	}
+	if err := errors.Join(l.Close(), lock.Unlock()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A lock whose holder cannot be written is not taken.
+func TestALockNeedsItsHolder(t *testing.T) {
+	t.Parallel()
+	dir := loop.Dir(t.TempDir())
+	holder := dir.Path(loop.LockHolder)
+	if err := os.MkdirAll(filepath.Join(holder, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(dir, Holder{PID: 1}); err == nil {
+		t.Fatal("taken without a holder")
+	}
+	if err := os.RemoveAll(holder); err != nil {
+		t.Fatal(err)
+	}
+	l, err := TryLock(dir, Holder{PID: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Error(err)
+	}
+	lock := dir.Path(loop.Lock)
+	if err := errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := LockOwner(dir); err == nil || pid != 0 {
+		t.Errorf("the lock is a folder: owner %d, %v", pid, err)
 	}
 }
 
