@@ -47,6 +47,8 @@ func TestChecks(t *testing.T) {
 		{check: plan.Check{File: "big", Contains: "needles"}, kind: check.KindObservation,
 			reason: `big does not contain "needles"`},
 		{check: plan.Check{File: "sub", Contains: "x"}, kind: check.KindObservation, reason: "sub is not a regular file"},
+		{check: plan.Check{File: "secret", Contains: "\x00x"}, kind: check.KindObservation,
+			reason: `secret does not contain "\x00x"`},
 		{check: plan.Check{File: "sub/empty", Contains: "x"}, kind: check.KindObservation,
 			reason: `sub/empty does not contain "x"`},
 		{check: plan.Check{File: "a.txt", Matches: `(?m)^b\w+$`}, passed: true, kind: check.KindObservation},
@@ -134,7 +136,7 @@ func TestCancelled(t *testing.T) {
 		watched <- err
 	}()
 	got, err := check.Run(ctx, dir, []string{"PATH=" + os.Getenv("PATH")}, []plan.Check{
-		{Run: "echo begun; : > started; sleep 600"}, {Run: ": > second"}, {File: "started"},
+		{Run: "trap 'exit 0' TERM; echo begun; : > started; sleep 600 & wait"}, {Run: ": > second"}, {File: "started"},
 	})
 	if werr := <-watched; werr != nil {
 		t.Fatal(werr)
@@ -278,7 +280,30 @@ func TestReasonOfWhatCannotBeChecked(t *testing.T) {
 		}
 	}
 	got, err := check.Run(t.Context(), filepath.Join(dir, "none"), nil, []plan.Check{{Run: "true"}})
-	if err != nil || got[0].Passed || got[0].ExitCode != -1 || !strings.Contains(got[0].Reason, "no such file") {
+	if err != nil || got[0].Passed || got[0].ExitCode != -1 || !strings.Contains(got[0].Reason, "no such file") ||
+		strings.Contains(got[0].Reason, "stopped") {
 		t.Errorf("%+v, %v", got[0], err)
+	}
+	const failing = "/proc/self/mem" // a regular file whose first page cannot be read
+	if _, err := os.ReadFile(failing); !errors.Is(err, syscall.EIO) {
+		t.Logf("no file here that fails when it is read: %v", err)
+		return
+	}
+	for _, c := range []plan.Check{{File: failing, Contains: "x"}, {File: failing, Matches: "x"}} {
+		got, err := check.Run(t.Context(), dir, nil, []plan.Check{c})
+		if err != nil || got[0].Passed || !strings.Contains(got[0].Reason, syscall.EIO.Error()) {
+			t.Errorf("%+v, %v", got[0], err)
+		}
+	}
+}
+
+// A path of a check may be absolute.
+func TestAbsoluteFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "file", "x")
+	got, err := check.Run(t.Context(), t.TempDir(), nil, []plan.Check{{File: filepath.Join(dir, "file"), Contains: "x"}})
+	if err != nil || !got[0].Passed {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -41,18 +41,17 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	exit, out, err := RunCommand(ctx, dir, env, c.Run, io.MultiWriter(sum, whole))
 	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
 	e.ExitCode = exit.Code
+	if err != nil {
+		e.ExitCode = -1
+	}
 	switch {
 	case errors.Is(err, ErrCheckTimeout):
-		e.ExitCode = -1
 		e.Reason = fmt.Sprintf("no end after %s", limit)
 	case ctx.Err() != nil && err != nil:
-		e.ExitCode = -1
 		e.Reason = textfmt.OneLine("stopped: "+err.Error(), maxReason)
 	case err != nil:
-		e.ExitCode = -1
 		e.Reason = textfmt.OneLine(err.Error(), maxReason)
 	case exit.Signal != "":
-		e.ExitCode = -1
 		e.Reason = "ended by " + exit.Signal
 	case exit.Code != 0:
 		e.Reason = fmt.Sprintf("exit code %d", exit.Code)
@@ -79,16 +78,15 @@ func RunCommand(ctx context.Context, dir string, env []string, command string,
 	}
 	select {
 	case <-p.Done():
-		return p.Wait(), out, nil
 	case <-ctx.Done():
 		select {
 		case <-p.Done(): // a command that has ended is not interrupted
-			return p.Wait(), out, nil
 		default:
+			p.Stop(killDelay)
+			err = context.Cause(ctx)
 		}
 	}
-	p.Stop(killDelay)
-	return p.Wait(), out, context.Cause(ctx)
+	return p.Wait(), out, err
 }
 
 // start starts a command line. It skips the shell if that would only start one program, which
