@@ -3,10 +3,10 @@
 package ci
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,15 +46,12 @@ func TestMain(m *testing.M) {
 
 // withInstalled installs wavex, so that no two machines link it at once, and calls run.
 func withInstalled(run func() int) (int, error) {
-	var err error
-	if installed, err = os.MkdirTemp("", "wavex-ci-"); err != nil {
+	path, clean, err := rig.Wavex(context.Background())
+	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(installed)
-	build := exec.Command("go", "build", "-o", installed+"/", "wavex/cmd/wavex")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("building wavex: %w\n%s", err, out)
-	}
+	defer clean()
+	installed = filepath.Dir(path)
 	return run(), nil
 }
 

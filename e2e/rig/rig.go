@@ -16,10 +16,13 @@ import (
 	"go.uber.org/goleak"
 )
 
+// WavexVar is the environment variable that names a wavex executable to test instead of a build.
+const WavexVar = "WAVEX_E2E_WAVEX"
+
 // Wavex builds wavex from the checkout that contains the caller's directory, in a folder that
-// clean removes. WAVEX_E2E_WAVEX names an executable to test instead.
+// clean removes, unless WavexVar names one.
 func Wavex(ctx context.Context) (path string, clean func(), err error) {
-	if path := os.Getenv("WAVEX_E2E_WAVEX"); path != "" {
+	if path := os.Getenv(WavexVar); path != "" {
 		return path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "wavex-e2e-")
@@ -28,11 +31,21 @@ func Wavex(ctx context.Context) (path string, clean func(), err error) {
 	}
 	clean = func() { _ = os.RemoveAll(dir) } // a leftover in the temporary folder is harmless
 	path = filepath.Join(dir, "wavex")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "wavex/cmd/wavex").CombinedOutput(); err != nil {
+	if err := Build(ctx, path); err != nil {
 		clean()
-		return "", nil, fmt.Errorf("building wavex: %w\n%s", err, out)
+		return "", nil, err
 	}
 	return path, clean, nil
+}
+
+// Build builds wavex from the checkout that contains the caller's directory, without the tables of a
+// debugger.
+func Build(ctx context.Context, path string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "wavex/cmd/wavex")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building wavex: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // OnlyLists reports whether the test binary only lists its tests, so that nothing needs to be

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -77,6 +78,9 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	if whole && !(tools.race && tools.browser && tools.wall) {
 		return false, nil
 	}
+	if err := shareWavex(ctx); err != nil {
+		fmt.Fprintln(out, err) // the packages that need it fail
+	}
 	c := newTestCounter(out)
 	for _, g := range groups(strings.Fields(string(listed)), tools) {
 		began := time.Now()
@@ -89,6 +93,22 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	}
 	fmt.Fprintln(out, c)
 	return c.ok(os.Getenv("CI") != ""), nil
+}
+
+// shareWavex builds the wavex that all packages test, unless the environment names one. Its path is the same each
+// time, so that go test finds earlier results.
+func shareWavex(ctx context.Context) error {
+	if os.Getenv(rig.WavexVar) != "" {
+		return nil
+	}
+	path, err := filepath.Abs(filepath.Join(".tools", "bin", "wavex"))
+	if err != nil {
+		return err
+	}
+	if err := rig.Build(ctx, path); err != nil {
+		return err
+	}
+	return os.Setenv(rig.WavexVar, path)
 }
 
 // tools records which tools exist that a fresh machine may lack.
