@@ -84,6 +84,18 @@ func (w sandbox) command(ctx context.Context, text string) *exec.Cmd {
 	return c
 }
 
+// copy returns a copy of a project, for one command.
+func (w sandbox) copy(t *testing.T) sandbox {
+	t.Helper()
+	to := sandbox{dir: t.TempDir(), home: t.TempDir()}
+	for from, to := range map[string]string{w.dir: to.dir, w.home: to.home} {
+		if out, err := exec.CommandContext(t.Context(), "cp", "-pR", from+"/.", to).CombinedOutput(); err != nil {
+			t.Fatalf("copying a project: %v\n%s", err, out)
+		}
+	}
+	return to
+}
+
 // prepare makes a project in the given state. Its claude is the rehearsal agent, so that commands
 // can be tried unchanged.
 func prepare(t *testing.T, state string) sandbox {
@@ -140,7 +152,10 @@ func (o *output) Write(b []byte) (int, error) {
 // TestCommands runs each command of each page.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
+	seen, projects := map[string]bool{}, map[string]sandbox{}
+	for _, state := range []string{"new", "done", "paused"} {
+		projects[state] = prepare(t, state)
+	}
 	for _, page := range pages(t) {
 		for _, s := range find(t, page) {
 			text := concrete(s.text)
@@ -155,7 +170,7 @@ func TestCommands(t *testing.T) {
 			}
 			t.Run(text, func(t *testing.T) {
 				t.Parallel()
-				w := prepare(t, how.state)
+				w := projects[how.state].copy(t)
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				c := w.command(ctx, text)
