@@ -62,6 +62,7 @@ func Env(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 		"DISABLE_TELEMETRY=1",
 		"CLAUDE_CODE_MAX_RETRIES=1",
 		"GOCACHE=" + goCache(),
+		goFlags,
 		"GOPROXY=off",
 		"GOTELEMETRY=off",
 		"LC_ALL=C.UTF-8",
@@ -84,6 +85,9 @@ func keepFolders(t *testing.T, home string) {
 		}
 	}
 }
+
+// goFlags lets projects with equal packages share what is compiled, whatever their folders.
+const goFlags = "GOFLAGS=-trimpath -vet=off"
 
 var goCache = sync.OnceValue(func() string {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()

@@ -38,6 +38,7 @@ func works(t *testing.T, r repo) {
 	t.Helper()
 	for _, args := range [][]string{{"test", "./..."}, {"run", "./cmd/tally"}} {
 		c := exec.CommandContext(t.Context(), "go", args...)
+		c.Env = append(os.Environ(), goFlags)
 		c.Dir = filepath.Join(r.dir, "project")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Errorf("go %v in the finished project: %v\n%s", args, err, out)

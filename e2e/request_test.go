@@ -115,6 +115,7 @@ func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
 		t.Errorf("the ledger says %d, the API charged %d", end.Cost, charged)
 	}
 	c := exec.CommandContext(t.Context(), "go", "test", "./...")
+	c.Env = append(os.Environ(), goFlags)
 	c.Dir = r.dir
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("go test in the finished project: %v\n%s", err, out)

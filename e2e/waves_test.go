@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -181,6 +182,7 @@ func TestThreeWaves(t *testing.T) {
 		t.Error("the retry's prompt does not show the check's output")
 	}
 	test := exec.Command("go", "test", "./...")
+	test.Env = append(os.Environ(), goFlags)
 	test.Dir, test.Env = r.dir, Env(t, srv)
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the repository's own tests: %v\n%s", err, out)

@@ -126,6 +126,7 @@ func TestFourTasksInOnePackage(t *testing.T) {
 		t.Errorf("worktrees stay: %v", left)
 	}
 	test := exec.Command("go", "test", "./...")
+	test.Env = append(os.Environ(), goFlags)
 	test.Dir, test.Env = r.dir, Env(t, srv)
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the package's own tests: %v\n%s", err, out)
