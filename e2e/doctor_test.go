@@ -33,20 +33,22 @@ func (r wavexEnd) doctor(t *testing.T) (d doctorReport, probe string) {
 	return d, probe
 }
 
-// The probe asks the real CLI one small question and reports the cost that the API charged.
-func TestDoctorProbe(t *testing.T) {
-	t.Parallel()
-	reply := fakeapi.Text("ready").WithUsage(use)
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{reply}}}})
-	e := newRepo(t, manyTasks(1, 1)).wavex(srv, "doctor", "plan.json", "--probe", "--output", "json").end()
-	d, probe := e.doctor(t)
-	if e.exit != 0 || !d.OK || d.ProbeUSD == nil || !strings.HasPrefix(probe, "ok the model answered") {
-		t.Fatalf("exit %d, %q\n%s%s", e.exit, probe, e.stdout, e.stderr)
+// checkProbe checks that the probe asked the real CLI one small question, and reported the cost that the
+// API charged.
+func (r wavexEnd) checkProbe(t *testing.T, srv *fakeapi.Server) {
+	t.Helper()
+	d, probe := r.doctor(t)
+	if r.exit != 0 || !d.OK || d.ProbeUSD == nil || !strings.HasPrefix(probe, "ok the model answered") {
+		t.Fatalf("exit %d, %q\n%s%s", r.exit, probe, r.stdout, r.stderr)
 	}
 	if got, want := fmt.Sprintf("%.6f", *d.ProbeUSD), fmt.Sprintf("%.6f", srv.Charged().Float()); got != want {
 		t.Errorf("it says $%s, the API charged $%s", got, want)
 	}
-	for _, m := range srv.Messages(nil) {
+	asked := srv.Messages(nil)
+	if len(asked) != 1 {
+		t.Errorf("%d requests went to the user's API; doctor's question is one", len(asked))
+	}
+	for _, m := range asked {
 		if len(m.Body) > 4<<10 || m.Model() != model {
 			t.Errorf("a question of %d bytes to %s", len(m.Body), m.Model())
 		}

@@ -20,18 +20,18 @@ func TestFourTasksAndADependent(t *testing.T) {
 	for _, isolation := range []string{"shared", "worktree"} {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
-			eachCLI(t, func(t *testing.T, c cli) { fourTasksAndADependent(t, c, isolation) })
+			fourTasksAndADependent(t, isolation)
 		})
 	}
 }
 
-func fourTasksAndADependent(t *testing.T, c cli, isolation string) {
+func fourTasksAndADependent(t *testing.T, isolation string) {
 	gate := fakeapi.NewLatch()
 	agents := append(fileWriters(3), waitingAgents([]*fakeapi.Agent{fileWriter(3)}, 2, gate)...)
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: append(agents, fileWriter(4))})
 	plan := manyTasksPlan{n: 5, parallel: 4, model: model, isolation: isolation, tools: `"Bash"`}.String()
 	plan = strings.Replace(plan, `"id": "T-005",`, `"id": "T-005", "blockedBy": ["T-001"],`, 1)
-	r := newRepo(t, plan).on(c)
+	r := newRepo(t, plan)
 	if isolation == "worktree" {
 		testrepo.Git(t, r.dir, "init", "-q")
 		testrepo.Git(t, r.dir, "add", "plan.json")
