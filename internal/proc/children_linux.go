@@ -136,7 +136,7 @@ func (b *children) ownerOf(o stat, attempt string, p *Process) ownership {
 		if q.hasInGroup(o) || attempt != "" && q.mark == attempt {
 			return ownedByOther
 		}
-		rivals = rivals || q.ticks <= o.start && !q.watchdog
+		rivals = rivals || q.ticks <= o.start && !q.detached
 	}
 	switch {
 	case attempt != "" && p.mark != "" && runOf(attempt) == runOf(p.mark):

@@ -52,8 +52,10 @@ type Spec struct {
 	// git, which removes its lock files. It gets SIGTERM instead of SIGKILL from the kernel of
 	// Linux when wavex dies.
 	EndsOnTerm bool
+	// Detached is true for a program that outlives wavex: it has its own session, and no signal from the kernel
+	// when wavex dies.
+	Detached bool
 
-	watchdog     bool       // the process outlives wavex: its own session, no parent-death signal
 	inheritFiles []*os.File // files that a guard keeps open as long as it lives; not on Windows
 }
 
@@ -100,7 +102,7 @@ type Process struct {
 
 	pid        int
 	mark       string
-	watchdog   bool
+	detached   bool
 	endsOnTerm bool
 	wrapped    bool // the process is a Wrapper
 	cmd        *exec.Cmd
@@ -137,7 +139,7 @@ func Start(s Spec) (*Process, error) {
 	}
 	p := &Process{
 		mark:     s.Mark,
-		watchdog: s.watchdog, endsOnTerm: s.EndsOnTerm, wrapped: len(s.Wrapper) > 0,
+		detached: s.Detached, endsOnTerm: s.EndsOnTerm, wrapped: len(s.Wrapper) > 0,
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 		swept:  make(chan struct{}),

@@ -46,7 +46,7 @@ func (p *Process) launch() error {
 	if p.endsOnTerm {
 		p.cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	}
-	if p.watchdog {
+	if p.detached {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	} else if e := allChildren.cgroup.Load(); e != nil {
 		fd := e.fd

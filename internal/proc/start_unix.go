@@ -18,7 +18,7 @@ type platform struct {
 
 // launch forks, with a new group for the process.
 func (p *Process) launch() error {
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.watchdog, Setsid: p.watchdog}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !p.detached, Setsid: p.detached}
 	p.began = time.Now().Unix() * 1e6 // ps reports whole seconds only
 	if err := p.cmd.Start(); err != nil {
 		return err

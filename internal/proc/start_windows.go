@@ -21,7 +21,7 @@ type platform struct {
 // launch creates the process suspended, assigns it to its job and resumes it, so that it cannot
 // start a process outside the job.
 func (p *Process) launch() error {
-	if p.watchdog {
+	if p.detached {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
 		if err := p.cmd.Start(); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (p *Process) terminate() error {
 }
 
 func (p *Process) kill() error {
-	if p.watchdog {
+	if p.detached {
 		return p.cmd.Process.Kill()
 	}
 	return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(p.job, 1))
@@ -125,7 +125,7 @@ func (p *Process) forceEnd() { _ = p.kill() }
 // finish ends the job if it still has processes.
 func (p *Process) finish() Exit {
 	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Contained: true}
-	if !p.watchdog {
+	if !p.detached {
 		e.Swept = max(0, p.active())
 		if e.Swept > 0 {
 			_ = p.kill()
@@ -135,7 +135,7 @@ func (p *Process) finish() Exit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
-	if !p.watchdog {
+	if !p.detached {
 		_ = windows.CloseHandle(p.job)
 	}
 	return e

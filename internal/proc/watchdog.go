@@ -39,7 +39,7 @@ func StartWatchdog(self []string, mark string, inheritFiles ...*os.File) (*Watch
 		return nil, &StartError{Program: self[0], Err: err}
 	}
 	defer null.Close()
-	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, watchdog: true,
+	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, Detached: true,
 		inheritFiles: inheritFiles})
 	if err != nil {
 		return nil, err
