@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -198,8 +197,7 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 	if in, err = hook.ReadInput(std.In, cmp.Or(args, os.Getenv("ARGUMENTS"))); err != nil {
 		return in, run, err
 	}
-	if slices.ContainsFunc([]string{proc.RunVar, proc.AttemptVar},
-		func(name string) bool { return os.Getenv(name) != "" }) {
+	if isChild() {
 		return in, run, errChildSession
 	}
 	here, _ := os.Getwd()
@@ -215,3 +213,6 @@ func hookInput(std Stdio, args string) (in hook.Input, run hook.Run, err error) 
 }
 
 var errChildSession = errors.New("this session is a child of wavex")
+
+// isChild reports whether this process belongs to a run.
+func isChild() bool { return os.Getenv(proc.RunVar) != "" || os.Getenv(proc.AttemptVar) != "" }

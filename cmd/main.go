@@ -61,7 +61,7 @@ do next in this directory.`,
 		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},
 		{"Plans", []*cobra.Command{newNew(std), newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
 			newSchema(std)}},
-		{"Claude Code", []*cobra.Command{newHook(std)}},
+		{"Claude Code", []*cobra.Command{newHook(std), newMCP(std)}},
 		{"Set up", []*cobra.Command{newInit(std), newConfig(std), newDoctor(std), newCompletion(std), newVersion(std)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

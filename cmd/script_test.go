@@ -121,6 +121,7 @@ func TestScripts(t *testing.T) {
 			"unguarded": unguarded,
 			"outcomes":  outcomes,
 			"figures":   figures,
+			"mcptool":   mcpTool,
 			"events":    func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},
 	}

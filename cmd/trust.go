@@ -25,30 +25,14 @@ func (r *invocation) checkTrust(ctx context.Context) error {
 	if r.opts.trust || inCI() || isUserList(r.plan.Path) {
 		return nil
 	}
-	here, err := os.Getwd()
-	if err != nil {
+	here, err := outside(r.plan, r.agreed)
+	if err != nil || here == "" {
 		return err
 	}
-	here = realPath(here)
-	folder := filepath.Dir(realPath(planfile.AbsPath(r.plan)))
-	places := []string{folder}
-	if r.agreed != "" {
-		places = append(places, realPath(r.agreed))
-	}
-	if slices.ContainsFunc(places, func(dir string) bool { return isOwn(dir, here) }) {
-		return nil
-	}
-	trusted, err := userdata.TrustedFolders()
-	if err != nil {
-		return usererr.Blocked(fmt.Errorf("reading the folders of trusted plans: %w", err))
-	}
-	if slices.ContainsFunc(places, func(dir string) bool { return slices.Contains(trusted, dir) && !isShared(dir) }) {
-		return nil
-	}
 	path, top := textfmt.Line(r.plan.Path), textfmt.Line(repositoryOf(here))
+	folder := filepath.Dir(realPath(planfile.AbsPath(r.plan)))
 	if r.opts.yes || r.opts.output != "text" || !canPrompt(r.std) || planfile.CheckReopenable(r.plan.Path) != nil {
-		return usage("%s is outside %s, and its commands and agents act as you; "+
-			"look at them with: wavex check %s; then add --trust", path, top, textfmt.Line(plan.ShellQuote(r.plan.Path)))
+		return untrusted(r.plan.Path, here)
 	}
 	printCommands(r.std.Err, r.plan.Commands())
 	question := "Trust all plans in %s from now on?"
@@ -66,6 +50,36 @@ func (r *invocation) checkTrust(ctx context.Context) error {
 		return usererr.Blocked(fmt.Errorf("remembering the folder: %w; --trust takes the plan once", err))
 	}
 	return nil
+}
+
+// outside returns the current directory if a plan is from outside its repository and in no folder that the user
+// trusts, else "". agreed is as in invocation.
+func outside(p *plan.Plan, agreed string) (here string, err error) {
+	if here, err = os.Getwd(); err != nil {
+		return "", err
+	}
+	here = realPath(here)
+	places := []string{filepath.Dir(realPath(planfile.AbsPath(p)))}
+	if agreed != "" {
+		places = append(places, realPath(agreed))
+	}
+	if slices.ContainsFunc(places, func(dir string) bool { return isOwn(dir, here) }) {
+		return "", nil
+	}
+	trusted, err := userdata.TrustedFolders()
+	if err != nil {
+		return "", usererr.Blocked(fmt.Errorf("reading the folders of trusted plans: %w", err))
+	}
+	if slices.ContainsFunc(places, func(dir string) bool { return slices.Contains(trusted, dir) && !isShared(dir) }) {
+		return "", nil
+	}
+	return here, nil
+}
+
+func untrusted(path, here string) error {
+	return usage("%s is outside %s, and its commands and agents act as you; "+
+		"look at them with: wavex check %s; then add --trust", textfmt.Line(path),
+		textfmt.Line(repositoryOf(here)), textfmt.Line(plan.ShellQuote(path)))
 }
 
 // isOwn reports whether the user who works in here needs no question about plans in folder: it is in the

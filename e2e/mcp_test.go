@@ -1,0 +1,82 @@
+//go:build unix
+
+package e2e
+
+// This file tests the tools of wavex in the real CLI, which starts the server of the plugin.
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/fakeapi"
+)
+
+// A session checks a plan, rehearses it, follows it, reads a log, and cancels a run. A run goes on when the session
+// ends.
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, mcpTools)
+}
+
+func mcpTools(t *testing.T, c cli) {
+	plugin, err := filepath.Abs("../plugin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRepo(t, `-- plan.json --
+{"name": "hello", "tasks": [
+  {"id": "T-001", "subject": "Say hello", "files": ["hello"], "verify": ["test -f hello"],
+   "rehearse": {"writes": [{"path": "hello", "content": "hello\n"}], "report": "I said hello."}}]}
+-- slow.json --
+{"name": "slow", "tasks": [{"id": "T-001", "subject": "Wait", "command": "until test -e go; do sleep 0.1; done"}]}
+`)
+	const prefix = "mcp__plugin_wavex_wavex__"
+	use := func(tool string, input map[string]any) fakeapi.Reply {
+		return fakeapi.Use(fakeapi.Tool{Name: prefix + tool, Input: input})
+	}
+	slow := map[string]any{"plan": "slow.json", "agent": "rehearse"}
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Rehearse it."),
+		Steps: []fakeapi.Reply{
+			use("check", map[string]any{"plan": "plan.json"}),
+			use("run", map[string]any{"plan": "plan.json", "agent": "rehearse"}),
+			use("status", map[string]any{"wait_seconds": 120}),
+			use("logs", map[string]any{"task": "T-001"}),
+			use("run", slow), use("cancel", map[string]any{}), use("run", slow),
+			fakeapi.Text("It is under way."),
+		}}}})
+	e := call(t, srv, setup{cli: c, stdin: "Rehearse it.", dir: r.dir, env: withWavex(t, srv),
+		args: []string{"--plugin-dir", plugin, "--allowedTools", strings.TrimSuffix(prefix, "__")}})
+	if got := e.result(t); e.exit != 0 || got.Result != "It is under way." {
+		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)
+	}
+	var init struct {
+		Tools []string `json:"tools"`
+	}
+	for _, l := range e.of("system", "init") {
+		if err := json.Unmarshal(l.raw, &init); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tool := range []string{"check", "run", "status", "logs", "cancel"} {
+		if !slices.Contains(init.Tools, prefix+tool) {
+			t.Errorf("the tool %s is not among %v", tool, init.Tools)
+		}
+	}
+	answers := results(srv, fakeapi.Prompt("Rehearse it."))
+	for n, want := range []string{`"waves":[["T-001"]]`, "is under way in process", "complete", "I said hello.",
+		"is under way in process", "cancelled run", "is under way in process"} {
+		if n >= len(answers) || !strings.Contains(answers[n], want) {
+			t.Errorf("answer %d lacks %q: %q", n+1, want, answers)
+			break
+		}
+	}
+	if now := r.wavex(srv, "status", "--output", "json").end(); gjson.Get(now.stdout, "status").String() != "running" {
+		t.Errorf("the run ended with the session that started it: %s%s", now.stdout, now.stderr)
+	}
+	r.tool("cancel")
+}
