@@ -28,6 +28,8 @@ func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, e
 	if err != nil {
 		return nil, err
 	}
+	left := trashOf(dir)
+	listed := len(left.names()) > 0
 	var items []CleanupItem
 	for _, path := range states {
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
@@ -40,7 +42,17 @@ func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, e
 			return items, err
 		}
 	}
-	return items, nil
+	if !dry {
+		err = left.empty(ctx)
+	}
+	if !listed && err == nil {
+		return items, nil
+	}
+	it := CleanupItem{Kind: "folder", Name: left.dir, Run: run, Removed: err == nil}
+	if err != nil {
+		it.Why = err.Error()
+	}
+	return append(items, it), context.Cause(ctx)
 }
 
 // escapeGlob escapes a path for use in a glob pattern.

@@ -27,6 +27,7 @@ type Manager struct {
 	lock     *flock.Flock // held so that no other wavex works on this run
 	shared   *sharedDir   // shared mode only
 	slots    slots
+	trash    trash
 	bundles  *bundles
 	restored bool     // see Restored
 	settings settings // of git, as Open found them
@@ -51,7 +52,7 @@ type Manager struct {
 }
 
 func newManager(o Options) *Manager {
-	m := &Manager{opts: o, busy: map[string]bool{}}
+	m := &Manager{opts: o, busy: map[string]bool{}, trash: trashOf(o.Loop)}
 	m.freed.L = &m.mu
 	return m
 }
@@ -78,6 +79,7 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	if err := m.lockRun(); err != nil {
 		return nil, err
 	}
+	m.trash.start(ctx)
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.Close(context.WithoutCancel(ctx)))
 	}
@@ -313,9 +315,13 @@ func (m *Manager) Close(ctx context.Context) error {
 	if m.state.Mode == Worktree && m.checkout.top != "" {
 		errs = append(errs, m.preserveStashes(ctx, ""), m.removeUnusedTrees(ctx))
 	}
+	m.trash.close()
 	errs = append(errs, m.slots.close())
 	if m.lock != nil {
 		errs = append(errs, m.lock.Unlock())
 	}
 	return errors.Join(errs...)
 }
+
+// Undeleted returns the number of worktrees that were removed and still take room, after Close.
+func (m *Manager) Undeleted() int { return m.trash.left }

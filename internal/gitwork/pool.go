@@ -362,16 +362,45 @@ func (m *Manager) removeStaleLocks() error {
 func (m *Manager) removeUnusedTrees(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.removeTrees(ctx, func(t *tree) bool { return t.ID == 0 || t.Task == "" })
+}
+
+// RemoveSurplus removes worktrees of settled tasks, so that no more than need remain if possible: as many as tasks that
+// may still begin an attempt. That of integrations stays.
+func (m *Manager) RemoveSurplus(ctx context.Context, need int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	surplus := -need
+	for _, t := range m.state.Trees {
+		if t.ID != 0 {
+			surplus++
+		}
+	}
+	return m.removeTrees(ctx, func(t *tree) bool {
+		if surplus <= 0 || t.ID == 0 || t.Task != "" || t.inUse {
+			return false
+		}
+		surplus--
+		return true
+	})
+}
+
+// removeTrees removes the worktrees that which chooses. The caller must hold mu.
+func (m *Manager) removeTrees(ctx context.Context, which func(*tree) bool) error {
 	var stay []*tree
 	var errs []error
 	for _, t := range m.state.Trees {
-		if t.ID != 0 && t.Task != "" {
-			stay = append(stay, t)
-			continue
+		if which(t) {
+			err := m.lockAndRemoveTree(ctx, m.treePathOf(t))
+			if err == nil {
+				continue
+			}
+			errs = append(errs, err)
 		}
-		if err := m.lockAndRemoveTree(ctx, m.treePathOf(t)); err != nil {
-			errs, stay = append(errs, err), append(stay, t)
-		}
+		stay = append(stay, t)
+	}
+	if len(stay) == len(m.state.Trees) {
+		return errors.Join(errs...)
 	}
 	m.state.Trees = stay
 	return errors.Join(append(errs, m.save(false))...)

@@ -88,8 +88,17 @@ func (m *Manager) registerTree(ctx context.Context, path string, options ...stri
 		options...), path, m.state.Base)...)
 }
 
-// removeTree removes a worktree and its registration, in any state.
+// removeTree removes a worktree and its registration, in any state. Its files are deleted later, see trash.
 func (m *Manager) removeTree(ctx context.Context, path string) error {
+	admin := m.ownAdminDir(path)
+	moved := m.trash.add(path)
+	if admin != "" && moved == nil {
+		if err := os.RemoveAll(admin); err != nil {
+			return err
+		}
+		_ = os.Remove(filepath.Dir(admin)) // git has none without worktrees
+		return nil
+	}
 	err := m.g.run(ctx, "worktree", "remove", "--force", "--force", path)
 	if exitCode(err) < 0 {
 		return err

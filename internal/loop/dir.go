@@ -28,6 +28,7 @@ const (
 	Verification = "VERIFICATION.md" // the gaps that `wavex verify` found
 	Learnings    = "learnings.pending.jsonl"
 	Worktrees    = "worktrees"
+	Trash        = "worktrees/trash" // worktrees that are being deleted
 	Runs         = "runs"
 )
 

@@ -32,10 +32,13 @@ type Workspace struct {
 
 	plan   *plan.Plan
 	config event.Config
+	say    func(string)
+	warn   func(error) // for any goroutine
 
 	mu         sync.Mutex
 	grownPlan  *plan.Plan // with the tasks that joined it
 	unreleased []string   // failed tasks that are not released yet
+	unfinished int        // tasks that are not finished
 }
 
 // Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
@@ -43,11 +46,12 @@ type Workspace struct {
 // It calls warn, from any goroutine, for problems that do not stop the run. The error is a *usererr.BlockedError.
 func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, say func(string),
 	warn func(error)) (*Workspace, error) {
-	t := &Workspace{plan: p, config: c, grownPlan: p}
+	t := &Workspace{plan: p, config: c, say: say, grownPlan: p, unfinished: len(p.Tasks)}
+	t.warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
 	o := gitworkOptions(p, c)
 	o.Subject = t.subject
 	o.Base = base
-	o.Warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
+	o.Warn = t.warn
 	space, err := gitwork.Open(ctx, o)
 	if err != nil {
 		return nil, usererr.Blocked(err)
@@ -75,7 +79,12 @@ func (t *Workspace) Mode() event.Isolation { return event.Isolation(t.Manager.Mo
 
 // Close releases the worktrees. An error loses no work, since each task's work is on its branch.
 func (t *Workspace) Close(ctx context.Context) error {
-	return errors.Join(t.releaseFailed(ctx), t.Manager.Close(ctx))
+	err := errors.Join(t.releaseFailed(ctx), t.Manager.Close(ctx))
+	if n := t.Undeleted(); n > 0 {
+		t.say(fmt.Sprintf("%s still to be deleted in %s: the next run does it, or wavex clean --yes",
+			report.Plural(n, "worktree is", "worktrees are"), t.config.Loop.Path(loop.Worktrees)))
+	}
+	return err
 }
 
 // subject returns the subject of a task's commit, also for a task that joined the plan.
@@ -161,7 +170,7 @@ func (t *Workspace) Event(e event.Event, s *scheduler.State) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.grownPlan = s.Plan
+	t.grownPlan, t.unfinished = s.Plan, s.Tally(0).Unfinished()
 	switch b := e.Body.(type) {
 	case event.AttemptEnded:
 		if b.Status == event.Failed {
@@ -214,7 +223,7 @@ func (r releaser) Attempt(ctx context.Context, req runner.Request, hooks runner.
 // Integrate integrates the work of a wave's tasks and checks the combined tree.
 func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (scheduler.Integrated, error) {
 	t.mu.Lock()
-	now := t.grownPlan
+	now, unfinished := t.grownPlan, t.unfinished
 	t.mu.Unlock()
 	var done []gitwork.VerifiedTask
 	for _, id := range tasks {
@@ -229,6 +238,9 @@ func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (sc
 	got, err := t.Manager.Integrate(ctx, wave, done)
 	if err != nil {
 		return scheduler.Integrated{}, err
+	}
+	if err := t.RemoveSurplus(ctx, unfinished-len(got.Integrated)); err != nil {
+		t.warn(fmt.Errorf("removing worktrees: %w", err)) // the end removes them
 	}
 	out := scheduler.Integrated{Commit: got.Commit, Completed: got.Integrated, Commits: got.Commits, Note: got.Note}
 	for _, c := range append(got.Culprits, got.Withheld...) {
