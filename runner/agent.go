@@ -66,6 +66,9 @@ type TurnResult struct {
 	// Edits counts the uses of editing tools on each path, absolute or as the agent spells it.
 	Edits   map[string]int `json:"edits,omitempty"`
 	Denials []Denial       `json:"denials,omitempty"`
+	// Refused and Refusals are as in Result.
+	Refused  int       `json:"refused,omitempty"`
+	Refusals []Refusal `json:"refusals,omitempty"`
 
 	ResetsAt   time.Time     `json:"resets_at,omitzero"`    // as in Result
 	RetryAfter time.Duration `json:"retry_after,omitempty"` // as in Result

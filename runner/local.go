@@ -364,6 +364,7 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 	}
 	res.Report = end.Report
 	res.Denials = end.Denials
+	res.Refused, res.Refusals = end.Refused, end.Refusals
 	for path, n := range end.Edits {
 		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {
 			path = filepath.ToSlash(rel)

@@ -9,6 +9,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"wavex/budget"
@@ -194,6 +195,9 @@ type Result struct {
 	// in the attempt's directory are relative to it.
 	Touched []string `json:"touched,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
+	// Refused is the number of tool calls that the policy did not let run; Refusals are the first 100.
+	Refused  int       `json:"refused,omitempty"`
+	Refusals []Refusal `json:"refusals,omitempty"`
 	// Violated are the texts of the mustNot conditions that were true after the attempt.
 	Violated []string       `json:"violated,omitempty"`
 	Edits    map[string]int `json:"edits,omitempty"` // edits by the agent's tools per path, only counts above 1
@@ -234,6 +238,18 @@ type Denial struct {
 	Kind ToolKind `json:"kind,omitempty"`
 }
 
+// Refusal is a tool call that the policy did not let run.
+type Refusal struct {
+	Tool   string `json:"tool"`
+	Agent  string `json:"agent,omitempty"`  // the subagent's id; "" for the agent itself
+	Act    string `json:"act"`              // "deny"; "ask": no person answered; "stop": the attempt ended
+	Rule   string `json:"rule,omitempty"`   // as the plan writes it
+	Target string `json:"target,omitempty"` // the path or the command
+	Reason string `json:"reason"`           // as the agent read it
+}
+
+func (r Refusal) String() string { return strings.TrimSpace(r.Tool+" "+r.Target) + ": " + r.Reason }
+
 // ToolKind says how a tool of an agent changes files.
 type ToolKind string
 
@@ -247,7 +263,7 @@ const (
 type Observation struct {
 	Task    string
 	Attempt int
-	Kind    string     // "init", "tool", "text", "api_retry", "rate_limit", "waiting", "checking"
+	Kind    string     // "init", "tool", "denied", "text", "api_retry", "rate_limit", "waiting", "checking"
 	Text    string     // one line: the tool and its target, or the first words
 	Cost    budget.USD // so far, a lower bound
 }

@@ -42,13 +42,14 @@ func largeStreams() map[string]func(w *bufio.Writer) {
 			text := strings.Repeat("0123456789abcdef", 120)
 			for i := range 50_000 {
 				fmt.Fprintf(w, `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"text","text":"%s"},{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{"command":"true"}}],"usage":{"input_tokens":1,"output_tokens":1}},"session_id":"s"}`+"\n", i, text, i)
-				fmt.Fprintf(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]},"session_id":"s"}`+"\n", i, text)
+				fmt.Fprintf(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","is_error":true,"content":"%s"}]},"session_id":"s"}`+"\n", i, text)
 			}
 		},
 		// Lines of fifty megabytes: a tool's result, a response, an unknown type, noise.
 		"long": func(w *bufio.Writer) {
 			for _, ends := range [][2]string{
-				{`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`, `"}]}}`},
+				{`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"`,
+					`"}]}}`},
 				{`{"type":"assistant","message":{"id":"msg_1","model":"claude-opus-4-8","content":[{"type":"text","text":"`,
 					`"}],"usage":{"input_tokens":1,"output_tokens":1}}}`},
 				{`{"subtype":"of another order","text":"`, `","type":"system"}`},
@@ -59,7 +60,7 @@ func largeStreams() map[string]func(w *bufio.Writer) {
 		},
 		// One line of two hundred megabytes.
 		"one": func(w *bufio.Writer) {
-			writeLongLine(w, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"`,
+			writeLongLine(w, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"`,
 				200<<20, `"}]}}`)
 		},
 		// A result line that is itself fifty megabytes long.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wavex/internal/claude/statement"
+	"wavex/internal/policy"
 	"wavex/runner"
 )
 
@@ -25,6 +26,8 @@ type Agent struct {
 	// Support holds the verdicts on the statements that wavex relies on. For a statement that does not
 	// hold, wavex uses the fallback. If nil, it uses every fallback.
 	Support statement.SupportSet
+	// Judge returns the judge of the tool calls of a turn; nil: the policy has no objection to any call.
+	Judge func(runner.TurnRequest) policy.Judge
 	// Prices prices attempts that end without a result line. If nil, they count at their cap.
 	Prices Pricer
 	// Grace bounds the life of the process after its result line; 0: 10 s.

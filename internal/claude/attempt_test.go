@@ -344,7 +344,8 @@ func TestOrphanIsSwept(t *testing.T) {
 func TestChildEnvironment(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "dump")
-	b := setup(t, script{Steps: then(prints(initLine), step{Dump: file}, step{Print: resultGood}, step{EOF: true})})
+	b := setup(t, script{Steps: then([]step{{Read: true}}, then(prints(initLine), step{Dump: file},
+		step{Print: resultGood}, step{EOF: true})...)})
 	parent := append(os.Environ(), "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SESSION_ID=x",
 		"CLAUDE_CODE_SSE_PORT=1",
 		"WAVEX_RUN=outer", "WAVEX_ATTEMPT=outer/T/1", "GITHUB_TOKEN=secret", "DATABASE_URL=secret", "MY_PASSWORD=secret",
@@ -376,8 +377,9 @@ func TestChildEnvironment(t *testing.T) {
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments\n%q, want\n%q", d.Args, want)
 	}
-	if strings.Count(d.Heard, "\n") != 1 || gjson.Get(d.Heard, "message.content").Str != b.req.Prompt ||
-		gjson.Get(d.Heard, "type").Str != "user" {
+	registers, prompt, _ := strings.Cut(d.Heard, "\n")
+	if strings.Count(prompt, "\n") != 1 || gjson.Get(prompt, "message.content").Str != b.req.Prompt ||
+		gjson.Get(prompt, "type").Str != "user" || registers+"\n" != initializeLine {
 		t.Errorf("heard %q", d.Heard)
 	}
 	env := map[string]string{}

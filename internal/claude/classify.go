@@ -22,15 +22,26 @@ var (
 	errTimeout = errors.New("the attempt's time is up")
 	errIdle    = errors.New("no sign of life")
 	errNoise   = errors.New("output without a line of the CLI's protocol") // the program is not the CLI
+	// errBare means that the CLI would ask about no tool call.
+	errBare = errors.New("--bare keeps the policy on tool calls from working; leave it out")
 )
+
+// policyError ends a turn because of its tool calls.
+type policyError struct {
+	outcome runner.Outcome
+	reason  string
+}
+
+func (e *policyError) Error() string { return e.reason }
 
 // turnEnd holds the observed end of one agent process.
 type turnEnd struct {
-	startErr       error  // the process could not be started
-	exit           int    // -1 after a signal
-	signal         string // "SIGKILL"
-	stop           error  // why wavex stopped the turn; nil: it did not
-	endedAfterTurn bool   // wavex ended the process after its turn was over
+	startErr       error        // the process could not be started
+	exit           int          // -1 after a signal
+	signal         string       // "SIGKILL"
+	stop           error        // why wavex stopped the turn; nil: it did not
+	policy         *policyError // why its tool calls end the turn; nil: they do not
+	endedAfterTurn bool         // wavex ended the process after its turn was over
 	timeout        time.Duration
 	idle           time.Duration
 
@@ -52,6 +63,8 @@ func classifyTurn(e turnEnd) runner.TurnResult {
 	switch {
 	case e.startErr != nil:
 		return ended(runner.Broken, exhaustion.Text(e.startErr), "")
+	case e.policy != nil:
+		return ended(e.policy.outcome, e.policy.reason, "")
 	case errors.Is(e.stop, errNoise):
 		return ended(runner.Broken, withPlainText("it does not speak like the claude CLI", e.plainText), e.plainText)
 	case !e.protocolSeen && (errors.Is(e.stop, errTimeout) || errors.Is(e.stop, errIdle)):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,7 @@ type conversation struct {
 	startDigest   string          // for a spare: digest of the files that the process read at its start
 	resume        bool
 	turns         chan turnEvent // from the reader goroutine
+	say           chan []byte    // lines for its standard input
 	usageRequests chan struct{}  // from the reader goroutine: send usageLine
 	lastRead      atomic.Int64   // Unix time of the last output byte, in nanoseconds
 	exited        chan struct{}
@@ -46,14 +48,6 @@ type conversation struct {
 	end           turnEnd
 	exit          proc.Exit
 }
-
-// turnEvent is an event that the reader sends when a turn of the agent begins or ends.
-type turnEvent bool
-
-const (
-	turnResumed turnEvent = false // a turn began after a result line, for example because a background command ended
-	turnOver    turnEvent = true  // a result line ended the turn
-)
 
 // run starts the process, holds the conversation, and returns when the process and the reader have
 // ended.
@@ -93,43 +87,58 @@ func (c *conversation) run(ctx context.Context) {
 	c.lastRead.Store(time.Now().UnixNano())
 	c.turns, c.usageRequests, c.exited = make(chan turnEvent), make(chan struct{}, 1), make(chan struct{})
 	var read, written = make(chan struct{}), make(chan struct{})
-	say := make(chan []byte, 4) // room for two first lines, one question and one interrupt
+	// There is room for all lines of a CLI that reads. Without an answer it does not carry out the call.
+	c.say = make(chan []byte, 256)
 	if c.resume {
-		say <- []byte(baselineUsageLine)
+		c.send([]byte(baselineUsageLine))
 	}
-	say <- opening
+	c.send(opening)
 	go func() {
 		defer close(read)
 		c.read(out, giveUp)
 	}()
 	go func() {
 		defer close(written)
-		for line := range say {
+		for line := range c.say {
 			if _, err := c.p.Stdin.Write(line); err != nil {
 				return // the process does not read any more; its exit tells why
 			}
 		}
 	}()
 
-	c.watch(ctx, giveUp, say)
-	close(say)
+	c.watch(ctx, giveUp)
 	c.close()
 	c.exit = c.p.Wait()
 	close(c.exited)
 	<-read
+	close(c.say)
 	<-written
 	c.conclude(c.stderr.Flush())
 }
 
-// start starts the process.
+// start starts the process and registers the callbacks for its tool calls.
 func (c *conversation) start() (err error) {
+	if slices.Contains(c.argv, "--bare") {
+		return errBare
+	}
 	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Wrapper: c.wrapper, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true,
 		Stderr: c.stderr})
+	if err == nil && c.transcript.calls != nil {
+		_, _ = c.p.Stdin.Write([]byte(initializeLine)) // if it has ended, its exit tells why; a pipe has room for it
+	}
 	return err
 }
 
+// send sends a line to the agent. It drops the line if the agent does not read.
+func (c *conversation) send(line []byte) {
+	select {
+	case c.say <- line:
+	default:
+	}
+}
+
 // watch handles the events of the conversation until the process exits.
-func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc, say chan<- []byte) {
+func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc) {
 	idle := time.NewTimer(c.idle)
 	defer idle.Stop()
 	if c.idle == 0 {
@@ -144,15 +153,17 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 		case <-c.p.Done():
 			return
 		case e := <-c.turns:
-			if done = e == turnOver; done {
-				c.close() // no request is open: the process may exit
+			if done = e != turnResumed; done {
+				if e == turnOver {
+					c.close() // no request is open: the process may exit
+				} // else a further turn may ask about its calls; without stdin, 2.1.197 carries them out unasked
 				grace.Reset(cmp.Or(c.agent.Grace, 10*time.Second))
 			} else {
 				grace.Stop() // the agent works on, for example on the output of a background command
 			}
 		case <-c.usageRequests:
-			if !c.closed { // there is room: the next question is sent only after the answer
-				say <- []byte(usageLine)
+			if !c.closed {
+				c.send([]byte(usageLine))
 			}
 		case <-grace.C:
 			c.end.endedAfterTurn = true
@@ -161,7 +172,7 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 		case <-idle.C:
 			idle.Reset(c.checkStalled(done, giveUp))
 		case <-ctx.Done():
-			c.stop(context.Cause(ctx), done, say)
+			c.stop(context.Cause(ctx), done)
 			return
 		}
 	}
@@ -188,6 +199,9 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 		case <-c.exited:
 		}
 	}
+	if p := c.transcript.calls; p != nil {
+		p.answer, p.giveUp = c.send, giveUp
+	}
 	c.transcript.requestUsage = func() {
 		select {
 		case c.usageRequests <- struct{}{}:
@@ -195,7 +209,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 		}
 	}
 	noise := 0
-	s := &stream{raw: raw, onLine: c.transcript.onLine, onRead: func(n int, json bool) {
+	s := &stream{raw: raw, onLine: c.transcript.onLine, tools: c.transcript.calls != nil, onRead: func(n int, json bool) {
 		if json {
 			c.lastRead.Store(time.Now().UnixNano())
 		} else if noise += n; noise > noiseMax && c.transcript.lines == 0 {
@@ -224,6 +238,9 @@ func (c *conversation) conclude(stderr string) {
 	e := &c.end
 	e.exit, e.signal = c.exit.Code, c.exit.Signal
 	e.lines, e.initSeen = f.lines, f.initSeen
+	if f.calls != nil {
+		e.policy = f.calls.end
+	}
 	if f.lines > 0 {
 		c.agent.protocolSeen.Store(true)
 	}

@@ -34,6 +34,7 @@ type resultLine struct {
 }
 
 type denial struct {
+	id    string // tool_use_id
 	tool  string
 	input gjson.Result // tool_input
 }
@@ -72,6 +73,7 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 	r.turnCost, r.turnUsage, r.hasTurn = modelUsage(o.Get("model_usage_since_last_result"))
 	o.Get("permission_denials").ForEach(func(_, d gjson.Result) bool {
 		r.denials = append(r.denials, denial{
+			id:    strings.Clone(d.Get("tool_use_id").Str),
 			tool:  strings.Clone(d.Get("tool_name").Str),
 			input: gjson.Parse(strings.Clone(d.Get("tool_input").Raw)),
 		})
@@ -93,8 +95,17 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 	f.results++
 	f.result = r
 	f.account.onResult(r, &f.responses)
+	f.onTurnEnd()
+}
+
+// onTurnEnd reports the end of a turn.
+func (f *transcript) onTurnEnd() {
+	e := turnOver
+	if f.calls != nil && f.calls.background > 0 {
+		e, f.calls.background = turnPaused, 0
+	}
 	if f.onTurn != nil {
-		f.onTurn(turnOver)
+		f.onTurn(e)
 	}
 }
 

@@ -9,11 +9,14 @@ import (
 
 // stop ends the conversation. It first sends an interrupt request, after which the CLI still
 // reports the cost of the turn and ends its own tools.
-func (c *conversation) stop(cause error, done bool, say chan<- []byte) {
+func (c *conversation) stop(cause error, done bool) {
 	select {
 	case <-c.p.Done(): // the process exited at the same time
 		return
 	default:
+	}
+	if p := c.transcript.calls; p != nil {
+		p.stopping.Store(true)
 	}
 	wait := c.stopWait(cause)
 	if done {
@@ -23,7 +26,7 @@ func (c *conversation) stop(cause error, done bool, say chan<- []byte) {
 	}
 	c.end.stop = cause
 	if !c.closed {
-		say <- []byte(interruptLine)
+		c.send([]byte(interruptLine))
 		c.await(wait.Interrupt, true)
 		c.close()
 	}
@@ -69,7 +72,7 @@ func (c *conversation) await(d time.Duration, turn bool) bool {
 		case <-c.p.Done():
 			return true
 		case e := <-c.turns:
-			if e == turnOver && turn {
+			if e != turnResumed && turn {
 				return true
 			}
 		case <-timer.C:

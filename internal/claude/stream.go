@@ -21,6 +21,9 @@ type stream struct {
 	// belong to a line that may be JSON.
 	onRead func(n int, object bool)
 	onLine func(line []byte, cut bool)
+	// tools makes onLine receive also what concerns tool calls: user lines, the bulk of a stream, and
+	// control requests.
+	tools bool
 	// rawErr is the first error of raw. Reading continues without raw, because a full disk must not
 	// fail the attempt.
 	rawErr error
@@ -93,7 +96,7 @@ func (s *stream) lines(data []byte, from int) []byte {
 			s.endLong()
 			first = end + 1
 		default:
-			keep, look := filterLine(line)
+			keep, look := s.filterLine(line)
 			if !keep {
 				s.tee(data[first:at])
 				first = end + 1
@@ -116,7 +119,7 @@ func (s *stream) longPart(b []byte) {
 		if known && kind == "stream_event" && !hasUsage(b) {
 			s.longMode = longDropped
 		}
-		if s.long = nil; s.longMode == longKept && (!known || isRelevant(kind)) {
+		if s.long = nil; s.longMode == longKept && (!known || s.isRelevant(kind)) {
 			s.long = &truncator{}
 		}
 	}
@@ -145,7 +148,7 @@ func (s *stream) finish(b []byte) {
 		s.endLong()
 		return
 	}
-	keep, look := filterLine(b)
+	keep, look := s.filterLine(b)
 	if len(b) == 0 || !keep {
 		return
 	}
@@ -168,7 +171,7 @@ func (s *stream) tee(b []byte) {
 // filterLine reports whether a line is kept and whether it is parsed. It keeps all lines but the parts
 // of messages, which come again in an assistant line; of the events of a message it keeps those
 // with usage.
-func filterLine(line []byte) (keep, look bool) {
+func (s *stream) filterLine(line []byte) (keep, look bool) {
 	kind, known := lineType(line)
 	if !known && len(line) > 0 && line[0] == '{' {
 		kind = gjson.Get(unsafe.String(&line[0], len(line)), "type").Str
@@ -177,7 +180,7 @@ func filterLine(line []byte) (keep, look bool) {
 		keep = hasUsage(line)
 		return keep, keep
 	}
-	return true, (kind == "" || isRelevant(kind)) && len(bytes.TrimSpace(line)) > 0
+	return true, (kind == "" || s.isRelevant(kind)) && len(bytes.TrimSpace(line)) > 0
 }
 
 // hasUsage reports whether a stream_event line has the usage of a response.
@@ -190,10 +193,11 @@ func hasUsage(line []byte) bool {
 	return event == "message_start" || event == "message_delta"
 }
 
-// isRelevant reports whether lines of a type are parsed. User lines (tool results) are the bulk of a
-// stream and hold nothing that is needed.
-func isRelevant(kind string) bool {
+// isRelevant reports whether lines of a type are parsed.
+func (s *stream) isRelevant(kind string) bool {
 	switch kind {
+	case "user", "control_request":
+		return s.tools
 	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response", sharedType:
 		return true
 	}

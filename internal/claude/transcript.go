@@ -24,6 +24,8 @@ type transcript struct {
 	onTurn       func(turnEvent)         // receives the turns; may be nil. It may block.
 	requestUsage func()                  // sends usageLine to the CLI; may be nil. It must not block.
 
+	calls *toolCalls // nil: the process has no tools
+
 	responses    responses
 	account      account
 	usagePending bool // an answer to usageLine is outstanding
@@ -47,6 +49,15 @@ type transcript struct {
 	seenIDs   map[uint64]struct{}
 	seed      maphash.Seed
 }
+
+// turnEvent is an event that the reader sends when a turn of the agent begins or ends.
+type turnEvent int
+
+const (
+	turnResumed turnEvent = iota // a turn began after a result line, for example because a background command ended
+	turnOver                     // a result line ended the turn
+	turnPaused                   // a result line ended the turn while background tasks of the agent ran
+)
 
 // retries holds the API retries that the CLI reported.
 type retries struct {
@@ -88,7 +99,16 @@ func (f *transcript) onLine(line []byte, cut bool) {
 	}
 	switch kind {
 	case "control_response":
-		f.onUsage(o.Get("response"))
+		if r := o.Get("response"); f.calls != nil && r.Get("request_id").Str == initializeID {
+			f.calls.onInitialized(r)
+		} else {
+			f.onUsage(r)
+		}
+		return
+	case "control_request":
+		if f.calls != nil {
+			f.calls.onRequest(o, cut)
+		}
 		return
 	case sharedType:
 		f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
@@ -98,6 +118,10 @@ func (f *transcript) onLine(line []byte, cut bool) {
 	switch kind {
 	case "assistant":
 		f.onAssistant(o)
+	case "user":
+		if f.calls != nil {
+			f.calls.onResult(o)
+		}
 	case "system":
 		f.onSystem(o)
 	case "stream_event":
@@ -215,6 +239,9 @@ func (f *transcript) onTool(block gjson.Result) {
 		return
 	}
 	name, input := block.Get("name").Str, block.Get("input")
+	if f.calls != nil {
+		f.calls.onUse(block.Get("id").Str, name)
+	}
 	path := cmp.Or(input.Get("file_path").Str, input.Get("notebook_path").Str)
 	if toolKind(name) == runner.EditTool && path != "" && len(path) < 4096 {
 		if f.edits == nil {

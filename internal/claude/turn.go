@@ -81,12 +81,16 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 	if err != nil {
 		return nil, err
 	}
-	f := &transcript{responses: responses{prices: t.Prices}}
+	f := &transcript{responses: responses{prices: t.Prices}, calls: &toolCalls{}}
+	if t.Judge != nil {
+		f.calls.judge = t.Judge(t.req)
+	}
 	if t.Observe != nil {
 		f.observe = func(kind, text string) {
 			t.Observe(runner.Observation{Task: t.req.Task, Attempt: t.req.Attempt, Kind: kind, Text: text,
 				Cost: f.responses.cost.USD()})
 		}
+		f.calls.observe = f.observe
 	}
 	return &conversation{
 		agent: t.Agent, argv: argv, wrapper: t.Wall.Wrapper(t.req.Closed),
@@ -115,8 +119,9 @@ func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 			res.Report = r.text
 		}
 		granted := append(checkRules(t.req.Checks), t.req.Settings.AllowedTools...)
-		res.Denials = denials(r.denials, granted)
+		res.Denials = denials(f.calls.others(r.denials), granted)
 	}
+	res.Refusals, res.Refused = f.calls.refusals, f.calls.refused
 }
 
 // askTimeout bounds a Question without a Timeout, in wall-clock time.
@@ -150,6 +155,9 @@ func (a *Agent) runQuestion(ctx context.Context, q runner.Question) runner.Answe
 	args, err := askArgs(q)
 	if err != nil {
 		return runner.Answer{Outcome: runner.Broken, Reason: err.Error()}
+	}
+	if len(q.Tools) > 0 {
+		k.transcript.calls = &toolCalls{}
 	}
 	k.argv, k.env = append(append([]string{}, a.Argv...), args...), a.Environ(add)
 	k.run(ctx)

@@ -47,6 +47,8 @@ func (a *agent) onMessage(m message) error {
 		return inputError{m.err}
 	case m.Type == "user":
 		a.queue = append(a.queue, m)
+	case m.Type == "control_response":
+		a.answer = &m.Response
 	case m.Type == "control_request":
 		a.answerControl(m)
 		if m.Request.Subtype == "interrupt" {
@@ -65,6 +67,9 @@ func (a *agent) answerControl(m message) {
 	case "set_permission_mode":
 		l.Response.Response = map[string]string{"mode": m.Request.Mode}
 	case "initialize":
+		if a.hooks == nil { // a second one is ignored
+			a.hooks = m.Request.Hooks
+		}
 		l.Response.Response = map[string]any{
 			"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
 			"models": []map[string]string{{"value": "default", "resolvedModel": modelAliases["default"],

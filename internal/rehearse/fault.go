@@ -168,6 +168,9 @@ func (t *turn) emitRateLimit(status string) time.Time {
 func (t *turn) succeedWhenStopped(ctx context.Context) error {
 	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "make test"}}
 	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+	if _, err := t.ask(ctx, "PreToolUse", act, nil); err != nil {
+		return err
+	}
 	err := t.linger(ctx, t.b)
 	var code exitError
 	if errors.As(err, &code) {
@@ -232,6 +235,9 @@ func (t *turn) emitBigLine(ctx context.Context) error {
 	const mark = "BIG-LINE"
 	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "cat big.log"}}
 	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
+	if _, err := t.ask(ctx, "PreToolUse", act, nil); err != nil {
+		return err
+	}
 	whole := encodeLine(t.user(toolResult{Tool: act.id, Type: "tool_result", Content: mark}))
 	head, tail, _ := strings.Cut(string(whole), mark)
 	left := int(valueOr(t.b.Size, 50<<20)) - len(head) - len(tail)

@@ -92,6 +92,9 @@ type agent struct {
 
 	in    <-chan message // nil after the end of input
 	queue []message      // user turns that arrived during a turn
+	// hooks are the callbacks that initialize registered, by event; answer is the last answer to one.
+	hooks  map[string][]callbacks
+	answer *callbackAnswer
 
 	turnsServed int // user turns so far
 	cost        budget.USD

@@ -13,13 +13,15 @@ import (
 
 // message is one line of input.
 type message struct {
-	Type      string `json:"type"` // "user", "control_request", ...
+	Type      string `json:"type"` // "user", "control_request", "control_response", ...
 	RequestID string `json:"request_id"`
 	Request   struct {
-		Subtype string `json:"subtype"`
-		Mode    string `json:"mode"`
+		Subtype string                 `json:"subtype"`
+		Mode    string                 `json:"mode"`
+		Hooks   map[string][]callbacks `json:"hooks"`
 	} `json:"request"`
-	Message struct {
+	Response callbackAnswer `json:"response"`
+	Message  struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`

@@ -141,7 +141,7 @@ func (t *turn) runAction(ctx context.Context, act action) error {
 		t.failed = append(t.failed, act.note+" was not permitted")
 		return nil
 	}
-	text, err := act.do(ctx)
+	text, err := t.do(ctx, act)
 	var tool toolError
 	switch {
 	case errors.As(err, &tool):
@@ -185,6 +185,9 @@ func (t *turn) emitReport(ctx context.Context, id string, used tokenLine) (over 
 			act := action{id: t.newToolID(), tool: "StructuredOutput", input: answer}
 			t.emitPart(id, used, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 			t.finish(used)
+			if _, err := t.ask(ctx, "PreToolUse", act, nil); err != nil {
+				return false, err
+			}
 			t.emitToolResult(act, "Structured output provided successfully", false)
 		}
 	}

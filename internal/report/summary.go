@@ -86,6 +86,7 @@ type Attempt struct {
 	Duration time.Duration    `json:"-"`
 	Cost     budget.USD       `json:"-"`
 	Charged  bool             `json:"charged"`
+	Refused  int              `json:"refused,omitempty"` // tool calls that the policy did not let run
 	Checks   []check.Evidence `json:"-"`
 	Note     string           `json:"note,omitempty"` // the next step and its reason
 	Counsel  *counsel.Verdict `json:"-"`              // nil: no panel followed
@@ -174,7 +175,8 @@ func newTask(s *scheduler.State, i int) Task {
 
 func newAttempt(n int, r runner.Result) Attempt {
 	return Attempt{Number: n, Outcome: r.Outcome, Reason: r.Reason, Detail: r.Detail, Report: r.Report, Started: r.Started,
-		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Checks: r.Checks}
+		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Refused: r.Refused,
+		Checks: r.Checks}
 }
 
 // addAttempts fills in every attempt, which only the events have.

@@ -155,6 +155,7 @@ func (r *Summary) totals() []string {
 	case s.Reason != "":
 		l = append(l, "Wall: none, "+textfmt.Line(s.Reason))
 	}
+	l = append(l, r.policyLines()...)
 	for i, g := range r.Regressions {
 		if i == maxRegressions {
 			l = append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))
@@ -240,4 +241,18 @@ func writeGrid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 		}
 		b.WriteString(text + "\n")
 	}
+}
+
+// policyLines returns a line with the number of tool calls that the policy did not let run.
+func (r *Summary) policyLines() []string {
+	refused := 0
+	for _, t := range r.Tasks {
+		for _, a := range t.History {
+			refused += a.Refused
+		}
+	}
+	if refused == 0 {
+		return nil
+	}
+	return []string{"Policy: " + Plural(refused, "tool call", "tool calls") + " denied"}
 }

@@ -162,6 +162,12 @@ func LogEnd(e event.AttemptEnded) []string {
 		out = append(out, "   failed: "+textfmt.Line(c.Check)+": "+textfmt.Line(c.Reason))
 		out = append(out, indent("     ", textfmt.Multiline(c.Output, 0), 2*maxAnswerLines)...)
 	}
+	for _, d := range e.Result.Refusals {
+		out = append(out, "   denied by the policy: "+textfmt.Line(d.String()))
+	}
+	if more := e.Result.Refused - len(e.Result.Refusals); more > 0 {
+		out = append(out, fmt.Sprintf("   denied by the policy: %d more", more))
+	}
 	for _, d := range e.Result.Denials {
 		out = append(out, "   denied; to allow it: "+textfmt.Line(d.Rule))
 	}

@@ -61,7 +61,8 @@ type Attempt struct {
 	Session  string   `json:"session,omitempty"`
 	Version  string   `json:"version,omitempty"` // of the CLI
 	Changed  []string `json:"changed,omitempty"`
-	Denials  []string `json:"denials,omitempty"` // the rules that would allow the denied calls
+	Denials  []string `json:"denials,omitempty"`  // the rules that would allow the denied calls
+	Refusals []string `json:"refusals,omitempty"` // the calls that the policy did not let run
 	Violated []string `json:"violated,omitempty"`
 	Checks   []Check  `json:"checks,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
@@ -164,6 +165,9 @@ func (a *Attempt) setResult(r runner.Result) {
 	a.Changed, a.Violated = nonEmptyLines(r.Changed), nonEmptyLines(r.Violated)
 	for _, n := range r.Denials {
 		a.Denials = append(a.Denials, textfmt.Line(n.Rule))
+	}
+	for _, n := range r.Refusals {
+		a.Refusals = append(a.Refusals, textfmt.Line(n.String()))
 	}
 	for _, c := range r.Checks {
 		a.Checks = append(a.Checks, Check{Check: textfmt.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode,

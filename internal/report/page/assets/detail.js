@@ -97,6 +97,7 @@ function attempt(a, last) {
   if (a.reason && a.outcome !== "done") parts.push(h("p", { class: "prose " }, a.reason));
   if (a.vacuous) parts.push(h("p", {}, "Every check passed before any work was done: they prove nothing."));
   if (a.violated) parts.push(list("What must not become true, and did", a.violated));
+  if (a.refusals) parts.push(list("Denied by the policy", a.refusals));
   if (a.denials) parts.push(list("Refused; the rules that would allow it", a.denials));
   if (a.escaped && !a.open) parts.push(h("p", { class: "st-failed badge" }, "Something the attempt started was alive after it."));
   if (a.checks) {

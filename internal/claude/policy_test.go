@@ -1,0 +1,151 @@
+//go:build unix
+
+package claude
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/plan"
+	"wavex/internal/policy"
+	"wavex/runner"
+)
+
+// judgeFunc is a judge by a function.
+type judgeFunc func(policy.Call) policy.Decision
+
+func (f judgeFunc) Before(c policy.Call) policy.Decision { return f(c) }
+func (judgeFunc) After(policy.Call, policy.Result)       {}
+
+// callback returns a question of the CLI: at a callback about a call of Bash.
+func callback(at, id, command string) step {
+	return step{Print: fmt.Sprintf(`{"type":"control_request","request_id":"q-%s","request":{"subtype":"hook_callback",`+
+		`"callback_id":%q,"input":{"cwd":"/project","tool_name":"Bash","tool_input":{"command":%q},"tool_use_id":%q}}}`,
+		at, at, command, id)}
+}
+
+func toolResult(id string, failed bool) step {
+	return step{Print: fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result",`+
+		`"tool_use_id":%q,"content":"text","is_error":%t}]}}`, id, failed)}
+}
+
+// TestPolicy plays each way in which a question about a tool call can go.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	pushes := func(act policy.Act) judgeFunc {
+		return func(c policy.Call) policy.Decision {
+			if command := gjson.GetBytes(c.Input, "command").Str; command == "git push" {
+				return policy.Decision{Act: act, Rule: "git push", Target: command, Reason: "commit and leave it"}
+			}
+			return policy.Decision{Act: policy.Pass}
+		}
+	}
+	const stop = `{"type":"control_request","request_id":"q-stop","request":{"subtype":"hook_callback",` +
+		`"callback_id":"stop","input":{"hook_event_name":"Stop","background_tasks":[{"id":"b","status":"running"}]}}}`
+	begin := then([]step{{Read: true}}, prints(initLine)...) // registration and prompt
+	end := []step{{Print: resultGood}, {EOF: true}}
+	interrupted := []step{{Await: `"interrupt"`}, {Print: aborted}, {EOF: true}, {Exit: code(1)}}
+	deny, passes := step{Await: `"permissionDecisionReason":"wavex: commit`}, step{Await: `"response":{}`}
+	for _, tc := range []struct {
+		name    string
+		judge   policy.Judge
+		steps   [][]step
+		want    runner.Outcome
+		reason  string
+		refused int
+	}{
+		{name: "passes without a judge", want: runner.Done, steps: [][]step{{callback("before", "t", "git push"), passes,
+			callback("after", "t", "git push"), passes, toolResult("t", false)}, end}},
+		{name: "fails", want: runner.Done,
+			steps: [][]step{{callback("before", "t", "x"), passes, toolResult("t", true)}, end}},
+		{name: "denied", judge: pushes(policy.Deny), want: runner.Wrong, reason: "check failed", refused: 1,
+			steps: [][]step{{callback("before", "t", "git push"), deny, toolResult("t", true), {Print: with(resultGood,
+				`"permission_denials":[]`, `"permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{}}]`)},
+				{EOF: true}}}},
+		{name: "a person is asked", judge: pushes(policy.Ask), want: runner.Done, refused: 1,
+			steps: [][]step{{callback("before", "t", "git push"), deny, toolResult("t", true)}, end}},
+		{name: "stopped", judge: pushes(policy.Stop), want: runner.Stalled, refused: 1,
+			reason: "stopped at Bash git push: commit and leave it",
+			steps:  [][]step{{callback("before", "t", "git push"), deny}, interrupted}},
+		{name: "never asked", want: runner.Wrong, reason: "not in force: the CLI carried out a tool without asking",
+			steps: [][]step{{toolResult("t", false)}, interrupted}},
+		{name: "never asked, but failed", want: runner.Done, steps: [][]step{{toolResult("t", true)}, end}},
+		{name: "carried out although denied", judge: pushes(policy.Deny), want: runner.Wrong, refused: 1,
+			reason: "Bash ran although it was denied",
+			steps:  [][]step{{callback("before", "t", "git push"), deny, toolResult("t", false)}, interrupted}},
+		{name: "another input", want: runner.Wrong, reason: "a hook changed the input of Bash",
+			steps: [][]step{{callback("before", "t", "echo nice"), passes, callback("after", "t", "echo evil")},
+				interrupted}},
+		{name: "seen after the result", want: runner.Wrong, reason: "without asking",
+			steps: [][]step{{{Print: resultGood}, toolResult("t", false)}, {{EOF: true}}}},
+		{name: "not applied", want: runner.Broken, reason: "hooks_applied is false",
+			steps: [][]step{{{Print: `{"type":"control_response","response":{"subtype":"success",` +
+				`"request_id":"wavex-policy","response":{"hooks_applied":false}}}`}}, interrupted}},
+		{name: "not known", want: runner.Broken, reason: "Unsupported",
+			steps: [][]step{{{Print: `{"type":"control_response","response":{"subtype":"error",` +
+				`"request_id":"wavex-policy","error":"Unsupported"}}`}}, interrupted}},
+		{name: "asks after a background task", want: runner.Done, steps: [][]step{{{Print: stop}, passes,
+			{Print: resultGood}, {Print: initLine}, callback("before", "t", "git push"), passes,
+			toolResult("t", false)}, end}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			steps := begin
+			for _, more := range tc.steps {
+				steps = then(steps, more...)
+			}
+			b := setup(t, script{Steps: steps})
+			if tc.judge != nil {
+				b.agent.Judge = func(runner.TurnRequest) policy.Judge { return tc.judge }
+			}
+			if strings.HasPrefix(tc.reason, "check failed") {
+				b.req.Checks = []plan.Check{{Run: "false"}}
+			}
+			b.req.Settings.Timeout = time.Minute
+			r := b.attempt(t.Context())
+			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Refused != tc.refused ||
+				len(r.Refusals) != tc.refused || len(r.Denials) > 0 {
+				t.Errorf("%s: %s; refusals %v, denials %v", r.Outcome, r.Reason, r.Refusals, r.Denials)
+			}
+		})
+	}
+}
+
+// An agent that would be started with --bare is not started.
+func TestBareIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{})
+	b.agent.Argv = append(b.agent.Argv, "--bare")
+	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || !strings.Contains(r.Reason, "--bare") || r.Cost != 0 {
+		t.Errorf("%s: %s", r.Outcome, r.Reason)
+	}
+}
+
+func TestSameInput(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 2*tightMax)
+	for _, tc := range []struct {
+		asked, ran string
+		cut, same  bool
+	}{
+		{`{"command":"a"}`, `{"command":"a"}`, false, true},
+		{`{"command":"a","n":1}`, `{ "n": 1, "command": "a" }`, false, true},
+		{`{"command":"a"}`, `{"command":"b"}`, false, false},
+		{`{"command":"a"}`, `{"command":"a","force":false,"list":[]}`, false, true},
+		{`{"command":"a"}`, `{"command":"a","force":true}`, false, false},
+		{`{"command":"a","force":true}`, `{"command":"a"}`, false, false},
+		{`{"file_path":"a.txt"}`, `{"file_path":"/project/a.txt"}`, false, true},
+		{`{"file_path":"a.txt"}`, `{"file_path":"/project/b.txt"}`, false, false},
+		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, false, false},
+		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, true, true},
+		{`{"a":1}`, `broken`, false, false},
+	} {
+		if got := sameInput([]byte(tc.asked), []byte(tc.ran), "/project", tc.cut); got != tc.same {
+			t.Errorf("%.60s and %.60s: same: %v", tc.asked, tc.ran, got)
+		}
+	}
+}
