@@ -222,3 +222,17 @@ func TestAnotherOwnerOfTheParent(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// A project's path may have characters that mean something in a pattern.
+func TestEscapeGlob(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a[b]")
+	if filepath.Separator != '\\' {
+		dir += `\*?{c`
+	}
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "run.json"), nil, 0o600))
+	got, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.json"))
+	must(t, err)
+	equal(t, "files", got, []string{filepath.Join(dir, "run.json")})
+}

@@ -57,6 +57,9 @@ func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, e
 
 // escapeGlob escapes a path for use in a glob pattern.
 func escapeGlob(path string) string {
+	if filepath.Separator != '\\' {
+		path = strings.ReplaceAll(path, `\`, `\\`)
+	}
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
