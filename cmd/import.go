@@ -49,7 +49,7 @@ func runImport(path string, o importOptions, std Stdio) error {
 		return usage("there is no file %s", path)
 	}
 	if err != nil {
-		return usage("%s", err)
+		return usererr.Input(err)
 	}
 	if out == nil {
 		return usererr.Plan(diags)

@@ -281,7 +281,7 @@ func (r *invocation) checkAPIKey() error {
 // written.
 func (r *invocation) checkRoster() error {
 	if _, err := counsel.LoadRoster(r.config.Loop.Path(loop.Experts), r.config.Blocked); err != nil {
-		return usage("%s", err)
+		return usererr.Input(err)
 	}
 	return nil
 }

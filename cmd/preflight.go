@@ -116,7 +116,7 @@ func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (age
 		a.Argv, a.Support = []string{self, "agent"}, statement.StandIn()
 		if o.scenario != "" {
 			if a.Scenario, err = rehearse.LoadScenario(o.scenario); err != nil {
-				return a, usage("%s", err)
+				return a, usererr.Input(err)
 			}
 		}
 		return a, nil

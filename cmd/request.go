@@ -179,7 +179,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 	}
 	roster, err := counsel.LoadRoster(q.loop.Path(loop.Experts), q.run.want.Blocked)
 	if err != nil {
-		return usage("%s", err)
+		return usererr.Input(err)
 	}
 	if err := q.promptSettings(ctx); err != nil {
 		return err

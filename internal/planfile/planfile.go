@@ -64,7 +64,7 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		return nil, nil, usererr.Usage("%s", notFoundText(path))
 	}
 	if err != nil {
-		return nil, nil, usererr.Usage("%s", err)
+		return nil, nil, usererr.Input(err)
 	}
 	return p, diags, nil
 }

@@ -48,11 +48,11 @@ type Coordinator struct {
 	panel *counsel.Panel
 }
 
-// New reads the roster of experts. It returns a *usererr.UsageError if the roster is invalid.
+// New reads the roster of experts. It returns the error of usererr.Input if it cannot use the roster.
 func New(o Options) (*Coordinator, error) {
 	roster, err := counsel.LoadRoster(o.Config.Loop.Path(loop.Experts), o.Config.Blocked)
 	if err != nil {
-		return nil, usererr.Usage("%s", err)
+		return nil, usererr.Input(err)
 	}
 	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster, Chair: o.Chair}}
 	if o.OverAPI {

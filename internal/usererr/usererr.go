@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
 )
 
@@ -26,6 +27,15 @@ func (e *BlockedError) Unwrap() error { return e.Err }
 
 // Blocked returns a BlockedError.
 func Blocked(err error) error { return &BlockedError{err} }
+
+// Input returns an error about a file that wavex was given: a BlockedError if a limit of the machine
+// kept wavex from reading it, else a UsageError.
+func Input(err error) error {
+	if _, limited := exhaustion.Of(err); limited {
+		return Blocked(err)
+	}
+	return Usage("%s", err)
+}
 
 // PlanError holds a plan's mistakes.
 type PlanError struct{ Diags []plan.Diagnostic }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"wavex/internal/plan"
@@ -49,6 +51,22 @@ func TestPlan(t *testing.T) {
 		text := Plan(diags).Error()
 		if !strings.Contains(text, want) || strings.Count(text, "\n") != len(diags) || strings.HasSuffix(text, "\n") {
 			t.Errorf("%q, want %q", text, want)
+		}
+	}
+}
+
+func TestInput(t *testing.T) {
+	t.Parallel()
+	for err, blocked := range map[error]bool{
+		errors.New("bad"): false,
+		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}:               false,
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}:               true,
+		fmt.Errorf("reading x: %w", os.NewSyscallError("open", syscall.ENFILE)): true,
+	} {
+		var b *BlockedError
+		got := Input(err)
+		if errors.As(got, &b) != blocked || got.Error() != err.Error() {
+			t.Errorf("%v: %T %v", err, got, got)
 		}
 	}
 }
