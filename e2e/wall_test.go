@@ -112,7 +112,8 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 					gitIn(t, r.dir, args...)
 				}
 				dir := listen(t, "ssh", "S.gpg-agent", "docker")
-				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir, "DOCKER_HOST=unix://"+dir+"/docker")
+				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir,
+					"DOCKER_HOST=unix://"+dir+"/docker", "GOFLAGS=") // go env -w warns of a variable that is set
 				e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
 					"--sandbox", sandbox).end()
 				said, err := os.ReadFile(filepath.Join(r.dir, "out.txt"))
