@@ -45,7 +45,7 @@ func (l *Log) ensureIntact() error {
 // keeps the file at the journal's path under another name.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
-	_ = os.MkdirAll(dir, 0o755) // CreateTemp fails without the directory
+	_ = os.MkdirAll(dir, 0o755)                // CreateTemp fails without the directory
 	f, err := os.CreateTemp(dir, ".journal-*") // mode 0600
 	if err != nil {
 		return err
