@@ -78,7 +78,7 @@ func BenchmarkRun(b *testing.B) {
 func BenchmarkCycles(b *testing.B) {
 	const n = 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))
-	tangle := NewBuilder(5*n)
+	tangle := NewBuilder(5 * n)
 	for i := range n {
 		for range 5 {
 			tangle.Edge(i, (i+1+r.IntN(50))%n)

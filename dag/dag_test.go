@@ -52,7 +52,7 @@ func TestCyclesOfAHugeTangle(t *testing.T) {
 	t.Parallel()
 	const n, step, scramble = 20_000, 10, 7919
 	node := func(place int) int { return place % n * scramble % n }
-	b := NewBuilder(2*n)
+	b := NewBuilder(2 * n)
 	for i := range n {
 		b.Edge(node(i), node(i+step))
 		b.Edge(node(i), node(i+step+1))
@@ -96,7 +96,7 @@ func TestCyclesBeyondTheBound(t *testing.T) {
 func TestCyclesOfOneEdgeBack(t *testing.T) {
 	t.Parallel()
 	const n = 300_000
-	b := NewBuilder(2*n)
+	b := NewBuilder(2 * n)
 	for i := range n - 1 {
 		b.Edge(i, i+1)
 	}
