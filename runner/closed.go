@@ -11,16 +11,14 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
-	"wavex/internal/wall"
 )
 
 // This file lists the paths that a wall closes to the agent of an attempt.
 
 // closedPaths returns the paths that the agent must not write, the most important first. Some do not exist.
+// The working tree may be in one of them, .loop.
 func (r *Request) closedPaths() (closed []string) {
-	for _, at := range r.Closed {
-		closed = append(closed, wall.Except(at, r.Dir)...) // a working tree is in .loop
-	}
+	closed = slices.Clone(r.Closed)
 	for _, g := range r.Guards {
 		closed = append(closed, filepath.Join(r.Dir, filepath.FromSlash(g.Path)))
 	}

@@ -46,8 +46,8 @@ func TestClosedPaths(t *testing.T) {
 		"declared": {Request{Dir: project, Files: []plan.File{{Path: ".claude/agents/b.md", Action: "create"}}},
 			append(common, ".claude/settings.json"), []string{".claude/agents", "prot"}},
 		"its own tree": {Request{Dir: tree, Protect: protect},
-			append(common, ".loop/worktrees/R.1/.git", ".loop/worktrees/R.1/prot", ".git/worktrees/R.1/config.worktree"),
-			[]string{".loop", ".loop/worktrees", ".loop/worktrees/R.1", ".loop/worktrees/R.1/sub"}},
+			append(common, ".loop", ".loop/worktrees/R.1/.git", ".loop/worktrees/R.1/prot",
+				".git/worktrees/R.1/config.worktree"), []string{".git"}}, // the wall opens the tree itself
 	} {
 		c.req.Closed = []string{filepath.Join(project, ".loop")}
 		var got []string

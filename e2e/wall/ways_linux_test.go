@@ -124,7 +124,7 @@ func TestWays(t *testing.T) {
 			t.Parallel()
 			dir, holds := project(t)
 			before := holds()
-			said := sh(t, wall0.Wrapper([]string{dir + "/prot"}), dir, command)
+			said := sh(t, wall0.Wrapper([]string{dir + "/prot"}, ""), dir, command)
 			if after := holds(); after != before {
 				t.Errorf("it came through:\n%s\nwas\n%s\nit said %s", after, before, said)
 			}
@@ -148,7 +148,7 @@ func TestWaysToAFile(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			dir, _ := project(t)
-			said := sh(t, wall0.Wrapper([]string{dir + "/prot/f"}), dir, command+"; echo x > prot/new")
+			said := sh(t, wall0.Wrapper([]string{dir + "/prot/f"}, ""), dir, command+"; echo x > prot/new")
 			// Moving or removing the directory above is seen by the diff alone.
 			if b, err := os.ReadFile(dir + "/prot/f"); err == nil && string(b) != "old\n" {
 				t.Errorf("%s: %q, it said %s", command, b, said)
@@ -164,7 +164,7 @@ func TestRights(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			dir, holds := project(t)
 			before := holds()
-			said := sh(t, wall0.Wrapper([]string{dir + "/prot"}), dir, command)
+			said := sh(t, wall0.Wrapper([]string{dir + "/prot"}, ""), dir, command)
 			if after := holds(); after != before {
 				t.Errorf("it came through:\n%s\nwas\n%s\nit said %s", after, before, said)
 			}

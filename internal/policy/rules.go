@@ -233,8 +233,9 @@ func (p *Pattern) matches(c splitWords) bool {
 
 // allows reports whether a permission rule names a simple command. A rule for the whole tool names none.
 func allows(rule string, words []string) bool {
-	text, ok := strings.CutPrefix(rule, "Bash(")
-	if text, ok = strings.CutSuffix(text, ")"); !ok || strings.Trim(text, ":* ") == "" {
+	text, isBash := strings.CutPrefix(rule, "Bash(")
+	text, ends := strings.CutSuffix(text, ")")
+	if !isBash || !ends || strings.Trim(text, ":* ") == "" {
 		return false
 	}
 	command := strings.Join(words, " ")

@@ -54,7 +54,7 @@ func (w *Wall) try(ctx context.Context, dir string, env []string) error {
 		return fmt.Errorf("trying bwrap: %w", err)
 	}
 	var out strings.Builder
-	p, err := proc.Start(proc.Spec{Wrapper: w.Wrapper([]string{f.Name()}),
+	p, err := proc.Start(proc.Spec{Wrapper: w.Wrapper([]string{f.Name()}, ""),
 		Argv: []string{"/bin/sh", "-c", trial, "sh", f.Name(), dir}, Dir: dir, Env: env, Combined: &out})
 	if err != nil {
 		return fmt.Errorf("trying bwrap: %w", err)

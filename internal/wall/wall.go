@@ -7,8 +7,6 @@ package wall
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,8 +25,10 @@ var ErrMissing = errors.New("bubblewrap (bwrap) is not installed")
 const maxBinds = 100
 
 // Wrapper returns the proc.Spec.Wrapper that closes absolute paths to a program, with all that is below them. A path
-// that does not exist is left out, and so are those after the first 100.
-func (w *Wall) Wrapper(closed []string) []string {
+// that does not exist is left out, and so are those after the first 100. The directory open may be below one of them:
+// it stays as it is. Entries of a closed directory are not bound one by one, because wavex replaces some of them,
+// and bwrap does not start if the source of a bind is replaced meanwhile (0.8.0).
+func (w *Wall) Wrapper(closed []string, open string) []string {
 	if w == nil {
 		return nil
 	}
@@ -39,12 +39,21 @@ func (w *Wall) Wrapper(closed []string) []string {
 		}
 	}
 	binds = binds[:min(len(binds), maxBinds)]
+	open, err := filepath.EvalSymlinks(open)
+	if err == nil && slices.ContainsFunc(binds, func(p string) bool { return isBelow(open, p) }) {
+		binds = append(binds, open)
+	}
 	slices.SortFunc(binds, func(a, b string) int { // a folder right before its entries
 		return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
 	})
 	args := w.args()
 	last := ""
 	for _, p := range binds {
+		if p == open && isBelow(p, last) {
+			args = append(args, "--bind", p, p)
+			last = ""
+			continue
+		}
 		if p == last || isBelow(p, last) {
 			continue
 		}
@@ -62,25 +71,4 @@ func (w *Wall) args() []string {
 // isBelow reports whether path is in the directory dir, at any depth.
 func isBelow(path, dir string) bool {
 	return dir != "" && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// Except returns what closes the directory dir but for the path open: dir itself if open is not below it, else the
-// other entries of the directories between the two. Both are absolute.
-func Except(dir, open string) []string {
-	dir, derr := filepath.EvalSymlinks(dir)
-	open, err := filepath.EvalSymlinks(open)
-	switch {
-	case derr != nil:
-		return nil
-	case err != nil || !isBelow(open, dir):
-		return []string{dir}
-	}
-	var out []string
-	list, _ := os.ReadDir(dir) // what cannot be read is not known by name either
-	for _, e := range list {
-		if at := filepath.Join(dir, e.Name()); at != open && e.Type()&fs.ModeSymlink == 0 {
-			out = append(out, Except(at, open)...)
-		}
-	}
-	return out
 }

@@ -37,37 +37,31 @@ func TestWrapper(t *testing.T) {
 		}
 		return out
 	}
-	for open, want := range map[string][]string{
-		"loop/trees/1": {"loop/journal", "loop/trees/2"},
-		"loop/trees":   {"loop/journal"},
-		"loop":         {"loop"},
-		"a":            {"loop"},
-		"loop/none":    {"loop"},
-	} {
-		if got := Except(filepath.Join(dir, "loop"), filepath.Join(dir, open)); !slices.Equal(got, abs(want)) {
-			t.Errorf("all but %s: %v", open, got)
-		}
-	}
-	if got := Except(filepath.Join(dir, "none"), dir); got != nil {
-		t.Errorf("a missing directory: %v", got)
-	}
 	w := &Wall{bwrap: "/usr/bin/bwrap"}
 	for _, c := range []struct {
 		name         string
 		closed, want []string
+		open         string
 	}{
-		{"nothing", nil, nil},
-		{"missing", []string{"none", "a/none"}, nil},
-		{"twice", []string{"a/f", "a/f"}, []string{"a/f"}},
-		{"in a closed folder", []string{"a/f", "a", "a b/f"}, []string{"a", "a b/f"}},
-		{"a link", []string{"link/f"}, []string{"a/f"}},
+		{"nothing", nil, nil, "a"},
+		{"missing", []string{"none", "a/none"}, nil, "a"},
+		{"twice", []string{"a/f", "a/f"}, []string{"a/f"}, ""},
+		{"in a closed folder", []string{"a/f", "a", "a b/f"}, []string{"a", "a b/f"}, "none"},
+		{"a link", []string{"link/f"}, []string{"a/f"}, "a"},
+		{"all but a tree", []string{"loop/trees/1/x", "loop"}, []string{"loop", "+loop/trees/1", "loop/trees/1/x"},
+			"loop/trees/1"},
+		{"a closed tree", []string{"loop"}, []string{"loop"}, "loop"},
 	} {
 		want := []string{"/usr/bin/bwrap", "--die-with-parent", "--unshare-user", "--dev-bind", "/", "/", "--proc", "/proc"}
-		for _, p := range abs(c.want) {
-			want = append(want, "--ro-bind-try", p, p)
+		for _, p := range c.want {
+			if p, open := strings.CutPrefix(p, "+"); open {
+				want = append(want, "--bind", filepath.Join(dir, p), filepath.Join(dir, p))
+				continue
+			}
+			want = append(want, "--ro-bind-try", filepath.Join(dir, p), filepath.Join(dir, p))
 		}
 		want = append(want, "--cap-drop", "ALL")
-		if got := w.Wrapper(abs(c.closed)); !slices.Equal(got, want) {
+		if got := w.Wrapper(abs(c.closed), filepath.Join(dir, c.open)); !slices.Equal(got, want) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, " "), strings.Join(want, " "))
 		}
 	}
@@ -78,10 +72,10 @@ func TestWrapper(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := len(w.Wrapper(many)) - len(w.Wrapper(nil)); got != 3*maxBinds {
+	if got := len(w.Wrapper(many, "")) - len(w.Wrapper(nil, "")); got != 3*maxBinds {
 		t.Errorf("%d arguments for %d files", got, len(many))
 	}
-	if got := (*Wall)(nil).Wrapper(many); got != nil {
+	if got := (*Wall)(nil).Wrapper(many, ""); got != nil {
 		t.Errorf("no wall: %v", got)
 	}
 }
