@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/runlog"
@@ -56,7 +57,7 @@ func (r *invocation) deleteState(ctx context.Context, end error) error {
 	switch in := r.config.Loop; {
 	case !r.opts.deleteState:
 		return end
-	case end != nil:
+	case end != nil || r.state == nil || r.state.Ended == nil || r.state.Ended.Status != event.RunComplete:
 		fmt.Fprintln(r.std.Err, "wavex: the run is not complete, so its state is kept; `wavex cancel --purge` removes it")
 		return end
 	default:

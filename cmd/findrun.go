@@ -3,10 +3,14 @@ package cmd
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/report"
 	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 )
 
@@ -23,6 +27,27 @@ func planPath(args []string) (string, error) {
 			"name a plan file, or make one with: wavex new")
 	}
 	return path, err
+}
+
+// findTask returns the id of a task that is given by its id, or by the id that lists show to people.
+func findTask(p *plan.Plan, id string) (string, error) {
+	if _, ok := p.Lookup(id); ok {
+		return id, nil
+	}
+	var near []string
+	for i := range p.Tasks {
+		own := p.Tasks[i].ID
+		if strings.EqualFold(own, id) || report.DisplayID(own) == report.DisplayID(id) {
+			return own, nil
+		}
+		if len(near) < 5 && strings.Contains(strings.ToLower(own), strings.ToLower(id)) {
+			near = append(near, textfmt.Line(own))
+		}
+	}
+	if len(near) > 0 {
+		return "", usage("there is no task %s; there is %s", textfmt.Line(id), strings.Join(near, ", "))
+	}
+	return "", usage("there is no task %s in %s; wavex graph lists them", textfmt.Line(id), p.Path)
 }
 
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last

@@ -191,7 +191,15 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	if err == nil && o.shareList {
 		err = r.resolveSharedList()
 	}
-	return err
+	if err != nil || o.resuming { // retry has found its tasks in the plan of the run, which may have more
+		return err
+	}
+	for k, name := range r.config.Only {
+		if r.config.Only[k], err = findTask(r.plan, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unfinishedPlan returns the path of the plan of the unfinished run in a project directory, and the events there.
@@ -295,7 +303,7 @@ func (r *invocation) run(ctx context.Context) error {
 	r.state = out.State
 	end := r.withReports(r.exitError(out, err))
 	r.close(ctx)
-	if end == nil && !r.suppressCompletion {
+	if end == nil && out.End.Status == event.RunComplete && !r.suppressCompletion {
 		r.printComplete()
 	}
 	return end

@@ -64,7 +64,7 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	}
 	l := &attemptLog{f: f, raw: o.raw, out: bufio.NewWriter(std.Out),
 		view: ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv)}}
-	if l.task, err = f.task(id); err != nil {
+	if l.task, err = findTask(f.State.Plan, id); err != nil {
 		return err
 	}
 	l.tty = isTerminal(std.Out)
@@ -84,27 +84,6 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	defer stop()
 	err = l.showAttempts(ctx, n, o)
 	return errors.Join(err, l.out.Flush())
-}
-
-// task finds a task by its id, or by the id that lists show to people.
-func (f follower) task(id string) (string, error) {
-	if _, ok := f.State.Index(id); ok {
-		return id, nil
-	}
-	var near []string
-	for i := range f.State.Plan.Tasks {
-		own := f.State.Plan.Tasks[i].ID
-		if strings.EqualFold(own, id) || report.DisplayID(own) == report.DisplayID(id) {
-			return own, nil
-		}
-		if len(near) < 5 && strings.Contains(strings.ToLower(own), strings.ToLower(id)) {
-			near = append(near, textfmt.Line(own))
-		}
-	}
-	if len(near) > 0 {
-		return "", usage("there is no task %s; there is %s", textfmt.Line(id), strings.Join(near, ", "))
-	}
-	return "", usage("there is no task %s in run %s; wavex status lists them", textfmt.Line(id), f.State.Config.Run)
 }
 
 // attemptLog shows the attempts of one task.

@@ -55,7 +55,7 @@ do next in this directory.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Run", []*cobra.Command{newStart(std), newRun(std), newResume(std), newCancel(std), newVerify(std),
+		{"Run", []*cobra.Command{newStart(std), newRun(std), newResume(std), newRetry(std), newCancel(std), newVerify(std),
 			newDeliver(std), newLearn(std)}},
 		{"Look", []*cobra.Command{newStatus(std), newWatch(std), newLogs(std), newRuns(std), newReport(std)}},
 		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},

@@ -28,7 +28,8 @@ type runOptions struct {
 
 	resume       bool
 	fresh        bool
-	deleteState  bool // the person at the terminal wants .loop deleted after a complete run
+	only         []string // tasks that the session is limited to, with their blockers; empty: all
+	deleteState  bool     // the person at the terminal wants .loop deleted after a complete run
 	ifUnfinished string
 	onSignal     string
 	interactive  bool
@@ -85,7 +86,8 @@ of its own, within the budget, and verified by wavex itself. What happens is
 kept in .loop/ of the project directory (the current one, or the plan's
 defaults.dir). An unfinished run of the same plan is continued. Tasks that an
 earlier run completed do not run again while they are up to date; --fresh runs
-everything again. The first run in a project says that .loop is written; on a
+everything again. --only TASK runs a task and its blockers, and leaves the rest
+for later. The first run in a project says that .loop is written; on a
 terminal it asks whether to delete .loop after a complete run, unless --yes is
 given.
 
@@ -115,6 +117,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	f.StringVar(&o.taskList, "task-list", "", "run this task list of Claude Code instead of a plan file")
 	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, even with another plan")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
+	f.StringArrayVar(&o.only, "only", nil, "run this task and its blockers, and nothing else (repeatable)")
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
 		"what to do with an unfinished run")
 	groupFlags(c, "Work", "task-list", "fresh")
@@ -154,7 +157,7 @@ unless given; +N raises one.
 	return c
 }
 
-// runFlags adds the flags that run, resume, start and verify share, by the groups of their help. Each call of
+// runFlags adds the flags that run, resume, retry, start and verify share, by the groups of their help. Each call of
 // groupFlags names the flags that the help shows without --all.
 func runFlags(c *cobra.Command, o *runOptions) {
 	f, want := c.Flags(), &o.want

@@ -39,7 +39,7 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 			c.MaxRetries = *n
 		}
 	}
-	c.Dir, c.Loop = dir, loop.In(dir)
+	c.Dir, c.Loop, c.Only = dir, loop.In(dir), o.only
 	planned := planSettings(p)
 	given := func(flag string) bool { // a resumed run keeps its values, and a plan counts before settings files
 		return o.forced(flag) || old == nil && planned[flag] == "" && o.given(flag)

@@ -65,6 +65,7 @@ func (s *State) apply(e event.Event) error {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		s.clear()
+		s.selectTasks(b.Config.Only)
 		s.applyEarlier(b.Earlier)
 		s.Config, s.RunStart = b.Config, e.Time
 		s.Ledger = budget.NewLedger(b.Config.Limits)
@@ -76,6 +77,7 @@ func (s *State) apply(e event.Event) error {
 		}
 		s.startSession(b.Config, e.Time)
 	case event.RunResumed:
+		s.selectTasks(b.Config.Only)
 		s.reopen()
 		s.applyDoubts(b.Earlier)
 		s.startSession(b.Config, e.Time)
@@ -180,15 +182,16 @@ func (s *State) endPhase() {
 }
 
 // reopen undoes the decisions that hold only until the end of a session: after a stop, breakers are
-// half open, and after an end or a stopped task, failed tasks get another chance, as with make.
+// half open, and after an end or a stopped task, failed tasks get another chance, as with make. So do those that a
+// session is limited to.
 func (s *State) reopen() {
-	again := s.Phase == Ended || stopOfTasks(s) != nil
+	again := s.Phase == Ended || s.selected != nil || stopOfTasks(s) != nil
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.noteDone()
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
-		if again && (t.Status == event.Failed || t.Status == event.Blocked) {
+		if again && (t.Status == event.Failed || t.Status == event.Blocked) && s.reopens(i) {
 			t.Tries, t.RootCause = 0, ""
 			if t.Challenge != nil && !t.Challenge.Go {
 				t.Challenge = nil // asked again
@@ -221,16 +224,16 @@ func (s *State) requeue() {
 		}
 	}
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == event.Advising {
+		if s.Tasks[i].Status == event.Advising && s.Selected(i) {
 			s.queue.panels = append(s.queue.panels, int32(i))
 		}
 	}
 }
 
-// enqueue queues a pending task if its blockers are completed. A task that has begun goes first, while its
-// session is cached and its advice is fresh.
+// enqueue queues a pending task that is selected if its blockers are completed. A task that has begun goes first, while
+// its session is cached and its advice is fresh.
 func (s *State) enqueue(i int) {
-	if s.frontier.UnmetBlockers(i) == 0 {
+	if s.frontier.UnmetBlockers(i) == 0 && s.Selected(i) {
 		if s.Tasks[i].Tries > 0 {
 			s.queue.setFirst(s.queueIndex(s.Tasks[i].Wave), i)
 		}
@@ -258,7 +261,9 @@ func (s *State) move(i int, to event.Status) {
 	*s.Counts.Of(to)++
 	s.tally(t.Wave, from, -1)
 	s.tally(t.Wave, to, 1)
-	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Tally(t.Wave).Unfinished())
+	s.hold(i, from, -1)
+	s.hold(i, to, 1)
+	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.left(t.Wave))
 	switch to {
 	case event.Completed, event.Verified:
 		if s.stands(i) {
@@ -269,7 +274,9 @@ func (s *State) move(i int, to event.Status) {
 	case event.Pending:
 		s.enqueue(i)
 	case event.Advising:
-		s.queue.panels = append(s.queue.panels, int32(i))
+		if s.Selected(i) {
+			s.queue.panels = append(s.queue.panels, int32(i))
+		}
 	}
 }
 

@@ -162,13 +162,14 @@ func failedChecks(task string, r runner.Result) []string {
 	return out
 }
 
-// stopOfTasks returns the stop of a run in which breakers stopped tasks, or nil. It names them all.
+// stopOfTasks returns the stop of a run in which breakers stopped tasks, or nil. It names them all, without those that
+// are not selected.
 func stopOfTasks(s *State) *event.Stop {
 	var first *event.Stop
 	var more []string
 	for i := range s.Tasks {
 		switch stop := s.Tasks[i].Stop; {
-		case stop == nil:
+		case stop == nil, !s.Selected(i):
 		case first == nil:
 			first = stop
 		default:

@@ -38,7 +38,7 @@ func decideNext(s *State, now time.Time) event.Body {
 	if body := decideIntegration(s, false); body != nil {
 		return body
 	}
-	if s.Counts.Pending == 0 || s.Stop != nil {
+	if s.left(0) == 0 || s.Stop != nil {
 		switch {
 		case s.Running() > 0 || s.merges.running:
 			return nil
@@ -56,7 +56,7 @@ func decideNext(s *State, now time.Time) event.Body {
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
 		return event.Draining{Stop: s.limitStop(over)}
 	}
-	if s.Wave == 0 || s.Tally(s.Wave).Unfinished() == 0 {
+	if s.Wave == 0 || s.left(s.Wave) == 0 {
 		if body := decideWaveCriteria(s); body != nil {
 			return body
 		}
@@ -71,7 +71,7 @@ func decideNext(s *State, now time.Time) event.Body {
 		return body
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
-		"wave %d has %d tasks left and none of them can start", s.Wave, s.Tally(s.Wave).Unfinished()), "")}
+		"wave %d has %d tasks left and none of them can start", s.Wave, s.left(s.Wave)), "")}
 }
 
 // waitsForTime reports whether a task, or the whole run, will go on at a known time.
@@ -98,7 +98,7 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 
 func decideWave(s *State) event.Body {
 	for w := max(1, s.Wave); w <= s.Waves; w++ {
-		if s.Tally(w).Unfinished() == 0 {
+		if s.left(w) == 0 {
 			continue
 		}
 		if q := decideWaveApproval(s, w); q != nil {
@@ -109,7 +109,7 @@ func decideWave(s *State) event.Body {
 		}
 		ev := event.WaveStarted{Wave: w, Of: s.Waves}
 		for _, i := range s.queue.members[w] {
-			if !s.Tasks[i].Status.Finished() {
+			if !s.Tasks[i].Status.Finished() && s.Selected(int(i)) {
 				ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
 			}
 		}
@@ -171,7 +171,7 @@ func (s *State) isReady(i int) bool {
 func (s *State) isTurn(i int) bool {
 	wave := s.Tasks[i].Wave
 	return !s.Plan.Sequential(wave) ||
-		s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() || s.stands(j) })
+		s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() || s.stands(j) || !s.Selected(j) })
 }
 
 // decideAttemptStart returns the start of one attempt with its reservation. share holds the agents' tasks that could

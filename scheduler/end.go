@@ -21,6 +21,9 @@ func decideRunEnd(s *State) event.RunEnded {
 		return endRun(s, s.Stop)
 	case stopOfTasks(s) != nil:
 		return endRun(s, stopOfTasks(s))
+	case s.selected != nil && s.failedSelected() == 0 && s.Counts.Completed < len(s.Tasks):
+		return endRun(s, event.Partial(fmt.Sprintf("done as asked: %s; the rest of the plan waits",
+			textfmt.FirstOf(s.Config.Only, 5, 0))))
 	case s.Counts.Failed == 0 && len(refused) > 0:
 		status, reason = event.RunBlocked, "the pre-check refused "+textfmt.Clip(strings.Join(refused, "; "), 200)
 	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:

@@ -109,6 +109,7 @@ type State struct {
 
 	Assessment
 	approvals
+	selection
 
 	earlier    earlierWork
 	filePlan   *plan.Plan // the plan of the file; Plan may have grown since

@@ -19,6 +19,7 @@ type Config struct {
 	Spares   int      `json:"spares,omitempty"` // limit of processes started ahead of their attempts
 	Schedule Schedule `json:"schedule"`
 	Stagger  string   `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
+	Only     []string `json:"only,omitempty"`    // tasks that this session starts, and their blockers; nil: all
 
 	Isolation Isolation `json:"isolation,omitempty"`
 	Deliver   string    `json:"deliver,omitempty"`   // how an isolated run delivers its work

@@ -41,7 +41,7 @@ type ExitCode int
 
 // These are the exit codes of a run. An interrupted run ends with 128 and the number of its signal.
 const (
-	ExitComplete ExitCode = 0
+	ExitComplete ExitCode = 0   // or all that was asked for is done, see Partial
 	ExitFailed   ExitCode = 1   // finished, but some task failed or a gate refused
 	ExitLimit    ExitCode = 3   // paused at a limit
 	ExitBreaker  ExitCode = 4   // paused by a breaker or a mustNot

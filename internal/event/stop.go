@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stop is a decision to start nothing more. NewStop, Trip and Interrupt make one.
+// Stop is a decision to start nothing more. NewStop, Partial, Trip and Interrupt make one.
 type Stop struct {
 	Status   RunStatus `json:"status"`
 	ExitCode ExitCode  `json:"exit_code"`
@@ -32,6 +32,12 @@ const (
 // NewStop returns a stop without a breaker. With RunPaused it is a pause at a limit.
 func NewStop(status RunStatus, reason, advice string) *Stop {
 	return &Stop{Status: status, ExitCode: exitCode(status, ""), Reason: reason, Advice: advice}
+}
+
+// Partial returns the end of a session that has completed all tasks that it was limited to, while others of the run
+// wait for a later session. The exit code is that of a complete run.
+func Partial(reason string) *Stop {
+	return &Stop{Status: RunPaused, ExitCode: ExitComplete, Reason: reason}
 }
 
 // Trip returns the pause of a run, or the stop of a task, by a breaker.

@@ -99,6 +99,9 @@ func (c *nextTask) open(s *scheduler.State) []int {
 func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 	waiting := ""
 	for _, i := range c.open(s) {
+		if s.Ended == nil && !s.Selected(i) {
+			continue
+		}
 		id := s.Plan.Tasks[i].ID
 		switch t := &s.Tasks[i]; t.Status {
 		case event.Pending:

@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/textfmt"
+)
+
+func newRetry(std Stdio) *cobra.Command {
+	o := &runOptions{want: flagDefaults(), resuming: true, ifUnfinished: "resume"}
+	c := &cobra.Command{
+		Use:   "retry TASK...",
+		Short: "Give failed tasks of the unfinished run another chance",
+		Long: `retry continues the run in .loop/ of the current directory with the named tasks
+and their blockers. Other tasks that failed stay failed, and tasks that wait for
+the named ones start with the next wavex resume. Limits keep their
+values unless given; +N raises one.
+` + codesHelp,
+		Example: "  wavex retry T-003\n  wavex retry T-003 T-007 --budget +2",
+		Args:    argCount(1, math.MaxInt, "one task or more"), ValidArgsFunction: completeTask,
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if o.only, err = retriedTasks(args); err != nil {
+				return err
+			}
+			return runPlan(c.Context(), o, std)
+		},
+	}
+	runFlags(c, o)
+	return c
+}
+
+// retriedTasks returns the ids of tasks of the last run here, which must not be completed.
+func retriedTasks(names []string) ([]string, error) {
+	past, err := findRun(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := past.State
+	var ids []string
+	for _, name := range names {
+		id, err := findTask(s.Plan, name)
+		if err != nil {
+			return nil, err
+		}
+		if i, _ := s.Index(id); s.Tasks[i].Status == event.Completed {
+			return nil, usage("task %s is completed; wavex rollback %s brings back the files from before it",
+				textfmt.Line(id), plan.ShellQuote(id))
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
