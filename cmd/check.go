@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,11 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/forecast"
+	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
+	"wavex/internal/workspace"
 )
 
 type checkOptions struct{ output string }
@@ -29,20 +33,22 @@ func newCheck(std Stdio) *cobra.Command {
 is here) and reports every mistake with its file, line and column. For a plan
 that can run it shows the waves and the critical path, and warns of limits that
 cannot suffice, files that tasks of one wave share, and tasks without any check.
+If its tasks may work in worktrees, it says how much space these need.
 It says what the barriers between waves cost: how long the plan takes with
 waves, with --schedule eager, and at best, by the estimates (or with tasks of
 equal length). It says how a run can end at best, and why, and lists the
-commands that a run starts by itself. It starts nothing and writes nothing.
+commands that a run starts by itself. It starts nothing but git, which reads the
+sizes of the files, and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
 		Args:    optionalArg("a plan file"), ValidArgsFunction: completePlan,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			path, err := planPath(args)
 			if err != nil {
 				return err
 			}
-			return runCheck(path, o, std)
+			return runCheck(c.Context(), path, o, std)
 		},
 	}
 	outputFlag(c, &o.output)
@@ -58,11 +64,12 @@ type checkReport struct {
 	CriticalPath []string           `json:"criticalPath"`
 	Makespan     *forecast.Makespan `json:"makespan,omitempty"`
 	Best         *forecast.BestEnd  `json:"best,omitempty"`
+	Room         *gitwork.Room      `json:"room,omitempty"` // of worktrees; nil: none are made, or it is not known
 	Commands     []plan.Command     `json:"commands"`
 	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
 }
 
-func runCheck(path string, o checkOptions, std Stdio) error {
+func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error {
 	p, diags, err := planfile.Load(path, "")
 	if err != nil {
 		return err
@@ -82,6 +89,9 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 		if r.Makespan, err = forecast.Simulate(p); err != nil {
 			return err
 		}
+		if r.Room, err = roomOf(ctx, p); err != nil {
+			fmt.Fprintf(std.Err, "wavex: the size of worktrees is not known: %v\n", err)
+		}
 	}
 	if o.output == "json" {
 		err = json.NewEncoder(std.Out).Encode(r)
@@ -92,6 +102,19 @@ func runCheck(path string, o checkOptions, std Stdio) error {
 		err = exitCode(exitUsage)
 	}
 	return err
+}
+
+// roomOf returns the room of the worktrees of a plan, or nil.
+func roomOf(ctx context.Context, p *plan.Plan) (*gitwork.Room, error) {
+	dir, err := planfile.ProjectDir(p)
+	if err != nil {
+		return nil, nil // a run says so
+	}
+	r, known, err := workspace.MeasureRoom(ctx, p, dir, cmp.Or(p.Parallel, defaultParallel("claude")))
+	if !known {
+		return nil, err
+	}
+	return &r, err
 }
 
 func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
@@ -121,6 +144,12 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
 	}
 	fmt.Fprintf(std.Out, "critical path: %s\n%s%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
 		r.Makespan, textfmt.Block(r.Best.String()))
+	if r.Room != nil {
+		fmt.Fprintln(std.Out, r.Room)
+		if r.Room.Short() {
+			fmt.Fprintln(std.Out, "there is too little room: "+r.Room.Advice())
+		}
+	}
 	printCommands(std.Out, r.Commands)
 	return nil
 }

@@ -28,6 +28,7 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/internal/wall"
+	"wavex/internal/workspace"
 )
 
 type doctorOptions struct {
@@ -192,6 +193,7 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(freeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
+	checks = append(checks, d.worktrees(ctx)...)
 	if d.opts.sandbox == event.SandboxAuto {
 		_, err := wall.Try(ctx, d.dir, d.env)
 		checks = append(checks, doctor.Wall(err))
@@ -242,6 +244,24 @@ func (d *diagnosis) parallel() int {
 		planned = d.plan.Parallel
 	}
 	return cmp.Or(d.opts.parallel, planned, defaultParallel("claude"))
+}
+
+// worktrees compares the worktrees of the plan with the free space.
+func (d *diagnosis) worktrees(ctx context.Context) []doctor.Check {
+	const name = "worktrees"
+	if d.plan == nil {
+		return nil
+	}
+	room, known, err := workspace.MeasureRoom(ctx, d.plan, d.dir, d.parallel())
+	switch {
+	case err != nil:
+		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: err.Error(), Fix: "try git ls-files by hand"}}
+	case !known:
+		return nil
+	case room.Short():
+		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: room.String(), Fix: room.Advice()}}
+	}
+	return []doctor.Check{{Name: name, Status: doctor.OK, Text: room.String()}}
 }
 
 // journal checks whether there is a run here, and whether it can be read.

@@ -36,11 +36,11 @@ func diskCheck(free uint64, known bool) Check {
 	case !known:
 		return okCheck(name, "free space is not known on this system")
 	case free < minFreeDisk:
-		return failCheck(name, formatBytes(free)+" free", fix)
+		return failCheck(name, exhaustion.Size(free)+" free", fix)
 	case free < lowFreeDisk:
-		return warnCheck(name, formatBytes(free)+" free", fix)
+		return warnCheck(name, exhaustion.Size(free)+" free", fix)
 	}
-	return okCheck(name, formatBytes(free)+" free")
+	return okCheck(name, exhaustion.Size(free)+" free")
 }
 
 // memoryPerProcess is the memory of a CLI process in bytes (observed on claude 2.1.197: about 195 MB),
@@ -56,11 +56,11 @@ func Memory(free int64, parallel int) Check {
 	case free <= 0:
 		return okCheck(name, "free memory is not known on this system")
 	case need > free:
-		return warnCheck(name, fmt.Sprintf("%s free, and %d side by side need %s", formatBytes(uint64(free)), parallel,
-			formatBytes(uint64(need))),
+		return warnCheck(name, fmt.Sprintf("%s free, and %d side by side need %s", exhaustion.Size(uint64(free)), parallel,
+			exhaustion.Size(uint64(need))),
 			fmt.Sprintf("use -j %d", max(1, free/memoryPerProcess)))
 	}
-	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", formatBytes(uint64(free)), parallel))
+	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", exhaustion.Size(uint64(free)), parallel))
 }
 
 // MemoryLimits reports whether the memory limits of the settings can be set; err says why they cannot.
@@ -80,13 +80,6 @@ func Wall(err error) Check {
 		return okCheck(name, "none: "+err.Error()+"; only the text of commands and the changes of an attempt are looked at")
 	}
 	return okCheck(name, "bubblewrap keeps agents from writing protected paths; "+losses)
-}
-
-func formatBytes(n uint64) string {
-	if n >= 1<<30 {
-		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
-	}
-	return fmt.Sprintf("%d MB", n>>20)
 }
 
 // Lock reports whether a run could start in a run folder, or which run holds it.

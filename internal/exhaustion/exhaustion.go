@@ -113,6 +113,17 @@ func Bytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
+// Size returns a number of bytes for people, as tenths of a GB or, if it is smaller, as whole MB or KB.
+func Size(n uint64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20 || n == 0:
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d KB", n>>10)
+}
+
 // ParseBytes reads a number of bytes with a unit, like 512MB or 2GB; a KB has 1024 bytes.
 func ParseBytes(s string) (int64, error) {
 	digits := strings.TrimRight(s, "KMGTBkmgtb ")

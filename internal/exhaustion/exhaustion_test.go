@@ -58,6 +58,12 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%s: %d is not %d: %v", in, again, n, err)
 		}
 	}
+	for n, want := range map[uint64]string{0: "0 MB", 4 << 10: "4 KB", 1<<20 - 1: "1023 KB", 1 << 20: "1 MB",
+		1<<30 - 1: "1023 MB", 1 << 30: "1.0 GB", 3 << 29: "1.5 GB"} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
 	if got := Bytes(1500); got != "1500 bytes" {
 		t.Error(got)
 	}

@@ -29,13 +29,26 @@ func killedWave() []VerifiedTask {
 	return verifiedTasks("x: ", "conflicts: ", "y: true", "z: test ! -e y -o ! -e z")
 }
 
-// helper is a process that is killed: "integrate PROJECT RUN PATH HOME" prints the Integration,
+// helper is a process that is killed, or on a disk of its own: "open PROJECT HOME" prints the mode,
+// "integrate PROJECT RUN PATH HOME" prints the Integration,
 // "delete PROJECT REF" deletes a ref.
 func helper(name string, args []string) int {
 	ctx := context.Background()
 	switch {
 	case name == "delete" && len(args) == 2:
 		if err := newGit(args[0], os.Environ()).updateRefs(ctx, args[1], ""); err != nil {
+			return 1
+		}
+		return 0
+	case name == "open" && len(args) == 2:
+		m, err := Open(ctx, Options{Project: args[0], Loop: loop.In(args[0]), Run: "r1", Mode: Worktree, Width: 4,
+			Env: testEnv(args[1])})
+		if err == nil {
+			fmt.Printf("%s: %s\n", m.Mode(), m.ModeReason())
+			err = m.Close(ctx)
+		}
+		if err != nil {
+			fmt.Println(err)
 			return 1
 		}
 		return 0

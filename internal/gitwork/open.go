@@ -11,9 +11,11 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"wavex/internal/loop"
 
 	"github.com/gofrs/flock"
+
+	"wavex/internal/exhaustion"
+	"wavex/internal/loop"
 )
 
 // Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
@@ -63,6 +65,9 @@ func newManager(o Options) *Manager {
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.DiskFree == nil {
+		o.DiskFree = exhaustion.DiskFree
 	}
 	if o.MaxDeletes == 0 {
 		o.MaxDeletes = 10

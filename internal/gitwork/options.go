@@ -22,6 +22,8 @@ type Options struct {
 	Run     string   // run id, fit for a file name
 	Mode    string   // auto, shared or worktree; "": auto
 	Width   int      // tasks of the widest wave
+	// Attempts is the greatest number of attempts at a time, for which there must be room on the disk; 0: Width.
+	Attempts int
 	// Base is a commit that follows HEAD, on which a new run begins; only in worktrees. "": HEAD.
 	Base string
 	// Share lists paths that are not in git and that every worktree needs, relative to Project:
@@ -40,6 +42,8 @@ type Options struct {
 	Env      []string // the environment from which that of children is made
 	Pass     []string // further variables for checks and setup: see proc.EnvironPass
 	Now      func() time.Time
+	// DiskFree returns the free space of the disk of a directory, as exhaustion.DiskFree, which is used for nil.
+	DiskFree func(dir string) (bytes, files uint64, known bool)
 	Warn     func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown
 
 	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the
@@ -138,6 +142,7 @@ const (
 	BadNames    = "names"    // a checkout cannot have all files, because names differ by case only
 	BadFilter   = "filter"   // a filter that files need fails
 	NoCheckout  = "checkout" // git cannot make a worktree
+	NoRoom      = "room"     // the disk has too little space for the worktrees
 	HookRefuses = "hook"     // a hook refuses a commit that no attempt can make better
 	NotSigned   = "unsigned" // the user's commits are signed, and those of the run are not
 )
