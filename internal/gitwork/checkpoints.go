@@ -120,9 +120,16 @@ func (p *Checkpoints) RanHere(ctx context.Context) (bool, error) {
 	return p.HasRun(ctx) // by an older wavex
 }
 
-// SetRanHere records that the run works in this clone. A clone of the repository does not get the ref.
+// SetRanHere records that the run works in this clone. A clone of the repository does not get the ref. Before the first
+// commit of a repository the checkpoint of the run takes its place.
 func (p *Checkpoints) SetRanHere(ctx context.Context) error {
-	return p.g.updateRefs(ctx, hereRef(p.run), "HEAD")
+	err := p.g.updateRefs(ctx, hereRef(p.run), "HEAD")
+	if err != nil {
+		if head, unknown := p.g.resolve(ctx, "HEAD"); unknown == nil && head == "" {
+			return nil
+		}
+	}
+	return err
 }
 
 func (p *Checkpoints) setIfMissing(ctx context.Context, ref, subject string, maxNew int64) error {

@@ -249,6 +249,11 @@ func TestCheckpointsWithoutACommit(t *testing.T) {
 	r := newRepo(t, nil)
 	r.write(r.dir, files{"a.txt": "a\n"})
 	p := r.checkpoints("run-1")
+	must(t, p.SetRanHere(t.Context()))
+	must(t, p.BeforeWave(t.Context(), 1))
+	if here, err := p.RanHere(t.Context()); !here || err != nil {
+		t.Errorf("the run is not known to have worked here: %v", err)
+	}
 	must(t, p.BeforeTask(t.Context(), "1"))
 	r.write(r.dir, files{"b.txt": "b\n"})
 	must(t, p.AfterTask(t.Context(), "1"))
