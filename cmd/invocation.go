@@ -22,6 +22,7 @@ import (
 	"wavex/internal/run"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
+	"wavex/internal/textfmt"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 	"wavex/scheduler"
@@ -67,6 +68,11 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	}
 	if ids := r.agent.UnknownTasks(r.plan); len(ids) > 0 {
 		fmt.Fprintf(r.std.Err, "wavex: warning: %s names tasks that the plan does not have, and nothing will come of it: %s\n", o.scenario, strings.Join(ids, ", "))
+	}
+	if _, unknown := r.agent.MakesUp(r.plan); len(unknown) > 0 {
+		fmt.Fprintf(r.std.Err,
+			"wavex: rehearsal: without a rehearse block the stand-in does not know how to make true:\n  %s\n",
+			textfmt.Block(strings.Join(firstN(unknown, 5), "\n  ")))
 	}
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err

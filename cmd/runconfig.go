@@ -55,6 +55,15 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	set(given("retry-session") || c.RetrySession == "", &c.ForceSession, o.forced("retry-session"))
 	set(old == nil || given("judge"), &c.Judge, o.judge == "on" || o.judge == "auto" && agent.NeedsAgent(p))
 	set(given("budget"), &c.BudgetGiven, true)
+	if old == nil && c.Agent == agent.Rehearsal {
+		rehearsed := "branch" // the user's own branch gets rehearsed work on demand only
+		if o.scenario == "" {
+			if c.MadeUp, _ = (agent.Agent{Name: c.Agent}).MakesUp(p); c.MadeUp {
+				rehearsed = "none"
+			}
+		}
+		set(p.Deliver == "" && !given("deliver"), &c.Deliver, rehearsed)
+	}
 	// Journals of older versions lack these.
 	c.RetrySession, c.Review = cmp.Or(c.RetrySession, o.want.RetrySession), cmp.Or(c.Review, o.want.Review)
 	c.ReviewRounds = cmp.Or(c.ReviewRounds, o.want.ReviewRounds)

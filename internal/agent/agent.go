@@ -62,9 +62,46 @@ func (a Agent) Env(dir loop.Dir, run string) map[string]string {
 }
 
 // Block returns the rehearsal agent's instructions for a task: the plan's block, overridden by
-// the task's, and the scenario over both.
+// the task's, and the scenario over both; without any of them, made-up work.
 func (a Agent) Block(p *plan.Plan, t *plan.Task) json.RawMessage {
+	if t.Command == "" && a.makesUp(p) {
+		m := makeUp(t)
+		return m.block()
+	}
 	return a.Scenario.Block(t.ID, rehearse.Overlay(p.Rehearse, t.Rehearse))
+}
+
+// MakesUp reports whether the rehearsal agent makes up the work of any task, and returns the first check of each task
+// that it does not know how to make true, behind the id of the task.
+func (a Agent) MakesUp(p *plan.Plan) (writes bool, unknown []string) {
+	if !a.makesUp(p) {
+		return false, nil
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		if t.Command != "" {
+			continue
+		}
+		m := makeUp(t)
+		writes = writes || len(m.paths) > 0
+		if len(m.unknown) > 0 {
+			unknown = append(unknown, t.ID+": "+m.unknown[0])
+		}
+	}
+	return writes, unknown
+}
+
+// makesUp reports whether it is a rehearsal, and neither the plan nor a scenario has instructions.
+func (a Agent) makesUp(p *plan.Plan) bool {
+	if !a.IsRehearsal() || a.Scenario != nil || len(p.Rehearse) > 0 {
+		return false
+	}
+	for i := range p.Tasks {
+		if len(p.Tasks[i].Rehearse) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // UnknownTasks returns the tasks that the scenario names and the plan lacks, except R-001 and so on,

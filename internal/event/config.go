@@ -23,6 +23,7 @@ type Config struct {
 
 	Isolation Isolation `json:"isolation,omitempty"`
 	Deliver   string    `json:"deliver,omitempty"`   // how an isolated run delivers its work
+	MadeUp    bool      `json:"made_up,omitempty"`   // a rehearsal makes work up, in a tree that is not kept
 	NoVerify  bool      `json:"no_verify,omitempty"` // commit without the repository's hooks
 
 	Track    string `json:"track,omitempty"`     // tracking directory, absolute; "": none

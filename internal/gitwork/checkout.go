@@ -87,6 +87,11 @@ func HasRepository(dir string) bool {
 	}
 }
 
+// Init makes a directory a repository without commits.
+func Init(ctx context.Context, dir string, env []string) error {
+	return newGit(dir, env).run(ctx, "init", "-q")
+}
+
 // findCheckout finds the repository of the run's project. It returns an *Error if worktrees are not possible in it.
 func (m *Manager) findCheckout(ctx context.Context) (err error) {
 	if m.checkout, err = findCheckout(ctx, m.g, m.opts.Project); err != nil {

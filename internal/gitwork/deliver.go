@@ -28,6 +28,7 @@ import (
 //	"push"         push the branch
 //	"pr"           push the branch and open a pull request
 //	"patch FILE"   write a patch; FILE is relative to the project
+//	"none"         leave it below refs/wavex, without a branch: a rehearsal made it up
 //
 // A second call finds the work delivered. Deliver returns an *Error if an explicitly requested
 // delivery is not possible.
@@ -52,6 +53,12 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	d := Delivery{How: "branch", Ref: branchName(branch), Commit: tip}
 	if tip == m.state.Base {
 		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
+	}
+	if how == "none" {
+		if complete && refs[branch].id == tip {
+			err = m.g.updateRefs(ctx, branch, "")
+		}
+		return Delivery{How: "none", Commit: tip, Why: "the work was made up"}, err
 	}
 	if refs[branch].id != tip {
 		why, err := m.branchObstacle(ctx, refs[branch], tip)

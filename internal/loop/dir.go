@@ -41,6 +41,7 @@ const (
 	PullRequest = "pull-request.md"
 	Request     = "request" // the calls of a request; after the next request also its documents
 	Tasks       = "tasks"
+	MadeUp      = "made-up"     // a copy of the project, in which a rehearsal makes up work
 	CheckFiles  = "check-files" // old versions of the files on which checks rest, by their digests
 )
 

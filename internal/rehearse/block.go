@@ -41,14 +41,15 @@ type Block struct {
 	Attempts   []Block        `json:"attempts,omitzero"`   // one for each attempt; the last one repeats
 }
 
-// Write is one file that the agent creates or changes. Exactly one of Content, Append, From and
-// Replace is set.
+// Write is one file that the agent creates or changes. Exactly one of Content, Append, From, Replace
+// and Fill is set.
 type Write struct {
 	Path    LocalPath `json:"path"`
 	Content *string   `json:"content,omitzero"`
 	Append  *string   `json:"append,omitzero"`
 	From    string    `json:"from,omitzero"` // a file to copy, relative to the working directory
 	Replace *Replace  `json:"replace,omitzero"`
+	Fill    []string  `json:"fill,omitzero"` // lines that the file shall have; see filled
 	Mode    Mode      `json:"mode,omitzero"`
 }
 
@@ -146,7 +147,7 @@ func (w *Write) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	ways := 0
-	for _, given := range []bool{w.Content != nil, w.Append != nil, w.From != "", w.Replace != nil} {
+	for _, given := range []bool{w.Content != nil, w.Append != nil, w.From != "", w.Replace != nil, w.Fill != nil} {
 		if given {
 			ways++
 		}
@@ -155,7 +156,7 @@ func (w *Write) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case w.Path == "":
 		return errors.New("a write needs a path")
 	case ways != 1:
-		return fmt.Errorf("the write of %q needs exactly one of content, append, from and replace", w.Path)
+		return fmt.Errorf("the write of %q needs exactly one of content, append, from, replace and fill", w.Path)
 	case w.Replace != nil && w.Replace.Old == "":
 		return fmt.Errorf("the write of %q replaces nothing: old is empty", w.Path)
 	}

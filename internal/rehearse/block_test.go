@@ -38,7 +38,7 @@ var badBlocks = []struct{ text, path, says string }{
 	{`{"usage":{"in":1}}`, "/usage/in", `did you mean "input"?`},
 	{`{"deletes":["/etc/passwd"]}`, "/deletes/0", "must be relative and stay inside"},
 	{`{"writes":[{"content":"x"}]}`, "/writes/0", "a write needs a path"},
-	{`{"writes":[{"path":"a"}]}`, "/writes/0", "exactly one of content, append, from and replace"},
+	{`{"writes":[{"path":"a"}]}`, "/writes/0", "exactly one of content, append, from, replace and fill"},
 	{`{"writes":[{"path":"a","content":"","append":""}]}`, "/writes/0", "exactly one of"},
 	{`{"writes":[{"path":"a","replace":{"old":"","new":"x"}}]}`, "/writes/0", "old is empty"},
 	{`{"writes":[{"path":"a","content":"","mode":"rwx"}]}`, "/writes/0/mode", "octal"},
@@ -172,7 +172,7 @@ func TestLoadScenarioErrorPosition(t *testing.T) {
 	for text, says := range map[string]string{
 		"{\n  \"tasks\": {\n    \"T-001\": {\"outcom\": \"ok\"}\n}}": `:3:15: /tasks/T-001/outcom: unknown key "outcom"; did you mean "outcome"?`,
 		"{\n  \"task\": {}}": `:2:3: /task: unknown key "task"; did you mean "tasks"?`,
-		"{\"default\": {\n\"writes\": [\n{\"path\":\"a\"}]}}": `:3:1: /default/writes/0: the write of "a" needs exactly one of content, append, from and replace`,
+		"{\"default\": {\n\"writes\": [\n{\"path\":\"a\"}]}}": `:3:1: /default/writes/0: the write of "a" needs exactly one of content, append, from, replace and fill`,
 		"{\"default\": {\n":                  `:2:1: /default: not valid JSON: unexpected EOF`,
 		"{\"tasks\":{\"A\":{},\n \"A\":{}}}": `:2:2: /tasks/A: not valid JSON: duplicate object member name`,
 	} {

@@ -93,23 +93,15 @@ func (t *turn) writeAction(w Write) action {
 			}
 			return string(b) + *w.Append, err
 		}
+	case w.Fill != nil:
+		act.note = "made up " + string(w.Path)
+		act.input = map[string]string{"file_path": path, "content": strings.Join(w.Fill, "\n")}
+		content = func() (string, error) { return t.fill(path, w.Fill) }
 	default:
 		act.tool = "Edit"
 		act.input = map[string]any{"replace_all": false, "file_path": path, "old_string": w.Replace.Old,
 			"new_string": w.Replace.New}
-		content = func() (string, error) {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return "", err
-			}
-			switch n := strings.Count(string(b), w.Replace.Old); {
-			case n == 0:
-				return "", toolError("String to replace not found in file.\nString: " + w.Replace.Old)
-			case n > 1:
-				return "", toolError(fmt.Sprintf("Found %d matches of the string to replace, but replace_all is false.", n))
-			}
-			return strings.Replace(string(b), w.Replace.Old, w.Replace.New, 1), nil
-		}
+		content = func() (string, error) { return replaced(path, w.Replace) }
 	}
 	act.do = func(context.Context) (string, error) {
 		text, err := content()
@@ -125,6 +117,31 @@ func (t *turn) writeAction(w Write) action {
 		return "File created successfully at: " + path, nil
 	}
 	return act
+}
+
+// replaced returns the content of a file in which r has replaced the only occurrence of its old text.
+func replaced(path string, r *Replace) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	switch n := strings.Count(string(b), r.Old); {
+	case n == 0:
+		return "", toolError("String to replace not found in file.\nString: " + r.Old)
+	case n > 1:
+		return "", toolError(fmt.Sprintf("Found %d matches of the string to replace, but replace_all is false.", n))
+	}
+	return strings.Replace(string(b), r.Old, r.New, 1), nil
+}
+
+// fill returns the content of a file with the lines that it shall have.
+func (t *turn) fill(path string, lines []string) (string, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	note := fmt.Sprintf("made up by a rehearsal of %s, attempt %d", t.task.Task, max(t.task.Attempt, 1))
+	return filled(path, string(b), note, lines), err
 }
 
 // writeFile writes a file and the directories above it. Mode 0 keeps the mode of an existing file.

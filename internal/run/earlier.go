@@ -32,7 +32,7 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 	}
 	all := events
 	events, from := r.newestRun(all)
-	if from == nil {
+	if from == nil || from.Config.MadeUp {
 		return nil, "", nil
 	}
 	s := scheduler.NewState(r.plan)
@@ -60,7 +60,11 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 			return nil, "", err
 		}
 	}
-	if !follows {
+	switch {
+	case follows:
+	case from.Config.Agent == agent.Rehearsal && d.How != "push" && !d.Undone: // it costs nothing to do it again
+		return nil, "", nil
+	default:
 		return nil, "", usererr.Blocked(fmt.Errorf("run %s has completed %d of %d tasks of this plan, and %s; "+
 			"or run everything again with: wavex run %s --fresh", from.Config.Run, len(work.Tasks), len(r.plan.Tasks),
 			wayToWork(d), plan.ShellQuote(r.plan.Path)))

@@ -14,6 +14,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -117,10 +118,18 @@ func (r *Session) openLoop(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, r.notice, r.warn); err != nil {
-		return err
+	for copied := false; ; copied = true {
+		if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, r.notice, r.warn); err != nil {
+			return err
+		}
+		r.config.Isolation = r.workspace.Mode()
+		if copied || !r.config.MadeUp || r.config.Isolation == event.Isolated {
+			break
+		}
+		if err := r.leaveProject(ctx); err != nil {
+			return err
+		}
 	}
-	r.config.Isolation = r.workspace.Mode()
 	if !r.opts.Agent.AllowsSpares() {
 		r.config.Spares = 0
 	}
@@ -140,6 +149,23 @@ func (r *Session) openLoop(ctx context.Context) error {
 	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
 		Edit: edit, Earlier: r.doubtfulWork(edit, moved)}
+	return nil
+}
+
+// leaveProject closes the workspace, and copies the project to the directory in which the next one opens. A resumed
+// run finds its copy.
+func (r *Session) leaveProject(ctx context.Context) error {
+	closed := r.workspace.Close(ctx)
+	r.workspace = nil
+	if closed != nil {
+		return closed
+	}
+	project := r.config.Dir
+	r.config.Dir = r.config.Loop.Run(r.config.Run, loop.MadeUp)
+	if err := workspace.CopyProject(ctx, r.config.Dir, project); err != nil {
+		return fmt.Errorf("copying the project for the rehearsal: %w", err)
+	}
+	r.notice("rehearsal: files are made up in a copy of the project, " + r.config.Dir)
 	return nil
 }
 

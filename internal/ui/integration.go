@@ -40,8 +40,11 @@ func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []strin
 func deliveryText(b event.DeliveryEnded) []string {
 	line := "delivered: " + fitText(b.How)
 	ref := " "
-	if b.Failed {
+	switch {
+	case b.Failed:
 		line, ref = "not delivered", ", it is on "
+	case b.How == "none":
+		line = "not delivered"
 	}
 	if b.Ref != "" {
 		line += ref + fitText(b.Ref)

@@ -100,7 +100,7 @@ func (p *Checkpointer) updatePlan(now *plan.Plan) {
 // Schedule records the checkpoint that is due before the attempt at task i. The loop's goroutine calls it
 // before the attempt's Attempt.
 func (p *Checkpointer) Schedule(s *scheduler.State, i int) {
-	if p.config.Isolation == event.Isolated {
+	if p.config.Isolation == event.Isolated || p.config.MadeUp {
 		return
 	}
 	p.updatePlan(s.Plan)
