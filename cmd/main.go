@@ -57,7 +57,7 @@ do next in this directory.`,
 	}{
 		{"Run", []*cobra.Command{newStart(std), newRun(std), newResume(std), newRetry(std), newCancel(std), newVerify(std),
 			newDeliver(std), newLearn(std)}},
-		{"Look", []*cobra.Command{newStatus(std), newWatch(std), newLogs(std), newRuns(std), newReport(std)}},
+		{"Look", []*cobra.Command{newStatus(std), newWatch(std), newLogs(std), newRuns(std), newCosts(std), newReport(std)}},
 		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},
 		{"Plans", []*cobra.Command{newNew(std), newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
 			newSchema(std)}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
@@ -34,29 +35,15 @@ Exit status: 0 listed, 2 there is no run here.`,
 }
 
 func runRuns(args []string, output string, std Stdio) error {
-	in, _, err := findLoopDirLenient(args)
-	if err != nil {
-		return err
-	}
-	events, alive, err := runlog.ReadSettled(in)
-	if err != nil {
-		return err
-	}
 	var list []report.RunEntry
-	for _, dir := range runlog.Backups(in) {
-		old, alive, err := runlog.ReadSettled(dir)
-		if err != nil {
-			fmt.Fprintln(std.Err, "wavex: warning:", err)
-			continue
-		}
-		for _, p := range report.Runs(old, time.Now(), alive) {
-			p.MovedTo = filepath.Base(string(dir))
+	err := eachJournal(args, std, func(movedTo string, events []event.Event, alive bool) {
+		for _, p := range report.Runs(events, time.Now(), alive) {
+			p.MovedTo = movedTo
 			list = append(list, p)
 		}
-	}
-	list = append(list, report.Runs(events, time.Now(), alive)...)
-	if len(list) == 0 {
-		return runlog.NoRunError(in)
+	}, func() bool { return len(list) > 0 })
+	if err != nil {
+		return err
 	}
 	out := []byte(report.RunsTable(list, outputColumns(std.Out)))
 	if output == "json" {
@@ -66,4 +53,30 @@ func runRuns(args []string, output string, std Stdio) error {
 	}
 	_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
 	return err
+}
+
+// eachJournal calls do for the journals that --fresh moved aside, with the names of their directories, and then for
+// the one in .loop. If found is false after that, it returns the error that there is no run.
+func eachJournal(args []string, std Stdio, do func(movedTo string, events []event.Event, alive bool),
+	found func() bool) error {
+	in, _, err := findLoopDirLenient(args)
+	if err != nil {
+		return err
+	}
+	for _, dir := range runlog.Backups(in) {
+		events, alive, err := runlog.ReadSettled(dir)
+		if err != nil {
+			fmt.Fprintln(std.Err, "wavex: warning:", err)
+			continue
+		}
+		do(filepath.Base(string(dir)), events, alive)
+	}
+	events, alive, err := runlog.ReadSettled(in)
+	if err != nil {
+		return err
+	}
+	if do("", events, alive); !found() {
+		return runlog.NoRunError(in)
+	}
+	return nil
 }

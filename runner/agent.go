@@ -77,6 +77,7 @@ type TurnResult struct {
 	ExitCode   int           `json:"exit_code"`
 	Contained  bool          `json:"contained"` // no process of the turn was alive after the sweep
 	Version    string        `json:"version,omitempty"`
+	Model      string        `json:"model,omitempty"` // of the session; subagents may use others
 	Exhausted  string        `json:"exhausted,omitempty"` // the limit of memory that it reached
 }
 

@@ -354,7 +354,7 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 	res.Turns = end.Turns
 	res.ExitCode, res.Contained = end.ExitCode, end.Contained
 	t.exhausted = end.Exhausted
-	res.ClaudeVersion = end.Version
+	res.ClaudeVersion, res.Model = end.Version, end.Model
 	res.Notional = end.Notional
 	res.Window = end.Window
 	res.ResetsAt, res.RetryAfter = end.ResetsAt, end.RetryAfter

@@ -210,6 +210,7 @@ type Result struct {
 	ExitCode        int           `json:"exit_code"`
 	Contained       bool          `json:"contained"` // no process of the attempt was alive after the sweep
 	ClaudeVersion   string        `json:"claude_version,omitempty"`
+	Model           string        `json:"model,omitempty"` // of the session; subagents may use others
 }
 
 // Edited reports whether the attempt is known to have changed files: declared ones, or with an editing tool. A shell

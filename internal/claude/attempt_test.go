@@ -77,7 +77,8 @@ func TestAgentFailures(t *testing.T) {
 			step{Print: resultGood}, step{EOF: true}),
 			adjust: func(b *fixture) { b.req.Checks, b.req.Files = passing, promise }, want: runner.Done, priced: "result",
 			check: func(t *testing.T, r runner.Result) {
-				if r.Cost != 6250 || r.Turns != 2 || r.Report != "all done" || r.ClaudeVersion != "2.1.197" || r.Vacuous ||
+				if r.Cost != 6250 || r.Turns != 2 || r.Report != "all done" || r.ClaudeVersion != "2.1.197" || r.Model == "" ||
+					r.Vacuous ||
 					!slices.Equal(r.Changed, []string{"made.txt"}) {
 					t.Errorf("result = %+v", r)
 				}

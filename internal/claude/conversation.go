@@ -237,7 +237,7 @@ func (c *conversation) conclude(stderr string) {
 	f := c.transcript
 	e := &c.end
 	e.exit, e.signal = c.exit.Code, c.exit.Signal
-	e.lines, e.initSeen = f.lines, f.initSeen
+	e.lines, e.initSeen = f.lines, f.init.seen
 	if f.calls != nil {
 		e.policy = f.calls.end
 	}

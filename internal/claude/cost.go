@@ -102,7 +102,7 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 		if seen > b.Cost+1 {
 			b.Cost = seen // includes a cancelled response, which 2.1.197 does not count
 		}
-	case !f.initSeen && f.lines == 0: // the process sent no request to the API
+	case !f.init.seen && f.lines == 0: // the process sent no request to the API
 		return runner.Bill{Usage: c.usage}
 	case c.usage == (runner.Usage{}) && f.strayLine != "":
 		// Other output is mixed into the stream, so missing usage lines prove nothing.

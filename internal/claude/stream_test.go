@@ -49,7 +49,7 @@ func TestTranscript(t *testing.T) {
 		"a word of its own", initLine, "", textLine, editLine, editLine, userLine, retryLine, limitLine,
 		`{"type":"brand_new","x":[1,2]}`, `[1,2]`, `{"no":"type"}`, `{"type":"stream_event","event":{}}`, resultGood, "",
 	}, "\n")))
-	if f.strayLine != "a word of its own" || !f.initSeen || f.version != "2.1.197" || f.session == "" {
+	if f.strayLine != "a word of its own" || !f.init.seen || f.init.version != "2.1.197" || f.session == "" {
 		t.Errorf("facts = %+v", f)
 	}
 	if want := (runner.Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.responses.usage != want {

@@ -34,7 +34,7 @@ type transcript struct {
 	lines     int    // JSON objects that were parsed
 	strayLine string // the first line that is not JSON: plain text of the CLI
 	session   string
-	version   string
+	init      sessionInit
 	clearing  bool // the next result line answers /clear (see sharedType)
 	edits     map[string]int
 	lastText  string // the agent's last text, bounded
@@ -44,10 +44,15 @@ type transcript struct {
 	notional  bool // a subscription login
 	result    *resultLine
 	results   int
-	initSeen  bool // the init line was seen
 	badResult bool // the last result line could not be read
 	seenIDs   map[uint64]struct{}
 	seed      maphash.Seed
+}
+
+// sessionInit holds the session's init line.
+type sessionInit struct {
+	seen           bool
+	version, model string // of the CLI, and of the session
 }
 
 // turnEvent is an event that the reader sends when a turn of the agent begins or ends.
@@ -140,11 +145,11 @@ func (f *transcript) onStrayLine(line []byte) {
 func (f *transcript) onSystem(o gjson.Result) {
 	switch o.Get("subtype").Str {
 	case "init":
-		f.initSeen = true
+		f.init = sessionInit{seen: true, version: strings.Clone(o.Get("claude_code_version").Str),
+			model: strings.Clone(o.Get("model").Str)}
 		f.session = strings.Clone(o.Get("session_id").Str)
-		f.version = strings.Clone(o.Get("claude_code_version").Str)
 		f.onWork()
-		f.report("init", "claude "+f.version+", "+o.Get("model").Str)
+		f.report("init", "claude "+f.init.version+", "+f.init.model)
 	case "api_retry":
 		f.retries.count++
 		f.retries.status = int(o.Get("error_status").Int())

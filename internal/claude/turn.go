@@ -105,7 +105,8 @@ func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 	res.Bill = f.bill(t.req.Cap)
 	res.Cost += t.spareCost
 	res.ExitCode, res.Contained, res.Exhausted = k.exit.Code, k.exit.Contained, k.exit.Exhausted
-	res.Version, res.Notional = f.version, f.notional
+	res.Version, res.Model = f.init.version, f.init.model
+	res.Notional = f.notional
 	if f.limit.window != "" && f.limit.used > 0 {
 		res.Window = &runner.Window{Name: f.limit.window, Used: f.limit.used}
 	}

@@ -68,6 +68,9 @@ type Config struct {
 	SameFile  int      `json:"breaker_same_file"` // edits of one file in one failed attempt
 }
 
+// Rehearsal is the Agent that asks no model, so that costs and tokens are made up.
+const Rehearsal = "rehearse"
+
 // Memory holds the limits of memory of an attempt and of all attempts together, in bytes; 0: none.
 type Memory struct {
 	Attempt int64 `json:"attempt,omitempty"`

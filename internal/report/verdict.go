@@ -85,7 +85,7 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if n := openWarnings(s); n > 0 {
 		v.Risks = append(v.Risks, Plural(n, "warning", "warnings")+" of the review stand")
 	}
-	if s.Config.Agent == "rehearse" {
+	if s.Config.Agent == event.Rehearsal {
 		v.Risks = append(v.Risks, "a rehearsal: no model was asked; edits and checks are real")
 	}
 	v.Word = []string{Ship, Monitor, Research}[min(caution, 2)]

@@ -76,7 +76,7 @@ func iterationLimitText(c event.Config) string {
 
 // rehearsalWarning warns that the agent is a rehearsal; "" with a real agent.
 func rehearsalWarning(c event.Config) string {
-	if c.Agent != "rehearse" {
+	if c.Agent != event.Rehearsal {
 		return ""
 	}
 	return "rehearsal: no model is asked; costs and tokens are made up, edits and checks are real"
