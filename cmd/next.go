@@ -15,6 +15,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
 	"wavex/internal/ui"
 )
 
@@ -97,13 +98,36 @@ func printRunCommands(w io.Writer, dir string) error {
 	if sum.Resume != "" {
 		list = append(list, [2]string{sum.Resume, "continue it"})
 	}
-	if sum.Agent == agent.Rehearsal && sum.Status != event.RunRunning && sum.Resume != "" {
-		list = append(list, [2]string{"wavex run " + plan.ShellQuote(relativePath(sum.Plan, dir)) + " --fresh",
-			"leave the rehearsal, and run the plan with Claude Code"})
+	if d := p.State.LastDelivery; d != nil && d.How == "branch" {
+		list = append(list, [2]string{"wavex deliver", "take its work over, from " + d.Ref})
+	}
+	if c := afterRehearsal(sum, p.State.Origin, dir); c != "" {
+		list = append(list, [2]string{c, "leave the rehearsal, and do it with Claude Code"})
 	}
 	printCommandList(w, append(list, [2]string{"wavex status", "see where each task stands"},
 		[2]string{"wavex report", "read what was done"}))
 	return nil
+}
+
+// afterRehearsal returns the command that does the work of a rehearsal, or "" if the run is none, or goes on, or if
+// printPlanCommands has the command.
+func afterRehearsal(sum report.Summary, of *event.Origin, dir string) string {
+	name := relativePath(sum.Plan, dir)
+	here, err := planfile.Default()
+	switch {
+	case sum.Agent != agent.Rehearsal || sum.Status == event.RunRunning:
+		return ""
+	case of != nil:
+		name = "wavex start " + plan.ShellQuote(textfmt.Line(of.Request))
+	case sum.Resume == "" && err == nil && here == name:
+		return ""
+	default:
+		name = "wavex run " + plan.ShellQuote(name)
+	}
+	if sum.Resume != "" {
+		name += " --fresh"
+	}
+	return name
 }
 
 // printPlanCommands prints the commands for a plan. The default plan needs no name.

@@ -128,7 +128,7 @@ func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (age
 	a.Argv = []string{found}
 	if err != nil && agent.NeedsAgent(p) {
 		return a, usererr.Blocked(fmt.Errorf(
-			"the claude CLI %q %s; install it with: %s, or try the plan without it: --agent rehearse",
+			"the claude CLI %q %s; install it with: %s, or try it without an account: the same command with --agent rehearse",
 			found, claudeProblem(err), support.Install))
 	}
 	return a, nil

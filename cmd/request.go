@@ -191,6 +191,10 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 		}
 		q.run.deleteState = discloseState(ctx, q.loop, p, q.std)
 	}
+	if q.config.Agent == agent.Rehearsal && q.run.scenario == "" && !q.force {
+		q.force = true
+		q.notify("rehearsal: the request is taken as it is; Claude Code scores it, and asks about an unclear one")
+	}
 	o := driver.Options{
 		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.progress == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
 		JournalLen:  len(q.past),

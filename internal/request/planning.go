@@ -174,6 +174,9 @@ func (m *Machine) planningNotes(ctx context.Context, in Intent) ([]decompose.Not
 	return notes, nil
 }
 
+// rehearsedFile is the file that the plan of a rehearsed request makes.
+const rehearsedFile = "rehearsal.md"
+
 // decompose makes the plan, once.
 func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 	notes []decompose.Note) (decompose.Plan, error) {
@@ -188,7 +191,9 @@ func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 			} else {
 				q.Rehearse = rehearsalAnswer(map[string]any{"name": "rehearsal",
 					"tasks": []any{map[string]any{"id": "T-001", "subject": "Carry out the request",
-						"description": "A rehearsal of: " + in.Request, "verify": []any{map[string]any{"run": "true"}}}}})
+						"description": "A rehearsal of: " + in.Request,
+						"files":       []any{map[string]any{"path": rehearsedFile, "action": "create"}},
+						"verify":      []any{map[string]any{"run": "test -s " + rehearsedFile}}}}})
 			}
 			return m.ask(ctx, c.Step, most, q, nil) // decompose itself checks every answer
 		}}

@@ -225,7 +225,8 @@ func NoRunError(dir loop.Dir) error {
 			return usererr.Usage("there is no run in %s, but there is one in %s: give the command there", dir, parent)
 		}
 		if parent == filepath.Dir(parent) {
-			return usererr.Usage("there is no run in %s; start one with: wavex run PLAN", dir)
+			return usererr.Usage("there is no run in %s; start one with: wavex run PLAN, or name the plan of "+
+				"one that is elsewhere", dir)
 		}
 	}
 }

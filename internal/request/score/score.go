@@ -159,7 +159,7 @@ func (d Dimension) Question() string {
 func (d Dimension) Proposals() []string {
 	return [...][]string{
 		{"it takes less than 100 ms", "the command prints the list and exits with 0"},
-		{"only the folder internal/NAME", "only the endpoint /api/NAME"},
+		{"only files below ./src", "only the endpoint /api/orders"},
 		{"no new dependencies", "the public API stays as it is"},
 		{"all tests pass, with one new test for it", "a script of mine prints ok"},
 		{"when the checks pass", "when it is merged"},
