@@ -5,10 +5,25 @@ FUZZ   ?= 2000x
 TIME   ?= 1h
 J      ?= 4
 
-.PHONY: reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz soak cross generate clean
+PREFIX ?= /usr/local
+
+.PHONY: install module reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz soak cross generate clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
+
+# Into PREFIX/bin, below DESTDIR for packagers.
+install: build
+	install -d "$(DESTDIR)$(PREFIX)/bin" && install -m 755 $(BIN) "$(DESTDIR)$(PREFIX)/bin/wavex"
+
+# Give the module another path, everywhere: make module TO=github.com/YOU/wavex
+module:
+	@case "$(TO)" in */*) ;; *) echo "usage: make module TO=github.com/YOU/wavex" >&2; exit 2;; esac; \
+	from=$$($(GO) list -m) && dirs=$$(git ls-files '*/*.go' | cut -d/ -f1 | sort -u | paste -s -d '|' -) && \
+	git grep --untracked -lF "$$from/" -- ':!*.md' | FROM="$$from" DIRS="$$dirs" xargs perl -pi -e \
+	  's{(?<![\w/.-])\Q$$ENV{FROM}\E/(?=(?:$$ENV{DIRS})\b|")}{$(TO)/}g' && \
+	FROM="$$from" perl -pi -e 's{\Q$$ENV{FROM}\E/cmd/wavex@}{$(TO)/cmd/wavex@}' README.md && \
+	$(GO) mod edit -module "$(TO)" && echo "the module is $(TO) now, and was $$from"
 
 # All tests, under the race detector where there is a C compiler: the quick packages first, then the
 # others. See docs/testing.md.
