@@ -47,6 +47,7 @@ var settings = []setting{
 	{"wavex start \"", "new", []int{0, 5}, "the same"},
 	{"wavex report 2026", "done", []int{2}, "the run of the page is not here"},
 	{"wavex learn --accept 1", "done", []int{2}, "nor is its proposal"},
+	{"wavex retry", "done", []int{2}, "no task has failed"},
 	{"wavex watch", "done", []int{0}, "a live page ends by Ctrl-C"},
 	{"wavex run", "new", []int{0, 3}, ""},
 	{"wavex resume", "paused", []int{0, 3}, ""},
