@@ -139,15 +139,24 @@ func (g git) status(ctx context.Context) (s status, err error) {
 			s.head = value
 		case kind == "#" && name == "branch.head" && value != "(detached)":
 			s.branch = "refs/heads/" + value
-		case kind == "1": // codes, submodule, three modes and two ids before the path
-			s.changes = append(s.changes, strings.SplitN(rest, " ", 8)[7])
-		case kind == "u": // one mode and one id more
-			s.changes = append(s.changes, strings.SplitN(rest, " ", 10)[9])
-		case kind == "?":
-			s.changes = append(s.changes, rest)
+		default:
+			if path := statusPath(line); path != "" {
+				s.changes = append(s.changes, path)
+			}
 		}
 	}
 	return s, err
+}
+
+// statusPath returns the path of a line of git status, or "" if it has none.
+func statusPath(line string) string {
+	kind, _, _ := strings.Cut(line, " ")
+	// The fields before the path: codes, submodule, three modes and two ids; one mode and one id more.
+	fields := map[string]int{"1": 8, "u": 10, "?": 1}[kind]
+	if parts := strings.SplitN(line, " ", fields+1); fields > 0 && len(parts) > fields {
+		return parts[fields]
+	}
+	return ""
 }
 
 // readStatus reads HEAD, the branch and the uncommitted changes. Paths in own do not count.

@@ -13,9 +13,9 @@ import (
 	"wavex/internal/safefile"
 )
 
-// This file keeps an index for checkpoints: a copy of the user's that git has compared with the files of the
-// checkout, since the user's may be out of date, as after cp or the restore of a cache. Each checkpoint adds to a copy
-// of it, so that it has nothing of the one before: no file that git ignores now, no state without secrets.
+// This file keeps an index for checkpoints: a copy of the user's that git compares with the files of the checkout,
+// since the user's may be out of date, as after cp or the restore of a cache. Each checkpoint adds to a copy of it, so
+// that it has nothing of the one before: no file that git ignores now, no state without secrets.
 
 // maxIndex is the largest index that is read, in bytes.
 const maxIndex = 1 << 30
@@ -36,9 +36,9 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 		return context.Cause(ctx)
 	}
 	defer p.index.turn.Release(1)
-	g, err := p.openIndex(ctx)
+	g, files, err := p.openIndex(ctx, maxNew)
 	if err == nil {
-		err = p.addAll(ctx, g, maxNew)
+		err = p.addAll(ctx, g, files)
 	}
 	if err == nil {
 		err = use(g)
@@ -49,26 +49,35 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 	return err
 }
 
-// openIndex returns a git that uses the index. It begins again from the user's index if that has changed, since an
-// agent may have added files that git ignores.
-func (p *Checkpoints) openIndex(ctx context.Context) (git, error) {
+// openIndex returns a git that uses the index, and the pathspecs of all files. It begins again from the user's index if
+// that has changed, since an agent may have added files that git ignores. With maxNew above 0 it returns an *Error with
+// TooLarge if the files to add are larger, in bytes.
+func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, files []string, err error) {
 	k := &p.index
 	now, err := os.Stat(k.user)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return git{}, err
+		return g, nil, err
 	}
 	_, gone := os.Stat(k.path("kept")) // an agent may have cleaned up
 	if k.dir == "" || gone != nil || !sameVersion(k.seed, now) {
-		if err := p.seedIndex(ctx, now); err != nil {
-			return git{}, err
+		if err := p.seedIndex(now); err != nil {
+			return g, nil, err
+		}
+	}
+	if files, err = p.allFiles(ctx); err != nil {
+		return g, nil, err
+	}
+	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {
+		if err := p.checkNewFiles(ctx, maxNew, files); err != nil {
+			return g, nil, err
 		}
 	}
 	err = copyIndex(k.path("kept"), k.path("index"))
-	return p.g.withEnv("GIT_INDEX_FILE=" + k.path("index")), err
+	return p.g.withEnv("GIT_INDEX_FILE=" + k.path("index")), files, err
 }
 
 // seedIndex copies the user's index, whose version is now.
-func (p *Checkpoints) seedIndex(ctx context.Context, now os.FileInfo) (err error) {
+func (p *Checkpoints) seedIndex(now os.FileInfo) (err error) {
 	k := &p.index
 	k.remove()
 	if p.IndexDir != "" && !k.own { // a wavex that was killed has left its index
@@ -81,14 +90,7 @@ func (p *Checkpoints) seedIndex(ctx context.Context, now os.FileInfo) (err error
 		return err
 	}
 	k.seed = now
-	if err := copyIndex(k.user, k.path("kept")); err != nil || p.IndexDir == "" {
-		return err
-	}
-	err = p.g.withEnv("GIT_INDEX_FILE="+k.path("kept")).run(ctx, "update-index", "-q", "--refresh")
-	if exitCode(err) == 1 { // files differ
-		return nil
-	}
-	return err
+	return copyIndex(k.user, k.path("kept"))
 }
 
 // path returns the path of a file in the folder.

@@ -75,10 +75,22 @@ func readNoFileTwice(t *testing.T, set func(*Checkpoints)) {
 	r.write(r.dir, files{"3.txt": "changed\n"})
 	r.touch("3.txt")
 	must(t, p.BeforeWave(t.Context(), 3))
-	if n := r.lines(read) - 9; n > 2 { // git ls-files reads a file that differs, and git add again
+	if n := r.lines(read) - 9; n > 2 { // git status reads a file that differs, and git add again
 		t.Errorf("the third checkpoint read %d files, want one at most twice", n)
 	}
 	all["3.txt"] = "changed\n"
+	for name := range all {
+		past := time.Now().Add(-30 * time.Minute)
+		must(t, os.Chtimes(filepath.Join(r.dir, name), past, past))
+	}
+	for i, want := range []int{8, 0} {
+		before := r.lines(read)
+		must(t, p.BeforeWave(t.Context(), 4+i))
+		// The file that differs from the index of the user is read by each checkpoint, by git status and by git add.
+		if n := r.lines(read) - before - 2; n > want {
+			t.Errorf("checkpoint %d after every file was touched read %d files, want %d", i, n, want)
+		}
+	}
 	if got := r.tree(waveStartRef("run-1", 3)); !reflect.DeepEqual(got, all) {
 		t.Errorf("it has %v", got)
 	}

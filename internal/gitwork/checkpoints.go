@@ -157,18 +157,8 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 	return id, err
 }
 
-// addAll adds all changes to the index g. It returns an *Error with TooLarge if they have more than most bytes; 0: no
-// bound.
-func (p *Checkpoints) addAll(ctx context.Context, g git, most int64) error {
-	files, err := p.allFiles(ctx)
-	if err != nil {
-		return err
-	}
-	if most > 0 || p.StoresLarge != nil {
-		if err := p.checkNewFiles(ctx, g, most, files); err != nil {
-			return err
-		}
-	}
+// addAll adds all changes of files to the index g.
+func (p *Checkpoints) addAll(ctx context.Context, g git, files []string) error {
 	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
 		err := g.run(ctx, slices.Concat(p.add, []string{"--"}, files)...)
@@ -204,22 +194,28 @@ func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 // largeFile is the size from which StoresLarge gets a file, in bytes.
 const largeFile = 64 << 20
 
-// checkNewFiles calls StoresLarge for the files that differ from the index g. It returns an *Error with TooLarge if
-// they have more than most bytes; 0: no bound.
-func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64, specs []string) error {
-	out, err := g.output(ctx, append([]string{"ls-files", "-z", "--modified", "--others", "--exclude-standard", "--"},
-		specs...)...)
+// checkNewFiles compares the kept index with the files, and keeps the times of those that did not change in it: the
+// next git does not read them. It calls StoresLarge for files that differ, and returns an *Error with TooLarge if they have
+// more than most bytes; 0: no bound.
+func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []string) error {
+	g := p.g.withEnv("GIT_INDEX_FILE="+p.index.path("kept"), "GIT_OPTIONAL_LOCKS=1")
+	out, err := g.output(ctx, append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
+		"--ignore-submodules=all", "--"}, specs...)...)
 	if err != nil {
 		return err
 	}
 	total := int64(0)
-	for _, path := range slices.Compact(splitNUL(out)) {
+	for _, line := range splitNUL(out) {
+		path := statusPath(line)
+		if path == "" || strings.HasPrefix(line, "1 ") && line[3] == '.' { // it is as in the index
+			continue
+		}
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
 		if err != nil || !info.Mode().IsRegular() { // others have no contents, or are gone
 			continue
 		}
 		total += info.Size()
-		if most == 0 && info.Size() > largeFile && !slices.Contains(p.named, path) {
+		if most == 0 && p.StoresLarge != nil && info.Size() > largeFile && !slices.Contains(p.named, path) {
 			p.named = append(p.named, path)
 			p.StoresLarge(path, info.Size())
 		}
