@@ -195,8 +195,8 @@ func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 const largeFile = 64 << 20
 
 // checkNewFiles compares the kept index with the files, and keeps the times of those that did not change in it: the
-// next git does not read them. It calls StoresLarge for files that differ, and returns an *Error with TooLarge if they have
-// more than most bytes; 0: no bound.
+// next git does not read them. It calls StoresLarge for files that differ, and returns an *Error with TooLarge if they
+// have more than most bytes; 0: no bound.
 func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []string) error {
 	g := p.g.withEnv("GIT_INDEX_FILE="+p.index.path("kept"), "GIT_OPTIONAL_LOCKS=1")
 	out, err := g.output(ctx, append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
