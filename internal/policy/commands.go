@@ -276,7 +276,9 @@ func (s *shell) copies(name string, args []string) {
 	}
 	s.write(to, false)
 	for _, f := range from {
-		s.write(to+"/"+path.Base(f), false) // to may be a directory
+		if !strings.ContainsAny(path.Base(f), "*?[") { // else the names are unknown
+			s.write(to+"/"+path.Base(f), false) // to may be a directory
+		}
 		switch {
 		case name == "mv":
 			s.write(f, true)

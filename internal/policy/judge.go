@@ -35,6 +35,11 @@ func New(r Rules) Judge {
 	for _, f := range r.Files {
 		j.files = append(j.files, spellings(f)...)
 	}
+	for _, rule := range r.Allowed {
+		if at := editable(rule, slashed(r.Dir), slashed(r.Home)); at != "" {
+			j.files = append(j.files, spellings(at)...)
+		}
+	}
 	for i := range r.Closed {
 		c := &r.Closed[i]
 		var except []string
@@ -68,7 +73,7 @@ type judge struct {
 	root, realRoot string   // Rules.Root, and the same without symbolic links
 	open           []string // directories that may be written
 	temp           []string // those for temporary files
-	files          []string // files that the task declares
+	files          []string // files that the task declares, or that a permission rule of the plan allows to edit
 	zones          []zone
 	deny           patterns
 	env            map[string]string

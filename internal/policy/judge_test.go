@@ -127,8 +127,8 @@ func TestCommands(t *testing.T) {
 		`rm -f *.o`:                       "", `echo done`: "",
 		`cat <<E > src/x` + "\nprot/f\nE": "", `git log --format=%s -- prot`: "",
 		`test -f prot/f || exit 1`: "", `rsync -a prot/ src/`: "", `tar cf a.tar prot`: "", `ln -s ../src/a b`: "",
-		`cd prot; ls; cd ..; touch x`: "",
-		`touch -r /etc/hosts src/a`:   "", `{1..99999999}`: "", `echo {1..999999999}`: "", `"`: "", ``: "", `((`: "",
+		`cd prot; ls; cd ..; touch x`: "", `cp src/* .`: "", `mv src/*.txt ./`: "", `cp src/* prot`: "protect",
+		`touch -r /etc/hosts src/a`: "", `{1..99999999}`: "", `echo {1..999999999}`: "", `"`: "", ``: "", `((`: "",
 	} {
 		got := New(rules).Before(bash(command))
 		if got.Rule != want || (got.Act == Pass) != (want == "") {
@@ -205,11 +205,15 @@ func TestEdits(t *testing.T) {
 	t.Parallel()
 	dir, rules := project(t)
 	rules.Files = []string{filepath.Join(dir, "src", "a"), filepath.Join(dir, "doc")}
+	rules.Allowed = []string{"Edit(//opt/app/**)", "Write(~/notes/*.md)", "Edit(gen/**)", "Edit(/prot/**)", "Read(//r/**)"}
 	for _, c := range []struct{ edits, tool, path, rule string }{
 		{EditsWorktree, "Edit", "prot/f", "protect"}, {EditsOff, "Write", dir + "/prot/f", "protect"},
 		{EditsOff, "NotebookEdit", "prot/n", "protect"}, {EditsOff, "MultiEdit", ".claude/settings.json", "claude"},
 		{EditsWorktree, "Write", "src/b", ""}, {EditsWorktree, "Write", "/tmp/wavex-temp/b", ""},
 		{EditsWorktree, "Write", "/etc/b", "edits: worktree"}, {EditsWorktree, "Write", "../b", "edits: worktree"},
+		{EditsWorktree, "Write", "/opt/app/x/y", ""}, {EditsWorktree, "Edit", "/home/u/notes/n.md", ""},
+		{EditsFiles, "Write", "gen/x", ""}, {EditsWorktree, "Edit", "prot/x", "protect"},
+		{EditsWorktree, "Edit", "/r/x", "edits: worktree"}, {EditsWorktree, "Edit", "/home/u/x", "edits: worktree"},
 		{EditsWorktree, "Write", "/dev/shm/b", "edits: worktree"}, {EditsOff, "Write", "/etc/b", ""},
 		{EditsFiles, "Write", "src/b", "edits: files"}, {EditsFiles, "Write", "src/a", ""}, {EditsFiles, "Write", "doc/b",
 			""},

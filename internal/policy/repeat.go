@@ -150,12 +150,12 @@ func digestOf(c Call) digest {
 	return digest(h.Sum(nil))
 }
 
-// targetOf returns the tool and the main argument of a call.
+// targetOf returns the main argument of a call.
 func targetOf(c Call) string {
 	for _, name := range []string{"command", "file_path", "notebook_path", "url", "pattern", "path"} {
 		if s := gjson.GetBytes(c.Input, name).Str; s != "" {
-			return c.Tool + " " + s
+			return s
 		}
 	}
-	return c.Tool
+	return "again"
 }

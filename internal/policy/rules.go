@@ -20,7 +20,7 @@ type Rules struct {
 
 	Closed []Closed `json:"closed,omitempty"`
 	Deny   []string `json:"deny,omitempty"` // see Pattern
-	// Allowed are the permission rules of the plan that win over Deny.
+	// Allowed are the permission rules of the plan. Those for commands win over Deny, those for editing tools over Edits.
 	Allowed []string `json:"allowed,omitempty"`
 	// Checks are command lines that Deny does not hit: the task's own checks.
 	Checks []string `json:"checks,omitempty"`
@@ -254,4 +254,24 @@ func allows(rule string, words []string) bool {
 	}
 	last := parts[len(parts)-1]
 	return ok && strings.HasSuffix(rest, last) || last == "" && command == strings.TrimSpace(parts[0])
+}
+
+// editable returns the file or directory that a permission rule for an editing tool names, such as Edit(//etc/app/**),
+// or "". dir and home are slash-separated.
+func editable(rule, dir, home string) string {
+	tool, at, _ := strings.Cut(rule, "(")
+	at, ends := strings.CutSuffix(at, ")")
+	if !ends || !slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, tool) {
+		return ""
+	}
+	if i := strings.IndexAny(at, "*?["); i >= 0 {
+		at = at[:strings.LastIndex(at[:i], "/")+1]
+	}
+	switch {
+	case strings.HasPrefix(at, "//"):
+		return path.Clean(at)
+	case strings.HasPrefix(at, "~/"):
+		return path.Join(home, at[2:])
+	}
+	return path.Join(dir, at)
 }
