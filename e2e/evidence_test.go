@@ -72,7 +72,11 @@ func modelOf(c evidence.Case) []*fakeapi.Agent {
 			if len(r.ToolResults()) > 0 {
 				return report("true")
 			}
-			return fakeapi.Use(fakeapi.Bash(scripts[0])).WithUsage(use)
+			command := scripts[0]
+			if c.Kind == evidence.Dishonest { // the policy cannot read it
+				command = "$(echo sh) <<'SCRIPT'\n" + command + "\nSCRIPT"
+			}
+			return fakeapi.Use(fakeapi.Bash(command)).WithUsage(use)
 		})
 		agents = append(agents, &fakeapi.Agent{Name: id, When: task(id), Then: &then})
 	}

@@ -33,8 +33,10 @@ func TestWall(t *testing.T) {
 }
 
 func testWall(t *testing.T, c cli, isolation, sandbox string) {
-	const command = "p=pr; echo new > ${p}ot/f; echo new > .claude/settings.json; echo x >> .git/hooks/pre-push; " +
-		"git config core.pager evil; echo work > work.txt && git add work.txt && git commit -qm work && echo committed"
+	// Without $w the policy would deny the whole command.
+	const command = "w=$(echo); echo new > $w./prot/f; echo new > $w.claude/settings.json; " +
+		"echo x >> $w.git/hooks/pre-push; git$w config core.pager evil; " +
+		"echo work > work.txt && git add work.txt && git commit -qm work && echo committed"
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
 		Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(command)).WithUsage(use), report("true")}}}})
 	r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\n-- prot/f --\nold\n-- .claude/settings.json --\n{}\n"+

@@ -7,6 +7,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/plan"
+	"wavex/internal/policy"
 )
 
 // Agent is the program that works on tasks and answers questions. Both methods block until all
@@ -41,6 +42,7 @@ type TurnRequest struct {
 	Cap      budget.USD    `json:"cap,omitempty"`    // micro-dollars; 0: no cap
 	Checks   []plan.Check  `json:"checks,omitempty"` // the agent may run their commands
 	Closed   []string      `json:"closed,omitempty"` // absolute paths that a wall keeps it from writing
+	Policy   policy.Rules  `json:"policy"`           // decides on the agent's tool calls
 }
 
 // Spare is a process of an agent that waits for the prompt of one attempt.

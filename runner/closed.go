@@ -2,39 +2,188 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"wavex/internal/checkfiles"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/policy"
+	"wavex/internal/proc"
 	"wavex/internal/safefile"
 )
 
-// This file lists the paths that a wall closes to the agent of an attempt.
+// This file lists the paths that are closed to the agent of an attempt, for the policy and for a wall, and makes the
+// policy of the attempt.
 
-// closedPaths returns the paths that the agent must not write, the most important first. Some do not exist.
-// The working tree may be in one of them, .loop.
-func (r *Request) closedPaths() (closed []string) {
-	closed = slices.Clone(r.Closed)
+// These are the rules of closed paths.
+const (
+	ruleRun     = "run"     // the run's own files
+	ruleProtect = "protect" // of the plan
+	ruleCLI     = "project" // files from which git and the CLI run programs
+	ruleChecks  = "checks"  // programs that checks run
+)
+
+// closed returns the paths that the agent must not write, the most important first. Some do not exist.
+func (r *Request) closed() (list []policy.Closed) {
+	add := func(rule, why string, paths ...string) {
+		for _, at := range paths {
+			list = append(list, policy.Closed{Path: at, Rule: rule, Why: why})
+		}
+	}
+	for _, at := range r.Closed {
+		add(ruleRun, "the run depends on it", at)
+		if rel, err := filepath.Rel(at, r.root()); err == nil && rel != "." && filepath.IsLocal(rel) {
+			list[len(list)-1].Except = []string{r.root()} // a working tree is in .loop
+		}
+	}
 	for _, g := range r.Guards {
-		closed = append(closed, filepath.Join(r.Dir, filepath.FromSlash(g.Path)))
+		add(ruleRun, g.Why, filepath.Join(r.Dir, filepath.FromSlash(g.Path)))
 	}
 	root, git := gitPaths(r.Dir)
-	closed = append(closed, git...)
+	add(ruleCLI, "git runs programs that it names; git -c sets a value for one command", git...)
 	for _, dir := range slices.Compact([]string{r.Dir, root}) {
-		closed = append(closed, filepath.Join(dir, ".mcp.json"))
-		list, _ := os.ReadDir(filepath.Join(dir, claudeDir)) // without one there is nothing to close
-		for _, e := range list {
+		add(ruleCLI, "the CLI runs programs that it names", filepath.Join(dir, ".mcp.json"))
+		at := filepath.Join(dir, claudeDir)
+		list = append(list, policy.Closed{Path: at, Patterns: []string{"settings*"}, Rule: ruleCLI,
+			Why: "it has the CLI's own rules"})
+		if !r.writesIn(claudeDir) {
 			// The CLI itself makes the trees of its own agents in the last one.
-			if strings.HasPrefix(e.Name(), "settings") || !r.writesIn(claudeDir) && e.Name() != "worktrees" {
-				closed = append(closed, filepath.Join(dir, claudeDir, e.Name()))
+			list = append(list, policy.Closed{Path: at, Patterns: []string{"*"}, Rule: ruleCLI,
+				Why: "the task does not declare it", Except: []string{filepath.Join(at, "worktrees")}})
+		}
+	}
+	if p := r.Protect; p != nil && len(p.Patterns) > 0 {
+		root := p.root(r.Dir)
+		list = append(list, policy.Closed{Path: root, Patterns: p.Patterns, Rule: ruleProtect, Why: "the plan protects it",
+			Except: []string{filepath.Join(root, ".git"), filepath.Join(root, loop.Name)}})
+	}
+	return list
+}
+
+// closedPaths returns the paths of closed for a wall: those that exist, where patterns name them. The working tree may
+// be in one of them, .loop.
+func (r *Request) closedPaths() (paths []string) {
+	for _, c := range r.closed() {
+		if len(c.Patterns) > 0 {
+			paths = append(paths, matchingPaths(c)...)
+		} else {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// matchingPaths returns the existing files and folders that the patterns of a closed path match.
+func matchingPaths(c policy.Closed) (out []string) {
+	p := Protect{Patterns: c.Patterns}
+	_ = filepath.WalkDir(c.Path, func(at string, d fs.DirEntry, err error) error {
+		rel, rerr := filepath.Rel(c.Path, at)
+		switch {
+		case err != nil || rerr != nil || rel == ".":
+			return nil
+		case d.IsDir() && (d.Name() == ".git" || slices.Contains(c.Except, at)):
+			return fs.SkipDir
+		case !p.matches(filepath.ToSlash(rel)):
+			return nil
+		}
+		if out = append(out, at); d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out
+}
+
+// policy returns the rules for the tool calls of the agent. env is its environment.
+func (r *Request) policy(env []string) policy.Rules {
+	rules := policy.Rules{Dir: r.Dir, Root: r.root(), Home: proc.Getenv(env, "HOME"), Edits: policy.EditsWorktree,
+		Deny: policy.DefaultDeny(), Allowed: r.Settings.AllowedTools, Repeat: policy.DefaultRepeat, Closed: r.closed(),
+		Temp: commonDirs(env)}
+	for _, p := range plan.Written(r.Files) {
+		rules.Files = append(rules.Files, filepath.Join(r.Dir, filepath.FromSlash(p)))
+	}
+	for _, c := range r.Checks {
+		if c.Run != "" {
+			rules.Checks = append(rules.Checks, strings.TrimSpace(c.Run))
+		}
+	}
+	return rules
+}
+
+// commonDirs returns directories outside of the project that ordinary work writes: those for temporary files, the first
+// of which is TMPDIR, the caches of tools, and the CLI's for its plans and memory.
+func commonDirs(env []string) (dirs []string) {
+	add := func(dir string) {
+		if filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, name := range []string{"TMPDIR", "TEMP", "XDG_CACHE_HOME", "GOPATH", "GOCACHE", "GOMODCACHE", "CARGO_HOME"} {
+		add(proc.Getenv(env, name))
+	}
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		add(dir)
+	}
+	home := proc.Getenv(env, "HOME")
+	for _, dir := range []string{".cache", "Library/Caches", "go", ".cargo", ".rustup", ".npm", ".m2", ".gradle"} {
+		add(filepath.Join(home, dir))
+	}
+	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, claudeDir))
+	add(filepath.Join(config, "plans"))
+	add(filepath.Join(config, "projects"))
+	return dirs
+}
+
+// closeBase closes the files of the base that only the base tells. Protected files that an earlier attempt changed
+// are open, so that this one can put them back.
+func (r *Request) closeBase(rules *policy.Rules, b baseline) {
+	rules.Closed = append(rules.Closed, r.closedChecks(b)...)
+	if r.Attempt < 2 {
+		return
+	}
+	changed := b.changedProtected(r.Protect, r.Dir)
+	for i, c := range rules.Closed {
+		for _, file := range changed {
+			if c.Rule == ruleProtect {
+				rules.Closed[i].Except = append(rules.Closed[i].Except, filepath.Join(c.Path, filepath.FromSlash(file)))
 			}
 		}
 	}
-	return append(closed, r.Protect.paths(r.Dir)...)
+}
+
+// closedChecks returns the programs of the project that checks run, and their operands, that the task does not declare
+// and that are as in the base. Tests, their data and build files are no part of them, as ordinary work changes those
+// along with the code, and neither are new files. A task that declares no file may change all: the diff judges it.
+func (r *Request) closedChecks(b baseline) (list []policy.Closed) {
+	if len(plan.Written(r.Files)) == 0 || r.CheckFiles == nil {
+		return nil
+	}
+	for _, file := range slices.Sorted(maps.Keys(b.CheckFiles)) {
+		c := changedFile{checkFile: b.CheckFiles[file], path: file}
+		c.old.State = c.checkFile.State
+		if c.old.State == "" || c.old.State.IsDir() || c.Kind != checkfiles.Script && c.Kind != checkfiles.Operand ||
+			!r.watches(&c) || c.undecided {
+			continue
+		}
+		at := filepath.Join(r.CheckFiles.root(r.Dir), filepath.FromSlash(file))
+		if r.Attempt > 1 && checkfiles.StateOf(at) != c.old.State {
+			continue
+		}
+		list = append(list, policy.Closed{Path: at, Rule: ruleChecks,
+			Why: "a check runs it, and the task does not declare it"})
+	}
+	return list
+}
+
+// root returns the project's directory, or the attempt's own tree of it, in which the agent works.
+func (r *Request) root() string {
+	return (&Protect{Under: filepath.ToSlash(r.Settings.Dir)}).root(r.Dir)
 }
 
 // claudeDir is the CLI's directory in a project.
@@ -45,31 +194,6 @@ func (r *Request) writesIn(dir string) bool {
 	return slices.ContainsFunc(plan.Written(r.Files), func(p string) bool {
 		return declares([]string{dir}, filepath.ToSlash(filepath.Clean(p)))
 	})
-}
-
-// paths returns the protected files and folders of the project of which dir is a part.
-func (p *Protect) paths(dir string) (out []string) {
-	if p == nil || len(p.Patterns) == 0 {
-		return nil
-	}
-	root := p.root(dir)
-	_ = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-		rel, rerr := filepath.Rel(root, at)
-		rel = filepath.ToSlash(rel)
-		switch {
-		case err != nil || rerr != nil || rel == ".":
-			return nil
-		case d.IsDir() && (d.Name() == ".git" || rel == loop.Name):
-			return fs.SkipDir
-		case !p.matches(rel):
-			return nil
-		}
-		if out = append(out, at); d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return out
 }
 
 // maxGitFile bounds the files that name a directory of git, in bytes.

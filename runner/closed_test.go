@@ -3,16 +3,20 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"wavex/internal/checkfiles"
 	"wavex/internal/plan"
+	"wavex/internal/policy"
 )
 
-// closedPaths lists the paths that decide on an attempt's work, also for a linked working tree in .loop.
+// closedPaths lists the paths that decide on an attempt's work, also for a linked working tree in .loop. The policy
+// denies calls that write them.
 func TestClosedPaths(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
@@ -41,13 +45,17 @@ func TestClosedPaths(t *testing.T) {
 		"project": {Request{Dir: project, Protect: protect, Guards: []Guard{{Path: "plan.json"}}},
 			append(common, ".loop", "plan.json", "prot", ".claude/settings.json", ".claude/agents"),
 			[]string{".", ".git", ".claude", ".claude/worktrees", "sub"}},
-		"folder of it": {Request{Dir: filepath.Join(project, "sub"), Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
+		"folder of it": {Request{Dir: filepath.Join(project, "sub"),
+			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
 			append(common, ".loop", "prot", ".claude/settings.json"), []string{"sub"}},
 		"declared": {Request{Dir: project, Files: []plan.File{{Path: ".claude/agents/b.md", Action: "create"}}},
 			append(common, ".claude/settings.json"), []string{".claude/agents", "prot"}},
 		"its own tree": {Request{Dir: tree, Protect: protect},
 			append(common, ".loop", ".loop/worktrees/R.1/.git", ".loop/worktrees/R.1/prot",
 				".git/worktrees/R.1/config.worktree"), []string{".git"}}, // the wall opens the tree itself
+		"folder of its own tree": {Request{Dir: filepath.Join(tree, "sub"), Settings: plan.Settings{Dir: "sub"},
+			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
+			append(common, ".loop", ".loop/worktrees/R.1/prot"), []string{".git"}},
 	} {
 		c.req.Closed = []string{filepath.Join(project, ".loop")}
 		var got []string
@@ -58,6 +66,13 @@ func TestClosedPaths(t *testing.T) {
 			}
 			got = append(got, rel)
 		}
+		rules := c.req.policy(nil)
+		rules.Edits = policy.EditsOff
+		judge := policy.New(rules)
+		denied := func(p string) bool {
+			input := fmt.Appendf(nil, `{"file_path":%q}`, filepath.Join(project, p, "f"))
+			return judge.Before(policy.Call{Tool: "Write", Input: input}).Act == policy.Deny
+		}
 		isClosed := func(p string) bool {
 			return slices.ContainsFunc(got, func(g string) bool { return p == g || strings.HasPrefix(p, g+"/") })
 		}
@@ -65,11 +80,107 @@ func TestClosedPaths(t *testing.T) {
 			if p != ".mcp.json" && !isClosed(p) {
 				t.Errorf("%s: %s is open: %v", name, p, got)
 			}
+			if (p != ".mcp.json" || !strings.HasSuffix(name, "its own tree")) && !denied(p) {
+				t.Errorf("%s: the policy lets %s be written: %+v", name, p, rules)
+			}
 		}
 		for _, p := range c.not {
 			if isClosed(p) {
 				t.Errorf("%s: %s is closed: %v", name, p, got)
 			}
+			if strings.Contains(p, "sub") && denied(p) {
+				t.Errorf("%s: the policy denies writing %s: %+v", name, p, rules)
+			}
+		}
+		if denied(filepath.ToSlash(strings.TrimPrefix(rules.Root, project)) + "/other") {
+			t.Errorf("%s: the policy denies writing in %s: %+v", name, rules.Root, rules)
+		}
+	}
+}
+
+// The policy lets agents write temporary files, caches and the CLI's notes outside of the project, and nothing else.
+func TestCommonDirs(t *testing.T) {
+	t.Parallel()
+	r := Request{Dir: "/p", Settings: plan.Settings{AllowedTools: []string{"Bash"}}}
+	judge := policy.New(r.policy([]string{"HOME=/h", "TMPDIR=/t/1", "GOCACHE=/c", "GOPATH=relative"}))
+	for command, want := range map[string]policy.Act{
+		`mkdir -p ~/.cache/x && echo > "$HOME/.npm/y"`: policy.Pass, "echo > /c/x; echo > $TMPDIR/f": policy.Pass,
+		"echo > /tmp/x; echo > f": policy.Pass, "echo > ~/.claude/projects/p/memory/m.md": policy.Pass,
+		"echo > ~/.bashrc": policy.Deny, "echo > ~/.claude/settings.json": policy.Deny, "echo > /t/2": policy.Deny,
+		"echo > ~/relative/x": policy.Deny,
+	} {
+		if d := judge.Before(policy.Call{Tool: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, command)}); d.Act != want {
+			t.Errorf("%s: %+v, want %s", command, d, want)
+		}
+	}
+}
+
+// What an earlier attempt changed is open, so that a retry can put it back.
+func TestRetriesPutBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := baseline{CheckFiles: map[string]checkFile{}, Protected: map[string]string{}}
+	r := Request{Dir: dir, Attempt: 2, Files: []plan.File{{Path: "a.go", Action: "create"}}, CheckFiles: &CheckFiles{},
+		Protect: &Protect{Patterns: []string{"prot"}}}
+	for _, name := range []string{"kept.sh", "cut.sh", "prot/kept", "prot/cut"} {
+		projectFile(t, dir, name, "old")
+		if strings.HasPrefix(name, "prot") {
+			b.Protected[name] = FileDigest(dir, name)
+		} else {
+			b.CheckFiles[name] = checkFile{Kind: checkfiles.Script, State: checkfiles.StateOf(filepath.Join(dir, name))}
+		}
+	}
+	for _, name := range []string{"cut.sh", "prot/cut", "prot/new"} {
+		projectFile(t, dir, name, "new")
+	}
+	rules := r.policy(nil)
+	r.closeBase(&rules, b)
+	judge := policy.New(rules)
+	for name, want := range map[string]string{"kept.sh": ruleChecks, "cut.sh": "", "prot/kept": ruleProtect,
+		"prot/cut": "", "prot/new": "", "prot/other": ruleProtect} {
+		input := fmt.Appendf(nil, `{"file_path":%q}`, filepath.Join(dir, name))
+		if d := judge.Before(policy.Call{Tool: "Write", Input: input}); d.Rule != want {
+			t.Errorf("%s: %+v, want %q", name, d, want)
+		}
+	}
+}
+
+func projectFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	at := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Of the files on which checks rest, the policy closes the programs and their operands that exist and that the task
+// does not declare, if it declares any file.
+func TestClosedChecks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := baseline{CheckFiles: map[string]checkFile{}}
+	for name, kind := range map[string]checkfiles.Kind{"a_test.go": checkfiles.Test, "b_test.go": checkfiles.Test,
+		"go.mod": checkfiles.Setup, "check.sh": checkfiles.Script, "tool.sh": checkfiles.Operand, "own.sh": checkfiles.Script,
+		"golden.txt": checkfiles.Data} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.CheckFiles[name] = checkFile{Kind: kind, State: checkfiles.StateOf(filepath.Join(dir, name))}
+	}
+	b.CheckFiles["new_test.go"] = checkFile{Kind: checkfiles.Test}
+	for want, files := range map[string][]plan.File{
+		"": nil, "check.sh tool.sh": {{Path: "own.sh"}, {Path: "a.go", Action: "create"}},
+	} {
+		r := Request{Dir: dir, Files: files, CheckFiles: &CheckFiles{}}
+		var got []string
+		for _, c := range r.closedChecks(b) {
+			got = append(got, filepath.Base(c.Path))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("with %v: %v, want %s", files, got, want)
 		}
 	}
 }

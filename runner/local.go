@@ -123,6 +123,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	if t.req.Baseline != "" && t.req.Command == "" && t.req.Attempt > 1 {
 		before = before.withOutsideChanges(t.req, t.redact)
 	}
+	t.req.closeBase(&t.turn.Policy, before)
 	defer func() { before.saveFinalState(first, t.req, t.after) }()
 
 	v, w, err := t.work(ctx)
@@ -307,6 +308,9 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 		t.Closed = req.closedPaths()
 	}
 	maps.Copy(t.Env, req.Env)
+	if req.Command == "" && req.Turn == nil {
+		t.Policy = req.policy(l.Environ(t.Env))
+	}
 	t.Env[proc.RunVar] = req.Run
 	t.Env[proc.AttemptVar] = t.Mark
 	t.Env["WAVEX_TASK"] = req.Task

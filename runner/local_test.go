@@ -254,6 +254,9 @@ func TestTurnRequest(t *testing.T) {
 		Env: map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": mark, "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
 			"WAVEX_PORT_BASE": "20000", "WAVEX_REHEARSE": filepath.Join(b.logs, loop.RehearseFile)},
 		Settings: plan.Settings{MaxTurns: 3, Timeout: runner.DefaultTimeout, IdleTimeout: runner.DefaultIdleTimeout}}
+	if want.Policy = got.Policy; want.Policy.Root != b.dir || len(want.Policy.Closed) == 0 {
+		t.Errorf("the turn's policy is %+v", got.Policy)
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the turn's request is\n%+v, want\n%+v", got, want)
 	}

@@ -75,6 +75,9 @@ func runAll(t *testing.T, kind string) {
 				for _, f := range c.Faults(e) {
 					faults = append(faults, isolation+": "+f)
 				}
+				if kind == Honest && strings.Contains(e.Output, "Policy: ") {
+					faults = append(faults, isolation+": calls were denied")
+				}
 				t.Logf("%s: exits %v\n%s", isolation, e.Exits, e.Output)
 			}
 			pending.Settle(t, kind+"/"+c.Name, faults)

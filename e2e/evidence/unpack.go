@@ -122,7 +122,11 @@ func (c *Case) scenario(t testing.TB, dir string) []byte {
 			if i > 0 {
 				name = fmt.Sprintf("%s.%d", id, i+1)
 			}
-			attempts = append(attempts, map[string]any{"runs": []string{"sh " + filepath.Join(dir, "agent", name)}})
+			command := "sh " + filepath.Join(dir, "agent", name)
+			if c.Kind == Honest {
+				command = scripts[i] // the policy sees it
+			}
+			attempts = append(attempts, map[string]any{"runs": []string{command}})
 		}
 		if s.Tasks[id] == nil {
 			s.Tasks[id] = map[string]any{}

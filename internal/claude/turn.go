@@ -93,7 +93,7 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 		f.calls.observe = f.observe
 	}
 	return &conversation{
-		agent: t.Agent, argv: argv, wrapper: t.Wall.Wrapper(t.req.Closed, t.req.Dir),
+		agent: t.Agent, argv: argv, wrapper: t.Wall.Wrapper(t.req.Closed, cmp.Or(t.req.Policy.Root, t.req.Dir)),
 		dir: t.req.Dir, env: t.Environ(t.req.Env), mark: t.req.Mark, logDir: t.req.LogDir,
 		prompt: prompt, wall: t.req.Settings.Timeout, idle: t.req.Settings.IdleTimeout, transcript: f, resume: resume,
 	}, nil

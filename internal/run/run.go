@@ -11,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/hook"
 	"wavex/internal/loop"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
@@ -53,7 +54,8 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Run: r.config.Run,
-		Prices: r.opts.Prices, Support: r.opts.Agent.Support}
+		Prices: r.opts.Prices, Support: r.opts.Agent.Support,
+		Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}
 	if g := r.opts.Grace; g > 0 {
 		cli.Grace, cli.StopWait = g, claude.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
