@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 )
 
 type importOptions struct {
+	from    string
 	to      string
 	lenient bool
 }
@@ -22,7 +24,7 @@ type importOptions struct {
 func newImport(std Stdio) *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import FILE|OWNER/REPO#label",
 		Short: "Turn another tool's plan into a wavex plan",
 		Long: `import reads a plan of another tool and writes it as a wavex plan in JSON:
 phase plans in markdown and JSON, PRDs in markdown, prd.json, the steps of a
@@ -33,29 +35,33 @@ their positions.
 run, check and graph read such files directly; import is for going on with the
 result. A wavex plan in YAML comes out as JSON.
 
-Exit status: 0 written, 2 the file is no plan, or has mistakes.`,
-		Example: "  wavex import phase.plan.md -o plan.json\n  wavex import prd.json | wavex check /dev/stdin",
-		Args:    oneArg("a file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runImport(args[0], o, std) },
+With --from github it reads the open issues of a repository, those with a label
+if one is named, and their sub-issues, by gh and its login. Each issue becomes a
+task without checks: an issue waits for its open sub-issues and for the issues
+that block it. Boxes that are not ticked become criteria. Nothing in an issue
+becomes a command.
+
+Exit status: 0 written, 2 the file is no plan, or has mistakes, 5 gh is missing
+or cannot read the issues.`,
+		Example: "  wavex import phase.plan.md -o plan.json\n  wavex import prd.json | wavex check /dev/stdin\n" +
+			"  wavex import --from github octo/shop#ready -o plan.json",
+		Args: oneArg("a file, or OWNER/REPO#label"),
+		RunE: func(c *cobra.Command, args []string) error { return runImport(c.Context(), args[0], o, std) },
 	}
+	choiceFlag(c, &o.from, "from", "file", []string{"file", "github"}, "where the plan is")
 	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
 	c.Flags().BoolVar(&o.lenient, "lenient", false, "accept a file whose stated counts do not match its content")
 	return c
 }
 
-func runImport(path string, o importOptions, std Stdio) error {
-	out, form, diags, err := convert.ImportFile(path, plan.Options{Lenient: o.lenient})
-	if errors.Is(err, fs.ErrNotExist) {
-		return usage("there is no file %s", path)
+func runImport(ctx context.Context, path string, o importOptions, std Stdio) error {
+	read := importFile
+	if o.from == "github" {
+		read = importIssues
 	}
+	out, form, err := read(ctx, path, o, std)
 	if err != nil {
-		return usererr.Input(err)
-	}
-	if out == nil {
-		return usererr.Plan(diags)
-	}
-	for _, d := range diags {
-		fmt.Fprintln(std.Err, d.String())
+		return err
 	}
 	if err := writeTo(o.to, out, std); err != nil {
 		return err
@@ -74,6 +80,23 @@ func runImport(path string, o importOptions, std Stdio) error {
 	fmt.Fprintf(std.Err, "%s: %s: %d tasks, %d waves, %d checks, %d more in words\n", path, form, len(p.Tasks), total,
 		checks, judged)
 	return nil
+}
+
+// importFile reads a plan file. It prints its warnings.
+func importFile(_ context.Context, path string, o importOptions, std Stdio) ([]byte, convert.Form, error) {
+	out, form, diags, err := convert.ImportFile(path, plan.Options{Lenient: o.lenient})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", usage("there is no file %s", path)
+	case err != nil:
+		return nil, "", usererr.Input(err)
+	case out == nil:
+		return nil, "", usererr.Plan(diags)
+	}
+	for _, d := range diags {
+		fmt.Fprintln(std.Err, d.String())
+	}
+	return out, form, nil
 }
 
 // writeTo writes a file atomically, or to standard output if there is no name.

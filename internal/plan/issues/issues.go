@@ -1,0 +1,277 @@
+// Package issues turns the open issues of a GitHub repository into a plan: one task for each issue with a label, and
+// for each of their sub-issues. It asks by a function of the caller and starts nothing itself.
+package issues
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/textfmt"
+)
+
+// Source names issues of a repository on GitHub.
+type Source struct {
+	Owner, Name string
+	Label       string // "": all open issues
+}
+
+// Max bounds the issues of a plan.
+const Max = 500
+
+var sourceForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
+
+// Parse reads OWNER/REPO or OWNER/REPO#label.
+func Parse(text string) (Source, error) {
+	m := sourceForm.FindStringSubmatch(text)
+	if m == nil {
+		return Source{}, fmt.Errorf("%s is not of the form OWNER/REPO#label", textfmt.Line(text))
+	}
+	return Source{m[1], m[2], m[3]}, nil
+}
+
+// String returns the form that Parse reads.
+func (s Source) String() string {
+	return strings.TrimSuffix(s.Owner+"/"+s.Name+"#"+s.Label, "#")
+}
+
+// Ask sends one query to GitHub's GraphQL API, with variables, and returns its answers: one JSON object for each page.
+type Ask func(ctx context.Context, query string, vars map[string]string) (io.Reader, error)
+
+// fields are those of an issue. GitHub has had sub-issues and blockers in GraphQL since 2025.
+const fields = `fragment fields on Issue { number title body url state author { login } authorAssociation
+  subIssues(first: 100) { totalCount nodes { number state repository { nameWithOwner } } }
+  blockedBy(first: 100) { totalCount nodes { number state repository { nameWithOwner } } } }`
+
+const listQuery = `query($owner: String!, $name: String!, $label: String!, $endCursor: String) {
+  repository(owner: $owner, name: $name) {
+    issues(first: 50, after: $endCursor, states: OPEN, labels: [$label], orderBy: {field: CREATED_AT, direction: ASC}) {
+      pageInfo { hasNextPage endCursor } nodes { ...fields } } } } ` + fields
+
+var allQuery = strings.NewReplacer(", $label: String!", "", ", labels: [$label]", "").Replace(listQuery)
+
+const oneQuery = `query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { issue(number: $number) { ...fields } } } ` + fields
+
+// reference is a relation to another issue.
+type reference struct {
+	Number     int
+	State      string // OPEN or CLOSED
+	Repository struct{ NameWithOwner string }
+}
+
+type references struct {
+	TotalCount int
+	Nodes      []reference
+}
+
+type issue struct {
+	Number            int
+	Title, Body, URL  string
+	State             string
+	Author            *struct{ Login string } // nil: the account is gone
+	AuthorAssociation string
+	SubIssues         references
+	BlockedBy         references
+}
+
+type answer struct {
+	Data struct {
+		Repository *struct {
+			Issues struct{ Nodes []issue }
+			Issue  *issue
+		}
+	}
+	Errors []struct{ Message string }
+}
+
+// Plan returns the plan of the issues as JSON, and warnings, one line each. Plan refuses more than Max issues, and a
+// source without open issues.
+func (s Source) Plan(ctx context.Context, ask Ask) (data []byte, warnings []string, err error) {
+	r := reader{Source: s, ask: ask, byNumber: map[int]*issue{}}
+	if err := r.read(ctx); err != nil {
+		return nil, nil, err
+	}
+	data, err = r.plan()
+	return data, r.warnings, err
+}
+
+// reader collects the issues of a plan.
+type reader struct {
+	Source
+	ask      Ask
+	issues   []*issue // in the order of their numbers in the end
+	byNumber map[int]*issue
+	warnings []string
+}
+
+func (r *reader) read(ctx context.Context) error {
+	query, vars := allQuery, map[string]string{"owner": r.Owner, "name": r.Name}
+	if r.Label != "" {
+		query, vars["label"] = listQuery, r.Label
+	}
+	if err := r.query(ctx, query, vars); err != nil {
+		return err
+	}
+	if len(r.issues) == 0 {
+		return fmt.Errorf("%s has no open issue", r.Source)
+	}
+	for k := 0; k < len(r.issues); k++ { // it grows by sub-issues
+		for _, sub := range r.issues[k].SubIssues.Nodes {
+			if !r.isOpenHere(sub) || r.byNumber[sub.Number] != nil {
+				continue
+			}
+			vars := map[string]string{"owner": r.Owner, "name": r.Name, "number": strconv.Itoa(sub.Number)}
+			if err := r.query(ctx, oneQuery, vars); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortFunc(r.issues, func(a, b *issue) int { return a.Number - b.Number })
+	return nil
+}
+
+// query adds the open issues of the answers.
+func (r *reader) query(ctx context.Context, query string, vars map[string]string) error {
+	in, err := r.ask(ctx, query, vars)
+	if err != nil {
+		return err
+	}
+	for d := json.NewDecoder(in); ; {
+		var a answer
+		if err := d.Decode(&a); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("GitHub's answer about %s cannot be read: %w", r.Source, err)
+		}
+		if len(a.Errors) > 0 {
+			return fmt.Errorf("GitHub says about %s: %s", r.Source, textfmt.Line(a.Errors[0].Message))
+		}
+		repo := a.Data.Repository
+		if repo == nil {
+			return fmt.Errorf("GitHub has no repository %s/%s that this login can read", r.Owner, r.Name)
+		}
+		found := repo.Issues.Nodes
+		if repo.Issue != nil {
+			found = append(found, *repo.Issue)
+		}
+		for i := range found {
+			if n := found[i].Number; n > 0 && found[i].State != "CLOSED" && r.byNumber[n] == nil {
+				r.byNumber[n] = &found[i]
+				r.issues = append(r.issues, &found[i])
+			}
+		}
+		if len(r.issues) > Max {
+			return fmt.Errorf("%s has more than %d open issues; name a label that fewer of them have", r.Source, Max)
+		}
+	}
+}
+
+func (r *reader) isOpenHere(to reference) bool {
+	return to.State != "CLOSED" && strings.EqualFold(to.Repository.NameWithOwner, r.Owner+"/"+r.Name)
+}
+
+// task is a task of the plan.
+type task struct {
+	ID          string            `json:"id"`
+	Subject     string            `json:"subject"`
+	Description string            `json:"description,omitempty"`
+	BlockedBy   []string          `json:"blockedBy,omitempty"`
+	Verify      []string          `json:"verify"` // always empty: a command of a stranger would run as the user
+	Criteria    []criterion       `json:"criteria,omitempty"`
+	Metadata    map[string]string `json:"metadata"`
+}
+
+type criterion struct {
+	Text         string `json:"text"`
+	Verification string `json:"verification"`
+}
+
+// plan returns the plan of the issues.
+func (r *reader) plan() ([]byte, error) {
+	out := struct {
+		Version int    `json:"version"`
+		Name    string `json:"name"`
+		Tasks   []task `json:"tasks"`
+	}{plan.Version, r.Source.String(), nil}
+	var strangers []string
+	for _, i := range r.issues {
+		out.Tasks = append(out.Tasks, r.task(i))
+		if !slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, i.AuthorAssociation) {
+			who := "a deleted account"
+			if i.Author != nil {
+				who = i.Author.Login
+			}
+			strangers = append(strangers, fmt.Sprintf("#%d by %s", i.Number, textfmt.Line(who)))
+		}
+	}
+	if len(strangers) > 0 {
+		r.warn("people who are no members of the repository wrote these texts, which agents will follow: %s",
+			textfmt.FirstOf(strangers, 10, 0))
+	}
+	return json.MarshalIndent(out, "", "  ")
+}
+
+// maxSubject and maxText bound the texts of a task, in bytes.
+const (
+	maxSubject = 200
+	maxText    = 64 << 10
+)
+
+func (r *reader) task(i *issue) task {
+	t := task{ID: strconv.Itoa(i.Number), Subject: textfmt.OneLine(i.Title, maxSubject), Verify: []string{},
+		Metadata: map[string]string{"url": i.URL}}
+	if t.Subject == "" {
+		t.Subject = "Issue " + t.ID
+	}
+	t.Description = textfmt.Head(strings.TrimSpace(strings.ReplaceAll(i.Body, "\r\n", "\n")), maxText)
+	for _, text := range boxes(i.Body) {
+		t.Criteria = append(t.Criteria, criterion{text, "observation"})
+	}
+	for _, to := range append(slices.Clone(i.SubIssues.Nodes), i.BlockedBy.Nodes...) {
+		id := strconv.Itoa(to.Number)
+		switch {
+		case to.State == "CLOSED" || slices.Contains(t.BlockedBy, id):
+		case r.isOpenHere(to) && r.byNumber[to.Number] != nil:
+			t.BlockedBy = append(t.BlockedBy, id)
+		default:
+			r.warn("#%d waits for %s#%d, which is open and not in the plan", i.Number,
+				textfmt.Line(to.Repository.NameWithOwner), to.Number)
+		}
+	}
+	r.warnCut(i, "sub-issues", i.SubIssues)
+	r.warnCut(i, "blockers", i.BlockedBy)
+	return t
+}
+
+func (r *reader) warnCut(i *issue, kind string, of references) {
+	if of.TotalCount > len(of.Nodes) {
+		r.warn("#%d has %d %s; only %d of them were read", i.Number, of.TotalCount, kind, len(of.Nodes))
+	}
+}
+
+func (r *reader) warn(format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+}
+
+var openBox = regexp.MustCompile(`^\s*[-*+] \[ \] (.*\S)`)
+
+// boxes returns the texts of the boxes of a markdown text that are not ticked, outside of code, at most 50.
+func boxes(body string) (texts []string) {
+	code := false
+	for line := range strings.Lines(body) {
+		if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
+			code = !code
+		}
+		if m := openBox.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !code && len(texts) < 50 {
+			texts = append(texts, textfmt.OneLine(m[1], 1000))
+		}
+	}
+	return texts
+}
