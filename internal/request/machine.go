@@ -52,6 +52,7 @@ type Machine struct {
 	Model     string
 	Force     bool // continue with a request that is too vague, even if it is recorded as such
 	Rehearsal bool // the agent is the rehearsal agent: supply its answers
+	MadeUp    bool // it makes up the work of the plan, so the plan has a file for it
 	// Learnings returns the learnings to recall, Maxims the user's own rules. Each is called at
 	// most once for a request.
 	Learnings func() ([]learn.Learning, error)

@@ -174,8 +174,16 @@ func (m *Machine) planningNotes(ctx context.Context, in Intent) ([]decompose.Not
 	return notes, nil
 }
 
-// rehearsedFile is the file that the plan of a rehearsed request makes.
-const rehearsedFile = "rehearsal.md"
+// rehearsedTask returns the only task of a rehearsed request. It has a file to make if its work is made up.
+func (m *Machine) rehearsedTask(request string) map[string]any {
+	t := map[string]any{"id": "T-001", "subject": "Carry out the request", "description": "A rehearsal of: " + request,
+		"verify": []any{map[string]any{"run": "true"}}}
+	if m.MadeUp {
+		t["files"] = []any{map[string]any{"path": "rehearsal.md", "action": "create"}}
+		t["verify"] = []any{map[string]any{"run": "test -s rehearsal.md"}}
+	}
+	return t
+}
 
 // decompose makes the plan, once.
 func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
@@ -189,11 +197,7 @@ func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 			if strings.HasPrefix(c.Step, "critic/") {
 				most = criticCap
 			} else {
-				q.Rehearse = rehearsalAnswer(map[string]any{"name": "rehearsal",
-					"tasks": []any{map[string]any{"id": "T-001", "subject": "Carry out the request",
-						"description": "A rehearsal of: " + in.Request,
-						"files":       []any{map[string]any{"path": rehearsedFile, "action": "create"}},
-						"verify":      []any{map[string]any{"run": "test -s " + rehearsedFile}}}}})
+				q.Rehearse = rehearsalAnswer(map[string]any{"name": "rehearsal", "tasks": []any{m.rehearsedTask(in.Request)}})
 			}
 			return m.ask(ctx, c.Step, most, q, nil) // decompose itself checks every answer
 		}}

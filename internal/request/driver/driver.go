@@ -101,7 +101,8 @@ func (r *Driver) newMachine(past []event.Event) *request.Machine {
 	ask := o.Agent.Caller(who)
 	m := &request.Machine{
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
-		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal, Force: o.Force, Maxims: userdata.Maxims,
+		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal,
+		MadeUp: host.Rehearsal && o.Agent.Scenario == nil, Force: o.Force, Maxims: userdata.Maxims,
 		Learnings:     func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
 		AlreadyPasses: func(ctx context.Context, c plan.Check) bool { return fileCheckPasses(ctx, o.Dir, c) },
 		Mark:          r.mark(),
