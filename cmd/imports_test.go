@@ -17,9 +17,10 @@ var may = map[string]struct {
 	imports []string
 	why     string
 }{
-	"dag":    {nil, "a pure graph knows no plan"},
-	"budget": {nil, "money knows no work"},
-	"internal/plan": {[]string{"budget", "dag", "internal/plan/source", "internal/textfmt"},
+	"dag":                 {nil, "a pure graph knows no plan"},
+	"budget":              {nil, "money knows no work"},
+	"internal/jsonschema": {nil, "it validates values and knows nothing of whose they are"},
+	"internal/plan": {[]string{"budget", "dag", "internal/plan/source", "internal/jsonschema", "internal/textfmt"},
 		"plan files are graphs with limits; they start nothing"},
 	"internal/plan/source": {[]string{"internal/textfmt"}, "JSON and YAML as tokens know no plan"},
 	"internal/plan/convert": {[]string{"dag", "internal/plan", "internal/plan/source"},
@@ -55,7 +56,7 @@ var may = map[string]struct {
 	"internal/checkfiles": {[]string{"internal/lazyregexp", "internal/safefile"},
 		"texts of commands and of tests; it knows no attempt"},
 	"runner": {[]string{"budget", "internal/checkfiles", "internal/exhaustion", "internal/lazyregexp",
-		"internal/loop", "internal/plan", "internal/policy",
+		"internal/jsonschema", "internal/loop", "internal/plan", "internal/policy",
 		"internal/proc", "internal/check", "internal/safefile", "internal/textfmt", "internal/wall"},
 		"one attempt knows no other, and its agent by an interface only"},
 	"runner/runnertest": {[]string{"runner", "budget", "internal/plan", "internal/proc"},
@@ -76,7 +77,7 @@ var may = map[string]struct {
 	"internal/tasklist": {[]string{"internal/async", "internal/jsonobject", "internal/event", "internal/plan", "scheduler",
 		"internal/textfmt", "internal/plan/source"},
 		"Claude Code's task lists: a plan's source, and a projection of the loop's State"},
-	"internal/rehearse": {[]string{"budget", "internal/proc"},
+	"internal/rehearse": {[]string{"budget", "internal/proc", "internal/jsonschema"},
 		"a stand-in speaks the protocol and knows nothing of us"},
 	"internal/fakeapi": {[]string{"budget", "internal/lazyregexp"},
 		"a scripted API, for probes and tests; it knows nothing of us"},

@@ -43,6 +43,8 @@ type TurnRequest struct {
 	Checks   []plan.Check  `json:"checks,omitempty"` // the agent may run their commands
 	Closed   []string      `json:"closed,omitempty"` // absolute paths that a wall keeps it from writing
 	Policy   policy.Rules  `json:"policy"`           // decides on the agent's tool calls
+	// Output is the JSON Schema of the structured result that the agent has to give; nil: none.
+	Output json.RawMessage `json:"output,omitempty"`
 }
 
 // Spare is a process of an agent that waits for the prompt of one attempt.
@@ -60,6 +62,10 @@ type TurnResult struct {
 	Detail  string  `json:"detail,omitempty"` // as in Result, of any length
 	Text    string  `json:"text,omitempty"`   // the message that ended the turn, whole
 	Report  string  `json:"report,omitempty"` // as in Result
+	// Structured is the structured result, nil if there is none. Offered is the last one that the agent program did
+	// not accept. The caller must validate both.
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Offered    json.RawMessage `json:"offered,omitempty"`
 	Bill
 	Turns   int    `json:"turns,omitempty"`
 	Session string `json:"session,omitempty"` // as the agent reports it; "" if it does not
@@ -79,7 +85,7 @@ type TurnResult struct {
 	ExitCode   int           `json:"exit_code"`
 	Contained  bool          `json:"contained"` // no process of the turn was alive after the sweep
 	Version    string        `json:"version,omitempty"`
-	Model      string        `json:"model,omitempty"` // of the session; subagents may use others
+	Model      string        `json:"model,omitempty"`     // of the session; subagents may use others
 	Exhausted  string        `json:"exhausted,omitempty"` // the limit of memory that it reached
 }
 

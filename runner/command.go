@@ -26,12 +26,20 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	ctx, cancel := context.WithTimeoutCause(ctx, wall, errTimeout)
 	defer cancel()
 	whole := &textfmt.Excerpt{Max: check.MaxOutput}
-	exit, said, err := check.RunCommand(ctx, t.req.Dir, t.env, t.req.Command, io.MultiWriter(out, whole))
+	var stdout *proc.HeadBuffer // nil: the task has no output
+	if t.req.Output != nil {
+		stdout = &proc.HeadBuffer{Max: MaxOutput + 1}
+	}
+	exit, said, err := check.RunCommandApart(ctx, t.req.Dir, t.env, t.req.Command, io.MultiWriter(out, whole), stdout)
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
 	t.exhausted = exit.Exhausted
 	t.res.Report = said.String()
 	t.noOutput = out.log == nil
 	v := classifyCommand(exit, err, wall)
+	if v.outcome == Done && stdout != nil {
+		v = t.takeOutput([]byte(stdout.String()), nil,
+			"the command printed nothing on standard output, where its JSON belongs")
+	}
 	if v.outcome != Done {
 		v.detail = t.res.Report
 		t.failed = []failedCheck{{t.redact(t.req.Command), v.reason, t.redact(whole.String())}}

@@ -302,6 +302,9 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 	t := TurnRequest{Task: req.Task, Attempt: req.Attempt, Mark: fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt),
 		Dir: req.Dir, LogDir: req.LogDir, Env: map[string]string{}, Prompt: req.Prompt, FullPrompt: req.FullPrompt,
 		Session: req.Session, Resume: req.Resume, Settings: req.Settings, Cap: req.Cap, Checks: req.Checks}
+	if req.Output != nil {
+		t.Output = req.Output.Schema
+	}
 	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
 	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
 	if l.Wall != nil && req.Command == "" && req.Turn == nil {
@@ -384,7 +387,11 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 	}
 	slices.Sort(res.Touched)
 	res.Touched = res.Touched[:min(len(res.Touched), touchedMax)]
-	return classification{outcome: end.Outcome, reason: end.Reason, detail: end.Detail}, unfinishedWork(end.Text)
+	v = classification{outcome: end.Outcome, reason: end.Reason, detail: end.Detail}
+	if v.outcome == Done && t.req.Output != nil {
+		v = t.takeOutput(end.Structured, end.Offered, "the agent did not call StructuredOutput")
+	}
+	return v, unfinishedWork(end.Text)
 }
 
 // touchedMax bounds Result.Touched.

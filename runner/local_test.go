@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -380,6 +381,73 @@ func TestCommandTasks(t *testing.T) {
 		t.Errorf("interrupted command = %+v", r)
 	}
 }
+
+// A structured result is validated and kept; a large one in a file by its digest. Without a valid one the attempt is
+// wrong.
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	large := `{"n":1,"text":"` + strings.Repeat("x", 16<<10) + `"}`
+	for _, tc := range []struct {
+		name                string
+		structured, offered string
+		value, reason       string
+	}{
+		{name: "small", structured: ` {"n": 1} `, value: `{"n":1}`},
+		{name: "large", structured: large, value: large},
+		{name: "none", reason: "no output: the agent did not call StructuredOutput"},
+		{name: "refused", offered: `{"n":"x"}`,
+			reason: `its schema: validating root: validating /properties/n: type: x has type "string"`},
+		{name: "invalid", structured: `{"n":1.5}`, reason: "does not match its schema"},
+		{name: "no JSON", structured: `{"n":`, reason: "is not JSON"},
+		{name: "too large", structured: `{"n":1,"text":"` + strings.Repeat("x", runner.MaxOutput) + `"}`,
+			reason: "is larger than"},
+		{name: "secret", structured: `{"n":1,"text":"my hunter2"}`, value: `{"n":1,"text":"my [removed]"}`},
+		{name: "secret number", structured: `{"n":271828}`, reason: "holds a secret outside of a string"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, agentFunc(func(req runner.TurnRequest) runner.TurnResult {
+				return runner.TurnResult{Outcome: runner.Done, Contained: true, Structured: []byte(tc.structured),
+					Offered: []byte(tc.offered)}
+			}))
+			b.Redactor = replacer{strings.NewReplacer("hunter2", "[removed]", "271828", "[removed]")}
+			b.req.Output = &runner.OutputSpec{Dir: filepath.Join(t.TempDir(), "outputs"),
+				Schema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+			r := b.attempt(t.Context())
+			if tc.reason != "" {
+				if r.Outcome != runner.Wrong || !strings.Contains(r.Reason, tc.reason) || r.Output != nil ||
+					!strings.Contains(r.Detail, tc.reason) {
+					t.Errorf("result = %+v", r)
+				}
+				return
+			}
+			if r.Outcome != runner.Done || r.Output == nil || r.Output.Size != len(tc.value) ||
+				(r.Output.Value == nil) != (tc.name == "large") {
+				t.Fatalf("result = %+v", r)
+			}
+			if got, err := r.Output.Read(b.req.Output.Dir); err != nil || string(got) != tc.value {
+				t.Errorf("the output is %.100s, %v", got, err)
+			}
+			if tc.name == "large" {
+				must(os.WriteFile(filepath.Join(b.req.Output.Dir, r.Output.Digest+".json"), []byte(`{"n":2}`), 0o600))
+				if got, err := r.Output.Read(b.req.Output.Dir); err == nil {
+					t.Errorf("a changed file is read: %s", got)
+				}
+			}
+		})
+	}
+}
+
+// replacer is a Redactor.
+type replacer struct{ *strings.Replacer }
+
+func (r replacer) Bytes(b []byte) []byte { return []byte(r.Replace(string(b))) }
+
+func (r replacer) Writer(w io.Writer) io.WriteCloser { return writer{w} }
+
+type writer struct{ io.Writer }
+
+func (writer) Close() error { return nil }
 
 // checkLogFiles checks the files of an attempt: with the prompt, and with the returned result.
 func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {

@@ -118,6 +118,7 @@ type Request struct {
 	Cap      budget.USD    `json:"cap,omitempty"` // micro-dollars; 0: no cap
 	Files    []plan.File   `json:"files,omitempty"`
 	Checks   []plan.Check  `json:"checks,omitempty"`
+	Output   *OutputSpec   `json:"output,omitempty"` // nil: the task has no structured result
 	// MustNot are conditions that must not become true. Those with a check are checked after the
 	// attempt, whatever its outcome. A check that passes means that its condition is true.
 	MustNot  []plan.Condition `json:"must_not,omitempty"`
@@ -159,6 +160,8 @@ type Result struct {
 	Detail string `json:"detail,omitempty"`
 	// Report is the agent's last message, at most 4 KB. It is never trusted.
 	Report string `json:"report,omitempty"`
+	// Output is the structured result that the task's schema asks for; nil: there is none.
+	Output *Output `json:"output,omitempty"`
 	// Signature identifies the error across attempts: the start of the reason, and a digest of all
 	// that the failed checks printed, normalised. It is "" if the outcome is done.
 	Signature string `json:"signature,omitempty"`

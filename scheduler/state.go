@@ -133,6 +133,20 @@ type State struct {
 	figures
 }
 
+// Output returns the structured result of task i, or nil if its work does not stand, or has none.
+func (s *State) Output(i int) *runner.Output {
+	t := &s.Tasks[i]
+	switch {
+	case !s.stands(i):
+		return nil
+	case t.Earlier != nil:
+		return t.Earlier.Output
+	case t.Last != nil:
+		return t.Last.Output
+	}
+	return nil
+}
+
 // Index returns the number of the task with an id of the plan.
 func (s *State) Index(id string) (int, bool) {
 	i, ok := s.index[id]

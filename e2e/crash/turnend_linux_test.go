@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"wavex/budget"
@@ -16,9 +17,12 @@ import (
 )
 
 // turnsPlan has three tasks whose turns end at once, and one whose turn takes a while. A turn costs $1.50.
-const turnsPlan = `{"version": 1, "parallel": 4, "budget": {"usd": 100}, "tasks": [
- {"id": "a", "subject": "a", "verify": ["test -e a"], "rehearse": {"duration": "20ms", "cost": 1.5, "writes": [{"path": "a", "content": "a"}]}},
- {"id": "b", "subject": "b", "verify": ["test -e b"], "rehearse": {"duration": "60ms", "cost": 1.5, "writes": [{"path": "b", "content": "b"}]}},
+// The outputs of a and b are a large and a small one.
+var turnsPlan = `{"version": 1, "parallel": 4, "budget": {"usd": 100}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["test -e a"], "output": {"type": "object", "required": ["a"]}, "rehearse": {
+   "structured": {"a": "` + strings.Repeat("a", 20_000) + `"}, "duration": "20ms", "cost": 1.5, "writes": [{"path": "a", "content": "a"}]}},
+ {"id": "b", "subject": "b", "verify": ["test -e b"], "output": {"type": "object", "required": ["b"]}, "rehearse": {
+   "structured": {"b": 1}, "duration": "60ms", "cost": 1.5, "writes": [{"path": "b", "content": "b"}]}},
  {"id": "c", "subject": "c", "verify": ["test -e c"], "rehearse": {"duration": "100ms", "cost": 1.5, "writes": [{"path": "c", "content": "c"}]}},
  {"id": "d", "subject": "d", "verify": ["test -e d"], "rehearse": {"duration": "700ms", "cost": 1.5, "writes": [{"path": "d", "content": "d"}]}}
 ]}`
@@ -70,6 +74,11 @@ func killBetweenTurns(t *testing.T, isolation string, records int) {
 		if most := 1 + cut[task]; n > most {
 			t.Errorf("%s has had %d turns, %d of them before the kill, which cut %d\n%s", task, n, made[task], cut[task],
 				p.Dump())
+		}
+	}
+	for task, most := range map[string]int{"a": 20_000, "b": 1} {
+		if e := p.Run("output", task); e.Exit != 0 || !strings.HasPrefix(e.Stdout, `{"`+task+`":`) || len(e.Stdout) < most {
+			t.Errorf("the output of %s: exit %d, %.100s%s", task, e.Exit, e.Stdout, e.Stderr)
 		}
 	}
 	_, end := scratch.LastRun(p.Events())

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"wavex/internal/plan"
@@ -70,9 +71,20 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 // excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
 func RunCommand(ctx context.Context, dir string, env []string, command string,
 	also io.Writer) (proc.Exit, *textfmt.Excerpt, error) {
+	return RunCommandApart(ctx, dir, env, command, also, nil)
+}
+
+// RunCommandApart is RunCommand with a copy of stdout alone; nil: none. The order of stdout and stderr is then lost in
+// the excerpt and in also.
+func RunCommandApart(ctx context.Context, dir string, env []string, command string, also io.Writer,
+	stdout *proc.HeadBuffer) (proc.Exit, *textfmt.Excerpt, error) {
 	out := &textfmt.Excerpt{}
-	both := teeWriter{out, also}
-	p, err := start(proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: both}, command)
+	spec := proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: teeWriter{out, also}}
+	if stdout != nil {
+		both := &lockedWriter{to: spec.Combined}
+		spec.Combined, spec.Stdout = both, io.MultiWriter(stdout, both)
+	}
+	p, err := start(spec, command)
 	if err != nil {
 		return proc.Exit{Code: -1, Contained: true}, out, err
 	}
@@ -119,6 +131,18 @@ func (t teeWriter) Write(b []byte) (int, error) {
 		_, _ = t.also.Write(b) // a full disk must not fail the check
 	}
 	return t.excerpt.Write(b)
+}
+
+// lockedWriter passes everything on, from several goroutines.
+type lockedWriter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(b)
 }
 
 // attemptMark returns the attempt's mark in its environment.

@@ -105,6 +105,9 @@ func (t *turn) flags() (args, rules []string, err error) {
 			args = append(args, f.flag, f.value)
 		}
 	}
+	if len(t.req.Output) > 0 {
+		args = append(args, "--json-schema", string(t.req.Output))
+	}
 	args, err = appendText(args, "--append-system-prompt", s.AppendSystemPrompt, t.req.LogDir)
 	return args, rules, err
 }

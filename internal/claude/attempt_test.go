@@ -452,6 +452,11 @@ func TestArguments(t *testing.T) {
 			" --strict-mcp-config" {
 		t.Errorf("arguments = %s, %v", got, err)
 	}
+	at = &turn{Agent: &Agent{}, req: runner.TurnRequest{Output: []byte(`{"type":"object"}`)}}
+	if got, _, err := at.flags(); err != nil ||
+		!slices.Equal(got[len(got)-2:], []string{"--json-schema", `{"type":"object"}`}) {
+		t.Errorf("arguments = %s, %v", got, err)
+	}
 	at = &turn{Agent: &Agent{Support: statement.SupportSet{statement.SystemPromptSnapshot: statement.Holds}},
 		req: runner.TurnRequest{Session: "S"}}
 	for resume, want := range map[bool]string{false: "--session-id S", true: "--resume S --system-prompt-snapshot off"} {

@@ -247,7 +247,7 @@ func (c *conversation) conclude(stderr string) {
 	e.protocolSeen = c.agent.protocolSeen.Load()
 	e.result, e.badResult = f.result, f.badResult
 	e.retries, e.limit = f.retries, f.limit
-	e.lastError = f.lastError
+	e.lastError = f.last.err
 	e.plainText = plainText(stderr, f.strayLine)
 }
 

@@ -81,6 +81,8 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 	})
 	if s := o.Get("structured_output"); s.Exists() && s.Type != gjson.Null {
 		r.structured = []byte(s.Raw)
+	} else if f.result != nil {
+		r.structured = f.result.structured // of a turn before the agent was woken by its background work
 	}
 	if f.clearing {
 		f.clearing = false

@@ -135,7 +135,7 @@ func (s *stream) longPart(b []byte) {
 func (s *stream) endLong() {
 	if s.long != nil {
 		if line, ok := s.long.result(); ok {
-			s.onLine(line, true)
+			s.onLine(line, s.long.cut)
 		}
 	}
 	s.long, s.longMode = nil, notLong

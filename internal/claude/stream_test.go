@@ -141,7 +141,7 @@ func TestSplitAnywhere(t *testing.T) {
 		if raw.String() != all {
 			t.Errorf("%s: the raw stream is not what came in", name)
 		}
-		if f.responses.usage != want.responses.usage || f.lastText != "é世界" || f.result == nil || f.lines != want.lines {
+		if f.responses.usage != want.responses.usage || f.last.text != "é世界" || f.result == nil || f.lines != want.lines {
 			t.Errorf("%s: %+v, want %+v", name, f, want)
 		}
 	}

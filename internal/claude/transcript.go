@@ -37,8 +37,7 @@ type transcript struct {
 	init      sessionInit
 	clearing  bool // the next result line answers /clear (see sharedType)
 	edits     map[string]int
-	lastText  string // the agent's last text, bounded
-	lastError string // the kind of error of the last message: "rate_limit", "billing_error", ...
+	last      lastMessage
 	retries   retries
 	limit     limit
 	notional  bool // a subscription login
@@ -53,6 +52,13 @@ type transcript struct {
 type sessionInit struct {
 	seen           bool
 	version, model string // of the CLI, and of the session
+}
+
+// lastMessage holds the last facts of each kind in the messages of the agent.
+type lastMessage struct {
+	text    string // bounded
+	offered []byte // the value that the agent gave as its structured result
+	err     string // the kind of error of the last message: "rate_limit", "billing_error", ...
 }
 
 // turnEvent is an event that the reader sends when a turn of the agent begins or ends.
@@ -191,14 +197,14 @@ func (f *transcript) onLimit(o gjson.Result) {
 func (f *transcript) onAssistant(o gjson.Result) {
 	f.onWork()
 	var message gjson.Result
-	f.lastError = ""
+	f.last.err = ""
 	inner := false // a subagent's message
 	o.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "message":
 			message = v
 		case "error":
-			f.lastError = strings.Clone(v.Str)
+			f.last.err = strings.Clone(v.Str)
 		case "parent_tool_use_id":
 			inner = v.Str != ""
 		}
@@ -231,13 +237,16 @@ func (f *transcript) onAssistant(o gjson.Result) {
 			f.onTool(block)
 		case "text":
 			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
-				f.lastText = boundedCopy(text)
+				f.last.text = boundedCopy(text)
 				f.report("text", text)
 			}
 		}
 		return true
 	})
 }
+
+// outputTool is the tool by which an agent gives its structured result.
+const outputTool = "StructuredOutput"
 
 func (f *transcript) onTool(block gjson.Result) {
 	if !f.isNew("t", block.Get("id").Str) {
@@ -246,6 +255,12 @@ func (f *transcript) onTool(block gjson.Result) {
 	name, input := block.Get("name").Str, block.Get("input")
 	if f.calls != nil {
 		f.calls.onUse(block.Get("id").Str, name)
+	}
+	if name == outputTool {
+		f.last.offered = nil
+		if len(input.Raw) <= runner.MaxOutput {
+			f.last.offered = []byte(input.Raw)
+		}
 	}
 	path := cmp.Or(input.Get("file_path").Str, input.Get("notebook_path").Str)
 	if toolKind(name) == runner.EditTool && path != "" && len(path) < 4096 {

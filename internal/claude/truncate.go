@@ -19,6 +19,7 @@ type truncator struct {
 	hex        int // digits of \uXXXX still to come
 	stringKept int // bytes kept of the string we are in
 	full       bool
+	cut        bool // a string was shortened
 }
 
 // stringState is the position of a slimmer in the line.
@@ -90,7 +91,7 @@ func (s *truncator) step(b []byte) int {
 		s.emit(b[:1])
 		return 1
 	case s.stringKept >= limit:
-		s.state = dropping
+		s.state, s.cut = dropping, true
 		return s.step(b)
 	case b[0] == '\\':
 		s.state = escaped

@@ -112,11 +112,18 @@ func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 	}
 	res.Session = f.session
 	res.Edits = f.edits
-	res.Report = f.lastText
+	res.Report = f.last.text
 	if r := f.result; r != nil {
 		res.Turns = r.turns
 		res.Text = r.full
-		if r.text != "" {
+		switch {
+		case len(t.req.Output) > 0:
+			// The result line has the structured result in place of the message before it.
+			res.Structured, res.Offered, res.Text = r.structured, f.last.offered, f.last.text
+			if r.cut && res.Outcome == runner.Done {
+				res.Outcome, res.Reason = runner.Wrong, "the output is too long to be read whole"
+			}
+		case r.text != "":
 			res.Report = r.text
 		}
 		granted := append(checkRules(t.req.Checks), t.req.Settings.AllowedTools...)

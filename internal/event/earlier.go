@@ -1,5 +1,7 @@
 package event
 
+import "wavex/runner"
+
 // EarlierWork is the work of an earlier run of the same plan in this folder whose content keys still
 // hold. The run's first verification decides which of it is up to date.
 type EarlierWork struct {
@@ -21,6 +23,8 @@ type EarlierTask struct {
 	// Digests identify the declared files as the run left them, by path relative to the task's
 	// directory. Files that a later task declares are missing.
 	Digests map[string]string `json:"digests,omitempty"`
+	// Output is the structured result of the task; nil: it has none.
+	Output *runner.Output `json:"output,omitempty"`
 	// Commit is the task's commit on the branch of the run, if a session without records made it; else "".
 	Commit string `json:"commit,omitempty"`
 }

@@ -29,6 +29,7 @@ const (
 	Learnings    = "learnings.pending.jsonl"
 	Worktrees    = "worktrees"
 	Trash        = "worktrees/trash" // worktrees that are being deleted
+	Outputs      = "outputs"         // large structured results of tasks, by their digests
 	Runs         = "runs"
 )
 

@@ -20,7 +20,7 @@ type keys struct {
 }
 
 // Key returns the content key of task i, sha256 in hex. It covers the task's id, words, command,
-// files, checks and criteria, the resolved settings that change an attempt's work, and the keys of
+// files, checks, criteria and output, the resolved settings that change an attempt's work, and the keys of
 // its blockers. It does not depend on formatting, the order of tasks and of blockers, limits of
 // time, turns, retries and money, declared waves, metadata and rehearse blocks. If waves are
 // barriers, their edges count. The first call computes all keys; Key is safe for concurrent use. A
@@ -119,6 +119,10 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	}
 	h.texts(s.AllowedTools)
 	h.texts(s.DisallowedTools)
+	if t.Output != nil {
+		h.text("output")
+		h.text(canonicalSchema(t.Output))
+	}
 
 	// Use the blockers in the order of their keys, not of the file.
 	h.blockers = h.blockers[:0]

@@ -39,6 +39,8 @@ type decoder struct {
 	checks          slab[Check]
 	files           slab[File]
 	prompts         map[string]promptFile // by the name after "@"
+	schemas         map[string]error      // mistakes of the schemas of outputs, by their text
+	outputLocation  source.Location       // of the current task's output
 	task            int                   // index of the task being read
 	blockedBy       int                   // number of names that the task used for blockedBy
 	aliasLocation   source.Location       // of its second name for blockedBy, if any

@@ -36,6 +36,7 @@ const (
 	CodeBadID              = "bad-id"              // unsuitable for a file name
 	CodeBadPath            = "bad-path"            // absolute, or leaving the directory
 	CodeBadPattern         = "bad-pattern"         // matches is not a regular expression
+	CodeBadSchema          = "bad-schema"          // output is not a JSON Schema
 	CodeMissingFile        = "missing-file"        // the "@file" of a prompt cannot be read
 	CodeUnsupportedVersion = "unsupported-version" //
 	CodeNoWork             = "no-work"             // neither subject nor prompt nor command

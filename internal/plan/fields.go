@@ -103,6 +103,7 @@ func taskFields() []field[Task] {
 		field[Task]{"files", func(d *decoder, task *Task, t source.Token) { task.Files = d.fileList(t) }},
 		field[Task]{"verify", func(d *decoder, task *Task, t source.Token) { task.Verify = d.verify(t) }},
 		field[Task]{"criteria", func(d *decoder, task *Task, t source.Token) { d.conditions(&task.Criteria, t) }},
+		field[Task]{"output", func(d *decoder, task *Task, t source.Token) { task.Output = d.outputSchema(t) }},
 		field[Task]{"aspects", func(d *decoder, task *Task, t source.Token) { d.stringList(&task.Aspects, t) }},
 		field[Task]{"exclusive", func(d *decoder, task *Task, t source.Token) { d.stringList(&task.Exclusive, t) }},
 		field[Task]{"reversibility", func(d *decoder, task *Task, t source.Token) {
@@ -172,6 +173,9 @@ func (d *decoder) readTask(i int, t source.Token) {
 			source.Quote(task.ID))
 	case had("command") && had("prompt"):
 		d.errorf(t.At, CodeConflict, "task %s has both command and prompt; a command runs without an agent, so keep one, or split the task", source.Quote(task.ID))
+	}
+	if task.Output != nil && !had("command") {
+		d.requireObject(task.Output)
 	}
 	if !had("verify") {
 		if run := VerifyCommand(task.Description); run != "" {

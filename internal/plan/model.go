@@ -76,6 +76,7 @@ type Task struct {
 	Files         []File                     `json:"files,omitempty"`
 	Verify        []Check                    `json:"verify,omitempty"`
 	Criteria      []Condition                `json:"criteria,omitempty"`
+	Output        json.RawMessage            `json:"-"` // JSON Schema of its structured result, compact; nil: it has none
 	Aspects       []string                   `json:"aspects,omitempty"`
 	Exclusive     []string                   `json:"exclusive,omitempty"`     // resources of one running task at a time
 	Reversibility string                     `json:"reversibility,omitempty"` // "2A" (default), "2B" or "1"

@@ -78,7 +78,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 // that only look alike, and repeated names, which a schema never sees.
 func beyond() []string {
 	return []string{CodeDuplicateID, CodeUnknownTask, CodeSelfEdge, CodeCycle, CodeMissingFile, CodeDuplicateField,
-		CodeBadPattern, CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
+		CodeBadPattern, CodeBadSchema, CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
 }
 
 func TestSchemaAgrees(t *testing.T) {
@@ -98,7 +98,9 @@ func TestSchemaAgrees(t *testing.T) {
 		task(`"exclusive":["a","b"]`), task(`"exclusive":"a"`),
 		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":false}}`),
 		task(`"criteria":[{"text":"a","check":{"run":"x","recheck":true}}]`),
+		task(`"output":{"type":"object","properties":{"a":{"type":"string"}}}`),
 		// Each has one mistake.
+		task(`"output":[]`), task(`"output":true`), task(`"output":"x"`),
 		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":0}}`),
 		tasks(`{"id":1,"subject":"x","verify":{"recheck":false}}`),
 		task(`"criteria":[{"text":"a","verify":{"file":"x","recheck":false}}]`),

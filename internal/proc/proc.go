@@ -48,6 +48,8 @@ type Spec struct {
 	// Combined, if not nil, receives standard output and error in their order, in the same way as
 	// Stderr. Then Process.Stdout is nil and Stderr is unused.
 	Combined io.Writer
+	// Stdout, if not nil, receives standard output in the place of Combined.
+	Stdout io.Writer
 	// EndsOnTerm is true for a program that ends at once on SIGTERM and cleans up first, such as
 	// git, which removes its lock files. It gets SIGTERM instead of SIGKILL from the kernel of
 	// Linux when wavex dies.

@@ -46,7 +46,10 @@ func (w *stdio) connect(p *Process, s Spec) error {
 			return err
 		}
 		p.cmd.Stdout, p.cmd.Stderr = f, f
-		return nil
+		if s.Stdout != nil {
+			p.cmd.Stdout, _, err = w.outputPipe(p, s.Stdout)
+		}
+		return err
 	}
 	f, o, err := w.outputPipe(p, nil)
 	if err != nil {

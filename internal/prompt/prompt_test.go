@@ -24,7 +24,8 @@ const testPlan = `{
    "files":[{"path":"auth/token.go","action":"modify"},{"path":"auth/clock.go","action":"read"}],
    "criteria":["an expired token gives 401"],
    "verify":[{"run":"go test ./auth"},{"file":"auth/token.go","contains":"ErrExpired"}]},
-  {"id":"T-003","prompt":"Just say hello.","command":""}
+  {"id":"T-003","prompt":"Just say hello.","command":""},
+  {"id":"T-004","subject":"List the endpoints","output":{"type":"object"}}
  ]}`
 
 func load(t testing.TB) *plan.Plan {
@@ -58,6 +59,7 @@ func TestGolden(t *testing.T) {
 		"same":        {1, Brief{Previous: advised, Continues: true}},
 		"more":        {1, Brief{Continues: true, More: true}},
 		"interrupted": {1, Brief{Interrupts: true}},
+		"output":      {3, Brief{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

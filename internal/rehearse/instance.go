@@ -9,31 +9,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"wavex/internal/jsonschema"
 )
 
 // maxValues bounds the values of an answer.
 const maxValues = 10_000
 
-// validate validates a value against a schema. Its error is one line. The schema must not refer to
-// itself; those of wavex do not.
-func validate(schema string, value []byte) error {
-	var s jsonschema.Schema
-	if err := json.Unmarshal([]byte(schema), &s); err != nil {
-		return fmt.Errorf("reading the schema: %w", err)
-	}
-	resolved, err := s.Resolve(nil)
+// validate validates a value against a schema. Its error is one line.
+func validate(text string, value []byte) error {
+	s, err := jsonschema.Parse([]byte(text))
 	if err != nil {
 		return fmt.Errorf("reading the schema: %w", err)
 	}
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
-	}
-	if err := resolved.Validate(v); err != nil {
-		return fmt.Errorf("%s", strings.Join(strings.Fields(err.Error()), " "))
-	}
-	return nil
+	return s.Validate(value)
 }
 
 // makeInstance returns a value for the schema.
@@ -63,10 +51,17 @@ func (m *instanceMaker) value(schema any) any {
 	if ref, ok := s["$ref"].(string); ok {
 		return m.value(m.definitions[strings.TrimPrefix(ref, "#/$defs/")])
 	}
+	if v, ok := s["const"]; ok {
+		return v
+	}
 	if list, ok := s["enum"].([]any); ok && len(list) > 0 {
 		return list[0]
 	}
-	switch s["type"] {
+	kind := s["type"]
+	if list, ok := kind.([]any); ok && len(list) > 0 {
+		kind = list[0]
+	}
+	switch kind {
 	case "object":
 		out := map[string]any{}
 		props, _ := s["properties"].(map[string]any)

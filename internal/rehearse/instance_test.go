@@ -61,7 +61,7 @@ func TestValidate(t *testing.T) {
 		{`{"$ref":"#/$defs/x"}`, `1`, "$defs"},
 		{`{"$ref":"other.json"}`, `1`, "other.json"},
 		{`{"type":`, `1`, "reading the schema"},
-		{`{}`, `{`, "reading the answer"},
+		{`{}`, `{`, "not JSON"},
 		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"type":"null"},{"type":"integer"}]}}}`, `1`, ""},
 		{`{"$ref":"#/$defs/a","$defs":{"a":{"type":"integer"}}}`, `"1"`, "type"},
 	} {

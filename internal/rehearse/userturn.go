@@ -175,11 +175,16 @@ func (t *turn) emitReport(ctx context.Context, id string, used tokenLine) (over 
 		if answer, wrong = t.structured(s); wrong != nil {
 			// As observed: the tool refuses, the CLI insists once, and then accepts the text.
 			for range 2 {
-				act := action{id: t.newToolID(), tool: "StructuredOutput", input: t.b.Structured}
+				act := action{id: t.newToolID(), tool: "StructuredOutput", input: answer}
 				t.emitPart(id, used, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 				t.finish(used)
 				t.emitToolResult(act, "Output does not match required schema: "+wrong.Error(), true)
 				id = t.newMessageID()
+			}
+			answer = nil
+			if t.b.Structured == nil {
+				t.failed = append(t.failed, "the rehearsal agent cannot make up a value for the schema; "+
+					"give one as structured in the rehearse block")
 			}
 		} else {
 			act := action{id: t.newToolID(), tool: "StructuredOutput", input: answer}
@@ -249,10 +254,7 @@ func (t *turn) structured(schema string) (json.RawMessage, error) {
 	if t.b.Structured != nil {
 		answer = json.RawMessage(t.b.Structured)
 	}
-	if err := validate(schema, answer); err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return answer, validate(schema, answer)
 }
 
 // charge adds the next response's share of cost and tokens.

@@ -61,6 +61,7 @@ type Task struct {
 	Commit  string         `json:"commit,omitempty"`     // of its work, if it worked in a tree of its own
 	Vacuous bool           `json:"vacuous,omitempty"`    // its checks passed before any work was done
 	Earlier string         `json:"up_to_date,omitempty"` // the earlier run that completed it; "": it is not up to date
+	Output  *runner.Output `json:"output,omitempty"`     // its structured result; nil: none
 
 	Attempts    int           `json:"attempts"` // started
 	Panels      int           `json:"panels"`   // convened
@@ -143,7 +144,7 @@ func newTask(s *scheduler.State, i int) Task {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	out := Task{ID: p.ID, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
 		Root: t.RootCause, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
-		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took}
+		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took, Output: s.Output(i)}
 	if t.UpToDate() {
 		out.Earlier = t.Earlier.Run
 	}

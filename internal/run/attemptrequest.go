@@ -30,6 +30,9 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
+	if t.Output != nil {
+		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs)}
+	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
 		req.Guards, req.CheckFiles = r.guardedFiles(t), r.checkFiles(s.Plan, i)
 		if req.Closed = []string{string(r.config.Loop)}; !planfile.IsList(r.plan.Path) {

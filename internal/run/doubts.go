@@ -49,7 +49,7 @@ func (r *Session) completedElsewhere(evidence []event.Evidence) (out []event.Ear
 			continue
 		}
 		e := event.EarlierTask{Task: r.state.Plan.Tasks[i].ID, Key: t.Key, Run: r.config.Run, Evidence: evidence[i].Kind,
-			Basis: evidence[i].Basis}
+			Basis: evidence[i].Basis, Output: r.state.Output(i)}
 		if t.Earlier != nil {
 			e = *t.Earlier
 		}
@@ -72,7 +72,7 @@ func (r *Session) adoptedWork(edit *event.Edit, evidence []event.Evidence) []eve
 	var ids []string
 	for i := range r.plan.Tasks {
 		p, t := &r.plan.Tasks[i], &r.state.Tasks[i]
-		if commits[p.ID] == "" || t.Status == event.Completed ||
+		if commits[p.ID] == "" || p.Output != nil || t.Status == event.Completed ||
 			edit != nil && (slices.Contains(edit.Changed, p.ID) || slices.Contains(edit.Rerun, p.ID)) {
 			continue
 		}

@@ -10,11 +10,13 @@ import (
 
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/internal/workspace"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -39,7 +41,7 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 	if err := s.Replay(events); err != nil {
 		return nil, "", err
 	}
-	work = completedWork(s, r.plan, rehearsedTasks(events), r.opts.Agent.IsRehearsal())
+	work = completedWork(s, r.plan, rehearsedTasks(events), r.opts.Agent.IsRehearsal(), r.config.Loop.Path(loop.Outputs))
 	if work == nil || from.Config.Isolation != event.Isolated {
 		return work, "", nil
 	}
@@ -118,9 +120,9 @@ func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
 }
 
 // completedWork returns the tasks of a plan that a run completed and whose content keys still hold, or nil. s is
-// that run with the plan. Only a rehearsal may use the work of a rehearsal.
+// that run with the plan, and outputs the directory of large outputs. Only a rehearsal may use the work of a rehearsal.
 func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]bool,
-	rehearsal bool) *event.EarlierWork {
+	rehearsal bool, outputs string) *event.EarlierWork {
 	work := &event.EarlierWork{Review: event.ReviewOff}
 	if s.Gate != nil {
 		work.Review = cmp.Or(s.Gate.Review, work.Review)
@@ -135,12 +137,15 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 		case t.Status == event.Completed && s.Gate == nil && evidence[i].Basis == event.Unproven:
 			continue // its evidence may have come later
 		case t.Status == event.Completed:
-			one.Evidence, one.Basis = evidence[i].Kind, evidence[i].Basis
+			one.Evidence, one.Basis, one.Output = evidence[i].Kind, evidence[i].Basis, s.Output(i)
 			if t.Last != nil {
 				one.Digests = maps.Clone(t.Last.Digests)
 				maps.DeleteFunc(one.Digests, func(file, _ string) bool { return writers[path.Join(p.SubDir(), file)] != i })
 			}
 		default:
+			continue
+		}
+		if p.Output != nil && !hasOutput(one.Output, outputs) {
 			continue
 		}
 		if rehearsal || !one.Rehearsed {
@@ -154,6 +159,15 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 		work.Criteria = judgedCriteria(s)
 	}
 	return work
+}
+
+// hasOutput reports whether an output can be read.
+func hasOutput(o *runner.Output, dir string) bool {
+	if o == nil {
+		return false
+	}
+	_, err := o.Read(dir)
+	return err == nil
 }
 
 // rehearsedTasks returns the tasks whose last attempt was made in a rehearsal.

@@ -124,7 +124,7 @@ func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
 		case err != nil || rerr != nil:
 			now.note(err)
 			return nil // unreadable files are not compared
-		case d.IsDir() && slices.Contains([]string{loop.Runs, loop.Worktrees, loop.HookStreaks}, rel):
+		case d.IsDir() && slices.Contains([]string{loop.Runs, loop.Outputs, loop.Worktrees, loop.HookStreaks}, rel):
 			return fs.SkipDir // it changes all the time
 		case len(now.files) >= maxFiles:
 			return fs.SkipAll

@@ -9,6 +9,7 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -171,10 +172,21 @@ func LogEnd(e event.AttemptEnded) []string {
 	for _, d := range e.Result.Denials {
 		out = append(out, "   denied; to allow it: "+textfmt.Line(d.Rule))
 	}
+	if o := e.Result.Output; o != nil {
+		out = append(out, "   output: "+outputText(o))
+	}
 	if f := followUpText(e); f != "" {
 		out = append(out, "   then: "+f)
 	}
 	return out
+}
+
+// outputText returns the head of a structured result on one line.
+func outputText(o *runner.Output) string {
+	if o.Digest != "" {
+		return fmt.Sprintf("%d bytes", o.Size)
+	}
+	return textfmt.Shorten(textfmt.Line(string(o.Value)), 400)
 }
 
 // followUpText describes the next step after an attempt, for a reader of an old log.

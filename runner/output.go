@@ -1,0 +1,117 @@
+package runner
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"wavex/internal/jsonschema"
+	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
+)
+
+// This file validates and keeps the structured result of a task.
+
+// MaxOutput bounds a structured result, and inlineOutput one that Output holds itself, in bytes.
+const (
+	MaxOutput    = 1 << 20
+	inlineOutput = 16 << 10
+)
+
+// OutputSpec asks for a structured result.
+type OutputSpec struct {
+	Schema json.RawMessage `json:"schema"` // JSON Schema
+	// Dir is where a large result goes, absolute; it is created when missing. "": every result is inline.
+	Dir string `json:"dir,omitempty"`
+}
+
+// Output is the structured result of a task: a JSON value that matches the schema of the task, without secrets.
+type Output struct {
+	Value  json.RawMessage `json:"value,omitempty"`  // a small one
+	Digest string          `json:"digest,omitempty"` // of a large one: sha256, hex; names its file
+	Size   int             `json:"size"`             // bytes
+}
+
+// outputFile returns the path of the file of a large result.
+func outputFile(dir, digest string) string { return filepath.Join(dir, digest+".json") }
+
+// Read returns the value; dir is the OutputSpec.Dir of the attempt. It returns an error if the file of a large
+// value is missing or was changed.
+func (o *Output) Read(dir string) (json.RawMessage, error) {
+	if o.Digest == "" {
+		return o.Value, nil
+	}
+	file := outputFile(dir, o.Digest)
+	data, err := safefile.Read(file, MaxOutput)
+	if err != nil {
+		return nil, fmt.Errorf("reading an output: %w", err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != o.Digest {
+		return nil, fmt.Errorf("reading an output: %s was changed", file)
+	}
+	return data, nil
+}
+
+// takeOutput validates the value that the work gave and keeps it in the result. Without a valid value the outcome is
+// Wrong, with the words of the validator. If there is no value, why says why, unless offered is one that does not
+// match.
+func (t *attempt) takeOutput(value, offered []byte, why string) classification {
+	wrong := func(format string, args ...any) classification {
+		reason := fmt.Sprintf(format, args...)
+		return classification{outcome: Wrong, reason: reason, detail: reason}
+	}
+	s, err := jsonschema.Parse(t.req.Output.Schema)
+	if err != nil {
+		return classification{outcome: Broken, reason: "the schema of the output: " + err.Error()}
+	}
+	mismatch := func(value []byte) error {
+		if err := s.Validate(value); err != nil {
+			return fmt.Errorf("the output does not match its schema: %s", textfmt.Head(err.Error(), ReasonMax))
+		}
+		return nil
+	}
+	if value = bytes.TrimSpace(value); len(value) == 0 {
+		if len(offered) > 0 && mismatch(offered) != nil {
+			return wrong("%s", mismatch(offered))
+		}
+		return wrong("no output: %s", why)
+	}
+	if len(value) > MaxOutput {
+		return wrong("the output is larger than %d bytes", MaxOutput)
+	}
+	var text bytes.Buffer
+	if err := json.Compact(&text, bytes.ToValidUTF8(value, []byte("\uFFFD"))); err != nil {
+		return wrong("the output is not JSON: %s", err)
+	}
+	if err := mismatch(text.Bytes()); err != nil {
+		return wrong("%s", err)
+	}
+	clean := []byte(t.redact(text.String()))
+	if !json.Valid(clean) {
+		return wrong("the output holds a secret outside of a string")
+	}
+	if t.res.Output, err = keepOutput(t.req.Output.Dir, clean); err != nil {
+		return classification{outcome: Broken, reason: "keeping the output: " + err.Error()}
+	}
+	return classification{outcome: Done}
+}
+
+// keepOutput returns the Output with a value. The file of a large one is durable when it returns.
+func keepOutput(dir string, value []byte) (*Output, error) {
+	if len(value) <= inlineOutput || dir == "" {
+		return &Output{Value: value, Size: len(value)}, nil
+	}
+	sum := sha256.Sum256(value)
+	o := &Output{Digest: hex.EncodeToString(sum[:]), Size: len(value)}
+	if _, err := o.Read(dir); err == nil {
+		return o, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return o, safefile.Replace(outputFile(dir, o.Digest), value, 0o600, true)
+}
