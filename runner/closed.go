@@ -102,9 +102,15 @@ func matchingPaths(c policy.Closed) (out []string) {
 
 // policy returns the rules for the tool calls of the agent. env is its environment.
 func (r *Request) policy(env []string) policy.Rules {
-	rules := policy.Rules{Dir: r.Dir, Root: r.root(), Home: proc.Getenv(env, "HOME"), Edits: policy.EditsWorktree,
-		Deny: policy.DefaultDeny(), Allowed: r.Settings.AllowedTools, Repeat: policy.DefaultRepeat, Closed: r.closed(),
-		Temp: commonDirs(env)}
+	rules := policy.Rules{Dir: r.Dir, Root: r.root(), Home: proc.Getenv(env, "HOME"),
+		Edits: cmp.Or(r.Settings.PolicyEdits, policy.EditsWorktree), Deny: r.Settings.PolicyDeny,
+		Allowed: r.Settings.AllowedTools, Repeat: policy.DefaultRepeat, Closed: r.closed(), Temp: commonDirs(env)}
+	if rules.Deny == nil {
+		rules.Deny = policy.DefaultDeny()
+	}
+	if n := r.Settings.PolicyRepeat; n != nil {
+		rules.Repeat = *n
+	}
 	for _, p := range plan.Written(r.Files) {
 		rules.Files = append(rules.Files, filepath.Join(r.Dir, filepath.FromSlash(p)))
 	}

@@ -98,6 +98,27 @@ func TestClosedPaths(t *testing.T) {
 	}
 }
 
+// The settings of a task make its rules; those that are missing have the defaults.
+func TestPolicySettings(t *testing.T) {
+	t.Parallel()
+	none := 0
+	for _, c := range []struct {
+		settings plan.Settings
+		want     policy.Rules
+	}{
+		{plan.Settings{},
+			policy.Rules{Edits: policy.EditsWorktree, Deny: policy.DefaultDeny(), Repeat: policy.DefaultRepeat}},
+		{plan.Settings{PolicyEdits: policy.EditsFiles, PolicyDeny: []string{}, PolicyRepeat: &none,
+			AllowedTools: []string{"x"}}, policy.Rules{Edits: policy.EditsFiles, Deny: []string{}, Allowed: []string{"x"}}},
+	} {
+		got := (&Request{Dir: "/p", Settings: c.settings}).policy(nil)
+		if got.Edits != c.want.Edits || !slices.Equal(got.Deny, c.want.Deny) || got.Repeat != c.want.Repeat ||
+			!slices.Equal(got.Allowed, c.want.Allowed) {
+			t.Errorf("%+v gives %+v", c.settings, got)
+		}
+	}
+}
+
 // The policy lets agents write temporary files, caches and the CLI's notes outside of the project, and nothing else.
 func TestCommonDirs(t *testing.T) {
 	t.Parallel()

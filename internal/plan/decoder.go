@@ -29,6 +29,7 @@ type decoder struct {
 	planType        *objectType[Plan]
 	taskType        *objectType[Task]
 	defaultsType    *objectType[Settings]
+	policyType      *objectType[Settings]
 	limitType       *objectType[Limits]
 	checkType       *objectType[Check]
 	fileType        *objectType[File]
@@ -47,6 +48,7 @@ type decoder struct {
 	idLocation      source.Location       // of its id
 	taskLocations   []source.Location     // of the tasks
 	currentBlockers blockerSet
+	denied          map[*string]denied // lists of policy.deny, by the address of their first pattern
 	ids             index
 	unresolved      []reference // blockers that were named before their task was read
 	edges           *dag.Builder

@@ -41,6 +41,20 @@ func TestDiagnostics(t *testing.T) {
 				`bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
 		{"deliver", whole(`"deliver":"patch x"`), []string{
 			`bad-value deliver: "patch x" is not allowed here; use "auto", "branch", "ff", "push" or "pr"`}},
+		{"policy", task(`"policy":{"edits":"all","deny":["git push","","Bash(x","*"],"repeat":-1,"ask":["curl"]}`), []string{
+			`bad-value tasks[0].policy.edits: "all" is not allowed here; use "worktree", "files" or "off"`,
+			`bad-value tasks[0].policy.deny[1]: "" is no pattern of calls: it names no command and no tool`,
+			`bad-value tasks[0].policy.deny[2]: "Bash(x" is no pattern of calls: it lacks the closing parenthesis`,
+			`bad-value tasks[0].policy.deny[3]: "*" is no pattern of calls: it matches every command`,
+			`bad-number tasks[0].policy.repeat: -1 is negative`,
+			`unknown-field tasks[0].policy.ask: unknown field "ask" in policy`}},
+		{"policy denies a check", "{\"defaults\":{\"policy\":{\"deny\":[\"git push\",\n \"curl\"]}},\"tasks\":[\n" +
+			`{"id":"a","subject":"A","verify":["true","cd x && curl http://x/"]},` +
+			`{"id":"b","subject":"B","verify":"curl y"},` +
+			`{"id":"c","subject":"C","verify":"git push -n","policy":{"deny":"curl"}},` + "\n" +
+			`{"id":"d","subject":"D","verify":"make","policy":{"deny":"make"}}]}`, []string{
+			`2:2 error conflict defaults.policy.deny[1]: "curl" denies the check "cd x && curl http://x/" of task "a"`,
+			`4:58 error conflict tasks[3].policy.deny: "make" denies the check "make" of task "d"; change one`}},
 		{"bom", "\ufeff" + tasks(ok), nil},
 		{"crlf", "{\r\n\"tasks\":\r\n[" + ok + "],\r\n\"x\":1}",
 			[]string{`4:1 error unknown-field x: unknown field "x" in the plan`}},

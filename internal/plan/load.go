@@ -137,6 +137,7 @@ func newDecoder(opts Options, src string) *decoder {
 		planType:      newObjectType("the plan", planFields()...),
 		taskType:      newObjectType("a task", taskFields()...),
 		defaultsType:  newObjectType("defaults", settingsFields()...),
+		policyType:    newObjectType("policy", policyFields()...),
 		limitType:     newObjectType("budget", limitFields()...),
 		checkType:     newObjectType("a check", checkFields()...),
 		fileType:      newObjectType("a file", fileFields()...),
@@ -177,6 +178,7 @@ func (d *decoder) read() {
 	d.edges = nil
 	if d.errors == 0 {
 		d.overlaps()
+		d.deniedChecks()
 	}
 }
 

@@ -33,7 +33,7 @@ func load(t *testing.T, file string) *Plan {
 func TestFull(t *testing.T) {
 	t.Parallel()
 	p := load(t, "testdata/full.json")
-	usd, unlimited, two, zero := NoLimit, 0, 2, 0
+	usd, unlimited, two, three, zero := NoLimit, 0, 2, 3, 0
 	want := &Plan{
 		Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
 		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},
@@ -42,6 +42,7 @@ func TestFull(t *testing.T) {
 			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two,
 			RetrySession: "fresh", MaxTurns: 40,
 			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project",
+			PolicyEdits: "files", PolicyDeny: []string{"git push", "WebFetch"}, PolicyRepeat: &three,
 			Dir: "sub/dir"},
 		Criteria: []Condition{{Text: "It builds."},
 			{Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
@@ -143,7 +144,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 			t.Errorf("blockers of task %d differ", i)
 		}
 	}
-	if got := y.Tasks[3].Pos; got != (Pos{Line: 80, Column: 5}) {
+	if got := y.Tasks[3].Pos; got != (Pos{Line: 81, Column: 5}) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")
@@ -178,6 +179,15 @@ func TestSettings(t *testing.T) {
 	}
 	if s := p.Settings(0); !reflect.DeepEqual(s, p.Defaults) {
 		t.Errorf("got %+v", s)
+	}
+	own, ds := Parse("p.json", []byte(`{"defaults":{"policy":{"deny":["curl"],"edits":"off"}},"tasks":[`+
+		`{"id":"a","subject":"A","verify":"true","policy":{"deny":[],"repeat":0}}]}`), Options{})
+	if own == nil {
+		t.Fatal(ds)
+	}
+	if s := own.Settings(0); s.PolicyDeny == nil || len(s.PolicyDeny) != 0 || s.PolicyEdits != "off" ||
+		*s.PolicyRepeat != 0 {
+		t.Errorf("a policy is replaced field by field: %+v", s)
 	}
 	if s := p.Settings(3); s.MCPConfig != "inherit" || s.SettingSources != "user" {
 		t.Errorf("got %+v", s)

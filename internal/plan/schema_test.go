@@ -51,6 +51,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		"plan":      {top, d.planType.names()},
 		"budget":    {parse(top.Properties["budget"]), d.limitType.names()},
 		"defaults":  {parse(top.Properties["defaults"]), d.defaultsType.names()},
+		"policy":    {parse(top.Defs["policy"]), d.policyType.names()},
 		"task":      {parse(top.Defs["task"]), d.taskType.names()},
 		"estimate":  {parse(parse(top.Defs["task"]).Properties["estimate"]), d.estimateType.names()},
 		"check":     {parse(top.Defs["checkObject"]), d.checkType.names()},

@@ -7,9 +7,11 @@ import (
 	"cmp"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"wavex/internal/plan/source"
+	"wavex/internal/policy"
 )
 
 // mcpNone turns a default off for one task. It never occurs in merged settings.
@@ -40,7 +42,85 @@ func settingsFields() []field[Settings] {
 		{"mcpConfig", mcpField},
 		{"mcp", mcpField},
 		{"settingSources", sourcesField},
+		{"policy", func(d *decoder, s *Settings, t source.Token) { d.policyType.decode(d, s, t) }},
 		{"dir", func(d *decoder, s *Settings, t source.Token) { d.relativePath(&s.Dir, t) }},
+	}
+}
+
+func policyFields() []field[Settings] {
+	return []field[Settings]{
+		{"edits", func(d *decoder, s *Settings, t source.Token) {
+			d.enum(&s.PolicyEdits, t, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff)
+		}},
+		{"deny", func(d *decoder, s *Settings, t source.Token) { d.deny(s, t) }},
+		{"repeat", func(d *decoder, s *Settings, t source.Token) {
+			if n, ok := d.count(t, 0); ok {
+				s.PolicyRepeat = &n
+			}
+		}},
+	}
+}
+
+// denied are the patterns of one policy.deny that has a pattern, and where each stands.
+type denied struct {
+	patterns []string
+	at       []source.Location
+	paths    [][]step
+}
+
+// deny reads a list of patterns of calls, or one.
+func (d *decoder) deny(s *Settings, t source.Token) {
+	seen := denied{patterns: []string{}}
+	read := func(_ int, e source.Token) {
+		text, ok := d.str(e)
+		if !ok {
+			return
+		}
+		if _, err := policy.ParsePattern(text); err != nil {
+			d.errorf(e.At, CodeBadValue, "%s is no pattern of calls: %v", source.Quote(text), err)
+			return
+		}
+		seen.patterns, seen.at = append(seen.patterns, text), append(seen.at, e.At)
+		seen.paths = append(seen.paths, slices.Clone(d.path))
+	}
+	if t.Kind == source.KindString {
+		read(0, t)
+	} else if !d.list(t, "a list of strings", read) {
+		return
+	}
+	s.PolicyDeny = seen.patterns
+	if len(seen.at) == 0 {
+		return
+	}
+	if d.denied == nil {
+		d.denied = map[*string]denied{}
+	}
+	d.denied[&s.PolicyDeny[0]] = seen
+}
+
+// deniedChecks reports each pattern that denies a check of a task that it is for.
+func (d *decoder) deniedChecks() {
+	told := map[source.Location]bool{}
+	for i := range d.plan.Tasks {
+		if len(d.denied) == 0 {
+			return
+		}
+		list := d.plan.Settings(i).PolicyDeny
+		if len(list) == 0 {
+			continue
+		}
+		for _, c := range d.plan.Tasks[i].Verify {
+			found := policy.Denied(list, c.Run)
+			seen := d.denied[&list[0]]
+			k := slices.Index(seen.patterns, found)
+			if k < 0 || told[seen.at[k]] {
+				continue
+			}
+			told[seen.at[k]] = true
+			d.addDiagnostic(seen.at[k], SeverityError, CodeConflict, seen.paths[k],
+				"%s denies the check %s of task %s; change one of the two", source.Quote(found), source.Quote(c.Run),
+				source.Quote(d.plan.Tasks[i].ID))
+		}
 	}
 }
 
