@@ -263,7 +263,7 @@ func (s *State) move(i int, to event.Status) {
 	s.tally(t.Wave, to, 1)
 	s.hold(i, from, -1)
 	s.hold(i, to, 1)
-	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.left(t.Wave))
+	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Left(t.Wave))
 	switch to {
 	case event.Completed, event.Verified:
 		if s.stands(i) {

@@ -133,7 +133,7 @@ func (s *State) comingTasks(ready int) int {
 	for _, n := range s.merges.waiting {
 		unfinished += n
 	}
-	return max(0, min(s.unreserved()-ready, s.left(0)-unfinished-ready, unfinished))
+	return max(0, min(s.unreserved()-ready, s.Left(0)-unfinished-ready, unfinished))
 }
 
 // limitStop returns the stop at one of the run's limits. Its advice raises the limit by the forecast for the

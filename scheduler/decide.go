@@ -38,7 +38,7 @@ func decideNext(s *State, now time.Time) event.Body {
 	if body := decideIntegration(s, false); body != nil {
 		return body
 	}
-	if s.left(0) == 0 || s.Stop != nil {
+	if s.Left(0) == 0 || s.Stop != nil {
 		switch {
 		case s.Running() > 0 || s.merges.running:
 			return nil
@@ -56,7 +56,7 @@ func decideNext(s *State, now time.Time) event.Body {
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
 		return event.Draining{Stop: s.limitStop(over)}
 	}
-	if s.Wave == 0 || s.left(s.Wave) == 0 {
+	if s.Wave == 0 || s.Left(s.Wave) == 0 {
 		if body := decideWaveCriteria(s); body != nil {
 			return body
 		}
@@ -71,7 +71,7 @@ func decideNext(s *State, now time.Time) event.Body {
 		return body
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
-		"wave %d has %d tasks left and none of them can start", s.Wave, s.left(s.Wave)), "")}
+		"wave %d has %d tasks left and none of them can start", s.Wave, s.Left(s.Wave)), "")}
 }
 
 // waitsForTime reports whether a task, or the whole run, will go on at a known time.
@@ -98,7 +98,7 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 
 func decideWave(s *State) event.Body {
 	for w := max(1, s.Wave); w <= s.Waves; w++ {
-		if s.left(w) == 0 {
+		if s.Left(w) == 0 {
 			continue
 		}
 		if q := decideWaveApproval(s, w); q != nil {

@@ -78,7 +78,7 @@ func (s *State) CurrentWave() int {
 		return s.Wave
 	}
 	for w := 1; w < s.Waves; w++ {
-		if s.left(w) > 0 {
+		if s.Left(w) > 0 {
 			return w
 		}
 	}

@@ -31,7 +31,7 @@ func decideLightReview(s *State, now time.Time) event.Body {
 		return nil
 	}
 	for _, w := range s.dueLightReviews {
-		if s.isLightReviewed(w) || s.left(w) > 0 ||
+		if s.isLightReviewed(w) || s.Left(w) > 0 ||
 			s.Config.Review == event.ReviewAuto && (w >= s.planWaves || s.lightReviewed[w] > 0) {
 			continue // the thorough review covers the last wave and the later work
 		}

@@ -45,8 +45,8 @@ func (s *State) hold(i int, st event.Status, n int) {
 	}
 }
 
-// left returns the number of tasks of a wave that the session has still to settle; 0: of the whole plan.
-func (s *State) left(wave int) int { return s.Tally(wave).Unfinished() - s.held[wave] }
+// Left returns the number of tasks of a wave that the session has still to settle, or of the whole plan for wave 0.
+func (s *State) Left(wave int) int { return s.Tally(wave).Unfinished() - s.held[wave] }
 
 // reopens reports whether a failed or blocked task gets another chance in the session: if it is selected, or if only a
 // selected task has blocked it.

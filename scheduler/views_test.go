@@ -445,7 +445,7 @@ func wide(n int) func() int { return func() int { return n } }
 func watchFigures(t testing.TB, m moment) figures {
 	b := ui.BoardOf(m.s, m.alive)
 	lines := b.Lines(m.now, ui.Options{ASCII: true, Width: wide(200), Height: wide(500)})
-	head := match(t, `^(?:\W )?([a-z][a-z ]*?)  .*?(\d\S*[smh])(?:  r-1)?$`, lines[0])
+	head := match(t, `^(?:\W )?([a-z][a-z ]*?)  .*?(\d[^\s,]*[smh])(?:, about \S+ left)?(?:  r-1)?$`, lines[0])
 	money := match(t, `^(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration (\S+)$`, lines[1])
 	f := figures{"status": head[0], "done": money[0], "money": money[1], "iterations": money[2], "time": head[1]}
 	running := 0

@@ -26,6 +26,7 @@ type Board struct {
 	Running     []event.Activity
 	Stopping    string // why nothing more starts; "" while the run starts work
 	Next        string // the command that continues, or the next action
+	outlook     outlook
 	report.Figures
 }
 
@@ -68,6 +69,7 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 		}
 	} else {
 		b.Running = s.Activities()
+		b.outlook.look(s, &nextTask{}, s.LastEvent())
 	}
 	return b
 }
@@ -97,6 +99,9 @@ func (b *Board) Lines(now time.Time, o Options) []string {
 		}
 		out = append(out, running...)
 	}
+	if next := b.outlook.nextLine(); next != "" && len(out) < rows {
+		out = append(out, cut("  "+next))
+	}
 	return out[:min(len(out), rows)]
 }
 
@@ -119,7 +124,7 @@ func (b *Board) head(now time.Time, columns int, o Options) string {
 		sign = ""
 	}
 	parts := []string{string(b.Status), textfmt.Fit(cmp.Or(b.Name, b.Run), 60, o.ASCII),
-		report.FormatDuration(took)}
+		b.outlook.timeText(took, now)}
 	if b.Name != "" { // else the Run line stands there already
 		parts = append(parts, b.Run)
 	}

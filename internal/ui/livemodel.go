@@ -26,6 +26,7 @@ type liveModel struct {
 	stopping bool
 	running  []event.Activity
 	observed map[string]observation // of running attempts, by task
+	outlook  outlook
 }
 
 // observation holds facts about a running attempt that are not on record.
@@ -56,8 +57,9 @@ func newRunningTask(d event.Activity, ascii bool) runningTask {
 	return r
 }
 
-// update copies the state.
-func (m *liveModel) update(e event.Event, s *scheduler.State) {
+// update copies the state. c belongs to the same run.
+func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask) {
+	m.outlook.look(s, c, e.Time)
 	m.Figures, m.stopping, m.running = report.FiguresOf(s), s.Stop != nil, s.Activities()
 	m.waves, m.shown = s.Config.Schedule != event.Eager, m.Total
 	if m.waves {
@@ -94,6 +96,12 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 		out = append(out, textfmt.Truncate(n, columns, ascii))
 	}
 	room := min(rows-1-len(out), maxRunning)
+	next := m.outlook.nextLine()
+	if next != "" && room > len(m.running) {
+		room--
+	} else {
+		next = ""
+	}
 	for i, d := range m.running {
 		if left := len(m.running) - i; i == room-1 && left > 1 {
 			out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", left), columns, ascii))
@@ -109,6 +117,9 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 		r := newRunningTask(d, ascii)
 		r.cost = o.cost
 		out = append(out, r.line(now, columns, ascii))
+	}
+	if next != "" {
+		out = append(out, textfmt.Truncate("  "+next, columns, ascii))
 	}
 	return out
 }
@@ -133,17 +144,19 @@ func (m *liveModel) bar(now time.Time, columns int, ascii bool) string {
 	shown.Running = 0 // they have lines of their own
 	count := tallyText(shown)
 	total := fmt.Sprintf("all %d/%d", m.Total.Completed, m.Total.All)
-	money, turns, elapsed := m.MoneyText(), "iteration "+m.IterationsText(), report.FormatDuration(m.WorkTimeAt(now))
+	money, turns, elapsed := m.MoneyText(), "iteration "+m.IterationsText(), m.outlook.timeText(m.WorkTimeAt(now), now)
+	short := report.FormatDuration(m.WorkTimeAt(now))
 	const least, most = 10, 30 // cells of the bar
 	for _, rest := range [][]string{
-		{count, total, money, turns, elapsed}, {count, money, turns, elapsed}, {count, money, elapsed},
+		{count, total, money, turns, elapsed}, {count, money, turns, elapsed}, {count, money, turns, short},
+		{count, money, short},
 	} {
 		tail := strings.Join(rest, " | ")
 		if room := columns - textfmt.Width(wave) - textfmt.Width(tail) - len("  100% || "); room >= least {
 			return wave + " " + progressBar(m.shown, min(room, most), ascii) + " " + tail
 		}
 	}
-	for _, rest := range [][]string{{wave, count, money, elapsed}, {wave, count, money}} {
+	for _, rest := range [][]string{{wave, count, money, short}, {wave, count, money}} {
 		if l := strings.Join(rest, " | "); textfmt.Width(l) <= columns {
 			return l
 		}

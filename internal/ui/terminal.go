@@ -121,7 +121,7 @@ func (v *terminal) Event(e event.Event, s *scheduler.State) {
 	case event.RunEnded:
 		v.live = false
 	}
-	v.model.update(e, s)
+	v.model.update(e, s, &v.next)
 	for l := range strings.Lines(table) {
 		v.above = append(v.above, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
 	}
