@@ -58,6 +58,7 @@ func (s *State) addTask(key string, wave int) {
 func (s *State) apply(e event.Event) error {
 	s.Seq, s.Time = e.Seq, e.Time
 	s.trackSession(e)
+	s.trackEffort(e)
 	s.trackActivity(e)
 	if err := s.begin(e.Body); err != nil {
 		return err

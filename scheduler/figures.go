@@ -21,6 +21,7 @@ type figures struct {
 
 	tallies    []Tally // by wave; 0: of the whole plan
 	activities []event.Activity
+	efforts    Efforts
 	sessions   []Session
 	errors     []FailedAttempt // the oldest first
 	lastEvent  time.Time

@@ -22,13 +22,15 @@ type Figures struct {
 	WorkTime    time.Duration   `json:"-"`              // of all sessions
 	LastEvent   time.Time       `json:"-"`
 	PausedUntil time.Time       `json:"-"` // nothing starts before
+
+	Efforts scheduler.Efforts `json:"-"` // money and time by purpose
 }
 
 // FiguresOf returns the figures of a state.
 func FiguresOf(s *scheduler.State) Figures {
 	return Figures{Stage: Stage(s), Wave: s.CurrentWave(), Waves: s.Waves, Total: s.Tally(0), Cost: s.Ledger.Spent(),
 		Limits: s.Ledger.Limits(), Notional: s.Notional, Iterations: s.Ledger.Iterations(), Started: s.RunStart,
-		WorkTime: s.WorkTime(time.Time{}), LastEvent: s.LastEvent(), PausedUntil: s.PauseUntil}
+		WorkTime: s.WorkTime(time.Time{}), LastEvent: s.LastEvent(), PausedUntil: s.PauseUntil, Efforts: s.Efforts()}
 }
 
 // MoneyText returns "$2.50/$25".

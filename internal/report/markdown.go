@@ -15,7 +15,7 @@ import (
 func (r *Summary) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## wavex: %s\n\n", escapeMarkdown(cmp.Or(r.Name, r.Run)))
-	lines := r.totals()
+	lines := r.endLines(true)
 	for i, l := range lines {
 		l = escapeMarkdown(l)
 		if i == 0 {

@@ -37,13 +37,24 @@ type Summary struct {
 	Figures
 
 	scheduler.Assessment `json:"-"`
-	Tasks                []Task         `json:"-"` // in plan order
-	Counts               event.Counts   `json:"counts"`
-	CounselCost          budget.USD     `json:"-"`
-	Sandbox              event.Sandbox  `json:"sandbox,omitzero"` // of the last session
-	OtherCost            budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
-	Window               *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
-	Usage                runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
+	Tasks                []Task        `json:"-"` // in plan order
+	Counts               event.Counts  `json:"counts"`
+	CounselCost          budget.USD    `json:"-"`
+	Sandbox              event.Sandbox `json:"sandbox,omitzero"` // of the last session
+
+	Place     Place          `json:"-"`                // of the work
+	Request   string         `json:"-"`                // that the plan was made of; "": none
+	OtherCost budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
+	Window    *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
+	Usage     runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
+}
+
+// Place says where the work of a run is.
+type Place struct {
+	Dir       string // where tasks worked, unless Isolation is event.Isolated
+	Isolation event.Isolation
+	MadeUp    bool                 // the work was made up, and is not kept
+	Delivery  *event.DeliveryEnded // the last one; nil: none
 }
 
 // Task describes one task of a Summary.
@@ -99,9 +110,13 @@ type Attempt struct {
 func Of(s *scheduler.State, events []event.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
 		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window,
-		Sandbox: s.Config.Sandbox}
+		Sandbox: s.Config.Sandbox,
+		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery}}
 	if s.Plan != nil {
 		r.Name, r.Plan = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath)
+	}
+	if s.Origin != nil {
+		r.Request = s.Origin.Request
 	}
 	if st := s.Stop; st != nil {
 		r.Advice, r.Limit, r.Breaker = st.Advice, st.Limit, st.Breaker

@@ -14,12 +14,8 @@ import (
 // maxTableRows bounds the table; a larger run shows the tasks that are not completed first.
 const maxTableRows = 200
 
-// maxRegressions bounds the broken checks that are named.
-const maxRegressions = 10
-
-// Table returns the per-task table, the totals, the reason of a stop and the command that
-// continues, as lines for a fixed-width font. Rows are cut at columns (0: never). The lines below
-// the table are not cut, because half a command is useless.
+// Table returns the per-task table and the lines of Ending, for a fixed-width font. Rows are cut at
+// columns (0: never). The lines below the table are not cut, because half a command is useless.
 func (r *Summary) Table(columns int, ascii bool) string {
 	var b strings.Builder
 	rows, hidden := r.rows()
@@ -28,7 +24,7 @@ func (r *Summary) Table(columns int, ascii bool) string {
 		fmt.Fprintf(&b, "(%s not shown)\n", Plural(hidden, "completed task", "completed tasks"))
 	}
 	b.WriteByte('\n')
-	for _, l := range r.totals() {
+	for _, l := range r.endLines(true) {
 		b.WriteString(l + "\n")
 	}
 	return b.String()
@@ -110,75 +106,6 @@ func (t *Task) reasonText() string {
 	return w
 }
 
-// upToDate counts the completed tasks that were not run again.
-func (r *Summary) upToDate() (n int) {
-	for i := range r.Tasks {
-		if r.Tasks[i].Earlier != "" {
-			n++
-		}
-	}
-	return n
-}
-
-func (r *Summary) totals() []string {
-	first := fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
-		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)
-	if n := r.upToDate(); n > 0 {
-		first += fmt.Sprintf("; %d up to date", n)
-	}
-	l := []string{first}
-	money := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
-	var parts []string
-	if r.CounselCost > 0 {
-		parts = append(parts, "counsel "+r.CounselCost.Spent())
-	}
-	if r.OtherCost > 0 {
-		parts = append(parts, "beside the tasks "+r.OtherCost.Spent())
-	}
-	if len(parts) > 0 {
-		money += " (" + strings.Join(parts, "; ") + ")"
-	}
-	if w := r.Window; w != nil {
-		money += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, textfmt.Line(w.Name))
-	}
-	money += " | Iterations: " + FormatIterations(r.Iterations, r.Limits) + " | Tokens: " + FormatTokens(r.Usage.Total())
-	if !r.Started.IsZero() {
-		money += " | Time: " + FormatDuration(r.WorkTime)
-	}
-	l = append(l, money)
-	if cache := r.cacheLine(); cache != "" {
-		l = append(l, cache)
-	}
-	switch s := r.Sandbox; {
-	case s.Wall:
-		l = append(l, "Wall: up, agents cannot write protected paths")
-	case s.Reason != "":
-		l = append(l, "Wall: none, "+textfmt.Line(s.Reason))
-	}
-	l = append(l, r.policyLines()...)
-	for i, g := range r.Regressions {
-		if i == maxRegressions {
-			l = append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))
-			break
-		}
-		l = append(l, "Broken: "+textfmt.Line(g.String()))
-	}
-	l = append(append(l, r.reviewLines()...), r.evidenceLines()...)
-	if r.Reason != "" {
-		l = append(l, "Stopped: "+textfmt.Line(r.Reason))
-	}
-	if !r.ResumeAt.IsZero() {
-		l = append(l, "Resume at: "+r.ResumeAt.UTC().Format("2006-01-02T15:04:05Z"))
-	}
-	if r.Advice != "" && r.Limit == "" { // at a limit it is a flag, and part of Resume
-		l = append(l, "What to do: "+textfmt.Line(r.Advice))
-	}
-	if r.Resume != "" {
-		l = append(l, "Continue with: "+textfmt.Line(r.Resume))
-	}
-	return l
-}
-
 // dropColumns removes columns, in this order, until the last one has room for some words.
 func dropColumns(rows [][]string, columns int, least ...string) [][]string {
 	const words, id = 12, 24
@@ -241,18 +168,4 @@ func writeGrid(b *strings.Builder, rows [][]string, columns int, ascii bool) {
 		}
 		b.WriteString(text + "\n")
 	}
-}
-
-// policyLines returns a line with the number of tool calls that the policy did not let run.
-func (r *Summary) policyLines() []string {
-	refused := 0
-	for _, t := range r.Tasks {
-		for _, a := range t.History {
-			refused += a.Refused
-		}
-	}
-	if refused == 0 {
-		return nil
-	}
-	return []string{"Policy: " + Plural(refused, "tool call", "tool calls") + " denied"}
 }

@@ -25,9 +25,9 @@ type plain struct {
 }
 
 // Plain writes timestamped lines (RFC 3339 UTC) for pipes and CI logs: the [LOOP] announcements,
-// waves, how attempts end and the next step, counsel, notices, stops, and at the end the table of
-// all tasks. It repeats no frame, moves no cursor and uses no colour, so it also suits screen
-// readers. The table has no timestamps, because it must align.
+// waves, how attempts end and the next step, counsel, notices, stops, and at the end the lines of
+// report.Ending, without timestamps. It repeats no frame, moves no cursor and uses no colour, so it
+// also suits screen readers.
 func Plain(w io.Writer, o Options) View {
 	return &plain{out: newAsyncWriter(w), opts: o, last: map[string]string{}}
 }
@@ -138,7 +138,7 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 		say(taskCompleteLines(s, b.Completed, &v.next, e.Time, v.opts)...)
 		say(integrationEndedLines(b, s)...)
 	case event.RunEnded:
-		v.runEnded(e, b, s, say)
+		v.runEnded(b, s, say)
 	default:
 		lines, _ := runEventLines(e.Body, s)
 		say(lines...)
@@ -161,12 +161,11 @@ func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.St
 	}
 }
 
-func (v *plain) runEnded(e event.Event, b event.RunEnded, s *scheduler.State, say func(...string)) {
-	l := fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
-		s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional))
-	say(l)
+func (v *plain) runEnded(b event.RunEnded, s *scheduler.State, say func(...string)) {
+	say(fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
+		s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional)))
 	sum := report.Of(s, nil)
-	v.put([]byte("\n" + sum.Table(160, v.opts.ASCII)))
+	v.put([]byte("\n" + sum.Ending()))
 }
 
 func counselStartedText(b event.CounselStarted) string {

@@ -180,7 +180,7 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 		rows = integrationRows(b, s)
 	case event.RunEnded:
 		sum := report.Of(s, nil)
-		table = "\n" + sum.Table(v.opts.width()-1, v.opts.ASCII)
+		table = "\n" + sum.Ending()
 	default:
 		lines, m := runEventLines(b, s)
 		whole(m, lines...)

@@ -1,0 +1,258 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/budget"
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/textfmt"
+)
+
+// This file has the lines with which a session ends: the result, failures with the end of their output, money and time
+// by purpose and by task, where the work is, and what to do next. Below a table they are its totals.
+
+// Bounds of the lines: failed tasks with output, lines of it, failed tasks by name, tasks with money and time, a
+// subject, and broken checks that are named.
+const (
+	maxFailures    = 2
+	maxOutputLines = 3
+	maxFailedNames = 6
+	maxCostly      = 4
+	maxSubject     = 60 // columns
+	maxRegressions = 10
+)
+
+// Ending returns the lines with which a session ends.
+func (r *Summary) Ending() string { return strings.Join(r.endLines(false), "\n") + "\n" }
+
+// endLines returns the lines; those of the whole report have more about caches.
+func (r *Summary) endLines(whole bool) []string {
+	l := append([]string{r.resultLine()}, r.failureLines()...)
+	if r.Reason != "" {
+		l = append(l, "Stopped: "+textfmt.Line(r.Reason))
+	}
+	l = append(l, r.moneyLine())
+	if e := r.effortLine(); e != "" {
+		l = append(l, e)
+	}
+	if cache := r.cacheLine(); cache != "" && whole {
+		l = append(l, cache)
+	}
+	switch s := r.Sandbox; {
+	case s.Wall:
+		l = append(l, "Wall: up, agents cannot write protected paths")
+	case s.Reason != "":
+		l = append(l, "Wall: none, "+textfmt.Line(s.Reason))
+	}
+	l = append(append(l, r.policyLines()...), r.regressionLines()...)
+	l = append(append(l, r.reviewLines()...), r.evidenceLines()...)
+	if w := r.workLine(); w != "" {
+		l = append(l, w)
+	}
+	return append(l, r.nextLines()...)
+}
+
+func (r *Summary) resultLine() string {
+	l := fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
+		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)
+	if n := r.upToDate(); n > 0 {
+		l += fmt.Sprintf("; %d up to date", n)
+	}
+	if r.Status == event.RunFailed && r.Gate != nil && !r.Gate.Passed {
+		l += "; refused by the gate"
+	}
+	return l
+}
+
+// failureLines returns the failed tasks, the first ones with the end of their output.
+func (r *Summary) failureLines() (lines []string) {
+	var others []string
+	shown := 0
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		id := textfmt.Line(t.ID)
+		switch shown++; {
+		case t.Status != event.Failed && (t.Status == event.Completed || !t.needsPerson()):
+			shown--
+		case shown > maxFailures:
+			others = append(others, id)
+		default:
+			lines = append(lines, t.failureLines()...)
+		}
+	}
+	if len(others) > 0 {
+		lines = append(lines, "Failed as well: "+textfmt.FirstOf(others, maxFailedNames, 0))
+	}
+	return lines
+}
+
+// failureLines returns the reason of a failure, the last lines of what was printed, and the command that shows more.
+func (t *Task) failureLines() []string {
+	reason, output := t.Reason, ""
+	if n := len(t.History); n > 0 {
+		last := &t.History[n-1]
+		reason = cmp.Or(last.Reason, reason) // a breaker's repeats the stop
+		output = last.Detail
+		for _, c := range last.Checks {
+			if !c.Passed {
+				output = c.Output
+			}
+		}
+	}
+	id := textfmt.Line(t.ID)
+	l := []string{fmt.Sprintf("%s %s, %s | %s | %s", id, t.StatusText(), Plural(t.Attempts, "attempt", "attempts"),
+		textfmt.Fit(t.Subject, maxSubject, true), textfmt.Line(reason))}
+	var text []string
+	for line := range strings.Lines(textfmt.Block(output)) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			text = append(text, "  | "+line)
+		}
+	}
+	return append(append(l, text[max(0, len(text)-maxOutputLines):]...), "  all of it: wavex logs "+plan.ShellQuote(id))
+}
+
+// moneyLine returns the money by purpose, and the other figures of the run.
+func (r *Summary) moneyLine() string {
+	l := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
+	e := &r.Efforts
+	var parts []string
+	for _, p := range []struct {
+		name Purpose
+		cost budget.USD
+	}{{Work, e.Work.Cost}, {Counsel, e.Counsel.Cost}, {Reviews, e.Review.Cost}, {Judge, e.Judge.Cost},
+		{Planning, e.Planning.Cost}} {
+		if p.cost > 0 {
+			parts = append(parts, string(p.name)+" "+p.cost.Spent())
+		}
+	}
+	if len(parts) > 1 {
+		l += " (" + strings.Join(parts, "; ") + ")"
+	}
+	if w := r.Window; w != nil {
+		l += fmt.Sprintf(" | Usage limit: %.0f %% of %s", 100*w.Used, textfmt.Line(w.Name))
+	}
+	l += " | Iterations: " + FormatIterations(r.Iterations, r.Limits) + " | Tokens: " + FormatTokens(r.Usage.Total())
+	if !r.Started.IsZero() {
+		l += " | Time: " + FormatDuration(r.WorkTime)
+	}
+	return l
+}
+
+// effortLine returns the time by purpose, and the tasks that took most; "" if nothing was done.
+func (r *Summary) effortLine() string {
+	e := &r.Efforts
+	var parts []string
+	for _, p := range []struct {
+		name string
+		time time.Duration
+	}{{string(Work), e.Work.Time}, {"checks", e.Checks.Time}, {string(Counsel), e.Counsel.Time},
+		{string(Reviews), e.Review.Time}} {
+		if text := FormatDuration(p.time); text != FormatDuration(0) {
+			parts = append(parts, p.name+" "+text)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	most := make([]*Task, 0, len(r.Tasks))
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Attempts > 0 {
+			most = append(most, t)
+		}
+	}
+	slices.SortStableFunc(most, func(a, b *Task) int {
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Duration, a.Duration))
+	})
+	var tasks []string
+	for _, t := range most {
+		tasks = append(tasks, fmt.Sprintf("%s %s %s", textfmt.Line(t.ID), t.Cost.Spent(), FormatDuration(t.Duration)))
+	}
+	return "Time by purpose: " + strings.Join(parts, "; ") + " | by task: " + textfmt.FirstOf(tasks, maxCostly, 0)
+}
+
+// regressionLines returns the checks that passed and fail now.
+func (r *Summary) regressionLines() (l []string) {
+	for i, g := range r.Regressions {
+		if i == maxRegressions {
+			return append(l, fmt.Sprintf("Broken: %d more checks passed and fail now", len(r.Regressions)-i))
+		}
+		l = append(l, "Broken: "+textfmt.Line(g.String()))
+	}
+	return l
+}
+
+// workLine says where the work of a run is that has ended; "" if it did none.
+func (r *Summary) workLine() string {
+	w := &r.Place
+	d := w.Delivery
+	switch {
+	case r.Status == event.RunRunning || r.Status == event.RunCutOff || r.Counts.Completed == r.upToDate():
+		return ""
+	case w.MadeUp:
+		return "Work: made up by the rehearsal, and not kept"
+	case w.Isolation != event.Isolated && w.Dir == "":
+		return ""
+	case w.Isolation != event.Isolated:
+		return "Work: in " + textfmt.Line(w.Dir)
+	case d == nil || d.How == "none":
+		return "Work: not delivered; bring it to your branch with: wavex deliver"
+	}
+	l := "Work: " + textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)
+	if d.Why != "" {
+		l += " (" + textfmt.Line(d.Why) + ")"
+	}
+	if d.Command != "" {
+		l += "; take it over with: " + textfmt.Line(d.Command)
+	}
+	return l
+}
+
+// nextLines says what to do next.
+func (r *Summary) nextLines() (l []string) {
+	if !r.ResumeAt.IsZero() {
+		l = append(l, "Resume at: "+r.ResumeAt.UTC().Format("2006-01-02T15:04:05Z"))
+	}
+	if r.Advice != "" && r.Limit == "" { // at a limit it is a flag, and part of Resume
+		l = append(l, "What to do: "+textfmt.Line(r.Advice))
+	}
+	switch {
+	case r.Resume != "":
+		l = append(l, "Continue with: "+textfmt.Line(r.Resume))
+	case r.Status == event.RunComplete && r.Agent == event.Rehearsal && r.Request != "":
+		l = append(l, "Next, with Claude Code: wavex start "+plan.ShellQuote(textfmt.Line(r.Request)))
+	case r.Status == event.RunComplete && r.Agent == event.Rehearsal && r.Plan != "":
+		l = append(l, "Next, with Claude Code: wavex run "+plan.ShellQuote(r.Plan))
+	case r.Status == event.RunComplete && r.Plan != "":
+		l = append(l, "Next: wavex report "+plan.ShellQuote(r.Plan))
+	}
+	return l
+}
+
+// upToDate counts the completed tasks that were not run again.
+func (r *Summary) upToDate() (n int) {
+	for i := range r.Tasks {
+		if r.Tasks[i].Earlier != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// policyLines returns a line with the number of tool calls that the policy did not let run.
+func (r *Summary) policyLines() []string {
+	refused := 0
+	for _, t := range r.Tasks {
+		for _, a := range t.History {
+			refused += a.Refused
+		}
+	}
+	if refused == 0 {
+		return nil
+	}
+	return []string{"Policy: " + Plural(refused, "tool call", "tool calls") + " denied"}
+}
