@@ -87,6 +87,10 @@ func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		}
 		s := setting{Name: name, Source: from.source, At: from.at, Value: text, text: text}
 		switch values, ok := f.Value.(pflag.SliceValue); {
+		case ok && from.source == fromPlan:
+			s.Value = strings.Split(text, ", ")
+		case text == "" && f.Value.Type() == "int":
+			s.Value = nil
 		case ok:
 			shown := shownValues(name, values.GetSlice())
 			s.Value, s.text = shown, strings.Join(shown, ", ")
@@ -144,6 +148,11 @@ func settingsSchema(known *pflag.FlagSet) []byte {
 		loop[key] = propertySchema(known.Lookup(name))
 	}
 	loop["auto_loop"] = map[string]any{"type": "boolean", "description": "true is mode: yolo, false is mode: interactive"}
+	fields := map[string]any{}
+	for _, name := range policyFields {
+		fields[name] = propertySchema(known.Lookup("policy-" + name))
+	}
+	properties["policy"] = map[string]any{"type": "object", "additionalProperties": false, "properties": fields}
 	properties["loop"] = map[string]any{"type": "object", "additionalProperties": false, "properties": loop}
 	b, err := json.MarshalIndent(map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"title": "Settings of wavex", "type": "object", "additionalProperties": false, "properties": properties}, "", "  ")

@@ -79,6 +79,28 @@ func number(to *int, least int) *value {
 	})
 }
 
+// optionalNumber takes a whole number of at least least. Without one it stays nil.
+func optionalNumber(to **int, least int) *value {
+	n := 0
+	v := number(&n, least)
+	set := v.set
+	v.get = func() string {
+		if *to == nil {
+			return ""
+		}
+		return strconv.Itoa(**to)
+	}
+	v.set = func(s string) bool {
+		if !set(s) {
+			return false
+		}
+		given := n
+		*to = &given
+		return true
+	}
+	return v
+}
+
 // share takes a number from 0 to 1.
 func share(to *float64) *value {
 	return parsed(to, "float64", "a share from 0 to 1", func(s string) (float64, bool) {

@@ -11,6 +11,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/exhaustion"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 )
 
@@ -206,6 +207,12 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 		"the agent: claude, or a rehearsal without an account")
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
+	choicesFlag(c, choice(&o.want.Policy.Edits, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff), "policy-edits",
+		"where agents may write: the project, the files that tasks declare, or anywhere")
+	f.StringArrayVar(&o.want.Policy.Deny, "policy-deny", nil,
+		"a `call` that agents are denied, a command or a tool (repeatable; replaces the default list)")
+	f.Var(optionalNumber(&o.want.Policy.Repeat, 0), "policy-repeat",
+		"equal calls in a row after which the next is denied, or 0 (default: 5)")
 	choicesFlag(c, choice(&o.want.Sandbox.Mode, event.SandboxAuto, "off"), "sandbox",
 		"auto: agents cannot write protected paths, where bubblewrap works")
 }

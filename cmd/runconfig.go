@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"wavex/internal/forecast"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/policy"
 	"wavex/internal/runlog"
 )
 
@@ -52,6 +54,11 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	c.Stagger = strings.TrimPrefix(c.Stagger, "off")
 	set(old == nil, &c.Gates, o.gates)
 	set(o.forced("max-retries"), &c.ForceRetries, true)
+	for _, name := range policyFields {
+		if o.forced("policy-"+name) && !slices.Contains(c.Policy.Force, name) {
+			c.Policy.Force = append(c.Policy.Force, name)
+		}
+	}
 	set(given("retry-session") || c.RetrySession == "", &c.ForceSession, o.forced("retry-session"))
 	set(old == nil || given("judge"), &c.Judge, o.judge == "on" || o.judge == "auto" && agent.NeedsAgent(p))
 	set(given("budget"), &c.BudgetGiven, true)
@@ -72,7 +79,31 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	if given("prices") && c.Prices != "" {
 		c.Prices, noPrices = filepath.Abs(c.Prices)
 	}
-	return c, cmp.Or(resolveTrack(o, p, &c), noPrices)
+	return c, cmp.Or(checkDenied(o, p, c.Policy), resolveTrack(o, p, &c), noPrices)
+}
+
+// policyFields are the fields of a policy. Each has a flag.
+var policyFields = []string{"edits", "deny", "repeat"}
+
+// checkDenied refuses patterns of calls that are none, or that deny a check of a task they are for.
+func checkDenied(o *runOptions, p *plan.Plan, c event.Policy) error {
+	for _, pattern := range c.Deny {
+		if _, err := policy.ParsePattern(pattern); err != nil {
+			return usage("%s: %s is no pattern of calls: %s", o.named("policy-deny"), strconv.Quote(pattern), err)
+		}
+	}
+	for i := range p.Tasks {
+		if len(c.Deny) == 0 || p.Settings(i).PolicyDeny != nil && !slices.Contains(c.Force, "deny") {
+			continue
+		}
+		for _, check := range p.Tasks[i].Verify {
+			if pattern := policy.Denied(c.Deny, check.Run); pattern != "" {
+				return usage("%s: %s denies the check %s of task %s; change one of the two", o.named("policy-deny"),
+					strconv.Quote(pattern), strconv.Quote(check.Run), p.Tasks[i].ID)
+			}
+		}
+	}
+	return nil
 }
 
 // apply sets the fields of c to the values of the flags that take accepts.
@@ -110,7 +141,11 @@ func (o *runOptions) forgetIncrements() {
 // planSettings returns the values that a plan itself gives to flags, as text.
 func planSettings(p *plan.Plan) map[string]string {
 	v := map[string]string{"schedule": p.Schedule, "isolation": p.Isolation, "deliver": p.Deliver,
-		"retry-session": p.Defaults.RetrySession}
+		"retry-session": p.Defaults.RetrySession, "policy-edits": p.Defaults.PolicyEdits,
+		"policy-deny": strings.Join(p.Defaults.PolicyDeny, ", ")}
+	if n := p.Defaults.PolicyRepeat; n != nil {
+		v["policy-repeat"] = strconv.Itoa(*n)
+	}
 	dollars := func(d budget.USD) string { return strconv.FormatFloat(d.Float(), 'f', -1, 64) }
 	switch usd := p.Budget.USD; {
 	case usd == nil:

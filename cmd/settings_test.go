@@ -240,6 +240,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
 		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"},
+		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {
@@ -263,6 +264,10 @@ func TestProjectCannotWiden(t *testing.T) {
 		if !refused[name] {
 			t.Errorf("no case for %s", name)
 		}
+	}
+	_, err := (&settingsTest{project: "policy:\n  edits: off\n"}).options(t)
+	if err == nil || !strings.Contains(err.Error(), ".wavex.yaml:2: a project must not set policy-edits") {
+		t.Errorf("a policy of the project: %v", err)
 	}
 	for _, key := range []string{"permission-mode", "permissionMode", "dangerously-skip-permissions", "policy",
 		"allowedTools", "bypassPermissions"} {
@@ -367,6 +372,7 @@ func TestBrokenSettings(t *testing.T) {
 		{"parallel: 2\n---\nparallel: 3", ":3: "},
 		{"parallel: \x00", ":1: a NUL character"},
 		{"parallel: \xff", ":1: not valid UTF-8"},
+		{"policy:\n  edit: off", ":2: unknown key policy.edit; policy has edits, deny, repeat"},
 		{"loop: 3", ":1: unknown key \"loop\""},
 		{"loop:\n  speed: 3", ":2: unknown key loop.speed"},
 		{"loop:\n  auto_loop: 3", ":2: mode takes one of"},
@@ -426,9 +432,10 @@ func TestSettingsFiles(t *testing.T) {
 	if _, err := s.options(t); err == nil || !strings.Contains(err.Error(), "config.yaml:2: ascii takes true or false") {
 		t.Errorf("a word of YAML 1.1: %v", err)
 	}
-	s.user = "counsel-block: [a, b]\nascii: true\nreport: md=a.md\n"
+	s.user = "counsel-block: [a, b]\nascii: true\nreport: md=a.md\npolicy: {edits: files, deny: ['a, b', c], repeat: 3}\n"
 	o, err := s.options(t)
 	if err != nil || o.want.MaxRetries != 5 || o.want.Mode != "interactive" || len(o.want.Blocked) != 2 || !o.ascii ||
+		o.want.Policy.Edits != "files" || len(o.want.Policy.Deny) != 2 || *o.want.Policy.Repeat != 3 ||
 		len(o.reports) != 1 || o.origins["max-retries"].at != ".wavex.yaml:1" {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -499,7 +506,7 @@ func TestSettingsSchema(t *testing.T) {
 	}
 	known := settingFlags(Root(Stdio{}))
 	testrepo.Must(t, json.Unmarshal(settingsSchema(known), &schema))
-	keys := append(settingKeys(known), "loop")
+	keys := append(settingKeys(known), "loop", "policy")
 	for _, key := range keys {
 		if schema.Properties[key] == nil {
 			t.Errorf("the schema lacks %s", key)

@@ -29,7 +29,8 @@ type fileValue struct {
 	line   int
 }
 
-// otherKeys maps keys of other programs, below "loop" or by themselves, to flags.
+// otherKeys maps keys of other programs, below "loop" or by themselves, to flags. Those below "policy" are flags
+// without "policy-".
 var otherKeys = map[string]string{"execute_max_retries": "max-retries", "verify_max_iterations": "max-fix-rounds",
 	"auto_loop": "mode"}
 
@@ -71,8 +72,8 @@ func (s *settingsFile) object(under string, values map[string]fileValue) error {
 			return nil // the end, or a problem, which parse reports
 		}
 		t := s.yaml.Next()
-		if under == "" && key.Text == "loop" && t.Kind == source.KindObject {
-			if err := s.object("loop", values); err != nil {
+		if under == "" && (key.Text == "loop" || key.Text == "policy") && t.Kind == source.KindObject {
+			if err := s.object(key.Text, values); err != nil {
 				return err
 			}
 			continue
@@ -109,9 +110,14 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 	if other := otherKeys[name]; other != "" {
 		name = other
 	}
+	if under == "policy" {
+		if name = "policy-" + key.Text; !slices.Contains(policyFields, key.Text) {
+			return nil, s.refuse(key, "unknown key policy.%s; policy has %s", key.Text, strings.Join(policyFields, ", "))
+		}
+	}
 	f := s.known.Lookup(name)
 	switch {
-	case under != "" && otherKeys[key.Text] == "":
+	case under == "loop" && otherKeys[key.Text] == "":
 		return nil, s.refuse(key, "unknown key loop.%s; loop has execute_max_retries, verify_max_iterations, auto_loop",
 			key.Text)
 	case f == nil:
@@ -201,8 +207,8 @@ var classes = map[class]string{
 	told: "allow-short attempt-memory budget counsel counsel-block counsel-holdout counsel-threshold deliver grace " +
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
-	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify prices report scenario " +
-		"sandbox track trust webhook yes",
+	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify policy-deny policy-edits " +
+		"policy-repeat prices report scenario sandbox track trust webhook yes",
 	once: "accept-plan fix force fresh gaps interactive only resume spec-score task-list",
 }
 

@@ -34,6 +34,7 @@ type Config struct {
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
 	Sandbox     Sandbox       `json:"sandbox,omitzero"`
+	Policy      Policy        `json:"policy,omitzero"`
 
 	// With Mode Interactive, every retry is asked for. Gates and Mode apply only if Attended is set: a
 	// person uses this session's terminal.
@@ -66,6 +67,14 @@ type Config struct {
 	SameError int      `json:"breaker_same_error"` // consecutive; 0: off
 	SameUnmet int      `json:"breaker_same_unmet"`
 	SameFile  int      `json:"breaker_same_file"` // edits of one file in one failed attempt
+}
+
+// Policy is the policy on tool calls for tasks whose plan has none, as plan.Settings has it.
+type Policy struct {
+	Edits  string   `json:"edits,omitempty"`  // "": the default
+	Deny   []string `json:"deny,omitempty"`   // nil: the default
+	Repeat *int     `json:"repeat,omitempty"` // nil: the default
+	Force  []string `json:"force,omitempty"`  // the fields, by their JSON names, that override the plan
 }
 
 // Rehearsal is the Agent that asks no model, so that costs and tokens are made up.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
@@ -27,7 +29,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
 		Dir: t.WorkDir(r.config.Dir), LogDir: r.config.Loop.Task(r.config.Run, t.ID, loop.Attempt(e.Attempt)),
 		Baseline: r.config.Loop.Task(r.config.Run, t.ID, loop.Digests), Command: t.Command,
-		Session: e.Session, Resume: e.Resume, Settings: s.Plan.Settings(i), Cap: e.Cap,
+		Session: e.Session, Resume: e.Resume, Settings: r.settings(s.Plan, i), Cap: e.Cap,
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
 	if t.Output != nil {
@@ -54,6 +56,23 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		return req, err
 	}
 	return req, nil
+}
+
+// settings returns how attempts of task i are started: as the plan says, with the run's policy where that says nothing
+// or is overridden.
+func (r *Session) settings(p *plan.Plan, i int) plan.Settings {
+	s, c := p.Settings(i), r.config.Policy
+	wins := func(field string, planned bool) bool { return !planned || slices.Contains(c.Force, field) }
+	if c.Edits != "" && wins("edits", s.PolicyEdits != "") {
+		s.PolicyEdits = c.Edits
+	}
+	if c.Deny != nil && wins("deny", s.PolicyDeny != nil) {
+		s.PolicyDeny = c.Deny
+	}
+	if c.Repeat != nil && wins("repeat", s.PolicyRepeat != nil) {
+		s.PolicyRepeat = c.Repeat
+	}
+	return s
 }
 
 // withSlotEnv adds the environment of the request's slot.
