@@ -192,6 +192,9 @@ func (s *shell) git(args []string) {
 			s.write(p, flags != "" || args[0] == "mv")
 		}
 	case "config":
+		if strings.Contains(flags, "--file") || strings.Contains(flags, "-f ") {
+			return
+		}
 		reads := strings.Contains(flags, "--get") || strings.Contains(flags, "--list") || strings.Contains(flags, "-l ") ||
 			len(plain) < 2 && !strings.Contains(flags, "set") && !strings.Contains(flags, "edit")
 		if len(plain) > 0 && (plain[0] == "get" || plain[0] == "list") {
@@ -313,7 +316,8 @@ func (s *shell) inPlace(name string, args []string) {
 		}
 		if name == "sed" && (strings.HasPrefix(a, "--in-place") || strings.HasPrefix(a, "-") &&
 			!strings.HasPrefix(a, "--") && strings.Contains(a, "i")) ||
-			name == "perl" && strings.HasPrefix(a, "-") && strings.Contains(a, "i") {
+			name == "perl" && strings.HasPrefix(a, "-") && strings.Contains(a, "i") &&
+				!strings.ContainsAny(a[1:2], "IMm-") { // -Ilib, -MFile::Find
 			edits = true
 		}
 	}

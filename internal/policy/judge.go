@@ -187,16 +187,22 @@ func (j *judge) simple(words []string) Decision {
 		"the plan denies "+p.text+"; do the task without it, and say in your report if something needs it")
 }
 
-// writingCode matches code that writes, deletes or renames files.
-var writingCode = lazyregexp.New(`['"](w|a|x|r\+|w\+|a\+|wb|ab|rb\+)['"]|[wW]rite|append|[uU]nlink|[rR]emove|` +
-	`[rR]ename|rm|truncate|copy|move|replace|symlink|link\(|[mM]kdir|O_[A-Z]|>>?`)
+// writingCode matches code that writes, deletes or renames files: a mode of open, or the name of a function.
+var writingCode = lazyregexp.New(`open(Sync)?\((.{0,120},)?\s*(mode\s*=\s*)?['"](r\+|[wax]\+?)[bt]?\+?['"]|` +
+	`['"]\+?>|\bwrite(_text|_bytes|File|FileSync)?\(|` +
+	`File\.write|appendFile|createWriteStream|FileUtils|\bunlink|os\.remove|\brename|os\.replace|\bshutil\.|\btruncate|` +
+	`symlink|\blink(Sync)?\(|\bmkdir|makedirs|\brm(Sync|tree|dir|_rf|_r)?\(|removedirs|copyFile|cpSync|` +
+	`File\.delete|O_[A-Z]`)
+
+// output matches code that writes to the terminal.
+var output = lazyregexp.New(`(stdout|stderr)(\.buffer)?\.write`)
 
 // quoted matches a string in code.
 var quoted = lazyregexp.New(`"[^"\n]{1,300}"|'[^'\n]{1,300}'`)
 
 // code decides on code of another language: if it writes files, the closed paths that it names count.
 func (j *judge) code(text, dir string) Decision {
-	if dir == "" || !writingCode().MatchString(text) {
+	if dir == "" || !writingCode().MatchString(output().ReplaceAllString(text, "")) {
 		return Decision{Act: Pass}
 	}
 	for _, q := range quoted().FindAllString(text, 200) {
