@@ -70,6 +70,18 @@ func TestReportOf300(t *testing.T) {
 		}
 	}
 	p.screenshot("300-light")
+	if top := p.eval(`document.querySelector("#failures").getBoundingClientRect().top`).Num; top <= 0 || top >= 1000 {
+		t.Errorf("the failures begin at %v, not on the first screen", top)
+	}
+	for _, want := range []string{"check failed: go test", "--- FAIL: TestParse", "wavex logs T-"} {
+		if got := p.text("#failures"); !strings.Contains(got, want) {
+			t.Errorf("the failures lack %q:\n%s", want, got)
+		}
+	}
+	shown := p.eval(`document.querySelectorAll("#failures article").length`).Int()
+	if failed := int64(story.S.Counts.Failed); shown != min(5, failed) {
+		t.Errorf("%d failures are shown, of %d", shown, failed)
+	}
 
 	p.pressKey("/")
 	p.write("FAILED go test")

@@ -91,19 +91,26 @@ func (r *Summary) failureLines() (lines []string) {
 	return lines
 }
 
-// failureLines returns the reason of a failure, the last lines of what was printed, and the command that shows more.
-func (t *Task) failureLines() []string {
-	reason, output := t.Reason, ""
-	if n := len(t.History); n > 0 {
-		last := &t.History[n-1]
-		reason = cmp.Or(last.Reason, reason) // a breaker's repeats the stop
-		output = last.Detail
-		for _, c := range last.Checks {
-			if !c.Passed {
-				output = c.Output
-			}
+// Failure returns the reason why a task failed, in one line, and the output of the check that failed last, or another
+// text of the last attempt. Both may be foreign.
+func (t *Task) Failure() (reason, output string) {
+	n := len(t.History)
+	if n == 0 {
+		return t.Reason, ""
+	}
+	last := &t.History[n-1]
+	output = last.Detail
+	for _, c := range last.Checks {
+		if !c.Passed {
+			output = c.Output
 		}
 	}
+	return cmp.Or(last.Reason, t.Reason), output // a breaker's reason repeats the stop
+}
+
+// failureLines returns the reason of a failure, the last lines of the output, and the command that shows more.
+func (t *Task) failureLines() []string {
+	reason, output := t.Failure()
 	id := textfmt.Line(t.ID)
 	l := []string{fmt.Sprintf("%s %s, %s | %s | %s", id, t.StatusText(), Plural(t.Attempts, "attempt", "attempts"),
 		textfmt.Fit(t.Subject, maxSubject, true), textfmt.Line(reason))}

@@ -74,6 +74,7 @@ type Task struct {
 	Status   string    `json:"status"`
 	Outcome  string    `json:"outcome,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
+	Output   string    `json:"output,omitempty"` // of one of the first failed tasks: the end of the last failed check's
 	Vacuous  bool      `json:"vacuous,omitempty"`
 	Command  bool      `json:"command,omitempty"` // a shell command instead of an agent
 	Attempts int       `json:"attempts,omitempty"`
@@ -183,9 +184,32 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 	for i := range sum.Tasks {
 		r.Tasks = append(r.Tasks, newTask(s, &sum.Tasks[i], i))
 	}
+	r.addOutputs(sum.Tasks)
 	r.markCriticalPath(s)
 	r.addSpans(s, events, now, alive)
 	return r
+}
+
+// Bounds of the output of failed tasks on the first screen: tasks, and lines and bytes of each.
+const (
+	maxFailures     = 5
+	maxFailureLines = 12
+	maxFailureBytes = 2 << 10
+)
+
+// addOutputs adds the end of the output to the first failed tasks.
+func (r *Run) addOutputs(tasks []report.Task) {
+	left := maxFailures
+	for i := range tasks {
+		if tasks[i].Status != event.Failed || left == 0 {
+			continue
+		}
+		left--
+		_, output := tasks[i].Failure()
+		lines := strings.Split(strings.TrimSpace(textfmt.Multiline(output, maxOutput)), "\n")
+		text := strings.Join(lines[max(0, len(lines)-maxFailureLines):], "\n")
+		r.Tasks[i].Output = text[max(0, len(text)-maxFailureBytes):]
+	}
 }
 
 func newTask(s *scheduler.State, t *report.Task, i int) Task {

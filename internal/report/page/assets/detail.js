@@ -114,7 +114,7 @@ function attempt(a, last) {
   if (a.note) parts.push(h("p", { class: "muted" }, "Then: " + a.note));
   for (const c of a.counsel || []) parts.push(counsel(c));
   return h("details", { class: "attempt", open: last, "data-k": k }, h("summary", {}, h("b", {}, "Attempt " + a.n), outcomes(a.open ? "" : a.outcome), h("span", { class: "muted" }, facts), sum && h("span", { class: "muted" }, sum)),
-    h("div", { class: "in" }, h("p", { class: "muted" }, "Started " + utc(a.started)), parts));
+    h("div", { class: "in" }, h("p", { class: "muted" }, "Started " + local(a.started)), parts));
 }
 
 const list = (name, items) => h("div", {}, h("h4", {}, name), h("ul", {}, items.map((x) => h("li", {}, h("code", {}, x)))));

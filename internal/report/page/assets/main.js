@@ -29,13 +29,13 @@ function drawVerdict() {
         h("h1", { id: "verdict-title", class: (run.name || "").length > 36 ? "long" : "" }, sign(mark), h("span", { class: "word" }, word), run.name ? ": " + run.name : ""),
         h("p", { class: "lead" }, lead()),
         run.reason && h("p", { class: "lead" }, run.reason), run.advice && h("p", { class: "lead" }, run.advice),
-        run.hold ? h("p", { class: "lead" }, "Nothing starts before " + utc(run.hold) + ".") : null,
-        run.resume_at ? h("p", { class: "lead" }, "Can go on at " + utc(run.resume_at) + ".") : null,
+        run.hold ? h("p", { class: "lead" }, "Nothing starts before " + local(run.hold) + ".") : null,
+        run.resume_at ? h("p", { class: "lead" }, "Can go on at " + local(run.resume_at) + ".") : null,
         run.resume && h("p", { class: "next" }, h("span", {}, "Continue with"), h("code", {}, run.resume), copy)),
       h("dl", { class: "tiles" },
         tile("Cost" + (run.notional ? " (notional)" : ""), spentOf(run.cost, run.budget), run.budget === null ? "no budget" : "of " + limitOf(run.budget)),
         tile("Tasks", `${c.completed || 0}/${run.tasks.length}`, plural(run.waves, "wave")),
-        tile("Time", took(time), run.sessions.length > 1 ? plural(run.sessions.length, "session") : run.sessions.length ? utc(run.sessions[0][0]).slice(0, 16) + " UTC" : ""),
+        tile("Time", took(time), run.sessions.length > 1 ? plural(run.sessions.length, "session") : run.sessions.length ? `${local(run.sessions[0][0]).slice(0, 16)} ${zone(run.sessions[0][0])}` : ""),
         tile("Iterations", String(run.iterations), run.max_iterations === null ? "no limit" : "of " + run.max_iterations),
         tile("Tokens", count(onTokens), onTokens ? count(run.tokens[1]) + " written" : ""),
         tile("Counsel", money(run.counsel_cost || 0), plural(run.tasks.reduce((n, t) => n + (t.panels || 0), 0), "panel")))),
@@ -47,6 +47,18 @@ function drawVerdict() {
     })),
     h("ul", { class: "criteria", "aria-label": "Criteria of completion" }, run.criteria.map((x) => h("li", {}, h("span", { class: "badge " + (x.met ? "st-done" : "st-pending") }, sign(x.met ? "✓" : "○"), h("span", { class: "sr" }, x.met ? "met: " : "not met: ")), h("span", {}, x.text, x.by ? h("span", { class: "muted" }, "  " + x.by) : null,
       x.evidence ? h("details", {}, h("summary", {}, x.check || "what shows it"), h("pre", { class: "wrap", tabindex: 0 }, x.evidence)) : null)))));
+}
+
+// The failed tasks, the first ones with the end of their output.
+function drawFailures() {
+  const failed = run.tasks.map((t, i) => [t, i]).filter(([t]) => t.status === "failed"), shown = failed.slice(0, 5);
+  $("failures").hidden = $("nav-failures").hidden = !failed.length;
+  $("failures").replaceChildren(heading("failures", "Failures", `${plural(failed.length, "task")} failed.`), ...shown.map(([t, i]) => h("article", { class: "failure st-failed" },
+    h("h3", {}, h("button", { type: "button", class: "linkish mono", on: { click: () => open(i) } }, t.id), " ", t.subject),
+    t.reason && h("p", { class: "prose" }, t.reason),
+    t.output && h("pre", { tabindex: 0 }, t.output),
+    h("p", { class: "muted" }, "All of it: ", h("code", {}, "wavex logs " + (/^[\w.-]+$/.test(t.id) ? t.id : `'${t.id.replaceAll("'", "'\\''")}'`))))),
+    failed.length > shown.length ? h("p", { class: "muted" }, `and ${failed.length - shown.length} more: `, h("a", { href: "#tasks" }, "all tasks")) : "");
 }
 
 function drawReviews() {
@@ -67,14 +79,14 @@ function drawNotes() {
   const marks = { warning: ["!", "st-blocked"], stop: ["■", "st-failed"] };
   $("notes").replaceChildren(heading("notes", "Notes", ""), h("ol", { class: "notes" }, notes.map((n) => {
     const [m, c] = marks[n.level] || ["·", "st-pending"];
-    return h("li", {}, h("time", { datetime: new Date(n.at).toISOString(), title: utc(n.at) }, clock(n.at)), h("span", { class: "badge " + c }, sign(m), h("span", { class: "sr" }, n.level)),
+    return h("li", {}, h("time", { datetime: new Date(n.at).toISOString(), title: local(n.at) }, clock(n.at)), h("span", { class: "badge " + c }, sign(m), h("span", { class: "sr" }, n.level)),
       h("span", {}, n.task !== undefined ? h("button", { type: "button", class: "linkish", on: { click: () => open(n.task) } }, run.tasks[n.task].id) : null, n.text));
   })));
-  $("foot").textContent = `wavex ${run.wavex || ""} · made ${utc(run.now)} · times are UTC${run.live ? "" : " · this file loads nothing from anywhere"}`;
+  $("foot").textContent = `wavex ${run.wavex || ""} · made ${local(run.now)} · times are ${zone(run.now)}${run.live ? "" : " · this file loads nothing from anywhere"}`;
 }
 
 function draw() {
-  drawVerdict(); drawGraph(); drawTimeline(); drawMoney(); drawReviews(); drawNotes(); mark();
+  drawVerdict(); drawFailures(); drawGraph(); drawTimeline(); drawMoney(); drawReviews(); drawNotes(); mark();
 }
 
 // Theme: as the system has it, until somebody chooses.

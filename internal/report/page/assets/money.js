@@ -47,7 +47,7 @@ function burn() {
   const alt = h("details", { class: "alt" }, h("summary", {}, "As a table"));
   alt.addEventListener("toggle", () => {
     if (!alt.open || alt.querySelector("table")) return;
-    alt.append(h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, ["Time (UTC)", "Spent", down && "Left"].filter(Boolean).map((w) => h("th", { scope: "col" }, w)))),
+    alt.append(h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, [`Time (${zone(run.now)})`, "Spent", down && "Left"].filter(Boolean).map((w) => h("th", { scope: "col" }, w)))),
       h("tbody", {}, run.burn.map(([t, spent]) => h("tr", {}, h("td", {}, clock(t)), h("td", {}, money(spent)), down && h("td", {}, money(Math.max(limit - spent, 0)))))))));
   });
   return h("figure", {}, h("figcaption", {}, h("h3", {}, title), h("span", { class: "muted" }, said)), board, alt);

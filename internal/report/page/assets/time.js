@@ -64,7 +64,7 @@ function pack(list) {
 function drawTimeline() {
   const root = $("timeline"), old = root.querySelector(".scroll"), was = old ? old.scrollLeft : 0;
   const sum = run.sessions.reduce((n, [a, b]) => n + b - a, 0);
-  const words = run.spans.length ? `${took(sum)} in ${plural(run.sessions.length, "session")}, from ${utc(run.sessions[0][0])}.` : "Nothing has run yet.";
+  const words = run.spans.length ? `${took(sum)} in ${plural(run.sessions.length, "session")}, from ${local(run.sessions[0][0])}.` : "Nothing has run yet.";
   const zooms = h("span", { class: "zoom" }, h("span", { class: "muted", id: "zoomed" }, zoom + "×"),
     h("button", { class: "small", type: "button", "aria-label": "Zoom out", on: { click: () => { zoom = Math.max(1, zoom / 2); drawTimeline(); } } }, "−"),
     h("button", { class: "small", type: "button", "aria-label": "Zoom in", on: { click: () => { zoom = Math.min(64, zoom * 2); drawTimeline(); } } }, "+"));
@@ -114,7 +114,7 @@ function timeTable() {
   const alt = h("details", { class: "alt" }, h("summary", {}, "The timeline as a table"));
   alt.addEventListener("toggle", () => {
     if (!alt.open || alt.querySelector("table")) return;
-    alt.append(h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, ["From (UTC)", "Took", "What", "Task", "End"].map((x) => h("th", { scope: "col" }, x)))),
+    alt.append(h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, [`From (${zone(run.now)})`, "Took", "What", "Task", "End"].map((x) => h("th", { scope: "col" }, x)))),
       h("tbody", {}, run.spans.slice().sort((p, q) => p.a - q.a).map((p) => h("tr", {}, h("td", {}, clock(p.a)), h("td", {}, took(p.b - p.a)), h("td", {}, p.k + (p.n ? " " + p.n : "")),
         h("td", {}, p.t >= 0 ? run.tasks[p.t].id : ""), h("td", {}, [p.o ? "not ended" : p.r, p.x].filter(Boolean).join(": "))))))));
   });

@@ -23,8 +23,15 @@ function count(n) {
   return (n / 1e6).toFixed(1).replace(".0", "") + "M";
 }
 const plural = (n, one, many) => n + " " + (n === 1 ? one : many || one + "s");
-const utc = (ms) => new Date(ms).toISOString().slice(0, 19).replace("T", " ") + " UTC";
-const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
+const two = (n) => String(n).padStart(2, "0");
+// Times are those of the reader's zone, which is named: "UTC", "UTC+02:00".
+function zone(ms) {
+  const east = -new Date(ms).getTimezoneOffset(), n = Math.abs(east);
+  return east ? `UTC${east < 0 ? "-" : "+"}${two(Math.floor(n / 60))}:${two(n % 60)}` : "UTC";
+}
+const clock = (ms) => ((d) => [d.getHours(), d.getMinutes(), d.getSeconds()].map(two).join(":"))(new Date(ms));
+const date = (ms) => ((d) => [d.getFullYear(), two(d.getMonth() + 1), two(d.getDate())].join("-"))(new Date(ms));
+const local = (ms) => `${date(ms)} ${clock(ms)} ${zone(ms)}`;
 
 // Statuses in the order in which they are shown: word, sign.
 const statuses = {
