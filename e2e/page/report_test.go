@@ -90,6 +90,20 @@ func TestReportOf300(t *testing.T) {
 	if n := strings.Count(rows, "|") + 1; n != story.S.Counts.Failed || strings.Count(rows, "check failed: go test") != n {
 		t.Errorf("the search found %q, want the %d failed tasks", rows, story.S.Counts.Failed)
 	}
+	if off := p.eval(`document.querySelectorAll(".node.off").length`).Int(); off != 300-int64(story.S.Counts.Failed) {
+		t.Errorf("%d nodes of the graph are faint", off)
+	}
+	wide := `document.querySelector("#graph svg").getBoundingClientRect().width`
+	own := p.eval(wide).Num
+	p.eval(`document.querySelector('[aria-label="Zoom into the graph"]').click()`)
+	if zoomed := p.eval(wide).Num; zoomed <= 1.4*own {
+		t.Errorf("the graph is %v wide, and %v after zooming in", own, zoomed)
+	}
+	p.eval(`document.querySelector('[aria-label="Fit the graph to the window"]').click()`)
+	room := p.eval(`document.querySelector("#graph").clientWidth`).Num
+	if fit := p.eval(wide).Num; fit > room || p.text("#graph-scale") == "150%" {
+		t.Errorf("the graph is %v wide in %v after fitting it", fit, room)
+	}
 	p.pressKey("Escape")
 	p.write("T-033")
 	p.until(`document.querySelectorAll("#rows tbody tr").length === 1`)

@@ -1,6 +1,6 @@
 // The graph: a column for each wave, the longest chain marked. How much a node shows
 // depends on how many there are.
-const graph = { nodes: [], at: -1 };
+const graph = { nodes: [], at: -1, scale: 1 };
 
 const sizes = [
   { most: 48, w: 178, h: 42, gap: 12, rows: 12, between: 64, full: true },
@@ -63,7 +63,7 @@ function drawGraph() {
   graph.next = run.tasks.map(() => []);
   run.tasks.forEach((t, i) => (t.on || []).forEach((b) => graph.next[b].push(i)));
   const lit = s("path", { class: "edges lit" });
-  const board = s("svg", { width: l.width, height: l.height, role: "group", "aria-label": "Task graph; arrow keys move between tasks, Enter opens one. The table of tasks has the same." });
+  const board = s("svg", { width: l.width * graph.scale, height: l.height * graph.scale, viewBox: `0 0 ${l.width} ${l.height}`, role: "group", "aria-label": "Task graph; arrow keys move between tasks, Enter opens one. The table of tasks has the same." });
   for (const c of l.columns) {
     const ready = c.list.filter((i) => ["completed", "failed", "blocked"].includes(run.tasks[i].status)).length;
     board.append(s("rect", { class: "waveband", x: c.x - 12, y: 8, width: c.width + 24, height: l.height - 16, rx: 10 }),
@@ -118,8 +118,21 @@ function drawGraph() {
   });
   const chain = run.weighed === "time" ? ` Longest chain so far: ${plural(run.critical.length, "task")}, ${took(run.chain)}.` : ` Longest chain: ${plural(run.critical.length, "task")}.`;
   const box = h("div", { class: "scroll", tabindex: -1 }, board);
-  root.replaceChildren(heading("graph", "Graph", `${plural(run.tasks.length, "task")} in ${plural(run.waves, "wave")}, ${plural(edges, "dependency", "dependencies")}.` + chain), box, graphKey());
+  const zoomTo = (scale) => { graph.scale = Math.min(4, Math.max(0.1, scale)); drawGraph(); };
+  const button = (text, name, scale) => h("button", { class: "small", type: "button", "aria-label": name, title: name, on: { click: () => zoomTo(scale()) } }, text);
+  const zooms = h("span", { class: "zoom" }, h("span", { class: "muted", id: "graph-scale" }, Math.round(100 * graph.scale) + "%"),
+    button("−", "Zoom out of the graph", () => graph.scale / 1.5), button("+", "Zoom into the graph", () => graph.scale * 1.5),
+    button("Fit", "Fit the graph to the window", () => Math.min(1, (root.clientWidth - 54) / l.width, (innerHeight - 180) / l.height)),
+    graph.scale === 1 ? null : button("1:1", "Show the graph in its own size", () => 1));
+  root.replaceChildren(heading("graph", "Graph", `${plural(run.tasks.length, "task")} in ${plural(run.waves, "wave")}, ${plural(edges, "dependency", "dependencies")}.` + chain, zooms), box, graphKey());
   box.scrollTo(...scroll);
+  dim();
+}
+
+// Tasks that the search or a filter leaves out are faint in the graph too.
+function dim() {
+  const shown = new Set(view.shown), all = !shown.size || shown.size === run.tasks.length;
+  graph.nodes.forEach((n, i) => n.classList.toggle("off", !all && !shown.has(i)));
 }
 
 // The nearest node in the direction of an arrow key.

@@ -55,6 +55,7 @@ function filter(status) {
 
 function drawRows() {
   view.shown = matching();
+  dim();
   const some = view.shown.length < run.tasks.length;
   $("matches").textContent = some ? `${view.shown.length} of ${run.tasks.length}` : plural(run.tasks.length, "task");
   if (!view.shown.length) {
