@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,7 +29,7 @@ const (
 	Planning Purpose = "planning" // requests, before there is a plan
 )
 
-var purposes = []Purpose{Work, Counsel, Reviews, Judge, Planning}
+var purposes = [...]Purpose{Work, Counsel, Reviews, Judge, Planning}
 
 // Expense is an amount that a run, or a request before it, has spent.
 type Expense struct {
@@ -50,11 +51,16 @@ type Expenses struct {
 // Add adds the expenses of a journal. Those of a run add up to the cost that Runs returns.
 func (x *Expenses) Add(events []event.Event) {
 	l := runList{meter: scheduler.NewMeter()}
-	spent, asked := budget.USD(0), budget.USD(0) // of the run so far, and of the request before it
+	spent := map[Purpose]budget.USD{} // by the run so far
+	asked := budget.USD(0)            // by the request before it
 	now, rehearsal := Expense{}, false
+	add := func(p Purpose, cost budget.USD) {
+		if now.Purpose, now.Cost = p, cost; cost > 0 && !rehearsal {
+			x.List = append(x.List, now)
+		}
+	}
 	for i, e := range events {
-		now.Time, now.Cost = e.Time, 0
-		now.Model, now.Purpose = "", Planning
+		now.Time, now.Model = e.Time, ""
 		switch b := e.Body.(type) {
 		case event.RequestOpened:
 			now.Run, now.Plan = "", ""
@@ -62,12 +68,12 @@ func (x *Expenses) Add(events []event.Event) {
 			rehearsal = b.Config.Agent == event.Rehearsal
 		case event.CallEnded:
 			asked += b.Cost
-			now.Cost = b.Cost
+			add(Planning, b.Cost)
 		case event.RunStarted:
 			now.Run, now.Plan = b.Config.Run, cmp.Or(b.Name, b.Plan)
-			spent = 0
+			clear(spent)
 			if b.Origin != nil {
-				spent = min(asked, b.Origin.Spent)
+				spent[Planning] = min(asked, b.Origin.Spent)
 			}
 			asked = 0
 			l.all = []RunEntry{{}}
@@ -75,28 +81,29 @@ func (x *Expenses) Add(events []event.Event) {
 				x.Rehearsals++
 			}
 		case event.TurnEnded:
-			now.Purpose, now.Model = Work, b.Turn.Result.Model
+			now.Model = b.Turn.Result.Model
 		case event.AttemptEnded:
-			now.Purpose, now.Model = Work, b.Result.Model
-		case event.SpareEnded:
-			now.Purpose = Work
-		case event.CounselEnded, event.PrecheckEnded:
-			now.Purpose = Counsel
-		case event.ReviewEnded:
-			now.Purpose = Reviews
-		case event.CriteriaEnded:
-			now.Purpose = Judge
+			now.Model = b.Result.Model
 		}
-		if len(l.all) > 0 {
-			l.meterEvent(events[i : i+1])
-			if total := l.meter.Ledger.Spent(); total > spent {
-				now.Cost += total - spent
-				spent = total
+		if len(l.all) == 0 {
+			continue
+		}
+		l.meterEvent(events[i : i+1])
+		now.Notional = l.meter.Notional
+		for p, cost := range costsOf(l.meter.Efforts()) {
+			add(p, cost-spent[p])
+			spent[p] = max(spent[p], cost)
+		}
+	}
+}
+
+// costsOf returns the costs by purpose, in the order of the table's columns.
+func costsOf(e scheduler.Efforts) iter.Seq2[Purpose, budget.USD] {
+	return func(yield func(Purpose, budget.USD) bool) {
+		for k, of := range [...]scheduler.Effort{e.Work, e.Counsel, e.Review, e.Judge, e.Planning} {
+			if !yield(purposes[k], of.Cost) {
+				return
 			}
-			now.Notional = l.meter.Notional
-		}
-		if now.Cost > 0 && !rehearsal {
-			x.List = append(x.List, now)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
@@ -126,15 +125,10 @@ func (t *Task) failureLines() []string {
 // moneyLine returns the money by purpose, and the other figures of the run.
 func (r *Summary) moneyLine() string {
 	l := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
-	e := &r.Efforts
 	var parts []string
-	for _, p := range []struct {
-		name Purpose
-		cost budget.USD
-	}{{Work, e.Work.Cost}, {Counsel, e.Counsel.Cost}, {Reviews, e.Review.Cost}, {Judge, e.Judge.Cost},
-		{Planning, e.Planning.Cost}} {
-		if p.cost > 0 {
-			parts = append(parts, string(p.name)+" "+p.cost.Spent())
+	for p, cost := range costsOf(r.Efforts) {
+		if cost > 0 {
+			parts = append(parts, string(p)+" "+cost.Spent())
 		}
 	}
 	if len(parts) > 1 {
