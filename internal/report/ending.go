@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
@@ -98,13 +99,28 @@ func (t *Task) Failure() (reason, output string) {
 		return t.Reason, ""
 	}
 	last := &t.History[n-1]
-	output = last.Detail
-	for _, c := range last.Checks {
+	return cmp.Or(last.Reason, t.Reason), FailedOutput(last.Checks, last.Detail) // a breaker's reason repeats the stop
+}
+
+// FailedOutput returns the output of the check that failed last; detail if none did.
+func FailedOutput(checks []check.Evidence, detail string) string {
+	for _, c := range slices.Backward(checks) {
 		if !c.Passed {
-			output = c.Output
+			return c.Output
 		}
 	}
-	return cmp.Or(last.Reason, t.Reason), output // a breaker's reason repeats the stop
+	return detail
+}
+
+// OutputLines returns the last lines of a foreign output that are not empty, and the command that shows all of it.
+func OutputLines(task, output string) []string {
+	var text []string
+	for line := range strings.Lines(textfmt.Block(output)) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			text = append(text, "  | "+line)
+		}
+	}
+	return append(text[max(0, len(text)-maxOutputLines):], "  all of it: wavex logs "+plan.ShellQuote(textfmt.Line(task)))
 }
 
 // failureLines returns the reason of a failure, the last lines of the output, and the command that shows more.
@@ -113,13 +129,7 @@ func (t *Task) failureLines() []string {
 	id := textfmt.Line(t.ID)
 	l := []string{fmt.Sprintf("%s %s, %s | %s | %s", id, t.StatusText(), Plural(t.Attempts, "attempt", "attempts"),
 		textfmt.Fit(t.Subject, maxSubject, true), textfmt.Line(reason))}
-	var text []string
-	for line := range strings.Lines(textfmt.Block(output)) {
-		if line = strings.TrimRight(line, "\n"); line != "" {
-			text = append(text, "  | "+line)
-		}
-	}
-	return append(append(l, text[max(0, len(text)-maxOutputLines):]...), "  all of it: wavex logs "+plan.ShellQuote(id))
+	return append(l, OutputLines(t.ID, output)...)
 }
 
 // moneyLine returns the money by purpose, and the other figures of the run.

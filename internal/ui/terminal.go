@@ -157,6 +157,7 @@ func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 			add(markNone, "%s  passed, to be checked with the others", taskFigures(s, b.Task))
 		case b.Status == event.Failed:
 			whole(markBad, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
+			whole(markNone, report.OutputLines(b.Task, report.FailedOutput(b.Result.Checks, b.Result.Detail))...)
 		default:
 			whole(markRetry, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
 		}
