@@ -22,7 +22,10 @@ import (
 	"wavex/internal/workspace"
 )
 
-type checkOptions struct{ output string }
+type checkOptions struct {
+	output string
+	all    bool // print each diagnostic
+}
 
 func newCheck(std Stdio) *cobra.Command {
 	var o checkOptions
@@ -30,7 +33,8 @@ func newCheck(std Stdio) *cobra.Command {
 		Use:   "check [PLAN]",
 		Short: "Check a plan: mistakes, cycles, waves, critical path",
 		Long: `check reads a plan (without PLAN: plan.json, plan.yaml or plan.yml, whichever
-is here) and reports every mistake with its file, line and column. For a plan
+is here) and reports mistakes with their file, line and column, those of one
+kind together; --all prints each of a kind with many. For a plan
 that can run it shows the waves and the critical path, and warns of limits that
 cannot suffice, files that tasks of one wave share, and tasks without any check.
 If its tasks may work in worktrees, it says how much space these need.
@@ -51,6 +55,7 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 			return runCheck(c.Context(), path, o, std)
 		},
 	}
+	c.Flags().BoolVar(&o.all, "all", false, "print each mistake and warning, also of a kind with many")
 	outputFlag(c, &o.output)
 	return c
 }
@@ -96,7 +101,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 	if o.output == "json" {
 		err = json.NewEncoder(std.Out).Encode(r)
 	} else {
-		err = printCheck(std, p, r)
+		err = printCheck(std, p, r, o.all)
 	}
 	if err == nil && !r.OK {
 		err = exitCode(exitUsage)
@@ -117,13 +122,23 @@ func roomOf(ctx context.Context, p *plan.Plan) (*gitwork.Room, error) {
 	return &r, err
 }
 
-func printCheck(std Stdio, p *plan.Plan, r checkReport) error {
-	if p == nil {
-		fmt.Fprintln(std.Err, (usererr.Plan(r.Diagnostics)).Error())
+func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
+	if p == nil && !all {
+		fmt.Fprintln(std.Err, usererr.Plan(r.Diagnostics).Error())
 		return nil
 	}
-	for _, d := range r.Diagnostics {
-		fmt.Fprintln(std.Err, d.String())
+	lines := plan.Group(r.Diagnostics)
+	if all {
+		lines = nil
+		for _, d := range r.Diagnostics {
+			lines = append(lines, d.String())
+		}
+	}
+	for _, l := range lines {
+		fmt.Fprintln(std.Err, l)
+	}
+	if p == nil {
+		return nil
 	}
 	width := 0
 	for i, w := range r.Waves {

@@ -93,8 +93,8 @@ func importFile(_ context.Context, path string, o importOptions, std Stdio) ([]b
 	case out == nil:
 		return nil, "", usererr.Plan(diags)
 	}
-	for _, d := range diags {
-		fmt.Fprintln(std.Err, d.String())
+	for _, l := range plan.Group(diags) {
+		fmt.Fprintln(std.Err, l)
 	}
 	return out, form, nil
 }

@@ -149,9 +149,9 @@ func (r *invocation) load() error {
 	if err != nil {
 		return err
 	}
-	for _, d := range diags {
+	for _, l := range plan.Group(diags) {
 		if o.output == "text" {
-			fmt.Fprintln(r.std.Err, d.String())
+			fmt.Fprintln(r.std.Err, l)
 		}
 	}
 	return r.configure(old, dir)

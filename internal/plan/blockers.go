@@ -125,13 +125,17 @@ func (d *decoder) resolveBlockers() {
 	for _, cycle := range d.plan.Graph.Cycles() {
 		path := []step{{name: "tasks"}, {index: cycle[0], element: true}}
 		d.addDiagnostic(d.taskLocations[cycle[0]], SeverityError, CodeCycle, path,
-			"cycle: %s; each waits for the next, so none can start: remove one of these from a blockedBy", d.cycleText(cycle))
+			"cycle: %s; each must be done before the next, so none can start: remove one of these from a blockedBy",
+			d.cycleText(cycle))
 	}
 }
 
-// cycleText returns "T-001 -> T-002 -> T-001"; the middle of a long cycle is omitted.
+// cycleText returns "T-001 -> T-002 -> T-001"; the middle of a long cycle is omitted. An arrow leads to the task that
+// waits, as in a critical path; in cycle each task waits for the next.
 func (d *decoder) cycleText(cycle []int) string {
 	const ends = 10
+	cycle = slices.Clone(cycle)
+	slices.Reverse(cycle[1:])
 	var b strings.Builder
 	for k, i := range cycle {
 		if len(cycle) > 2*ends+1 && k == ends {

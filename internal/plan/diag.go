@@ -85,6 +85,39 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
+// maxOfKind bounds the diagnostics of one kind that Group returns.
+const maxOfKind = 3
+
+// Group returns diagnostics as lines for a person: errors first, then warnings, those of one kind together. Of a kind
+// with more than maxOfKind diagnostics it returns the first ones, and the number of the others.
+func Group(ds []Diagnostic) (lines []string) {
+	kinds := map[string][]Diagnostic{}
+	var order []string
+	for _, severity := range []string{SeverityError, SeverityWarning} {
+		for _, d := range ds {
+			kind := severity + " " + d.Code
+			if d.Severity != severity {
+				continue
+			}
+			if kinds[kind] == nil {
+				order = append(order, kind)
+			}
+			kinds[kind] = append(kinds[kind], d)
+		}
+	}
+	for _, kind := range order {
+		all := kinds[kind]
+		for _, d := range all[:min(len(all), maxOfKind)] {
+			lines = append(lines, d.String())
+		}
+		if n := len(all) - maxOfKind; n > 0 {
+			lines = append(lines, fmt.Sprintf("  and %d more [%s], %d in all; wavex check --all shows each", n, all[0].Code,
+				len(all)))
+		}
+	}
+	return lines
+}
+
 // HasErrors reports whether any of the diagnostics is an error.
 func HasErrors(ds []Diagnostic) bool {
 	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })

@@ -174,8 +174,8 @@ func TestDiagnostics(t *testing.T) {
 			`{"id":"c","subject":"A","verify":"x","blockedBy":["d","T-001"]}`,
 			`{"id":"d","subject":"A","verify":"x","blockedBy":["e"]}`,
 			`{"id":"e","subject":"A","verify":"x","blockedBy":["c"]}`}, ",\n") + "]}", []string{
-			"2:1 error cycle tasks[0]: cycle: T-001 -> T-002 -> T-001; each waits for the next",
-			"4:1 error cycle tasks[2]: cycle: c -> d -> e -> c;"}},
+			"2:1 error cycle tasks[0]: cycle: T-001 -> T-002 -> T-001; each must be done before the next",
+			"4:1 error cycle tasks[2]: cycle: c -> e -> d -> c;"}},
 		{"paths", task(`"dir":"../x","files":["/etc/passwd","a/../../b",{"path":"C:\\x"},"c:/x"],"criteria":[{"text":"t","check":{"file":"~/x"}}]`), []string{
 			"bad-path tasks[0].dir: leaves the directory", `bad-path tasks[0].files[0]: "/etc/passwd" is absolute`,
 			"bad-path tasks[0].files[1]: leaves",

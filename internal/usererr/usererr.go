@@ -46,8 +46,10 @@ func Plan(diags []plan.Diagnostic) error { return &PlanError{diags} }
 func (e *PlanError) Error() string {
 	var b strings.Builder
 	errs := 0
+	for _, l := range plan.Group(e.Diags) {
+		fmt.Fprintln(&b, l)
+	}
 	for _, d := range e.Diags {
-		fmt.Fprintln(&b, d.String())
 		if d.Severity == plan.SeverityError {
 			errs++
 		}
