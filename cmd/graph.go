@@ -6,94 +6,148 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/report"
+	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 )
 
-type graphOptions struct{ format string }
+type graphOptions struct {
+	format string
+	states bool // show the states of a run
+}
 
 func newGraph(std Stdio) *cobra.Command {
 	var o graphOptions
 	c := &cobra.Command{
-		Use:   "graph [PLAN]",
-		Short: "Print a plan's graph as text, DOT, Mermaid or JSON",
+		Use:   "graph [PLAN|RUN]",
+		Short: "Print the graph of a plan or a run as text, DOT, Mermaid or JSON",
 		Long: `graph prints the tasks of a plan (without PLAN: plan.json, plan.yaml or
 plan.yml, whichever is here) with their subjects and their blockedBy edges, laid
-out in waves. A plan with mistakes (a cycle, an unknown blocker) is refused with
-its diagnostics. Mermaid is what GitHub draws in a block of Markdown.
+out in waves; an arrow leads from a task to one that waits for it. With
+--states, or with the id of a run, each task has its state in the last run of
+the plan, or in that run, and tasks that the run added are there as well.
+A plan with mistakes (a cycle, an unknown blocker) is refused with its
+diagnostics. Mermaid is what GitHub draws in a block of Markdown.
 
-Exit status: 0 printed, 2 the plan has mistakes.`,
-		Example: "  wavex graph plan.json\n  wavex graph plan.json --format dot | dot -Tsvg > plan.svg\n  wavex graph plan.json --format mermaid > plan.mmd",
-		Args:    optionalArg("a plan file"),
+Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
+		Example: `  wavex graph plan.json
+  wavex graph --states
+  wavex graph plan.json --format dot | dot -Tsvg > plan.svg
+  wavex graph plan.json --format mermaid > plan.mmd`,
+		Args: optionalArg("a plan file or a run id"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if o.states || len(args) == 1 && runlog.ValidID(args[0]) {
+				return runGraphOfRun(args, o, std)
+			}
 			path, err := planPath(args)
 			if err != nil {
 				return err
 			}
-			return runGraph(path, o, std)
+			p, err := planfile.Read(path, "")
+			if err != nil {
+				return err
+			}
+			return printGraph(p, nil, o, std)
 		},
 	}
+	c.Flags().BoolVar(&o.states, "states", false, "show the states of the tasks in the plan's last run")
 	choiceFlag(c, &o.format, "format", "text", []string{"text", "dot", "mermaid", "json"}, "what to print")
 	return c
 }
 
-func runGraph(path string, o graphOptions, std Stdio) error {
-	p, err := planfile.Read(path, "")
+// runGraphOfRun prints the graph of a run with the states of its tasks.
+func runGraphOfRun(args []string, o graphOptions, std Stdio) error {
+	past, err := findRunOrArchived(args)
 	if err != nil {
 		return err
 	}
+	sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
+	return printGraph(past.State.Plan, sum.Tasks, o, std)
+}
+
+// printGraph prints a plan, with the states of tasks, if they are given, in plan order.
+func printGraph(p *plan.Plan, states []report.Task, o graphOptions, std Stdio) error {
+	g := graph{p, states}
 	w := bufio.NewWriter(std.Out)
 	switch o.format {
 	case "dot":
-		graphDot(w, p)
+		g.dot(w)
 	case "mermaid":
-		graphMermaid(w, p)
+		g.mermaid(w)
 	case "json":
-		err = graphJSON(w, p)
+		if err := g.json(w); err != nil {
+			return err
+		}
 	default:
-		graphText(w, p)
-	}
-	if err != nil {
-		return err
+		g.text(w)
 	}
 	return w.Flush()
 }
 
-func graphText(w io.Writer, p *plan.Plan) {
-	waves := p.TasksByWave()
+// graph is a plan, with the states of its tasks in a run or nil.
+type graph struct {
+	*plan.Plan
+	states []report.Task
+}
+
+// state returns the state of a task as people see it; "" without a run.
+func (g graph) state(i int) string {
+	if i >= len(g.states) {
+		return ""
+	}
+	return g.states[i].StatusText()
+}
+
+// stateColours are the backgrounds of tasks; black text is legible on each.
+var stateColours = map[event.Status]string{event.Completed: "#b7e4c7", event.Verified: "#d8f3dc",
+	event.InProgress: "#a9d6f5", event.Advising: "#d7c6f5", event.Failed: "#f5b5b5", event.Blocked: "#dddddd",
+	event.Pending: "#ffffff"}
+
+func (g graph) text(w io.Writer) {
+	waves := g.TasksByWave()
 	for n, tasks := range waves {
 		fmt.Fprintf(w, "wave %d of %d\n", n+1, len(waves))
 		for _, i := range tasks {
-			fmt.Fprintf(w, "  %s", p.Tasks[i].ID)
-			if s := textfmt.Line(p.Tasks[i].Title()); s != "" {
+			fmt.Fprintf(w, "  %s", g.Tasks[i].ID)
+			if s := textfmt.Line(g.Tasks[i].Title()); s != "" {
 				fmt.Fprintf(w, "  %s", s)
 			}
-			if b := plan.IDs(p, p.Graph.Blockers(i)); len(b) > 0 {
+			if b := plan.IDs(g.Plan, g.Graph.Blockers(i)); len(b) > 0 {
 				fmt.Fprintf(w, "  (blocked by %s)", strings.Join(b, ", "))
+			}
+			if s := g.state(i); s != "" {
+				fmt.Fprintf(w, "  [%s]", s)
 			}
 			fmt.Fprintln(w)
 		}
 	}
 }
 
-func graphJSON(w io.Writer, p *plan.Plan) error {
+func (g graph) json(w io.Writer) error {
 	type node struct {
-		ID        string   `json:"id"`
-		Subject   string   `json:"subject,omitempty"`
-		Wave      int      `json:"wave"`
-		BlockedBy []string `json:"blockedBy"`
+		ID        string       `json:"id"`
+		Subject   string       `json:"subject,omitempty"`
+		Wave      int          `json:"wave"`
+		BlockedBy []string     `json:"blockedBy"`
+		Status    event.Status `json:"status,omitempty"` // in a run
 	}
-	wave, _ := p.Waves()
+	wave, _ := g.Waves()
 	out := struct {
 		Tasks []node `json:"tasks"`
-	}{make([]node, len(p.Tasks))}
-	for i := range p.Tasks {
-		out.Tasks[i] = node{p.Tasks[i].ID, p.Tasks[i].Subject, wave[i], plan.IDs(p, p.Graph.Blockers(i))}
+	}{make([]node, len(g.Tasks))}
+	for i := range g.Tasks {
+		out.Tasks[i] = node{g.Tasks[i].ID, g.Tasks[i].Subject, wave[i], plan.IDs(g.Plan, g.Graph.Blockers(i)), ""}
+		if i < len(g.states) {
+			out.Tasks[i].Status = g.states[i].Status
+		}
 	}
 	return json.NewEncoder(w).Encode(out)
 }
@@ -105,8 +159,9 @@ const (
 	labelColumns      = 36
 )
 
-// label returns the escaped lines in a task's box: its id, and its subject wrapped to the width of a box.
-func label(t *plan.Task, escape func(line string) string, lineBreak string) string {
+// label returns the escaped lines in a task's box: its id, its subject wrapped to the width of a box, and its state.
+func (g graph) label(i int, escape func(line string) string, lineBreak string) string {
+	t := &g.Tasks[i]
 	out := []string{textfmt.Line(t.ID)}
 	line := ""
 	for _, w := range strings.Fields(textfmt.Fit(t.Title(), maxSubjectColumns, false)) {
@@ -118,25 +173,32 @@ func label(t *plan.Task, escape func(line string) string, lineBreak string) stri
 	if line != "" && line != out[0] {
 		out = append(out, line)
 	}
-	for i, l := range out {
-		out[i] = escape(l)
+	if state := g.state(i); state != "" {
+		out = append(out, state)
+	}
+	for k, l := range out {
+		out[k] = escape(l)
 	}
 	return strings.Join(out, lineBreak)
 }
 
-func graphDot(w io.Writer, p *plan.Plan) {
+func (g graph) dot(w io.Writer) {
 	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
-	for n, tasks := range p.TasksByWave() {
+	for n, tasks := range g.TasksByWave() {
 		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
 		for _, i := range tasks {
-			text := label(&p.Tasks[i], func(l string) string { return dotText(strings.ReplaceAll(l, "&", "&amp;")) }, `\n`)
-			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"];\n", dotText(p.Tasks[i].ID), text)
+			text := g.label(i, func(l string) string { return dotText(strings.ReplaceAll(l, "&", "&amp;")) }, `\n`)
+			style := ""
+			if i < len(g.states) {
+				style = fmt.Sprintf(", style=filled, fillcolor=%q", stateColours[g.states[i].Status])
+			}
+			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"%s];\n", dotText(g.Tasks[i].ID), text, style)
 		}
 		fmt.Fprintln(w, "  }")
 	}
-	for i := range p.Tasks {
-		for _, b := range plan.IDs(p, p.Graph.Blockers(i)) {
-			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(b), dotText(p.Tasks[i].ID))
+	for i := range g.Tasks {
+		for _, b := range plan.IDs(g.Plan, g.Graph.Blockers(i)) {
+			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(b), dotText(g.Tasks[i].ID))
 		}
 	}
 	fmt.Fprintln(w, "}")
@@ -149,20 +211,23 @@ func dotText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
 }
 
-func graphMermaid(w io.Writer, p *plan.Plan) {
+func (g graph) mermaid(w io.Writer) {
 	fmt.Fprintln(w, "flowchart LR")
-	for n, tasks := range p.TasksByWave() {
+	for n, tasks := range g.TasksByWave() {
 		if len(tasks) == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n+1, n+1)
 		for _, i := range tasks {
-			fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, label(&p.Tasks[i], mermaidText, "<br/>"))
+			fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, g.label(i, mermaidText, "<br/>"))
+			if i < len(g.states) {
+				fmt.Fprintf(w, "    style n%d fill:%s,color:#000000\n", i, stateColours[g.states[i].Status])
+			}
 		}
 		fmt.Fprintln(w, "  end")
 	}
-	for i := range p.Tasks {
-		for _, b := range p.Graph.Blockers(i) {
+	for i := range g.Tasks {
+		for _, b := range g.Graph.Blockers(i) {
 			fmt.Fprintf(w, "  n%d --> n%d\n", b, i)
 		}
 	}
