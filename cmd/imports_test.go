@@ -26,7 +26,7 @@ var may = map[string]struct {
 	"internal/plan/source": {[]string{"internal/textfmt"}, "JSON and YAML as tokens know no plan"},
 	"internal/plan/convert": {[]string{"dag", "internal/plan", "internal/plan/source"},
 		"plans of other tools are read and written by way of our own"},
-	"internal/plan/issues": {[]string{"internal/plan", "internal/textfmt"},
+	"internal/plan/issues": {[]string{"internal/lazyregexp", "internal/plan", "internal/textfmt"},
 		"texts of GitHub become a plan; the caller asks GitHub"},
 	"internal/exhaustion":    {nil, "errors of the system; it knows nothing of who got them"},
 	"internal/proc":          {[]string{"internal/exhaustion"}, "processes know nothing of what runs in them"},

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -25,11 +25,11 @@ type Source struct {
 // Max bounds the issues of a plan.
 const Max = 500
 
-var sourceForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
+var sourceForm = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
 
 // Parse reads OWNER/REPO or OWNER/REPO#label.
 func Parse(text string) (Source, error) {
-	m := sourceForm.FindStringSubmatch(text)
+	m := sourceForm().FindStringSubmatch(text)
 	if m == nil {
 		return Source{}, fmt.Errorf("%s is not of the form OWNER/REPO#label", textfmt.Line(text))
 	}
@@ -260,7 +260,7 @@ func (r *reader) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-var openBox = regexp.MustCompile(`^\s*[-*+] \[ \] (.*\S)`)
+var openBox = lazyregexp.New(`^\s*[-*+] \[ \] (.*\S)`)
 
 // boxes returns the texts of the boxes of a markdown text that are not ticked, outside of code, at most 50.
 func boxes(body string) (texts []string) {
@@ -269,7 +269,7 @@ func boxes(body string) (texts []string) {
 		if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
 			code = !code
 		}
-		if m := openBox.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !code && len(texts) < 50 {
+		if m := openBox().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !code && len(texts) < 50 {
 			texts = append(texts, textfmt.OneLine(m[1], 1000))
 		}
 	}
