@@ -72,7 +72,7 @@ type Config struct {
 // Policy is the policy on tool calls for tasks whose plan has none, as plan.Settings has it.
 type Policy struct {
 	Edits  string   `json:"edits,omitempty"`  // "": the default
-	Deny   []string `json:"deny,omitempty"`   // nil: the default
+	Deny   []string `json:"deny,omitzero"`    // nil: the default
 	Repeat *int     `json:"repeat,omitempty"` // nil: the default
 	Force  []string `json:"force,omitempty"`  // the fields, by their JSON names, that override the plan
 }

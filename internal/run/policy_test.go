@@ -1,12 +1,30 @@
 package run
 
 import (
+	"encoding/json"
+	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
 	"wavex/internal/event"
 	"wavex/internal/plan"
 )
+
+// An empty list denies nothing, also after a resume; a missing one has the default.
+func TestPolicyIsRecorded(t *testing.T) {
+	t.Parallel()
+	for _, deny := range [][]string{nil, {}, {"curl"}} {
+		data, err := json.Marshal(event.Config{Policy: event.Policy{Edits: "off", Deny: deny}})
+		var got event.Config
+		if err = errors.Join(err, json.Unmarshal(data, &got)); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Policy.Deny, deny) || got.Policy.Edits != "off" {
+			t.Errorf("%v becomes %+v", deny, got.Policy)
+		}
+	}
+}
 
 // The run's policy is for tasks whose plan has none, unless a flag overrides the plan.
 func TestPolicyOfTasks(t *testing.T) {
