@@ -25,6 +25,7 @@ import (
 type checkOptions struct {
 	output string
 	all    bool // print each diagnostic
+	params paramFlags
 }
 
 func newCheck(std Stdio) *cobra.Command {
@@ -56,6 +57,7 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 		},
 	}
 	c.Flags().BoolVar(&o.all, "all", false, "print each mistake and warning, also of a kind with many")
+	o.params.add(c)
 	outputFlag(c, &o.output)
 	return c
 }
@@ -71,11 +73,12 @@ type checkReport struct {
 	Best         *forecast.BestEnd  `json:"best,omitempty"`
 	Room         *gitwork.Room      `json:"room,omitempty"` // of worktrees; nil: none are made, or it is not known
 	Commands     []plan.Command     `json:"commands"`
+	Params       []plan.Param       `json:"params,omitempty"`
 	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
 }
 
 func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error {
-	p, diags, err := planfile.Load(path, "")
+	p, diags, _, err := o.params.load(path, "")
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 	if p != nil {
 		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
-		r.Waves, r.Commands = waveIDs(p), p.Commands()
+		r.Waves, r.Commands, r.Params = waveIDs(p), p.Commands(), p.Params
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
@@ -150,6 +153,7 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path,
 		report.Plural(r.Tasks, "task", "tasks"), report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave",
 			"waves"), width)
+	printParams(std.Out, r.Params)
 	for i, w := range r.Waves {
 		after := ""
 		if p.Sequential(i+1) && len(w) > 1 {

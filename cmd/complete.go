@@ -228,7 +228,7 @@ func lastRunPlan(args []string) *plan.Plan {
 	if p := runlog.SavedPlan(loop.Name, last.Config.Run); p != nil {
 		return p
 	}
-	p, err := planfile.Reread(last.Plan, last.Config.Run)
+	p, err := planfile.Reread(last.Plan, last.Config.Run, last.Config.Params)
 	if err != nil {
 		return nil
 	}

@@ -151,7 +151,7 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, loop.In(dir))
 	}
-	p, err := planfile.Reread(last.In(loop.In(dir)).Plan, last.Config.Run)
+	p, err := planfile.Reread(last.In(loop.In(dir)).Plan, last.Config.Run, last.Config.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,12 @@ var may = map[string]struct {
 	imports []string
 	why     string
 }{
-	"dag":                 {nil, "a pure graph knows no plan"},
-	"budget":              {nil, "money knows no work"},
-	"internal/jsonschema": {nil, "it validates values and knows nothing of whose they are"},
-	"internal/plan": {[]string{"budget", "dag", "internal/plan/source", "internal/policy", "internal/jsonschema",
+	"dag":                     {nil, "a pure graph knows no plan"},
+	"budget":                  {nil, "money knows no work"},
+	"internal/jsonschema":     {nil, "it validates values and knows nothing of whose they are"},
+	"internal/plan/reference": {nil, "a language; its callers give the values"},
+	"internal/plan": {[]string{"budget", "dag", "internal/jsonschema", "internal/plan/reference", "internal/plan/source",
+		"internal/policy",
 		"internal/textfmt"},
 		"plan files are graphs with limits; they start nothing"},
 	"internal/plan/source": {[]string{"internal/textfmt"}, "JSON and YAML as tokens know no plan"},

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (r *invocation) load() error {
 	if err := planfile.CheckReopenable(o.planPath); err != nil {
 		return err
 	}
-	p, diags, err := planfile.Load(o.planPath, ours)
+	p, diags, given, err := o.params.load(o.planPath, ours)
 	if err != nil {
 		return err
 	}
@@ -149,12 +150,42 @@ func (r *invocation) load() error {
 	if err != nil {
 		return err
 	}
+	if old != nil && len(p.Params) > 0 {
+		given = append(plan.RunParams(old.Params).Given, given...)
+	}
+	if diags, err = r.loadWithValues(ours, given, diags); err != nil {
+		return err
+	}
 	for _, l := range plan.Group(diags) {
 		if o.output == "text" {
 			fmt.Fprintln(r.std.Err, l)
 		}
 	}
 	return r.configure(old, dir)
+}
+
+// loadWithValues reads a plan with parameters again, with the values of the run, and returns its diagnostics. Those of
+// another plan stay.
+func (r *invocation) loadWithValues(run string, given []plan.GivenParam, diags []plan.Diagnostic) ([]plan.Diagnostic,
+	error) {
+	if len(r.plan.Params) == 0 {
+		return diags, nil
+	}
+	p, diags, err := planfile.LoadWith(r.opts.planPath, run, plan.ParamOptions{Given: given, Required: true})
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return nil, usererr.Plan(diags)
+	}
+	for name, v := range p.ParamValues() {
+		if !bytes.Equal(r.secrets.Bytes(v), v) {
+			return nil, usage("parameter %s holds a secret, and the values of a run are kept; let commands read the secret "+
+				"from a variable of the environment", name)
+		}
+	}
+	r.plan = p
+	return diags, nil
 }
 
 // settle decides between a new run and a resume, reads the settings files, and checks the values that depend on no

@@ -29,6 +29,7 @@ type runOptions struct {
 
 	resume       bool
 	fresh        bool
+	params       paramFlags
 	only         []string // tasks that the session is limited to, with their blockers; empty: all
 	deleteState  bool     // the person at the terminal wants .loop deleted after a complete run
 	ifUnfinished string
@@ -121,6 +122,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	f.StringArrayVar(&o.only, "only", nil, "run this task and its blockers, and nothing else (repeatable)")
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
 		"what to do with an unfinished run")
+	o.params.add(c)
 	groupFlags(c, "Work", "task-list", "fresh")
 	return c
 }
@@ -155,6 +157,8 @@ unless given; +N raises one.
 		},
 	}
 	runFlags(c, o)
+	o.params.add(c)
+	groupFlags(c, "Work")
 	return c
 }
 

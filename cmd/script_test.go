@@ -78,7 +78,7 @@ func (l leakChecked) Run() int {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	scenarios, err := filepath.Abs("../examples/scenarios")
+	examples, err := filepath.Abs("../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,8 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("SCENARIOS", scenarios)
+			e.Setenv("EXAMPLES", examples)
+			e.Setenv("SCENARIOS", filepath.Join(examples, "scenarios"))
 			e.Setenv("BIN", filepath.Dir(self)) // wavex and nothing else
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Values[processes{}] = map[string]*process{}

@@ -32,6 +32,7 @@ const MaxOutput = 1 << 20
 // checkCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
 // when ctx is done, the whole tree of the command is ended. It returns the output of the command.
 func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) string {
+	env = append(slices.Clip(env), c.Environ()...)
 	limit := c.Timeout
 	if limit <= 0 {
 		limit = DefaultTimeout

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"time"
 
@@ -20,6 +21,9 @@ type Config struct {
 	Schedule Schedule `json:"schedule"`
 	Stagger  string   `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 	Only     []string `json:"only,omitempty"`    // tasks that this session starts, and their blockers; nil: all
+
+	// Params are the values of the plan's parameters, by their names.
+	Params map[string]json.RawMessage `json:"params,omitempty"`
 
 	Isolation Isolation `json:"isolation,omitempty"`
 	Deliver   string    `json:"deliver,omitempty"`   // how an isolated run delivers its work

@@ -19,8 +19,8 @@ func blockerNames() []string {
 // file, in 48 bytes.
 const maxReferences = 1 << 17
 
-// reference is a blocker that was named before its task was read.
-type reference struct {
+// blockerName is a blocker that was named before its task was read.
+type blockerName struct {
 	at      source.Location
 	id      string
 	task    int32
@@ -31,15 +31,15 @@ type reference struct {
 // blockers reads the blockers of the current task: a list of ids, or one id.
 func (d *decoder) blockers(name uint8, t source.Token) {
 	if t.Kind == source.KindString || t.Kind == source.KindNumber {
-		d.blocker(reference{task: int32(d.task), element: -1, name: name}, t)
+		d.blocker(blockerName{task: int32(d.task), element: -1, name: name}, t)
 		return
 	}
 	d.longList(t, "a list of task ids", func(i int, e source.Token) {
-		d.blocker(reference{task: int32(d.task), element: int32(i), name: name}, e)
+		d.blocker(blockerName{task: int32(d.task), element: int32(i), name: name}, e)
 	})
 }
 
-func (d *decoder) blocker(r reference, t source.Token) {
+func (d *decoder) blocker(r blockerName, t source.Token) {
 	id, ok := d.id(t)
 	if !ok {
 		return
@@ -56,7 +56,7 @@ func (d *decoder) blocker(r reference, t source.Token) {
 	d.unresolved = append(d.unresolved, r)
 }
 
-func (d *decoder) edge(task, blocker int32, r reference, at source.Location) {
+func (d *decoder) edge(task, blocker int32, r blockerName, at source.Location) {
 	if d.currentBlockers.checkAndAdd(task, blocker) {
 		d.addDiagnostic(at, SeverityWarning, CodeDuplicateBlocker, r.path(),
 			"%s is already among the blockers of this task; once is enough", source.Quote(d.plan.Tasks[blocker].ID))
@@ -95,7 +95,7 @@ func (n *blockerSet) checkAndAdd(task, blocker int32) bool {
 	return false
 }
 
-func (r reference) path() []step {
+func (r blockerName) path() []step {
 	p := []step{{name: "tasks"}, {index: int(r.task), element: true}, {name: blockerNames()[r.name]}}
 	if r.element >= 0 {
 		p = append(p, step{index: int(r.element), element: true})

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -84,6 +85,10 @@ func (h *hasher) check(c Check) {
 	for _, s := range []string{c.Run, c.File, c.Contains, c.Matches} {
 		h.text(s)
 	}
+	if c.Env != "" {
+		h.text("env")
+		h.text(c.Env)
+	}
 }
 
 func (h *hasher) task(p *Plan, i int, sums []digest) digest {
@@ -119,6 +124,10 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	}
 	h.texts(s.AllowedTools)
 	h.texts(s.DisallowedTools)
+	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
+		h.text("env " + name)
+		h.text(t.Env[name])
+	}
 	if t.Output != nil {
 		h.text("output")
 		h.text(canonicalSchema(t.Output))

@@ -37,6 +37,9 @@ type decoder struct {
 	estimateType    *objectType[Estimate]
 	waveType        *objectType[Wave]
 	linkType        *objectType[Link]
+	paramType       *objectType[Param]
+	paramLocations  []source.Location // of the names of the parameters
+	referenceTexts  []referenceText
 	checks          slab[Check]
 	files           slab[File]
 	prompts         map[string]promptFile // by the name after "@"
@@ -50,7 +53,7 @@ type decoder struct {
 	currentBlockers blockerSet
 	denied          map[*string]denied // lists of policy.deny, by the address of their first pattern
 	ids             index
-	unresolved      []reference // blockers that were named before their task was read
+	unresolved      []blockerName // blockers that were named before their task was read
 	edges           *dag.Builder
 	suggestions     int // remaining comparisons for "did you mean" among task ids
 }

@@ -38,6 +38,9 @@ const (
 	CodeBadPattern         = "bad-pattern"         // matches is not a regular expression
 	CodeBadSchema          = "bad-schema"          // output is not a JSON Schema
 	CodeMissingFile        = "missing-file"        // the "@file" of a prompt cannot be read
+	CodeBadReference       = "bad-reference"       // in a text, unknown or of a type that does not fit
+	CodeUnknownParam       = "unknown-param"       // a value for a parameter that does not exist
+	CodeMissingParam       = "missing-param"       // a parameter without a value
 	CodeUnsupportedVersion = "unsupported-version" //
 	CodeNoWork             = "no-work"             // neither subject nor prompt nor command
 	CodeDuplicateID        = "duplicate-id"        //

@@ -35,7 +35,8 @@ func TestDocs(t *testing.T) {
 	d := newDecoder(Options{}, "")
 	for _, names := range [][]string{d.planType.names(), d.limitType.names(), d.policyType.names(),
 		d.taskType.names(), d.checkType.names(),
-		d.fileType.names(), d.conditionType.names(), d.estimateType.names(), d.waveType.names(), d.linkType.names()} {
+		d.fileType.names(), d.conditionType.names(), d.estimateType.names(), d.waveType.names(), d.linkType.names(),
+		d.paramType.names()} {
 		for _, name := range names {
 			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") &&
 				!strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {

@@ -27,6 +27,7 @@ func planFields() []field[Plan] {
 			}
 		}},
 		{"name", func(d *decoder, p *Plan, t source.Token) { d.singleLine(&p.Name, t) }},
+		{"params", func(d *decoder, _ *Plan, t source.Token) { d.params(t) }},
 		{"request", func(d *decoder, p *Plan, t source.Token) { d.text(&p.Request, t) }},
 		{"budget", func(d *decoder, p *Plan, t source.Token) { d.limitType.decode(d, &p.Budget, t) }},
 		{"parallel", func(d *decoder, p *Plan, t source.Token) { p.Parallel, _ = d.count(t, 1) }},

@@ -33,6 +33,7 @@ type Options struct {
 	// ValidateRehearse returns the mistake of a rehearse block, whose format another package defines. nil
 	// accepts every block.
 	ValidateRehearse func(block json.RawMessage) error
+	Params           ParamOptions // values of the plan's parameters
 }
 
 // Parse reads a plan, JSON or YAML by the extension of name (.json, .yaml, .yml) or else by its content.
@@ -145,6 +146,7 @@ func newDecoder(opts Options, src string) *decoder {
 		estimateType:  newObjectType("estimate", estimateFields()...),
 		waveType:      newObjectType("a wave", waveFields()...),
 		linkType:      newObjectType("a link", linkFields()...),
+		paramType:     newObjectType("a parameter", paramFields()...),
 		ids:           newIndex(room),
 		taskLocations: make([]source.Location, 0, room),
 		edges:         dag.NewBuilder(edges),
@@ -171,6 +173,8 @@ func (d *decoder) read() {
 	}
 	if broken == nil { // half a file would make known tasks look unknown
 		d.resolveBlockers()
+		d.setParams()
+		d.resolveReferences()
 	}
 	if d.errors == 0 {
 		d.applyDeclaredWaves()
@@ -222,6 +226,7 @@ func (d *decoder) prompt(dst *string, t source.Token) {
 		d.errorf(t.At, CodeMissingFile, "prompt file %s: %s", source.Quote(name), p.problem)
 		return
 	}
+	d.noteReferences(t.At, p.text)
 	*dst = p.text
 }
 

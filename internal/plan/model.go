@@ -20,6 +20,7 @@ type Plan struct {
 	Path   string `json:"path"`   // as the user gave it; "" when parsed from memory
 	Digest string `json:"digest"` // sha256 of the file's bytes, hex
 
+	Params   []Param     `json:"-"` // in the order of the file, with their values
 	Name     string      `json:"name,omitempty"`
 	Request  string      `json:"request,omitempty"`
 	Budget   Limits      `json:"-"`
@@ -72,6 +73,7 @@ type Task struct {
 	ActiveForm    string                     `json:"activeForm,omitempty"` // present continuous
 	Prompt        string                     `json:"-"`                    // inline, or from the "@file" it named
 	Command       string                     `json:"command,omitempty"`    // for the shell; "": for an agent
+	Env           map[string]string          `json:"-"`                    // values for the command and the checks
 	Wave          int                        `json:"wave,omitempty"`       // declared, from 1; 0: by the blockers
 	Files         []File                     `json:"files,omitempty"`
 	Verify        []Check                    `json:"verify,omitempty"`
@@ -137,6 +139,8 @@ type Check struct {
 	// NoRecheck means that the check holds at its task's own time and may fail later, so it is not
 	// repeated at the end of a run. It is only for a task's own checks.
 	NoRecheck bool `json:"no_recheck,omitempty"`
+	// Env holds variables of Run, values of references, as NAME=VALUE separated by NUL.
+	Env string `json:"env,omitempty"`
 }
 
 // Condition is a criterion or a mustNot: words, and a check if possible.

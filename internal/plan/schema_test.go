@@ -57,6 +57,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		"check":     {parse(top.Defs["checkObject"]), d.checkType.names()},
 		"file":      {parse(parse(top.Defs["file"]).AnyOf[1]), d.fileType.names()},
 		"wave":      {parse(top.Defs["wave"]), d.waveType.names()},
+		"param":     {parse(top.Defs["param"]), d.paramType.names()},
 		"link":      {parse(top.Defs["link"]), d.linkType.names()},
 		"condition": {parse(top.Defs["condition"]), d.conditionType.names()},
 	} {
@@ -79,7 +80,8 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 // that only look alike, and repeated names, which a schema never sees.
 func beyond() []string {
 	return []string{CodeDuplicateID, CodeUnknownTask, CodeSelfEdge, CodeCycle, CodeMissingFile, CodeDuplicateField,
-		CodeBadPattern, CodeBadSchema, CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
+		CodeBadPattern, CodeBadSchema, CodeBadReference, CodeUnknownParam, CodeMissingParam,
+		CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
 }
 
 func TestSchemaAgrees(t *testing.T) {
@@ -100,7 +102,10 @@ func TestSchemaAgrees(t *testing.T) {
 		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":false}}`),
 		task(`"criteria":[{"text":"a","check":{"run":"x","recheck":true}}]`),
 		task(`"output":{"type":"object","properties":{"a":{"type":"string"}}}`),
+		whole(`"params":{"a":{"type":"string"},"_b1":{"type":"list","default":[1],"description":""}}`),
 		// Each has one mistake.
+		whole(`"params":[]`), whole(`"params":{"a":{}}`), whole(`"params":{"a":{"type":"text"}}`), whole(`"params":{"a":1}`),
+		whole(`"params":{"a-b":{"type":"string"}}`), whole(`"params":{"1":{"type":"string"}}`),
 		task(`"output":[]`), task(`"output":true`), task(`"output":"x"`),
 		tasks(`{"id":1,"subject":"x","verify":{"run":"x","recheck":0}}`),
 		tasks(`{"id":1,"subject":"x","verify":{"recheck":false}}`),

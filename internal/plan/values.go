@@ -28,6 +28,7 @@ func (d *decoder) str(t source.Token) (string, bool) {
 		d.wrongType(t, source.KindString.String())
 		return "", false
 	}
+	d.noteReferences(t.At, t.Text)
 	return t.Text, d.rejectNUL(t)
 }
 

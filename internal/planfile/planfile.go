@@ -46,6 +46,11 @@ func Default() (string, error) {
 // the run that the plan is read for, or "": the tasks of a list that this run completed still
 // belong to the plan. The plan is nil if it has mistakes, which are among the diagnostics.
 func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
+	return LoadWith(path, run, plan.ParamOptions{})
+}
+
+// LoadWith is like Load, with values for the parameters of the plan.
+func LoadWith(path, run string, params plan.ParamOptions) (*plan.Plan, []plan.Diagnostic, error) {
 	if IsList(path) {
 		l, err := tasklist.OpenDir(path)
 		if err != nil {
@@ -59,7 +64,7 @@ func Load(path, run string) (*plan.Plan, []plan.Diagnostic, error) {
 		}
 		return p, diags, nil
 	}
-	p, diags, err := convert.Load(path, plan.Options{ValidateRehearse: validateRehearse})
+	p, diags, err := convert.Load(path, plan.Options{ValidateRehearse: validateRehearse, Params: params})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, usererr.Usage("%s", notFoundText(path))
 	}
@@ -101,8 +106,11 @@ func validateRehearse(block json.RawMessage) error {
 }
 
 // Read is like Load, without warnings. A plan with mistakes is a *usererr.PlanError.
-func Read(path, run string) (*plan.Plan, error) {
-	p, diags, err := Load(path, run)
+func Read(path, run string) (*plan.Plan, error) { return ReadWith(path, run, plan.ParamOptions{}) }
+
+// ReadWith is like Read, with values for the parameters of the plan.
+func ReadWith(path, run string, params plan.ParamOptions) (*plan.Plan, error) {
+	p, diags, err := LoadWith(path, run, params)
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +120,13 @@ func Read(path, run string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// Reread is like Read, for the plan of an existing run. Agents may have changed the file since it
-// was first read, so Again refuses a file that could block the reader, such as a named pipe.
-func Reread(path, run string) (*plan.Plan, error) {
+// Reread is like Read, for the plan of an existing run with the values of its parameters. Agents may have changed the
+// file since it was first read, so Reread refuses a file that could block the reader, such as a named pipe.
+func Reread(path, run string, values map[string]json.RawMessage) (*plan.Plan, error) {
 	if err := CheckReopenable(path); err != nil {
 		return nil, err
 	}
-	return Read(path, run)
+	return ReadWith(path, run, plan.RunParams(values))
 }
 
 // ProjectDir returns the directory where tasks work and where .loop lives: the plan's defaults.dir,

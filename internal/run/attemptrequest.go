@@ -41,7 +41,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 			req.Closed = append(req.Closed, planfile.AbsPath(r.plan))
 		}
 	}
-	req.Env = r.withTraceEnv(req.Env, e)
+	req.Env = r.withTraceEnv(maps.Clone(t.Env), e)
 	if t.Command != "" {
 		// The attempt's own folder is made when its first file is written.
 		return req, r.ensureTasksDir()

@@ -79,7 +79,7 @@ func (f *Follower) dropSettled() error {
 	if last == nil {
 		return nil
 	}
-	return f.replayPlan(cmp.Or(f.planPath, last.Plan), f.digest, last.Config.Run)
+	return f.replayPlan(last)
 }
 
 // checkAlive finds out whether a process works on the run. The question takes the lock for an instant if
@@ -94,15 +94,16 @@ func (f *Follower) checkAlive(grew bool) {
 }
 
 func (f *Follower) apply(e event.Event) error {
-	path, digest, run := "", "", ""
+	var r Run
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		path, digest, run = b.Plan, b.Digest, b.Config.Run
+		r = Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 	case event.RunResumed:
-		path, digest, run = b.Plan, b.Digest, b.Config.Run
+		r = Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 	}
-	if path != "" && (f.State == nil || digest != f.digest) { // another plan, or an edited one
-		return f.replayPlan(cmp.Or(f.planPath, path), digest, run)
+	// Another plan, an edited one, or perhaps other values of its parameters.
+	if r.Plan != "" && (f.State == nil || r.Digest != f.digest || len(r.Config.Params) > 0) {
+		return f.replayPlan(&r)
 	}
 	if f.State == nil {
 		return nil // records before the first run
@@ -111,12 +112,12 @@ func (f *Follower) apply(e event.Event) error {
 }
 
 // replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
-func (f *Follower) replayPlan(path, digest, run string) error {
-	p, err := planForDisplay(f.dir, path, run, digest)
+func (f *Follower) replayPlan(r *Run) error {
+	p, err := planForDisplay(f.dir, cmp.Or(f.planPath, r.Plan), r)
 	if err != nil {
 		return err
 	}
-	f.digest = digest
+	f.digest = r.Digest
 	f.State = scheduler.NewState(p)
 	return f.State.Replay(f.Events)
 }

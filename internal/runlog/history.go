@@ -161,12 +161,12 @@ func (r *Run) currentPlan(path string) (p *plan.Plan, err error) {
 			return nil, err
 		}
 	}
-	return planfile.Reread(path, r.Config.Run)
+	return planfile.Reread(path, r.Config.Run, r.Config.Params)
 }
 
 // displayPlan returns the plan that the run had, if .loop has it, else the current one.
 func (r *Run) displayPlan(dir loop.Dir, path string) (*plan.Plan, error) {
-	p, err := planForDisplay(dir, cmp.Or(path, r.Plan), r.Config.Run, r.Digest)
+	p, err := planForDisplay(dir, cmp.Or(path, r.Plan), r)
 	switch {
 	case err != nil && path == "":
 		return r.currentPlan("") // its error says more
@@ -176,14 +176,14 @@ func (r *Run) displayPlan(dir loop.Dir, path string) (*plan.Plan, error) {
 	return p, err
 }
 
-// planForDisplay returns the plan with a digest: a run's outline or the file. If neither has that
-// digest, it returns the outline of another session.
-func planForDisplay(dir loop.Dir, path, run, digest string) (*plan.Plan, error) {
-	kept := SavedPlan(dir, run)
-	if kept != nil && kept.Digest == digest {
+// planForDisplay returns the plan of a run: its outline or the file. If neither has the digest of that plan, it returns
+// the outline of another session.
+func planForDisplay(dir loop.Dir, path string, r *Run) (*plan.Plan, error) {
+	kept := SavedPlan(dir, r.Config.Run)
+	if kept != nil && kept.Digest == r.Digest {
 		return kept, nil
 	}
-	p, err := planfile.Reread(path, run)
+	p, err := planfile.Reread(path, r.Config.Run, r.Config.Params)
 	if err != nil && kept != nil {
 		return kept, nil
 	}
@@ -202,7 +202,7 @@ func (p *History) PlanEdit(path string) (e *event.Edit, gone bool, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}
-	now, err := planfile.Reread(path, last.Config.Run)
+	now, err := planfile.Reread(path, last.Config.Run, last.Config.Params)
 	if err != nil {
 		return nil, false, err
 	}

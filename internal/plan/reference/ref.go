@@ -1,0 +1,109 @@
+package reference
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// This file has one reference and its text for given values.
+
+// Ref is one reference: a path to a value, and functions that are applied to the value.
+type Ref struct {
+	Text  string // between the braces
+	Path  []Step // the first step is the root
+	funcs []function
+}
+
+// Step is a part of a path: a name, or an index from 0.
+type Step struct {
+	Name    string
+	Index   int
+	IsIndex bool
+}
+
+// function is default, join or json. text is the argument of the first two.
+type function struct{ name, text string }
+
+// Error is a mistake in a reference.
+type Error struct {
+	Ref    string // as far as it was read
+	Reason string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("the reference ${%s}: %s", e.Ref, e.Reason) }
+
+// ErrMissing means that there is no value at a path.
+var ErrMissing = errors.New("there is no such value")
+
+// Eval returns the text of the reference. values is decoded JSON with the roots as its fields. The error is an *Error
+// or wraps one; it also wraps ErrMissing if there is no value and no default.
+func (r *Ref) Eval(values map[string]any) (string, error) {
+	v, found := any(values), true
+	for _, s := range r.Path {
+		switch in := v.(type) {
+		case map[string]any:
+			v, found = in[s.Name]
+			found = found && !s.IsIndex
+		case []any:
+			if found = s.IsIndex && s.Index < len(in); found {
+				v = in[s.Index]
+			}
+		default:
+			found = false
+		}
+		if !found {
+			v = nil
+			break
+		}
+	}
+	for _, f := range r.funcs {
+		switch list, isList := v.([]any); f.name {
+		case "default":
+			if v == nil {
+				v, found = f.text, true
+			}
+		case "json":
+			text, err := json.Marshal(v)
+			if err != nil || !found {
+				return "", &Error{r.Text, ErrMissing.Error()}
+			}
+			v = string(text)
+		case "join":
+			if !isList {
+				return "", &Error{r.Text, "join needs a list"}
+			}
+			texts := make([]string, len(list))
+			for i, one := range list {
+				var err error
+				if texts[i], err = r.text(one); err != nil {
+					return "", err
+				}
+			}
+			v = strings.Join(texts, f.text)
+		}
+	}
+	if !found {
+		return "", fmt.Errorf("%w: %w", &Error{r.Text, "it has no value"}, ErrMissing)
+	}
+	return r.text(v)
+}
+
+// text returns a value as text.
+func (r *Ref) text(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case json.Number:
+		return v.String(), nil
+	case nil:
+		return "", &Error{r.Text, "the value is null; add | default(\"...\")"}
+	case []any:
+		return "", &Error{r.Text, `the value is a list; add | join(", ") or | json`}
+	}
+	return "", &Error{r.Text, "the value is an object; name a field of it, or add | json"}
+}

@@ -1,0 +1,99 @@
+// Package reference has the language of references in the texts of a plan: ${params.target}, with paths, indices and
+// three functions. It knows no plan; its callers give the values.
+package reference
+
+import "strings"
+
+// roots are the names that begin a reference. After other names, "${" has no meaning: shells and templates use it.
+var roots = []string{"params", "tasks", "run", "item"}
+
+// Template is a text with references.
+type Template struct{ parts []part }
+
+// part is a literal text, or a reference.
+type part struct {
+	text string
+	ref  *Ref
+}
+
+// Parse reads a text. "$${" before a root stands for "${". The error is an *Error.
+func Parse(text string) (*Template, error) {
+	t := &Template{}
+	literal := func(s string) {
+		if n := len(t.parts); n > 0 && t.parts[n-1].ref == nil {
+			t.parts[n-1].text += s
+		} else if s != "" {
+			t.parts = append(t.parts, part{text: s})
+		}
+	}
+	for {
+		i := strings.Index(text, "${")
+		switch {
+		case i < 0:
+			literal(text)
+			return t, nil
+		case !beginsReference(text[i+2:]):
+			literal(text[:i+2])
+			text = text[i+2:]
+		case i > 0 && text[i-1] == '$':
+			literal(text[:i-1] + "${")
+			text = text[i+2:]
+		default:
+			literal(text[:i])
+			p := parser{all: text[i+2:]}
+			ref, err := p.reference()
+			if err != nil {
+				return nil, err
+			}
+			t.parts = append(t.parts, part{ref: ref})
+			text = text[i+2+p.at:]
+		}
+	}
+}
+
+// Has reports whether a text may have references.
+func Has(text string) bool {
+	for {
+		_, rest, found := strings.Cut(text, "${")
+		if !found || beginsReference(rest) {
+			return found
+		}
+		text = rest
+	}
+}
+
+func beginsReference(s string) bool {
+	for _, root := range roots {
+		if rest, ok := strings.CutPrefix(s, root); ok && rest != "" && (rest[0] == '.' || rest[0] == '[') {
+			return true
+		}
+	}
+	return false
+}
+
+// Refs returns the references in the text, in order.
+func (t *Template) Refs() (refs []*Ref) {
+	for _, p := range t.parts {
+		if p.ref != nil {
+			refs = append(refs, p.ref)
+		}
+	}
+	return refs
+}
+
+// Expand returns the text with the result of value in the place of each reference. It returns the first error of
+// value.
+func (t *Template) Expand(value func(*Ref) (string, error)) (string, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		text := p.text
+		if p.ref != nil {
+			var err error
+			if text, err = value(p.ref); err != nil {
+				return "", err
+			}
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,292 @@
+package plan
+
+// This file resolves the references in the texts of a plan that has parameters. In other plans they are plain text.
+// In words the value stands in the place of the reference; commands get it as an environment variable.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"wavex/internal/plan/reference"
+	"wavex/internal/plan/source"
+)
+
+// referenceText is a text of the plan that may have references.
+type referenceText struct {
+	at         source.Location
+	path, text string
+}
+
+// noteReferences remembers a text, whose references are looked at when the whole plan is read.
+func (d *decoder) noteReferences(at source.Location, text string) {
+	if reference.Has(text) {
+		d.referenceTexts = append(d.referenceTexts, referenceText{at, pathString(d.path), text})
+	}
+}
+
+// referenceField matches the fields with references. Its groups tell the kinds: words, one line, a path, a command.
+var referenceField = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:defaults|tasks\[\d+\])\.(?:` +
+		`(description|prompt|appendSystemPrompt|criteria\[\d+\](?:\.text)?|(?:.*\.)?contains)|` +
+		`(subject|activeForm|model)|` +
+		`(dir|files\[\d+\](?:\.path)?|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?\.file)|` +
+		`(command|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?(?:\.run)?))$`)
+})
+
+// resolveReferences replaces the references of the plan, and reports those that are unknown or do not fit.
+func (d *decoder) resolveReferences() {
+	if len(d.plan.Params) == 0 || len(d.referenceTexts) == 0 {
+		return
+	}
+	r := resolver{values: map[string]any{}, missing: map[string]bool{}}
+	for _, p := range d.plan.Params {
+		if r.values[p.Name] = nil; p.Value == nil {
+			r.missing[p.Name] = true
+			continue
+		}
+		v, err := decodeJSON(p.Value)
+		if err != nil {
+			return // reported by setParams
+		}
+		r.values[p.Name] = v
+	}
+	for _, t := range d.referenceTexts {
+		if !d.full() {
+			d.checkReferences(&r, t)
+		}
+	}
+	if d.errors > 0 {
+		return
+	}
+	def := &d.plan.Defaults
+	def.Model, def.AppendSystemPrompt = r.words(def.Model), r.words(def.AppendSystemPrompt)
+	for i := range d.plan.Tasks {
+		r.task(&d.plan.Tasks[i])
+	}
+}
+
+// checkReferences reports the mistakes in the references of one text.
+func (d *decoder) checkReferences(r *resolver, t referenceText) {
+	wrong := func(format string, args ...any) {
+		d.add(t.at, SeverityError, CodeBadReference, t.path, format, args...)
+	}
+	p, err := reference.Parse(t.text)
+	if err != nil {
+		wrong("%s", err)
+		return
+	}
+	refs := p.Refs()
+	kind := referenceField().FindStringSubmatch(t.path)
+	if len(refs) == 0 {
+		return
+	}
+	if kind == nil || strings.HasPrefix(t.path, "defaults.dir") {
+		wrong("this field has no references; write the value itself, or $${ for the characters ${")
+		return
+	}
+	for _, ref := range refs {
+		switch _, known := r.values[ref.Path[min(1, len(ref.Path)-1)].Name]; {
+		case ref.Path[0].Name != "params":
+			wrong("the reference ${%s}: there are only parameters, like ${params.%s}", ref.Text, d.plan.Params[0].Name)
+			return
+		case !known:
+			wrong("the reference ${%s}: the plan has no parameter %s%s", ref.Text, source.Quote(ref.Path[1].Name),
+				suggestName(ref.Path[1].Name, paramNames(d.plan.Params)))
+			return
+		}
+		value, err := r.value(ref)
+		switch {
+		case err != nil:
+			wrong("%s", err)
+			return
+		case kind[4] != "" && strings.IndexByte(value, 0) >= 0:
+			wrong("the reference ${%s}: no command can get the value, which has a NUL character", ref.Text)
+			return
+		case kind[4] != "" && len(value) > maxVariable:
+			wrong("the reference ${%s}: no command can get a value of %d bytes; at most %d fit a variable", ref.Text,
+				len(value), maxVariable)
+			return
+		}
+	}
+	d.checkExpanded(r, t, kind)
+}
+
+// maxVariable bounds the value of an environment variable, in bytes. The kernel's limit is 128 KB.
+const maxVariable = 96 << 10
+
+// checkExpanded applies the rules of a field of one line, or of a path, to its final text.
+func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
+	path := d.path
+	defer func() { d.path = path }()
+	d.path = []step{{name: t.path, element: false}}
+	var text string
+	token := source.Token{Kind: source.KindString, Text: r.words(t.text), At: t.at}
+	switch {
+	case kind[2] != "":
+		d.singleLine(&text, token)
+	case kind[3] != "":
+		d.relativePath(&text, token)
+	}
+}
+
+// resolver replaces references by values of parameters.
+type resolver struct {
+	values  map[string]any  // by name
+	missing map[string]bool // they have no value in this reading, and their references stay
+}
+
+// value returns the text of a reference.
+func (r *resolver) value(ref *reference.Ref) (string, error) {
+	text, err := ref.Eval(map[string]any{"params": r.values})
+	if err != nil && r.missing[ref.Path[1].Name] {
+		return "${" + ref.Text + "}", nil
+	}
+	return text, err
+}
+
+// words returns a text with the values in the place of the references.
+func (r *resolver) words(text string) string {
+	if !reference.Has(text) {
+		return text
+	}
+	p, err := reference.Parse(text)
+	if err != nil {
+		return text // reported
+	}
+	out, err := p.Expand(r.value)
+	if err != nil {
+		return text // reported
+	}
+	return out
+}
+
+// command returns a command with variables in the place of the references, and adds these to env.
+func (r *resolver) command(text string, env map[string]string) string {
+	if !reference.Has(text) {
+		return text
+	}
+	p, err := reference.Parse(text)
+	if err != nil {
+		return text // reported
+	}
+	names := map[string]bool{}
+	out, err := p.Expand(func(ref *reference.Ref) (string, error) {
+		value, err := r.value(ref)
+		name := variable(ref)
+		if !r.missing[ref.Path[1].Name] || !errors.Is(err, reference.ErrMissing) {
+			env[name] = value
+		}
+		names[name] = true
+		return "${" + name + "}", err
+	})
+	if err != nil {
+		return text // reported
+	}
+	return quoteVariables(out, names)
+}
+
+// variable returns the name of the environment variable of a reference.
+func variable(ref *reference.Ref) string {
+	if ref.Text == "params."+ref.Path[1].Name {
+		return "WAVEX_PARAM_" + ref.Path[1].Name
+	}
+	sum := sha256.Sum256([]byte(ref.Text))
+	return "WAVEX_VALUE_" + hex.EncodeToString(sum[:4])
+}
+
+func (r *resolver) task(t *Task) {
+	for _, text := range []*string{&t.Subject, &t.Description, &t.ActiveForm, &t.Prompt} {
+		*text = r.words(*text)
+	}
+	if s := t.Settings; s != nil {
+		s.Model, s.AppendSystemPrompt = r.words(s.Model), r.words(s.AppendSystemPrompt)
+		s.Dir = r.path(s.Dir)
+	}
+	for i := range t.Files {
+		t.Files[i].Path = r.path(t.Files[i].Path)
+	}
+	env := map[string]string{}
+	t.Command = r.command(t.Command, env)
+	for i := range t.Verify {
+		r.check(&t.Verify[i], env)
+	}
+	for i := range t.Criteria {
+		t.Criteria[i].Text = r.words(t.Criteria[i].Text)
+		if c := t.Criteria[i].Check; c != nil {
+			r.check(c, env)
+		}
+	}
+	if len(env) > 0 {
+		t.Env = env
+	}
+}
+
+func (r *resolver) path(text string) string {
+	if out := r.words(text); out != text {
+		return path.Clean(out)
+	}
+	return text
+}
+
+func (r *resolver) check(c *Check, all map[string]string) {
+	env := map[string]string{}
+	c.Run, c.File, c.Contains = r.command(c.Run, env), r.path(c.File), r.words(c.Contains)
+	c.Env = encodeEnv(env)
+	maps.Copy(all, env)
+}
+
+// encodeEnv returns variables as NAME=VALUE, sorted, separated by NUL, which no variable has.
+func encodeEnv(env map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return strings.Join(list, "\x00")
+}
+
+// Environ returns the variables of the check's command, as NAME=VALUE.
+func (c *Check) Environ() []string {
+	if c.Env == "" {
+		return nil
+	}
+	return strings.Split(c.Env, "\x00")
+}
+
+// quoteVariables puts the variables that a command uses outside of quotes into double quotes, so that each stays one
+// word of the command. A command that is no POSIX shell text stays as it is.
+func quoteVariables(command string, names map[string]bool) string {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return command
+	}
+	var at []int // starts and ends, ascending
+	syntax.Walk(f, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.ArithmExp, *syntax.DblQuoted:
+			return false // a command substitution in it keeps its own quotes
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				return false
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil && names[n.Param.Value] {
+				at = append(at, int(n.Pos().Offset()), int(n.End().Offset()))
+			}
+		}
+		return true
+	})
+	slices.Sort(at)
+	for _, i := range slices.Backward(at) {
+		command = command[:i] + `"` + command[i:]
+	}
+	return command
+}
