@@ -7,7 +7,7 @@ J      ?= 4
 
 PREFIX ?= /usr/local
 
-.PHONY: install module reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz soak cross generate clean
+.PHONY: install module reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz pictures soak cross generate clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/wavex
@@ -82,6 +82,10 @@ bench:
 bench-repos:
 	$(GO) test -run "^$$" -bench Repos -benchtime 1x -timeout 3h ./bench -files $(or $(FILES),500,10000,60000) \
 	  -rounds $(or $(ROUNDS),1) $(if $(AGAINST),-against $(abspath $(AGAINST)))
+
+# The pictures of the README, from a rehearsal. Needs tmux and Chromium.
+pictures:
+	docs/pictures/make.sh
 
 # Every Go benchmark of the packages.
 microbench:
