@@ -54,6 +54,9 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if v.Type != "2A" && s.Config.Isolation != event.Isolated {
 		v.Alt = "wavex rollback takes it back, in a git checkout"
 	}
+	if s.Config.MadeUp {
+		v.Alt = "the same command without --agent rehearse does the work"
+	}
 	caution := v.weighEvidence(s.Evidence)
 	if g := s.Gate; g != nil && (g.Review == event.ReviewOff || g.Review == event.ReviewLight) {
 		caution = max(caution, 1)
