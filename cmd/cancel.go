@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/hook"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -54,6 +56,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		return err
 	}
 	in := p.Loop
+	gitwork.EnterMounts(filepath.Dir(string(in)), "")
 	if err := signalOwner(ctx, in, o.wait, std); err != nil {
 		return err
 	}

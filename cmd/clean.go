@@ -54,6 +54,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if o.run != "" && !gitwork.Exists(loop.In(dir), o.run) {
 		return usage("there is no run %s in %s", o.run, loop.In(dir))
 	}
+	gitwork.EnterMounts(dir, "")
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	items, err := gitwork.Clean(ctx, dir, o.run, true)
 	if err != nil {

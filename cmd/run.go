@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/exhaustion"
+	"wavex/internal/gitwork"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 )
@@ -72,6 +74,7 @@ func flagDefaults() event.Config {
 	c.Deliver = "auto"
 	c.Mode = "yolo"
 	c.Isolation = "auto"
+	c.Trees = gitwork.TreesPool
 	c.Stagger = "off"
 	c.Precheck = true
 	c.Sandbox.Mode = event.SandboxAuto
@@ -181,6 +184,8 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.VarP(number(&want.Parallel, 1), "parallel", "j",
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	choicesFlag(c, choice(&want.Isolation, "auto", "shared", "worktree"), "isolation", "where attempts work")
+	choicesFlag(c, choice(&want.Trees, gitwork.TreesAuto, gitwork.TreesPool, gitwork.TreesOverlay), "trees",
+		"worktrees are whole checkouts, or overlay mounts (as root on Linux; auto: in a large repository)")
 	choicesFlag(c, choice(&want.Schedule, "waves", "eager"), "schedule",
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
 	choicesFlag(c, choice(&want.Stagger, "off", "auto"), "stagger",
@@ -285,10 +290,25 @@ func moneyFlags(c *cobra.Command, o *runOptions, help string) {
 		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
 }
 
+// enterMounts gives this process a mount namespace if the run needs one.
+func (o *runOptions) enterMounts() error {
+	if err := o.readUser(); err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err == nil {
+		gitwork.EnterMounts(dir, o.want.Trees)
+	}
+	return err
+}
+
 // runPlan runs run and resume.
 func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
 	// Call this before the first process starts: without it, the sweep after each process scans the
 	// whole machine. If the system does not support it, the run continues.
+	if err := o.enterMounts(); err != nil {
+		return err
+	}
 	_ = proc.Subreaper()
 	r, err := prepare(ctx, o, std)
 	if err != nil {

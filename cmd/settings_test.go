@@ -239,7 +239,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
-		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"},
+		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 	} {
 		refused[c.flag] = true

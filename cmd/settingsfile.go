@@ -208,7 +208,7 @@ var classes = map[class]string{
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify policy-deny policy-edits " +
-		"policy-repeat prices report scenario sandbox track trust webhook yes",
+		"policy-repeat prices report scenario sandbox track trees trust webhook yes",
 	once: "accept-plan fix force fresh gaps interactive only resume spec-score task-list",
 }
 

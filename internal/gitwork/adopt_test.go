@@ -27,7 +27,7 @@ func pushedRun(t *testing.T) (r *repo, o Options, remote string) {
 	m.Push(t.Context())
 	must(t, m.Close(t.Context()))
 	old := t.TempDir()
-	must(t, os.CopyFS(old, os.DirFS(string(o.Loop))))
+	copyAll(t, old, string(o.Loop))
 	m, err = Open(t.Context(), o)
 	must(t, err)
 	for _, task := range []string{"y", "z"} {
@@ -37,7 +37,7 @@ func pushedRun(t *testing.T) (r *repo, o Options, remote string) {
 	m.Push(t.Context())
 	must(t, m.Close(t.Context()))
 	must(t, os.RemoveAll(string(loop.In(r.dir))))
-	must(t, os.CopyFS(string(o.Loop), os.DirFS(old)))
+	copyAll(t, string(o.Loop), old)
 	for _, ref := range strings.Fields(r.git("for-each-ref", "--format=%(refname)", "refs/wavex", "refs/heads/wavex")) {
 		r.git("update-ref", "-d", ref)
 	}

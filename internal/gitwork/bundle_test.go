@@ -36,7 +36,7 @@ func lostRun(t *testing.T, clone ...string) (from, to *repo, before string) {
 	to = &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git(append(append([]string{"clone", "-q", "--no-local", "--single-branch"}, clone...), "file://"+from.dir,
 		to.dir)...)
-	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	copyAll(t, string(loop.In(to.dir)), string(loop.In(from.dir)))
 	return from, to, from.git("rev-parse", "wavex/r1")
 }
 
@@ -140,7 +140,7 @@ func TestBundlesMeetOtherStates(t *testing.T) {
 	late := to.git("rev-parse", "refs/wavex/r1/late")
 	dir := string(loop.In(from.dir))
 	must(t, os.RemoveAll(dir))
-	must(t, os.CopyFS(dir, os.DirFS(string(loop.In(to.dir)))))
+	copyAll(t, dir, string(loop.In(to.dir)))
 	m = from.open(from.options("r1"))
 	equal(t, "the branch", from.tree("wavex/r1"), files{"a": "2\n", "x": "1\n", "y": "1\n"})
 	equal(t, "the work of late", from.git("rev-parse", "refs/wavex/r1/late"), late)
@@ -284,7 +284,7 @@ func TestRestoredTaskWithoutWork(t *testing.T) {
 	must(t, m.Close(t.Context()))
 	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git("clone", "-q", "--no-local", "--single-branch", "file://"+from.dir, to.dir)
-	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	copyAll(t, string(loop.In(to.dir)), string(loop.In(from.dir)))
 	again := to.open(to.options("r1"))
 	equal(t, "ref of y", to.git("rev-parse", "refs/wavex/r1/y"), from.git("rev-parse", "refs/wavex/r1/y"))
 	to.integrate(again, 2, "y: true")

@@ -44,7 +44,7 @@ func carriedRun(t *testing.T, clone ...string) (from, to *repo, base string) {
 	to = &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git("update-ref", "refs/heads/main", base)
 	from.git(append(append([]string{"clone", "-q", "--no-local"}, clone...), "file://"+from.dir, to.dir)...)
-	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	copyAll(t, string(loop.In(to.dir)), string(loop.In(from.dir)))
 	return from, to, base
 }
 
@@ -95,7 +95,7 @@ func TestCarryWithoutTheBase(t *testing.T) {
 	from.git("commit", "-q", "--allow-empty", "-m", "later")
 	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git("clone", "-q", "--depth", "1", "file://"+from.dir, to.dir)
-	must(t, os.CopyFS(string(loop.In(to.dir)), os.DirFS(string(loop.In(from.dir)))))
+	copyAll(t, string(loop.In(to.dir)), string(loop.In(from.dir)))
 	_, err := to.carrying(base).RestoreCarried(t.Context(), "")
 	problem(t, err, NoCommits)
 	if err == nil || !strings.Contains(err.Error(), "fetch-depth: 0") {

@@ -203,7 +203,8 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 	for _, e := range all {
 		rest, ours := strings.CutPrefix(e.Name(), m.opts.Run+".")
 		number, _, more := strings.Cut(rest, ".")
-		if _, err := strconv.Atoi(number); !ours || err != nil || known[e.Name()] || !e.IsDir() {
+		if _, err := strconv.Atoi(number); !ours || err != nil || known[e.Name()] || !e.IsDir() ||
+			known[strings.TrimSuffix(e.Name(), ".overlay")] {
 			continue
 		}
 		path := m.opts.Loop.Path(loop.Worktrees, e.Name())

@@ -179,7 +179,7 @@ exec ` + git + ` "$@"
 			if Exists(loop.In(r.dir), run) { // a fresh clone with .loop continues as well
 				clone := filepath.Join(t.TempDir(), "clone")
 				r.git("clone", "-q", "--no-local", "--single-branch", "file://"+r.dir, clone)
-				must(t, os.CopyFS(string(loop.In(clone)), os.DirFS(string(loop.In(r.dir)))))
+				copyAll(t, string(loop.In(clone)), string(loop.In(r.dir)))
 				out, err := integrateIn(clone, run)
 				if err != nil {
 					t.Fatalf("killed at git command %d a clone ends with %s, %v", at, out, err)

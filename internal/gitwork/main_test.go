@@ -19,13 +19,15 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/safefile"
 	"wavex/runner"
 )
 
 // TestMain is also the process that TestKilled kills: "helper NAME ARG...". Like the command it is
 // a subreaper; otherwise the sweep after each git would scan all of /proc.
 func TestMain(m *testing.M) {
-	_ = proc.Subreaper() // fails except on Linux
+	_ = proc.EnterMounts() // fails except as root on Linux
+	_ = proc.Subreaper()   // fails except on Linux
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
@@ -68,6 +70,12 @@ func newRepoAt(t testing.TB, dir string, content files) *repo {
 		r.git("commit", "-q", "-m", "first")
 	}
 	return r
+}
+
+// copyAll copies a directory, except the whiteouts of overlays.
+func copyAll(t testing.TB, to, from string) {
+	t.Helper()
+	must(t, safefile.CopyTree(context.Background(), from, to, nil))
 }
 
 func must(t testing.TB, err error) {
@@ -121,7 +129,8 @@ func (r *repo) tree(rev string) files {
 
 // options returns the options of a run that uses worktrees.
 func (r *repo) options(run string) Options {
-	return Options{Project: r.dir, Loop: loop.In(r.dir), Run: run, Mode: Worktree, Width: 4, Env: r.env}
+	return Options{Project: r.dir, Loop: loop.In(r.dir), Run: run, Mode: Worktree, Width: 4, Env: r.env,
+		Trees: os.Getenv("WAVEX_TEST_TREES")}
 }
 
 func (r *repo) open(o Options) *Manager {

@@ -45,12 +45,18 @@ type Manager struct {
 
 	planChecks []requiredCheck // conditions of every combined tree; guarded by mu
 
-	pushed     string // the commit that was pushed last; for Push and Deliver, which never run at the same time
-	pushFailed bool   // the last Push failed, which was shown
+	pushed lastPush // for Push and Deliver, which never run at the same time
 
+	lowering    sync.Mutex      // one makes the lower tree at a time
 	integrating sync.Mutex      // one integration, delivery or reopening at a time
 	picks       map[pick]string // of the integration under way
 	signing     bool            // picks are signed
+}
+
+// lastPush is the result of the last push.
+type lastPush struct {
+	commit string // the last that was pushed
+	failed bool   // the last Push failed, which was shown
 }
 
 func newManager(o Options) *Manager {
@@ -318,7 +324,7 @@ func (m *Manager) notice(format string, args ...any) {
 func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
 	if m.state.Mode == Worktree && m.checkout.top != "" {
-		errs = append(errs, m.preserveStashes(ctx, ""), m.removeUnusedTrees(ctx))
+		errs = append(errs, m.preserveStashes(ctx, ""), m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
 	}
 	m.trash.close()
 	errs = append(errs, m.slots.close())

@@ -21,6 +21,7 @@ type Options struct {
 	Loop    loop.Dir // absolute; the run's .loop
 	Run     string   // run id, fit for a file name
 	Mode    string   // auto, shared or worktree; "": auto
+	Trees   string   // how worktrees are made: auto, pool or overlay; "": pool
 	Width   int      // tasks of the widest wave
 	// Attempts is the greatest number of attempts at a time, for which there must be room on the disk; 0: Width.
 	Attempts int

@@ -36,30 +36,9 @@ func (m *Manager) unpark(task string) {
 // takeOver gives the worktree of an unsettled task to another task. held is in use by the caller, and t is its copy. It
 // commits the contents of the worktree below refs/wavex and parks its task. The worktree must be reset before its use.
 func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) error {
-	gone := t.Admin == ""
-	if !gone {
-		err := m.repairTree(ctx, t)
-		if gone = errors.Is(err, errTreeGone); err != nil && !gone {
-			return err
-		}
-	}
-	left, err := m.preserveTree(ctx, t)
+	parked, err := m.park(ctx, t)
 	if err != nil {
 		return err
-	}
-	parked := &tree{ID: t.ID, Task: t.Task, Base: t.Base, Done: t.Done, Stale: t.Stale, Used: true, Commit: left}
-	switch {
-	case t.Done != "" && t.Done != noWork:
-		parked.Commit = t.Done // what checks and hooks left beside it is no work
-	case t.Done == "" && gone:
-		parked.Stale = true
-	case left == "":
-		parked.Commit = t.Base
-	}
-	if t.Done == "" && left != "" {
-		if err := m.saveBundle(ctx); err != nil {
-			return err
-		}
 	}
 	m.mu.Lock()
 	settled := held.settled
@@ -85,6 +64,36 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 	return m.moveTree(ctx, t, to)
 }
 
+// park commits the contents of a worktree and returns the record of its task.
+func (m *Manager) park(ctx context.Context, t *tree) (*tree, error) {
+	gone := t.Admin == ""
+	if !gone {
+		err := m.repairTree(ctx, t)
+		if gone = errors.Is(err, errTreeGone); err != nil && !gone {
+			return nil, err
+		}
+	}
+	left, err := m.preserveTree(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	parked := &tree{ID: t.ID, Task: t.Task, Base: t.Base, Done: t.Done, Stale: t.Stale, Used: true, Commit: left}
+	switch {
+	case t.Done != "" && t.Done != noWork:
+		parked.Commit = t.Done // what checks and hooks left beside it is no work
+	case t.Done == "" && gone:
+		parked.Stale = true
+	case left == "":
+		parked.Commit = t.Base
+	}
+	if t.Done == "" && left != "" {
+		if err := m.saveBundle(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return parked, nil
+}
+
 // moveTree moves a worktree to the path of another number, which no worktree has.
 func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
 	from := m.treePathOf(t)
@@ -103,7 +112,7 @@ func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
 		t.Admin = ""
 		return m.lockAndRemoveTree(ctx, from)
 	}
-	err := os.Rename(from, to)
+	err := m.renameTree(from, to)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Admin = ""
 		return m.lockAndRemoveTree(ctx, from)

@@ -182,8 +182,13 @@ func (l *handOn) integrate() {
 
 // countTrees fails the test if there are more worktrees than attempts may run, and that of integrations.
 func (l *handOn) countTrees() {
-	n := strings.Count(l.r.git("worktree", "list", "--porcelain"), "/.loop/worktrees/")
-	if at, _ := filepath.Glob(filepath.Join(l.r.dir, ".loop/worktrees/r1.[0-9]*")); n > l.width+1 || len(at) > n {
+	list := l.r.git("worktree", "list", "--porcelain")
+	n := strings.Count(list, "/.loop/worktrees/") - strings.Count(list, ".0.lower\n")
+	at, _ := filepath.Glob(filepath.Join(l.r.dir, ".loop/worktrees/r1.[0-9]*"))
+	at = slices.DeleteFunc(at, func(path string) bool {
+		return strings.HasSuffix(path, ".overlay") || strings.HasSuffix(path, ".lower")
+	})
+	if n > l.width+1 || len(at) > n {
 		l.t.Errorf("%d worktrees for %d attempts, in %s", n, l.width, at)
 	}
 }

@@ -314,6 +314,14 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 	if err := m.restore(ctx); err != nil {
 		return err
 	}
+	if m.state.Overlay && !hasOverlays(m.opts.Loop, m.opts.Run) { // then this session may choose
+		for _, t := range m.state.Trees {
+			t.Admin, t.Used = "", false
+		}
+		if err := m.probeMount(ctx); err != nil {
+			return err
+		}
+	}
 	for _, t := range m.state.Trees {
 		if t.Admin == "" {
 			continue // its add was interrupted
@@ -362,7 +370,8 @@ func (m *Manager) removeStaleLocks() error {
 func (m *Manager) removeUnusedTrees(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.removeTrees(ctx, func(t *tree) bool { return t.ID == 0 || t.Task == "" })
+	err := m.removeTrees(ctx, func(t *tree) bool { return t.ID == 0 || t.Task == "" })
+	return errors.Join(err, m.closeOverlays(ctx))
 }
 
 // RemoveSurplus removes worktrees of settled tasks, so that no more than need remain if possible: as many as tasks that

@@ -101,7 +101,7 @@ func (m *Manager) flattenNested(ctx context.Context, t *tree, nested []string) e
 	for _, n := range nested {
 		dot := filepath.Join(path, filepath.FromSlash(n), ".git")
 		if _, err := os.Lstat(dot); err == nil {
-			if err := os.Rename(dot, unusedName(path+".git")); err != nil {
+			if err := m.moveOut(ctx, dot, unusedName(path+".git")); err != nil {
 				return err
 			}
 		}

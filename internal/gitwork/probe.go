@@ -38,7 +38,7 @@ var missingTool = lazyregexp.New(`(?im)^.*(command not found|: (line )?\d+: [^\s
 // probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
 func (m *Manager) probe(ctx context.Context) (err error) {
 	m.state.Base, m.state.Mode = cmp.Or(m.opts.Base, m.checkout.head), Worktree // for Clean, if this process is killed
-	for _, try := range []func(context.Context) error{m.probeRoom, m.probeNames, m.probeFilters, m.probeTree,
+	for _, try := range []func(context.Context) error{m.probeMount, m.probeRoom, m.probeNames, m.probeFilters, m.probeTree,
 		m.probeSigning} {
 		if err = try(ctx); err != nil {
 			break
@@ -50,6 +50,7 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 			clean = errors.Join(clean, gone)
 		}
 		m.state.Base, m.state.Mode, m.notices = "", "", nil
+		m.state.Overlay = false
 		return errors.Join(err, clean)
 	}
 	return nil

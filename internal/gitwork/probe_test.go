@@ -18,7 +18,9 @@ func TestHooksThatWait(t *testing.T) {
 		t.Run(hook, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n"})
-			m := r.open(r.options("r1"))
+			o := r.options("r1")
+			o.Trees = TreesPool // has no notice
+			m := r.open(o)
 			started := filepath.Join(t.TempDir(), "started")
 			r.script(".git/hooks/"+hook, "touch "+started+"\nexec sleep 1000")
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -25,16 +25,16 @@ func (m *Manager) Push(ctx context.Context) {
 	limited, cancel := context.WithTimeoutCause(ctx, pushTimeout, errPushTimeout)
 	defer cancel()
 	var err error
-	if tip := m.tip(); tip != m.state.Base && tip != m.pushed {
+	if tip := m.tip(); tip != m.state.Base && tip != m.pushed.commit {
 		_, err = m.pushBranch(limited, Delivery{Ref: branchName(runBranch(m.opts.Run)), Commit: tip})
 	}
 	switch {
 	case context.Cause(ctx) != nil: // the run is being stopped
-	case err != nil && !m.pushFailed:
-		m.pushFailed = true
+	case err != nil && !m.pushed.failed:
+		m.pushed.failed = true
 		m.warn(fmt.Errorf("the integrated work is not pushed, the next integration tries again: %w", err))
 	case err == nil:
-		m.pushFailed = false
+		m.pushed.failed = false
 	}
 }
 
@@ -78,7 +78,7 @@ func (m *Manager) pushBranch(ctx context.Context, d Delivery) (remote string, er
 		return "", &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
 	}
 	if err == nil {
-		m.pushed = d.Commit
+		m.pushed.commit = d.Commit
 	}
 	return remote, err
 }

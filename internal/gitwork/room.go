@@ -60,13 +60,17 @@ func (r Room) Attempts() int {
 }
 
 // Short reports whether there is less room than needed.
-func (r Room) Short() bool { return r.Attempts() < r.Worktrees-1 }
+func (r Room) Short() bool { return r.Bytes > 0 && r.Free/r.Bytes < uint64(r.Worktrees) }
 
 // String names the space that is needed, the free space, and the number of attempts at a time that have room if not all
 // have it.
 func (r Room) String() string {
-	text := fmt.Sprintf("%d worktrees of %s (%d files) need %s, and %s are free", r.Worktrees, exhaustion.Size(r.Bytes),
-		r.Files, exhaustion.Size(uint64(r.Worktrees)*r.Bytes), exhaustion.Size(r.Free))
+	worktrees := "worktrees"
+	if r.Worktrees == 1 {
+		worktrees = "checkout"
+	}
+	text := fmt.Sprintf("%d %s of %s (%d files) need %s, and %s are free", r.Worktrees, worktrees,
+		exhaustion.Size(r.Bytes), r.Files, exhaustion.Size(uint64(r.Worktrees)*r.Bytes), exhaustion.Size(r.Free))
 	if n := r.Attempts(); r.Short() && n > 0 {
 		text += fmt.Sprintf(", which suffices for -j %d", n)
 	}
@@ -89,7 +93,11 @@ func (m *Manager) probeRoom(ctx context.Context) error {
 	if !known {
 		return nil
 	}
-	r, err := m.g.measureRoom(ctx, cmp.Or(m.opts.Attempts, max(1, m.opts.Width)), free)
+	attempts := cmp.Or(m.opts.Attempts, max(1, m.opts.Width))
+	if m.state.Overlay {
+		attempts = 0 // all share one checkout
+	}
+	r, err := m.g.measureRoom(ctx, attempts, free)
 	if err == nil && r.Short() {
 		return &Error{NoRoom, r.String(), r.Advice()}
 	}

@@ -63,7 +63,7 @@ func TestTooLittleRoom(t *testing.T) {
 			t.Parallel()
 			r := &repo{t: t, dir: r.dir, env: r.env}
 			o := r.options("r" + strings.ReplaceAll(name, " ", "-"))
-			o.Project, o.Mode, o.Attempts = r.dir+"/sub", c.mode, c.attempts
+			o.Project, o.Mode, o.Attempts, o.Trees = r.dir+"/sub", c.mode, c.attempts, TreesPool
 			o.DiskFree = func(dir string) (bytes, files uint64, known bool) {
 				if dir != string(o.Loop) {
 					t.Error("free space of", dir)

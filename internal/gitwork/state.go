@@ -19,10 +19,11 @@ type savedState struct {
 	Mode    string `json:"mode"`
 	Why     string `json:"why"`
 	Project string `json:"project"`
-	Base    string `json:"base,omitempty"`   // the commit that the run began on
-	Branch  string `json:"branch,omitempty"` // the branch that it was on; "" when detached
-	Dirty   bool   `json:"dirty,omitempty"`  // there were uncommitted changes
-	Temp    string `json:"temp,omitempty"`   // folder of the slots' TMPDIRs
+	Base    string `json:"base,omitempty"`    // the commit that the run began on
+	Branch  string `json:"branch,omitempty"`  // the branch that it was on; "" when detached
+	Dirty   bool   `json:"dirty,omitempty"`   // there were uncommitted changes
+	Overlay bool   `json:"overlay,omitempty"` // the worktrees are overlay mounts
+	Temp    string `json:"temp,omitempty"`    // folder of the slots' TMPDIRs
 	// Delivered is the tip that was delivered by a fast-forward, DeliveredOn the commit that the branch was at before
 	// the first one; "" in the state of an older wavex.
 	Delivered   string             `json:"delivered,omitempty"`

@@ -58,12 +58,30 @@ func lockRepo(ctx context.Context, common string) (unlock func(), err error) {
 // addTree makes the worktree, still empty. It removes the remains of an interrupted add, which no task
 // has used.
 func (m *Manager) addTree(ctx context.Context, t *tree) error {
+	path, index := m.treePathOf(t), ""
+	if m.state.Overlay {
+		var err error
+		if index, err = m.makeLower(ctx); err != nil {
+			return err
+		}
+	}
+	err := m.registerAt(ctx, path)
+	if err == nil && m.state.Overlay {
+		err = m.mountNew(path, index)
+	}
+	if err == nil {
+		t.Admin, err = adminDir(path)
+	}
+	return err
+}
+
+// registerAt makes an empty worktree at a path, of which it removes the old contents.
+func (m *Manager) registerAt(ctx context.Context, path string) error {
 	unlock, err := lockRepo(ctx, m.checkout.common)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	path := m.treePathOf(t)
 	if _, err := os.Lstat(path); err == nil {
 		if err := m.removeTree(ctx, path); err != nil {
 			return err
@@ -75,12 +93,9 @@ func (m *Manager) addTree(ctx context.Context, t *tree) error {
 		if ferr := m.removeTree(ctx, path); ferr != nil {
 			return errors.Join(err, ferr)
 		}
-		if err := m.registerTree(ctx, path); err != nil {
-			return err
-		}
+		return m.registerTree(ctx, path)
 	}
-	t.Admin, err = adminDir(path)
-	return err
+	return nil
 }
 
 func (m *Manager) registerTree(ctx context.Context, path string, options ...string) error {
@@ -90,6 +105,9 @@ func (m *Manager) registerTree(ctx context.Context, path string, options ...stri
 
 // removeTree removes a worktree and its registration, in any state. Its files are deleted later, see trash.
 func (m *Manager) removeTree(ctx context.Context, path string) error {
+	if err := m.removeOverlay(path); err != nil {
+		return err
+	}
 	admin := m.ownAdminDir(path)
 	moved := m.trash.add(path)
 	if admin != "" && moved == nil {
@@ -133,6 +151,9 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
 		return errTreeGone
 	}
+	if err := m.remount(path); err != nil {
+		return err
+	}
 	_, lost := os.Stat(filepath.Join(t.Admin, "HEAD"))
 	if resolveLinks(filepath.Dir(t.Admin)) != resolveLinks(filepath.Join(m.checkout.common, "worktrees")) {
 		lost = errTreeGone // it belongs to the repository that .loop was copied from
@@ -144,7 +165,7 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 	dot := filepath.Join(path, ".git")
 	if info, err := os.Lstat(dot); err == nil {
 		if info.IsDir() { // an agent's repository, perhaps the only place of its commits
-			if err := os.Rename(dot, unusedName(path+".git")); err != nil {
+			if err := m.moveOut(ctx, dot, unusedName(path+".git")); err != nil {
 				return err
 			}
 		} else if err := os.Remove(dot); err != nil {
@@ -180,7 +201,7 @@ func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
 	if err := os.WriteFile(filepath.Join(t.Admin, "gitdir"), []byte(filepath.ToSlash(dot)+"\n"), 0o644); err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(empty, ".git"), dot); err != nil {
+	if err := copyFile(filepath.Join(empty, ".git"), dot); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(empty); err != nil {

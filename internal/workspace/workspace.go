@@ -129,7 +129,7 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 		attempts = len(tasks)
 	}
 	return gitwork.Options{
-		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
+		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Trees: c.Trees, Width: width,
 		Attempts: attempts, Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
 		Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Push: c.Deliver == "push",
