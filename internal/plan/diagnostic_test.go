@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -255,5 +256,20 @@ func TestTooMany(t *testing.T) {
 	}
 	if last := ds[2000]; last.Code != CodeTooMany || !strings.Contains(last.Message, "the first 1000 errors") {
 		t.Errorf("got %v", last)
+	}
+}
+
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	var ds []Diagnostic
+	for i := range 5 {
+		ds = append(ds, Diagnostic{Severity: SeverityWarning, Code: CodeNoCheck, Message: fmt.Sprint("w", i)})
+	}
+	ds = append(ds, Diagnostic{Severity: SeverityError, Code: CodeCycle, Message: "e"},
+		Diagnostic{Severity: SeverityWarning, Code: CodeGuessed, Message: "g"})
+	want := []string{"error: e [cycle]", "warning: w0 [no-check]", "warning: w1 [no-check]", "warning: w2 [no-check]",
+		"  and 2 more [no-check], 5 in all; wavex check --all shows each", "warning: g [guessed]"}
+	if got := Group(ds); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
