@@ -115,6 +115,7 @@ func onEarlier(s *State, b event.CriteriaStarted, v Verification, e *event.Crite
 		}
 	}
 	e.UpToDate = &event.UpToDate{Tasks: []string{}}
+	spreadDue(s, b.Earlier, due, unknown)
 	whole := len(b.Earlier) == len(s.Tasks) && len(due) == 0 && len(unknown) == 0
 	for _, id := range b.Earlier {
 		i, _ := s.Index(id)
@@ -138,6 +139,31 @@ func onEarlier(s *State, b event.CriteriaStarted, v Verification, e *event.Crite
 	for _, c := range s.earlier.Criteria {
 		c.Round = b.Round
 		e.Criteria = append(e.Criteria, c)
+	}
+}
+
+// spreadDue makes tasks due that use the output of a task that runs again.
+func spreadDue(s *State, earlier []string, due map[string]string, unknown map[string]bool) {
+	whole := len(earlier) == len(s.Tasks) && len(due) == 0 && len(unknown) == 0
+	undecided := map[string]bool{}
+	for _, id := range earlier {
+		undecided[id] = true
+	}
+	runs := func(i int) bool {
+		id := s.Plan.Tasks[i].ID
+		return due[id] != "" || !undecided[id] && !s.stands(i) ||
+			!whole && !s.stands(i) && leavesNoFile(&s.Plan.Tasks[i])
+	}
+	for again := true; again; {
+		again = false
+		for _, id := range earlier {
+			i, _ := s.Index(id)
+			for _, used := range s.Plan.Tasks[i].Uses() {
+				if j, ok := s.Plan.Lookup(used); ok && due[id] == "" && runs(j) {
+					due[id], again = "it uses the output of "+s.Plan.Tasks[j].ID+", which runs again", true
+				}
+			}
+		}
 	}
 }
 

@@ -122,6 +122,7 @@ func (d *decoder) resolveBlockers() {
 	}
 	d.unresolved = nil
 	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
+	d.addReferenceEdges()
 	for _, cycle := range d.plan.Graph.Cycles() {
 		path := []step{{name: "tasks"}, {index: cycle[0], element: true}}
 		d.addDiagnostic(d.taskLocations[cycle[0]], SeverityError, CodeCycle, path,

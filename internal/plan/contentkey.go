@@ -124,6 +124,11 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	}
 	h.texts(s.AllowedTools)
 	h.texts(s.DisallowedTools)
+	if t.Late != nil {
+		for _, r := range t.Late.refs() {
+			h.text("reference " + r.Text)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
 		h.text("env " + name)
 		h.text(t.Env[name])

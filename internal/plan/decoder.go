@@ -16,6 +16,7 @@ type step struct {
 	name    string
 	index   int
 	element bool
+	path    bool // name is a whole path
 }
 
 type decoder struct {
@@ -190,6 +191,8 @@ func pathString(path []step) string {
 	var b strings.Builder
 	for _, s := range path {
 		switch {
+		case s.path:
+			b.WriteString(s.name)
 		case s.element:
 			b.WriteByte('[')
 			b.WriteString(strconv.Itoa(s.index))

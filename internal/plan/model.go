@@ -73,6 +73,7 @@ type Task struct {
 	ActiveForm    string                     `json:"activeForm,omitempty"` // present continuous
 	Prompt        string                     `json:"-"`                    // inline, or from the "@file" it named
 	Command       string                     `json:"command,omitempty"`    // for the shell; "": for an agent
+	Late          *Late                      `json:"-"`                    // references to values of the run; nil: none
 	Env           map[string]string          `json:"-"`                    // values for the command and the checks
 	Wave          int                        `json:"wave,omitempty"`       // declared, from 1; 0: by the blockers
 	Files         []File                     `json:"files,omitempty"`

@@ -1,6 +1,7 @@
 package plan
 
-// This file resolves the references in the texts of a plan that has parameters. In other plans they are plain text.
+// This file resolves the references in the texts of a plan that has parameters or outputs. In other plans they are
+// plain text.
 // In words the value stands in the place of the reference; commands get it as an environment variable.
 
 import (
@@ -44,7 +45,7 @@ var referenceField = sync.OnceValue(func() *regexp.Regexp {
 
 // resolveReferences replaces the references of the plan, and reports those that are unknown or do not fit.
 func (d *decoder) resolveReferences() {
-	if len(d.plan.Params) == 0 || len(d.referenceTexts) == 0 {
+	if len(d.referenceTexts) == 0 || !d.readsReferences() {
 		return
 	}
 	r := resolver{values: map[string]any{}, missing: map[string]bool{}}
@@ -95,27 +96,29 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 	}
 	for _, ref := range refs {
 		switch _, known := r.values[ref.Path[min(1, len(ref.Path)-1)].Name]; {
-		case ref.Path[0].Name != "params":
-			wrong("the reference ${%s}: there are only parameters, like ${params.%s}", ref.Text, d.plan.Params[0].Name)
-			return
+		case isLate(ref):
+			if err := d.checkLate(ref, t.path); err != nil {
+				wrong("%s", err)
+				return
+			}
+			continue
 		case !known:
 			wrong("the reference ${%s}: the plan has no parameter %s%s", ref.Text, source.Quote(ref.Path[1].Name),
 				suggestName(ref.Path[1].Name, paramNames(d.plan.Params)))
 			return
 		}
 		value, err := r.value(ref)
-		switch {
-		case err != nil:
+		if err == nil && kind[4] != "" {
+			err = fitsVariable(ref, value)
+		}
+		if err != nil {
 			wrong("%s", err)
 			return
-		case kind[4] != "" && strings.IndexByte(value, 0) >= 0:
-			wrong("the reference ${%s}: no command can get the value, which has a NUL character", ref.Text)
-			return
-		case kind[4] != "" && len(value) > maxVariable:
-			wrong("the reference ${%s}: no command can get a value of %d bytes; at most %d fit a variable", ref.Text,
-				len(value), maxVariable)
-			return
 		}
+	}
+	if run := VerifyCommand(t.text); strings.HasSuffix(t.path, ".description") && hasLate(run) {
+		wrong("the check behind Verify cannot have values that come with the run; make it a command task")
+		return
 	}
 	d.checkExpanded(r, t, kind)
 }
@@ -127,7 +130,7 @@ const maxVariable = 96 << 10
 func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
 	path := d.path
 	defer func() { d.path = path }()
-	d.path = []step{{name: t.path, element: false}}
+	d.path = []step{{name: t.path, path: true}}
 	var text string
 	token := source.Token{Kind: source.KindString, Text: r.words(t.text), At: t.at}
 	switch {
@@ -142,12 +145,13 @@ func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
 type resolver struct {
 	values  map[string]any  // by name
 	missing map[string]bool // they have no value in this reading, and their references stay
+	late    Late            // of the current task
 }
 
 // value returns the text of a reference.
 func (r *resolver) value(ref *reference.Ref) (string, error) {
 	text, err := ref.Eval(map[string]any{"params": r.values})
-	if err != nil && r.missing[ref.Path[1].Name] {
+	if isLate(ref) || err != nil && r.missing[ref.Path[1].Name] {
 		return "${" + ref.Text + "}", nil
 	}
 	return text, err
@@ -182,10 +186,11 @@ func (r *resolver) command(text string, env map[string]string) string {
 	out, err := p.Expand(func(ref *reference.Ref) (string, error) {
 		value, err := r.value(ref)
 		name := variable(ref)
-		if !r.missing[ref.Path[1].Name] || !errors.Is(err, reference.ErrMissing) {
+		if names[name] = true; isLate(ref) {
+			r.late.env[name] = ref
+		} else if !r.missing[ref.Path[1].Name] || !errors.Is(err, reference.ErrMissing) {
 			env[name] = value
 		}
-		names[name] = true
 		return "${" + name + "}", err
 	})
 	if err != nil {
@@ -196,7 +201,7 @@ func (r *resolver) command(text string, env map[string]string) string {
 
 // variable returns the name of the environment variable of a reference.
 func variable(ref *reference.Ref) string {
-	if ref.Text == "params."+ref.Path[1].Name {
+	if len(ref.Path) > 1 && ref.Text == "params."+ref.Path[1].Name {
 		return "WAVEX_PARAM_" + ref.Path[1].Name
 	}
 	sum := sha256.Sum256([]byte(ref.Text))
@@ -204,6 +209,7 @@ func variable(ref *reference.Ref) string {
 }
 
 func (r *resolver) task(t *Task) {
+	r.late = Late{description: r.template(t.Description), prompt: r.template(t.Prompt), env: map[string]*reference.Ref{}}
 	for _, text := range []*string{&t.Subject, &t.Description, &t.ActiveForm, &t.Prompt} {
 		*text = r.words(*text)
 	}
@@ -228,6 +234,31 @@ func (r *resolver) task(t *Task) {
 	if len(env) > 0 {
 		t.Env = env
 	}
+	if l := r.late; l.description != nil || l.prompt != nil || len(l.env) > 0 {
+		t.Late = &l
+	}
+}
+
+// template returns a text without its references to parameters, or nil if it has no others.
+func (r *resolver) template(text string) *reference.Template {
+	p, err := reference.Parse(text)
+	if err != nil || !hasLate(text) {
+		return nil
+	}
+	p, err = p.With(func(ref *reference.Ref) (string, bool, error) {
+		value, err := r.value(ref)
+		return value, !isLate(ref), err
+	})
+	if err != nil {
+		return nil // reported
+	}
+	return p
+}
+
+// hasLate reports whether a text has references whose values come with the run.
+func hasLate(text string) bool {
+	p, err := reference.Parse(text)
+	return err == nil && slices.ContainsFunc(p.Refs(), isLate)
 }
 
 func (r *resolver) path(text string) string {

@@ -24,16 +24,17 @@ import (
 
 // Brief is the information for an attempt that is not in the plan.
 type Brief struct {
-	Loop       string    // absolute folder of the run's files; the agent must leave it alone
-	Context    string    // absolute path of a context file; "" means none
-	Notes      string    // its content, bounded by the caller
-	UserData   string    // absolute path of the user's maxims and learnings; "" means none
-	Conditions []string  // conditions of the experts that looked at the task beforehand
-	Blockers   []Blocker // the task's direct blockers, in plan order
-	Previous   *Previous // nil on the first try
-	Continues  bool      // the session of the previous attempt continues, and knows the task already
-	More       bool      // only the money ran out: continue the work
-	Interrupts bool      // the previous attempt was interrupted: its work may be incomplete
+	Task       *plan.Task // the task with the values of its references; nil: the task of the plan
+	Loop       string     // absolute folder of the run's files; the agent must leave it alone
+	Context    string     // absolute path of a context file; "" means none
+	Notes      string     // its content, bounded by the caller
+	UserData   string     // absolute path of the user's maxims and learnings; "" means none
+	Conditions []string   // conditions of the experts that looked at the task beforehand
+	Blockers   []Blocker  // the task's direct blockers, in plan order
+	Previous   *Previous  // nil on the first try
+	Continues  bool       // the session of the previous attempt continues, and knows the task already
+	More       bool       // only the money ran out: continue the work
+	Interrupts bool       // the previous attempt was interrupted: its work may be incomplete
 }
 
 // Blocker is a completed task that this one builds on.
@@ -73,7 +74,11 @@ func Build(p *plan.Plan, i int, b Brief) string {
 		name = "continue.tmpl"
 	}
 	var out bytes.Buffer
-	if err := parsed().ExecuteTemplate(&out, name, templateData{Plan: p, Task: &p.Tasks[i], Brief: b, MaxError: maxError,
+	task := &p.Tasks[i]
+	if b.Task != nil {
+		task = b.Task
+	}
+	if err := parsed().ExecuteTemplate(&out, name, templateData{Plan: p, Task: task, Brief: b, MaxError: maxError,
 		MaxReport: maxReport}); err != nil {
 		panic(fmt.Sprintf("the embedded prompt templates: %v", err)) // golden tests cover every branch
 	}

@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -24,7 +26,10 @@ import (
 
 // attemptRequest returns the request of an attempt. The loop's goroutine calls it.
 func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
-	t := &s.Plan.Tasks[i]
+	t, err := r.resolveTask(s, i)
+	if err != nil {
+		return runner.Request{}, err
+	}
 	req := runner.Request{
 		Run: r.config.Run, Task: t.ID, Attempt: e.Attempt, Slot: e.Slot,
 		Dir: t.WorkDir(r.config.Dir), LogDir: r.config.Loop.Task(r.config.Run, t.ID, loop.Attempt(e.Attempt)),
@@ -47,6 +52,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		return req, r.ensureTasksDir()
 	}
 	b := r.promptBrief(s, i, e)
+	b.Task = t
 	req.Prompt = prompt.Build(s.Plan, i, b)
 	if b.Continues {
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
@@ -73,6 +79,24 @@ func (r *Session) settings(p *plan.Plan, i int) plan.Settings {
 		s.PolicyRepeat = c.Repeat
 	}
 	return s
+}
+
+// resolveTask returns a task with the outputs that it refers to.
+func (r *Session) resolveTask(s *scheduler.State, i int) (*plan.Task, error) {
+	t := &s.Plan.Tasks[i]
+	outputs := map[string]json.RawMessage{}
+	for _, id := range t.Uses() {
+		j, _ := s.Plan.Lookup(id)
+		o := s.Output(j)
+		if o == nil {
+			return nil, fmt.Errorf("task %s needs the output of %s, which is not there", t.ID, id)
+		}
+		var err error
+		if outputs[id], err = o.Read(r.config.Loop.Path(loop.Outputs)); err != nil {
+			return nil, err
+		}
+	}
+	return t.Resolve(r.config.Run, outputs)
 }
 
 // withSlotEnv adds the environment of the request's slot.

@@ -103,7 +103,29 @@ func (r *Ref) text(v any) (string, error) {
 	case nil:
 		return "", &Error{r.Text, "the value is null; add | default(\"...\")"}
 	case []any:
-		return "", &Error{r.Text, `the value is a list; add | join(", ") or | json`}
+		return "", &Error{r.Text, misfits["array"]}
 	}
-	return "", &Error{r.Text, "the value is an object; name a field of it, or add | json"}
+	return "", &Error{r.Text, misfits["object"]}
+}
+
+// Misfit says why no value of a type of JSON Schema has a text by the reference; "" if one may. kind "" is an unknown
+// type.
+func (r *Ref) Misfit(kind string) string {
+	for _, f := range r.funcs {
+		switch {
+		case f.name == "json":
+			return ""
+		case f.name == "join" && kind != "" && kind != "array":
+			return "join needs a list"
+		case f.name == "join":
+			kind = "string"
+		}
+	}
+	return misfits[kind]
+}
+
+// misfits are the reasons why values of a type have no text.
+var misfits = map[string]string{
+	"array":  `the value is a list; add | join(", ") or | json`,
+	"object": "the value is an object; name a field of it, or add | json",
 }

@@ -97,3 +97,33 @@ func (t *Template) Expand(value func(*Ref) (string, error)) (string, error) {
 	}
 	return b.String(), nil
 }
+
+// With returns the template with texts in the place of the references for which value reports true. It returns the
+// first error of value.
+func (t *Template) With(value func(*Ref) (text string, known bool, err error)) (*Template, error) {
+	out := &Template{parts: make([]part, 0, len(t.parts))}
+	for _, p := range t.parts {
+		if p.ref != nil {
+			text, known, err := value(p.ref)
+			if err != nil {
+				return nil, err
+			}
+			if known {
+				p = part{text: text}
+			}
+		}
+		out.parts = append(out.parts, p)
+	}
+	return out, nil
+}
+
+// String returns the text with its references as they were written.
+func (t *Template) String() string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if b.WriteString(p.text); p.ref != nil {
+			b.WriteString("${" + p.ref.Text + "}")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,235 @@
+package plan
+
+// This file has the references whose values are known only during a run: outputs of tasks, and the run's id. A
+// reference to a task is an edge, so the output is there when the task begins.
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"wavex/internal/plan/reference"
+)
+
+// Late holds the references of a task whose values come with the run.
+type Late struct {
+	description, prompt *reference.Template       // nil: none
+	env                 map[string]*reference.Ref // of the command, by the variable
+}
+
+// refs returns all references, sorted by their texts.
+func (l *Late) refs() (refs []*reference.Ref) {
+	for _, t := range []*reference.Template{l.description, l.prompt} {
+		if t != nil {
+			refs = append(refs, t.Refs()...)
+		}
+	}
+	refs = slices.AppendSeq(refs, maps.Values(l.env))
+	slices.SortFunc(refs, func(a, b *reference.Ref) int { return strings.Compare(a.Text, b.Text) })
+	return refs
+}
+
+// Uses returns the tasks whose outputs the task refers to, as the plan spells them in references, sorted.
+func (t *Task) Uses() (ids []string) {
+	if t.Late == nil {
+		return nil
+	}
+	for _, r := range t.Late.refs() {
+		if r.Path[0].Name == "tasks" {
+			ids = append(ids, r.Path[1].Name)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Resolve returns the task with the values of its late references: outputs by the ids of Uses, and the id of the run.
+// The error names the reference without a value, or with one that does not fit.
+func (t *Task) Resolve(run string, outputs map[string]json.RawMessage) (*Task, error) {
+	if t.Late == nil {
+		return t, nil
+	}
+	tasks := map[string]any{}
+	for id, raw := range outputs {
+		v, err := decodeJSON(raw)
+		if err != nil {
+			return nil, fmt.Errorf("the output of task %s: %w", id, err)
+		}
+		tasks[id] = map[string]any{"output": v}
+	}
+	values := map[string]any{"run": map[string]any{"id": run}, "tasks": tasks}
+	value := func(r *reference.Ref) (string, error) { return r.Eval(values) }
+	out, err := *t, error(nil)
+	if l := t.Late.description; l != nil {
+		if out.Description, err = l.Expand(value); err != nil {
+			return nil, err
+		}
+	}
+	if l := t.Late.prompt; l != nil {
+		if out.Prompt, err = l.Expand(value); err != nil {
+			return nil, err
+		}
+	}
+	out.Env = maps.Clone(t.Env)
+	for name, r := range t.Late.env {
+		text, err := value(r)
+		if err == nil {
+			err = fitsVariable(r, text)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if out.Env == nil {
+			out.Env = map[string]string{}
+		}
+		out.Env[name] = text
+	}
+	return &out, nil
+}
+
+// fitsVariable reports a value that no command can get.
+func fitsVariable(r *reference.Ref, value string) error {
+	switch {
+	case strings.IndexByte(value, 0) >= 0:
+		return fmt.Errorf("the reference ${%s}: no command can get the value, which has a NUL character", r.Text)
+	case len(value) > maxVariable:
+		return fmt.Errorf("the reference ${%s}: no command can get a value of %d bytes; at most %d fit a variable", r.Text,
+			len(value), maxVariable)
+	}
+	return nil
+}
+
+// isLate reports whether the value of a reference comes with the run.
+func isLate(r *reference.Ref) bool { return r.Path[0].Name != "params" }
+
+// lateField matches the fields with late references.
+var lateField = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^tasks\[\d+\]\.(?:description|prompt|command)$`)
+})
+
+// checkLate returns the mistake of a late reference in a field; nil: none.
+func (d *decoder) checkLate(r *reference.Ref, path string) error {
+	wrong := func(format string, args ...any) error {
+		return &reference.Error{Ref: r.Text, Reason: fmt.Sprintf(format, args...)}
+	}
+	switch root := r.Path[0].Name; {
+	case root == "run" && (len(r.Path) != 2 || r.Path[1].Name != "id"):
+		return wrong("of the run there is only ${run.id}")
+	case root == "run":
+	case root != "tasks":
+		return wrong("there is no %s here", root)
+	case len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output":
+		return wrong("write ${tasks.ID.output}, and a path behind it")
+	default:
+		i, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
+		if !known {
+			return wrong("there is no task %s%s", r.Path[1].Name, d.suggestID(r.Path[1].Name))
+		}
+		if d.plan.Tasks[i].Output == nil {
+			return wrong("task %s has no output", r.Path[1].Name)
+		}
+		if int(i) == taskOf(path) {
+			return wrong("a task cannot use its own output")
+		}
+		if reason := misfit(r, d.plan.Tasks[i].Output); reason != "" {
+			return wrong("%s", reason)
+		}
+	}
+	if !lateField().MatchString(path) {
+		return wrong("its value comes with the run, and only description, prompt and command can have it")
+	}
+	return nil
+}
+
+// taskOf returns the index of the task in a path of a diagnostic; -1: none.
+func taskOf(path string) int {
+	i := -1
+	if n, err := fmt.Sscanf(path, "tasks[%d]", &i); n != 1 || err != nil {
+		return -1
+	}
+	return i
+}
+
+// misfit says why no value of an output's schema fits a reference; "" if one may.
+func misfit(r *reference.Ref, text json.RawMessage) string {
+	v, err := decodeJSON(text)
+	if err != nil {
+		return ""
+	}
+	root, node := v, v
+	for _, s := range r.Path[3:] {
+		schema := deref(root, node)
+		kind, _ := schema["type"].(string)
+		switch {
+		case s.IsIndex && kind != "" && kind != "array":
+			return fmt.Sprintf("there is no index in a value of type %s", kind)
+		case s.IsIndex:
+			node = schema["items"]
+		case kind != "" && kind != "object":
+			return fmt.Sprintf("a value of type %s has no field %s", kind, s.Name)
+		default:
+			properties, _ := schema["properties"].(map[string]any)
+			field, named := properties[s.Name]
+			if !named && schema["additionalProperties"] == false {
+				return "the schema of the output has no field " + s.Name
+			}
+			node = field
+		}
+	}
+	kind, _ := deref(root, node)["type"].(string)
+	return r.Misfit(kind)
+}
+
+// deref returns the schema behind a node.
+func deref(root, node any) map[string]any {
+	s, _ := node.(map[string]any)
+	for range 100 {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			break
+		}
+		var at any = root
+		for _, name := range strings.Split(ref, "/")[1:] {
+			in, _ := at.(map[string]any)
+			at = in[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+		}
+		s, _ = at.(map[string]any)
+	}
+	return s
+}
+
+// addReferenceEdges makes each reference to a task an edge, where the plan has none.
+func (d *decoder) addReferenceEdges() {
+	type edge struct{ task, blocker int }
+	added := map[edge]bool{}
+	for _, t := range d.referenceTexts {
+		p, err := reference.Parse(t.text)
+		i := taskOf(t.path)
+		if err != nil || i < 0 || !d.readsReferences() {
+			continue
+		}
+		for _, r := range p.Refs() {
+			if r.Path[0].Name != "tasks" || len(r.Path) < 2 {
+				continue
+			}
+			j, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
+			if e := (edge{i, int(j)}); known && e.task != e.blocker && !added[e] &&
+				!slices.Contains(d.plan.Graph.Blockers(i), j) {
+				added[e] = true
+				d.edges.Edge(e.task, e.blocker)
+			}
+		}
+	}
+	if len(added) > 0 {
+		d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
+	}
+}
+
+// readsReferences reports whether the plan has fields that only plans with references have.
+func (d *decoder) readsReferences() bool {
+	return len(d.plan.Params) > 0 || slices.ContainsFunc(d.plan.Tasks, func(t Task) bool { return t.Output != nil })
+}
