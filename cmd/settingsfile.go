@@ -209,7 +209,7 @@ var classes = map[class]string{
 		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify policy-deny policy-edits " +
 		"policy-repeat prices report scenario sandbox track trees trust webhook yes",
-	once: "accept-plan fix force fresh gaps interactive only resume spec-score task-list",
+	once: "accept-plan fix force fresh gaps interactive only params resume set spec-score task-list",
 }
 
 // classOf returns the class of a flag, or "" if it has none: then no project may set it.
