@@ -34,7 +34,7 @@ type checkout struct {
 	head       string   // commit; "" when there is none yet
 	branch     string   // refs/heads/...; "" when detached
 	dirty      []string // uncommitted paths, at most a few
-	submodules bool     // there are checked out submodules
+	submodules []string // paths of checked out submodules
 	inProgress string   // operation in progress: "merge", "rebase"
 }
 
@@ -182,24 +182,21 @@ func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
 	return err
 }
 
-// submodules reports whether the checkout has checked out submodules. Worktrees would lack them,
-// and their commits are not in this repository.
-func submodules(ctx context.Context, g git) (bool, error) {
+// submodules returns the paths of the checked out submodules. Worktrees have empty folders for them, and their commits
+// are not in this repository.
+func submodules(ctx context.Context, g git) (paths []string, err error) {
 	if _, err := os.Stat(filepath.Join(g.dir, ".gitmodules")); err != nil {
-		return false, nil
+		return nil, nil
 	}
 	out, err := g.output(ctx, "ls-files", "-s", "-z")
-	if err != nil {
-		return false, err
-	}
 	for _, line := range splitNUL(out) {
 		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "160000 ") {
 			if _, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path), ".git")); err == nil {
-				return true, nil
+				paths = append(paths, path)
 			}
 		}
 	}
-	return false, nil
+	return paths, err
 }
 
 // commonIgnored lists directories and files that projects often need and git often ignores. A worktree

@@ -239,8 +239,8 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 		return "a " + m.checkout.inProgress + " is under way in the checkout", nil
 	case len(m.checkout.dirty) > 0:
 		return "there are uncommitted changes, which worktrees do not have: " + firstFew(m.checkout.dirty), nil
-	case m.checkout.submodules:
-		return "there are submodules, whose commits a worktree does not keep", nil
+	case len(m.checkout.submodules) > 0:
+		return "there are submodules, whose folders are empty in worktrees: " + firstFew(m.checkout.submodules), nil
 	}
 	if why, err := m.findIgnoredWork(ctx); why != "" || err != nil {
 		return why, err
