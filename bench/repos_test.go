@@ -236,7 +236,11 @@ func (r *benchRepo) run(b *testing.B, wavex, isolation string, tasks []timedTask
 				stopped := time.Now()
 				_ = c.Process.Signal(syscall.SIGSTOP) // its own children go on, which are of git at most
 				e.disk = diskUsage(b, r.dir) - before
-				e.trees = len(must(filepath.Glob(loop.In(r.dir).Worktree("*", "[0-9]*"))))
+				for _, path := range must(filepath.Glob(loop.In(r.dir).Worktree("*", "[0-9]*"))) {
+					if ext := filepath.Ext(path); ext != ".overlay" && ext != ".lower" { // of overlays
+						e.trees++
+					}
+				}
 				_ = c.Process.Signal(syscall.SIGCONT)
 				e.paused = time.Since(stopped)
 			}
