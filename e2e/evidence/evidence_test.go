@@ -160,7 +160,7 @@ func run(t *testing.T, c Case, isolation string) End {
 	mustRun(t, r.Project, env, "sh", "-c", "git init -q -b main && git add -A && git commit -q -m first")
 	report := filepath.Join(t.TempDir(), "report.json")
 	flags := append([]string{"--agent", "rehearse", "--scenario", r.Scenario, "--plain", "--report", "json=" + report,
-		"--max-retries", "1"}, c.Flags...)
+		"--max-retries", "1", "--deliver", "auto"}, c.Flags...)
 	var e End
 	command := func(args ...string) {
 		exit, out := start(t, r.Project, env, wavex, append(args, flags...)...)
