@@ -19,10 +19,12 @@ install: build
 # Give the module another path, everywhere: make module TO=github.com/YOU/wavex
 module:
 	@case "$(TO)" in */*) ;; *) echo "usage: make module TO=github.com/YOU/wavex" >&2; exit 2;; esac; \
-	from=$$($(GO) list -m) && dirs=$$(git ls-files '*/*.go' | cut -d/ -f1 | sort -u | paste -s -d '|' -) && \
-	git grep --untracked -lF "$$from/" -- ':!*.md' | FROM="$$from" DIRS="$$dirs" xargs perl -pi -e \
-	  's{(?<![\w/.-])\Q$$ENV{FROM}\E/(?=(?:$$ENV{DIRS})\b|")}{$(TO)/}g' && \
-	FROM="$$from" perl -pi -e 's{\Q$$ENV{FROM}\E/cmd/wavex@}{$(TO)/cmd/wavex@}' README.md && \
+	from=$$($(GO) list -m) && name=$$(echo "$$from" | sed 's/[.]/[.]/g') && new=$$(mktemp) && trap 'rm -f "$$new"' EXIT && \
+	dirs=$$(git ls-files '*/*.go' | cut -d/ -f1 | sort -u | tr '\n' '|') && \
+	place="s#(^|[^[:alnum:]_/.-])$$name/($${dirs}\")([^[:alnum:]_]|\$$)#\\1$(TO)/\\2\\3#g" && \
+	git grep --untracked -lF "$$from/" -- ':!*.md' | while read -r f; do \
+	  sed -E -e "$$place" -e "$$place" "$$f" >"$$new" && cat "$$new" >"$$f" || exit; done && \
+	sed "s#$$name/cmd/wavex@#$(TO)/cmd/wavex@#" README.md >"$$new" && cat "$$new" >README.md && \
 	$(GO) mod edit -module "$(TO)" && echo "the module is $(TO) now, and was $$from"
 
 # All tests, under the race detector where there is a C compiler: the quick packages first, then the

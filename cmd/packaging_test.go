@@ -78,7 +78,7 @@ func TestFormula(t *testing.T) {
 // `make module` changes the path of the module everywhere, and may do so again.
 func TestModulePath(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"git", "make", "perl"} {
+	for _, tool := range []string{"git", "make"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(tool + " is not installed")
 		}
