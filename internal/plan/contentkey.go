@@ -91,6 +91,17 @@ func (h *hasher) check(c Check) {
 	}
 }
 
+// env adds variables to the key. A key without variables is that of a wavex that knew none.
+func (h *hasher) env(vars map[string]string) {
+	if len(vars) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		h.text("env " + name)
+		h.text(vars[name])
+	}
+}
+
 func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	t := &p.Tasks[i]
 	h.buf = append(h.buf[:0], "wavex task 1\n"...)
@@ -129,10 +140,7 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 			h.text("reference " + r.Text)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
-		h.text("env " + name)
-		h.text(t.Env[name])
-	}
+	h.env(t.Env)
 	if t.Output != nil {
 		h.text("output")
 		h.text(canonicalSchema(t.Output))

@@ -158,15 +158,21 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 func (p *Plan) Settings(i int) Settings {
 	s := p.Defaults
 	if own := p.Tasks[i].Settings; own != nil {
-		all, given := reflect.ValueOf(&s).Elem(), reflect.ValueOf(*own)
-		for i := range given.NumField() {
-			if v := given.Field(i); !v.IsZero() {
-				all.Field(i).Set(v)
-			}
-		}
+		s = s.with(own)
 	}
 	if s.MCPConfig == mcpNone {
 		s.MCPConfig = ""
+	}
+	return s
+}
+
+// with returns the settings with the given ones of own in their place.
+func (s Settings) with(own *Settings) Settings {
+	all, given := reflect.ValueOf(&s).Elem(), reflect.ValueOf(*own)
+	for i := range given.NumField() {
+		if v := given.Field(i); !v.IsZero() {
+			all.Field(i).Set(v)
+		}
 	}
 	return s
 }
