@@ -77,6 +77,9 @@ func killedAtRecord(t *testing.T, c cli, isolation string, n int) {
 		t.Fatal(err)
 	}
 	w.end()
+	if err := srv.Idle(ctx); err != nil {
+		t.Fatal(err)
+	}
 	text, _ = os.ReadFile(journal)
 	open()
 	charged := srv.Charged()
@@ -122,6 +125,10 @@ func endedTurnsArePaidOnce(t *testing.T, c cli, isolation string) {
 		t.Fatal(err)
 	}
 	w.end()
+	// The killed agent's request would be answered, and charged, if the gate opened before its connection is cut.
+	if err := srv.Idle(ctx); err != nil {
+		t.Fatal(err)
+	}
 	charged := srv.Charged()
 	gate.Open()
 	e := r.wavexEnv(env, "resume", "--output", "json").end()

@@ -393,6 +393,35 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A held request ends with its client, and only then is the server idle.
+func TestIdleWaitsForCutConnections(t *testing.T) {
+	t.Parallel()
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{
+		fakeapi.Text("held").WaitingFor(fakeapi.NewLatch()),
+	}}}})
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	c := dial(t, srv)
+	go func() {
+		defer close(left)
+		_, _, _ = c.post(ctx, body(true, "go"))
+	}()
+	if _, err := srv.Wait(t.Context(), fakeapi.Prompt("go")); err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(enough)
+	if err := srv.Idle(over); !errors.Is(err, enough) {
+		t.Errorf("idle with a request in flight: %v", err)
+	}
+	leave()
+	<-left
+	if err := srv.Idle(t.Context()); err != nil || srv.Charged() != 0 {
+		t.Errorf("%v, charged %d", err, srv.Charged())
+	}
+}
+
 // Charged returns the sum of the costs of all replies, exact to the micro-dollar.
 func TestChargedIsExact(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ type Server struct {
 	once     sync.Once
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced at every request
+	changed  chan struct{} // closed and replaced when a request arrives, and when a message ends
 	requests []*Request
 	charges  []charge
 	inFlight int
@@ -137,6 +137,24 @@ func (s *Server) Wait(ctx context.Context, match Match) (*Request, error) {
 	}
 }
 
+// Idle waits until no message request is in flight: each was answered, or its client is gone. It
+// returns the error of ctx if that does not happen.
+func (s *Server) Idle(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		n, news := s.inFlight, s.changed
+		s.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the end of %d requests: %w", n, context.Cause(ctx))
+		}
+	}
+}
+
 // Peak returns the highest number of message requests in flight at once.
 func (s *Server) Peak() int {
 	s.mu.Lock()
@@ -200,6 +218,8 @@ func (s *Server) requestDone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight--
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 func (s *Server) charge(model string, u Usage) {
