@@ -67,7 +67,7 @@ func TestSpares(t *testing.T) {
 		tasks = append(tasks, fmt.Sprintf(`{"id": %q, "subject": "Write file %d", "files": [{"path": "f%d.txt", "action": "create"}],
  "verify": [{"file": "f%d.txt", "contains": "sheep"}, "test -n %s"]}`, id, i, i, i, id))
 		first := fakeapi.Use(fakeapi.Write(fmt.Sprintf("f%d.txt", i), "sheep\n")).WithUsage(use)
-		first.Delay = 500 * time.Millisecond
+		first.Delay = 1500 * time.Millisecond
 		agents = append(agents, &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{first,
 			fakeapi.Use(fakeapi.Bash("test -n "+id), fakeapi.Bash("printenv WAVEX_ATTEMPT WAVEX_SLOT")).WithUsage(use),
 			report("true").WithUsage(use),

@@ -61,9 +61,10 @@ type Loop struct {
 	// Config.Stagger. nil: a wave waits for the end of its first task.
 	FirstResponse <-chan string
 
-	// FirstRequest receives the tasks whose agent has sent its first request to the API. A spare is
-	// started only while all running agents have. nil: they count as having done so at their start.
-	FirstRequest <-chan string
+	// AwaitingAPI receives the tasks whose agent has waited for the API so long that a spare saves
+	// time. A spare is started only while all running agents have. nil: they count as having done so
+	// at their start.
+	AwaitingAPI <-chan string
 
 	// AddedTasks receives tasks that were added to the run's task list, in the form of a plan file's
 	// tasks, each after its blockers. May be nil.
@@ -150,7 +151,7 @@ type running struct {
 	cancel         context.CancelCauseFunc
 	cancelQuestion context.CancelFunc       // cancels the open question
 	spares         map[string]*spareProcess // spares, by the keys of their attempts
-	// starting holds the tasks whose agent has not sent a request to the API yet.
+	// starting holds the tasks whose agent has not waited for the API yet.
 	starting      map[string]bool
 	turns         map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
 	stopRechecks  context.CancelFunc       // makes the running verification start no further check
@@ -192,7 +193,7 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			body, interrupt = onSignal(r.s, sig.Code, sig.Name), signalCount > 1 || sig.Interrupt
 		case task := <-r.FirstResponse:
 			body = onFirstResponse(r.s, task)
-		case task := <-r.FirstRequest:
+		case task := <-r.AwaitingAPI:
 			delete(r.starting, task)
 		case tasks := <-r.AddedTasks:
 			body = onAddedTasks(r.s, tasks)
@@ -292,7 +293,7 @@ func (r *running) emit(b event.Body) error {
 	case event.WaveStarted:
 		r.announcedWave = 0
 	case event.AttemptStarted:
-		if r.FirstRequest != nil && r.planTask(b.Task).Command == "" && b.Why != event.WhyChecks {
+		if r.AwaitingAPI != nil && r.planTask(b.Task).Command == "" && b.Why != event.WhyChecks {
 			r.starting[b.Task] = true
 		}
 	}

@@ -52,7 +52,7 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 	t.Parallel()
 	b := spareFixture(t, spareConfig(), "a", "b", "c")
 	asking := make(chan string)
-	b.FirstRequest = asking
+	b.AwaitingAPI = asking
 	b.runner.gates["a"], b.runner.gates["b"], b.runner.started = make(chan struct{}), make(chan struct{}),
 		make(chan string, 9)
 	done := make(chan event.RunEnded)
@@ -66,7 +66,7 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 	}
 	asking <- "a"
 	if n := spares(); n != 0 {
-		t.Errorf("%d spares before b asks the API", n)
+		t.Errorf("%d spares before b waits for the API", n)
 	}
 	asking <- "b"
 	asking <- "b" // received after the loop has decided

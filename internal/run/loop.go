@@ -37,7 +37,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Integrator: r.workspace.Integrator(),
 		Views:      slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals:    c.Signals, Approver: c.Approver,
-		FirstResponse: r.firstResponse, FirstRequest: r.firstRequest, AddedTasks: p.addedTasks,
+		FirstResponse: r.firstResponse, AwaitingAPI: r.apiWaits.reports(), AddedTasks: p.addedTasks,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)

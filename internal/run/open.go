@@ -80,8 +80,7 @@ type Session struct {
 
 	// firstResponse receives the tasks whose agent's response has begun; nil: not used.
 	firstResponse chan string
-	// firstRequest receives the tasks whose agent has begun to call the API; nil: no spare is wanted.
-	firstRequest chan string
+	apiWaits      *apiWaits // nil: no spare is wanted
 
 	tasksDirMade bool // the folder of the attempts exists
 	finished     bool // to its own end

@@ -49,7 +49,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		r.firstResponse = make(chan string, 16)
 	}
 	if r.config.Spares > 0 {
-		r.firstRequest = make(chan string, 64)
+		r.apiWaits = newAPIWaits()
 	}
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
@@ -176,12 +176,10 @@ func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Redactor.String(o.Text)
 	r.view.Observe(o)
 	if o.Kind == "init" {
-		select {
-		case r.firstRequest <- o.Task:
-		default: // no spare is wanted, or there are enough
-		}
+		r.apiWaits.begin(o.Task)
 	}
 	if o.Kind == "text" || o.Kind == "tool" {
+		r.apiWaits.end(o.Task)
 		select {
 		case r.firstResponse <- o.Task:
 		default: // not used, or the channel is full
