@@ -20,6 +20,7 @@ import (
 	"wavex/internal/doctor"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -261,7 +262,18 @@ func (d *diagnosis) worktrees(ctx context.Context) []doctor.Check {
 	case room.Short():
 		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: room.String(), Fix: room.Advice()}}
 	}
-	return []doctor.Check{{Name: name, Status: doctor.OK, Text: room.String()}}
+	checkout, err := gitwork.MeasureCheckout(ctx, d.dir, os.Environ())
+	if err != nil {
+		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: err.Error(), Fix: "try git checkout-index by hand"}}
+	}
+	c := doctor.Check{Name: name, Status: doctor.OK, Text: room.String(), Fix: gitwork.SlowAdvice(checkout)}
+	if checkout > time.Second {
+		c.Text += "; one takes about " + checkout.Round(time.Second).String() + " to make here"
+	}
+	if c.Fix != "" {
+		c.Status = doctor.Warn
+	}
+	return []doctor.Check{c}
 }
 
 // journal checks whether there is a run here, and whether it can be read.
