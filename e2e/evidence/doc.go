@@ -10,7 +10,7 @@
 //
 //	flags: WORDS     further flags of wavex run, and of the second command; a task has one retry
 //	again: WORDS     a second command, such as resume; person.sh runs before it
-//	only: MODE       the one isolation of the case; without it the case runs in both
+//	only: MODE       the one isolation of the case; without it rig.Whole decides between one and both
 //	copy: FOLDER     of the checkout; its files belong to the project
 //	real: MODE       the isolation in which the case runs with the real CLI too
 //	exit: N          of the last command; without it 1, 4 or 5 for a dishonest case, else 0

@@ -108,10 +108,15 @@ func (c *Case) set(key, value string) (err error) {
 	return err
 }
 
-// Isolations returns the modes in which the case runs.
-func (c *Case) Isolations() []string {
-	if c.Only != "" {
+// Isolations returns the modes in which the case with number n of its folder runs: in both if all is set,
+// else in one, which changes from case to case.
+func (c *Case) Isolations(n int, all bool) []string {
+	modes := []string{"shared", "worktree"}
+	switch {
+	case c.Only != "":
 		return []string{c.Only}
+	case all:
+		return modes
 	}
-	return []string{"shared", "worktree"}
+	return modes[n%2 : n%2+1]
 }

@@ -66,11 +66,11 @@ func TestDoubtful(t *testing.T) {
 
 func runAll(t *testing.T, kind string) {
 	pending := LoadPending(t, filepath.Join("testdata", "pending.txt"))
-	for _, c := range Load(t, "testdata", kind) {
+	for n, c := range Load(t, "testdata", kind) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			var faults []string
-			for _, isolation := range c.Isolations() {
+			for _, isolation := range c.Isolations(n, rig.Whole()) {
 				e := run(t, c, isolation)
 				for _, f := range c.Faults(e) {
 					faults = append(faults, isolation+": "+f)

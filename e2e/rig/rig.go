@@ -19,6 +19,13 @@ import (
 // WavexVar is the environment variable that names a wavex executable to test instead of a build.
 const WavexVar = "WAVEX_E2E_WAVEX"
 
+// WholeVar is the environment variable that e2e/suite sets for -whole.
+const WholeVar = "WAVEX_E2E_WHOLE"
+
+// Whole reports whether tests run what takes long and rarely finds a fault: each case of evidence in both
+// isolations.
+func Whole() bool { return os.Getenv(WholeVar) != "" }
+
 // Wavex builds wavex from the checkout that contains the caller's directory, in a folder that
 // clean removes, unless WavexVar names one.
 func Wavex(ctx context.Context) (path string, clean func(), err error) {

@@ -56,8 +56,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	whole := flag.Bool("whole", false, "fail where the machine lacks what some tests need")
+	times := flag.Bool("times", false, "print the CPU time of each package; runs all tests again")
+	of := flag.Bool("timed", false, "run the command of the arguments and print its CPU time")
 	flag.Parse()
-	ok, err := suite(ctx, os.Stdout, *whole)
+	if *of {
+		os.Exit(timed(ctx, os.Stdout, flag.Args()))
+	}
+	ok, err := suite(ctx, os.Stdout, *whole, *times)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suite:", err)
 	}
@@ -67,25 +72,38 @@ func main() {
 }
 
 // suite runs all tests that this machine can run, and reports whether all of them passed. With
-// whole it runs none and returns false if a tool is missing.
-func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
+// whole it runs none and returns false if a tool is missing. With times each package prints its CPU time.
+func suite(ctx context.Context, out io.Writer, whole, times bool) (bool, error) {
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
 		return false, fmt.Errorf("listing the packages: %w", err)
 	}
 	tools := detectTools(ctx)
 	fmt.Fprintln(out, tools)
-	if whole && !(tools.race && tools.browser && tools.wall) {
-		return false, nil
+	if whole {
+		if !(tools.race && tools.browser && tools.wall) {
+			return false, nil
+		}
+		if err := os.Setenv(rig.WholeVar, "1"); err != nil {
+			return false, err
+		}
 	}
 	if err := shareWavex(ctx); err != nil {
 		fmt.Fprintln(out, err) // the packages that need it fail
 	}
 	c := newTestCounter(out)
 	for _, g := range groups(strings.Fields(string(listed)), tools) {
-		began := time.Now()
+		if times {
+			self, err := os.Executable()
+			if err != nil {
+				return false, err
+			}
+			g.args = append(g.args, "-count=1", "-exec", self+" -timed --")
+		}
+		began, before := time.Now(), c.cpu
 		err := c.run(ctx, ".", g.args, g.packages)
-		fmt.Fprintf(out, "== %s: %s\n", g.name, time.Since(began).Round(time.Second))
+		fmt.Fprintf(out, "== %s: %s, %.0f s of CPU\n", g.name, time.Since(began).Round(time.Second),
+			(c.cpu - before).Seconds())
 		if err != nil {
 			fmt.Fprintln(out, c)
 			return false, err
@@ -145,6 +163,26 @@ func (t tools) String() string {
 		return "all tests, with the race detector"
 	}
 	return "without " + strings.Join(lacks, " and ") + "; all other tests"
+}
+
+// timed runs a test binary and prints the CPU time of all processes that it waited for. It returns the exit code.
+func timed(ctx context.Context, out io.Writer, command []string) int {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return nil } // go test sends it the signal as well
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		return 1
+	}
+	fmt.Fprintf(out, "%.1f s of CPU, %.1f s of them in the kernel\n", cpuTime(cmd).Seconds(),
+		cmd.ProcessState.SystemTime().Seconds())
+	return cmd.ProcessState.ExitCode()
+}
+
+// cpuTime returns the CPU time of a command that has ended, with that of its children on Unix.
+func cpuTime(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // group is a set of packages for one go test.

@@ -19,6 +19,7 @@ type testCounter struct {
 	out                     io.Writer
 	passed, failed, skipped int
 	packages                map[string]*packageOutput
+	cpu                     time.Duration // of all go test commands
 }
 
 // packageOutput holds the output of a running package.
@@ -75,6 +76,7 @@ func (c *testCounter) run(ctx context.Context, dir string, args, packages []stri
 		return errors.Join(fmt.Errorf("reading what go test prints: %w", err), cmd.Wait())
 	}
 	err = cmd.Wait()
+	c.cpu += cpuTime(cmd)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -40,6 +40,9 @@ func TestTestCounter(t *testing.T) {
 	if got, want := c.String(), "3 passed, 6 failed, 2 skipped"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	if c.cpu <= 0 {
+		t.Errorf("%s of CPU", c.cpu)
+	}
 	shown := out.String()
 	for _, want := range []string{
 		"ok  \tm/good", "this is why", "FAIL\tm/bad", "panic: oh", "undefined: missing", "no tool", "FAIL\tm/early",
@@ -56,6 +59,18 @@ func TestTestCounter(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(shown)
+	}
+}
+
+// TestTimed checks that a timed test binary keeps its exit code, and that its CPU time is printed.
+func TestTimed(t *testing.T) {
+	t.Parallel()
+	for arg, want := range map[string]int{"-test.list=^TestTimed$": 0, "-test.unknown": 2} {
+		var out strings.Builder
+		if got := timed(t.Context(), &out, []string{os.Args[0], arg}); got != want ||
+			!strings.Contains(out.String(), " s of CPU, ") {
+			t.Errorf("%s: exit %d, want %d, %q", arg, got, want, out.String())
+		}
 	}
 }
 
