@@ -5,6 +5,7 @@ package crash
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -48,12 +49,12 @@ func seed(t *testing.T) uint64 {
 	return s
 }
 
+// killsAtRandom is the number of kills. Each costs a third of a second of CPU.
+var killsAtRandom = flag.Int64("kills", 40, "how many times TestKilledAtAnyMoment kills wavex")
+
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	kills := int64(200)
-	if testing.Short() {
-		kills = 20
-	}
+	kills := *killsAtRandom
 	start := seed(t)
 	var (
 		left  atomic.Int64 // kills that remain
@@ -90,7 +91,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if int64(len(moved)) < kills && !t.Failed() {
 		t.Errorf("only %d of %d kills hit a running wavex", len(moved), kills)
 	}
-	if !testing.Short() && !t.Failed() && sums["stream"] == 0 {
+	if kills >= 40 && !t.Failed() && sums["stream"] == 0 {
 		t.Error("no kill hit an attempt in the middle of its stream: the moments are badly spread")
 	}
 }
