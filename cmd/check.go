@@ -74,7 +74,27 @@ type checkReport struct {
 	Room         *gitwork.Room      `json:"room,omitempty"` // of worktrees; nil: none are made, or it is not known
 	Commands     []plan.Command     `json:"commands"`
 	Params       []plan.Param       `json:"params,omitempty"`
+	Groups       []checkedGroup     `json:"groups,omitempty"`
 	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
+}
+
+// checkedGroup is a group with the ids of its tasks.
+type checkedGroup struct {
+	plan.Group
+	Tasks []string `json:"tasks"`
+}
+
+// String returns the group as one line.
+func (g checkedGroup) String() string {
+	switch {
+	case !g.Known:
+		return fmt.Sprintf("group %s: the list (%s) is not known yet, at most %s", g.ID, g.List,
+			report.Plural(g.MaxItems, "item", "items"))
+	case len(g.Tasks) == 0:
+		return fmt.Sprintf("group %s: no items (%s), which is complete", g.ID, g.List)
+	}
+	return fmt.Sprintf("group %s: %s (%s): %s", g.ID, report.Plural(len(g.Tasks), "item", "items"), g.List,
+		joinFirstN(g.Tasks, 6))
 }
 
 func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error {
@@ -88,6 +108,9 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
 		r.Waves, r.Commands, r.Params = waveIDs(p), p.Commands(), p.Params
+		for _, g := range p.Groups {
+			r.Groups = append(r.Groups, checkedGroup{g, plan.IDs(p, g.Tasks)})
+		}
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
@@ -130,7 +153,7 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 		fmt.Fprintln(std.Err, usererr.Plan(r.Diagnostics).Error())
 		return nil
 	}
-	lines := plan.Group(r.Diagnostics)
+	lines := plan.Lines(r.Diagnostics)
 	if all {
 		lines = nil
 		for _, d := range r.Diagnostics {
@@ -154,6 +177,9 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 		report.Plural(r.Tasks, "task", "tasks"), report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave",
 			"waves"), width)
 	printParams(std.Out, r.Params)
+	for _, g := range r.Groups {
+		fmt.Fprintln(std.Out, textfmt.Line(g.String()))
+	}
 	for i, w := range r.Waves {
 		after := ""
 		if p.Sequential(i+1) && len(w) > 1 {

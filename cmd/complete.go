@@ -228,7 +228,8 @@ func lastRunPlan(args []string) *plan.Plan {
 	if p := runlog.SavedPlan(loop.Name, last.Config.Run); p != nil {
 		return p
 	}
-	p, err := planfile.Reread(last.Plan, last.Config.Run, last.Config.Params)
+	p, err := planfile.Reread(last.Plan, last.Config.Run,
+		plan.RunParams(last.Config.Params, last.Config.Lists))
 	if err != nil {
 		return nil
 	}

@@ -151,7 +151,8 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, loop.In(dir))
 	}
-	p, err := planfile.Reread(last.In(loop.In(dir)).Plan, last.Config.Run, last.Config.Params)
+	p, err := planfile.Reread(last.In(loop.In(dir)).Plan, last.Config.Run,
+		plan.RunParams(last.Config.Params, last.Config.Lists))
 	if err != nil {
 		return nil, err
 	}

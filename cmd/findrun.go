@@ -31,8 +31,8 @@ func planPath(args []string) (string, error) {
 
 // findTask returns the id of a task that is given by its id, or by the id that lists show to people.
 func findTask(p *plan.Plan, id string) (string, error) {
-	if _, ok := p.Lookup(id); ok {
-		return id, nil
+	if i, ok := p.Lookup(id); ok {
+		return p.Tasks[i].ID, nil
 	}
 	var near []string
 	for i := range p.Tasks {

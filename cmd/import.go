@@ -93,7 +93,7 @@ func importFile(_ context.Context, path string, o importOptions, std Stdio) ([]b
 	case out == nil:
 		return nil, "", usererr.Plan(diags)
 	}
-	for _, l := range plan.Group(diags) {
+	for _, l := range plan.Lines(diags) {
 		fmt.Fprintln(std.Err, l)
 	}
 	return out, form, nil

@@ -150,13 +150,10 @@ func (r *invocation) load() error {
 	if err != nil {
 		return err
 	}
-	if old != nil && len(p.Params) > 0 {
-		given = append(plan.RunParams(old.Params).Given, given...)
-	}
-	if diags, err = r.loadWithValues(ours, given, diags); err != nil {
+	if diags, err = r.loadWithValues(ours, old, given, diags); err != nil {
 		return err
 	}
-	for _, l := range plan.Group(diags) {
+	for _, l := range plan.Lines(diags) {
 		if o.output == "text" {
 			fmt.Fprintln(r.std.Err, l)
 		}
@@ -164,14 +161,19 @@ func (r *invocation) load() error {
 	return r.configure(old, dir)
 }
 
-// loadWithValues reads a plan with parameters again, with the values of the run, and returns its diagnostics. Those of
-// another plan stay.
-func (r *invocation) loadWithValues(run string, given []plan.GivenParam, diags []plan.Diagnostic) ([]plan.Diagnostic,
-	error) {
-	if len(r.plan.Params) == 0 {
+// loadWithValues reads a plan with parameters or lists again, with the values of the run, and returns its diagnostics.
+// Those of another plan stay. old is the configuration of the resumed run, or nil.
+func (r *invocation) loadWithValues(run string, old *event.Config, given []plan.GivenParam,
+	diags []plan.Diagnostic) ([]plan.Diagnostic, error) {
+	values := plan.ParamOptions{Given: given}
+	if old != nil {
+		values = plan.RunParams(old.Params, old.Lists, given...)
+	}
+	if len(r.plan.Params)+len(values.Lists) == 0 {
 		return diags, nil
 	}
-	p, diags, err := planfile.LoadWith(r.opts.planPath, run, plan.ParamOptions{Given: given, Required: true})
+	values.Required = true
+	p, diags, err := planfile.LoadWith(r.opts.planPath, run, values)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 		}
 	}
 	c.Dir, c.Loop, c.Only = dir, loop.In(dir), o.only
-	c.Params = p.ParamValues()
+	c.Params, c.Lists = p.ParamValues(), p.Lists()
 	planned := planSettings(p)
 	given := func(flag string) bool { // a resumed run keeps its values, and a plan counts before settings files
 		return o.forced(flag) || old == nil && planned[flag] == "" && o.given(flag)

@@ -24,6 +24,8 @@ type Config struct {
 
 	// Params are the values of the plan's parameters, by their names.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
+	// Lists are the lists of tasks with foreach that the plan and its parameters do not tell, see plan.Plan.Lists.
+	Lists map[string]json.RawMessage `json:"lists,omitempty"`
 
 	Isolation Isolation `json:"isolation,omitempty"`
 	Trees     string    `json:"trees,omitempty"`     // how worktrees are made: "auto", "pool" or "overlay"; "": pool

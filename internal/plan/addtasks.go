@@ -43,6 +43,9 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 		}
 		return nil, fmt.Errorf("adding tasks: %w", errors.Join(errs...))
 	}
+	if len(more.Groups) > 0 {
+		return nil, errors.New("adding tasks: a task that is added has no foreach")
+	}
 	q := *p
 	q.keys = new(keys)
 	q.ids = p.ids.clone()

@@ -143,7 +143,7 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	h.env(t.Env)
 	if t.Output != nil {
 		h.text("output")
-		h.text(canonicalSchema(t.Output))
+		h.text(canonicalJSON(t.Output))
 	}
 
 	// Use the blockers in the order of their keys, not of the file.

@@ -39,6 +39,8 @@ type decoder struct {
 	waveType        *objectType[Wave]
 	linkType        *objectType[Link]
 	paramType       *objectType[Param]
+	foreachType     *objectType[foreach]
+	foreach         map[int]*foreach  // by task of the file
 	paramLocations  []source.Location // of the names of the parameters
 	referenceTexts  []referenceText
 	checks          slab[Check]

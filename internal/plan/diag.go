@@ -39,6 +39,7 @@ const (
 	CodeBadSchema          = "bad-schema"          // output is not a JSON Schema
 	CodeMissingFile        = "missing-file"        // the "@file" of a prompt cannot be read
 	CodeBadReference       = "bad-reference"       // in a text, unknown or of a type that does not fit
+	CodeBadItem            = "bad-item"            // a list of foreach, or an item of it, that cannot become tasks
 	CodeUnknownParam       = "unknown-param"       // a value for a parameter that does not exist
 	CodeMissingParam       = "missing-param"       // a parameter without a value
 	CodeUnsupportedVersion = "unsupported-version" //
@@ -88,12 +89,12 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// maxOfKind bounds the diagnostics of one kind that Group returns.
+// maxOfKind bounds the diagnostics of one kind that Lines returns.
 const maxOfKind = 3
 
-// Group returns diagnostics as lines for a person: errors first, then warnings, those of one kind together. Of a kind
+// Lines returns diagnostics as lines for a person: errors first, then warnings, those of one kind together. Of a kind
 // with more than maxOfKind diagnostics it returns the first ones, and the number of the others.
-func Group(ds []Diagnostic) (lines []string) {
+func Lines(ds []Diagnostic) (lines []string) {
 	kinds := map[string][]Diagnostic{}
 	var order []string
 	for _, severity := range []string{SeverityError, SeverityWarning} {

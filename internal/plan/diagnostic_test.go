@@ -259,7 +259,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-func TestGroup(t *testing.T) {
+func TestLines(t *testing.T) {
 	t.Parallel()
 	var ds []Diagnostic
 	for i := range 5 {
@@ -269,7 +269,7 @@ func TestGroup(t *testing.T) {
 		Diagnostic{Severity: SeverityWarning, Code: CodeGuessed, Message: "g"})
 	want := []string{"error: e [cycle]", "warning: w0 [no-check]", "warning: w1 [no-check]", "warning: w2 [no-check]",
 		"  and 2 more [no-check], 5 in all; wavex check --all shows each", "warning: g [guessed]"}
-	if got := Group(ds); !slices.Equal(got, want) {
+	if got := Lines(ds); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -27,7 +27,7 @@ func TestDocs(t *testing.T) {
 		}
 		for _, part := range parts[1:] {
 			example, _, _ := strings.Cut(part, "```")
-			if p, ds := Parse("example."+lang, []byte(example), Options{}); p == nil || len(ds) != 0 {
+			if p, ds := Parse("example."+lang, []byte(example), Options{Dir: t.TempDir()}); p == nil || len(ds) != 0 {
 				t.Errorf("%s example: %v", lang, ds)
 			}
 		}
@@ -36,7 +36,7 @@ func TestDocs(t *testing.T) {
 	for _, names := range [][]string{d.planType.names(), d.limitType.names(), d.policyType.names(),
 		d.taskType.names(), d.checkType.names(),
 		d.fileType.names(), d.conditionType.names(), d.estimateType.names(), d.waveType.names(), d.linkType.names(),
-		d.paramType.names()} {
+		d.paramType.names(), d.foreachType.names()} {
 		for _, name := range names {
 			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") &&
 				!strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {

@@ -10,6 +10,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"wavex/budget"
 	"wavex/internal/plan/source"
 )
 
@@ -100,6 +101,7 @@ func taskFields() []field[Task] {
 		field[Task]{"activeForm", func(d *decoder, task *Task, t source.Token) { d.singleLine(&task.ActiveForm, t) }},
 		field[Task]{"prompt", func(d *decoder, task *Task, t source.Token) { d.prompt(&task.Prompt, t) }},
 		field[Task]{"command", func(d *decoder, task *Task, t source.Token) { d.nonEmptyString(&task.Command, t) }},
+		field[Task]{"foreach", func(d *decoder, _ *Task, t source.Token) { d.readForeach(t) }},
 		field[Task]{"wave", func(d *decoder, task *Task, t source.Token) { d.wave(&task.Wave, t) }},
 		field[Task]{"files", func(d *decoder, task *Task, t source.Token) { task.Files = d.fileList(t) }},
 		field[Task]{"verify", func(d *decoder, task *Task, t source.Token) { task.Verify = d.verify(t) }},
@@ -113,13 +115,7 @@ func taskFields() []field[Task] {
 			}
 			d.enum(&task.Reversibility, t, "2A", "2B", "1")
 		}},
-		field[Task]{"budgetUSD", func(d *decoder, task *Task, t source.Token) {
-			u, ok := d.usd(t)
-			if ok && u == 0 {
-				d.errorf(t.At, CodeBadNumber, "must be more than 0; leave the field out for a share of the run's budget")
-			}
-			task.BudgetUSD = u
-		}},
+		field[Task]{"budgetUSD", func(d *decoder, task *Task, t source.Token) { d.taskBudget(&task.BudgetUSD, t) }},
 		field[Task]{"estimate", func(d *decoder, task *Task, t source.Token) { d.estimateType.decode(d, &task.Estimate, t) }},
 		field[Task]{"metadata", func(d *decoder, task *Task, t source.Token) { d.metadata(task, t) }},
 		field[Task]{"rehearse", func(d *decoder, task *Task, t source.Token) { task.Rehearse = d.rehearse(t) }},
@@ -133,6 +129,14 @@ func taskFields() []field[Task] {
 		}})
 	}
 	return fields
+}
+
+func (d *decoder) taskBudget(dst *budget.USD, t source.Token) {
+	u, ok := d.usd(t)
+	if ok && u == 0 {
+		d.errorf(t.At, CodeBadNumber, "must be more than 0; leave the field out for a share of the run's budget")
+	}
+	*dst = u
 }
 
 func estimateFields() []field[Estimate] {

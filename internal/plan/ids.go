@@ -11,9 +11,6 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// maxID is the maximum length of an id in bytes: ids are names of folders.
-const maxID = 100
-
 // index finds tasks by id. It keeps numeric ids apart: big plans mostly have numeric ids, and small
 // numbers need no hashing.
 type index struct {
@@ -98,9 +95,12 @@ func IDs[I int | int32](p *Plan, tasks []I) []string {
 	return ids
 }
 
-// Lookup finds a task by its id in any spelling: 1, 01, T01 and T-001 are the same.
+// Lookup finds a task by its id in any spelling: 1, 01, T01 and T-001 are the same, and so are G[a/b] and G[a~b].
 func (p *Plan) Lookup(id string) (int, bool) {
 	i, ok := p.ids.get(p.Tasks, id)
+	if group, key := splitMember(id); !ok && group != "" { // the key as the item has it, like src/a.go
+		i, ok = p.ids.get(p.Tasks, memberID(group, key))
+	}
 	return int(i), ok
 }
 

@@ -104,7 +104,7 @@ func fitsVariable(r *reference.Ref, value string) error {
 }
 
 // isLate reports whether the value of a reference comes with the run.
-func isLate(r *reference.Ref) bool { return r.Path[0].Name != "params" }
+func isLate(r *reference.Ref) bool { return r.Path[0].Name == "tasks" || r.Path[0].Name == "run" }
 
 // lateField matches the fields with late references.
 var lateField = sync.OnceValue(func() *regexp.Regexp {
@@ -120,14 +120,15 @@ func (d *decoder) checkLate(r *reference.Ref, path string) error {
 	case root == "run" && (len(r.Path) != 2 || r.Path[1].Name != "id"):
 		return wrong("of the run there is only ${run.id}")
 	case root == "run":
-	case root != "tasks":
-		return wrong("there is no %s here", root)
 	case len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output":
 		return wrong("write ${tasks.ID.output}, and a path behind it")
 	default:
 		i, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
 		if !known {
 			return wrong("there is no task %s%s", r.Path[1].Name, d.suggestID(r.Path[1].Name))
+		}
+		if d.foreach[int(i)] != nil {
+			return wrong("%s stands for the tasks of a list, and has no output of its own", r.Path[1].Name)
 		}
 		if d.plan.Tasks[i].Output == nil {
 			return wrong("task %s has no output", r.Path[1].Name)
@@ -231,5 +232,6 @@ func (d *decoder) addReferenceEdges() {
 
 // readsReferences reports whether the plan has fields that only plans with references have.
 func (d *decoder) readsReferences() bool {
-	return len(d.plan.Params) > 0 || slices.ContainsFunc(d.plan.Tasks, func(t Task) bool { return t.Output != nil })
+	return len(d.plan.Params) > 0 || len(d.foreach) > 0 ||
+		slices.ContainsFunc(d.plan.Tasks, func(t Task) bool { return t.Output != nil })
 }

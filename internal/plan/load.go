@@ -147,6 +147,7 @@ func newDecoder(opts Options, src string) *decoder {
 		waveType:      newObjectType("a wave", waveFields()...),
 		linkType:      newObjectType("a link", linkFields()...),
 		paramType:     newObjectType("a parameter", paramFields()...),
+		foreachType:   newObjectType("a foreach", foreachFields()...),
 		ids:           newIndex(room),
 		taskLocations: make([]source.Location, 0, room),
 		edges:         dag.NewBuilder(edges),
@@ -174,7 +175,7 @@ func (d *decoder) read() {
 	if broken == nil { // half a file would make known tasks look unknown
 		d.resolveBlockers()
 		d.setParams()
-		d.resolveReferences()
+		d.expandGroups(d.resolveReferences())
 	}
 	if d.errors == 0 {
 		d.applyDeclaredWaves()

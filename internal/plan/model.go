@@ -42,7 +42,8 @@ type Plan struct {
 	// Declared holds the plan's data about single waves, in the order of the file.
 	Declared []Wave          `json:"waves,omitempty"`
 	Tasks    []Task          `json:"-"`
-	Rehearse json.RawMessage `json:"-"` // plan-level block for the rehearsal agent; opaque here
+	Groups   []Group         `json:"groups,omitempty"` // in the order of the file
+	Rehearse json.RawMessage `json:"-"`                // plan-level block for the rehearsal agent; opaque here
 
 	// Graph holds the tasks' edges; its node i is Tasks[i].
 	Graph *dag.Graph `json:"-"`
@@ -68,6 +69,7 @@ type Limits struct {
 // Task is one unit of work. The fields with a name in JSON are in the outline of a plan.
 type Task struct {
 	ID            string                     `json:"id"`                   // as written; unique after normalisation
+	Group         string                     `json:"group,omitempty"`      // the task with foreach that it comes from
 	Subject       string                     `json:"subject,omitempty"`    // imperative, one line
 	Description   string                     `json:"-"`                    // for agents
 	ActiveForm    string                     `json:"activeForm,omitempty"` // present continuous
@@ -96,6 +98,17 @@ type Task struct {
 func (t *Task) HasCheck() bool {
 	return t.Command != "" || len(t.Verify) > 0 ||
 		slices.ContainsFunc(t.Criteria, func(c Condition) bool { return c.Check != nil })
+}
+
+// Group is a task with foreach: the tasks of the items of its list.
+type Group struct {
+	ID       string `json:"id"`
+	List     string `json:"list"`  // where the list comes from, for people
+	Known    bool   `json:"known"` // whether the list is known
+	MaxItems int    `json:"maxItems"`
+	Tasks    []int  `json:"tasks"` // indices, in the order of the items
+
+	found json.RawMessage // the list, if a run has to keep it; nil: it follows from the plan
 }
 
 // Pos is a position in the plan file; Line and Column count from 1, Column in bytes.

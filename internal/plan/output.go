@@ -70,8 +70,8 @@ func (d *decoder) requireObject(text json.RawMessage) {
 	d.leave()
 }
 
-// canonicalSchema returns the schema with its keys in order, so that their order in the file does not count.
-func canonicalSchema(text json.RawMessage) string {
+// canonicalJSON returns a value with its keys in order, so that their order in the file does not count.
+func canonicalJSON(text json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any

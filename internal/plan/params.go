@@ -27,6 +27,7 @@ type ParamOptions struct {
 	Given []GivenParam // a later one of the same name counts
 	// Required makes a parameter without a value a mistake. Otherwise its references stay in the texts.
 	Required bool
+	Lists    map[string]json.RawMessage // those of Plan.Lists of the run; others are made
 }
 
 // GivenParam is one value.
@@ -205,9 +206,10 @@ func (p *Plan) ParamValues() map[string]json.RawMessage {
 	return values
 }
 
-// RunParams returns the options for another reading of the plan of a run: the values that it had, and more.
-func RunParams(values map[string]json.RawMessage, more ...GivenParam) ParamOptions {
-	var o ParamOptions
+// RunParams returns the options for another reading of the plan of a run: the values and the lists that it had, and
+// more values.
+func RunParams(values, lists map[string]json.RawMessage, more ...GivenParam) ParamOptions {
+	o := ParamOptions{Lists: lists}
 	for name, v := range values {
 		o.Given = append(o.Given, GivenParam{Name: name, Value: v})
 	}

@@ -44,11 +44,13 @@ var referenceField = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // resolveReferences replaces the references of the plan, and reports those that are unknown or do not fit.
-func (d *decoder) resolveReferences() {
-	if len(d.referenceTexts) == 0 || !d.readsReferences() {
-		return
+// It returns the resolver of the items of lists, or nil.
+func (d *decoder) resolveReferences() *resolver {
+	if len(d.referenceTexts) == 0 && len(d.foreach) == 0 || !d.readsReferences() {
+		return nil
 	}
-	r := resolver{values: map[string]any{}, missing: map[string]bool{}}
+	r := resolver{values: map[string]any{}, missing: map[string]bool{}, parsed: map[parseKey]parsed{},
+		quoted: map[parseKey]string{}}
 	for _, p := range d.plan.Params {
 		if r.values[p.Name] = nil; p.Value == nil {
 			r.missing[p.Name] = true
@@ -56,7 +58,7 @@ func (d *decoder) resolveReferences() {
 		}
 		v, err := decodeJSON(p.Value)
 		if err != nil {
-			return // reported by setParams
+			return nil // reported by setParams
 		}
 		r.values[p.Name] = v
 	}
@@ -65,14 +67,20 @@ func (d *decoder) resolveReferences() {
 			d.checkReferences(&r, t)
 		}
 	}
+	for _, f := range d.foreach {
+		d.checkForeach(f)
+	}
 	if d.errors > 0 {
-		return
+		return nil
 	}
 	def := &d.plan.Defaults
 	def.Model, def.AppendSystemPrompt = r.words(def.Model), r.words(def.AppendSystemPrompt)
 	for i := range d.plan.Tasks {
-		r.task(&d.plan.Tasks[i])
+		if d.foreach[i] == nil {
+			r.task(&d.plan.Tasks[i])
+		}
 	}
+	return &r
 }
 
 // checkReferences reports the mistakes in the references of one text.
@@ -80,12 +88,14 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 	wrong := func(format string, args ...any) {
 		d.add(t.at, SeverityError, CodeBadReference, t.path, format, args...)
 	}
-	p, err := reference.Parse(t.text)
+	r.inGroup = d.foreach[taskOf(t.path)] != nil
+	defer func() { r.inGroup = false }()
+	p, err := r.parse(t.text)
 	if err != nil {
 		wrong("%s", err)
 		return
 	}
-	refs := p.Refs()
+	refs, ofItem := p.Refs(), false
 	kind := referenceField().FindStringSubmatch(t.path)
 	if len(refs) == 0 {
 		return
@@ -96,6 +106,12 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 	}
 	for _, ref := range refs {
 		switch _, known := r.values[ref.Path[min(1, len(ref.Path)-1)].Name]; {
+		case ref.Path[0].Name == "item" && !r.inGroup:
+			wrong("the reference ${%s}: there is no item here; only a task with foreach has one", ref.Text)
+			return
+		case ref.Path[0].Name == "item":
+			ofItem = true // looked at for each item
+			continue
 		case isLate(ref):
 			if err := d.checkLate(ref, t.path); err != nil {
 				wrong("%s", err)
@@ -120,7 +136,9 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 		wrong("the check behind Verify cannot have values that come with the run; make it a command task")
 		return
 	}
-	d.checkExpanded(r, t, kind)
+	if !ofItem {
+		d.checkExpanded(r, t, kind)
+	}
 }
 
 // maxVariable bounds the value of an environment variable, in bytes. The kernel's limit is 128 KB.
@@ -141,20 +159,53 @@ func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
 	}
 }
 
-// resolver replaces references by values of parameters.
+// resolver replaces references by values of parameters, and of an item.
 type resolver struct {
 	values  map[string]any  // by name
 	missing map[string]bool // they have no value in this reading, and their references stay
+	inGroup bool            // the current text is of a task with foreach
+	item    any             // the current item
 	late    Late            // of the current task
+	parsed  map[parseKey]parsed
+	quoted  map[parseKey]string // results of quoteVariables
+}
+
+// parseKey is a text, and whether it is of a task with foreach.
+type parseKey struct {
+	text    string
+	inGroup bool
+}
+
+type parsed struct {
+	template *reference.Template
+	err      error
+}
+
+// parse parses a text once: the texts of a task are used for each item of its list.
+func (r *resolver) parse(text string) (*reference.Template, error) {
+	key := parseKey{text, r.inGroup}
+	p, known := r.parsed[key]
+	if !known {
+		if p.template, p.err = reference.Parse(text); r.inGroup {
+			p.template, p.err = reference.ParseItem(text)
+		}
+		r.parsed[key] = p
+	}
+	return p.template, p.err
 }
 
 // value returns the text of a reference.
 func (r *resolver) value(ref *reference.Ref) (string, error) {
-	text, err := ref.Eval(map[string]any{"params": r.values})
-	if isLate(ref) || err != nil && r.missing[ref.Path[1].Name] {
+	text, err := ref.Eval(map[string]any{"params": r.values, "item": r.item})
+	if isLate(ref) || err != nil && r.isMissing(ref) {
 		return "${" + ref.Text + "}", nil
 	}
 	return text, err
+}
+
+// isMissing reports whether a reference is to a parameter without a value.
+func (r *resolver) isMissing(ref *reference.Ref) bool {
+	return ref.Path[0].Name == "params" && r.missing[ref.Path[1].Name]
 }
 
 // words returns a text with the values in the place of the references.
@@ -162,7 +213,7 @@ func (r *resolver) words(text string) string {
 	if !reference.Has(text) {
 		return text
 	}
-	p, err := reference.Parse(text)
+	p, err := r.parse(text)
 	if err != nil {
 		return text // reported
 	}
@@ -178,7 +229,7 @@ func (r *resolver) command(text string, env map[string]string) string {
 	if !reference.Has(text) {
 		return text
 	}
-	p, err := reference.Parse(text)
+	p, err := r.parse(text)
 	if err != nil {
 		return text // reported
 	}
@@ -188,7 +239,7 @@ func (r *resolver) command(text string, env map[string]string) string {
 		name := variable(ref)
 		if names[name] = true; isLate(ref) {
 			r.late.env[name] = ref
-		} else if !r.missing[ref.Path[1].Name] || !errors.Is(err, reference.ErrMissing) {
+		} else if !r.isMissing(ref) || !errors.Is(err, reference.ErrMissing) {
 			env[name] = value
 		}
 		return "${" + name + "}", err
@@ -196,13 +247,25 @@ func (r *resolver) command(text string, env map[string]string) string {
 	if err != nil {
 		return text // reported
 	}
-	return quoteVariables(out, names)
+	key := parseKey{text, r.inGroup}
+	quoted, known := r.quoted[key]
+	if !known {
+		quoted = quoteVariables(out, names)
+		r.quoted[key] = quoted
+	}
+	return quoted
 }
 
 // variable returns the name of the environment variable of a reference.
 func variable(ref *reference.Ref) string {
 	if len(ref.Path) > 1 && ref.Text == "params."+ref.Path[1].Name {
 		return "WAVEX_PARAM_" + ref.Path[1].Name
+	}
+	if ref.Text == "item" {
+		return "WAVEX_ITEM"
+	}
+	if len(ref.Path) == 2 && ref.Text == "item."+ref.Path[1].Name && isParamName(ref.Path[1].Name) {
+		return "WAVEX_ITEM_" + ref.Path[1].Name
 	}
 	sum := sha256.Sum256([]byte(ref.Text))
 	return "WAVEX_VALUE_" + hex.EncodeToString(sum[:4])
@@ -241,8 +304,8 @@ func (r *resolver) task(t *Task) {
 
 // template returns a text without its references to parameters, or nil if it has no others.
 func (r *resolver) template(text string) *reference.Template {
-	p, err := reference.Parse(text)
-	if err != nil || !hasLate(text) {
+	p, err := r.parse(text)
+	if err != nil || !slices.ContainsFunc(p.Refs(), isLate) {
 		return nil
 	}
 	p, err = p.With(func(ref *reference.Ref) (string, bool, error) {

@@ -57,6 +57,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		"check":     {parse(top.Defs["checkObject"]), d.checkType.names()},
 		"file":      {parse(parse(top.Defs["file"]).AnyOf[1]), d.fileType.names()},
 		"wave":      {parse(top.Defs["wave"]), d.waveType.names()},
+		"foreach":   {parse(top.Defs["foreachObject"]), d.foreachType.names()},
 		"param":     {parse(top.Defs["param"]), d.paramType.names()},
 		"link":      {parse(top.Defs["link"]), d.linkType.names()},
 		"condition": {parse(top.Defs["condition"]), d.conditionType.names()},
@@ -80,7 +81,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 // that only look alike, and repeated names, which a schema never sees.
 func beyond() []string {
 	return []string{CodeDuplicateID, CodeUnknownTask, CodeSelfEdge, CodeCycle, CodeMissingFile, CodeDuplicateField,
-		CodeBadPattern, CodeBadSchema, CodeBadReference, CodeUnknownParam, CodeMissingParam,
+		CodeBadPattern, CodeBadSchema, CodeBadItem, CodeBadReference, CodeUnknownParam, CodeMissingParam,
 		CodeWaveOrder, CodeTooDeep, CodeEncoding, CodeSyntax}
 }
 
@@ -103,7 +104,12 @@ func TestSchemaAgrees(t *testing.T) {
 		task(`"criteria":[{"text":"a","check":{"run":"x","recheck":true}}]`),
 		task(`"output":{"type":"object","properties":{"a":{"type":"string"}}}`),
 		whole(`"params":{"a":{"type":"string"},"_b1":{"type":"list","default":[1],"description":""}}`),
+		task(`"foreach":["a",1,{"b":2}]`), task(`"foreach":{"items":[],"key":"${item.id}","maxItems":3}`),
+		whole(`"params":{"a":{"type":"list","default":[]}},"name":"x"`),
 		// Each has one mistake.
+		task(`"foreach":"a"`), task(`"foreach":1`), task(`"foreach":{}`), task(`"foreach":{"items":[],"glob":"a"}`),
+		task(`"foreach":{"items":{}}`), task(`"foreach":{"items":[],"maxItems":0}`),
+		task(`"foreach":{"items":[],"key":""}`), task(`"foreach":{"glob":"../a"}`), task(`"foreach":{"items":[],"max":1}`),
 		whole(`"params":[]`), whole(`"params":{"a":{}}`), whole(`"params":{"a":{"type":"text"}}`), whole(`"params":{"a":1}`),
 		whole(`"params":{"a-b":{"type":"string"}}`), whole(`"params":{"1":{"type":"string"}}`),
 		task(`"output":[]`), task(`"output":true`), task(`"output":"x"`),

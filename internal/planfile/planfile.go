@@ -120,13 +120,13 @@ func ReadWith(path, run string, params plan.ParamOptions) (*plan.Plan, error) {
 	return p, nil
 }
 
-// Reread is like Read, for the plan of an existing run with the values of its parameters. Agents may have changed the
-// file since it was first read, so Reread refuses a file that could block the reader, such as a named pipe.
-func Reread(path, run string, values map[string]json.RawMessage) (*plan.Plan, error) {
+// Reread is like Read, for the plan of an existing run with the values and lists of that run. Agents may have changed
+// the file since it was first read, so Reread refuses a file that could block the reader, such as a named pipe.
+func Reread(path, run string, values plan.ParamOptions) (*plan.Plan, error) {
 	if err := CheckReopenable(path); err != nil {
 		return nil, err
 	}
-	return ReadWith(path, run, plan.RunParams(values))
+	return ReadWith(path, run, values)
 }
 
 // ProjectDir returns the directory where tasks work and where .loop lives: the plan's defaults.dir,

@@ -101,8 +101,8 @@ func (f *Follower) apply(e event.Event) error {
 	case event.RunResumed:
 		r = Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
 	}
-	// Another plan, an edited one, or perhaps other values of its parameters.
-	if r.Plan != "" && (f.State == nil || r.Digest != f.digest || len(r.Config.Params) > 0) {
+	// Another plan, an edited one, or perhaps other values and lists.
+	if r.Plan != "" && (f.State == nil || r.Digest != f.digest || len(r.Config.Params)+len(r.Config.Lists) > 0) {
 		return f.replayPlan(&r)
 	}
 	if f.State == nil {

@@ -161,7 +161,7 @@ func (r *Run) currentPlan(path string) (p *plan.Plan, err error) {
 			return nil, err
 		}
 	}
-	return planfile.Reread(path, r.Config.Run, r.Config.Params)
+	return planfile.Reread(path, r.Config.Run, plan.RunParams(r.Config.Params, r.Config.Lists))
 }
 
 // displayPlan returns the plan that the run had, if .loop has it, else the current one.
@@ -183,7 +183,7 @@ func planForDisplay(dir loop.Dir, path string, r *Run) (*plan.Plan, error) {
 	if kept != nil && kept.Digest == r.Digest {
 		return kept, nil
 	}
-	p, err := planfile.Reread(path, r.Config.Run, r.Config.Params)
+	p, err := planfile.Reread(path, r.Config.Run, plan.RunParams(r.Config.Params, r.Config.Lists))
 	if err != nil && kept != nil {
 		return kept, nil
 	}
@@ -202,7 +202,7 @@ func (p *History) PlanEdit(path string) (e *event.Edit, gone bool, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}
-	now, err := planfile.Reread(path, last.Config.Run, last.Config.Params)
+	now, err := planfile.Reread(path, last.Config.Run, plan.RunParams(last.Config.Params, last.Config.Lists))
 	if err != nil {
 		return nil, false, err
 	}

@@ -46,7 +46,7 @@ func Plan(diags []plan.Diagnostic) error { return &PlanError{diags} }
 func (e *PlanError) Error() string {
 	var b strings.Builder
 	errs := 0
-	for _, l := range plan.Group(e.Diags) {
+	for _, l := range plan.Lines(e.Diags) {
 		fmt.Fprintln(&b, l)
 	}
 	for _, d := range e.Diags {

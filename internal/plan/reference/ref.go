@@ -38,10 +38,9 @@ func (e *Error) Error() string { return fmt.Sprintf("the reference ${%s}: %s", e
 // ErrMissing means that there is no value at a path.
 var ErrMissing = errors.New("there is no such value")
 
-// Eval returns the text of the reference. values is decoded JSON with the roots as its fields. The error is an *Error
-// or wraps one; it also wraps ErrMissing if there is no value and no default.
-func (r *Ref) Eval(values map[string]any) (string, error) {
-	v, found := any(values), true
+// Value returns the value at the path, without the functions. found reports whether there is one.
+func (r *Ref) Value(values map[string]any) (v any, found bool) {
+	v, found = any(values), true
 	for _, s := range r.Path {
 		switch in := v.(type) {
 		case map[string]any:
@@ -55,10 +54,19 @@ func (r *Ref) Eval(values map[string]any) (string, error) {
 			found = false
 		}
 		if !found {
-			v = nil
-			break
+			return nil, false
 		}
 	}
+	return v, true
+}
+
+// IsPlain reports whether the reference has no functions.
+func (r *Ref) IsPlain() bool { return len(r.funcs) == 0 }
+
+// Eval returns the text of the reference. values is decoded JSON with the roots as its fields. The error is an *Error
+// or wraps one; it also wraps ErrMissing if there is no value and no default.
+func (r *Ref) Eval(values map[string]any) (string, error) {
+	v, found := r.Value(values)
 	for _, f := range r.funcs {
 		switch list, isList := v.([]any); f.name {
 		case "default":

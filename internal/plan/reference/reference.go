@@ -17,7 +17,12 @@ type part struct {
 }
 
 // Parse reads a text. "$${" before a root stands for "${". The error is an *Error.
-func Parse(text string) (*Template, error) {
+func Parse(text string) (*Template, error) { return parse(text, false) }
+
+// ParseItem is like Parse for texts of a task that is repeated: in them ${item} alone is a reference, too.
+func ParseItem(text string) (*Template, error) { return parse(text, true) }
+
+func parse(text string, item bool) (*Template, error) {
 	t := &Template{}
 	literal := func(s string) {
 		if n := len(t.parts); n > 0 && t.parts[n-1].ref == nil {
@@ -32,7 +37,7 @@ func Parse(text string) (*Template, error) {
 		case i < 0:
 			literal(text)
 			return t, nil
-		case !beginsReference(text[i+2:]):
+		case !beginsReference(text[i+2:], item):
 			literal(text[:i+2])
 			text = text[i+2:]
 		case i > 0 && text[i-1] == '$':
@@ -51,20 +56,24 @@ func Parse(text string) (*Template, error) {
 	}
 }
 
-// Has reports whether a text may have references.
+// Has reports whether a text may have references, for Parse or ParseItem.
 func Has(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, "${")
-		if !found || beginsReference(rest) {
+		if !found || beginsReference(rest, true) {
 			return found
 		}
 		text = rest
 	}
 }
 
-func beginsReference(s string) bool {
+func beginsReference(s string, item bool) bool {
 	for _, root := range roots {
-		if rest, ok := strings.CutPrefix(s, root); ok && rest != "" && (rest[0] == '.' || rest[0] == '[') {
+		rest, ok := strings.CutPrefix(s, root)
+		if !ok || rest == "" {
+			continue
+		}
+		if rest[0] == '.' || rest[0] == '[' || item && root == "item" && strings.IndexByte("} \t|", rest[0]) >= 0 {
 			return true
 		}
 	}

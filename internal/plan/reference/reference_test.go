@@ -65,6 +65,20 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%s: Has reports %t", tc.text, Has(tc.text))
 		}
 	}
+	for text, want := range map[string][2]string{
+		"${item} ${item }${item|json}": {"${item} ${item }${item|json}", `a a"a"`},
+		"$${item} ${items} ${item":     {"$${item} ${items} ${item", "${item} ${items} ${item"}} {
+		for k, parse := range []func(string) (*Template, error){Parse, ParseItem} {
+			p, err := parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.Expand(func(r *Ref) (string, error) { return r.Eval(map[string]any{"item": "a"}) })
+			if got != want[k] || err != nil {
+				t.Errorf("%s: got %q, %v, want %q", text, got, err, want[k])
+			}
+		}
+	}
 	p, err := Parse("${params.gone}")
 	if err != nil {
 		t.Fatal(err)

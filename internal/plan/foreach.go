@@ -1,0 +1,124 @@
+package plan
+
+// This file reads the list of a task that is repeated for each of its items. expandgroups.go makes the tasks.
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan/reference"
+	"wavex/internal/plan/source"
+)
+
+// defaultMaxItems bounds the items of a list that does not say so itself: a list of agents' tasks costs money.
+const defaultMaxItems = 100
+
+// foreach is the list of a task, as it stands in the file. It has items, a reference or a glob.
+type foreach struct {
+	at       source.Location
+	items    []json.RawMessage
+	ref      *reference.Ref
+	glob     string
+	key      string // with references; "": the item itself
+	maxItems int
+}
+
+func foreachFields() []field[foreach] {
+	return []field[foreach]{
+		{"items", func(d *decoder, f *foreach, t source.Token) { d.foreachItems(f, t) }},
+		{"glob", func(d *decoder, f *foreach, t source.Token) {
+			d.pattern(&f.glob, t, d.relativePath)
+			if f.glob != "" && t.Text[len(t.Text)-1] == '/' {
+				f.glob += "/" // directories
+			}
+		}},
+		{"key", func(d *decoder, f *foreach, t source.Token) {
+			switch { // its references are no references of a text
+			case t.Kind != source.KindString:
+				d.wrongType(t, source.KindString.String())
+			case strings.TrimSpace(t.Text) == "":
+				d.errorf(t.At, CodeBadValue, "must not be empty; leave the field out for the item itself")
+			default:
+				f.key = t.Text
+			}
+		}},
+		{"maxItems", func(d *decoder, f *foreach, t source.Token) {
+			if n, ok := d.count(t, 1); ok {
+				f.maxItems = n
+			}
+		}},
+	}
+}
+
+// readForeach reads the list of the current task: a list, a reference, or an object.
+func (d *decoder) readForeach(t source.Token) {
+	f := &foreach{at: t.At, maxItems: defaultMaxItems}
+	if t.Kind != source.KindObject {
+		d.foreachItems(f, t)
+	} else {
+		set, _ := d.foreachType.decode(d, f, t)
+		switch items, glob := d.foreachType.has(set, "items"), d.foreachType.has(set, "glob"); {
+		case items && glob:
+			d.errorf(t.At, CodeConflict, "a foreach has items or glob, not both")
+		case !items && !glob:
+			d.errorf(t.At, CodeMissingField, `a foreach needs items or glob, like {"glob": "src/*.go"}`)
+		}
+	}
+	if d.foreach == nil {
+		d.foreach = map[int]*foreach{}
+	}
+	d.foreach[d.task] = f
+}
+
+// foreachItems reads items as they are, or a reference to them.
+func (d *decoder) foreachItems(f *foreach, t source.Token) {
+	switch t.Kind {
+	case source.KindArray:
+		f.items = []json.RawMessage{}
+		d.longList(t, "a list of items", func(_ int, e source.Token) { f.items = append(f.items, d.src.Raw(e)) })
+	case source.KindString:
+		p, err := reference.Parse(t.Text)
+		if err != nil {
+			d.errorf(t.At, CodeBadReference, "%s", err)
+			return
+		}
+		if refs := p.Refs(); len(refs) == 1 && refs[0].IsPlain() && t.Text == "${"+refs[0].Text+"}" {
+			f.ref = refs[0]
+			return
+		}
+		d.errorf(t.At, CodeBadValue, "a list comes from one reference without functions, like ${params.files}")
+	default:
+		d.wrongType(t, "a list, or a reference to one like ${params.files}")
+	}
+}
+
+// String says where the list comes from.
+func (f *foreach) String() string {
+	switch {
+	case f.glob != "":
+		return "glob " + f.glob
+	case f.ref != nil:
+		return "${" + f.ref.Text + "}"
+	}
+	return "the plan"
+}
+
+// checkForeach reports the mistakes of references in the list of a task.
+func (d *decoder) checkForeach(f *foreach) {
+	if f.ref == nil {
+		return
+	}
+	wrong := func(format string, args ...any) {
+		d.add(f.at, SeverityError, CodeBadReference, "", "the reference ${%s}: %s", f.ref.Text, fmt.Sprintf(format, args...))
+	}
+	if f.ref.Path[0].Name != "params" {
+		wrong("a list comes from a parameter")
+		return
+	}
+	name := f.ref.Path[1].Name
+	if !slices.Contains(paramNames(d.plan.Params), name) {
+		wrong("the plan has no parameter %s%s", source.Quote(name), suggestName(name, paramNames(d.plan.Params)))
+	}
+}

@@ -1,0 +1,257 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listPlan has a task "a", a task "g" that is repeated, and a task "z" that waits for all of "g".
+func listPlan(foreach, fields string) string {
+	return `{"params":{"files":{"type":"list","default":["x"]}},"tasks":[{"id":"a","command":"x"},
+	{"id":"g","blockedBy":"a","foreach":` + foreach + `,` + fields + `},{"id":"z","command":"x","blockedBy":["g"]}]}`
+}
+
+func mustParse(t testing.TB, text string) *Plan {
+	t.Helper()
+	p, ds := Parse("plan.json", []byte(text), Options{})
+	if p == nil {
+		t.Fatalf("%v", ds)
+	}
+	return p
+}
+
+// The tasks of the items stand in the place of the task, and its edges are theirs.
+func TestForeach(t *testing.T) {
+	t.Parallel()
+	p := mustParse(t, listPlan(`{"items":[{"path":"src/a.go","n":1},{"path":"b.go","n":2}],"key":"${item.path}"}`,
+		`"subject":"Migrate ${item.path}","prompt":"In ${run.id}: ${item | json}","files":["${item.path}"],
+		"model":"m${item.n}",		"dir":"d${item.n}","verify":["test -f ${item.path}",{"file":"out/${item.path}","contains":"${item.n}"}],
+		"criteria":[{"text":"${item.path} is new.","check":"grep new ${item.path}"}],
+		"rehearse":{"writes":[{"path":"${item.path}"}]}`))
+	if got := IDs(p, []int{0, 1, 2, 3}); fmt.Sprint(got) != "[a g[src~a.go] g[b.go] z]" {
+		t.Fatalf("the tasks are %v", got)
+	}
+	if p.Graph.Edges() != 4 || fmt.Sprint(p.Graph.Blockers(3)) != "[1 2]" || fmt.Sprint(p.Graph.Blockers(2)) != "[0]" {
+		t.Errorf("z waits for %v", p.Graph.Blockers(3))
+	}
+	one := &p.Tasks[1]
+	if one.Subject != "Migrate src/a.go" || one.Files[0].Path != "src/a.go" || p.Settings(1).Model != "m1" ||
+		one.SubDir() != "d1" || one.Verify[0].Run != `test -f "${WAVEX_ITEM_path}"` || one.Verify[1].File != "out/src/a.go" ||
+		one.Verify[1].Contains != "1" || one.Criteria[0].Text != "src/a.go is new." ||
+		one.Env["WAVEX_ITEM_path"] != "src/a.go" ||
+		string(one.Rehearse) != `{"writes":[{"path":"src/a.go"}]}` || one.Group != "g" {
+		t.Errorf("%+v", one)
+	}
+	if c := p.Tasks[2].Criteria[0].Check; c.Environ()[0] != "WAVEX_ITEM_path=b.go" {
+		t.Errorf("the check has %v", c.Environ())
+	}
+	if got, err := p.Tasks[2].Resolve("R", nil); err != nil || got.Prompt != `In R: {"n":2,"path":"b.go"}` {
+		t.Errorf("%s, %v", got.Prompt, err)
+	}
+	for _, id := range []string{"g[src/a.go]", "g[src~a.go]"} {
+		if i, ok := p.Lookup(id); !ok || i != 1 {
+			t.Errorf("%s is task %d", id, i)
+		}
+	}
+	if g := p.Groups[0]; len(p.Groups) != 1 || !g.Known || fmt.Sprint(g.Tasks) != "[1 2]" || p.Lists() != nil {
+		t.Errorf("%+v", p.Groups)
+	}
+}
+
+// Another item changes the keys of nothing but itself and its descendants, wherever it stands in the list.
+func TestForeachKeys(t *testing.T) {
+	t.Parallel()
+	keys := func(items string) map[string]string {
+		p, out := mustParse(t, listPlan(items, `"command":"echo ${item}"`)), map[string]string{}
+		for i, key := range p.Keys() {
+			out[p.Tasks[i].ID] = key
+		}
+		return out
+	}
+	before, after := keys(`["b","c"]`), keys(`["c","new","b"]`)
+	for id, key := range after {
+		if same := before[id] == key; same != (id != "z" && id != "g[new]") {
+			t.Errorf("%s: its key is the same: %t", id, same)
+		}
+	}
+}
+
+// An empty list is complete: tasks that wait for it wait for its blockers. A list that is not known has no tasks yet.
+func TestForeachOfNone(t *testing.T) {
+	t.Parallel()
+	p := mustParse(t, listPlan(`[]`, `"command":"echo ${item}"`))
+	if len(p.Tasks) != 2 || fmt.Sprint(p.Graph.Blockers(1)) != "[0]" || !p.Groups[0].Known {
+		t.Errorf("%d tasks, %+v", len(p.Tasks), p.Groups)
+	}
+	p = mustParse(t, strings.Replace(listPlan(`"${params.files}"`, `"command":"echo ${item}"`), `,"default":["x"]`, "", 1))
+	if len(p.Tasks) != 2 || p.Groups[0].Known {
+		t.Errorf("%d tasks, %+v", len(p.Tasks), p.Groups)
+	}
+	p = mustParse(t, `{"tasks":[{"id":"g","foreach":[],"command":"x"}]}`)
+	if len(p.Tasks) != 0 || p.Graph.Len() != 0 {
+		t.Errorf("%d tasks", len(p.Tasks))
+	}
+}
+
+// Items are data: they stay one word of a command and one line of an id, or they are refused by their names.
+func TestHostileItems(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	for item, want := range map[string]struct{ id, wrong string }{
+		`"; rm -rf $HOME; "`:     {id: "g[---rm--rf--HOME----be648b2f]"},
+		`$(touch x)`:             {id: "g[--touch-x--a075e3b1]"},
+		"a\nb":                   {id: "g[a-b-7e18f737]"},
+		"${tasks.a.output.x}":    {id: "g[--tasks.a.output.x--d6e49667]"},
+		"../../etc/passwd":       {id: "g[..~..~etc~passwd]"},
+		"a~b":                    {id: "g[a-b-941528e5]"},
+		"\u0430":                 {id: "g[--823c4eb3]"}, // a look-alike of a
+		"a":                      {id: "g[a]"},
+		strings.Repeat("y", 100): {id: "g[" + strings.Repeat("y", 51) + "-56846f2d]"},
+		"a\x00b":                 {wrong: `item 1, "a\x00b": it is null, or has a NUL character`},
+		long:                     {wrong: "it has 1048578 bytes; at most 65536 are allowed"},
+		" ":                      {wrong: "its key is empty"},
+	} {
+		raw, err := json.Marshal([]string{item})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ds := Parse("plan.json", []byte(listPlan(string(raw), `"command":"echo ${item}","description":"On ${item}"`)),
+			Options{})
+		if want.wrong != "" {
+			if p != nil || len(ds) != 1 || ds[0].Code != CodeBadItem || !strings.Contains(ds[0].Message, want.wrong) {
+				t.Errorf("%.30q: %v", item, ds)
+			}
+			continue
+		}
+		if p == nil {
+			t.Errorf("%q: %v", item, ds)
+			continue
+		}
+		one := p.Tasks[1]
+		if one.ID != want.id || len(one.ID) > maxID ||
+			invalidIDReason(one.ID) != "" || one.Command != `echo "${WAVEX_ITEM}"` || one.Env["WAVEX_ITEM"] != item ||
+			one.Description != "On "+item || one.Late != nil {
+			t.Errorf("%q: %+v", item, one)
+		}
+	}
+}
+
+func TestForeachMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ foreach, fields, want string }{
+		{`["a","b","a"]`, `"command":"x"`, `item 3, "a": it has the key of item 1, "a"`},
+		{`["a","A"]`, `"command":"x"`, `item 2, "A": it has the key of item 1, "a"`},
+		{`["a",null]`, `"command":"x"`, `item 2, "null": it is null`},
+		{`["a",3]`, `"command":"echo ${item.path}"`, `item 1, "a": the reference ${item.path}: it has no value`},
+		{`[{"n":1}]`, `"command":"echo ${item}"`, `the value is an object`},
+		{`["a\nb"]`, `"subject":"Do ${item}","verify":"x"`, `put the rest into description (item 1, "a\nb")`},
+		{`["../x"]`, `"command":"x","files":["d/${item}/../../../y"]`, `leaves the directory`},
+		{`[1,2,3]`, `"command":"x"`, ``},
+		{`{"items":[1,2,3],"maxItems":2}`, `"command":"x"`, `it has 3 items; at most 2 are allowed`},
+		{`{"items":["a"],"key":"${item.id}"}`, `"command":"x"`, `the reference ${item.id}: it has no value`},
+		{`"${params.gone}"`, `"command":"x"`, `the plan has no parameter "gone"`},
+		{`"${params.files[0]}"`, `"command":"x"`, `${params.files[0]} is no list`},
+		{`"${run.id}"`, `"command":"x"`, `a list comes from a parameter`},
+		{`"${params.files | json}"`, `"command":"x"`, `without functions`},
+		{`["a"]`, `"command":"x ${item | upper}"`, `the functions are`},
+		{`{"glob":"*"}`, `"command":"x"`, `no directory`},
+		{`["a"]`, `"command":"x","exclusive":"${item.x}"`, `this field has no references`},
+	} {
+		p, ds := Parse("plan.json", []byte(listPlan(c.foreach, c.fields)), Options{})
+		text := fmt.Sprint(ds)
+		if (p == nil) != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %s, want %s", c.foreach, text, c.want)
+		}
+	}
+	const group = `{"id":"g","foreach":["a"],"command":"x","output":{}}`
+	for text, want := range map[string]string{
+		tasks(group, `{"id":"g[a]","command":"y"}`):                    `is that of an item`,
+		tasks(group, `{"id":"b","command":"echo ${item.x}"}`):          `there is no item here`,
+		tasks(group, `{"id":"h","command":"${tasks.g.output}"}`):       `stands for the tasks of a list`,
+		tasks(strings.Replace(group, "g", strings.Repeat("g", 90), 1)): `its items need room`,
+	} {
+		if p, ds := Parse("plan.json", []byte(text), Options{}); p != nil || !strings.Contains(fmt.Sprint(ds), want) {
+			t.Errorf("%s: %v", text, ds)
+		}
+	}
+	// Without foreach, ${item} belongs to the shell.
+	p := mustParse(t, `{"params":{"a":{"type":"string"}},
+		"tasks":[{"id":"g","command":"for item in a; do echo ${item}; done"}]}`)
+	if p.Tasks[0].Command != "for item in a; do echo ${item}; done" {
+		t.Errorf("%s", p.Tasks[0].Command)
+	}
+	if _, err := p.WithTasks(2, json.RawMessage(`{"id":"n","command":"x","foreach":["a"]}`)); err == nil {
+		t.Error("a task that is added has a list")
+	}
+}
+
+// A glob finds files below the directory of the task, and a run keeps them.
+func TestGlob(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, f := range []string{"src/a.go", "src/deep/er/b.go", "src/c.txt", "src/.hidden/d.go", "src/.e.go", "top.go"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(f)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/", filepath.Join(dir, "src", "out")); err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]string{
+		"src/*.go": "[src/a.go]", "src/**/*.go": "[src/a.go src/deep/er/b.go]",
+		"**":     "[src/a.go src/c.txt src/deep/er/b.go top.go]",
+		"src/*/": "[src/deep]", "**/": "[src src/deep src/deep/er]", "src/.*": "[src/.e.go]", "gone/*": "[]",
+		"src/out/*": "[]",
+		"*/[ab].go": "[src/a.go]", "top.go": "[top.go]",
+	} {
+		if got, err := glob(dir, pattern); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, %v, want %s", pattern, got, err, want)
+		}
+	}
+	text := []byte(`{"defaults":{"dir":"src"},
+	"tasks":[{"id":"g","foreach":{"glob":"deep/**/*.go"},"command":"cat ${item}"}]}`)
+	p, ds := Parse("plan.json", text, Options{Dir: dir})
+	if p == nil || fmt.Sprint(IDs(p, []int{0})) != "[g[deep~er~b.go]]" {
+		t.Fatalf("%v", ds)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "src")); err != nil {
+		t.Fatal(err)
+	}
+	again, ds := Parse("plan.json", text, Options{Dir: dir, Params: RunParams(nil, p.Lists())})
+	if again == nil || !slices.Equal(again.Keys(), p.Keys()) {
+		t.Errorf("%v", ds)
+	}
+	if p, ds = Parse("plan.json", text, Options{Dir: dir}); p == nil || len(p.Tasks) != 0 {
+		t.Errorf("%v", ds)
+	}
+}
+
+// 10,000 items are read within a second.
+func TestManyItems(t *testing.T) {
+	t.Parallel()
+	items := make([]string, 10_000)
+	for i := range items {
+		items[i] = fmt.Sprintf("src/file-%d.go", i)
+	}
+	raw, err := json.Marshal(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	p := mustParse(t, listPlan(`{"items":`+string(raw)+`,"maxItems":10000}`,
+		`"subject":"Migrate ${item}","description":"The file ${item}.","files":["${item}"],"verify":"test -f ${item}"`))
+	p.Keys()
+	t.Logf("%d tasks in %s", len(p.Tasks), time.Since(began))
+	if len(p.Tasks) != 10_002 || p.Graph.Edges() != 20_000 {
+		t.Errorf("%d tasks, %d edges", len(p.Tasks), p.Graph.Edges())
+	}
+}

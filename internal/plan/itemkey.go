@@ -1,0 +1,46 @@
+package plan
+
+// This file names the tasks of a list's items. The name of an item is the same in every list and at every place in it.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// maxID is the maximum length of an id in bytes: ids are names of folders.
+const maxID = 100
+
+// maxKey bounds the part of a task's id that comes from an item, in bytes.
+const maxKey = 60
+
+// memberID returns the id of the task of an item, by the item's key: ID[key]. A slash becomes a tilde. Another
+// character that has no place in a name of a folder becomes a dash, and then the id ends in a digest of the key.
+func memberID(group, key string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case c == '/':
+			return '~'
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', strings.ContainsRune("._-+=@,", c):
+			return c
+		}
+		return '-'
+	}, key)
+	limit := min(maxKey, maxID-len(group)-len("[]"))
+	if name != strings.ReplaceAll(key, "/", "~") || strings.Contains(key, "~") || len(name) > limit {
+		sum := sha256.Sum256([]byte(key))
+		tail := "-" + hex.EncodeToString(sum[:4])
+		name = name[:min(len(name), limit-len(tail))] + tail
+	}
+	return group + "[" + name + "]"
+}
+
+// splitMember returns the group and the key of an id in the form ID[key]; "" if it has another.
+func splitMember(id string) (group, key string) {
+	group, key, _ = strings.Cut(id, "[")
+	key, ok := strings.CutSuffix(key, "]")
+	if !ok {
+		return "", ""
+	}
+	return group, key
+}
