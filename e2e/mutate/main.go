@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/tools/go/packages"
 )
 
 // atOnce is the number of test processes at once.
@@ -65,17 +66,21 @@ func equivalents(text string) map[string]bool {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	seed := flag.Uint64("seed", 1, "the same seed makes the same changes")
-	n := flag.Int("n", 40, "changes of each package")
+	var seeds seedList
+	flag.Var(&seeds, "seed", "seeds, such as 1,2,3; the same seed makes the same changes")
+	n := flag.Int("n", 40, "changes of each package and seed")
 	only := flag.String("only", "", "draw only changes in places that contain this text, such as a file or file:line")
 	alone := flag.Bool("own", false, "decide with the tests of the changed package only")
 	limit := flag.Duration("time", time.Hour, "start nothing more after this time")
 	flag.Parse()
+	if seeds == nil {
+		seeds = seedList{1}
+	}
 	root, err := os.Getwd()
 	if err != nil {
 		root = "."
 	}
-	r := &report{out: os.Stdout, root: root, seed: *seed, n: *n, only: *only, deadline: time.Now().Add(*limit),
+	r := &report{out: os.Stdout, root: root, seeds: seeds, n: *n, only: *only, deadline: time.Now().Add(*limit),
 		harmless: equivalents(equivalent)}
 	for _, u := range users {
 		if *alone {
@@ -94,11 +99,28 @@ func main() {
 	}
 }
 
+// seedList is the value of a flag: numbers between commas.
+type seedList []uint64
+
+func (l *seedList) String() string { return fmt.Sprint(*l) }
+
+// Set reads the value.
+func (l *seedList) Set(text string) error {
+	for one := range strings.SplitSeq(text, ",") {
+		seed, err := strconv.ParseUint(one, 10, 64)
+		if err != nil {
+			return err
+		}
+		*l = append(*l, seed)
+	}
+	return nil
+}
+
 // report is the state of a call, and its table. Only mutate writes to rows.
 type report struct {
 	out      io.Writer
 	root     string
-	seed     uint64
+	seeds    []uint64
 	n        int
 	only     string
 	deadline time.Time
@@ -120,9 +142,10 @@ const (
 
 var verdicts = []verdict{own, byUser, timeout, survived, harmless, untried}
 
-// row counts the verdicts of a package.
+// row counts the verdicts of a package with a seed.
 type row struct {
 	pkg   string
+	seed  uint64
 	count map[verdict]int
 }
 
@@ -139,7 +162,7 @@ func (r row) percent() float64 {
 	return 100 * float64(killed) / float64(killed+r.count[survived])
 }
 
-// mutate tries the mutations of one package, adds its row, and prints a line for each.
+// mutate tries the mutations of one package, prints a line for each, and adds a row for each seed.
 func (r *report) mutate(ctx context.Context, pkg string, users []string) error {
 	scratch, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -150,20 +173,49 @@ func (r *report) mutate(ctx context.Context, pkg string, users []string) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := draw(p, r.root, r.only, r.seed, r.n)
+	all, err := mutations(p, r.root)
 	if err != nil {
 		return err
 	}
+	var drawn []mutation // of all seeds, each once
+	var rows [][]int     // for each seed the indexes of its mutations in drawn
+	for _, seed := range r.seeds {
+		var indexes []int
+		for _, m := range draw(p, all, r.only, seed, r.n) {
+			at := slices.IndexFunc(drawn, m.same)
+			if at < 0 {
+				at = len(drawn)
+				drawn = append(drawn, m)
+			}
+			indexes = append(indexes, at)
+		}
+		rows = append(rows, indexes)
+	}
+	found, err := r.tryAll(ctx, p, scratch, append([]string{pkg}, users...), drawn)
+	for i, indexes := range rows {
+		count := map[verdict]int{}
+		for _, at := range indexes {
+			count[found[at]]++
+		}
+		r.rows = append(r.rows, row{pkg, r.seeds[i], count})
+	}
+	return err
+}
+
+// tryAll returns the verdicts of mutations of one package, and prints a line for each. Users are the
+// packages whose tests decide, one after the other.
+func (r *report) tryAll(ctx context.Context, p *packages.Package, scratch string, users []string,
+	drawn []mutation) ([]verdict, error) {
+	found := slices.Repeat([]verdict{untried}, len(drawn))
 	overlay, err := writeOverlay(scratch, p.Dir, p.Name, drawn)
 	if err != nil {
-		return err
+		return found, err
 	}
 	var suites []*suite
-	for _, tests := range append([]string{pkg}, users...) {
+	for _, tests := range users {
 		suites = append(suites, newSuite(ctx, r.root, overlay, tests, scratch))
 	}
-	counted := row{pkg, map[verdict]int{}}
-	var mu sync.Mutex // guards counted and out
+	var mu sync.Mutex // guards out
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for i, m := range drawn {
@@ -172,17 +224,15 @@ func (r *report) mutate(ctx context.Context, pkg string, users []string) error {
 			if err != nil {
 				return err
 			}
+			found[i] = v
 			mu.Lock()
 			defer mu.Unlock()
-			counted.count[v]++
 			line := fmt.Sprintf("%-13s %s: %s  %s", v, m.place, m.change, by)
 			_, err = fmt.Fprintln(r.out, strings.TrimSpace(line))
 			return err
 		})
 	}
-	err = g.Wait()
-	r.rows = append(r.rows, counted)
-	return err
+	return found, g.Wait()
 }
 
 // try runs the tests of the suites with a mutation, until one of them fails. It also returns the failed test.
@@ -194,11 +244,7 @@ func (r *report) try(ctx context.Context, suites []*suite, number int, m mutatio
 		return untried, "", nil
 	}
 	for i, s := range suites {
-		limit, err := s.limit()
-		if err != nil {
-			return "", "", err
-		}
-		switch res, err := s.run(ctx, strconv.Itoa(number), limit); {
+		switch res, err := s.run(ctx, strconv.Itoa(number)); {
 		case err != nil:
 			return "", "", err
 		case res.timeout:
@@ -215,14 +261,14 @@ func (r *report) try(ctx context.Context, suites []*suite, number int, m mutatio
 // table prints the rows and reports whether each package reaches the aim.
 func (r *report) table() bool {
 	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "\npackage\t")
+	fmt.Fprint(w, "\npackage\tseed\t")
 	for _, v := range verdicts {
 		fmt.Fprint(w, strings.ToLower(string(v)), "\t")
 	}
-	fmt.Fprintf(w, "of 100 (seed %d)\t\n", r.seed)
+	fmt.Fprint(w, "of 100\t\n")
 	reached := true
 	for _, row := range r.rows {
-		fmt.Fprint(w, row.pkg, "\t")
+		fmt.Fprint(w, row.pkg, "\t", row.seed, "\t")
 		for _, v := range verdicts {
 			fmt.Fprint(w, row.count[v], "\t")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,12 +38,12 @@ func changes(t *testing.T, dir, only string, seed uint64, n int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := draw(p, dir, only, seed, n)
+	all, err := mutations(p, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, m := range drawn {
+	for _, m := range draw(p, all, only, seed, n) {
 		out = append(out, m.place+" "+m.change)
 	}
 	return out
@@ -74,12 +75,12 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Each verdict is that of the tests, and no file of the module is written.
+// Each verdict is that of the tests, a change of two seeds is tried once, and no file of the module is written.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	dir := module(t, "verdicts.txtar")
 	var out strings.Builder
-	r := &report{out: &out, root: dir, seed: 1, n: 100, deadline: time.Now().Add(time.Hour),
+	r := &report{out: &out, root: dir, seeds: []uint64{1, 2}, n: 100, deadline: time.Now().Add(time.Hour),
 		harmless: equivalents("shop/shop.go: func Positive(n int) bool { return n > 0 } => func Positive(n int) bool " +
 			"{ return n >= 0 }\n\tan example\n")}
 	if err := r.mutate(t.Context(), "shop", []string{"till"}); err != nil {
@@ -92,6 +93,9 @@ func TestVerdicts(t *testing.T) {
 	got := slices.Sorted(strings.Lines(out.String()))
 	if text := strings.Join(got, ""); text != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if len(r.rows) != 2 || !maps.Equal(r.rows[0].count, r.rows[1].count) {
+		t.Errorf("rows of two seeds that draw everything: %v", r.rows)
 	}
 	out.Reset()
 	if r.table() {

@@ -42,6 +42,11 @@ func (m mutation) key() string {
 	return file + ": " + m.change
 }
 
+// same reports whether another mutation makes the same file.
+func (m mutation) same(o mutation) bool {
+	return m.file == o.file && m.start == o.start && m.end == o.end && m.text == o.text
+}
+
 // source is a file of a package, from which mutations are made.
 type source struct {
 	pkg   *packages.Package
@@ -217,13 +222,10 @@ func (s *source) edit(from, to token.Pos, text string) {
 // oneLine returns a text with single blanks, and at most 160 bytes of it.
 func oneLine(text string) string { return cmp.Or(textfmt.OneLine(text, 160), "(nothing)") }
 
-// draw returns n random mutations of a package that compile, the same ones for the same seed, only of
-// places that contain a text.
-func draw(p *packages.Package, root, only string, seed uint64, n int) ([]mutation, error) {
-	all, err := mutations(p, root)
-	if err != nil {
-		return nil, err
-	}
+// draw returns n random mutations of all those of a package, the same ones for the same seed: only some
+// that compile, in places that contain a text.
+func draw(p *packages.Package, all []mutation, only string, seed uint64, n int) []mutation {
+	all = slices.Clone(all)
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	var drawn []mutation
@@ -232,7 +234,7 @@ func draw(p *packages.Package, root, only string, seed uint64, n int) ([]mutatio
 			drawn = append(drawn, m)
 		}
 	}
-	return drawn, nil
+	return drawn
 }
 
 // compiles reports whether a package compiles with a mutation.

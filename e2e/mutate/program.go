@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,12 +17,17 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
 
 // variable is the variable of the mutated package that selects the mutation.
 const variable = "wavexMutant"
+
+// recording is the mutation of a run that changes nothing and writes down which mutated functions it calls.
+const recording = "reached"
 
 // selection is the file that is added to the mutated package. A program reads its mutation from a file
 // beside it, so the mutations of a package are compiled and linked once. An environment variable would
@@ -30,13 +37,28 @@ const selection = `package %s
 import (
 	"os"
 	"path/filepath"
+	"sync"
 )
 
-var ` + variable + ` = func() string {
+var ` + variable + `, wavexRecord = func() (string, string) {
 	program, _ := os.Executable()
 	number, _ := os.ReadFile(filepath.Join(filepath.Dir(program), "mutant"))
-	return string(number)
+	return string(number), filepath.Join(filepath.Dir(program), "` + recording + `")
 }()
+
+var wavexReached sync.Map
+
+func wavexIs(number string) bool {
+	if ` + variable + ` != "` + recording + `" {
+		return ` + variable + ` == number
+	}
+	if _, known := wavexReached.LoadOrStore(number, true); !known {
+		f, _ := os.OpenFile(wavexRecord, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		f.WriteString(number + "\n")
+		f.Close()
+	}
+	return false
+}
 `
 
 // memoryLimit is the address space of a test process in KiB: a mutation may allocate without end.
@@ -45,7 +67,7 @@ const memoryLimit = 8 << 20
 // writeOverlay writes the files of a package with the mutations into dir, and returns the path of the
 // overlay that puts them in the place of the real ones. A function begins with its mutated bodies:
 //
-//	if wavexMutant == "3" { return func() (int, error) { ... }() }
+//	if wavexIs("3") { return func() (int, error) { ... }() }
 func writeOverlay(dir, pkgDir, pkgName string, drawn []mutation) (string, error) {
 	texts := map[string]string{}
 	texts[filepath.Join(pkgDir, "wavexmutant.go")] = fmt.Sprintf(selection, pkgName)
@@ -61,7 +83,7 @@ func writeOverlay(dir, pkgDir, pkgName string, drawn []mutation) (string, error)
 			branches[m.file] = map[int]string{}
 			texts[m.file] = string(m.src)
 		}
-		branches[m.file][m.body[0]+1] += fmt.Sprintf(" if %s == %q { %s };", variable, fmt.Sprint(i+1), call)
+		branches[m.file][m.body[0]+1] += fmt.Sprintf(" if wavexIs(%q) { %s };", fmt.Sprint(i+1), call)
 	}
 	for file, at := range branches {
 		for _, offset := range slices.Backward(slices.Sorted(maps.Keys(at))) {
@@ -90,15 +112,22 @@ type suite struct {
 	scratch string
 	// compile returns the compiled tests. Its first call compiles them.
 	compile func() (program, error)
-	// limit returns how long a run with a mutation may take. Its first call runs the tests without one.
-	limit func() (time.Duration, error)
+	// timed returns the tests, the fastest first. Its first call runs each of them without a mutation.
+	timed func() ([]timedTest, error)
+}
+
+// timedTest is a test, how long it takes without a mutation, and the mutations of the functions that it calls.
+type timedTest struct {
+	name    string
+	took    time.Duration
+	reaches []string
 }
 
 func newSuite(ctx context.Context, root, overlay, tests, scratch string) *suite {
 	s := &suite{root: root, tests: tests, scratch: scratch}
 	s.compile = sync.OnceValues(func() (program, error) {
 		path := filepath.Join(scratch, filepath.Base(tests)+".test")
-		out, err := execute(ctx, root, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path,
+		out, err := execute(ctx, root, nil, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", path,
 			"-ldflags", "-s -w", "./"+tests)
 		if err != nil {
 			return program{}, fmt.Errorf("compiling the tests of %s with mutations: %w\n%s", tests, err, out)
@@ -106,14 +135,40 @@ func newSuite(ctx context.Context, root, overlay, tests, scratch string) *suite 
 		text, err := os.ReadFile(path)
 		return program{path, bytes.Contains(text, []byte("rapid.nofailfile"))}, err
 	})
-	s.limit = sync.OnceValues(func() (time.Duration, error) {
-		clean, err := s.run(ctx, "", time.Hour)
-		if err == nil && !clean.ok {
-			err = fmt.Errorf("the tests of %s fail without a mutation: %s", tests, clean.failed+clean.crash)
-		}
-		return 3*clean.took.Round(time.Second) + 30*time.Second, err
-	})
+	s.timed = sync.OnceValues(func() ([]timedTest, error) { return s.measure(ctx) })
 	return s
+}
+
+// measure runs each test alone.
+func (s *suite) measure(ctx context.Context) ([]timedTest, error) {
+	p, err := s.compile()
+	if err != nil {
+		return nil, err
+	}
+	list, err := execute(ctx, filepath.Join(s.root, s.tests), nil, p.path, "-test.list", "^(Test|Fuzz|Example)")
+	if err != nil {
+		return nil, fmt.Errorf("listing the tests of %s: %w\n%s", s.tests, err, list)
+	}
+	names := regexp.MustCompile(`(?m)^(Test|Fuzz|Example)\w*$`).FindAllString(list, -1)
+	tests := make([]timedTest, len(names))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i, name := range names {
+		g.Go(func() error {
+			r, err := s.test(ctx, recording, []string{name}, time.Hour)
+			if !r.ok && err == nil { // on a busy machine
+				r, err = s.test(ctx, recording, []string{name}, time.Hour)
+			}
+			if !r.ok && err == nil {
+				err = fmt.Errorf("%s of %s fails without a mutation: %s", name, s.tests, r.crash)
+			}
+			tests[i] = timedTest{name, r.took, r.reached}
+			return err
+		})
+	}
+	err = g.Wait()
+	slices.SortStableFunc(tests, func(a, b timedTest) int { return cmp.Compare(a.took, b.took) })
+	return tests, err
 }
 
 // program is the compiled tests of a package.
@@ -129,6 +184,7 @@ type result struct {
 	failed  string // the first failed test
 	crash   string // if none failed: why the process ended
 	took    time.Duration
+	reached []string // with the mutation recording: the mutations of the functions that were called
 }
 
 var (
@@ -136,9 +192,40 @@ var (
 	crash   = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 )
 
-// run runs the tests with a mutation, "" for none, until the first failure. The failed test is run
-// once more, because it may fail on a busy machine without the mutation too.
-func (s *suite) run(ctx context.Context, mutant string, limit time.Duration) (result, error) {
+// run runs the tests that reach a mutation with it, more and more at once, until the first failure. A
+// failed test is run once more, because it may fail on a busy machine without the mutation too.
+func (s *suite) run(ctx context.Context, mutant string) (result, error) {
+	tests, err := s.timed()
+	if err != nil {
+		return result{}, err
+	}
+	tests = slices.Clone(tests)
+	tests = slices.DeleteFunc(tests, func(t timedTest) bool { return !slices.Contains(t.reaches, mutant) })
+	for size := 4; len(tests) > 0; {
+		var names []string
+		limit := 30 * time.Second
+		for _, t := range tests[:min(size, len(tests))] {
+			names = append(names, t.name)
+			limit += 3 * t.took
+		}
+		r, err := s.test(ctx, mutant, names, limit)
+		if failed := r.failed; failed != "" && !r.timeout && err == nil {
+			if r, err = s.test(ctx, mutant, []string{failed}, limit); r.ok && err == nil {
+				tests = slices.DeleteFunc(tests, func(t timedTest) bool { return t.name == failed })
+				continue
+			}
+		}
+		if !r.ok || err != nil {
+			return r, err
+		}
+		tests = tests[len(names):]
+		size *= 2
+	}
+	return result{ok: true}, nil
+}
+
+// test runs some tests with a mutation, until the first failure.
+func (s *suite) test(ctx context.Context, mutant string, names []string, limit time.Duration) (result, error) {
 	p, err := s.compile()
 	if err != nil {
 		return result{}, err
@@ -153,24 +240,15 @@ func (s *suite) run(ctx context.Context, mutant string, limit time.Duration) (re
 	if err != nil {
 		return result{}, err
 	}
-	r, err := s.test(ctx, dir, p.rapid, ".", limit)
-	if r.failed == "" || r.timeout || err != nil {
-		return r, err
-	}
-	return s.test(ctx, dir, p.rapid, "^"+r.failed+"$", limit)
-}
-
-// test runs the compiled tests in dir whose names match a pattern.
-func (s *suite) test(ctx context.Context, dir string, rapid bool, pattern string, limit time.Duration) (result, error) {
-	line := fmt.Sprintf("ulimit -v %d; TMPDIR=%s exec %s -test.failfast -test.run '%s' -test.timeout %s",
-		memoryLimit, dir, filepath.Join(dir, "tests"), pattern, limit)
-	if rapid {
+	line := fmt.Sprintf("ulimit -v %d; TMPDIR=%s exec %s -test.failfast -test.run '^(%s)$' -test.timeout %s",
+		memoryLimit, dir, filepath.Join(dir, "tests"), strings.Join(names, "|"), limit)
+	if p.rapid {
 		line += " -rapid.nofailfile"
 	}
 	timed, cancel := context.WithTimeout(ctx, limit+10*time.Second)
 	defer cancel()
 	began := time.Now()
-	out, err := execute(timed, filepath.Join(s.root, s.tests), "sh", "-c", line)
+	out, err := execute(timed, filepath.Join(s.root, s.tests), failure, "sh", "-c", line)
 	if err := ctx.Err(); err != nil {
 		return result{}, err
 	}
@@ -181,15 +259,43 @@ func (s *suite) test(ctx context.Context, dir string, rapid bool, pattern string
 	} else if !r.ok {
 		r.crash = oneLine(crash.FindString(out))
 	}
+	reached, err := os.ReadFile(filepath.Join(dir, recording))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return result{}, err
+	}
+	r.reached = strings.Fields(string(reached))
 	return r, nil
 }
 
+// lookout ends a program as soon as its output has a line. Tests that run side by side go on after a
+// failure, even with -test.failfast.
+type lookout struct {
+	out   *textfmt.Excerpt
+	line  *regexp.Regexp
+	found func()
+}
+
+// Write keeps the output, and looks for the line in it.
+func (l lookout) Write(b []byte) (int, error) {
+	if l.line.Match(b) {
+		defer l.found()
+	}
+	return l.out.Write(b)
+}
+
 // execute runs a program until its end, or until ctx is done, and ends all that it left. It returns
-// head and tail of the output. The error is not nil if the program did not exit with 0.
-func execute(ctx context.Context, dir string, argv ...string) (string, error) {
+// head and tail of the output. The error is not nil if the program did not exit with 0. A program whose
+// output has a line like last is ended at once; nil means none.
+func execute(ctx context.Context, dir string, last *regexp.Regexp, argv ...string) (string, error) {
 	out := &textfmt.Excerpt{Max: 1 << 20}
-	mark := fmt.Sprintf("mutate-%d/%d", os.Getpid(), time.Now().UnixNano())
-	p, err := proc.Start(proc.Spec{Argv: argv, Dir: dir, Env: os.Environ(), Mark: mark, Combined: out})
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	spec := proc.Spec{Argv: argv, Dir: dir, Env: os.Environ(), Combined: out}
+	if last != nil {
+		spec.Combined = lookout{out, last, end}
+	}
+	spec.Mark = fmt.Sprintf("mutate-%d/%d", os.Getpid(), time.Now().UnixNano())
+	p, err := proc.Start(spec)
 	if err != nil {
 		return "", err
 	}
