@@ -125,6 +125,7 @@ func TestSchemaAndReaderAgree(t *testing.T) {
 		ok         bool
 	}{
 		{"good", good, true},
+		{"empty cause and falsifier", strings.NewReplacer(`"c"`, `""`, `"f"`, `""`).Replace(good), true},
 		{"confidence above", strings.Replace(good, ":1", ":1.01", 1), false},
 		{"confidence in words", strings.Replace(good, ":1", `:"high"`, 1), false},
 		{"no confidence", strings.Replace(good, `"confidence":1,`, "", 1), false},

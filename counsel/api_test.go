@@ -378,6 +378,11 @@ func TestAPIHidesItsKey(t *testing.T) {
 	}
 }
 
+func TestAPIWithoutABaseURL(t *testing.T) {
+	t.Parallel()
+	same(t, "address", (&API{}).String(), "the Messages API at api.anthropic.com")
+}
+
 func TestPanelOverTheAPI(t *testing.T) {
 	t.Parallel()
 	body := opinion(Retry, "replace the operator", 0.7, 0).Structured

@@ -50,3 +50,36 @@ func TestTallyChallenge(t *testing.T) {
 		})
 	}
 }
+
+// A challenge shows the task to two experts, or three if the work is broad, and shares its cap among them.
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	c := ChallengeCase{Task: "T-003", Subject: "Drop the table", Description: "Drop it at noon.", Request: "clean up",
+		Files: []string{"drop.sql"}, Checks: []string{"make check"}, MustNot: []string{"no data is lost"},
+		Cap: 600, LogDir: "/logs"}
+	for n, aspects := range map[int][]string{2: nil, 3: {"data", "security", "operations"}} {
+		c.Aspects = aspects
+		p := scriptedCaller{t, map[string]runner.Answer{"precheck": said(100, `{"verdict":"go","reason":"fine"}`)},
+			make(chan runner.Question, 9)}
+		got := (&Panel{Caller: p}).Challenge(t.Context(), c)
+		asked := allAsked(p)
+		if !got.Go || len(got.Experts) != n || len(asked) != n || int(got.Cost) != 100*n {
+			t.Errorf("%d questions, %+v", len(asked), got)
+		}
+		for _, q := range asked {
+			same(t, "cap", int(q.Cap), 600/n)
+			same(t, "tools", len(q.Tools), 3)
+			same(t, "log", strings.HasPrefix(q.LogDir, "/logs/"), true)
+			same(t, "name", strings.HasPrefix(q.Name, "precheck/T-003/"), true)
+			for _, want := range []string{"T-003 Drop the table", "Drop it at noon.", "clean up", "- drop.sql", "- make check",
+				"- no data is lost"} {
+				if !strings.Contains(q.Prompt, want) {
+					t.Errorf("the prompt lacks %q", want)
+				}
+			}
+		}
+	}
+	c.Cap = 1
+	got := (&Panel{Caller: newFakeCaller(t)}).Challenge(t.Context(), c)
+	same(t, "too small a cap", strings.HasPrefix(got.Error, "the cap cannot be shared"), true)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,11 +69,61 @@ func TestClarifyUnavailable(t *testing.T) {
 	f := newFakeCaller(t)
 	f.answers["clarify/tester"] = func(context.Context, runner.Question) runner.Answer { panic("no") }
 	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}, Cap: 50})
-	if c.Unavailable == "" || c.Questions != nil || c.Cost != 50 {
+	if c.Unavailable != "broken: the call panicked: no" || c.Questions != nil || c.Cost != 50 {
 		t.Errorf("%+v", c)
 	}
 	if c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x"}); c.Unavailable != "" ||
 		c.Questions != nil {
 		t.Errorf("nothing is open: %+v", c)
 	}
+}
+
+// The expert of a dimension is the best of those that the roster has.
+func TestClarifyWithAnotherRoster(t *testing.T) {
+	t.Parallel()
+	all := names(builtIn(t).Experts())
+	without := func(left ...string) (blocked []string) {
+		for _, name := range all {
+			if !slices.Contains(left, name) {
+				blocked = append(blocked, name)
+			}
+		}
+		return blocked
+	}
+	for _, tt := range []struct {
+		dimension string
+		blocked   []string
+		want      string
+	}{
+		{"outcome", []string{"domain-modeller"}, "ux-designer"},
+		{"scope", []string{"domain-modeller"}, "api-designer"},
+		{"constraints", []string{"delivery-manager"}, "simplifier"},
+		{"success", []string{"tester"}, "debugger"},
+		{"done", []string{"delivery-manager"}, "operator"},
+		{"done", without("ux-designer", "debugger"), "debugger"},
+		{"done", without("ux-designer"), "ux-designer"},
+	} {
+		t.Run(tt.dimension+" by "+tt.want, func(t *testing.T) {
+			t.Parallel()
+			r, err := LoadRoster("", tt.blocked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFakeCaller(t)
+			f.answers["clarify/"+tt.want] = func(context.Context, runner.Question) runner.Answer {
+				return asked(item(tt.dimension, "Which?", "this", "that"))
+			}
+			c := (&Panel{Caller: f, Experts: r}).Clarify(t.Context(), ClarifyCase{Request: "x",
+				Gaps: []Gap{{Dimension: tt.dimension}}})
+			if len(c.Questions) != 1 || c.Questions[0].Expert != tt.want || c.Unavailable != "" {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+	r, err := LoadRoster("", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := (&Panel{Caller: newFakeCaller(t), Experts: r}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: openGaps()})
+	same(t, "nobody left", c, Clarification{Unavailable: "no experts are left: all are blocked"})
 }

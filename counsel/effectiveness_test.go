@@ -85,6 +85,9 @@ func TestEffectSummary(t *testing.T) {
 			t.Parallel()
 			p := MeasureEffect(tt.trials)
 			same(t, "enough", p.Sufficient, tt.enough)
+			if p.With.Trials == 0 || p.Without.Trials == 0 {
+				same(t, "gain without a comparison", []float64{p.Gain, p.Low, p.High}, []float64{0, -1, 1})
+			}
 			if !strings.Contains(p.Summary, tt.want) {
 				t.Errorf("%q lacks %q", p.Summary, tt.want)
 			}
@@ -102,7 +105,11 @@ func TestEffectByClass(t *testing.T) {
 	same(t, "classes", []string{p.Classes[0].Class, p.Classes[1].Class}, []string{"stalled", "wrong"})
 	same(t, "stalled", []int{p.Classes[0].With.Trials, p.Classes[0].Without.Trials}, []int{1, 0})
 	same(t, "wrong", []int{p.Classes[1].With.Passed, p.Classes[1].Without.Passed}, []int{2, 1})
-	same(t, "cost", p.Classes[1].With.Cost, budget.USD(80))
+	with := p.Classes[1].With
+	same(t, "cost", []budget.USD{with.Cost, with.PerPass}, []budget.USD{80, 40})
+	low, high := Wilson(2, 4)
+	same(t, "rate", []float64{with.Rate, with.Low, with.High}, []float64{0.5, low, high})
+	same(t, "rate without", p.Classes[1].Without.Rate, 0.5)
 }
 
 func TestEffectProperties(t *testing.T) {

@@ -286,6 +286,13 @@ func TestChair(t *testing.T) {
 				same(t, "cost", v.Cost, budget.USD(35))
 				same(t, "experts", v.Experts(), []string{"debugger", "tester"})
 			}},
+		{"rules for neither", one, other, new(opinion(Abandon, "write down why nothing helps", 0.7, 5)),
+			func(t *testing.T, v Verdict) {
+				same(t, "action", v.Action, Abandon)
+				same(t, "agreement", v.Agreement, 0.0)
+				same(t, "dissent", v.Dissent, []string{"debugger (retry, 0.60): replace the operator in sum.go",
+					"tester (split, 0.90): separate parsing and addition into modules"})
+			}},
 		{"fails, the tally stands", one, other, &runner.Answer{Outcome: runner.Throttled, Cost: 5},
 			func(t *testing.T, v Verdict) {
 				same(t, "action", v.Action, Split)

@@ -68,7 +68,7 @@ func parseProfile(file string, data []byte) (Expert, error) {
 	e := Expert{Source: file}
 	if err := parseFrontMatter(&e, strings.Join(lines[1:end], "\n")); err != nil {
 		// The front matter begins on line 2 of the file.
-		return bad(max(1, err.line)+1, "%s", err.problem)
+		return bad(err.line+1, "%s", err.problem)
 	}
 	if e.Name == "" {
 		return bad(1, "the profile has no name; write one, such as `name: %s`", suggestName(file))

@@ -36,16 +36,25 @@ func said(cost budget.USD, v string) runner.Answer {
 
 func reviewed(t *testing.T, mode Mode, answers map[string]runner.Answer) (Review, []runner.Question) {
 	t.Helper()
-	p := scriptedCaller{t, answers, make(chan runner.Question, 100)}
-	r := (&Panel{Caller: p}).Review(t.Context(), ReviewCase{Mode: mode, Name: "round-1",
+	return reviewedCase(t, ReviewCase{Mode: mode, Name: "round-1",
 		Diff:  "diff --git a/a.go b/a.go\n+x\ndiff --git a/b.go b/b.go\n+y\n",
-		Files: []string{"a.go"}, Cap: budget.Dollar, MustNot: []string{"delete a.go"}})
+		Files: []string{"a.go"}, Cap: budget.Dollar, MustNot: []string{"delete a.go"}}, answers)
+}
+
+func reviewedCase(t *testing.T, c ReviewCase, answers map[string]runner.Answer) (Review, []runner.Question) {
+	t.Helper()
+	p := scriptedCaller{t, answers, make(chan runner.Question, 100)}
+	r := (&Panel{Caller: p}).Review(t.Context(), c)
+	return r, allAsked(p)
+}
+
+// allAsked returns the questions of a panel that has ended.
+func allAsked(p scriptedCaller) (asked []runner.Question) {
 	close(p.asked)
-	var asked []runner.Question
 	for q := range p.asked {
 		asked = append(asked, q)
 	}
-	return r, asked
+	return asked
 }
 
 const oneBlocker = `{"score": 4, "findings": [{"severity": "blocker", "file": "b/a.go", "line": 3, "text": "the last line is lost", "fix": "delete a.go"}]}`
@@ -85,7 +94,7 @@ func TestBlockersNeedASecondExpert(t *testing.T) {
 		"no allowed fix": {said(50, `{"refuted": false, "reason": "seen", "violates": "delete a.go"}`), true, "", "", ""},
 		"nonsense":       {said(50, `{"stars": 5}`), false, "", "delete a.go", "could be neither confirmed nor refuted"},
 		"nothing": {runner.Answer{Outcome: runner.Truncated, Cost: 50}, false, "", "delete a.go",
-			"could be neither confirmed nor refuted"},
+			"could be neither confirmed nor refuted: F-1: truncated"},
 		"refuted, no words": {said(50, `{"refuted": true, "reason": ""}`), false, "no reason was given", "delete a.go", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,13 +116,154 @@ func TestBlockersNeedASecondExpert(t *testing.T) {
 			}
 			for _, q := range asked {
 				if !strings.HasPrefix(q.Name, "refute/") {
+					same(t, "cap of a reviewer, with room for two refutations", q.Cap, budget.Dollar/5)
 					continue
 				}
+				same(t, "the rest of the cap", q.Cap, budget.Dollar-300)
+				same(t, "tools", len(q.Tools), 3)
 				if strings.Contains(q.Prompt, "b.go") || !strings.Contains(q.Prompt, "delete a.go") {
 					t.Errorf("the second expert is shown %s", q.Prompt)
 				}
 			}
 		})
+	}
+}
+
+// One confirmed blocker decides, whatever becomes of the others.
+func TestAnUndecidedBlockerBesideAConfirmedOne(t *testing.T) {
+	t.Parallel()
+	two := `{"score": 4, "findings": [{"severity": "BLOCKER", "file": "a.go", "text": "the last line is lost"},
+		{"severity": "BLOCKER", "file": "b.go", "text": "a lock is never released"}]}`
+	lost := runner.Answer{Outcome: runner.Interrupted}
+	stands := said(1, `{"refuted": false, "reason": "seen"}`)
+	for _, answers := range []map[string]runner.Answer{{"F-1": stands, "F-2": lost}, {"F-1": lost, "F-2": stands}} {
+		answers["review"] = said(1, two)
+		r, _ := reviewed(t, Thorough, answers)
+		if r.Error != "" || len(r.Blockers()) != 1 || r.Failure != runner.Interrupted {
+			t.Errorf("review %+v", r)
+		}
+	}
+}
+
+func TestNoMoneyIsLeftToConfirm(t *testing.T) {
+	t.Parallel()
+	r, asked := reviewedCase(t, ReviewCase{Mode: Thorough, Diff: "+x", Cap: 250},
+		map[string]runner.Answer{"review": said(100, oneBlocker)})
+	if len(asked) != 3 || r.Error != "no money is left to confirm its blockers" || r.Cost != 300 {
+		t.Errorf("%d calls, review %+v", len(asked), r)
+	}
+}
+
+// Another reviewer refutes, else another expert, and the finder itself only if it is alone.
+func TestRefuter(t *testing.T) {
+	t.Parallel()
+	a, b, c := Expert{Name: "a"}, Expert{Name: "b"}, Expert{Name: "c"}
+	for _, tt := range []struct {
+		name          string
+		roster, asked []Expert
+		turn          int
+		want          string
+	}{
+		{"another reviewer", []Expert{a, b, c}, []Expert{a, c}, 0, "c"},
+		{"in turn", []Expert{a, b, c}, []Expert{a, b, c}, 1, "c"},
+		{"round again", []Expert{a, b, c}, []Expert{a, b, c}, 2, "b"},
+		{"another expert", []Expert{a, b}, []Expert{a}, 0, "b"},
+		{"nobody else", []Expert{a}, []Expert{a}, 3, "a"},
+	} {
+		same(t, tt.name, refuter(&Roster{experts: tt.roster}, tt.asked, "a", tt.turn).Name, tt.want)
+	}
+}
+
+// A thorough review asks one expert more than a light one, and broad work needs one more.
+func TestReviewersOfBroadWork(t *testing.T) {
+	t.Parallel()
+	files := strings.Fields("a.go b.go c.go d.go e.go f.go g.go h.go i.go")
+	for _, tt := range []struct {
+		name            string
+		files, aspects  []string
+		light, thorough int
+	}{
+		{"narrow", files[:8], []string{"security", "ux"}, 2, 3},
+		{"many files", files, nil, 3, 4},
+		{"many aspects", nil, []string{"security", "ux", "data"}, 3, 4},
+		{"an aspect named twice", nil, []string{"security", "ux", "UX"}, 2, 3},
+	} {
+		c := ReviewCase{Mode: Light, Files: tt.files, Aspects: tt.aspects}
+		same(t, tt.name+", light", len(SelectReviewers(builtIn(t), c)), tt.light)
+		c.Mode = Thorough
+		same(t, tt.name+", thorough", len(SelectReviewers(builtIn(t), c)), tt.thorough)
+	}
+}
+
+// The prompt of a reviewer holds the case, and the changes that are doubtful come first among the changes. A thorough
+// reviewer has tools only if the prompt does not hold all changes.
+func TestPromptOfAReviewer(t *testing.T) {
+	t.Parallel()
+	c := ReviewCase{Mode: Thorough, Name: "round-2", Request: "make it fast", Tasks: []string{"T-001: the cache"},
+		Criteria: []string{"C-1: it is fast"}, MustNot: []string{"no new table"},
+		Candidates: []Finding{{File: "a.go", Line: 3, Text: "the cache grows"}},
+		Remediated: []Finding{{Text: "a lock is lost"}},
+		Doubts:     []Doubt{{"T-001", "b_test.go", "a check rests on it"}},
+		Diff:       "diff --git a/a.go b/a.go\n+x\ndiff --git a/b_test.go b/b_test.go\n+y\n"}
+	nothing := map[string]runner.Answer{"review": said(1, `{"score": 9, "findings": []}`)}
+	for _, mode := range []Mode{Light, Thorough} {
+		c.Mode = mode
+		_, asked := reviewedCase(t, c, nothing)
+		q := asked[0]
+		for _, want := range []string{"make it fast", "- T-001: the cache", "- C-1: it is fast", "- no new table",
+			"- a.go:3: the cache grows", "- a lock is lost", "- T-001 changed b_test.go: a check rests on it"} {
+			if !strings.Contains(q.Prompt, want) {
+				t.Errorf("%s: the prompt lacks %q", mode, want)
+			}
+		}
+		if strings.Index(q.Prompt, "+y") > strings.Index(q.Prompt, "+x") {
+			t.Errorf("%s: the doubtful changes are not first:\n%s", mode, q.Prompt)
+		}
+		same(t, "whole run", strings.HasPrefix(q.Prompt, "thorough review of a whole run"), mode == Thorough)
+		same(t, "tools", len(q.Tools), 0)
+	}
+	c.Diff += strings.Repeat("+z\n", thoroughDiff/3)
+	_, asked := reviewedCase(t, c, nothing)
+	same(t, "tools for the rest", asked[0].Tools, []string{"Read", "Grep", "Glob"})
+}
+
+func TestNothingToReview(t *testing.T) {
+	t.Parallel()
+	r, asked := reviewedCase(t, ReviewCase{Mode: Thorough, Diff: " \n"}, nil)
+	same(t, "calls", len(asked), 0)
+	same(t, "review", r, Review{Nothing: "nothing was changed"})
+}
+
+// A person's question about a finding goes to one expert, who sees the finding and the changes of its file.
+func TestDiscuss(t *testing.T) {
+	t.Parallel()
+	c := ReviewCase{Name: "round-1", Cap: budget.Dollar, MustNot: []string{"no new table"}, LogDir: "/logs",
+		Diff: "diff --git a/a.go b/a.go\n+x\ndiff --git a/b.go b/b.go\n+y\n"}
+	f := Finding{ID: "F-2", File: "a.go", Line: 3, Text: "the last line is lost", Evidence: "line 3", Fix: "flush"}
+	for _, tt := range []struct {
+		answer runner.Answer
+		want   string
+	}{
+		{runner.Answer{Outcome: runner.Done, Text: " Yes,\x1b[1m it is. \n", Cost: 5}, "Yes, it is."},
+		{runner.Answer{Outcome: runner.Throttled, Reason: "529", Cost: 5}, "no answer: throttled: 529"},
+	} {
+		p := scriptedCaller{t, map[string]runner.Answer{"discuss": tt.answer}, make(chan runner.Question, 2)}
+		answer, cost := (&Panel{Caller: p}).Discuss(t.Context(), c, f, "Is it\nreally?")
+		same(t, "answer", answer, tt.want)
+		same(t, "cost", cost, budget.USD(5))
+		q := allAsked(p)[0]
+		same(t, "question", []string{q.Name, q.LogDir}, []string{"discuss/round-1/F-2", "/logs/discuss-F-2"})
+		same(t, "cap", q.Cap, budget.Dollar/10)
+		same(t, "tools", len(q.Tools), 3)
+		for _, want := range []string{"a.go:3: the last line is lost", "line 3", "flush", "- no new table", "+x",
+			"The person asks: Is it really?"} {
+			if !strings.Contains(q.Prompt, want) {
+				t.Errorf("the prompt lacks %q", want)
+			}
+		}
+		if strings.Contains(q.Prompt, "+y") {
+			t.Error("the prompt holds the changes of another file")
+		}
 	}
 }
 
@@ -140,6 +290,8 @@ func TestWhatCountsAsAReview(t *testing.T) {
 		"one of three":     {[]runner.Answer{good, bad, bad}, false, ""},
 		"none, one reason": {[]runner.Answer{bad, bad, bad}, false, runner.Throttled},
 		"none":             {[]runner.Answer{bad, said(1, `{}`), said(1, `{"score": 11, "findings": []}`)}, false, ""},
+		"the worst and the best score": {[]runner.Answer{said(1, `{"score": 0, "findings": []}`),
+			said(1, `{"score": 10, "findings": []}`), good}, true, ""},
 		"cut short": {[]runner.Answer{good, {Outcome: runner.Interrupted}, {Outcome: runner.Interrupted}}, false,
 			runner.Interrupted},
 	} {

@@ -141,7 +141,8 @@ func TestProfileErrors(t *testing.T) {
 func TestRosterReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	dir := profileDir(t, map[string]string{
-		"a.md": "---\nname: same\n---\nA.", "b.md": "---\naspects: x\nname: same\n---\nB.", "c.md": "no front"})
+		"a.md": "---\nname: same\n---\nA.", "b.md": "---\naspects: x\nname: same\n---\nB.", "c.md": "no front",
+		"d.md": "---\n{name: same}\n---\nD."})
 	_, err := LoadRoster(dir, []string{"debuger"})
 	if err == nil {
 		t.Fatal("no error")
@@ -149,6 +150,7 @@ func TestRosterReportsEveryMistake(t *testing.T) {
 	for _, want := range []string{
 		filepath.Join(dir, "b.md") + ":3: " + filepath.Join(dir, "a.md") + ` has the name "same" as well`,
 		filepath.Join(dir, "c.md") + ":1: ",
+		filepath.Join(dir, "d.md") + ":1: " + filepath.Join(dir, "a.md") + ` has the name "same" as well`,
 		`blocked experts: nobody is called "debuger"; there are: api-designer, `,
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -57,8 +57,8 @@ func TestSelectExperts(t *testing.T) {
 		{"thorough", with(failing(test), func(c *Case) { c.Thorough, c.Consulted = true, []string{"debugger", "tester"} }),
 			[]string{"debugger", "delivery-manager", "domain-modeller"}},
 		{"thorough, the best were all consulted", with(failing("odd"), func(c *Case) {
-			c.Aspects, c.Consulted = []string{"security", "ux", "data"}, []string{"data-engineer", "security-engineer",
-				"ux-designer"}
+			c.Aspects, c.Consulted = []string{"security", "ux", "data"}, []string{"ux-designer", "data-engineer",
+				"security-engineer"}
 			c.Thorough = true
 		}), []string{"data-engineer", "security-engineer", "debugger"}},
 	} {
