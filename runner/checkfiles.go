@@ -60,14 +60,7 @@ type restingCheck struct {
 }
 
 // root returns the project's directory for an attempt that works in dir.
-func (c *CheckFiles) root(dir string) string {
-	if c.Under != "" && c.Under != "." {
-		for range strings.Split(c.Under, "/") {
-			dir = filepath.Dir(dir)
-		}
-	}
-	return dir
-}
+func (c *CheckFiles) root(dir string) string { return projectRoot(dir, c.Under) }
 
 // restingChecks returns the commands that judge the work, first those of the task itself. After a first search, it need
 // only find new files.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +104,14 @@ func TestChangedCheckFiles(t *testing.T) {
 			if c.change != nil {
 				c.change(&b.req)
 			}
+			madeAgain := false
+			b.Observe = func(o runner.Observation) {
+				madeAgain = madeAgain || o.Kind == "checking" && o.Text == "with the files from before the task"
+			}
 			res := b.attempt(t.Context())
+			if strings.Contains(c.reason, "with what was there before") && !madeAgain {
+				t.Error("nobody is told that the check is made again")
+			}
 			switch {
 			case c.reason == "" && (res.Outcome != runner.Done || (len(res.Tampered) > 0) != (c.doubt != "")):
 				t.Errorf("%s: %s %+v", res.Outcome, res.Reason, res.Tampered)
@@ -111,6 +119,42 @@ func TestChangedCheckFiles(t *testing.T) {
 				t.Errorf("%s: %s, want %s", res.Outcome, res.Reason, c.reason)
 			case c.doubt != "" && (res.Tampered[0].Doubt != c.doubt || res.Tampered[0].Own == c.other):
 				t.Errorf("%+v, want %s", res.Tampered, c.doubt)
+			}
+		})
+	}
+}
+
+// Beside others that edit, a disabled test counts only if it is still disabled when they are done.
+func TestCheckFilesInASharedDirectory(t *testing.T) {
+	t.Parallel()
+	const works = "echo 'echo two' > words.sh; "
+	for _, c := range []struct {
+		name, does string
+		restored   bool // by another attempt, before the directory is quiet
+		want       runner.Outcome
+		times      []runner.CheckTime
+	}{
+		{"honest", works, false, runner.Done, []runner.CheckTime{runner.AtOnce}},
+		{"emptied", works + ": > words_test.sh", false, runner.Wrong, []runner.CheckTime{runner.AtOnce, runner.WhenQuiet}},
+		{"emptied for a moment", works + ": > words_test.sh", true, runner.Done,
+			[]runner.CheckTime{runner.AtOnce, runner.WhenQuiet}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, script(c.does))
+			b.project(t)
+			test := filepath.Join(b.dir, "words_test.sh")
+			text, err := os.ReadFile(test)
+			must(err)
+			d := &busyDirectory{busy: true}
+			d.before = func(nth int) {
+				if nth == 2 && c.restored {
+					must(os.WriteFile(test, text, 0o644))
+				}
+			}
+			b.hooks.Directory = d
+			if res := b.attempt(t.Context()); res.Outcome != c.want || !slices.Equal(d.times, c.times) {
+				t.Errorf("it is %s: %s; the checks ran %v", res.Outcome, res.Reason, d.times)
 			}
 		})
 	}

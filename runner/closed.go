@@ -189,7 +189,7 @@ func (r *Request) closedChecks(b baseline) (list []policy.Closed) {
 
 // root returns the project's directory, or the attempt's own tree of it, in which the agent works.
 func (r *Request) root() string {
-	return (&Protect{Under: filepath.ToSlash(r.Settings.Dir)}).root(r.Dir)
+	return projectRoot(r.Dir, filepath.ToSlash(r.Settings.Dir))
 }
 
 // claudeDir is the CLI's directory in a project.

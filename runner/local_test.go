@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -102,6 +103,21 @@ func TestSignatureOfCommand(t *testing.T) {
 		if s := signatures; s[0] == "" || s[0] != s[1] || (s[0] != s[2]) != different {
 			t.Errorf("%s: %q", command, s)
 		}
+	}
+}
+
+// All of the output of a check decides.
+func TestSignatureOfCheck(t *testing.T) {
+	t.Parallel()
+	var signatures []string
+	for _, n := range []string{"1", "1", "2"} {
+		b := setup(t, standIn(runnertest.Idles))
+		b.req.Checks = []plan.Check{{Run: "true"}, {Run: `seq 1 3000; echo "$N"; seq 1 3000; exit 1`}}
+		b.req.Env = map[string]string{"N": n}
+		signatures = append(signatures, b.attempt(t.Context()).Signature)
+	}
+	if s := signatures; s[0] == "" || s[0] != s[1] || s[0] == s[2] {
+		t.Errorf("signatures %q", s)
 	}
 }
 
@@ -211,6 +227,22 @@ func TestChecksInASharedDirectory(t *testing.T) {
 	}
 }
 
+// An attempt that makes no checks waits for none.
+func TestNoChecksInASharedDirectory(t *testing.T) {
+	t.Parallel()
+	for outcome, checks := range map[runner.Outcome][]plan.Check{runner.Done: nil, runner.OverTurns: {{Run: "true"}}} {
+		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
+			return runner.TurnResult{Outcome: outcome, Contained: true}
+		}))
+		b.Observe = func(o runner.Observation) { t.Errorf("%s: observed %+v", outcome, o) }
+		d := &busyDirectory{busy: true, writer: true}
+		b.req.Checks, b.hooks.Directory = checks, d
+		if r := b.attempt(t.Context()); r.Outcome != outcome || d.times != nil || r.Checks != nil {
+			t.Errorf("it is %s (%s); the checks ran %v", r.Outcome, r.Reason, d.times)
+		}
+	}
+}
+
 // Without a turn in its directory an attempt is interrupted, before the agent's turn and before the checks.
 func TestNoTurnInASharedDirectory(t *testing.T) {
 	t.Parallel()
@@ -266,6 +298,92 @@ func TestTurnRequest(t *testing.T) {
 	var back runner.TurnRequest
 	if must(json.Unmarshal(data, &back)); !reflect.DeepEqual(back, got) {
 		t.Errorf("a TurnRequest must travel:\n%+v\nbecame\n%+v", got, back)
+	}
+}
+
+// What the agent reports of its turn is in the result of the attempt.
+func TestTurnResult(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	end := runner.TurnResult{Outcome: runner.Limited, Reason: "later", Detail: "much later", Report: "did it",
+		Session: "s-2", SessionReplaced: true, Turns: 3, ExitCode: 4, Contained: false,
+		Denials: []runner.Denial{{Tool: "Bash", Rule: "Bash(x)", Kind: runner.CommandTool}}, Version: "2.1", Model: "m",
+		ResetsAt: began.Add(time.Hour).UTC(), RetryAfter: time.Minute,
+		Bill: runner.Bill{Cost: 7, Priced: "result", Disputed: 2, Usage: runner.Usage{Output: 5}}, Notional: true}
+	b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { return end }))
+	b.Rehearsal = true
+	r := b.attempt(t.Context())
+	if r.Started.Before(began.Add(-time.Second)) || r.Started.After(time.Now()) || r.Duration > time.Since(began) ||
+		r.Signature == "" {
+		t.Errorf("it began at %v and took %v; its error is %q", r.Started, r.Duration, r.Signature)
+	}
+	want := runner.Result{Outcome: end.Outcome, Reason: end.Reason, Detail: end.Detail, Report: end.Report,
+		Session: "s-2", SessionReplaced: true, Turns: 3, ExitCode: 4, Denials: end.Denials, ClaudeVersion: "2.1", Model: "m",
+		ResetsAt: end.ResetsAt, RetryAfter: end.RetryAfter, Cost: 7, Priced: "result", Disputed: 2, Usage: end.Usage,
+		Notional: true, Started: r.Started, Duration: r.Duration, Signature: r.Signature}
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("the result is\n%+v, want\n%+v", r, want)
+	}
+}
+
+// If the folder of its files cannot be made, no attempt begins.
+func TestNoLogFolder(t *testing.T) {
+	t.Parallel()
+	for _, prompt := range []string{"", "do it"} {
+		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a turn") }))
+		b.req.LogDir, b.req.Prompt = filepath.Join(b.logs, "file", "logs"), prompt
+		must(os.WriteFile(filepath.Join(b.logs, "file"), nil, 0o600))
+		if r := b.attempt(t.Context()); r.Outcome != runner.Broken {
+			t.Errorf("it is %s: %s", r.Outcome, r.Reason)
+		}
+	}
+}
+
+// Others of the machine can read no file of an attempt.
+func TestFilesAreTheOwners(t *testing.T) {
+	t.Parallel()
+	b := setup(t, standIn(runnertest.Idles))
+	b.Rehearsal = true
+	top := filepath.Join(b.logs, "run")
+	b.req.LogDir, b.req.Baseline = filepath.Join(top, "a", "1"), filepath.Join(top, "base", "base.json")
+	b.req.Checks = []plan.Check{{Run: "exit 1"}}
+	b.req.Guards = []runner.Guard{{Path: "plan.json"}}
+	b.attempt(t.Context())
+	seen := 0
+	must(filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
+		must(err)
+		info, err := d.Info()
+		must(err)
+		if seen++; info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", at, info.Mode())
+		}
+		return nil
+	}))
+	if seen < 7 {
+		t.Errorf("%d files", seen)
+	}
+}
+
+// A guarded file that the agent changes is named, also by an attempt that others' work surrounds.
+func TestGuardedFiles(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script("echo 'exit 0' > check.sh; mkdir .loop; echo > made"))
+	must(os.WriteFile(filepath.Join(b.dir, "check.sh"), []byte("exit 1\n"), 0o600))
+	b.req.Guards = []runner.Guard{{Path: "check.sh", Why: "a check runs it", Own: true}, {Path: ".loop", Tools: true}}
+	r := b.attempt(t.Context())
+	if want := []runner.Tamper{{Path: "check.sh", Why: "a check runs it", Own: true}}; r.Outcome != runner.Done ||
+		!slices.Equal(r.Tampered, want) {
+		t.Errorf("result = %+v", r)
+	}
+}
+
+// A task that changes none of the files that it declares is not done.
+func TestNothingChanged(t *testing.T) {
+	t.Parallel()
+	b := setup(t, standIn(runnertest.Idles))
+	b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}}
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || r.Reason != "no declared file changed: a.txt" {
+		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
 	}
 }
 
@@ -363,7 +481,8 @@ func TestCommandTasks(t *testing.T) {
 				tc.adjust(&b.req)
 			}
 			r := b.attempt(t.Context())
-			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Cost != 0 || r.Priced != "" {
+			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Cost != 0 || r.Priced != "" ||
+				(r.ExitCode == 3) != strings.Contains(tc.reason, "exit code is 3") {
 				t.Errorf("result = %+v", r)
 			}
 			if r.Outcome != runner.Done {

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"wavex/internal/checkfiles"
+	"wavex/internal/plan"
 )
 
 // A copy has its own dependencies: a check in it, such as npm ci, must not empty those of the project.
@@ -45,6 +48,80 @@ func TestCopyIsBounded(t *testing.T) {
 	a := &attempt{req: Request{Dir: dir, CheckFiles: &CheckFiles{}}}
 	if err := a.copyProject(t.Context(), filepath.Join(t.TempDir(), "copy"), nil); !errors.Is(err, errTooManyBytes) {
 		t.Error(err)
+	}
+}
+
+// The old version of a file is what it was: missing, a link, or a text with its permissions. One that was not kept
+// cannot be restored.
+func TestRestoredVersions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := filepath.Join(dir, "old")
+	mustDo(t, os.WriteFile(at, []byte("old"), 0o755))
+	plain := checkfiles.StateOf(at)
+	mustDo(t, os.Remove(at))
+	mustDo(t, os.Symlink("target", at))
+	link := checkfiles.StateOf(at)
+	for _, c := range []struct {
+		name string
+		old  checkfiles.Version
+		want checkfiles.State
+		err  bool
+	}{
+		{"sub/missing", checkfiles.Version{}, "", false},
+		{"sub/link", checkfiles.Version{State: link}, link, false},
+		{"sub/text", checkfiles.Version{State: plain, Text: []byte("old")}, plain, false},
+		{"sub/lost", checkfiles.Version{State: plain}, "", true},
+	} {
+		err := restoreIn(dir, changedFile{path: c.name, old: c.old})
+		if got := checkfiles.StateOf(filepath.Join(dir, c.name)); got != c.want || (err != nil) != c.err {
+			t.Errorf("%s is %q, want %q; %v", c.name, got, c.want, err)
+		}
+	}
+}
+
+// An old version is kept whole or not at all, and only the owner may read it.
+func TestKeptVersions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := Request{Dir: dir, CheckFiles: &CheckFiles{Store: filepath.Join(dir, "store")}}
+	files := map[string]checkFile{}
+	for _, name := range []string{"kept", "secret", "cut", "other"} {
+		mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte("text of "+name), 0o644))
+		files[name] = checkFile{State: checkfiles.StateOf(filepath.Join(dir, name))}
+	}
+	r.keepCheckFiles(files, func(s string) string { return strings.ReplaceAll(s, "secret", "") })
+	stored := func(name string) string { return filepath.Join(r.CheckFiles.Store, files[name].State.Digest()) }
+	for _, at := range []string{r.CheckFiles.Store, stored("kept")} {
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", at, info, err)
+		}
+	}
+	mustDo(t, os.WriteFile(stored("cut"), []byte("no gzip"), 0o600))
+	mustDo(t, os.Rename(stored("other"), stored("secret")))
+	for name, want := range map[string]string{"kept": "text of kept", "secret": "", "cut": "", "other": ""} {
+		if got := r.keptText(files[name].State); string(got) != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := r.keptText(""); got != nil {
+		t.Errorf("a missing file was %q", got)
+	}
+}
+
+// Each command is made again once, as the task's own if it is one.
+func TestRestingChecks(t *testing.T) {
+	t.Parallel()
+	run := func(s string) plan.Check { return plan.Check{Run: s} }
+	r := Request{Dir: t.TempDir(), Checks: []plan.Check{run("make a"), {File: "x"}, run("make a")},
+		CheckFiles: &CheckFiles{Others: []OtherCheck{{Owner: "T-2", Check: run("make a")},
+			{Owner: "T-2", Dir: "sub", Check: run("make a")}, {Owner: "T-3", Check: run("make b")}}}}
+	var got []string
+	for _, c := range r.restingChecks(false) {
+		got = append(got, c.Owner+" "+c.Dir+" "+c.Check.Run)
+	}
+	if want := []string{" . make a", "T-2 sub make a", "T-3 . make b"}; !slices.Equal(got, want) {
+		t.Errorf("the checks are %q, want %q", got, want)
 	}
 }
 

@@ -29,6 +29,9 @@ func TestPipesForOwnFiles(t *testing.T) {
 	if _, err := openBaseline(req.Baseline, req, strings.Clone, no); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the base: %v", err)
 	}
+	if d := FileDigest(dir, "left.json"); d == "" || d == FileDigest(dir, "missing") {
+		t.Errorf("the digest of a pipe is %q", d)
+	}
 	was := baseline{Guards: map[string]string{"a": "1"}}
 	if now := was.withOutsideChanges(req, strings.Clone); now.Guards["a"] != "1" {
 		t.Errorf("what was left: %+v", now)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -76,7 +77,9 @@ func TestNormalise(t *testing.T) {
 		{"assets/index-BQmUxfZ1.css", "assets/index-D8e_0kqR.css"}, {"report-20260211.csv"}, {"report-20260212.csv"},
 		{"3 | open"}, {"4 | open"}, // a table
 		{"v1.2.3"}, {"v1.2.4"}, {"2024-01-30"}, {"2024-01-31"},
-		{"\x1b[31mred\x1b[0m", "red", "red\r"}, {"a\rb\r\x1b[Kc", "c"},
+		{"\x1b[31mred\x1b[0m", "red", "red\r"}, {"a\rb\r\x1b[Kc", "c", "\rc"},
+		{"up\n\f\ndown", "up\n\ndown"},                                   // blank lines
+		{"lib/my-FileName.css is 3 kB"}, {"lib/my-FileSize.css is 3 kB"}, // a hash has digits
 	} {
 		key := canonical(n.lines(c[0]))
 		if other, taken := seen[key]; taken || key == "" {
@@ -87,6 +90,29 @@ func TestNormalise(t *testing.T) {
 			if got := canonical(n.lines(line)); got != key {
 				t.Errorf("%q is %q, and %q is %q", c[0], key, line, got)
 			}
+		}
+	}
+}
+
+// The roots of a task are its directory, the root of the repository and the attempt's folder, by their paths with and
+// without links.
+func TestRootsOfATask(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	real, linked := filepath.Join(top, "real"), filepath.Join(top, "linked")
+	mustDo(t, os.MkdirAll(filepath.Join(real, "sub", "dir"), 0o755))
+	mustDo(t, os.Mkdir(filepath.Join(real, ".git"), 0o755))
+	mustDo(t, os.Symlink(real, linked))
+	n := newNormaliser("", filepath.Join(linked, "sub", "dir"), filepath.Join(top, "log"))
+	for _, root := range []string{filepath.Join(linked, "sub", "dir"), filepath.Join(real, "sub", "dir"), linked, real,
+		filepath.Join(top, "log")} {
+		if got := n.cutRoots("open " + root + "/a.go: denied"); got != "open "+blank+"/a.go: denied" {
+			t.Errorf("of %s remains %q", root, got)
+		}
+	}
+	for _, other := range []string{top + "/a.go", real + "ly/a.go"} {
+		if got := n.cutRoots(other); got != other {
+			t.Errorf("%s is %q", other, got)
 		}
 	}
 }

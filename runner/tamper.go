@@ -129,9 +129,13 @@ func (p *Protect) digests(dir string) map[string]string {
 }
 
 // root returns the project's directory for an attempt that works in dir.
-func (p *Protect) root(dir string) string {
-	if p.Under != "" && p.Under != "." {
-		for range strings.Split(p.Under, "/") {
+func (p *Protect) root(dir string) string { return projectRoot(dir, p.Under) }
+
+// projectRoot returns the project's directory, of which dir is the folder under, slash-separated; "" and ".": dir
+// itself.
+func projectRoot(dir, under string) string {
+	if under != "" && under != "." {
+		for range strings.Split(under, "/") {
 			dir = filepath.Dir(dir)
 		}
 	}

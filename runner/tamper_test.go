@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,51 @@ func TestProtected(t *testing.T) {
 		want) {
 		t.Errorf("broken are %v, want %v", got, want)
 	}
+	for i := range 10 {
+		put(fmt.Sprintf("%d.lock", i), "new")
+	}
+	if got := b.changedProtected(p, dir); len(got) != 10 || got[0] != "0.lock" {
+		t.Errorf("of many, %v are named", got)
+	}
+}
+
+// The digest of a directory is that of its names and contents, without git's.
+func TestFileDigest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sub := filepath.Join(dir, "sub")
+	seen := map[string]string{}
+	differs := func(step string) {
+		t.Helper()
+		d := FileDigest(dir, "sub")
+		if d != FileDigest("/elsewhere", sub) {
+			t.Errorf("%s: the absolute path has another digest", step)
+		}
+		if other, taken := seen[d]; taken {
+			t.Errorf("%s: the digest %q is that of %s", step, d, other)
+		}
+		seen[d] = step
+	}
+	differs("missing")
+	mustDo(t, os.Symlink("nowhere", sub))
+	differs("a broken link")
+	mustDo(t, os.Remove(sub))
+	mustDo(t, os.WriteFile(sub, []byte("x"), 0o600))
+	differs("a file")
+	mustDo(t, os.Remove(sub))
+	mustDo(t, os.MkdirAll(filepath.Join(sub, ".git"), 0o700))
+	differs("a directory")
+	git := FileDigest(dir, "sub")
+	mustDo(t, os.WriteFile(filepath.Join(sub, ".git", "index"), []byte("x"), 0o600))
+	if FileDigest(dir, "sub") != git {
+		t.Error("git's files count")
+	}
+	mustDo(t, os.WriteFile(filepath.Join(sub, "a"), []byte("x"), 0o600))
+	differs("with a file")
+	mustDo(t, os.WriteFile(filepath.Join(sub, "a"), []byte("y"), 0o600))
+	differs("with another content")
+	mustDo(t, os.Rename(filepath.Join(sub, "a"), filepath.Join(sub, "b")))
+	differs("with another name")
 }
 
 func TestTampered(t *testing.T) {
