@@ -37,11 +37,11 @@ func EnterMounts(project, trees string) {
 	}
 }
 
-// resumable reports whether a run with overlays may be resumed.
+// resumable reports whether a run with overlays may be resumed: one that a kill has left behind, or the last one.
 func resumable(in loop.Dir) bool {
 	states, err := filepath.Glob(loop.Dir(escapeGlob(string(in))).Worktree("*", "json"))
-	for _, path := range states {
-		if s, unread := readState(path); unread == nil && s != nil && s.Overlay && len(s.Parked) > 0 {
+	if err == nil && len(states) > 0 { // by the times in their names
+		if s, unread := readState(states[len(states)-1]); unread == nil && s != nil && s.Overlay {
 			return true
 		}
 	}
@@ -274,7 +274,7 @@ func (m *Manager) parkOverlays(ctx context.Context) error {
 			continue
 		}
 		m.mu.Lock()
-		m.state.Parked = append(m.state.Parked, parked)
+		m.addParked(parked)
 		*held = tree{ID: t.ID, Base: t.Base, Admin: t.Admin}
 		errs = append(errs, m.save(true))
 		m.mu.Unlock()

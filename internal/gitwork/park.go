@@ -28,6 +28,14 @@ func (m *Manager) parkedTree(task string) *tree {
 	return nil
 }
 
+// addParked adds the record of a task, unless the task's worktree was not ready when it was parked: then an earlier
+// record has the files, or there are none. The caller must hold mu.
+func (m *Manager) addParked(t *tree) {
+	if m.parkedTree(t.Task) == nil && t.Base != "" {
+		m.state.Parked = append(m.state.Parked, t)
+	}
+}
+
 // unpark removes the record of a task. The caller must hold mu.
 func (m *Manager) unpark(task string) {
 	m.state.Parked = slices.DeleteFunc(m.state.Parked, func(t *tree) bool { return t.Task == task })
@@ -43,7 +51,7 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 	m.mu.Lock()
 	settled := held.settled
 	if !settled {
-		m.state.Parked = append(m.state.Parked, parked)
+		m.addParked(parked)
 	}
 	to := t.ID
 	if !parked.Stale && parked.Done == "" {

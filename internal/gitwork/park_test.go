@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"context"
 	"crypto/sha1"
 	"errors"
 	"fmt"
@@ -208,4 +209,44 @@ func (r *repo) content(dir string) files {
 		return err
 	}))
 	return got
+}
+
+// A session that is stopped before a worktree is ready leaves the work of the sessions before it, and nothing of a task
+// that had none.
+func TestStoppedBeforeAWorktreeIsReady(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	o := r.options("r1")
+	o.Trees = TreesOverlay // only these are parked at the end of a session
+	session := func(do func(m *Manager)) {
+		m, err := Open(t.Context(), o)
+		must(t, err)
+		do(m)
+		must(t, m.Close(t.Context()))
+	}
+	session(func(m *Manager) {
+		r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(dir string, _ runner.Request) error {
+			r.write(dir, files{"half": "1\n"})
+			return os.ErrInvalid
+		})
+	})
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for range 2 {
+		session(func(m *Manager) {
+			for _, task := range []string{"x", "y"} {
+				req := runner.Request{Run: "r1", Task: task, Attempt: 2, Resume: true, Dir: r.dir}
+				res := m.Runner(r.edits(nil)).Attempt(stopped, req, runner.Hooks{})
+				equal(t, "outcome", res.Outcome, runner.Interrupted)
+			}
+		})
+	}
+	session(func(m *Manager) {
+		for task, want := range map[string]files{"x": {"a": "1\n", "half": "1\n"}, "y": {"a": "1\n"}} {
+			r.ask(m, runner.Request{Task: task, Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
+				equal(t, "the files of "+task, r.content(dir), want)
+				return nil
+			})
+		}
+	})
 }
