@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -109,8 +110,15 @@ func TestAgentFailures(t *testing.T) {
 		{name: "usage limit", steps: then(prints(initLine, limitLine, with(apiError, `"api_error_status":null`,
 			`"api_error_status":429`)), step{Exit: code(1)}), want: runner.Limited, reason: "five_hour", priced: "result",
 			check: func(t *testing.T, r runner.Result) {
-				if r.ResetsAt.Unix() != 1795235367 || !r.Notional {
-					t.Errorf("resets at %v, notional %v", r.ResetsAt, r.Notional)
+				if r.ResetsAt.Unix() != 1795235367 || !r.Notional || r.Window != nil {
+					t.Errorf("resets at %v, notional %v, window %v", r.ResetsAt, r.Notional, r.Window)
+				}
+			}},
+		{name: "share of a usage limit", steps: then(prints(initLine, with(limitLine, `"status":"rejected"`,
+			`"status":"allowed_warning","utilization":0.75`), resultGood), step{EOF: true}), want: runner.Done,
+			priced: "result", check: func(t *testing.T, r runner.Result) {
+				if r.Window == nil || *r.Window != (runner.Window{Name: "five_hour", Used: 0.75}) {
+					t.Errorf("window %+v", r.Window)
 				}
 			}},
 		{name: "max turns", steps: then(prints(initLine, with(resultBad, "error_max_budget_usd", "error_max_turns")),
@@ -198,7 +206,11 @@ func TestAgentFailures(t *testing.T) {
 		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
 			step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),
 			adjust: func(b *fixture) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: runner.Stalled,
-			priced: "result"},
+			priced: "result", check: func(t *testing.T, r runner.Result) {
+				if r.ExitCode != 1 {
+					t.Errorf("the exit code is %d: it was not left to exit by itself", r.ExitCode)
+				}
+			}},
 		{name: "wall clock, and it ends like a success", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
 			step{Print: resultGood}, step{EOF: true}),
 			adjust: func(b *fixture) { b.req.Settings.Timeout = 300 * time.Millisecond }, want: runner.TimedOut,
@@ -560,6 +572,39 @@ func TestUnusableLogFolder(t *testing.T) {
 	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || r.Reason == "" {
 		t.Errorf("result = %+v", r)
 	}
+	for _, name := range []string{loop.StreamFile, loop.StderrFile} {
+		ran := filepath.Join(t.TempDir(), "ran")
+		b := setup(t, script{Steps: []step{{Dump: ran}, {Exit: code(1)}}})
+		must(os.MkdirAll(filepath.Join(b.logs, name, "full"), 0o700))
+		r := b.attempt(t.Context())
+		if _, err := os.Stat(ran); err == nil || r.Outcome != runner.Broken || r.Reason == "" {
+			t.Errorf("%s is a folder: %+v; %v", name, r, err)
+		}
+	}
+}
+
+// An attempt is given up when nothing was read for its idle limit, but not after its last turn.
+func TestCheckStalled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &conversation{idle: 16 * time.Second}
+		c.lastRead.Store(time.Now().UnixNano())
+		for _, step := range []struct {
+			after, next time.Duration
+			done, gone  bool
+		}{
+			{15 * time.Second, time.Second, false, false},
+			{time.Second, time.Second, true, false},
+			{0, time.Second, false, true},
+		} {
+			time.Sleep(step.after)
+			var gone error
+			next := c.checkStalled(step.done, func(err error) { gone = err })
+			if next != step.next || (gone == errIdle) != step.gone {
+				t.Errorf("%+v: the next check is after %s, %v", step, next, gone)
+			}
+		}
+	})
 }
 
 func TestObservations(t *testing.T) {

@@ -97,6 +97,7 @@ func TestClassifyTurn(t *testing.T) {
 		{"SIGKILL", turnEnd{exit: -1, signal: "SIGKILL", lines: 4, initSeen: true}, runner.Truncated, "SIGKILL"},
 		{"SIGKILL before the first line", turnEnd{exit: -1, signal: "SIGKILL"}, runner.Truncated, "SIGKILL"},
 		{"137 of a wrapper before the first line", turnEnd{exit: 137}, runner.Truncated, "137"},
+		{"128 of a shell before the first line", turnEnd{exit: 128}, runner.Truncated, "128"},
 		{"nothing at all, exit 0", turnEnd{}, runner.Truncated, "no result line"},
 		{"garbage, exit 0", turnEnd{plainText: "welcome"}, runner.Broken,
 			"does not speak like the claude CLI; it said: welcome"},

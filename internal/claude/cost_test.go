@@ -87,6 +87,10 @@ func TestBill(t *testing.T) {
 		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result197)), 2 * full, "result", 8000},
 		{"zero with tokens: the table", whole + lines(zero.Replace(result197)), full, "table", 8000},
 		{"zero with tokens, 2.1.330", whole + lines(zero.Replace(result330)), full, "table", 8000},
+		{"a micro-dollar too little, as both are rounded", whole + lines(strings.Replace(result197, `usd":0.00971`,
+			`usd":0.009709`, 1)), full - 1, "result", 8000},
+		{"two micro-dollars too little: the table", whole + lines(strings.Replace(result197, `usd":0.00971`,
+			`usd":0.009708`, 1)), full, "table", 8000},
 		{"a figure with a response too little", whole + second.Replace(whole) + lines(result197), 2 * full, "table", 16_000},
 		{"a subagent's is in the figure", whole + lines(subagentLine, strings.Replace(result330, `"costUSD":0.00971`,
 			`"costUSD":0.0125`, 2)), 12_500, "result", 8000},
@@ -142,10 +146,12 @@ func TestPartialMessagesAreDropped(t *testing.T) {
 	t.Parallel()
 	turned := `{"session_id":"s","event":{"index":0,"type":"content_block_delta","delta":{"text":"y"}},"type":"stream_event"}`
 	huge := long(`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"text":"`, 3*chunkSize, `"}}}`)
+	turnedDelta := `{"session_id":"s","event":{"type":"message_delta","usage":{"output_tokens":8000}},` +
+		`"type":"stream_event"}`
 	kept := []string{initLine, start330, assistant330, delta330, userLine, "some words",
-		long(`{"session_id":"s","message":"`, 2*chunkSize, `","type":"user"}`), result330}
+		long(`{"session_id":"s","message":"`, 2*chunkSize, `","type":"user"}`), turnedDelta, result330}
 	come := []string{initLine, start330, deltaText, turned, assistant330, stop330, delta330, huge, userLine, deltaText,
-		kept[5], kept[6], stop330, result330, deltaText}
+		kept[5], kept[6], stop330, turnedDelta, result330, deltaText}
 	for step := range 3 {
 		var raw bytes.Buffer
 		looked := 0
@@ -157,7 +163,7 @@ func TestPartialMessagesAreDropped(t *testing.T) {
 		if raw.String() != lines(kept...) {
 			t.Errorf("step %d: kept %.300q", step, raw.String())
 		}
-		if b := f.bill(0); b.Cost != full || b.Priced != "result" || looked != 7 {
+		if b := f.bill(0); b.Cost != full || b.Priced != "result" || looked != 8 {
 			t.Errorf("step %d: %+v, looked at %d lines", step, b, looked)
 		}
 	}

@@ -4,8 +4,10 @@ package claude
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -66,6 +68,10 @@ func TestPolicy(t *testing.T) {
 			steps: [][]step{{callback("before", "t", "git push"), deny, toolResult("t", true), {Print: with(resultGood,
 				`"permission_denials":[]`, `"permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{}}]`)},
 				{EOF: true}}}},
+		{name: "a person is asked, without a reason", judge: judgeFunc(func(policy.Call) policy.Decision {
+			return policy.Decision{Act: policy.Ask}
+		}), want: runner.Done, refused: 1, steps: [][]step{{callback("before", "t", "x"),
+			{Await: `"wavex: a person must allow this, and none is there; do without it"`}, toolResult("t", true)}, end}},
 		{name: "a person is asked", judge: pushes(policy.Ask), want: runner.Done, refused: 1,
 			steps: [][]step{{callback("before", "t", "git push"), deny, toolResult("t", true)}, end}},
 		{name: "stopped", judge: pushes(policy.Stop), want: runner.Stalled, refused: 1,
@@ -107,6 +113,9 @@ func TestPolicy(t *testing.T) {
 			}
 			b.req.Settings.Timeout = time.Minute
 			r := b.attempt(t.Context())
+			if r.Outcome == runner.Done && r.ExitCode != 0 {
+				t.Errorf("it did not exit by itself: %d", r.ExitCode)
+			}
 			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Refused != tc.refused ||
 				len(r.Refusals) != tc.refused || len(r.Denials) > 0 {
 				t.Errorf("%s: %s; refusals %v, denials %v", r.Outcome, r.Reason, r.Refusals, r.Denials)
@@ -122,6 +131,51 @@ func TestBareIsRefused(t *testing.T) {
 	b.agent.Argv = append(b.agent.Argv, "--bare")
 	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || !strings.Contains(r.Reason, "--bare") || r.Cost != 0 {
 		t.Errorf("%s: %s", r.Outcome, r.Reason)
+	}
+}
+
+// resultJudge passes every call and keeps the results.
+type resultJudge struct{ results []policy.Result }
+
+func (*resultJudge) Before(policy.Call) policy.Decision     { return policy.Decision{Act: policy.Pass} }
+func (j *resultJudge) After(_ policy.Call, r policy.Result) { j.results = append(j.results, r) }
+
+// The judge gets what a tool ran with, what it printed, and how long it took, without the time until the result.
+func TestResultsOfCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := &resultJudge{}
+		p := &toolCalls{judge: j}
+		p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
+		time.Sleep(3 * time.Second)
+		p.onRequest(gjson.Parse(callback("after", "t", "make").Print), false)
+		time.Sleep(time.Second)
+		p.onResult(gjson.Parse(toolResult("t", true).Print))
+		p.onRequest(gjson.Parse(callback("before", "u", "make").Print), false)
+		time.Sleep(2 * time.Second)
+		p.onResult(gjson.Parse(toolResult("u", false).Print)) // without a callback after it
+		input := []byte(`{"command":"make"}`)
+		want := []policy.Result{{Input: input, Output: []byte("text"), Failed: true, Took: 3 * time.Second},
+			{Input: input, Output: []byte("text"), Took: 2 * time.Second}}
+		if !reflect.DeepEqual(j.results, want) || p.end != nil {
+			t.Errorf("results %+v, want %+v; %v", j.results, want, p.end)
+		}
+	})
+}
+
+// While an attempt is stopped every call is denied. Such a denial is no rule that a person could add.
+func TestCallsOfAStoppedAttempt(t *testing.T) {
+	t.Parallel()
+	p := &toolCalls{}
+	var answer string
+	p.answer = func(line []byte) { answer = string(line) }
+	p.stopping.Store(true)
+	p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
+	if !strings.Contains(answer, `"deny"`) || !strings.Contains(answer, "the attempt is being stopped") {
+		t.Errorf("the answer is %s", answer)
+	}
+	if left := p.others([]denial{{id: "t"}, {id: "u"}}); len(left) != 1 || left[0].id != "u" || p.refused != 0 {
+		t.Errorf("denials %v, refused %d", left, p.refused)
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *stream) run(in io.Reader) error {
 			s.onRead(n, s.inObject(buf[:held+n]))
 		}
 		data := s.lines(buf[:held+n], held)
-		if len(data) == len(buf) || len(data) > 0 && s.longMode != notLong {
+		if len(data) == len(buf) || s.longMode != notLong {
 			s.longPart(data)
 			data = nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,8 +46,9 @@ func parse(t *testing.T, r io.Reader) *transcript {
 
 func TestTranscript(t *testing.T) {
 	t.Parallel()
+	readLine := strings.NewReplacer("toolu_1", "toolu_2", `"Edit"`, `"Read"`, "/w/a.go", "/w/b.go").Replace(editLine)
 	f := parse(t, strings.NewReader(strings.Join([]string{
-		"a word of its own", initLine, "", textLine, editLine, editLine, userLine, retryLine, limitLine,
+		"a word of its own", initLine, "", textLine, editLine, editLine, readLine, userLine, retryLine, limitLine,
 		`{"type":"brand_new","x":[1,2]}`, `[1,2]`, `{"no":"type"}`, `{"type":"stream_event","event":{}}`, resultGood, "",
 	}, "\n")))
 	if f.strayLine != "a word of its own" || !f.init.seen || f.init.version != "2.1.197" || f.session == "" {
@@ -58,8 +60,8 @@ func TestTranscript(t *testing.T) {
 	if c := f.responses.cost.USD(); c != 1341 { // the hour's cache entries count as input twice
 		t.Errorf("cost = %d, want 1341", c)
 	}
-	if f.edits["/w/a.go"] != 1 {
-		t.Errorf("edits = %v: one tool use id counts once", f.edits)
+	if f.edits["/w/a.go"] != 1 || len(f.edits) != 1 {
+		t.Errorf("edits = %v: one tool use id counts once, and reading is no edit", f.edits)
 	}
 	if f.retries.count != 1 || f.retries.status != 529 || f.retries.delay.Milliseconds() != 531 {
 		t.Errorf("retries = %+v", f.retries)
@@ -98,6 +100,8 @@ func TestRecoverCost(t *testing.T) {
 		{"a process shared with other attempts, by earlier versions: never below the cost",
 			join(sharedLine, cleared, initLine, textLine), flatPrices{}, 1341, "stream"},
 		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
+		{"the same with a result of no turn", join(sharedLine, cleared, initLine, textLine, resultGood,
+			with0turns(resultGood)), flatPrices{}, 12500, "result"},
 		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"",
 			"0.0125,\"usage\"", 1)), flatPrices{}, 12500, "result"},
 	} {
@@ -116,6 +120,10 @@ func TestRecoverCost(t *testing.T) {
 const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.005,"usage":{"input":1},"clear":true}`
 
 var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
+
+func with0turns(line string) string {
+	return strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0.0125,"usage"`).Replace(line)
+}
 
 type noPrices struct{}
 
@@ -226,6 +234,52 @@ func TestTruncatorKeepsJSON(t *testing.T) {
 			t.Fatalf("the structure changed: %d elements", got)
 		}
 	})
+}
+
+// A string is cut at its limit, whatever escapes stand at its end or in the strings before it.
+func TestTruncatorCutsLongStrings(t *testing.T) {
+	t.Parallel()
+	for _, short := range []string{`plain`, `\u0041`, `\"`, `\\`, `\\\u005c`, ``} {
+		for step := range 3 {
+			line := `{"b":"` + short + `","a":"` + strings.Repeat("x", 2*stringMax) + `","c":"` + short + `"}`
+			want := `{"b":"` + short + `","a":"` + strings.Repeat("x", stringMax) + `","c":"` + short + `"}`
+			var s truncator
+			for rest := line; len(rest) > 0; {
+				n := min(len(rest), 1+step*77_777)
+				s.feed([]byte(rest[:n]))
+				rest = rest[n:]
+			}
+			if out, ok := s.result(); !ok || string(out) != want || !s.cut {
+				t.Errorf("with %s in steps of %d: %d bytes, want %d; cut: %v", short, 1+step*77_777, len(out), len(want), s.cut)
+			}
+		}
+	}
+}
+
+// The error of the input is returned after the lines before it. Only lines that may be JSON are signs of life.
+func TestReadsOfAStream(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for input, signs := range map[string]bool{
+		initLine + "\n": true, "words\n": false, "words\n{": true,
+		strings.Repeat("x{", 2*chunkSize): false, "{" + strings.Repeat("x", 3*chunkSize): true,
+	} {
+		seen, parsed := false, 0
+		s := &stream{onLine: func([]byte, bool) { parsed++ }, onRead: func(_ int, object bool) { seen = seen || object }}
+		err := s.run(io.MultiReader(smallReader{strings.NewReader(input)}, iotest.ErrReader(broken)))
+		if err != broken || seen != signs || parsed != min(1, strings.Count(input, "\n")) && len(input) < chunkSize {
+			t.Errorf("%.20q: %v, signs of life: %v, %d lines", input, err, seen, parsed)
+		}
+	}
+}
+
+// The structured result of a turn counts after a later turn that gave none.
+func TestStructuredResultOfAnEarlierTurn(t *testing.T) {
+	t.Parallel()
+	first := strings.Replace(resultGood, `"permission_denials"`, `"structured_output":{"a":1},"permission_denials"`, 1)
+	if f := parse(t, strings.NewReader(lines(initLine, first, resultGood))); string(f.result.structured) != `{"a":1}` {
+		t.Errorf("the result is %q", f.result.structured)
+	}
 }
 
 func TestFullDiskDoesNotStopTheReader(t *testing.T) {
