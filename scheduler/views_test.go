@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"flag"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,16 +119,13 @@ func TestViewsAgreeInEachStory(t *testing.T) {
 	})
 }
 
-// TestViewsAgreeInRandomRuns stops 1,000 random runs after each event. The race detector, which makes this ten times
-// slower and has little to find here, sees 100 of them.
+// hundreds of random runs take two seconds of CPU each.
+var hundreds = flag.Int("hundreds", 1, "how many hundred random runs TestViewsAgreeInRandomRuns stops")
+
+// TestViewsAgreeInRandomRuns stops random runs after each event.
 func TestViewsAgreeInRandomRuns(t *testing.T) {
 	t.Parallel()
-	groups := 10
-	race := debug.BuildSetting{Key: "-race", Value: "true"}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
-		groups = 1
-	}
-	for n := range groups {
+	for n := range *hundreds {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
