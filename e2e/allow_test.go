@@ -68,10 +68,6 @@ func escaped(command string) string {
 
 func TestAllowRules(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, allowRules)
-}
-
-func allowRules(t *testing.T, cl cli) {
 	exact := []string{`./a "$(./b x)" = y`, `test "$(./b)" = y`, `./a 'x)y'`, `./a \(x\)`, `./a "b\\c"`, `./a x, y`,
 		`./a && ./b || ./a`,
 		`for i in 1 2; do ./a $i; done`, `! ./a z`, `FOO=1 ./a`, "./a <<EOF\nhi\nEOF", "./a 1\n./b 2"}
@@ -85,6 +81,7 @@ func allowRules(t *testing.T, cl cli) {
 		args    []string
 		allowed []string
 		denied  []string
+		both    bool
 	}{
 		{name: "a command", args: flags("Bash(./a one)", "Bash(./b two)"),
 			// The CLI splits a compound command: each part must be allowed, or harmless.
@@ -102,22 +99,25 @@ func allowRules(t *testing.T, cl cli) {
 			denied:  []string{"./a one", "./b two", "./a one; ./b two", "./a one && ./b three", `test "$(./b)" = y`}},
 		// In settings an escaped rule allows its command. A star is a wildcard at any place; :* at the end
 		// is a prefix, never literal. Some commands are never allowed by a rule.
-		{name: "settings", args: settings(t, rules...), allowed: append(exact, `./a 'q*' z`, `./a 'qqq' z`, "./b x y"),
-			denied: append([]string{"./a z", "FOO=2 ./a", "./a x", "./a && ./b", "./b x:*", "./b xy"}, never...)},
+		{name: "settings", both: true, args: settings(t, rules...),
+			allowed: append(exact, `./a 'q*' z`, `./a 'qqq' z`, "./b x y"),
+			denied:  append([]string{"./a z", "FOO=2 ./a", "./a x", "./a && ./b", "./b x:*", "./b xy"}, never...)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			denied := denials(t, cl, c.args, append(append([]string{}, c.allowed...), c.denied...))
-			for _, command := range c.allowed {
-				if denied[command] {
-					t.Errorf("denied: %s", command)
+			onCLIs(t, c.both, func(t *testing.T, cl cli) {
+				denied := denials(t, cl, c.args, slices.Concat(c.allowed, c.denied))
+				for _, command := range c.allowed {
+					if denied[command] {
+						t.Errorf("denied: %s", command)
+					}
 				}
-			}
-			for _, command := range c.denied {
-				if !denied[command] {
-					t.Errorf("allowed: %s", command)
+				for _, command := range c.denied {
+					if !denied[command] {
+						t.Errorf("allowed: %s", command)
+					}
 				}
-			}
+			})
 		})
 	}
 }

@@ -19,10 +19,6 @@ func expert(r *fakeapi.Request) bool { return strings.Contains(r.Users(), "stuck
 
 func TestPanelAdvisesTheRetry(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, panelAdvises)
-}
-
-func panelAdvises(t *testing.T, c cli) {
 	opinion := fakeapi.Use(fakeapi.StructuredOutput(map[string]any{
 		"diagnosis": "The file has goats in it.", "cause": "The animals were mixed up.",
 		"approach": "Write sheep in place of goats.", "confidence": 0.9,
@@ -35,7 +31,7 @@ func panelAdvises(t *testing.T, c cli) {
 			fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).WithUsage(use), report("true"),
 		}},
 	}})
-	e := newRepo(t, manyTasks(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json").end()
+	e := newRepo(t, manyTasks(1, 1)).wavex(srv, "run", "plan.json", "--output", "json").end()
 	_, last := e.events(t)
 	if e.exit != 0 || last.Tasks.Completed != 1 || last.Iterations != 2 {
 		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
@@ -45,7 +41,7 @@ func panelAdvises(t *testing.T, c cli) {
 		t.Errorf("%d experts asked, want a panel", len(asked))
 	}
 	for _, q := range asked {
-		if len(q.Body) > per(c, 4096, 5120) || !slices.Equal(offered(q), []string{"StructuredOutput"}) {
+		if len(q.Body) > per(shared.cli, 4096, 5120) || !slices.Equal(offered(q), []string{"StructuredOutput"}) {
 			t.Errorf("an expert's call has %d bytes and the tools %v", len(q.Body), offered(q))
 		}
 	}

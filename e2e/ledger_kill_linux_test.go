@@ -54,7 +54,7 @@ func TestLedgerAfterKill(t *testing.T) {
 	}{{"wavex", true, false}, {"the CLI", false, true}, {"both", true, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			eachCLI(t, func(t *testing.T, c cli) { ledgerAfterKill(t, c, test.wavex, test.cli) })
+			onCLIs(t, test.wavex && test.cli, func(t *testing.T, c cli) { ledgerAfterKill(t, c, test.wavex, test.cli) })
 		})
 	}
 }

@@ -34,15 +34,16 @@ func TestLedgerMatchesCharges(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		of   manyTasksPlan
+		both bool
 	}{
-		{"chain", manyTasksPlan{n: 8, parallel: 4, chained: true, model: model}},
-		{"chain on the default model", manyTasksPlan{n: 3, parallel: 1, chained: true}},
-		{"side by side", manyTasksPlan{n: 4, parallel: 4, model: model}},
-		{"worktrees", manyTasksPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}},
+		{"chain", manyTasksPlan{n: 8, parallel: 4, chained: true, model: model}, false},
+		{"chain on the default model", manyTasksPlan{n: 3, parallel: 1, chained: true}, true},
+		{"side by side", manyTasksPlan{n: 4, parallel: 4, model: model}, false},
+		{"worktrees", manyTasksPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			eachCLI(t, func(t *testing.T, c cli) {
+			onCLIs(t, test.both, func(t *testing.T, c cli) {
 				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(test.of.n)})
 				r := newRepo(t, "-- .gitignore --\n.loop\n"+test.of.String()).on(c)
 				if test.of.isolation != "" {
@@ -148,7 +149,7 @@ func TestLedgerOfAResumedRun(t *testing.T) {
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
 		t.Run(test.signal.String(), func(t *testing.T) {
 			t.Parallel()
-			eachCLI(t, func(t *testing.T, c cli) {
+			onCLIs(t, test.signal == syscall.SIGTERM, func(t *testing.T, c cli) {
 				gate := fakeapi.NewLatch()
 				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(fileWriters(3), 1, gate)})
 				env := Env(t, srv)

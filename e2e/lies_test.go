@@ -81,44 +81,35 @@ type liesTest struct {
 	names, onOldest statement.ID
 	// over reports whether the ledger may be above the real charges.
 	over func(c cli) bool
-	// single limits the test to shared.cli: every subtest takes several seconds of CPU.
-	single bool
+	// both runs the test on every version. Each takes several seconds of CPU.
+	both bool
 }
 
 func TestLies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []liesTest{
 		{lie: "half cost", scene: plain, names: statement.TotalCost},
-		{lie: "cumulative cost", scene: resumed, over: func(c cli) bool { return !c.old },
+		{lie: "cumulative cost", both: true, scene: resumed, over: func(c cli) bool { return !c.old },
 			names: statement.TurnCost, onOldest: statement.ResumedTotal},
-		{lie: "no turn cost", single: true, scene: plain, names: statement.TurnCost},
-		{lie: "half turn cost", single: true, scene: plain, names: statement.TurnCost},
-		{lie: "no cap", names: statement.Cap},
-		{lie: "denied allowed", names: statement.Denied},
+		{lie: "no turn cost", scene: plain, names: statement.TurnCost},
+		{lie: "half turn cost", scene: plain, names: statement.TurnCost},
+		{lie: "no cap", both: true, names: statement.Cap},
+		{lie: "denied allowed", both: true, names: statement.Denied},
 		{lie: "disallowed stays", names: statement.DisallowedTools},
-		{lie: "other tools", single: true, scene: plain, names: statement.ToolsLimited},
-		{lie: "no denials", single: true, scene: denied, names: statement.DenialsReported},
+		{lie: "other tools", scene: plain, names: statement.ToolsLimited},
+		{lie: "no denials", scene: denied, names: statement.DenialsReported},
 		{lie: "no final usage", scene: killed, names: statement.PartialUsage, over: func(cli) bool { return true }},
 		{lie: "late result", scene: stopped, probed: byTheRun, names: statement.OneResult},
 		{lie: "two results", scene: plain, probed: byTheRun, names: statement.OneResult},
 		{lie: "no result", scene: lost, probed: byTheRun, names: statement.OneResult},
-		{lie: "no interrupt", single: true, scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
-		{lie: "nothing stops it", single: true, scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
-		{lie: "another session", single: true, scene: resumed, names: statement.SessionID},
-		{lie: "no structured answer", single: true, scene: judged, probed: fully, names: statement.JSONSchema},
+		{lie: "no interrupt", scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
+		{lie: "nothing stops it", scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
+		{lie: "another session", scene: resumed, names: statement.SessionID},
+		{lie: "no structured answer", scene: judged, probed: fully, names: statement.JSONSchema},
 	} {
 		t.Run(test.lie, func(t *testing.T) {
 			t.Parallel()
-			clis := shared.clis
-			if test.single {
-				clis = []cli{shared.cli}
-			}
-			for _, c := range clis {
-				t.Run(c.name, func(t *testing.T) {
-					t.Parallel()
-					test.run(t, c)
-				})
-			}
+			onCLIs(t, test.both, test.run)
 		})
 	}
 }

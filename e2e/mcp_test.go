@@ -20,10 +20,6 @@ import (
 // ends.
 func TestMCP(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, mcpTools)
-}
-
-func mcpTools(t *testing.T, c cli) {
 	plugin, err := filepath.Abs("../plugin")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +45,7 @@ func mcpTools(t *testing.T, c cli) {
 			use("run", slow), use("cancel", map[string]any{}), use("run", slow),
 			fakeapi.Text("It is under way."),
 		}}}})
-	e := call(t, srv, setup{cli: c, stdin: "Rehearse it.", dir: r.dir, env: withWavex(t, srv),
+	e := call(t, srv, setup{stdin: "Rehearse it.", dir: r.dir, env: withWavex(t, srv),
 		args: []string{"--plugin-dir", plugin, "--allowedTools", strings.TrimSuffix(prefix, "__")}})
 	if got := e.result(t); e.exit != 0 || got.Result != "It is under way." {
 		t.Fatalf("exit %d, result %q\n%s", e.exit, got.Result, e.stderr)

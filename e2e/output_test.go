@@ -29,10 +29,6 @@ const outputPlan = `
 // from the prompt of its retry.
 func TestOutput(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, outputOfAgents)
-}
-
-func outputOfAgents(t *testing.T, c cli) {
 	items := []any{map[string]any{"path": "a<b>&\"; rm -rf $HOME; \"\n"}, map[string]any{"path": "$(touch x)", "size": 3}}
 	lists := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 		switch r.ToolTurns() {
@@ -53,7 +49,7 @@ func outputOfAgents(t *testing.T, c cli) {
 	})
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		{Name: "T-001", When: task("T-001"), Then: &lists}, {Name: "T-002", When: task("T-002"), Then: &counts}}})
-	r, env := newRepo(t, outputPlan).on(c), Env(t, srv)
+	r, env := newRepo(t, outputPlan), Env(t, srv)
 	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--review", "off", "--counsel", "off",
 		"--accept-assumptions").end()
 	all, last := e.events(t)

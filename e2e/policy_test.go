@@ -59,14 +59,13 @@ done
 // The CLI asks about every tool in every permission mode, and each tool has the input that it asked about.
 func TestEveryCallIsAsked(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
-		for _, mode := range []string{"acceptEdits", "default", "dontAsk", "bypassPermissions", "plan", "auto"} {
-			t.Run(mode, func(t *testing.T) {
-				t.Parallel()
-				everyCallIsAsked(t, c, mode)
-			})
-		}
-	})
+	for _, mode := range []string{"acceptEdits", "default", "dontAsk", "bypassPermissions", "plan", "auto"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			both := mode == "acceptEdits" || mode == "bypassPermissions"
+			onCLIs(t, both, func(t *testing.T, c cli) { everyCallIsAsked(t, c, mode) })
+		})
+	}
 }
 
 func everyCallIsAsked(t *testing.T, c cli, mode string) {
@@ -185,38 +184,36 @@ func TestCallsAreDenied(t *testing.T) {
 // An agent of a run reads why it may not change a protected file, by which tool ever, and finishes without.
 func TestProtectedFilesAreDenied(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
-		main := &fakeapi.Agent{When: task("T-001")}
-		for _, tool := range []fakeapi.Tool{fakeapi.Read("prot/f"), fakeapi.Edit("prot/f", "old", "new"),
-			fakeapi.Bash("cd prot && echo new > f"), fakeapi.Bash("git push"), fakeapi.Bash("cat prot/f > work.txt")} {
-			main.Steps = append(main.Steps, fakeapi.Use(tool).WithUsage(use))
-		}
-		main.Steps = append(main.Steps, report("true"))
-		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{main}})
-		r := newRepo(t, "-- prot/f --\nold\n-- plan.json --\n"+`{"protect": ["prot"], "budget": {"usd": 4}, "defaults": `+
-			`{"model": "claude-sonnet-4-5", "allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", `+
-			`"subject": "Work", "files": [{"path": "work.txt", "action": "create"}]}]}`+"\n").on(c)
-		e := r.wavexEnv(Env(t, srv), "run", "plan.json", "--counsel", "off", "--accept-assumptions", "--sandbox", "off",
-			"--report", "md=report.md").end()
-		var denied []string
-		for _, q := range srv.Messages(nil) {
-			for _, res := range q.ToolResults() {
-				if _, why, is := strings.Cut(res.Text, "wavex: "); is && res.Error {
-					denied = append(denied, why)
-				}
+	main := &fakeapi.Agent{When: task("T-001")}
+	for _, tool := range []fakeapi.Tool{fakeapi.Read("prot/f"), fakeapi.Edit("prot/f", "old", "new"),
+		fakeapi.Bash("cd prot && echo new > f"), fakeapi.Bash("git push"), fakeapi.Bash("cat prot/f > work.txt")} {
+		main.Steps = append(main.Steps, fakeapi.Use(tool).WithUsage(use))
+	}
+	main.Steps = append(main.Steps, report("true"))
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{main}})
+	r := newRepo(t, "-- prot/f --\nold\n-- plan.json --\n"+`{"protect": ["prot"], "budget": {"usd": 4}, "defaults": `+
+		`{"model": "claude-sonnet-4-5", "allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", `+
+		`"subject": "Work", "files": [{"path": "work.txt", "action": "create"}]}]}`+"\n")
+	e := r.wavexEnv(Env(t, srv), "run", "plan.json", "--counsel", "off", "--accept-assumptions", "--sandbox", "off",
+		"--report", "md=report.md").end()
+	var denied []string
+	for _, q := range srv.Messages(nil) {
+		for _, res := range q.ToolResults() {
+			if _, why, is := strings.Cut(res.Text, "wavex: "); is && res.Error {
+				denied = append(denied, why)
 			}
 		}
-		said, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
-		if e.exit != 0 || err != nil || len(denied) != 3 || !strings.Contains(string(said), "3 tool calls denied") {
-			t.Fatalf("exit %d, %v, denied %q\n%s\n%s", e.exit, err, denied, said, e.stderr)
+	}
+	said, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
+	if e.exit != 0 || err != nil || len(denied) != 3 || !strings.Contains(string(said), "3 tool calls denied") {
+		t.Fatalf("exit %d, %v, denied %q\n%s\n%s", e.exit, err, denied, said, e.stderr)
+	}
+	for i, want := range []string{"prot/f must stay as it is: the plan protects it; ",
+		"prot/f must stay as it is: the plan protects it; ", "the plan denies git push; "} {
+		if !strings.HasPrefix(denied[i], want) {
+			t.Errorf("denied with %q, want %q", denied[i], want)
 		}
-		for i, want := range []string{"prot/f must stay as it is: the plan protects it; ",
-			"prot/f must stay as it is: the plan protects it; ", "the plan denies git push; "} {
-			if !strings.HasPrefix(denied[i], want) {
-				t.Errorf("denied with %q, want %q", denied[i], want)
-			}
-		}
-	})
+	}
 }
 
 // A CLI that does not ask, or a hook that changes an input afterwards, ends the attempt as wrong.
@@ -229,6 +226,7 @@ func TestPolicyNotInForce(t *testing.T) {
 		set         func(t *testing.T, b *fixture)
 		first, then string // commands of the agent; then "" for the end of its turn
 		says        string
+		both        bool
 	}{
 		{name: "bare by a wrapper", says: "carried out Bash without asking", set: func(t *testing.T, b *fixture) {
 			b.agent.Argv = []string{executable(t, "#!/bin/sh\nexec '"+b.agent.Argv[0]+"' --bare \"$@\"\n").path}
@@ -245,11 +243,11 @@ func TestPolicyNotInForce(t *testing.T) {
 			repo{t: t, dir: b.req.Dir}.write("hooks.json", rewrite)
 			repo{t: t, dir: b.req.Dir}.write(".claude/settings.json", "{}")
 			b.req.Settings.MaxTurns = 20
-		}, first: "cp hooks.json $(echo .claude)/settings.json", then: "sleep 1 && echo nice"},
+		}, both: true, first: "cp hooks.json $(echo .claude)/settings.json", then: "sleep 1 && echo nice"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			eachCLI(t, func(t *testing.T, c cli) {
+			onCLIs(t, test.both, func(t *testing.T, c cli) {
 				release := reserveProcesses(t, 1)
 				defer release()
 				done := fakeapi.Text("done").WithUsage(use)

@@ -35,10 +35,6 @@ func asks(words string) fakeapi.Match {
 
 func TestReviewedToCompletion(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, reviewedToCompletion)
-}
-
-func reviewedToCompletion(t *testing.T, c cli) {
 	light, thorough := asks("review of one wave's changes"), asks("thorough review of a whole run")
 	judge, refute := system("You judge whether statements"), system("Try to refute that")
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
@@ -74,7 +70,7 @@ func reviewedToCompletion(t *testing.T, c cli) {
   {"id": "T-001", "subject": "Write one", "files": ["f0.txt"], "verify": [{"file": "f0.txt", "contains": "sheep"}]},
   {"id": "T-002", "subject": "Write the other", "blockedBy": ["T-001"], "files": ["f1.txt"], "verify": [{"file": "f1.txt", "contains": "sheep"}]}]}
 `)
-	e := r.on(c).wavex(srv, "run", "plan.json", "--review", "auto").end()
+	e := r.wavex(srv, "run", "plan.json", "--review", "auto").end()
 	journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
 	if err != nil {
 		t.Fatal(err)

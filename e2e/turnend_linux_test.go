@@ -24,7 +24,7 @@ func TestEndedTurnsArePaidOnce(t *testing.T) {
 	for _, isolation := range []string{"shared", "worktree"} {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
-			eachCLI(t, func(t *testing.T, c cli) { endedTurnsArePaidOnce(t, c, isolation) })
+			onCLIs(t, isolation == "shared", func(t *testing.T, c cli) { endedTurnsArePaidOnce(t, c, isolation) })
 			for n := range *killsOfRun {
 				t.Run(strconv.Itoa(n+1), func(t *testing.T) {
 					t.Parallel()

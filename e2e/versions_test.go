@@ -99,7 +99,19 @@ func unpack(text string) (clis []cli, err error) {
 // eachCLI runs a test on every version, in parallel.
 func eachCLI(t *testing.T, test func(t *testing.T, c cli)) {
 	t.Helper()
-	for _, c := range shared.clis {
+	onCLIs(t, true, test)
+}
+
+// onCLIs runs a case of a test on every version if both is set, and on the one of all other tests if not:
+// then another case shows what matters on the other version. With cliVar a case runs on that version in
+// either way.
+func onCLIs(t *testing.T, both bool, test func(t *testing.T, c cli)) {
+	t.Helper()
+	clis := shared.clis
+	if !both {
+		clis = []cli{shared.cli}
+	}
+	for _, c := range clis {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, c)

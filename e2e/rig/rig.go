@@ -23,7 +23,7 @@ const WavexVar = "WAVEX_E2E_WAVEX"
 const WholeVar = "WAVEX_E2E_WHOLE"
 
 // Whole reports whether tests run what takes long and rarely finds a fault: each case of evidence in both
-// isolations.
+// isolations, and a larger fleet that is signalled.
 func Whole() bool { return os.Getenv(WholeVar) != "" }
 
 // Wavex builds wavex from the checkout that contains the caller's directory, in a folder that
