@@ -120,6 +120,32 @@ func signalOwner(ctx context.Context, in loop.Dir, wait time.Duration, std Stdio
 	}
 }
 
+// askOwner asks the wavex at work in a .loop directory to start nothing more, or to interrupt its attempts too, and
+// returns the answer for the person who asks.
+func askOwner(in loop.Dir, interrupt bool) string {
+	pid, err := journal.LockOwner(in)
+	switch {
+	case err != nil:
+		return "the wavex at work cannot be found: " + err.Error()
+	case pid == 0:
+		return "no wavex is at work"
+	case !interrupt && drainSignal == nil:
+		return "this system has no signal that drains"
+	}
+	s, words := drainSignal, "asked to start nothing more; running attempts may finish"
+	if interrupt {
+		s, words = syscall.SIGTERM, "asked to interrupt its running attempts"
+	}
+	owner, err := os.FindProcess(pid)
+	if err == nil {
+		err = owner.Signal(s)
+	}
+	if err != nil {
+		return fmt.Sprintf("wavex process %d cannot be asked to stop: %v", pid, err)
+	}
+	return fmt.Sprintf("wavex process %d is %s", pid, words)
+}
+
 // isDraining reports whether the journal says that nothing more is to start.
 func isDraining(in loop.Dir) bool {
 	events, err := runlog.Read(in)

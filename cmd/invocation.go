@@ -49,6 +49,9 @@ type invocation struct {
 
 	session            *run.Session
 	prompter           *prompter        // the person at the terminal; nil before the first question
+	notices            diverter         // stderr, or the live view while it is on the screen
+	keyboard           *keyboard        // nil: keys are not read
+	stopKeys           chan bool        // keys that ask to drain (false) or to interrupt
 	suppressCompletion bool             // the caller prints the last block
 	state              *scheduler.State // at the end; nil if the session was left at once
 }
@@ -56,7 +59,8 @@ type invocation struct {
 // prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
 // or a missing CLI leaves nothing behind.
 func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error) {
-	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ())}
+	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ()), stopKeys: make(chan bool, 4)}
+	r.notices.to = std.Err
 	err := r.load()
 	if err != nil {
 		return nil, err
@@ -93,7 +97,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(), Wall: w,
 		Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
 		WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
-		Err: std.Err, Notices: o.output == "text",
+		Err: &r.notices, Notices: o.output == "text",
 	})
 	if err != nil {
 		return nil, err
@@ -338,6 +342,8 @@ func (r *invocation) run(ctx context.Context) error {
 	c := run.Console{View: r.newView(), Judge: r.findingJudge(), Approver: r.approver()}
 	stop := r.forwardSignals(&c)
 	defer stop()
+	c.Ended = r.keyboard.end
+	defer r.keyboard.close()
 	out, err := r.session.Run(ctx, c)
 	r.state = out.State
 	end := r.withReports(r.exitError(out, err))
@@ -388,7 +394,14 @@ func (r *invocation) newView() ui.View {
 func (r *invocation) peopleView() ui.View {
 	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: r.config.Attended}
 	if !r.opts.plain && !r.config.Attended && setLive(&o, r.std.Err) {
-		return ui.Terminal(r.std.Err, o)
+		v := ui.Terminal(r.std.Err, o)
+		r.notices.divert(v)
+		files := runlog.Files(r.config.Loop, r.config.Run)
+		r.keyboard = openKeyboard(r.std.In, v, ui.Controls{
+			Log:  func(task string, attempt, n int) []string { return logTail(files, task, attempt, n, o) },
+			Stop: r.pressStop,
+		})
+		return v
 	}
 	return ui.Plain(r.std.Err, o)
 }

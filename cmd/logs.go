@@ -281,3 +281,34 @@ func (g *tailReader) readRest(each func(*transcript.Reader, []byte, bool)) error
 	}
 	return nil
 }
+
+// logTail returns the last n lines of an attempt's log, clean, for a live view. There may be none yet.
+func logTail(files fs.FS, task string, attempt, n int, look ui.Options) (lines []string) {
+	look.Color = false
+	dir := path.Join(task, loop.Attempt(attempt))
+	for _, name := range []string{loop.StreamFile, loop.OutputFile} {
+		file, err := files.Open(path.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = file.Close() }() // read only
+		info, err := file.Stat()
+		in, ok := file.(io.ReaderAt)
+		if err != nil || !ok {
+			continue
+		}
+		if name == loop.OutputFile {
+			lines = strings.Split(textfmt.Multiline(string(transcript.TailLines(in, info.Size())), 0), "\n")
+			break
+		}
+		for _, e := range transcript.Tail(in, info.Size()) {
+			for _, l := range ui.LogEntry(e, look) {
+				if strings.TrimSpace(l) != "" {
+					lines = append(lines, l)
+				}
+			}
+		}
+		break
+	}
+	return lines[max(0, len(lines)-n):]
+}

@@ -13,7 +13,7 @@ import (
 
 // This file maps signals to requests to stop. The session carries them out.
 
-// forwardSignals passes signals to the session until stop is called.
+// forwardSignals passes signals, and keys that ask for the same, to the session until stop is called.
 func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 	in := notifyStopSignals()
 	out := make(chan scheduler.Signal, 2) // drain and interrupt, each once
@@ -29,6 +29,10 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 			case <-quit:
 				return
 			case s := <-in:
+				if s == drainSignal {
+					r.pressStop(false)
+					continue
+				}
 				sig, leave, words := w.handle(s)
 				switch {
 				case leave != 0:
@@ -37,7 +41,13 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 				case sig != nil: // sent before it is printed: the reader of the output may be gone
 					out <- *sig
 				}
-				fmt.Fprintln(r.std.Err, "\nwavex: "+words)
+				fmt.Fprintln(&r.notices, "\nwavex: "+words)
+			case interrupt := <-r.stopKeys:
+				sig, words := w.press(interrupt)
+				if sig != nil {
+					out <- *sig
+				}
+				fmt.Fprintln(&r.notices, "wavex: "+words)
 			}
 		}
 	}()
@@ -45,6 +55,14 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 		signal.Stop(in)
 		close(quit)
 		<-finished
+	}
+}
+
+// pressStop asks for a stop by a key.
+func (r *invocation) pressStop(interrupt bool) {
+	select {
+	case r.stopKeys <- interrupt:
+	default: // keys are pressed faster than they are read; those before it say the same
 	}
 }
 
@@ -104,11 +122,35 @@ func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, wo
 	return sig, 0, words
 }
 
+// press returns the same for a key of the live view. A key has no effect the second time, and none leaves at once.
+func (w *stopRequests) press(interrupt bool) (sig *scheduler.Signal, words string) {
+	knew := w.interrupting
+	switch {
+	case knew:
+		return nil, "the running attempts are interrupted already (Ctrl-C to leave at once)"
+	case !interrupt && w.count > 0:
+		return nil, "nothing more is started; running attempts may finish (s to interrupt them)"
+	}
+	w.interrupting, w.count, w.last = interrupt, max(w.count, 1), 3
+	if interrupt {
+		w.count = 2
+		words = "interrupting the running attempts (Ctrl-C to leave at once)"
+	} else {
+		words = "nothing more is started; running attempts may finish (s to interrupt them)"
+	}
+	is := initialSignal(os.Interrupt)
+	is.Interrupt = interrupt
+	return &is, words
+}
+
 // notifyStopSignals listens to the signals that ask wavex to stop. A SIGHUP that was ignored when wavex
 // started, as under nohup, stays ignored, also in the processes that wavex starts.
 func notifyStopSignals() chan os.Signal {
 	in := make(chan os.Signal, 4)
 	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
+	if drainSignal != nil {
+		signal.Notify(in, drainSignal)
+	}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(in, syscall.SIGHUP)
 	}

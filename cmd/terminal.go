@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -81,4 +82,22 @@ func asciiOnly(given bool, out any, getenv func(string) string) bool {
 func utf8Locale(getenv func(string) string) bool {
 	name := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
 	return name == "" || strings.Contains(name, "utf-8") || strings.Contains(name, "utf8")
+}
+
+// diverter writes to stderr, or to a view that shows the lines without damage to its own.
+type diverter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (d *diverter) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.to.Write(p)
+}
+
+func (d *diverter) divert(to io.Writer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.to = to
 }

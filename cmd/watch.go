@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/runlog"
@@ -43,10 +44,11 @@ func newWatch(std Stdio) *cobra.Command {
 		Use:   "watch [PLAN]",
 		Short: "Watch a run from another terminal, or in a browser",
 		Long: `watch shows the run in .loop/ of the current directory (or of the plan's project
-directory) while it goes on: its waves, the running tasks with their last tool
-and its age, cost against the budget. It ends when the run does, or with
-Ctrl-C; the run knows nothing of it. Without a terminal, or with --plain, it
-writes one line for each thing that happens.
+directory) while it goes on, as wavex run does on a terminal: a bar, the running
+tasks with their last tool and its age, cost against the budget. The key ? lists
+its keys. It ends when the run does, or with q or Ctrl-C, of which the run knows
+nothing. Without a terminal, or with --plain, it writes one line for each thing
+that happens.
 
 With --web it serves the page of wavex report --html, live, on this machine
 only, until Ctrl-C. Its address, with a secret in it, is printed on stdout.
@@ -80,29 +82,46 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 		return f.serve(ctx, o, std)
 	}
 	if look := (ui.Options{ASCII: o.ascii}); !o.plain && setLive(&look, std.Out) {
-		return f.redraw(ctx, std.Out, look)
+		return f.redraw(ctx, std, look)
 	}
 	return f.printLines(ctx, o, std)
 }
 
-// redraw redraws the board until the run ends.
-func (f follower) redraw(ctx context.Context, out io.Writer, o ui.Options) error {
-	v := ui.NewWatch(out, o)
-	for {
-		if err := v.Show(f.board()); err != nil {
-			return errors.Join(err, v.Close())
+// redraw shows the live view of the run until it ends.
+func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
+	if f.Done() {
+		fmt.Fprintln(std.Out, strings.Join(f.board().Lines(time.Now(), o), "\n"))
+		sum := f.summary()
+		_, err := fmt.Fprint(std.Out, "\n"+sum.Table(o.Width()-1, o.ASCII))
+		return err
+	}
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	v := ui.Terminal(std.Out, o)
+	v.Join(f.State, time.Now())
+	files := f.Files()
+	keyboard := openKeyboard(std.In, v, ui.Controls{Leave: leave,
+		Log:  func(task string, attempt, n int) []string { return logTail(files, task, attempt, n, o) },
+		Stop: func(interrupt bool) { fmt.Fprintln(v, "wavex: "+askOwner(f.loop, interrupt)) },
+	})
+	defer keyboard.close()
+	for !f.Done() {
+		for _, d := range f.Running() {
+			v.Activity(d)
 		}
-		if f.Done() {
-			break
-		}
-		if again, err := f.wait(ctx, nil); !again {
+		if again, err := f.wait(ctx, v.Event); !again {
 			return errors.Join(err, v.Close())
 		}
 	}
-	sum := f.summary()
-	_, err := fmt.Fprint(out, "\r\n\n"+sum.Table(o.Width()-1, o.ASCII))
+	err := v.Close()
+	if err == nil && f.State.Ended == nil {
+		_, err = fmt.Fprintln(std.Out, cutOffLine)
+	}
 	return err
 }
+
+// cutOffLine is the last line of a view of a run that was cut off.
+const cutOffLine = "the run was cut off: nobody works at it; continue with: wavex resume"
 
 // printLines prints the events from now on.
 func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) error {
@@ -122,7 +141,7 @@ func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) err
 	}
 	err := v.Close()
 	if err == nil && f.State.Ended == nil {
-		_, err = fmt.Fprintln(std.Out, "the run was cut off: nobody works at it; continue with: wavex resume")
+		_, err = fmt.Fprintln(std.Out, cutOffLine)
 	}
 	return err
 }
@@ -168,7 +187,10 @@ func (f follower) publishSnapshot(srv *web.Server, now time.Time) error {
 }
 
 // follower follows a run and shows it.
-type follower struct{ *runlog.Follower }
+type follower struct {
+	*runlog.Follower
+	loop loop.Dir
+}
 
 // follow starts to follow the run that a command's arguments name. It returns an error if there is
 // no such run.
@@ -177,7 +199,7 @@ func follow(args []string) (follower, error) {
 	if err != nil {
 		return follower{}, err
 	}
-	f := follower{runlog.Follow(in, path)}
+	f := follower{runlog.Follow(in, path), in}
 	if _, err := f.Poll(nil); err != nil {
 		return f, err
 	}

@@ -150,7 +150,7 @@ func waitsForQuiet(files fs.FS, task string, attempt int) bool {
 
 // Files returns the files of the run's attempts, by task, as History.Files does; there may be none.
 func (f *Follower) Files() fs.FS {
-	return safeFS{f.dir.Run(f.State.Config.Run, loop.Tasks)}
+	return Files(f.dir, f.State.Config.Run)
 }
 
 // lastActivity returns the last action of an agent, from the end of its stream, and the time when the

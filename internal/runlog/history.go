@@ -97,7 +97,7 @@ func (p *History) Files() fs.FS {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil
 	}
-	return safeFS{dir}
+	return Files(p.Loop, p.State.Config.Run)
 }
 
 // WaitsForQuiet reports whether an attempt is under way whose checks wait for a quiet directory.

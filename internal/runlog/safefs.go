@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -13,6 +14,10 @@ import (
 
 // safeFS is the file system below a folder.
 type safeFS struct{ dir string }
+
+// Files returns the files of a run's attempts, by task. There may be none yet. It follows no link out of the folder,
+// and does not open a named pipe.
+func Files(dir loop.Dir, run string) fs.FS { return safeFS{dir.Run(run, loop.Tasks)} }
 
 // Open opens a regular file or a folder.
 func (f safeFS) Open(name string) (fs.File, error) {

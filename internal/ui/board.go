@@ -3,7 +3,6 @@ package ui
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (b *Board) Lines(now time.Time, o Options) []string {
 		}
 		out = append(out, running...)
 	}
-	if next := b.outlook.nextLine(); next != "" && len(out) < rows {
+	if next := b.outlook.nextLine(); next != "" && b.Stopping == "" && len(out) < rows {
 		out = append(out, cut("  "+next))
 	}
 	return out[:min(len(out), rows)]
@@ -228,26 +227,3 @@ func (b *Board) runningLines(now time.Time, columns int, ascii bool) []string {
 }
 
 func colorize(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
-
-// Watch draws each board in the place of the one before. One goroutine uses it.
-type Watch struct {
-	s    screen
-	opts Options
-}
-
-// NewWatch draws on w, a terminal that understands ANSI sequences (see Live).
-func NewWatch(w io.Writer, o Options) *Watch { return &Watch{screen{w: w}, o} }
-
-// Show draws a board on the screen.
-func (v *Watch) Show(b *Board) error {
-	return v.s.show(nil, b.Lines(v.opts.now(), v.opts), v.opts.width(), v.opts.height())
-}
-
-// Close keeps the last board on the screen and moves the cursor below it.
-func (v *Watch) Close() error {
-	if len(v.s.live) == 0 {
-		return nil
-	}
-	_, err := io.WriteString(v.s.w, "\r\n")
-	return err
-}

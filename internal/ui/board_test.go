@@ -91,30 +91,3 @@ func TestBoardFits(t *testing.T) {
 		}
 	})
 }
-
-// A board replaces the one before it, also after a resize of the terminal.
-func TestWatchRedraws(t *testing.T) {
-	t.Parallel()
-	b, now := boardOf(t)
-	e := &emulator{t: t, width: 90, height: 24, rows: []string{""}}
-	v := NewWatch(e, Options{Width: e.columns, Now: func() time.Time { return now }, Color: true})
-	for _, columns := range []int{90, 40, 120} {
-		e.resize(columns)
-		b.Iterations++
-		if err := v.Show(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	frames := e.frames
-	if err := v.Show(b); err != nil || e.frames != frames {
-		t.Errorf("the same board was drawn again (%v)", err)
-	}
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
-	screen := strings.Join(e.rows, "\n")
-	if strings.Count(screen, "iteration 5/25") != 1 || strings.Contains(screen, "iteration 4") ||
-		strings.Count(screen, "wave 1") != 1 {
-		t.Errorf("the screen shows\n%s", screen)
-	}
-}

@@ -25,7 +25,7 @@ type emulator struct {
 	frames int
 }
 
-var control = regexp.MustCompile(`^\x1b\[(\d*)([A-Za-z])`)
+var control = regexp.MustCompile(`^\x1b\[(\??\d*)([A-Za-z])`)
 
 func (e *emulator) Write(p []byte) (int, error) {
 	e.mu.Lock()
@@ -44,9 +44,11 @@ func (e *emulator) Write(p []byte) (int, error) {
 				e.t.Errorf("unknown sequence %.10q", text)
 				return len(p), nil
 			}
+			if text = text[len(m[0]):]; m[1] == "?2026" { // a synchronized update: the frame is whole
+				continue
+			}
 			n, _ := strconv.Atoi(m[1])
 			e.do(m[2], max(n, 1))
-			text = text[len(m[0]):]
 		case text[0] < ' ':
 			e.t.Errorf("control character %q", text[0])
 			text = text[1:]
@@ -130,6 +132,13 @@ func (e *emulator) columns() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.width
+}
+
+// screen returns the rows on the screen, without empty ones at the end.
+func (e *emulator) screen() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.TrimRight(strings.Join(e.rows[min(e.top, len(e.rows)):], "\n"), "\n") + "\n"
 }
 
 func (e *emulator) text() string {

@@ -95,7 +95,7 @@ func verifiedRun(t testing.TB, show func(event.Event, *scheduler.State)) *report
 func TestVerifiedTasks(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	plain, v, rows := Plain(&lines, Options{}), &terminal{}, ""
+	plain, v, rows := Plain(&lines, Options{}), &LiveView{}, ""
 	var m liveModel
 	var next nextTask
 	verifiedRun(t, func(e event.Event, s *scheduler.State) {

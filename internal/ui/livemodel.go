@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type liveModel struct {
 	running  []event.Activity
 	observed map[string]observation // of running attempts, by task
 	outlook  outlook
+	keys     keyPanel
 }
 
 // observation holds facts about a running attempt that are not on record.
@@ -95,20 +97,42 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 	if n := m.notice(now); n != "" {
 		out = append(out, textfmt.Truncate(n, columns, ascii))
 	}
-	room := min(rows-1-len(out), maxRunning)
+	room := rows - 1 - len(out)
+	footer := m.keys.footer(columns, ascii)
+	if len(footer) >= room {
+		footer = nil
+	}
+	room -= len(footer)
+	tail := m.keys.tail
+	if tail = tail[max(0, len(tail)-max(room-3, 0)):]; !m.keys.open {
+		tail = nil
+	}
+	room = min(room-len(tail), maxRunning)
 	next := m.outlook.nextLine()
-	if next != "" && room > len(m.running) {
+	if next != "" && !m.stopping && room > len(m.running) {
 		room--
 	} else {
 		next = ""
 	}
-	for i, d := range m.running {
-		if left := len(m.running) - i; i == room-1 && left > 1 {
-			out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", left), columns, ascii))
-			break
-		} else if i >= room {
-			break
-		}
+	out = append(out, m.runningLines(now, columns, room, tail, ascii)...)
+	if next != "" {
+		out = append(out, textfmt.Truncate("  "+next, columns, ascii))
+	}
+	return append(out, footer...)
+}
+
+// runningLines returns at most room lines for the running tasks, the chosen one among them, and below it its tail.
+func (m *liveModel) runningLines(now time.Time, columns, room int, tail []string, ascii bool) (out []string) {
+	if room < 1 {
+		return nil
+	}
+	from, shown := 0, len(m.running)
+	if shown > room {
+		shown = max(room-1, 1)
+		chosen := slices.IndexFunc(m.running, func(d event.Activity) bool { return m.chosen(d) })
+		from = min(max(chosen-shown+1, 0), len(m.running)-shown)
+	}
+	for _, d := range m.running[from : from+shown] {
 		o := m.observed[d.Task]
 		if d.Kind != "attempt" || o.attempt != d.Attempt {
 			o = observation{}
@@ -116,12 +140,25 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 		d.Last, d.At = o.last, o.at
 		r := newRunningTask(d, ascii)
 		r.cost = o.cost
-		out = append(out, r.line(now, columns, ascii))
+		l := r.line(now, columns, ascii)
+		if m.chosen(d) {
+			l = ">" + l[1:]
+		}
+		if out = append(out, l); m.chosen(d) {
+			for _, l := range tail {
+				out = append(out, textfmt.Truncate("    | "+l, columns, ascii))
+			}
+		}
 	}
-	if next != "" {
-		out = append(out, textfmt.Truncate("  "+next, columns, ascii))
+	if hidden := len(m.running) - shown; hidden > 0 && room > 1 {
+		out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", hidden), columns, ascii))
 	}
 	return out
+}
+
+// chosen reports whether d is the attempt that the keys have chosen.
+func (m *liveModel) chosen(d event.Activity) bool {
+	return d.Kind == "attempt" && m.keys.chosen != "" && d.Task == m.keys.chosen
 }
 
 func (m *liveModel) notice(now time.Time) string {

@@ -16,13 +16,14 @@ type screen struct {
 	live []string // as last drawn; the cursor stands after the last one
 }
 
-// show scrolls lines in above the live part and redraws the live part. It makes a single write, so
-// that no frame appears half drawn.
+// show scrolls lines in above the live part and redraws the live part. It makes a single write, as a synchronized
+// update (private mode 2026, which terminals without it ignore), so that no frame appears half drawn.
 func (s *screen) show(above, live []string, columns, height int) error {
 	if len(above) == 0 && slices.Equal(live, s.live) {
 		return nil
 	}
 	var b strings.Builder
+	b.WriteString("\x1b[?2026h")
 	// Erase row by row: some terminals (tmux, VTE) put a screen that is erased as a whole into the
 	// history, which would be full of frames after an hour.
 	if n := min(s.rows(columns), height); n > 0 {
@@ -31,7 +32,7 @@ func (s *screen) show(above, live []string, columns, height int) error {
 	for _, l := range above {
 		b.WriteString(l + "\r\n")
 	}
-	b.WriteString(strings.Join(live, "\r\n"))
+	b.WriteString(strings.Join(live, "\r\n") + "\x1b[?2026l")
 	s.live = live
 	_, err := io.WriteString(s.w, b.String())
 	return err

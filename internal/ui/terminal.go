@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,14 +19,18 @@ import (
 const (
 	frameInterval = 100 * time.Millisecond // the minimum time between two frames
 	tickInterval  = time.Second            // update of ages and elapsed time
+	pauseTimeout  = time.Second            // how long Pause waits for a terminal that blocks
 )
 
-// terminal redraws a few lines at the bottom of the screen and scrolls lines of record away above
+// LiveView redraws a few lines at the bottom of the screen and scrolls lines of record away above
 // them. Callers change the model under the lock. One goroutine owns the screen and never holds the
 // lock while it writes.
-type terminal struct {
+type LiveView struct {
 	opts   Options
+	w      io.Writer
 	frames *async.Worker
+
+	controls *Controls // nil: there is no keyboard
 
 	next nextTask // only the scheduler's goroutine uses it
 
@@ -34,6 +39,8 @@ type terminal struct {
 	above  []row // not yet on the screen
 	live   bool  // the live part needs a redraw
 	closed bool
+	over   bool          // the last frame is drawn
+	paused chan struct{} // not nil: the live part is hidden, and the channel is closed once it is
 
 	err error // of the screen; only the worker and, after it, Close use it
 }
@@ -49,17 +56,20 @@ type row struct {
 // time, the running tasks with their last tool and its age, and above them one permanent line per
 // task that ended. w must be a terminal that understands ANSI sequences (see Live); use Plain
 // otherwise.
-func Terminal(w io.Writer, o Options) View {
-	v := &terminal{opts: o}
+func Terminal(w io.Writer, o Options) *LiveView {
+	v := &LiveView{opts: o, w: w}
 	s := screen{w: w}
 	var tick *time.Timer
 	v.frames = async.Start(func(last bool) time.Duration {
 		if tick != nil {
 			tick.Stop()
 		}
+		drawn := false
+		defer func() { v.crashed(drawn) }()
 		if v.draw(&s, last); !last {
 			tick = time.AfterFunc(tickInterval, v.frames.Wake)
 		}
+		drawn = true
 		return frameInterval // events in a burst share a frame
 	})
 	return v
@@ -67,36 +77,125 @@ func Terminal(w io.Writer, o Options) View {
 
 // draw writes the new rows and the live part to the screen. After the last frame only the rows
 // remain.
-func (v *terminal) draw(s *screen, last bool) {
+func (v *LiveView) draw(s *screen, last bool) {
 	columns, rows := v.opts.width(), v.opts.height()
+	v.readTail()
 	v.mu.Lock()
 	above := v.above
 	v.above = nil
 	var live []string
-	if v.live && !last {
+	hidden := v.paused
+	if v.live && !last && hidden == nil {
 		live = v.model.lines(v.opts.now(), columns-1, rows, v.opts.ASCII)
 	}
 	v.mu.Unlock()
-	if v.err != nil {
+	if v.err == nil {
+		text := make([]string, len(above))
+		for i, r := range above {
+			text[i] = r.render(columns, v.opts)
+		}
+		v.err = s.show(text, live, columns, rows)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if hidden != nil && v.paused == hidden {
+		closeOnce(hidden)
+	}
+}
+
+// crashed gives the keyboard back if a frame was not drawn, because drawing panics.
+func (v *LiveView) crashed(drawn bool) {
+	if c := v.controls; !drawn && c != nil && c.Crashed != nil {
+		c.Crashed()
+	}
+}
+
+func closeOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// readTail reads the log of the unfolded task.
+func (v *LiveView) readTail() {
+	v.mu.Lock()
+	p := &v.model.keys
+	attempt, ok := p.attempt(v.model.running)
+	task, open := p.chosen, p.open
+	v.mu.Unlock()
+	if !ok || !open {
 		return
 	}
-	text := make([]string, len(above))
-	for i, r := range above {
-		text[i] = r.render(columns, v.opts)
+	tail := v.controls.Log(task, attempt, maxTail) // without the lock: it reads files
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p.chosen == task {
+		p.tail = tail
 	}
-	v.err = s.show(text, live, columns, rows)
+}
+
+// Pause hides the live part, so that something else may use the screen, and returns when it is hidden. Resume shows it
+// again.
+func (v *LiveView) Pause() {
+	v.mu.Lock()
+	if v.closed || v.paused != nil {
+		v.mu.Unlock()
+		return
+	}
+	hidden := make(chan struct{})
+	v.paused = hidden
+	v.frames.Wake()
+	v.mu.Unlock()
+	select {
+	case <-hidden:
+	case <-time.After(pauseTimeout): // the terminal blocks
+	}
+}
+
+// Resume ends a Pause.
+func (v *LiveView) Resume() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.paused = nil
+	v.frames.Wake()
+}
+
+// Write shows lines of wavex itself above the live part. After Close it writes to the terminal.
+func (v *LiveView) Write(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.over {
+		return v.w.Write(p)
+	}
+	for l := range strings.Lines(strings.Trim(string(p), "\n")) {
+		v.above = append(v.above, row{text: textfmt.Line(l), wrap: true})
+	}
+	v.frames.Wake()
+	return len(p), nil
 }
 
 // Close draws the remaining rows, removes the live part and waits for the goroutine.
-func (v *terminal) Close() error {
+func (v *LiveView) Close() error {
 	v.mu.Lock()
 	v.closed = true
 	v.mu.Unlock()
 	v.frames.Close()
+	v.mu.Lock()
+	v.over = true
+	late := v.above
+	v.above = nil
+	v.mu.Unlock()
+	for _, r := range late { // written after the last frame
+		if v.err == nil {
+			_, v.err = io.WriteString(v.w, r.render(v.opts.width(), v.opts)+"\r\n")
+		}
+	}
 	return wrapWriteError(v.err)
 }
 
-func (v *terminal) Observe(o runner.Observation) {
+func (v *LiveView) Observe(o runner.Observation) {
 	words := textfmt.Fit(o.Text, maxTextColumns, v.opts.ASCII)
 	if o.Kind == "api_retry" || o.Kind == "rate_limit" || o.Kind == "waiting" || o.Kind == "checking" {
 		words = strings.TrimSpace(o.Kind + " " + words)
@@ -107,7 +206,63 @@ func (v *terminal) Observe(o runner.Observation) {
 	v.frames.Wake()
 }
 
-func (v *terminal) Event(e event.Event, s *scheduler.State) {
+// Join begins to show a run that goes on already. The finished tasks get their lines, the last ones of many.
+func (v *LiveView) Join(s *scheduler.State, now time.Time) {
+	v.next.reset(s)
+	rows := joinRows(s)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.above = append(v.above, rows...)
+	v.live = s.Ended == nil
+	v.model.update(event.Event{Time: now}, s, &v.next)
+	v.frames.Wake()
+}
+
+// maxJoined bounds the finished tasks that a view which joins a run names, completed and failed ones each.
+const maxJoined = 10
+
+func joinRows(s *scheduler.State) []row {
+	rows := []row{{text: sessionText(s.Config, s.Plan.Path, s.Plan.Name, len(s.Tasks), s.Waves), wrap: true}}
+	var completed, failed []int
+	for i := range s.Tasks {
+		switch s.Tasks[i].Status {
+		case event.Completed:
+			completed = append(completed, i)
+		case event.Failed:
+			failed = append(failed, i)
+		}
+	}
+	slices.SortStableFunc(completed, func(a, b int) int { return s.Tasks[a].Started.Compare(s.Tasks[b].Started) })
+	if more := len(completed) - maxJoined; more > 0 {
+		rows = append(rows, row{mark: markGood, text: report.Plural(more, "more task", "more tasks") + " before"})
+		completed = completed[more:]
+	}
+	for _, i := range completed {
+		rows = append(rows, row{mark: markGood, text: taskFigures(s, s.Plan.Tasks[i].ID)})
+	}
+	for _, i := range failed[:min(len(failed), maxJoined)] {
+		id := s.Plan.Tasks[i].ID
+		text := taskLabel(s, id)
+		if l := s.Tasks[i].Last; l != nil {
+			text += "  " + fitText(l.Reason)
+		}
+		rows = append(rows, row{mark: markBad, text: text, wrap: true},
+			row{text: "  all of it: wavex logs " + fitText(id)})
+	}
+	return rows
+}
+
+// Activity shows the last sign of life of a running attempt, as its files tell it.
+func (v *LiveView) Activity(d event.Activity) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if d.Last != "" && d.Kind == "attempt" {
+		v.model.observe(d.Task, d.Attempt, textfmt.Fit(d.Last, maxTextColumns, v.opts.ASCII), d.At, 0)
+		v.frames.Wake()
+	}
+}
+
+func (v *LiveView) Event(e event.Event, s *scheduler.State) {
 	rows, table := v.eventRows(e, s)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -129,7 +284,7 @@ func (v *terminal) Event(e event.Event, s *scheduler.State) {
 }
 
 // eventRows returns the permanent lines of an event, and the table at the end.
-func (v *terminal) eventRows(e event.Event, s *scheduler.State) (rows []row, table string) {
+func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row, table string) {
 	add := func(m mark, format string, args ...any) {
 		rows = append(rows, row{mark: m, text: fmt.Sprintf(format, args...)})
 	}
