@@ -34,8 +34,8 @@ type checkout struct {
 	head       string   // commit; "" when there is none yet
 	branch     string   // refs/heads/...; "" when detached
 	dirty      []string // uncommitted paths, at most a few
-	submodules []string // paths of checked out submodules
-	inProgress string   // operation in progress: "merge", "rebase"
+	submodules []submodule
+	inProgress string // operation in progress: "merge", "rebase"
 }
 
 // findCheckout finds the repository of a project. It returns an *Error if there is none that wavex can use.
@@ -130,8 +130,14 @@ type status struct {
 
 // status reads HEAD and the changes of g's worktree.
 func (g git) status(ctx context.Context) (s status, err error) {
-	out, err := g.output(ctx, "status", "--porcelain=v2", "--branch", "-z", "--no-ahead-behind", "--no-renames",
-		"--untracked-files=normal", "--ignore-submodules=none")
+	args := []string{"status", "--porcelain=v2", "--branch", "-z", "--no-ahead-behind", "--no-renames",
+		"--untracked-files=normal", "--ignore-submodules=none"}
+	out, err := g.output(ctx, args...)
+	if exitCode(err) > 0 { // a submodule is a link now, or its repository is broken
+		args[len(args)-1] = "--ignore-submodules=all"
+		out, err = g.output(ctx, args...)
+		s.changes = []string{"a submodule"}
+	}
 	for _, line := range splitNUL(out) {
 		kind, rest, _ := strings.Cut(line, " ")
 		switch name, value, _ := strings.Cut(rest, " "); {
@@ -178,25 +184,7 @@ func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
 			c.inProgress, _, _ = strings.Cut(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-head")
 		}
 	}
-	c.submodules, err = submodules(ctx, g)
-	return err
-}
-
-// submodules returns the paths of the checked out submodules. Worktrees have empty folders for them, and their commits
-// are not in this repository.
-func submodules(ctx context.Context, g git) (paths []string, err error) {
-	if _, err := os.Stat(filepath.Join(g.dir, ".gitmodules")); err != nil {
-		return nil, nil
-	}
-	out, err := g.output(ctx, "ls-files", "-s", "-z")
-	for _, line := range splitNUL(out) {
-		if mode, path, _ := strings.Cut(line, "\t"); strings.HasPrefix(mode, "160000 ") {
-			if _, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path), ".git")); err == nil {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return paths, err
+	return nil
 }
 
 // commonIgnored lists directories and files that projects often need and git often ignores. A worktree

@@ -68,38 +68,6 @@ func TestBareAndMirror(t *testing.T) {
 	equal(t, "refs of the mirror", r.gitIn(mirror, "for-each-ref"), refs)
 }
 
-func TestSubmodules(t *testing.T) {
-	t.Parallel()
-	lib := newRepo(t, files{"l": "1\n"})
-	r := newRepo(t, files{"a": "1\n"})
-	r.git("submodule", "add", "-q", lib.dir, "lib")
-	r.git("commit", "-qm", "with lib")
-	o := r.options("r1")
-	o.Mode = Auto
-	m := r.open(o)
-	if m.Mode() != Shared || !strings.HasSuffix(m.ModeReason(), "submodules, whose folders are empty in worktrees: lib") {
-		t.Errorf("mode %s, because %s", m.Mode(), m.ModeReason())
-	}
-	before := r.userFingerprint()
-	m = r.open(r.options("r2")) // a new run after that works
-	if !strings.HasSuffix(m.ModeReason(), "empty in worktrees: lib") {
-		t.Errorf("it says only %s", m.ModeReason())
-	}
-	res := r.ask(m, runner.Request{Task: "x"}, func(dir string, _ runner.Request) error {
-		r.gitIn(dir, "submodule", "update", "-q", "--init")
-		r.write(dir, files{"lib/l": "2\n"})
-		r.gitIn(filepath.Join(dir, "lib"), "commit", "-qam", "in lib")
-		return nil
-	})
-	if res.Outcome != runner.Wrong || !strings.Contains(res.Reason, "lib") {
-		t.Errorf("a commit in a submodule is %s: %s", res.Outcome, res.Reason)
-	}
-	delete(before, ".git/config") // submodule update --init writes there
-	r.wave(m, r.dir)
-	equal(t, "lib", r.git("rev-parse", "wavex/r2:lib"), r.git("rev-parse", "main:lib"))
-	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
-}
-
 // Many worktrees are made at once, by several runs, while a person uses git.
 func TestManyWorktreesAtOnce(t *testing.T) {
 	t.Parallel()

@@ -61,6 +61,9 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if err := clearOperations(t); err != nil {
 		return "", err
 	}
+	if err := m.checkSubmodules(ctx, g); err != nil {
+		return "", err
+	}
 	diff, err := m.stageAll(ctx, t)
 	if err != nil {
 		return "", err

@@ -240,7 +240,7 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 	case len(m.checkout.dirty) > 0:
 		return "there are uncommitted changes, which worktrees do not have: " + firstFew(m.checkout.dirty), nil
 	case len(m.checkout.submodules) > 0:
-		return "there are submodules, whose folders are empty in worktrees: " + firstFew(m.checkout.submodules), nil
+		return "there are submodules, and in worktrees tasks cannot change them: " + m.checkout.submodulePaths(), nil
 	}
 	if why, err := m.findIgnoredWork(ctx); why != "" || err != nil {
 		return why, err
@@ -264,6 +264,9 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 		}
 	}
 	var err error
+	if m.checkout.submodules, err = m.g.submodules(ctx); err != nil {
+		return err
+	}
 	if m.settings, err = m.g.readSettings(ctx); err != nil {
 		return err
 	}

@@ -253,6 +253,11 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	if err := clearOperations(t); err != nil {
 		return err
 	}
+	if !added {
+		if err := m.removeSubmodules(t); err != nil {
+			return err
+		}
+	}
 	args := []string{"checkout", "-q", "-f", "--ignore-other-worktrees"}
 	if ref == "" {
 		args = append(args, "--detach", commit)
@@ -271,6 +276,9 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 		if err := g.run(ctx, clean...); err != nil {
 			return err
 		}
+	}
+	if err := m.addSubmodules(ctx, t); err != nil {
+		return err
 	}
 	if err := m.addShares(ctx, t); err != nil {
 		return err
