@@ -131,6 +131,8 @@ func (s *State) apply(e event.Event) error {
 		s.applyReviewSkipped(b)
 	case event.TasksAdded:
 		s.applyTasksAdded(b)
+	case event.ItemsAdded:
+		s.applyItemsAdded(b)
 	case event.GateEnded:
 		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:

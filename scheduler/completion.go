@@ -233,6 +233,17 @@ func (s *State) grow(before int) {
 		s.queue.members, s.queue.finishedFront = append(s.queue.members, nil), append(s.queue.finishedFront, 0)
 		s.tallies = append(s.tallies, Tally{})
 	}
+	keys, fresh := p.Keys(), map[int]bool{} // tasks that wait for added ones have other keys and waves
+	for i := range s.Tasks {
+		if s.moveToWave(i, waves[i]); s.Tasks[i].Key != keys[i] {
+			s.Tasks[i].Key, fresh[i] = keys[i], true
+		}
+	}
+	for i := before; i < len(p.Tasks); i++ {
+		s.addTask(keys[i], waves[i])
+		s.hold(i, event.Pending, 1)
+		fresh[i] = true
+	}
 	s.irreversibleTasks = s.findIrreversible()
 	s.resetFrontier()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
@@ -241,10 +252,10 @@ func (s *State) grow(before int) {
 			s.files.acquire(i)
 		}
 	}
-	for i, keys := before, p.Keys(); i < len(p.Tasks); i++ {
-		s.addTask(keys[i], waves[i])
+	for i := before; i < len(p.Tasks); i++ {
 		s.enqueue(i)
 	}
+	s.takeEarlier(fresh)
 	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)
 	s.Wave = 0 // the new wave may come before the open one
 }

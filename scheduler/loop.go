@@ -70,6 +70,10 @@ type Loop struct {
 	// tasks, each after its blockers. May be nil.
 	AddedTasks <-chan []json.RawMessage
 
+	// Items reads the list of a group from the output of a task. It is called from the loop's goroutine. Required if the
+	// plan has such lists.
+	Items func(s *State, group int) ([]json.RawMessage, error)
+
 	// Request completes a request with the parts that the scheduler does not have: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
 	Request func(s *State, task int, e event.AttemptStarted) (runner.Request, error)
@@ -262,7 +266,13 @@ func (r *running) advance() error {
 		if r.endObsoleteSpares() {
 			break
 		}
-		body := decideNext(r.s, r.Now())
+		var body event.Body
+		if group := dueList(r.s); group >= 0 {
+			items, err := r.Items(r.s, group)
+			body = onList(r.s, group, items, err)
+		} else {
+			body = decideNext(r.s, r.Now())
+		}
 		if body == nil && len(r.starting) == 0 {
 			body = decideSpare(r.s, r.Now())
 		}

@@ -29,12 +29,18 @@ func (t *Task) undecided() bool { return t.Earlier != nil && t.Status == event.P
 // been edited since the run began.
 func (s *State) applyEarlier(work *event.EarlierWork) {
 	s.earlier = earlierWork{EarlierWork: work}
-	if work == nil {
+	s.takeEarlier(nil)
+}
+
+// takeEarlier takes over the work at some tasks whose keys are new, nil: at all.
+func (s *State) takeEarlier(fresh map[int]bool) {
+	if s.earlier.EarlierWork == nil {
 		return
 	}
-	for k := range work.Tasks {
-		if i, ok := s.Index(work.Tasks[k].Task); ok && s.Tasks[i].Key == work.Tasks[k].Key {
-			s.Tasks[i].Earlier = &work.Tasks[k]
+	for k, work := range s.earlier.Tasks {
+		i, ok := s.Index(work.Task)
+		if ok && s.Tasks[i].Key == work.Key && s.Tasks[i].Status == event.Pending && (fresh == nil || fresh[i]) {
+			s.Tasks[i].Earlier = &s.earlier.Tasks[k]
 			s.earlier.undecided++
 		}
 	}

@@ -34,7 +34,8 @@ var bodies = []Body{
 	AttemptStarted{}, TurnEnded{}, AttemptEnded{}, SpareStarted{}, SpareEnded{},
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},
-	CriteriaStarted{}, CriteriaEnded{}, ReviewStarted{}, ReviewEnded{}, ReviewSkipped{}, TasksAdded{}, GateEnded{},
+	CriteriaStarted{}, CriteriaEnded{}, ReviewStarted{}, ReviewEnded{}, ReviewSkipped{}, TasksAdded{},
+	ItemsAdded{}, GateEnded{},
 	Asked{}, Answered{},
 	RequestOpened{}, CallStarted{}, CallEnded{}, StageEnded{},
 }

@@ -57,6 +57,14 @@ type Added struct {
 	Origin string          `json:"-"` // TasksAdded.Origin
 }
 
+// ItemsAdded adds the tasks of a list that comes with the run, as the output of a task. Without items the group is
+// complete.
+type ItemsAdded struct {
+	Group string            `json:"group"` // the task of the plan file
+	Items []json.RawMessage `json:"items"`
+	Tasks []string          `json:"tasks"` // of the items, in their order
+}
+
 // GateEnded is the last decision before the end: whether the run is complete.
 type GateEnded struct {
 	Passed  bool     `json:"passed"`
@@ -75,4 +83,5 @@ func (ReviewStarted) Type() string { return "review_started" }
 func (ReviewEnded) Type() string   { return "review_ended" }
 func (ReviewSkipped) Type() string { return "review_skipped" }
 func (TasksAdded) Type() string    { return "tasks_added" }
+func (ItemsAdded) Type() string    { return "items_added" }
 func (GateEnded) Type() string     { return "gate_ended" }

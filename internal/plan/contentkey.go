@@ -141,6 +141,9 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 		}
 	}
 	h.env(t.Env)
+	if p.waiting[i] {
+		h.text("waits for a list")
+	}
 	if t.Output != nil {
 		h.text("output")
 		h.text(canonicalJSON(t.Output))

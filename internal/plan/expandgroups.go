@@ -49,6 +49,7 @@ type expansion struct {
 	locations []source.Location
 	places    []place // by task of the file
 	ids       index
+	late      map[int]*lateGroup // by task of the file
 }
 
 // itemText is a text of a task with foreach.
@@ -57,15 +58,13 @@ type itemText struct {
 	kind []string // groups of referenceField
 }
 
-// place is a range of tasks of the plan.
-type place struct{ from, to int }
-
 // expandGroups expands the tasks with foreach. The other tasks keep their order.
 func (d *decoder) expandGroups(r *resolver) {
 	if len(d.foreach) == 0 || d.errors > 0 {
 		return
 	}
-	x := expansion{decoder: d, r: r, texts: map[int][]itemText{}, ids: newIndex(len(d.plan.Tasks))}
+	x := expansion{decoder: d, r: r, texts: map[int][]itemText{}, ids: newIndex(len(d.plan.Tasks)),
+		late: map[int]*lateGroup{}}
 	for _, t := range d.referenceTexts {
 		if i := taskOf(t.path); d.foreach[i] != nil {
 			x.texts[i] = append(x.texts[i], itemText{t, referenceField().FindStringSubmatch(t.path)})
@@ -107,6 +106,10 @@ func (x *expansion) group(i int, f *foreach) {
 			{name: "foreach"}}, "the list of task %s: %s", source.Quote(g.ID), fmt.Sprintf(format, args...))
 	}
 	items, err := x.items(template, f, &g)
+	if g.Uses != "" {
+		x.late[i] = &lateGroup{group: len(x.plan.Groups), template: *template, foreach: f, texts: x.texts[i],
+			values: x.r.values, missing: x.r.missing}
+	}
 	switch {
 	case err != nil:
 		wrong("%s", err)
@@ -150,26 +153,15 @@ func (x *expansion) items(template *Task, f *foreach, g *Group) (items []json.Ra
 	case f.ref == nil:
 		return f.items, nil
 	}
-	if x.r.missing[f.ref.Path[1].Name] {
+	switch {
+	case isLate(f.ref):
+		g.Known, g.Uses = false, f.ref.Path[1].Name
+		return nil, nil
+	case x.r.missing[f.ref.Path[1].Name]:
 		g.Known = false
 		return nil, nil
 	}
-	v, found := f.ref.Value(map[string]any{"params": x.r.values})
-	list, isList := v.([]any)
-	switch {
-	case !found:
-		return nil, fmt.Errorf("${%s} has no value", f.ref.Text)
-	case !isList:
-		return nil, fmt.Errorf("${%s} is no list", f.ref.Text)
-	}
-	for _, one := range list {
-		raw, err := json.Marshal(one)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, raw)
-	}
-	return items, nil
+	return f.listOf(map[string]any{"params": x.r.values})
 }
 
 // globbed returns the paths that match, or those that the run has kept.
@@ -358,45 +350,19 @@ func (t *Task) clone() Task {
 	return c
 }
 
-// connect makes the edges of the file's tasks edges of the tasks in their places. Tasks that wait for an empty list
-// wait for its blockers.
+// connect makes the edges of the tasks in the places.
 func (x *expansion) connect() {
-	file, edges, n := x.plan.Graph, dag.NewBuilder(x.plan.Graph.Edges()), 0
-	for i, own := range x.places {
-		for _, b := range x.blockers(file, i) {
-			at := x.places[b]
-			if n += (own.to - own.from) * (at.to - at.from); n > maxBarriers {
-				path := []step{{name: "tasks"}, {index: i, element: true}}
-				x.addDiagnostic(x.taskLocations[i], SeverityError, CodeTooLarge, path,
-					"the lists of this plan stand for more than %d edges; let fewer tasks wait for whole lists", maxBarriers)
-				return
-			}
-			for task := own.from; task < own.to; task++ {
-				for blocker := at.from; blocker < at.to; blocker++ {
-					edges.Edge(task, blocker)
-				}
-			}
-		}
+	file := &fileTasks{graph: x.plan.Graph, places: x.places, late: x.late}
+	edges := dag.NewBuilder(x.plan.Graph.Edges())
+	if i := file.connect(edges); i >= 0 {
+		path := []step{{name: "tasks"}, {index: i, element: true}}
+		x.addDiagnostic(x.taskLocations[i], SeverityError, CodeTooLarge, path,
+			"the lists of this plan stand for more than %d edges; let fewer tasks wait for whole lists", maxBarriers)
+		return
 	}
 	x.edges = edges
 	x.plan.Graph = edges.Build(len(x.tasks))
-}
-
-// blockers returns the tasks of the file that task i waits for, with those that an empty list waits for in its place.
-func (x *expansion) blockers(file *dag.Graph, i int) (out []int32) {
-	seen, left := map[int32]bool{}, slices.Clone(file.Blockers(i))
-	for len(left) > 0 {
-		b := left[len(left)-1]
-		left = left[:len(left)-1]
-		if seen[b] {
-			continue
-		}
-		seen[b] = true
-		if at := x.places[b]; at.from < at.to {
-			out = append(out, b)
-		} else {
-			left = append(left, file.Blockers(int(b))...)
-		}
+	if len(file.late) > 0 {
+		x.plan.file, x.plan.waiting = file, file.waiting()
 	}
-	return out
 }

@@ -106,15 +106,22 @@ func (f *foreach) String() string {
 }
 
 // checkForeach reports the mistakes of references in the list of a task.
-func (d *decoder) checkForeach(f *foreach) {
+func (d *decoder) checkForeach(task int, f *foreach) {
 	if f.ref == nil {
 		return
 	}
 	wrong := func(format string, args ...any) {
 		d.add(f.at, SeverityError, CodeBadReference, "", "the reference ${%s}: %s", f.ref.Text, fmt.Sprintf(format, args...))
 	}
-	if f.ref.Path[0].Name != "params" {
-		wrong("a list comes from a parameter")
+	switch f.ref.Path[0].Name {
+	case "params":
+	case "tasks":
+		if err := d.checkOutput(f.ref, task, "array"); err != nil {
+			wrong("%s", err)
+		}
+		return
+	default:
+		wrong("a list comes from a parameter, or the output of a task")
 		return
 	}
 	name := f.ref.Path[1].Name

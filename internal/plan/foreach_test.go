@@ -158,6 +158,10 @@ func TestForeachMistakes(t *testing.T) {
 		{`"${params.gone}"`, `"command":"x"`, `the plan has no parameter "gone"`},
 		{`"${params.files[0]}"`, `"command":"x"`, `${params.files[0]} is no list`},
 		{`"${run.id}"`, `"command":"x"`, `a list comes from a parameter`},
+		{`"${tasks.gone.output}"`, `"command":"x"`, `there is no task gone`},
+		{`"${tasks.a.output}"`, `"command":"x"`, `task a has no output`},
+		{`"${tasks.g.output}"`, `"command":"x","output":{}`, `g stands for the tasks of a list`},
+		{`"${tasks.z.output}"`, `"command":"x"`, `cycle: g -> z -> g`},
 		{`"${params.files | json}"`, `"command":"x"`, `without functions`},
 		{`["a"]`, `"command":"x ${item | upper}"`, `the functions are`},
 		{`{"glob":"*"}`, `"command":"x"`, `no directory`},
@@ -171,6 +175,8 @@ func TestForeachMistakes(t *testing.T) {
 	}
 	const group = `{"id":"g","foreach":["a"],"command":"x","output":{}}`
 	for text, want := range map[string]string{
+		tasks(`{"id":"a","command":"x","output":{"type":"object"}}`,
+			`{"id":"h","command":"x","foreach":"${tasks.a.output}"}`): `the value is of type object; a list is needed`,
 		tasks(group, `{"id":"g[a]","command":"y"}`):                    `is that of an item`,
 		tasks(group, `{"id":"b","command":"echo ${item.x}"}`):          `there is no item here`,
 		tasks(group, `{"id":"h","command":"${tasks.g.output}"}`):       `stands for the tasks of a list`,

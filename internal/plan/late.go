@@ -5,6 +5,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -120,28 +121,43 @@ func (d *decoder) checkLate(r *reference.Ref, path string) error {
 	case root == "run" && (len(r.Path) != 2 || r.Path[1].Name != "id"):
 		return wrong("of the run there is only ${run.id}")
 	case root == "run":
-	case len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output":
-		return wrong("write ${tasks.ID.output}, and a path behind it")
 	default:
-		i, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
-		if !known {
-			return wrong("there is no task %s%s", r.Path[1].Name, d.suggestID(r.Path[1].Name))
-		}
-		if d.foreach[int(i)] != nil {
-			return wrong("%s stands for the tasks of a list, and has no output of its own", r.Path[1].Name)
-		}
-		if d.plan.Tasks[i].Output == nil {
-			return wrong("task %s has no output", r.Path[1].Name)
-		}
-		if int(i) == taskOf(path) {
-			return wrong("a task cannot use its own output")
-		}
-		if reason := misfit(r, d.plan.Tasks[i].Output); reason != "" {
-			return wrong("%s", reason)
+		if err := d.checkOutput(r, taskOf(path), ""); err != nil {
+			return wrong("%s", err)
 		}
 	}
 	if !lateField().MatchString(path) {
 		return wrong("its value comes with the run, and only description, prompt and command can have it")
+	}
+	return nil
+}
+
+// checkOutput returns the mistake of a task's reference to an output; nil: none. kind is the type that the value must
+// have; "": one that has a text.
+func (d *decoder) checkOutput(r *reference.Ref, task int, kind string) error {
+	if len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output" {
+		return errors.New("write ${tasks.ID.output}, and a path behind it")
+	}
+	id := r.Path[1].Name
+	i, known := d.ids.get(d.plan.Tasks, id)
+	switch {
+	case !known:
+		return fmt.Errorf("there is no task %s%s", id, d.suggestID(id))
+	case d.foreach[int(i)] != nil:
+		return fmt.Errorf("%s stands for the tasks of a list, and has no output of its own", id)
+	case d.plan.Tasks[i].Output == nil:
+		return fmt.Errorf("task %s has no output", id)
+	case int(i) == task:
+		return errors.New("a task cannot use its own output")
+	}
+	got, err := kindOf(r, d.plan.Tasks[i].Output)
+	switch reason := r.Misfit(got); {
+	case err != nil:
+		return err
+	case kind != "" && got != "" && got != kind:
+		return fmt.Errorf("the value is of type %s; a list is needed", got)
+	case kind == "" && reason != "":
+		return errors.New(reason)
 	}
 	return nil
 }
@@ -155,11 +171,12 @@ func taskOf(path string) int {
 	return i
 }
 
-// misfit says why no value of an output's schema fits a reference; "" if one may.
-func misfit(r *reference.Ref, text json.RawMessage) string {
+// kindOf returns the type of the value at a reference by an output's schema; "": unknown. The error says why there can
+// be none.
+func kindOf(r *reference.Ref, text json.RawMessage) (string, error) {
 	v, err := decodeJSON(text)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	root, node := v, v
 	for _, s := range r.Path[3:] {
@@ -167,22 +184,22 @@ func misfit(r *reference.Ref, text json.RawMessage) string {
 		kind, _ := schema["type"].(string)
 		switch {
 		case s.IsIndex && kind != "" && kind != "array":
-			return fmt.Sprintf("there is no index in a value of type %s", kind)
+			return "", fmt.Errorf("there is no index in a value of type %s", kind)
 		case s.IsIndex:
 			node = schema["items"]
 		case kind != "" && kind != "object":
-			return fmt.Sprintf("a value of type %s has no field %s", kind, s.Name)
+			return "", fmt.Errorf("a value of type %s has no field %s", kind, s.Name)
 		default:
 			properties, _ := schema["properties"].(map[string]any)
 			field, named := properties[s.Name]
 			if !named && schema["additionalProperties"] == false {
-				return "the schema of the output has no field " + s.Name
+				return "", errors.New("the schema of the output has no field " + s.Name)
 			}
 			node = field
 		}
 	}
 	kind, _ := deref(root, node)["type"].(string)
-	return r.Misfit(kind)
+	return kind, nil
 }
 
 // deref returns the schema behind a node.
@@ -207,6 +224,20 @@ func deref(root, node any) map[string]any {
 func (d *decoder) addReferenceEdges() {
 	type edge struct{ task, blocker int }
 	added := map[edge]bool{}
+	add := func(i int, r *reference.Ref) {
+		if r == nil || r.Path[0].Name != "tasks" || len(r.Path) < 2 {
+			return
+		}
+		j, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
+		if e := (edge{i, int(j)}); known && e.task != e.blocker && !added[e] &&
+			!slices.Contains(d.plan.Graph.Blockers(i), j) {
+			added[e] = true
+			d.edges.Edge(e.task, e.blocker)
+		}
+	}
+	for i, f := range d.foreach {
+		add(i, f.ref)
+	}
 	for _, t := range d.referenceTexts {
 		p, err := reference.Parse(t.text)
 		i := taskOf(t.path)
@@ -214,15 +245,7 @@ func (d *decoder) addReferenceEdges() {
 			continue
 		}
 		for _, r := range p.Refs() {
-			if r.Path[0].Name != "tasks" || len(r.Path) < 2 {
-				continue
-			}
-			j, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
-			if e := (edge{i, int(j)}); known && e.task != e.blocker && !added[e] &&
-				!slices.Contains(d.plan.Graph.Blockers(i), j) {
-				added[e] = true
-				d.edges.Edge(e.task, e.blocker)
-			}
+			add(i, r)
 		}
 	}
 	if len(added) > 0 {

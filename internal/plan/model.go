@@ -51,6 +51,8 @@ type Plan struct {
 	ids        index        // of Tasks, for Lookup
 	keys       *keys        // computed on first use
 	presetKeys []digest     // keys of the first tasks, from an outline; nil: computed from the tasks
+	file       *fileTasks   // nil if no list comes with the run
+	waiting    map[int]bool // tasks that wait for a list that is not known
 	taskWaves  []int        // the tasks' declared waves; nil if there are none
 	sequential map[int]bool // by wave
 }
@@ -103,8 +105,9 @@ func (t *Task) HasCheck() bool {
 // Group is a task with foreach: the tasks of the items of its list.
 type Group struct {
 	ID       string `json:"id"`
-	List     string `json:"list"`  // where the list comes from, for people
-	Known    bool   `json:"known"` // whether the list is known
+	List     string `json:"list"`           // where the list comes from, for people
+	Known    bool   `json:"known"`          // whether the list is known
+	Uses     string `json:"uses,omitempty"` // the task whose output has the list, which comes with the run; "": none
 	MaxItems int    `json:"maxItems"`
 	Tasks    []int  `json:"tasks"` // indices, in the order of the items
 

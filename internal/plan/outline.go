@@ -18,8 +18,8 @@ import (
 // outlineVersion is the version of the outline's file format.
 const outlineVersion = 1
 
-// ErrTooManyEdges means that a plan has too many edges for an outline.
-var ErrTooManyEdges = errors.New("the plan has too many edges for an outline")
+// ErrNoOutline means that a plan has too many edges for an outline, or lists that come with the run.
+var ErrNoOutline = errors.New("the plan has too many edges for an outline, or lists that come with the run")
 
 // maxOutlineEdges is the maximum number of edges of an outline. A plan of waves without edges stands
 // for more edges than its file names.
@@ -43,10 +43,10 @@ type outlineTask struct {
 }
 
 // Outline writes the plan, one JSON object per line, without the parts that only agents read. The
-// error is ErrTooManyEdges, with nothing written, or that of w.
+// error is ErrNoOutline, with nothing written, or that of w.
 func (p *Plan) Outline(w io.Writer) error {
-	if p.Graph.Edges() > maxOutlineEdges {
-		return ErrTooManyEdges
+	if p.Graph.Edges() > maxOutlineEdges || len(p.lateGroups()) > 0 {
+		return ErrNoOutline
 	}
 	b := bufio.NewWriterSize(w, 64<<10)
 	to := json.NewEncoder(b)

@@ -121,7 +121,7 @@ func TestOutlineOfWavesWithoutEdges(t *testing.T) {
 		t.Fatal(ds)
 	}
 	var b bytes.Buffer
-	if err := p.Outline(&b); !errors.Is(err, ErrTooManyEdges) || b.Len() > 0 {
+	if err := p.Outline(&b); !errors.Is(err, ErrNoOutline) || b.Len() > 0 {
 		t.Errorf("an outline of %d edges: %v, %d bytes", p.Graph.Edges(), err, b.Len())
 	}
 }

@@ -67,8 +67,8 @@ func (d *decoder) resolveReferences() *resolver {
 			d.checkReferences(&r, t)
 		}
 	}
-	for _, f := range d.foreach {
-		d.checkForeach(f)
+	for i, f := range d.foreach {
+		d.checkForeach(i, f)
 	}
 	if d.errors > 0 {
 		return nil

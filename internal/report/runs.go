@@ -123,6 +123,8 @@ func (l *runList) add(e event.Event) {
 		}
 	case event.TasksAdded:
 		l.added += len(b.Tasks)
+	case event.ItemsAdded:
+		l.added += len(b.Tasks)
 	case event.AttemptEnded:
 		l.settle(b.Status == event.Completed, b.Task)
 	case event.IntegrationEnded:

@@ -99,6 +99,21 @@ func (r *Session) resolveTask(s *scheduler.State, i int) (*plan.Task, error) {
 	return t.Resolve(r.config.Run, outputs)
 }
 
+// items returns the list of a group from the output of a task.
+func (r *Session) items(s *scheduler.State, group int) ([]json.RawMessage, error) {
+	id := s.Plan.Groups[group].Uses
+	i, _ := s.Plan.Lookup(id)
+	o := s.Output(i)
+	if o == nil {
+		return nil, fmt.Errorf("the output of %s is not there", id)
+	}
+	output, err := o.Read(r.config.Loop.Path(loop.Outputs))
+	if err != nil {
+		return nil, err
+	}
+	return s.Plan.Items(group, output)
+}
+
 // withSlotEnv adds the environment of the request's slot.
 func (r *Session) withSlotEnv(req runner.Request) runner.Request {
 	env, _ := r.workspace.SlotEnv(req.Slot) // the attempt itself empties the slot

@@ -128,8 +128,13 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 		work.Review = cmp.Or(s.Gate.Review, work.Review)
 	}
 	writers, evidence := lastWriters(s), s.TaskEvidence()
-	for i := range planned.Tasks { // without those that the run added
-		t, p := &s.Tasks[i], &planned.Tasks[i]
+	all := 0
+	for i := range s.Tasks {
+		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
+		if i >= len(planned.Tasks) && p.Group == "" {
+			continue // the run added it to mend something
+		}
+		all++
 		one := event.EarlierTask{Task: p.ID, Key: t.Key, Run: s.Config.Run, Rehearsed: rehearsed[p.ID]}
 		switch {
 		case t.Earlier != nil && (t.Status == event.Completed || t.Status == event.Pending):
@@ -155,7 +160,7 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 	switch {
 	case len(work.Tasks) == 0:
 		return nil
-	case len(work.Tasks) == len(planned.Tasks) && (rehearsal || s.Config.Agent != agent.Rehearsal):
+	case len(work.Tasks) == all && (rehearsal || s.Config.Agent != agent.Rehearsal):
 		work.Criteria = judgedCriteria(s)
 	}
 	return work

@@ -42,6 +42,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)
 		},
+		Items:    r.items,
 		NewSpare: p.newSpare,
 		Recover:  r.recovery,
 		Panel:    p.reviews.Panel(), Case: p.reviews.PreparePanel,

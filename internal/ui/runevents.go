@@ -48,6 +48,8 @@ func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 		return []string{fmt.Sprintf("back to work: %s for what the %s found: %s",
 			report.Plural(len(b.Tasks), "task", "tasks"),
 			fitText(b.Origin), strings.Join(names, ", "))}, markRetry
+	case event.ItemsAdded:
+		return []string{itemsText(b)}, markRetry
 	case event.GateEnded:
 		return gateEndedLines(b)
 	case event.IntegrationEnded:
@@ -250,4 +252,17 @@ func precheckEndedLines(b event.PrecheckEnded) (lines []string, m mark) {
 		lines = append(lines, fitText(b.Task)+": blocked with it: "+idList(b.Blocked))
 	}
 	return lines, m
+}
+
+// itemsText returns the sentence about a list that is known now.
+func itemsText(b event.ItemsAdded) string {
+	if len(b.Items) == 0 {
+		return fmt.Sprintf("%s has no items, which is complete", fitText(b.Group))
+	}
+	names := make([]string, len(b.Tasks))
+	for i, id := range b.Tasks {
+		names[i] = fitText(id)
+	}
+	return fmt.Sprintf("%s has %s: %s", fitText(b.Group), report.Plural(len(b.Items), "item", "items"),
+		textfmt.FirstOf(names, 6, 0))
 }

@@ -128,6 +128,8 @@ func (w *spanBuilder) event(e event.Event) {
 		for _, a := range b.Tasks {
 			w.note(at, "info", a.ID, "added to the plan, for "+a.For)
 		}
+	case event.ItemsAdded:
+		w.note(at, "info", "", fmt.Sprintf("the list of %s has %s", b.Group, report.Plural(len(b.Items), "item", "items")))
 	case event.GateEnded:
 		if !b.Passed {
 			w.note(at, "stop", "", "the gate refuses: "+strings.Join(b.Reasons, "; "))

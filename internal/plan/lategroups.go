@@ -1,0 +1,206 @@
+package plan
+
+// This file adds the tasks of a list that comes with the run, as the output of another task. They follow the tasks that
+// the plan has.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"wavex/dag"
+	"wavex/internal/plan/source"
+)
+
+// fileTasks knows the tasks as they stand in the file, for lists that come with the run.
+type fileTasks struct {
+	graph  *dag.Graph
+	places []place            // by task of the file
+	late   map[int]*lateGroup // by task of the file; one whose list is known is no longer there
+}
+
+// place is the range of the tasks that stand for a task of the file.
+type place struct{ from, to int }
+
+// lateGroup is a task of the file whose list comes with the run.
+type lateGroup struct {
+	group    int // in Plan.Groups
+	template Task
+	foreach  *foreach
+	texts    []itemText
+	values   map[string]any // of the parameters
+	missing  map[string]bool
+}
+
+// connect makes the edges of the file's tasks edges of the tasks in their places. Tasks that wait for an empty list, or
+// one that is not known, wait for its blockers. It returns the task that has too many edges, or -1.
+func (f *fileTasks) connect(edges *dag.Builder) int {
+	n := 0
+	for i, own := range f.places {
+		blockers, _ := f.blockers(i)
+		for _, b := range blockers {
+			at := f.places[b]
+			if n += (own.to - own.from) * (at.to - at.from); n > maxBarriers {
+				return i
+			}
+			for task := own.from; task < own.to; task++ {
+				for blocker := at.from; blocker < at.to; blocker++ {
+					edges.Edge(task, blocker)
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// blockers returns the tasks of the file that task i waits for, with the blockers of an empty list in its place. waits
+// reports whether one of the lists is not known.
+func (f *fileTasks) blockers(i int) (out []int32, waits bool) {
+	seen, left := map[int32]bool{}, slices.Clone(f.graph.Blockers(i))
+	for len(left) > 0 {
+		b := left[len(left)-1]
+		left = left[:len(left)-1]
+		if seen[b] {
+			continue
+		}
+		seen[b] = true
+		if at := f.places[b]; at.from < at.to {
+			out = append(out, b)
+			continue
+		}
+		waits = waits || f.late[int(b)] != nil
+		left = append(left, f.graph.Blockers(int(b))...)
+	}
+	return out, waits
+}
+
+// waiting returns the tasks that wait for a list that is not known.
+func (f *fileTasks) waiting() map[int]bool {
+	tasks := map[int]bool{}
+	for i, at := range f.places {
+		if _, waits := f.blockers(i); waits {
+			for task := at.from; task < at.to; task++ {
+				tasks[task] = true
+			}
+		}
+	}
+	return tasks
+}
+
+// Items returns the list of a group from the output that its Uses names.
+func (p *Plan) Items(group int, output json.RawMessage) ([]json.RawMessage, error) {
+	for _, l := range p.lateGroups() {
+		if l.group == group {
+			v, err := decodeJSON(output)
+			if err != nil {
+				return nil, err
+			}
+			return l.foreach.listOf(map[string]any{"tasks": map[string]any{p.Groups[group].Uses: map[string]any{"output": v}}})
+		}
+	}
+	return nil, errors.New("the list does not come with the run")
+}
+
+func (p *Plan) lateGroups() map[int]*lateGroup {
+	if p.file == nil {
+		return nil
+	}
+	return p.file.late
+}
+
+// listOf returns the items at the list's reference.
+func (f *foreach) listOf(values map[string]any) (items []json.RawMessage, err error) {
+	v, found := f.ref.Value(values)
+	list, isList := v.([]any)
+	switch {
+	case !found:
+		return nil, fmt.Errorf("${%s} has no value", f.ref.Text)
+	case !isList:
+		return nil, fmt.Errorf("${%s} is no list", f.ref.Text)
+	}
+	for _, one := range list {
+		raw, err := json.Marshal(one)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, raw)
+	}
+	return items, nil
+}
+
+// WithItems returns the plan with the tasks of a list that comes with the run, after its own. Tasks that wait for the
+// group wait for them, and have other keys. It does not change p. The error names the item that can be no task.
+func (p *Plan) WithItems(group string, items []json.RawMessage) (*Plan, error) {
+	at := slices.IndexFunc(p.Groups, func(g Group) bool { return g.ID == group })
+	task := -1
+	for i, l := range p.lateGroups() {
+		if l.group == at {
+			task = i
+		}
+	}
+	if task < 0 {
+		return nil, fmt.Errorf("the plan waits for no list of %s", source.Quote(group))
+	}
+	l := p.file.late[task]
+	d := newDecoder(Options{}, "")
+	d.plan.Tasks, d.taskLocations = []Task{l.template}, []source.Location{0}
+	x := expansion{decoder: d, texts: map[int][]itemText{0: l.texts}, tasks: slices.Clone(p.Tasks), ids: p.ids.clone(),
+		locations: make([]source.Location, len(p.Tasks)), late: map[int]*lateGroup{},
+		r: &resolver{values: l.values, missing: l.missing, parsed: map[parseKey]parsed{}, quoted: map[parseKey]string{}}}
+	f := *l.foreach
+	f.ref, f.items = nil, items
+	x.group(0, &f)
+	if d.errors > 0 {
+		var wrong []error
+		for _, one := range d.DiagnosticList.list {
+			wrong = append(wrong, errors.New(one.message))
+		}
+		return nil, errors.Join(wrong...)
+	}
+	q := *p
+	q.Tasks, q.ids, q.keys = x.tasks, x.ids, new(keys)
+	q.Groups = slices.Clone(p.Groups)
+	q.Groups[at].Known, q.Groups[at].Tasks = true, d.plan.Groups[0].Tasks
+	return &q, q.place(task, len(p.Tasks))
+}
+
+// place puts the tasks from number from on in the place of a task of the file.
+func (p *Plan) place(task, from int) error {
+	file := &fileTasks{p.file.graph, slices.Clone(p.file.places), map[int]*lateGroup{}}
+	for i, l := range p.file.late {
+		if i != task {
+			file.late[i] = l
+		}
+	}
+	file.places[task] = place{from, len(p.Tasks)}
+	edges := dag.NewBuilder(p.Graph.Edges())
+	for i := range from {
+		for _, b := range p.Graph.Blockers(i) {
+			edges.Edge(i, int(b))
+		}
+	}
+	if file.connect(edges) >= 0 {
+		return fmt.Errorf("the lists of this plan stand for more than %d edges", maxBarriers)
+	}
+	if p.taskWaves != nil {
+		p.taskWaves = slices.Clone(p.taskWaves)
+		for i := from; i < len(p.Tasks); i++ {
+			p.taskWaves = append(p.taskWaves, p.Tasks[i].Wave)
+		}
+	}
+	p.Graph = edges.Build(len(p.Tasks))
+	p.file, p.waiting = file, file.waiting()
+	return nil
+}
+
+// MostTasks returns the number of tasks if each list that is not known is as long as it may be.
+func (p *Plan) MostTasks() int {
+	n := len(p.Tasks)
+	for _, g := range p.Groups {
+		if !g.Known {
+			n += g.MaxItems
+		}
+	}
+	return n
+}

@@ -1,0 +1,107 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+)
+
+// This file adds the tasks of lists that come with the run, as soon as the output with the list is there. Nothing that
+// waits for such a group starts before: the list is decided before any start.
+
+// dueList returns the group whose list is there and whose tasks are not, or -1.
+func dueList(s *State) int {
+	if s.Phase != Executing || s.Stop != nil || s.earlier.undecided > 0 {
+		return -1
+	}
+	for k := range s.Plan.Groups {
+		if _, ok := s.sourceOf(&s.Plan.Groups[k]); ok && !s.Plan.Groups[k].Known {
+			return k
+		}
+	}
+	return -1
+}
+
+// sourceOf returns the task whose output has the list of a group. ok is false if there is none, or its work does not
+// stand.
+func (s *State) sourceOf(g *plan.Group) (i int, ok bool) {
+	if g.Uses == "" {
+		return 0, false
+	}
+	i, ok = s.Plan.Lookup(g.Uses)
+	return i, ok && s.stands(i)
+}
+
+// onList returns the event that adds the tasks of a list, or stops the run if the list cannot become tasks: before any
+// of them has cost money.
+func onList(s *State, group int, items []json.RawMessage, err error) event.Body {
+	g := &s.Plan.Groups[group]
+	var grown *plan.Plan
+	if err == nil {
+		grown, err = s.Plan.WithItems(g.ID, items)
+	}
+	if err != nil {
+		return event.Draining{Stop: *event.NewStop(event.RunBlocked,
+			fmt.Sprintf("the list of %s cannot become tasks: %s", g.ID, err),
+			"edit the plan: the task that makes the list, or the foreach of "+g.ID+" (maxItems, key)")}
+	}
+	if items == nil {
+		items = []json.RawMessage{}
+	}
+	return event.ItemsAdded{Group: g.ID, Items: items, Tasks: plan.IDs(grown, grown.Groups[group].Tasks)}
+}
+
+// applyItemsAdded adds the tasks of a list. It skips a list whose source is made again, after an edit of the plan, and
+// one whose items the plan does not take any more.
+func (s *State) applyItemsAdded(b event.ItemsAdded) {
+	for k := range s.Plan.Groups {
+		if _, ok := s.sourceOf(&s.Plan.Groups[k]); !ok || s.Plan.Groups[k].ID != b.Group {
+			continue
+		}
+		grown, err := s.Plan.WithItems(b.Group, b.Items)
+		if err != nil {
+			return
+		}
+		before, waves := len(s.Plan.Tasks), s.Waves
+		s.Plan = grown
+		s.selectItems(before)
+		s.grow(before)
+		s.planWaves += s.Waves - waves
+		return
+	}
+}
+
+// selectItems selects the tasks from number from on, in a session that is limited to some tasks, if one of these waits
+// for them.
+func (s *State) selectItems(from int) {
+	if s.selected == nil {
+		return
+	}
+	for i := from; i < len(s.Plan.Tasks); i++ {
+		wanted := false
+		for _, d := range s.Plan.Graph.Dependents(i) {
+			wanted = wanted || int(d) < from && s.Selected(int(d))
+		}
+		s.selected = append(s.selected, wanted)
+	}
+}
+
+// moveToWave moves a task that has not begun to another wave.
+func (s *State) moveToWave(i, wave int) {
+	t := &s.Tasks[i]
+	if t.Wave == wave || t.Status.Finished() {
+		return
+	}
+	members := s.queue.members
+	members[t.Wave] = slices.DeleteFunc(members[t.Wave], func(member int32) bool { return int(member) == i })
+	s.hold(i, t.Status, -1)
+	s.tallies[t.Wave].All--
+	t.Wave = wave
+	s.tallies[wave].All++
+	s.hold(i, t.Status, 1)
+	at, _ := slices.BinarySearch(members[wave], int32(i))
+	members[wave] = slices.Insert(members[wave], at, int32(i))
+}

@@ -1,0 +1,206 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// listPlan has a task "x" whose output is the list of "g", a task "d" that waits for "g", and one that does not.
+func listPlan(foreach string) string {
+	return planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
+		`{"id":"g","subject":"Do ${item}","verify":["true"],"foreach":`+foreach+`}`,
+		`{"id":"d","subject":"Collect","verify":["true"],"blockedBy":["g"]}`, task("own"))
+}
+
+const fromX = `{"items":"${tasks.x.output.items}","maxItems":20}`
+
+// listOutput is the result of a task with an output.
+func listOutput(items string) runner.Result {
+	return runner.Result{Outcome: runner.Done, Output: &runner.Output{Value: json.RawMessage(`{"items":` + items + `}`)}}
+}
+
+// items reads a list as a session does.
+func items(s *State, group int) ([]json.RawMessage, error) {
+	i, _ := s.Plan.Lookup(s.Plan.Groups[group].Uses)
+	return s.Plan.Items(group, s.Output(i).Value)
+}
+
+// runList runs a plan of lists, with the results of tasks, and returns the starts in their order and the end.
+func runList(t testing.TB, s *State, j *memJournal, results map[string][]runner.Result, start event.Body) ([]string,
+	event.RunEnded) {
+	t.Helper()
+	r := &scriptedRunner{results: results}
+	l := &Loop{State: s, StartEvent: start, Journal: j, Runner: r, Items: items, Now: time.Now,
+		Jitter: func() float64 { return 0 },
+		Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
+			return runner.Request{Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Session: e.Session}, nil
+		}}
+	end, err := l.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var starts []string
+	for _, c := range r.calls {
+		starts = append(starts, c.Task)
+	}
+	return starts, end
+}
+
+// The tasks of a list start when it is there, and what waits for the group starts behind them. A replay has the same
+// state, and a resume does not ask again.
+func TestListOfAnOutput(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
+		for list, want := range map[string][]string{`["a","b"]`: {"g[a]", "g[b]"}, `[]`: {}} {
+			p, j := mustPlan(t, listPlan(fromX)), &memJournal{}
+			cfg := testConfig()
+			cfg.Schedule, cfg.Parallel, cfg.AcceptAssumptions = schedule, 1, true
+			s := NewState(p)
+			starts, end := runList(t, s, j, map[string][]runner.Result{"x": {listOutput(list)}}, event.RunStarted{Config: cfg})
+			if end.Status != event.RunComplete || end.Tasks.Completed != 3+len(want) {
+				t.Fatalf("%s: %+v", list, end)
+			}
+			at := func(id string) int { return slices.Index(starts, id) }
+			for _, id := range want {
+				if at(id) < at("x") || at("d") < at(id) {
+					t.Errorf("%s: the starts are %v", list, starts)
+				}
+			}
+			if i, _ := s.Index("d"); s.Tasks[i].Wave != 2+min(1, len(want)) || s.Tally(0).All != 3+len(want) {
+				t.Errorf("%s: d is in wave %d", list, s.Tasks[i].Wave)
+			}
+			again := NewState(p)
+			if err := again.Replay(j.events); err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprint(again.tallies) != fmt.Sprint(s.tallies) || !slices.Equal(again.Plan.Keys(), s.Plan.Keys()) ||
+				fmt.Sprint(again.queue.members) != fmt.Sprint(s.queue.members) {
+				t.Errorf("%s: a replay differs: %v, %v", list, again.tallies, s.tallies)
+			}
+			asked := 0
+			for _, e := range j.events {
+				if _, ok := e.Body.(event.ItemsAdded); ok {
+					asked++
+				}
+			}
+			if asked != 1 {
+				t.Errorf("%s: the list was added %d times", list, asked)
+			}
+		}
+	}
+}
+
+// A list that cannot become tasks stops the run before one of them has cost money, and names the reason.
+func TestListThatIsNone(t *testing.T) {
+	t.Parallel()
+	many := `["` + strings.Join(make([]string, 5000), `x","`) + `"]`
+	for list, want := range map[string]string{`{"a":1}`: "is no list", many: "it has 5000 items; at most 20 are allowed",
+		`["a","a"]`: `item 2, "a": it has the key of item 1`, `["a\u0000"]`: "NUL", `null`: "is no list"} {
+		cfg, j := testConfig(), &memJournal{}
+		cfg.Parallel = 1
+		starts, end := runList(t, NewState(mustPlan(t, listPlan(fromX))), j,
+			map[string][]runner.Result{"x": {listOutput(list)}}, event.RunStarted{Config: cfg})
+		if end.Status != event.RunBlocked || end.ExitCode != event.ExitBlocked || !strings.Contains(end.Reason, want) ||
+			slices.ContainsFunc(starts, func(id string) bool { return id == "d" || strings.HasPrefix(id, "g[") }) {
+			t.Errorf("%.20s: %v, %+v", list, starts, end)
+		}
+	}
+	// A plan that allows more items goes on, without asking for the list again.
+	cfg, j := testConfig(), &memJournal{}
+	cfg.AcceptAssumptions = true
+	x := map[string][]runner.Result{"x": {listOutput(`["a","b"]`)}}
+	const narrow = `{"items":"${tasks.x.output.items}","maxItems":1}`
+	runList(t, NewState(mustPlan(t, listPlan(narrow))), j, x, event.RunStarted{Config: cfg})
+	s := NewState(mustPlan(t, listPlan(fromX)))
+	if err := s.Replay(j.events); err != nil {
+		t.Fatal(err)
+	}
+	starts, end := runList(t, s, j, nil, event.RunResumed{Config: cfg})
+	if end.Status != event.RunComplete || slices.Contains(starts, "x") || !slices.Contains(starts, "g[b]") {
+		t.Errorf("after more items are allowed: %v, %+v", starts, end)
+	}
+}
+
+// Whenever the journal is cut, a resume runs each item once, loses none, and starts no user before its output is there.
+func TestListsCutAnywhere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(0, 4).Draw(rt, "items")
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("i%d", i)
+		}
+		raw, err := json.Marshal(list)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		text := planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
+			`{"id":"g","command":"one","foreach":"${tasks.x.output.items}","files":["${item}"]}`,
+			`{"id":"h","command":"two","blockedBy":["g"],"foreach":{"items":"${tasks.x.output.items}","key":"h-${item}"}}`,
+			`{"id":"d","command":"three","blockedBy":["h"]}`)
+		cfg, j := testConfig(), &memJournal{}
+		cfg.AcceptAssumptions, cfg.Parallel = true, rapid.IntRange(1, 3).Draw(rt, "parallel")
+		cfg.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(rt, "schedule")
+		x := map[string][]runner.Result{"x": {listOutput(string(raw))}}
+		p := mustPlan(t, text)
+		first, end := runList(t, NewState(p), j, x, event.RunStarted{Config: cfg})
+		if end.Status != event.RunComplete || len(first) != 2+2*n {
+			rt.Fatalf("%v, %+v", first, end)
+		}
+		cut := rapid.IntRange(1, len(j.events)).Draw(rt, "cut")
+		s, rest := NewState(p), &memJournal{events: slices.Clone(j.events[:cut])}
+		if err := s.Replay(rest.events); err != nil {
+			rt.Fatal(err)
+		}
+		if s.Phase == Ended {
+			return
+		}
+		done := map[string]bool{}
+		for i := range s.Tasks {
+			done[s.Plan.Tasks[i].ID] = s.Tasks[i].Status == event.Completed
+		}
+		starts, end := runList(t, s, rest, x, event.RunResumed{Config: cfg})
+		if end.Status != event.RunComplete || end.Tasks.Completed != 2+2*n {
+			rt.Fatalf("after record %d: %v, %+v", cut, starts, end)
+		}
+		for _, id := range starts {
+			if done[id] {
+				rt.Errorf("after record %d: %s runs again", cut, id)
+			}
+			done[id] = true
+		}
+		checkOrder(rt, rest.events, p)
+	})
+}
+
+// checkOrder fails if a task began before one that it waits for was completed.
+func checkOrder(t *rapid.T, events []event.Event, p *plan.Plan) {
+	s := NewState(p)
+	for _, e := range events {
+		if b, ok := e.Body.(event.AttemptStarted); ok {
+			i, known := s.Index(b.Task)
+			if !known {
+				t.Fatalf("%s begins before it is in the plan", b.Task)
+			}
+			for _, blocker := range s.Plan.Graph.Blockers(i) {
+				if !s.stands(int(blocker)) {
+					t.Errorf("%s begins before %s is done", b.Task, s.Plan.Tasks[blocker].ID)
+				}
+			}
+		}
+		if err := s.apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
