@@ -24,6 +24,9 @@ func TestChecks(t *testing.T) {
 	write(t, dir, "sub/empty", "")
 	write(t, dir, "big", strings.Repeat("y", 64<<10-3)+"needle"+strings.Repeat("z", 100<<10))
 	write(t, dir, "secret", "x")
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		check  plan.Check
 		passed bool
@@ -47,6 +50,9 @@ func TestChecks(t *testing.T) {
 		{check: plan.Check{File: "big", Contains: "needles"}, kind: check.KindObservation,
 			reason: `big does not contain "needles"`},
 		{check: plan.Check{File: "sub", Contains: "x"}, kind: check.KindObservation, reason: "sub is not a regular file"},
+		{check: plan.Check{File: "pipe"}, passed: true, kind: check.KindObservation},
+		{check: plan.Check{File: "pipe", Matches: "x"}, kind: check.KindObservation,
+			reason: "pipe is not a regular file"},
 		{check: plan.Check{File: "secret", Contains: "\x00x"}, kind: check.KindObservation,
 			reason: `secret does not contain "\x00x"`},
 		{check: plan.Check{File: "sub/empty", Contains: "x"}, kind: check.KindObservation,
@@ -72,6 +78,52 @@ func TestChecks(t *testing.T) {
 				t.Errorf("Check = %q", e.Check)
 			}
 		})
+	}
+}
+
+// A text is found wherever it lies, also across the pieces in which a file is read.
+func TestContainsAtAnyPlace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const piece, text = 64 << 10, "needle"
+	for _, border := range []int{piece, 2 * piece} {
+		for at := border - len(text) - 2; at < border+2*len(text); at++ {
+			write(t, dir, "big", strings.Repeat("n", at)+text+strings.Repeat("e", 10))
+			got, err := check.Run(t.Context(), dir, nil, []plan.Check{{File: "big", Contains: text}})
+			if err != nil || !got[0].Passed {
+				t.Errorf("at %d: %+v, %v", at, got, err)
+			}
+		}
+	}
+}
+
+// A reason is one line of at most 300 bytes.
+func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "file", "x")
+	long := strings.Repeat("long ", 100)
+	for _, c := range []plan.Check{{File: "a\nb"}, {File: long}, {File: "file", Contains: long}, {File: "file", Matches: long},
+		{File: "file", Matches: "a\nb"}, {File: "file", Matches: "(" + long}, {File: "file/" + long}} {
+		got, err := check.Run(t.Context(), dir, nil, []plan.Check{c})
+		if reason := got[0].Reason; err != nil || reason == "" || len(reason) > 300 || strings.Contains(reason, "\n") {
+			t.Errorf("%.20q: %q, %v", check.Describe(c), reason, err)
+		}
+	}
+}
+
+// The output of a command is returned whole beside the excerpt in its evidence; a file has none.
+func TestRunWithOutput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "file", "x")
+	got, outputs, err := check.RunWithOutput(t.Context(), dir, []string{"PATH=" + os.Getenv("PATH")},
+		[]plan.Check{{Run: "seq 1 2000; exit 1"}, {File: "file", Contains: "x"}, {Run: "true"}})
+	if err != nil || len(got[0].Output) > 2048 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if n := len(strings.Fields(outputs[0])); n != 2000 || outputs[1] != "" || outputs[2] != "" || len(outputs) != 3 {
+		t.Errorf("%d lines, then %q", n, outputs[1:])
 	}
 }
 
