@@ -214,6 +214,7 @@ func TestSimilar(t *testing.T) {
 		{"Replace the regular expression for dates by time.Parse, keep the layout constant beside the reader, return the position",
 			"Write a table of malformed dates, run the reader over every row, count rejected rows, and compare totals with the ledger", false},
 		{"Fix the code in the file", "Change the tests of the task", false},
+		{"walking talking", "jumping swimming", false},
 		{"mock", "mock", true},
 		{"", "", true},
 		{"", "mock the clock", false},
