@@ -138,9 +138,6 @@ func (l *Lock) Restore() error {
 // lock.
 func (l *Lock) Lost() bool {
 	held, err := l.f.Stat()
-	if err != nil {
-		return true
-	}
-	now, err := os.Stat(l.f.Path())
-	return err != nil || !os.SameFile(held, now)
+	now, gone := os.Stat(l.f.Path())
+	return errors.Join(err, gone) != nil || !os.SameFile(held, now)
 }

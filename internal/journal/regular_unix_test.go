@@ -32,7 +32,7 @@ func TestNonRegularFiles(t *testing.T) {
 				"Next": func() error { _, _, err := journal.Follow(path).Next(); return err },
 			} {
 				var bad *journal.CorruptError
-				if err := try(); !errors.As(err, &bad) {
+				if err := try(); !errors.As(err, &bad) || bad.Line != 1 || bad.Path != path {
 					t.Errorf("%s: %v", what, err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"wavex/internal/loop"
 )
 
@@ -95,7 +96,9 @@ func TestFaultsOfTheOpenFile(t *testing.T) {
 		do   func(l *Log) error
 		want string
 	}{
-		"prepared":   {[]func(l *Log){closed}, (*Log).prepare, "closed"},
+		"prepared": {[]func(l *Log){closed}, (*Log).prepare, "closed"},
+		"no header": {[]func(l *Log){func(l *Log) { l.size, l.writeErr = 0, errors.New("the disk is gone") }}, (*Log).prepare,
+			"the disk is gone"},
 		"lengthened": {[]func(l *Log){closed, func(l *Log) { _ = appendTo(l.path, "more") }}, (*Log).ensureIntact, "closed"},
 		"removed":    {[]func(l *Log){closed, remove}, (*Log).ensureIntact, "closed"},
 		"a part is left": {[]func(l *Log){remove, func(l *Log) { _ = l.f.Truncate(5) }}, (*Log).ensureIntact,
@@ -117,10 +120,72 @@ func TestFaultsOfTheOpenFile(t *testing.T) {
 				t.Errorf("error %v, restored %d times", err, l.Restored())
 			}
 			_ = l.f.Close() // may be closed
+			if open := openIn(filepath.Dir(l.path)); len(open) > 0 {
+				t.Errorf("still open: %q", open)
+			}
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(l.path), ".journal-*")); len(left) > 0 {
 				t.Errorf("left %q", left)
 			}
 		})
+	}
+}
+
+// openIn returns the open files of this process below a folder, where the system lists them.
+func openIn(dir string) (open []string) {
+	all, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range all {
+		if at, err := os.Readlink(fd); err == nil && strings.HasPrefix(at, dir+string(filepath.Separator)) {
+			open = append(open, at)
+		}
+	}
+	return open
+}
+
+// A journal that cannot be opened, and one that is closed, stay open nowhere.
+func TestFilesAreClosed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	l, _, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var write *WriteError
+	if err := errors.Join(l.Append([]byte(`{"a":1}`)), l.Sync()); !errors.As(err, &write) {
+		t.Errorf("written after it was closed: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(path); err == nil {
+		t.Error("opened a file that is no journal")
+	}
+	if open := openIn(filepath.Dir(path)); len(open) > 0 {
+		t.Errorf("still open: %q", open)
+	}
+}
+
+// The errors name the file and say what to do.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, err := range map[string]error{
+		"/p/j has journal version 7; this wavex reads version 1: use the wavex that wrote it, or start over with --fresh " +
+			"(which moves it aside)": &VersionError{"/p/j", "7"},
+		"/p/j:3: torn: the journal is damaged; restore it from a copy, or start over with --fresh (which moves it " +
+			"aside)": &CorruptError{"/p/j", 3, "torn"},
+		"writing /p/j: closed":                &WriteError{"/p/j", errors.New("closed")},
+		"/p/.loop is in use by another wavex": &LockedError{Dir: "/p/.loop"},
+		"/p/.loop is in use by wavex process 12 on here since 2026-01-02T03:04:05Z; wait for it, or stop that " +
+			"process": &LockedError{Dir: "/p/.loop", Holder: Holder{PID: 12, Host: "here", Since: since}},
+		"/p is in use by another wavex whose .loop was removed, or locked by another program such as flock(1); wait for " +
+			"it, or let that program lock another file": &LockedError{Dir: "/p/.loop", Holder: Holder{PID: 12}, Project: true},
+	} {
+		if got := err.Error(); got != want && runtime.GOOS != "windows" {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
