@@ -303,6 +303,8 @@ func TestAPIRefusesByItself(t *testing.T) {
 		{"bad schema", func(_ *API, q *runner.Question) { q.Schema = []byte("{") }, runner.Broken, "building the request"},
 		{"no room for logs", func(_ *API, q *runner.Question) { q.LogDir = filepath.Join(file, "x") }, runner.Broken,
 			"writing the log"},
+		{"a key with a blank", func(a *API, _ *runner.Question) { a.Key = testKey + " x" }, runner.Unauthorised,
+			"characters that no key has"},
 		{"a key that is no header", func(a *API, _ *runner.Question) { a.Key = testKey + "\nx" }, runner.Unauthorised,
 			"characters that no key has"},
 	} {

@@ -78,6 +78,16 @@ func TestClarifyUnavailable(t *testing.T) {
 	}
 }
 
+// A dimension that the expert did not answer is left out.
+func TestDimensionWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	items := []ClarifyQuestion{{Dimension: "scope", Question: "Which?", Proposals: []string{"this", "that"}}}
+	got := usableQuestions("tester", items, openGaps())
+	if len(got) != 1 || got[0].Dimension != "scope" || got[0].Expert != "tester" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // The expert of a dimension is the best of those that the roster has.
 func TestClarifyWithAnotherRoster(t *testing.T) {
 	t.Parallel()

@@ -112,8 +112,6 @@ func parseFrontMatter(e *Expert, text string) *frontMatterError {
 	switch n := file.Docs[0].Body.(type) {
 	case *ast.MappingNode:
 		pairs = n.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{n}
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
 		return nil
 	default:

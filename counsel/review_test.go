@@ -278,8 +278,8 @@ func TestLightReviewsDoNotConfirm(t *testing.T) {
 // The place of a finding is a path inside the project, or unknown.
 func TestLocalPath(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]string{"a.go": "a.go", "./x//a.go": "x/a.go", `x\a.go`: "x/a.go", "a/x/a.go": "x/a.go",
-		"b/x/a.go": "x/a.go", "x/../a.go": "a.go", "..a": "..a", "": "", ".": "", "x/..": "", "..": "", "../a.go": "",
+	for path, want := range map[string]string{"a.go": "a.go", "./x//a.go": "x/a.go", `x\a.go`: "x/a.go",
+		"a/x/a.go": "x/a.go", "b/x/a.go": "x/a.go", "x/../a.go": "a.go", "..a": "..a", "": "", ".": "", "x/..": "", "..": "", "../a.go": "",
 		"/etc/passwd": "", "~/a.go": "", `c:\a.go`: "", "c:": "", "c": "c"} {
 		same(t, path, localPath(path), want)
 	}

@@ -167,7 +167,7 @@ func (s *cycleSearch) through(start int32, limit int) []int {
 		s.work += len(row)
 		for _, b := range row {
 			if b == start {
-				return s.trace(start, v, length)
+				return s.trace(v, length)
 			}
 			if s.alive[b] && s.seen[b] != start+1 {
 				s.seen[b], s.parent[b] = start+1, v
@@ -178,14 +178,13 @@ func (s *cycleSearch) through(start int32, limit int) []int {
 	return nil
 }
 
-// trace returns the path from start to last, which it follows backwards.
-func (s *cycleSearch) trace(start, last int32, length int) []int {
+// trace returns the path of a number of nodes that ends at last. It follows the path backwards.
+func (s *cycleSearch) trace(last int32, length int) []int {
 	cycle := make([]int, length)
-	for i := length - 1; i > 0; i-- {
+	for i := length - 1; i >= 0; i-- {
 		cycle[i] = int(last)
 		last = s.parent[last]
 	}
-	cycle[0] = int(start)
 	return cycle
 }
 

@@ -200,6 +200,7 @@ func TestMistakesPanicWithMessages(t *testing.T) {
 		{"negative node", func() { new(Builder).Edge(-1, 0) }, "edge -1 -> 0"},
 		{"a node too large", func() { new(Builder).Edge(0, math.MaxInt32) }, "node numbers are"},
 		{"an edge to nowhere", func() { graph(2, [2]int{0, 2}) }, "edge 0 -> 2 in a graph of 2 nodes"},
+		{"an edge from nowhere", func() { graph(2, [2]int{2, 0}) }, "edge 2 -> 0 in a graph of 2 nodes"},
 		{"negative size", func() { graph(-1) }, "-1 nodes"},
 		{"waves of a cycle", func() { ring.Waves(nil) }, "waves of a cyclic graph (3 of 3"},
 		{"critical path beside a cycle", func() {
