@@ -40,6 +40,10 @@ func TestBriefHoldsTheCase(t *testing.T) {
 			t.Errorf("the brief lacks %q", want)
 		}
 	}
+	c.Attempt, c.Retries = 4, 0
+	if last := caseBrief(c); !strings.HasPrefix(last, `stuck on task "T-002", attempt 4 of 4 ended`) {
+		t.Errorf("the last attempt begins %.60q", last)
+	}
 	if strings.Contains(got, "hidden") {
 		t.Error("the output of a passed check is not evidence")
 	}

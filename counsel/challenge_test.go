@@ -54,8 +54,9 @@ func TestTallyChallenge(t *testing.T) {
 // A challenge shows the task to two experts, or three if the work is broad, and shares its cap among them.
 func TestChallenge(t *testing.T) {
 	t.Parallel()
-	c := ChallengeCase{Task: "T-003", Subject: "Drop the table", Description: "Drop it at noon.", Request: "clean up",
-		Files: []string{"drop.sql"}, Checks: []string{"make check"}, MustNot: []string{"no data is lost"},
+	c := ChallengeCase{Task: "T-003", Subject: "Drop the table", Description: strings.Repeat("Drop it. ", 900),
+		Request: "clean up",
+		Files:   []string{"drop.sql"}, Checks: []string{"make check"}, MustNot: []string{"no data is lost"},
 		Cap: 600, LogDir: "/logs"}
 	for n, aspects := range map[int][]string{2: nil, 3: {"data", "security", "operations"}} {
 		c.Aspects = aspects
@@ -71,7 +72,8 @@ func TestChallenge(t *testing.T) {
 			same(t, "tools", len(q.Tools), 3)
 			same(t, "log", strings.HasPrefix(q.LogDir, "/logs/"), true)
 			same(t, "name", strings.HasPrefix(q.Name, "precheck/T-003/"), true)
-			for _, want := range []string{"T-003 Drop the table", "Drop it at noon.", "clean up", "- drop.sql", "- make check",
+			for _, want := range []string{"T-003 Drop the table", strings.TrimSpace(c.Description), "clean up",
+				"- drop.sql", "- make check",
 				"- no data is lost"} {
 				if !strings.Contains(q.Prompt, want) {
 					t.Errorf("the prompt lacks %q", want)

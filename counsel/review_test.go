@@ -147,10 +147,14 @@ func TestAnUndecidedBlockerBesideAConfirmedOne(t *testing.T) {
 
 func TestNoMoneyIsLeftToConfirm(t *testing.T) {
 	t.Parallel()
-	r, asked := reviewedCase(t, ReviewCase{Mode: Thorough, Diff: "+x", Cap: 250},
-		map[string]runner.Answer{"review": said(100, oneBlocker)})
-	if len(asked) != 3 || r.Error != "no money is left to confirm its blockers" || r.Cost != 300 {
-		t.Errorf("%d calls, review %+v", len(asked), r)
+	for cap, confirms := range map[budget.USD]bool{250: false, 300: false, 301: true} {
+		answers := map[string]runner.Answer{"review": said(100, oneBlocker),
+			"refute": said(1, `{"refuted": true, "reason": "it is flushed"}`)}
+		r, asked := reviewedCase(t, ReviewCase{Mode: Thorough, Diff: "+x", Cap: cap}, answers)
+		if confirms && (len(asked) != 4 || r.Error != "" || r.Cost != 301) ||
+			!confirms && (len(asked) != 3 || r.Error != "no money is left to confirm its blockers" || r.Cost != 300) {
+			t.Errorf("cap %s: %d calls, review %+v", cap, len(asked), r)
+		}
 	}
 }
 
@@ -275,11 +279,23 @@ func TestLightReviewsDoNotConfirm(t *testing.T) {
 	}
 }
 
+// A finding names at most five aspects, each in the form of a plan.
+func TestAspectsOfAFinding(t *testing.T) {
+	t.Parallel()
+	_, found, why := parseReview("a", said(1, `{"score": 5, "findings": [{"severity": "warning", "text": "x",
+		"aspects": ["UX", "ux", "Data model", "speed", "api", "tests", "zeal", ""]}]}`))
+	if why != "" || len(found) != 1 {
+		t.Fatalf("%+v, %s", found, why)
+	}
+	same(t, "aspects", found[0].Aspects, []string{"api", "data-model", "speed", "tests", "ux"})
+}
+
 // The place of a finding is a path inside the project, or unknown.
 func TestLocalPath(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"a.go": "a.go", "./x//a.go": "x/a.go", `x\a.go`: "x/a.go",
-		"a/x/a.go": "x/a.go", "b/x/a.go": "x/a.go", "x/../a.go": "a.go", "..a": "..a", "": "", ".": "", "x/..": "", "..": "", "../a.go": "",
+		"a/x/a.go": "x/a.go", "b/x/a.go": "x/a.go", "x/../a.go": "a.go", "..a": "..a", "": "", ".": "", "x/..": "",
+		"..": "", "../a.go": "",
 		"/etc/passwd": "", "~/a.go": "", `c:\a.go`: "", "c:": "", "c": "c"} {
 		same(t, path, localPath(path), want)
 	}
@@ -297,6 +313,8 @@ func TestWhatCountsAsAReview(t *testing.T) {
 	}{
 		"all":              {[]runner.Answer{good, good, good}, true, ""},
 		"two of three":     {[]runner.Answer{good, bad, good}, true, ""},
+		"one of two":       {[]runner.Answer{bad, good}, true, ""},
+		"a score too high": {[]runner.Answer{said(1, `{"score": 10.5, "findings": []}`)}, false, runner.Done},
 		"one of three":     {[]runner.Answer{good, bad, bad}, false, ""},
 		"none, one reason": {[]runner.Answer{bad, bad, bad}, false, runner.Throttled},
 		"none":             {[]runner.Answer{bad, said(1, `{}`), said(1, `{"score": 11, "findings": []}`)}, false, ""},

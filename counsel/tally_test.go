@@ -2,6 +2,7 @@ package counsel
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -199,6 +200,21 @@ func TestTestable(t *testing.T) {
 		"the list in plan.json is empty":     2,
 	} {
 		same(t, s, testable(s), want)
+	}
+}
+
+// The words of a text that count: long enough, uncommon, without endings.
+func TestKeywords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                    "",
+		"Go up, to the FILE of x":             "",
+		"walking walked walks walk":           "walk",
+		"failed fail":                         "fail",
+		"sing added code parse buses boxes":   "added boxe buse pars sing",
+		"x_1 and ünder: 404, time.Parse(...)": "404 pars time x_1 ünder",
+	} {
+		same(t, text, strings.Join(slices.Sorted(maps.Keys(keywords(text))), " "), want)
 	}
 }
 

@@ -104,7 +104,8 @@ func TestReasonsAreBounded(t *testing.T) {
 	write(t, dir, "file", "x")
 	long := strings.Repeat("long ", 100)
 	for _, c := range []plan.Check{{File: "a\nb"}, {File: long}, {File: "file", Contains: long},
-		{File: "file", Matches: long}, {File: "file", Matches: "a\nb"}, {File: "file", Matches: "(" + long}, {File: "file/" + long}} {
+		{File: "file", Matches: long}, {File: "file", Matches: "a\nb"}, {File: "file", Matches: "(" + long},
+		{File: "file/" + long}} {
 		got, err := check.Run(t.Context(), dir, nil, []plan.Check{c})
 		if reason := got[0].Reason; err != nil || reason == "" || len(reason) > 300 || strings.Contains(reason, "\n") {
 			t.Errorf("%.20q: %q, %v", check.Describe(c), reason, err)
