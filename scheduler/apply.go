@@ -90,6 +90,8 @@ func (s *State) apply(e event.Event) error {
 		s.warming = false
 	case event.AttemptStarted:
 		s.applyAttemptStarted(b, e.Time)
+	case event.AttemptAdopted:
+		return s.applyAttemptAdopted(b)
 	case event.TurnEnded:
 		return s.applyTurnEnded(b)
 	case event.AttemptEnded:

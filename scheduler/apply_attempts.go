@@ -29,6 +29,14 @@ func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
 	s.files.acquire(i)
 }
 
+// applyAttemptAdopted changes nothing: the open attempt has kept its slot, its reservation and its files.
+func (s *State) applyAttemptAdopted(b event.AttemptAdopted) error {
+	if _, open := s.openWork[attemptKey(b.Task, b.Attempt)]; !open {
+		return fmt.Errorf("attempt %d of %s was adopted, but it is not open", b.Attempt, b.Task)
+	}
+	return nil
+}
+
 func (s *State) applyTurnEnded(b event.TurnEnded) error {
 	key, r := attemptKey(b.Task, b.Attempt), b.Turn.Result
 	begun, ok := s.openWork[key].(event.AttemptStarted)

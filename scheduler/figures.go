@@ -194,6 +194,8 @@ func (f *figures) trackActivity(e event.Event) {
 		f.activities = nil
 	case event.AttemptStarted:
 		start("attempt", b.Task, b.Attempt)
+	case event.AttemptAdopted:
+		start("attempt", b.Task, b.Attempt)
 	case event.AttemptEnded:
 		end("attempt", b.Task)
 		if b.Result.Outcome.Class() != "" {

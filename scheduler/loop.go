@@ -91,7 +91,8 @@ type Loop struct {
 	Review func(s *State, e event.ReviewStarted) func(ctx context.Context) counsel.Review
 	Verify func(s *State, e event.CriteriaStarted) func(ctx context.Context, more func() bool) (Verification, error)
 	// Recover ends the processes of an earlier session and returns the results of its open work. It is
-	// called once, if there is such work. nil: the work counts at its cap.
+	// called once, if there is such work. nil: the work counts at its cap. The Runner gets the requests of
+	// adopted attempts again, and must wait for their ends.
 	Recover func(ctx context.Context) Recovery
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
 	// the challenge fails, which stops the run if Config.Precheck is set.
@@ -139,11 +140,14 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	if err := r.commit(l.StartEvent); err != nil {
 		return event.RunEnded{}, err
 	}
-	size := max(1, r.s.Config.Parallel)
-	// A light review, an integration, the closing steps and spares run outside the parallel limit.
+	size, adopted := max(1, r.s.Config.Parallel), r.s.decideAdoptions()
+	// A light review, an integration, the closing steps, spares and adopted attempts run outside the parallel limit.
 	// An attempt sends two messages: its turn and its end.
-	r.results, r.jobs = make(chan message, 2*size+3+r.s.Config.Spares), make(chan func())
+	r.results, r.jobs = make(chan message, 2*(size+len(adopted))+3+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
+	if err := r.commit(adopted...); err != nil {
+		return event.RunEnded{}, err
+	}
 	return r.loop(ctx)
 }
 
@@ -156,11 +160,13 @@ type running struct {
 	cancelQuestion context.CancelFunc       // cancels the open question
 	spares         map[string]*spareProcess // spares, by the keys of their attempts
 	// starting holds the tasks whose agent has not waited for the API yet.
-	starting      map[string]bool
-	turns         map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
-	stopRechecks  context.CancelFunc       // makes the running verification start no further check
-	group         errgroup.Group           // attempts and panels; SetLimit is the parallel limit
-	background    errgroup.Group           // reviews, integrations and verifications: at most one of each kind
+	starting     map[string]bool
+	turns        map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
+	stopRechecks context.CancelFunc       // makes the running verification start no further check
+	group        errgroup.Group           // attempts and panels; SetLimit is the parallel limit
+	// background has reviews, integrations and verifications, at most one of each kind, spares, and adopted attempts,
+	// which may be more than the parallel limit of this session.
+	background    errgroup.Group
 	results       chan message
 	jobs          chan func()    // to idle workers
 	batch         []pendingEvent // applied, not yet durable
@@ -396,9 +402,11 @@ func (r *running) planTask(task string) *plan.Task {
 	return &r.s.Plan.Tasks[i]
 }
 
-func (r *running) commit(b event.Body) error {
-	if err := r.emit(b); err != nil {
-		return err
+func (r *running) commit(bodies ...event.Body) error {
+	for _, b := range bodies {
+		if err := r.emit(b); err != nil {
+			return err
+		}
 	}
 	return r.flush()
 }

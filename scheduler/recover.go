@@ -12,11 +12,13 @@ import (
 	"wavex/runner"
 )
 
-// This file closes open work of an earlier session before any new decision.
+// This file closes open work of an earlier session before any new decision, except attempts that the session adopts.
 
 // Recovery knows the results of work that an earlier session started and did not end.
 type Recovery interface {
-	// Attempt returns the result of an attempt.
+	// Adopts reports whether an attempt may run on elsewhere, so that the Runner can wait for its end.
+	Adopts(e event.AttemptStarted) bool
+	// Attempt returns the result of an attempt that is not adopted. It must stop one that runs on elsewhere.
 	Attempt(e event.AttemptStarted) runner.Result
 	// Cost returns the cost of the calls of a task's panel ("counsel-1"), or without a task of a review ("review-3"),
 	// a verification ("criteria-1") or a challenge, at most limit if it is unknown.
@@ -26,14 +28,16 @@ type Recovery interface {
 // atCap is a Recovery for work of which nothing else is known.
 type atCap struct{}
 
+func (atCap) Adopts(event.AttemptStarted) bool { return false }
+
 func (atCap) Attempt(e event.AttemptStarted) runner.Result { return lostResult(e.Cap) }
 
 func (atCap) Cost(_, _ string, limit budget.USD) budget.USD { return limit }
 
 const interruptedEarlier = "interrupted with the earlier session"
 
-// SettleUnfinished returns the ends of all open work. It was interrupted, which is no fault of the tasks, but
-// its money is spent.
+// SettleUnfinished returns the ends of all open work but the attempts that are adopted. It was interrupted, which is no
+// fault of the tasks, but its money is spent.
 func (s *State) SettleUnfinished(from Recovery) []event.Body {
 	var ends []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
@@ -41,8 +45,14 @@ func (s *State) SettleUnfinished(from Recovery) []event.Body {
 		calls := strings.TrimPrefix(key, "/")
 		switch o := s.openWork[key].(type) {
 		case event.AttemptStarted:
+			if s.isCurrent(o) && from.Adopts(o) {
+				continue
+			}
 			b = s.endInterruptedAttempt(o, nil, from)
 		case openChecks:
+			if s.isCurrent(o.AttemptStarted) && from.Adopts(o.AttemptStarted) {
+				continue
+			}
 			b = s.endInterruptedAttempt(o.AttemptStarted, &o.turn, from)
 		case event.CounselStarted:
 			cost := from.Cost(o.Task, strings.TrimPrefix(key, o.Task+"/"), o.Cap)
@@ -62,6 +72,26 @@ func (s *State) SettleUnfinished(from Recovery) []event.Body {
 		ends = append(ends, b)
 	}
 	return ends
+}
+
+// isCurrent reports whether an open attempt is at a task as the plan now has it.
+func (s *State) isCurrent(o event.AttemptStarted) bool {
+	i, ok := s.Index(o.Task)
+	return ok && s.Tasks[i].Key == o.Key && s.Tasks[i].Status == event.InProgress && s.Tasks[i].Attempts == o.Attempt
+}
+
+// decideAdoptions returns the adoptions of the attempts that settleUnfinished has left open.
+func (s *State) decideAdoptions() []event.Body {
+	var out []event.Body
+	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
+		switch o := s.openWork[key].(type) {
+		case event.AttemptStarted:
+			out = append(out, event.AttemptAdopted{Task: o.Task, Attempt: o.Attempt})
+		case openChecks:
+			out = append(out, event.AttemptAdopted{Task: o.Task, Attempt: o.Attempt})
+		}
+	}
+	return out
 }
 
 // endInterruptedAttempt returns the end of an open attempt. turn is its turn, if that has ended.
@@ -93,12 +123,7 @@ func (r *running) settleUnfinished(ctx context.Context) error {
 	for _, b := range r.s.openSpares {
 		ends = append(ends, event.SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt})
 	}
-	for _, b := range ends {
-		if err := r.emit(b); err != nil {
-			return err
-		}
-	}
-	return r.flush()
+	return r.commit(ends...)
 }
 
 // lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the

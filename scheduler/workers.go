@@ -18,28 +18,14 @@ import (
 func (r *running) startWork(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.AttemptStarted:
-		i, _ := r.s.Index(b.Task)
-		req, err := r.Request(r.s, i, b)
 		spare, release := r.assignSpare(b)
-		hooks := runner.Hooks{Spare: spare}
-		if b.Why == event.WhyChecks {
-			req.Turn = r.s.Tasks[i].Turn
-		} else {
-			hooks.TurnEnded = r.recordTurn(b)
-		}
+		work := r.attemptWork(b, nil, spare)
 		r.runJob(func() message {
 			defer release()
-			res := runner.Result{Outcome: runner.Broken}
-			if err != nil {
-				res.Reason = err.Error()
-			} else {
-				res = r.runAttempt(req, hooks)
-			}
-			return func() event.Body {
-				delete(r.starting, b.Task)
-				return onAttempt(r.s, i, res, r.Now(), r.Jitter())
-			}
+			return work()
 		})
+	case event.AttemptAdopted:
+		r.startAdopted(b)
 	case event.TurnEnded: // it is durable
 		close(r.turns[attemptKey(b.Task, b.Attempt)])
 		delete(r.turns, attemptKey(b.Task, b.Attempt))
@@ -71,6 +57,47 @@ func (r *running) startWork(e event.Event) {
 			return func() event.Body { return event.CounselEnded{Task: b.Task, Panel: b.Panel, Verdict: v} }
 		})
 	}
+}
+
+// attemptWork returns the work of an attempt, and the message that ends it. turn is its turn, if that is on record:
+// then only the checks remain. spare may be nil.
+func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn, spare runner.Spare) func() message {
+	i, _ := r.s.Index(b.Task)
+	req, err := r.Request(r.s, i, b)
+	hooks := runner.Hooks{Spare: spare}
+	if req.Turn = turn; b.Why == event.WhyChecks {
+		req.Turn = r.s.Tasks[i].Turn
+	}
+	if req.Turn == nil {
+		hooks.TurnEnded = r.recordTurn(b)
+	}
+	return func() message {
+		res := runner.Result{Outcome: runner.Broken}
+		if err != nil {
+			res.Reason = err.Error()
+		} else {
+			res = r.runAttempt(req, hooks)
+		}
+		return func() event.Body {
+			delete(r.starting, b.Task)
+			return onAttempt(r.s, i, res, r.Now(), r.Jitter())
+		}
+	}
+}
+
+// startAdopted waits for an attempt of an earlier session beside those of this one.
+func (r *running) startAdopted(b event.AttemptAdopted) {
+	var work func() message
+	switch o := r.s.openWork[attemptKey(b.Task, b.Attempt)].(type) {
+	case event.AttemptStarted:
+		work = r.attemptWork(o, nil, nil)
+	case openChecks:
+		work = r.attemptWork(o.AttemptStarted, &o.turn, nil)
+	}
+	r.background.Go(func() error {
+		r.results <- work()
+		return nil
+	})
 }
 
 // recordTurn returns a function that records the end of an attempt's turn. It returns when the record is

@@ -155,6 +155,8 @@ const reviewCost = 3000
 // halfCost is a Recovery that finds half of the costs of work.
 type halfCost struct{}
 
+func (halfCost) Adopts(event.AttemptStarted) bool { return false }
+
 func (halfCost) Attempt(e event.AttemptStarted) runner.Result {
 	return runner.Result{Outcome: runner.Interrupted, Session: e.Session, Turns: 1,
 		Cost: attemptCost(e.Task, e.Attempt, false), Priced: "stream"}

@@ -27,6 +27,13 @@ type AttemptStarted struct {
 // WhyChecks is AttemptStarted.Why of an attempt that checks the work of a turn that has ended.
 const WhyChecks = "checks"
 
+// AttemptAdopted says that the session goes on with an attempt of an earlier session, which ran on elsewhere. Its
+// reservation and its slot stay as they were.
+type AttemptAdopted struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+}
+
 // TurnEnded records the end of an agent's turn before its work is checked. The cost of the turn
 // replaces the attempt's reservation.
 type TurnEnded struct {
@@ -84,6 +91,7 @@ type SpareEnded struct {
 }
 
 func (AttemptStarted) Type() string { return "attempt_started" }
+func (AttemptAdopted) Type() string { return "attempt_adopted" }
 func (TurnEnded) Type() string      { return "turn_ended" }
 func (AttemptEnded) Type() string   { return "attempt_ended" }
 func (SpareStarted) Type() string   { return "spare_started" }

@@ -27,6 +27,9 @@ type Recovery struct {
 	Prices claude.Pricer
 }
 
+// Adopts returns false: the attempts of this machine end with their session.
+func (l Recovery) Adopts(event.AttemptStarted) bool { return false }
+
 // Attempt returns the result of an attempt whose end is not on record.
 func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}

@@ -123,6 +123,8 @@ func affectedTasks(b event.Body) (ids []string, known bool) {
 	switch b := b.(type) {
 	case event.AttemptStarted:
 		return []string{b.Task}, true
+	case event.AttemptAdopted:
+		return []string{b.Task}, true
 	case event.TurnEnded:
 		return []string{b.Task}, true
 	case event.AttemptEnded:

@@ -117,6 +117,8 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 		if why := attemptKindText(b); why != "" {
 			say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, why))
 		}
+	case event.AttemptAdopted:
+		say(fmt.Sprintf("%s attempt %d: it ran on meanwhile, and the run waits for its end", fitText(b.Task), b.Attempt))
 	case event.AttemptEnded:
 		v.attemptEnded(e.Time, b, s, say)
 	case event.CounselStarted:
