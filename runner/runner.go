@@ -102,6 +102,11 @@ type Request struct {
 	Attempt int    `json:"attempt"` // from 1
 	Slot    int    `json:"slot"`    // 0..parallel, unique among running attempts and a spare
 
+	// Commit is the commit on which the attempt begins, and WIP one with the files that it begins with; "": as Commit.
+	// Both are empty for an attempt whose directory is ready, or is chosen on this machine.
+	Commit string `json:"commit,omitempty"`
+	WIP    string `json:"wip,omitempty"`
+
 	Dir      string `json:"dir"`               // absolute; where the agent and its checks work
 	LogDir   string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
 	Baseline string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
@@ -188,6 +193,8 @@ type Result struct {
 	// Beside means that another attempt may have edited the same directory while the checks passed.
 	Beside  bool     `json:"beside,omitempty"`
 	Commit  string   `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
+	WIP     string   `json:"wip,omitempty"`     // the commit with the files of work that is not done, of an attempt with a Request.Commit
+	Worker  string   `json:"worker,omitempty"`  // the name of the machine; "": that of the run
 	Changed []string `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	// Digests identify the content of the declared files at the end, by path, if the outcome is done; see
 	// FileDigest.

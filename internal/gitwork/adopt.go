@@ -76,7 +76,7 @@ func (m *Manager) fetchBranch(ctx context.Context) (commit string, err error) {
 	if err != nil || remote == "" {
 		return "", err
 	}
-	g, ref := m.withBatchSSH(ctx), runBranch(m.opts.Run)
+	g, ref := m.g.withBatchSSH(ctx), runBranch(m.opts.Run)
 	out, err := g.output(ctx, "ls-remote", remote, ref)
 	if err != nil || out == "" {
 		return "", err

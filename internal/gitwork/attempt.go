@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,15 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		res.Signature = runner.Signature(res.Reason, "")
 		return res
 	}
-	t, kept, err := m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil)
+	t, kept, err := m.attemptTree(ctx, req)
 	if err != nil {
 		return failedResult(err)
+	}
+	if ended := hooks.TurnEnded; ended != nil && req.Commit != "" {
+		hooks.TurnEnded = func(turn runner.Turn) error {
+			turn.Result.WIP = m.contents(ctx, t)
+			return ended(turn)
+		}
 	}
 	if req.Turn != nil && !kept {
 		_ = m.releaseTree(t, "") // it is empty
@@ -79,10 +86,28 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		}
 		res.Duration = m.opts.Now().Sub(began)
 	}
+	if res.WIP = ""; req.Commit != "" && res.Outcome != runner.Done {
+		res.WIP = m.contents(context.WithoutCancel(ctx), t)
+	}
 	if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
 		res.Outcome, res.Reason = runner.Broken, textfmt.OneLine(err.Error(), 400)
 	}
 	return res
+}
+
+// attemptTree is acquireTree for a request.
+func (m *Manager) attemptTree(ctx context.Context, req runner.Request) (t *tree, kept bool, err error) {
+	if req.Commit == "" {
+		return m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil)
+	}
+	if err := m.place(req); err != nil {
+		return nil, false, err
+	}
+	if t, kept, err = m.acquireTree(ctx, req.Task, true); err == nil && !kept {
+		_ = m.releaseTree(t, "") // it is empty
+		err = errors.New("the commits on which it begins are not in this repository")
+	}
+	return t, kept, err
 }
 
 // mapRequest rewrites a request for the project so that it refers to the worktree t.
@@ -105,8 +130,12 @@ func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error
 	}
 	req.Checks = m.relativeChecks(from, req.Checks)
 	req.Env = m.slots.overlay(req.Env, req.Slot)
+	req.Run = m.mark()
 	return req, nil
 }
+
+// mark marks the processes of attempts.
+func (m *Manager) mark() string { return cmp.Or(m.opts.Mark, m.opts.Run) }
 
 // treeDir returns the directory of the worktree t that corresponds to dir in the project.
 func (m *Manager) treeDir(t *tree, dir string) (string, error) {

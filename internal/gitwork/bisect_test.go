@@ -121,11 +121,11 @@ func FuzzRefComponent(f *testing.F) {
 		f.Add(s, s+".")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if x := refComponent(a); a != "" && !refPart(x) {
+		if x := RefComponent(a); a != "" && !refPart(x) {
 			t.Errorf("%q becomes %q, which git refuses", a, x)
 		}
-		if a != b && refComponent(a) == refComponent(b) {
-			t.Errorf("%q and %q are both %q", a, b, refComponent(a))
+		if a != b && RefComponent(a) == RefComponent(b) {
+			t.Errorf("%q and %q are both %q", a, b, RefComponent(a))
 		}
 	})
 }

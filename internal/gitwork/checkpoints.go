@@ -258,10 +258,10 @@ func (p *Checkpoints) commitOn(ctx context.Context, g git, subject, parent strin
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }
 func beforeRef(run, task string) string {
-	return checkpointPrefix(run) + "task/" + refComponent(task) + "/before"
+	return checkpointPrefix(run) + "task/" + RefComponent(task) + "/before"
 }
 func afterRef(run, task string) string {
-	return checkpointPrefix(run) + "task/" + refComponent(task) + "/after"
+	return checkpointPrefix(run) + "task/" + RefComponent(task) + "/after"
 }
 func waveStartRef(run string, n int) string {
 	return fmt.Sprintf("%swave/%d", checkpointPrefix(run), n)

@@ -222,6 +222,39 @@ func Read(ctx context.Context, dir string, env map[string]string, most int, args
 	return g.runOnce(ctx, "", append([]string{"-c", "core.quotePath=false"}, args...))
 }
 
+// Git runs git in one repository, for other packages.
+type Git struct{ g git }
+
+// NewGit returns the Git of the repository in dir. Git and its ssh do not prompt. env is the environment from which
+// that of git is made.
+func NewGit(ctx context.Context, dir string, env []string) Git {
+	return Git{newGit(dir, env).withBatchSSH(ctx)}
+}
+
+// WithEnv returns a copy with more environment variables.
+func (g Git) WithEnv(kvs ...string) Git { return Git{g.g.withEnv(kvs...)} }
+
+// Output runs git with text on its standard input and returns its output without the last newline.
+func (g Git) Output(ctx context.Context, in string, args ...string) (string, error) {
+	return g.g.outputOf(ctx, in, args...)
+}
+
+// Raw runs git and returns its output as it is.
+func (g Git) Raw(ctx context.Context, args ...string) (string, error) {
+	return g.g.runOnce(ctx, "", args)
+}
+
+// withBatchSSH returns a git whose ssh does not prompt, unless the user sets the ssh command.
+func (g git) withBatchSSH(ctx context.Context) git {
+	if len(filterEnv(g.env, "GIT_SSH_COMMAND=")) > 0 {
+		return g
+	}
+	if own, _ := g.config(ctx, "core.sshCommand"); own != "" {
+		return g
+	}
+	return g.withEnv("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
+}
+
 // resolve returns the id of a commit, or "" if it does not exist.
 func (g git) resolve(ctx context.Context, rev string) (string, error) {
 	id, err := g.output(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")

@@ -20,6 +20,7 @@ type Options struct {
 	Project string   // absolute; the project's directory, perhaps below the repository's top
 	Loop    loop.Dir // absolute; the run's .loop
 	Run     string   // run id, fit for a file name
+	Mark    string   // marks the processes of attempts, setup and hooks; "": Run
 	Mode    string   // auto, shared or worktree; "": auto
 	Trees   string   // how worktrees are made: auto, pool or overlay; "": pool
 	Width   int      // tasks of the widest wave

@@ -143,7 +143,7 @@ func (m *Manager) bringBack(ctx context.Context, t, parked *tree) (bool, error) 
 		return false, err
 	}
 	m.mu.Lock()
-	move := t.ID != parked.ID && m.treeByID(parked.ID) == nil
+	move := parked.ID != 0 && t.ID != parked.ID && m.treeByID(parked.ID) == nil
 	if move {
 		held := m.treeByID(t.ID)
 		held.ID, held.Stale = parked.ID, true

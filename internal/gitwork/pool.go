@@ -160,6 +160,11 @@ func (m *Manager) prepareTree(ctx context.Context, t, parked *tree, goOn bool) (
 func (m *Manager) tip() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.tipLocked()
+}
+
+// tipLocked is tip for callers that hold mu.
+func (m *Manager) tipLocked() string {
 	if n := len(m.state.Waves); n > 0 {
 		return m.state.Waves[n-1].Result.Commit
 	}

@@ -158,7 +158,7 @@ func (m *Manager) preserveStashes(ctx context.Context, task string) error {
 			continue
 		}
 		name, _, _ := strings.Cut(at, ":")
-		if task != "" && name != refComponent(task) {
+		if task != "" && name != RefComponent(task) {
 			continue
 		}
 		if err := m.g.updateRefs(ctx, "refs/wavex/"+m.opts.Run+".kept/"+name+"/"+id[:12], id); err != nil {

@@ -246,7 +246,7 @@ func (m *Manager) probeHooks(ctx context.Context, t *tree, hooks []string) (err 
 	if err != nil {
 		return err
 	}
-	g.mark = m.opts.Run + "/wavex-hooks/1"
+	g.mark = m.mark() + "/wavex-hooks/1"
 	tasks := m.opts.Tasks
 	if len(tasks) == 0 {
 		tasks = []string{"1"}

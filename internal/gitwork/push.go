@@ -72,7 +72,7 @@ func (m *Manager) pushBranch(ctx context.Context, d Delivery) (remote string, er
 		return "", &Error{NoRemote, "there is no remote to push to",
 			"add one with git remote add origin URL; the work is on " + d.Ref}
 	}
-	err = m.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":"+runBranch(m.opts.Run))
+	err = m.g.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":"+runBranch(m.opts.Run))
 	var failed *gitError
 	if errors.As(err, &failed) {
 		return "", &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
@@ -81,17 +81,6 @@ func (m *Manager) pushBranch(ctx context.Context, d Delivery) (remote string, er
 		m.pushed.commit = d.Commit
 	}
 	return remote, err
-}
-
-// withBatchSSH returns a git whose ssh does not prompt, unless the user sets the ssh command.
-func (m *Manager) withBatchSSH(ctx context.Context) git {
-	if len(filterEnv(m.opts.Env, "GIT_SSH_COMMAND=")) > 0 {
-		return m.g
-	}
-	if own, _ := m.g.config(ctx, "core.sshCommand"); own != "" {
-		return m.g
-	}
-	return m.g.withEnv("GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 }
 
 // pushRemote returns the remote that the branch of the run's start is pushed to.

@@ -12,11 +12,11 @@ import (
 
 func runBranch(run string) string { return "refs/heads/wavex/" + run }
 func taskBranch(run, task string) string {
-	return "refs/heads/wavex/" + run + ".tasks/" + refComponent(task)
+	return "refs/heads/wavex/" + run + ".tasks/" + RefComponent(task)
 }
-func taskRef(run, task string) string { return "refs/wavex/" + run + "/" + refComponent(task) }
+func taskRef(run, task string) string { return "refs/wavex/" + run + "/" + RefComponent(task) }
 func preservedPrefix(run, task string) string {
-	return "refs/wavex/" + run + ".kept/" + refComponent(task) + "/"
+	return "refs/wavex/" + run + ".kept/" + RefComponent(task) + "/"
 }
 func preservedRef(run, task, id string) string {
 	return preservedPrefix(run, task) + id[:min(12, len(id))]
@@ -26,9 +26,9 @@ func baseRef(run string) string      { return runPrefix(run) + "base" }
 func tipRef(run string) string       { return runPrefix(run) + "tip" }
 func waveRef(run, key string) string { return runPrefix(run) + "wave-" + key }
 
-// refComponent encodes an id as one component of a ref's name. Different ids have different
+// RefComponent encodes an id as one component of a ref's name. Different ids have different
 // components.
-func refComponent(id string) string {
+func RefComponent(id string) string {
 	var b strings.Builder
 	for i := 0; i < len(id); i++ {
 		c := id[i]
@@ -51,12 +51,12 @@ func refComponent(id string) string {
 
 // validRunID reports whether a run id can name branches without colliding with another run's.
 func validRunID(run string) bool {
-	for _, ours := range []string{".tasks", ".kept", ".run", ".points"} {
+	for _, ours := range []string{".tasks", ".kept", ".run", ".points", ".base", ".away", ".logs"} {
 		if strings.HasSuffix(run, ours) {
 			return false
 		}
 	}
-	return run != "" && refComponent(run) == run && run[0] != '-'
+	return run != "" && RefComponent(run) == run && run[0] != '-'
 }
 
 // shortID abbreviates a commit id for people.

@@ -50,7 +50,7 @@ func (m *Manager) restore(ctx context.Context) error {
 func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]ref) error {
 	var pairs []string
 	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
-		if ref := taskRef(m.opts.Run, t.Task); t.ID != 0 && t.Task != "" && t.Done != "" && present[ref].id == "" {
+		if ref := taskRef(m.opts.Run, t.Task); t.Task != "" && t.Done != "" && present[ref].id == "" {
 			id := t.Done
 			if id == noWork {
 				id = t.Base
@@ -129,7 +129,7 @@ func (m *Manager) neededCommits() []string {
 		if t.Done != "" && t.Done != noWork {
 			ids = append(ids, t.Done)
 		}
-		if t.ID != 0 && t.Used {
+		if (t.ID != 0 || t.Task != "") && t.Used {
 			ids = append(ids, t.Base)
 		}
 	}

@@ -90,8 +90,8 @@ func (m *Manager) runSetup(ctx context.Context, t *tree) error {
 	}
 	env := m.slots.env(firstSetupSlot + t.ID)
 	defer m.slots.emptyDir(firstSetupSlot + t.ID)
-	env[proc.RunVar] = m.opts.Run
-	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.opts.Run, t.ID)
+	env[proc.RunVar] = m.mark()
+	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.mark(), t.ID)
 	dir := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.checkout.prefix))
 	exit, out, err := check.RunCommand(ctx, dir, proc.EnvironPass(m.opts.Env, m.opts.Pass, env), m.opts.Setup, nil)
 	if err != nil {

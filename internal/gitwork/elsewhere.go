@@ -1,0 +1,217 @@
+package gitwork
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/textfmt"
+	"wavex/runner"
+)
+
+// This file connects the worktrees of two machines. On the machine of the run, attempts of Elsewhere have no worktree:
+// their inner Runner gets commits and returns commits, and the record of a parked task has the files that such an
+// attempt left. On the other machine, Runner begins an attempt with a Request.Commit on that commit. It does not know
+// how commits travel.
+
+// Elsewhere returns a Runner for attempts that inner makes on other machines, in worktree mode. A request for inner has
+// the commits on which the attempt begins, a directory relative to the top of the repository, with slashes, and no
+// environment of a slot. The commits of a result, and those of a turn before TurnEnded, must be in this repository.
+func (m *Manager) Elsewhere(inner runner.Runner) runner.Runner { return &elsewhereRunner{m, inner} }
+
+type elsewhereRunner struct {
+	m     *Manager
+	inner runner.Runner
+}
+
+func (r *elsewhereRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+	m := r.m
+	began := m.opts.Now()
+	failed := func(outcome runner.Outcome, reason string) runner.Result {
+		res := runner.Result{Outcome: outcome, Reason: textfmt.OneLine(reason, runner.ReasonMax), Session: req.Session,
+			Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
+		res.Signature = runner.Signature(res.Reason, "")
+		return res
+	}
+	mapped, err := m.requestElsewhere(ctx, req)
+	if err == nil {
+		defer m.endElsewhere(req.Task)
+	}
+	switch {
+	case context.Cause(ctx) != nil:
+		return failed(runner.Interrupted, "stopped before it began: "+context.Cause(ctx).Error())
+	case err != nil:
+		return failed(runner.Broken, "no commit for it to begin on: "+err.Error())
+	case req.Turn != nil && mapped.WIP == "":
+		return failed(runner.Truncated, "the work of its last turn is gone")
+	}
+	if ended := hooks.TurnEnded; ended != nil {
+		hooks.TurnEnded = func(t runner.Turn) error {
+			if err := m.adoptWIP(ctx, req.Task, mapped.Commit, t.Result.WIP); err != nil {
+				return err
+			}
+			return ended(t)
+		}
+	}
+	res := r.inner.Attempt(ctx, mapped, hooks)
+	always := context.WithoutCancel(ctx) // its work is on this machine already
+	if res.Outcome != runner.Done {
+		if err := m.adoptWIP(always, req.Task, mapped.Commit, res.WIP); err != nil {
+			m.warn(fmt.Errorf("the next attempt at %s begins without the files of attempt %d: %w", req.Task, req.Attempt, err))
+		}
+		return res
+	}
+	if err := m.adopt(always, req.Task, mapped.Commit, res.Commit); err != nil {
+		res.Outcome, res.Reason, res.Commit = runner.Broken, textfmt.OneLine("taking over its work: "+err.Error(), 400), ""
+		var bad *rejection
+		if errors.As(err, &bad) {
+			res.Outcome, res.Reason = runner.Wrong, textfmt.OneLine(bad.reason, 400)
+		}
+		res.Signature = runner.Signature(res.Reason, "")
+	}
+	return res
+}
+
+// requestElsewhere returns a request as another machine needs it. If err is nil the caller must call endElsewhere.
+func (m *Manager) requestElsewhere(ctx context.Context, req runner.Request) (runner.Request, error) {
+	from := req.Dir
+	rel, err := filepath.Rel(resolveLinks(m.checkout.top), resolveLinks(from))
+	if err != nil || !filepath.IsLocal(rel) {
+		return req, fmt.Errorf("%s is not in the repository %s", from, m.checkout.top)
+	}
+	req.Dir = filepath.ToSlash(rel)
+	req.Files, req.Checks = append(req.Files[:0:0], req.Files...), m.relativeChecks(from, req.Checks)
+	for i := range req.Files {
+		req.Files[i].Path = m.relativePath(from, req.Files[i].Path)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.awaitTree(req.Task)
+	if m.busy[req.Task] {
+		return req, errors.New("the task has an attempt already")
+	}
+	if err := m.parkTask(ctx, req.Task); err != nil {
+		return req, err
+	}
+	req.Commit = m.tipLocked()
+	if was := m.parkedTree(req.Task); was != nil && !was.Stale && (req.Resume || req.Turn != nil) {
+		req.Commit, req.WIP = was.Base, was.Commit
+	}
+	m.busy[req.Task] = true
+	return req, nil
+}
+
+func (m *Manager) endElsewhere(task string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.busy, task)
+	m.freed.Broadcast()
+}
+
+// parkTask parks a task that has a worktree, such as one in which a panel looked at its files. The caller must hold mu.
+func (m *Manager) parkTask(ctx context.Context, task string) error {
+	held := m.lastTree(task)
+	if held == nil || held == m.parkedTree(task) {
+		return nil
+	}
+	held.inUse = true
+	t := *held
+	m.mu.Unlock()
+	parked, err := m.park(ctx, &t)
+	m.mu.Lock()
+	defer m.freed.Broadcast()
+	held.inUse = false
+	if err != nil {
+		return err
+	}
+	*held = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin, Used: t.Used}
+	m.unpark(task)
+	m.state.Parked = append(m.state.Parked, parked)
+	return m.save(false)
+}
+
+// adopt makes a commit on base the work of a task; "" is a success without changes. A *rejection says that the commit
+// is not on base.
+func (m *Manager) adopt(ctx context.Context, task, base, commit string) error {
+	if commit != "" {
+		parents, err := m.g.output(ctx, "rev-list", "--parents", "-n", "1", commit)
+		if err != nil || strings.TrimSpace(strings.TrimPrefix(parents, commit)) != base {
+			return cmp.Or(err, notOn(base, commit))
+		}
+	}
+	ref, id := taskRef(m.opts.Run, task), cmp.Or(commit, base)
+	refs, err := m.g.readRefs(ctx, ref)
+	if err != nil {
+		return err
+	}
+	pairs := []string{ref, id}
+	if old := refs[ref].id; old != "" {
+		pairs = append(pairs, preservedRef(m.opts.Run, task, old), old)
+	}
+	parked := &tree{Task: task, Base: base, Used: true, Done: cmp.Or(commit, noWork), Commit: id}
+	return m.parkElsewhere(ctx, parked, pairs...)
+}
+
+// adoptWIP makes a commit that follows base the files that the last attempt of a task left. "" changes nothing.
+func (m *Manager) adoptWIP(ctx context.Context, task, base, commit string) error {
+	if commit == "" {
+		return nil
+	}
+	if follows, err := m.isAncestor(ctx, base, commit); err != nil || !follows {
+		return cmp.Or(err, notOn(base, commit))
+	}
+	return m.parkElsewhere(ctx, &tree{Task: task, Base: base, Used: true, Commit: commit},
+		preservedRef(m.opts.Run, task, commit), commit)
+}
+
+// parkElsewhere updates refs and replaces the record of a task.
+func (m *Manager) parkElsewhere(ctx context.Context, parked *tree, refs ...string) error {
+	if err := m.g.updateRefs(ctx, refs...); err != nil {
+		return err
+	}
+	if err := m.saveBundle(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unpark(parked.Task)
+	m.state.Parked = append(m.state.Parked, parked)
+	return m.save(true)
+}
+
+// notOn returns the rejection of a commit that does not follow base.
+func notOn(base, commit string) error {
+	return &rejection{reason: fmt.Sprintf("the commit %s of its work is not on %s, where it began", shortID(commit),
+		shortID(base))}
+}
+
+// place makes the next attempt of a task begin on the commits of a request from another machine.
+func (m *Manager) place(req runner.Request) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.awaitTree(req.Task)
+	if m.busy[req.Task] {
+		return errors.New("the task has an attempt in its worktree already")
+	}
+	parked := &tree{Task: req.Task, Base: req.Commit, Used: true, Commit: cmp.Or(req.WIP, req.Commit)}
+	if was := m.lastTree(req.Task); was != nil {
+		parked.ID = was.ID // the CLI finds a session by the path of its directory
+	}
+	m.unpark(req.Task)
+	m.state.Parked = append(m.state.Parked, parked)
+	return m.save(false)
+}
+
+// contents returns the commit with the files in the worktree of an attempt from another machine, which has ended or
+// whose turn has. If there is none, the work stays in the worktree, and "" is returned.
+func (m *Manager) contents(ctx context.Context, t *tree) string {
+	id, err := m.preserveTree(ctx, t)
+	if err != nil {
+		m.warn(fmt.Errorf("keeping the work of task %s: %w", t.Task, err))
+		return ""
+	}
+	return cmp.Or(id, t.Base)
+}
