@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"wavex/budget"
+	"wavex/runner"
+)
+
+// Request asks a worker for one attempt.
+type Request struct {
+	Repo      string `json:"repo"`                // URL of the git remote; the work comes from there and goes there
+	Setup     string `json:"setup,omitempty"`     // shell command of the plan for a fresh worktree
+	Subject   string `json:"subject,omitempty"`   // of the task's commit
+	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
+	Rehearsal bool   `json:"rehearsal,omitempty"` // the rehearsal agent makes the attempt
+	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, and LogDir,
+	// Baseline and Closed are empty.
+	Attempt runner.Request `json:"attempt"`
+}
+
+// Result is the end of an attempt, of any outcome. Its work and its logs are pushed.
+type Result struct {
+	Attempt runner.Result `json:"attempt"`
+}
+
+// These are the files of messages in commits: the detached body of a request, and the bodies of the last progress with
+// a turn and of the result, which are always there.
+const (
+	RequestFile  = "message/request.json"
+	ProgressFile = "message/progress.json"
+	ResultFile   = "message/result.json"
+)
+
+// Progress is the last sign of life of an attempt.
+type Progress struct {
+	Worker string     `json:"worker"`
+	Kind   string     `json:"kind,omitempty"` // as in runner.Observation; "": the attempt has not begun
+	Text   string     `json:"text,omitempty"`
+	Cost   budget.USD `json:"cost,omitempty"` // so far, in micro-dollars: a lower bound
+	// Turn is the end of the agent's turn. Its work and its logs are pushed.
+	Turn *runner.Turn `json:"turn,omitempty"`
+}
+
+// Check returns an error if the request is not one that a worker can carry out inside the repository.
+func (r *Request) Check(id string) error {
+	a := &r.Attempt
+	switch {
+	case id != ID(a.Run, a.Task, a.Attempt):
+		return fmt.Errorf("the request is for attempt %d of %s of run %s", a.Attempt, a.Task, a.Run)
+	case !isObjectID(a.Commit) || a.WIP != "" && !isObjectID(a.WIP):
+		return errors.New("a commit is not named by its id")
+	case a.LogDir != "" || a.Baseline != "" || len(a.Closed) > 0 || a.Output != nil && a.Output.Dir != "" ||
+		a.CheckFiles != nil && a.CheckFiles.Store != "":
+		return errors.New("it has paths of another machine")
+	}
+	paths := []string{"."}
+	if mcp := a.Settings.MCPConfig; mcp != "" {
+		paths = append(paths, mcp)
+	}
+	for _, f := range a.Files {
+		paths = append(paths, f.Path)
+	}
+	for _, c := range a.Checks {
+		paths = append(paths, c.File)
+	}
+	for _, g := range a.Guards {
+		paths = append(paths, g.Path)
+	}
+	for _, p := range paths {
+		if at := path.Join(a.Dir, p); path.IsAbs(p) || path.IsAbs(a.Dir) || !filepath.IsLocal(filepath.FromSlash(at)) {
+			return fmt.Errorf("%q in %q is outside of the repository", p, a.Dir)
+		}
+	}
+	return nil
+}
+
+// isObjectID reports whether s is the id of a git object, with SHA-1 or SHA-256.
+func isObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// ID returns the id of an attempt: wavex/RUN/TASK/ATTEMPT, at most 1000 bytes.
+func ID(run, task string, attempt int) string {
+	const most = 400 // of run and task each
+	return fmt.Sprintf("wavex/%s/%s/%d", escape(run, most), escape(task, most), attempt)
+}
+
+// Run returns the run of an attempt's id, or "" if the id has none that can be part of a ref.
+func Run(id string) string {
+	parts := strings.Split(id, "/")
+	if len(parts) != 4 || parts[0] != "wavex" || strings.ContainsAny(parts[1], "%~^:?*[\\") {
+		return ""
+	}
+	return parts[1]
+}
+
+// escape returns a text without slashes, spaces and control characters. A text that would be longer than most ends in
+// its digest.
+func escape(s string, most int) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c > ' ' && c < 0x7f && c != '/' && c != '%' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	if out := b.String(); len(out) <= most {
+		return out
+	}
+	sum := digest([]byte(s))
+	return b.String()[:most-len(sum)-2] + "%%" + sum
+}
