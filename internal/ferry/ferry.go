@@ -1,0 +1,159 @@
+package ferry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/gitwork"
+)
+
+// transferTimeout bounds one push or fetch.
+const transferTimeout = 10 * time.Minute
+
+var errTransferTimeout = fmt.Errorf("git took longer than %s", transferTimeout)
+
+// Base returns the ref of a commit on which attempts of a run begin.
+func Base(run, commit string) string { return prefix(run, "base") + commit }
+
+// Work returns the ref of the work of an attempt, and Logs that of its log files.
+func Work(run, task string, attempt int) string { return attemptRef(run, "away", task, attempt) }
+func Logs(run, task string, attempt int) string { return attemptRef(run, "logs", task, attempt) }
+
+func attemptRef(run, kind, task string, attempt int) string {
+	return fmt.Sprintf("%s%s/%d", prefix(run, kind), gitwork.RefComponent(task), attempt)
+}
+
+func prefix(run, kind string) string {
+	return "refs/wavex/" + gitwork.RefComponent(run) + "." + kind + "/"
+}
+
+// kinds has the kinds of refs of a run.
+var kinds = []string{"base", "away", "logs"}
+
+// Ferry moves commits between a repository and a remote. Its methods are safe for concurrent use. Their errors quote
+// git.
+type Ferry struct {
+	git    gitwork.Git
+	remote string
+}
+
+// New returns the Ferry between the repository in dir and a remote, which is a URL, a path, or the name of a remote of
+// the repository. env is the environment from which that of git is made.
+func New(ctx context.Context, dir, remote string, env []string) *Ferry {
+	return &Ferry{gitwork.NewGit(ctx, dir, env), remote}
+}
+
+// Ref is a ref and its commit.
+type Ref struct{ Name, Commit string }
+
+// Push sets refs here and on the remote to commits of the repository. Either all refs of the remote change, or none.
+func (f *Ferry) Push(ctx context.Context, refs ...Ref) error {
+	var updates strings.Builder
+	args := []string{"push", "-q", "--no-verify", "--atomic", f.remote}
+	for _, r := range refs {
+		fmt.Fprintf(&updates, "update %s %s\n", r.Name, r.Commit)
+		args = append(args, "+"+r.Commit+":"+r.Name)
+	}
+	if _, err := f.git.Output(ctx, updates.String(), "update-ref", "--no-deref", "--stdin"); err != nil {
+		return err
+	}
+	return f.transfer(ctx, args...)
+}
+
+// Fetch brings refs of the remote, and their commits, to the repository. An error may mean that the remote has not all
+// of them.
+func (f *Ferry) Fetch(ctx context.Context, names ...string) error {
+	args := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", f.remote}
+	for _, name := range names {
+		args = append(args, "+"+name+":"+name)
+	}
+	return f.transfer(ctx, args...)
+}
+
+// Find returns the commits of those refs that the remote has, by name.
+func (f *Ferry) Find(ctx context.Context, names ...string) (map[string]string, error) {
+	out, err := f.list(ctx, names...)
+	for name := range out { // a pattern also matches the end of longer names
+		if !slices.Contains(names, name) {
+			delete(out, name)
+		}
+	}
+	return out, err
+}
+
+// Sweep removes the refs of a run from the remote and from the repository. It returns how many the remote had.
+func (f *Ferry) Sweep(ctx context.Context, run string) (removed int, err error) {
+	var patterns, args []string
+	for _, kind := range kinds {
+		patterns = append(patterns, prefix(run, kind)+"*")
+	}
+	there, err := f.list(ctx, patterns...)
+	if err != nil {
+		return 0, err
+	}
+	for name := range there {
+		args = append(args, ":"+name)
+	}
+	slices.Sort(args)
+	for part := range slices.Chunk(args, 500) { // arguments have a limit
+		if err := f.transfer(ctx, append([]string{"push", "-q", "--no-verify", f.remote}, part...)...); err != nil {
+			return removed, err
+		}
+		removed += len(part)
+	}
+	var deletes strings.Builder
+	for _, kind := range kinds {
+		names, err := f.git.Output(ctx, "", "for-each-ref", "--format=delete %(refname)", prefix(run, kind))
+		if err != nil {
+			return removed, err
+		}
+		if names != "" {
+			deletes.WriteString(names + "\n")
+		}
+	}
+	if deletes.Len() > 0 {
+		_, err = f.git.Output(ctx, deletes.String(), "update-ref", "--no-deref", "--stdin")
+	}
+	return removed, err
+}
+
+// Probe returns an error if the remote does not take and give back refs of a run. commit is any commit of the
+// repository.
+func (f *Ferry) Probe(ctx context.Context, run, commit string) error {
+	name := prefix(run, "base") + "probe"
+	if err := f.Push(ctx, Ref{name, commit}); err != nil {
+		return err
+	}
+	there, err := f.Find(ctx, name)
+	if err == nil && there[name] != commit {
+		err = errors.New("the remote took a ref and does not show it: " + name)
+	}
+	_, local := f.git.Output(ctx, "delete "+name+"\n", "update-ref", "--no-deref", "--stdin")
+	return errors.Join(err, local, f.transfer(ctx, "push", "-q", "--no-verify", f.remote, ":"+name))
+}
+
+// list returns the refs of the remote that patterns match.
+func (f *Ferry) list(ctx context.Context, patterns ...string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, transferTimeout, errTransferTimeout)
+	defer cancel()
+	out, err := f.git.Output(ctx, "", append([]string{"ls-remote", "--refs", f.remote}, patterns...)...)
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		if commit, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			refs[name] = commit
+		}
+	}
+	return refs, err
+}
+
+// transfer runs a git that talks to the remote.
+func (f *Ferry) transfer(ctx context.Context, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, transferTimeout, errTransferTimeout)
+	defer cancel()
+	_, err := f.git.Output(ctx, "", args...)
+	return err
+}

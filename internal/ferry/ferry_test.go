@@ -1,0 +1,165 @@
+package ferry
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/testrepo"
+)
+
+func TestMain(m *testing.M) { testrepo.Main(m) }
+
+// gitIn returns the output of git without its last newline.
+func gitIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return strings.TrimSuffix(testrepo.Git(t, dir, args...), "\n")
+}
+
+// ends returns the ferries of two repositories with a bare one between them. Only the first has a commit.
+func ends(t *testing.T) (home, away *Ferry, dir, commit string) {
+	t.Helper()
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	gitIn(t, t.TempDir(), "init", "-q", "--bare", bare)
+	dir = testrepo.Repo(t, testrepo.Files{"f": "1\n"})
+	other := t.TempDir()
+	gitIn(t, other, "init", "-q")
+	return New(t.Context(), dir, bare, os.Environ()), New(t.Context(), other, bare, os.Environ()), dir,
+		gitIn(t, dir, "rev-parse", "HEAD")
+}
+
+func TestPushAndFetch(t *testing.T) {
+	t.Parallel()
+	home, away, dir, commit := ends(t)
+	ctx := t.Context()
+	base, work := Base("r-1", commit), Work("r-1", "T 1/2", 3)
+	testrepo.Must(t, home.Push(ctx, Ref{base, commit}, Ref{work, commit}))
+	testrepo.Must(t, away.Fetch(ctx, base, work))
+	if text, err := away.Show(ctx, commit+":f"); string(text) != "1\n" || err != nil {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	// A later push of the same attempt replaces the ref.
+	gitIn(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
+	second := gitIn(t, dir, "rev-parse", "HEAD")
+	testrepo.Must(t, home.Push(ctx, Ref{work, second}))
+	testrepo.Must(t, home.Push(ctx, Ref{work, commit})) // not a descendant
+	none := Logs("r-1", "T 1/2", 3)
+	there, err := away.Find(ctx, base, work, none)
+	if err != nil || len(there) != 2 || there[work] != commit {
+		t.Errorf("found %v, %v", there, err)
+	}
+	if err := away.Fetch(ctx, none); err == nil {
+		t.Error("a ref that does not exist was fetched")
+	}
+	other := Base("r-2", commit)
+	testrepo.Must(t, home.Push(ctx, Ref{other, commit}))
+	if n, err := home.Sweep(ctx, "r-1"); n != 2 || err != nil {
+		t.Errorf("removed %d refs, %v", n, err)
+	}
+	if there, err = away.Find(ctx, base, work, other); err != nil || len(there) != 1 || there[other] != commit {
+		t.Errorf("after the sweep: %v, %v", there, err)
+	}
+	if refs := gitIn(t, dir, "for-each-ref", "--format=%(refname)", "refs/wavex"); refs != other {
+		t.Errorf("refs here: %s", refs)
+	}
+	if branches := gitIn(t, dir, "branch", "--list"); branches != "* main" && branches != "* master" {
+		t.Errorf("branches %q", branches)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	home, _, dir, commit := ends(t)
+	testrepo.Must(t, home.Probe(t.Context(), "r-1", commit))
+	if refs := gitIn(t, dir, "for-each-ref", "refs/wavex"); refs != "" {
+		t.Errorf("the probe left %s", refs)
+	}
+	if out := gitIn(t, dir, "ls-remote", home.remote); out != "" {
+		t.Errorf("the probe left %s", out)
+	}
+	hook := filepath.Join(home.remote, "hooks", "pre-receive")
+	testrepo.Must(t, os.WriteFile(hook, []byte("#!/bin/sh\necho not here >&2\nexit 1\n"), 0o755))
+	if err := home.Probe(t.Context(), "r-1", commit); err == nil || !strings.Contains(err.Error(), "not here") {
+		t.Errorf("a remote that refuses: %v", err)
+	}
+	gone := New(t.Context(), dir, filepath.Join(t.TempDir(), "none"), os.Environ())
+	if err := gone.Probe(t.Context(), "r-1", commit); err == nil {
+		t.Error("a remote that does not exist passes")
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	home, away, _, _ := ends(t)
+	ctx, from, to := t.Context(), t.TempDir(), t.TempDir()
+	testrepo.Files{"stream": "a\r\nb\x00\n", "empty": ""}.Write(t, from)
+	commit, err := home.Pack(ctx, "Logs", map[string]string{"attempt/stream.jsonl": filepath.Join(from, "stream"),
+		"other/empty": filepath.Join(from, "empty"), "none": filepath.Join(from, "none")},
+		map[string][]byte{"attempt/text": []byte("t"), "other/nothing": nil})
+	testrepo.Must(t, err)
+	name := Logs("r-1", "t", 1)
+	testrepo.Must(t, home.Push(ctx, Ref{name, commit}))
+	testrepo.Must(t, away.Fetch(ctx, name))
+	testrepo.Must(t, away.Unpack(ctx, commit, map[string]string{"attempt": filepath.Join(to, "x")},
+		func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("a"), []byte("A")) }))
+	var got []string
+	testrepo.Must(t, filepath.WalkDir(to, func(path string, _ os.DirEntry, err error) error {
+		got = append(got, strings.TrimPrefix(path, to))
+		return err
+	}))
+	text, err := os.ReadFile(filepath.Join(to, "x", "stream.jsonl"))
+	if string(text) != "A\r\nb\x00\n" || err != nil || len(got) != 4 {
+		t.Errorf("unpacked %q, with %q, %v", got, text, err)
+	}
+	none, err := home.Pack(ctx, "Nothing", nil, nil)
+	testrepo.Must(t, err)
+	testrepo.Must(t, home.Unpack(ctx, none, nil, nil))
+}
+
+// Commits with links or with names that lead elsewhere are refused whole.
+func TestUnpackRefuses(t *testing.T) {
+	t.Parallel()
+	home, _, dir, _ := ends(t)
+	to := t.TempDir()
+	for name, make := range map[string]func(path string) error{
+		"link": func(path string) error { return os.Symlink("/etc/passwd", path) },
+		"run":  func(path string) error { return os.WriteFile(path, nil, 0o755) },
+		"sub":  func(path string) error { return os.MkdirAll(filepath.Join(path, "a"), 0o755) },
+	} {
+		path := filepath.Join(dir, "attempt", name)
+		testrepo.Files{"attempt/fine": "x"}.Write(t, dir)
+		testrepo.Must(t, make(path))
+		if name == "sub" {
+			testrepo.Must(t, os.WriteFile(filepath.Join(path, "a", "f"), nil, 0o644))
+		}
+		gitIn(t, dir, "add", "-A")
+		gitIn(t, dir, "commit", "-q", "-m", name)
+		if err := home.Unpack(t.Context(), "HEAD", map[string]string{"attempt": to}, nil); err == nil {
+			t.Errorf("%s is unpacked", name)
+		}
+		testrepo.Must(t, os.RemoveAll(path))
+	}
+	if list, err := os.ReadDir(to); len(list) > 0 || err != nil {
+		t.Errorf("written: %v, %v", list, err)
+	}
+}
+
+func TestPackCutsLongFiles(t *testing.T) {
+	t.Parallel()
+	home, _, _, _ := ends(t)
+	path := filepath.Join(t.TempDir(), "long")
+	file, err := os.Create(path)
+	testrepo.Must(t, err)
+	testrepo.Must(t, file.Truncate(MaxFile)) // a hole
+	_, err = file.WriteAt([]byte("\nthe end\n"), MaxFile)
+	testrepo.Must(t, err)
+	testrepo.Must(t, file.Close())
+	commit, err := home.Pack(t.Context(), "Long", map[string]string{"long": path}, nil)
+	testrepo.Must(t, err)
+	text, err := home.Show(t.Context(), commit+":long")
+	if string(text) != "[wavex: the first 52428801 bytes are missing]\nthe end\n" || err != nil {
+		t.Errorf("packed %d bytes, %v", len(text), err)
+	}
+}

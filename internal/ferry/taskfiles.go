@@ -1,0 +1,100 @@
+package ferry
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/loop"
+	"wavex/internal/safefile"
+	"wavex/runner"
+)
+
+// This file lists the files of a task that travel with its attempts. The first part of a name is the kind of the file.
+
+// These are the kinds of files.
+const (
+	kindAttempt = "attempt" // log files of the attempt
+	kindTask    = "task"    // digests from before and after attempts
+	kindChecks  = "checks"  // old versions of files on which checks rest
+	kindOutputs = "outputs" // a large structured result
+)
+
+// maxDigests bounds the files of kindTask, in bytes.
+const maxDigests = 64 << 20
+
+// Dirs returns the directories for the files of an attempt by their kinds, for Unpack. The request has the paths of
+// this machine.
+func Dirs(req *runner.Request) map[string]string {
+	dirs := map[string]string{kindAttempt: req.LogDir, kindTask: filepath.Dir(req.Baseline)}
+	if req.CheckFiles != nil {
+		dirs[kindChecks] = req.CheckFiles.Store
+	}
+	if req.Output != nil {
+		dirs[kindOutputs] = req.Output.Dir
+	}
+	return dirs
+}
+
+// TaskFiles returns the files that an attempt finds of earlier ones at its task, for Pack: digests, and the old
+// versions that they name.
+func TaskFiles(req *runner.Request) (map[string]string, error) {
+	files := map[string]string{}
+	dir := filepath.Dir(req.Baseline)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var text strings.Builder
+	base := strings.TrimSuffix(loop.Digests, ".json") + "."
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), base) && e.Name() != loop.FinalState {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		data, err := safefile.Read(path, maxDigests)
+		if err != nil {
+			return nil, err
+		}
+		files[kindTask+"/"+e.Name()] = path
+		text.Write(data)
+	}
+	if req.CheckFiles == nil || text.Len() == 0 {
+		return files, nil
+	}
+	old, err := os.ReadDir(req.CheckFiles.Store)
+	for _, e := range old {
+		if e.Type().IsRegular() && strings.Contains(text.String(), e.Name()) {
+			files[kindChecks+"/"+e.Name()] = filepath.Join(req.CheckFiles.Store, e.Name())
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return files, err
+}
+
+// AttemptFiles returns the files that an attempt has left, for Pack: its log files, those of TaskFiles, and its large
+// structured result.
+func AttemptFiles(req *runner.Request, output *runner.Output) (map[string]string, error) {
+	files, err := TaskFiles(req)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := os.ReadDir(req.LogDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range logs {
+		if e.Type().IsRegular() {
+			files[kindAttempt+"/"+e.Name()] = filepath.Join(req.LogDir, e.Name())
+		}
+	}
+	if req.Output != nil && output != nil && output.Digest != "" {
+		name := output.Digest + ".json"
+		files[kindOutputs+"/"+name] = filepath.Join(req.Output.Dir, name)
+	}
+	return files, nil
+}
