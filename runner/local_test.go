@@ -66,14 +66,14 @@ func must(err error) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	runnertest.Conformance(t, func(_ *testing.T, s runnertest.Scenario) runner.Agent { return standIn(s) })
+	runnertest.Conformance(t, func(_ *testing.T, s runnertest.Scenario) runner.Agent { return runnertest.StandIn(s) })
 }
 
 func TestSameErrorSameSignature(t *testing.T) {
 	t.Parallel()
 	var signatures []string
 	for range 2 {
-		b := setup(t, standIn(runnertest.Idles))
+		b := setup(t, runnertest.StandIn(runnertest.Idles))
 		b.req.Checks = []plan.Check{{Run: "echo error at $PWD/x.go:$$; exit 1"}}
 		signatures = append(signatures, b.attempt(t.Context()).Signature)
 	}
@@ -111,7 +111,7 @@ func TestSignatureOfCheck(t *testing.T) {
 	t.Parallel()
 	var signatures []string
 	for _, n := range []string{"1", "1", "2"} {
-		b := setup(t, standIn(runnertest.Idles))
+		b := setup(t, runnertest.StandIn(runnertest.Idles))
 		b.req.Checks = []plan.Check{{Run: "true"}, {Run: `seq 1 3000; echo "$N"; seq 1 3000; exit 1`}}
 		b.req.Env = map[string]string{"N": n}
 		signatures = append(signatures, b.attempt(t.Context()).Signature)
@@ -246,7 +246,7 @@ func TestNoChecksInASharedDirectory(t *testing.T) {
 // Without a turn in its directory an attempt is interrupted, before the agent's turn and before the checks.
 func TestNoTurnInASharedDirectory(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	d := &busyDirectory{busy: true, writer: true, refuse: errors.New("the run stops")}
 	b.req.Checks = []plan.Check{{Run: "true"}}
 	b.hooks.Directory = d
@@ -342,7 +342,7 @@ func TestNoLogFolder(t *testing.T) {
 // Others of the machine can read no file of an attempt.
 func TestFilesAreTheOwners(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	b.Rehearsal = true
 	top := filepath.Join(b.logs, "run")
 	b.req.LogDir, b.req.Baseline = filepath.Join(top, "a", "1"), filepath.Join(top, "base", "base.json")
@@ -380,7 +380,7 @@ func TestGuardedFiles(t *testing.T) {
 // A task that changes none of the files that it declares is not done.
 func TestNothingChanged(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}}
 	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || r.Reason != "no declared file changed: a.txt" {
 		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
@@ -398,7 +398,7 @@ func (agentFunc) Ask(context.Context, runner.Question) runner.Answer { panic("no
 
 func TestInterruptedDuringChecks(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.Observe = func(o runner.Observation) {
 		if o.Kind == "checking" {
@@ -414,7 +414,7 @@ func TestInterruptedDuringChecks(t *testing.T) {
 
 func TestVacuousAndBaseline(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there"), 0o644))
 	b.req.Checks = []plan.Check{{File: "a.txt", Contains: "there"}}
 	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
@@ -586,7 +586,7 @@ func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {
 // checked.
 func TestTurnEnded(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	mark := filepath.Join(t.TempDir(), "reported")
 	b.req.Checks = []plan.Check{{Run: "test ! -e first || test -e " + mark}}
 	must(os.WriteFile(filepath.Join(b.dir, "first"), nil, 0o644))
@@ -647,7 +647,7 @@ func TestChecksOfAnEndedTurn(t *testing.T) {
 // A mustNot check that is interrupted shows nothing, so the attempt is interrupted.
 func TestInterruptedMustNot(t *testing.T) {
 	t.Parallel()
-	b := setup(t, standIn(runnertest.Idles))
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	started := filepath.Join(t.TempDir(), "started")
 	b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "echo > " + started + "; sleep 600"}}}
 	ctx, cancel := context.WithCancelCause(t.Context())

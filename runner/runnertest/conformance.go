@@ -42,7 +42,10 @@ const cent = budget.Dollar / 100
 // once for each case, and the agent has one turn or several at the same time.
 func Conformance(t *testing.T, factory Factory) {
 	t.Helper()
-	t.Run("attempts", func(t *testing.T) { t.Parallel(); attempts(t, factory) })
+	t.Run("attempts", func(t *testing.T) {
+		t.Parallel()
+		Attempts(t, func(t *testing.T, s Scenario) runner.Runner { return local(factory(t, s)) })
+	})
 	t.Run("questions", func(t *testing.T) { t.Parallel(); questions(t, factory) })
 }
 
@@ -51,7 +54,9 @@ func local(a runner.Agent) *runner.Local {
 	return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil)}, Agent: a}
 }
 
-func attempts(t *testing.T, factory Factory) {
+// Attempts checks that a runner keeps its contract. It calls factory once for each case, for a runner whose agent plays
+// the scenario.
+func Attempts(t *testing.T, factory func(t *testing.T, s Scenario) runner.Runner) {
 	t.Helper()
 	made := []plan.Check{{File: "made.txt", Contains: "made"}}
 	promised := []plan.File{{Path: "made.txt", Action: "create"}}
@@ -83,7 +88,7 @@ func attempts(t *testing.T, factory Factory) {
 				tc.adjust(&req)
 			}
 			began := time.Now()
-			res := local(factory(t, tc.scenario)).Attempt(t.Context(), req, runner.Hooks{})
+			res := factory(t, tc.scenario).Attempt(t.Context(), req, runner.Hooks{})
 			if res.Outcome != tc.want || res.Cost != tc.cost || !strings.Contains(res.Reason, tc.reason) {
 				t.Errorf("%s %q at %s, want %s %q at %s", res.Outcome, res.Reason, res.Cost, tc.want, tc.reason, tc.cost)
 			}
@@ -99,7 +104,7 @@ func attempts(t *testing.T, factory Factory) {
 		cancel(errors.New("over"))
 		req := request(t)
 		began := time.Now()
-		res := local(factory(t, Works)).Attempt(ctx, req, runner.Hooks{})
+		res := factory(t, Works).Attempt(ctx, req, runner.Hooks{})
 		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); res.Outcome != runner.Interrupted || res.Cost != 0 ||
 			err == nil {
 			t.Errorf("%+v, made.txt: %v; want interrupted, and nothing done", res, err)
@@ -113,7 +118,7 @@ func attempts(t *testing.T, factory Factory) {
 		defer cancel()
 		req := request(t)
 		began := time.Now()
-		res := local(factory(t, Hangs)).Attempt(ctx, req, runner.Hooks{})
+		res := factory(t, Hangs).Attempt(ctx, req, runner.Hooks{})
 		if res.Outcome != runner.Interrupted || res.Cost != cent || !strings.Contains(res.Reason, cause.Error()) {
 			t.Errorf("%s %q at %s, want interrupted with the cause, and what it cost", res.Outcome, res.Reason, res.Cost)
 		}
@@ -121,7 +126,7 @@ func attempts(t *testing.T, factory Factory) {
 	})
 	t.Run("side by side", func(t *testing.T) {
 		t.Parallel()
-		r := local(factory(t, Works))
+		r := factory(t, Works)
 		var wg sync.WaitGroup
 		for range 4 {
 			req := request(t)

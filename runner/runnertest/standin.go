@@ -1,4 +1,4 @@
-package runner_test
+package runnertest
 
 import (
 	"context"
@@ -9,19 +9,18 @@ import (
 
 	"wavex/budget"
 	"wavex/runner"
-	"wavex/runner/runnertest"
 )
 
-// standIn is an agent in memory that plays a scenario. It starts no process and writes no log file.
-type standIn runnertest.Scenario
+// StandIn is an agent in memory that plays a scenario. It starts no process and writes no log file.
+type StandIn Scenario
 
 // Turn plays the scenario.
-func (s standIn) Turn(ctx context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
+func (s StandIn) Turn(ctx context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
 	return s.play(ctx, req)
 }
 
 // Ask plays the scenario. The text of an answer never matches a schema.
-func (s standIn) Ask(ctx context.Context, q runner.Question) runner.Answer {
+func (s StandIn) Ask(ctx context.Context, q runner.Question) runner.Answer {
 	req := runner.TurnRequest{Dir: q.Dir}
 	req.Settings.Timeout = q.Timeout
 	began := time.Now()
@@ -33,7 +32,7 @@ func (s standIn) Ask(ctx context.Context, q runner.Question) runner.Answer {
 		Duration: time.Since(began)}
 }
 
-func (s standIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+func (s StandIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	const (
 		text        = "all is well"
 		standInCost = budget.Dollar / 100
@@ -48,14 +47,14 @@ func (s standIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnRe
 		fail(runner.Interrupted, "stopped: %v", context.Cause(ctx))
 		return end
 	}
-	switch runnertest.Scenario(s) {
-	case runnertest.Works:
+	switch Scenario(s) {
+	case Works:
 		path := filepath.Join(req.Dir, "made.txt")
 		if err := os.WriteFile(path, []byte("made\n"), 0o600); err != nil {
 			fail(runner.Broken, "%v", err)
 		}
 		end.Edits = map[string]int{path: 1}
-	case runnertest.Hangs:
+	case Hangs:
 		select {
 		case <-ctx.Done():
 			fail(runner.Interrupted, "stopped: %v", context.Cause(ctx))
@@ -64,12 +63,12 @@ func (s standIn) play(ctx context.Context, req runner.TurnRequest) runner.TurnRe
 		case <-after(req.Settings.IdleTimeout):
 			fail(runner.Stalled, "no sign of life for %s", req.Settings.IdleTimeout)
 		}
-	case runnertest.Denied:
+	case Denied:
 		end.Denials = []runner.Denial{{Tool: "Bash", Rule: "Bash(make it)", Kind: runner.CommandTool}}
-	case runnertest.OverCap:
+	case OverCap:
 		end.Cost = 2 * standInCost
 		fail(runner.OverCap, "over the cap")
-	case runnertest.Fails:
+	case Fails:
 		end.Bill = runner.Bill{}
 		fail(runner.Throttled, "overloaded")
 	}

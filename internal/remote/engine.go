@@ -1,0 +1,48 @@
+package remote
+
+import (
+	"context"
+	"time"
+)
+
+// Engine hands attempts to workers. Its methods are called from many goroutines and may block until ctx ends. An error
+// means that the engine could not be asked; the caller asks again.
+type Engine interface {
+	// Start starts an attempt, unless an attempt with its id was started before.
+	Start(ctx context.Context, a Activity) error
+	// Wait waits for the end of an attempt. The result is a message if the end is Completed.
+	Wait(ctx context.Context, id string) (result []byte, end End, err error)
+	// Progress returns the last message of a running attempt; nil: there is none.
+	Progress(ctx context.Context, id string) ([]byte, error)
+	// Cancel asks the worker of an attempt to stop it. An attempt that no worker has taken ends as Cancelled.
+	Cancel(ctx context.Context, id, reason string) error
+}
+
+// Activity is an attempt for an engine.
+type Activity struct {
+	ID      string
+	Queue   string // its workers ask for attempts of this queue
+	Request []byte // a message
+	Limits
+}
+
+// Limits bounds the time of an attempt.
+type Limits struct {
+	Queue     time.Duration // until a worker has taken it
+	Heartbeat time.Duration // without a sign of life from its worker
+	Run       time.Duration // from then to its end
+}
+
+// End is the end of an attempt as the engine sees it.
+type End string
+
+// These are the ends of attempts.
+const (
+	Completed End = "completed" // the worker has told a result
+	Lost      End = "lost"      // its worker was silent for a heartbeat
+	NotTaken  End = "not taken" // no worker took it in time
+	TimedOut  End = "timed out" // it ran for too long
+	Cancelled End = "cancelled" // before a worker took it
+	Refused   End = "refused"   // the worker could not read the request
+	Gone      End = "gone"      // the engine does not know it, or no longer
+)

@@ -1,0 +1,90 @@
+package remote_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wavex/internal/ferry"
+	"wavex/internal/loop"
+	"wavex/internal/proc"
+	"wavex/internal/remote"
+	"wavex/internal/remote/remotetest"
+	"wavex/internal/remote/wire"
+	"wavex/internal/testrepo"
+	"wavex/internal/worker"
+	"wavex/runner"
+)
+
+func TestMain(m *testing.M) { testrepo.Main(m) }
+
+// gitIn returns the output of git without its last newline.
+func gitIn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return strings.TrimSuffix(testrepo.Git(t, dir, args...), "\n")
+}
+
+// fleet is an engine with workers, and a git remote between them and runs.
+type fleet struct {
+	t      *testing.T
+	engine *remotetest.Engine
+	bare   string
+	agent  runner.Agent // of all workers
+	stop   func()       // stops the first one
+}
+
+const queue = "wavex.1.open"
+
+// newFleet returns a fleet with one worker.
+func newFleet(t *testing.T, agent runner.Agent) *fleet {
+	t.Helper()
+	f := &fleet{t: t, engine: remotetest.New(), bare: filepath.Join(t.TempDir(), "bare.git"), agent: agent}
+	gitIn(t, t.TempDir(), "init", "-q", "--bare", f.bare)
+	f.stop = f.addWorker("w1")
+	return f
+}
+
+// addWorker starts a worker, and returns the function that stops it. Its attempts are interrupted then.
+func (f *fleet) addWorker(name string) (stop func()) {
+	w := worker.New(worker.Options{Name: name, Dir: f.t.TempDir(), Mark: worker.Mark(name, os.Getpid()), Release: "test",
+		Env: os.Environ(), Allow: []string{f.bare}, Warn: f.warn,
+		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
+			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}, Agent: f.agent}, nil
+		}})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		f.engine.Serve(ctx, queue, func(task worker.Task) { w.Attempt(ctx, task) })
+		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
+			f.t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		serving.Wait()
+	})
+	f.t.Cleanup(stop)
+	return stop
+}
+
+// warn shows a warning in the log of the test.
+func (f *fleet) warn(err error) { f.t.Log(err) }
+
+// runner returns the Runner of a run whose repository is dir.
+func (f *fleet) runner(dir string) *remote.Runner {
+	return &remote.Runner{Engine: f.engine, Ferry: ferry.New(f.t.Context(), dir, f.bare, os.Environ()), Queue: queue,
+		Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
+		QueueWait: time.Minute, Heartbeat: time.Minute, Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
+}
+
+// request returns a request in a fresh repository.
+func (f *fleet) request(task string) (dir string, req runner.Request) {
+	dir = testrepo.Repo(f.t, testrepo.Files{"f": "1\n"})
+	return dir, runner.Request{Run: "r-1", Task: task, Attempt: 1, Commit: gitIn(f.t, dir, "rev-parse", "HEAD"), Dir: ".",
+		LogDir: filepath.Join(f.t.TempDir(), task, "attempt-1"), Baseline: filepath.Join(f.t.TempDir(), task, "base.json"),
+		Prompt: "do it", Session: "22222222-2222-4222-8222-222222222222"}
+}

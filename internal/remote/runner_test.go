@@ -1,0 +1,364 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"wavex/budget"
+	"wavex/internal/ferry"
+	"wavex/internal/plan"
+	"wavex/internal/remote"
+	"wavex/internal/remote/wire"
+	"wavex/internal/testrepo"
+	"wavex/runner"
+	"wavex/runner/runnertest"
+)
+
+// scripted is an agent whose turns are a function. It counts them.
+type scripted struct {
+	runner.Agent
+	turns atomic.Int32
+	turn  func(ctx context.Context, req runner.TurnRequest) runner.TurnResult
+}
+
+func (s *scripted) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
+	s.turns.Add(1)
+	if s.turn == nil {
+		return s.Agent.Turn(ctx, req, spare)
+	}
+	return s.turn(ctx, req)
+}
+
+// works returns an agent that does its work.
+func works() *scripted { return &scripted{Agent: runnertest.StandIn(runnertest.Works)} }
+
+// waits returns an agent that works, says so, and goes on when gate is closed or it is stopped.
+func waits(begun chan<- string, gate <-chan struct{}) *scripted {
+	s := works()
+	s.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+		end := s.Agent.Turn(ctx, req, nil)
+		begun <- req.Dir
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			end.Outcome, end.Reason = runner.Interrupted, "stopped: "+context.Cause(ctx).Error()
+		}
+		return end
+	}
+	return s
+}
+
+func isTurn(id string) func([]byte) bool {
+	return func(message []byte) bool {
+		var p wire.Progress
+		m, err := wire.Parse(wire.KindProgress, id, message)
+		return err == nil && m.Decode(&p) == nil && p.Turn != nil
+	}
+}
+
+// TestLogsAndWork: the machine of a run has the work, the log files and the digests of an attempt when it ends.
+func TestLogsAndWork(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a/b c")
+	req.Files, req.CheckFiles = []plan.File{{Path: "made.txt", Action: "create"}}, &runner.CheckFiles{Store: t.TempDir()}
+	var seen atomic.Int32
+	r := f.runner(dir)
+	r.Observe = func(o runner.Observation) { seen.Add(1) }
+	r.Redact = func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("do it"), []byte("***")) }
+	res := r.Attempt(t.Context(), req, runner.Hooks{})
+	if res.Outcome != runner.Done || res.Worker != "w1" || res.Cost != budget.Dollar/100 || len(res.Changed) != 1 {
+		t.Fatalf("%+v", res)
+	}
+	if parent := gitIn(t, dir, "rev-parse", res.Commit+"^"); parent != req.Commit {
+		t.Errorf("the work is on %s", parent)
+	}
+	if message := gitIn(t, dir, "log", "-1", "--format=%B", res.Commit); !strings.HasPrefix(message, "Do a/b c\n") {
+		t.Errorf("its message is %q", message)
+	}
+	if text, err := os.ReadFile(filepath.Join(req.LogDir, "prompt.md")); string(text) != "***" || err != nil {
+		t.Errorf("the prompt is %q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(req.LogDir, "result.json")); err != nil {
+		t.Error(err)
+	}
+	if bases, _ := filepath.Glob(filepath.Join(filepath.Dir(req.Baseline), "base.*.json")); len(bases) != 1 {
+		t.Errorf("digests %q", bases)
+	}
+	if n, err := r.Ferry.Sweep(t.Context(), "r-1"); n != 3 || err != nil {
+		t.Errorf("%d refs, %v", n, err)
+	}
+}
+
+// A second worker goes on where the first one stopped: with its files, its digests and its session's full prompt.
+func TestRetryElsewhere(t *testing.T) {
+	t.Parallel()
+	agent := works()
+	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); (err == nil) != (req.Attempt == 2) {
+			t.Errorf("attempt %d finds the file: %v", req.Attempt, err)
+		}
+		return agent.Agent.Turn(ctx, req, nil)
+	}
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	req.Files = []plan.File{{Path: "made.txt", Action: "create"}}
+	req.Checks = []plan.Check{{Run: "test -e second"}}
+	first := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
+	if first.Outcome != runner.Wrong || first.WIP == "" || first.Vacuous {
+		t.Fatalf("first: %+v", first)
+	}
+	req.Attempt, req.WIP, req.Resume, req.Checks = 2, first.WIP, true, nil
+	req.LogDir = filepath.Join(filepath.Dir(req.LogDir), "attempt-2")
+	second := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
+	if second.Outcome != runner.Done || len(second.Changed) != 1 {
+		t.Errorf("second: %+v", second)
+	}
+}
+
+// TestStartedOnce: a later session attaches to an attempt that runs on.
+func TestStartedOnce(t *testing.T) {
+	t.Parallel()
+	begun, gate := make(chan string, 9), make(chan struct{})
+	agent := waits(begun, gate)
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	results := make(chan runner.Result)
+	attempt := func() {
+		r := f.runner(dir)
+		r.Adopt("r-1", "a", 1)
+		results <- r.Attempt(t.Context(), req, runner.Hooks{})
+	}
+	go attempt()
+	<-begun
+	go attempt()
+	close(gate)
+	for range 2 {
+		if res := <-results; res.Outcome != runner.Done || res.Commit == "" {
+			t.Errorf("%+v", res)
+		}
+	}
+	if n := agent.turns.Load(); n != 1 {
+		t.Errorf("%d turns", n)
+	}
+}
+
+// A result that was pushed is not lost with the engine, and its attempt is not made again.
+func TestResultOutlivesTheEngine(t *testing.T) {
+	t.Parallel()
+	agent := works()
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	first := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
+	f.engine.Forget()
+	r := f.runner(dir)
+	r.Adopt("r-1", "a", 1)
+	again := r.Attempt(t.Context(), req, runner.Hooks{})
+	if again.Outcome != runner.Done || again.Commit != first.Commit || again.Cost != first.Cost ||
+		agent.turns.Load() != 1 || f.engine.Starts() != 0 {
+		t.Errorf("%+v after %d turns, want %+v", again, agent.turns.Load(), first)
+	}
+}
+
+// The end of a turn is told before its checks. If its worker is lost then, only the checks are made again.
+func TestTurnOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
+	agent := works()
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	gate := filepath.Join(t.TempDir(), "gate")
+	req.Checks = []plan.Check{{Run: "test -e made.txt && while ! test -e '" + gate + "'; do sleep 0.05; done"}}
+	turns := make(chan runner.Turn, 9)
+	id := wire.ID("r-1", "a", 1)
+	hooks := runner.Hooks{TurnEnded: func(turn runner.Turn) error { turns <- turn; return nil }}
+	results := make(chan runner.Result, 1)
+	go func() { results <- f.runner(dir).Attempt(t.Context(), req, hooks) }()
+	turn := <-turns
+	if text := gitIn(t, dir, "show", turn.Result.WIP+":made.txt"); text != "made" || turn.Result.Cost == 0 {
+		t.Errorf("the work of the turn is %q: %+v", text, turn)
+	}
+	testrepo.Must(t, f.engine.AwaitProgress(t.Context(), id, isTurn(id)))
+	f.engine.End(id, remote.Lost)
+	if res := <-results; res.Outcome != runner.Interrupted || res.Priced != "cap" && res.Cost != 0 || len(turns) != 0 {
+		t.Errorf("lost: %+v, reported %d times more", res, len(turns))
+	}
+	f.engine.Forget()
+	testrepo.Must(t, os.WriteFile(gate, nil, 0o600))
+	r := f.runner(dir)
+	r.Adopt("r-1", "a", 1)
+	res := r.Attempt(t.Context(), req, hooks)
+	if res.Outcome != runner.Done || agent.turns.Load() != 1 {
+		t.Errorf("%+v after %d turns", res, agent.turns.Load())
+	}
+}
+
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string, 9)
+	f := newFleet(t, waits(begun, nil))
+	dir, req := f.request("a")
+	req.Cap = budget.Dollar
+	for end, want := range map[remote.End]struct {
+		outcome runner.Outcome
+		cost    budget.USD
+		reason  string
+	}{
+		remote.Lost:     {runner.Interrupted, budget.Dollar, "lost: worker w1 was silent for 1m0s"},
+		remote.TimedOut: {runner.Interrupted, budget.Dollar, "ran for longer than 40m0s"},
+		remote.Gone:     {runner.Interrupted, budget.Dollar, "does not know it any more"},
+		remote.NotTaken: {runner.Broken, 0, "no worker took it in 1m0s"},
+		remote.Refused:  {runner.Broken, 0, "another key"},
+	} {
+		req := req
+		req.Task = string(end)
+		results := make(chan runner.Result, 1)
+		go func() { results <- f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}) }()
+		<-begun
+		id := wire.ID("r-1", req.Task, 1)
+		testrepo.Must(t, f.engine.AwaitProgress(t.Context(), id, func([]byte) bool { return true }))
+		f.engine.End(id, end)
+		res := <-results
+		if end == remote.Lost { // the look at the progress may not have come yet
+			res.Reason = strings.Replace(res.Reason, "(unknown)", "w1", 1)
+		}
+		if res.Outcome != want.outcome || res.Cost != want.cost || !strings.Contains(res.Reason, want.reason) ||
+			res.Signature == "" || res.Session != req.Session {
+			t.Errorf("%s: %+v", end, res)
+		}
+	}
+}
+
+// While the engine is away an attempt goes on, and its result is told when it is back.
+func TestEngineAway(t *testing.T) {
+	t.Parallel()
+	begun, gate := make(chan string, 1), make(chan struct{})
+	f := newFleet(t, waits(begun, gate))
+	dir, req := f.request("a")
+	f.engine.SetAway(true)
+	results := make(chan runner.Result, 1)
+	r := f.runner(dir)
+	go func() { results <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
+	_, err := r.Ferry.Find(t.Context(), "refs/none") // a round trip, so that the start fails now
+	testrepo.Must(t, err)
+	f.engine.SetAway(false)
+	<-begun
+	f.engine.SetAway(true)
+	close(gate)
+	logs := ferry.Logs("r-1", "a", 1)
+	for found := map[string]string{}; found[logs] == ""; { // until the work is pushed
+		found, err = r.Ferry.Find(t.Context(), logs)
+		testrepo.Must(t, err)
+	}
+	f.engine.SetAway(false)
+	if res := <-results; res.Outcome != runner.Done {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestStops(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string, 1)
+	f := newFleet(t, waits(begun, nil))
+	dir, req := f.request("a")
+	cause := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	results := make(chan runner.Result, 1)
+	go func() { results <- f.runner(dir).Attempt(ctx, req, runner.Hooks{}) }()
+	<-begun
+	cancel(cause)
+	res := <-results
+	if res.Outcome != runner.Interrupted || res.Cost == 0 || !strings.Contains(res.Reason, cause.Error()) {
+		t.Errorf("%+v", res)
+	}
+	if text := gitIn(t, dir, "show", res.WIP+":made.txt"); text != "made" {
+		t.Errorf("it left %q", text)
+	}
+}
+
+// A worker that stops interrupts its attempts, and tells their results.
+func TestWorkerStops(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string, 1)
+	f := newFleet(t, waits(begun, nil))
+	f.stop()
+	stop := f.addWorker("w2")
+	dir, req := f.request("a")
+	results := make(chan runner.Result, 1)
+	go func() { results <- f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}) }()
+	<-begun
+	stop()
+	if res := <-results; res.Outcome != runner.Interrupted || res.Cost == 0 || res.WIP == "" || res.Worker != "w2" {
+		t.Errorf("%+v", res)
+	}
+}
+
+// A prompt and a result that are too long for a message travel by git.
+func TestLongMessages(t *testing.T) {
+	t.Parallel()
+	agent := works()
+	prompt := strings.Repeat("long ", wire.MaxInline)
+	var got atomic.Int64
+	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+		got.Store(int64(len(req.Prompt)))
+		end := agent.Agent.Turn(ctx, req, nil)
+		end.Edits = map[string]int{}
+		for i := range 2000 {
+			end.Edits[strings.Repeat("x", 200)+strings.Repeat("y", i%50)+string(rune('a'+i%26))] = 2
+		}
+		return end
+	}
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	req.Prompt = prompt
+	for i := range 3000 {
+		path := strings.Repeat("d/", 50) + strings.Repeat("f", i%90+1)
+		req.Files = append(req.Files, plan.File{Path: path, Action: "create"})
+	}
+	req.Files = append(req.Files, plan.File{Path: "made.txt", Action: "create"})
+	res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
+	if res.Outcome != runner.Done || got.Load() != int64(len(prompt)) {
+		t.Errorf("%s %q, a prompt of %d bytes", res.Outcome, res.Reason, got.Load())
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	r.Repo = "ssh://other/repo"
+	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken ||
+		!strings.Contains(res.Reason, "worker w1: it does not work for the git remote ssh://other/repo") {
+		t.Errorf("another remote: %+v", res)
+	}
+	req.Attempt, req.Settings.PermissionMode = 2, "bypassPermissions"
+	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken ||
+		!strings.Contains(res.Reason, "--allow-bypass") {
+		t.Errorf("bypass: %+v", res)
+	}
+	req.Attempt, req.Settings.PermissionMode, req.Dir = 3, "", "../x"
+	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken ||
+		!strings.Contains(res.Reason, "outside of the repository") {
+		t.Errorf("outside: %+v", res)
+	}
+	req.Attempt, req.Dir = 4, "."
+	hook := filepath.Join(f.bare, "hooks", "update")
+	testrepo.Must(t, os.WriteFile(hook, []byte("#!/bin/sh\ncase $1 in *.away/*) echo not this; exit 1;; esac\n"), 0o755))
+	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost == 0 ||
+		res.Commit != "" || !strings.Contains(res.Reason, "worker w1 keeps the work, commit ") {
+		t.Errorf("a push that is refused: %+v", res)
+	}
+	testrepo.Must(t, os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755))
+	gitIn(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
+	req.Attempt, req.Commit = 5, gitIn(t, dir, "rev-parse", "HEAD")
+	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != 0 ||
+		f.engine.Starts() != 4 {
+		t.Errorf("a base that is refused: %+v", res)
+	}
+}

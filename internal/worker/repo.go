@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"wavex/internal/ferry"
+	"wavex/internal/gitwork"
+	"wavex/internal/loop"
+)
+
+// This file has the repositories of a worker.
+
+// repo is the repository of a git remote, which the attempts of all its runs share.
+type repo struct {
+	dir   string
+	ferry *ferry.Ferry
+
+	subjects sync.Map // of commits, by run and task
+
+	mu       sync.Mutex
+	managers map[string]*gitwork.Manager // by run
+}
+
+// repo returns the repository of a git remote. It makes one at the first call.
+func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r := w.repos[remote]; r != nil {
+		return r, nil
+	}
+	sum := sha256.Sum256([]byte(remote))
+	r := &repo{managers: map[string]*gitwork.Manager{}}
+	r.dir = filepath.Join(w.opts.Dir, "repos", hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, err
+	}
+	git := gitwork.NewGit(ctx, r.dir, w.opts.Env).WithEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
+		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost")
+	if _, err := git.Output(ctx, "", "init", "-q"); err != nil {
+		return nil, err
+	}
+	if _, err := git.Output(ctx, "", "rev-parse", "--verify", "-q", "HEAD"); err != nil {
+		tree, err := git.Output(ctx, "", "write-tree")
+		if err != nil {
+			return nil, err
+		}
+		empty, err := git.Output(ctx, "Nothing is checked out here\n", "commit-tree", tree)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := git.Output(ctx, "", "update-ref", "HEAD", empty); err != nil {
+			return nil, err
+		}
+	}
+	r.ferry = ferry.New(ctx, r.dir, remote, w.opts.Env)
+	w.repos[remote] = r
+	return r, nil
+}
+
+// loop returns the .loop of the repository.
+func (r *repo) loop() loop.Dir { return loop.In(r.dir) }
+
+// open returns the worktrees of the run of an attempt.
+func (r *repo) open(ctx context.Context, a *attempt) (*gitwork.Manager, error) {
+	req := &a.req.Attempt
+	run := req.Run
+	r.subjects.Store(run+"/"+req.Task, a.req.Subject)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.managers[run]; m != nil {
+		return m, nil
+	}
+	m, err := gitwork.Open(ctx, gitwork.Options{Project: r.dir, Loop: r.loop(), Run: run, Mark: a.opts.Mark + "/" + run,
+		Mode: gitwork.Worktree, Attempts: 1, Base: req.Commit, Setup: a.req.Setup, NoVerify: a.req.NoVerify, Env: a.opts.Env,
+		Pass: a.opts.Pass, Warn: a.opts.Warn,
+		Subject: func(task string) string {
+			subject, _ := r.subjects.Load(run + "/" + task)
+			text, _ := subject.(string)
+			return text
+		}})
+	if err != nil {
+		return nil, fmt.Errorf("opening its worktrees: %w", err)
+	}
+	r.managers[run] = m
+	return m, nil
+}
+
+func (r *repo) close(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, m := range r.managers {
+		errs = append(errs, m.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,329 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/conc/panics"
+
+	"wavex/internal/ferry"
+	"wavex/internal/gitwork"
+	"wavex/internal/loop"
+	"wavex/internal/proc"
+	"wavex/internal/remote/wire"
+	"wavex/internal/textfmt"
+	"wavex/runner"
+)
+
+// Task is one attempt as an engine hands it to a worker. Its methods are called from any goroutine.
+type Task interface {
+	ID() string
+	Request() []byte          // a message
+	Heartbeat() time.Duration // the engine gives up an attempt that is silent for this time
+	// Beat tells the engine that the attempt lives, with a message about its progress. The error is ErrCancelled, ErrGone,
+	// or one that means that the engine was not told.
+	Beat(ctx context.Context, progress []byte) error
+	// Complete tells the engine the result, a message. It is called again after any error but ErrGone.
+	Complete(ctx context.Context, result []byte) error
+}
+
+// These are answers of an engine.
+var (
+	ErrCancelled = errors.New("the run has cancelled the attempt") // the attempt must end; its result is awaited
+	ErrGone      = errors.New("the engine has given up the attempt")
+)
+
+// Options configures a Worker.
+type Options struct {
+	Name    string   // of this worker, for people
+	Dir     string   // absolute; for repositories and worktrees
+	Mark    string   // marks the processes of all attempts, see Mark
+	Release string   // the version of wavex
+	Env     []string // the environment of git, from which that of setups is made
+	Pass    []string // further variables for setups, see proc.EnvironPass
+	Allow   []string // prefixes of git remotes that requests may name
+	Bypass  bool     // requests may ask for bypassPermissions
+	// Local returns the Runner that makes an attempt, with its Observe set to observe. dir is the .loop of the
+	// attempt's repository. An error refuses the attempt.
+	Local func(req *wire.Request, dir loop.Dir, observe func(runner.Observation)) (*runner.Local, error)
+	Warn  func(error) // shows a problem, from any goroutine
+}
+
+// Mark returns the mark of the processes of a worker.
+func Mark(name string, pid int) string {
+	return fmt.Sprintf("worker@%s.%d", strings.ReplaceAll(name, "/", "_"), pid)
+}
+
+// Worker makes attempts. Its methods are safe for concurrent use; Close must be the last call.
+type Worker struct {
+	opts Options
+
+	mu    sync.Mutex
+	repos map[string]*repo // by their remotes
+	slots map[int]bool     // used ones
+}
+
+// New returns a Worker.
+func New(o Options) *Worker {
+	return &Worker{opts: o, repos: map[string]*repo{}, slots: map[int]bool{}}
+}
+
+// Close releases the repositories. No attempt may run.
+func (w *Worker) Close(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var errs []error
+	for _, r := range w.repos {
+		errs = append(errs, r.close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// tellTimeout bounds the time to tell a result after ctx has ended.
+const tellTimeout = 30 * time.Second
+
+// Attempt makes one attempt. It returns when its result is told, or is not wanted any more. If ctx ends, it stops the
+// attempt and still tells the result.
+func (w *Worker) Attempt(ctx context.Context, task Task) {
+	a := &attempt{Worker: w, task: task, progress: wire.Progress{Worker: w.opts.Name}}
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer a.pulse(ctx, stop)()
+	var res runner.Result
+	if p := panics.Try(func() { res = a.run(working) }); p != nil {
+		res = w.broken(fmt.Errorf("a bug in wavex: %v", p.Value))
+		res.Detail, res.Cost, res.Priced = textfmt.ExcerptOf(p.String(), 4<<10), a.req.Attempt.Cap, "cap"
+	}
+	if !errors.Is(context.Cause(working), ErrGone) {
+		a.tell(ctx, res)
+	}
+}
+
+// broken returns the result of an attempt that could not begin, or whose work could not be brought back.
+func (w *Worker) broken(err error) runner.Result {
+	res := runner.Result{Outcome: runner.Broken, Worker: w.opts.Name, Started: time.Now().UTC(), Contained: true,
+		Reason: textfmt.OneLine(fmt.Sprintf("worker %s: %v", w.opts.Name, err), runner.ReasonMax)}
+	res.Signature = runner.Signature(res.Reason, "")
+	return res
+}
+
+// attempt is one call of Attempt.
+type attempt struct {
+	*Worker
+	task Task
+	head wire.Message // of the request
+	req  wire.Request
+
+	mu       sync.Mutex
+	progress wire.Progress
+}
+
+// read reads the message of the request, and checks whether this worker works for its git remote. The request itself is
+// read later if it is detached.
+func (a *attempt) read() (err error) {
+	if a.head, err = wire.Parse(wire.KindRequest, a.task.ID(), a.task.Request()); err != nil {
+		return err
+	}
+	if wire.Run(a.task.ID()) == "" {
+		return fmt.Errorf("%q is not the id of an attempt", a.task.ID())
+	}
+	for _, prefix := range a.opts.Allow {
+		if strings.HasPrefix(a.head.Repo, prefix) {
+			return nil
+		}
+	}
+	return fmt.Errorf("it does not work for the git remote %s (see --allow-repo)", a.head.Repo)
+}
+
+// readRequest reads the request, and checks whether this worker carries it out.
+func (a *attempt) readRequest(ctx context.Context, r *repo) error {
+	if a.head.Digest != "" {
+		body, err := r.ferry.Show(ctx, a.head.Files+":"+wire.RequestFile)
+		if err != nil {
+			return err
+		}
+		if err := a.head.Attach(body); err != nil {
+			return err
+		}
+	}
+	if err := a.head.Decode(&a.req); err != nil {
+		return err
+	}
+	if a.req.Attempt.Settings.PermissionMode == "bypassPermissions" && !a.opts.Bypass {
+		return errors.New("it allows no bypassPermissions (see --allow-bypass)")
+	}
+	return a.req.Check(a.task.ID())
+}
+
+// run makes the attempt and brings back its work.
+func (a *attempt) run(ctx context.Context) runner.Result {
+	began := time.Now()
+	place, err := a.prepare(ctx)
+	if err != nil {
+		res := a.broken(err)
+		if cause := context.Cause(ctx); cause != nil {
+			res.Outcome, res.Reason = runner.Interrupted, "stopped before it began: "+cause.Error()
+		}
+		return res
+	}
+	defer a.releaseSlot(place.req.Slot)
+	local, err := a.opts.Local(&a.req, place.loop, a.observe)
+	if err != nil {
+		return a.broken(err)
+	}
+	hooks := runner.Hooks{TurnEnded: func(t runner.Turn) error {
+		t.Result.Worker = a.opts.Name
+		return a.bringTurn(ctx, place, t)
+	}}
+	res := place.manager.Runner(local).Attempt(ctx, place.req, hooks)
+	res.Worker = a.opts.Name
+	if err := a.bringBack(context.WithoutCancel(ctx), place, &res); err != nil {
+		kept := cmp.Or(res.Commit, res.WIP)
+		if res.Outcome == runner.Done || res.Outcome.Stuck() {
+			res.Outcome = runner.Broken
+		}
+		res.Reason = textfmt.OneLine(fmt.Sprintf("worker %s keeps the work, commit %s: %v", a.opts.Name, kept, err),
+			runner.ReasonMax)
+		res.Commit, res.WIP, res.Signature = "", "", runner.Signature(res.Reason, "")
+	} else if res.Outcome == runner.Done {
+		if err := place.manager.Release(context.WithoutCancel(ctx), a.req.Attempt.Task); err != nil {
+			a.opts.Warn(err) // its worktree stays, and others get another one
+		}
+	}
+	res.Duration = time.Since(began)
+	return res
+}
+
+// place is where an attempt works.
+type place struct {
+	*repo
+	manager *gitwork.Manager
+	loop    loop.Dir
+	req     runner.Request // with the paths of this machine
+}
+
+// prepare brings the commits and files of the request here, and chooses where it works.
+func (a *attempt) prepare(ctx context.Context) (p place, err error) {
+	if err := a.read(); err != nil {
+		return p, err
+	}
+	if p.repo, err = a.repo(ctx, a.head.Repo); err != nil {
+		return p, err
+	}
+	if a.head.Files != "" {
+		if err := p.ferry.Fetch(ctx, ferry.Base(wire.Run(a.task.ID()), a.head.Files)); err != nil {
+			return p, err
+		}
+	}
+	if err := a.readRequest(ctx, p.repo); err != nil {
+		return p, err
+	}
+	p.loop, p.req = p.repo.loop(), a.req.Attempt
+	r := &p.req
+	names := []string{ferry.Base(r.Run, r.Commit)}
+	if r.WIP != "" {
+		names = append(names, ferry.Base(r.Run, r.WIP))
+	}
+	if err := p.ferry.Fetch(ctx, names...); err != nil {
+		return p, err
+	}
+	if p.manager, err = p.open(ctx, a); err != nil {
+		return p, err
+	}
+	r.Dir = filepath.Join(p.dir, filepath.FromSlash(r.Dir))
+	r.LogDir = p.loop.Task(r.Run, r.Task, loop.Attempt(r.Attempt))
+	r.Baseline = p.loop.Task(r.Run, r.Task, loop.Digests)
+	r.Closed = []string{string(p.loop)}
+	if r.CheckFiles != nil {
+		c := *r.CheckFiles
+		c.Store = p.loop.Run(r.Run, loop.CheckFiles)
+		r.CheckFiles = &c
+	}
+	if r.Output != nil {
+		o := *r.Output
+		o.Dir = p.loop.Path(loop.Outputs)
+		r.Output = &o
+	}
+	if a.head.Files != "" {
+		if err := p.ferry.Unpack(ctx, a.head.Files, ferry.Dirs(r), nil); err != nil {
+			return p, err
+		}
+	}
+	r.Slot = a.takeSlot()
+	return p, nil
+}
+
+func (w *Worker) takeSlot() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slot := 0
+	for w.slots[slot] {
+		slot++
+	}
+	w.slots[slot] = true
+	return slot
+}
+
+func (w *Worker) releaseSlot(slot int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.slots, slot)
+}
+
+// observe makes a sign of life the progress of the attempt.
+func (a *attempt) observe(o runner.Observation) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.progress.Kind, a.progress.Text, a.progress.Cost = o.Kind, o.Text, o.Cost
+}
+
+// message returns the progress as a message. If the body of one with a turn is detached, it is pushed.
+func (a *attempt) message() ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m, _, err := wire.New(wire.KindProgress, a.task.ID(), a.opts.Release, a.progress)
+	if err != nil {
+		return nil, err
+	}
+	return m.Encode()
+}
+
+// tell tells the engine the result until it takes it, has given up the attempt, or this worker ends.
+func (a *attempt) tell(ctx context.Context, res runner.Result) {
+	m, _, err := wire.New(wire.KindResult, a.task.ID(), a.opts.Release, wire.Result{Attempt: res})
+	message, encodeErr := m.Encode()
+	if err = cmp.Or(err, encodeErr); err != nil {
+		a.opts.Warn(fmt.Errorf("the result of %s cannot be told: %w", a.task.ID(), err))
+		return
+	}
+	telling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(tellTimeout, cancel) })()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		err := a.task.Complete(telling, message)
+		if err == nil || errors.Is(err, ErrGone) {
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-telling.Done():
+			a.opts.Warn(fmt.Errorf("the result of %s was not told: %w", a.task.ID(), err))
+			return
+		}
+	}
+}
+
+// Sweep ends the processes that an earlier worker with a mark left.
+func Sweep(ctx context.Context, mark string) error {
+	_, err := proc.Sweep(ctx, mark)
+	if errors.Is(err, proc.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
