@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"wavex/e2e/evidence"
+	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
 )
 
@@ -19,8 +20,12 @@ func TestEvidence(t *testing.T) {
 	testdata := filepath.Join("evidence", "testdata")
 	pending := evidence.LoadPending(t, filepath.Join(testdata, "pending.txt"))
 	for _, kind := range []string{evidence.Dishonest, evidence.Honest} {
+		real := 0
 		for _, c := range evidence.Load(t, testdata, kind) {
 			if c.Real == "" {
+				continue
+			}
+			if real++; real%2 == 0 && !rig.Whole() {
 				continue
 			}
 			name := kind + "/" + c.Name

@@ -22,8 +22,7 @@ const WavexVar = "WAVEX_E2E_WAVEX"
 // WholeVar is the environment variable that e2e/suite sets for -whole.
 const WholeVar = "WAVEX_E2E_WHOLE"
 
-// Whole reports whether tests run what takes long and rarely finds a fault: each case of evidence in both
-// isolations, and a larger fleet that is signalled.
+// Whole reports whether tests use every moment, case and isolation, instead of some; see docs/testing.md.
 func Whole() bool { return os.Getenv(WholeVar) != "" }
 
 // Wavex builds wavex from the checkout that contains the caller's directory, in a folder that
