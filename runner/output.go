@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"wavex/internal/jsonschema"
 	"wavex/internal/safefile"
@@ -27,6 +28,8 @@ type OutputSpec struct {
 	Schema json.RawMessage `json:"schema"` // JSON Schema
 	// Dir is where a large result goes, absolute; it is created when missing. "": every result is inline.
 	Dir string `json:"dir,omitempty"`
+	// Lines means that a value that is no JSON array stands for the list of its lines that are not empty.
+	Lines bool `json:"lines,omitempty"`
 }
 
 // Output is the structured result of a task: a JSON value that matches the schema of the task, without secrets.
@@ -64,6 +67,9 @@ func (t *attempt) takeOutput(value, offered []byte, why string) classification {
 		reason := fmt.Sprintf(format, args...)
 		return classification{outcome: Wrong, reason: reason, detail: reason}
 	}
+	if t.req.Output.Lines {
+		value = listOfLines(value)
+	}
 	s, err := jsonschema.Parse(t.req.Output.Schema)
 	if err != nil {
 		return classification{outcome: Broken, reason: "the schema of the output: " + err.Error()}
@@ -98,6 +104,22 @@ func (t *attempt) takeOutput(value, offered []byte, why string) classification {
 		return classification{outcome: Broken, reason: "keeping the output: " + err.Error()}
 	}
 	return classification{outcome: Done}
+}
+
+// listOfLines returns a JSON array as it is, and other text as the array of its lines.
+func listOfLines(text []byte) []byte {
+	var array []json.RawMessage
+	if json.Unmarshal(text, &array) == nil && array != nil {
+		return text
+	}
+	lines := []string{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	out, _ := json.Marshal(lines) // encoding strings cannot fail
+	return out
 }
 
 // keepOutput returns the Output with a value. The file of a large one is durable when it returns.

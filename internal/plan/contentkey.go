@@ -102,6 +102,28 @@ func (h *hasher) env(vars map[string]string) {
 	}
 }
 
+// values adds what a task gets from others and gives to them. The key of one with neither is that of a wavex that knew
+// no such values.
+func (h *hasher) values(p *Plan, i int) {
+	t := &p.Tasks[i]
+	if t.Late != nil {
+		for _, r := range t.Late.refs() {
+			h.text("reference " + r.Text)
+		}
+	}
+	h.env(t.Env)
+	if t.Lines {
+		h.text("lines")
+	}
+	if p.waiting[i] {
+		h.text("waits for a list")
+	}
+	if t.Output != nil {
+		h.text("output")
+		h.text(canonicalJSON(t.Output))
+	}
+}
+
 func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	t := &p.Tasks[i]
 	h.buf = append(h.buf[:0], "wavex task 1\n"...)
@@ -135,19 +157,7 @@ func (h *hasher) task(p *Plan, i int, sums []digest) digest {
 	}
 	h.texts(s.AllowedTools)
 	h.texts(s.DisallowedTools)
-	if t.Late != nil {
-		for _, r := range t.Late.refs() {
-			h.text("reference " + r.Text)
-		}
-	}
-	h.env(t.Env)
-	if p.waiting[i] {
-		h.text("waits for a list")
-	}
-	if t.Output != nil {
-		h.text("output")
-		h.text(canonicalJSON(t.Output))
-	}
+	h.values(p, i)
 
 	// Use the blockers in the order of their keys, not of the file.
 	h.blockers = h.blockers[:0]

@@ -83,7 +83,7 @@ func (d *decoder) expandGroups(r *resolver) {
 		}
 		x.places = append(x.places, place{from, len(x.tasks)})
 	}
-	x.connect()
+	x.connect(x.lists())
 	d.plan.Tasks, d.taskLocations, d.ids = x.tasks, x.locations, x.ids
 }
 
@@ -150,6 +150,11 @@ func (x *expansion) items(template *Task, f *foreach, g *Group) (items []json.Ra
 	switch {
 	case f.glob != "":
 		return x.globbed(template, f, g)
+	case f.command != "":
+		g.Known, g.Uses = false, listTask(g.ID)
+		f.ref = &reference.Ref{Text: "tasks." + g.Uses + ".output",
+			Path: []reference.Step{{Name: "tasks"}, {Name: g.Uses}, {Name: "output"}}}
+		return nil, nil
 	case f.ref == nil:
 		return f.items, nil
 	}
@@ -350,9 +355,47 @@ func (t *Task) clone() Task {
 	return c
 }
 
-// connect makes the edges of the tasks in the places.
-func (x *expansion) connect() {
-	file := &fileTasks{graph: x.plan.Graph, places: x.places, late: x.late}
+// listTask returns the id of the task that runs the command of a list.
+func listTask(group string) string { return group + ".list" }
+
+// lists adds the tasks that run the commands of lists. It returns the graph of the file's tasks with them: they follow
+// those, and wait for none.
+func (x *expansion) lists() *dag.Graph {
+	var commands []int
+	for i := range x.plan.Tasks {
+		if f := x.foreach[i]; f != nil && f.command != "" {
+			commands = append(commands, i)
+		}
+	}
+	if commands == nil {
+		return x.plan.Graph
+	}
+	all := len(x.plan.Tasks)
+	edges := dag.NewBuilder(x.plan.Graph.Edges())
+	for i := range all {
+		for _, b := range x.plan.Graph.Blockers(i) {
+			edges.Edge(i, int(b))
+		}
+	}
+	for k, i := range commands {
+		template := &x.plan.Tasks[i]
+		t := Task{ID: listTask(template.ID), Command: x.foreach[i].command, Lines: true, Reversibility: "2A",
+			Output: json.RawMessage(`{"type":"array"}`), Pos: template.Pos, Settings: &Settings{Dir: template.SubDir()}}
+		x.r.task(&t)
+		from := len(x.tasks)
+		if x.add(i, t) >= 0 {
+			x.errorf(x.foreach[i].at, CodeDuplicateID, "task id %s is that of the command of a list; rename one",
+				source.Quote(t.ID))
+		}
+		x.places = append(x.places, place{from, len(x.tasks)})
+		edges.Edge(i, all+k)
+	}
+	return edges.Build(all + len(commands))
+}
+
+// connect makes the edges of the tasks in the places, by the graph of the tasks of the file.
+func (x *expansion) connect(graph *dag.Graph) {
+	file := &fileTasks{graph: graph, places: x.places, late: x.late}
 	edges := dag.NewBuilder(x.plan.Graph.Edges())
 	if i := file.connect(edges); i >= 0 {
 		path := []step{{name: "tasks"}, {index: i, element: true}}

@@ -15,12 +15,13 @@ import (
 // defaultMaxItems bounds the items of a list that does not say so itself: a list of agents' tasks costs money.
 const defaultMaxItems = 100
 
-// foreach is the list of a task, as it stands in the file. It has items, a reference or a glob.
+// foreach is the list of a task, as it stands in the file. It has items, a reference, a glob or a command.
 type foreach struct {
 	at       source.Location
 	items    []json.RawMessage
 	ref      *reference.Ref
 	glob     string
+	command  string // its output is the list
 	key      string // with references; "": the item itself
 	maxItems int
 }
@@ -34,6 +35,7 @@ func foreachFields() []field[foreach] {
 				f.glob += "/" // directories
 			}
 		}},
+		{"command", func(d *decoder, f *foreach, t source.Token) { d.nonEmptyString(&f.command, t) }},
 		{"key", func(d *decoder, f *foreach, t source.Token) {
 			switch { // its references are no references of a text
 			case t.Kind != source.KindString:
@@ -59,11 +61,17 @@ func (d *decoder) readForeach(t source.Token) {
 		d.foreachItems(f, t)
 	} else {
 		set, _ := d.foreachType.decode(d, f, t)
-		switch items, glob := d.foreachType.has(set, "items"), d.foreachType.has(set, "glob"); {
-		case items && glob:
-			d.errorf(t.At, CodeConflict, "a foreach has items or glob, not both")
-		case !items && !glob:
-			d.errorf(t.At, CodeMissingField, `a foreach needs items or glob, like {"glob": "src/*.go"}`)
+		sources := 0
+		for _, name := range []string{"items", "glob", "command"} {
+			if d.foreachType.has(set, name) {
+				sources++
+			}
+		}
+		switch {
+		case sources > 1:
+			d.errorf(t.At, CodeConflict, "a foreach has one of items, glob and command")
+		case sources == 0:
+			d.errorf(t.At, CodeMissingField, `a foreach needs items, glob or command, like {"glob": "src/*.go"}`)
 		}
 	}
 	if d.foreach == nil {
@@ -99,6 +107,8 @@ func (f *foreach) String() string {
 	switch {
 	case f.glob != "":
 		return "glob " + f.glob
+	case f.command != "":
+		return "command " + f.command
 	case f.ref != nil:
 		return "${" + f.ref.Text + "}"
 	}

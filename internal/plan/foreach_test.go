@@ -64,6 +64,29 @@ func TestForeach(t *testing.T) {
 	}
 }
 
+// The command of a list is a task of its own. The items of its lines are added as those of an output.
+func TestForeachOfCommand(t *testing.T) {
+	t.Parallel()
+	p := mustParse(t, listPlan(`{"command":"ls ${params.files | join(\" \")}"}`, `"command":"echo ${item}","dir":"d"`))
+	if fmt.Sprint(IDs(p, []int{0, 1, 2})) != "[a z g.list]" || p.Groups[0].Known || p.Groups[0].Uses != "g.list" ||
+		p.Tasks[2].Env == nil || p.Tasks[2].SubDir() != "d" || len(p.Graph.Blockers(2)) != 0 {
+		t.Fatalf("%+v, %+v", p.Groups, p.Tasks)
+	}
+	items, err := p.Items(0, json.RawMessage(`["x","y"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := p.WithItems("g", items)
+	if err != nil || fmt.Sprint(IDs(q, q.Groups[0].Tasks)) != "[g[x] g[y]]" ||
+		fmt.Sprint(q.Graph.Blockers(3)) != "[0 2]" ||
+		fmt.Sprint(q.Graph.Blockers(1)) != "[0 2 3 4]" || p.Keys()[1] == q.Keys()[1] || p.Keys()[0] != q.Keys()[0] {
+		t.Errorf("%v, %v", q, err)
+	}
+	if _, err := q.WithItems("g", items); err == nil {
+		t.Error("a list is added twice")
+	}
+}
+
 // Another item changes the keys of nothing but itself and its descendants, wherever it stands in the list.
 func TestForeachKeys(t *testing.T) {
 	t.Parallel()
@@ -162,6 +185,7 @@ func TestForeachMistakes(t *testing.T) {
 		{`"${tasks.a.output}"`, `"command":"x"`, `task a has no output`},
 		{`"${tasks.g.output}"`, `"command":"x","output":{}`, `g stands for the tasks of a list`},
 		{`"${tasks.z.output}"`, `"command":"x"`, `cycle: g -> z -> g`},
+		{`{"command":"ls ${item}"}`, `"command":"x"`, `there is no item here`},
 		{`"${params.files | json}"`, `"command":"x"`, `without functions`},
 		{`["a"]`, `"command":"x ${item | upper}"`, `the functions are`},
 		{`{"glob":"*"}`, `"command":"x"`, `no directory`},

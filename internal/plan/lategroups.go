@@ -149,7 +149,7 @@ func (p *Plan) WithItems(group string, items []json.RawMessage) (*Plan, error) {
 		locations: make([]source.Location, len(p.Tasks)), late: map[int]*lateGroup{},
 		r: &resolver{values: l.values, missing: l.missing, parsed: map[parseKey]parsed{}, quoted: map[parseKey]string{}}}
 	f := *l.foreach
-	f.ref, f.items = nil, items
+	f.ref, f.command, f.items = nil, "", items
 	x.group(0, &f)
 	if d.errors > 0 {
 		var wrong []error

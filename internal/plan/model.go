@@ -84,6 +84,7 @@ type Task struct {
 	Verify        []Check                    `json:"verify,omitempty"`
 	Criteria      []Condition                `json:"criteria,omitempty"`
 	Output        json.RawMessage            `json:"-"` // JSON Schema of its structured result, compact; nil: it has none
+	Lines         bool                       `json:"-"` // Output is a JSON array, or stands for the lines of the command
 	Aspects       []string                   `json:"aspects,omitempty"`
 	Exclusive     []string                   `json:"exclusive,omitempty"`     // resources of one running task at a time
 	Reversibility string                     `json:"reversibility,omitempty"` // "2A" (default), "2B" or "1"

@@ -40,7 +40,7 @@ var referenceField = sync.OnceValue(func() *regexp.Regexp {
 		`(description|prompt|appendSystemPrompt|criteria\[\d+\](?:\.text)?|(?:.*\.)?contains)|` +
 		`(subject|activeForm|model)|` +
 		`(dir|files\[\d+\](?:\.path)?|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?\.file)|` +
-		`(command|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?(?:\.run)?))$`)
+		`(command|foreach\.command|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?(?:\.run)?))$`)
 })
 
 // resolveReferences replaces the references of the plan, and reports those that are unknown or do not fit.
@@ -106,7 +106,7 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 	}
 	for _, ref := range refs {
 		switch _, known := r.values[ref.Path[min(1, len(ref.Path)-1)].Name]; {
-		case ref.Path[0].Name == "item" && !r.inGroup:
+		case ref.Path[0].Name == "item" && (!r.inGroup || strings.HasSuffix(t.path, ".foreach.command")):
 			wrong("the reference ${%s}: there is no item here; only a task with foreach has one", ref.Text)
 			return
 		case ref.Path[0].Name == "item":

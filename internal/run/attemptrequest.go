@@ -38,7 +38,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
 	}
 	if t.Output != nil {
-		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs)}
+		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs), Lines: t.Lines}
 	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
 		req.Guards, req.CheckFiles = r.guardedFiles(t), r.checkFiles(s.Plan, i)
