@@ -41,6 +41,7 @@ type turnEnd struct {
 	signal         string       // "SIGKILL"
 	stop           error        // why wavex stopped the turn; nil: it did not
 	policy         *policyError // why its tool calls end the turn; nil: they do not
+	told           bool         // it was told to report near its cap
 	endedAfterTurn bool         // wavex ended the process after its turn was over
 	timeout        time.Duration
 	idle           time.Duration
@@ -82,6 +83,8 @@ func classifyTurn(e turnEnd) runner.TurnResult {
 		return classifyNoResult(e)
 	case e.result.isError || e.result.subtype != "success":
 		return classifyError(e)
+	case e.told:
+		return ended(runner.OverCap, "near its cap it was told to report, and did", "")
 	case e.endedAfterTurn:
 		// The process did not exit after its result line, but the result counts.
 	case e.signal != "":

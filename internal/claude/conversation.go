@@ -239,7 +239,7 @@ func (c *conversation) conclude(stderr string) {
 	e.exit, e.signal = c.exit.Code, c.exit.Signal
 	e.lines, e.initSeen = f.lines, f.init.seen
 	if f.calls != nil {
-		e.policy = f.calls.end
+		e.policy, e.told = f.calls.end, f.calls.told != nil
 	}
 	if f.lines > 0 {
 		c.agent.protocolSeen.Store(true)

@@ -116,6 +116,18 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 	return b
 }
 
+// forecast returns the cost so far, and of one more response if that costs as much as the last one. The CLI asks about
+// the calls of a response before it prints its final usage: such a response counts like the last one, too. known is
+// false if there is no such response, or no price.
+func (f *transcript) forecast() (spent, next budget.USD, known bool) {
+	c, b := &f.responses, f.bill(0)
+	spent, next = b.Cost, c.last.USD()
+	if r := c.open[""]; r != nil && !r.final {
+		spent += max(0, c.last-r.cost).USD()
+	}
+	return spent, next, next > 0 && b.Priced != "cap"
+}
+
 // RecoveredCost holds the cost of an attempt that was running when wavex ended.
 type RecoveredCost struct {
 	runner.Bill

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"wavex/budget"
 	"wavex/internal/policy"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -44,8 +45,13 @@ type toolCalls struct {
 	observe  func(kind, text string)
 	stopping atomic.Bool // every further call is denied
 
+	limit    budget.USD                                  // the cap of the turn; 0: none
+	forecast func() (spent, next budget.USD, known bool) // the cost so far, and of one more response
+	passed   bool                                        // a call has passed
+	told     map[string]string                           // near the cap: the messages of denied calls, by agent
+
 	asked      map[string]*askedCall // by tool_use_id
-	names      map[string]string     // tools of calls without a result, by tool_use_id
+	uses       map[string]toolUse    // calls without a result, by tool_use_id
 	refusals   []runner.Refusal      // the first refusalsMax
 	refused    int
 	background int          // background tasks of the agent that ran when it last wanted to stop
@@ -62,15 +68,18 @@ type askedCall struct {
 	ran     []byte        // the input that the tool had
 }
 
+// toolUse is a call in a message of the model.
+type toolUse struct{ tool, message string }
+
 // refusalsMax bounds the refusals in a result.
 const refusalsMax = 100
 
 // onUse handles a call in a message of the model.
-func (p *toolCalls) onUse(id, tool string) {
-	if p.names == nil {
-		p.names = map[string]string{}
+func (p *toolCalls) onUse(id, tool, message string) {
+	if p.uses == nil {
+		p.uses = map[string]toolUse{}
 	}
-	p.names[strings.Clone(id)] = strings.Clone(tool)
+	p.uses[strings.Clone(id)] = toolUse{strings.Clone(tool), strings.Clone(message)}
 }
 
 // fail ends the turn. The first reason counts.
@@ -153,12 +162,12 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (why string) {
 		p.asked = map[string]*askedCall{}
 	}
 	p.asked[id] = a
-	d := policy.Decision{Act: policy.Pass}
+	d := p.nearCap(call)
 	switch {
 	case p.stopping.Load() || p.end != nil:
 		a.refused = true
 		return "the attempt is being stopped"
-	case p.judge == nil:
+	case d.Act != policy.Pass || p.judge == nil:
 	case cut && call.Tool == "Bash":
 		d = policy.Decision{Act: policy.Deny, Rule: "length", Target: "a long command",
 			Reason: "the command is too long to be checked; write a script file and run that"}
@@ -166,6 +175,7 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (why string) {
 		d = p.judge.Before(call)
 	}
 	if d.Act == policy.Pass {
+		p.passed = true
 		return ""
 	}
 	if d.Act == policy.Ask {
@@ -181,10 +191,43 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (why string) {
 	if p.observe != nil {
 		p.observe("denied", r.String())
 	}
-	if d.Act == policy.Stop {
+	switch {
+	case d.Act == policy.Stop && d.Rule == ruleCap:
+		p.fail(runner.OverCap, "near its cap of %s it was told to report, and went on", p.limit)
+	case d.Act == policy.Stop:
 		p.fail(runner.Stalled, "stopped at %s %s: %s", r.Tool, r.Target, r.Reason)
 	}
 	return r.Reason
+}
+
+// ruleCap is the rule of calls that are denied near the cap.
+const ruleCap = "cap"
+
+// nearCap decides on a call by the money. When the cap pays for one more response and not for two, that one is kept
+// for a report: each call is denied, and one in a later message stops the turn. The first call of a turn passes, so
+// that every turn makes progress. The CLI ends a turn whose cost reaches its cap, without its last calls.
+func (p *toolCalls) nearCap(c policy.Call) policy.Decision {
+	pass := policy.Decision{Act: policy.Pass}
+	if p.limit == 0 || c.Tool == outputTool {
+		return pass
+	}
+	if p.told == nil {
+		spent, next, known := p.forecast()
+		if !known || !p.passed || spent+next >= p.limit || spent+2*next < p.limit {
+			return pass
+		}
+		p.told = map[string]string{}
+	}
+	d := policy.Decision{Act: policy.Deny, Rule: ruleCap, Target: textfmt.OneLine(policy.Target(c), 300),
+		Reason: "the money for this attempt is nearly used up, and it pays for one more message: make no further call, " +
+			"say there in a few words what is done and what is missing; the work goes on from there"}
+	message := p.uses[c.ID].message
+	if first, told := p.told[c.Agent]; !told {
+		p.told[c.Agent] = message
+	} else if first != message {
+		d.Act = policy.Stop
+	}
+	return d
 }
 
 // after compares the input of a call that ran with the one that was asked about: hooks of the user
@@ -218,14 +261,14 @@ func (p *toolCalls) onResult(o gjson.Result) {
 		switch {
 		case a == nil && !failed:
 			p.fail(runner.Wrong, "the policy was not in force: the CLI carried out %s without asking",
-				cmp.Or(p.names[id], "a tool"))
+				cmp.Or(p.uses[id].tool, "a tool"))
 		case a == nil:
 		case a.refused && !failed:
 			p.fail(runner.Wrong, "the policy was not in force: %s ran although it was denied", a.call.Tool)
 		case !a.refused && a.call.Input != nil:
 			p.conclude(a, b.Get("content"), failed)
 		}
-		delete(p.names, id)
+		delete(p.uses, id)
 		return true
 	})
 }

@@ -3,6 +3,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"wavex/budget"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/runner"
@@ -201,5 +203,68 @@ func TestSameInput(t *testing.T) {
 		if got := sameInput([]byte(tc.asked), []byte(tc.ran), "/project", tc.cut); got != tc.same {
 			t.Errorf("%.60s and %.60s: same: %v", tc.asked, tc.ran, got)
 		}
+	}
+}
+
+// Near the cap, calls are denied as long as the cap pays for exactly one more response; one in a later message of the
+// same agent ends the turn.
+func TestNearTheCap(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		message, agent, tool string
+		spent, next          budget.USD
+		want                 string // "" passes
+	}
+	first := call{message: "m1", spent: 10, next: 10}
+	for name, calls := range map[string][]call{
+		"far from it":             {first, {message: "m2", spent: 79, next: 10}},
+		"one response":            {first, {message: "m2", spent: 80, next: 10, want: "deny"}},
+		"one response, just":      {first, {message: "m2", spent: 89, next: 10, want: "deny"}},
+		"none":                    {first, {message: "m2", spent: 90, next: 10}},
+		"no price":                {first, {message: "m2", spent: 85}},
+		"nothing has run":         {{message: "m1", spent: 85, next: 10}, {message: "m2", spent: 85, next: 10, want: "deny"}},
+		"a report by a tool":      {first, {message: "m2", tool: outputTool, spent: 85, next: 10}},
+		"two calls of a message":  {first, {message: "m2", spent: 85, next: 10, want: "deny"}, {message: "m2", want: "deny"}},
+		"a later message":         {first, {message: "m2", spent: 85, next: 10, want: "deny"}, {message: "m3", want: "stop"}},
+		"another agent's message": {first, {message: "m2", spent: 85, next: 10, want: "deny"},
+			{message: "m3", agent: "a", want: "deny"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := call{}
+			p := toolCalls{limit: 100}
+			p.forecast = func() (_, _ budget.USD, known bool) { return now.spent, now.next, now.next > 0 }
+			for i, c := range calls {
+				now = c
+				id, tool := fmt.Sprint(i), cmp.Or(c.tool, "Bash")
+				p.onUse(id, tool, c.message)
+				p.before(gjson.Parse(fmt.Sprintf(`{"tool_use_id":%q,"tool_name":%q,"agent_id":%q}`, id, tool, c.agent)), false)
+				got := ""
+				if p.asked[id].refused {
+					got = p.refusals[len(p.refusals)-1].Act
+				}
+				if got != c.want || (p.end != nil) != (got == "stop") || got == "stop" && p.end.outcome != runner.OverCap {
+					t.Errorf("call %d: %q, want %q; %v", i, got, c.want, p.end)
+				}
+			}
+		})
+	}
+}
+
+// A response whose final usage is outstanding counts like the one before it.
+func TestForecast(t *testing.T) {
+	t.Parallel()
+	f := parse(t, strings.NewReader(lines(initLine, start330)))
+	if _, _, known := f.forecast(); known {
+		t.Error("known before a response was finished")
+	}
+	f.onLine([]byte(delta330), false)
+	first := f.responses.cost.USD()
+	if spent, next, known := f.forecast(); spent != first || next != first || !known {
+		t.Errorf("spent %s, next %s, known %v; want %s", spent, next, known, first)
+	}
+	f.onLine([]byte(strings.Replace(start330, `"id":"`, `"id":"x`, 1)), false)
+	if spent, next, known := f.forecast(); spent != 2*first || next != first || !known {
+		t.Errorf("spent %s, next %s, known %v; want %s twice", spent, next, known, first)
 	}
 }

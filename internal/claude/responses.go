@@ -21,6 +21,7 @@ type responses struct {
 	finished budget.Pico // the part of cost of subagents' responses and of responses with their final usage
 	unpriced int         // responses of models without a price
 	own      int         // responses of the agent itself
+	last     budget.Pico // cost of the last one that is finished
 	told     bool        // one of them has a final count of output tokens
 	open     map[string]*response
 }
@@ -43,6 +44,9 @@ func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
 	r := &response{model: model, final: true}
 	c.add(r, usage)
 	c.finished += r.cost
+	if !inner {
+		c.last = r.cost
+	}
 }
 
 // start counts the first usage of a response.
@@ -70,6 +74,9 @@ func (c *responses) finish(who string, usage gjson.Result) {
 	c.add(r, usage)
 	c.finished += r.cost
 	r.final = true
+	if who == "" {
+		c.last = r.cost
+	}
 	c.told = c.told || who == "" && tokens(usage.Get("output_tokens")) > 0
 }
 

@@ -234,7 +234,7 @@ func (f *transcript) onAssistant(o gjson.Result) {
 	content.ForEach(func(_, block gjson.Result) bool {
 		switch block.Get("type").Str {
 		case "tool_use":
-			f.onTool(block)
+			f.onTool(block, id)
 		case "text":
 			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
 				f.last.text = boundedCopy(text)
@@ -248,13 +248,13 @@ func (f *transcript) onAssistant(o gjson.Result) {
 // outputTool is the tool by which an agent gives its structured result.
 const outputTool = "StructuredOutput"
 
-func (f *transcript) onTool(block gjson.Result) {
+func (f *transcript) onTool(block gjson.Result, message string) {
 	if !f.isNew("t", block.Get("id").Str) {
 		return
 	}
 	name, input := block.Get("name").Str, block.Get("input")
 	if f.calls != nil {
-		f.calls.onUse(block.Get("id").Str, name)
+		f.calls.onUse(block.Get("id").Str, name, message)
 	}
 	if name == outputTool {
 		f.last.offered = nil

@@ -81,7 +81,8 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 	if err != nil {
 		return nil, err
 	}
-	f := &transcript{responses: responses{prices: t.Prices}, calls: &toolCalls{}}
+	f := &transcript{responses: responses{prices: t.Prices}, calls: &toolCalls{limit: t.req.Cap}}
+	f.calls.forecast = f.forecast
 	if t.Judge != nil {
 		f.calls.judge = t.Judge(t.req)
 	}

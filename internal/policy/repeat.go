@@ -69,7 +69,7 @@ func (r *repeats) before(c Call, d Decision) Decision {
 	if n > 1 {
 		subject = fmt.Sprintf("this cycle of %d calls", n)
 	}
-	d = Decision{Act: Deny, Rule: fmt.Sprintf("repeat: %d", r.row), Target: targetOf(c),
+	d = Decision{Act: Deny, Rule: fmt.Sprintf("repeat: %d", r.row), Target: Target(c),
 		Reason: subject + " had the same result each time; do something else, or report the obstacle; " +
 			"to wait for something, use one call that takes 5 seconds or more"}
 	if a.denied >= stopAt {
@@ -150,8 +150,8 @@ func digestOf(c Call) digest {
 	return digest(h.Sum(nil))
 }
 
-// targetOf returns the main argument of a call.
-func targetOf(c Call) string {
+// Target returns the main argument of a call.
+func Target(c Call) string {
 	for _, name := range []string{"command", "file_path", "notebook_path", "url", "pattern", "path"} {
 		if s := gjson.GetBytes(c.Input, name).Str; s != "" {
 			return s
