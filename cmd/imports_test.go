@@ -49,6 +49,8 @@ var may = map[string]struct {
 		"checks are commands and files"},
 	"internal/policy": {[]string{"internal/lazyregexp"},
 		"tools, paths and shell text; it knows no process and no protocol"},
+	"internal/question": {[]string{"internal/policy", "internal/safefile"},
+		"questions and answers as files; it knows no agent and no terminal"},
 	"internal/claude/statement": {[]string{"internal/lazyregexp"}, "what the CLI does, in sentences; it starts nothing"},
 	"internal/claude/probe": {[]string{"budget", "internal/claude/statement", "internal/fakeapi", "internal/proc"},
 		"it tries the CLI itself, which knows nothing of us"},

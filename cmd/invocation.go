@@ -229,8 +229,7 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	}
 	r.config, err = resolveConfig(o, r.plan, dir, old)
 	r.config.Outputs = r.outputs()
-	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && !o.yes && o.output == "text" &&
-		canPrompt(r.std)
+	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && r.isAttended()
 	if err == nil && o.shareList {
 		err = r.resolveSharedList()
 	}
@@ -340,6 +339,7 @@ func (r *invocation) checkRoster() error {
 // run runs the session and prints its end.
 func (r *invocation) run(ctx context.Context) error {
 	c := run.Console{View: r.newView(), Judge: r.findingJudge(), Approver: r.approver()}
+	c.Calls, c.Allow = r.callPrompter(c.View), r.allowAlways
 	stop := r.forwardSignals(&c)
 	defer stop()
 	c.Ended = r.keyboard.end
@@ -392,8 +392,9 @@ func (r *invocation) newView() ui.View {
 
 // peopleView returns the view on stderr.
 func (r *invocation) peopleView() ui.View {
-	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: r.config.Attended}
-	if !r.opts.plain && !r.config.Attended && setLive(&o, r.std.Err) {
+	asks := r.config.Attended || r.decidesCalls()
+	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: asks}
+	if !r.opts.plain && !asks && setLive(&o, r.std.Err) {
 		v := ui.Terminal(r.std.Err, o)
 		r.notices.divert(v)
 		files := runlog.Files(r.config.Loop, r.config.Run)

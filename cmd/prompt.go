@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"wavex/budget"
 	"wavex/counsel"
@@ -33,6 +34,7 @@ type prompter struct {
 	out io.Writer
 
 	pending chan inputLine // the line being read; nil when no read is in progress
+	turn    sync.Mutex     // held while a question of a run waits for its answer
 }
 
 // inputLine is a line of input, or the error of reading it.
@@ -54,6 +56,11 @@ type gatePrompter struct{ *prompter }
 
 // Confirm waits for the answer to a question that the view already shows.
 func (g gatePrompter) Confirm(ctx context.Context, question string) (bool, error) {
+	if !g.turn.TryLock() {
+		g.turn.Lock() // a tool call had the last line
+		fmt.Fprint(g.out, ui.Prompt(question))
+	}
+	defer g.turn.Unlock()
 	return g.awaitAnswer(ctx, ui.Prompt(question))
 }
 

@@ -222,6 +222,12 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 		"a `call` that agents are denied, a command or a tool (repeatable; replaces the default list)")
 	f.Var(optionalNumber(&o.want.Policy.Repeat, 0), "policy-repeat",
 		"equal calls in a row after which the next is denied, or 0 (default: 5)")
+	f.StringArrayVar(&o.want.Policy.Ask, "policy-ask", nil,
+		"a `call` that a person decides on, a command or a tool (repeatable)")
+	f.Var(duration(&o.want.Policy.AskTimeout, time.Second, "5m"), "policy-ask-timeout",
+		"how long such a call waits for the answer; then it is denied (default: 5m)")
+	f.StringArrayVar(&o.want.Policy.Allow, "policy-allow", nil,
+		"a `call` of --policy-ask that needs no answer (repeatable)")
 	choicesFlag(c, choice(&o.want.Sandbox.Mode, event.SandboxAuto, "off"), "sandbox",
 		"auto: agents cannot write protected paths, where bubblewrap works")
 }

@@ -84,13 +84,15 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 }
 
 // policyFields are the fields of a policy. Each has a flag.
-var policyFields = []string{"edits", "deny", "repeat"}
+var policyFields = []string{"edits", "deny", "repeat", "ask", "ask-timeout", "allow"}
 
 // checkDenied refuses patterns of calls that are none, or that deny a check of a task they are for.
 func checkDenied(o *runOptions, p *plan.Plan, c event.Policy) error {
-	for _, pattern := range c.Deny {
-		if _, err := policy.ParsePattern(pattern); err != nil {
-			return usage("%s: %s is no pattern of calls: %s", o.named("policy-deny"), strconv.Quote(pattern), err)
+	for flag, patterns := range map[string][]string{"policy-deny": c.Deny, "policy-ask": c.Ask, "policy-allow": c.Allow} {
+		for _, pattern := range patterns {
+			if _, err := policy.ParsePattern(pattern); err != nil {
+				return usage("%s: %s is no pattern of calls: %s", o.named(flag), strconv.Quote(pattern), err)
+			}
 		}
 	}
 	for i := range p.Tasks {
@@ -143,7 +145,10 @@ func (o *runOptions) forgetIncrements() {
 func planSettings(p *plan.Plan) map[string]string {
 	v := map[string]string{"schedule": p.Schedule, "isolation": p.Isolation, "deliver": p.Deliver,
 		"retry-session": p.Defaults.RetrySession, "policy-edits": p.Defaults.PolicyEdits,
-		"policy-deny": strings.Join(p.Defaults.PolicyDeny, ", ")}
+		"policy-deny": strings.Join(p.Defaults.PolicyDeny, ", "), "policy-ask": strings.Join(p.Defaults.PolicyAsk, ", ")}
+	if d := p.Defaults.PolicyAskTimeout; d > 0 {
+		v["policy-ask-timeout"] = d.String()
+	}
 	if n := p.Defaults.PolicyRepeat; n != nil {
 		v["policy-repeat"] = strconv.Itoa(*n)
 	}

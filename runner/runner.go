@@ -274,8 +274,8 @@ const (
 type Observation struct {
 	Task    string
 	Attempt int
-	Kind    string     // "init", "tool", "denied", "text", "api_retry", "rate_limit", "waiting", "checking"
-	Text    string     // one line: the tool and its target, or the first words
+	Kind    string     // "init", "tool", "denied", "asked", "answered", "text", "api_retry", "rate_limit", "waiting", "checking"
+	Text    string     // one line: the tool and its target, or the first words; the prompt of "asked"
 	Cost    budget.USD // so far, a lower bound
 }
 

@@ -5,6 +5,7 @@
 package claude
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,9 @@ type Agent struct {
 	Support statement.SupportSet
 	// Judge returns the judge of the tool calls of a turn; nil: the policy has no objection to any call.
 	Judge func(runner.TurnRequest) policy.Judge
+	// Person decides on calls that the policy leaves to a person, and says why it denies one; nil: all are denied. It
+	// may block until ctx ends, and is safe for concurrent use.
+	Person func(ctx context.Context, q policy.Question, timeout time.Duration) (allowed bool, why string)
 	// Prices prices attempts that end without a result line. If nil, they count at their cap.
 	Prices Pricer
 	// Grace bounds the life of the process after its result line; 0: 10 s.

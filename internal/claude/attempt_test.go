@@ -392,7 +392,7 @@ func TestChildEnvironment(t *testing.T) {
 	}
 	registers, prompt, _ := strings.Cut(d.Heard, "\n")
 	if strings.Count(prompt, "\n") != 1 || gjson.Get(prompt, "message.content").Str != b.req.Prompt ||
-		gjson.Get(prompt, "type").Str != "user" || registers+"\n" != initializeLine {
+		gjson.Get(prompt, "type").Str != "user" || registers+"\n" != string(initializeLine(0)) {
 		t.Errorf("heard %q", d.Heard)
 	}
 	env := map[string]string{}

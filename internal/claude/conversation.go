@@ -7,12 +7,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/conc/panics"
 
 	"wavex/internal/loop"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
@@ -34,6 +36,7 @@ type conversation struct {
 	wall       time.Duration
 	idle       time.Duration // 0: no limit
 	transcript *transcript
+	person     func(context.Context, policy.Question) (allowed bool, why string) // nil: none is there
 
 	p             *proc.Process
 	stderr        *runner.LogFile // its standard error; nil before start
@@ -89,6 +92,21 @@ func (c *conversation) run(ctx context.Context) {
 	var read, written = make(chan struct{}), make(chan struct{})
 	// There is room for all lines of a CLI that reads. Without an answer it does not carry out the call.
 	c.say = make(chan []byte, 256)
+	var questions sync.WaitGroup
+	if c.person != nil && c.transcript.calls != nil {
+		c.transcript.calls.person = func(q policy.Question, answer func(bool, string)) func() {
+			ctx, cancel := context.WithCancel(ctx)
+			questions.Go(func() {
+				defer cancel()
+				allowed, why := c.person(ctx, q)
+				if ctx.Err() != nil {
+					allowed, why = false, whyStopped
+				}
+				answer(allowed, why)
+			})
+			return cancel
+		}
+	}
 	if c.resume {
 		c.send([]byte(baselineUsageLine))
 	}
@@ -111,6 +129,8 @@ func (c *conversation) run(ctx context.Context) {
 	c.exit = c.p.Wait()
 	close(c.exited)
 	<-read
+	giveUp(nil)
+	questions.Wait()
 	close(c.say)
 	<-written
 	c.conclude(c.stderr.Flush())
@@ -124,7 +144,8 @@ func (c *conversation) start() (err error) {
 	c.p, err = proc.Start(proc.Spec{Argv: c.argv, Wrapper: c.wrapper, Dir: c.dir, Env: c.env, Mark: c.mark, Stdin: true,
 		Stderr: c.stderr})
 	if err == nil && c.transcript.calls != nil {
-		_, _ = c.p.Stdin.Write([]byte(initializeLine)) // if it has ended, its exit tells why; a pipe has room for it
+		// If it has ended, its exit tells why; a pipe has room for the line.
+		_, _ = c.p.Stdin.Write(initializeLine(c.transcript.calls.askTimeout))
 	}
 	return err
 }
@@ -154,7 +175,7 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 			return
 		case e := <-c.turns:
 			if done = e != turnResumed; done {
-				if e == turnOver {
+				if e == turnOver && !(c.transcript.calls != nil && c.transcript.calls.isAsking()) {
 					c.close() // no request is open: the process may exit
 				} // else a further turn may ask about its calls; without stdin, 2.1.197 carries them out unasked
 				grace.Reset(cmp.Or(c.agent.Grace, 10*time.Second))
@@ -285,6 +306,9 @@ func userMessage(prompt string) ([]byte, error) {
 // checkStalled gives up an attempt that is in a turn and printed nothing for the idle limit. It
 // returns the time until the next check.
 func (c *conversation) checkStalled(done bool, giveUp context.CancelCauseFunc) time.Duration {
+	if p := c.transcript.calls; p != nil && p.isAsking() {
+		c.lastRead.Store(time.Now().UnixNano()) // it waits for a person
+	}
 	quiet := time.Since(time.Unix(0, c.lastRead.Load()))
 	if quiet >= c.idle && !done {
 		giveUp(errIdle)

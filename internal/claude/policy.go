@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,26 +25,35 @@ import (
 // This file answers the CLI's questions about tool calls. It knows the protocol and no rule: a
 // policy.Judge decides. All facts were observed on claude 2.1.197 and 2.1.330.
 
+// initializeID marks the request that registers the callbacks.
+const initializeID = "wavex-policy"
+
 // initializeLine registers the callbacks, before the first prompt of a process: later, 2.1.197
-// accepts it and asks nothing. The timeout is in seconds. With onFailure, which 2.1.197 does not
-// know, a call without a usable answer is not carried out.
-const (
-	initializeID   = "wavex-policy"
-	initializeLine = `{"type":"control_request","request_id":"` + initializeID +
-		`","request":{"subtype":"initialize","hooks":{` +
-		`"PreToolUse":[{"hookCallbackIds":["before"],"timeout":60,"onFailure":"block"}],` +
-		`"PostToolUse":[{"hookCallbackIds":["after"],"timeout":60}],` +
-		`"Stop":[{"hookCallbackIds":["stop"],"timeout":60}]}}}` + "\n"
-)
+// accepts it and asks nothing. The timeouts are in seconds: a call waits longer than a person may take for
+// an answer. With onFailure, which 2.1.197 does not know, a call without a usable answer is not carried out.
+func initializeLine(askTimeout time.Duration) []byte {
+	return fmt.Appendf(nil, `{"type":"control_request","request_id":"`+initializeID+
+		`","request":{"subtype":"initialize","hooks":{`+
+		`"PreToolUse":[{"hookCallbackIds":["before"],"timeout":%d,"onFailure":"block"}],`+
+		`"PostToolUse":[{"hookCallbackIds":["after"],"timeout":60}],`+
+		`"Stop":[{"hookCallbackIds":["stop"],"timeout":60}]}}}`+"\n", max(60, int(askTimeout.Seconds())+10))
+}
 
 // toolCalls holds the tool calls of one process: those that the CLI asked about, and those that ran.
-// It belongs to the goroutine that reads the stream, except stopping.
+// The methods whose names begin with on belong to the goroutine that reads the stream.
 type toolCalls struct {
 	judge    policy.Judge // nil: every call passes
 	answer   func([]byte) // sends a line to the CLI; nil: it drops it. It must not block.
 	giveUp   func(error)  // ends the turn; nil: nothing
 	observe  func(kind, text string)
 	stopping atomic.Bool // every further call is denied
+
+	// person decides on a call: it passes the decision to answer, from another goroutine. nil: no person is there.
+	person     func(q policy.Question, answer func(allowed bool, why string)) (cancel func())
+	askTimeout time.Duration // of person; 0: there are no such calls
+
+	mu   sync.Mutex               // of the fields below; an answer of a person may come at any time
+	open map[string]*openQuestion // calls that wait for a person, by the id of the request
 
 	limit    budget.USD                                  // the cap of the turn; 0: none
 	forecast func() (spent, next budget.USD, known bool) // the cost so far, and of one more response
@@ -62,10 +72,18 @@ type toolCalls struct {
 type askedCall struct {
 	call    policy.Call // without Input once the call has ended
 	refused bool
-	cut     bool // strings of the input were shortened
+	refusal runner.Refusal // if it is refused
+	cut     bool           // strings of the input were shortened
 	began   time.Time
 	took    time.Duration // 0: it has not ended
 	ran     []byte        // the input that the tool had
+}
+
+// openQuestion is a call that waits for a person.
+type openQuestion struct {
+	call     *askedCall
+	decision policy.Decision
+	cancel   func()
 }
 
 // toolUse is a call in a message of the model.
@@ -108,27 +126,101 @@ func (p *toolCalls) onRequest(o gjson.Result, cut bool) {
 	if r.Get("subtype").Str != "hook_callback" {
 		return
 	}
-	in, answer := r.Get("input"), callbackAnswer{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id, in, out := strings.Clone(o.Get("request_id").Str), r.Get("input"), (*preToolUse)(nil)
 	switch r.Get("callback_id").Str {
 	case "before":
-		if why := p.before(in, cut); why != "" {
-			answer.Output = &preToolUse{"PreToolUse", "deny", "wavex: " + why}
+		a, d := p.before(in, cut)
+		if d.Act == policy.Ask && p.person != nil {
+			p.ask(id, a, d)
+			return
+		}
+		was := p.refused
+		if out = p.conclude(a, d); p.refused > was && p.observe != nil {
+			p.observe("denied", a.refusal.String())
 		}
 	case "after":
 		p.after(in)
 	case "stop":
 		p.background = len(in.Get(`background_tasks.#(status=="running")#`).Array())
 	}
+	p.reply(id, out)
+}
+
+// reply sends an answer: nil has no opinion, so that the CLI's own rules decide.
+func (p *toolCalls) reply(id string, out *preToolUse) {
 	if p.answer == nil {
 		return
 	}
 	line := controlResponse{Type: "control_response"}
-	line.Response.Subtype, line.Response.ID, line.Response.Response = "success", o.Get("request_id").Str, answer
+	line.Response.Subtype, line.Response.ID, line.Response.Response.Output = "success", id, out
 	data, err := json.Marshal(line)
 	if err != nil {
 		panic(fmt.Sprintf("encoding an answer: %v", err)) // strings only
 	}
 	p.answer(append(data, '\n'))
+}
+
+// ask puts a call to a person. The request stays open until then.
+func (p *toolCalls) ask(id string, a *askedCall, d policy.Decision) {
+	if p.open == nil {
+		p.open = map[string]*openQuestion{}
+	}
+	q := &openQuestion{call: a, decision: d}
+	p.open[id] = q
+	q.cancel = p.person(policy.Question{Tool: a.call.Tool, Target: d.Target, Pattern: d.Rule},
+		func(allowed bool, why string) { p.answered(id, allowed, why) })
+}
+
+// answered sends a person's decision. It may be called from any goroutine.
+func (p *toolCalls) answered(id string, allowed bool, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.open[id]
+	if q == nil {
+		return // the CLI or wavex has given up
+	}
+	delete(p.open, id)
+	q.call.began = time.Now()
+	if allowed {
+		p.passed = true
+		p.reply(id, &preToolUse{"PreToolUse", "allow", "a person allowed it"})
+		return
+	}
+	q.decision.Reason = why
+	p.reply(id, p.conclude(q.call, q.decision))
+}
+
+// onCancelled drops a question of which the CLI awaits no answer any more. The call does not run.
+func (p *toolCalls) onCancelled(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q := p.open[id]; q != nil {
+		delete(p.open, id)
+		q.cancel()
+	}
+}
+
+// isAsking reports whether a call waits for a person.
+func (p *toolCalls) isAsking() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open) > 0
+}
+
+// stop denies all further calls, and those that wait for a person: a CLI whose standard input is closed while it
+// waits carries the call out (2.1.197).
+func (p *toolCalls) stop() {
+	p.stopping.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, q := range p.open {
+		delete(p.open, id)
+		q.cancel()
+		q.decision.Reason = whyStopped
+		p.reply(id, p.conclude(q.call, q.decision))
+	}
 }
 
 type controlResponse struct {
@@ -140,7 +232,7 @@ type controlResponse struct {
 	} `json:"response"`
 }
 
-// callbackAnswer is {} or a denial. Other answers let the call run on some version.
+// callbackAnswer is {}, a denial, or what a person allowed. Other answers let the call run on some version.
 type callbackAnswer struct {
 	Output *preToolUse `json:"hookSpecificOutput,omitempty"`
 }
@@ -151,8 +243,11 @@ type preToolUse struct {
 	Reason   string `json:"permissionDecisionReason"`
 }
 
-// before decides on a call that has not run. It returns why the call is denied, or "".
-func (p *toolCalls) before(in gjson.Result, cut bool) (why string) {
+// whyStopped is the reason of calls that are denied because the turn ends.
+const whyStopped = "the attempt is being stopped"
+
+// before decides on a call that has not run.
+func (p *toolCalls) before(in gjson.Result, cut bool) (*askedCall, policy.Decision) {
 	id := strings.Clone(in.Get("tool_use_id").Str)
 	call := policy.Call{ID: id, Agent: strings.Clone(in.Get("agent_id").Str),
 		Tool: strings.Clone(in.Get("tool_name").Str), Dir: strings.Clone(in.Get("cwd").Str),
@@ -165,8 +260,7 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (why string) {
 	d := p.nearCap(call)
 	switch {
 	case p.stopping.Load() || p.end != nil:
-		a.refused = true
-		return "the attempt is being stopped"
+		return a, policy.Decision{Act: policy.Deny, Reason: whyStopped}
 	case d.Act != policy.Pass || p.judge == nil:
 	case cut && call.Tool == "Bash":
 		d = policy.Decision{Act: policy.Deny, Rule: "length", Target: "a long command",
@@ -174,30 +268,36 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (why string) {
 	default:
 		d = p.judge.Before(call)
 	}
+	return a, d
+}
+
+// conclude records a decision and returns the answer.
+func (p *toolCalls) conclude(a *askedCall, d policy.Decision) *preToolUse {
 	if d.Act == policy.Pass {
 		p.passed = true
-		return ""
+		return nil
 	}
-	if d.Act == policy.Ask {
-		d.Reason = cmp.Or(d.Reason, "a person must allow this, and none is there; do without it")
+	d.Reason = cmp.Or(d.Reason, "a person must allow this, and none is there; do without it")
+	answer := &preToolUse{"PreToolUse", "deny", "wavex: " + d.Reason}
+	if a.refused = true; d.Reason == whyStopped {
+		return answer
 	}
-	a.refused, a.call.Input = true, nil
+	a.call.Input = nil
 	p.refused++
-	r := runner.Refusal{Tool: call.Tool, Agent: call.Agent, Act: string(d.Act), Rule: d.Rule,
+	r := runner.Refusal{Tool: a.call.Tool, Agent: a.call.Agent, Act: string(d.Act), Rule: d.Rule,
 		Target: textfmt.OneLine(d.Target, 300), Reason: textfmt.OneLine(d.Reason, 600)}
+	answer.Reason = "wavex: " + r.Reason
 	if len(p.refusals) < refusalsMax {
 		p.refusals = append(p.refusals, r)
 	}
-	if p.observe != nil {
-		p.observe("denied", r.String())
-	}
+	a.refusal = r
 	switch {
 	case d.Act == policy.Stop && d.Rule == ruleCap:
 		p.fail(runner.OverCap, "near its cap of %s it was told to report, and went on", p.limit)
 	case d.Act == policy.Stop:
 		p.fail(runner.Stalled, "stopped at %s %s: %s", r.Tool, r.Target, r.Reason)
 	}
-	return r.Reason
+	return answer
 }
 
 // ruleCap is the rule of calls that are denied near the cap.
@@ -252,6 +352,8 @@ func (p *toolCalls) after(in gjson.Result) {
 // onResult handles a user line. Each call that ran was asked about before, also those of subagents;
 // a result of any other call is an error, such as an unknown tool.
 func (p *toolCalls) onResult(o gjson.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
 		if b.Get("type").Str != "tool_result" {
 			return true
@@ -266,15 +368,15 @@ func (p *toolCalls) onResult(o gjson.Result) {
 		case a.refused && !failed:
 			p.fail(runner.Wrong, "the policy was not in force: %s ran although it was denied", a.call.Tool)
 		case !a.refused && a.call.Input != nil:
-			p.conclude(a, b.Get("content"), failed)
+			p.ended(a, b.Get("content"), failed)
 		}
 		delete(p.uses, id)
 		return true
 	})
 }
 
-// conclude gives the judge the result of a call.
-func (p *toolCalls) conclude(a *askedCall, content gjson.Result, failed bool) {
+// ended gives the judge the result of a call.
+func (p *toolCalls) ended(a *askedCall, content gjson.Result, failed bool) {
 	if p.judge != nil {
 		r := policy.Result{Input: a.ran, Output: []byte(content.Raw), Failed: failed,
 			Took: cmp.Or(a.took, time.Since(a.began))}

@@ -4,6 +4,8 @@ package claude
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -74,7 +76,7 @@ func TestPolicy(t *testing.T) {
 			return policy.Decision{Act: policy.Ask}
 		}), want: runner.Done, refused: 1, steps: [][]step{{callback("before", "t", "x"),
 			{Await: `"wavex: a person must allow this, and none is there; do without it"`}, toolResult("t", true)}, end}},
-		{name: "a person is asked", judge: pushes(policy.Ask), want: runner.Done, refused: 1,
+		{name: "no person is there", judge: pushes(policy.Ask), want: runner.Done, refused: 1,
 			steps: [][]step{{callback("before", "t", "git push"), deny, toolResult("t", true)}, end}},
 		{name: "stopped", judge: pushes(policy.Stop), want: runner.Stalled, refused: 1,
 			reason: "stopped at Bash git push: commit and leave it",
@@ -123,6 +125,106 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("%s: %s; refusals %v, denials %v", r.Outcome, r.Reason, r.Refusals, r.Denials)
 			}
 		})
+	}
+}
+
+// A person decides on a call while the attempt waits, and no call is open when wavex stops the agent.
+func TestPersonDecides(t *testing.T) {
+	t.Parallel()
+	begin := then([]step{{Read: true}}, prints(initLine)...)
+	cancelled := step{Print: `{"type":"control_cancel_request","request_id":"q-before"}`}
+	asks := func(id, command string) step {
+		return step{Print: strings.Replace(callback("before", id, command).Print, "q-before", "q-"+id, 1)}
+	}
+	for _, tc := range []struct {
+		name   string
+		person func(ctx context.Context, q policy.Question, stop context.CancelCauseFunc) (bool, string)
+		steps  []step
+		want   runner.Outcome
+		denied int
+	}{
+		{name: "yes", want: runner.Done, steps: []step{callback("before", "t", "git push"),
+			{Await: `"permissionDecision":"allow"`}, callback("after", "t", "git push"), {Await: `"response":{}`},
+			toolResult("t", false), {Print: resultGood}, {EOF: true}},
+			person: func(_ context.Context, q policy.Question, _ context.CancelCauseFunc) (bool, string) {
+				return q == policy.Question{Task: "T-001", Attempt: 1, Tool: "Bash", Target: "git push", Pattern: "push"}, ""
+			}},
+		{name: "no", want: runner.Done, denied: 1, steps: []step{callback("before", "t", "git push"),
+			{Await: `"deny","permissionDecisionReason":"wavex: a person said no"`}, toolResult("t", true), {Print: resultGood},
+			{EOF: true}},
+			person: func(context.Context, policy.Question, context.CancelCauseFunc) (bool, string) {
+				return false, "a person said no"
+			}},
+		{name: "two at once", want: runner.Done, denied: 1, steps: []step{asks("1", "one"), asks("2", "two"),
+			{Await: `"request_id":"q-2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse",` +
+				`"permissionDecision":"deny"`},
+			{Print: `{"type":"control_cancel_request","request_id":"q-1"}`}, {Print: resultGood}, {EOF: true}},
+			person: func(ctx context.Context, q policy.Question, _ context.CancelCauseFunc) (bool, string) {
+				if q.Target == "one" {
+					<-ctx.Done()
+				}
+				return false, "no"
+			}},
+		{name: "the CLI gives up", want: runner.Done, steps: []step{callback("before", "t", "git push"), cancelled,
+			toolResult("t", true), {Print: resultGood}, {EOF: true}},
+			person: func(ctx context.Context, _ policy.Question, _ context.CancelCauseFunc) (bool, string) {
+				<-ctx.Done()
+				return true, ""
+			}},
+		{name: "wavex gives up", want: runner.Interrupted, steps: []step{callback("before", "t", "git push"),
+			{Await: `"deny","permissionDecisionReason":"wavex: the attempt is being stopped"`}, {Await: `"interrupt"`},
+			{Print: aborted}, {EOF: true}},
+			person: func(ctx context.Context, _ policy.Question, stop context.CancelCauseFunc) (bool, string) {
+				stop(errors.New("enough"))
+				<-ctx.Done()
+				return true, ""
+			}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, script{Steps: then(begin, tc.steps...)})
+			b.req.Settings.PolicyAsk, b.req.Settings.Timeout = []string{"push"}, time.Minute
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			b.agent.Person = func(ctx context.Context, q policy.Question, limit time.Duration) (bool, string) {
+				if limit != policy.DefaultAskTimeout {
+					t.Errorf("it may take %s", limit)
+				}
+				return tc.person(ctx, q, stop)
+			}
+			b.agent.Judge = func(runner.TurnRequest) policy.Judge {
+				return judgeFunc(func(c policy.Call) policy.Decision {
+					return policy.Decision{Act: policy.Ask, Rule: "push", Target: policy.Target(c)}
+				})
+			}
+			if r := b.attempt(ctx); r.Outcome != tc.want || r.Refused != tc.denied {
+				t.Errorf("%s: %s; refusals %v", r.Outcome, r.Reason, r.Refusals)
+			}
+		})
+	}
+}
+
+// The idle time stands still while a call waits for a person, who has less time than the CLI waits.
+func TestIdleStandsStill(t *testing.T) {
+	t.Parallel()
+	k := &conversation{idle: time.Minute, transcript: &transcript{calls: &toolCalls{}}}
+	for _, asks := range []bool{true, false} {
+		k.transcript.calls.open = nil
+		if asks {
+			k.transcript.calls.open = map[string]*openQuestion{"q": {}}
+		}
+		gaveUp := false
+		k.lastRead.Store(time.Now().Add(-time.Hour).UnixNano())
+		k.checkStalled(false, func(error) { gaveUp = true })
+		if gaveUp == asks {
+			t.Errorf("asks %v: gave up: %v", asks, gaveUp)
+		}
+	}
+	for limit, want := range map[time.Duration]string{0: `"timeout":60,`, time.Second: `"timeout":60,`,
+		5 * time.Minute: `"timeout":310,`} {
+		if line := string(initializeLine(limit)); !strings.Contains(line, `["before"],`+want) {
+			t.Errorf("%s: %s", limit, line)
+		}
 	}
 }
 
@@ -217,15 +319,15 @@ func TestNearTheCap(t *testing.T) {
 	}
 	first := call{message: "m1", spent: 10, next: 10}
 	for name, calls := range map[string][]call{
-		"far from it":             {first, {message: "m2", spent: 79, next: 10}},
-		"one response":            {first, {message: "m2", spent: 80, next: 10, want: "deny"}},
-		"one response, just":      {first, {message: "m2", spent: 89, next: 10, want: "deny"}},
-		"none":                    {first, {message: "m2", spent: 90, next: 10}},
-		"no price":                {first, {message: "m2", spent: 85}},
-		"nothing has run":         {{message: "m1", spent: 85, next: 10}, {message: "m2", spent: 85, next: 10, want: "deny"}},
-		"a report by a tool":      {first, {message: "m2", tool: outputTool, spent: 85, next: 10}},
-		"two calls of a message":  {first, {message: "m2", spent: 85, next: 10, want: "deny"}, {message: "m2", want: "deny"}},
-		"a later message":         {first, {message: "m2", spent: 85, next: 10, want: "deny"}, {message: "m3", want: "stop"}},
+		"far from it":            {first, {message: "m2", spent: 79, next: 10}},
+		"one response":           {first, {message: "m2", spent: 80, next: 10, want: "deny"}},
+		"one response, just":     {first, {message: "m2", spent: 89, next: 10, want: "deny"}},
+		"none":                   {first, {message: "m2", spent: 90, next: 10}},
+		"no price":               {first, {message: "m2", spent: 85}},
+		"nothing has run":        {{message: "m1", spent: 85, next: 10}, {message: "m2", spent: 85, next: 10, want: "deny"}},
+		"a report by a tool":     {first, {message: "m2", tool: outputTool, spent: 85, next: 10}},
+		"two calls of a message": {first, {message: "m2", spent: 85, next: 10, want: "deny"}, {message: "m2", want: "deny"}},
+		"a later message":        {first, {message: "m2", spent: 85, next: 10, want: "deny"}, {message: "m3", want: "stop"}},
 		"another agent's message": {first, {message: "m2", spent: 85, next: 10, want: "deny"},
 			{message: "m3", agent: "a", want: "deny"}},
 	} {
@@ -238,11 +340,9 @@ func TestNearTheCap(t *testing.T) {
 				now = c
 				id, tool := fmt.Sprint(i), cmp.Or(c.tool, "Bash")
 				p.onUse(id, tool, c.message)
-				p.before(gjson.Parse(fmt.Sprintf(`{"tool_use_id":%q,"tool_name":%q,"agent_id":%q}`, id, tool, c.agent)), false)
-				got := ""
-				if p.asked[id].refused {
-					got = p.refusals[len(p.refusals)-1].Act
-				}
+				p.conclude(p.before(gjson.Parse(fmt.Sprintf(`{"tool_use_id":%q,"tool_name":%q,"agent_id":%q}`, id, tool,
+					c.agent)), false))
+				got := p.asked[id].refusal.Act
 				if got != c.want || (p.end != nil) != (got == "stop") || got == "stop" && p.end.outcome != runner.OverCap {
 					t.Errorf("call %d: %q, want %q; %v", i, got, c.want, p.end)
 				}

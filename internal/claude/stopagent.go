@@ -16,7 +16,7 @@ func (c *conversation) stop(cause error, done bool) {
 	default:
 	}
 	if p := c.transcript.calls; p != nil {
-		p.stopping.Store(true)
+		p.stop()
 	}
 	wait := c.stopWait(cause)
 	if done {

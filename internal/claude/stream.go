@@ -196,7 +196,7 @@ func hasUsage(line []byte) bool {
 // isRelevant reports whether lines of a type are parsed.
 func (s *stream) isRelevant(kind string) bool {
 	switch kind {
-	case "user", "control_request":
+	case "user", "control_request", "control_cancel_request":
 		return s.tools
 	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response", sharedType:
 		return true

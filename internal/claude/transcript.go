@@ -121,6 +121,11 @@ func (f *transcript) onLine(line []byte, cut bool) {
 			f.calls.onRequest(o, cut)
 		}
 		return
+	case "control_cancel_request":
+		if f.calls != nil {
+			f.calls.onCancelled(o.Get("request_id").Str)
+		}
+		return
 	case sharedType:
 		f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
 		return

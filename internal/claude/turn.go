@@ -12,6 +12,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/exhaustion"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -93,11 +94,19 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 		}
 		f.calls.observe = f.observe
 	}
-	return &conversation{
+	k := &conversation{
 		agent: t.Agent, argv: argv, wrapper: t.Wall.Wrapper(t.req.Closed, cmp.Or(t.req.Policy.Root, t.req.Dir)),
 		dir: t.req.Dir, env: t.Environ(t.req.Env), mark: t.req.Mark, logDir: t.req.LogDir,
 		prompt: prompt, wall: t.req.Settings.Timeout, idle: t.req.Settings.IdleTimeout, transcript: f, resume: resume,
-	}, nil
+	}
+	if len(t.req.Policy.Ask) > 0 && t.Person != nil {
+		f.calls.askTimeout = cmp.Or(t.req.Settings.PolicyAskTimeout, policy.DefaultAskTimeout)
+		k.person = func(ctx context.Context, q policy.Question) (bool, string) {
+			q.Task, q.Attempt = t.req.Task, t.req.Attempt
+			return t.Person(ctx, q, f.calls.askTimeout)
+		}
+	}
+	return k, nil
 }
 
 // fillResult stores the facts of the conversation in the result of the turn.

@@ -78,10 +78,13 @@ type Config struct {
 
 // Policy is the policy on tool calls for tasks whose plan has none, as plan.Settings has it.
 type Policy struct {
-	Edits  string   `json:"edits,omitempty"`  // "": the default
-	Deny   []string `json:"deny,omitzero"`    // nil: the default
-	Repeat *int     `json:"repeat,omitempty"` // nil: the default
-	Force  []string `json:"force,omitempty"`  // the fields, by their JSON names, that override the plan
+	Edits      string        `json:"edits,omitempty"`       // "": the default
+	Deny       []string      `json:"deny,omitzero"`         // nil: the default
+	Repeat     *int          `json:"repeat,omitempty"`      // nil: the default
+	Ask        []string      `json:"ask,omitzero"`          // nil: none
+	Allow      []string      `json:"allow,omitzero"`        // patterns of Ask that the user has allowed for good
+	AskTimeout time.Duration `json:"ask_timeout,omitempty"` // 0: the default
+	Force      []string      `json:"force,omitempty"`       // the fields, by their JSON names, that override the plan
 }
 
 // Rehearsal is the Agent that asks no model, so that costs and tokens are made up.

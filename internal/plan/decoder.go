@@ -54,7 +54,7 @@ type decoder struct {
 	idLocation      source.Location       // of its id
 	taskLocations   []source.Location     // of the tasks
 	currentBlockers blockerSet
-	denied          map[*string]denied // lists of policy.deny, by the address of their first pattern
+	denied          map[*string]patterns // lists of policy.deny, by the address of their first pattern
 	ids             index
 	unresolved      []blockerName // blockers that were named before their task was read
 	edges           *dag.Builder

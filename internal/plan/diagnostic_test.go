@@ -42,13 +42,16 @@ func TestDiagnostics(t *testing.T) {
 				`bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
 		{"deliver", whole(`"deliver":"patch x"`), []string{
 			`bad-value deliver: "patch x" is not allowed here; use "auto", "branch", "ff", "push" or "pr"`}},
-		{"policy", task(`"policy":{"edits":"all","deny":["git push","","Bash(x","*"],"repeat":-1,"ask":["curl"]}`), []string{
+		{"policy", task(`"policy":{"edits":"all","deny":["git push","","Bash(x","*"],"repeat":-1,` +
+			`"ask":[""],"askTimeout":"x","asks":1}`), []string{
 			`bad-value tasks[0].policy.edits: "all" is not allowed here; use "worktree", "files" or "off"`,
 			`bad-value tasks[0].policy.deny[1]: "" is no pattern of calls: it names no command and no tool`,
 			`bad-value tasks[0].policy.deny[2]: "Bash(x" is no pattern of calls: it lacks the closing parenthesis`,
 			`bad-value tasks[0].policy.deny[3]: "*" is no pattern of calls: it matches every command`,
 			`bad-number tasks[0].policy.repeat: -1 is negative`,
-			`unknown-field tasks[0].policy.ask: unknown field "ask" in policy`}},
+			`bad-value tasks[0].policy.ask[0]: "" is no pattern of calls: it names no command and no tool`,
+			`bad-duration tasks[0].policy.askTimeout: "x" is not a duration`,
+			`unknown-field tasks[0].policy.asks: unknown field "asks" in policy`}},
 		{"policy denies a check", "{\"defaults\":{\"policy\":{\"deny\":[\"git push\",\n \"curl\"]}},\"tasks\":[\n" +
 			`{"id":"a","subject":"A","verify":["true","cd x && curl http://x/"]},` +
 			`{"id":"b","subject":"B","verify":"curl y"},` +

@@ -43,6 +43,7 @@ func TestFull(t *testing.T) {
 			RetrySession: "fresh", MaxTurns: 40,
 			Agent: "builder", AppendSystemPrompt: "Be brief.", MCPConfig: "mcp.json", SettingSources: "user,project",
 			PolicyEdits: "files", PolicyDeny: []string{"git push", "WebFetch"}, PolicyRepeat: &three,
+			PolicyAsk: []string{"git push", "WebFetch"}, PolicyAskTimeout: time.Minute,
 			Dir: "sub/dir"},
 		Criteria: []Condition{{Text: "It builds."},
 			{Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},

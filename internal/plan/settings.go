@@ -53,6 +53,8 @@ func policyFields() []field[Settings] {
 			d.enum(&s.PolicyEdits, t, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff)
 		}},
 		{"deny", func(d *decoder, s *Settings, t source.Token) { d.deny(s, t) }},
+		{"ask", func(d *decoder, s *Settings, t source.Token) { s.PolicyAsk = d.patterns(t).texts }},
+		{"askTimeout", func(d *decoder, s *Settings, t source.Token) { d.duration(&s.PolicyAskTimeout, t) }},
 		{"repeat", func(d *decoder, s *Settings, t source.Token) {
 			if n, ok := d.count(t, 0); ok {
 				s.PolicyRepeat = &n
@@ -61,16 +63,16 @@ func policyFields() []field[Settings] {
 	}
 }
 
-// denied are the patterns of one policy.deny that has a pattern, and where each stands.
-type denied struct {
-	patterns []string
-	at       []source.Location
-	paths    [][]step
+// patterns are the patterns of calls of one field, and where each stands.
+type patterns struct {
+	texts []string // nil: the field cannot be read
+	at    []source.Location
+	paths [][]step
 }
 
-// deny reads a list of patterns of calls, or one.
-func (d *decoder) deny(s *Settings, t source.Token) {
-	seen := denied{patterns: []string{}}
+// patterns reads a list of patterns of calls, or one.
+func (d *decoder) patterns(t source.Token) patterns {
+	seen := patterns{texts: []string{}}
 	read := func(_ int, e source.Token) {
 		text, ok := d.str(e)
 		if !ok {
@@ -80,20 +82,28 @@ func (d *decoder) deny(s *Settings, t source.Token) {
 			d.errorf(e.At, CodeBadValue, "%s is no pattern of calls: %v", source.Quote(text), err)
 			return
 		}
-		seen.patterns, seen.at = append(seen.patterns, text), append(seen.at, e.At)
+		seen.texts, seen.at = append(seen.texts, text), append(seen.at, e.At)
 		seen.paths = append(seen.paths, slices.Clone(d.path))
 	}
 	if t.Kind == source.KindString {
 		read(0, t)
 	} else if !d.list(t, "a list of strings", read) {
-		return
+		return patterns{}
 	}
-	s.PolicyDeny = seen.patterns
+	return seen
+}
+
+// deny reads the patterns of denied calls.
+func (d *decoder) deny(s *Settings, t source.Token) {
+	seen := d.patterns(t)
+	if seen.texts != nil {
+		s.PolicyDeny = seen.texts
+	}
 	if len(seen.at) == 0 {
 		return
 	}
 	if d.denied == nil {
-		d.denied = map[*string]denied{}
+		d.denied = map[*string]patterns{}
 	}
 	d.denied[&s.PolicyDeny[0]] = seen
 }
@@ -112,7 +122,7 @@ func (d *decoder) deniedChecks() {
 		for _, c := range d.plan.Tasks[i].Verify {
 			found := policy.Denied(list, c.Run)
 			seen := d.denied[&list[0]]
-			k := slices.Index(seen.patterns, found)
+			k := slices.Index(seen.texts, found)
 			if k < 0 || told[seen.at[k]] {
 				continue
 			}

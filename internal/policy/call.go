@@ -42,6 +42,15 @@ type Decision struct {
 	Reason string // for Deny and Stop: one line for the agent that says what to do instead
 }
 
+// Question is a call that a person decides on.
+type Question struct {
+	Task    string `json:"task"`
+	Attempt int    `json:"attempt"`
+	Tool    string `json:"tool"`
+	Target  string `json:"target,omitempty"` // the command, or the main argument of another tool
+	Pattern string `json:"pattern"`          // the pattern of Rules.Ask
+}
+
 // Judge decides on the calls of one attempt. Its methods are called from one goroutine.
 type Judge interface {
 	// Before decides on a call that has not run.

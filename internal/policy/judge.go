@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -19,7 +20,8 @@ import (
 
 // New returns a Judge with the rules of an attempt. It reads the file system to follow symbolic links.
 func New(r Rules) Judge {
-	j := &judge{rules: r, deny: parsePatterns(r.Deny), env: map[string]string{}, repeats: newRepeats(r.Repeat)}
+	j := &judge{rules: r, deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), env: map[string]string{},
+		repeats: newRepeats(r.Repeat)}
 	j.root = slashed(r.Root)
 	j.realRoot = resolve("/", strings.TrimPrefix(j.root, "/"), 0)
 	if r.Home != "" {
@@ -75,7 +77,7 @@ type judge struct {
 	temp           []string // those for temporary files
 	files          []string // files that the task declares, or that a permission rule of the plan allows to edit
 	zones          []zone
-	deny           patterns
+	deny, ask      patterns
 	env            map[string]string
 	repeats        *repeats
 }
@@ -98,24 +100,26 @@ func (j *judge) Before(c Call) Decision {
 func (j *judge) After(c Call, r Result) { j.repeats.after(c, r) }
 
 // decide decides on a call by itself.
-func (j *judge) decide(c Call) Decision {
-	for _, p := range j.deny.tools {
-		if ok, err := path.Match(p.tool, c.Tool); ok && err == nil && !slices.Contains(j.rules.Allowed, c.Tool) {
-			return denial("deny: "+p.text, c.Tool,
-				"the plan denies the tool "+c.Tool+"; do the task without it, or say in your report why it needs it")
-		}
+func (j *judge) decide(c Call) (d Decision) {
+	if p := j.deny.denyingTool(c.Tool); p != nil && !slices.Contains(j.rules.Allowed, c.Tool) {
+		return denial("deny: "+p.text, c.Tool,
+			"the plan denies the tool "+c.Tool+"; do the task without it, or say in your report why it needs it")
 	}
-	dir := c.Dir
-	if dir == "" {
-		dir = j.rules.Dir
-	}
+	dir := cmp.Or(c.Dir, j.rules.Dir)
+	d.Act = Pass
+	asked := j.ask.denyingTool(c.Tool)
 	switch c.Tool {
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return j.edit(c, dir)
+		d = j.edit(c, dir)
 	case "Bash":
-		return j.command(gjson.GetBytes(c.Input, "command").Str, slashed(dir))
+		var inCommand *Pattern
+		d, inCommand = j.command(gjson.GetBytes(c.Input, "command").Str, slashed(dir))
+		asked = cmp.Or(asked, inCommand)
 	}
-	return Decision{Act: Pass}
+	if d.Act == Pass && asked != nil {
+		d = Decision{Act: Ask, Rule: asked.text, Target: Target(c)}
+	}
+	return d
 }
 
 func denial(rule, target, reason string) Decision {
@@ -157,8 +161,8 @@ func (j *judge) isDeclared(to string) bool {
 	})
 }
 
-// command decides on a command line.
-func (j *judge) command(text, dir string) (d Decision) {
+// command decides on a command line. asked is the first pattern of calls that a person decides on.
+func (j *judge) command(text, dir string) (d Decision, asked *Pattern) {
 	d.Act = Pass
 	checked := slices.Contains(j.rules.Checks, strings.TrimSpace(text))
 	lookAt(text, dir, j.env, func(e effect) {
@@ -172,9 +176,10 @@ func (j *judge) command(text, dir string) (d Decision) {
 			d = j.code(e.code, e.dir)
 		case !checked:
 			d = j.simple(e.words)
+			asked = cmp.Or(asked, j.ask.denying(e.words))
 		}
 	})
-	return d
+	return d, asked
 }
 
 // simple decides on a simple command.

@@ -194,6 +194,33 @@ func TestDeniedCommands(t *testing.T) {
 	}
 }
 
+// A person decides on calls of a pattern, but not on denied ones, and not on the task's own checks.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	_, rules := project(t)
+	rules.Ask, rules.Checks = []string{"git push", "make", "WebFetch", "Edit"}, []string{"make check"}
+	rules.Deny, rules.Allowed = []string{"curl"}, []string{"Bash(make:*)"}
+	for command, want := range map[string]Decision{
+		`cd . && git push origin`: {Act: Ask, Rule: "git push", Target: "cd . && git push origin"},
+		`make all`:                {Act: Ask, Rule: "make", Target: "make all"},
+		`make check`:              {Act: Pass}, `git status`: {Act: Pass}, `git push; rm prot/f`: {Act: Deny},
+		`git push && curl x`: {Act: Deny},
+	} {
+		if got := New(rules).Before(bash(command)); got.Act != want.Act || want.Act == Ask && got != want {
+			t.Errorf("%s: %+v, want %+v", command, got, want)
+		}
+	}
+	for input, want := range map[string]Act{`{"file_path":"src/a"}`: Ask, `{"file_path":"prot/f"}`: Deny} {
+		if got := New(rules).Before(Call{Tool: "Edit", Input: []byte(input)}); got.Act != want {
+			t.Errorf("Edit of %s: %+v", input, got)
+		}
+	}
+	fetch := Call{Tool: "WebFetch", Input: []byte(`{"url":"http://x"}`)}
+	if got := New(rules).Before(fetch); got.Act != Ask || got.Target != "http://x" {
+		t.Errorf("WebFetch: %+v", got)
+	}
+}
+
 // A permission rule of the plan that names a command, and the task's own checks, win over denied commands.
 func TestAllowedCommands(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Rules hold the policy of one attempt. They are plain data.
@@ -20,9 +21,10 @@ type Rules struct {
 
 	Closed []Closed `json:"closed,omitempty"`
 	Deny   []string `json:"deny,omitempty"` // see Pattern
+	Ask    []string `json:"ask,omitempty"`  // the same; a person decides on these calls
 	// Allowed are the permission rules of the plan. Those for commands win over Deny, those for editing tools over Edits.
 	Allowed []string `json:"allowed,omitempty"`
-	// Checks are command lines that Deny does not hit: the task's own checks.
+	// Checks are command lines that Deny and Ask do not hit: the task's own checks.
 	Checks []string `json:"checks,omitempty"`
 	Repeat int      `json:"repeat,omitempty"` // equal calls in a row after which the next is denied; 0: any number
 }
@@ -47,6 +49,9 @@ const (
 
 // DefaultDeny are the commands that no agent may run unless a plan says so.
 func DefaultDeny() []string { return []string{"git push", "git clean -fdx", "rm -rf /", "rm -rf /*"} }
+
+// DefaultAskTimeout is the time that a person has for an answer.
+const DefaultAskTimeout = 5 * time.Minute
 
 // DefaultRepeat is the default of Rules.Repeat.
 const DefaultRepeat = 5
@@ -152,6 +157,16 @@ func parsePatterns(texts []string) patterns {
 		}
 	}
 	return l
+}
+
+// denyingTool returns the pattern that matches a tool, or nil.
+func (l *patterns) denyingTool(tool string) *Pattern {
+	for _, p := range l.tools {
+		if ok, err := path.Match(p.tool, tool); ok && err == nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // denying returns the pattern that matches a simple command, or nil.

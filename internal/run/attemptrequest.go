@@ -78,6 +78,12 @@ func (r *Session) settings(p *plan.Plan, i int) plan.Settings {
 	if c.Repeat != nil && wins("repeat", s.PolicyRepeat != nil) {
 		s.PolicyRepeat = c.Repeat
 	}
+	if c.Ask != nil && wins("ask", s.PolicyAsk != nil) {
+		s.PolicyAsk = c.Ask
+	}
+	if c.AskTimeout > 0 && wins("ask-timeout", s.PolicyAskTimeout > 0) {
+		s.PolicyAskTimeout = c.AskTimeout
+	}
 	return s
 }
 

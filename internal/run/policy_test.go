@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/plan"
@@ -32,7 +33,9 @@ func TestPolicyOfTasks(t *testing.T) {
 	one, two := 1, 2
 	p := &plan.Plan{Defaults: plan.Settings{PolicyEdits: "off"}, Tasks: []plan.Task{
 		{ID: "a", Settings: &plan.Settings{PolicyDeny: []string{}, PolicyRepeat: &two}}, {ID: "b"}}}
-	given := event.Policy{Edits: "files", Deny: []string{"curl"}, Repeat: &one}
+	p.Tasks[0].Settings.PolicyAsk = []string{"make"}
+	given := event.Policy{Edits: "files", Deny: []string{"curl"}, Repeat: &one, Ask: []string{"curl"},
+		AskTimeout: time.Minute}
 	for _, c := range []struct {
 		task  int
 		force []string
@@ -41,13 +44,17 @@ func TestPolicyOfTasks(t *testing.T) {
 		times int
 	}{
 		{0, nil, "off", nil, 2}, {1, nil, "off", []string{"curl"}, 1},
-		{0, []string{"edits", "repeat"}, "files", nil, 1}, {0, []string{"deny"}, "off", []string{"curl"}, 2},
+		{0, []string{"edits", "repeat"}, "files", nil, 1}, {0, []string{"deny", "ask"}, "off", []string{"curl"}, 2},
 	} {
 		r := &Session{config: event.Config{Policy: given}}
 		r.config.Policy.Force = c.force
 		s := r.settings(p, c.task)
 		if s.PolicyEdits != c.edits || !slices.Equal(s.PolicyDeny, c.deny) || *s.PolicyRepeat != c.times {
 			t.Errorf("task %d with %v: %+v", c.task, c.force, s)
+		}
+		asks := map[bool]string{true: "make", false: "curl"}[c.task == 0 && !slices.Contains(c.force, "ask")]
+		if !slices.Equal(s.PolicyAsk, []string{asks}) || s.PolicyAskTimeout != time.Minute {
+			t.Errorf("task %d with %v asks about %v for %s", c.task, c.force, s.PolicyAsk, s.PolicyAskTimeout)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"wavex/internal/claude"
 	"wavex/internal/event"
@@ -13,6 +14,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
+	"wavex/internal/question"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
 	"wavex/internal/statefiles"
@@ -26,6 +28,9 @@ type Console struct {
 	View     ui.View            // closed when the loop has ended
 	Approver scheduler.Approver // asked at gates; nil: no person is there
 	Judge    review.Judge       // judges the findings of a thorough review; nil: no judge
+	Calls    question.Terminal  // asks about tool calls; nil: no person is there
+	// Allow records a pattern of calls that the person has allowed for good.
+	Allow func(pattern string)
 	// Signals receives requests to stop. Leave receives, after them, the exit code of a request to
 	// leave at once.
 	Signals <-chan scheduler.Signal
@@ -58,6 +63,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Run: r.config.Run,
 		Prices: r.opts.Prices, Support: r.opts.Agent.Support,
 		Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}
+	cli.Person = r.person(c)
 	if g := r.opts.Grace; g > 0 {
 		cli.Grace, cli.StopWait = g, claude.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
@@ -98,6 +104,16 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		_ = files.Close() // before the end is shown
 		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
 	})
+}
+
+// person returns the function that asks a person about a tool call.
+func (r *Session) person(c Console) func(context.Context, policy.Question, time.Duration) (bool, string) {
+	desk := question.NewDesk(question.Dir(r.config.Loop.Run(r.config.Run, loop.Questions)), c.Calls,
+		r.config.Policy.Allow, c.Allow)
+	return func(ctx context.Context, q policy.Question, timeout time.Duration) (bool, string) {
+		q.Target = r.opts.Redactor.String(q.Target)
+		return desk.Decide(ctx, q, timeout)
+	}
 }
 
 // await runs the loop until it ends, and then calls seal, or until the user wants to leave at once.

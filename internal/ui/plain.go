@@ -35,7 +35,12 @@ func Plain(w io.Writer, o Options) View {
 func (v *plain) Observe(o runner.Observation) {
 	// Write only observations that explain a silence. The log of all tool calls is in the task's
 	// folder.
-	if o.Kind != "api_retry" && o.Kind != "rate_limit" {
+	switch o.Kind {
+	case "asked", "answered":
+		v.setQuestion(o.Text)
+		return
+	case "api_retry", "rate_limit":
+	default:
 		return
 	}
 	l := fmt.Sprintf("%s %s: %s", fitText(o.Task), o.Kind, fitText(o.Text))
@@ -72,14 +77,12 @@ func (v *plain) put(piece []byte) {
 	v.out.put(piece)
 }
 
-// setQuestion opens a question. An empty question closes the open one.
-func (v *plain) setQuestion(question string) {
+// setQuestion opens a question. An empty prompt closes the open one.
+func (v *plain) setQuestion(prompt string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.openQuestion = ""
-	if question != "" {
-		v.openQuestion = Prompt(question)
-		v.out.put([]byte(v.openQuestion))
+	if v.openQuestion = prompt; prompt != "" {
+		v.out.put([]byte(prompt))
 	}
 }
 
@@ -90,7 +93,7 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 	if v.opts.Interactive {
 		switch b := e.Body.(type) {
 		case event.Asked:
-			v.setQuestion(fitText(b.Text))
+			v.setQuestion(Prompt(fitText(b.Text)))
 			return
 		case event.Answered, event.Draining, event.RunEnded:
 			v.setQuestion("")

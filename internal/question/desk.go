@@ -1,0 +1,170 @@
+package question
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"wavex/internal/policy"
+	"wavex/internal/safefile"
+)
+
+// Desk puts the calls of one session to a person. Its methods are safe for concurrent use.
+type Desk struct {
+	dir      Dir
+	terminal Terminal
+	always   func(pattern string)
+	turn     *semaphore.Weighted // of the terminal, for one question at a time
+
+	mu      sync.Mutex
+	allowed []string // patterns that need no answer any more
+	last    int      // number of the last question
+}
+
+// Terminal asks a person at the terminal. It is called for one question at a time, and returns an error soon after ctx
+// ends.
+type Terminal func(ctx context.Context, q Question) (Choice, error)
+
+// NewDesk returns the desk of a session. terminal is nil if no person is at one. allowed are patterns that the user has
+// allowed for good; always records another one, and reports its own errors.
+func NewDesk(dir Dir, terminal Terminal, allowed []string, always func(pattern string)) *Desk {
+	d := &Desk{dir: dir, terminal: terminal, always: always, turn: semaphore.NewWeighted(1),
+		allowed: slices.Clone(allowed)}
+	earlier, _ := dir.all() // an unreadable question is asked again
+	for _, q := range earlier {
+		d.last = max(d.last, number(q.ID))
+		if a, ok := dir.answer(q.ID); ok && (a.Choice == Run || a.Choice == Always) {
+			d.allowed = append(d.allowed, q.Pattern)
+		}
+	}
+	return d
+}
+
+// whyUnattended is the reason of a denial in a session without a person.
+const whyUnattended = "a person must allow this, and none is there; do without it, or say in your report why it is " +
+	"needed"
+
+// errLate is the cause of a question's end at its deadline.
+var errLate = errors.New("the time for an answer is over")
+
+// byRule answers a question whose pattern was allowed while it waited.
+var byRule = Answer{Choice: Once, By: "an answer to an earlier question"}
+
+// pollInterval is the time between two looks for an answer of another process.
+const pollInterval = 100 * time.Millisecond
+
+// Decide puts a call to a person. If it is denied, why says so to the agent. Without a person it is denied at once.
+func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Duration) (allowed bool, why string) {
+	if d.isAllowed(call.Pattern) {
+		return true, ""
+	}
+	if d.terminal == nil && !d.dir.isWatched() {
+		return false, whyUnattended
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errLate)
+	defer cancel()
+	q, err := d.publish(call, timeout)
+	if err != nil {
+		return false, "a person must allow this, and could not be asked: " + err.Error()
+	}
+	decided, answers := make(chan struct{}), make(chan Answer, 1)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	defer close(decided)
+	if d.terminal != nil {
+		asking.Go(func() { d.atTerminal(ctx, q, answers, decided) })
+	}
+	a := d.await(ctx, q, answers)
+	switch a.Choice {
+	case Always, Run:
+		d.mu.Lock()
+		d.allowed = append(d.allowed, call.Pattern)
+		d.mu.Unlock()
+		if a.Choice == Always {
+			d.always(call.Pattern)
+		}
+		return true, ""
+	case Once:
+		return true, ""
+	case No:
+		return false, "a person said no to this; do without it, or say in your report why it is needed"
+	}
+	return false, fmt.Sprintf("a person must allow this, and no answer came within %s; do without it", timeout)
+}
+
+func (d *Desk) isAllowed(pattern string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.allowed, pattern)
+}
+
+// publish records a new question.
+func (d *Desk) publish(call policy.Question, timeout time.Duration) (Question, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now().UTC()
+	q := Question{ID: fmt.Sprintf("q%d", d.last+1), Question: call, Asked: now, Deadline: now.Add(timeout)}
+	text, err := json.MarshalIndent(q, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(string(d.dir), 0o700)
+	}
+	if err == nil {
+		err = safefile.Write(filepath.Join(string(d.dir), q.ID+questionSuffix), append(text, '\n'), 0o600)
+	}
+	if err == nil {
+		d.last++
+	}
+	return q, err
+}
+
+// await waits for the first answer: one of answers, or of another process. The answer is recorded. At the end of ctx
+// the answer is no.
+func (d *Desk) await(ctx context.Context, q Question, answers <-chan Answer) Answer {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		select {
+		case a := <-answers:
+			if err := d.dir.write(q.ID, a); errors.Is(err, ErrClosed) {
+				a, _ = d.dir.answer(q.ID)
+			}
+			return a
+		case <-poll.C:
+			if a, ok := d.dir.answer(q.ID); ok {
+				return a
+			}
+			if d.isAllowed(q.Pattern) && d.dir.write(q.ID, byRule) == nil {
+				return byRule
+			}
+		case <-ctx.Done():
+			_ = d.dir.write(q.ID, Answer{Choice: No, By: "deadline"}) // an answer that comes now comes too late
+			return Answer{}
+		}
+	}
+}
+
+// atTerminal asks at the terminal when it is free, and sends the answer. The next question waits until it is decided.
+func (d *Desk) atTerminal(ctx context.Context, q Question, answers chan<- Answer, decided <-chan struct{}) {
+	if d.turn.Acquire(ctx, 1) != nil {
+		return
+	}
+	defer d.turn.Release(1)
+	if d.isAllowed(q.Pattern) {
+		answers <- byRule
+		return
+	}
+	choice, err := d.terminal(ctx, q)
+	if err == nil {
+		answers <- Answer{Choice: choice, By: "terminal"}
+	}
+	<-decided
+}

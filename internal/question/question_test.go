@@ -1,0 +1,182 @@
+package question_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wavex/internal/policy"
+	"wavex/internal/question"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var push = policy.Question{Task: "T-001", Attempt: 2, Tool: "Bash", Target: "git push origin", Pattern: "git push"}
+
+// says returns a person who gives one answer each time, and counts the questions.
+func says(c question.Choice, asked *int) question.Terminal {
+	return func(context.Context, question.Question) (question.Choice, error) {
+		*asked++
+		return c, nil
+	}
+}
+
+// Each choice decides on the call, and those for longer also on later ones, in a later session too.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		choice        question.Choice
+		allowed       bool
+		why           string
+		asked, always int // after two calls
+		later         bool
+	}{
+		{question.Once, true, "", 2, 0, false}, {question.Run, true, "", 1, 0, true}, {question.Always, true, "", 1, 1, true},
+		{question.No, false, "a person said no", 2, 0, false},
+	} {
+		dir, asked, always := question.Dir(t.TempDir()+"/questions"), 0, 0
+		desk := question.NewDesk(dir, says(tc.choice, &asked), nil, func(p string) { always++ })
+		for range 2 {
+			if ok, why := desk.Decide(t.Context(), push, time.Minute); ok != tc.allowed || !strings.Contains(why, tc.why) {
+				t.Errorf("%s: allowed %v, %q", tc.choice, ok, why)
+			}
+		}
+		if asked != tc.asked || always != tc.always {
+			t.Errorf("%s: asked %d times, %d for good", tc.choice, asked, always)
+		}
+		later, _ := question.NewDesk(dir, nil, nil, nil).Decide(t.Context(), push, time.Minute)
+		if later != tc.later {
+			t.Errorf("%s: a later session allows it: %v", tc.choice, later)
+		}
+		if open, err := dir.Open(time.Now()); err != nil || len(open) > 0 {
+			t.Errorf("%s: open %v, %v", tc.choice, open, err)
+		}
+	}
+}
+
+// Where no person is, a call is denied at once; a pattern of the user's own settings needs none.
+func TestUnattended(t *testing.T) {
+	t.Parallel()
+	dir := question.Dir(t.TempDir())
+	if ok, why := question.NewDesk(dir, nil, nil, nil).Decide(t.Context(), push, time.Hour); ok ||
+		!strings.Contains(why, "none is there") {
+		t.Errorf("%v, %q", ok, why)
+	}
+	if ok, _ := question.NewDesk(dir, nil, []string{"git push"}, nil).Decide(t.Context(), push, time.Hour); !ok {
+		t.Error("a pattern that is allowed for good is denied")
+	}
+}
+
+// A question without an answer ends at its deadline, and one that the caller gives up ends then.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := question.Dir(t.TempDir())
+		silent := func(ctx context.Context, _ question.Question) (question.Choice, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		desk, began := question.NewDesk(dir, silent, nil, nil), time.Now()
+		ok, why := desk.Decide(t.Context(), push, 5*time.Minute)
+		if took := time.Since(began); ok || !strings.Contains(why, "no answer came within 5m0s") || took != 5*time.Minute {
+			t.Errorf("%v, %q after %s", ok, why, took)
+		}
+		if err := dir.Answer("q1", question.Answer{Choice: question.Once}, time.Now()); !errors.Is(err, question.ErrClosed) {
+			t.Errorf("answered late: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if ok, _ := desk.Decide(ctx, push, time.Hour); ok || time.Since(began) != 5*time.Minute {
+			t.Errorf("given up: %v after %s", ok, time.Since(began))
+		}
+	})
+}
+
+// Another process finds the open questions and answers them. The first answer counts, the terminal's or its.
+func TestAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := question.Dir(t.TempDir())
+	release, err := dir.Watch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	terminal := func(ctx context.Context, q question.Question) (question.Choice, error) {
+		open, err := dir.Open(time.Now())
+		if err != nil || len(open) != 1 || open[0].Question != push || open[0].ID != q.ID {
+			t.Errorf("open %+v, %v", open, err)
+		}
+		if err := dir.Answer(q.ID, question.Answer{Choice: "maybe"}, time.Now()); err == nil {
+			t.Error("maybe is an answer")
+		}
+		if err := dir.Answer(q.ID, question.Answer{Choice: question.No, By: "mcp"}, time.Now()); err != nil {
+			t.Error(err)
+		}
+		if err := dir.Answer(q.ID, question.Answer{Choice: question.Once}, time.Now()); !errors.Is(err, question.ErrClosed) {
+			t.Errorf("answered twice: %v", err)
+		}
+		return question.Always, nil
+	}
+	if ok, why := question.NewDesk(dir, terminal, nil, nil).Decide(t.Context(), push, time.Hour); ok ||
+		!strings.Contains(why, "said no") {
+		t.Errorf("%v, %q", ok, why)
+	}
+	// Without a terminal, a process that watches is enough.
+	done := make(chan bool)
+	go func() {
+		ok, _ := question.NewDesk(dir, nil, nil, nil).Decide(t.Context(), push, time.Hour)
+		done <- ok
+	}()
+	for {
+		if open, _ := dir.Open(time.Now()); len(open) == 1 {
+			if err := dir.Answer(open[0].ID, question.Answer{Choice: question.Run}, time.Now()); err != nil {
+				t.Error(err)
+			}
+			break
+		}
+	}
+	if !<-done {
+		t.Error("denied")
+	}
+}
+
+// Several questions wait one after the other. An answer for the run decides on those that wait.
+func TestOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		busy := false
+		terminal := func(_ context.Context, q question.Question) (question.Choice, error) {
+			if busy {
+				t.Error("two questions at once")
+			}
+			busy = true
+			time.Sleep(time.Second) // a person thinks
+			busy = false
+			asked = append(asked, q.Pattern)
+			return question.Run, nil
+		}
+		desk := question.NewDesk(question.Dir(t.TempDir()), terminal, nil, nil)
+		done := make(chan bool)
+		for _, pattern := range []string{"git push", "git push", "curl"} {
+			go func() {
+				ok, _ := desk.Decide(t.Context(), policy.Question{Tool: "Bash", Pattern: pattern}, time.Minute)
+				done <- ok
+			}()
+		}
+		for range 3 {
+			if !<-done {
+				t.Error("denied")
+			}
+		}
+		if slices.Sort(asked); !slices.Equal(asked, []string{"curl", "git push"}) {
+			t.Errorf("asked about %v", asked)
+		}
+	})
+}
