@@ -160,7 +160,7 @@ var may = map[string]struct {
 		"internal/claude", "internal/loop", "internal/review", "internal/hook",
 		"internal/learn", "internal/statefiles", "internal/notify", "internal/plan", "internal/planfile", "internal/policy",
 		"internal/proc",
-		"internal/prompt", "internal/runlog", "internal/usererr", "internal/report", "internal/secret", "internal/workspace",
+		"internal/prompt", "internal/question", "internal/runlog", "internal/usererr", "internal/report", "internal/secret", "internal/workspace",
 		"internal/request", "internal/tasklist", "internal/telemetry", "internal/notes", "internal/ui", "internal/userdata",
 		"internal/safefile", "internal/wall", "runner", "scheduler"},
 		"it wires a run to the world; flags, terminals and exit codes are the command line's"},

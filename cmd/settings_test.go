@@ -241,6 +241,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
 		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
+		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {

@@ -36,8 +36,8 @@ type stepReply struct {
 	cost budget.USD
 }
 
-// newStepWriter returns the agent with costs that the seed draws, in whole micro-dollars: a growing context, and outputs
-// of any size.
+// newStepWriter returns the agent with costs that the seed draws, in whole micro-dollars: a growing context, and
+// outputs of any size.
 func newStepWriter(seed uint64) *stepWriter {
 	random := rand.New(rand.NewPCG(seed, 1))
 	w := &stepWriter{}

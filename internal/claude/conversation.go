@@ -175,7 +175,7 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 			return
 		case e := <-c.turns:
 			if done = e != turnResumed; done {
-				if e == turnOver && !(c.transcript.calls != nil && c.transcript.calls.isAsking()) {
+				if e == turnOver && !c.isAsking() {
 					c.close() // no request is open: the process may exit
 				} // else a further turn may ask about its calls; without stdin, 2.1.197 carries them out unasked
 				grace.Reset(cmp.Or(c.agent.Grace, 10*time.Second))
@@ -303,10 +303,15 @@ func userMessage(prompt string) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
+// isAsking reports whether a call of the agent waits for a person.
+func (c *conversation) isAsking() bool {
+	return c.transcript != nil && c.transcript.calls != nil && c.transcript.calls.isAsking()
+}
+
 // checkStalled gives up an attempt that is in a turn and printed nothing for the idle limit. It
 // returns the time until the next check.
 func (c *conversation) checkStalled(done bool, giveUp context.CancelCauseFunc) time.Duration {
-	if p := c.transcript.calls; p != nil && p.isAsking() {
+	if c.isAsking() {
 		c.lastRead.Store(time.Now().UnixNano()) // it waits for a person
 	}
 	quiet := time.Since(time.Unix(0, c.lastRead.Load()))
