@@ -7,12 +7,14 @@ package e2e
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/policy"
@@ -177,6 +179,30 @@ func TestCallsAreDenied(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(b.req.Dir, name)); err == nil {
 				t.Errorf("%s exists", name)
 			}
+		}
+	})
+}
+
+// A person decides on calls: one that is allowed runs without a permission rule, one that is denied does not, and of
+// several in one message each has its own answer.
+func TestPersonIsAsked(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		release := reserveProcesses(t, 1)
+		defer release()
+		srv := serve(t, fakeapi.Use(fakeapi.Bash("curl --version > yes"), fakeapi.Bash("curl --version > no")).WithUsage(use),
+			report("true"))
+		b := newFixtureOn(t, c, srv)
+		b.req.Settings.PolicyAsk = []string{"curl"}
+		b.agent.Judge = func(r runner.TurnRequest) policy.Judge { return policy.New(r.Policy) }
+		b.agent.Person = func(_ context.Context, q policy.Question, _ time.Duration) (bool, string) {
+			return strings.HasSuffix(q.Target, "yes"), "a person said no"
+		}
+		r := b.attempt(t.Context())
+		_, missing := os.Stat(filepath.Join(b.req.Dir, "yes"))
+		_, denied := os.Stat(filepath.Join(b.req.Dir, "no"))
+		if r.Outcome != runner.Done || missing != nil || denied == nil || r.Refused != 1 || len(r.Denials) > 0 {
+			t.Errorf("%s: %s; %v, %v; refusals %v, denials %v", r.Outcome, r.Reason, missing, denied, r.Refusals, r.Denials)
 		}
 	})
 }

@@ -274,7 +274,7 @@ const (
 type Observation struct {
 	Task    string
 	Attempt int
-	Kind    string     // "init", "tool", "denied", "asked", "answered", "text", "api_retry", "rate_limit", "waiting", "checking"
+	Kind    string     // "init", "tool", "denied", "asked", "answered", "text", "api_retry", "rate_limit", ...
 	Text    string     // one line: the tool and its target, or the first words; the prompt of "asked"
 	Cost    budget.USD // so far, a lower bound
 }
