@@ -21,7 +21,6 @@ func TestExits(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		agent    fakeapi.Reply // answers everything
-		args     []string
 		oauth    bool
 		exit     int
 		says     string // on stderr
@@ -37,8 +36,6 @@ func TestExits(t *testing.T) {
 				}
 				return fakeapi.Text("could not")
 			})},
-		{name: "a failing check", agent: fakeapi.Text("I did nothing."), exit: 1, sessions: 4,
-			args: []string{"--max-retries", "1", "--counsel", "off", "--retry-session", "fresh"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +45,7 @@ func TestExits(t *testing.T) {
 				env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "ANTHROPIC_API_KEY=") })
 				env = append(env, "CLAUDE_CODE_OAUTH_TOKEN=anything")
 			}
-			e := newRepo(t, manyTasks(2, 1)).wavexEnv(env, append([]string{"run", "plan.json"}, c.args...)...).end()
+			e := newRepo(t, manyTasks(2, 1)).wavexEnv(env, "run", "plan.json").end()
 			if e.exit != c.exit || !strings.Contains(e.stderr+e.stdout, c.says) {
 				t.Errorf("exit %d, want %d and %q\nstdout: %s\nstderr: %s", e.exit, c.exit, c.says, e.stdout, e.stderr)
 			}
