@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,7 +61,7 @@ func (s *State) apply(e event.Event) error {
 	s.trackSession(e)
 	s.trackEffort(e)
 	s.trackActivity(e)
-	if err := s.begin(e.Body); err != nil {
+	if err := errors.Join(s.requireOpen(e.Body), s.begin(e.Body)); err != nil {
 		return err
 	}
 	switch b := e.Body.(type) {

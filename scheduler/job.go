@@ -76,6 +76,27 @@ func (s *State) begin(b event.Body) error {
 	return nil
 }
 
+// requireOpen returns an error if an event ends work that is not open: its reservation is gone.
+func (s *State) requireOpen(b event.Body) error {
+	key := ""
+	switch b := b.(type) {
+	case event.AttemptEnded:
+		key = attemptKey(b.Task, b.Attempt)
+	case event.CounselEnded:
+		key = panelKey(b.Task, b.Panel)
+	case event.ReviewEnded:
+		key = reviewKey(b.N)
+	case event.PrecheckEnded:
+		key = precheckKey(b.Task, b.N)
+	default:
+		return nil
+	}
+	if _, open := s.openWork[key]; !open {
+		return fmt.Errorf("%s ended, but it is not open", strings.TrimPrefix(key, "/"))
+	}
+	return nil
+}
+
 // finish ends the job with a key at its cost.
 func (s *State) finish(key string, cost budget.USD, tokens int64, charged bool) {
 	begun := s.openWork[key]

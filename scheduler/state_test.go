@@ -1,11 +1,17 @@
 package scheduler
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/runner"
 )
 
 // Each event leads to a phase, and the loop decides the next step only in Executing.
@@ -75,5 +81,256 @@ func TestDeadlineWhileVerifying(t *testing.T) {
 		if got != want {
 			t.Errorf("%d rechecks: decided %q, not %q", len(again), got, want)
 		}
+	}
+}
+
+// A journal whose events contradict each other is refused, with the record that does not fit.
+func TestContradictoryJournals(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("A")))
+	key := NewState(p).Tasks[0].Key
+	begun := event.AttemptStarted{Task: "A", Key: key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1, Why: "first"}
+	ended := event.AttemptEnded{Task: "A", Key: key, Attempt: 1, Status: event.Completed}
+	turn := event.TurnEnded{Task: "A", Key: key, Attempt: 1}
+	other, next := ended, begun
+	other.Attempt, next.Attempt = 2, 2
+	for name, tt := range map[string]struct {
+		bodies []event.Body
+		want   string
+	}{
+		"a turn without an attempt": {[]event.Body{turn},
+			"journal record 2: the turn of attempt 1 of A ended, but the attempt is not open"},
+		"a turn twice": {[]event.Body{begun, turn, turn},
+			"journal record 4: the turn of attempt 1 of A ended, but the attempt is not open"},
+		"another attempt":  {[]event.Body{begun, other}, "journal record 3: A/2 ended, but it is not open"},
+		"an attempt twice": {[]event.Body{begun, ended, ended}, "journal record 4: A/1 ended, but it is not open"},
+		"two attempts at once": {[]event.Body{begun, next, ended},
+			"journal record 4: attempt 1 of A ended, but it is in_progress at attempt 2"},
+		"a panel":     {[]event.Body{event.CounselEnded{Task: "A", Panel: 1}}, "journal record 2: A/counsel-1 ended"},
+		"a review":    {[]event.Body{event.ReviewEnded{N: 1}}, "journal record 2: review-1 ended"},
+		"a pre-check": {[]event.Body{event.PrecheckEnded{Task: "A", N: 1}}, "journal record 2: precheck-A-1 ended"},
+		"nothing":     {[]event.Body{begun, turn, ended}, ""},
+	} {
+		events := []event.Event{{Seq: 1, Time: epoch, Body: event.RunStarted{Config: testConfig()}}}
+		for n, b := range tt.bodies {
+			events = append(events, event.Event{Seq: int64(n + 2), Time: epoch, Body: b})
+		}
+		err := NewState(p).Replay(events)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The cost of the request that a plan comes from counts as planning, and against the budget.
+func TestCostOfTheRequest(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: testConfig(),
+		Origin: &event.Origin{Spent: 2 * budget.Dollar}}}); err != nil {
+		t.Fatal(err)
+	}
+	if e := s.Efforts(); e.Planning.Cost != 2*budget.Dollar || e.Work.Cost != 0 ||
+		s.Ledger.Available() != 23*budget.Dollar {
+		t.Errorf("efforts %+v, %s are left", e, s.Ledger.Available())
+	}
+}
+
+// Ends that other commands make between sessions.
+func TestEndsBetweenSessions(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	for n, b := range []event.Body{event.RunStarted{Config: testConfig()}, event.AttemptStarted{Task: "A",
+		Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1, Why: "first", Cap: 3 * budget.Dollar}} {
+		if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := EndAfterCancel(s)
+	if e.Status != event.RunCancelled || e.Cost != 3*budget.Dollar || e.CostUSD != 3 || e.Resume != "" ||
+		e.Iterations != s.Ledger.Charged() {
+		t.Errorf("cancelled while an attempt was open: %+v", e)
+	}
+	for failures, want := range map[string]string{"a": "a", "a b c d e": "a; b; c; d; e",
+		"a b c d e f g": "a; b; c; d; e; and 2 more"} {
+		g := EndGateAfterVerify(s, strings.Fields(failures))
+		if g.Passed || g.Review != "off" || !slices.Equal(g.Reasons, []string{"verified again, this does not hold: " + want}) {
+			t.Errorf("%s: %+v", failures, g)
+		}
+	}
+	if e := EndAfterVerify(s); e.Status != event.RunFailed || e.Reason != "the gate refused" {
+		t.Errorf("without a gate: %+v", e)
+	}
+	s.Gate = &event.GateEnded{Review: event.ReviewThorough, Reasons: []string{"x", "y"}}
+	if g := EndGateAfterVerify(s, []string{"a"}); g.Review != event.ReviewThorough {
+		t.Errorf("after a thorough review: %+v", g)
+	}
+	if e := EndAfterVerify(s); e.Reason != "the gate refused: x; y" || e.Resume == "" {
+		t.Errorf("after a gate: %+v", e)
+	}
+}
+
+// Tasks for what a later verification found join the plan, in a wave of their own.
+func TestOnFindings(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	ev, err := OnFindings(s, 2, []Remediation{{For: "the tests", Subject: strings.Repeat("x", 200), Description: "mend it",
+		Files: []string{"a.go"}, Checks: []plan.Check{{Run: "make", Timeout: time.Minute}}}, {For: "no subject"}})
+	if err != nil || ev.Wave != 2 || ev.Origin != "verify" || ev.Round != 2 || len(ev.Tasks) != 1 ||
+		ev.Tasks[0].For != "the tests" {
+		t.Fatalf("%+v, %v", ev, err)
+	}
+	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: ev}); err != nil {
+		t.Fatal(err)
+	}
+	added := s.Plan.Tasks[len(s.Tasks)-1]
+	if len(s.Tasks) != 2 || s.Waves != 2 || added.ID != ev.Tasks[0].ID || len(added.Subject) > 150 ||
+		added.Description != "mend it" || !slices.Equal(plan.Written(added.Files), []string{"a.go"}) ||
+		len(added.Verify) != 1 || added.Verify[0].Run != "make" || added.Verify[0].Timeout != time.Minute {
+		t.Errorf("the plan has %d tasks in %d waves, the last %+v", len(s.Tasks), s.Waves, added)
+	}
+	if _, err := OnFindings(s, 3, nil); !errors.Is(err, ErrNoRemediation) {
+		t.Errorf("without findings: %v", err)
+	}
+}
+
+// The task for a finding quotes the reviewer, and what must not happen.
+func TestFindingText(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	s.Plan.MustNot = []plan.Condition{{Text: "data is lost"}}
+	text := findingText(s, counsel.Finding{File: "a.go", Line: 3, Text: "it leaks", Evidence: "line 4", Fix: "close it"})
+	for _, want := range []string{"a.go:3: it leaks\n", "Evidence:\nline 4\n", "What the reviewer would do:\nclose it\n",
+		"data is lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+	if text := findingText(s, counsel.Finding{Text: "it leaks"}); strings.Contains(text, "Evidence") ||
+		strings.Contains(text, "would do") {
+		t.Errorf("without evidence: %q", text)
+	}
+}
+
+// A verification that failed too often stops the run, with the reason of the last failure.
+func TestUnverifiable(t *testing.T) {
+	t.Parallel()
+	for what, criteria := range map[string][]event.Criterion{"the tasks' checks": nil, "the criteria": {{ID: "C-1"}}} {
+		s := NewState(mustPlan(t, planText(task("A"))))
+		s.failedVerifications, s.verificationError, s.Criteria = maxUnanswered-1, "no shell", criteria
+		if d, stops := decideVerification(s, nil).(event.Draining); stops {
+			t.Errorf("%s: stopped after %d failures: %+v", what, s.failedVerifications, d)
+		}
+		s.failedVerifications++
+		d, _ := decideVerification(s, nil).(event.Draining)
+		if d.Stop.Status != event.RunBlocked || d.Stop.Reason != what+" could not be verified: no shell" {
+			t.Errorf("%s: %+v", what, d)
+		}
+	}
+}
+
+// An own budget of a task bounds its attempts; when it is spent, the task has failed.
+func TestOwnBudgetOfATask(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("A"), task("B")))
+	p.Tasks[0].BudgetUSD = budget.Dollar
+	b := newFixture(t, p, testConfig())
+	over := outcome(runner.OverCap)
+	over.Cost = budget.Dollar * 6 / 10
+	b.runner.results["A"] = []runner.Result{over, over}
+	end := b.run(t)
+	if end.Tasks.Failed != 1 || end.Tasks.Completed != 1 {
+		t.Errorf("ended as %+v", end)
+	}
+	var caps []budget.USD
+	for _, c := range b.runner.calls {
+		if c.Task == "A" {
+			caps = append(caps, c.Cap)
+		}
+	}
+	if !slices.Equal(caps, []budget.USD{budget.Dollar, budget.Dollar * 4 / 10}) {
+		t.Errorf("the attempts had caps of %v", caps)
+	}
+	ends := of[event.AttemptEnded](b.journal)
+	for _, e := range ends {
+		switch {
+		case e.Task == "A" && e.Attempt == 1 && (!e.Continue || e.Status != event.Pending || e.Note == ""):
+			t.Errorf("the first attempt ended as %+v", e)
+		case e.Task == "A" && e.Attempt == 2 && e.Status != event.Failed:
+			t.Errorf("the second attempt ended as %+v", e)
+		}
+	}
+}
+
+// All panels are skipped if the whole of the retries is held out.
+func TestHoldout(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Holdout = 1
+	b := newFixture(t, mustPlan(t, planText(task("A"))), c)
+	b.runner.results["A"] = []runner.Result{wrong("no"), {Outcome: runner.Done}}
+	end := b.run(t)
+	skipped := of[event.CounselSkipped](b.journal)
+	if end.Status != event.RunComplete || len(skipped) != 1 || skipped[0].Reason != "holdout" || len(b.panel.cases) != 0 {
+		t.Errorf("ended as %+v; skipped %+v, asked %d", end, skipped, len(b.panel.cases))
+	}
+}
+
+// The settings of a task decide about its retries and its model, unless a flag overrides them.
+func TestSettingsOfATask(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
+	s.Config.MaxRetries, s.Plan.Defaults.Model = 3, "small"
+	none := 0
+	s.Plan.Tasks[0].Settings = &plan.Settings{MaxRetries: &none, Model: "large"}
+	if s.Retries(0) != 0 || s.Retries(1) != 3 || s.model(0) != "large" || s.model(1) != "small" {
+		t.Errorf("%d and %d retries, %s and %s", s.Retries(0), s.Retries(1), s.model(0), s.model(1))
+	}
+	s.Config.ForceRetries = true
+	if s.Retries(0) != 3 {
+		t.Errorf("with a flag %d retries", s.Retries(0))
+	}
+}
+
+// What a person is told when a tool call was denied, and when the login changes.
+func TestTextsForAPerson(t *testing.T) {
+	t.Parallel()
+	for want, denials := range map[string][]runner.Denial{
+		"allow the tool in the plan's allowedTools, then resume": nil,
+		`add to the plan's allowedTools: ["a" "b"], then resume`: {{Rule: "a"}, {Rule: "b"}, {Rule: "a"}},
+	} {
+		if got := allowAdvice(denials); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, tt := range []struct {
+		was, is, given, unlimited bool
+		want                      string
+	}{
+		{false, true, false, false, event.NoticeSubscription},
+		{false, true, true, false, "subscription login: dollars are notional, nobody is billed them; the run still stops at " +
+			"its budget of $25, because it was given"},
+		{true, false, false, true, "the login changed: dollars are billed from now on"},
+		{true, false, false, false, "the login changed: dollars are billed from now on, and the budget of $25 holds"},
+		{true, true, false, false, ""},
+	} {
+		s := NewState(mustPlan(t, planText(task("A"))))
+		c := testConfig()
+		c.BudgetGiven, c.Limits.NoUSD = tt.given, tt.unlimited
+		if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c}}); err != nil {
+			t.Fatal(err)
+		}
+		s.Notional = tt.is
+		got := ""
+		if n := onMoneyChange(s, moneySnapshot{notional: tt.was}); n != nil {
+			got = n.Text
+		}
+		if got != tt.want {
+			t.Errorf("%+v: %q", tt, got)
+		}
+	}
+	s := NewState(mustPlan(t, planText(task("A"))))
+	if st := s.limitStop(errors.New("no disk")); st.Status != event.RunPaused || st.Reason != "no disk" || st.Limit != "" {
+		t.Errorf("%+v", st)
 	}
 }
