@@ -154,7 +154,8 @@ func TestEndsBetweenSessions(t *testing.T) {
 	for failures, want := range map[string]string{"a": "a", "a b c d e": "a; b; c; d; e",
 		"a b c d e f g": "a; b; c; d; e; and 2 more"} {
 		g := EndGateAfterVerify(s, strings.Fields(failures))
-		if g.Passed || g.Review != "off" || !slices.Equal(g.Reasons, []string{"verified again, this does not hold: " + want}) {
+		if g.Passed || g.Review != "off" ||
+			!slices.Equal(g.Reasons, []string{"verified again, this does not hold: " + want}) {
 			t.Errorf("%s: %+v", failures, g)
 		}
 	}
@@ -308,8 +309,8 @@ func TestTextsForAPerson(t *testing.T) {
 		want                      string
 	}{
 		{false, true, false, false, event.NoticeSubscription},
-		{false, true, true, false, "subscription login: dollars are notional, nobody is billed them; the run still stops at " +
-			"its budget of $25, because it was given"},
+		{false, true, true, false, "subscription login: dollars are notional, nobody is billed them; the run still " +
+			"stops at its budget of $25, because it was given"},
 		{true, false, false, true, "the login changed: dollars are billed from now on"},
 		{true, false, false, false, "the login changed: dollars are billed from now on, and the budget of $25 holds"},
 		{true, true, false, false, ""},
@@ -332,5 +333,48 @@ func TestTextsForAPerson(t *testing.T) {
 	s := NewState(mustPlan(t, planText(task("A"))))
 	if st := s.limitStop(errors.New("no disk")); st.Status != event.RunPaused || st.Reason != "no disk" || st.Limit != "" {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A spare that ended after its attempt took its reservation costs what it spent; one that no attempt took gives back
+// the rest and its slot.
+func TestCostOfASpare(t *testing.T) {
+	t.Parallel()
+	for taken, left := range map[bool]budget.USD{true: 22 * budget.Dollar, false: 25 * budget.Dollar} {
+		s := NewState(mustPlan(t, planText(task("A"))))
+		spare := event.SpareStarted{Task: "A", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Slot: 2, Cap: 3 * budget.Dollar}
+		bodies := []event.Body{event.RunStarted{Config: testConfig()}, spare}
+		if taken {
+			bodies = append(bodies, event.AttemptStarted{Task: "A", Key: spare.Key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1,
+				Why: "first", Slot: 2, Cap: spare.Cap})
+		}
+		for n, b := range append(bodies, event.SpareEnded{Task: "A", Wave: 1, Attempt: 1, Cost: 7}) {
+			if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Ledger.Spent() != 7 || s.Ledger.Available() != left-7 || s.waveLedger(1).Spent() != 7 ||
+			len(s.openSpares) != 0 || s.slots.used[2] != taken {
+			t.Errorf("taken %v: %s spent, %s left, slots %v", taken, s.Ledger.Spent(), s.Ledger.Available(), s.slots.used)
+		}
+	}
+}
+
+// The gate names changed checks, and conditions that nothing looked for.
+func TestGateNamesWhatNothingShows(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
+	s.Config.Review = event.ReviewOff
+	s.Tasks[0].Last = &runner.Result{Tampered: []runner.Tamper{{Path: "a.sh", Why: "its own check rests on it"}}}
+	s.Plan.MustNot = []plan.Condition{{Text: "data is lost"}, {Text: "it is slow", Check: &plan.Check{Run: "false"}}}
+	g, _ := s.decideGate(nil).(event.GateEnded)
+	want := []string{"no thorough review was made: review is off", "task A changed a.sh: its own check rests on it",
+		"nothing looked for what must not be true, since it has no check: data is lost"}
+	if !g.Passed || !g.ExitSignal || !slices.Equal(g.Reasons, want) {
+		t.Errorf("%+v", g)
+	}
+	if g, _ := s.decideGate([]string{"red"}).(event.GateEnded); g.Passed || g.ExitSignal || g.Reasons[0] != "red" ||
+		slices.Contains(g.Reasons, want[0]) {
+		t.Errorf("refused: %+v", g)
 	}
 }
