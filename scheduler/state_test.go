@@ -171,7 +171,7 @@ func TestEndsBetweenSessions(t *testing.T) {
 	}
 }
 
-// Tasks for what a later verification found join the plan, in a wave of their own.
+// Tasks for the failures of a later verification join the plan, in a wave of their own.
 func TestOnFindings(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"))))
@@ -195,7 +195,7 @@ func TestOnFindings(t *testing.T) {
 	}
 }
 
-// The task for a finding quotes the reviewer, and what must not happen.
+// The task for a finding quotes the reviewer and the conditions that must not hold.
 func TestFindingText(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"))))
@@ -293,7 +293,7 @@ func TestSettingsOfATask(t *testing.T) {
 	}
 }
 
-// What a person is told when a tool call was denied, and when the login changes.
+// A person is told which rules would allow denied tool calls, and that the login changed.
 func TestTextsForAPerson(t *testing.T) {
 	t.Parallel()
 	for want, denials := range map[string][]runner.Denial{
@@ -336,8 +336,8 @@ func TestTextsForAPerson(t *testing.T) {
 	}
 }
 
-// A spare that ended after its attempt took its reservation costs what it spent; one that no attempt took gives back
-// the rest and its slot.
+// A spare that ended after its attempt took its reservation adds its cost; one that no attempt took gives back the rest
+// and its slot.
 func TestCostOfASpare(t *testing.T) {
 	t.Parallel()
 	for taken, left := range map[bool]budget.USD{true: 22 * budget.Dollar, false: 25 * budget.Dollar} {

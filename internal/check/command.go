@@ -42,6 +42,13 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	sum, whole := sha256.New(), &textfmt.Excerpt{Max: MaxOutput}
 	exit, out, err := RunCommand(ctx, dir, env, c.Run, io.MultiWriter(sum, whole))
 	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
+	e.conclude(exit, err, ctx.Err() != nil, limit)
+	return whole.String()
+}
+
+// conclude sets the verdict on a command that has ended. err says why it was stopped, if stopped, or could not be
+// started.
+func (e *Evidence) conclude(exit proc.Exit, err error, stopped bool, limit time.Duration) {
 	e.ExitCode = exit.Code
 	if err != nil {
 		e.ExitCode = -1
@@ -49,7 +56,7 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	switch {
 	case errors.Is(err, ErrCheckTimeout):
 		e.Reason = fmt.Sprintf("no end after %s", limit)
-	case ctx.Err() != nil && err != nil:
+	case stopped && err != nil:
 		e.Reason = textfmt.OneLine("stopped: "+err.Error(), maxReason)
 	case err != nil:
 		e.Reason = textfmt.OneLine(err.Error(), maxReason)
@@ -63,7 +70,6 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	if !e.Passed && exit.Exhausted != "" {
 		e.Reason = exit.Exhausted + ": " + e.Reason
 	}
-	return whole.String()
 }
 
 // RunCommand runs a shell command line in dir with exactly env, and waits for its end and for the
