@@ -123,6 +123,7 @@ func TestScripts(t *testing.T) {
 			"outcomes":  outcomes,
 			"figures":   figures,
 			"mcptool":   mcpTool,
+			"unpack":    unpack,
 			"events":    func(ts *testscript.TestScript, neg bool, args []string) { events(ts, neg, args, schema) },
 		},
 	}

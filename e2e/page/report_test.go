@@ -123,6 +123,12 @@ func TestReportOf300(t *testing.T) {
 		t.Errorf("the row's button has aria-expanded %q", got)
 	}
 	p.eval(`for (const d of document.querySelectorAll("#panel details")) d.open = true`)
+	if got := p.text("#panel .steps"); !strings.Contains(got, "Edit") || !strings.Contains(got, "people count from 1") {
+		t.Errorf("the transcript shows %q", got)
+	}
+	if got := p.text("#panel .words p"); got != "All done." {
+		t.Errorf("the report's first paragraph is %q", got)
+	}
 	if got := p.text("#panel .diff .a"); got != "+\tn := 1 // people count from 1" {
 		t.Errorf("the first added line of the diff is %q", got)
 	}

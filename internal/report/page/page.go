@@ -9,11 +9,14 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
+	"compress/flate"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -43,12 +46,33 @@ func Write(w io.Writer, r *Run, d *Details) error {
 				return err
 			}
 			size += len(b)
+			if b, err = deflated(b); err != nil {
+				return err
+			}
 			if err := put(i, template.JS(b)); err != nil { //nolint:gosec // JSON with <, > and & escaped
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// deflated returns a part of the page's data as a JSON string: compressed (RFC 1951), in base64. The page's script
+// reads it when the task is opened. Prompts repeat much, so that a page becomes several times smaller.
+func deflated(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('"')
+	text := base64.NewEncoder(base64.StdEncoding, &b)
+	w, err := flate.NewWriter(text, flate.DefaultCompression)
+	if err == nil {
+		_, err = w.Write(data)
+		err = errors.Join(err, w.Close(), text.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compressing the page's data: %w", err)
+	}
+	b.WriteByte('"')
+	return b.Bytes(), nil
 }
 
 // WriteLive writes the page of a run under way, whose Live is true. The page has no details inside;

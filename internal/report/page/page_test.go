@@ -2,12 +2,16 @@ package page_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,7 +34,23 @@ func writePage(t *testing.T, s *reporttest.FakeRun) string {
 	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil)); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return unpacked(t, b.String())
+}
+
+// packed matches the compressed details of a task.
+var packed = regexp.MustCompile(`(<script type="application/json" id="d\d+">)"([A-Za-z0-9+/=]*)"(</script>)`)
+
+// unpacked returns a page with its details as JSON.
+func unpacked(t *testing.T, html string) string {
+	t.Helper()
+	return packed.ReplaceAllStringFunc(html, func(block string) string {
+		m := packed.FindStringSubmatch(block)
+		data, err := io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(m[2]))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m[1] + string(data) + m[3]
+	})
 }
 
 // pageData decodes the JSON of one of the page's data blocks.
@@ -188,7 +208,11 @@ func TestFilesOfAttempts(t *testing.T) {
 	if a.Prompt != "Do it.\n" || a.Diff != "--- a/a/b.txt\n+++ b/a/b.txt\n@@ -0,0 +1,1 @@\n+x\ty\n" {
 		t.Errorf("prompt %q, diff %q", a.Prompt, a.Diff)
 	}
-	if a := d.Task(0, false).Attempts[0]; a.Prompt != "" || a.Diff != "" {
+	if fmt.Sprintf("%+v", a.Steps) != "[{Kind:tool Text:Write  /project/a/b.txt Failed:false Edit:false Inner:false} "+
+		"{Kind:answer Text:@@ -0,0 +1,1 @@\n+x\ty\n Failed:false Edit:true Inner:false}]" {
+		t.Errorf("steps %+v", a.Steps)
+	}
+	if a := d.Task(0, false).Attempts[0]; a.Prompt != "" || a.Diff != "" || a.Steps != nil {
 		t.Error("texts that were not asked for")
 	}
 	if a := d.Task(1, true).Attempts[0]; a.Prompt != "" || len(a.Checks) != 1 {
@@ -283,5 +307,37 @@ func TestGateAndReviews(t *testing.T) {
 	}
 	if got := strings.Join(notes, "; "); got != "stop the gate refuses: 1 confirmed blocker; info delivered: branch wavex/r-1; take the work over with: git merge wavex/r-1" {
 		t.Errorf("notes %s", got)
+	}
+}
+
+// eachAttempt is a file system in which every attempt has the same prompt and the same stream.
+type eachAttempt struct{ files fstest.MapFS }
+
+func (f eachAttempt) Open(name string) (fs.File, error) { return f.files.Open(path.Base(name)) }
+
+// The page of 46 tasks is below 300 KB, that of 1,000 below 5 MB, with a prompt and edits for each attempt.
+func TestPageSize(t *testing.T) {
+	t.Parallel()
+	edit := `{"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"ok"}]},` +
+		`"tool_use_result":{"filePath":"/project/parse.go","structuredPatch":[{"oldStart":12,"oldLines":4,` +
+		`"newStart":12,"newLines":5,"lines":[%s]}]}}` + "\n"
+	var lines []string
+	for i := range 30 {
+		lines = append(lines, fmt.Sprintf(`"+\tcase %d: return parse(in, %d), nil"`, i, i*i))
+	}
+	files := eachAttempt{fstest.MapFS{
+		"prompt.md":    {Data: []byte(strings.Repeat("Keep the tests, and leave other files alone.\n", 90))},
+		"stream.jsonl": {Data: []byte(fmt.Sprintf(edit, strings.Join(lines, ",")))},
+	}}
+	for n, most := range map[int]int{46: 300_000, 1000: 5_000_000} {
+		s := reporttest.BigRun(t, n)
+		var b bytes.Buffer
+		if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files)); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d tasks: %d bytes", n, b.Len())
+		if b.Len() >= most {
+			t.Errorf("the page of %d tasks has %d bytes, of %d", n, b.Len(), most)
+		}
 	}
 }

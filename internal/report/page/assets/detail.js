@@ -4,7 +4,10 @@ let selected = -1, before = null, shownDetail = "";
 
 async function detailOf(i) {
   const inside = $("d" + i);
-  if (inside) return JSON.parse(inside.textContent);
+  if (inside) { // compressed, in base64
+    const packed = Uint8Array.from(atob(JSON.parse(inside.textContent)), (c) => c.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
+  }
   const answer = await fetch("task/" + i, { cache: "no-store" });
   if (!answer.ok) throw new Error("the server answers " + answer.status);
   return answer.json();
@@ -106,15 +109,26 @@ function attempt(a, last) {
       h("span", { class: "muted" }, [c.took ? "  " + took(c.took) : "", c.reason ? "  " + c.reason : ""].join("")), c.output && !c.passed ? h("pre", { tabindex: 0 }, c.output) : null)))));
   }
   if (a.detail && !(a.checks || []).some((c) => !c.passed && c.output)) parts.push(h("div", {}, h("h4", {}, "Detail"), h("pre", { class: "wrap", tabindex: 0 }, a.detail)));
-  if (a.report) parts.push(h("div", {}, h("h4", {}, "The agent's report, in its own words"), h("pre", { class: "wrap", tabindex: 0 }, a.report)));
+  if (a.report) parts.push(h("div", {}, h("h4", {}, "The agent's report, in its own words"), h("div", { class: "words" }, a.report.map(markup))));
   if (a.output) parts.push(h("div", {}, h("h4", {}, "Output"), h("pre", { tabindex: 0 }, a.output)));
   if (a.diff) parts.push(fold(k + "diff", "Edits, as the agent's tools tell them", diff(a.diff)));
+  if (a.steps) parts.push(fold(k + "steps", "What the agent said and did", h("ol", { class: "steps" }, a.steps.map((x) => h("li", { class: (x.s ? "inner " : "") + (x.f ? "st-failed" : "") },
+    x.e ? diff(x.x) : x.k === "tool" ? h("code", {}, x.x) : x.k === "answer" ? h("pre", { class: "wrap", tabindex: 0 }, x.x) : h("p", { class: "prose" }, x.x))))));
   if (a.prompt) parts.push(fold(k + "prompt", "Prompt", h("pre", { class: "wrap", tabindex: 0 }, a.prompt)));
   if (a.session || a.version) parts.push(h("p", { class: "muted" }, [a.version && "claude " + a.version, a.session && "session " + a.session, a.priced && "cost from the " + a.priced].filter(Boolean).join(" · ")));
   if (a.note) parts.push(h("p", { class: "muted" }, "Then: " + a.note));
   for (const c of a.counsel || []) parts.push(counsel(c));
   return h("details", { class: "attempt", open: last, "data-k": k }, h("summary", {}, h("b", {}, "Attempt " + a.n), outcomes(a.open ? "" : a.outcome), h("span", { class: "muted" }, facts), sum && h("span", { class: "muted" }, sum)),
     h("div", { class: "in" }, h("p", { class: "muted" }, "Started " + local(a.started)), parts));
+}
+
+// The elements that Markdown of an agent may become. Its text is text.
+const elements = new Set(["p", "h5", "h6", "ul", "ol", "li", "pre", "code", "em", "strong", "del", "blockquote", "hr", "table", "tr", "td", "a"]);
+function markup(m) {
+  const kids = [m.x, (m.k || []).map(markup)];
+  if (!elements.has(m.t)) return kids;
+  const attrs = m.t === "a" && /^https?:\/\//.test(m.u || "") ? { href: m.u, rel: "noopener noreferrer", target: "_blank" } : m.t === "pre" ? { tabindex: 0 } : {};
+  return h(m.t, attrs, kids);
 }
 
 const list = (name, items) => h("div", {}, h("h4", {}, name), h("ul", {}, items.map((x) => h("li", {}, h("code", {}, x)))));

@@ -80,10 +80,10 @@ function drawGraph() {
     if (!size.dot) {
       g.append(s("rect", { class: "bar", x: 0.5, y: 6, width: 3.5, height: size.h - 12, rx: 1.75 }),
         s("text", { class: "glyph", x: size.w - 17, y: size.full ? 17 : 16 }, mark),
-        s("text", { class: "id", x: 13, y: size.full ? 17 : 16 }, fit(t.id, size.w - 36, "600 11.5px monospace")));
+        s("text", { class: "id", x: 13, y: size.full ? 17 : 16 }, fit(t.id, size.w - 36, "600 11.5px monospace") + " ")); // the space parts it from the subject
     }
     if (size.dot && ["failed", "blocked", "in_progress", "advising"].includes(t.status)) g.append(s("text", { class: "glyph", x: size.w / 2, y: 12.5 }, mark));
-    if (size.full) g.append(s("text", { class: "sub", x: 13, y: 33 }, fit(t.subject || "", size.w - 22, "11px sans-serif")));
+    if (size.full) g.append(s("text", { class: "sub", x: 13, y: 33 }, fit(t.subject || "", size.w - 22, "11px sans-serif").replace(/ \S*…$/, " …")));
     return tip(g, () => tipOf(i));
   });
   board.append(...graph.nodes);

@@ -95,7 +95,7 @@ function drawTimeline() {
   }
   board.setAttribute("height", y + 38);
   board.append(...axis(sc, 6, y, 84), ...labels, ...bars);
-  const box = h("div", { class: "scroll" }, board);
+  const box = h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Timeline" }, board);
   root.append(box, h("div", { class: "key" }, spanKey().map(([k, w]) => h("span", { class: cls(k) }, h("i"), w))), timeTable());
   box.scrollLeft = was;
 }
