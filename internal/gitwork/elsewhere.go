@@ -133,14 +133,16 @@ func (m *Manager) parkTask(ctx context.Context, task string) error {
 	return m.save(false)
 }
 
-// adopt makes a commit on base the work of a task; "" is a success without changes. A *rejection says that the commit
-// is not on base.
+// adopt makes a commit on base the work of a task; "" is a success without changes. An attempt of an earlier session
+// began on a former tip, which is as good as base. A *rejection says that the commit is on neither.
 func (m *Manager) adopt(ctx context.Context, task, base, commit string) error {
 	if commit != "" {
 		parents, err := m.g.output(ctx, "rev-list", "--parents", "-n", "1", commit)
-		if err != nil || strings.TrimSpace(strings.TrimPrefix(parents, commit)) != base {
+		parent := strings.TrimSpace(strings.TrimPrefix(parents, commit))
+		if err != nil || parent != base && m.tipNumber(parent) < 0 {
 			return cmp.Or(err, notOn(base, commit))
 		}
+		base = parent
 	}
 	ref, id := taskRef(m.opts.Run, task), cmp.Or(commit, base)
 	refs, err := m.g.readRefs(ctx, ref)
@@ -160,7 +162,12 @@ func (m *Manager) adoptWIP(ctx context.Context, task, base, commit string) error
 	if commit == "" {
 		return nil
 	}
-	if follows, err := m.isAncestor(ctx, base, commit); err != nil || !follows {
+	follows, err := m.isAncestor(ctx, base, commit)
+	if err == nil && !follows {
+		base, err = m.g.output(ctx, "merge-base", m.tip(), commit)
+		follows = m.tipNumber(base) >= 0
+	}
+	if err != nil || !follows {
 		return cmp.Or(err, notOn(base, commit))
 	}
 	return m.parkElsewhere(ctx, &tree{Task: task, Base: base, Used: true, Commit: commit},

@@ -203,3 +203,34 @@ func TestElsewhereRefusesForeignWork(t *testing.T) {
 		t.Errorf("outside of the repository: %+v", res)
 	}
 }
+
+// An attempt that outlives its session began on a tip that is the tip no more. Its work is taken over all the same.
+func TestElsewhereOnAFormerTip(t *testing.T) {
+	t.Parallel()
+	x := newMachines(t, files{"f": "1\n"})
+	done := x.attempt(runner.Request{Task: "a", Attempt: 1}, x.away.edits(files{"a": "1\n"}))
+	left := x.attempt(runner.Request{Task: "b", Attempt: 1}, func(dir string, _ runner.Request) error {
+		x.away.write(dir, files{"b": "1\n"})
+		return errors.New("not yet")
+	})
+	x.attempt(runner.Request{Task: "c", Attempt: 1}, x.away.edits(files{"c": "1\n"}))
+	x.home.integrate(x.run, 1, "c")
+	ended := func(res runner.Result) runner.Runner {
+		return runnerFunc(func(context.Context, runner.Request, runner.Hooks) runner.Result { return res })
+	}
+	again := func(task string, res runner.Result) runner.Result {
+		req := runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: x.home.dir}
+		return x.run.Elsewhere(ended(res)).Attempt(t.Context(), req, runner.Hooks{})
+	}
+	if res := again("a", done); res.Outcome != runner.Done || res.Commit != done.Commit {
+		t.Errorf("done: %+v", res)
+	}
+	again("b", left)
+	x.attempt(runner.Request{Task: "b", Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
+		equal(t, "the files of b", x.away.content(dir), files{"f": "1\n", "b": "1\n"})
+		return nil
+	})
+	in := x.home.integrate(x.run, 2, "a", "b")
+	equal(t, "integrated", in.Integrated, []string{"a", "b"})
+	equal(t, "the files", x.home.tree("wavex/r1"), files{"f": "1\n", "a": "1\n", "b": "1\n", "c": "1\n"})
+}

@@ -63,6 +63,22 @@ func (r *Runner) Attempt(ctx context.Context, req runner.Request, hooks runner.H
 	return res
 }
 
+var errUnwanted = errors.New("the plan has changed")
+
+// End stops an attempt that an earlier session may have started, and returns its result. It waits for that as Attempt
+// does when its context ends.
+func (r *Runner) End(ctx context.Context, req runner.Request) runner.Result {
+	a := &attempt{Runner: r, id: wire.ID(req.Run, req.Task, req.Attempt), req: req, began: time.Now()}
+	stopped, cancel := context.WithCancelCause(ctx)
+	cancel(errUnwanted)
+	res := a.await(stopped)
+	if res.Outcome == runner.Done { // its work is for another task than that of the plan
+		res.Outcome, res.Reason = runner.Interrupted, errUnwanted.Error()
+	}
+	res.Started = a.began.UTC()
+	return res
+}
+
 // attempt is one call of Attempt.
 type attempt struct {
 	*Runner

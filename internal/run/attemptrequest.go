@@ -183,7 +183,12 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 // its open work. This session has started no process yet.
 func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
 	_, err := proc.Sweep(ctx, r.config.Run) // a process that survives is found again after each attempt
-	return recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, err == nil}
+	here := recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, err == nil}
+	if r.elsewhere == nil {
+		return here
+	}
+	return recoveryElsewhere{here, func(e event.AttemptStarted) { r.elsewhere.Adopt(r.config.Run, e.Task, e.Attempt) },
+		func(e event.AttemptStarted) runner.Result { return r.endElsewhere(ctx, e) }}
 }
 
 // recovery is a Recovery after the end of the processes, if contained is set.
@@ -197,6 +202,20 @@ func (l recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res.Contained = l.contained
 	return res
 }
+
+// recoveryElsewhere is a Recovery of attempts on other machines, which run on.
+type recoveryElsewhere struct {
+	recovery
+	adopt func(event.AttemptStarted)
+	end   func(event.AttemptStarted) runner.Result
+}
+
+func (l recoveryElsewhere) Adopts(e event.AttemptStarted) bool {
+	l.adopt(e)
+	return true
+}
+
+func (l recoveryElsewhere) Attempt(e event.AttemptStarted) runner.Result { return l.end(e) }
 
 // precheckConditions returns the conditions of the experts who let a task begin.
 func precheckConditions(t *scheduler.Task) []string {

@@ -28,12 +28,17 @@ type parts struct {
 
 // newLoop returns the loop of a session. The decorators of its runner are listed with the outermost first.
 func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
+	attempts := r.workspace.Runner(p.runner) // chooses the directory
+	if r.elsewhere != nil {
+		attempts = r.workspace.Elsewhere(r.elsewhere)
+	}
+	attempts = p.checkpoints.Runner(attempts)
+	if r.elsewhere == nil { // agents elsewhere cannot change the plan and .loop, and a person may
+		attempts = r.withTamperDetector(p.files, attempts) // sees the changes of all others
+	}
 	return &scheduler.Loop{
 		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err},
-		Runner: r.withTamperDetector(p.files, // sees the changes of all others
-			p.checkpoints.Runner(
-				r.workspace.Runner( // chooses the directory
-					p.runner))),
+		Runner:     attempts,
 		Integrator: r.workspace.Integrator(),
 		Views:      slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals:    c.Signals, Approver: c.Approver,

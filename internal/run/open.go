@@ -18,6 +18,7 @@ import (
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/remote"
 	"wavex/internal/request"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
@@ -46,6 +47,7 @@ type Options struct {
 	Redactor *secret.Redactor // redacts everything that is stored and shown
 	Watchdog []string         // the command line of the run's guard process; empty: no guard
 	Wall     *wall.Wall       // around the agents' turns; nil: none
+	Workers  *Workers         // make the attempts on other machines; nil: this one makes them
 
 	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
 	Chair     bool             // one more call weighs opinions that differ
@@ -62,6 +64,17 @@ type Options struct {
 	Notices bool      // Err is for people: also print notices
 }
 
+// Workers says how the attempts of a run are made on other machines.
+type Workers struct {
+	Engine    remote.Engine
+	Queue     string        // of the workers
+	Remote    string        // the git remote, as this machine reaches it
+	URL       string        // the same, as workers reach it
+	Env       []string      // the environment from which that of git is made
+	QueueWait time.Duration // until a worker has taken an attempt
+	Heartbeat time.Duration // without a sign of life from a worker
+}
+
 // Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,
 // Close.
 type Session struct {
@@ -74,7 +87,8 @@ type Session struct {
 	view       ui.View
 	tracer     *telemetry.Tracer // nil: tracing is off
 	workspace  *workspace.Workspace
-	closers    []func() // functions that Close calls, in this order
+	elsewhere  *remote.Runner // makes the attempts on other machines; nil: this one makes them
+	closers    []func()       // functions that Close calls, in this order
 
 	planned *plannedChecks // of the plan of the last attempt; nil before
 

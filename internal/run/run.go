@@ -68,6 +68,9 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		cli.Grace, cli.StopWait = g, claude.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
 	attempts := &runner.Local{Host: host, Agent: cli}
+	if err := r.openWorkers(ctx); err != nil {
+		return Result{}, errors.Join(err, r.view.Close())
+	}
 	files := r.startStateFiles()
 	defer func() { _ = files.Close() }() // it has reported its errors itself
 	noteWriter, closeNotes := r.startNotes()

@@ -51,7 +51,7 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, say fu
 	t.warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
 	o := gitworkOptions(p, c)
 	o.Attempts = min(o.Attempts, max(1, c.Parallel))
-	o.Subject = t.subject
+	o.Subject = t.Subject
 	o.Base = base
 	o.Warn = t.warn
 	space, err := gitwork.Open(ctx, o)
@@ -89,8 +89,8 @@ func (t *Workspace) Close(ctx context.Context) error {
 	return err
 }
 
-// subject returns the subject of a task's commit, also for a task that joined the plan.
-func (t *Workspace) subject(id string) string {
+// Subject returns the subject of a task's commit, also for a task that joined the plan.
+func (t *Workspace) Subject(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return subject(t.grownPlan, id)
@@ -170,6 +170,12 @@ func (t *Workspace) Runner(inner runner.Runner) runner.Runner {
 		return releaser{t.Manager.Runner(inner), t}
 	}
 	return t.Manager.Runner(inner)
+}
+
+// Elsewhere returns a Runner for attempts that inner makes on other machines, with worktrees. Before an attempt it
+// releases the worktrees of failed tasks, as Runner does.
+func (t *Workspace) Elsewhere(inner runner.Runner) runner.Runner {
+	return releaser{t.Manager.Elsewhere(inner), t}
 }
 
 // Integrator returns the Integrator of the worktrees, or nil if tasks share the directory.

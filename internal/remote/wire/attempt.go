@@ -79,11 +79,6 @@ func (r *Request) Check(id string) error {
 	return nil
 }
 
-// isObjectID reports whether s is the id of a git object, with SHA-1 or SHA-256.
-func isObjectID(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
-}
-
 // ID returns the id of an attempt: wavex/RUN/TASK/ATTEMPT, at most 1000 bytes.
 func ID(run, task string, attempt int) string {
 	const most = 400 // of run and task each

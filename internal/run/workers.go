@@ -1,0 +1,46 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"wavex/internal/event"
+	"wavex/internal/ferry"
+	"wavex/internal/loop"
+	"wavex/internal/remote"
+	"wavex/internal/usererr"
+	"wavex/runner"
+)
+
+// This file connects a run with workers on other machines.
+
+// workersPoll is the time between two looks at an attempt on another machine, and workersStopWait the time to wait for
+// its result after it was cancelled.
+const (
+	workersPoll     = 5 * time.Second
+	workersStopWait = time.Minute
+)
+
+// openWorkers makes attempts go to workers, if the options say so.
+func (r *Session) openWorkers(ctx context.Context) error {
+	w := r.opts.Workers
+	if w == nil {
+		return nil
+	}
+	if r.config.Isolation != event.Isolated {
+		return usererr.Blocked(errors.New("workers on other machines need worktrees: run with --isolation worktree"))
+	}
+	r.elsewhere = &remote.Runner{Engine: w.Engine, Ferry: ferry.New(ctx, r.config.Dir, w.Remote, w.Env), Queue: w.Queue,
+		Repo: w.URL, Release: r.opts.Version, Setup: r.plan.Setup, NoVerify: r.config.NoVerify,
+		Rehearsal: r.opts.Agent.IsRehearsal(), Subject: r.workspace.Subject, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
+		Poll: workersPoll, StopWait: workersStopWait, Observe: r.observe, Redact: r.opts.Redactor.Bytes, Warn: r.warn}
+	return nil
+}
+
+// endElsewhere returns the result of an attempt on another machine that this session does not go on with.
+func (r *Session) endElsewhere(ctx context.Context, e event.AttemptStarted) runner.Result {
+	return r.elsewhere.End(ctx, runner.Request{Run: r.config.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session,
+		Cap: e.Cap, LogDir: r.config.Loop.Task(r.config.Run, e.Task, loop.Attempt(e.Attempt)),
+		Baseline: r.config.Loop.Task(r.config.Run, e.Task, loop.Digests)})
+}

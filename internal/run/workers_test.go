@@ -1,0 +1,145 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wavex/internal/event"
+	"wavex/internal/loop"
+	"wavex/internal/proc"
+	"wavex/internal/remote/remotetest"
+	"wavex/internal/remote/wire"
+	"wavex/internal/runlog"
+	"wavex/internal/testrepo"
+	"wavex/internal/usererr"
+	"wavex/internal/worker"
+	"wavex/runner"
+)
+
+// withWorker makes the attempts of a run on a worker of an engine in memory, with a git remote between them.
+func withWorker(t *testing.T, o *Options) *remotetest.Engine {
+	t.Helper()
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	testrepo.Git(t, t.TempDir(), "init", "-q", "--bare", bare)
+	w := worker.New(worker.Options{Name: "w1", Dir: t.TempDir(), Mark: worker.Mark("w1", os.Getpid()), Env: os.Environ(),
+		Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
+		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
+			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}}, nil
+		}})
+	engine := remotetest.New()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		engine.Serve(ctx, "q", func(task worker.Task) { w.Attempt(ctx, task) })
+		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		serving.Wait()
+	})
+	o.Config.Isolation = event.Isolated
+	o.Workers = &Workers{Engine: engine, Queue: "q", Remote: bare, URL: bare, Env: os.Environ(), QueueWait: time.Minute,
+		Heartbeat: time.Minute}
+	return engine
+}
+
+// A run whose attempts are made on a worker ends as one on this machine. After the loss of this machine's last records
+// and of the engine, the next session takes over the attempts that a worker has made, and none is made again.
+func TestRunOnWorkers(t *testing.T) {
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
+	const text = `{"tasks":[{"id":"a","subject":"A","command":"pwd | tee a"},` +
+		`{"id":"b","subject":"B","blockedBy":["a"],"command":"cat a > b"}]}`
+	o, said := options(t, dir, text)
+	engine := withWorker(t, &o)
+	out, _ := run(t, o)
+	if out.End.Status != "complete" || engine.Starts() != 2 {
+		t.Fatalf("%+v, %d starts\n%s", out.End, engine.Starts(), said)
+	}
+	where := testrepo.Git(t, dir, "show", "wavex/"+o.Config.Run+":b")
+	if strings.HasPrefix(where, dir) || !strings.Contains(where, filepath.FromSlash("/repos/")) {
+		t.Errorf("b was made in %s", where)
+	}
+	if last := out.State.Tasks[1].Last; last == nil || last.Worker != "w1" {
+		t.Errorf("the result of b: %+v", last)
+	}
+	if _, err := os.Stat(o.Config.Loop.Task(o.Config.Run, "a", "attempt-1", "result.json")); err != nil {
+		t.Error(err)
+	}
+
+	cutAfterStart(t, &o, "b")
+	engine.Forget()
+	out, view := run(t, o)
+	adopted := slices.ContainsFunc(view.events, func(e event.Event) bool {
+		return e.Body == event.AttemptAdopted{Task: "b", Attempt: 1}
+	})
+	if out.End.Status != "complete" || !adopted || engine.Starts() != 0 {
+		t.Errorf("%+v, adopted %t, %d starts\n%s", out.End, adopted, engine.Starts(), said)
+	}
+	if again := testrepo.Git(t, dir, "show", "wavex/"+o.Config.Run+":b"); again != where {
+		t.Errorf("b was made again, in %s", again)
+	}
+}
+
+// cutAfterStart cuts the journal after the start of an attempt at a task, and makes o resume the run.
+func cutAfterStart(t *testing.T, o *Options, task string) {
+	t.Helper()
+	events, err := runlog.Read(o.Config.Loop)
+	testrepo.Must(t, err)
+	cut := 1 + slices.IndexFunc(events, func(e event.Event) bool {
+		b, is := e.Body.(event.AttemptStarted)
+		return is && b.Task == task
+	})
+	data, err := os.ReadFile(o.Config.Loop.Path(loop.Journal))
+	testrepo.Must(t, err)
+	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
+	kept := strings.Join(lines[:cut+len(lines)-len(events)], "") // there may be a line before the records
+	testrepo.Must(t, os.WriteFile(o.Config.Loop.Path(loop.Journal), []byte(kept), 0o600))
+	o.Resume, o.JournalLen = true, cut
+}
+
+// An attempt at a task that the plan has changed since is stopped, and its task begins anew.
+func TestWorkersOfAChangedPlan(t *testing.T) {
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
+	o, said := options(t, dir, `{"tasks":[{"id":"a","subject":"A","command":"echo 1 > a"}]}`)
+	engine := withWorker(t, &o)
+	run(t, o)
+	cutAfterStart(t, &o, "a")
+	changed, _ := options(t, dir, `{"tasks":[{"id":"a","subject":"A","command":"echo 2 > a"}]}`)
+	o.Plan = changed.Plan
+	out, view := run(t, o)
+	ends := 0
+	for _, e := range view.events {
+		if b, is := e.Body.(event.AttemptEnded); is {
+			if ends++; ends == 1 && (b.Attempt != 1 || b.Result.Outcome != runner.Interrupted) {
+				t.Errorf("the first attempt: %+v", b)
+			}
+		}
+	}
+	if out.End.Status != "complete" || ends != 2 || engine.Starts() != 2 {
+		t.Errorf("%+v, %d ends, %d starts\n%s", out.End, ends, engine.Starts(), said)
+	}
+	if text := testrepo.Git(t, dir, "show", "wavex/"+o.Config.Run+":a"); strings.TrimSpace(text) != "2" {
+		t.Errorf("a has %q", text)
+	}
+}
+
+func TestWorkersNeedWorktrees(t *testing.T) {
+	o, _ := options(t, t.TempDir(), `{"tasks":[{"id":"a","command":"true"}]}`)
+	o.Workers = &Workers{}
+	var blocked *usererr.BlockedError
+	s, err := Open(t.Context(), o)
+	testrepo.Must(t, err)
+	defer s.Close(t.Context())
+	if _, err := s.Run(t.Context(), Console{View: &recordingView{}}); !errors.As(err, &blocked) {
+		t.Error(err)
+	}
+}
