@@ -129,11 +129,19 @@ func keepOutput(dir string, value []byte) (*Output, error) {
 	}
 	sum := sha256.Sum256(value)
 	o := &Output{Digest: hex.EncodeToString(sum[:]), Size: len(value)}
-	if _, err := o.Read(dir); err == nil {
-		return o, nil
+	_, err := KeepFile(dir, value)
+	return o, err
+}
+
+// KeepFile returns the path of a file in dir with a value. The file is durable when it returns.
+func KeepFile(dir string, value []byte) (path string, err error) {
+	sum := sha256.Sum256(value)
+	path = outputFile(dir, hex.EncodeToString(sum[:]))
+	if old, err := safefile.Read(path, int64(len(value))+1); err == nil && bytes.Equal(old, value) {
+		return path, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return "", err
 	}
-	return o, safefile.Replace(outputFile(dir, o.Digest), value, 0o600, true)
+	return path, safefile.Replace(path, value, 0o600, true)
 }

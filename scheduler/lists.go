@@ -18,21 +18,25 @@ func dueList(s *State) int {
 		return -1
 	}
 	for k := range s.Plan.Groups {
-		if _, ok := s.sourceOf(&s.Plan.Groups[k]); ok && !s.Plan.Groups[k].Known {
+		if !s.Plan.Groups[k].Known && s.hasSource(&s.Plan.Groups[k]) {
 			return k
 		}
 	}
 	return -1
 }
 
-// sourceOf returns the task whose output has the list of a group. ok is false if there is none, or its work does not
-// stand.
-func (s *State) sourceOf(g *plan.Group) (i int, ok bool) {
+// hasSource reports whether the list of a group comes with the run, and the work that has it stands.
+func (s *State) hasSource(g *plan.Group) bool {
 	if g.Uses == "" {
-		return 0, false
+		return false
 	}
-	i, ok = s.Plan.Lookup(g.Uses)
-	return i, ok && s.stands(i)
+	tasks, isGroup := s.Plan.Outputs(g.Uses)
+	for _, other := range s.Plan.Groups {
+		if isGroup && other.ID == g.Uses && !other.Known {
+			return false
+		}
+	}
+	return (isGroup || len(tasks) > 0) && !slices.ContainsFunc(tasks, func(i int) bool { return !s.stands(i) })
 }
 
 // onList returns the event that adds the tasks of a list, or stops the run if the list cannot become tasks: before any
@@ -58,7 +62,7 @@ func onList(s *State, group int, items []json.RawMessage, err error) event.Body 
 // one whose items the plan does not take any more.
 func (s *State) applyItemsAdded(b event.ItemsAdded) {
 	for k := range s.Plan.Groups {
-		if _, ok := s.sourceOf(&s.Plan.Groups[k]); !ok || s.Plan.Groups[k].ID != b.Group {
+		if s.Plan.Groups[k].ID != b.Group || !s.hasSource(&s.Plan.Groups[k]) {
 			continue
 		}
 		grown, err := s.Plan.WithItems(b.Group, b.Items)

@@ -32,8 +32,19 @@ func listOutput(items string) runner.Result {
 
 // items reads a list as a session does.
 func items(s *State, group int) ([]json.RawMessage, error) {
-	i, _ := s.Plan.Lookup(s.Plan.Groups[group].Uses)
-	return s.Plan.Items(group, s.Output(i).Value)
+	tasks, isGroup := s.Plan.Outputs(s.Plan.Groups[group].Uses)
+	all := []json.RawMessage{}
+	for _, i := range tasks {
+		all = append(all, s.Output(i).Value)
+	}
+	if !isGroup {
+		return s.Plan.Items(group, all[0])
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return s.Plan.Items(group, raw)
 }
 
 // runList runs a plan of lists, with the results of tasks, and returns the starts in their order and the end.
@@ -146,13 +157,16 @@ func TestListsCutAnywhere(t *testing.T) {
 			rt.Fatal(err)
 		}
 		text := planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
-			`{"id":"g","command":"one","foreach":"${tasks.x.output.items}","files":["${item}"]}`,
-			`{"id":"h","command":"two","blockedBy":["g"],"foreach":{"items":"${tasks.x.output.items}","key":"h-${item}"}}`,
+			`{"id":"g","command":"one","foreach":"${tasks.x.output.items}","output":{"type":"object"}}`,
+			`{"id":"h","command":"two","foreach":{"items":"${tasks.g.outputs[*].items[*]}","key":"h-${item}","maxItems":20}}`,
 			`{"id":"d","command":"three","blockedBy":["h"]}`)
 		cfg, j := testConfig(), &memJournal{}
 		cfg.AcceptAssumptions, cfg.Parallel = true, rapid.IntRange(1, 3).Draw(rt, "parallel")
 		cfg.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(rt, "schedule")
 		x := map[string][]runner.Result{"x": {listOutput(string(raw))}}
+		for _, id := range list {
+			x["g["+id+"]"] = []runner.Result{listOutput(`["` + id + `"]`)}
+		}
 		p := mustPlan(t, text)
 		first, end := runList(t, NewState(p), j, x, event.RunStarted{Config: cfg})
 		if end.Status != event.RunComplete || len(first) != 2+2*n {

@@ -165,8 +165,11 @@ func spreadDue(s *State, earlier []string, due map[string]string, unknown map[st
 		for _, id := range earlier {
 			i, _ := s.Index(id)
 			for _, used := range s.Plan.Tasks[i].Uses() {
-				if j, ok := s.Plan.Lookup(used); ok && due[id] == "" && runs(j) {
-					due[id], again = "it uses the output of "+s.Plan.Tasks[j].ID+", which runs again", true
+				tasks, _ := s.Plan.Outputs(used)
+				for _, j := range tasks {
+					if due[id] == "" && runs(j) {
+						due[id], again = "it uses the output of "+s.Plan.Tasks[j].ID+", which runs again", true
+					}
 				}
 			}
 		}

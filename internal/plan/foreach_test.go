@@ -31,7 +31,8 @@ func TestForeach(t *testing.T) {
 	t.Parallel()
 	p := mustParse(t, listPlan(`{"items":[{"path":"src/a.go","n":1},{"path":"b.go","n":2}],"key":"${item.path}"}`,
 		`"subject":"Migrate ${item.path}","prompt":"In ${run.id}: ${item | json}","files":["${item.path}"],
-		"model":"m${item.n}",		"dir":"d${item.n}","verify":["test -f ${item.path}",{"file":"out/${item.path}","contains":"${item.n}"}],
+		"model":"m${item.n}","dir":"d${item.n}",
+		"verify":["test -f ${item.path}",{"file":"out/${item.path}","contains":"${item.n}"}],
 		"criteria":[{"text":"${item.path} is new.","check":"grep new ${item.path}"}],
 		"rehearse":{"writes":[{"path":"${item.path}"}]}`))
 	if got := IDs(p, []int{0, 1, 2, 3}); fmt.Sprint(got) != "[a g[src~a.go] g[b.go] z]" {
@@ -51,7 +52,7 @@ func TestForeach(t *testing.T) {
 	if c := p.Tasks[2].Criteria[0].Check; c.Environ()[0] != "WAVEX_ITEM_path=b.go" {
 		t.Errorf("the check has %v", c.Environ())
 	}
-	if got, err := p.Tasks[2].Resolve("R", nil); err != nil || got.Prompt != `In R: {"n":2,"path":"b.go"}` {
+	if got, err := p.Tasks[2].Resolve("R", nil, nil); err != nil || got.Prompt != `In R: {"n":2,"path":"b.go"}` {
 		t.Errorf("%s, %v", got.Prompt, err)
 	}
 	for _, id := range []string{"g[src/a.go]", "g[src~a.go]"} {
@@ -84,6 +85,44 @@ func TestForeachOfCommand(t *testing.T) {
 	}
 	if _, err := q.WithItems("g", items); err == nil {
 		t.Error("a list is added twice")
+	}
+}
+
+// A task can use all outputs of a group: inline if they are small, else as a file. Commands always get a file.
+func TestOutputsOfGroup(t *testing.T) {
+	t.Parallel()
+	p := mustParse(t, `{"tasks":[
+	{"id":"z","subject":"z","verify":"x","prompt":"All: ${tasks.g.outputs}; ${tasks.g.outputs[*].n | json}"},
+	{"id":"c","command":"cat ${tasks.g.outputs}"},
+	{"id":"h","foreach":"${tasks.g.outputs[*].more[*]}","command":"x ${item}"},
+	{"id":"g","foreach":["a","b"],"command":"x","output":{"type":"object"}}]}`)
+	if got := fmt.Sprint(p.Graph.Blockers(0), p.Graph.Blockers(1)); got != "[2 3] [2 3]" {
+		t.Errorf("the blockers are %s", got)
+	}
+	if tasks, isGroup := p.Outputs("g"); fmt.Sprint(tasks) != "[2 3]" || !isGroup {
+		t.Errorf("the outputs of g are those of %v", tasks)
+	}
+	small, file := `[{"n":1,"more":["x"]},{"n":2,"more":["y","z"]}]`, ""
+	keep := func(v json.RawMessage) (string, error) {
+		file = string(v)
+		return "/kept", nil
+	}
+	got, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"g": json.RawMessage(small)}, keep)
+	if err != nil || got.Prompt != "All: "+small+"; [1,2]" || file != "" {
+		t.Errorf("%s, %v", got.Prompt, err)
+	}
+	large := `[{"n":"` + strings.Repeat("x", maxInline) + `"}]`
+	got, err = p.Tasks[0].Resolve("R", map[string]json.RawMessage{"g": json.RawMessage(large)}, keep)
+	if err != nil || !strings.HasPrefix(got.Prompt, "All: the file /kept; [") || file != large {
+		t.Errorf("%.40s, %v", got.Prompt, err)
+	}
+	got, err = p.Tasks[1].Resolve("R", map[string]json.RawMessage{"g": json.RawMessage(small)}, keep)
+	if err != nil || len(got.Env) != 1 || !strings.Contains(fmt.Sprint(got.Env), ":/kept]") {
+		t.Errorf("%v, %v", got.Env, err)
+	}
+	items, err := p.Items(0, json.RawMessage(small))
+	if err != nil || fmt.Sprintf("%s", items) != `["x" "y" "z"]` {
+		t.Errorf("%s, %v", items, err)
 	}
 }
 
@@ -197,14 +236,19 @@ func TestForeachMistakes(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.foreach, text, c.want)
 		}
 	}
-	const group = `{"id":"g","foreach":["a"],"command":"x","output":{}}`
+	const group = `{"id":"g","foreach":["a"],"command":"x",
+		"output":{"type":"object","properties":{"n":{"type":"number"}}}}`
 	for text, want := range map[string]string{
 		tasks(`{"id":"a","command":"x","output":{"type":"object"}}`,
 			`{"id":"h","command":"x","foreach":"${tasks.a.output}"}`): `the value is of type object; a list is needed`,
-		tasks(group, `{"id":"g[a]","command":"y"}`):                    `is that of an item`,
-		tasks(group, `{"id":"b","command":"echo ${item.x}"}`):          `there is no item here`,
-		tasks(group, `{"id":"h","command":"${tasks.g.output}"}`):       `stands for the tasks of a list`,
-		tasks(strings.Replace(group, "g", strings.Repeat("g", 90), 1)): `its items need room`,
+		tasks(group, `{"id":"g[a]","command":"y"}`):                                      `is that of an item`,
+		tasks(group, `{"id":"b","command":"echo ${item.x}"}`):                            `there is no item here`,
+		tasks(group, `{"id":"h","command":"${tasks.g.output}"}`):                         `stands for the tasks of a list`,
+		tasks(group, `{"id":"h","command":"${tasks.g.outputs[*].m[*].x}","prompt":"x"}`): `both command and prompt`,
+		tasks(group, `{"id":"h","command":"${tasks.g.outputs[*].n[*] | json}"}`):         `there is no [*] in a value`,
+		tasks(group, `{"id":"h","command":"${tasks.g.outputs[*].n}"}`):                   `the value is a list`,
+		tasks(group, `{"id":"h","command":"${tasks.h.outputs}","output":{}}`):            `task h has no list`,
+		tasks(strings.Replace(group, "g", strings.Repeat("g", 90), 1)):                   `its items need room`,
 	} {
 		if p, ds := Parse("plan.json", []byte(text), Options{}); p != nil || !strings.Contains(fmt.Sprint(ds), want) {
 			t.Errorf("%s: %v", text, ds)

@@ -34,7 +34,7 @@ func (l *Late) refs() (refs []*reference.Ref) {
 	return refs
 }
 
-// Uses returns the tasks whose outputs the task refers to, as the plan spells them in references, sorted.
+// Uses returns the tasks and groups whose outputs the task refers to, as the plan spells them in references, sorted.
 func (t *Task) Uses() (ids []string) {
 	if t.Late == nil {
 		return nil
@@ -48,9 +48,27 @@ func (t *Task) Uses() (ids []string) {
 	return slices.Compact(ids)
 }
 
-// Resolve returns the task with the values of its late references: outputs by the ids of Uses, and the id of the run.
-// The error names the reference without a value, or with one that does not fit.
-func (t *Task) Resolve(run string, outputs map[string]json.RawMessage) (*Task, error) {
+// Outputs returns the tasks with the output of an id: the task, or those of a group in the order of its items.
+func (p *Plan) Outputs(id string) (tasks []int, isGroup bool) {
+	for _, g := range p.Groups {
+		if g.ID == id {
+			return g.Tasks, true
+		}
+	}
+	if i, ok := p.Lookup(id); ok {
+		return []int{i}, false
+	}
+	return nil, false
+}
+
+// maxInline bounds the outputs of a group that stand in a prompt, in bytes. More are a file that the prompt names.
+const maxInline = 8 << 10
+
+// Resolve returns the task with the values of its late references: outputs by the ids of Uses, a list of them for a
+// group, and the id of the run. file returns the path of a file with a value. The error names the reference without a
+// value, or with one that does not fit.
+func (t *Task) Resolve(run string, outputs map[string]json.RawMessage,
+	file func(json.RawMessage) (string, error)) (*Task, error) {
 	if t.Late == nil {
 		return t, nil
 	}
@@ -60,10 +78,20 @@ func (t *Task) Resolve(run string, outputs map[string]json.RawMessage) (*Task, e
 		if err != nil {
 			return nil, fmt.Errorf("the output of task %s: %w", id, err)
 		}
-		tasks[id] = map[string]any{"output": v}
+		tasks[id] = map[string]any{"output": v, "outputs": v}
 	}
 	values := map[string]any{"run": map[string]any{"id": run}, "tasks": tasks}
-	value := func(r *reference.Ref) (string, error) { return r.Eval(values) }
+	value := func(r *reference.Ref) (string, error) {
+		if !isCollection(r) {
+			return r.Eval(values)
+		}
+		raw := outputs[r.Path[1].Name]
+		if len(raw) <= maxInline {
+			return string(raw), nil
+		}
+		path, err := file(raw)
+		return "the file " + path, err
+	}
 	out, err := *t, error(nil)
 	if l := t.Late.description; l != nil {
 		if out.Description, err = l.Expand(value); err != nil {
@@ -77,7 +105,12 @@ func (t *Task) Resolve(run string, outputs map[string]json.RawMessage) (*Task, e
 	}
 	out.Env = maps.Clone(t.Env)
 	for name, r := range t.Late.env {
-		text, err := value(r)
+		text, err := "", error(nil)
+		if isCollection(r) {
+			text, err = file(outputs[r.Path[1].Name])
+		} else {
+			text, err = r.Eval(values)
+		}
 		if err == nil {
 			err = fitsVariable(r, text)
 		}
@@ -90,6 +123,11 @@ func (t *Task) Resolve(run string, outputs map[string]json.RawMessage) (*Task, e
 		out.Env[name] = text
 	}
 	return &out, nil
+}
+
+// isCollection reports whether a reference is to all outputs of a group as they are.
+func isCollection(r *reference.Ref) bool {
+	return len(r.Path) == 3 && r.Path[0].Name == "tasks" && r.Path[2].Name == "outputs" && r.IsPlain()
 }
 
 // fitsVariable reports a value that no command can get.
@@ -135,22 +173,27 @@ func (d *decoder) checkLate(r *reference.Ref, path string) error {
 // checkOutput returns the mistake of a task's reference to an output; nil: none. kind is the type that the value must
 // have; "": one that has a text.
 func (d *decoder) checkOutput(r *reference.Ref, task int, kind string) error {
-	if len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output" {
-		return errors.New("write ${tasks.ID.output}, and a path behind it")
+	if len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output" && r.Path[2].Name != "outputs" {
+		return errors.New("write ${tasks.ID.output}, or outputs for a group, and a path behind it")
 	}
-	id := r.Path[1].Name
+	id, group := r.Path[1].Name, r.Path[2].Name == "outputs"
 	i, known := d.ids.get(d.plan.Tasks, id)
 	switch {
+	case known && group && d.foreach[int(i)] == nil:
+		return fmt.Errorf("task %s has no list, so it has an output and no outputs", id)
 	case !known:
 		return fmt.Errorf("there is no task %s%s", id, d.suggestID(id))
-	case d.foreach[int(i)] != nil:
-		return fmt.Errorf("%s stands for the tasks of a list, and has no output of its own", id)
+	case !group && d.foreach[int(i)] != nil:
+		return fmt.Errorf("%s stands for the tasks of a list, and has outputs", id)
 	case d.plan.Tasks[i].Output == nil:
 		return fmt.Errorf("task %s has no output", id)
 	case int(i) == task:
 		return errors.New("a task cannot use its own output")
 	}
 	got, err := kindOf(r, d.plan.Tasks[i].Output)
+	if isCollection(r) && kind == "" {
+		return nil
+	}
 	switch reason := r.Misfit(got); {
 	case err != nil:
 		return err
@@ -178,11 +221,18 @@ func kindOf(r *reference.Ref, text json.RawMessage) (string, error) {
 	if err != nil {
 		return "", nil
 	}
-	root, node := v, v
+	root, node, all := v, v, false
+	if r.Path[2].Name == "outputs" {
+		node = map[string]any{"type": "array", "items": v}
+	}
 	for _, s := range r.Path[3:] {
 		schema := deref(root, node)
 		kind, _ := schema["type"].(string)
 		switch {
+		case s.All && kind != "" && kind != "array":
+			return "", fmt.Errorf("there is no [*] in a value of type %s", kind)
+		case s.All:
+			node, all = schema["items"], true
 		case s.IsIndex && kind != "" && kind != "array":
 			return "", fmt.Errorf("there is no index in a value of type %s", kind)
 		case s.IsIndex:
@@ -199,6 +249,9 @@ func kindOf(r *reference.Ref, text json.RawMessage) (string, error) {
 		}
 	}
 	kind, _ := deref(root, node)["type"].(string)
+	if all {
+		kind = "array"
+	}
 	return kind, nil
 }
 

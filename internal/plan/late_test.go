@@ -27,12 +27,12 @@ func TestLateReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"1": raw, "T-001": raw})
+	got, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"1": raw, "T-001": raw}, nil)
 	if err != nil || got.Prompt != "In R: "+hostile+", ${tasks.1.output.n}" ||
 		!strings.Contains(got.Description, `rm -rf`) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"1": []byte(`{}`), "T-001": raw}); err == nil {
+	if _, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"1": []byte(`{}`), "T-001": raw}, nil); err == nil {
 		t.Error("a value that is missing is no error")
 	}
 	p, ds = Parse("plan.json", []byte(latePlan(`"command":"echo ${tasks.T-001.output.n}","blockedBy":["T-001"]`)),
@@ -42,7 +42,7 @@ func TestLateReferences(t *testing.T) {
 	}
 	large := `"` + strings.Repeat("x", maxVariable+1) + `"`
 	for value, wrong := range map[string]string{`"a b"`: "", `"\u0000"`: "NUL", large: "bytes"} {
-		got, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"T-001": []byte(`{"n":` + value + `}`)})
+		got, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"T-001": []byte(`{"n":` + value + `}`)}, nil)
 		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%.20s: %v", value, err)
 		}
@@ -57,7 +57,7 @@ func TestLateMistakes(t *testing.T) {
 	for user, want := range map[string]string{
 		`"prompt":"${tasks.T-002.output.n}"`:                                    "there is no task T-002; did you mean",
 		`"prompt":"${tasks.u.output.n}"`:                                        "task u has no output",
-		`"prompt":"${tasks.T-001.report}"`:                                      "write ${tasks.ID.output}",
+		`"prompt":"${tasks.T-001.report}"`:                                      "write ${tasks.ID.output}, or",
 		`"prompt":"${tasks.T-001.output.x}"`:                                    "has no field x",
 		`"prompt":"${tasks.T-001.output.n.x}"`:                                  "a value of type integer has no field x",
 		`"prompt":"${tasks.T-001.output.n[0]}"`:                                 "no index in a value of type integer",

@@ -88,7 +88,7 @@ func (f *fileTasks) waiting() map[int]bool {
 	return tasks
 }
 
-// Items returns the list of a group from the output that its Uses names.
+// Items returns the list of a group from the output that its Uses names; from the list of them if that is a group.
 func (p *Plan) Items(group int, output json.RawMessage) ([]json.RawMessage, error) {
 	for _, l := range p.lateGroups() {
 		if l.group == group {
@@ -96,7 +96,8 @@ func (p *Plan) Items(group int, output json.RawMessage) ([]json.RawMessage, erro
 			if err != nil {
 				return nil, err
 			}
-			return l.foreach.listOf(map[string]any{"tasks": map[string]any{p.Groups[group].Uses: map[string]any{"output": v}}})
+			return l.foreach.listOf(map[string]any{"tasks": map[string]any{
+				p.Groups[group].Uses: map[string]any{"output": v, "outputs": v}}})
 		}
 	}
 	return nil, errors.New("the list does not come with the run")

@@ -92,28 +92,40 @@ func (r *Session) resolveTask(s *scheduler.State, i int) (*plan.Task, error) {
 	t := &s.Plan.Tasks[i]
 	outputs := map[string]json.RawMessage{}
 	for _, id := range t.Uses() {
-		j, _ := s.Plan.Lookup(id)
-		o := s.Output(j)
-		if o == nil {
-			return nil, fmt.Errorf("task %s needs the output of %s, which is not there", t.ID, id)
-		}
 		var err error
-		if outputs[id], err = o.Read(r.config.Loop.Path(loop.Outputs)); err != nil {
-			return nil, err
+		if outputs[id], err = r.output(s, id); err != nil {
+			return nil, fmt.Errorf("task %s: %w", t.ID, err)
 		}
 	}
-	return t.Resolve(r.config.Run, outputs)
+	return t.Resolve(r.config.Run, outputs, func(value json.RawMessage) (string, error) {
+		return runner.KeepFile(r.config.Loop.Path(loop.Outputs), value)
+	})
+}
+
+// output returns the output of a task, or the list of those of a group.
+func (r *Session) output(s *scheduler.State, id string) (json.RawMessage, error) {
+	tasks, isGroup := s.Plan.Outputs(id)
+	all := []json.RawMessage{}
+	for _, i := range tasks {
+		o := s.Output(i)
+		if o == nil {
+			return nil, fmt.Errorf("the output of %s is needed and is not there", s.Plan.Tasks[i].ID)
+		}
+		value, err := o.Read(r.config.Loop.Path(loop.Outputs))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, value)
+	}
+	if !isGroup && len(all) == 1 {
+		return all[0], nil
+	}
+	return json.Marshal(all)
 }
 
 // items returns the list of a group from the output of a task.
 func (r *Session) items(s *scheduler.State, group int) ([]json.RawMessage, error) {
-	id := s.Plan.Groups[group].Uses
-	i, _ := s.Plan.Lookup(id)
-	o := s.Output(i)
-	if o == nil {
-		return nil, fmt.Errorf("the output of %s is not there", id)
-	}
-	output, err := o.Read(r.config.Loop.Path(loop.Outputs))
+	output, err := r.output(s, s.Plan.Groups[group].Uses)
 	if err != nil {
 		return nil, err
 	}

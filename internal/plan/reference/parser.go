@@ -90,18 +90,21 @@ func (p *parser) name() string {
 	return p.all[from:p.at]
 }
 
-// index reads what stands in brackets: a number, or a name as a JSON string.
+// index reads the content of brackets: a number, a star, or a name as a JSON string.
 func (p *parser) index() (s Step, err error) {
-	if p.at < len(p.all) && p.all[p.at] == '"' {
+	switch {
+	case p.at < len(p.all) && p.all[p.at] == '"':
 		s.Name, err = p.quoted()
-	} else {
+	case p.take('*'):
+		s.All = true
+	default:
 		s.IsIndex = true
 		from := p.at
 		for p.at < len(p.all) && p.all[p.at] >= '0' && p.all[p.at] <= '9' {
 			p.at++
 		}
 		if s.Index, err = strconv.Atoi(p.all[from:p.at]); err != nil {
-			return s, p.wrong(`brackets hold an index from 0, or a name in quotes`)
+			return s, p.wrong(`brackets hold an index from 0, a * for all, or a name in quotes`)
 		}
 	}
 	if err == nil && !p.take(']') {

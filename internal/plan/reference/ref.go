@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,11 +18,12 @@ type Ref struct {
 	funcs []function
 }
 
-// Step is a part of a path: a name, or an index from 0.
+// Step is a part of a path: a name, an index from 0, or all entries of a list.
 type Step struct {
 	Name    string
 	Index   int
 	IsIndex bool
+	All     bool
 }
 
 // function is default, join or json. text is the argument of the first two.
@@ -38,14 +40,20 @@ func (e *Error) Error() string { return fmt.Sprintf("the reference ${%s}: %s", e
 // ErrMissing means that there is no value at a path.
 var ErrMissing = errors.New("there is no such value")
 
-// Value returns the value at the path, without the functions. found reports whether there is one.
-func (r *Ref) Value(values map[string]any) (v any, found bool) {
-	v, found = any(values), true
-	for _, s := range r.Path {
+// Value returns the value at the path, without the functions. found reports whether there is one. Behind [*] it is the
+// list of the values that there are.
+func (r *Ref) Value(values map[string]any) (v any, found bool) { return valueAt(values, r.Path) }
+
+func valueAt(v any, path []Step) (_ any, found bool) {
+	found = true
+	for k, s := range path {
+		if list, isList := v.([]any); s.All && isList {
+			return allAt(list, path[k+1:]), true
+		}
 		switch in := v.(type) {
 		case map[string]any:
 			v, found = in[s.Name]
-			found = found && !s.IsIndex
+			found = found && !s.IsIndex && !s.All
 		case []any:
 			if found = s.IsIndex && s.Index < len(in); found {
 				v = in[s.Index]
@@ -58,6 +66,23 @@ func (r *Ref) Value(values map[string]any) (v any, found bool) {
 		}
 	}
 	return v, true
+}
+
+// allAt returns the values at a path in the entries of a list, in order. Lists behind another [*] are joined.
+func allAt(list []any, path []Step) []any {
+	out := []any{}
+	joined := slices.ContainsFunc(path, func(s Step) bool { return s.All })
+	for _, one := range list {
+		v, found := valueAt(one, path)
+		more, isList := v.([]any)
+		switch {
+		case joined && isList:
+			out = append(out, more...)
+		case found:
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // IsPlain reports whether the reference has no functions.

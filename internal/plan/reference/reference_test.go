@@ -8,7 +8,7 @@ import (
 )
 
 const values = `{"params": {"target": "api", "n": 12345678901234567890, "yes": true, "none": null,
-	"list": ["a", 1, "; rm -rf $HOME"], "o": {"a b": [{"c": "deep"}]}}}`
+	"list": ["a", 1, "; rm -rf $HOME"], "all": [{"f": [1, 2], "g": "x"}, {"f": [3]}, {"h": null}], "o": {"a b": [{"c": "deep"}]}}}`
 
 func decoded(t testing.TB) (v map[string]any) {
 	t.Helper()
@@ -29,6 +29,9 @@ func TestExpand(t *testing.T) {
 		{text: "$${params.target} $$${params.target} ${params.target}", want: "${params.target} $${params.target} api"},
 		{text: `${params.list[0]} ${params.o["a b"][0].c}`, want: "a deep"},
 		{text: `${params.list | join("}, ")}`, want: "a}, 1}, ; rm -rf $HOME"},
+		{text: `${params.all[*].f[*] | join(" ")} ${params.all[*].g | json} ${params.all[*]|json}`,
+			want: `1 2 3 ["x"] [{"f":[1,2],"g":"x"},{"f":[3]},{"h":null}]`},
+		{text: `${params.o[*] | json}`, wrong: "there is no such value"},
 		{text: `${params.o|json}`, want: `{"a b":[{"c":"deep"}]}`},
 		{text: `${params.gone | default("x\ny")} ${params.none|default("z")} ${params.target | default("no")}`,
 			want: "x\ny z api"},
