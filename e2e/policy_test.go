@@ -183,6 +183,26 @@ func TestCallsAreDenied(t *testing.T) {
 	})
 }
 
+// A call about which the CLI gets no answer in time does not run, and the turn goes on. The CLI says that
+// it awaits no answer any more.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := serve(t, fakeapi.Use(fakeapi.Bash("touch ran")).WithUsage(use), fakeapi.Text("done").WithUsage(use))
+		p := startCLI(t, srv, setup{cli: c, talk: true, args: anyTool})
+		p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
+			"subtype": "initialize", "hooks": map[string]any{"PreToolUse": []any{
+				map[string]any{"hookCallbackIds": []string{"before"}, "timeout": 1, "onFailure": "block"}}}}})
+		p.send("Do it.")
+		_, n := p.await(0, func(l line) bool { return l.Type == "control_cancel_request" })
+		p.await(n, func(l line) bool { return l.Type == "result" && l.Subtype == "success" })
+		e := p.end()
+		if _, err := os.Stat(filepath.Join(e.dir, "ran")); err == nil || len(e.of("control_request", "")) != 1 {
+			t.Errorf("ran: %v\n%s", err == nil, p.transcript())
+		}
+	})
+}
+
 // A person decides on calls: one that is allowed runs without a permission rule, one that is denied does not, and of
 // several in one message each has its own answer.
 func TestPersonIsAsked(t *testing.T) {

@@ -59,6 +59,7 @@ func TestGolden(t *testing.T) {
 		"same":        {1, Brief{Previous: advised, Continues: true}},
 		"more":        {1, Brief{Continues: true, More: true}},
 		"interrupted": {1, Brief{Interrupts: true}},
+		"goes-on":     {1, Brief{Interrupts: true, Continues: true}},
 		"output":      {3, Brief{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,76 @@
+package e2e
+
+// This file freezes and kills wavex while the CLI waits for its answer about a tool call.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/e2e/rig"
+	"wavex/internal/fakeapi"
+	"wavex/internal/question"
+)
+
+// A CLI whose wavex is frozen waits. If wavex is killed, 2.1.197 carries the call out: no process of it is alive a
+// second later, and the next attempt is told that the last one was cut off.
+func TestKilledWhileAsked(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, killedWhileAsked)
+}
+
+func killedWhileAsked(t *testing.T, c cli) {
+	gate := fakeapi.NewLatch()
+	main := &fakeapi.Agent{When: task("T-001"), Steps: []fakeapi.Reply{
+		fakeapi.Use(fakeapi.Bash("echo early >> work.txt; sleep 300 && true")).WithUsage(use).WaitingFor(gate),
+		fakeapi.Use(fakeapi.Bash("echo whole > work.txt")).WithUsage(use), report("true")}}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{main}})
+	env := Env(t, srv)
+	mark := env[slices.IndexFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOME=") })]
+	r := newRepo(t, "-- plan.json --\n"+`{"budget": {"usd": 4}, "isolation": "shared", "defaults": {"model": "`+model+
+		`", "allowedTools": ["Bash"], "policy": {"ask": ["sleep"]}}, "tasks": [{"id": "T-001", "subject": "Work", `+
+		`"files": [{"path": "work.txt", "action": "create"}], "verify": ["grep -qx whole work.txt"]}]}`+"\n").on(c)
+	w := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--sandbox", "off")
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+	if _, err := srv.Wait(ctx, task("T-001")); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := filepath.Glob(filepath.Join(r.dir, ".loop", "runs", "*"))
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("runs %v, %v", runs, err)
+	}
+	dir := question.Dir(filepath.Join(runs[0], "questions"))
+	release, err := dir.Watch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	gate.Open()
+	if !rig.Until(ctx, func() bool { open, _ := dir.Open(time.Now()); return len(open) == 1 }) {
+		t.Fatal("no question is open")
+	}
+	if err := w.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "work.txt")); err == nil {
+		t.Error("the call ran beside a frozen wavex")
+	}
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	mustBeGone(t, mark, time.Second, "the kill")
+	w.end()
+	e := r.wavexEnv(env, "resume", "--output", "json").end()
+	asked := srv.Messages(task("T-001"))
+	if e.exit != 0 || len(asked) != 3 || !strings.Contains(asked[1].Users(), "Your work on task T-001 was interrupted") {
+		t.Fatalf("resumed: exit %d, %d requests; the second is told %q\n%s", e.exit, len(asked),
+			asked[min(1, len(asked)-1)].LastUser(), e.stderr)
+	}
+}
