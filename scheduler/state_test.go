@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -376,5 +378,113 @@ func TestGateNamesWhatNothingShows(t *testing.T) {
 	if g, _ := s.decideGate([]string{"red"}).(event.GateEnded); g.Passed || g.ExitSignal || g.Reasons[0] != "red" ||
 		slices.Contains(g.Reasons, want[0]) {
 		t.Errorf("refused: %+v", g)
+	}
+}
+
+// A bug in an integration, a verification or a review ends as its failure, and the run goes on to its end.
+func TestBugsInTheBackground(t *testing.T) {
+	t.Parallel()
+	for name, install := range map[string]func(*fixture, *event.Config){
+		"an integration": func(b *fixture, c *event.Config) {
+			c.Isolation = event.Isolated
+			b.Integrator = buggyIntegrator{}
+		},
+		"a review": func(b *fixture, c *event.Config) {
+			c.Review = event.ReviewThorough
+			b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
+				return func(context.Context) counsel.Review { panic("boom") }
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := testConfig()
+			b := newFixture(t, mustPlan(t, planText(task("A"))), c)
+			install(b, &c)
+			b.StartEvent = event.RunStarted{Config: c, Tasks: 1, Waves: 1}
+			end := b.run(t)
+			texts, err := json.Marshal(b.journal.events)
+			if err != nil || end.Status == event.RunComplete || !strings.Contains(string(texts), "a bug in wavex: boom") {
+				t.Errorf("ended as %+v\n%s", end, texts)
+			}
+		})
+	}
+}
+
+type buggyIntegrator struct{ fakeIntegrator }
+
+func (buggyIntegrator) Integrate(context.Context, int, []string) (Integrated, error) { panic("boom") }
+
+func (buggyIntegrator) Deliver(context.Context, bool) (event.DeliveryEnded, error) {
+	return event.DeliveryEnded{How: "none"}, nil
+}
+
+// Of the tasks with a failed check the one that changed files last is the culprit, once. A check that was not made
+// shows nothing about any task.
+func TestCheckedTogether(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"), task("C"))))
+	s.Tasks[0].ChangedAt, s.Tasks[1].ChangedAt = 1, 2
+	b := event.IntegrationStarted{Wave: 1, Tasks: []string{"A", "B", "C"}}
+	checks := []event.Recheck{{N: 1, Tasks: []string{"A", "B"}}, {N: 2, Tasks: []string{"B"}},
+		{N: 1, Tasks: []string{"C"}}}
+	red, green := RecheckResult{Check: "make", Reason: "exit code 1", Output: "no"}, RecheckResult{Passed: true}
+	got, err := checkedTogether(s, b, checks, []RecheckResult{red, red, green})
+	if err != nil || len(got.Culprits) != 1 || !slices.Equal(got.Completed, []string{"C"}) || got.Note != "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if c := got.Culprits[0]; c.Task != "B" || c.Kind != "red" || c.Detail != "no" ||
+		!strings.HasPrefix(c.Reason, "check failed: make: exit code 1") {
+		t.Errorf("culprit %+v", c)
+	}
+	flaky := RecheckResult{Check: "make", Passed: true, Flaky: true}
+	got, err = checkedTogether(s, b, checks, []RecheckResult{flaky, green, green})
+	if err != nil || len(got.Completed) != 3 || got.Note != "passed only when run again: make" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, results := range [][]RecheckResult{{green, green}, {green, green, {Skipped: true}}} {
+		got, err = checkedTogether(s, b, checks, results)
+		if err == nil || err.Error() != "check 1 of C was not run" || len(got.Completed) != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+// Of the work of an earlier run, a task is due if its check fails, and undecided if its check was not made.
+func TestEarlierWorkWithoutItsChecks(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("A"), task("B"), task("C")))
+	s := NewState(p)
+	b := event.CriteriaStarted{Round: 1, Earlier: []string{"A", "B", "C"}}
+	for _, id := range b.Earlier {
+		b.Rechecks = append(b.Rechecks, event.Recheck{N: 1, Tasks: []string{id}})
+	}
+	c := testConfig()
+	c.Limits.Wall = time.Minute
+	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c,
+		Earlier: earlierRun(p, "A", "B", "C")}}); err != nil {
+		t.Fatal(err)
+	}
+	if d, _ := decideNext(s, epoch.Add(time.Hour)).(event.Draining); d.Stop.Limit != budget.LimitWall {
+		t.Errorf("after the deadline: %+v", d)
+	}
+	if got, ok := decideNext(s, epoch).(event.CriteriaStarted); !ok || !slices.Equal(got.Earlier, b.Earlier) {
+		t.Fatalf("decided %+v", got)
+	}
+	e := event.CriteriaEnded{Round: 1}
+	onEarlier(s, b, Verification{Rechecks: []RecheckResult{{Passed: true}, {Check: "true", Reason: "exit code 1"}}}, &e)
+	if !slices.Equal(e.UpToDate.Tasks, []string{"A"}) || len(e.UpToDate.Due) != 1 || e.UpToDate.Due[0].Task != "B" ||
+		e.UpToDate.Due[0].Reason != "check failed: true: exit code 1" {
+		t.Fatalf("%+v", e.UpToDate)
+	}
+	for n, body := range []event.Body{b, e} {
+		if err := s.apply(event.Event{Seq: int64(n + 2), Time: epoch, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.earlier.undecided != 1 || s.failedVerifications != 1 || s.verificationError != "some checks were not made" ||
+		!s.Tasks[0].UpToDate() || s.Tasks[1].Earlier != nil || !s.Tasks[2].undecided() {
+		t.Errorf("%d undecided after %d failures (%s): %+v", s.earlier.undecided, s.failedVerifications,
+			s.verificationError, s.Tasks)
 	}
 }
