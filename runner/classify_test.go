@@ -169,3 +169,47 @@ func TestWithLimits(t *testing.T) {
 		}
 	}
 }
+
+// Each outcome has a class, and says whether the task is stuck and whether the attempt was an iteration.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	want := map[Outcome]string{Done: " charged", Wrong: "logic stuck charged", OverTurns: "logic stuck charged",
+		TimedOut: "logic stuck charged", Stalled: "logic stuck charged", OverCap: " charged", Denied: "blocking charged",
+		Throttled: "transient", Limited: "transient", Unauthorised: "blocking", Broken: "blocking",
+		Truncated: "unknown charged", Interrupted: ""}
+	for _, o := range Outcomes {
+		got := o.Class()
+		if o.Stuck() {
+			got += " stuck"
+		}
+		if o.Charged() {
+			got += " charged"
+		}
+		if w, known := want[o]; got != w || !known {
+			t.Errorf("%s: %q, want %q", o, got, w)
+		}
+	}
+	if len(want) != len(Outcomes) {
+		t.Errorf("%d outcomes, want %d", len(Outcomes), len(want))
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	u := Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}.Plus(Usage{Input: 10, Output: 20, CacheRead: 30,
+		CacheWrite: 40})
+	if u != (Usage{Input: 11, Output: 22, CacheRead: 33, CacheWrite: 44}) || u.Total() != 110 {
+		t.Errorf("%+v, %d in all", u, u.Total())
+	}
+}
+
+// A reason names at most three rules that would have allowed denied tool calls.
+func TestDenialReason(t *testing.T) {
+	t.Parallel()
+	all := []Denial{{Rule: "a"}, {Rule: "b"}, {Rule: "c"}, {Rule: "d"}, {Rule: "e"}}
+	for n, want := range map[int]string{1: "a", 3: "a, b, c", 4: "a, b, c, ...", 5: "a, b, c, ..."} {
+		if got := denialReason(all[:n]); got != "permission denied; to allow it, add to allowedTools: "+want {
+			t.Errorf("%d denials: %q", n, got)
+		}
+	}
+}

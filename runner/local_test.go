@@ -666,3 +666,50 @@ func TestInterruptedMustNot(t *testing.T) {
 	cancel(nil)
 	watch.Wait()
 }
+
+// The output of a command is the JSON on its standard output.
+func TestOutputOfCommand(t *testing.T) {
+	t.Parallel()
+	large := `printf '{"n":1,"text":"%20000s"}'`
+	for _, tc := range []struct {
+		name, command, schema, dir, value, reason string
+		want                                      runner.Outcome
+	}{
+		{"small", `echo warning >&2; echo '{ "n": 1 }'`, "", "", `{"n":1}`, "", runner.Done},
+		{"nothing", "echo warning >&2", "", "", "",
+			"no output: the command printed nothing on standard output", runner.Wrong},
+		{"failed", `echo '{"n":1}'; exit 3`, "", "", "", "exit code is 3", runner.Wrong},
+		{"no schema", `echo '{"n":1}'`, `{"type":3}`, "", "", "the schema of the output: ", runner.Broken},
+		{"no place", large, "", "file/outputs", "", "keeping the output: ", runner.Broken},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil)
+			must(os.WriteFile(filepath.Join(b.dir, "file"), nil, 0o600))
+			b.req.Command = tc.command
+			b.req.Output = &runner.OutputSpec{Dir: filepath.Join(b.dir, cmp.Or(tc.dir, "outputs")),
+				Schema: []byte(cmp.Or(tc.schema, `{"type":"object"}`))}
+			r := b.attempt(t.Context())
+			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || (r.Output != nil) != (tc.value != "") ||
+				r.Output != nil && string(r.Output.Value) != tc.value {
+				t.Errorf("result = %+v", r)
+			}
+		})
+	}
+}
+
+// An attempt that changes files that the plan protects is wrong, whatever its checks say. A mustNot condition without a
+// check is for reviewers.
+func TestProtectedFiles(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script("echo changed > go.mod; echo new > go.lock"))
+	must(os.WriteFile(filepath.Join(b.dir, "go.mod"), []byte("module x\n"), 0o600))
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.req.Protect = &runner.Protect{Patterns: []string{"go.*"}}
+	b.req.MustNot = []plan.Condition{{Text: "it is slow"}, {Text: "it is new", Check: &plan.Check{Run: "test -e go.lock"}}}
+	r := b.attempt(t.Context())
+	if r.Outcome != runner.Wrong || r.Reason != "changed what the plan protects: go.lock, go.mod" ||
+		!strings.Contains(r.Detail, "put them back:\ngo.lock\ngo.mod") || !slices.Equal(r.Violated, []string{"it is new"}) {
+		t.Errorf("result = %+v", r)
+	}
+}

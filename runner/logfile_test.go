@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,5 +123,50 @@ func TestReplacedLog(t *testing.T) {
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "aside")); err != nil || bytes.Contains(got, []byte("secret")) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// holding is a Redactor whose writers pass everything on when they are closed.
+type holding struct{}
+
+func (holding) Bytes(b []byte) []byte {
+	return bytes.ReplaceAll(b, []byte("secret"), []byte("[removed]"))
+}
+
+func (h holding) Writer(w io.Writer) io.WriteCloser { return &heldWriter{to: w} }
+
+type heldWriter struct {
+	bytes.Buffer
+	to io.Writer
+}
+
+func (h *heldWriter) Close() error {
+	_, err := h.to.Write(holding{}.Bytes(h.Next(h.Len())))
+	return err
+}
+
+// Secrets are removed from a log file. Flush writes the rest.
+func TestRedactedLog(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new")
+	log, err := (&Host{Redactor: holding{}}).CreateLog(dir, "output.txt")
+	mustDo(t, err)
+	_, err = log.Write([]byte("my secret"))
+	mustDo(t, err)
+	path := log.Flush()
+	if got, err := os.ReadFile(path); err != nil || string(got) != "my [removed]" ||
+		path != filepath.Join(dir, "output.txt") {
+		t.Errorf("%s: %q, %v", path, got, err)
+	}
+	_, err = log.Write([]byte(" and more"))
+	mustDo(t, err)
+	log.Close()
+	if got, err := os.ReadFile(path); err != nil || string(got) != "my [removed] and more" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, dir := range []string{path, filepath.Dir(dir)} { // a file; a folder in which the name is taken
+		if log, err := (&Host{}).CreateLog(dir, "new"); err == nil || log != nil {
+			t.Errorf("a log in %s: %v, %v", dir, log, err)
+		}
 	}
 }

@@ -144,3 +144,18 @@ func TestOldVersionsStayInTheCopy(t *testing.T) {
 		t.Errorf("the user's file is %q, %v", text, err)
 	}
 }
+
+// The next attempt learns for each file whether to remove or restore it, with its text if that is short.
+func TestRestoreText(t *testing.T) {
+	t.Parallel()
+	version := func(text string) checkfiles.Version {
+		return checkfiles.Version{State: checkfiles.State("file 1"), Text: []byte(text)}
+	}
+	text := restoreText([]changedFile{{path: "new.sh"}, {path: "short.sh", old: version("exit 1\n")},
+		{path: "long.sh", old: version(strings.Repeat("x", 4<<10))},
+		{path: "lost.sh", old: checkfiles.Version{State: checkfiles.State("file 1")}}})
+	want := "new.sh did not exist: remove it\nshort.sh was:\nexit 1\n\nlong.sh\nlost.sh\n"
+	if !strings.HasSuffix(text, ":\n"+want) {
+		t.Errorf("%q, want %q at its end", text, want)
+	}
+}

@@ -111,3 +111,23 @@ func TestTampered(t *testing.T) {
 		t.Errorf("the check: %v", got)
 	}
 }
+
+// Tampers of two sources are each named once; the plan has more than one path.
+func TestMergeTampers(t *testing.T) {
+	t.Parallel()
+	a := []Tamper{{Path: "plan.json", Why: WhyPlan}, {Path: "a.sh", Why: "a check runs it"}}
+	b := []Tamper{{Path: "a.sh", Why: "another check", Doubt: "perhaps"}, {Path: "copy/plan.json", Why: WhyPlan},
+		{Path: "b.sh", Why: "a check runs it", Doubt: "perhaps"}}
+	var got []string
+	for _, m := range MergeTampers(a, b) {
+		got = append(got, m.String())
+	}
+	want := []string{"plan.json: it is the plan", "a.sh: a check runs it", "b.sh: a check runs it: perhaps"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r := Refusal{Tool: "Bash", Target: "git push", Reason: "leave it"}
+	if r.String() != "Bash git push: leave it" || (Refusal{Tool: "Bash", Reason: "no"}).String() != "Bash: no" {
+		t.Errorf("%s", r)
+	}
+}

@@ -294,6 +294,8 @@ func TestSameInput(t *testing.T) {
 		{`{"command":"a","n":1}`, `{ "n": 1, "command": "a" }`, false, true},
 		{`{"command":"a"}`, `{"command":"b"}`, false, false},
 		{`{"command":"a"}`, `{"command":"a","force":false,"list":[]}`, false, true},
+		{`{"command":"a"}`, `{"command":"a","none":null,"map":{},"text":"","n":0}`, false, true},
+		{`{"command":"a"}`, `{"command":"a","map":{"b":1}}`, false, false},
 		{`{"command":"a"}`, `{"command":"a","force":true}`, false, false},
 		{`{"command":"a","force":true}`, `{"command":"a"}`, false, false},
 		{`{"file_path":"a.txt"}`, `{"file_path":"/project/a.txt"}`, false, true},
@@ -366,5 +368,31 @@ func TestForecast(t *testing.T) {
 	f.onLine([]byte(strings.Replace(start330, `"id":"`, `"id":"x`, 1)), false)
 	if spent, next, known := f.forecast(); spent != 2*first || next != first || !known {
 		t.Errorf("spent %s, next %s, known %v; want %s twice", spent, next, known, first)
+	}
+}
+
+// A command that is too long to be read whole is denied. Requests that are no callbacks get no answer, and a callback
+// after a call that was not asked about, or has ended, changes nothing.
+func TestOddRequests(t *testing.T) {
+	t.Parallel()
+	p := &toolCalls{judge: &resultJudge{}}
+	var answers []string
+	p.answer = func(line []byte) { answers = append(answers, string(line)) }
+	p.onRequest(gjson.Parse(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool"}}`), false)
+	if len(answers) != 0 {
+		t.Errorf("answered %q", answers)
+	}
+	p.onRequest(gjson.Parse(callback("after", "unknown", "make").Print), false)
+	p.onRequest(gjson.Parse(callback("before", "cut", "make").Print), true)
+	if len(answers) != 2 || !strings.Contains(answers[0], `"response":{}`) || !strings.Contains(answers[1], `"deny"`) ||
+		!strings.Contains(answers[1], "too long to be checked") || p.refused != 1 || p.refusals[0].Rule != "length" {
+		t.Errorf("answered %q; refusals %+v", answers, p.refusals)
+	}
+	if p.end != nil {
+		t.Fatalf("it ended: %v", p.end)
+	}
+	p.onRequest(gjson.Parse(callback("after", "cut", "make").Print), false)
+	if p.end == nil || !strings.Contains(p.end.reason, "Bash ran although it was denied") {
+		t.Errorf("a denied call ran: %v", p.end)
 	}
 }

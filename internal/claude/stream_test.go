@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -17,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -424,5 +427,108 @@ func BenchmarkScannerAndDecode(b *testing.B) {
 		if n == 0 {
 			b.Fatal("nothing read")
 		}
+	}
+}
+
+// Once a line has reached half of its bound, its strings are cut much shorter, so that its end is still read.
+func TestTruncatorOfManyStrings(t *testing.T) {
+	t.Parallel()
+	line := `{"a":["` + strings.Repeat(strings.Repeat("x", stringMax)+`","`, truncateMax/2/stringMax) + `"],"b":"` +
+		strings.Repeat("y", 2*tightMax) + `","c":1}`
+	var s truncator
+	s.feed([]byte(line))
+	out, ok := s.result()
+	if b := gjson.GetBytes(out, "b").Str; !ok || b != strings.Repeat("y", tightMax) ||
+		gjson.GetBytes(out, "c").Int() != 1 {
+		t.Errorf("%v, b has %d bytes, c is %s", ok, len(b), gjson.GetBytes(out, "c").Raw)
+	}
+}
+
+// tokenPrices prices nothing and keeps the last tokens.
+type tokenPrices struct{ last budget.Tokens }
+
+func (p *tokenPrices) Price(_ string, t budget.Tokens) (budget.Pico, bool) {
+	p.last = t
+	return 0, true
+}
+
+// Everything that has a price is read from the usage of a response.
+func TestUsageOfAResponse(t *testing.T) {
+	t.Parallel()
+	p := &tokenPrices{}
+	f := &transcript{responses: responses{prices: p}}
+	f.onLine([]byte(`{"type":"assistant","message":{"id":"m","model":"x","content":[],"usage":{"input_tokens":1,`+
+		`"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,`+
+		`"cache_creation":{"ephemeral_1h_input_tokens":5},"server_tool_use":{"web_search_requests":6},"speed":"fast",`+
+		`"odd":{"input_tokens":9}}}}`), false)
+	want := budget.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheHour: 5, Searches: 6, Fast: true}
+	if p.last != want {
+		t.Errorf("tokens %+v, want %+v", p.last, want)
+	}
+}
+
+// The last error, and the last value that the agent gave as its result, are those of its last messages. A tool call is
+// reported with its target.
+func TestLastMessage(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	f := &transcript{observe: func(kind, text string) { seen = append(seen, kind+": "+text) }}
+	use := func(id, name, input string) string {
+		return `{"type":"assistant","error":"rate_limit","message":{"content":[{"type":"tool_use","id":"` + id +
+			`","name":"` + name + `","input":` + input + `}]}}`
+	}
+	for _, l := range []string{use("1", outputTool, `{"a":1}`), use("2", "Bash", `{"command":"make","description":"d"}`),
+		use("3", "Grep", `{"pattern":"x"}`), use("4", "Odd", `{}`)} {
+		f.onLine([]byte(l), false)
+	}
+	if want := []string{"tool: " + outputTool, "tool: Bash make", "tool: Grep x", "tool: Odd"}; !slices.Equal(seen, want) {
+		t.Errorf("seen %q, want %q", seen, want)
+	}
+	if string(f.last.offered) != `{"a":1}` || f.last.err != "rate_limit" {
+		t.Errorf("offered %s, error %q", f.last.offered, f.last.err)
+	}
+	f.onLine([]byte(use("5", outputTool, `{"a":"`+strings.Repeat("x", runner.MaxOutput)+`"}`)), false)
+	if f.last.offered != nil {
+		t.Errorf("a value of %d bytes is kept", len(f.last.offered))
+	}
+}
+
+// A result that was cut is not the result.
+func TestCutResults(t *testing.T) {
+	t.Parallel()
+	r := &resultLine{subtype: "success", structured: []byte(`{"a":"x"}`), cut: true}
+	f := &transcript{calls: &toolCalls{}, result: r}
+	turn := &turn{Agent: &Agent{}, req: runner.TurnRequest{Output: []byte(`{}`)}}
+	res := runner.TurnResult{Outcome: runner.Done}
+	turn.fillResult(&res, &conversation{transcript: f})
+	if res.Outcome != runner.Wrong || res.Reason != "the output is too long to be read whole" {
+		t.Errorf("turn: %s: %s", res.Outcome, res.Reason)
+	}
+	a := questionAnswer(runner.Question{Schema: []byte(`{}`)}, turnEnd{lines: 1, initSeen: true, result: r}, f, 0)
+	if a.Outcome != runner.Wrong || a.Structured != nil || a.Reason != "the answer is too long to be read whole" {
+		t.Errorf("answer: %+v", a)
+	}
+}
+
+// RecoverCost reads the stream file of an attempt. Without one the attempt cost nothing.
+func TestRecoverCostOfAFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if c, err := RecoverCost(dir, flatPrices{}, 99); err != nil || c != (RecoveredCost{}) {
+		t.Errorf("without a stream: %+v, %v", c, err)
+	}
+	at := filepath.Join(dir, loop.StreamFile)
+	if err := os.WriteFile(at, []byte(initLine+"\n"+textLine+"\n"+resultGood+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := RecoverCost(dir, flatPrices{}, 99)
+	if err != nil || c.Cost != 6250 || c.Session != "11111111-1111-4111-8111-111111111111" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := errors.Join(os.Remove(at), os.Mkdir(at, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := RecoverCost(dir, flatPrices{}, 99); err == nil {
+		t.Errorf("the stream is a folder: %+v", c)
 	}
 }
