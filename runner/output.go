@@ -128,9 +128,10 @@ func keepOutput(dir string, value []byte) (*Output, error) {
 		return &Output{Value: value, Size: len(value)}, nil
 	}
 	sum := sha256.Sum256(value)
-	o := &Output{Digest: hex.EncodeToString(sum[:]), Size: len(value)}
-	_, err := KeepFile(dir, value)
-	return o, err
+	if _, err := KeepFile(dir, value); err != nil {
+		return nil, err
+	}
+	return &Output{Digest: hex.EncodeToString(sum[:]), Size: len(value)}, nil
 }
 
 // KeepFile returns the path of a file in dir with a value. The file is durable when it returns.

@@ -411,7 +411,7 @@ func TestBugsInTheBackground(t *testing.T) {
 	}
 }
 
-type buggyIntegrator struct{ fakeIntegrator }
+type buggyIntegrator struct{}
 
 func (buggyIntegrator) Integrate(context.Context, int, []string) (Integrated, error) { panic("boom") }
 
