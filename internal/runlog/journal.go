@@ -1,13 +1,14 @@
 package runlog
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"wavex/internal/event"
@@ -32,18 +33,48 @@ func Read(dir loop.Dir) ([]event.Event, error) {
 // on it.
 func decode(records [][]byte, after int) ([]event.Event, error) {
 	events := make([]event.Event, len(records))
-	for i, rec := range records {
-		n := after + i + 1
-		err := json.Unmarshal(rec, &events[i])
-		if err == nil && events[i].Seq != int64(n) {
-			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", events[i].Seq)
-		}
-		if err != nil {
-			return events[:i], usererr.Blocked(fmt.Errorf(
-				"journal record %d: %w; start over with --fresh, which moves .loop aside", n, err))
+	size := max(leastPart, (len(records)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	var parts []*decodedPart
+	var running sync.WaitGroup
+	for from := 0; from < len(records); from += size {
+		to := min(from+size, len(records))
+		part := &decodedPart{events: events[from:to], good: from}
+		parts = append(parts, part)
+		running.Go(func() { part.decode(records[from:to], after+from) })
+	}
+	running.Wait()
+	for _, part := range parts {
+		if part.err != nil {
+			return events[:part.good], part.err
 		}
 	}
 	return events, nil
+}
+
+// leastPart is the number of records from which on a goroutine of its own is worth its start.
+const leastPart = 500
+
+// decodedPart is a part of a journal. One goroutine decodes it.
+type decodedPart struct {
+	events []event.Event
+	good   int // number of events of the journal before the first bad record
+	err    error
+}
+
+func (p *decodedPart) decode(records [][]byte, after int) {
+	for i, rec := range records {
+		n := after + i + 1
+		err := p.events[i].UnmarshalJSON(rec) // json.Unmarshal would parse the record twice
+		if err == nil && p.events[i].Seq != int64(n) {
+			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", p.events[i].Seq)
+		}
+		if err != nil {
+			p.good += i
+			p.err = usererr.Blocked(fmt.Errorf(
+				"journal record %d: %w; start over with --fresh, which moves .loop aside", n, err))
+			return
+		}
+	}
 }
 
 // Journal is the open journal of a .loop directory, with the lock that keeps other processes from
