@@ -7,6 +7,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,10 +19,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/tidwall/gjson"
 
 	"wavex/budget"
 	"wavex/internal/claude"
 	"wavex/internal/fakeapi"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/runner"
@@ -78,6 +83,7 @@ func TestAttempts(t *testing.T) {
 		want  runner.Outcome
 		says  string // part of Reason
 		free  bool   // nothing was charged, so any Priced is right
+		ends  string // exit code, and of the result subtype, is_error, api_error_status; number of api_retry lines
 		look  func(*testing.T, *fixture, runner.Result)
 	}{
 		{name: "done", steps: []fakeapi.Reply{write, said}, want: runner.Done,
@@ -99,7 +105,7 @@ func TestAttempts(t *testing.T) {
 				}
 			}},
 		{name: "the agent reports failure", steps: []fakeapi.Reply{report("false")}, want: runner.Wrong},
-		{name: "max turns", steps: []fakeapi.Reply{write}, want: runner.OverTurns,
+		{name: "max turns", ends: "1 error_max_turns true 0 0", steps: []fakeapi.Reply{write}, want: runner.OverTurns,
 			set: func(b *fixture) { b.req.Settings.MaxTurns = 1 }},
 		{name: "the cap", steps: []fakeapi.Reply{write, fakeapi.Use(fakeapi.Bash("pwd")).WithUsage(use)},
 			want: runner.OverCap,
@@ -116,15 +122,20 @@ func TestAttempts(t *testing.T) {
 		{name: "denied and done all the same", steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("make all")).WithUsage(use),
 			write, said},
 			want: runner.Done, set: func(b *fixture) { b.req.Checks = []plan.Check{has("a.txt", "one")} }},
-		{name: "401", steps: twice(fakeapi.Fail(401, "invalid x-api-key")), want: runner.Unauthorised, free: true},
-		{name: "403", steps: []fakeapi.Reply{fakeapi.Fail(403, "no")}, want: runner.Unauthorised, free: true},
-		{name: "out of credit", want: runner.Unauthorised, free: true,
+		{name: "401", ends: "1 success true 401 1",
+			steps: twice(fakeapi.Fail(401, "invalid x-api-key")), want: runner.Unauthorised, free: true},
+		{name: "403", ends: "1 success true 403 0",
+			steps: []fakeapi.Reply{fakeapi.Fail(403, "no")}, want: runner.Unauthorised, free: true},
+		{name: "out of credit", ends: "1 success true 400 0", want: runner.Unauthorised, free: true,
 			steps: []fakeapi.Reply{fakeapi.Fail(400, "Your credit balance is too low to access the Anthropic API.")}},
-		{name: "429", steps: twice(fakeapi.Fail(429, "slow down")), want: runner.Throttled, free: true},
-		{name: "500", steps: twice(fakeapi.Fail(500, "oops")), want: runner.Throttled, free: true},
-		{name: "529", steps: twice(fakeapi.Fail(529, "overloaded")), want: runner.Throttled, free: true},
+		{name: "429", ends: "1 success true 429 1",
+			steps: twice(fakeapi.Fail(429, "slow down")), want: runner.Throttled, free: true},
+		{name: "500", ends: "1 success true 500 1",
+			steps: twice(fakeapi.Fail(500, "oops")), want: runner.Throttled, free: true},
+		{name: "529", ends: "1 success true 529 1",
+			steps: twice(fakeapi.Fail(529, "overloaded")), want: runner.Throttled, free: true},
 		{name: "a network that breaks", steps: []fakeapi.Reply{{Cut: true, Count: 2}}, want: runner.Throttled, free: true},
-		{name: "a usage limit", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)},
+		{name: "a usage limit", ends: "1 success true 429 0", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)},
 			want: runner.Limited, free: true,
 			set: subscribe,
 			look: func(t *testing.T, _ *fixture, r runner.Result) {
@@ -166,11 +177,35 @@ func TestAttempts(t *testing.T) {
 			if !r.Contained {
 				t.Error("something of the attempt was still alive")
 			}
+			if got := endOf(t, b, r); c.ends != "" && got != c.ends {
+				t.Errorf("the CLI ended with %s, want %s", got, c.ends)
+			}
 			if c.look != nil {
 				c.look(t, b, r)
 			}
 		})
 	}
+}
+
+// endOf returns the end of the CLI as ends of a case of TestAttempts.
+func endOf(t *testing.T, b *fixture, r runner.Result) string {
+	t.Helper()
+	stream, err := os.ReadFile(filepath.Join(b.req.LogDir, loop.StreamFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	end, retries := "", 0
+	for l := range strings.Lines(string(stream)) {
+		line := gjson.Parse(l)
+		switch {
+		case line.Get("type").Str == "result":
+			end = fmt.Sprint(r.ExitCode, " ", line.Get("subtype").Str, " ", line.Get("is_error").Bool(), " ",
+				line.Get("api_error_status").Int())
+		case line.Get("subtype").Str == "api_retry":
+			retries++
+		}
+	}
+	return fmt.Sprint(end, " ", retries)
 }
 
 // logs returns the files in the attempt's log folder, shortened.
