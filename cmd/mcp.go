@@ -20,8 +20,10 @@ import (
 	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/journal"
+	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
+	"wavex/internal/question"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -113,12 +115,15 @@ func newToolServer() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "run", Description: "Start a run of a plan in the background, or continue the " +
 		"unfinished one. It spends at most the budget of the plan, and goes on when this session ends."}, tool(startRun))
 	mcp.AddTool(s, &mcp.Tool{Name: "status", Annotations: reads, Description: "Show where the run stands: each task, " +
-		"the money, and the command that continues. With wait_seconds it waits for the end of the run."}, tool(awaitRun))
+		"the money, questions of the run, and the command that continues. With wait_seconds it waits for the end " +
+		"of the run, or for a question."}, tool(awaitRun))
 	mcp.AddTool(s, &mcp.Tool{Name: "logs", Annotations: reads, Description: "Show what the agent of a task said and " +
 		"did, or what its command printed."},
 		tool(func(ctx context.Context, c *toolCall, in logsInput) error {
 			return c.wavex(ctx, "logs", "--attempt", strconv.Itoa(in.Attempt), "--", in.Task)
 		}))
+	mcp.AddTool(s, &mcp.Tool{Name: "answer", Description: "Pass on the user's answer to a question that status shows: " +
+		"whether a tool call of an agent may run. Ask the user; do not answer by yourself."}, tool(answerQuestion))
 	mcp.AddTool(s, &mcp.Tool{Name: "cancel", Description: "Give up the unfinished run for good. Its files stay."},
 		tool(func(ctx context.Context, c *toolCall, in planInput) error {
 			if err := refuseChild(); err != nil {
@@ -186,16 +191,59 @@ func awaitRun(ctx context.Context, c *toolCall, in statusInput) error {
 		if err != nil {
 			return err
 		}
+		questions := f.questions()
+		if release, err := questions.Watch(); err == nil {
+			defer release()
+		}
 		late, cancel := context.WithTimeout(ctx, time.Duration(min(in.Wait, math.MaxInt32))*time.Second)
 		defer cancel()
-		for again := true; again && !f.Done(); {
+		for again := true; again && !f.Done() && len(openQuestions(questions)) == 0; {
 			c.tell(ctx, f.progress())
 			if again, err = f.wait(late, nil); err != nil {
 				return err
 			}
 		}
 	}
-	return c.wavex(ctx, in.args("status", "--plain")...)
+	err := c.wavex(ctx, in.args("status", "--plain")...)
+	if f, err := follow(in.paths()); err == nil && !f.Done() {
+		for _, q := range openQuestions(f.questions()) {
+			fmt.Fprintf(&c.printed, "question %s, until %s: may the agent of task %s call %s: %s (policy.ask: %s)\n", q.ID,
+				q.Deadline.Format(time.RFC3339), textfmt.Line(q.Task), textfmt.Line(q.Tool), textfmt.Line(q.Target),
+				textfmt.Line(q.Pattern))
+		}
+	}
+	return err
+}
+
+type answerInput struct {
+	planInput
+	ID     string `json:"id" jsonschema:"the question, as status names it"`
+	Answer string `json:"answer" jsonschema:"once, run (all such calls of this run), always (of later runs too), or no"`
+}
+
+// answerQuestion answers a question of the run.
+func answerQuestion(_ context.Context, c *toolCall, in answerInput) error {
+	f, err := follow(in.paths())
+	if err = errors.Join(refuseChild(), err); err != nil {
+		return err
+	}
+	err = f.questions().Answer(in.ID, question.Answer{Choice: question.Choice(in.Answer), By: "mcp"}, time.Now())
+	if err != nil {
+		return usererr.Input(err)
+	}
+	_, err = fmt.Fprintf(&c.printed, "%s: %s\n", in.ID, in.Answer)
+	return err
+}
+
+// questions returns the directory of the run's questions.
+func (f follower) questions() question.Dir {
+	return question.Dir(f.loop.Run(f.State.Config.Run, loop.Questions))
+}
+
+// openQuestions returns the questions that can be answered.
+func openQuestions(dir question.Dir) []question.Question {
+	open, _ := dir.Open(time.Now()) // of unreadable ones nothing can be shown
+	return open
 }
 
 // progress says in one line how far the run is.

@@ -58,7 +58,7 @@ func TestMCP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, tool := range []string{"check", "run", "status", "logs", "cancel"} {
+	for _, tool := range []string{"check", "run", "status", "logs", "answer", "cancel"} {
 		if !slices.Contains(init.Tools, prefix+tool) {
 			t.Errorf("the tool %s is not among %v", tool, init.Tools)
 		}
