@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -427,5 +428,22 @@ func TestChecksNeedTheWorktree(t *testing.T) {
 	res := r.ask(m, runner.Request{Task: "y", Attempt: 2, Turn: turn}, checks)
 	if res.Outcome != runner.Truncated || seen != "" {
 		t.Errorf("without a worktree it is %s: %s, in %q", res.Outcome, res.Reason, seen)
+	}
+}
+
+// A worktree that a task keeps is set up again if the plan has another setup, also on the same commit.
+func TestAnotherSetup(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{".gitignore": "log\n", "a": "1\n"})
+	for n, setup := range []string{"echo 1 >> log", "echo 1 >> log", "echo 2 >> log"} {
+		o := r.options("r1")
+		o.Setup = setup
+		m := r.open(o)
+		r.ask(m, runner.Request{Task: "x", Attempt: n + 1}, agent(func(dir string, _ runner.Request) error {
+			data, err := os.ReadFile(filepath.Join(dir, "log"))
+			equal(t, "the log", string(data), []string{"1\n", "1\n", "1\n2\n"}[n])
+			return cmp.Or(err, errors.New("not yet"))
+		}))
+		must(t, m.Close(t.Context()))
 	}
 }

@@ -2,6 +2,8 @@ package gitwork
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,9 +85,16 @@ func (m *Manager) addShares(ctx context.Context, t *tree) error {
 	return nil
 }
 
+// setupOf identifies the setup of a worktree: a commit and the command.
+func (m *Manager) setupOf(t *tree) string {
+	sum := sha256.Sum256([]byte(m.opts.Setup))
+	return t.Base + " " + hex.EncodeToString(sum[:8])
+}
+
 // runSetup runs the setup command, once for each commit that a worktree is reset to.
 func (m *Manager) runSetup(ctx context.Context, t *tree) error {
-	if m.opts.Setup == "" || t.Setup == t.Base {
+	made := m.setupOf(t)
+	if m.opts.Setup == "" || t.Setup == made {
 		return nil
 	}
 	env := m.slots.env(firstSetupSlot + t.ID)
@@ -101,7 +110,7 @@ func (m *Manager) runSetup(ctx context.Context, t *tree) error {
 		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.opts.Setup, exit.Code, exit.Signal,
 			textfmt.OneLine(out.String(), 600))
 	}
-	t.Setup = t.Base
+	t.Setup = made
 	return nil
 }
 

@@ -27,7 +27,7 @@ type tree struct {
 	// Used means that it may have been changed since its last reset.
 	Used  bool   `json:"used,omitempty"`
 	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, even if it continues a session
-	Setup string `json:"set_up,omitempty"` // the commit that Setup last ran for
+	Setup string `json:"set_up,omitempty"` // the setup that ran last, see setupOf
 	Admin string `json:"admin,omitempty"`  // its folder in the repository
 	// Commit has the contents of the worktree of a task that does without one; see park.go.
 	Commit string `json:"commit,omitempty"`
