@@ -95,6 +95,8 @@ func TestFiles(t *testing.T) {
 	home, away, _, _ := ends(t)
 	ctx, from, to := t.Context(), t.TempDir(), t.TempDir()
 	testrepo.Files{"stream": "a\r\nb\x00\n", "empty": ""}.Write(t, from)
+	large := filepath.Join(t.TempDir(), "large") // is unpacked by itself
+	testrepo.Must(t, os.WriteFile(large, bytes.Repeat([]byte("l"), batchedBytes), 0o600))
 	commit, err := home.Pack(ctx, "Logs", map[string]string{"attempt/stream.jsonl": filepath.Join(from, "stream"),
 		"other/empty": filepath.Join(from, "empty"), "none": filepath.Join(from, "none")},
 		map[string][]byte{"attempt/text": []byte("t"), "other/nothing": nil})
@@ -116,6 +118,12 @@ func TestFiles(t *testing.T) {
 	none, err := home.Pack(ctx, "Nothing", nil, nil)
 	testrepo.Must(t, err)
 	testrepo.Must(t, home.Unpack(ctx, none, nil, nil))
+	alone, err := home.Pack(ctx, "Large", map[string]string{"attempt/large": large}, nil)
+	testrepo.Must(t, err)
+	testrepo.Must(t, home.Unpack(ctx, alone, map[string]string{"attempt": to}, nil))
+	if text, err := os.ReadFile(filepath.Join(to, "large")); len(text) != batchedBytes || err != nil {
+		t.Errorf("a large file has %d bytes, %v", len(text), err)
+	}
 }
 
 // Commits with links or with names that lead elsewhere are refused whole.

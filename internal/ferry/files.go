@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,22 +31,17 @@ const (
 // commit, which are slash-separated. It leaves out files that do not exist.
 func (f *Ferry) Pack(ctx context.Context, message string, files map[string]string,
 	texts map[string][]byte) (commit string, err error) {
+	ids, err := f.storeFiles(ctx, files)
+	if err != nil {
+		return "", err
+	}
 	var index strings.Builder
 	for name, text := range texts {
-		id, err := f.git.Output(ctx, string(text), "hash-object", "-w", "--no-filters", "--stdin")
-		if err != nil {
+		if ids[name], err = f.git.Output(ctx, string(text), "hash-object", "-w", "--no-filters", "--stdin"); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&index, "100644 %s\t%s\x00", id, name)
 	}
-	for name, from := range files {
-		id, err := f.store(ctx, from)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("packing %s: %w", name, err)
-		}
+	for name, id := range ids {
 		fmt.Fprintf(&index, "100644 %s\t%s\x00", id, name)
 	}
 	dir, err := os.MkdirTemp("", "wavex-index-")
@@ -66,23 +63,51 @@ func (f *Ferry) Pack(ctx context.Context, message string, files map[string]strin
 	return git.Output(ctx, message+"\n", "commit-tree", tree)
 }
 
-// store adds a file to the objects of the repository.
-func (f *Ferry) store(ctx context.Context, from string) (id string, err error) {
-	info, err := os.Lstat(from)
+// storeFiles adds files to the objects of the repository, and returns the ids of those that exist, by their names.
+func (f *Ferry) storeFiles(ctx context.Context, files map[string]string) (ids map[string]string, err error) {
+	ids = map[string]string{}
+	var names []string // of files that one git can add
+	var paths strings.Builder
+	for name, from := range files {
+		info, err := os.Lstat(from)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("packing %s: %s is no regular file", name, from)
+		case info.Size() > MaxFile:
+			end, err := readEnd(from, info.Size())
+			if err != nil {
+				return nil, err
+			}
+			if ids[name], err = f.git.Output(ctx, end, "hash-object", "-w", "--no-filters", "--stdin"); err != nil {
+				return nil, err
+			}
+		case strings.Contains(from, "\n"):
+			if ids[name], err = f.git.Output(ctx, "", "hash-object", "-w", "--no-filters", "--", from); err != nil {
+				return nil, err
+			}
+		default:
+			names = append(names, name)
+			paths.WriteString(from + "\n")
+		}
+	}
+	if len(names) == 0 {
+		return ids, nil
+	}
+	out, err := f.git.Output(ctx, paths.String(), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	all := strings.Fields(out)
+	if err == nil && len(all) != len(names) {
+		err = fmt.Errorf("git hash-object printed %d ids for %d files", len(all), len(names))
+	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", from)
+	for i, name := range names {
+		ids[name] = all[i]
 	}
-	if info.Size() <= MaxFile {
-		return f.git.Output(ctx, "", "hash-object", "-w", "--no-filters", "--", from)
-	}
-	end, err := readEnd(from, info.Size())
-	if err != nil {
-		return "", err
-	}
-	return f.git.Output(ctx, end, "hash-object", "-w", "--no-filters", "--stdin")
+	return ids, nil
 }
 
 // readEnd returns the last lines of a file of the given size, after a line with the number of missing bytes.
@@ -129,26 +154,60 @@ func (f *Ferry) Unpack(ctx context.Context, commit string, dirs map[string]strin
 			paths[filepath.Join(dir, file)] = fields[2]
 		}
 	}
+	texts := map[string][]byte{}
+	if size <= batchedBytes {
+		if texts, err = f.contents(ctx, slices.Collect(maps.Values(paths))); err != nil {
+			return err
+		}
+	}
 	for to, id := range paths {
-		text, err := f.Show(ctx, id)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(to), 0o700)
+		text, known := texts[id]
+		if !known {
+			if text, err = f.Show(ctx, id); err != nil {
+				return err
+			}
 		}
 		if redact != nil {
 			text = redact(text)
 		}
-		if err == nil {
-			err = safefile.Write(to, text, 0o600)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := safefile.Write(to, text, 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// batchedBytes bounds the files that are read by one git and held in memory together.
+const batchedBytes = 4 << 20
+
+// contents returns the contents of blobs by their ids.
+func (f *Ferry) contents(ctx context.Context, ids []string) (map[string][]byte, error) {
+	texts := map[string][]byte{}
+	if len(ids) == 0 {
+		return texts, nil
+	}
+	out, err := f.git.Raw(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch")
+	for rest := out; err == nil && rest != ""; {
+		var head string
+		head, rest, _ = strings.Cut(rest, "\n") // ID blob SIZE
+		fields := strings.Fields(head)
+		n := -1
+		if len(fields) == 3 && fields[1] == "blob" {
+			n, err = strconv.Atoi(fields[2])
+		}
+		if err != nil || n < 0 || n >= len(rest) {
+			return nil, fmt.Errorf("git cat-file printed %q", head)
+		}
+		texts[fields[0]], rest = []byte(rest[:n]), rest[n+1:]
+	}
+	return texts, err
+}
+
 // Show returns the content of a file, which is an object id or COMMIT:NAME.
 func (f *Ferry) Show(ctx context.Context, file string) ([]byte, error) {
-	text, err := f.git.Raw(ctx, "cat-file", "blob", file)
+	text, err := f.git.Raw(ctx, "", "cat-file", "blob", file)
 	return []byte(text), err
 }

@@ -239,9 +239,9 @@ func (g Git) Output(ctx context.Context, in string, args ...string) (string, err
 	return g.g.outputOf(ctx, in, args...)
 }
 
-// Raw runs git and returns its output as it is.
-func (g Git) Raw(ctx context.Context, args ...string) (string, error) {
-	return g.g.runOnce(ctx, "", args)
+// Raw runs git with text on its standard input and returns its output as it is.
+func (g Git) Raw(ctx context.Context, in string, args ...string) (string, error) {
+	return g.g.runOnce(ctx, in, args)
 }
 
 // withBatchSSH returns a git whose ssh does not prompt, unless the user sets the ssh command.

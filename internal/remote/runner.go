@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wavex/budget"
@@ -17,8 +18,8 @@ import (
 	"wavex/runner"
 )
 
-// Runner makes attempts through an Engine. It does not change with use. Its requests have a Commit, and a Dir relative
-// to the top of the repository.
+// Runner makes attempts through an Engine. Its methods are safe for concurrent use. Its requests have a Commit, and a
+// Dir relative to the top of the repository.
 type Runner struct {
 	Engine Engine
 	Ferry  *ferry.Ferry
@@ -33,14 +34,15 @@ type Runner struct {
 
 	QueueWait time.Duration // see Limits.Queue; also how long an engine may be away before a start
 	Heartbeat time.Duration // see Limits.Heartbeat
-	Poll      time.Duration // between two looks at the progress of an attempt
+	Poll      time.Duration // between two looks at the progress of an attempt, or longer if many run
 	StopWait  time.Duration // for the result of an attempt that was cancelled
 
 	Observe func(runner.Observation) // receives signs of life; may be nil
 	Redact  func([]byte) []byte      // removes secrets from log files; nil: nothing is removed
 	Warn    func(error)              // shows a problem, from any goroutine
 
-	adopted sync.Map // ids of attempts that an earlier session may have started
+	running atomic.Int64 // attempts that are awaited
+	adopted sync.Map     // ids of attempts that an earlier session may have started
 }
 
 // Adopt says that an earlier session of the run may have started an attempt. It must be called before Attempt.
@@ -251,8 +253,10 @@ func (a *attempt) await(ctx context.Context) runner.Result {
 		data, end, err := a.wait(waiting)
 		ends <- over{data, end, err}
 	})
-	tick := time.NewTicker(a.Poll)
-	defer tick.Stop()
+	a.running.Add(1)
+	defer a.running.Add(-1)
+	look := time.NewTimer(a.lookDelay())
+	defer look.Stop()
 	for {
 		select {
 		case o := <-ends:
@@ -260,10 +264,19 @@ func (a *attempt) await(ctx context.Context) runner.Result {
 				return a.atCap(ended(runner.Interrupted, "%v: %v", context.Cause(ctx), o.err))
 			}
 			return a.end(ctx, o.data, o.end)
-		case <-tick.C:
+		case <-look.C:
 			a.look(waiting)
+			look.Reset(a.lookDelay())
 		}
 	}
+}
+
+// looksPerSecond bounds the looks of all attempts together.
+const looksPerSecond = 20
+
+// lookDelay returns the time until the next look at the progress.
+func (r *Runner) lookDelay() time.Duration {
+	return max(r.Poll, time.Duration(r.running.Load())*time.Second/looksPerSecond)
 }
 
 // awayWarning is the time after which an engine that does not answer is told.

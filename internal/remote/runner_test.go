@@ -298,6 +298,25 @@ func TestWorkerStops(t *testing.T) {
 	}
 }
 
+// A worker sets its worktrees up as the plan of the session says.
+func TestSetupChanges(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a")
+	req.Checks = []plan.Check{{Run: "test -e made-by-setup"}}
+	r := f.runner(dir)
+	for _, c := range []struct {
+		setup string
+		want  runner.Outcome
+	}{{"true", runner.Wrong}, {"touch made-by-setup", runner.Done}, {"exit 7", runner.Broken}} {
+		r.Setup = c.setup
+		if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != c.want {
+			t.Errorf("%s: %+v", c.setup, res)
+		}
+		req.Attempt++
+	}
+}
+
 // A prompt and a result that are too long for a message travel by git.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()

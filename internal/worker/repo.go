@@ -24,8 +24,16 @@ type repo struct {
 
 	subjects sync.Map // of commits, by run and task
 
-	mu       sync.Mutex
-	managers map[string]*gitwork.Manager // by run
+	mu   sync.Mutex
+	runs map[string]*runTrees // by run
+}
+
+// runTrees has the worktrees of a run, as its plan sets them up.
+type runTrees struct {
+	*gitwork.Manager
+	setup    string
+	noVerify bool
+	attempts int // that use them
 }
 
 // repo returns the repository of a git remote. It makes one at the first call.
@@ -36,7 +44,7 @@ func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
 		return r, nil
 	}
 	sum := sha256.Sum256([]byte(remote))
-	r := &repo{managers: map[string]*gitwork.Manager{}}
+	r := &repo{runs: map[string]*runTrees{}}
 	r.dir = filepath.Join(w.opts.Dir, "repos", hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, err
@@ -67,37 +75,52 @@ func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
 // loop returns the .loop of the repository.
 func (r *repo) loop() loop.Dir { return loop.In(r.dir) }
 
-// open returns the worktrees of the run of an attempt.
-func (r *repo) open(ctx context.Context, a *attempt) (*gitwork.Manager, error) {
+// open returns the worktrees of the run of an attempt. The caller must call done after it.
+func (r *repo) open(ctx context.Context, a *attempt) (m *gitwork.Manager, done func(), err error) {
 	req := &a.req.Attempt
 	run := req.Run
 	r.subjects.Store(run+"/"+req.Task, a.req.Subject)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.managers[run]; m != nil {
-		return m, nil
+	t := r.runs[run]
+	if t != nil && (t.setup != a.req.Setup || t.noVerify != a.req.NoVerify) { // a resume with another plan
+		if t.attempts > 0 {
+			return nil, nil, errors.New("attempts of an earlier session still use the setup of the plan before")
+		}
+		delete(r.runs, run)
+		if err := t.Close(ctx); err != nil {
+			return nil, nil, err
+		}
+		t = nil
 	}
-	m, err := gitwork.Open(ctx, gitwork.Options{Project: r.dir, Loop: r.loop(), Run: run, Mark: a.opts.Mark + "/" + run,
-		Mode: gitwork.Worktree, Attempts: 1, Base: req.Commit, Setup: a.req.Setup, NoVerify: a.req.NoVerify, Env: a.opts.Env,
-		Pass: a.opts.Pass, Warn: a.opts.Warn,
-		Subject: func(task string) string {
-			subject, _ := r.subjects.Load(run + "/" + task)
-			text, _ := subject.(string)
-			return text
-		}})
-	if err != nil {
-		return nil, fmt.Errorf("opening its worktrees: %w", err)
+	if t == nil {
+		t = &runTrees{setup: a.req.Setup, noVerify: a.req.NoVerify}
+		t.Manager, err = gitwork.Open(ctx, gitwork.Options{Project: r.dir, Loop: r.loop(), Run: run,
+			Mark: a.opts.Mark + "/" + run, Mode: gitwork.Worktree, Attempts: 1, Base: req.Commit, Setup: t.setup,
+			NoVerify: t.noVerify, Env: a.opts.Env, Pass: a.opts.Pass, Warn: a.opts.Warn, Subject: func(task string) string {
+				subject, _ := r.subjects.Load(run + "/" + task)
+				text, _ := subject.(string)
+				return text
+			}})
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening its worktrees: %w", err)
+		}
+		r.runs[run] = t
 	}
-	r.managers[run] = m
-	return m, nil
+	t.attempts++
+	return t.Manager, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		t.attempts--
+	}, nil
 }
 
 func (r *repo) close(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
-	for _, m := range r.managers {
-		errs = append(errs, m.Close(ctx))
+	for _, t := range r.runs {
+		errs = append(errs, t.Close(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -172,6 +172,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		}
 		return res
 	}
+	defer place.done()
 	defer a.releaseSlot(place.req.Slot)
 	local, err := a.opts.Local(&a.req, place.loop, a.observe)
 	if err != nil {
@@ -204,6 +205,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 type place struct {
 	*repo
 	manager *gitwork.Manager
+	done    func()
 	loop    loop.Dir
 	req     runner.Request // with the paths of this machine
 }
@@ -233,7 +235,7 @@ func (a *attempt) prepare(ctx context.Context) (p place, err error) {
 	if err := p.ferry.Fetch(ctx, names...); err != nil {
 		return p, err
 	}
-	if p.manager, err = p.open(ctx, a); err != nil {
+	if p.manager, p.done, err = p.open(ctx, a); err != nil {
 		return p, err
 	}
 	r.Dir = filepath.Join(p.dir, filepath.FromSlash(r.Dir))
@@ -252,6 +254,7 @@ func (a *attempt) prepare(ctx context.Context) (p place, err error) {
 	}
 	if a.head.Files != "" {
 		if err := p.ferry.Unpack(ctx, a.head.Files, ferry.Dirs(r), nil); err != nil {
+			p.done()
 			return p, err
 		}
 	}
