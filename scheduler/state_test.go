@@ -488,3 +488,77 @@ func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 			s.verificationError, s.Tasks)
 	}
 }
+
+// A reopened task is blocked if one of its blockers has failed meanwhile, by the task at the root.
+func TestReopenedBehindAFailedBlocker(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		blocker, next, want event.Status
+		root                string
+	}{
+		{event.Failed, event.Pending, event.Blocked, "A"}, {event.Blocked, event.Advising, event.Blocked, "X"},
+		{event.Completed, event.Pending, event.Pending, ""}, {event.Failed, event.Failed, event.Failed, ""},
+	} {
+		s := NewState(mustPlan(t, planText(task("A"), task("B", "A"))))
+		if s.Tasks[0].Status = tt.blocker; tt.blocker == event.Blocked {
+			s.Tasks[0].RootCause = "X"
+		}
+		if got := s.unlessBlocked(1, tt.next); got != tt.want || s.Tasks[1].RootCause != tt.root {
+			t.Errorf("behind %s: %s by %q, want %s", tt.blocker, got, s.Tasks[1].RootCause, tt.want)
+		}
+	}
+}
+
+// Dependents get the output of work that stands, also of an earlier run's.
+func TestOutputOfATask(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	mine, earlier := &runner.Output{Size: 1}, &runner.Output{Size: 2}
+	a := &s.Tasks[0]
+	if a.Last = (&runner.Result{Output: mine}); s.Output(0) != nil {
+		t.Error("the work does not stand")
+	}
+	if a.Status = event.Completed; s.Output(0) != mine {
+		t.Errorf("of its attempt: %+v", s.Output(0))
+	}
+	if a.Earlier = (&event.EarlierTask{Output: earlier}); s.Output(0) != earlier {
+		t.Errorf("of an earlier run: %+v", s.Output(0))
+	}
+	if a.Earlier, a.Last = nil, nil; s.Output(0) != nil {
+		t.Errorf("of no attempt: %+v", s.Output(0))
+	}
+}
+
+func TestSmallFactsOfATask(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), `{"id":"B","command":"make"}`)))
+	if s.title("A") != "A (do A)" || s.title("gone") != "gone" {
+		t.Errorf("titles %q, %q", s.title("A"), s.title("gone"))
+	}
+	if s.expectedCost(0) == 0 || s.expectedCost(1) != 0 {
+		t.Errorf("an agent costs %s, a command %s", s.expectedCost(0), s.expectedCost(1))
+	}
+	for want, checks := range map[string][]plan.Check{"": nil, event.Observation: {{File: "x"}},
+		event.ExecutionOutput: {{File: "x"}, {Run: "make"}}} {
+		if got := checksKind(checks); got != want {
+			t.Errorf("%+v show %q, want %q", checks, got, want)
+		}
+	}
+	w := &runner.Window{Name: "five_hour", Used: 0.5}
+	s.updateLogin(runner.Result{Window: w})
+	if s.updateLogin(runner.Result{}); s.Window != w {
+		t.Errorf("the window of the usage limit is %+v", s.Window)
+	}
+	lost := outcome(runner.Truncated)
+	if e := onAttempt(s, 0, lost, epoch, 0); e.Note != "no readable result; one free retry" || e.Stop != nil {
+		t.Errorf("a turn without a result: %+v", e)
+	}
+	s.Tasks[0].Turn = &runner.Turn{}
+	if e := onAttempt(s, 0, lost, epoch, 0); e.Note != "one free retry" || e.Stop != nil {
+		t.Errorf("checks without a result: %+v", e)
+	}
+	s.Tasks[0].TransientFailures = 1
+	if e := onAttempt(s, 0, lost, epoch, 0); e.Stop == nil || e.Stop.Status != event.RunBlocked {
+		t.Errorf("twice: %+v", e)
+	}
+}
