@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -560,5 +561,21 @@ func TestSmallFactsOfATask(t *testing.T) {
 	s.Tasks[0].TransientFailures = 1
 	if e := onAttempt(s, 0, lost, epoch, 0); e.Stop == nil || e.Stop.Status != event.RunBlocked {
 		t.Errorf("twice: %+v", e)
+	}
+}
+
+// A task whose work was rolled back begins as the first time; its cost stays.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	want := s.Tasks[0]
+	want.Cost = 5
+	a := &s.Tasks[0]
+	a.Cost, a.Tries, a.TransientFailures = 5, 2, 1
+	a.SameError, a.RootCause, a.Next = 1, "X", "retry"
+	a.Last, a.Earlier, a.Advice = &runner.Result{}, &event.EarlierTask{}, &counsel.Verdict{}
+	a.Continue, a.Edited = true, true
+	if s.undo(0); !reflect.DeepEqual(*a, want) {
+		t.Errorf("%+v, want %+v", *a, want)
 	}
 }
