@@ -237,6 +237,9 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 		return err
 	}
 	for k, name := range r.config.Only {
+		if isGroup(r.plan, name) {
+			continue
+		}
 		if r.config.Only[k], err = findTask(r.plan, name); err != nil {
 			return err
 		}

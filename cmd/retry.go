@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,14 @@ func retriedTasks(names []string) ([]string, error) {
 	s := past.State
 	var ids []string
 	for _, name := range names {
+		if tasks, is := s.Plan.Outputs(name); is {
+			left := slices.DeleteFunc(slices.Clone(tasks), func(i int) bool { return s.Tasks[i].Status == event.Completed })
+			if len(left) == 0 && len(tasks) > 0 {
+				return nil, usage("all tasks of %s are completed", textfmt.Line(name))
+			}
+			ids = append(ids, plan.IDs(s.Plan, left)...)
+			continue
+		}
 		id, err := findTask(s.Plan, name)
 		if err != nil {
 			return nil, err

@@ -34,6 +34,7 @@ func (s *State) clear() {
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
+	s.inGroup = map[string]int{}
 	s.openWork = map[string]event.Body{}
 	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
@@ -267,6 +268,8 @@ func (s *State) move(i int, to event.Status) {
 	*s.Counts.Of(to)++
 	s.tally(t.Wave, from, -1)
 	s.tally(t.Wave, to, 1)
+	s.countInGroup(i, from, -1)
+	s.countInGroup(i, to, 1)
 	s.hold(i, from, -1)
 	s.hold(i, to, 1)
 	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Left(t.Wave))

@@ -130,7 +130,7 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
 			return pick < 0 || s.Config.Schedule == event.Eager
 		}
-		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) || s.isGroupFull(i) {
 			waiting = true
 			return true
 		}

@@ -71,26 +71,63 @@ func (s *State) applyItemsAdded(b event.ItemsAdded) {
 		}
 		before, waves := len(s.Plan.Tasks), s.Waves
 		s.Plan = grown
-		s.selectItems(before)
+		s.selectItems(b.Group, before)
 		s.grow(before)
 		s.planWaves += s.Waves - waves
 		return
 	}
 }
 
-// selectItems selects the tasks from number from on, in a session that is limited to some tasks, if one of these waits
-// for them.
-func (s *State) selectItems(from int) {
+// selectItems selects the tasks of a group, from number from on, in a session that is limited to some tasks, if the
+// group is one of these or one of these waits for it.
+func (s *State) selectItems(group string, from int) {
 	if s.selected == nil {
 		return
 	}
 	for i := from; i < len(s.Plan.Tasks); i++ {
-		wanted := false
+		wanted := slices.Contains(s.Config.Only, group)
 		for _, d := range s.Plan.Graph.Dependents(i) {
 			wanted = wanted || int(d) < from && s.Selected(int(d))
 		}
 		s.selected = append(s.selected, wanted)
 	}
+}
+
+// countInGroup adds n to the running tasks of its group if a task with this status is one.
+func (s *State) countInGroup(i int, st event.Status, n int) {
+	if group := s.Plan.Tasks[i].Group; group != "" && st == event.InProgress {
+		s.inGroup[group] += n
+	}
+}
+
+// isGroupFull reports whether as many tasks of the task's group run as may run at once.
+func (s *State) isGroupFull(i int) bool {
+	running := s.inGroup[s.Plan.Tasks[i].Group]
+	if running == 0 {
+		return false
+	}
+	for k := range s.Plan.Groups {
+		if g := &s.Plan.Groups[k]; g.ID == s.Plan.Tasks[i].Group {
+			return g.Parallel > 0 && running >= g.Parallel
+		}
+	}
+	return false
+}
+
+// withGroups returns the tasks of ids of tasks and of groups; for a group whose list is not known, the tasks that make
+// the list.
+func (s *State) withGroups(ids []string) (nodes []int) {
+	for _, id := range ids {
+		tasks, _ := s.Plan.Outputs(id)
+		nodes = append(nodes, tasks...)
+		for _, g := range s.Plan.Groups {
+			if g.ID == id && g.Uses != "" {
+				source, _ := s.Plan.Outputs(g.Uses)
+				nodes = append(nodes, source...)
+			}
+		}
+	}
+	return nodes
 }
 
 // moveToWave moves a task that has not begun to another wave.

@@ -112,6 +112,50 @@ func TestListOfAnOutput(t *testing.T) {
 	}
 }
 
+// A group may have a limit of its own, within that of the run.
+func TestParallelOfGroup(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[string]int{`,"parallel":2`: 2, ``: 4} {
+		s := NewState(mustPlan(t, planText(`{"id":"g","command":"x","foreach":{"items":[1,2,3,4,5,6]`+limit+`}}`,
+			task("own"))))
+		cfg := testConfig()
+		cfg.Parallel, cfg.AcceptAssumptions = 4, true
+		m := simulation{s: s}
+		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
+			t.Fatal(err)
+		}
+		for body := decideNext(s, s.Time); body != nil; body = decideNext(s, s.Time) {
+			if err := m.apply(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := s.inGroup["g"]; got != want {
+			t.Errorf("%q: %d tasks of the group run", limit, got)
+		}
+	}
+}
+
+// A session can be limited to a group, before and after its list is known.
+func TestOnlyGroup(t *testing.T) {
+	t.Parallel()
+	p, j := mustPlan(t, listPlan(fromX)), &memJournal{}
+	cfg := testConfig()
+	cfg.AcceptAssumptions, cfg.Parallel, cfg.Only = true, 1, []string{"g"}
+	x := map[string][]runner.Result{"x": {listOutput(`["a","b"]`)}}
+	starts, end := runList(t, NewState(p), j, x, event.RunStarted{Config: cfg})
+	if fmt.Sprint(starts) != "[x g[a] g[b]]" || end.Tasks.Completed != 3 {
+		t.Errorf("%v, %+v", starts, end)
+	}
+	s := NewState(p)
+	if err := s.Replay(j.events); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Only = []string{"own"}
+	if starts, _ = runList(t, s, j, x, event.RunResumed{Config: cfg}); fmt.Sprint(starts) != "[own]" {
+		t.Errorf("%v", starts)
+	}
+}
+
 // A list that cannot become tasks stops the run before one of them has cost money, and names the reason.
 func TestListThatIsNone(t *testing.T) {
 	t.Parallel()
@@ -158,7 +202,7 @@ func TestListsCutAnywhere(t *testing.T) {
 		}
 		text := planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
 			`{"id":"g","command":"one","foreach":"${tasks.x.output.items}","output":{"type":"object"}}`,
-			`{"id":"h","command":"two","foreach":{"items":"${tasks.g.outputs[*].items[*]}","key":"h-${item}","maxItems":20}}`,
+			`{"id":"h","command":"two","foreach":{"items":"${tasks.g.outputs[*].items[*]}","key":"h-${item}"}}`,
 			`{"id":"d","command":"three","blockedBy":["h"]}`)
 		cfg, j := testConfig(), &memJournal{}
 		cfg.AcceptAssumptions, cfg.Parallel = true, rapid.IntRange(1, 3).Draw(rt, "parallel")

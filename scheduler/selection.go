@@ -11,18 +11,13 @@ type selection struct {
 	held     map[int]int // number of tasks that wait and are not selected, by wave; 0: of the whole plan
 }
 
-// selectTasks limits the session to tasks and their blockers, also indirect ones. No ids select all tasks.
+// selectTasks limits the session to tasks and groups and their blockers, also indirect ones. No ids select all tasks.
 func (s *State) selectTasks(ids []string) {
 	s.selection = selection{}
 	if len(ids) == 0 {
 		return
 	}
-	var nodes []int
-	for _, id := range ids {
-		if i, ok := s.Index(id); ok {
-			nodes = append(nodes, i)
-		}
-	}
+	nodes := s.withGroups(ids)
 	s.held = map[int]int{}
 	s.selected = make([]bool, len(s.Tasks))
 	for _, i := range s.Plan.Graph.WithBlockers(nodes...) {

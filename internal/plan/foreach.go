@@ -24,6 +24,7 @@ type foreach struct {
 	command  string // its output is the list
 	key      string // with references; "": the item itself
 	maxItems int
+	parallel int // most of its tasks at once; 0: no limit of its own
 }
 
 func foreachFields() []field[foreach] {
@@ -46,6 +47,7 @@ func foreachFields() []field[foreach] {
 				f.key = t.Text
 			}
 		}},
+		{"parallel", func(d *decoder, f *foreach, t source.Token) { f.parallel, _ = d.count(t, 1) }},
 		{"maxItems", func(d *decoder, f *foreach, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				f.maxItems = n

@@ -110,7 +110,8 @@ type Group struct {
 	Known    bool   `json:"known"`          // whether the list is known
 	Uses     string `json:"uses,omitempty"` // the task whose output has the list, which comes with the run; "": none
 	MaxItems int    `json:"maxItems"`
-	Tasks    []int  `json:"tasks"` // indices, in the order of the items
+	Parallel int    `json:"parallel,omitempty"` // most tasks at once; 0: no limit of its own
+	Tasks    []int  `json:"tasks"`              // indices, in the order of the items
 
 	found json.RawMessage // the list, if a run has to keep it; nil: it follows from the plan
 }
