@@ -194,14 +194,14 @@ func wrapWords(l string, columns int) (out []string) {
 func (v *LiveView) Control(c Controls) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.controls = &c
+	v.controls.Store(&c)
 	v.model.keys = keyPanel{on: true, leaves: c.Leave != nil}
 }
 
 // Press carries out a key.
 func (v *LiveView) Press(k Key) {
 	v.mu.Lock()
-	c := v.controls
+	c := v.controls.Load()
 	if v.closed || !v.live || c == nil {
 		v.mu.Unlock()
 		return
@@ -245,7 +245,7 @@ func (v *LiveView) Press(k Key) {
 
 // showLog writes the end of an attempt's log above the live part.
 func (v *LiveView) showLog(d event.Activity) {
-	lines := v.controls.Log(d.Task, d.Attempt, maxLog)
+	lines := v.controls.Load().Log(d.Task, d.Attempt, maxLog)
 	id := textfmt.Fit(d.Task, 60, v.opts.ASCII)
 	rows := []row{{text: fmt.Sprintf("== %s, attempt %d: the end of its log", id, d.Attempt), wrap: true}}
 	for _, l := range lines {

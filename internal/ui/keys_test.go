@@ -42,7 +42,7 @@ func TestStopIsAskedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(t, 80, 24, "parser", parserTasks)
 		left := 0
-		g.v.controls.Leave = func() { left++ }
+		g.v.controls.Load().Leave = func() { left++ }
 		g.press("sdq") // the run has not begun
 		g.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0)
 		for _, sent := range []string{"s\x1b", "sj", "s?", "s", "s", "d", "sl", "q"} {
@@ -182,4 +182,19 @@ func TestJoin(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A frame whose drawing panics gives the keyboard back, also while the view is locked.
+func TestCrashGivesTheKeyboardBack(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	v := &LiveView{}
+	v.crashed(false)
+	v.controls.Store(&Controls{Crashed: func() { calls++ }})
+	v.mu.Lock()
+	v.crashed(true)
+	v.crashed(false)
+	if calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
 }

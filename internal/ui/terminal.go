@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wavex/internal/async"
@@ -30,7 +31,7 @@ type LiveView struct {
 	w      io.Writer
 	frames *async.Worker
 
-	controls *Controls // nil: there is no keyboard
+	controls atomic.Pointer[Controls] // nil: there is no keyboard
 
 	next nextTask // only the scheduler's goroutine uses it
 
@@ -105,7 +106,7 @@ func (v *LiveView) draw(s *screen, last bool) {
 
 // crashed gives the keyboard back if a frame was not drawn, because drawing panics.
 func (v *LiveView) crashed(drawn bool) {
-	if c := v.controls; !drawn && c != nil && c.Crashed != nil {
+	if c := v.controls.Load(); !drawn && c != nil && c.Crashed != nil { // without the lock, which drawing may hold
 		c.Crashed()
 	}
 }
@@ -128,7 +129,7 @@ func (v *LiveView) readTail() {
 	if !ok || !open {
 		return
 	}
-	tail := v.controls.Log(task, attempt, maxTail) // without the lock: it reads files
+	tail := v.controls.Load().Log(task, attempt, maxTail) // without the lock: it reads files
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if p.chosen == task {
