@@ -579,3 +579,32 @@ func TestUndo(t *testing.T) {
 		t.Errorf("%+v, want %+v", *a, want)
 	}
 }
+
+// A run whose tasks are all settled ends by their statuses, also after a stop, unless none failed.
+func TestEndOfSettledTasksAfterAStop(t *testing.T) {
+	t.Parallel()
+	stop := event.NewStop(event.RunPaused, "the money is spent", "")
+	for counts, want := range map[event.Counts]string{
+		{Failed: 1, Blocked: 1}: "1 failed, 1 blocked by them", {Completed: 2}: stop.Reason,
+		{Failed: 1, Pending: 1}: stop.Reason,
+	} {
+		s := NewState(mustPlan(t, planText(task("A"), task("B", "A"))))
+		s.Stop, s.Counts = stop, counts
+		if end := decideRunEnd(s); end.Reason != want {
+			t.Errorf("%+v: %+v", counts, end)
+		}
+	}
+}
+
+// The mean cost of tasks counts each task once, at its last cost.
+func TestMeanCostOfTasks(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
+	s.learnCost("A", 10, true)
+	s.learnCost("A", 30, true)
+	s.learnCost("B", 15, false)
+	s.learnCost("B", 35, true)
+	if s.costs.all.value() != 40 || s.costs.done["A"] != 30 || s.costs.done["B"] != 50 {
+		t.Errorf("a mean of %s of %v", s.costs.all.value(), s.costs.done)
+	}
+}
