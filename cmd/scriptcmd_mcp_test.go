@@ -60,7 +60,7 @@ func TestMCPEndsWithItsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 5 {
+	if err != nil || len(list.Tools) != 6 {
 		t.Errorf("%d tools, %v", len(list.Tools), err)
 	}
 	_ = client.Close()

@@ -8,8 +8,6 @@ package cmd_test
 import (
 	"bufio"
 	"bytes"
-	"compress/flate"
-	"encoding/base64"
 	"errors"
 	"io"
 	"os"
@@ -26,6 +24,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tidwall/gjson"
+
+	"wavex/internal/report/reporttest"
 )
 
 // exits CODE[,CODE] PROGRAM ARGS... runs a program and requires one of these exit codes.
@@ -282,18 +282,12 @@ func events(ts *testscript.TestScript, neg bool, args []string, schema *jsonsche
 	}
 }
 
-var packedDetail = regexp.MustCompile(`(id="d\d+">)"([A-Za-z0-9+/=]*)"(</script>)`)
-
 // unpack FILE writes the compressed parts of a page as the JSON that they are.
 func unpack(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: unpack FILE")
 	}
-	text := packedDetail.ReplaceAllStringFunc(ts.ReadFile(args[0]), func(block string) string {
-		m := packedDetail.FindStringSubmatch(block)
-		data, err := io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(m[2]))))
-		ts.Check(err)
-		return m[1] + string(data) + m[3]
-	})
+	text, err := reporttest.Unpack(ts.ReadFile(args[0]))
+	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/report/reporttest"
 )
 
 // wavex logs and the page show the words, tools and edits in the real CLI's stream.
@@ -43,9 +44,12 @@ func TestLogsOfTheRealCLI(t *testing.T) {
 		}
 		at += i
 	}
-	page := r.wavex(srv, "report", "--html").end()
+	page, err := reporttest.Unpack(r.wavex(srv, "report", "--html").end().stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{`--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n`, `"status":"complete"`, "It is German now."} {
-		if !strings.Contains(page.stdout, want) {
+		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}

@@ -12,8 +12,10 @@ import (
 	"wavex/internal/event"
 )
 
-// oneSlotPlan is a plan in which one task works and another waits for the slot.
-const oneSlotPlan = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"usd": 2}, "tasks": [
+// oneSlotPlan is a plan in which one task works and another waits for the slot. Each works for so long that a process
+// is started ahead.
+const oneSlotPlan = `{"version": 1, "parallel": 1, "isolation": "shared", "budget": {"usd": 2},
+ "rehearse": {"duration": "2s"}, "tasks": [
  {"id": "a", "subject": "a"}, {"id": "b", "subject": "b"}, {"id": "c", "subject": "c"}]}`
 
 // cli returns the rehearsal agent as a claude CLI of the newest version: it has spares, unlike

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -65,13 +66,14 @@ type Worker struct {
 	opts Options
 
 	mu    sync.Mutex
-	repos map[string]*repo // by their remotes
-	slots map[int]bool     // used ones
+	repos map[string]*repo         // by their remotes
+	slots map[int]bool             // used ones
+	tasks map[string]chan struct{} // closed at the end of the attempt that a task has here
 }
 
 // New returns a Worker.
 func New(o Options) *Worker {
-	return &Worker{opts: o, repos: map[string]*repo{}, slots: map[int]bool{}}
+	return &Worker{opts: o, repos: map[string]*repo{}, slots: map[int]bool{}, tasks: map[string]chan struct{}{}}
 }
 
 // Close releases the repositories. No attempt may run.
@@ -161,10 +163,41 @@ func (a *attempt) readRequest(ctx context.Context, r *repo) error {
 	return a.req.Check(a.task.ID())
 }
 
+// enter waits until no other attempt of a task is here: one that the engine has given up may still be stopping. The
+// caller must call leave, also after an error, which is the cause of ctx's end.
+func (w *Worker) enter(ctx context.Context, task string) (leave func(), err error) {
+	for {
+		w.mu.Lock()
+		other := w.tasks[task]
+		if other == nil {
+			own := make(chan struct{})
+			w.tasks[task] = own
+			w.mu.Unlock()
+			return func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				delete(w.tasks, task)
+				close(own)
+			}, nil
+		}
+		w.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return func() {}, context.Cause(ctx)
+		}
+	}
+}
+
 // run makes the attempt and brings back its work.
 func (a *attempt) run(ctx context.Context) runner.Result {
 	began := time.Now()
-	place, err := a.prepare(ctx)
+	end, err := a.enter(ctx, path.Dir(a.task.ID()))
+	defer end()
+	var here place
+	if err == nil {
+		here, err = a.prepare(ctx)
+	}
 	if err != nil {
 		res := a.broken(err)
 		if cause := context.Cause(ctx); cause != nil {
@@ -172,19 +205,19 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		}
 		return res
 	}
-	defer place.done()
-	defer a.releaseSlot(place.req.Slot)
-	local, err := a.opts.Local(&a.req, place.loop, a.observe)
+	defer here.done()
+	defer a.releaseSlot(here.req.Slot)
+	local, err := a.opts.Local(&a.req, here.loop, a.observe)
 	if err != nil {
 		return a.broken(err)
 	}
 	hooks := runner.Hooks{TurnEnded: func(t runner.Turn) error {
 		t.Result.Worker = a.opts.Name
-		return a.bringTurn(ctx, place, t)
+		return a.bringTurn(ctx, here, t)
 	}}
-	res := place.manager.Runner(local).Attempt(ctx, place.req, hooks)
+	res := here.manager.Runner(local).Attempt(ctx, here.req, hooks)
 	res.Worker = a.opts.Name
-	if err := a.bringBack(context.WithoutCancel(ctx), place, &res); err != nil {
+	if err := a.bringBack(context.WithoutCancel(ctx), here, &res); err != nil {
 		kept := cmp.Or(res.Commit, res.WIP)
 		if res.Outcome == runner.Done || res.Outcome.Stuck() {
 			res.Outcome = runner.Broken
@@ -193,7 +226,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 			runner.ReasonMax)
 		res.Commit, res.WIP, res.Signature = "", "", runner.Signature(res.Reason, "")
 	} else if res.Outcome == runner.Done {
-		if err := place.manager.Release(context.WithoutCancel(ctx), a.req.Attempt.Task); err != nil {
+		if err := here.manager.Release(context.WithoutCancel(ctx), a.req.Attempt.Task); err != nil {
 			a.opts.Warn(err) // its worktree stays, and others get another one
 		}
 	}

@@ -2,12 +2,10 @@ package page_test
 
 import (
 	"bytes"
-	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -37,20 +35,14 @@ func writePage(t *testing.T, s *reporttest.FakeRun) string {
 	return unpacked(t, b.String())
 }
 
-// packed matches the compressed details of a task.
-var packed = regexp.MustCompile(`(<script type="application/json" id="d\d+">)"([A-Za-z0-9+/=]*)"(</script>)`)
-
 // unpacked returns a page with its details as JSON.
 func unpacked(t *testing.T, html string) string {
 	t.Helper()
-	return packed.ReplaceAllStringFunc(html, func(block string) string {
-		m := packed.FindStringSubmatch(block)
-		data, err := io.ReadAll(flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(m[2]))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m[1] + string(data) + m[3]
-	})
+	out, err := reporttest.Unpack(html)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // pageData decodes the JSON of one of the page's data blocks.
