@@ -131,7 +131,7 @@ func (f *cutFigures) attempt(t *testing.T, c cli, seed uint64, limit budget.USD,
 	return first
 }
 
-// Near its cap an attempt is told to report. It loses no response to the cap, where one without that loses its last.
+// Near its cap an attempt is told to report. It stays under the cap, where one without that goes above it.
 func TestCutsAtTheCap(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
@@ -146,7 +146,8 @@ func TestCutsAtTheCap(t *testing.T) {
 		if r := without.attempt(t, c, seed, limit, false); r.Outcome != runner.OverCap || r.Cost <= limit || r.Refused != 0 {
 			t.Errorf("without: %s: %s; cost %s", r.Outcome, r.Reason, r.Cost)
 		}
-		if with.overCap+with.cut > 0 || without.cut == 0 {
+		// The CLI may have made the call of the response that it cuts off.
+		if with.overCap+with.cut > 0 || without.overCap == 0 {
 			t.Errorf("with %s\nwithout %s", &with, &without)
 		}
 		random := rand.New(rand.NewPCG(2, 1))
