@@ -437,7 +437,7 @@ func TestAnotherSetup(t *testing.T) {
 	r := newRepo(t, files{".gitignore": "log\n", "a": "1\n"})
 	for n, setup := range []string{"echo 1 >> log", "echo 1 >> log", "echo 2 >> log"} {
 		o := r.options("r1")
-		o.Setup = setup
+		o.Setup, o.Trees = setup, TreesPool // no task keeps an overlay
 		m := r.open(o)
 		r.ask(m, runner.Request{Task: "x", Attempt: n + 1}, agent(func(dir string, _ runner.Request) error {
 			data, err := os.ReadFile(filepath.Join(dir, "log"))
