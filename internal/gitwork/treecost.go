@@ -25,8 +25,13 @@ func MeasureCheckout(ctx context.Context, project string, env []string) (time.Du
 		return 0, err
 	}
 	g = g.inDir(c.top)
-	listed, err := g.output(ctx, "ls-files", "-z")
-	all := splitNUL(listed)
+	listed, err := g.output(ctx, "ls-files", "-z", "-t")
+	var all []string
+	for _, entry := range splitNUL(listed) {
+		if tag, path, _ := strings.Cut(entry, " "); tag != "S" { // S: outside of a sparse checkout
+			all = append(all, path)
+		}
+	}
 	if err != nil || len(all) < measuredFrom {
 		return 0, err
 	}

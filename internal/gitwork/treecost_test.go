@@ -3,6 +3,7 @@ package gitwork
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,23 +12,32 @@ import (
 )
 
 // The checkout of a large repository is measured by a tenth of its files or less, from any of its folders, and leaves
-// nothing. That of a small one is not measured.
+// nothing. Files outside of a sparse checkout do not count. The checkout of a small one is not measured.
 func TestMeasureCheckout(t *testing.T) {
 	t.Parallel()
 	large := files{}
 	for i := range measuredFrom {
 		large[fmt.Sprintf("sub/%d/odd \"name\" %d", i%7, i)] = strings.Repeat("x", 1+i%100)
 	}
+	larger := maps.Clone(large)
+	for i := range measuredFrom / 5 {
+		larger[fmt.Sprintf("other/%d", i)] = "x"
+	}
 	for name, c := range map[string]struct {
-		files files
-		known bool
+		files  files
+		sparse bool
+		known  bool
 	}{
-		"small": {files{"sub/a": "a\n"}, false},
-		"large": {large, true},
+		"small":  {files{"sub/a": "a\n"}, false, false},
+		"large":  {large, false, true},
+		"sparse": {larger, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, c.files)
+			if c.sparse {
+				r.git("sparse-checkout", "set", "sub")
+			}
 			before := r.userFingerprint()
 			starts := r.countGit()
 			begin := time.Now()
