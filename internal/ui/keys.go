@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/internal/event"
@@ -99,43 +100,30 @@ type keyPanel struct {
 	tail    []string
 }
 
+// is reports whether d is the chosen attempt.
+func (p *keyPanel) is(d event.Activity) bool {
+	return d.Kind == "attempt" && p.chosen != "" && d.Task == p.chosen
+}
+
 // choose moves the choice among the running attempts by step, and returns the chosen one. With step 0 it keeps the
-// choice, or takes the first.
+// choice. Without a choice it takes the first, or with step -1 the last.
 func (p *keyPanel) choose(running []event.Activity, step int) (chosen event.Activity, ok bool) {
-	at, n := -1, 0
-	var first, last, before, after, same event.Activity
+	var attempts []event.Activity
 	for _, d := range running {
-		if d.Kind != "attempt" {
-			continue
+		if d.Kind == "attempt" {
+			attempts = append(attempts, d)
 		}
-		if n == 0 {
-			first = d
-		}
-		switch {
-		case d.Task == p.chosen:
-			at, same, before = n, d, last
-		case at >= 0 && n == at+1:
-			after = d
-		}
-		last = d
-		n++
 	}
-	switch {
-	case n == 0:
-		p.chosen, p.open = "", false
+	last := len(attempts) - 1
+	if last < 0 {
+		p.forget()
 		return chosen, false
-	case at < 0 && step >= 0:
-		chosen = first
-	case at < 0:
-		chosen = last
-	case step > 0 && after.Task != "":
-		chosen = after
-	case step < 0 && before.Task != "":
-		chosen = before
-	default:
-		chosen = same
 	}
-	if chosen.Task != p.chosen {
+	at := slices.IndexFunc(attempts, p.is)
+	if at < 0 && step < 0 {
+		at = last + 1
+	}
+	if chosen = attempts[min(max(at+step, 0), last)]; !p.is(chosen) {
 		p.chosen, p.tail = chosen.Task, nil
 	}
 	return chosen, true
@@ -144,14 +132,15 @@ func (p *keyPanel) choose(running []event.Activity, step int) (chosen event.Acti
 // attempt returns the number of the chosen task's running attempt. It is false, and nothing is chosen, once the
 // attempt has ended.
 func (p *keyPanel) attempt(running []event.Activity) (n int, ok bool) {
-	for _, d := range running {
-		if d.Kind == "attempt" && d.Task == p.chosen && p.chosen != "" {
-			return d.Attempt, true
-		}
+	if at := slices.IndexFunc(running, p.is); at >= 0 {
+		return running[at].Attempt, true
 	}
-	p.chosen, p.open, p.tail = "", false, nil
+	p.forget()
 	return 0, false
 }
+
+// forget ends the choice.
+func (p *keyPanel) forget() { p.chosen, p.open, p.tail = "", false, nil }
 
 // footer returns the lines below the running tasks.
 func (p *keyPanel) footer(columns int, ascii bool) (out []string) {

@@ -129,7 +129,7 @@ func (m *liveModel) runningLines(now time.Time, columns, room int, tail []string
 	from, shown := 0, len(m.running)
 	if shown > room {
 		shown = max(room-1, 1)
-		chosen := slices.IndexFunc(m.running, func(d event.Activity) bool { return m.chosen(d) })
+		chosen := slices.IndexFunc(m.running, m.keys.is)
 		from = min(max(chosen-shown+1, 0), len(m.running)-shown)
 	}
 	for _, d := range m.running[from : from+shown] {
@@ -141,24 +141,19 @@ func (m *liveModel) runningLines(now time.Time, columns, room int, tail []string
 		r := newRunningTask(d, ascii)
 		r.cost = o.cost
 		l := r.line(now, columns, ascii)
-		if m.chosen(d) {
-			l = ">" + l[1:]
+		if !m.keys.is(d) {
+			out = append(out, l)
+			continue
 		}
-		if out = append(out, l); m.chosen(d) {
-			for _, l := range tail {
-				out = append(out, textfmt.Truncate("    | "+l, columns, ascii))
-			}
+		out = append(out, ">"+l[1:])
+		for _, l := range tail {
+			out = append(out, textfmt.Truncate("    | "+l, columns, ascii))
 		}
 	}
 	if hidden := len(m.running) - shown; hidden > 0 && room > 1 {
 		out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", hidden), columns, ascii))
 	}
 	return out
-}
-
-// chosen reports whether d is the attempt that the keys have chosen.
-func (m *liveModel) chosen(d event.Activity) bool {
-	return d.Kind == "attempt" && m.keys.chosen != "" && d.Task == m.keys.chosen
 }
 
 func (m *liveModel) notice(now time.Time) string {
