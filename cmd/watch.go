@@ -105,23 +105,8 @@ func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 		Stop: func(interrupt bool) { fmt.Fprintln(v, "wavex: "+askOwner(f.loop, interrupt)) },
 	})
 	defer keyboard.close()
-	for !f.Done() {
-		for _, d := range f.Running() {
-			v.Activity(d)
-		}
-		if again, err := f.wait(ctx, v.Event); !again {
-			return errors.Join(err, v.Close())
-		}
-	}
-	err := v.Close()
-	if err == nil && f.State.Ended == nil {
-		_, err = fmt.Fprintln(std.Out, cutOffLine)
-	}
-	return err
+	return f.showUntilEnd(ctx, std, v, v.Activity)
 }
-
-// cutOffLine is the last line of a view of a run that was cut off.
-const cutOffLine = "the run was cut off: nobody works at it; continue with: wavex resume"
 
 // printLines prints the events from now on.
 func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) error {
@@ -133,8 +118,21 @@ func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) err
 	if f.Done() {
 		return nil
 	}
-	v := ui.Plain(std.Out, ui.Options{ASCII: o.ascii})
+	return f.showUntilEnd(ctx, std, ui.Plain(std.Out, ui.Options{ASCII: o.ascii}), nil)
+}
+
+// cutOffLine is the last line of a view of a run that was cut off.
+const cutOffLine = "the run was cut off: nobody works at it; continue with: wavex resume"
+
+// showUntilEnd shows the events from now on, and the running work if activity is set, until the run or ctx ends. It
+// closes the view.
+func (f follower) showUntilEnd(ctx context.Context, std Stdio, v ui.View, activity func(event.Activity)) error {
 	for !f.Done() {
+		if activity != nil {
+			for _, d := range f.Running() {
+				activity(d)
+			}
+		}
 		if again, err := f.wait(ctx, v.Event); !again {
 			return errors.Join(err, v.Close())
 		}
