@@ -15,10 +15,9 @@ import (
 	"wavex/internal/ui"
 )
 
-// This file reads single keys from a terminal. Only echo and the collection of lines are switched off: Ctrl-C, Ctrl-Z and
-// Ctrl-\ stay signals, and newlines of others are still translated. The terminal is touched only while wavex is in its
-// foreground. A shell restores the modes after a job
-// that a signal has killed, but not after one that exits.
+// This file reads single keys from a terminal. Only echo and the collection of lines are switched off: Ctrl-C, Ctrl-Z
+// and Ctrl-\ stay signals, and newlines of others are still translated. The terminal is touched only while wavex is in
+// its foreground. A shell restores the modes after a job that a signal has killed, but not after one that exits.
 
 // foregroundPoll is how often a wavex in the background looks whether it is in the foreground again.
 const foregroundPoll = 300 * time.Millisecond

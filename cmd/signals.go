@@ -124,20 +124,19 @@ func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, wo
 
 // press returns the same for a key of the live view. A key has no effect the second time, and none leaves at once.
 func (w *stopRequests) press(interrupt bool) (sig *scheduler.Signal, words string) {
-	knew := w.interrupting
+	words = "nothing more is started; running attempts may finish (s to interrupt them)"
 	switch {
-	case knew:
+	case w.interrupting:
 		return nil, "the running attempts are interrupted already (Ctrl-C to leave at once)"
-	case !interrupt && w.count > 0:
-		return nil, "nothing more is started; running attempts may finish (s to interrupt them)"
-	}
-	w.interrupting, w.count, w.last = interrupt, max(w.count, 1), 3
-	if interrupt {
-		w.count = 2
+	case interrupt:
 		words = "interrupting the running attempts (Ctrl-C to leave at once)"
-	} else {
-		words = "nothing more is started; running attempts may finish (s to interrupt them)"
+		w.count = 2
+	case w.count > 0:
+		return nil, words
+	default:
+		w.count = 1
 	}
+	w.interrupting, w.last = interrupt, 3
 	is := initialSignal(os.Interrupt)
 	is.Interrupt = interrupt
 	return &is, words
