@@ -58,6 +58,9 @@ var errLate = errors.New("the time for an answer is over")
 // byRule answers a question whose pattern was allowed while it waited.
 var byRule = Answer{Choice: Once, By: "an answer to an earlier question"}
 
+// byDeadline closes a question without an answer.
+var byDeadline = Answer{Choice: No, By: "deadline"}
+
 // pollInterval is the time between two looks for an answer of another process.
 const pollInterval = 100 * time.Millisecond
 
@@ -96,7 +99,9 @@ func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Du
 	case Once:
 		return true, ""
 	case No:
-		return false, "a person said no to this; do without it, or say in your report why it is needed"
+		if a != byDeadline {
+			return false, "a person said no to this; do without it, or say in your report why it is needed"
+		}
 	}
 	return false, fmt.Sprintf("a person must allow this, and no answer came within %s; do without it", timeout)
 }
@@ -126,28 +131,23 @@ func (d *Desk) publish(call policy.Question, timeout time.Duration) (Question, e
 	return q, err
 }
 
-// await waits for the first answer: one of answers, or of another process. The answer is recorded. At the end of ctx
-// the answer is no.
+// await waits for the first answer: one of answers, or of another process, or byDeadline at the end of ctx.
 func (d *Desk) await(ctx context.Context, q Question, answers <-chan Answer) Answer {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for {
 		select {
 		case a := <-answers:
-			if err := d.dir.write(q.ID, a); errors.Is(err, ErrClosed) {
-				a, _ = d.dir.answer(q.ID)
-			}
-			return a
+			return d.dir.settle(q.ID, a)
 		case <-poll.C:
 			if a, ok := d.dir.answer(q.ID); ok {
 				return a
 			}
-			if d.isAllowed(q.Pattern) && d.dir.write(q.ID, byRule) == nil {
-				return byRule
+			if d.isAllowed(q.Pattern) {
+				return d.dir.settle(q.ID, byRule)
 			}
 		case <-ctx.Done():
-			_ = d.dir.write(q.ID, Answer{Choice: No, By: "deadline"}) // an answer that comes now comes too late
-			return Answer{}
+			return d.dir.settle(q.ID, byDeadline)
 		}
 	}
 }

@@ -140,6 +140,14 @@ func (d Dir) answer(id string) (a Answer, ok bool) {
 	return a, err == nil && json.Unmarshal(text, &a) == nil && slices.Contains(Choices, a.Choice)
 }
 
+// settle records an answer and returns it, or the one that was recorded before.
+func (d Dir) settle(id string, a Answer) Answer {
+	if errors.Is(d.write(id, a), ErrClosed) {
+		a, _ = d.answer(id)
+	}
+	return a
+}
+
 // write records an answer if there is none.
 func (d Dir) write(id string, a Answer) error {
 	text, err := json.Marshal(a)

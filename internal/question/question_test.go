@@ -127,22 +127,34 @@ func TestAnsweredElsewhere(t *testing.T) {
 		!strings.Contains(why, "said no") {
 		t.Errorf("%v, %q", ok, why)
 	}
-	// Without a terminal, a process that watches is enough.
-	done := make(chan bool)
-	go func() {
-		ok, _ := question.NewDesk(dir, nil, nil, nil).Decide(t.Context(), push, time.Hour)
-		done <- ok
-	}()
-	for {
-		if open, _ := dir.Open(time.Now()); len(open) == 1 {
-			if err := dir.Answer(open[0].ID, question.Answer{Choice: question.Run}, time.Now()); err != nil {
+}
+
+// Without a terminal, a process that watches is enough. Its answer counts until the deadline.
+func TestAnsweredByAWatcher(t *testing.T) {
+	t.Parallel()
+	const limit = time.Minute + 50*time.Millisecond // between two looks for the answer
+	for _, early := range []time.Duration{time.Second, time.Nanosecond} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := question.Dir(t.TempDir())
+			release, err := dir.Watch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+			done := make(chan bool)
+			go func() {
+				ok, _ := question.NewDesk(dir, nil, nil, nil).Decide(t.Context(), push, limit)
+				done <- ok
+			}()
+			time.Sleep(limit - early) // virtual time
+			synctest.Wait()
+			if err := dir.Answer("q1", question.Answer{Choice: question.Run}, time.Now()); err != nil {
 				t.Error(err)
 			}
-			break
-		}
-	}
-	if !<-done {
-		t.Error("denied")
+			if !<-done {
+				t.Errorf("answered %s before the deadline, and denied", early)
+			}
+		})
 	}
 }
 
@@ -157,7 +169,7 @@ func TestOneAfterTheOther(t *testing.T) {
 				t.Error("two questions at once")
 			}
 			busy = true
-			time.Sleep(time.Second) // a person thinks
+			time.Sleep(time.Second) // a person thinks, in virtual time
 			busy = false
 			asked = append(asked, q.Pattern)
 			return question.Run, nil
