@@ -39,15 +39,21 @@ func (r *invocation) decidesCalls() bool {
 	return len(r.config.Policy.Ask) > 0
 }
 
-// callPrompter returns the person who decides on tool calls, or nil. The questions appear in the view.
+// callPrompter returns the person who decides on tool calls, or nil.
 func (r *invocation) callPrompter(view ui.View) question.Terminal {
 	if !r.decidesCalls() {
 		return nil
 	}
-	p := r.terminalPrompter()
+	return askCall(r.terminalPrompter(), view)
+}
+
+// askCall returns a Terminal whose questions appear in the view.
+func askCall(p *prompter, view ui.View) question.Terminal {
 	return func(ctx context.Context, q question.Question) (question.Choice, error) {
-		p.turn.Lock()
-		defer p.turn.Unlock()
+		if p.turn.Acquire(ctx, 1) != nil {
+			return "", context.Cause(ctx)
+		}
+		defer p.turn.Release(1)
 		prompt := fmt.Sprintf("\nTask %s asks for a call of %s: %s\n(the policy asks about %s until %s)\n"+
 			"[o]nce, in this [r]un, [a]lways, [N]o? ", textfmt.Line(q.Task), textfmt.Line(q.Tool), textfmt.Line(q.Target),
 			textfmt.Line(q.Pattern), q.Deadline.Local().Format("15:04:05"))

@@ -1,10 +1,35 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/internal/question"
 )
+
+// While one question of a run has the terminal, the others wait, and each ends with its own time.
+func TestQuestionsEndWhileTheyWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrompter(Stdio{In: strings.NewReader("")})
+		p.turn.TryAcquire(1)
+		late := errors.New("late")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, late)
+		defer cancel()
+		if c, err := askCall(p, nil)(ctx, question.Question{}); c != "" || err != late {
+			t.Errorf("a call: %q, %v", c, err)
+		}
+		if yes, err := (gatePrompter{p}).Confirm(ctx, "?"); yes || err != late {
+			t.Errorf("a gate: %v, %v", yes, err)
+		}
+	})
+}
 
 // A pattern that is allowed for good is added to the settings file, and the rest of it stays as it is.
 func TestAddAllowed(t *testing.T) {

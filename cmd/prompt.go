@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"wavex/budget"
 	"wavex/counsel"
@@ -33,8 +34,8 @@ type prompter struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	pending chan inputLine // the line being read; nil when no read is in progress
-	turn    sync.Mutex     // held while a question of a run waits for its answer
+	pending chan inputLine      // the line being read; nil when no read is in progress
+	turn    *semaphore.Weighted // held while a question of a run waits for its answer
 }
 
 // inputLine is a line of input, or the error of reading it.
@@ -56,17 +57,19 @@ type gatePrompter struct{ *prompter }
 
 // Confirm waits for the answer to a question that the view already shows.
 func (g gatePrompter) Confirm(ctx context.Context, question string) (bool, error) {
-	if !g.turn.TryLock() {
-		g.turn.Lock() // a tool call had the last line
-		fmt.Fprint(g.out, ui.Prompt(question))
+	if !g.turn.TryAcquire(1) {
+		if g.turn.Acquire(ctx, 1) != nil {
+			return false, context.Cause(ctx)
+		}
+		fmt.Fprint(g.out, ui.Prompt(question)) // a tool call had the last line
 	}
-	defer g.turn.Unlock()
+	defer g.turn.Release(1)
 	return g.awaitAnswer(ctx, ui.Prompt(question))
 }
 
 // newPrompter returns the person at std. Prompters of one Stdio share its reader only if that is buffered.
 func newPrompter(std Stdio) *prompter {
-	return &prompter{in: bufio.NewReader(std.In), out: std.Err}
+	return &prompter{in: bufio.NewReader(std.In), out: std.Err, turn: semaphore.NewWeighted(1)}
 }
 
 // terminalPrompter returns the person at the terminal. A session has only one, so that no answer goes to
