@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -42,18 +41,18 @@ func initializeLine(askTimeout time.Duration) []byte {
 // toolCalls holds the tool calls of one process: those that the CLI asked about, and those that ran.
 // The methods whose names begin with on belong to the goroutine that reads the stream.
 type toolCalls struct {
-	judge    policy.Judge // nil: every call passes
-	answer   func([]byte) // sends a line to the CLI; nil: it drops it. It must not block.
-	giveUp   func(error)  // ends the turn; nil: nothing
-	observe  func(kind, text string)
-	stopping atomic.Bool // every further call is denied
+	judge   policy.Judge // nil: every call passes
+	answer  func([]byte) // sends a line to the CLI; nil: it drops it. It must not block.
+	giveUp  func(error)  // ends the turn; nil: nothing
+	observe func(kind, text string)
 
 	// person decides on a call: it passes the decision to answer, from another goroutine. nil: no person is there.
 	person     func(q policy.Question, answer func(allowed bool, why string)) (cancel func())
 	askTimeout time.Duration // of person; 0: there are no such calls
 
-	mu   sync.Mutex               // of the fields below; an answer of a person may come at any time
-	open map[string]*openQuestion // calls that wait for a person, by the id of the request
+	mu       sync.Mutex               // of the fields below; an answer of a person may come at any time
+	stopping bool                     // every further call is denied
+	open     map[string]*openQuestion // calls that wait for a person, by the id of the request
 
 	limit    budget.USD                                  // the cap of the turn; 0: none
 	forecast func() (spent, next budget.USD, known bool) // the cost so far, and of one more response
@@ -114,6 +113,8 @@ func (p *toolCalls) fail(outcome runner.Outcome, format string, args ...any) {
 // onInitialized handles the answer to initializeLine. hooks_applied is false where the CLI's own
 // settings keep callbacks away (2.1.330; 2.1.197 does not have the key).
 func (p *toolCalls) onInitialized(r gjson.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	applied := r.Get("response.hooks_applied")
 	if r.Get("subtype").Str == "error" || applied.Exists() && !applied.Bool() {
 		p.fail(runner.Broken, "the CLI does not take the policy: %s", cmp.Or(r.Get("error").Str, "hooks_applied is false"))
@@ -212,9 +213,9 @@ func (p *toolCalls) isAsking() bool {
 // stop denies all further calls, and those that wait for a person: a CLI whose standard input is closed while it
 // waits carries the call out (2.1.197).
 func (p *toolCalls) stop() {
-	p.stopping.Store(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.stopping = true
 	for id, q := range p.open {
 		delete(p.open, id)
 		q.cancel()
@@ -259,7 +260,7 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (*askedCall, policy.Decisi
 	p.asked[id] = a
 	d := p.nearCap(call)
 	switch {
-	case p.stopping.Load() || p.end != nil:
+	case p.stopping || p.end != nil:
 		return a, policy.Decision{Act: policy.Deny, Reason: whyStopped}
 	case d.Act != policy.Pass || p.judge == nil:
 	case cut && call.Tool == "Bash":

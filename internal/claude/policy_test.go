@@ -273,7 +273,7 @@ func TestCallsOfAStoppedAttempt(t *testing.T) {
 	p := &toolCalls{}
 	var answer string
 	p.answer = func(line []byte) { answer = string(line) }
-	p.stopping.Store(true)
+	p.stop()
 	p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
 	if !strings.Contains(answer, `"deny"`) || !strings.Contains(answer, "the attempt is being stopped") {
 		t.Errorf("the answer is %s", answer)
