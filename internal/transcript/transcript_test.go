@@ -32,6 +32,16 @@ func entries(t *testing.T, text string) []transcript.Entry {
 	return all
 }
 
+// diff returns the edits of a stream.
+func diff(t *testing.T, text, dir string, most int) string {
+	t.Helper()
+	d := transcript.Differ{Dir: dir, Max: most}
+	for _, e := range entries(t, text) {
+		d.Add(e)
+	}
+	return d.String()
+}
+
 func TestRead(t *testing.T) {
 	t.Parallel()
 	want := []struct {
@@ -72,11 +82,11 @@ func TestRead(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	got, err := transcript.Diff(strings.NewReader(stream), "/else", 1<<20)
+	got := diff(t, stream, "/else", 1<<20)
 	want := "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n" +
 		"@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n"
-	if err != nil || got != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -89,10 +99,10 @@ func TestDiffOfInputs(t *testing.T) {
 {"type":"user","message":{"content":[{"tool_use_id":"b","type":"tool_result","content":"denied","is_error":true}]}}
 {"type":"assistant","message":{"content":[{"id":"c","name":"MultiEdit","type":"tool_use","input":{"file_path":"/else/m","edits":[{"old_string":"a\nb","new_string":""},{"old_string":"c","new_string":"d"}]}}]}}
 {"type":"user","message":{"content":[{"tool_use_id":"c","type":"tool_result","content":[{"type":"text","text":"ok"},{"type":"image"}]}]}}`
-	got, err := transcript.Diff(strings.NewReader(text), "/q", 1<<20)
+	got := diff(t, text, "/q", 1<<20)
 	want := "--- a/new\n+++ b/new\n@@ -0,0 +1,1 @@\n+x\n--- a/else/m\n+++ b/else/m\n@@\n-a\n-b\n@@\n-c\n+d\n"
-	if err != nil || got != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	if e := entries(t, text); e[len(e)-1].Text != "ok\n(image)" {
 		t.Errorf("an answer in blocks reads %q", e[len(e)-1].Text)
@@ -104,9 +114,9 @@ func TestDiffIsBounded(t *testing.T) {
 	line := `{"type":"assistant","message":{"content":[{"id":"a","name":"Write","type":"tool_use","input":{"file_path":"/q/big","content":"` + strings.Repeat(`0123456789\n`, 1000) + `"}}]}}
 {"type":"user","message":{"content":[{"tool_use_id":"a","type":"tool_result","content":"ok"}]}}
 `
-	got, err := transcript.Diff(strings.NewReader(strings.Repeat(line, 5)), "/q", 2000)
-	if err != nil || len(got) > 2500 || !strings.Contains(got, "more lines of this edit are left out") {
-		t.Errorf("%d bytes, %v:\n%s", len(got), err, got)
+	got := diff(t, strings.Repeat(line, 5), "/q", 2000)
+	if len(got) > 2500 || !strings.Contains(got, "more lines of this edit are left out") {
+		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
 }
 
@@ -130,8 +140,8 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("an entry without a kind: %+v", e)
 			}
 		}
-		if d, err := transcript.Diff(strings.NewReader(text), "/p", 1000); err != nil || len(d) > 6000 && len(text) < 4000 {
-			t.Errorf("%d bytes, %v", len(d), err)
+		if d := diff(t, text, "/p", 1000); len(d) > 6000 && len(text) < 4000 {
+			t.Errorf("%d bytes", len(d))
 		}
 	})
 }

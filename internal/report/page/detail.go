@@ -1,7 +1,6 @@
 package page
 
 import (
-	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -22,9 +21,7 @@ import (
 const (
 	maxPrompt = 16 << 10
 	maxDiff   = 32 << 10
-	maxSteps  = 48 << 10 // of the steps of an attempt together
-	maxAnswer = 1 << 10  // of a tool's answer
-	maxStream = 32 << 20 // of a stream that is read for its edits
+	maxStream = 32 << 20 // of a stream that is read for its edits and steps
 )
 
 // Detail holds the data that the page shows when a task is opened. Units are those of Run.
@@ -73,15 +70,6 @@ type Attempt struct {
 	Steps    []Step   `json:"steps,omitempty"`  // the words and actions of the agent
 	Output   string   `json:"output,omitempty"` // of a command task
 	Counsel  []Advice `json:"counsel,omitempty"`
-}
-
-// Step is an entry of an attempt's transcript.
-type Step struct {
-	Kind   transcript.Kind `json:"k"`
-	Text   string          `json:"x"` // words, a tool call, or the head of its answer
-	Failed bool            `json:"f,omitempty"`
-	Edit   bool            `json:"e,omitempty"` // Text is a diff
-	Inner  bool            `json:"s,omitempty"` // of a subagent
 }
 
 // Check is a check and its output.
@@ -250,51 +238,14 @@ func (d *Details) readTexts(a *Attempt, folder string) {
 		return
 	}
 	defer func() { _ = f.Close() }() // opened only for reading
-	diff, err := transcript.Diff(f, d.dir, maxDiff)
-	if err == nil {
-		a.Diff = textfmt.Multiline(diff, 0)
-	}
-	if in, ok := f.(io.Seeker); ok && err == nil {
-		if _, err = in.Seek(0, io.SeekStart); err == nil {
-			a.Steps = steps(f)
-		}
-	}
-}
-
-// steps returns the transcript of a stream, as far as it can be read.
-func steps(in io.Reader) (out []Step) {
-	size, more := 0, 0
-	_ = transcript.Read(in, func(e transcript.Entry) error { // an unreadable rest is left out
-		s := Step{Kind: e.Kind, Failed: e.Failed, Inner: e.Subagent}
-		switch e.Kind {
-		case transcript.Text, transcript.Retry, transcript.Limit:
-			s.Text = textfmt.Multiline(e.Text, maxOutput)
-		case transcript.Tool:
-			s.Text = textfmt.Line(e.Tool) + "  " + textfmt.Multiline(e.Target, maxAnswer)
-		case transcript.ToolAnswer:
-			s.Text = textfmt.Multiline(e.Text, maxAnswer)
-			for _, c := range e.Patch {
-				if !s.Edit {
-					s.Text, s.Edit = "", true
-				}
-				s.Text += textfmt.Multiline(strings.Join(c.Lines, "\n"), maxOutput) + "\n"
-			}
-		default: // the prompt, thinking and the end stand elsewhere or are left out
-			return nil
-		}
-		switch size += len(s.Text); {
-		case size > maxSteps:
-			more++
-		case strings.TrimSpace(s.Text) != "":
-			out = append(out, s)
-		}
+	diff, words := transcript.Differ{Dir: d.dir, Max: maxDiff}, stepList{}
+	if err := transcript.Read(f, func(e transcript.Entry) error {
+		diff.Add(e)
+		words.add(e)
 		return nil
-	})
-	if more > 0 {
-		out = append(out, Step{Kind: transcript.Text, Text: report.Plural(more, "more entry is", "more entries are") +
-			" left out; wavex logs shows all"})
+	}); err == nil {
+		a.Diff, a.Steps = textfmt.Multiline(diff.String(), 0), words.steps()
 	}
-	return out
 }
 
 func (d *Details) readHead(name string, most int) string {
