@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -286,29 +287,13 @@ func (g *tailReader) readRest(each func(*transcript.Reader, []byte, bool)) error
 func logTail(files fs.FS, task string, attempt, n int, look ui.Options) (lines []string) {
 	look.Color = false
 	dir := path.Join(task, loop.Attempt(attempt))
-	for _, name := range []string{loop.StreamFile, loop.OutputFile} {
-		file, err := files.Open(path.Join(dir, name))
-		if err != nil {
-			continue
+	if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.StreamFile)); err == nil {
+		for _, e := range transcript.Entries(tail) {
+			lines = append(lines, ui.LogEntry(e, look)...)
 		}
-		defer func() { _ = file.Close() }() // read only
-		info, err := file.Stat()
-		in, ok := file.(io.ReaderAt)
-		if err != nil || !ok {
-			continue
-		}
-		if name == loop.OutputFile {
-			lines = strings.Split(textfmt.Multiline(string(transcript.TailLines(in, info.Size())), 0), "\n")
-			break
-		}
-		for _, e := range transcript.Tail(in, info.Size()) {
-			for _, l := range ui.LogEntry(e, look) {
-				if strings.TrimSpace(l) != "" {
-					lines = append(lines, l)
-				}
-			}
-		}
-		break
+		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "" })
+	} else if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.OutputFile)); err == nil {
+		lines = strings.Split(textfmt.Multiline(string(tail), 0), "\n")
 	}
 	return lines[max(0, len(lines)-n):]
 }

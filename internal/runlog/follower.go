@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"cmp"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -156,20 +155,11 @@ func (f *Follower) Files() fs.FS {
 // lastActivity returns the last action of an agent, from the end of its stream, and the time when the
 // stream last grew.
 func lastActivity(files fs.FS, stream string) (string, time.Time) {
-	in, err := files.Open(stream)
+	tail, grown, err := transcript.ReadTail(files, stream)
 	if err != nil {
 		return "", time.Time{} // the attempt has not begun, or is a command
 	}
-	defer func() { _ = in.Close() }() // read only
-	info, err := in.Stat()
-	if err != nil {
-		return "", time.Time{}
-	}
-	text, ok := in.(io.ReaderAt)
-	if !ok {
-		return "", time.Time{}
-	}
-	e, ok := transcript.LastEntry(text, info.Size())
+	e, ok := transcript.LastEntry(tail)
 	if !ok {
 		return "", time.Time{}
 	}
@@ -180,7 +170,7 @@ func lastActivity(files fs.FS, stream string) (string, time.Time) {
 	if e.Kind == transcript.End {
 		words = "checking"
 	}
-	return words, info.ModTime()
+	return words, grown
 }
 
 // Done reports whether the run will not continue without a resume.

@@ -2,16 +2,19 @@ package transcript
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"io/fs"
+	"time"
 )
 
-// tailSize is the number of bytes at a stream's end that Tail reads.
+// tailSize is the number of bytes at a file's end that ReadTail reads.
 const tailSize = 64 << 10
 
-// LastEntry returns the last action or words of an agent in a stream of size bytes that may still grow:
-// a tool call, words, a retry. ok is false if the last 64 KB have none.
-func LastEntry(in io.ReaderAt, size int64) (last Entry, ok bool) {
-	for _, e := range Tail(in, size) {
+// LastEntry returns the last action or words of an agent in the end of a stream: a tool call, words, a retry. ok is
+// false if it has none.
+func LastEntry(tail []byte) (last Entry, ok bool) {
+	for _, e := range Entries(tail) {
 		switch e.Kind {
 		case Tool, Text, Retry, End, Limit:
 			last, ok = e, true
@@ -20,22 +23,36 @@ func LastEntry(in io.ReaderAt, size int64) (last Entry, ok bool) {
 	return last, ok
 }
 
-// Tail returns the entries in the last 64 KB of a stream of size bytes that may still grow.
-func Tail(in io.ReaderAt, size int64) (out []Entry) {
+// Entries returns the entries in the end of a stream. It leaves out a last line that is still being written.
+func Entries(tail []byte) (out []Entry) {
 	var r Reader
-	for line := range bytes.Lines(TailLines(in, size)) {
+	for line := range bytes.Lines(tail) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // still being written
+			break
 		}
 		out = append(out, r.Line(line)...)
 	}
 	return out
 }
 
-// TailLines returns the last 64 KB of a file of size bytes, from the start of a line on.
-func TailLines(in io.ReaderAt, size int64) []byte {
-	from := max(size-tailSize, 0)
-	buf := make([]byte, size-from)
+// ReadTail returns the last 64 KB of a file that may still grow, from the start of a line on, and the time when the
+// file last grew.
+func ReadTail(files fs.FS, name string) (tail []byte, grown time.Time, err error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, grown, err
+	}
+	defer func() { _ = file.Close() }() // opened only for reading
+	info, err := file.Stat()
+	if err != nil {
+		return nil, grown, err
+	}
+	in, ok := file.(io.ReaderAt)
+	if !ok {
+		return nil, grown, fmt.Errorf("%s is no file", name)
+	}
+	from := max(info.Size()-tailSize, 0)
+	buf := make([]byte, info.Size()-from)
 	n, _ := in.ReadAt(buf, from) // a file that was cut meanwhile is read as far as possible
 	buf = buf[:n]
 	if from > 0 { // the first line is most likely incomplete
@@ -43,5 +60,5 @@ func TailLines(in io.ReaderAt, size int64) []byte {
 			buf = buf[i+1:]
 		}
 	}
-	return buf
+	return buf, info.ModTime(), nil
 }

@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"wavex/internal/transcript"
 )
@@ -24,9 +25,10 @@ func TestLastEntry(t *testing.T) {
 		"a retry":         {lines[1] + lines[7], transcript.Retry, ""},
 		"words and a use": {lines[3], transcript.Tool, "/p/a.txt"},
 	} {
-		e, ok := transcript.LastEntry(strings.NewReader(tc.text), int64(len(tc.text)))
-		if ok != (tc.want != "") || e.Kind != tc.want || e.Target != tc.say {
-			t.Errorf("%s: %+v, %v", name, e, ok)
+		tail, _, err := transcript.ReadTail(fstest.MapFS{"stream": {Data: []byte(tc.text)}}, "stream")
+		e, ok := transcript.LastEntry(tail)
+		if err != nil || ok != (tc.want != "") || e.Kind != tc.want || e.Target != tc.say {
+			t.Errorf("%s: %+v, %v, %v", name, e, ok, err)
 		}
 	}
 }
