@@ -44,13 +44,11 @@ func (f *Ferry) Pack(ctx context.Context, message string, files map[string]strin
 	for name, id := range ids {
 		fmt.Fprintf(&index, "100644 %s\t%s\x00", id, name)
 	}
-	dir, err := os.MkdirTemp("", "wavex-index-")
+	git, done, err := f.git.AsWavex().EmptyIndex()
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary index
-	git := f.git.WithEnv("GIT_INDEX_FILE="+filepath.Join(dir, "index"), "GIT_AUTHOR_NAME=wavex",
-		"GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost")
+	defer done()
 	if index.Len() > 0 {
 		if _, err := git.Output(ctx, index.String(), "update-index", "-z", "--index-info"); err != nil {
 			return "", err

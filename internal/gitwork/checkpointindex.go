@@ -144,13 +144,20 @@ func copyIndex(from, to string) error {
 
 // commitIndex returns a git with an index of a commit. The caller must call done, which removes it.
 func (g git) commitIndex(ctx context.Context, commit string) (index git, done func(), err error) {
-	dir, err := os.MkdirTemp("", "wavex-index-")
-	if err != nil {
+	if index, done, err = g.emptyIndex(); err != nil {
 		return index, nil, err
 	}
-	index, done = g.withEnv("GIT_INDEX_FILE="+filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }
 	if err = index.run(ctx, "read-tree", commit); err != nil {
 		done()
 	}
 	return index, done, err
+}
+
+// emptyIndex returns a git with an empty index. The caller must call done, which removes it.
+func (g git) emptyIndex() (index git, done func(), err error) {
+	dir, err := os.MkdirTemp("", "wavex-index-")
+	if err != nil {
+		return index, nil, err
+	}
+	return g.withEnv("GIT_INDEX_FILE=" + filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
 }

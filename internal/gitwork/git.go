@@ -69,6 +69,12 @@ func (g git) withEnv(kvs ...string) git {
 	return g
 }
 
+// asWavex returns a copy of g whose commits are by wavex.
+func (g git) asWavex() git {
+	return g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
+		"GIT_COMMITTER_EMAIL=wavex@localhost")
+}
+
 func (g git) inDir(dir string) git { g.dir = dir; return g }
 
 // gitError is a git command that failed.
@@ -231,8 +237,14 @@ func NewGit(ctx context.Context, dir string, env []string) Git {
 	return Git{newGit(dir, env).withBatchSSH(ctx)}
 }
 
-// WithEnv returns a copy with more environment variables.
-func (g Git) WithEnv(kvs ...string) Git { return Git{g.g.withEnv(kvs...)} }
+// AsWavex returns a copy whose commits are by wavex.
+func (g Git) AsWavex() Git { return Git{g.g.asWavex()} }
+
+// EmptyIndex returns a copy with an empty index. The caller must call done, which removes it.
+func (g Git) EmptyIndex() (index Git, done func(), err error) {
+	with, done, err := g.g.emptyIndex()
+	return Git{with}, done, err
+}
 
 // Output runs git with text on its standard input and returns its output without the last newline.
 func (g Git) Output(ctx context.Context, in string, args ...string) (string, error) {

@@ -284,8 +284,7 @@ func (m *Manager) findName(ctx context.Context) error {
 		return nil
 	}
 	if err := m.g.run(ctx, "var", "GIT_COMMITTER_IDENT"); exitCode(err) > 0 {
-		m.g = m.g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
-			"GIT_COMMITTER_EMAIL=wavex@localhost")
+		m.g = m.g.asWavex()
 		m.notice("git does not know your name (user.name, user.email): commits are by wavex <wavex@localhost>")
 	} else if err != nil {
 		return err

@@ -49,11 +49,10 @@ func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, err
 	}
-	git := gitwork.NewGit(ctx, r.dir, w.opts.Env).WithEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost",
-		"GIT_COMMITTER_NAME=wavex", "GIT_COMMITTER_EMAIL=wavex@localhost")
-	if _, err := git.Output(ctx, "", "init", "-q"); err != nil {
+	if err := gitwork.Init(ctx, r.dir, w.opts.Env); err != nil {
 		return nil, err
 	}
+	git := gitwork.NewGit(ctx, r.dir, w.opts.Env).AsWavex()
 	if _, err := git.Output(ctx, "", "rev-parse", "--verify", "-q", "HEAD"); err != nil {
 		tree, err := git.Output(ctx, "", "write-tree")
 		if err != nil {
