@@ -172,7 +172,7 @@ var may = map[string]struct {
 	"internal/remote": {[]string{"budget", "internal/async", "internal/check", "internal/ferry", "internal/remote/wire",
 		"internal/textfmt", "runner"}, "attempts by an engine; what follows them is the scheduler's"},
 	"internal/remote/remotetest": {[]string{"internal/remote", "internal/worker"}, "an engine for tests"},
-	"internal/worker": {[]string{"internal/async", "internal/ferry", "internal/gitwork", "internal/loop", "internal/proc",
+	"internal/worker": {[]string{"internal/async", "internal/ferry", "internal/gitwork", "internal/loop",
 		"internal/remote/wire", "internal/textfmt", "runner"},
 		"the other end of internal/remote; it knows no run and no engine"},
 	"internal/inspect": {[]string{"internal/event", "internal/inspect/scan",

@@ -193,7 +193,7 @@ type Result struct {
 	// Beside means that another attempt may have edited the same directory while the checks passed.
 	Beside  bool     `json:"beside,omitempty"`
 	Commit  string   `json:"commit,omitempty"`  // of the work, where it was done in a tree of its own
-	WIP     string   `json:"wip,omitempty"`     // the commit with the files of work that is not done, of an attempt with a Request.Commit
+	WIP     string   `json:"wip,omitempty"`     // commit with unfinished work, of an attempt with a Request.Commit
 	Worker  string   `json:"worker,omitempty"`  // the name of the machine; "": that of the run
 	Changed []string `json:"changed,omitempty"` // declared files that differ from before the first attempt
 	// Digests identify the content of the declared files at the end, by path, if the outcome is done; see

@@ -2,7 +2,6 @@ package ferry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,21 +118,6 @@ func (f *Ferry) Sweep(ctx context.Context, run string) (removed int, err error) 
 		_, err = f.git.Output(ctx, deletes.String(), "update-ref", "--no-deref", "--stdin")
 	}
 	return removed, err
-}
-
-// Probe returns an error if the remote does not take and give back refs of a run. commit is any commit of the
-// repository.
-func (f *Ferry) Probe(ctx context.Context, run, commit string) error {
-	name := prefix(run, "base") + "probe"
-	if err := f.Push(ctx, Ref{name, commit}); err != nil {
-		return err
-	}
-	there, err := f.Find(ctx, name)
-	if err == nil && there[name] != commit {
-		err = errors.New("the remote took a ref and does not show it: " + name)
-	}
-	_, local := f.git.Output(ctx, "delete "+name+"\n", "update-ref", "--no-deref", "--stdin")
-	return errors.Join(err, local, f.transfer(ctx, "push", "-q", "--no-verify", f.remote, ":"+name))
 }
 
 // list returns the refs of the remote that patterns match.

@@ -69,24 +69,18 @@ func TestPushAndFetch(t *testing.T) {
 	}
 }
 
-func TestProbe(t *testing.T) {
+func TestPushIsRefused(t *testing.T) {
 	t.Parallel()
 	home, _, dir, commit := ends(t)
-	testrepo.Must(t, home.Probe(t.Context(), "r-1", commit))
-	if refs := gitIn(t, dir, "for-each-ref", "refs/wavex"); refs != "" {
-		t.Errorf("the probe left %s", refs)
-	}
-	if out := gitIn(t, dir, "ls-remote", home.remote); out != "" {
-		t.Errorf("the probe left %s", out)
-	}
 	hook := filepath.Join(home.remote, "hooks", "pre-receive")
 	testrepo.Must(t, os.WriteFile(hook, []byte("#!/bin/sh\necho not here >&2\nexit 1\n"), 0o755))
-	if err := home.Probe(t.Context(), "r-1", commit); err == nil || !strings.Contains(err.Error(), "not here") {
+	ref := Ref{Base("r-1", commit), commit}
+	if err := home.Push(t.Context(), ref); err == nil || !strings.Contains(err.Error(), "not here") {
 		t.Errorf("a remote that refuses: %v", err)
 	}
 	gone := New(t.Context(), dir, filepath.Join(t.TempDir(), "none"), os.Environ())
-	if err := gone.Probe(t.Context(), "r-1", commit); err == nil {
-		t.Error("a remote that does not exist passes")
+	if err := gone.Push(t.Context(), ref); err == nil {
+		t.Error("a remote that does not exist takes it")
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"wavex/internal/ferry"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
-	"wavex/internal/proc"
 	"wavex/internal/remote/wire"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -353,13 +352,4 @@ func (a *attempt) tell(ctx context.Context, res runner.Result) {
 			return
 		}
 	}
-}
-
-// Sweep ends the processes that an earlier worker with a mark left.
-func Sweep(ctx context.Context, mark string) error {
-	_, err := proc.Sweep(ctx, mark)
-	if errors.Is(err, proc.ErrUnsupported) {
-		return nil
-	}
-	return err
 }

@@ -13,7 +13,6 @@ import (
 
 // Request asks a worker for one attempt.
 type Request struct {
-	Repo      string `json:"repo"`                // URL of the git remote; the work comes from there and goes there
 	Setup     string `json:"setup,omitempty"`     // shell command of the plan for a fresh worktree
 	Subject   string `json:"subject,omitempty"`   // of the task's commit
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
