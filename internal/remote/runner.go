@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -426,12 +428,8 @@ func (a *attempt) bring(ctx context.Context, res runner.Result) (runner.Result, 
 	if id := cmp.Or(res.Commit, res.WIP); id != "" && there[work] != id {
 		return res, fmt.Errorf("the git remote does not have its work, commit %s", id)
 	}
-	var names []string
-	for name := range there {
-		names = append(names, name)
-	}
-	if len(names) > 0 {
-		if err := a.Ferry.Fetch(ctx, names...); err != nil {
+	if len(there) > 0 {
+		if err := a.Ferry.Fetch(ctx, slices.Collect(maps.Keys(there))...); err != nil {
 			return res, err
 		}
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,10 +43,7 @@ func (a *attempt) bringTurn(ctx context.Context, p place, t runner.Turn) error {
 
 // bringBack pushes the work and the logs of an attempt with its result.
 func (a *attempt) bringBack(ctx context.Context, p place, res *runner.Result) (err error) {
-	work := res.WIP
-	if res.Outcome == runner.Done {
-		work = res.Commit
-	}
+	work := cmp.Or(res.Commit, res.WIP)
 	for try := range pushTries {
 		if try > 0 && async.Sleep(ctx, pushPause) != nil {
 			break

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sourcegraph/conc/panics"
 
+	"wavex/internal/async"
 	"wavex/internal/ferry"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
@@ -345,9 +346,7 @@ func (a *attempt) tell(ctx context.Context, res runner.Result) {
 		if err == nil || errors.Is(err, ErrGone) {
 			return
 		}
-		select {
-		case <-time.After(pause):
-		case <-telling.Done():
+		if async.Sleep(telling, pause) != nil {
 			a.opts.Warn(fmt.Errorf("the result of %s was not told: %w", a.task.ID(), err))
 			return
 		}
