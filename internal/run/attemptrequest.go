@@ -199,7 +199,7 @@ func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
 	if r.elsewhere == nil {
 		return here
 	}
-	return recoveryElsewhere{here, func(e event.AttemptStarted) { r.elsewhere.Adopt(r.config.Run, e.Task, e.Attempt) },
+	return recoveryElsewhere{here, r.adoptElsewhere,
 		func(e event.AttemptStarted) runner.Result { return r.endElsewhere(ctx, e) }}
 }
 
@@ -214,20 +214,6 @@ func (l recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res.Contained = l.contained
 	return res
 }
-
-// recoveryElsewhere is a Recovery of attempts on other machines, which run on.
-type recoveryElsewhere struct {
-	recovery
-	adopt func(event.AttemptStarted)
-	end   func(event.AttemptStarted) runner.Result
-}
-
-func (l recoveryElsewhere) Adopts(e event.AttemptStarted) bool {
-	l.adopt(e)
-	return true
-}
-
-func (l recoveryElsewhere) Attempt(e event.AttemptStarted) runner.Result { return l.end(e) }
 
 // precheckConditions returns the conditions of the experts who let a task begin.
 func precheckConditions(t *scheduler.Task) []string {

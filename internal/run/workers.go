@@ -38,6 +38,25 @@ func (r *Session) openWorkers(ctx context.Context) error {
 	return nil
 }
 
+// recoveryElsewhere is a Recovery of attempts on other machines, which run on.
+type recoveryElsewhere struct {
+	recovery
+	adopt func(event.AttemptStarted)
+	end   func(event.AttemptStarted) runner.Result
+}
+
+func (l recoveryElsewhere) Adopts(e event.AttemptStarted) bool {
+	l.adopt(e)
+	return true
+}
+
+func (l recoveryElsewhere) Attempt(e event.AttemptStarted) runner.Result { return l.end(e) }
+
+// adoptElsewhere makes this session wait for an attempt on another machine that an earlier one started.
+func (r *Session) adoptElsewhere(e event.AttemptStarted) {
+	r.elsewhere.Adopt(r.config.Run, e.Task, e.Attempt)
+}
+
 // endElsewhere returns the result of an attempt on another machine that this session does not go on with.
 func (r *Session) endElsewhere(ctx context.Context, e event.AttemptStarted) runner.Result {
 	return r.elsewhere.End(ctx, runner.Request{Run: r.config.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session,
