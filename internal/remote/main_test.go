@@ -1,22 +1,16 @@
 package remote_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"wavex/internal/ferry"
-	"wavex/internal/loop"
-	"wavex/internal/proc"
 	"wavex/internal/remote"
 	"wavex/internal/remote/remotetest"
-	"wavex/internal/remote/wire"
 	"wavex/internal/testrepo"
-	"wavex/internal/worker"
 	"wavex/runner"
 )
 
@@ -39,6 +33,9 @@ type fleet struct {
 
 const queue = "wavex.1.open"
 
+// heartbeat is short, since a worker learns at a beat that its attempt is cancelled. The engine keeps no time.
+const heartbeat = 3 * time.Second
+
 // newFleet returns a fleet with one worker.
 func newFleet(t *testing.T, agent runner.Agent) *fleet {
 	t.Helper()
@@ -48,27 +45,9 @@ func newFleet(t *testing.T, agent runner.Agent) *fleet {
 	return f
 }
 
-// addWorker starts a worker, and returns the function that stops it. Its attempts are interrupted then.
+// addWorker starts a worker, and returns the function that stops it.
 func (f *fleet) addWorker(name string) (stop func()) {
-	w := worker.New(worker.Options{Name: name, Dir: f.t.TempDir(), Mark: worker.Mark(name, os.Getpid()), Release: "test",
-		Env: os.Environ(), Allow: []string{f.bare}, Warn: f.warn,
-		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
-			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}, Agent: f.agent}, nil
-		}})
-	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		f.engine.Serve(ctx, queue, func(task worker.Task) { w.Attempt(ctx, task) })
-		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
-			f.t.Error(err)
-		}
-	})
-	stop = sync.OnceFunc(func() {
-		cancel()
-		serving.Wait()
-	})
-	f.t.Cleanup(stop)
-	return stop
+	return f.engine.StartWorker(f.t, name, queue, f.bare, f.agent)
 }
 
 // warn shows a warning in the log of the test.
@@ -78,7 +57,7 @@ func (f *fleet) warn(err error) { f.t.Log(err) }
 func (f *fleet) runner(dir string) *remote.Runner {
 	return &remote.Runner{Engine: f.engine, Ferry: ferry.New(f.t.Context(), dir, f.bare, os.Environ()), Queue: queue,
 		Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
-		QueueWait: time.Minute, Heartbeat: time.Minute, Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
+		QueueWait: time.Minute, Heartbeat: heartbeat, Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
 }
 
 // request returns a request in a fresh repository.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/ferry"
@@ -209,7 +210,7 @@ func TestEnds(t *testing.T) {
 		cost    budget.USD
 		reason  string
 	}{
-		remote.Lost:     {runner.Interrupted, budget.Dollar, "lost: worker w1 was silent for 1m0s"},
+		remote.Lost:     {runner.Interrupted, budget.Dollar, "lost: worker w1 was silent for 3s"},
 		remote.TimedOut: {runner.Interrupted, budget.Dollar, "ran for longer than 40m0s"},
 		remote.Gone:     {runner.Interrupted, budget.Dollar, "does not know it any more"},
 		remote.NotTaken: {runner.Broken, 0, "no worker took it in 1m0s"},
@@ -243,6 +244,7 @@ func TestEngineAway(t *testing.T) {
 	f.engine.SetAway(true)
 	results := make(chan runner.Result, 1)
 	r := f.runner(dir)
+	r.Heartbeat = time.Minute // the worker does not give up
 	go func() { results <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
 	_, err := r.Ferry.Find(t.Context(), "refs/none") // a round trip, so that the start fails now
 	testrepo.Must(t, err)

@@ -1,25 +1,20 @@
 package run
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/proc"
 	"wavex/internal/remote/remotetest"
-	"wavex/internal/remote/wire"
 	"wavex/internal/runlog"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
-	"wavex/internal/worker"
 	"wavex/runner"
 )
 
@@ -28,24 +23,8 @@ func withWorker(t *testing.T, o *Options) *remotetest.Engine {
 	t.Helper()
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testrepo.Git(t, t.TempDir(), "init", "-q", "--bare", bare)
-	w := worker.New(worker.Options{Name: "w1", Dir: t.TempDir(), Mark: worker.Mark("w1", os.Getpid()), Env: os.Environ(),
-		Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
-		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
-			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}}, nil
-		}})
 	engine := remotetest.New()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		engine.Serve(ctx, "q", func(task worker.Task) { w.Attempt(ctx, task) })
-		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(func() {
-		stop()
-		serving.Wait()
-	})
+	engine.StartWorker(t, "w1", "q", bare, nil)
 	o.Config.Isolation = event.Isolated
 	o.Workers = &Workers{Engine: engine, Queue: "q", Remote: bare, URL: bare, Env: os.Environ(), QueueWait: time.Minute,
 		Heartbeat: time.Minute}

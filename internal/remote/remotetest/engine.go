@@ -5,11 +5,17 @@ package remotetest
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
+	"testing"
 	"time"
 
+	"wavex/internal/loop"
+	"wavex/internal/proc"
 	"wavex/internal/remote"
+	"wavex/internal/remote/wire"
 	"wavex/internal/worker"
+	"wavex/runner"
 )
 
 // ErrAway is the error of an engine that is away.
@@ -156,8 +162,8 @@ func (e *Engine) Cancel(_ context.Context, id, _ string) (err error) {
 	return err
 }
 
-// Serve gives the attempts of a queue to work, several at a time, until ctx ends. It returns after the last of them.
-func (e *Engine) Serve(ctx context.Context, queue string, work func(worker.Task)) {
+// serve gives the attempts of a queue to work, several at a time, until ctx ends. It returns after the last of them.
+func (e *Engine) serve(ctx context.Context, queue string, work func(worker.Task)) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
@@ -177,6 +183,30 @@ func (e *Engine) Serve(ctx context.Context, queue string, work func(worker.Task)
 		}
 		running.Go(func() { work(next) })
 	}
+}
+
+// StartWorker starts a worker that makes the attempts of a queue with an agent. remote is the git remote. StartWorker
+// returns the function that stops the worker and interrupts its attempts. The end of the test calls it too.
+func (e *Engine) StartWorker(t testing.TB, name, queue, remote string, agent runner.Agent) (stop func()) {
+	w := worker.New(worker.Options{Name: name, Dir: t.TempDir(), Mark: worker.Mark(name, os.Getpid()), Release: "test",
+		Env: os.Environ(), Allow: []string{remote}, Warn: func(err error) { t.Log(err) },
+		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
+			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}, Agent: agent}, nil
+		}})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		e.serve(ctx, queue, func(task worker.Task) { w.Attempt(ctx, task) })
+		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		serving.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
 }
 
 func (a *attempt) ID() string               { return a.Activity.ID }
