@@ -65,11 +65,13 @@ func (r *elsewhereRunner) Attempt(ctx context.Context, req runner.Request, hooks
 		return res
 	}
 	if err := m.adopt(always, req.Task, mapped.Commit, res.Commit); err != nil {
-		res.Outcome, res.Reason, res.Commit = runner.Broken, textfmt.OneLine("taking over its work: "+err.Error(), 400), ""
+		reason := "taking over its work: " + err.Error()
+		res.Outcome, res.Commit = runner.Broken, ""
 		var bad *rejection
 		if errors.As(err, &bad) {
-			res.Outcome, res.Reason = runner.Wrong, textfmt.OneLine(bad.reason, 400)
+			res.Outcome, reason = runner.Wrong, bad.reason
 		}
+		res.Reason = textfmt.OneLine(reason, runner.ReasonMax)
 		res.Signature = runner.Signature(res.Reason, "")
 	}
 	return res
@@ -128,8 +130,7 @@ func (m *Manager) parkTask(ctx context.Context, task string) error {
 		return err
 	}
 	*held = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin, Used: t.Used}
-	m.unpark(task)
-	m.state.Parked = append(m.state.Parked, parked)
+	m.replaceParked(parked)
 	return m.save(false)
 }
 
@@ -184,8 +185,7 @@ func (m *Manager) parkElsewhere(ctx context.Context, parked *tree, refs ...strin
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.unpark(parked.Task)
-	m.state.Parked = append(m.state.Parked, parked)
+	m.replaceParked(parked)
 	return m.save(true)
 }
 
@@ -207,8 +207,7 @@ func (m *Manager) place(req runner.Request) error {
 	if was := m.lastTree(req.Task); was != nil {
 		parked.ID = was.ID // the CLI finds a session by the path of its directory
 	}
-	m.unpark(req.Task)
-	m.state.Parked = append(m.state.Parked, parked)
+	m.replaceParked(parked)
 	return m.save(false)
 }
 

@@ -36,6 +36,12 @@ func (m *Manager) addParked(t *tree) {
 	}
 }
 
+// replaceParked makes t the record of its task. The caller must hold mu.
+func (m *Manager) replaceParked(t *tree) {
+	m.unpark(t.Task)
+	m.state.Parked = append(m.state.Parked, t)
+}
+
 // unpark removes the record of a task. The caller must hold mu.
 func (m *Manager) unpark(task string) {
 	m.state.Parked = slices.DeleteFunc(m.state.Parked, func(t *tree) bool { return t.Task == task })

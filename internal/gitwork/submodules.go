@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -28,17 +29,14 @@ func (g git) submodules(ctx context.Context) ([]submodule, error) {
 	var all []submodule
 	for _, path := range paths {
 		dir := filepath.Join(g.dir, filepath.FromSlash(path))
-		repo := filepath.Join(dir, ".git") // of an old git
-		info, missing := os.Lstat(repo)
-		if missing != nil {
-			continue
+		repo, missing := adminDir(dir)
+		own := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(own); err == nil && info.IsDir() { // of an old git
+			repo, missing = own, nil
 		}
-		if !info.IsDir() {
-			if repo, missing = adminDir(dir); missing != nil {
-				continue
-			}
+		if missing == nil {
+			all = append(all, submodule{path, repo})
 		}
-		all = append(all, submodule{path, repo})
 	}
 	return all, err
 }
@@ -107,13 +105,9 @@ func addSubmodules(ctx context.Context, root *os.Root, from, to git, submodules 
 	if err != nil {
 		return err
 	}
-	isLinked := map[string]bool{}
-	for _, path := range linked {
-		isLinked[path] = true
-	}
 	for _, s := range submodules {
 		name := names[s.path]
-		if name == "" || !isLinked[s.path] {
+		if name == "" || !slices.Contains(linked, s.path) {
 			continue // the commit of the worktree does not have it
 		}
 		dir := filepath.Join(to.dir, filepath.FromSlash(s.path))

@@ -55,7 +55,6 @@ func TestSubmodules(t *testing.T) {
 		edit  func(dir string)
 		wrong bool
 	}{
-		"nothing": {func(string) {}, false},
 		"a commit": {func(dir string) {
 			r.write(dir, files{"lib/l": "2\n"})
 			r.gitIn(filepath.Join(dir, "lib"), "commit", "-qam", "x")
