@@ -248,7 +248,7 @@ func transcribed(t *testing.T, env []string, text string) {
 	}
 }
 
-// transcripts returns the files of the session.
+// transcripts returns the files of all sessions.
 func transcripts(env []string) []string {
 	config := ""
 	for _, kv := range env {
@@ -256,7 +256,7 @@ func transcripts(env []string) []string {
 			config = dir
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(config, "projects", "*", session+".jsonl"))
+	files, _ := filepath.Glob(filepath.Join(config, "projects", "*", "*.jsonl"))
 	return files
 }
 

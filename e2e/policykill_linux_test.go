@@ -18,7 +18,7 @@ import (
 	"wavex/internal/question"
 )
 
-// A CLI whose wavex is frozen waits. If wavex is killed, 2.1.197 carries the call out: no process of it is alive a
+// A CLI whose wavex is frozen waits. If wavex is killed, only 2.1.197 carries the call out: no process of it is alive a
 // second later, and the next attempt is told that the last one was cut off.
 func TestKilledWhileAsked(t *testing.T) {
 	t.Parallel()
@@ -56,6 +56,7 @@ func killedWhileAsked(t *testing.T, c cli) {
 	if !rig.Until(ctx, func() bool { open, _ := dir.Open(time.Now()); return len(open) == 1 }) {
 		t.Fatal("no question is open")
 	}
+	transcribed(t, env, "echo early") // a session that is not written cannot be continued
 	if err := w.cmd.Process.Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +67,9 @@ func killedWhileAsked(t *testing.T, c cli) {
 		t.Fatal(err)
 	}
 	mustBeGone(t, mark, time.Second, "the kill")
+	if _, err := os.Stat(filepath.Join(r.dir, "work.txt")); err == nil && !c.old {
+		t.Error("the call ran without an answer")
+	}
 	w.end()
 	e := r.wavexEnv(env, "resume", "--output", "json").end()
 	asked := srv.Messages(task("T-001"))
