@@ -80,18 +80,21 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	if given("prices") && c.Prices != "" {
 		c.Prices, noPrices = filepath.Abs(c.Prices)
 	}
-	return c, cmp.Or(checkDenied(o, p, c.Policy), resolveTrack(o, p, &c), noPrices)
+	return c, cmp.Or(checkPatterns(o, p, c.Policy), resolveTrack(o, p, &c), noPrices)
 }
 
 // policyFields are the fields of a policy. Each has a flag.
 var policyFields = []string{"edits", "deny", "repeat", "ask", "ask-timeout", "allow"}
 
-// checkDenied refuses patterns of calls that are none, or that deny a check of a task they are for.
-func checkDenied(o *runOptions, p *plan.Plan, c event.Policy) error {
-	for flag, patterns := range map[string][]string{"policy-deny": c.Deny, "policy-ask": c.Ask, "policy-allow": c.Allow} {
-		for _, pattern := range patterns {
+// checkPatterns refuses patterns of calls that are none, or that deny a check of a task they are for.
+func checkPatterns(o *runOptions, p *plan.Plan, c event.Policy) error {
+	for _, list := range []struct {
+		flag     string
+		patterns []string
+	}{{"policy-deny", c.Deny}, {"policy-ask", c.Ask}, {"policy-allow", c.Allow}} {
+		for _, pattern := range list.patterns {
 			if _, err := policy.ParsePattern(pattern); err != nil {
-				return usage("%s: %s is no pattern of calls: %s", o.named(flag), strconv.Quote(pattern), err)
+				return usage("%s: %s is no pattern of calls: %s", o.named(list.flag), strconv.Quote(pattern), err)
 			}
 		}
 	}
