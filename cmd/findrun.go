@@ -29,12 +29,6 @@ func planPath(args []string) (string, error) {
 	return path, err
 }
 
-// isGroup reports whether a name is that of a task with foreach.
-func isGroup(p *plan.Plan, name string) bool {
-	_, is := p.Outputs(name)
-	return is
-}
-
 // findTask returns the id of a task that is given by its id, or by the id that lists show to people.
 func findTask(p *plan.Plan, id string) (string, error) {
 	if i, ok := p.Lookup(id); ok {

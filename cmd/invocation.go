@@ -237,7 +237,7 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 		return err
 	}
 	for k, name := range r.config.Only {
-		if isGroup(r.plan, name) {
+		if r.plan.Group(name) != nil {
 			continue
 		}
 		if r.config.Only[k], err = findTask(r.plan, name); err != nil {

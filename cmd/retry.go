@@ -44,9 +44,9 @@ func retriedTasks(names []string) ([]string, error) {
 	s := past.State
 	var ids []string
 	for _, name := range names {
-		if tasks, is := s.Plan.Outputs(name); is {
-			left := slices.DeleteFunc(slices.Clone(tasks), func(i int) bool { return s.Tasks[i].Status == event.Completed })
-			if len(left) == 0 && len(tasks) > 0 {
+		if g := s.Plan.Group(name); g != nil {
+			left := slices.DeleteFunc(slices.Clone(g.Tasks), func(i int) bool { return s.Tasks[i].Status == event.Completed })
+			if len(left) == 0 && len(g.Tasks) > 0 {
 				return nil, usage("all tasks of %s are completed", textfmt.Line(name))
 			}
 			ids = append(ids, plan.IDs(s.Plan, left)...)

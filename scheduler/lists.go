@@ -27,15 +27,10 @@ func dueList(s *State) int {
 
 // hasSource reports whether the list of a group comes with the run, and the work that has it stands.
 func (s *State) hasSource(g *plan.Group) bool {
-	if g.Uses == "" {
+	if source := s.Plan.Group(g.Uses); source != nil && !source.Known {
 		return false
 	}
 	tasks, isGroup := s.Plan.Outputs(g.Uses)
-	for _, other := range s.Plan.Groups {
-		if isGroup && other.ID == g.Uses && !other.Known {
-			return false
-		}
-	}
 	return (isGroup || len(tasks) > 0) && !slices.ContainsFunc(tasks, func(i int) bool { return !s.stands(i) })
 }
 
@@ -61,35 +56,33 @@ func onList(s *State, group int, items []json.RawMessage, err error) event.Body 
 // applyItemsAdded adds the tasks of a list. It skips a list whose source is made again, after an edit of the plan, and
 // one whose items the plan does not take any more.
 func (s *State) applyItemsAdded(b event.ItemsAdded) {
-	for k := range s.Plan.Groups {
-		if s.Plan.Groups[k].ID != b.Group || !s.hasSource(&s.Plan.Groups[k]) {
-			continue
-		}
-		grown, err := s.Plan.WithItems(b.Group, b.Items)
-		if err != nil {
-			return
-		}
-		before, waves := len(s.Plan.Tasks), s.Waves
-		s.Plan = grown
-		s.selectItems(b.Group, before)
-		s.grow(before)
-		s.planWaves += s.Waves - waves
+	g := s.Plan.Group(b.Group)
+	if g == nil || !s.hasSource(g) {
 		return
 	}
+	grown, err := s.Plan.WithItems(b.Group, b.Items)
+	if err != nil {
+		return
+	}
+	before, waves := len(s.Plan.Tasks), s.Waves
+	s.Plan = grown
+	s.selectItems(before)
+	s.grow(before)
+	s.planWaves += s.Waves - waves
 }
 
-// selectItems selects the tasks of a group, from number from on, in a session that is limited to some tasks, if the
-// group is one of these or one of these waits for it.
-func (s *State) selectItems(group string, from int) {
+// selectItems selects those of the tasks from number from on that a session needs that is limited to some tasks.
+func (s *State) selectItems(from int) {
 	if s.selected == nil {
 		return
 	}
-	for i := from; i < len(s.Plan.Tasks); i++ {
-		wanted := slices.Contains(s.Config.Only, group)
-		for _, d := range s.Plan.Graph.Dependents(i) {
-			wanted = wanted || int(d) < from && s.Selected(int(d))
+	for i := len(s.selected); i < len(s.Plan.Tasks); i++ {
+		s.selected = append(s.selected, i < from) // a task that joined before is selected
+	}
+	for _, i := range s.Plan.Graph.WithBlockers(s.withGroups(s.Config.Only)...) {
+		if i >= from { // it has selected their blockers already
+			s.selected[i] = true
 		}
-		s.selected = append(s.selected, wanted)
 	}
 }
 
@@ -106,26 +99,15 @@ func (s *State) isGroupFull(i int) bool {
 	if running == 0 {
 		return false
 	}
-	for k := range s.Plan.Groups {
-		if g := &s.Plan.Groups[k]; g.ID == s.Plan.Tasks[i].Group {
-			return g.Parallel > 0 && running >= g.Parallel
-		}
-	}
-	return false
+	g := s.Plan.Group(s.Plan.Tasks[i].Group)
+	return g.Parallel > 0 && running >= g.Parallel
 }
 
-// withGroups returns the tasks of ids of tasks and of groups; for a group whose list is not known, the tasks that make
-// the list.
+// withGroups returns the tasks of ids of tasks and of groups; for a group whose list is not known, its blockers.
 func (s *State) withGroups(ids []string) (nodes []int) {
 	for _, id := range ids {
 		tasks, _ := s.Plan.Outputs(id)
-		nodes = append(nodes, tasks...)
-		for _, g := range s.Plan.Groups {
-			if g.ID == id && g.Uses != "" {
-				source, _ := s.Plan.Outputs(g.Uses)
-				nodes = append(nodes, source...)
-			}
-		}
+		nodes = append(append(nodes, tasks...), s.Plan.ListBlockers(id)...)
 	}
 	return nodes
 }

@@ -156,6 +156,26 @@ func TestOnlyGroup(t *testing.T) {
 	}
 }
 
+// A session that is limited to a group runs the blockers of the group, also those of the lists before it. A reference
+// may spell the number of a group in another way.
+func TestOnlyGroupOfLists(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(`{"id":"x","command":"list","output":{"type":"object"}}`, task("a"), task("b"), task("own"),
+		`{"id":"T-01","command":"one","blockedBy":["a"],"foreach":"${tasks.x.output.items}","output":{"type":"object"}}`,
+		`{"id":"h","command":"two","blockedBy":["b"],"foreach":"${tasks.1.outputs[*].items[*]}"}`,
+		`{"id":"d","command":"three","blockedBy":["h"]}`))
+	for only, want := range map[string]string{"1": "[x a T-01[i]]", "h": "[x a b T-01[i] h[j]]",
+		"d": "[x a b T-01[i] h[j] d]", "x": "[x]"} {
+		cfg, j := testConfig(), &memJournal{}
+		cfg.AcceptAssumptions, cfg.Parallel, cfg.Only = true, 1, []string{only}
+		starts, end := runList(t, NewState(p), j, map[string][]runner.Result{"x": {listOutput(`["i"]`)},
+			"T-01[i]": {listOutput(`["j"]`)}}, event.RunStarted{Config: cfg})
+		if fmt.Sprint(starts) != want || end.Status != event.RunPaused {
+			t.Errorf("%s: %v, %+v", only, starts, end)
+		}
+	}
+}
+
 // A list that cannot become tasks stops the run before one of them has cost money, and names the reason.
 func TestListThatIsNone(t *testing.T) {
 	t.Parallel()

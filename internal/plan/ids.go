@@ -104,6 +104,18 @@ func (p *Plan) Lookup(id string) (int, bool) {
 	return int(i), ok
 }
 
+// Group finds a group by its id in any spelling; nil: there is none.
+func (p *Plan) Group(id string) *Group {
+	n, isNumber := NumericID(id)
+	for k := range p.Groups {
+		own, numeric := NumericID(p.Groups[k].ID)
+		if p.Groups[k].ID == id || isNumber && numeric && own == n {
+			return &p.Groups[k]
+		}
+	}
+	return nil
+}
+
 // id reads an id in its original spelling: a string, or a whole number.
 func (d *decoder) id(t source.Token) (string, bool) {
 	switch t.Kind {

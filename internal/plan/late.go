@@ -50,10 +50,8 @@ func (t *Task) Uses() (ids []string) {
 
 // Outputs returns the tasks with the output of an id: the task, or those of a group in the order of its items.
 func (p *Plan) Outputs(id string) (tasks []int, isGroup bool) {
-	for _, g := range p.Groups {
-		if g.ID == id {
-			return g.Tasks, true
-		}
+	if g := p.Group(id); g != nil {
+		return g.Tasks, true
 	}
 	if i, ok := p.Lookup(id); ok {
 		return []int{i}, false

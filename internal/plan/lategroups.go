@@ -103,6 +103,23 @@ func (p *Plan) Items(group int, output json.RawMessage) ([]json.RawMessage, erro
 	return nil, errors.New("the list does not come with the run")
 }
 
+// ListBlockers returns the tasks that a group waits for while its list is to come with the run.
+func (p *Plan) ListBlockers(group string) (tasks []int) {
+	g := p.Group(group)
+	for i, l := range p.lateGroups() {
+		if g != &p.Groups[l.group] {
+			continue
+		}
+		blockers, _ := p.file.blockers(i)
+		for _, b := range blockers {
+			for task := p.file.places[b].from; task < p.file.places[b].to; task++ {
+				tasks = append(tasks, task)
+			}
+		}
+	}
+	return tasks
+}
+
 func (p *Plan) lateGroups() map[int]*lateGroup {
 	if p.file == nil {
 		return nil
