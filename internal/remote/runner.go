@@ -450,10 +450,11 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 	if body, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile); err == nil {
 		var r wire.Result
 		m := wire.Message{Kind: wire.KindResult, Body: body}
-		if m.Decode(&r) == nil {
-			if res, err = a.bring(ctx, r.Attempt); err == nil {
-				return res, true
-			}
+		if err = m.Decode(&r); err == nil {
+			res, err = a.bring(ctx, r.Attempt)
+		}
+		if err == nil {
+			return res, true
 		}
 		a.Warn(fmt.Errorf("the pushed result of %s: %w", a.id, err))
 		return res, false

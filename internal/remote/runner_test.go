@@ -167,6 +167,24 @@ func TestResultOutlivesTheEngine(t *testing.T) {
 	}
 }
 
+// A pushed result that cannot be read is told, and the attempt is made.
+func TestUnreadableResult(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	logs, err := r.Ferry.Pack(t.Context(), "Logs", nil, map[string][]byte{wire.ResultFile: []byte("no JSON")})
+	testrepo.Must(t, err)
+	testrepo.Must(t, r.Ferry.Push(t.Context(), ferry.Ref{Name: ferry.Logs("r-1", "a", 1), Commit: logs}))
+	r.Adopt("r-1", "a", 1)
+	var warned []string
+	r.Warn = func(err error) { warned = append(warned, err.Error()) }
+	res := r.Attempt(t.Context(), req, runner.Hooks{})
+	if res.Outcome != runner.Done || len(warned) != 1 || !strings.Contains(warned[0], "/a/1: reading a result: invalid") {
+		t.Errorf("%+v; told %q", res, warned)
+	}
+}
+
 // The end of a turn is told before its checks. If its worker is lost then, only the checks are made again.
 func TestTurnOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
