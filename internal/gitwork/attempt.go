@@ -124,11 +124,7 @@ func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error
 	if req.Baseline != "" { // digests of another commit's files do not apply here
 		req.Baseline = strings.TrimSuffix(req.Baseline, ".json") + "." + shortID(t.Base) + ".json"
 	}
-	req.Files, req.Checks = slices.Clone(req.Files), slices.Clone(req.Checks)
-	for i := range req.Files {
-		req.Files[i].Path = m.relativePath(from, req.Files[i].Path)
-	}
-	req.Checks = m.relativeChecks(from, req.Checks)
+	req.Files, req.Checks = m.relativeFiles(from, req.Files), m.relativeChecks(from, req.Checks)
 	req.Env = m.slots.overlay(req.Env, req.Slot)
 	req.Run = m.mark()
 	return req, nil
@@ -161,6 +157,14 @@ func (m *Manager) relativePath(dir, path string) string {
 		return path
 	}
 	return filepath.ToSlash(rel)
+}
+
+func (m *Manager) relativeFiles(dir string, files []plan.File) []plan.File {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Path = m.relativePath(dir, files[i].Path)
+	}
+	return files
 }
 
 func (m *Manager) relativeChecks(dir string, checks []plan.Check) []plan.Check {

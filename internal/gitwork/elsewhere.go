@@ -85,10 +85,7 @@ func (m *Manager) requestElsewhere(ctx context.Context, req runner.Request) (run
 		return req, fmt.Errorf("%s is not in the repository %s", from, m.checkout.top)
 	}
 	req.Dir = filepath.ToSlash(rel)
-	req.Files, req.Checks = append(req.Files[:0:0], req.Files...), m.relativeChecks(from, req.Checks)
-	for i := range req.Files {
-		req.Files[i].Path = m.relativePath(from, req.Files[i].Path)
-	}
+	req.Files, req.Checks = m.relativeFiles(from, req.Files), m.relativeChecks(from, req.Checks)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.awaitTree(req.Task)
