@@ -69,9 +69,7 @@ func TestLogsAndWork(t *testing.T) {
 	f := newFleet(t, works())
 	dir, req := f.request("a/b c")
 	req.Files, req.CheckFiles = []plan.File{{Path: "made.txt", Action: "create"}}, &runner.CheckFiles{Store: t.TempDir()}
-	var seen atomic.Int32
 	r := f.runner(dir)
-	r.Observe = func(o runner.Observation) { seen.Add(1) }
 	r.Redact = func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("do it"), []byte("***")) }
 	res := r.Attempt(t.Context(), req, runner.Hooks{})
 	if res.Outcome != runner.Done || res.Worker != "w1" || res.Cost != budget.Dollar/100 || len(res.Changed) != 1 {
@@ -185,7 +183,8 @@ func TestUnreadableResult(t *testing.T) {
 	}
 }
 
-// The end of a turn is told before its checks. If its worker is lost then, only the checks are made again.
+// The end of a turn is told before its checks, and that they run. If its worker is lost then, only the checks are made
+// again.
 func TestTurnOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	agent := works()
@@ -197,8 +196,19 @@ func TestTurnOutlivesItsWorker(t *testing.T) {
 	id := wire.ID("r-1", "a", 1)
 	hooks := runner.Hooks{TurnEnded: func(turn runner.Turn) error { turns <- turn; return nil }}
 	results := make(chan runner.Result, 1)
-	go func() { results <- f.runner(dir).Attempt(t.Context(), req, hooks) }()
+	checking := make(chan runner.Observation, 1)
+	first := f.runner(dir)
+	first.Observe = func(o runner.Observation) {
+		select {
+		case checking <- o:
+		default: // the first is enough
+		}
+	}
+	go func() { results <- first.Attempt(t.Context(), req, hooks) }()
 	turn := <-turns
+	if o := <-checking; o.Task != "a" || o.Attempt != 1 || o.Kind != "checking" {
+		t.Errorf("observed %+v", o)
+	}
 	if text := gitIn(t, dir, "show", turn.Result.WIP+":made.txt"); text != "made" || turn.Result.Cost == 0 {
 		t.Errorf("the work of the turn is %q: %+v", text, turn)
 	}
