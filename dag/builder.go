@@ -20,6 +20,17 @@ type edge struct{ task, blocker int32 }
 // NewBuilder returns a builder with room for a number of edges, 0 or more. The number is a hint.
 func NewBuilder(edges int) *Builder { return &Builder{edges: make([]edge, 0, edges)} }
 
+// Builder returns a builder with the edges of the graph.
+func (g *Graph) Builder() *Builder {
+	b := NewBuilder(g.Edges())
+	for i := range g.nodes {
+		for _, blocker := range g.Blockers(i) {
+			b.Edge(i, int(blocker))
+		}
+	}
+	return b
+}
+
 // Edge records that task waits for blocker. Duplicates and any order are allowed. It panics if a
 // number is negative or does not fit an int32, which only a bug can cause.
 func (b *Builder) Edge(task, blocker int) {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 
-	"wavex/dag"
 	"wavex/internal/plan/source"
 )
 
@@ -57,12 +56,7 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 		}
 		q.Tasks[i].Wave, q.Tasks[i].Pos, q.taskWaves[i] = wave, Pos{}, wave
 	}
-	edges := dag.NewBuilder(p.Graph.Edges())
-	for i := range p.Tasks {
-		for _, b := range p.Graph.Blockers(i) {
-			edges.Edge(i, int(b))
-		}
-	}
+	edges := p.Graph.Builder()
 	for k, names := range blockers {
 		at := len(p.Tasks) + k
 		for _, name := range names {

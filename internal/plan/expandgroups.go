@@ -371,12 +371,7 @@ func (x *expansion) lists() *dag.Graph {
 		return x.plan.Graph
 	}
 	all := len(x.plan.Tasks)
-	edges := dag.NewBuilder(x.plan.Graph.Edges())
-	for i := range all {
-		for _, b := range x.plan.Graph.Blockers(i) {
-			edges.Edge(i, int(b))
-		}
-	}
+	edges := x.plan.Graph.Builder()
 	for k, i := range commands {
 		template := &x.plan.Tasks[i]
 		t := Task{ID: listTask(template.ID), Command: x.foreach[i].command, Lines: true, Reversibility: "2A",

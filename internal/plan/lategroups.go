@@ -192,12 +192,7 @@ func (p *Plan) place(task, from int) error {
 		}
 	}
 	file.places[task] = place{from, len(p.Tasks)}
-	edges := dag.NewBuilder(p.Graph.Edges())
-	for i := range from {
-		for _, b := range p.Graph.Blockers(i) {
-			edges.Edge(i, int(b))
-		}
-	}
+	edges := p.Graph.Builder()
 	if file.connect(edges) >= 0 {
 		return fmt.Errorf("the lists of this plan stand for more than %d edges", maxBarriers)
 	}
