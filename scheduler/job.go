@@ -51,6 +51,23 @@ type openChecks struct {
 	turn runner.Turn
 }
 
+// openAttempt is an attempt without its end, and its turn if that has ended.
+type openAttempt struct {
+	event.AttemptStarted
+	turn *runner.Turn
+}
+
+// openAttempt returns the open attempt with a key.
+func (s *State) openAttempt(key string) (o openAttempt, ok bool) {
+	switch open := s.openWork[key].(type) {
+	case event.AttemptStarted:
+		return openAttempt{open, nil}, true
+	case openChecks:
+		return openAttempt{open.AttemptStarted, &open.turn}, true
+	}
+	return o, false
+}
+
 // isPaid reports whether open work holds no reservation: an attempt that only checks the work of a turn.
 func isPaid(open event.Body) bool {
 	b, ok := open.(event.AttemptStarted)

@@ -41,19 +41,15 @@ const interruptedEarlier = "interrupted with the earlier session"
 func (s *State) SettleUnfinished(from Recovery) []event.Body {
 	var ends []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
+		if o, ok := s.openAttempt(key); ok {
+			if !s.isCurrent(o.AttemptStarted) || !from.Adopts(o.AttemptStarted) {
+				ends = append(ends, s.endInterruptedAttempt(o, from))
+			}
+			continue
+		}
 		var b event.Body
 		calls := strings.TrimPrefix(key, "/")
 		switch o := s.openWork[key].(type) {
-		case event.AttemptStarted:
-			if s.isCurrent(o) && from.Adopts(o) {
-				continue
-			}
-			b = s.endInterruptedAttempt(o, nil, from)
-		case openChecks:
-			if s.isCurrent(o.AttemptStarted) && from.Adopts(o.AttemptStarted) {
-				continue
-			}
-			b = s.endInterruptedAttempt(o.AttemptStarted, &o.turn, from)
 		case event.CounselStarted:
 			cost := from.Cost(o.Task, strings.TrimPrefix(key, o.Task+"/"), o.Cap)
 			b = event.CounselEnded{Task: o.Task, Panel: o.Panel,
@@ -84,26 +80,23 @@ func (s *State) isCurrent(o event.AttemptStarted) bool {
 func (s *State) decideAdoptions() []event.Body {
 	var out []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
-		switch o := s.openWork[key].(type) {
-		case event.AttemptStarted:
-			out = append(out, event.AttemptAdopted{Task: o.Task, Attempt: o.Attempt})
-		case openChecks:
+		if o, ok := s.openAttempt(key); ok {
 			out = append(out, event.AttemptAdopted{Task: o.Task, Attempt: o.Attempt})
 		}
 	}
 	return out
 }
 
-// endInterruptedAttempt returns the end of an open attempt. turn is its turn, if that has ended.
-func (s *State) endInterruptedAttempt(o event.AttemptStarted, turn *runner.Turn, from Recovery) event.Body {
-	res := from.Attempt(o)
-	if turn != nil {
+// endInterruptedAttempt returns the end of an open attempt.
+func (s *State) endInterruptedAttempt(o openAttempt, from Recovery) event.Body {
+	res := from.Attempt(o.AttemptStarted)
+	if o.turn != nil {
 		contained := res.Contained
-		res = turn.Result
+		res = o.turn.Result
 		res.Outcome, res.Reason, res.Contained = runner.Interrupted, "wavex ended before the checks did", contained
 	}
 	end := event.AttemptEnded{Task: o.Task, Key: o.Key, Attempt: o.Attempt, Result: res, Status: event.Pending,
-		Charged: turn != nil, Continue: turn == nil && res.Session != "" && res.Turns > 0, Note: interruptedEarlier}
+		Charged: o.turn != nil, Continue: o.turn == nil && res.Session != "" && res.Turns > 0, Note: interruptedEarlier}
 	if i, ok := s.Index(o.Task); ok {
 		end.Stuck = s.Tasks[i].Stuck
 	}

@@ -43,8 +43,8 @@ func TestEndOfAnInterruptedAttempt(t *testing.T) {
 	} {
 		s := NewState(mustPlan(t, planText(task("a"))))
 		s.Tasks[0].Stuck = 2
-		got, ok := s.endInterruptedAttempt(event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Attempt: 3, Cap: 1000},
-			test.turn, foundResult{res: test.found}).(event.AttemptEnded)
+		got, ok := s.endInterruptedAttempt(openAttempt{event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Attempt: 3,
+			Cap: 1000}, test.turn}, foundResult{res: test.found}).(event.AttemptEnded)
 		if !ok {
 			t.Fatalf("%s: no end of an attempt", name)
 		}

@@ -87,13 +87,8 @@ func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn, spare r
 
 // startAdopted waits for an attempt of an earlier session beside those of this one.
 func (r *running) startAdopted(b event.AttemptAdopted) {
-	var work func() message
-	switch o := r.s.openWork[attemptKey(b.Task, b.Attempt)].(type) {
-	case event.AttemptStarted:
-		work = r.attemptWork(o, nil, nil)
-	case openChecks:
-		work = r.attemptWork(o.AttemptStarted, &o.turn, nil)
-	}
+	o, _ := r.s.openAttempt(attemptKey(b.Task, b.Attempt))
+	work := r.attemptWork(o.AttemptStarted, o.turn, nil)
 	r.background.Go(func() error {
 		r.results <- work()
 		return nil
