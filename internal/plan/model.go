@@ -108,7 +108,7 @@ type Group struct {
 	ID       string `json:"id"`
 	List     string `json:"list"`           // where the list comes from, for people
 	Known    bool   `json:"known"`          // whether the list is known
-	Uses     string `json:"uses,omitempty"` // the task whose output has the list, which comes with the run; "": none
+	Uses     string `json:"uses,omitempty"` // the task or group whose output has a list that comes with the run
 	MaxItems int    `json:"maxItems"`
 	Parallel int    `json:"parallel,omitempty"` // most tasks at once; 0: no limit of its own
 	Tasks    []int  `json:"tasks"`              // indices, in the order of the items
