@@ -176,6 +176,36 @@ func TestOnlyGroupOfLists(t *testing.T) {
 	}
 }
 
+// A task that joins a limited session stays selected when a list comes that the session does not need.
+func TestOnlyGroupAfterAddedTasks(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, listPlan(fromX)))
+	s.Config.Only = []string{"own"}
+	s.selectTasks(s.Config.Only)
+	grow := func(p *plan.Plan, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, isList := len(s.Plan.Tasks), p.Groups[0].Known
+		if s.Plan = p; isList {
+			s.selectItems(before)
+		}
+		s.grow(before)
+	}
+	grow(s.Plan.WithTasks(2, json.RawMessage(task("joined"))))
+	grow(s.Plan.WithItems("g", []json.RawMessage{[]byte(`"a"`), []byte(`"b"`)}))
+	for id, want := range map[string]bool{"own": true, "joined": true,
+		"x": false, "d": false, "g[a]": false, "g[b]": false} {
+		if i, ok := s.Index(id); !ok || s.Selected(i) != want {
+			t.Errorf("%s is selected: %t", id, s.Selected(i))
+		}
+	}
+	if s.held[0] != 4 {
+		t.Errorf("%d tasks are held", s.held[0])
+	}
+}
+
 // A list that cannot become tasks stops the run before one of them has cost money, and names the reason.
 func TestListThatIsNone(t *testing.T) {
 	t.Parallel()
