@@ -171,6 +171,8 @@ var may = map[string]struct {
 		"commits and files on their way; engines and worktrees are others' business"},
 	"internal/remote": {[]string{"budget", "internal/async", "internal/check", "internal/ferry", "internal/remote/wire",
 		"internal/textfmt", "runner"}, "attempts by an engine; what follows them is the scheduler's"},
+	"internal/remote/temporal": {[]string{"internal/remote", "internal/remote/wire", "internal/worker"},
+		"an engine; it knows messages of attempts, not their contents"},
 	"internal/remote/remotetest": {[]string{"internal/loop", "internal/proc", "internal/remote", "internal/remote/wire",
 		"internal/worker", "runner"}, "an engine and workers for tests"},
 	"internal/worker": {[]string{"internal/async", "internal/ferry", "internal/gitwork", "internal/loop",

@@ -44,5 +44,16 @@ const (
 	TimedOut  End = "timed out" // it ran for too long
 	Cancelled End = "cancelled" // before a worker took it
 	Refused   End = "refused"   // the worker could not read the request
+	Ended     End = "ended"     // by a person, at the engine
 	Gone      End = "gone"      // the engine does not know it, or no longer
 )
+
+// Worker is a worker as an engine knows it. All but Seen is the word of the worker itself.
+type Worker struct {
+	Name    string    `json:"name"`
+	Slots   int       `json:"slots,omitempty"`   // attempts at a time; 0: unknown
+	Release string    `json:"release,omitempty"` // the version of its wavex
+	CLI     string    `json:"cli,omitempty"`     // the version of its agent's CLI
+	Login   string    `json:"login,omitempty"`   // the kind of its agent's login
+	Seen    time.Time `json:"-"`                 // when it last asked for attempts
+}

@@ -389,6 +389,8 @@ func (a *attempt) end(ctx context.Context, data []byte, end End) runner.Result {
 		why = "lost: it ran for longer than " + runLimit(&a.req).String()
 	case Gone:
 		why = "lost: the engine does not know it any more, and it has pushed no result"
+	case Ended:
+		why = "ended at the engine by a person"
 	}
 	res := a.atCap(ended(runner.Interrupted, "%s", why))
 	if a.cost > 0 {

@@ -1,0 +1,158 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	sdk "go.temporal.io/sdk/worker"
+
+	"wavex/internal/remote"
+	"wavex/internal/remote/wire"
+)
+
+func testKey(t *testing.T, fill byte) *wire.Key {
+	t.Helper()
+	k, err := wire.NewKey(bytes.Repeat([]byte{fill}, wire.KeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// The server gets payloads that another key does not open, and a client takes none that is not sealed.
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	own := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), seal{testKey(t, 1)})
+	other := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), seal{testKey(t, 2)})
+	sealed, err := own.ToPayload([]byte("text"))
+	if err != nil || strings.Contains(sealed.String(), "text") || string(sealed.Metadata["encoding"]) != sealedEncoding {
+		t.Fatalf("sealed as %v: %v", sealed, err)
+	}
+	var got []byte
+	if err := own.FromPayload(sealed, &got); err != nil || string(got) != "text" {
+		t.Errorf("opened as %q: %v", got, err)
+	}
+	if err := other.FromPayload(sealed, &got); !errors.Is(err, wire.ErrNotSealed) {
+		t.Errorf("another key: %v", err)
+	}
+	plain := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("binary/plain")}, Data: []byte("text")}
+	if err := own.FromPayload(plain, &got); !errors.Is(err, wire.ErrNotSealed) {
+		t.Errorf("not sealed: %v", err)
+	}
+}
+
+func TestDialRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"no port":       {Options{Address: "localhost"}, "missing port"},
+		"no key":        {Options{Address: "192.0.2.1:7233", Insecure: true}, ErrNoKey.Error()},
+		"no key by DNS": {Options{Address: "localhost.example:7233", Insecure: true}, ErrNoKey.Error()},
+		"plain text":    {Options{Address: "192.0.2.1:7233", Key: testKey(t, 1)}, ErrPlainText.Error()},
+		"no server":     {Options{Address: "127.0.0.1:1"}, "the Temporal server at 127.0.0.1:1"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if name == "no server" {
+			cancel() // the SDK would try for a while
+		}
+		if _, err := Dial(ctx, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+func TestEndOf(t *testing.T) {
+	t.Parallel()
+	timeout := func(kind enums.TimeoutType) error { return temporal.NewTimeoutError(kind, nil) }
+	for _, c := range []struct {
+		err  error
+		want remote.End
+	}{
+		{nil, remote.Completed},
+		{fmt.Errorf("decoding: %w", wire.ErrNotSealed), remote.Completed},
+		{timeout(enums.TIMEOUT_TYPE_HEARTBEAT), remote.Lost},
+		{timeout(enums.TIMEOUT_TYPE_SCHEDULE_TO_START), remote.NotTaken},
+		{timeout(enums.TIMEOUT_TYPE_START_TO_CLOSE), remote.TimedOut},
+		{temporal.NewCanceledError(), remote.Cancelled},
+		{temporal.NewApplicationError("cannot open", ""), remote.Refused},
+		{serviceerror.NewNotFound("no such activity"), remote.Gone},
+	} {
+		if end, ok := endOf(c.err); end != c.want || !ok {
+			t.Errorf("%v is %q, %t; want %q", c.err, end, ok, c.want)
+		}
+	}
+	for _, err := range []error{context.DeadlineExceeded, serviceerror.NewUnavailable("away"), errors.New("other"),
+		serviceerror.NewNamespaceNotFound("n"), serviceerror.NewDeadlineExceeded("context deadline exceeded")} {
+		if end, ok := endOf(err); ok {
+			t.Errorf("%v is the end %q", err, end)
+		}
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	if w := fromIdentity(`{"name":"w1","slots":3,"release":"1.0"}`); w.Name != "w1" || w.Slots != 3 || w.Release != "1.0" {
+		t.Errorf("got %+v", w)
+	}
+	if w := fromIdentity("7@host"); w != (remote.Worker{Name: "7@host"}) {
+		t.Errorf("a foreign identity is %+v", w)
+	}
+}
+
+// used and released are information of the SDK about a slot. The methods that places do not call are nil.
+type used struct {
+	sdk.SlotMarkUsedInfo
+	p *sdk.SlotPermit
+}
+
+type released struct {
+	sdk.SlotReleaseInfo
+	p *sdk.SlotPermit
+}
+
+func (u used) Permit() *sdk.SlotPermit     { return u.p }
+func (r released) Permit() *sdk.SlotPermit { return r.p }
+
+// Queues share slots: a queue that waits for an attempt takes no slot from another, and one that runs does.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	shared := &places{slots: 1, changed: make(chan struct{})}
+	a, b := &queuePlaces{places: shared}, &queuePlaces{places: shared}
+	first, err := a.ReserveSlot(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, _ := a.reserve(); p != nil {
+		t.Error("a second slot of one")
+	}
+	second, _ := b.reserve()
+	if second == nil {
+		t.Fatal("the wait of a queue closes another")
+	}
+	a.MarkSlotUsed(used{p: first})
+	b.ReleaseSlot(released{p: second}) // nothing came
+	if p, _ := b.reserve(); p != nil {
+		t.Error("a slot beside an attempt that runs")
+	}
+	got := make(chan *sdk.SlotPermit)
+	go func() {
+		p, _ := b.ReserveSlot(t.Context(), nil)
+		got <- p
+	}()
+	a.ReleaseSlot(released{p: first})
+	if p := <-got; p == nil || shared.running != 0 || a.waiting != 0 || b.waiting != 1 {
+		t.Errorf("after the attempt: %v, %+v, %+v", p, a, b)
+	}
+}

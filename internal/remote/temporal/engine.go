@@ -1,0 +1,121 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"wavex/internal/remote"
+	"wavex/internal/remote/wire"
+)
+
+// This file is the engine as the machine of the run sees it.
+
+// activityType is the name of the only activity.
+const activityType = "attempt"
+
+// Start starts an attempt, unless one with its id was started in the retention of the namespace.
+func (c *Client) Start(ctx context.Context, a remote.Activity) error {
+	_, err := c.sdk.ExecuteActivity(ctx, client.StartActivityOptions{ID: a.ID, TaskQueue: a.Queue,
+		ScheduleToStartTimeout: a.Limits.Queue, StartToCloseTimeout: a.Limits.Run, HeartbeatTimeout: a.Limits.Heartbeat,
+		ActivityIDConflictPolicy: enums.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
+		ActivityIDReusePolicy:    enums.ACTIVITY_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		RetryPolicy:              &temporal.RetryPolicy{MaximumAttempts: 1}}, activityType, a.Request)
+	if _, ended := errors.AsType[*serviceerror.ActivityExecutionAlreadyStarted](err); ended {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) handle(id string) client.ActivityHandle {
+	return c.sdk.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: id})
+}
+
+// Wait waits for the end of an attempt. If the result is not sealed with the key of the client, it is nil. The error
+// may come long before ctx ends: the SDK gives up a server that is away for a minute.
+func (c *Client) Wait(ctx context.Context, id string) (result []byte, end remote.End, err error) {
+	err = c.handle(id).Get(ctx, &result)
+	end, ended := endOf(err)
+	if !ended {
+		return nil, "", err
+	}
+	return result, end, nil
+}
+
+// endOf returns the end of an attempt that the error of its handle tells. ok is false if it tells none.
+func endOf(err error) (end remote.End, ok bool) {
+	if err == nil || errors.Is(err, wire.ErrNotSealed) {
+		return remote.Completed, true
+	}
+	if timeout, is := errors.AsType[*temporal.TimeoutError](err); is {
+		switch timeout.TimeoutType() {
+		case enums.TIMEOUT_TYPE_HEARTBEAT:
+			return remote.Lost, true
+		case enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+			return remote.NotTaken, true
+		}
+		return remote.TimedOut, true
+	}
+	if _, is := errors.AsType[*temporal.CanceledError](err); is {
+		return remote.Cancelled, true
+	}
+	if _, is := errors.AsType[*temporal.TerminatedError](err); is {
+		return remote.Ended, true
+	}
+	if _, is := errors.AsType[*temporal.ApplicationError](err); is { // the SDK of the worker could not open the request
+		return remote.Refused, true
+	}
+	return remote.Gone, isNotFound(err)
+}
+
+func isNotFound(err error) bool {
+	_, is := errors.AsType[*serviceerror.NotFound](err)
+	return is
+}
+
+// Progress returns the last message of an attempt; nil: there is none.
+func (c *Client) Progress(ctx context.Context, id string) (message []byte, err error) {
+	d, err := c.handle(id).Describe(ctx, client.DescribeActivityOptions{IncludeHeartbeatDetails: true})
+	switch {
+	case isNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !d.HasHeartbeatDetails():
+		return nil, nil
+	}
+	err = d.GetHeartbeatDetails(&message)
+	return message, err
+}
+
+// Cancel asks the worker of an attempt to stop it. An attempt that has ended or is unknown is no error.
+func (c *Client) Cancel(ctx context.Context, id, reason string) error {
+	err := c.handle(id).Cancel(ctx, client.CancelActivityOptions{Reason: reason})
+	if isNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// Workers returns the workers that have asked for attempts of a queue in the last minutes, by name. A worker that was
+// killed stays among them for these minutes, see Worker.Seen.
+func (c *Client) Workers(ctx context.Context, queue string) ([]remote.Worker, error) {
+	d, err := c.sdk.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+	if err != nil {
+		return nil, err
+	}
+	var all []remote.Worker
+	for _, p := range d.GetPollers() {
+		w := fromIdentity(p.GetIdentity())
+		w.Seen = p.GetLastAccessTime().AsTime()
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b remote.Worker) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
