@@ -34,7 +34,7 @@ func (s *State) clear() {
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
-	s.inGroup = map[string]int{}
+	s.groups = map[string]*group{}
 	s.openWork = map[string]event.Body{}
 	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
@@ -193,6 +193,9 @@ func (s *State) endPhase() {
 // session is limited to.
 func (s *State) reopen() {
 	again := s.Phase == Ended || s.selected != nil || stopOfTasks(s) != nil
+	if s.allowedFailures() > 0 {
+		defer s.resetFrontier()
+	}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.noteDone()
 	for i := range s.Tasks {
@@ -212,7 +215,7 @@ func (s *State) reopen() {
 func (s *State) resetFrontier() {
 	s.frontier = dag.NewFrontier(s.Plan.Graph)
 	for i := range s.Tasks {
-		if s.stands(i) {
+		if s.stands(i) || s.IsAllowed(i) {
 			s.complete(i)
 		}
 	}
@@ -268,14 +271,19 @@ func (s *State) move(i int, to event.Status) {
 	*s.Counts.Of(to)++
 	s.tally(t.Wave, from, -1)
 	s.tally(t.Wave, to, 1)
-	s.countInGroup(i, from, -1)
-	s.countInGroup(i, to, 1)
+	s.countInGroup(i, from, to)
 	s.hold(i, from, -1)
 	s.hold(i, to, 1)
 	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Left(t.Wave))
 	switch to {
 	case event.Completed, event.Verified:
 		if s.stands(i) {
+			for _, d := range s.complete(i) {
+				s.enqueue(d)
+			}
+		}
+	case event.Failed, event.Blocked:
+		if s.IsAllowed(i) {
 			for _, d := range s.complete(i) {
 				s.enqueue(d)
 			}

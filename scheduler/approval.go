@@ -64,7 +64,7 @@ func decideWaveApproval(s *State, next int) event.Body {
 // decideEndApproval returns the question before the run is complete, or nil.
 func decideEndApproval(s *State) event.Body {
 	if !s.Config.Attended || s.Config.Gates != event.GatesAttempts || s.endApproved || s.Stop != nil ||
-		s.Counts.Completed != len(s.Tasks) || !s.ExitSignal {
+		!s.IsDone() || !s.ExitSignal {
 		return nil
 	}
 	return event.Asked{Gate: event.GateG3, Text: fmt.Sprintf(
@@ -89,7 +89,7 @@ func onAnswer(s *State, q event.Asked, yes bool, err error) event.Answered {
 		a.Stop = event.Trip(event.Breaker(q.Gate), "nobody answered at "+string(q.Gate), "resume asks again")
 	case q.Gate == event.GateRetry:
 		if i, ok := s.Index(q.Task); ok {
-			a.Blocked = s.unfinishedDescendants(i)
+			a.Blocked = s.unfinishedDescendants(i, 1)
 		}
 	default:
 		a.Stop = event.Trip(event.Breaker(q.Gate), "a person said no at "+string(q.Gate), "resume asks again")

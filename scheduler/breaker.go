@@ -169,7 +169,7 @@ func stopOfTasks(s *State) *event.Stop {
 	var more []string
 	for i := range s.Tasks {
 		switch stop := s.Tasks[i].Stop; {
-		case stop == nil, !s.Selected(i):
+		case stop == nil, !s.Selected(i), s.IsAllowed(i):
 		case first == nil:
 			first = stop
 		default:

@@ -42,7 +42,7 @@ func decideNext(s *State, now time.Time) event.Body {
 		switch {
 		case s.Running() > 0 || s.merges.running:
 			return nil
-		case s.Stop == nil && s.Counts.Completed == len(s.Tasks):
+		case s.Stop == nil && s.IsDone():
 			return decideCompletion(s, now)
 		}
 		if body := decideIntegration(s, true); body != nil || s.lightRunning {

@@ -17,16 +17,16 @@ func decideRunEnd(s *State) event.RunEnded {
 	refused := s.PrecheckRefusals()
 	switch {
 	case s.Stop != nil && (s.Stop.Status == event.RunInterrupted || s.Stop.Breaker == event.MustNot ||
-		s.Counts.Pending > 0 || s.Counts.Failed+s.Counts.Blocked == 0):
+		s.Counts.Pending > 0 || s.Failures() == 0):
 		return endRun(s, s.Stop)
 	case stopOfTasks(s) != nil:
 		return endRun(s, stopOfTasks(s))
-	case s.selected != nil && s.failedSelected() == 0 && s.Counts.Completed < len(s.Tasks):
+	case s.selected != nil && s.failedSelected() == 0 && !s.IsDone():
 		return endRun(s, event.Partial(fmt.Sprintf("done as asked: %s; the rest of the plan waits",
 			textfmt.FirstOf(s.Config.Only, 5, 0))))
-	case s.Counts.Failed == 0 && len(refused) > 0:
+	case s.Counts.Failed == 0 && s.Failures() > 0 && len(refused) > 0:
 		status, reason = event.RunBlocked, "the pre-check refused "+textfmt.Clip(strings.Join(refused, "; "), 200)
-	case s.Counts.Failed > 0 || s.Counts.Blocked > 0:
+	case s.Failures() > 0:
 		reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
 	case s.Gate == nil || !s.Gate.Passed:
 		reason = refusal(s)

@@ -30,6 +30,11 @@ func (s *State) evidence(reviewed bool) []event.Evidence {
 		e.origin[a.ID] = a.Origin
 	}
 	for i := range s.Tasks {
+		if s.IsAllowed(i) {
+			rows = append(rows, event.Evidence{Task: s.Plan.Tasks[i].ID, Basis: event.Allowed, Kind: event.Assumption,
+				Why: "it failed, and its group allows that"})
+			continue
+		}
 		rows = append(rows, s.accept(e.of(i)))
 	}
 	return rows
@@ -55,6 +60,8 @@ func (s *State) isReviewed() bool {
 func (s *State) criterionEvidence(c *event.Criterion) event.Evidence {
 	r := event.Evidence{Criterion: c.ID, Task: c.Task, Kind: c.Verification}
 	switch {
+	case s.IsAllowedTask(c.Task):
+		r.Basis, r.Why = event.Allowed, "its task failed, and the group of the task allows that"
 	case c.Verification == event.Assumption:
 		r.Basis, r.Why = event.Unproven, "rests on assumption: "+c.Text
 	case !c.Met:

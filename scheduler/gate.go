@@ -110,6 +110,7 @@ func (s *State) decideGate(against []string) event.Body {
 			g.Reasons = append(g.Reasons, "nothing looked for what must not be true, since it has no check: "+c.Text)
 		}
 	}
+	g.Reasons = append(g.Reasons, s.AllowedFailures()...)
 	for _, r := range s.Regressions {
 		g.Reasons = append(g.Reasons, r.String())
 	}

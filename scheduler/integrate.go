@@ -106,8 +106,8 @@ func decideFinish(s *State) event.Body {
 		return q
 	}
 	if s.Config.Isolation == event.Isolated && s.delivery == nil && s.ranTasks() {
-		if s.Stop == nil || s.Counts.Pending == 0 && s.Counts.Completed < len(s.Tasks) {
-			return event.DeliveryStarted{Complete: s.Counts.Completed == len(s.Tasks) && s.ExitSignal}
+		if s.Stop == nil || s.Counts.Pending == 0 && !s.IsDone() {
+			return event.DeliveryStarted{Complete: s.IsDone() && s.ExitSignal}
 		}
 	}
 	if stop := stopOfTasks(s); stop != nil && s.Stop == nil {
@@ -147,6 +147,7 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 		e.Reopened = append(e.Reopened, event.Reopened{Task: c.Task, Kind: c.Kind, Result: res, Status: a.Status,
 			Stuck: a.Stuck, Blocked: a.Blocked, TaskStop: a.TaskStop})
 	}
+	s.countFailures(e.Reopened)
 	return e
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/runner"
 )
 
 // This file adds the tasks of lists that come with the run, as soon as the output with the list is there. Nothing that
@@ -31,7 +32,23 @@ func (s *State) hasSource(g *plan.Group) bool {
 		return false
 	}
 	tasks, isGroup := s.Plan.Outputs(g.Uses)
-	return (isGroup || len(tasks) > 0) && !slices.ContainsFunc(tasks, func(i int) bool { return !s.stands(i) })
+	return (isGroup || len(tasks) > 0) &&
+		!slices.ContainsFunc(tasks, func(i int) bool { return !s.stands(i) && !s.IsAllowed(i) })
+}
+
+// Outputs returns the outputs of a task, or of the items of a group in their order. An item that may fail, and failed,
+// has none.
+func (s *State) Outputs(id string) (outputs []*runner.Output, isGroup bool, err error) {
+	tasks, isGroup := s.Plan.Outputs(id)
+	for _, i := range tasks {
+		switch o := s.Output(i); {
+		case o != nil:
+			outputs = append(outputs, o)
+		case !s.IsAllowed(i):
+			return nil, isGroup, fmt.Errorf("the output of %s is needed and is not there", s.Plan.Tasks[i].ID)
+		}
+	}
+	return outputs, isGroup, nil
 }
 
 // onList returns the event that adds the tasks of a list, or stops the run if the list cannot become tasks: before any
@@ -66,6 +83,7 @@ func (s *State) applyItemsAdded(b event.ItemsAdded) {
 	}
 	before, waves := len(s.Plan.Tasks), s.Waves
 	s.Plan = grown
+	s.updateGroups()
 	s.selectItems(before)
 	s.grow(before)
 	s.planWaves += s.Waves - waves
@@ -84,23 +102,6 @@ func (s *State) selectItems(from int) {
 			s.selected[i] = true
 		}
 	}
-}
-
-// countInGroup adds n to the running tasks of its group if a task with this status is one.
-func (s *State) countInGroup(i int, st event.Status, n int) {
-	if group := s.Plan.Tasks[i].Group; group != "" && st == event.InProgress {
-		s.inGroup[group] += n
-	}
-}
-
-// isGroupFull reports whether as many tasks of the task's group run as may run at once.
-func (s *State) isGroupFull(i int) bool {
-	running := s.inGroup[s.Plan.Tasks[i].Group]
-	if running == 0 {
-		return false
-	}
-	g := s.Plan.Group(s.Plan.Tasks[i].Group)
-	return g.Parallel > 0 && running >= g.Parallel
 }
 
 // withGroups returns the tasks of ids of tasks and of groups; for a group whose list is not known, its blockers.

@@ -32,10 +32,13 @@ func listOutput(items string) runner.Result {
 
 // items reads a list as a session does.
 func items(s *State, group int) ([]json.RawMessage, error) {
-	tasks, isGroup := s.Plan.Outputs(s.Plan.Groups[group].Uses)
+	outputs, isGroup, err := s.Outputs(s.Plan.Groups[group].Uses)
+	if err != nil {
+		return nil, err
+	}
 	all := []json.RawMessage{}
-	for _, i := range tasks {
-		all = append(all, s.Output(i).Value)
+	for _, o := range outputs {
+		all = append(all, o.Value)
 	}
 	if !isGroup {
 		return s.Plan.Items(group, all[0])
@@ -129,7 +132,7 @@ func TestParallelOfGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := s.inGroup["g"]; got != want {
+		if got := s.groups["g"].running; got != want {
 			t.Errorf("%q: %d tasks of the group run", limit, got)
 		}
 	}

@@ -82,7 +82,7 @@ func (s *State) chargesAttempt(i int, r runner.Result) bool {
 
 // stopOnFailFast stops the run at the first failed task, if the run fails fast.
 func stopOnFailFast(s *State, e *event.AttemptEnded) {
-	if e.Status != event.Failed || !s.Config.FailFast || e.Stop != nil {
+	if i, ok := s.Index(e.Task); e.Status != event.Failed || !s.Config.FailFast || e.Stop != nil || ok && s.mayFail(i, 1) {
 		return
 	}
 	if e.Stop = e.TaskStop; e.Stop == nil {
@@ -129,12 +129,15 @@ func onStuck(s *State, i int, r runner.Result, e *event.AttemptEnded) {
 // fail settles a task for good and blocks the tasks that depend on it, and no others.
 func (s *State) fail(i int, e *event.AttemptEnded, note string) {
 	e.Status, e.Note, e.Continue = event.Failed, note, false
-	e.Blocked = s.unfinishedDescendants(i)
+	e.Blocked = s.unfinishedDescendants(i, 1)
 }
 
-// unfinishedDescendants returns the tasks that can no longer start if a task fails. Descendants that started on its
-// verified work may be verified themselves, or have a running panel.
-func (s *State) unfinishedDescendants(i int) (ids []string) {
+// unfinishedDescendants returns the tasks that can no longer start if a task fails as one of a number of items of its
+// group. Descendants that started on its verified work may be verified themselves, or have a running panel.
+func (s *State) unfinishedDescendants(i, items int) (ids []string) {
+	if s.mayFail(i, items) {
+		return nil
+	}
 	for _, j := range s.Plan.Graph.Descendants(i) {
 		t := &s.Tasks[j]
 		if t.Status == event.Pending || t.Status == event.Advising && t.Slot < 0 {

@@ -81,7 +81,7 @@ func onChallenge(s *State, b event.PrecheckStarted, c counsel.Challenge) event.P
 	case c.Error != "":
 		e.Stop = precheckStop(b.Task, c)
 	case !c.Go && ok:
-		e.Blocked = s.unfinishedDescendants(i)
+		e.Blocked = s.unfinishedDescendants(i, 1)
 	}
 	return e
 }

@@ -53,7 +53,7 @@ func (s *State) reopens(i int) bool {
 // failedSelected returns the number of selected tasks that failed or are blocked.
 func (s *State) failedSelected() (n int) {
 	for i := range s.Tasks {
-		if st := s.Tasks[i].Status; s.Selected(i) && (st == event.Failed || st == event.Blocked) {
+		if s.Selected(i) && s.isFailed(i) && !s.IsAllowed(i) {
 			n++
 		}
 	}

@@ -140,7 +140,7 @@ func (s *State) unlessBlocked(i int, next event.Status) event.Status {
 		return next
 	}
 	for _, j := range s.Plan.Graph.Blockers(i) {
-		if b := &s.Tasks[j]; b.Status == event.Failed || b.Status == event.Blocked {
+		if b := &s.Tasks[j]; s.isFailed(int(j)) && !s.IsAllowed(int(j)) {
 			s.Tasks[i].RootCause = cmp.Or(b.RootCause, s.Plan.Tasks[j].ID)
 			return event.Blocked
 		}

@@ -120,7 +120,7 @@ type State struct {
 	warming           bool                 // agents of the wave wait for its first response; no phase: commands start
 
 	index      map[string]int32 // task id to node
-	inGroup    map[string]int   // number of running tasks, by group
+	groups     map[string]*group
 	frontier   *dag.Frontier
 	queue      queue
 	merges     mergeQueue

@@ -209,7 +209,7 @@ func (s *State) applyUpToDate(b event.CriteriaEnded) {
 			return
 		}
 	}
-	if s.Counts.Completed == len(s.Tasks) {
+	if s.IsDone() {
 		s.verifiedAt, s.recheckedAt = s.workCount, s.changeCount
 	}
 }
@@ -240,7 +240,7 @@ func (s *State) complete(i int) (ready []int) {
 		switch {
 		case s.Tasks[d].Status == event.Pending:
 			ready = append(ready, d)
-		case s.stands(d):
+		case s.stands(d) || s.IsAllowed(d):
 			ready = append(ready, s.complete(d)...)
 		}
 	}

@@ -37,7 +37,7 @@ func decideWaveCriteria(s *State) event.Body {
 // conditions that must not hold, and at the criteria with a check that were never looked at: only one
 // that does not hold yet can show work.
 func decideBefore(s *State) event.Body {
-	if s.lookedBefore || s.Stop != nil || s.Running() > 0 || s.Counts.Completed == len(s.Tasks) {
+	if s.lookedBefore || s.Stop != nil || s.Running() > 0 || s.IsDone() {
 		return nil
 	}
 	if s.failedVerifications >= maxUnanswered {
@@ -98,8 +98,9 @@ func hasProseCriteria(s *State) bool {
 	})
 }
 
-// unmetCriteria returns the criteria that were verified and are not met.
+// unmetCriteria returns the criteria that were verified and are not met, without those of tasks that may fail.
 func unmetCriteria(s *State) []event.Criterion {
-	return slices.DeleteFunc(slices.Clone(s.Criteria),
-		func(c event.Criterion) bool { return c.Met || c.Verification == event.Assumption })
+	return slices.DeleteFunc(slices.Clone(s.Criteria), func(c event.Criterion) bool {
+		return c.Met || c.Verification == event.Assumption || s.IsAllowedTask(c.Task)
+	})
 }

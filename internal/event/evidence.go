@@ -15,6 +15,7 @@ const (
 	Kept     Basis = "kept"     // a criterion that held before the work and holds after it; it proves no task
 	Changed  Basis = "changed"  // it changed files, and only its author has seen them
 	Accepted Basis = "accepted" // a person accepts it without evidence
+	Allowed  Basis = "allowed"  // the task failed, and its group allows that; nothing is shown
 	Unproven Basis = "unproven"
 )
 
@@ -25,7 +26,7 @@ type Evidence struct {
 	Basis     Basis  `json:"basis"`
 	Kind      string `json:"kind"`         // the evidence kind
 	By        string `json:"by,omitempty"` // for a task: the criterion or the earlier run that shows it
-	// Why names the missing evidence, in one clause without the id, if Basis is Unproven, Accepted or Changed.
+	// Why names the missing evidence, in one clause without the id, if Basis is Unproven, Accepted, Allowed or Changed.
 	Why string `json:"why,omitempty"`
 }
 

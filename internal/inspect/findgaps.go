@@ -95,7 +95,7 @@ func (a *Inspection) declaredFiles() (all, created []string) {
 // keyLinks returns the plan's key links. With a run it returns them only if all tasks are completed,
 // because the files do not exist before.
 func (a *Inspection) keyLinks() []scan.Link {
-	if a.State != nil && a.State.Counts.Completed < len(a.State.Tasks) {
+	if a.State != nil && !a.State.IsDone() {
 		return nil
 	}
 	var out []scan.Link

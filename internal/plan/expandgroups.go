@@ -100,7 +100,8 @@ func (x *expansion) add(i int, t Task) (other int) {
 // group adds the tasks of a list.
 func (x *expansion) group(i int, f *foreach) {
 	template := &x.plan.Tasks[i]
-	g := Group{ID: template.ID, List: f.String(), MaxItems: f.maxItems, Parallel: f.parallel, Tasks: []int{}}
+	g := Group{ID: template.ID, List: f.String(), MaxItems: f.maxItems, Parallel: f.parallel, AllowFailures: f.allow,
+		BudgetUSD: f.budget, Tasks: []int{}}
 	wrong := func(format string, args ...any) {
 		x.addDiagnostic(f.at, SeverityError, CodeBadItem, []step{{name: "tasks"}, {index: i, element: true},
 			{name: "foreach"}}, "the list of task %s: %s", source.Quote(g.ID), fmt.Sprintf(format, args...))

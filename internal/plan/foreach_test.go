@@ -228,6 +228,8 @@ func TestForeachMistakes(t *testing.T) {
 		{`"${params.files | json}"`, `"command":"x"`, `without functions`},
 		{`["a"]`, `"command":"x ${item | upper}"`, `the functions are`},
 		{`{"glob":"*"}`, `"command":"x"`, `no directory`},
+		{`{"items":["a"],"allowFailures":"1"}`, `"command":"x"`, `"1" is no share; write a number of items`},
+		{`{"items":["a"],"allowFailures":-1}`, `"command":"x"`, `-1 is negative`},
 		{`["a"]`, `"command":"x","exclusive":"${item.x}"`, `this field has no references`},
 	} {
 		p, ds := Parse("plan.json", []byte(listPlan(c.foreach, c.fields)), Options{})
@@ -262,6 +264,18 @@ func TestForeachMistakes(t *testing.T) {
 	}
 	if _, err := p.WithTasks(2, json.RawMessage(`{"id":"n","command":"x","foreach":["a"]}`)); err == nil {
 		t.Error("a task that is added has a list")
+	}
+}
+
+// A group may lose a number of items, or a share of them, rounded down.
+func TestAllowedFailures(t *testing.T) {
+	t.Parallel()
+	for allow, want := range map[string]int{``: 0, `,"allowFailures":0`: 0, `,"allowFailures":2`: 2,
+		`,"allowFailures":"0%"`: 0, `,"allowFailures":"30%"`: 1, `,"allowFailures":"67%"`: 3, `,"allowFailures":"100%"`: 5} {
+		p := mustParse(t, tasks(`{"id":"g","command":"x","foreach":{"items":[1,2,3,4,5]`+allow+`}}`))
+		if got := p.Groups[0].AllowedFailures(); got != want {
+			t.Errorf("%s: %d of 5 items may fail, want %d", allow, got, want)
+		}
 	}
 }
 

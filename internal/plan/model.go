@@ -113,6 +113,9 @@ type Group struct {
 	Parallel int    `json:"parallel,omitempty"` // most tasks at once; 0: no limit of its own
 	Tasks    []int  `json:"tasks"`              // indices, in the order of the items
 
+	AllowFailures string     `json:"allowFailures,omitempty"` // how many items may fail, as 3 or 10%; "": none
+	BudgetUSD     budget.USD `json:"-"`                       // for all its tasks together; 0: no budget of its own
+
 	found json.RawMessage // the list, if a run has to keep it; nil: it follows from the plan
 }
 

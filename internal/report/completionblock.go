@@ -14,18 +14,21 @@ import (
 // another end. No other function writes that mark. width bounds the columns of the verdict's box; 0
 // means no bound.
 func Completion(s *scheduler.State, width int, ascii bool) string {
-	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != event.RunComplete || s.Counts.Completed != len(s.Tasks) {
+	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != event.RunComplete || !s.IsDone() {
 		return ""
 	}
-	mark := "✓"
+	mark, failed := "✓", "✗ failed, as the plan allows:"
 	if ascii {
-		mark = "OK"
+		mark, failed = "OK", "failed, as the plan allows:"
 	}
 	var b strings.Builder
 	b.WriteString("<loop-complete>\nAll tasks verified:\n")
 	for i := range s.Plan.Tasks {
-		t := &s.Plan.Tasks[i]
-		fmt.Fprintf(&b, "- %s: %s %s\n", textfmt.Line(DisplayID(t.ID)), mark, textfmt.Fit(t.Title(), 120, ascii))
+		t, sign := &s.Plan.Tasks[i], mark
+		if s.IsAllowed(i) {
+			sign = failed
+		}
+		fmt.Fprintf(&b, "- %s: %s %s\n", textfmt.Line(DisplayID(t.ID)), sign, textfmt.Fit(t.Title(), 120, ascii))
 	}
 	b.WriteString("\nAll success criteria satisfied:\n")
 	for _, c := range Criteria(s) {

@@ -32,7 +32,11 @@ func (r *Summary) Ending() string { return strings.Join(r.endLines(false), "\n")
 
 // endLines returns the lines; those of the whole report have more about caches.
 func (r *Summary) endLines(whole bool) []string {
-	l := append([]string{r.resultLine()}, r.failureLines()...)
+	l := []string{r.resultLine()}
+	for _, g := range r.Groups {
+		l = append(l, "Group "+g.String())
+	}
+	l = append(l, r.failureLines()...)
 	if r.Reason != "" {
 		l = append(l, "Stopped: "+textfmt.Line(r.Reason))
 	}

@@ -52,7 +52,7 @@ func Stage(s *scheduler.State) string {
 		return "complete"
 	case s.Ended != nil && s.Ended.Status == event.RunCancelled:
 		return "cancelled"
-	case len(s.Tasks) > 0 && s.Counts.Completed == len(s.Tasks):
+	case len(s.Tasks) > 0 && s.IsDone():
 		return "review" // includes the criteria and the gate
 	}
 	return "executing"

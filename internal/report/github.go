@@ -21,7 +21,7 @@ func (r *Summary) Annotations(file string) string {
 	failed := 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if t.Status != event.Failed && !t.needsPerson() {
+		if t.Status != event.Failed && !t.needsPerson() || t.Allowed {
 			continue
 		}
 		if failed++; failed > maxAnnotations {

@@ -59,45 +59,43 @@ type (
 	}
 )
 
-// JUnit returns the summary as JUnit XML: a suite for each wave, a case for each task with its
+// JUnit returns the summary as JUnit XML: a suite for each wave and each group, a case for each task with its
 // attempts, the output of its checks, and counsel's advice. A task that failed, or that nothing shows to be done at the
-// gate, is a failure; a task that a person must look at is an error; a blocked or pending task is skipped.
+// gate, is a failure; a task that a person must look at is an error; a task that is blocked, pending, or failed as its
+// group allows is skipped.
 func (r *Summary) JUnit() ([]byte, error) {
 	doc := junitSuites{Name: cmp.Or(textfmt.Line(r.Name), "wavex")}
 	var all time.Duration
 	for w := 1; w <= r.Waves; w++ {
 		doc.Suites = append(doc.Suites, junitSuite{Name: fmt.Sprintf("wave %d", w), ID: strconv.Itoa(w - 1)})
 	}
-	times, unproven := make([]time.Duration, r.Waves), r.unprovenTasks()
+	groups := map[string]int{}
+	for _, g := range r.Groups {
+		groups[g.ID] = len(doc.Suites)
+		doc.Suites = append(doc.Suites, junitSuite{Name: "group " + textfmt.Line(g.ID), ID: strconv.Itoa(len(doc.Suites))})
+	}
+	times, unproven := make([]time.Duration, len(doc.Suites)), r.unprovenTasks()
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Wave < 1 || t.Wave > r.Waves {
 			return nil, fmt.Errorf("task %s is in wave %d of %d", t.ID, t.Wave, r.Waves)
 		}
-		s := &doc.Suites[t.Wave-1]
+		at := t.Wave - 1
+		if g, ok := groups[t.Group]; ok {
+			at = g
+		}
+		s := &doc.Suites[at]
 		c := t.junit(doc.Name)
 		if why := unproven[t.ID]; why != "" {
 			c.Failure = &junitReason{Message: "nothing shows that it is done: " + textfmt.Line(why),
 				Type: string(event.Unproven)}
 		}
-		s.Cases = append(s.Cases, c)
-		s.Tests++
-		switch {
-		case c.Failure != nil:
-			s.Failures++
-			doc.Failures++
-		case c.Error != nil:
-			s.Errors++
-			doc.Errors++
-		case c.Skipped != nil:
-			s.Skipped++
-		}
-		doc.Tests++
+		doc.addCase(s, c)
 		all += t.Duration
-		times[t.Wave-1] += t.Duration
+		times[at] += t.Duration
 	}
 	if g := r.Gate; g != nil && !g.Passed {
-		doc.addGate(g, r.Waves)
+		doc.addGate(g, len(doc.Suites))
 		times = append(times, 0)
 	}
 	for w := range doc.Suites {
@@ -122,6 +120,23 @@ func (r *Summary) JUnit() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// addCase adds a case to a suite.
+func (d *junitSuites) addCase(s *junitSuite, c junitCase) {
+	s.Cases = append(s.Cases, c)
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+		d.Failures++
+	case c.Error != nil:
+		s.Errors++
+		d.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	d.Tests++
+}
+
 // addGate adds a suite with the refusal of the gate.
 func (d *junitSuites) addGate(g *event.GateEnded, id int) {
 	d.Suites = append(d.Suites, junitSuite{Name: "gate", ID: strconv.Itoa(id), Tests: 1, Failures: 1,
@@ -140,6 +155,9 @@ func (t *Task) junit(class string) junitCase {
 	why := &junitReason{Message: cmp.Or(textfmt.Line(t.Reason), string(t.Status))}
 	switch {
 	case t.Status == event.Completed:
+	case t.Allowed:
+		why.Message = "failed, which its group allows: " + why.Message
+		c.Skipped = why
 	case t.Status == event.Failed:
 		why.Type, why.Text = string(t.Outcome), t.failureOutput()
 		c.Failure = why

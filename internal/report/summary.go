@@ -38,6 +38,7 @@ type Summary struct {
 
 	scheduler.Assessment `json:"-"`
 	Tasks                []Task        `json:"-"` // in plan order
+	Groups               []Group       `json:"groups,omitempty"`
 	Counts               event.Counts  `json:"counts"`
 	CounselCost          budget.USD    `json:"-"`
 	Sandbox              event.Sandbox `json:"sandbox,omitzero"` // of the last session
@@ -60,14 +61,16 @@ type Place struct {
 // Task describes one task of a Summary.
 type Task struct {
 	ID      string   `json:"id"`
-	Subject string   `json:"subject"` // the command if it has no subject
-	Wave    int      `json:"wave"`    // from 1
+	Group   string   `json:"group,omitempty"` // the task with foreach that it comes from
+	Subject string   `json:"subject"`         // the command if it has no subject
+	Wave    int      `json:"wave"`            // from 1
 	Pos     plan.Pos `json:"-"`
 
 	Status  event.Status   `json:"status"`
 	Outcome runner.Outcome `json:"outcome,omitempty"`    // of the last attempt; "" if none ended
 	Reason  string         `json:"reason,omitempty"`     // why the task is not completed
 	Root    string         `json:"blocked_by,omitempty"` // of a blocked task: the task that failed
+	Allowed bool           `json:"allowed,omitempty"`    // it failed, and its group allows that
 	Breaker event.Breaker  `json:"breaker,omitempty"`    // that stopped the failed task; "": none did
 	Commit  string         `json:"commit,omitempty"`     // of its work, if it worked in a tree of its own
 	Vacuous bool           `json:"vacuous,omitempty"`    // its checks passed before any work was done
@@ -113,7 +116,7 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		Sandbox: s.Config.Sandbox,
 		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery}}
 	if s.Plan != nil {
-		r.Name, r.Plan = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath)
+		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath), GroupsOf(s)
 	}
 	if s.Origin != nil {
 		r.Request = s.Origin.Request
@@ -157,8 +160,8 @@ func (r Summary) At(now time.Time, alive bool) Summary {
 
 func newTask(s *scheduler.State, i int) Task {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
-	out := Task{ID: p.ID, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
-		Root: t.RootCause, Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
+	out := Task{ID: p.ID, Group: p.Group, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
+		Root: t.RootCause, Allowed: s.IsAllowed(i), Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
 		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took, Output: s.Output(i)}
 	if t.UpToDate() {
 		out.Earlier = t.Earlier.Run

@@ -63,6 +63,10 @@ func VerdictOf(s *scheduler.State) Verdict {
 		v.Risks = append(v.Risks, map[string]string{event.ReviewOff: "nobody reviewed the work",
 			event.ReviewLight: "the work was reviewed lightly, by wave"}[g.Review])
 	}
+	if allowed := s.AllowedFailures(); allowed != nil {
+		caution = max(caution, 1)
+		v.Risks = append(v.Risks, allowed...)
+	}
 	if len(s.Regressions) > 0 {
 		caution = max(caution, 1)
 		v.Alt = `wavex verify --fix mends what broke; "recheck": false says that it may`
@@ -100,8 +104,9 @@ func VerdictOf(s *scheduler.State) Verdict {
 func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
 	kinds, bases := map[string]int{}, map[event.Basis]int{}
 	for _, r := range rows {
-		kinds[r.Kind]++
-		bases[r.Basis]++
+		if bases[r.Basis]++; r.Basis != event.Allowed {
+			kinds[r.Kind]++
+		}
 	}
 	for _, kind := range evidenceOrder {
 		if kinds[kind] > 0 {

@@ -104,13 +104,12 @@ func (r *Session) resolveTask(s *scheduler.State, i int) (*plan.Task, error) {
 
 // output returns the output of a task, or the list of those of a group.
 func (r *Session) output(s *scheduler.State, id string) (json.RawMessage, error) {
-	tasks, isGroup := s.Plan.Outputs(id)
+	outputs, isGroup, err := s.Outputs(id)
+	if err != nil {
+		return nil, err
+	}
 	all := []json.RawMessage{}
-	for _, i := range tasks {
-		o := s.Output(i)
-		if o == nil {
-			return nil, fmt.Errorf("the output of %s is needed and is not there", s.Plan.Tasks[i].ID)
-		}
+	for _, o := range outputs {
 		value, err := o.Read(r.config.Loop.Path(loop.Outputs))
 		if err != nil {
 			return nil, err

@@ -58,7 +58,7 @@ func (st StatusView) stages() []stageLine {
 	out = append(out, st.plan())
 	waves := st.waves()
 	out = append(out, waves)
-	done := s.Counts.Completed == len(s.Tasks)
+	done := s.IsDone()
 	out = append(out, st.review(done), st.criteria(done))
 	if n := len(s.Regressions); n > 0 {
 		out = append(out, stageLine{markWarn, "checks", report.Plural(n, "is broken", "are broken") + ": " +

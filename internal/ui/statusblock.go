@@ -131,7 +131,7 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 
 // closingStep returns the step that is due when no task is open, or "none".
 func closingStep(s *scheduler.State) string {
-	if s.Counts.Completed < len(s.Tasks) || report.Complete(s) {
+	if !s.IsDone() || report.Complete(s) {
 		return "none"
 	}
 	for _, c := range s.Criteria {
