@@ -14,19 +14,22 @@ import (
 // no file. It holds a shared lock for an instant; a TryLock in that instant is refused.
 func CheckLock(dir loop.Dir) error {
 	f := flock.New(dir.Path(loop.Lock))
-	ok, err := false, checkRegular(f.Path())
-	if _, serr := os.Stat(f.Path()); errors.Is(serr, fs.ErrNotExist) {
+	err := checkRegular(f.Path())
+	_, serr := os.Stat(f.Path())
+	missing := errors.Is(serr, fs.ErrNotExist)
+	if missing {
 		f = projectLock(dir)
-		if ok, err = f.TryRLock(); err != nil {
-			return nil // a project that cannot be locked
-		}
-	} else if err == nil {
+	}
+	var ok bool
+	if err == nil {
 		ok, err = f.TryRLock()
 	}
-	if err != nil {
+	switch {
+	case err != nil && missing:
+		return nil // a project that cannot be locked
+	case err != nil:
 		return fmt.Errorf("looking at the lock of %s: %w", dir, err)
-	}
-	if ok {
+	case ok:
 		return f.Unlock()
 	}
 	return &LockedError{Dir: dir, Holder: readHolder(dir)}

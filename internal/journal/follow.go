@@ -33,7 +33,7 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at %s: %w", f.path, err)
 	}
-	if f.file == nil || !os.SameFile(f.file, info) || info.Size() < f.at {
+	if !os.SameFile(f.file, info) || info.Size() < f.at {
 		f.at, f.line, fresh = 0, 0, true
 	}
 	f.file = info

@@ -74,9 +74,15 @@ func TestFollow(t *testing.T) {
 	if log, _, err = journal.Open(path); err != nil {
 		t.Fatal(err)
 	}
-	put(`{"n":9}`)
-	if got, fresh := follow(t, f); got != `{"n":9}` || !fresh {
+	put(`{"n":9}`, `{"n":10}`, `{"n":11}`, `{"n":12}`) // longer than the old one
+	if got, fresh := follow(t, f); got != `{"n":9} {"n":10} {"n":11} {"n":12}` || !fresh {
 		t.Errorf("the new one: %q, %v", got, fresh)
+	}
+	if err := os.Truncate(path, int64(len("{\"journal\":\"wavex\",\"version\":1}\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if got, fresh := follow(t, f); got != "" || !fresh {
+		t.Errorf("cut: %q, %v", got, fresh)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
@@ -140,12 +146,23 @@ func TestFollowAnyCut(t *testing.T) {
 func TestFollowDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	if err := os.WriteFile(path, []byte("{\"journal\":\"wavex\",\"version\":1}\n{\"n\":1}\n"), 0o600); err != nil {
+	log, _, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(whole, "{\"n\":2}\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var bad *journal.CorruptError
-	if _, _, err := journal.Follow(path).Next(); !errors.As(err, &bad) || bad.Line != 2 {
-		t.Errorf("%v", err)
+	if records, _, err := journal.Follow(path).Next(); !errors.As(err, &bad) || bad.Line != 3 || len(records) != 1 {
+		t.Errorf("%q, %v", records, err)
 	}
 	if err := os.WriteFile(path, []byte("{\"journal\":\"wavex\",\"version\":99}\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -85,40 +85,41 @@ func Open(path string) (*Log, [][]byte, error) {
 	if err != nil {
 		return nil, nil, &WriteError{path, err}
 	}
-	in := Follow(path)
-	records, err := in.read(f)
+	l := &Log{path: path, f: f}
+	records, err := l.prepare()
 	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	l := &Log{path: path, f: f, size: in.at, synced: in.at}
-	if l.info, err = f.Stat(); err != nil {
-		f.Close()
-		return nil, nil, &WriteError{path, err}
-	}
-	if err := l.prepare(); err != nil {
 		f.Close()
 		return nil, nil, err
 	}
 	return l, records, nil
 }
 
-// prepare cuts off the torn tail, and writes the header of a new journal.
-func (l *Log) prepare() error {
-	if err := l.f.Truncate(l.size); err != nil {
-		return &WriteError{l.path, err}
+// prepare reads the records, cuts off the torn tail, and writes the header of a new journal.
+func (l *Log) prepare() ([][]byte, error) {
+	in := Follow(l.path)
+	records, err := in.read(l.f)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := l.f.Seek(l.size, io.SeekStart); err != nil {
-		return &WriteError{l.path, err}
+	l.size, l.synced = in.at, in.at
+	l.info, err = l.f.Stat()
+	if err == nil {
+		err = l.f.Truncate(l.size)
+	}
+	if err == nil {
+		_, err = l.f.Seek(l.size, io.SeekStart)
+	}
+	if err != nil {
+		return nil, &WriteError{l.path, err}
 	}
 	if l.size > 0 {
-		return nil
+		return records, nil
 	}
 	l.buf = fmt.Appendf(l.buf, "%s%d}\n", header, Version)
 	if err := l.Sync(); err != nil {
-		return err
+		return nil, err
 	}
-	return syncDir(filepath.Dir(l.path))
+	return nil, syncDir(filepath.Dir(l.path))
 }
 
 // Read returns the records of a journal without opening it for writing. It ignores a torn tail. A
@@ -148,8 +149,8 @@ const checksumLen = len(checksumMark) + 8 + len(`"}`)
 
 // encodeLine converts a JSON object into a line: it adds the checksum as the last member.
 func encodeLine(buf, object []byte) ([]byte, error) {
-	if len(object) < 3 || object[0] != '{' || object[len(object)-1] != '}' || bytes.IndexByte(object, '\n') >= 0 {
-		return buf, errors.New("a journal record must be a JSON object on one line")
+	if len(object) < 3 || object[0] != '{' || object[len(object)-1] != '}' || bytes.ContainsRune(object, '\n') {
+		return nil, errors.New("a journal record must be a JSON object on one line")
 	}
 	body := object[:len(object)-1]
 	buf = append(buf, body...)

@@ -154,7 +154,7 @@ func TestOnlyObjectsOnOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, bad := range []string{"", "{}", "[1]", "{\"a\":\n1}", "text"} {
+	for _, bad := range []string{"", "{}", "[1]", "{\"a\":\n1}", "text", `{"a":1`, `"a":1}`} {
 		if l.Append([]byte(bad)) == nil {
 			t.Errorf("%q was taken as a record", bad)
 		}
@@ -404,6 +404,71 @@ func TestOpenReturnsReadErrors(t *testing.T) {
 	var write *WriteError
 	if !errors.Is(err, syscall.EIO) || errors.As(err, &write) || l != nil || records != nil {
 		t.Errorf("Open = %v, %q, %v; want the read error", l, records, err)
+	}
+}
+
+// A sync that fails is an error, and so is one whose records cannot be written beside others that are
+// not durable yet.
+func TestSyncErrors(t *testing.T) {
+	t.Parallel()
+	var write *WriteError
+	path := filepath.Join(t.TempDir(), "j")
+	l, _, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	err = errors.Join(l.Append([]byte(`{"a":1}`)), l.Write(), os.Truncate(path, 0), l.Append([]byte(`{"a":2}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Sync(); !errors.As(err, &write) {
+		t.Errorf("not written: %v", err)
+	}
+	null := filepath.Join(t.TempDir(), "null") // takes each write, and fails to sync
+	if err := os.Symlink("/dev/null", null); err != nil || runtime.GOOS != "linux" {
+		t.Logf("no /dev/null here: %v", err)
+		return
+	}
+	f, err := os.OpenFile(null, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := &Log{path: null, f: f, info: info}
+	defer lost.Close()
+	if err := errors.Join(lost.Append([]byte(`{"a":1}`)), lost.Write()); err != nil {
+		t.Fatal(err)
+	}
+	if err := lost.Sync(); !errors.As(err, &write) {
+		t.Errorf("not synced: %v", err)
+	}
+}
+
+// Last returns a read error: it is not a journal without records.
+func TestLastReturnsReadErrors(t *testing.T) {
+	t.Parallel()
+	const failing = "/proc/self/mem" // as above
+	if _, err := os.ReadFile(failing); !errors.Is(err, syscall.EIO) {
+		t.Logf("no file here that fails when it is read: %v", err)
+		return
+	}
+	if rec, err := Last(failing, 1<<20); !errors.Is(err, syscall.EIO) || rec != nil {
+		t.Errorf("Last = %q, %v; want the read error", rec, err)
+	}
+}
+
+// A journal that cannot be created is a write error, which names its file.
+func TestNoPlaceForAJournal(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "missing", "j")
+	var write *WriteError
+	if l, _, err := Open(path); l != nil || !errors.As(err, &write) || write.Path != path ||
+		!errors.Is(err, os.ErrNotExist) {
+		t.Errorf("opened with %v", err)
 	}
 }
 

@@ -16,11 +16,13 @@ func Last(path string, n int64) ([]byte, error) {
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = f.Seek(max(0, st.Size()-n), io.SeekStart)
 	}
-	from := max(0, st.Size()-n)
-	data, err := io.ReadAll(io.NewSectionReader(f, from, st.Size()-from))
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

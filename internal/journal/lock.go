@@ -25,9 +25,9 @@ type Holder struct {
 // LockedError means that another wavex uses the folder.
 type LockedError struct {
 	Dir    loop.Dir
-	Holder Holder // zero if it could not be read
+	Holder Holder // of the last lock of .loop; zero if it could not be read
 	// Project is true if only the project directory is locked: by a wavex whose .loop was removed,
-	// or by another program.
+	// or by another program. Holder may then be an earlier one.
 	Project bool
 }
 
@@ -62,10 +62,7 @@ func projectLock(dir loop.Dir) *flock.Flock {
 func TryLock(dir loop.Dir, h Holder) (*Lock, error) {
 	l := &Lock{project: projectLock(dir), dir: dir, holder: h}
 	if ok, err := l.project.TryLock(); err == nil && !ok {
-		if fileIsFree(dir) {
-			return nil, &LockedError{Dir: dir, Project: true}
-		}
-		return nil, &LockedError{Dir: dir, Holder: readHolder(dir)}
+		return nil, &LockedError{Dir: dir, Project: fileIsFree(dir), Holder: readHolder(dir)}
 	}
 	if err := l.lockFile(); err != nil {
 		_ = l.project.Unlock()
@@ -87,7 +84,8 @@ func fileIsFree(dir loop.Dir) bool {
 // lockFile takes the lock of the file in dir and writes the holder.
 func (l *Lock) lockFile() error {
 	f := flock.New(l.dir.Path(loop.Lock))
-	ok, err := false, checkRegular(f.Path())
+	var ok bool
+	err := checkRegular(f.Path())
 	if err == nil {
 		ok, err = f.TryLock()
 	}

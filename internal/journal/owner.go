@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"wavex/internal/loop"
 )
 
@@ -23,7 +24,7 @@ func LockOwner(dir loop.Dir) (pid int, err error) {
 	case h.Host != host:
 		return 0, fmt.Errorf("%s is held by process %d on %s, not on this machine", dir, h.PID, h.Host)
 	}
-	if holds, known := ownsLock(dir.Path(loop.Lock), h.PID); known && !holds {
+	if pids := lockOwners(dir.Path(loop.Lock)); pids != nil && !slices.Contains(pids, h.PID) {
 		return 0, fmt.Errorf("%s is not held by process %d, which holder.json names", dir, h.PID)
 	}
 	return h.PID, nil

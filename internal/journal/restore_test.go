@@ -91,14 +91,16 @@ func TestFaultsOfTheOpenFile(t *testing.T) {
 	t.Parallel()
 	closed := func(l *Log) { _ = l.f.Close() } // every later call fails
 	remove := func(l *Log) { _ = os.Remove(l.path) }
+	prepare := func(l *Log) error { _, err := l.prepare(); return err }
 	for name, c := range map[string]struct {
 		harm []func(l *Log)
 		do   func(l *Log) error
 		want string
 	}{
-		"prepared": {[]func(l *Log){closed}, (*Log).prepare, "closed"},
-		"no header": {[]func(l *Log){func(l *Log) { l.size, l.writeErr = 0, errors.New("the disk is gone") }}, (*Log).prepare,
-			"the disk is gone"},
+		"prepared":  {[]func(l *Log){closed}, prepare, "closed"},
+		"read only": {[]func(l *Log){closed, func(l *Log) { l.f, _ = os.Open(l.path) }}, prepare, "writing "},
+		"no header": {[]func(l *Log){func(l *Log) { _, l.writeErr = l.f.Truncate(0), errors.New("the disk is gone") }},
+			prepare, "the disk is gone"},
 		"lengthened": {[]func(l *Log){closed, func(l *Log) { _ = appendTo(l.path, "more") }}, (*Log).ensureIntact, "closed"},
 		"removed":    {[]func(l *Log){closed, remove}, (*Log).ensureIntact, "closed"},
 		"a part is left": {[]func(l *Log){remove, func(l *Log) { _ = l.f.Truncate(5) }}, (*Log).ensureIntact,
@@ -149,18 +151,28 @@ func TestFilesAreClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
+	err = errors.Join(l.Append([]byte(`{"a":1}`)), l.Sync(), os.Remove(path), l.Append([]byte(`{"a":2}`)), l.Sync())
+	if err != nil || l.Restored() != 1 {
+		t.Fatalf("restored %d times, %v", l.Restored(), err)
+	}
+	last, err := Last(path, 1<<10)
+	records, _, ferr := Follow(path).Next()
+	if err := errors.Join(err, ferr, l.Close()); err != nil || string(last) != `{"a":2}` || len(records) != 2 {
+		t.Fatalf("last %q of %q, %v", last, records, err)
+	}
+	if open := openIn(filepath.Dir(path)); len(open) > 0 {
+		t.Errorf("still open: %q", open)
 	}
 	var write *WriteError
-	if err := errors.Join(l.Append([]byte(`{"a":1}`)), l.Sync()); !errors.As(err, &write) {
+	if err := errors.Join(l.Append([]byte(`{"a":3}`)), l.Write()); !errors.As(err, &write) {
 		t.Errorf("written after it was closed: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("text\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(path); err == nil {
-		t.Error("opened a file that is no journal")
+	var bad *CorruptError
+	if _, _, err := Open(path); !errors.As(err, &bad) || bad.Line != 1 {
+		t.Errorf("opened a file that is no journal: %v", err)
 	}
 	if open := openIn(filepath.Dir(path)); len(open) > 0 {
 		t.Errorf("still open: %q", open)
@@ -238,6 +250,20 @@ func TestALockNeedsItsHolder(t *testing.T) {
 	}
 	if pid, err := LockOwner(dir); err == nil || pid != 0 {
 		t.Errorf("the lock is a folder: owner %d, %v", pid, err)
+	}
+	if err := CheckLock(loop.Dir(filepath.Join(string(dir), "missing", ".loop"))); err != nil {
+		t.Errorf("no project, and a lock: %v", err)
+	}
+	project := projectLock(dir)
+	if ok, err := project.TryLock(); !ok {
+		t.Skipf("no lock of a directory here: %v", err)
+	}
+	var held *LockedError
+	if _, err := TryLock(dir, Holder{PID: 2}); !errors.As(err, &held) || held.Project {
+		t.Errorf("the lock is a folder, and the project is locked: %v", err)
+	}
+	if err := project.Unlock(); err != nil {
+		t.Error(err)
 	}
 }
 
