@@ -286,6 +286,11 @@ func TestChair(t *testing.T) {
 				same(t, "cost", v.Cost, budget.USD(35))
 				same(t, "experts", v.Experts(), []string{"debugger", "tester"})
 			}},
+		{"another approach of the same action", one, opinion(Retry, "separate parsing and addition into modules", 0.9, 20),
+			new(opinion(Retry, "replace the operator; keep sum.go", 0.8, 5)), func(t *testing.T, v Verdict) {
+				same(t, "agreement", v.Agreement, 0.5)
+				same(t, "dissent", v.Dissent, []string{"tester (retry, 0.90): separate parsing and addition into modules"})
+			}},
 		{"rules for neither", one, other, new(opinion(Abandon, "write down why nothing helps", 0.7, 5)),
 			func(t *testing.T, v Verdict) {
 				same(t, "action", v.Action, Abandon)
@@ -317,4 +322,19 @@ func TestChair(t *testing.T) {
 			tt.want(t, (&Panel{Caller: f, Chair: true}).Diagnose(t.Context(), stuck()))
 		})
 	}
+}
+
+// An expert without an opinion neither agrees with the chair nor dissents.
+func TestChairBesideASilentExpert(t *testing.T) {
+	t.Parallel()
+	f := newFakeCaller(t)
+	f.says("debugger", opinion(Retry, "replace the operator in sum.go", 0.6, 10))
+	f.says("domain-modeller", runner.Answer{Outcome: runner.Throttled})
+	f.says("delivery-manager", opinion(Split, "separate parsing and addition into modules", 0.9, 20))
+	f.says("chair", opinion(Retry, "replace the operator; keep sum.go", 0.8, 5))
+	c := stuck()
+	c.Thorough = true
+	v := (&Panel{Caller: f, Chair: true}).Diagnose(t.Context(), c)
+	same(t, "agreement", v.Agreement, 0.5)
+	same(t, "dissent", v.Dissent, []string{"delivery-manager (split, 0.90): separate parsing and addition into modules"})
 }

@@ -126,10 +126,7 @@ func parseFrontMatter(e *Expert, text string) *frontMatterError {
 }
 
 func readKey(e *Expert, pair *ast.MappingValueNode) *frontMatterError {
-	line := 1
-	if tok := pair.Key.GetToken(); tok != nil && tok.Position != nil {
-		line = tok.Position.Line
-	}
+	line := pair.Key.GetToken().Position.Line
 	key := pair.Key.String()
 	words, ok := scalars(pair.Value)
 	if !ok {

@@ -398,3 +398,16 @@ func FuzzReadReview(f *testing.F) {
 		}
 	})
 }
+
+// A diff is split at its files, of git and of a shared directory; the mode of a new file is a part of it.
+func TestSplitDiff(t *testing.T) {
+	t.Parallel()
+	a := "diff --git a/a.go b/a.go\nnew file mode 100644\n+x\n"
+	b := "diff --git a/b.go b/b.go\n+y\n"
+	c := "new file c.go\n+z\n"
+	for file, want := range map[string][2]string{"a.go": {a, b + c}, "b.go": {b, a + c}, "c.go": {c, a + b},
+		"d.go": {"", a + b + c}} {
+		of, rest := splitDiff(a+b+c, []string{file})
+		same(t, file, [2]string{of, rest}, want)
+	}
+}

@@ -117,6 +117,7 @@ func TestProfileErrors(t *testing.T) {
 		{"nested list", "---\nname: x\naspects: [[a]]\n---\nYou think.", 3, "aspects is a word or a list of words"},
 		{"not YAML", "---\nname: x\naspects: [a\n---\nYou think.", 3, "not YAML"},
 		{"twice", "---\nname: x\nname: y\n---\nYou think.", 3, "not YAML"},
+		{"two documents", "---\nname: x\n...\nname: y\n---\nYou think.", 2, "not one list of keys"},
 		{"a list", "---\n- name\n---\nYou think.", 2, "not a list of keys"},
 		{"no body", "---\nname: x\n---\n \n", 3, "says nothing"},
 		{"too long", "---\nname: x\n---\n" + strings.Repeat("x", maxBody+1), 4, "at most 1500"},

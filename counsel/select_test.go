@@ -176,3 +176,20 @@ func TestFileKinds(t *testing.T) {
 		})
 	}
 }
+
+// The second expert of a panel covers another feature of the case, although the first one's counts for more.
+func TestSelectOtherViews(t *testing.T) {
+	t.Parallel()
+	c := failing("--- FAIL: TestSum\n want 5")
+	c.Aspects, c.Files = []string{"security", "ux"}, []string{"a.go", "b.css"}
+	for name, experts := range map[string][3]Expert{
+		"aspect": {{Aspects: []string{"security"}}, {Aspects: []string{"security"}}, {Files: []string{"css"}}},
+		"kind":   {{Failures: []string{"test"}}, {Failures: []string{"test"}}, {Files: []string{"css"}}},
+		"file":   {{Files: []string{"go"}}, {Files: []string{"go"}}, {Failures: []string{anyFailure}}},
+	} {
+		for i, e := range []string{"a", "b", "c"} {
+			experts[i].Name = e
+		}
+		same(t, name, names(SelectExperts(&Roster{experts[:]}, c)), []string{"a", "c"})
+	}
+}
