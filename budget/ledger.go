@@ -194,6 +194,12 @@ func (l *Ledger) reservedIterations() int {
 	return n
 }
 
+// Holds reports whether a reservation is held under key.
+func (l *Ledger) Holds(key string) bool {
+	_, found := l.find(key)
+	return found
+}
+
 func (l *Ledger) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(l.reservations, key, func(h reservation, key string) int {
 		return strings.Compare(h.Key, key)

@@ -53,6 +53,9 @@ func (s *State) addTask(key string, wave int) {
 	s.tallies[wave].All++
 	s.queue.members[wave] = append(s.queue.members[wave], int32(i))
 	s.Counts.Pending++
+	if g := s.groupOf(i); g != nil {
+		g.waiting++
+	}
 }
 
 // apply changes the state by one event, live or in a replay. No other code changes it. An error
@@ -137,6 +140,8 @@ func (s *State) apply(e event.Event) error {
 		s.applyTasksAdded(b)
 	case event.ItemsAdded:
 		s.applyItemsAdded(b)
+	case event.ItemsFailed:
+		s.applyItemsFailed(b)
 	case event.GateEnded:
 		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:
@@ -262,7 +267,7 @@ func (s *State) queueIndex(wave int) int {
 func (s *State) move(i int, to event.Status) {
 	t := &s.Tasks[i]
 	from := t.Status
-	t.Status, t.Stop = to, nil
+	t.Status, t.Stop, t.OverBudget = to, nil, false
 	if to.Finished() && !from.Finished() {
 		s.endStreak(i)
 	}

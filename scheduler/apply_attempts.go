@@ -44,7 +44,7 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 		return fmt.Errorf("the turn of attempt %d of %s ended, but the attempt is not open", b.Attempt, b.Task)
 	}
 	s.openWork[key] = openChecks{begun, b.Turn}
-	s.purse(begun.Wave).commit(key, r.Cost, r.Usage.Total(), true)
+	s.purse(jobOf(begun)).commit(key, r.Cost, r.Usage.Total(), true)
 	s.updateLogin(r)
 	if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 		t := &s.Tasks[i]

@@ -92,21 +92,14 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 	i := ready[0]
 	wave, own := s.Tasks[i].Wave, s.taskBudget(i)
 	free := min(s.Ledger.Available(), s.waveLedger(wave).Available())
-	n, sum := 0, budget.USD(0)
-	for _, j := range ready {
-		need := s.neededCost(j)
-		if need > free-sum {
-			break
-		}
-		n, sum = n+1, sum+need
-	}
+	n, sum := s.fundable(ready, free)
 	busy := s.Running() > 0 || s.lightRunning
 	limit, short = s.share(wave, max(n, 1), own)
 	switch {
 	case short != nil:
 		return limit, busy, short
 	case n == 0: // only reserved money can be released
-		return limit, busy && s.Ledger.Reserved() > 0, nil
+		return s.groupCap(ready, limit), busy && s.Ledger.Reserved() > 0, nil
 	}
 	if limit > 0 { // there is a limit
 		limit = s.neededCost(i) + (free-sum)/budget.USD(n+s.comingTasks(len(ready)))
@@ -114,7 +107,19 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 			limit = min(limit, own)
 		}
 	}
-	return limit, false, nil
+	return s.groupCap(ready, limit), false, nil
+}
+
+// fundable returns how many of the tasks that could start an amount suffices for, and what those need.
+func (s *State) fundable(ready []int, free budget.USD) (n int, sum budget.USD) {
+	for _, j := range ready {
+		need := s.neededCost(j)
+		if need > free-sum {
+			break
+		}
+		n, sum = n+1, sum+need
+	}
+	return n, sum
 }
 
 // unreserved returns the number of slots and spares for which no money is reserved: those that are free, and those of

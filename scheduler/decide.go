@@ -81,9 +81,12 @@ func (s *State) waitsForTime(now time.Time) bool {
 	})
 }
 
-// decideStart returns the start of a panel or an attempt. waiting reports whether one waits for a time,
+// decideStart returns the start of a panel or an attempt, or the end of tasks that get no money for one. waiting reports whether one waits for a time,
 // for an answer, or for what others hold.
 func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
+	if body := decideGroupSpent(s); body != nil {
+		return body, false
+	}
 	if s.Running() >= s.Limiter.Limit || now.Before(s.PauseUntil) {
 		return nil, true
 	}
@@ -130,7 +133,7 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
 			return pick < 0 || s.Config.Schedule == event.Eager
 		}
-		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) || s.isGroupFull(i) {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) || s.groupWaits(i) {
 			waiting = true
 			return true
 		}
@@ -250,9 +253,12 @@ func decidePanel(s *State, i int) event.Body {
 		return event.CounselSkipped{Task: id, Reason: "holdout"}
 	}
 	cap, short := s.share(t.Wave, 1, panelCap)
+	if g := s.groupOf(i); short == nil && g != nil && g.plan.BudgetUSD > 0 {
+		cap = min(cap, g.available())
+	}
 	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
 		Thorough: t.Stuck >= 3}
-	if short != nil || s.admits(jobOf(ev)) != nil {
+	if short != nil || cap < budget.MinReservation || s.admits(jobOf(ev)) != nil {
 		return event.CounselSkipped{Task: id, Reason: "no money left for a panel"}
 	}
 	return ev

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 )
@@ -13,7 +14,14 @@ import (
 type group struct {
 	plan    *plan.Group
 	running int
+	waiting int // tasks that are pending or advised
 	failed  int // items that failed or are blocked
+	ledger  budget.Ledger
+}
+
+// available returns the money of a group with a budget that can still be reserved.
+func (g *group) available() budget.USD {
+	return max(g.plan.BudgetUSD-g.ledger.Spent()-g.ledger.Reserved(), 0)
 }
 
 // groupOf returns the group of a task, or nil.
@@ -24,7 +32,7 @@ func (s *State) groupOf(i int) *group {
 	}
 	g := s.groups[id]
 	if g == nil {
-		g = &group{plan: s.Plan.Group(id)}
+		g = &group{plan: s.Plan.Group(id), ledger: budget.NewLedger(budget.Limits{NoUSD: true, NoIterations: true})}
 		s.groups[id] = g
 	}
 	return g
@@ -40,6 +48,8 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 		switch st {
 		case event.InProgress:
 			g.running += n
+		case event.Pending, event.Advising:
+			g.waiting += n
 		case event.Failed, event.Blocked:
 			g.failed += n
 		}
@@ -81,6 +91,102 @@ func (s *State) updateGroups() {
 func (s *State) mayFail(i, items int) bool {
 	g := s.groupOf(i)
 	return g != nil && g.failed+items <= g.plan.AllowedFailures()
+}
+
+// groupWaits reports whether a task of a group waits for the end of others: as many run as may, or they hold the money
+// that it needs.
+func (s *State) groupWaits(i int) bool {
+	g, t := s.groupOf(i), &s.Tasks[i]
+	if g == nil || s.isGroupFull(i) {
+		return g != nil
+	}
+	return g.plan.BudgetUSD > 0 && s.Plan.Tasks[i].Command == "" && t.Turn == nil && g.ledger.Reserved() > 0 &&
+		g.available() < s.neededCost(i) && s.spareOf(s.Plan.Tasks[i].ID, t.Attempts+1) == nil
+}
+
+// groupCap returns the cap of the first of the tasks that could start: at most limit, where 0 is none, and a part of
+// the money of its group. Each of them that is in the group gets the money it needs, and an even part of the rest.
+func (s *State) groupCap(ready []int, limit budget.USD) budget.USD {
+	g := s.groupOf(ready[0])
+	if g == nil || g.plan.BudgetUSD == 0 {
+		return limit
+	}
+	var own []int
+	for _, i := range ready {
+		if s.Plan.Tasks[i].Group == g.plan.ID {
+			own = append(own, i)
+		}
+	}
+	most := g.available()
+	if n, sum := s.fundable(own, most); n > 0 {
+		most = s.neededCost(ready[0]) + (most-sum)/budget.USD(n)
+	}
+	if limit > 0 {
+		most = min(most, limit)
+	}
+	return most
+}
+
+// decideGroupSpent returns the failure of the tasks that wait for money of a group which has none left, or nil.
+func decideGroupSpent(s *State) event.Body {
+	for k := range s.Plan.Groups {
+		p := &s.Plan.Groups[k]
+		g := s.groups[p.ID]
+		if p.BudgetUSD == 0 || g == nil || g.waiting == 0 || g.ledger.Reserved() > 0 ||
+			g.available() >= budget.MinReservation {
+			continue
+		}
+		if tasks := s.unfunded(g); len(tasks) > 0 {
+			return s.failItems(g, tasks)
+		}
+	}
+	return nil
+}
+
+// unfunded returns the tasks of a group that need money and have not begun.
+func (s *State) unfunded(g *group) (tasks []int) {
+	for _, i := range g.plan.Tasks {
+		t := &s.Tasks[i]
+		if (t.Status == event.Pending || t.Status == event.Advising) && t.Slot < 0 && t.Turn == nil && t.Earlier == nil &&
+			s.Plan.Tasks[i].Command == "" && s.Selected(i) {
+			tasks = append(tasks, i)
+		}
+	}
+	return tasks
+}
+
+// failItems returns the failure of tasks for which a group has no money left.
+func (s *State) failItems(g *group, tasks []int) event.ItemsFailed {
+	e := event.ItemsFailed{Group: g.plan.ID, Reason: fmt.Sprintf("the budget of %s, %s, is used up", g.plan.ID,
+		g.plan.BudgetUSD)}
+	known := map[string]bool{}
+	for _, i := range tasks {
+		known[s.Plan.Tasks[i].ID] = true
+	}
+	for _, i := range tasks {
+		one := event.FailedItem{Task: s.Plan.Tasks[i].ID}
+		for _, id := range s.unfinishedDescendants(i, len(tasks)) {
+			if !known[id] {
+				known[id] = true
+				one.Blocked = append(one.Blocked, id)
+			}
+		}
+		e.Items = append(e.Items, one)
+	}
+	return e
+}
+
+func (s *State) applyItemsFailed(b event.ItemsFailed) {
+	for _, one := range b.Items {
+		i, ok := s.Index(one.Task)
+		if !ok || s.Tasks[i].Status.Finished() {
+			continue
+		}
+		s.queue.removePanel(i)
+		s.move(i, event.Failed)
+		s.Tasks[i].OverBudget = true
+		s.block(one.Task, one.Blocked)
+	}
 }
 
 // isFailed reports whether a task failed or is blocked.
@@ -138,6 +244,14 @@ func (s *State) GroupTally(g *plan.Group) (t Tally) {
 		}
 	}
 	return t
+}
+
+// GroupCost returns the cost of the attempts and panels of a group in the run so far.
+func (s *State) GroupCost(id string) budget.USD {
+	if g := s.groups[id]; g != nil {
+		return g.ledger.Spent()
+	}
+	return 0
 }
 
 // AllowedFailures says of each group how many of its items failed as the plan allows, in the order of the plan.

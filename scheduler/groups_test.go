@@ -1,11 +1,17 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"pgregory.net/rapid"
+
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/runner"
 )
@@ -68,6 +74,87 @@ func TestListOfAllowedFailures(t *testing.T) {
 	if end.Status != event.RunComplete || !slices.Contains(starts, "h[x]") {
 		t.Errorf("%v, %+v", starts, end)
 	}
+}
+
+// spender is an agent whose attempts cost up to their caps.
+type spender struct {
+	mu    sync.Mutex
+	cost  func(task string, most budget.USD) budget.USD
+	spent map[string]budget.USD // by group; "" for other tasks
+}
+
+func (w *spender) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := runner.Result{Outcome: runner.Done, Session: req.Session, Priced: "result", Turns: 1,
+		Cost: w.cost(req.Task, req.Cap)}
+	if req.Cap > 0 && r.Cost >= req.Cap {
+		r.Outcome, r.Cost = runner.OverCap, req.Cap
+	}
+	group, _, isItem := strings.Cut(req.Task, "[")
+	if !isItem {
+		group = ""
+	}
+	w.spent[group] += r.Cost
+	return r
+}
+
+// The budget of a group binds over all attempts of its items. When it is used up, the other items fail, and the rest
+// of the run goes on.
+func TestGroupBudget(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		const limit = 2 * budget.Dollar
+		price := budget.USD(rapid.IntRange(10_000, 900_000).Draw(rt, "price"))
+		cfg, j := testConfig(), &memJournal{}
+		cfg.AcceptAssumptions, cfg.Parallel = true, rapid.IntRange(1, 4).Draw(rt, "parallel")
+		cfg.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(rt, "schedule")
+		cfg.Limits = budget.Limits{NoUSD: rapid.Bool().Draw(rt, "no limit of the run"), USD: 25 * budget.Dollar,
+			NoIterations: true}
+		cfg.Spares = rapid.IntRange(0, 1).Draw(rt, "spares")
+		p := mustPlan(t, planText(`{"id":"g","subject":"x","verify":["true"],
+			"foreach":{"items":[1,2,3,4,5,6,7,8],"budgetUSD":2}}`, task("d", "g"), task("own")))
+		w := &spender{spent: map[string]budget.USD{}, cost: func(task string, most budget.USD) budget.USD {
+			if n := price + budget.USD(chance(task, "", 1)*float64(price)); n < most || most == 0 {
+				return n
+			}
+			return most
+		}}
+		s := NewState(p)
+		l := &Loop{State: s, StartEvent: event.RunStarted{Config: cfg}, Journal: j, Runner: w, Now: time.Now,
+			Jitter: func() float64 { return 0 },
+			Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
+				return runner.Request{Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Session: e.Session, Cap: e.Cap}, nil
+			}}
+		end, err := l.Run(context.Background())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		failed := 0
+		for i := range s.Tasks {
+			if s.Tasks[i].OverBudget {
+				failed++
+			}
+		}
+		if w.spent["g"] > limit || s.GroupCost("g") != w.spent["g"] || s.groups["g"].ledger.Reserved() != 0 {
+			rt.Errorf("the group cost %s, by its ledger %s", w.spent["g"], s.GroupCost("g"))
+		}
+		if own, _ := s.Index("own"); s.Tasks[own].Status != event.Completed || s.Counts.Failed != failed ||
+			(end.Status == event.RunComplete) != (failed == 0) || failed > 0 && w.spent["g"] < limit-budget.MinReservation {
+			rt.Errorf("%d of 8 items failed after %s: %+v", failed, w.spent["g"], end)
+		}
+		again := NewState(p)
+		if err := again.Replay(j.events); err != nil || again.GroupCost("g") != w.spent["g"] || again.Counts != s.Counts {
+			rt.Errorf("a replay has %+v, %v", again.Counts, err)
+		}
+		// The budget of the plan may have been lowered since.
+		less := *p
+		less.Groups = slices.Clone(p.Groups)
+		less.Groups[0].BudgetUSD = budget.MinReservation
+		if err := NewState(&less).Replay(j.events); err != nil {
+			rt.Error(err)
+		}
+	})
 }
 
 // Items that fail together in one integration count together.

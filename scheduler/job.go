@@ -15,6 +15,7 @@ import (
 type job struct {
 	key       string // of its reservation
 	wave      int    // the wave whose limit holds as well; 0: none
+	task      string // an attempt at it, or a panel for it; "": another job
 	cap       budget.USD
 	iteration bool
 	held      bool // a spare for it holds the reservation
@@ -30,9 +31,9 @@ func reviewKey(n int) string                { return fmt.Sprintf("/review-%d", n
 func jobOf(b event.Body) job {
 	switch b := b.(type) {
 	case event.AttemptStarted:
-		return job{key: attemptKey(b.Task, b.Attempt), wave: b.Wave, cap: b.Cap, iteration: true}
+		return job{key: attemptKey(b.Task, b.Attempt), wave: b.Wave, task: b.Task, cap: b.Cap, iteration: true}
 	case event.CounselStarted:
-		return job{key: panelKey(b.Task, b.Panel), wave: b.Wave, cap: b.Cap}
+		return job{key: panelKey(b.Task, b.Panel), wave: b.Wave, task: b.Task, cap: b.Cap}
 	case event.PrecheckStarted:
 		return job{key: precheckKey(b.Task, b.N), cap: b.Cap}
 	case event.CriteriaStarted:
@@ -85,7 +86,7 @@ func (s *State) begin(b event.Body) error {
 		s.releaseSpare(a.Task, a.Attempt, 0)
 	}
 	if !isPaid(b) {
-		if err := s.purse(j.wave).reserve(j); err != nil {
+		if err := s.purse(j).reserve(j); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(j.key, "/"), err)
 		}
 	}
@@ -119,20 +120,20 @@ func (s *State) finish(key string, cost budget.USD, tokens int64, charged bool) 
 	begun := s.openWork[key]
 	delete(s.openWork, key)
 	if !isPaid(begun) {
-		s.purse(jobOf(begun).wave).commit(key, cost, tokens, charged)
+		s.purse(jobOf(begun)).commit(key, cost, tokens, charged)
 	}
 }
 
 // admits returns the limit that does not allow a job now, or nil.
 func (s *State) admits(j job) error {
-	now := s.purse(j.wave)
+	now := s.purse(j)
 	run := *now.run
 	probe := purse{run: &run}
 	if now.wave != nil {
 		wave := *now.wave
 		probe.wave = &wave
 	}
-	if j.held {
+	if j.held { // of the group's money an attempt gets a part that is there
 		probe.commit(j.key, 0, 0, false)
 	}
 	return probe.reserve(j)
@@ -151,13 +152,20 @@ func (s *State) jobCap(key string, most budget.USD) (budget.USD, error) {
 // purse holds the ledgers that pay for a job.
 type purse struct {
 	run, wave *budget.Ledger // wave is nil if only the run's limits hold
+	group     *budget.Ledger // of the task's group, without a limit; nil: it has no group
 }
 
-func (s *State) purse(wave int) purse {
-	if wave == 0 {
-		return purse{run: &s.Ledger}
+func (s *State) purse(j job) purse {
+	p := purse{run: &s.Ledger}
+	if j.wave > 0 {
+		p.wave = s.waveLedger(j.wave)
 	}
-	return purse{&s.Ledger, s.waveLedger(wave)}
+	if i, ok := s.Index(j.task); ok {
+		if g := s.groupOf(i); g != nil {
+			p.group = &g.ledger
+		}
+	}
+	return p
 }
 
 // reserve reserves money of the run and of the wave, both or neither.
@@ -171,6 +179,9 @@ func (p purse) reserve(j job) error {
 	if err != nil && p.wave != nil {
 		p.wave.Commit(j.key, 0, 0, false)
 	}
+	if err == nil && p.group != nil {
+		err = p.group.Reserve(j.key, j.cap, false)
+	}
 	return err
 }
 
@@ -179,5 +190,12 @@ func (p purse) commit(key string, cost budget.USD, tokens int64, charged bool) {
 	p.run.Commit(key, cost, tokens, charged)
 	if p.wave != nil {
 		p.wave.Commit(key, cost, 0, false)
+	}
+	switch {
+	case p.group == nil:
+	case p.group.Holds(key):
+		p.group.Commit(key, cost, 0, false)
+	default: // the task joined its group after the start of the job
+		p.group.Spend(cost, 0)
 	}
 }

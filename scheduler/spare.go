@@ -25,7 +25,7 @@ func (s *State) spareOf(task string, attempt int) *event.SpareStarted {
 }
 
 func (s *State) applySpareStarted(b event.SpareStarted) error {
-	if err := s.purse(b.Wave).reserve(spareJob(&b)); err != nil {
+	if err := s.purse(spareJob(&b)).reserve(spareJob(&b)); err != nil {
 		return err
 	}
 	s.slots.acquire(b.Slot)
@@ -35,7 +35,7 @@ func (s *State) applySpareStarted(b event.SpareStarted) error {
 
 // spareJob returns the reservation of a spare, under the key of its attempt.
 func spareJob(b *event.SpareStarted) job {
-	return job{key: attemptKey(b.Task, b.Attempt), wave: b.Wave, cap: b.Cap}
+	return job{key: attemptKey(b.Task, b.Attempt), wave: b.Wave, task: b.Task, cap: b.Cap}
 }
 
 // applySpareEnded releases a spare's reservations, unless an attempt has taken them over.
@@ -44,8 +44,12 @@ func (s *State) applySpareEnded(b event.SpareEnded) {
 		s.releaseSpare(b.Task, b.Attempt, b.Cost)
 		return
 	}
-	s.Ledger.Spend(b.Cost, 0)
-	s.waveLedger(b.Wave).Spend(b.Cost, 0)
+	p := s.purse(spareJob(&event.SpareStarted{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt}))
+	for _, l := range []*budget.Ledger{p.run, p.wave, p.group} {
+		if l != nil {
+			l.Spend(b.Cost, 0)
+		}
+	}
 }
 
 // releaseSpare replaces the reservation of a spare, if the attempt has one, by its cost in
@@ -55,7 +59,7 @@ func (s *State) releaseSpare(task string, attempt int, cost budget.USD) {
 	if b == nil {
 		return
 	}
-	s.purse(b.Wave).commit(attemptKey(task, attempt), cost, 0, false)
+	s.purse(spareJob(b)).commit(attemptKey(task, attempt), cost, 0, false)
 	s.slots.release(b.Slot)
 	s.openSpares = slices.DeleteFunc(slices.Clone(s.openSpares), func(b event.SpareStarted) bool {
 		return b.Task == task && b.Attempt == attempt
@@ -85,7 +89,7 @@ func decideSpare(s *State, now time.Time) event.Body {
 		if s.spareOf(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts+1) != nil {
 			return true
 		}
-		if !s.isTurn(i) || now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) {
+		if !s.isTurn(i) || now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.groupWaits(i) {
 			return s.Config.Schedule == event.Eager
 		}
 		pick = i
@@ -129,6 +133,7 @@ func obsoleteSpares(s *State, now time.Time) []event.SpareStarted {
 		if ok {
 			t := &s.Tasks[i]
 			limit, short := free.share(b.Wave, 1, s.taskBudget(i))
+			limit = free.groupCap([]int{i}, limit)
 			ok = t.Status == event.Pending && t.Key == b.Key && t.Attempts+1 == b.Attempt && !t.Continue &&
 				(short != nil || (limit == 0) == (b.Cap == 0))
 		}
@@ -146,6 +151,11 @@ func (s *State) withoutSpares() *State {
 	for wave, p := range s.waveLedgers {
 		purse := *p
 		c.waveLedgers[wave] = &purse
+	}
+	c.groups = map[string]*group{}
+	for id, g := range s.groups {
+		own := *g
+		c.groups[id] = &own
 	}
 	c.slots.used = slices.Clone(s.slots.used)
 	for _, b := range s.openSpares {

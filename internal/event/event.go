@@ -37,7 +37,7 @@ var bodies = []Body{
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},
 	CriteriaStarted{}, CriteriaEnded{}, ReviewStarted{}, ReviewEnded{}, ReviewSkipped{}, TasksAdded{},
-	ItemsAdded{}, GateEnded{},
+	ItemsAdded{}, ItemsFailed{}, GateEnded{},
 	Asked{}, Answered{},
 	RequestOpened{}, CallStarted{}, CallEnded{}, StageEnded{},
 }

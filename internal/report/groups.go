@@ -20,6 +20,9 @@ type Group struct {
 	Running       int    `json:"running,omitempty"`
 	AllowFailures string `json:"allow_failures,omitempty"` // how many items may fail; "": none
 	MaxItems      int    `json:"-"`
+
+	CostUSD   float64 `json:"cost_usd"`
+	BudgetUSD float64 `json:"budget_usd,omitempty"` // of all its tasks together; 0: none of its own
 }
 
 // GroupsOf returns the groups of a run, in the order of the plan.
@@ -33,7 +36,8 @@ func GroupsOf(s *scheduler.State) (groups []Group) {
 func groupOf(s *scheduler.State, p *plan.Group) Group {
 	t := s.GroupTally(p)
 	return Group{ID: p.ID, Known: p.Known, Items: len(p.Tasks), Completed: t.Completed, Failed: t.Failed + t.Blocked,
-		Running: t.Running, AllowFailures: p.AllowFailures, MaxItems: p.MaxItems}
+		Running: t.Running, AllowFailures: p.AllowFailures, MaxItems: p.MaxItems,
+		CostUSD: s.GroupCost(p.ID).Float(), BudgetUSD: p.BudgetUSD.Float()}
 }
 
 // String returns the group in one line.
@@ -54,6 +58,9 @@ func (g Group) String() string {
 	}
 	if g.Failed > 0 && g.AllowFailures != "" {
 		l += fmt.Sprintf(" (the plan allows %s)", g.AllowFailures)
+	}
+	if g.BudgetUSD > 0 {
+		l += fmt.Sprintf(", $%.2f of $%.2f", g.CostUSD, g.BudgetUSD)
 	}
 	return l
 }
