@@ -81,8 +81,8 @@ func (s *State) waitsForTime(now time.Time) bool {
 	})
 }
 
-// decideStart returns the start of a panel or an attempt, or the end of tasks that get no money for one. waiting reports whether one waits for a time,
-// for an answer, or for what others hold.
+// decideStart returns the start of a panel or an attempt, or the end of tasks that get no money for one. waiting
+// reports whether one waits for a time, for an answer, or for what others hold.
 func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 	if body := decideGroupSpent(s); body != nil {
 		return body, false
