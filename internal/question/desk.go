@@ -123,7 +123,7 @@ func (d *Desk) publish(call policy.Question, timeout time.Duration) (Question, e
 		err = os.MkdirAll(string(d.dir), 0o700)
 	}
 	if err == nil {
-		err = safefile.Write(filepath.Join(string(d.dir), q.ID+questionSuffix), append(text, '\n'), 0o600)
+		err = safefile.Replace(filepath.Join(string(d.dir), q.ID+questionSuffix), append(text, '\n'), 0o600, false)
 	}
 	if err == nil {
 		d.last++

@@ -52,11 +52,13 @@ type Answer struct {
 // Dir is the directory of the questions of a run. It need not exist.
 type Dir string
 
-// The suffixes of the files of a question, behind its id, and the lock of those who watch for questions.
+// The suffixes of the files of a question, behind its id, the lock of those who watch for questions, and the lock of
+// those who write answers.
 const (
 	questionSuffix = ".json"
 	answerSuffix   = ".answer.json"
 	watchersFile   = "watchers"
+	lockFile       = "lock"
 	maxFile        = 1 << 20 // bytes
 )
 
@@ -148,19 +150,19 @@ func (d Dir) settle(id string, a Answer) Answer {
 	return a
 }
 
-// write records an answer if there is none.
+// write records an answer if there is none. A reader sees all of it or nothing.
 func (d Dir) write(id string, a Answer) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(string(d), id+answerSuffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w", id, ErrClosed)
-	}
-	if err != nil {
+	l := flock.New(filepath.Join(string(d), lockFile))
+	if err := l.Lock(); err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
-	return errors.Join(err, f.Close())
+	defer func() { _ = l.Close() }()
+	if _, ok := d.answer(id); ok {
+		return fmt.Errorf("%s: %w", id, ErrClosed)
+	}
+	return safefile.Replace(filepath.Join(string(d), id+answerSuffix), append(text, '\n'), 0o600, false)
 }

@@ -1,10 +1,15 @@
 package question_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +132,46 @@ func TestAnsweredElsewhere(t *testing.T) {
 		!strings.Contains(why, "said no") {
 		t.Errorf("%v, %q", ok, why)
 	}
+}
+
+// Of answers at the same time one counts, and a reader sees it whole or not at all. Half an answer, which a full disk
+// or the end of its writer left, is none.
+func TestAnswersAreWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "q1.answer.json")
+	ctx, cancel := context.WithCancel(t.Context())
+	terminal := func(_ context.Context, q question.Question) (question.Choice, error) {
+		defer cancel()
+		if err := os.WriteFile(file, []byte(`{"choice":"on`), 0o600); err != nil {
+			t.Error(err)
+		}
+		if open, err := question.Dir(dir).Open(time.Now()); err != nil || len(open) != 1 {
+			t.Errorf("half an answer closes a question: %v, %v", open, err)
+		}
+		var won atomic.Int32
+		var writers sync.WaitGroup
+		for range 20 {
+			for _, c := range question.Choices {
+				writers.Go(func() {
+					err := question.Dir(dir).Answer(q.ID, question.Answer{Choice: c}, time.Now())
+					if err == nil {
+						won.Add(1)
+					} else if !errors.Is(err, question.ErrClosed) {
+						t.Error(err)
+					}
+					if text, readErr := os.ReadFile(file); readErr != nil || !bytes.HasSuffix(text, []byte("\"}\n")) {
+						t.Errorf("after an answer (%v): %q, %v", err, text, readErr)
+					}
+				})
+			}
+		}
+		if writers.Wait(); won.Load() != 1 {
+			t.Errorf("%d answers count", won.Load())
+		}
+		return "", errors.New("no terminal")
+	}
+	question.NewDesk(question.Dir(dir), terminal, nil, func(string) {}).Decide(ctx, push, time.Hour)
 }
 
 // Without a terminal, a process that watches is enough. Its answer counts until the deadline.
