@@ -23,12 +23,16 @@ import (
 
 // judge decides by the function and records the calls. It belongs to one attempt.
 type judge struct {
-	decide func(policy.Call) policy.Decision // nil: pass
-	calls  []policy.Call
-	ended  []policy.Result
+	decide  func(policy.Call) policy.Decision // nil: pass
+	calls   []policy.Call
+	ended   []policy.Result
+	unasked []string // tools of calls that failed before the CLI could ask
 }
 
 func (j *judge) Before(c policy.Call) policy.Decision {
+	if c.ID == "" { // the CLI did not ask
+		return policy.Decision{Act: policy.Pass}
+	}
 	j.calls = append(j.calls, c)
 	if j.decide == nil {
 		return policy.Decision{Act: policy.Pass}
@@ -36,7 +40,13 @@ func (j *judge) Before(c policy.Call) policy.Decision {
 	return j.decide(c)
 }
 
-func (j *judge) After(_ policy.Call, r policy.Result) { j.ended = append(j.ended, r) }
+func (j *judge) After(c policy.Call, r policy.Result) {
+	if c.ID == "" {
+		j.unasked = append(j.unasked, c.Tool)
+	} else {
+		j.ended = append(j.ended, r)
+	}
+}
 
 // judged makes the agent of the attempt ask j.
 func (b *fixture) judged(j *judge) {
@@ -73,27 +83,12 @@ func TestEveryCallIsAsked(t *testing.T) {
 func everyCallIsAsked(t *testing.T, c cli, mode string) {
 	release := reserveProcesses(t, 1)
 	defer release()
-	use := func(name string, input map[string]any) fakeapi.Tool { return fakeapi.Tool{Name: name, Input: input} }
 	done := fakeapi.Text("done")
-	main := &fakeapi.Agent{When: task("T-001"), Then: &done}
-	for _, tool := range []fakeapi.Tool{
-		fakeapi.Read("a.txt"), fakeapi.Edit("a.txt", "one", "two  "), fakeapi.Write("b.txt", "b\n"),
-		fakeapi.Bash("echo hi"), fakeapi.Bash("false"),
-		use("Bash", map[string]any{"command": "echo bg", "description": "bg", "run_in_background": true}),
-		use("Agent", map[string]any{"description": "sub", "prompt": "subtask", "subagent_type": "general-purpose",
-			"run_in_background": false}),
-		use("ToolSearch", map[string]any{"query": "select:mcp__m__hello,WebFetch,NotebookEdit", "max_results": 5}),
-		use("mcp__m__hello", map[string]any{}),
-		use("WebFetch", map[string]any{"url": "http://127.0.0.1:1/", "prompt": "what is it"}),
-		use("TaskCreate", map[string]any{"subject": "s", "description": "d", "activeForm": "x"}),
-		use("TaskList", map[string]any{}),
-		use("Nothing", map[string]any{}), // there is no such tool
-	} {
-		main.Steps = append(main.Steps, fakeapi.Use(tool))
-	}
-	inner := &fakeapi.Agent{When: fakeapi.Prompt("subtask"), Then: &done,
-		Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("echo inner"))}}
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{main, inner, {Then: &done}}})
+	main := &fakeapi.Agent{When: task("T-001"), Then: &done, Steps: callsOfEveryTool()}
+	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{main,
+		{When: fakeapi.Prompt("subtask"), Then: &done, Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("echo inner"))}},
+		{When: fakeapi.Prompt("beside"), Then: &done, Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Read("a.txt"))}},
+		{Then: &done}}})
 	b := newFixtureOn(t, c, srv)
 	b.env = append(b.env, "IS_SANDBOX=1")
 	write := func(dir, name, text string) string {
@@ -101,6 +96,8 @@ func everyCallIsAsked(t *testing.T, c cli, mode string) {
 		return filepath.Join(dir, name)
 	}
 	write(b.req.Dir, "a.txt", "one\n")
+	write(b.req.Dir, "n.ipynb", `{"cells": [{"cell_type": "code", "id": "c", "metadata": {}, "outputs": [], `+
+		`"execution_count": null, "source": ["1"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`)
 	b.req.Settings.MCPConfig = write(t.TempDir(), "mcp.json",
 		fmt.Sprintf(`{"mcpServers":{"m":{"command":%q}}}`, executable(t, mcpServer).path))
 	b.req.Settings.PermissionMode = mode
@@ -119,10 +116,39 @@ func everyCallIsAsked(t *testing.T, c cli, mode string) {
 			t.Errorf("%s in %q, want %q", call.Tool, call.Dir, b.req.Dir)
 		}
 	}
-	asked = slices.DeleteFunc(asked, func(name string) bool { return name == "ToolSearch" }) // 2.1.330 has it
-	if !slices.Equal(asked, []string{"Read", "Edit", "Write", "Bash", "Bash", "Bash", "Agent", "Bash of a subagent",
-		"mcp__m__hello", "WebFetch", "TaskCreate", "TaskList"}) || len(j.ended) != len(j.calls) {
+	want := []string{"Agent", "Agent", "Bash", "Bash", "Bash", "Bash of a subagent", "Edit", "NotebookEdit", "Read",
+		"Read", "Read of a subagent", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "WebFetch", "WebSearch", "Write",
+		"mcp__m__hello"}
+	if want = append(want, per(c, nil, []string{"Monitor", "ToolSearch"})...); !slices.Equal(slices.Sorted(
+		slices.Values(asked)), slices.Sorted(slices.Values(want))) || len(j.ended) != len(j.calls) {
 		t.Errorf("asked about %v, %d of %d have a result", asked, len(j.ended), len(j.calls))
+	}
+	if want := per(c, []string{"ToolSearch", "Monitor", "Nothing"}, []string{"Nothing"}); !slices.Equal(j.unasked, want) {
+		t.Errorf("not asked about %v, want %v", j.unasked, want)
+	}
+}
+
+// callsOfEveryTool returns messages with calls of all kinds of tools: in one message those that can run side by side.
+func callsOfEveryTool() []fakeapi.Reply {
+	type in = map[string]any
+	use := func(name string, input in) fakeapi.Tool { return fakeapi.Tool{Name: name, Input: input} }
+	agent := func(prompt string, background bool) fakeapi.Tool {
+		return use("Agent", in{"description": "sub", "prompt": prompt, "subagent_type": "general-purpose",
+			"run_in_background": background})
+	}
+	return []fakeapi.Reply{
+		fakeapi.Use(fakeapi.Read("a.txt"), fakeapi.Read("n.ipynb"), use("TaskCreate", in{"subject": "s", "description": "d",
+			"activeForm": "x"}), use("ToolSearch", in{"max_results": 9, // 2.1.330 has it
+			"query": "select:mcp__m__hello,WebFetch,WebSearch,NotebookEdit,Monitor,TaskGet,TaskList,TaskUpdate"})),
+		fakeapi.Use(fakeapi.Edit("a.txt", "one", "two  "), fakeapi.Write("b.txt", "b\n"),
+			use("NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "c", "new_source": "2"}), fakeapi.Bash("echo hi"),
+			use("Bash", in{"command": "echo bg", "description": "bg", "run_in_background": true}),
+			use("Monitor", in{"command": "echo seen", "description": "m", "timeout_ms": 60_000}), // 2.1.330 has it
+			use("TaskGet", in{"taskId": "1"}), use("TaskList", in{}), use("TaskUpdate", in{"taskId": "1", "subject": "t"})),
+		fakeapi.Use(agent("subtask", false), agent("beside", true), use("mcp__m__hello", in{}),
+			use("WebFetch", in{"url": "http://127.0.0.1:1/", "prompt": "what is it"}),
+			use("WebSearch", in{"query": "what is it"})),
+		fakeapi.Use(fakeapi.Bash("false"), use("Nothing", in{})), // there is no such tool
 	}
 }
 

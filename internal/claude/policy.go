@@ -86,17 +86,20 @@ type openQuestion struct {
 }
 
 // toolUse is a call in a message of the model.
-type toolUse struct{ tool, message string }
+type toolUse struct {
+	tool, message string
+	input         []byte
+}
 
 // refusalsMax bounds the refusals in a result.
 const refusalsMax = 100
 
 // onUse handles a call in a message of the model.
-func (p *toolCalls) onUse(id, tool, message string) {
+func (p *toolCalls) onUse(id, tool, message, input string) {
 	if p.uses == nil {
 		p.uses = map[string]toolUse{}
 	}
-	p.uses[strings.Clone(id)] = toolUse{strings.Clone(tool), strings.Clone(message)}
+	p.uses[strings.Clone(id)] = toolUse{strings.Clone(tool), strings.Clone(message), []byte(input)}
 }
 
 // fail ends the turn. The first reason counts.
@@ -263,7 +266,7 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (*askedCall, policy.Decisi
 	case p.stopping || p.end != nil:
 		return a, policy.Decision{Act: policy.Deny, Reason: whyStopped}
 	case d.Act != policy.Pass || p.judge == nil:
-	case cut && call.Tool == "Bash":
+	case cut && policy.RunsCommand(call.Tool):
 		d = policy.Decision{Act: policy.Deny, Rule: "length", Target: "a long command",
 			Reason: "the command is too long to be checked; write a script file and run that"}
 	default:
@@ -351,7 +354,7 @@ func (p *toolCalls) after(in gjson.Result) {
 }
 
 // onResult handles a user line. Each call that ran was asked about before, also those of subagents;
-// a result of any other call is an error, such as an unknown tool.
+// a result of any other call is an error, such as an unknown tool or input that the tool refuses.
 func (p *toolCalls) onResult(o gjson.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -366,6 +369,7 @@ func (p *toolCalls) onResult(o gjson.Result) {
 			p.fail(runner.Wrong, "the policy was not in force: the CLI carried out %s without asking",
 				cmp.Or(p.uses[id].tool, "a tool"))
 		case a == nil:
+			p.failedUnasked(p.uses[id], o.Get("parent_tool_use_id").Str, b.Get("content"))
 		case a.refused && !failed:
 			p.fail(runner.Wrong, "the policy was not in force: %s ran although it was denied", a.call.Tool)
 		case !a.refused && a.call.Input != nil:
@@ -376,16 +380,37 @@ func (p *toolCalls) onResult(o gjson.Result) {
 	})
 }
 
+// failedUnasked gives the judge a call that failed before the CLI could ask about it: nothing ran, and it may be one of
+// a loop. agent names the subagent by the call that started it.
+func (p *toolCalls) failedUnasked(u toolUse, agent string, content gjson.Result) {
+	if p.judge == nil || u.tool == "" {
+		return
+	}
+	call := policy.Call{Agent: strings.Clone(agent), Tool: u.tool, Input: u.input}
+	switch d := p.judge.Before(call); d.Act {
+	case policy.Stop:
+		p.fail(runner.Stalled, "stopped at %s %s: %s", call.Tool, textfmt.OneLine(d.Target, 300), d.Reason)
+	case policy.Pass, policy.Ask:
+		p.judge.After(call, policy.Result{Input: u.input, Output: outputOf(content), Failed: true})
+	case policy.Deny: // the judge counts it
+	}
+}
+
+// outputOf returns the content of a result.
+func outputOf(content gjson.Result) []byte {
+	if content.Type == gjson.String {
+		return []byte(content.Str)
+	}
+	return []byte(content.Raw)
+}
+
 // ended gives the judge the result of a call.
 func (p *toolCalls) ended(a *askedCall, content gjson.Result, failed bool) {
 	if p.judge != nil {
-		r := policy.Result{Input: a.ran, Output: []byte(content.Raw), Failed: failed,
+		r := policy.Result{Input: a.ran, Output: outputOf(content), Failed: failed,
 			Took: cmp.Or(a.took, time.Since(a.began))}
 		if r.Input == nil {
 			r.Input = a.call.Input
-		}
-		if content.Type == gjson.String {
-			r.Output = []byte(content.Str)
 		}
 		p.judge.After(a.call, r)
 	}

@@ -238,10 +238,18 @@ func TestBareIsRefused(t *testing.T) {
 	}
 }
 
-// resultJudge passes every call and keeps the results.
-type resultJudge struct{ results []policy.Result }
+// resultJudge decides by a function, and keeps the results.
+type resultJudge struct {
+	before  judgeFunc // nil: every call passes
+	results []policy.Result
+}
 
-func (*resultJudge) Before(policy.Call) policy.Decision     { return policy.Decision{Act: policy.Pass} }
+func (j *resultJudge) Before(c policy.Call) policy.Decision {
+	if j.before == nil {
+		return policy.Decision{Act: policy.Pass}
+	}
+	return j.before(c)
+}
 func (j *resultJudge) After(_ policy.Call, r policy.Result) { j.results = append(j.results, r) }
 
 // The judge gets what a tool ran with, what it printed, and how long it took, without the time until the result.
@@ -265,6 +273,31 @@ func TestResultsOfCalls(t *testing.T) {
 			t.Errorf("results %+v, want %+v; %v", j.results, want, p.end)
 		}
 	})
+}
+
+// Calls that fail before the CLI asks about them are part of a loop: the judge gets them with their results, and the
+// turn ends if it stops at one. Without a judge nothing happens.
+func TestFailedUnasked(t *testing.T) {
+	t.Parallel()
+	var calls []policy.Call
+	act := policy.Pass
+	j := &resultJudge{before: func(c policy.Call) policy.Decision {
+		calls = append(calls, c)
+		return policy.Decision{Act: act, Target: "it", Reason: "again"}
+	}}
+	p := &toolCalls{judge: j}
+	for _, act = range []policy.Act{policy.Pass, policy.Ask, policy.Deny, policy.Stop} {
+		p.onUse("t", "Nothing", "m", `{"a":1}`)
+		p.onResult(gjson.Parse(toolResult("t", true).Print))
+	}
+	(&toolCalls{}).onResult(gjson.Parse(toolResult("t", true).Print))
+	call := policy.Call{Tool: "Nothing", Input: []byte(`{"a":1}`)}
+	result := policy.Result{Input: call.Input, Output: []byte("text"), Failed: true}
+	if !reflect.DeepEqual(calls, []policy.Call{call, call, call, call}) ||
+		!reflect.DeepEqual(j.results, []policy.Result{result, result}) || p.end == nil ||
+		p.end.outcome != runner.Stalled || p.end.reason != "stopped at Nothing it: again" || p.refused != 0 {
+		t.Errorf("calls %+v, results %+v, refused %d; %v", calls, j.results, p.refused, p.end)
+	}
 }
 
 // While an attempt is stopped every call is denied. Such a denial is no rule that a person could add.
@@ -341,7 +374,7 @@ func TestNearTheCap(t *testing.T) {
 			for i, c := range calls {
 				now = c
 				id, tool := fmt.Sprint(i), cmp.Or(c.tool, "Bash")
-				p.onUse(id, tool, c.message)
+				p.onUse(id, tool, c.message, `{}`)
 				p.conclude(p.before(gjson.Parse(fmt.Sprintf(`{"tool_use_id":%q,"tool_name":%q,"agent_id":%q}`, id, tool,
 					c.agent)), false))
 				got := p.asked[id].refusal.Act

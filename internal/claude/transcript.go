@@ -259,7 +259,7 @@ func (f *transcript) onTool(block gjson.Result, message string) {
 	}
 	name, input := block.Get("name").Str, block.Get("input")
 	if f.calls != nil {
-		f.calls.onUse(block.Get("id").Str, name, message)
+		f.calls.onUse(block.Get("id").Str, name, message, input.Raw)
 	}
 	if name == outputTool {
 		f.last.offered = nil

@@ -8,12 +8,15 @@ import "time"
 
 // Call is a tool call that the CLI asks about before it runs the tool.
 type Call struct {
-	ID    string // the CLI's tool_use_id
+	ID    string // the CLI's tool_use_id; "" for a call that failed before the CLI could ask about it
 	Agent string // the subagent's id; "" for the main agent
 	Tool  string // "Bash", "Edit", "mcp__server__tool", ...
 	Dir   string // the working directory of the agent's shell, absolute
 	Input []byte // the tool's input, a JSON object
 }
+
+// RunsCommand reports whether a tool runs the command line in its input.
+func RunsCommand(tool string) bool { return tool == "Bash" || tool == "Monitor" }
 
 // Result is the result of a tool call.
 type Result struct {

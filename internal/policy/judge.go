@@ -108,10 +108,10 @@ func (j *judge) decide(c Call) (d Decision) {
 	dir := cmp.Or(c.Dir, j.rules.Dir)
 	d.Act = Pass
 	asked := j.ask.denyingTool(c.Tool)
-	switch c.Tool {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+	switch {
+	case slices.Contains(editingTools, c.Tool):
 		d = j.edit(c, dir)
-	case "Bash":
+	case RunsCommand(c.Tool):
 		var inCommand *Pattern
 		d, inCommand = j.command(gjson.GetBytes(c.Input, "command").Str, slashed(dir))
 		asked = cmp.Or(asked, inCommand)
@@ -121,6 +121,9 @@ func (j *judge) decide(c Call) (d Decision) {
 	}
 	return d
 }
+
+// editingTools are the tools that write the file in their input.
+var editingTools = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
 
 func denial(rule, target, reason string) Decision {
 	return Decision{Act: Deny, Rule: rule, Target: target, Reason: reason}

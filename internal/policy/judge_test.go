@@ -186,6 +186,12 @@ func TestDeniedCommands(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", command, got, want)
 		}
 	}
+	for command, want := range map[string]string{`git push`: "deny: git push", `echo x > prot/f`: "protect",
+		`tail -f log`: ""} {
+		if got := New(rules).Before(Call{Tool: "Monitor", Input: bash(command).Input}); got.Rule != want {
+			t.Errorf("Monitor of %s: %+v, want %q", command, got, want)
+		}
+	}
 	for tool, want := range map[string]Act{"WebFetch": Deny, "mcp__mail__send": Deny, "mcp__mail__read": Pass,
 		"WebSearch": Pass} {
 		if got := New(rules).Before(Call{Tool: tool, Input: []byte(`{}`)}); got.Act != want {

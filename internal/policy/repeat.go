@@ -141,7 +141,7 @@ func (a *recent) find(call digest, row int) []digest {
 // digestOf identifies a call: the tool, the directory and the input without the description of a command.
 func digestOf(c Call) digest {
 	input := c.Input
-	if command := gjson.GetBytes(input, "command"); c.Tool == "Bash" && command.Exists() {
+	if command := gjson.GetBytes(input, "command"); RunsCommand(c.Tool) && command.Exists() {
 		input = []byte(command.Raw + gjson.GetBytes(input, "run_in_background").Raw)
 	}
 	h := sha256.New()

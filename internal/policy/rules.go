@@ -276,7 +276,7 @@ func allows(rule string, words []string) bool {
 func editable(rule, dir, home string) string {
 	tool, at, _ := strings.Cut(rule, "(")
 	at, ends := strings.CutSuffix(at, ")")
-	if !ends || !slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, tool) {
+	if !ends || !slices.Contains(editingTools, tool) {
 		return ""
 	}
 	if i := strings.IndexAny(at, "*?["); i >= 0 {
