@@ -27,11 +27,10 @@ func newWatchdog(std Stdio) *cobra.Command {
 	}
 }
 
-// watchdogArgv returns the command line that starts wavex as a guard, or nil if the path of wavex is
-// unknown.
-func watchdogArgv() []string {
+// watchdogArgv returns the command line that starts wavex as a guard, or nil if there is none.
+func (s Stdio) watchdogArgv() []string {
 	self, err := os.Executable()
-	if err != nil {
+	if err != nil || s.unguarded {
 		return nil
 	}
 	return []string{self, "guard"}

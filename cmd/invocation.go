@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ type invocation struct {
 	reports    []reportFile
 	webhooks   []notify.Webhook
 
+	engine             engine // of the workers; nil: attempts are made here
 	session            *run.Session
 	prompter           *prompter        // the person at the terminal; nil before the first question
 	notices            diverter         // stderr, or the live view while it is on the screen
@@ -82,11 +84,19 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.checkLimits(), r.checkAPIKey(), r.checkInteractive(), r.checkRoster()); err != nil {
+	if err := errors.Join(r.checkLimits(), r.checkAPIKey(), r.checkInteractive(), r.checkRoster(),
+		r.refuseWorkers(ctx)); err != nil {
 		return nil, err
 	}
 	if err := r.preflight(ctx); err != nil {
 		return nil, err
+	}
+	elsewhere, err := r.connectWorkers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if elsewhere != nil {
+		r.config.Parallel = cmp.Or(r.config.Parallel, elsewhere.Slots)
 	}
 	w := r.tryWall(ctx)
 	r.disclose(ctx)
@@ -94,12 +104,13 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
-		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: watchdogArgv(), Wall: w,
+		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: std.watchdogArgv(), Wall: w, Workers: elsewhere,
 		Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
 		WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: &r.notices, Notices: o.output == "text",
 	})
 	if err != nil {
+		r.closeEngine()
 		return nil, err
 	}
 	r.config = r.session.Config()
@@ -411,4 +422,7 @@ func (r *invocation) peopleView() ui.View {
 }
 
 // close releases the resources that prepare acquired.
-func (r *invocation) close(ctx context.Context) { r.session.Close(ctx) }
+func (r *invocation) close(ctx context.Context) {
+	r.session.Close(ctx)
+	r.closeEngine()
+}

@@ -62,6 +62,7 @@ do next in this directory.`,
 		{"Undo", []*cobra.Command{newRollback(std), newClean(std)}},
 		{"Plans", []*cobra.Command{newNew(std), newPlan(std), newCheck(std), newGraph(std), newImport(std), newExport(std),
 			newSchema(std)}},
+		{"Workers", []*cobra.Command{newWorker(std), newWorkers(std)}},
 		{"Claude Code", []*cobra.Command{newHook(std), newMCP(std)}},
 		{"Set up", []*cobra.Command{newInit(std), newConfig(std), newDoctor(std), newCompletion(std), newVersion(std)}},
 	} {

@@ -33,7 +33,8 @@ func (r *invocation) preflight(ctx context.Context) error {
 		return nil
 	}
 	env := proc.Environ(os.Environ(), nil)
-	if c := doctor.Bypass(bypassTasks(r.plan), isRoot(), env); c.Status == doctor.Fail {
+	if c := doctor.Bypass(bypassTasks(r.plan), isRoot(), env); c.Status == doctor.Fail &&
+		r.config.Workers.Engine == "" {
 		return preflightError(c)
 	}
 	p, err := checkCLI(ctx, &r.agent, env, r.std)
@@ -52,7 +53,7 @@ func (r *invocation) preflight(ctx context.Context) error {
 func (r *invocation) tryWall(ctx context.Context) *wall.Wall {
 	s := &r.config.Sandbox
 	s.Wall, s.Reason = false, ""
-	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) {
+	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) || r.engine != nil {
 		return nil
 	}
 	w, err := wall.Try(ctx, r.config.Dir, proc.Environ(os.Environ(), nil))
@@ -109,11 +110,10 @@ func isRoot() bool { return os.Geteuid() == 0 }
 func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
 	if a.IsRehearsal() {
-		self, err := os.Executable()
+		a, err := standIn()
 		if err != nil {
-			return a, fmt.Errorf("finding wavex itself: %w", err)
+			return a, err
 		}
-		a.Argv, a.Support = []string{self, "agent"}, statement.StandIn()
 		if o.scenario != "" {
 			if a.Scenario, err = rehearse.LoadScenario(o.scenario); err != nil {
 				return a, usererr.Input(err)

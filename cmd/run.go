@@ -193,6 +193,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.Var(number(&want.MaxRetries, 0), "max-retries", "retries of a task after its first attempt")
 	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
 	f.BoolVar(&want.FailFast, "fail-fast", want.FailFast, "the first failed task stops the run")
+	workersFlags(c, &want.Workers)
 	groupFlags(c, "Work", "agent", "parallel", "isolation", "max-retries")
 	limitFlags(c, o)
 	groupFlags(c, "Limits", "budget", "max-iterations", "wall-clock")

@@ -50,8 +50,12 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	o.apply(&c, func(flag string) bool {
 		return given(flag) && (flag != "isolation" || old == nil) // a run keeps its working directory mode
 	})
-	c.Parallel = cmp.Or(c.Parallel, defaultParallel(c.Agent))
-	c.Spares = spareCount(c.Agent, c.Parallel)
+	if c.Workers.Engine == "" { // else the workers say how many attempts they make at a time
+		c.Parallel = cmp.Or(c.Parallel, defaultParallel(c.Agent))
+		c.Spares = spareCount(c.Agent, c.Parallel)
+	} else if err := placeOnWorkers(o, &c); err != nil {
+		return c, err
+	}
 	c.Stagger = strings.TrimPrefix(c.Stagger, "off")
 	set(old == nil, &c.Gates, o.gates)
 	set(o.forced("max-retries"), &c.ForceRetries, true)

@@ -214,6 +214,10 @@ func sampleValues(f *pflag.Flag) [2]string {
 		return [2]string{"ff", "branch"}
 	case strings.HasSuffix(f.Name, "-memory"):
 		return [2]string{"2GB", "1GB"}
+	case f.Name == "workers":
+		return [2]string{"temporal://a:1/x", "temporal://b:1/x"}
+	case f.Name == "heartbeat":
+		return [2]string{"2m0s", "3m0s"}
 	case f.Name == "webhook":
 		return [2]string{"https://a.test", "https://b.test"}
 	case f.Name == "report":
@@ -242,6 +246,8 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
+		{"workers", "temporal://host:1/ns"}, {"git", "x"}, {"heartbeat", "1m"}, {"queue-wait", "1m"}, {"insecure", "true"},
+		{"key-file", "x"}, {"tls-ca", "x"}, {"tls-cert", "x"}, {"tls-key", "x"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {

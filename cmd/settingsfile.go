@@ -207,9 +207,9 @@ var classes = map[class]string{
 	told: "allow-short attempt-memory budget counsel counsel-block counsel-holdout counsel-threshold deliver grace " +
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
-	userOnly: "accept-assumptions agent auto-learn claude counsel-via if-unfinished no-verify policy-allow policy-ask " +
-		"policy-ask-timeout policy-deny policy-edits policy-repeat prices report scenario sandbox track trees trust " +
-		"webhook yes",
+	userOnly: "accept-assumptions agent auto-learn claude counsel-via git heartbeat if-unfinished insecure key-file " +
+		"no-verify policy-allow policy-ask policy-ask-timeout policy-deny policy-edits policy-repeat prices queue-wait " +
+		"report scenario sandbox tls-ca tls-cert tls-key track trees trust webhook workers yes",
 	once: "accept-plan fix force fresh gaps interactive only params resume set spec-score task-list",
 }
 

@@ -26,6 +26,9 @@ type Stdio struct {
 	// Terminal reports whether a person can be asked. If it is nil, a person can be asked when In
 	// and Err are terminals and CI is not set.
 	Terminal func() bool
+
+	dial      dialer // connects with an engine of workers; nil: with Temporal
+	unguarded bool   // no guard process is started, since this program is none
 }
 
 // buffered returns std for several prompters: one reader for every question, so that no line is lost between them.

@@ -40,6 +40,9 @@ type setting struct {
 var settings = []setting{
 	{"wavex agent", "", nil, "the stand-in speaks with wavex, not with people"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
+	{"wavex worker", "", nil, "there is no Temporal server"},
+	{"wavex run plan.yaml --workers", "", nil, "the same"},
+	{"wavex run --workers", "", nil, "the same"},
 	{"wavex run plan.json --webhook", "new", []int{0}, ""},
 	{"wavex run --task-list", "new", []int{0, 1},
 		"the stand-in changes nothing, so nothing shows that the list's task is done"},

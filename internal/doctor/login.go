@@ -68,6 +68,19 @@ func Login(env []string, keychain bool) Check {
 	return failCheck(name, "the CLI is not logged in: no variable is set and there is no credentials file", fix)
 }
 
+// LoginKind returns the kind of the login that Login sees, for people: the CLI prefers the variables, in their order.
+func LoginKind(env []string) string {
+	for _, l := range loginVars {
+		if proc.Getenv(env, l.name) != "" {
+			return l.what
+		}
+	}
+	if dir := ConfigDir(env); dir != "" && isFile(filepath.Join(dir, ".credentials.json")) {
+		return "a credentials file"
+	}
+	return "of the CLI"
+}
+
 // LoggedOut reports whether the CLI itself says that it has no login. It runs `claude auth
 // status` in dir, which knows helpers, settings, keychains and providers, and makes no request
 // (observed on claude 2.1.197 and 2.1.330). It returns false if there is no answer within wait,

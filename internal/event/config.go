@@ -42,6 +42,7 @@ type Config struct {
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
 	Sandbox     Sandbox       `json:"sandbox,omitzero"`
 	Policy      Policy        `json:"policy,omitzero"`
+	Workers     Workers       `json:"workers,omitzero"`
 
 	// With Mode Interactive, every retry is asked for. Gates and Mode apply only if Attended is set: a
 	// person uses this session's terminal.
@@ -85,6 +86,24 @@ type Policy struct {
 	Allow      []string      `json:"allow,omitzero"`        // patterns of Ask that the user has allowed for good
 	AskTimeout time.Duration `json:"ask_timeout,omitempty"` // 0: the default
 	Force      []string      `json:"force,omitempty"`       // the fields, by their JSON names, that override the plan
+}
+
+// Workers says how the attempts of a run are made on other machines.
+type Workers struct {
+	Engine    string        `json:"engine,omitempty"`     // temporal://HOST:PORT/NAMESPACE; "": this machine makes them
+	Git       string        `json:"git,omitempty"`        // the git remote, by its name or URL; "": origin
+	QueueWait time.Duration `json:"queue_wait,omitempty"` // until a worker has taken an attempt; 0: the default
+	Heartbeat time.Duration `json:"heartbeat,omitempty"`  // without a sign of life of a worker; 0: the default
+	Connection
+}
+
+// Connection says how a program reaches the engine of workers. The paths are absolute.
+type Connection struct {
+	KeyFile  string `json:"key_file,omitempty"` // has the key that seals all messages; "": none
+	Insecure bool   `json:"insecure,omitempty"` // without TLS, also to another machine
+	TLSCert  string `json:"tls_cert,omitempty"` // "": no certificate of the client
+	TLSKey   string `json:"tls_key,omitempty"`
+	TLSCA    string `json:"tls_ca,omitempty"` // "": the system's
 }
 
 // Rehearsal is the Agent that asks no model, so that costs and tokens are made up.

@@ -86,11 +86,8 @@ func (f *Ferry) Find(ctx context.Context, names ...string) (map[string]string, e
 
 // Sweep removes the refs of a run from the remote and from the repository. It returns how many the remote had.
 func (f *Ferry) Sweep(ctx context.Context, run string) (removed int, err error) {
-	var patterns, args []string
-	for _, kind := range kinds {
-		patterns = append(patterns, prefix(run, kind)+"*")
-	}
-	there, err := f.list(ctx, patterns...)
+	var args []string
+	there, err := f.list(ctx, patterns(run)...)
 	if err != nil {
 		return 0, err
 	}
@@ -104,20 +101,66 @@ func (f *Ferry) Sweep(ctx context.Context, run string) (removed int, err error) 
 		}
 		removed += len(part)
 	}
+	return removed, f.forget(ctx, run)
+}
+
+// Forget removes the refs of a run from the repository in dir alone.
+func Forget(ctx context.Context, dir, run string, env []string) error {
+	return New(ctx, dir, "", env).forget(ctx, run)
+}
+
+func (f *Ferry) forget(ctx context.Context, run string) error {
 	var deletes strings.Builder
 	for _, kind := range kinds {
 		names, err := f.git.Output(ctx, "", "for-each-ref", "--format=delete %(refname)", prefix(run, kind))
 		if err != nil {
-			return removed, err
+			return err
 		}
 		if names != "" {
 			deletes.WriteString(names + "\n")
 		}
 	}
-	if deletes.Len() > 0 {
-		_, err = f.git.Output(ctx, deletes.String(), "update-ref", "--no-deref", "--stdin")
+	if deletes.Len() == 0 {
+		return nil
 	}
-	return removed, err
+	_, err := f.git.Output(ctx, deletes.String(), "update-ref", "--no-deref", "--stdin")
+	return err
+}
+
+// Kept returns the refs of the work and the logs of a run that the repository has.
+func (f *Ferry) Kept(ctx context.Context, run string) (refs []Ref, err error) {
+	out, err := f.git.Output(ctx, "", "for-each-ref", "--format=%(objectname) %(refname)", prefix(run, "away"),
+		prefix(run, "logs"))
+	for line := range strings.Lines(out) {
+		if commit, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			refs = append(refs, Ref{name, commit})
+		}
+	}
+	return refs, err
+}
+
+// Count returns the number of refs of a run on the remote.
+func (f *Ferry) Count(ctx context.Context, run string) (int, error) {
+	there, err := f.list(ctx, patterns(run)...)
+	return len(there), err
+}
+
+// Probe pushes a commit to a ref of its own below refs/wavex and removes it again, to see whether the remote takes such
+// refs.
+func (f *Ferry) Probe(ctx context.Context, commit, name string) error {
+	ref := "refs/wavex/probe." + gitwork.RefComponent(name)
+	if err := f.transfer(ctx, "push", "-q", "--no-verify", f.remote, "+"+commit+":"+ref); err != nil {
+		return err
+	}
+	return f.transfer(ctx, "push", "-q", "--no-verify", f.remote, ":"+ref)
+}
+
+// patterns returns the patterns of the refs of a run.
+func patterns(run string) (all []string) {
+	for _, kind := range kinds {
+		all = append(all, prefix(run, kind)+"*")
+	}
+	return all
 }
 
 // list returns the refs of the remote that patterns match.

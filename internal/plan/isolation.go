@@ -24,7 +24,10 @@ func isolationFields() []field[Plan] {
 		{"deliver", func(d *decoder, p *Plan, t source.Token) {
 			d.enum(&p.Deliver, t, "auto", "branch", "ff", "push", "pr")
 		}},
-		{"share", func(d *decoder, p *Plan, t source.Token) { d.prefixedList(&p.Share, t, copyPrefix, d.relativePath) }},
+		{"share", func(d *decoder, p *Plan, t source.Token) {
+			p.SharePos = d.src.Pos(t.At)
+			d.prefixedList(&p.Share, t, copyPrefix, d.relativePath)
+		}},
 		{"setup", func(d *decoder, p *Plan, t source.Token) { d.nonEmptyString(&p.Setup, t) }},
 		{"protect", func(d *decoder, p *Plan, t source.Token) {
 			var all []string

@@ -36,6 +36,7 @@ type Plan struct {
 	// "auto", "branch", "ff", "push" or "pr"; "": not given.
 	Isolation, Setup, Deliver string   `json:"-"`
 	Share                     []string `json:"-"`
+	SharePos                  Pos      `json:"-"` // of the list in the plan file
 	// No task may change ProtectPaths, and no delivery moves ProtectBranches. Both are patterns of
 	// path.Match; a path is protected if a folder that contains it is.
 	ProtectPaths, ProtectBranches []string `json:"-"`

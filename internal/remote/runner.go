@@ -32,6 +32,7 @@ type Runner struct {
 	Setup     string // shell command of the plan for a fresh worktree
 	NoVerify  bool   // commit without the repository's hooks
 	Rehearsal bool
+	NoWall    bool                     // no wall around agents
 	Subject   func(task string) string // of a task's commit
 
 	QueueWait time.Duration // see Limits.Queue; also how long an engine may be away before a start
@@ -190,7 +191,8 @@ func (a *attempt) request() wire.Request {
 		o.Dir = ""
 		req.Output = &o
 	}
-	w := wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, Attempt: req}
+	w := wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, NoWall: a.NoWall,
+		Attempt: req}
 	if a.Subject != nil {
 		w.Subject = a.Subject(req.Task)
 	}

@@ -68,6 +68,7 @@ type Options struct {
 type Workers struct {
 	Engine    remote.Engine
 	Queue     string        // of the workers
+	Slots     int           // attempts that the workers make at a time
 	Remote    string        // the git remote, as this machine reaches it
 	URL       string        // the same, as workers reach it
 	Env       []string      // the environment from which that of git is made

@@ -33,7 +33,8 @@ func (r *Session) openWorkers(ctx context.Context) error {
 	}
 	r.elsewhere = &remote.Runner{Engine: w.Engine, Ferry: ferry.New(ctx, r.config.Dir, w.Remote, w.Env), Queue: w.Queue,
 		Repo: w.URL, Release: r.opts.Version, Setup: r.plan.Setup, NoVerify: r.config.NoVerify,
-		Rehearsal: r.opts.Agent.IsRehearsal(), Subject: r.workspace.Subject, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
+		Rehearsal: r.opts.Agent.IsRehearsal(), NoWall: r.config.Sandbox.Mode != event.SandboxAuto,
+		Subject: r.workspace.Subject, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
 		Poll: workersPoll, StopWait: workersStopWait, Observe: r.observe, Redact: r.opts.Redactor.Bytes, Warn: r.warn}
 	return nil
 }

@@ -17,6 +17,13 @@ import (
 
 // This file has the repositories of a worker.
 
+// reposDir is the folder of the repositories in a worker's directory, and remoteKey the key of the git remote in the
+// configuration of one.
+const (
+	reposDir  = "repos"
+	remoteKey = "wavex.remote"
+)
+
 // repo is the repository of a git remote, which the attempts of all its runs share.
 type repo struct {
 	dir   string
@@ -45,7 +52,7 @@ func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
 	}
 	sum := sha256.Sum256([]byte(remote))
 	r := &repo{runs: map[string]*runTrees{}}
-	r.dir = filepath.Join(w.opts.Dir, "repos", hex.EncodeToString(sum[:8]))
+	r.dir = filepath.Join(w.opts.Dir, reposDir, hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -65,6 +72,9 @@ func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
 		if _, err := git.Output(ctx, "", "update-ref", "HEAD", empty); err != nil {
 			return nil, err
 		}
+	}
+	if _, err := git.Output(ctx, "", "config", remoteKey, remote); err != nil {
+		return nil, err
 	}
 	r.ferry = ferry.New(ctx, r.dir, remote, w.opts.Env)
 	w.repos[remote] = r

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,12 +49,13 @@ type Options struct {
 	Release string   // the version of wavex
 	Env     []string // the environment of git, from which that of setups is made
 	Pass    []string // further variables for setups, see proc.EnvironPass
-	Allow   []string // prefixes of git remotes that requests may name
+	Allow   []string // prefixes of git remotes that requests may name, see CheckPrefix
 	Bypass  bool     // requests may ask for bypassPermissions
 	// Local returns the Runner that makes an attempt, with its Observe set to observe. dir is the .loop of the
 	// attempt's repository. An error refuses the attempt.
-	Local func(req *wire.Request, dir loop.Dir, observe func(runner.Observation)) (*runner.Local, error)
-	Warn  func(error) // shows a problem, from any goroutine
+	Local  func(req *wire.Request, dir loop.Dir, observe func(runner.Observation)) (*runner.Local, error)
+	Redact func(runner.Result) runner.Result // removes the secrets of this machine; nil: nothing is removed
+	Warn   func(error)                       // shows a problem, from any goroutine
 }
 
 // Mark returns the mark of the processes of a worker.
@@ -90,9 +92,9 @@ func (w *Worker) Close(ctx context.Context) error {
 // tellTimeout bounds the time to tell a result after ctx has ended.
 const tellTimeout = 30 * time.Second
 
-// Attempt makes one attempt. It returns when its result is told, or is not wanted any more. If ctx ends, it stops the
-// attempt and still tells the result.
-func (w *Worker) Attempt(ctx context.Context, task Task) {
+// Attempt makes one attempt, and returns its result when it is told, or is not wanted any more. If ctx ends, it stops
+// the attempt and still tells the result.
+func (w *Worker) Attempt(ctx context.Context, task Task) runner.Result {
 	a := &attempt{Worker: w, task: task, progress: wire.Progress{Worker: w.opts.Name}}
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -105,6 +107,7 @@ func (w *Worker) Attempt(ctx context.Context, task Task) {
 	if !errors.Is(context.Cause(working), ErrGone) {
 		a.tell(ctx, res)
 	}
+	return res
 }
 
 // broken returns the result of an attempt that could not begin, or whose work could not be brought back.
@@ -135,12 +138,10 @@ func (a *attempt) read() (err error) {
 	if wire.Run(a.task.ID()) == "" {
 		return fmt.Errorf("%q is not the id of an attempt", a.task.ID())
 	}
-	for _, prefix := range a.opts.Allow {
-		if strings.HasPrefix(a.head.Repo, prefix) {
-			return nil
-		}
+	if !slices.ContainsFunc(a.opts.Allow, func(prefix string) bool { return allows(prefix, a.head.Repo) }) {
+		return fmt.Errorf("it does not work for the git remote %s (see --allow-repo)", a.head.Repo)
 	}
-	return fmt.Errorf("it does not work for the git remote %s (see --allow-repo)", a.head.Repo)
+	return nil
 }
 
 // readRequest reads the request, and checks whether this worker carries it out.
@@ -213,10 +214,12 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 	}
 	hooks := runner.Hooks{TurnEnded: func(t runner.Turn) error {
 		t.Result.Worker = a.opts.Name
+		t.Result = a.redact(t.Result)
 		return a.bringTurn(ctx, here, t)
 	}}
 	res := here.manager.Runner(local).Attempt(ctx, here.req, hooks)
 	res.Worker = a.opts.Name
+	res = a.redact(res)
 	if err := a.bringBack(context.WithoutCancel(ctx), here, &res); err != nil {
 		kept := cmp.Or(res.Commit, res.WIP)
 		if res.Outcome == runner.Done || res.Outcome.Stuck() {
@@ -232,6 +235,13 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 	}
 	res.Duration = time.Since(began)
 	return res
+}
+
+func (a *attempt) redact(res runner.Result) runner.Result {
+	if a.opts.Redact == nil {
+		return res
+	}
+	return a.opts.Redact(res)
 }
 
 // place is where an attempt works.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ type Engine struct {
 	mu       sync.Mutex
 	attempts map[string]*attempt
 	queue    []*attempt
+	workers  []remote.Worker // that call Serve
 	away     bool
 	changed  chan struct{} // closed and replaced at each change
 }
@@ -162,17 +164,24 @@ func (e *Engine) Cancel(_ context.Context, id, _ string) (err error) {
 	return err
 }
 
-// serve gives the attempts of a queue to work, several at a time, until ctx ends. It returns after the last of them.
-func (e *Engine) serve(ctx context.Context, queue string, work func(worker.Task)) {
+// Serve gives the attempts of queues to work, at most slots at a time, until ctx ends. It returns after the last of
+// them. Meanwhile Workers has who.
+func (e *Engine) Serve(ctx context.Context, who remote.Worker, queues []string, slots int, work func(worker.Task)) {
+	e.change(func() { e.workers = append(e.workers, who) })
+	defer e.change(func() {
+		e.workers = slices.DeleteFunc(e.workers, func(w remote.Worker) bool { return w.Name == who.Name })
+	})
 	var running sync.WaitGroup
 	defer running.Wait()
+	free := slots
 	for {
 		var next *attempt
 		err := e.await(ctx, func() bool {
 			for i, a := range e.queue {
-				if a.Queue == queue && a.end == "" {
+				if free > 0 && slices.Contains(queues, a.Queue) && a.end == "" {
 					next, e.queue = a, append(e.queue[:i:i], e.queue[i+1:]...)
 					next.taken = true
+					free--
 					return true
 				}
 			}
@@ -181,22 +190,42 @@ func (e *Engine) serve(ctx context.Context, queue string, work func(worker.Task)
 		if err != nil {
 			return
 		}
-		running.Go(func() { work(next) })
+		running.Go(func() {
+			work(next)
+			e.change(func() { free++ })
+		})
 	}
 }
 
-// StartWorker starts a worker that makes the attempts of a queue with an agent. remote is the git remote. StartWorker
+// Workers returns the workers that call Serve.
+func (e *Engine) Workers(context.Context, string) ([]remote.Worker, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.away {
+		return nil, ErrAway
+	}
+	return slices.Clone(e.workers), nil
+}
+
+// AwaitWorkers returns when n workers call Serve.
+func (e *Engine) AwaitWorkers(ctx context.Context, n int) error {
+	return e.await(ctx, func() bool { return len(e.workers) == n })
+}
+
+// StartWorker starts a worker that makes the attempts of a queue with an agent. bare is the git remote. StartWorker
 // returns the function that stops the worker and interrupts its attempts. The end of the test calls it too.
-func (e *Engine) StartWorker(t testing.TB, name, queue, remote string, agent runner.Agent) (stop func()) {
+func (e *Engine) StartWorker(t testing.TB, name, queue, bare string, agent runner.Agent) (stop func()) {
 	w := worker.New(worker.Options{Name: name, Dir: t.TempDir(), Mark: worker.Mark(name, os.Getpid()), Release: "test",
-		Env: os.Environ(), Allow: []string{remote}, Warn: func(err error) { t.Log(err) },
+		Env: os.Environ(), Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
 		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
 			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}, Agent: agent}, nil
 		}})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		e.serve(ctx, queue, func(task worker.Task) { w.Attempt(ctx, task) })
+		const slots = 1000 // the tests do not reach it
+		who := remote.Worker{Name: name, Slots: slots, Seen: time.Now()}
+		e.Serve(ctx, who, []string{queue}, slots, func(task worker.Task) { w.Attempt(ctx, task) })
 		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}

@@ -17,6 +17,7 @@ type Request struct {
 	Subject   string `json:"subject,omitempty"`   // of the task's commit
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 	Rehearsal bool   `json:"rehearsal,omitempty"` // the rehearsal agent makes the attempt
+	NoWall    bool   `json:"no_wall,omitempty"`   // no wall around the agent, also where one is possible
 	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, and LogDir,
 	// Baseline and Closed are empty.
 	Attempt runner.Request `json:"attempt"`

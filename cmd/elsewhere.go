@@ -1,0 +1,210 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"wavex/internal/event"
+	"wavex/internal/ferry"
+	"wavex/internal/gitwork"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/report"
+	"wavex/internal/run"
+	"wavex/internal/usererr"
+)
+
+// This file prepares a run whose attempts are made on other machines.
+
+// placeOnWorkers completes the configuration of a run on workers: its tasks work in worktrees.
+func placeOnWorkers(o *runOptions, c *event.Config) error {
+	if c.Isolation == "auto" {
+		c.Isolation = event.Isolated
+	}
+	if c.Isolation != event.Isolated {
+		return usage("%s: workers need worktrees; leave out isolation %s", o.named("workers"), c.Isolation)
+	}
+	for flag, bytes := range map[string]int64{"attempt-memory": c.Memory.Attempt, "run-memory": c.Memory.Run} {
+		if bytes > 0 {
+			return usage("%s limits processes of this machine, and workers make the attempts; limit the memory of the workers "+
+				"there, and leave it out", o.named(flag))
+		}
+	}
+	c.Spares = 0
+	return absolute(&c.Workers.Connection)
+}
+
+// refuseWorkers refuses a plan that cannot be carried out on workers, with its line: they get only commits.
+func (r *invocation) refuseWorkers(ctx context.Context) error {
+	if r.config.Workers.Engine == "" {
+		return nil
+	}
+	_, err := engineOptionsOf(r.config.Workers, r.opts.named)
+	if err != nil {
+		return err
+	}
+	return refuseForWorkers(ctx, r.plan, r.config.Dir, r.config.TaskList)
+}
+
+// refuseForWorkers returns an error about the first part of a plan that workers cannot carry out.
+func refuseForWorkers(ctx context.Context, p *plan.Plan, dir, taskList string) error {
+	if planfile.IsList(p.Path) || taskList != "" {
+		return usage("%s: workers cannot share a task list of Claude Code; run a plan file without --share-task-list", p.Path)
+	}
+	if len(p.Share) > 0 {
+		return usage("%s:%d: share: workers have only files of git, and %s is none; let setup make it there", p.Path,
+			p.SharePos.Line, strings.TrimPrefix(p.Share[0], "copy:"))
+	}
+	top, err := gitwork.NewGit(ctx, dir, os.Environ()).Output(ctx, "", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return usererr.Blocked(fmt.Errorf("workers need a git repository: %w", err))
+	}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		where := t.WorkDir(dir)
+		if s := p.Settings(i); t.Command == "" && s.MCPConfig != "" && s.MCPConfig != "inherit" {
+			if !inside(top, where, s.MCPConfig) {
+				return usage("%s:%d: task %s: the MCP file %s is not in the repository, so workers do not have it", p.Path,
+					t.Pos.Line, t.ID, s.MCPConfig)
+			}
+		}
+		if path := outsideOf(top, where, t); path != "" {
+			return usage("%s:%d: task %s: %s is not in the repository, so workers do not have it", p.Path, t.Pos.Line,
+				t.ID, path)
+		}
+	}
+	return nil
+}
+
+// outsideOf returns the first path of a task that is not in the repository, or "".
+func outsideOf(top, where string, t *plan.Task) string {
+	paths := []string{"."}
+	for _, f := range t.Files {
+		paths = append(paths, f.Path)
+	}
+	for _, c := range t.Verify {
+		paths = append(paths, cmp.Or(c.File, "."))
+	}
+	for _, p := range paths {
+		if !inside(top, where, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// inside reports whether a path, relative to the directory where, is in the directory top.
+func inside(top, where, path string) bool {
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(where, path)
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(real, filepath.Base(path))
+	}
+	if real, err := filepath.EvalSymlinks(top); err == nil {
+		top = real
+	}
+	rel, err := filepath.Rel(top, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// gitRemote returns the git remote of a run on workers: as this machine names it, and its URL.
+func gitRemote(ctx context.Context, dir, name, flag string) (remote, address string, err error) {
+	remote = cmp.Or(name, "origin")
+	if strings.HasPrefix(remote, "-") {
+		return "", "", usage("%s takes the name or the URL of a git remote, not %q", flag, remote)
+	}
+	address, err = gitwork.NewGit(ctx, dir, os.Environ()).Output(ctx, "", "ls-remote", "--get-url", remote)
+	if err != nil {
+		return "", "", usererr.Blocked(err)
+	}
+	if name == "" && address == remote {
+		return "", "", usage("%s is needed: the repository has no remote origin, by which workers could get the work", flag)
+	}
+	if u, err := url.Parse(address); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
+		return "", "", usage("%s: the URL of the remote %s has a password, which does not go to workers; let a credential "+
+			"helper of git hold it", flag, remote)
+	}
+	if !strings.Contains(address, ":") { // a path
+		if address, err = filepath.Abs(filepath.Join(relativeBase(address, dir), address)); err != nil {
+			return "", "", err
+		}
+	}
+	return remote, address, nil
+}
+
+// relativeBase returns the directory that a path is relative to.
+func relativeBase(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return ""
+	}
+	return dir
+}
+
+// connectWorkers connects with the workers of the run, and looks whether the git remote takes its refs. It returns nil
+// if the attempts are made here.
+func (r *invocation) connectWorkers(ctx context.Context) (*run.Workers, error) {
+	w := r.config.Workers
+	if w.Engine == "" {
+		return nil, nil
+	}
+	remote, address, err := gitRemote(ctx, r.config.Dir, w.Git, r.opts.named("git"))
+	if err != nil {
+		return nil, err
+	}
+	if err := probeRemote(ctx, r.config.Dir, remote, r.config.Run); err != nil {
+		return nil, usererr.Blocked(err)
+	}
+	e, o, server, err := openEngine(ctx, r.std, w, r.opts.named)
+	if err != nil {
+		return nil, err
+	}
+	r.engine = e
+	if why := shortRetention(server); why != "" {
+		fmt.Fprintln(r.std.Err, "wavex: warning: "+why)
+	}
+	queue := o.Key.Queue("")
+	list, err := e.Workers(ctx, queue)
+	if err != nil {
+		r.closeEngine()
+		return nil, usererr.Blocked(err)
+	}
+	wait := cmp.Or(w.QueueWait, defaultQueueWait)
+	if len(list) == 0 {
+		fmt.Fprintf(r.std.Err, "wavex: warning: no worker asks for attempts at %s; each attempt waits for one up to %s\n",
+			w.Engine, report.FormatDuration(wait))
+	}
+	const unknown = 4
+	return &run.Workers{Engine: e, Queue: queue, Slots: cmp.Or(slots(list), unknown), Remote: remote, URL: address,
+		Env: os.Environ(), QueueWait: wait, Heartbeat: cmp.Or(w.Heartbeat, defaultHeartbeat)}, nil
+}
+
+// errNoCommit says that there is nothing that workers could begin on.
+var errNoCommit = errors.New("the repository has no commit yet, and attempts on workers begin on one")
+
+// probeRemote looks whether a git remote takes refs of a run.
+func probeRemote(ctx context.Context, dir, remote, name string) error {
+	head, err := gitwork.NewGit(ctx, dir, os.Environ()).Output(ctx, "", "rev-parse", "--verify", "-q", "HEAD")
+	if err != nil {
+		return errNoCommit
+	}
+	if err := ferry.New(ctx, dir, remote, os.Environ()).Probe(ctx, head, name); err != nil {
+		return fmt.Errorf("the git remote %s does not take the refs below refs/wavex by which the work goes to workers and "+
+			"back: %w", remote, err)
+	}
+	return nil
+}
+
+func (r *invocation) closeEngine() {
+	if r.engine != nil {
+		r.engine.Close()
+		r.engine = nil
+	}
+}

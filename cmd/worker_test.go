@@ -1,0 +1,234 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wavex/internal/event"
+	"wavex/internal/loop"
+	"wavex/internal/remote"
+	"wavex/internal/remote/remotetest"
+	"wavex/internal/remote/temporal"
+	"wavex/internal/remote/wire"
+	"wavex/internal/runlog"
+	"wavex/internal/testrepo"
+	"wavex/internal/worker"
+)
+
+// memory is a connection with an engine in memory.
+type memory struct {
+	*remotetest.Engine
+	who       remote.Worker
+	retention time.Duration
+}
+
+func (m memory) Check(context.Context) (temporal.Server, error) {
+	return temporal.Server{Version: "1.31.0", Standalone: true, Retention: m.retention}, nil
+}
+
+func (m memory) Serve(ctx context.Context, queues []string, slots int, work func(worker.Task)) error {
+	m.Engine.Serve(ctx, m.who, queues, slots, work)
+	return nil
+}
+
+func (memory) Close() {}
+
+// onMemory returns the streams of a command whose engine is in memory.
+func onMemory(e *remotetest.Engine) (std Stdio, out, told *buffer) {
+	out, told = &buffer{}, &buffer{}
+	return Stdio{In: strings.NewReader(""), Out: out, Err: told, unguarded: true, Terminal: func() bool { return false },
+		dial: func(_ context.Context, o temporal.Options) (engine, error) {
+			who := o.Worker
+			who.Seen = time.Now()
+			return memory{e, who, 7 * 24 * time.Hour}, nil
+		}}, out, told
+}
+
+// buffer is a buffer for several goroutines.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// keyFile writes a key file of a size and a mode.
+func keyFile(t *testing.T, size int, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "wavex.key")
+	testrepo.Must(t, os.WriteFile(path, make([]byte, size), mode))
+	return path
+}
+
+// Wrong flags of a worker, and of a run on workers, end the command before anything is asked, and are named.
+func TestWrongFlagsOfWorkers(t *testing.T) {
+	good := keyFile(t, wire.KeySize, 0o600)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	testrepo.Files{"plan.json": `{"tasks":[{"id":"a","subject":"A","command":"true"}]}`}.Write(t, dir)
+	for _, name := range []string{apiKeyVar, "WAVEX_CLAUDE"} {
+		t.Setenv(name, "")
+	}
+	far := []string{"--connect", "engine.example:7233", "--allow-repo", "git@host:team/"}
+	near := []string{"--connect", "127.0.0.1:7233", "--allow-repo", "git@host:team/"}
+	type row struct {
+		args []string
+		want string // the flag
+	}
+	rows := []row{
+		{nil, "--connect"},
+		{[]string{"--connect", "engine.example"}, "--connect"},
+		{[]string{"--connect", "engine.example:0"}, "--connect"},
+		{[]string{"--connect", "engine.example:70000"}, "--connect"},
+		{[]string{"--connect", ":7233"}, "--connect"},
+		{[]string{"--connect", "127.0.0.1:7233"}, "--allow-repo"},
+		{[]string{"--connect", "127.0.0.1:7233", "--allow-repo", "team/"}, "--allow-repo"},
+		{[]string{"--connect", "127.0.0.1:7233", "--allow-repo", ""}, "--allow-repo"},
+		{[]string{"--connect", "127.0.0.1:7233", "--allow-repo", "https://"}, "--allow-repo"},
+		{append(near, "--namespace", ""), "--namespace"},
+		{append(near, "--slots", "0"), "--slots"},
+		{append(near, "--once", "0"), "--once"},
+		{append(near, "--drain", "-1s"), "--drain"},
+		{append(near, "--name", "a/b"), "--name"},
+		{append(near, "--pass", "A=b"), "--pass"},
+		{append(near, "--agent", "other"), "--agent"},
+		{append(near, "--key-file", filepath.Join(dir, "none")), "--key-file"},
+		{append(near, "--key-file", keyFile(t, 31, 0o600)), "--key-file"},
+		{append(near, "--key-file", keyFile(t, 64, 0o600)), "--key-file"},
+		{append(near, "--tls-cert", good), "--tls-key"},
+		{append(near, "--tls-cert", good, "--tls-key", good), "--tls-cert"},
+		{append(near, "--tls-ca", good), "--tls-ca"},
+		{append(near, "--tls-ca", filepath.Join(dir, "none")), "--tls-ca"},
+		{append(far, "--insecure"), "--key-file"},
+		{append(far, "--key-file", good), "--insecure"},
+		{[]string{"--salvage", "r-1", "--dir", dir}, "--salvage"},
+	}
+	if runtime.GOOS != "windows" {
+		rows = append(rows, row{append(near, "--key-file", keyFile(t, wire.KeySize, 0o640)), "--key-file"})
+	}
+	for i := range rows {
+		rows[i].args = append([]string{"worker"}, rows[i].args...)
+	}
+	for _, url := range []string{"engine.example:7233", "nats://127.0.0.1:7233/default", "temporal://127.0.0.1/default",
+		"temporal://127.0.0.1:7233", "temporal://127.0.0.1:7233/", "temporal://u:p@127.0.0.1:7233/default",
+		"temporal://127.0.0.1:0/default", "temporal://127.0.0.1:7233/a/b"} {
+		rows = append(rows, row{[]string{"run", "--workers", url}, "--workers"},
+			row{[]string{"workers", "--workers", url}, "--workers"})
+	}
+	rows = append(rows, row{[]string{"workers"}, "--workers"})
+	for flags, want := range map[string]string{"--isolation shared": "--workers",
+		"--attempt-memory 1GB": "--attempt-memory", "--heartbeat 1s": "--heartbeat",
+		"--queue-wait 1s": "--queue-wait", "--tls-cert x": "--tls-key",
+		"--key-file none": "--key-file"} {
+		args := append([]string{"run", "--workers", "temporal://127.0.0.1:7233/default"}, strings.Fields(flags)...)
+		rows = append(rows, row{args, want})
+	}
+	rows = append(rows, row{[]string{"run", "--workers", "temporal://engine.example:7233/default"}, "--key-file"},
+		row{[]string{"run", "--workers", "temporal://engine.example:7233/default", "--key-file", good}, "--insecure"})
+	for _, r := range rows {
+		std, _, told := onMemory(remotetest.New())
+		std.dial = func(context.Context, temporal.Options) (engine, error) {
+			t.Errorf("%q: the engine is asked", r.args)
+			return nil, errors.New("not here")
+		}
+		if code := Main(t.Context(), r.args, std); code != 2 || !strings.Contains(told.String(), r.want) {
+			t.Errorf("%q: exit %d, without %s: %s", r.args, code, r.want, told)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, loop.Name)); err == nil {
+		t.Error("a refused run has written .loop")
+	}
+}
+
+// An obstacle ends a worker with exit code 5.
+func TestBlockedWorker(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"worker", "--connect", "127.0.0.1:7233", "--allow-repo", "git@host:team/", "--dir", dir}
+	std, _, told := onMemory(remotetest.New())
+	t.Setenv("WAVEX_CLAUDE", filepath.Join(dir, "no-claude"))
+	if code := Main(t.Context(), args, std); code != 5 || !strings.Contains(told.String(), "no-claude") {
+		t.Errorf("without a CLI: exit %d, %s", code, told)
+	}
+	release, err := worker.Own(t.Context(), dir, "worker@other.1")
+	testrepo.Must(t, err)
+	defer release()
+	std, _, told = onMemory(remotetest.New())
+	if code := Main(t.Context(), append(args, "--agent", "rehearse"), std); code != 5 ||
+		!strings.Contains(told.String(), "--dir") {
+		t.Errorf("a directory in use: exit %d, %s", code, told)
+	}
+}
+
+// project makes a repository with a plan, and a bare one as its remote.
+func project(t *testing.T, plan string) (dir, bare string) {
+	t.Helper()
+	dir = testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n", "f": "1\n", "plan.json": plan})
+	bare = filepath.Join(t.TempDir(), "bare.git")
+	testrepo.Git(t, t.TempDir(), "init", "-q", "--bare", bare)
+	testrepo.Git(t, dir, "remote", "add", "origin", bare)
+	t.Chdir(dir)
+	return dir, bare
+}
+
+const onEngine = "temporal://127.0.0.1:7233/default"
+
+// A run on a worker completes, with the log files of its attempts in .loop, and the worker ends after them. Neither
+// leaves refs on the remote that wavex clean does not remove.
+func TestRunOnWorker(t *testing.T) {
+	dir, bare := project(t, `{"tasks":[{"id":"a","subject":"A","command":"pwd | tee a"},`+
+		`{"id":"b","subject":"B","blockedBy":["a"],"command":"cat a"}]}`)
+	e := remotetest.New()
+	std, out, told := onMemory(e)
+	served := make(chan int, 1)
+	cache := t.TempDir()
+	go func() {
+		served <- Main(t.Context(), []string{"worker", "--connect", "127.0.0.1:7233", "--allow-repo", bare, "--name", "w1",
+			"--dir", cache, "--agent", "rehearse", "--slots", "3", "--once", "2", "--output", "json"}, std)
+	}()
+	testrepo.Must(t, e.AwaitWorkers(t.Context(), 1))
+	mine, _, said := onMemory(e)
+	if code := Main(t.Context(), []string{"run", "plan.json", "--workers", onEngine, "--yes"}, mine); code != 0 {
+		t.Fatalf("exit %d\n%s\n%s", code, said, told)
+	}
+	if code := <-served; code != 0 {
+		t.Errorf("the worker: exit %d\n%s", code, told)
+	}
+	var types []string
+	for line := range strings.Lines(out.String()) {
+		var e worker.Event
+		testrepo.Must(t, json.Unmarshal([]byte(line), &e))
+		types = append(types, e.Type)
+	}
+	if got := strings.Join(types, " "); got != "worker serving started ended started ended" {
+		t.Errorf("the worker tells %s", got)
+	}
+	events, err := runlog.Read(loop.In(dir))
+	testrepo.Must(t, err)
+	last := runlog.Last(events)
+	if last.Config.Parallel != 3 || last.Config.Isolation != event.Isolated || last.Config.Workers.Engine != onEngine {
+		t.Errorf("%+v", last.Config)
+	}
+	if text, err := os.ReadFile(last.Config.Loop.Task(last.Config.Run, "b", "attempt-1", loop.OutputFile)); err != nil ||
+		!strings.HasPrefix(string(text), cache) {
+		t.Errorf("the output of b is %q, %v", text, err)
+	}
+}
