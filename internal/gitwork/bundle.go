@@ -45,6 +45,11 @@ type bundles struct {
 	size   int64             // bytes of all files
 	saved  map[string]string // commits of the refs when they were saved last
 	broken bool              // a save failed; nothing more is saved
+	listed bool              // the refs were listed once; from then on changed has what is new
+
+	noting  sync.Mutex        // guards changed
+	changed map[string]string // commits of the refs that were set since the last save
+	noted   bool              // note is called for every change of a ref
 }
 
 // bundle is one file.
@@ -57,7 +62,8 @@ type bundle struct {
 // openBundles reads the headers of a run's bundles. It removes the file of an interrupted save, and ignores files
 // without a valid header.
 func openBundles(dir, chain string, others ...string) (*bundles, error) {
-	b := &bundles{dir: dir, prefixes: append(others, chain), chain: chain, saved: map[string]string{}}
+	b := &bundles{dir: dir, prefixes: append(others, chain), chain: chain, saved: map[string]string{},
+		changed: map[string]string{}}
 	names, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -159,15 +165,20 @@ func (b *bundles) isBroken() bool {
 	return b.broken
 }
 
-func (b *bundles) saveNew(ctx context.Context, g git, base string) error {
-	refs, err := g.readRefs(ctx, b.prefixes...)
+func (b *bundles) saveNew(ctx context.Context, g git, base string) (err error) {
+	refs, err := b.changedRefs(ctx, g)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err == nil {
+			b.forget(refs)
+		}
+	}()
 	fresh := map[string]string{}
 	args := []string{"bundle", "create", "-q", "-"}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		id := refs[ref].id
+		id := refs[ref]
 		if b.saved[ref] != id && id != base && !b.inChain(id) {
 			fresh[ref] = id
 			args = append(args, ref)
@@ -211,6 +222,36 @@ func (b *bundles) saveNew(ctx context.Context, g git, base string) error {
 		b.saved[ref] = id
 	}
 	return nil
+}
+
+// note is told of a change of a ref; with the id "" it was deleted.
+func (b *bundles) note(ref, id string) {
+	b.noting.Lock()
+	defer b.noting.Unlock()
+	if id == "" {
+		delete(b.changed, ref)
+	} else if b.owns(ref) {
+		b.changed[ref] = id
+	}
+}
+
+// changedRefs returns the refs that may not be saved.
+func (b *bundles) changedRefs(ctx context.Context, g git) (refs map[string]string, err error) {
+	if b.listed {
+		b.noting.Lock()
+		defer b.noting.Unlock()
+		return maps.Clone(b.changed), nil
+	}
+	refs, err = g.listRefs(ctx, b.prefixes...)
+	b.listed = b.noted && err == nil
+	return refs, err
+}
+
+// forget removes the refs that are saved from changed, unless they have changed since.
+func (b *bundles) forget(refs map[string]string) {
+	b.noting.Lock()
+	defer b.noting.Unlock()
+	maps.DeleteFunc(b.changed, func(ref, id string) bool { return refs[ref] == id })
 }
 
 // inChain reports whether a commit is one of the chain in the bundles.

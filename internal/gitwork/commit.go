@@ -42,16 +42,16 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	}
 	g := m.gitIn(t)
 	branch, ref := taskBranch(m.opts.Run, req.Task), taskRef(m.opts.Run, req.Task)
-	refs, err := g.readRefs(ctx, stashRef, branch)
+	refs, err := g.refIDs(ctx, stashRef, branch)
 	if err != nil {
 		return "", err
 	}
-	if refs[stashRef].id != "" {
+	if refs[stashRef] != "" {
 		if err := m.preserveStashes(ctx, req.Task); err != nil {
 			return "", err
 		}
 	}
-	head, err := g.headOf(ctx, refs[branch])
+	head, onBranch, err := m.headOf(ctx, t, branch, refs[branch])
 	if err != nil {
 		return "", err
 	}
@@ -75,8 +75,10 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if err := m.checkIgnoredFiles(ctx, g, req, changed, diff); err != nil {
 		return "", err
 	}
-	if err := g.putOnBranch(ctx, refs[branch], branch, t.Base); err != nil {
-		return "", err
+	if !onBranch || head != t.Base {
+		if err := g.putOnBranch(ctx, onBranch, branch, t.Base); err != nil {
+			return "", err
+		}
 	}
 	if len(diff) == 0 {
 		return noWork, m.g.updateRefs(ctx, ref, t.Base)
@@ -84,45 +86,61 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if err := m.commitIndex(ctx, g, req); err != nil {
 		return "", err
 	}
-	return m.setTaskRef(ctx, g, req.Task)
+	return m.setTaskRef(ctx, t, req.Task)
 }
 
 // setTaskRef makes the ref of a task refer to the commit of HEAD, and keeps the commit that it referred to before. It
 // returns the new one.
-func (m *Manager) setTaskRef(ctx context.Context, g git, task string) (string, error) {
+func (m *Manager) setTaskRef(ctx context.Context, t *tree, task string) (string, error) {
 	branch, ref := taskBranch(m.opts.Run, task), taskRef(m.opts.Run, task)
-	refs, err := g.readRefs(ctx, branch, ref)
+	refs, err := m.g.refIDs(ctx, branch, ref)
 	if err != nil {
 		return "", err
 	}
-	id, err := g.headOf(ctx, refs[branch])
+	id, _, err := m.headOf(ctx, t, branch, refs[branch])
 	if err != nil {
 		return "", err
 	}
 	pairs := []string{ref, id}
-	if old := refs[ref].id; old != "" {
+	if old := refs[ref]; old != "" {
 		pairs = append(pairs, preservedRef(m.opts.Run, task, old), old)
 	}
 	return id, m.g.updateRefs(ctx, pairs...)
 }
 
-// headOf returns the commit of HEAD, which should be on a branch. It asks git only if it is not: an agent or a hook has
-// moved it.
-func (g git) headOf(ctx context.Context, branch ref) (string, error) {
-	if branch.isHead {
-		return branch.id, nil
+// headOf returns the commit of a worktree's HEAD, and reports whether HEAD is on a branch, which is at the commit id.
+// It asks git only if it is not: an agent or a hook has moved it.
+func (m *Manager) headOf(ctx context.Context, t *tree, branch, id string) (head string, onBranch bool, err error) {
+	if onBranch = id != "" && m.isOn(t.Admin, branch); onBranch {
+		return id, true, nil
 	}
-	return g.resolve(ctx, "HEAD")
+	head, err = m.gitIn(t).resolve(ctx, "HEAD")
+	return head, false, err
 }
 
-// putOnBranch makes HEAD refer to a branch, which is as now, at a commit. The files and the index do not change.
-func (g git) putOnBranch(ctx context.Context, now ref, branch, commit string) error {
-	if !now.isHead {
+// isOn reports whether HEAD in a directory of the repository is on a branch. It returns false for a branch that is a
+// symbolic ref, and for refs that are not in files.
+func (m *Manager) isOn(admin, branch string) bool {
+	return symbolicRef(filepath.Join(admin, "HEAD")) == branch &&
+		symbolicRef(filepath.Join(m.checkout.common, filepath.FromSlash(branch))) == ""
+}
+
+// symbolicRef returns the ref that the file of a symbolic ref names, or "".
+func symbolicRef(path string) string {
+	data, _ := os.ReadFile(path) // a packed ref has no file, and is not symbolic
+	to, symbolic := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: ")
+	if !symbolic {
+		return ""
+	}
+	return to
+}
+
+// putOnBranch makes HEAD refer to a branch at a commit. The files and the index do not change.
+func (g git) putOnBranch(ctx context.Context, onBranch bool, branch, commit string) error {
+	if !onBranch {
 		if err := g.run(ctx, "symbolic-ref", "HEAD", branch); err != nil {
 			return err
 		}
-	} else if now.id == commit {
-		return nil
 	}
 	return g.updateRefs(ctx, branch, commit) // also if it was a symbolic ref
 }

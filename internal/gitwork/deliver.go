@@ -39,11 +39,11 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
 	branch := runBranch(m.opts.Run)
-	refs, err := m.g.readRefs(ctx, stashRef, branch)
+	refs, err := m.g.refIDs(ctx, stashRef, branch)
 	if err != nil {
 		return Delivery{}, err
 	}
-	if refs[stashRef].id != "" {
+	if refs[stashRef] != "" {
 		if err := m.preserveStashes(ctx, ""); err != nil {
 			return Delivery{}, err
 		}
@@ -55,12 +55,12 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
 	}
 	if how == "none" {
-		if complete && refs[branch].id == tip {
+		if complete && refs[branch] == tip {
 			err = m.g.updateRefs(ctx, branch, "")
 		}
 		return Delivery{How: "none", Commit: tip, Why: "the work was made up"}, err
 	}
-	if refs[branch].id != tip {
+	if refs[branch] != tip {
 		why, err := m.branchObstacle(ctx, refs[branch], tip)
 		if err == nil && why == "" {
 			err = m.g.updateRefs(ctx, branch, tip)

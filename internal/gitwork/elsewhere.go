@@ -143,12 +143,12 @@ func (m *Manager) adopt(ctx context.Context, task, base, commit string) error {
 		base = parent
 	}
 	ref, id := taskRef(m.opts.Run, task), cmp.Or(commit, base)
-	refs, err := m.g.readRefs(ctx, ref)
+	refs, err := m.g.refIDs(ctx, ref)
 	if err != nil {
 		return err
 	}
 	pairs := []string{ref, id}
-	if old := refs[ref].id; old != "" {
+	if old := refs[ref]; old != "" {
 		pairs = append(pairs, preservedRef(m.opts.Run, task, old), old)
 	}
 	parked := &tree{Task: task, Base: base, Used: true, Done: cmp.Or(commit, noWork), Commit: id}

@@ -33,9 +33,10 @@ type git struct {
 	program string // "": git
 	dir     string
 	env     []string
-	most    int     // bytes of output that are kept; 0: all
-	mark    string  // marks the hooks' processes as the attempt's
-	stderr  *string // gets the stderr of a git that succeeds; nil: not needed
+	most    int          // bytes of output that are kept; 0: all
+	mark    string       // marks the hooks' processes as the attempt's
+	stderr  *string      // gets the stderr of a git that succeeds; nil: not needed
+	co      *coprocesses // nil: each request is a process
 }
 
 // newGit chooses git's environment. The user's configuration applies, prompts are off, and messages
@@ -131,18 +132,27 @@ func (g git) runWithoutHooks(ctx context.Context, args ...string) error {
 	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
 }
 
-// outputOf runs git with text on its standard input. If another process holds a lock, feed tries again
-// until lockTimeout is over.
-func (g git) outputOf(ctx context.Context, in string, args ...string) (string, error) {
+// outputOf runs git with text on its standard input. If another process holds a lock, it tries again until lockTimeout
+// is over.
+func (g git) outputOf(ctx context.Context, in string, args ...string) (out string, err error) {
+	err = retryLocked(ctx, func() error {
+		out, err = g.runOnce(ctx, in, args)
+		return err
+	})
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// retryLocked calls do, and calls it again while another process holds a lock, until lockTimeout is over.
+func retryLocked(ctx context.Context, do func() error) error {
 	deadline := time.Now().Add(lockTimeout)
 	pause := 5 * time.Millisecond
 	for {
-		out, err := g.runOnce(ctx, in, args)
+		err := do()
 		if err == nil || !isLockError(err) || time.Now().After(deadline) {
-			return strings.TrimSuffix(out, "\n"), err
+			return err
 		}
 		if err := async.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
-			return "", err
+			return err
 		}
 		pause = min(2*pause, 200*time.Millisecond)
 	}
@@ -165,13 +175,8 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
-	program := g.program
-	if program == "" {
-		program = "git"
-	}
 	stderr, stdout := proc.HeadBuffer{Max: math.MaxInt}, proc.HeadBuffer{Max: cmp.Or(g.most, math.MaxInt)}
-	p, err := proc.Start(proc.Spec{Argv: append([]string{program}, args...), Dir: g.dir, Env: g.env, Mark: g.mark,
-		Stdin: in != "", Stderr: &stderr, EndsOnTerm: true})
+	p, err := g.start(args, in != "", &stderr)
 	if err != nil {
 		return "", err
 	}
@@ -206,15 +211,34 @@ func (g git) runOnce(ctx context.Context, in string, args []string) (string, err
 	case stopped:
 		return "", context.Cause(ctx)
 	}
+	return stdout.String(), g.failure(args, exit, stderr.String(), stdout.String())
+}
+
+func (g git) name() string {
+	program := g.program
+	if program == "" {
+		program = "git"
+	}
+	return program
+}
+
+// start starts git.
+func (g git) start(args []string, stdin bool, stderr io.Writer) (*proc.Process, error) {
+	return proc.Start(proc.Spec{Argv: append([]string{g.name()}, args...), Dir: g.dir, Env: g.env,
+		Mark: g.mark, Stdin: stdin, Stderr: stderr, EndsOnTerm: true})
+}
+
+// failure returns the error for a git that ended with a failure.
+func (g git) failure(args []string, exit proc.Exit, stderr, stdout string) *gitError {
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
 	}
-	failed := &gitError{program: program, args: args, code: exit.Code, signal: exit.Signal, stderr: stderr.String(),
-		stdout: stdout.String()}
+	failed := &gitError{program: g.name(), args: args, code: exit.Code, signal: exit.Signal,
+		stderr: stderr, stdout: stdout}
 	if l, full := exhaustion.Disk(g.dir); full {
 		failed.disk = l.String()
 	}
-	return stdout.String(), failed
+	return failed
 }
 
 // Read returns the first most bytes of the output of a git command that only reads, in dir. env is
@@ -276,22 +300,13 @@ func (g git) resolve(ctx context.Context, rev string) (string, error) {
 	return id, err
 }
 
-// ref is a ref as readRefs found it.
-type ref struct {
-	id         string // of its object; "": there is no such ref
-	isHead     bool   // HEAD of the worktree is on it
-	checkedOut bool   // HEAD of some worktree is on it
-}
-
-// readRefs returns those of the refs that exist, by name, and the refs below the names that end with "/".
-func (g git) readRefs(ctx context.Context, names ...string) (map[string]ref, error) {
-	out, err := g.output(ctx, append([]string{"for-each-ref",
-		"--format=%(objectname) %(refname) %(HEAD)%(if)%(worktreepath)%(then)+%(end)"}, names...)...)
-	refs := map[string]ref{}
+// listRefs returns the ids of the refs below names that end with "/", by their full names.
+func (g git) listRefs(ctx context.Context, below ...string) (map[string]string, error) {
+	out, err := g.output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, below...)...)
+	refs := map[string]string{}
 	for _, line := range splitLines(out) {
-		id, rest, _ := strings.Cut(line, " ")
-		name, marks, _ := strings.Cut(rest, " ")
-		refs[name] = ref{id, strings.Contains(marks, "*"), strings.Contains(marks, "+")}
+		id, name, _ := strings.Cut(line, " ")
+		refs[name] = id
 	}
 	return refs, err
 }
@@ -316,15 +331,6 @@ func (g git) updateRefs(ctx context.Context, pairs ...string) error {
 		}
 	}
 	return g.refTransaction(ctx, commands...)
-}
-
-// refTransaction executes commands of git update-ref --stdin, all or none. Without commands it does nothing.
-func (g git) refTransaction(ctx context.Context, commands ...string) error {
-	if len(commands) == 0 {
-		return nil
-	}
-	_, err := g.outputOf(ctx, strings.Join(commands, "\n")+"\n", "update-ref", "--no-deref", "--stdin")
-	return err
 }
 
 // splitLines splits output into lines. It returns nil for "".

@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -124,15 +127,15 @@ func (m *Manager) loadCandidates(ctx context.Context, wave int, done []VerifiedT
 // moveTip moves tip and branch to the commit of the last record.
 func (m *Manager) moveTip(ctx context.Context) error {
 	commit, tip, branch := m.tip(), tipRef(m.opts.Run), runBranch(m.opts.Run)
-	refs, err := m.g.readRefs(ctx, tip, branch)
+	refs, err := m.g.refIDs(ctx, tip, branch)
 	if err != nil {
 		return err
 	}
 	var pairs []string
-	if refs[tip].id != commit {
+	if refs[tip] != commit {
 		pairs = append(pairs, tip, commit)
 	}
-	if commit != m.state.Base && refs[branch].id != commit {
+	if commit != m.state.Base && refs[branch] != commit {
 		why, err := m.branchObstacle(ctx, refs[branch], commit)
 		if err != nil {
 			return err
@@ -146,20 +149,39 @@ func (m *Manager) moveTip(ctx context.Context) error {
 
 // branchObstacle says why the branch wavex/RUN, which is at now, must not be moved to a commit: it has other commits,
 // or is checked out. It returns "" if it can be moved.
-func (m *Manager) branchObstacle(ctx context.Context, now ref, commit string) (why string, err error) {
+func (m *Manager) branchObstacle(ctx context.Context, now, commit string) (why string, err error) {
 	name := branchName(runBranch(m.opts.Run))
-	if now.id == "" {
+	if now == "" {
 		return "", nil
 	}
-	if ok, err := m.isAncestor(ctx, now.id, commit); err != nil {
+	if ok, err := m.isAncestor(ctx, now, commit); err != nil {
 		return "", err
 	} else if !ok {
 		return name + " has commits of somebody else", nil
 	}
-	if now.checkedOut {
+	if taken, err := m.isCheckedOut(ctx, runBranch(m.opts.Run)); err != nil {
+		return "", err
+	} else if taken {
 		return name + " is checked out somewhere", nil
 	}
 	return "", nil
+}
+
+// isCheckedOut reports whether HEAD of some worktree of the repository is on a branch.
+func (m *Manager) isCheckedOut(ctx context.Context, branch string) (bool, error) {
+	if storage := m.settings.value("extensions.refstorage"); storage != "" && storage != "files" {
+		path, err := m.g.output(ctx, "for-each-ref", "--format=%(worktreepath)", branch)
+		return path != "", err
+	}
+	dirs, err := os.ReadDir(filepath.Join(m.checkout.common, "worktrees"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	taken := symbolicRef(filepath.Join(m.checkout.common, "HEAD")) == branch
+	for _, d := range dirs {
+		taken = taken || symbolicRef(filepath.Join(m.checkout.common, "worktrees", d.Name(), "HEAD")) == branch
+	}
+	return taken, nil
 }
 
 // isAncestor reports whether a commit is in the history of another one. Each tip follows the one before, so it asks git
@@ -173,6 +195,24 @@ func (m *Manager) isAncestor(ctx context.Context, old, young string) (bool, erro
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// isIntegrated reports whether a commit of a task is in the history of the tip. It asks git only if the commit began on
+// no tip, or the records do not have each commit, as those of integrations on another machine.
+func (m *Manager) isIntegrated(ctx context.Context, c commitFacts, tip string) (bool, error) {
+	m.mu.Lock()
+	complete, recorded := true, false
+	for _, w := range m.state.Waves {
+		complete = complete && !strings.HasPrefix(w.Key, adoptedKey)
+		for _, id := range w.Result.Commits {
+			recorded = recorded || id == c.id
+		}
+	}
+	m.mu.Unlock()
+	if recorded || complete && m.tipNumber(c.parents) >= 0 {
+		return recorded, nil
+	}
+	return m.isAncestor(ctx, c.id, tip)
 }
 
 // tipNumber returns the number of integrations before a commit was first the tip, or -1 if it was not.

@@ -44,21 +44,42 @@ func (g git) readCommits(ctx context.Context, refs []string) (map[string]commitF
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	format := "--format=%(refname)"
-	for _, atom := range []string{"objecttype", "objectname", "tree", "parent", "authorname", "authoremail",
-		"authordate:raw", "committername", "committeremail", "committerdate:raw", "contents"} {
-		format += "%00%(" + atom + ")"
-	}
-	out, err := g.output(ctx, append([]string{"for-each-ref", format + "%00"}, refs...)...)
+	objects, err := g.readObjects(ctx, refs...)
 	commits := map[string]commitFacts{}
-	person := func(f []string) signature { return signature{f[0], strings.Trim(f[1], "<>"), "@" + f[2]} }
-	for f := range slices.Chunk(strings.Split(out, "\x00"), 12) { // the last one is a line break
-		if len(f) == 12 && f[1] == "commit" {
-			commits[strings.TrimPrefix(f[0], "\n")] = commitFacts{id: f[2], tree: f[3], parents: f[4],
-				author: person(f[5:8]), committer: person(f[8:11]), message: f[11]}
+	for i, o := range objects {
+		if o.kind == "commit" {
+			commits[refs[i]] = o.commit()
 		}
 	}
 	return commits, err
+}
+
+// commit returns the parts of an object that is a commit.
+func (o object) commit() commitFacts {
+	head, text, _ := strings.Cut(o.content, "\n\n")
+	c := commitFacts{id: o.id, message: strings.TrimLeft(text, "\n")}
+	var parents []string
+	for line := range strings.Lines(head) {
+		switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name {
+		case "tree":
+			c.tree = value
+		case "parent":
+			parents = append(parents, value)
+		case "author":
+			c.author = parseSignature(value)
+		case "committer":
+			c.committer = parseSignature(value)
+		}
+	}
+	c.parents = strings.Join(parents, " ")
+	return c
+}
+
+// parseSignature parses "NAME <EMAIL> SECONDS ZONE".
+func parseSignature(text string) signature {
+	name, rest, _ := strings.Cut(text, " <")
+	email, date, _ := strings.Cut(rest, "> ")
+	return signature{name, email, "@" + date}
 }
 
 // conflict says why a candidate cannot be put on top of others.

@@ -145,6 +145,7 @@ func (m *Manager) open(ctx context.Context) error {
 		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
 		return err
 	}
+	m.g.co, m.bundles.noted = newCoprocesses(m.opts.Project, m.bundles.note), true
 	m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
 	if old != nil {
 		m.state = *old
@@ -255,6 +256,9 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 // checks the shares, and finds the hooks, the signatures and a name for commits.
 func (m *Manager) prepareRepo(ctx context.Context) error {
 	m.g = m.g.inDir(m.checkout.top)
+	if m.g.co != nil {
+		m.g.co.dir = m.checkout.top
+	}
 	if err := m.removeStaleLocks(); err != nil {
 		return err
 	}
@@ -327,6 +331,9 @@ func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
 	if m.state.Mode == Worktree && m.checkout.top != "" {
 		errs = append(errs, m.preserveStashes(ctx, ""), m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
+	}
+	if m.g.co != nil {
+		m.g.co.close()
 	}
 	m.trash.close()
 	errs = append(errs, m.slots.close())

@@ -160,6 +160,7 @@ func TestOverlaysBetweenSessions(t *testing.T) {
 				for _, tr := range m.state.Trees {
 					must(t, unmount(m.treePathOf(tr)))
 				}
+				m.g.co.close()
 				m.trash.close()
 				must(t, m.slots.close())
 				must(t, m.lock.Unlock())

@@ -240,12 +240,13 @@ func (m *Manager) freeTree(ctx context.Context, held *tree) error {
 	t := *held
 	m.mu.Unlock()
 	_, err := m.preserveTree(ctx, &t)
+	var detach []string
 	// If it cannot be repaired, the worktree is added again when it is needed.
 	if err == nil && t.Admin != "" && t.Base != "" && m.repairTree(ctx, &t) == nil {
-		err = m.gitIn(&t).run(ctx, "update-ref", "--no-deref", "HEAD", t.Base)
+		detach = append(detach, "update worktrees/"+filepath.Base(t.Admin)+"/HEAD "+t.Base)
 	}
 	if err == nil {
-		err = m.deleteTaskBranch(ctx, t.Task, t.Done)
+		err = m.deleteTaskBranch(ctx, t.Task, t.Done, detach...)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -259,22 +260,25 @@ func (m *Manager) freeTree(ctx context.Context, held *tree) error {
 }
 
 // deleteTaskBranch removes the branch of a settled task, whose commit is done, if it has one. Other refs contain its
-// commits.
-func (m *Manager) deleteTaskBranch(ctx context.Context, task, done string) error {
+// commits. also has further commands of the same transaction.
+func (m *Manager) deleteTaskBranch(ctx context.Context, task, done string, also ...string) error {
 	branch := taskBranch(m.opts.Run, task)
 	if isObjectID(done) {
-		err := m.g.refTransaction(ctx, "verify "+taskRef(m.opts.Run, task)+" "+done, "delete "+branch+" "+done)
+		err := m.g.refTransaction(ctx, append(slices.Clone(also), "verify "+taskRef(m.opts.Run, task)+" "+done,
+			"delete "+branch+" "+done)...)
 		if exitCode(err) <= 0 {
 			return err
 		}
 	}
 	// The branch is not at the task's commit: an agent has moved it.
-	refs, err := m.g.readRefs(ctx, branch)
-	id := refs[branch].id
-	if err != nil || id == "" {
+	refs, err := m.g.refIDs(ctx, branch)
+	if id := refs[branch]; err == nil && id != "" {
+		also = append(also, "update "+preservedRef(m.opts.Run, task, id)+" "+id, "delete "+branch)
+	}
+	if err != nil {
 		return err
 	}
-	return m.g.updateRefs(ctx, preservedRef(m.opts.Run, task, id), id, branch, "")
+	return m.g.refTransaction(ctx, also...)
 }
 
 // Release settles a task that will not be tried again. Its work is kept below refs/wavex, and

@@ -87,7 +87,8 @@ func (m *Manager) preserveHead(ctx context.Context, t *tree, head string) (strin
 
 // preserveTaskCommit gives the task's commit a ref of its own before another commit replaces it.
 func (m *Manager) preserveTaskCommit(ctx context.Context, task string) error {
-	old, err := m.g.resolve(ctx, taskRef(m.opts.Run, task))
+	refs, err := m.g.refIDs(ctx, taskRef(m.opts.Run, task))
+	old := refs[taskRef(m.opts.Run, task)]
 	if err != nil || old == "" {
 		return err
 	}
@@ -137,7 +138,7 @@ const stashRef = "refs/stash"
 // as refs: those of a task, or with task "" of all. While other attempts are at work, an agent or a hook there may be
 // about to pop its entry. The user's entries do not change.
 func (m *Manager) preserveStashes(ctx context.Context, task string) error {
-	if refs, err := m.g.readRefs(ctx, stashRef); err != nil || refs[stashRef].id == "" {
+	if refs, err := m.g.refIDs(ctx, stashRef); err != nil || refs[stashRef] == "" {
 		return err
 	}
 	unlock, err := lockRepo(ctx, m.checkout.common)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wavex/internal/proc/proctest"
+	"wavex/runner"
 )
 
 // startsOfGit counts the git processes of everything that is opened with its environment.
@@ -31,8 +32,8 @@ exec git "$@"
 	return c
 }
 
-// atMost fails the test if do starts more than most git processes, or none.
-func (c *startsOfGit) atMost(most int, what string, do func()) {
+// atMost fails the test if do starts more than most git processes, or none. It returns their number.
+func (c *startsOfGit) atMost(most int, what string, do func()) int {
 	c.t.Helper()
 	must(c.t, os.WriteFile(c.log, nil, 0o600))
 	do()
@@ -43,10 +44,13 @@ func (c *startsOfGit) atMost(most int, what string, do func()) {
 	if n < 1 || n > most {
 		c.t.Errorf("%s: %d git processes, want at most %d:\n%s", what, n, most, text)
 	}
+	return n
 }
 
-// An attempt in a worktree starts at most 12 git processes, including those that save its commit in .loop, and the
-// integration of one task at most 12. The first ones add the worktrees.
+// An isolated attempt starts at most 12 git processes from its beginning to the end of its integration: it gets a
+// worktree, changes two files, is committed, saved in .loop and integrated, and its worktree is taken back. The work of
+// the second task of each wave must be merged. The first wave adds the worktrees, and starts the processes that answer
+// requests. In the last one the second task gets the worktree of the first, which is taken back for that.
 func TestProcessesOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a.txt": "a\n"})
@@ -54,13 +58,37 @@ func TestProcessesOfAnAttempt(t *testing.T) {
 	o := r.options("run-1")
 	o.Subject = func(task string) string { return "Do " + task }
 	m := r.open(o)
-	for i, task := range []string{"first", "second", "third"} {
-		starts.atMost(12, "an attempt", func() {
-			r.attempt(m, task, r.edits(files{task + ".txt": "1\n", "a.txt": fmt.Sprintln(i)}))
-		})
-		starts.atMost(12, "an integration", func() {
-			in := r.integrate(m, i+1, task+": test -f "+task+".txt")
-			equal(t, "integrated", in.Integrated, []string{task})
+	attempt := func(task string, and func()) {
+		r.attempt(m, task, func(dir string, _ runner.Request) error {
+			r.write(dir, files{task + ".txt": "1\n", task + "/b.txt": "2\n"})
+			and()
+			return nil
 		})
 	}
+	integrate := func(wave int, task string) {
+		in := r.integrate(m, wave, task+": test -f "+task+".txt")
+		equal(t, "integrated", in.Integrated, []string{task})
+	}
+	attempt("a0", func() { attempt("b0", func() {}) })
+	integrate(1, "a0")
+	integrate(1, "b0")
+	for wave := 2; wave < 5; wave++ {
+		sum := 0
+		for _, task := range []string{"a", "b"} {
+			task += fmt.Sprint(wave)
+			sum += starts.atMost(6, "the attempt of "+task, func() { attempt(task, func() {}) })
+		}
+		for _, task := range []string{"a", "b"} {
+			task += fmt.Sprint(wave)
+			sum += starts.atMost(6, "the integration of "+task, func() { integrate(wave, task) })
+		}
+		t.Logf("wave %d: %d git processes for two attempts", wave, sum)
+	}
+	must(t, m.RemoveSurplus(t.Context(), 1))
+	starts.atMost(24, "two attempts in one worktree", func() {
+		attempt("a5", func() {})
+		attempt("b5", func() {})
+		integrate(5, "a5")
+		integrate(5, "b5")
+	})
 }

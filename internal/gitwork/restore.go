@@ -20,7 +20,7 @@ func (m *Manager) restore(ctx context.Context) error {
 	if missing[m.state.Base] {
 		return m.g.missingBase(ctx, m.state.Base, m.opts.Run)
 	}
-	present, err := m.g.readRefs(ctx, m.bundles.prefixes...)
+	present, err := m.g.listRefs(ctx, m.bundles.prefixes...)
 	if err != nil {
 		return err
 	}
@@ -47,10 +47,10 @@ func (m *Manager) restore(ctx context.Context) error {
 
 // restoreTaskRefs sets the refs of the tasks that wait for their integration as the state has them: a later attempt
 // without changes is in no bundle, which may still have the work of an earlier one.
-func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]ref) error {
+func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]string) error {
 	var pairs []string
 	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
-		if ref := taskRef(m.opts.Run, t.Task); t.Task != "" && t.Done != "" && present[ref].id == "" {
+		if ref := taskRef(m.opts.Run, t.Task); t.Task != "" && t.Done != "" && present[ref] == "" {
 			id := t.Done
 			if id == noWork {
 				id = t.Base
@@ -66,11 +66,11 @@ func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]ref) e
 
 // restore restores the commits of a bundle, and those of its refs that the repository does not have or that it
 // has with an older commit.
-func (f bundle) restore(ctx context.Context, g git, missing map[string]bool, present map[string]ref) error {
+func (f bundle) restore(ctx context.Context, g git, missing map[string]bool, present map[string]string) error {
 	var pairs []string
 	unbundle := false
 	for ref, id := range f.refs {
-		if unbundle = unbundle || missing[id]; missing[id] || present[ref].id == "" {
+		if unbundle = unbundle || missing[id]; missing[id] || present[ref] == "" {
 			pairs = append(pairs, ref, id)
 		}
 	}

@@ -79,7 +79,7 @@ func (m *Manager) loadDiff(ctx context.Context, tip string, earlier map[string]s
 	old := earlier[c.Task] == c.commit || c.commit == tip
 	if !old && c.facts.parents != tip {
 		var err error
-		if old, err = m.isAncestor(ctx, c.commit, tip); err != nil {
+		if old, err = m.isIntegrated(ctx, c.facts, tip); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (m *Manager) loadDiff(ctx context.Context, tip string, earlier map[string]s
 		return nil
 	}
 	var err error
-	c.diff, err = diffTrees(ctx, m.g, c.commit+"^", c.commit)
+	c.diff, err = m.g.changesOf(ctx, c.facts)
 	return err
 }
 

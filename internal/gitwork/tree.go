@@ -298,7 +298,7 @@ func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
 	if err := g.run(ctx, slices.Concat(add, []string{"--", "."})...); err != nil {
 		return nil, err
 	}
-	all, err := diffTrees(ctx, g, "--cached", t.Base)
+	all, err := diffIndex(ctx, g, t.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -327,15 +327,9 @@ type change struct {
 	nested bool // now a commit of another repository
 }
 
-// diffTrees compares two trees, or a tree with the index.
-func diffTrees(ctx context.Context, g git, args ...string) ([]change, error) {
-	cmd := "diff-tree"
-	if args[0] == "--cached" {
-		cmd = "diff-index"
-	} else {
-		args = append([]string{"-r"}, args...)
-	}
-	out, err := g.output(ctx, append([]string{cmd, "--raw", "-z", "--no-renames"}, args...)...)
+// diffIndex compares a commit with the index.
+func diffIndex(ctx context.Context, g git, commit string) ([]change, error) {
+	out, err := g.output(ctx, "diff-index", "--raw", "-z", "--no-renames", "--cached", commit)
 	if err != nil {
 		return nil, err
 	}
@@ -344,9 +338,9 @@ func diffTrees(ctx context.Context, g git, args ...string) ([]change, error) {
 	for i := 0; i+1 < len(f); i += 2 {
 		facts := strings.Fields(f[i])
 		if len(facts) != 5 {
-			return nil, fmt.Errorf("git %s printed %q", cmd, f[i])
+			return nil, fmt.Errorf("git diff-index printed %q", f[i])
 		}
-		all = append(all, change{path: f[i+1], status: facts[4][0], nested: facts[1] == "160000"})
+		all = append(all, change{path: f[i+1], status: facts[4][0], nested: facts[1] == linkMode})
 	}
 	return all, nil
 }
