@@ -83,3 +83,17 @@ func TestOutsideChanges(t *testing.T) {
 	a, b = attempt(func() {})
 	want("half a record", a, b, "go.mod", "new.mod")
 }
+
+// The final state is written if there is a file to compare, of any kind, and only then.
+func TestFinalStateIsOfSomething(t *testing.T) {
+	t.Parallel()
+	one := map[string]string{"a": "file 1"}
+	for name, b := range map[string]baseline{"": {}, "guard": {Guards: one}, "protected": {Protected: one},
+		"check file": {CheckFiles: map[string]checkFile{"a": {}}}} {
+		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1, Protect: &Protect{}}
+		b.saveFinalState(b, req, map[string]checkFile{})
+		if _, err := os.Stat(finalStatePath(req.Baseline)); (err == nil) != (name != "") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

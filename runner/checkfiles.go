@@ -141,12 +141,8 @@ func (r *Request) keptText(s checkfiles.State) []byte {
 	if s.Digest() == "" {
 		return nil
 	}
-	f, err := safefile.Open(filepath.Join(r.CheckFiles.Store, s.Digest()))
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // read only
-	packed, err := gzip.NewReader(f)
+	stored, _ := safefile.Read(filepath.Join(r.CheckFiles.Store, s.Digest()), 2*maxOldFile) // else it is no gzip
+	packed, err := gzip.NewReader(bytes.NewReader(stored))
 	if err != nil {
 		return nil
 	}

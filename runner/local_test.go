@@ -24,6 +24,7 @@ import (
 
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/runner"
 	"wavex/runner/runnertest"
@@ -298,6 +299,35 @@ func TestTurnRequest(t *testing.T) {
 	var back runner.TurnRequest
 	if must(json.Unmarshal(data, &back)); !reflect.DeepEqual(back, got) {
 		t.Errorf("a TurnRequest must travel:\n%+v\nbecame\n%+v", got, back)
+	}
+}
+
+// A command gets no scenario of the rehearsal agent.
+func TestCommandInARehearsal(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.Rehearsal, b.req.Command = true, "true"
+	turn, err := b.PrepareTurn(b.req)
+	if _, is := turn.Env["WAVEX_REHEARSE"]; is || err != nil {
+		t.Errorf("the variables are %v, %v", turn.Env, err)
+	}
+}
+
+// The policy of a turn closes the script that checks the work, which only the base knows.
+func TestPolicyClosesTheChecks(t *testing.T) {
+	t.Parallel()
+	var got runner.TurnRequest
+	b := setup(t, agentFunc(func(req runner.TurnRequest) runner.TurnResult {
+		got = req
+		return runner.TurnResult{Outcome: runner.Done, Contained: true}
+	}))
+	b.project(t)
+	check := filepath.Join(b.dir, "check.sh")
+	must(os.WriteFile(check, []byte("exit 0\n"), 0o644))
+	b.req.Checks = []plan.Check{{Run: "sh check.sh"}}
+	b.attempt(t.Context())
+	if !slices.ContainsFunc(got.Policy.Closed, func(c policy.Closed) bool { return c.Path == check }) {
+		t.Errorf("closed are %+v", got.Policy.Closed)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,6 +168,20 @@ func TestRedactedLog(t *testing.T) {
 	for _, dir := range []string{path, filepath.Dir(dir)} { // a file; a folder in which the name is taken
 		if log, err := (&Host{}).CreateLog(dir, "new"); err == nil || log != nil {
 			t.Errorf("a log in %s: %v, %v", dir, log, err)
+		}
+	}
+}
+
+// Others do not read the log of an attempt.
+func TestLogIsTheOwners(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "log")
+	log, err := (&Host{}).CreateLog(dir, "output.txt")
+	mustDo(t, err)
+	log.Close()
+	for at, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "output.txt"): 0o600} {
+		if st, err := os.Stat(at); err != nil || st.Mode().Perm() != want && runtime.GOOS != "windows" {
+			t.Errorf("%s: %v, %v", at, st.Mode(), err)
 		}
 	}
 }

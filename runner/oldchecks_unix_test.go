@@ -3,7 +3,9 @@
 package runner
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,5 +159,50 @@ func TestRestoreText(t *testing.T) {
 	want := "new.sh did not exist: remove it\nshort.sh was:\nexit 1\n\nlong.sh\nlost.sh\n"
 	if !strings.HasSuffix(text, ":\n"+want) {
 		t.Errorf("%q, want %q at its end", text, want)
+	}
+}
+
+// A check that cannot run with the old version, and one that is interrupted, tell nothing about the work.
+func TestCompareWithOld(t *testing.T) {
+	t.Parallel()
+	a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ()}
+	for run, want := range map[string]string{"exit 126": "the check cannot run with the old version",
+		"exit 127": "the check cannot run with the old version", "true": "",
+		"false": "the check fails in a copy of the project with either version"} {
+		c := restingCheck{OtherCheck: OtherCheck{Check: plan.Check{Run: run}}}
+		if failed, doubt, err := a.compare(t.Context(), c, nil); failed.Check != "" || doubt != want || err != nil {
+			t.Errorf("%s: %+v, %q, %v", run, failed, doubt, err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := errors.New("stop now")
+		cancel(stop)
+		if _, _, err := a.compare(ctx, c, nil); !errors.Is(err, stop) {
+			t.Errorf("%s, interrupted: %v", run, err)
+		}
+	}
+}
+
+// At most maxOtherRuns checks of others are made again, and the doubt about the next ones is told. The task's own check
+// is always made.
+func TestChecksOfManyOthers(t *testing.T) {
+	t.Parallel()
+	a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ()}
+	var changed []changedFile
+	var checks []restingCheck
+	for i := range maxOtherRuns + 2 {
+		owner := fmt.Sprintf("T-%d", i)
+		if i == maxOtherRuns+1 {
+			owner = "" // the task itself
+		}
+		changed = append(changed, changedFile{path: fmt.Sprintf("%d.sh", i), checkFile: checkFile{Other: owner}})
+		checks = append(checks, restingCheck{OtherCheck: OtherCheck{Owner: owner, Check: plan.Check{Run: "true"}}})
+	}
+	v, err := a.checkWithOld(t.Context(), changed, checks)
+	if v.outcome != Done || err != nil {
+		t.Errorf("%+v, %v", v, err)
+	}
+	got := a.res.Tampered
+	if len(got) != 1 || got[0].Path != "20.sh" || !strings.HasPrefix(got[0].Doubt, "no more than 20") {
+		t.Errorf("doubts %+v", got)
 	}
 }

@@ -229,3 +229,14 @@ func FuzzNormalise(f *testing.F) {
 		}
 	})
 }
+
+// Carets below a line tell nothing by their number and their place, which follow the names in the line.
+func TestCarets(t *testing.T) {
+	t.Parallel()
+	n := normaliser{}
+	for _, s := range []string{"^", "     ^", "  ~~~^~~"} {
+		if got := n.line(s); got != "^" {
+			t.Errorf("%q becomes %q", s, got)
+		}
+	}
+}

@@ -88,6 +88,9 @@ func TestFileDigest(t *testing.T) {
 	differs("with another content")
 	mustDo(t, os.Rename(filepath.Join(sub, "a"), filepath.Join(sub, "b")))
 	differs("with another name")
+	if d := treeDigest(filepath.Join(dir, "missing")); seen[d] != "" || d == "" {
+		t.Errorf("the digest of an unreadable directory is %q", d)
+	}
 }
 
 func TestTampered(t *testing.T) {
