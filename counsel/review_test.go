@@ -411,3 +411,13 @@ func TestSplitDiff(t *testing.T) {
 		same(t, file, [2]string{of, rest}, want)
 	}
 }
+
+// A review with too few answers has neither a score nor findings, whatever the ones that answered say.
+func TestAReviewWithTooFewAnswers(t *testing.T) {
+	t.Parallel()
+	lost := runner.Answer{Outcome: runner.Throttled}
+	r := tallyReview([]Expert{{Name: "a"}, {Name: "b"}, {Name: "c"}}, []runner.Answer{said(1, oneBlocker), lost, lost})
+	if r.Error == "" || r.Score != 0 || len(r.Findings) != 0 || r.Cost != 1 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -40,13 +40,13 @@ func TestSizesOfPrompts(t *testing.T) {
 	failed := check.Evidence{Check: long[:300], Output: long[:1000], ExitCode: 1}
 	stuck := Case{Task: long, Description: long, Outcome: runner.Outcome(long), Reason: long, Detail: long + "!",
 		Report: long, Diff: longDiff, History: longList, PastAdvice: longList, MustNot: longList,
-		Checks: append(slices.Repeat([]check.Evidence{failed}, 7), check.Evidence{Check: long, Passed: true})}
+		Checks: append(slices.Repeat([]check.Evidence{failed}, maxChecks+1), check.Evidence{Check: long, Passed: true})}
 	opinion := func(approach, action string) runner.Answer {
 		return said(0, fmt.Sprintf(`{"diagnosis":%q,"cause":%q,"approach":%q,"confidence":1,"falsifier":%q,"action":%q}`,
 			long, long, approach, long, action))
 	}
-	blocker := said(0, fmt.Sprintf(`{"score":1,"findings":[{"severity":"BLOCKER","text":%q,"evidence":%q,"fix":%q}]}`,
-		long, long, long))
+	blocker := said(0, fmt.Sprintf(
+		`{"score":1,"findings":[{"severity":"BLOCKER","file":%q,"text":%q,"evidence":%q,"fix":%q}]}`, long, long, long, long))
 	ctx := t.Context()
 	for _, tt := range []struct {
 		name    string // of the questions, and of the answer
@@ -55,10 +55,10 @@ func TestSizesOfPrompts(t *testing.T) {
 		want    []int
 	}{
 		{"counsel", map[string]runner.Answer{"counsel": opinion("a", "retry")},
-			func(p *Panel) { p.Diagnose(ctx, stuck) }, []int{1200, 400, 732, 732, 732, 200, 1500, 600, 400, 600, 200, 141}},
+			func(p *Panel) { p.Diagnose(ctx, stuck) }, []int{1200, 400, 732, 732, 732, 137, 1500, 600, 400, 600, 200, 141}},
 		{"counsel/chair", map[string]runner.Answer{"counsel": opinion(long, "retry"), "debugger": opinion("b", "split")},
 			func(p *Panel) { p.Diagnose(ctx, stuck) },
-			[]int{600, 200, 365, 365, 365, 100, 750, 300, 200, 300, 100, 1300, 1300, 141}},
+			[]int{600, 200, 365, 365, 365, 99, 750, 300, 200, 300, 100, 1300, 1300, 141}},
 		{"precheck", map[string]runner.Answer{"precheck": said(0, `{"verdict":"go"}`)},
 			func(p *Panel) {
 				p.Challenge(ctx, ChallengeCase{Subject: long, Description: long + long, Request: long, Files: longList,
@@ -69,7 +69,7 @@ func TestSizesOfPrompts(t *testing.T) {
 		{"review", map[string]runner.Answer{"review": blocker, "refute": said(0, `{"refuted":true}`)},
 			func(p *Panel) { p.Review(ctx, thorough) }, []int{2000, 3000, 3000, 1500, 3000, 3000, 3000, 65536, 62}},
 		{"refute", map[string]runner.Answer{"review": blocker, "refute": said(0, `{"refuted":true}`)},
-			func(p *Panel) { p.Review(ctx, thorough) }, []int{1200, 1200, 1200, 1500, 2000, 1500, 16384, 0}},
+			func(p *Panel) { p.Review(ctx, thorough) }, []int{1498, 1200, 1200, 1500, 2000, 1500, 16384, 0}},
 		{"discuss", map[string]runner.Answer{"discuss": {Outcome: runner.Done}},
 			func(p *Panel) { p.Discuss(ctx, review, f, long) }, []int{1500, 1500, 1500, 1500, 16384, 1019}},
 		{"judge", map[string]runner.Answer{"judge": said(0, `{}`)},
@@ -116,7 +116,14 @@ func TestSizesOfAnswers(t *testing.T) {
 	v := Verdict{Action: Retry, Fix: long}
 	long := Opinion{Expert: "a", Approach: long, Diagnosis: long, Unavailable: long}
 	panicked := (&Panel{Caller: panicking{}}).askOne(t.Context(), runner.Question{})
+	problem := func(line string) int {
+		_, err := parseProfile("own.md", []byte("---\n"+line+"\n---\nYou think."))
+		return len(err.Error())
+	}
 	for name, n := range map[string][2]int{
+		"key":                   {problem(long.Approach+": a") - problem("x: a"), 39},
+		"nested key":            {problem(long.Approach+": {a: b}") - problem("x: {a: b}"), 39},
+		"kind of failure":       {problem("failures: "+long.Approach) - problem("failures: x"), 39},
 		"no opinion":            {len(Tally([]Opinion{long}).Unavailable), 800},
 		"dissent":               {len(dissentLine(long)), 600},
 		"advice":                {len(v.Advice()), 400},
