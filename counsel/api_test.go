@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -398,4 +399,15 @@ func TestPanelOverTheAPI(t *testing.T) {
 	same(t, "experts", v.Experts(), []string{"debugger", "tester"})
 	each, _ := a.Prices.Cost(testModel, 1000, 200, 50, 10)
 	same(t, "cost", v.Cost, 2*each)
+}
+
+// A pause of the API up to the limit is waited for.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	most := int(maxWait / time.Second)
+	for seconds, want := range map[int]bool{0: false, most: false, most + 1: true} {
+		header := http.Header{"Retry-After": {strconv.Itoa(seconds)}}
+		got := retryAfterTooLong(&http.Response{StatusCode: http.StatusTooManyRequests, Header: header})
+		same(t, fmt.Sprint(seconds), got, want)
+	}
 }

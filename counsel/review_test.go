@@ -315,7 +315,8 @@ func TestWhatCountsAsAReview(t *testing.T) {
 		"two of three":     {[]runner.Answer{good, bad, good}, true, ""},
 		"one of two":       {[]runner.Answer{bad, good}, true, ""},
 		"a score too high": {[]runner.Answer{said(1, `{"score": 10.5, "findings": []}`)}, false, runner.Done},
-		"one of three":     {[]runner.Answer{good, bad, bad}, false, ""},
+		"no score":         {[]runner.Answer{said(1, `{"findings": []}`)}, false, runner.Done},
+		"one of three":     {[]runner.Answer{said(1, oneBlocker), bad, bad}, false, ""},
 		"none, one reason": {[]runner.Answer{bad, bad, bad}, false, runner.Throttled},
 		"none":             {[]runner.Answer{bad, said(1, `{}`), said(1, `{"score": 11, "findings": []}`)}, false, ""},
 		"the worst and the best score": {[]runner.Answer{said(1, `{"score": 0, "findings": []}`),
@@ -326,7 +327,7 @@ func TestWhatCountsAsAReview(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := tallyReview(experts, c.answers)
-			if (r.Error == "") != c.ok || r.Failure != c.failure {
+			if (r.Error == "") != c.ok || r.Failure != c.failure || !c.ok && (r.Score != 0 || len(r.Findings) > 0) {
 				t.Errorf("review %+v", r)
 			}
 		})
@@ -412,12 +413,8 @@ func TestSplitDiff(t *testing.T) {
 	}
 }
 
-// A review with too few answers has neither a score nor findings, whatever the ones that answered say.
-func TestAReviewWithTooFewAnswers(t *testing.T) {
+func TestAReviewWithTooSmallACap(t *testing.T) {
 	t.Parallel()
-	lost := runner.Answer{Outcome: runner.Throttled}
-	r := tallyReview([]Expert{{Name: "a"}, {Name: "b"}, {Name: "c"}}, []runner.Answer{said(1, oneBlocker), lost, lost})
-	if r.Error == "" || r.Score != 0 || len(r.Findings) != 0 || r.Cost != 1 {
-		t.Errorf("%+v", r)
-	}
+	r := (&Panel{Caller: newFakeCaller(t)}).Review(t.Context(), ReviewCase{Diff: "+x", Cap: 1})
+	same(t, "error", strings.HasPrefix(r.Error, "the cap cannot be shared"), true)
 }
