@@ -51,10 +51,14 @@ func TestTranscript(t *testing.T) {
 	t.Parallel()
 	readLine := strings.NewReplacer("toolu_1", "toolu_2", `"Edit"`, `"Read"`, "/w/a.go", "/w/b.go").Replace(editLine)
 	f := parse(t, strings.NewReader(strings.Join([]string{
-		"a word of its own", initLine, "", textLine, editLine, editLine, readLine, userLine, retryLine, limitLine,
+		strings.Repeat("a ", 1<<10), "a word of its own",
+		initLine, "", textLine, editLine, editLine, readLine, userLine, retryLine, limitLine,
 		`{"type":"brand_new","x":[1,2]}`, `[1,2]`, `{"no":"type"}`, `{"type":"stream_event","event":{}}`, resultGood, "",
 	}, "\n")))
-	if f.strayLine != "a word of its own" || !f.init.seen || f.init.version != "2.1.197" || f.session == "" {
+	if len(f.strayLine) != 300 || !strings.HasPrefix(f.strayLine, "a a a ") {
+		t.Errorf("the first stray line is %q", f.strayLine)
+	}
+	if !f.init.seen || f.init.version != "2.1.197" || f.session == "" {
 		t.Errorf("facts = %+v", f)
 	}
 	if want := (runner.Usage{Input: 1000, Output: 1, CacheRead: 300, CacheWrite: 20}); f.responses.usage != want {

@@ -149,7 +149,7 @@ func (f *transcript) onLine(line []byte, cut bool) {
 
 func (f *transcript) onStrayLine(line []byte) {
 	if f.strayLine == "" {
-		f.strayLine = textfmt.OneLine(string(line[:min(len(line), 1<<10)]), 300)
+		f.strayLine = textfmt.OneLine(string(line), 300)
 	}
 }
 

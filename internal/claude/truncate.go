@@ -11,8 +11,8 @@ const (
 )
 
 // truncator reads a JSON line that is too long to hold and cuts its long strings, so that the result
-// is JSON if the line was. It parses only strings and escapes. It keeps at most truncateMax bytes; a
-// line that is longer without its strings is given up.
+// is JSON if the line was. It parses only strings and escapes. A line that has more than truncateMax bytes
+// without them is given up.
 type truncator struct {
 	out        []byte
 	state      stringState
@@ -109,11 +109,8 @@ func (s *truncator) step(b []byte) int {
 }
 
 func (s *truncator) emit(b []byte) {
-	if len(s.out)+len(b) > truncateMax {
-		s.full, s.out = true, nil
-		return
-	}
 	s.out = append(s.out, b...)
+	s.full = len(s.out) > truncateMax
 }
 
 // result returns the slimmed line, or false if it was given up.
