@@ -64,11 +64,17 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if o.counsel && o.format != "table" && o.format != "json" {
 		return usage("--counsel has the formats table and json, not %s", o.format)
 	}
+	var out []byte
+	now := time.Now()
+	if o.format == "table" && !o.counsel {
+		if b := loadSnapshot(args, now); b != nil {
+			return b.printTable(std)
+		}
+	}
 	past, err := findRunOrArchived(args)
 	if err != nil {
 		return err
 	}
-	var out []byte
 	if o.counsel {
 		stats := report.CounselStatsOf(past.Events, past.State.Plan)
 		if out = []byte(stats.Text()); o.format == "json" {
@@ -76,7 +82,8 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 			out = append(out, '\n')
 		}
 	} else {
-		sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
+		storeSnapshot(past, now)
+		sum := report.Of(past.State, past.Events).At(now, past.Alive)
 		if o.format == "table" {
 			out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 		} else {
@@ -86,6 +93,16 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if err == nil {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
 	}
+	return err
+}
+
+// printTable prints the report as a table.
+func (b *brief) printTable(std Stdio) error {
+	text := b.summary.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv))
+	if b.behind > 0 {
+		text += b.age() + "\n"
+	}
+	_, err := std.Out.Write(secret.New(os.Environ()).Bytes([]byte(text)))
 	return err
 }
 

@@ -12,10 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
@@ -30,7 +28,8 @@ func newStatus(std Stdio) *cobra.Command {
 		Long: `status reads the journal in .loop/ of the current directory (or of the plan's
 project directory) and shows where each stage stands and what comes next in it,
 then each task and what was spent. It may be called from anywhere while a run is
-under way, and changes nothing.
+under way, and changes nothing. Of a run with more than 200 tasks it shows the
+first 200 of each status but completed.
 
 With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 .loop again, from the journal; a run under way does so itself.
@@ -51,6 +50,12 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	wide := outputColumns(std.Out)
 	ascii = asciiOnly(ascii, std.Out, os.Getenv)
 	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
+	now := time.Now()
+	if output == "text" && !again {
+		if b := loadSnapshot(args, now); b != nil {
+			return b.print(ui.StatusView{Status: b.status, Plain: plain}, look, wide, std)
+		}
+	}
 	p, err := findStoredRun(args)
 	in, path, lerr := findLoopDirLenient(args)
 	if err != nil && lerr == nil && output == "text" && !again {
@@ -66,32 +71,47 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 			return usererr.Blocked(err)
 		}
 	}
-	if err := p.Settle(); err != nil {
+	b, err := briefOf(p, now)
+	if err != nil {
 		return err
 	}
-	sum := report.Of(p.State, p.Events).At(time.Now(), p.Alive)
-	for i := range sum.Tasks {
-		if t := &sum.Tasks[i]; t.Status == event.InProgress && p.WaitsForQuiet(t.ID, t.Attempts) {
+	if output == "json" {
+		b.addWaits()
+		text, err := b.summary.JSON()
+		if err == nil {
+			_, err = std.Out.Write(append(bytes.TrimRight(text, "\n"), '\n'))
+		}
+		return err
+	}
+	st := ui.StatusView{Status: b.status, Plain: plain}
+	st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path)
+	return b.print(st, look, wide, std)
+}
+
+// print prints the box and the table. wide is the width of the output, 0 if nothing is cut.
+func (b *brief) print(st ui.StatusView, look ui.Options, wide int, std Stdio) error {
+	b.addWaits()
+	if st.PlanMissing {
+		b.summary.Resume = "" // the box shows its own
+	}
+	box := ui.StatusBox(st, look)
+	if b.behind > 0 {
+		box += b.age() + "\n"
+	}
+	if st.Plain {
+		wide = 0
+	}
+	_, err := fmt.Fprint(std.Out, box+"\n"+b.summary.Table(wide, look.ASCII))
+	return err
+}
+
+// addWaits gives running tasks whose checks wait for a quiet directory this as their reason.
+func (b *brief) addWaits() {
+	for i := range b.summary.Tasks {
+		if t := &b.summary.Tasks[i]; b.waitsForQuiet(t) {
 			t.Reason = "its turn has ended; its checks wait for a quiet directory"
 		}
 	}
-	if output == "json" {
-		b, err := sum.JSON()
-		if err == nil {
-			_, err = std.Out.Write(append(bytes.TrimRight(b, "\n"), '\n'))
-		}
-		return err
-	}
-	st := ui.StatusView{State: p.State, Alive: p.Alive, Plain: plain}
-	if st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path); st.PlanMissing {
-		sum.Resume = "" // the box shows its own
-	}
-	box := ui.StatusBox(st, look)
-	if plain {
-		wide = 0
-	}
-	_, err = fmt.Fprint(std.Out, box+"\n"+sum.Table(wide, ascii))
-	return err
 }
 
 // outputColumns returns the width of out: that of the terminal, or COLUMNS if out is not a terminal (as

@@ -104,6 +104,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		t.Usage = t.Usage.Plus(r.Usage)
 	}
 	t.Took += r.Duration
+	t.Refused += r.Refused
 	if r.Outcome != runner.Interrupted && r.Outcome != runner.Broken {
 		t.Turn = nil // its work was checked
 	}

@@ -42,6 +42,7 @@ type Task struct {
 	LastSignature string   // that signature
 
 	Cost            budget.USD // attempts and panels
+	Refused         int        // tool calls of all attempts that the policy did not let run
 	CounselCost     budget.USD
 	Usage           runner.Usage
 	Took            time.Duration // sum over all attempts

@@ -459,7 +459,8 @@ func watchFigures(t testing.TB, m moment) figures {
 }
 
 func boxFigures(t testing.TB, m moment) figures {
-	text := ui.StatusBox(ui.StatusView{State: m.s, Alive: m.alive, Plain: true}, ui.Options{ASCII: true, Width: wide(101)})
+	text := ui.StatusBox(ui.StatusView{Status: ui.StatusOf(m.s, m.alive), Plain: true},
+		ui.Options{ASCII: true, Width: wide(101)})
 	head, _, _ := strings.Cut(text, ": ")
 	money := match(t, `(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration (\S+)\n`, text)
 	f := figures{"status": head, "done": money[0], "money": money[1], "iterations": money[2]}

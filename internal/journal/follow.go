@@ -15,6 +15,7 @@ type Follower struct {
 	file fs.FileInfo // as last seen; nil before the first call
 	at   int64       // offset of the next line
 	line int         // number of lines read
+	mark Mark
 }
 
 // Follow returns a Follower from the beginning of the journal at path. The file need not exist yet.
@@ -35,6 +36,7 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 	}
 	if !os.SameFile(f.file, info) || info.Size() < f.at {
 		f.at, f.line, fresh = 0, 0, true
+		f.mark = Mark{}
 	}
 	f.file = info
 	records, err = f.read(in)
@@ -51,6 +53,8 @@ func (f *Follower) read(in io.ReadSeeker) (records [][]byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}
+	all, from := data, f.at
+	defer func() { f.mark.add(all[:f.at-from], len(records)) }()
 	for {
 		text, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole {
@@ -72,3 +76,6 @@ func (f *Follower) read(in io.ReadSeeker) (records [][]byte, err error) {
 		data = rest
 	}
 }
+
+// Mark returns the end of the records that were read.
+func (f *Follower) Mark() Mark { return f.mark }

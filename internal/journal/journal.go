@@ -9,6 +9,8 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -67,6 +69,8 @@ type Log struct {
 	path     string
 	f        *os.File
 	buf      []byte
+	records  int   // in buf
+	mark     Mark  // the end of the written records
 	size     int64 // bytes written
 	synced   int64 // bytes that are durable
 	writeErr error // the first write error; later writes return it
@@ -101,7 +105,7 @@ func (l *Log) prepare() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.size, l.synced = in.at, in.at
+	l.mark, l.size, l.synced = in.mark, in.at, in.at
 	l.info, err = l.f.Stat()
 	if err == nil {
 		err = l.f.Truncate(l.size)
@@ -157,18 +161,30 @@ func encodeLine(buf, object []byte) ([]byte, error) {
 	return fmt.Appendf(buf, "%s%08x\"}\n", checksumMark, checksum(body)), nil
 }
 
-// decodeLine is the inverse of seal; reason says why it fails.
+// decodeLine is the inverse of encodeLine; reason says why it fails.
 func decodeLine(line []byte) (object []byte, reason string) {
+	if reason := checkLine(line); reason != "" {
+		return nil, reason
+	}
+	return objectOf(line), ""
+}
+
+// checkLine returns the fault of a line; "" if it is a record.
+func checkLine(line []byte) (reason string) {
 	n := len(line) - checksumLen
 	if n < 2 || !bytes.HasPrefix(line[n:], []byte(checksumMark)) || !bytes.HasSuffix(line, []byte(`"}`)) {
-		return nil, "no whole record"
+		return "no whole record"
 	}
 	// Compare as text, because a flipped bit may change only the case of a digit.
-	if want := fmt.Sprintf("%08x", checksum(line[:n])); string(line[n+len(checksumMark):len(line)-2]) != want {
-		return nil, "checksum does not match"
+	sum := binary.BigEndian.AppendUint32(nil, checksum(line[:n]))
+	if string(hex.AppendEncode(nil, sum)) != string(line[n+len(checksumMark):len(line)-2]) {
+		return "checksum does not match"
 	}
-	return append(bytes.Clone(line[:n]), '}'), ""
+	return ""
 }
+
+// objectOf returns a copy of the object in a line that checkLine accepts.
+func objectOf(line []byte) []byte { return append(bytes.Clone(line[:len(line)-checksumLen]), '}') }
 
 // Append adds a record, a JSON object, to the buffer of the next Write or Sync.
 func (l *Log) Append(object []byte) error {
@@ -180,6 +196,7 @@ func (l *Log) Append(object []byte) error {
 		return err
 	}
 	l.buf = buf
+	l.records++
 	return nil
 }
 
@@ -197,7 +214,8 @@ func (l *Log) Write() error {
 		return l.fail(err)
 	}
 	l.size += int64(len(l.buf))
-	l.buf = l.buf[:0]
+	l.mark.add(l.buf, l.records)
+	l.buf, l.records = l.buf[:0], 0
 	return nil
 }
 
@@ -218,6 +236,9 @@ func (l *Log) fail(err error) error {
 	_ = l.f.Truncate(l.synced)
 	return l.writeErr
 }
+
+// Mark returns the end of the written records.
+func (l *Log) Mark() Mark { return l.mark }
 
 // Close closes the file. It does not write the buffer.
 func (l *Log) Close() error { return l.f.Close() }

@@ -17,19 +17,7 @@ type WaveUsage struct {
 // CacheByWave returns the tokens by wave, in order, for the waves whose attempts wrote or read a prompt
 // cache.
 func (r *Summary) CacheByWave() []WaveUsage {
-	sums := make([]runner.Usage, r.Waves+1)
-	for i := range r.Tasks {
-		if w := r.Tasks[i].Wave; w > 0 && w < len(sums) {
-			sums[w] = sums[w].Plus(r.Tasks[i].Usage)
-		}
-	}
-	var out []WaveUsage
-	for w, u := range sums {
-		if u.CacheRead > 0 || u.CacheWrite > 0 {
-			out = append(out, WaveUsage{w, u})
-		}
-	}
-	return out
+	return r.Totals.Caches
 }
 
 // maxCacheWaves bounds the waves in the totals.

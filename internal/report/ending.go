@@ -63,8 +63,8 @@ func (r *Summary) endLines(whole bool) []string {
 
 func (r *Summary) resultLine() string {
 	l := fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
-		r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)
-	if n := r.upToDate(); n > 0 {
+		r.Counts.Completed, Plural(r.Totals.Tasks, "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)
+	if n := r.Totals.UpToDate; n > 0 {
 		l += fmt.Sprintf("; %d up to date", n)
 	}
 	if r.Status == event.RunFailed && r.Gate != nil && !r.Gate.Passed {
@@ -81,7 +81,7 @@ func (r *Summary) failureLines() (lines []string) {
 		t := &r.Tasks[i]
 		id := textfmt.Line(t.ID)
 		switch shown++; {
-		case t.Status != event.Failed && (t.Status == event.Completed || !t.needsPerson()):
+		case !t.isFailing():
 			shown--
 		case shown > maxFailures:
 			others = append(others, id)
@@ -90,7 +90,7 @@ func (r *Summary) failureLines() (lines []string) {
 		}
 	}
 	if len(others) > 0 {
-		lines = append(lines, "Failed as well: "+textfmt.FirstOf(others, maxFailedNames, 0))
+		lines = append(lines, "Failed as well: "+textfmt.FirstOf(others, maxFailedNames, r.Totals.Failing-shown))
 	}
 	return lines
 }
@@ -174,20 +174,12 @@ func (r *Summary) effortLine() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	most := make([]*Task, 0, len(r.Tasks))
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; t.Attempts > 0 {
-			most = append(most, t)
-		}
-	}
-	slices.SortStableFunc(most, func(a, b *Task) int {
-		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Duration, a.Duration))
-	})
 	var tasks []string
-	for _, t := range most {
+	for _, t := range r.Totals.Costly {
 		tasks = append(tasks, fmt.Sprintf("%s %s %s", textfmt.Line(t.ID), t.Cost.Spent(), FormatDuration(t.Duration)))
 	}
-	return "Time by purpose: " + strings.Join(parts, "; ") + " | by task: " + textfmt.FirstOf(tasks, maxCostly, 0)
+	return "Time by purpose: " + strings.Join(parts, "; ") + " | by task: " +
+		textfmt.FirstOf(tasks, maxCostly, r.Totals.Worked-len(tasks))
 }
 
 // regressionLines returns the checks that passed and fail now.
@@ -206,7 +198,7 @@ func (r *Summary) workLine() string {
 	w := &r.Place
 	d := w.Delivery
 	switch {
-	case r.Status == event.RunRunning || r.Status == event.RunCutOff || r.Counts.Completed == r.upToDate():
+	case r.Status == event.RunRunning || r.Status == event.RunCutOff || r.Counts.Completed == r.Totals.UpToDate:
 		return ""
 	case w.MadeUp:
 		return "Work: made up by the rehearsal, and not kept"
@@ -248,26 +240,10 @@ func (r *Summary) nextLines() (l []string) {
 	return l
 }
 
-// upToDate counts the completed tasks that were not run again.
-func (r *Summary) upToDate() (n int) {
-	for i := range r.Tasks {
-		if r.Tasks[i].Earlier != "" {
-			n++
-		}
-	}
-	return n
-}
-
 // policyLines returns a line with the number of tool calls that the policy did not let run.
 func (r *Summary) policyLines() []string {
-	refused := 0
-	for _, t := range r.Tasks {
-		for _, a := range t.History {
-			refused += a.Refused
-		}
-	}
-	if refused == 0 {
+	if r.Totals.Refused == 0 {
 		return nil
 	}
-	return []string{"Policy: " + Plural(refused, "tool call", "tool calls") + " denied"}
+	return []string{"Policy: " + Plural(r.Totals.Refused, "tool call", "tool calls") + " denied"}
 }

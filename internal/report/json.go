@@ -98,7 +98,7 @@ type (
 // JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
 	w := wireRun{V: Version, Summary: *r, Seconds: r.WorkTime.Seconds(), CostUSD: r.Cost.Float(),
-		CounselUSD: r.CounselCost.Float(), OtherUSD: r.OtherCost.Float(),
+		CounselUSD: r.CounselCost.Float(), OtherUSD: r.Totals.OtherCost.Float(),
 		Reviews: wireReviews(r.Reviews), Caches: r.CacheByWave(),
 		Tasks: make([]wireTask, 0, len(r.Tasks))}
 	w.ResumeAt, w.Started, w.Ended = r.ResumeAt.UTC(), r.Started.UTC(), r.Ended.UTC()

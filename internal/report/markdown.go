@@ -28,27 +28,25 @@ func (r *Summary) Markdown() string {
 	}
 	head, line := "\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |",
 		"|---|---|---|--:|--:|--:|--:|--:|"
-	if r.committed() {
+	if r.Totals.Committed {
 		head, line = head+" Commit |", line+"---|"
 	}
 	b.WriteString(head + "\n" + line + "\n")
-	hidden := 0
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if len(r.Tasks) > maxTableRows && t.Status == event.Completed {
-			hidden++
+		if t.Hidden {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escapeMarkdown(t.ID), escapeMarkdown(t.Subject),
 			r.statusText(t),
 			t.Attempts, t.Panels, t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration))
-		if r.committed() {
+		if r.Totals.Committed {
 			b.WriteString(" " + t.shortCommit() + " |")
 		}
 		b.WriteByte('\n')
 	}
-	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%s not shown.\n", Plural(hidden, "completed task", "completed tasks"))
+	if hidden := r.Totals.hiddenText(); hidden != "" {
+		fmt.Fprintf(&b, "\n%s not shown.\n", hidden)
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {
 		writeFolded(&b, escapeMarkdown(g.String()), strings.TrimSpace(textfmt.Block(g.Output)))

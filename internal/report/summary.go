@@ -43,11 +43,11 @@ type Summary struct {
 	CounselCost          budget.USD    `json:"-"`
 	Sandbox              event.Sandbox `json:"sandbox,omitzero"` // of the last session
 
-	Place     Place          `json:"-"`                // of the work
-	Request   string         `json:"-"`                // that the plan was made of; "": none
-	OtherCost budget.USD     `json:"-"`                // of reviews, judges, the request and dropped tasks
-	Window    *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
-	Usage     runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
+	Place   Place          `json:"-"`                // of the work
+	Request string         `json:"-"`                // that the plan was made of; "": none
+	Window  *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
+	Usage   runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
+	Totals  *Totals        `json:"-"`                // of all tasks
 }
 
 // Place says where the work of a run is.
@@ -69,6 +69,7 @@ type Task struct {
 	Status  event.Status   `json:"status"`
 	Outcome runner.Outcome `json:"outcome,omitempty"`    // of the last attempt; "" if none ended
 	Reason  string         `json:"reason,omitempty"`     // why the task is not completed
+	Hidden  bool           `json:"-"`                    // tables leave it out
 	Root    string         `json:"blocked_by,omitempty"` // of a blocked task: the task that failed
 	Allowed bool           `json:"allowed,omitempty"`    // it failed, and its group allows that
 	Breaker event.Breaker  `json:"breaker,omitempty"`    // that stopped the failed task; "": none did
@@ -82,6 +83,7 @@ type Task struct {
 	Cost        budget.USD    `json:"-"`
 	CounselCost budget.USD    `json:"-"` // part of Cost
 	Usage       runner.Usage  `json:"tokens"`
+	Refused     int           `json:"-"` // tool calls that the policy did not let run
 	Duration    time.Duration `json:"-"` // of all attempts, without waits and panels
 
 	// History needs the events; without them it holds only the last attempt.
@@ -111,10 +113,25 @@ type Attempt struct {
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
+	r := headOf(s)
+	r.Tasks = make([]Task, len(s.Tasks))
+	for i := range s.Tasks {
+		r.Tasks[i] = newTask(s, i)
+		r.Tasks[i].addLast(s, i)
+		r.Totals.add(&r.Tasks[i])
+	}
+	r.Totals.end()
+	r.addAttempts(AttemptsOf(s, events))
+	return r
+}
+
+// headOf returns a summary without tasks.
+func headOf(s *scheduler.State) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
 		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window,
 		Sandbox: s.Config.Sandbox,
-		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery}}
+		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery},
+		Totals:  newTotals(len(s.Tasks), s.Waves)}
 	if s.Plan != nil {
 		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath), GroupsOf(s)
 	}
@@ -134,14 +151,12 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 	if s.Gate != nil {
 		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)
 	}
-	r.Tasks, r.OtherCost = make([]Task, len(s.Tasks)), r.Cost
+	r.Totals.OtherCost = r.Cost
 	for i := range s.Tasks {
-		r.Tasks[i] = newTask(s, i)
-		r.OtherCost -= s.Tasks[i].Cost
+		r.Totals.OtherCost -= s.Tasks[i].Cost
 		r.CounselCost += s.Tasks[i].CounselCost
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
-	r.addAttempts(AttemptsOf(s, events))
 	return r
 }
 
@@ -162,7 +177,8 @@ func newTask(s *scheduler.State, i int) Task {
 	t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 	out := Task{ID: p.ID, Group: p.Group, Subject: p.Title(), Wave: t.Wave, Pos: p.Pos, Status: t.Status,
 		Root: t.RootCause, Allowed: s.IsAllowed(i), Commit: t.Commit, Attempts: t.Attempts, Panels: t.Panels,
-		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Duration: t.Took, Output: s.Output(i)}
+		Cost: t.Cost, CounselCost: t.CounselCost, Usage: t.Usage, Refused: t.Refused, Duration: t.Took,
+		Output: s.Output(i)}
 	if t.UpToDate() {
 		out.Earlier = t.Earlier.Run
 	}
@@ -171,7 +187,6 @@ func newTask(s *scheduler.State, i int) Task {
 		if t.Status != event.Completed {
 			out.Reason = l.Reason
 		}
-		out.History = []Attempt{newAttempt(t.Attempts, *l)}
 	}
 	switch {
 	case t.Turn == nil:
@@ -193,6 +208,13 @@ func newTask(s *scheduler.State, i int) Task {
 		out.Reason = "blocked by " + t.RootCause
 	}
 	return out
+}
+
+// addLast adds the last attempt.
+func (t *Task) addLast(s *scheduler.State, i int) {
+	if last := s.Tasks[i].Last; last != nil {
+		t.History = []Attempt{newAttempt(s.Tasks[i].Attempts, *last)}
+	}
 }
 
 func newAttempt(n int, r runner.Result) Attempt {

@@ -11,17 +11,14 @@ import (
 	"wavex/runner"
 )
 
-// maxTableRows bounds the table; a larger run shows the tasks that are not completed first.
-const maxTableRows = 200
-
 // Table returns the per-task table and the lines of Ending, for a fixed-width font. Rows are cut at
 // columns (0: never). The lines below the table are not cut, because half a command is useless.
 func (r *Summary) Table(columns int, ascii bool) string {
 	var b strings.Builder
-	rows, hidden := r.rows()
-	writeGrid(&b, dropColumns(rows, columns, "counsel", "tokens", "time", "commit", "attempts", "cost"), columns, ascii)
-	if hidden > 0 {
-		fmt.Fprintf(&b, "(%s not shown)\n", Plural(hidden, "completed task", "completed tasks"))
+	rows := dropColumns(r.rows(), columns, "counsel", "tokens", "time", "commit", "attempts", "cost")
+	writeGrid(&b, rows, columns, ascii)
+	if hidden := r.Totals.hiddenText(); hidden != "" {
+		fmt.Fprintf(&b, "(%s not shown)\n", hidden)
 	}
 	b.WriteByte('\n')
 	for _, l := range r.endLines(true) {
@@ -30,12 +27,11 @@ func (r *Summary) Table(columns int, ascii bool) string {
 	return b.String()
 }
 
-func (r *Summary) rows() (rows [][]string, hidden int) {
-	rows = [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "commit", "subject"}}
+func (r *Summary) rows() [][]string {
+	rows := [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "commit", "subject"}}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		if len(r.Tasks) > maxTableRows && t.Status == event.Completed {
-			hidden++
+		if t.Hidden {
 			continue
 		}
 		panels := "-"
@@ -45,17 +41,12 @@ func (r *Summary) rows() (rows [][]string, hidden int) {
 		rows = append(rows, []string{textfmt.Line(t.ID), r.statusText(t), strconv.Itoa(t.Attempts), panels,
 			t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration), t.shortCommit(), t.reasonText()})
 	}
-	if !r.committed() {
+	if !r.Totals.Committed {
 		for i, row := range rows {
 			rows[i] = append(row[:7], row[8])
 		}
 	}
-	return rows, hidden
-}
-
-// committed reports whether tasks have commits of their own.
-func (r *Summary) committed() bool {
-	return slices.ContainsFunc(r.Tasks, func(t Task) bool { return t.Commit != "" })
+	return rows
 }
 
 func (t *Task) shortCommit() string {

@@ -12,11 +12,13 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/hook"
 	"wavex/internal/loop"
+	"wavex/internal/planfile"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/question"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
+	"wavex/internal/snapshot"
 	"wavex/internal/statefiles"
 	"wavex/internal/ui"
 	"wavex/runner"
@@ -75,12 +77,10 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer func() { _ = files.Close() }() // it has reported its errors itself
 	noteWriter, closeNotes := r.startNotes()
 	defer closeNotes()
-	hookSnapshot := hook.NewSnapshotWriter(r.config.Loop, contextFile(r.config.Track), r.opts.Redactor.Bytes)
-	defer func() {
-		if err := hookSnapshot.Close(); err != nil {
-			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
-		}
-	}()
+	hookSnapshot, closeHookSnapshot := r.startHookSnapshot()
+	defer closeHookSnapshot()
+	snapshots := r.startSnapshots()
+	defer snapshots.Close()
 	points := r.workspace.NewCheckpointer(r.config.Base, r.warn, r.notice)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
 		Agent: r.opts.Agent, Caller: cli,
@@ -101,7 +101,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		newSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },
 		files:    files, checkpoints: points, reviews: reviews, addedTasks: addedTasks,
 		// The tracer is the first, so that a span exists before its process is prepared.
-		views: []scheduler.View{tracer, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
+		views: []scheduler.View{tracer, r.view, hookSnapshot, files, snapshots, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
 		points.Seal(ctx, r.interrupted)
 		_ = files.Close() // before the end is shown
@@ -159,6 +159,24 @@ func (r *Session) startStateFiles() *statefiles.Writer {
 	return statefiles.NewWriter(r.config.Loop, r.opts.Redactor.Bytes, func(err error) {
 		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
 	})
+}
+
+// startHookSnapshot starts to keep the snapshot for hooks current.
+func (r *Session) startHookSnapshot() (scheduler.View, func()) {
+	w := hook.NewSnapshotWriter(r.config.Loop, contextFile(r.config.Track), r.opts.Redactor.Bytes)
+	return w, func() {
+		if err := w.Close(); err != nil {
+			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
+		}
+	}
+}
+
+// startSnapshots starts to write snapshots for commands that show the run.
+func (r *Session) startSnapshots() *snapshot.Writer {
+	w := &snapshot.Writer{Dir: r.config.Loop, PlanPath: planfile.AbsPath(r.plan), Mark: r.journal.Mark,
+		Redact: r.opts.Redactor.Value, Now: time.Now}
+	w.Start()
+	return w
 }
 
 // restoreWarner is a journal that reports a change by another process.

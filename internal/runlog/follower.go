@@ -130,7 +130,7 @@ func (f *Follower) Running() []event.Activity {
 	for i := range out {
 		if d := &out[i]; d.Kind == "attempt" {
 			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, loop.Attempt(d.Attempt), loop.StreamFile))
-			if waitsForQuiet(f.Files(), d.Task, d.Attempt) {
+			if WaitsForQuiet(f.Files(), d.Task, d.Attempt) {
 				d.Last = "waiting for a quiet directory"
 			}
 		}
@@ -138,8 +138,8 @@ func (f *Follower) Running() []event.Activity {
 	return out
 }
 
-// waitsForQuiet reports whether the checks of an attempt wait for a quiet directory.
-func waitsForQuiet(files fs.FS, task string, attempt int) bool {
+// WaitsForQuiet reports whether the checks of an attempt wait for a quiet directory.
+func WaitsForQuiet(files fs.FS, task string, attempt int) bool {
 	if files == nil {
 		return false
 	}

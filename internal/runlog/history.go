@@ -88,6 +88,7 @@ type History struct {
 	State  *scheduler.State
 	Events []event.Event // up to the end of this run
 	Alive  bool          // a process works on it
+	Mark   journal.Mark  // the end of the records, if they end with this run; else zero
 }
 
 // Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
@@ -98,11 +99,6 @@ func (p *History) Files() fs.FS {
 		return nil
 	}
 	return Files(p.Loop, p.State.Config.Run)
-}
-
-// WaitsForQuiet reports whether an attempt is under way whose checks wait for a quiet directory.
-func (p *History) WaitsForQuiet(task string, attempt int) bool {
-	return p.Alive && waitsForQuiet(p.Files(), task, attempt)
 }
 
 // Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
@@ -118,40 +114,54 @@ func LoadForDisplay(dir loop.Dir, path, id string) (*History, error) {
 }
 
 func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*History, error) {
-	events, last, later, err := findEvents(dir, id)
+	found, err := findEvents(dir, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := planOf(last)
+	p, err := planOf(found.run)
 	if err != nil {
 		return nil, err
 	}
 	s := scheduler.NewState(p)
-	if err := s.Replay(events); err != nil {
+	if err := s.Replay(found.events); err != nil {
 		return nil, err
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
-	return &History{Loop: dir, State: s, Events: events, Alive: !later && journal.Locked(dir)}, nil
+	return &History{Loop: dir, State: s, Events: found.events, Mark: found.end,
+		Alive: !found.later && journal.Locked(dir)}, nil
 }
 
-func findEvents(dir loop.Dir, id string) (events []event.Event, last *Run, later bool, err error) {
-	if events, err = Read(dir); err != nil {
-		return nil, nil, false, err
+// foundRun is a run in a journal.
+type foundRun struct {
+	events []event.Event // up to its end
+	run    *Run
+	later  bool         // another run follows
+	end    journal.Mark // of the events; zero if another run follows
+}
+
+func findEvents(dir loop.Dir, id string) (f foundRun, err error) {
+	if f.events, f.end, err = readMarked(dir); err != nil {
+		return f, err
 	}
 	if id != "" {
-		if events, later = UpTo(events, id); events == nil {
-			return nil, nil, false, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, dir)
+		own, later := UpTo(f.events, id)
+		if own == nil {
+			return f, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, dir)
+		}
+		if f.events, f.later = own, later; later {
+			f.end = journal.Mark{}
 		}
 	}
-	if last = Last(events); last != nil {
-		return events, last.In(dir), later, nil
+	if last := Last(f.events); last != nil {
+		f.run = last.In(dir)
+		return f, nil
 	}
-	if s, err := request.ReadProgress(events); err == nil && s != nil && !s.Planned {
-		return nil, nil, false, usererr.Usage(
+	if s, err := request.ReadProgress(f.events); err == nil && s != nil && !s.Planned {
+		return f, usererr.Usage(
 			"there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", dir,
 			s.Opened.Request, s.Stage, s.Spent.Spent())
 	}
-	return nil, nil, false, NoRunError(dir)
+	return f, NoRunError(dir)
 }
 
 // currentPlan returns the current plan in the file path, or with "" in the run's own file.

@@ -46,6 +46,16 @@ func tallyText(c scheduler.Tally) string {
 // BoardOf derives the board from a state. alive tells whether a wavex process works at the run. The caller may add
 // signs of life to the running work.
 func BoardOf(s *scheduler.State, alive bool) *Board {
+	b := newBoard(s, alive)
+	if !b.over() {
+		b.Running = s.Activities()
+		b.outlook.look(s, &nextTask{}, s.LastEvent())
+	}
+	return b
+}
+
+// newBoard returns the board without the running work and the outlook.
+func newBoard(s *scheduler.State, alive bool) *Board {
 	b := &Board{Run: s.Config.Run, Name: s.Plan.Name, Status: event.RunRunning, CurrentWave: s.CurrentWave(),
 		Figures: report.FiguresOf(s)}
 	for w := range s.Waves {
@@ -66,9 +76,6 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 		for w := range b.ByWave {
 			b.ByWave[w].Running = 0
 		}
-	} else {
-		b.Running = s.Activities()
-		b.outlook.look(s, &nextTask{}, s.LastEvent())
 	}
 	return b
 }

@@ -13,10 +13,23 @@ import (
 // This file draws the box of `wavex status`: the stages of the workflow and the next action of
 // each.
 
+// Status holds the data of the box that come from the journal. It is plain data: package encoding/gob stores it.
+type Status struct {
+	Board    Board // without the running work
+	Going    bool  // the run has not ended, and a wavex process works at it
+	Stages   []Stage
+	PlanPath string
+}
+
+// StatusOf derives the data of the box from a state. alive tells whether a wavex process works at the run.
+func StatusOf(s *scheduler.State, alive bool) Status {
+	st := stateStages{s}
+	return Status{Board: *newBoard(s, alive), Going: s.Ended == nil && alive, Stages: st.stages(), PlanPath: s.Plan.Path}
+}
+
 // StatusView holds the data of the box.
 type StatusView struct {
-	State *scheduler.State
-	Alive bool // a wavex process works at the run
+	Status
 	Plain bool // without a frame, for screen readers
 
 	// The plan as a resume would find it: edited, unchanged, or with a mistake.
@@ -28,8 +41,7 @@ type StatusView struct {
 // StatusBox draws the stages of a run with the next action of each, no wider than columns or 100. Below
 // it stands the command that continues, which is never cut.
 func StatusBox(st StatusView, o Options) string {
-	s := st.State
-	b := BoardOf(s, st.Alive)
+	b := &st.Board
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
 	lines := wrapText(b.money(), inner)
@@ -37,7 +49,10 @@ func StatusBox(st StatusView, o Options) string {
 		lines = append(lines, wrapText("stopped: "+textfmt.Line(b.Stopping), inner)...)
 	}
 	lines = append(lines, "")
-	for _, l := range st.stages() {
+	for _, l := range st.Stages {
+		if l.Name == planStage {
+			l = st.plan(l)
+		}
 		lines = append(lines, l.lines(inner, o)...)
 	}
 	title := string(b.Status) + ": " + cmp.Or(textfmt.Line(b.Name), textfmt.Line(b.Run))
@@ -65,32 +80,32 @@ func RequestBox(r Request, o Options) string {
 	inner := max(width-4, 12)
 	lines := append(wrapText(textfmt.Line(r.Text), inner), "")
 	at := map[string]int{"intent": 0, "shape": 1, "decompose": 2, "executing": 3}[r.Stage]
-	for i, s := range []stageLine{{markNone, "intent", "not settled", "score the request, and ask where it is unclear"},
+	for i, s := range []Stage{{markNone, "intent", "not settled", "score the request, and ask where it is unclear"},
 		{markNone, "shape", "not settled", "find the files that it is about"},
 		{markNone, "plan", "none yet", "break the request down into tasks"}} {
 		switch {
 		case i < at:
-			s.mark, s.status, s.next = markGood, "settled", ""
+			s.Mark, s.Status, s.Next = markGood, "settled", ""
 			if f := r.Origin; f != nil && i == 0 {
-				s.status = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, textfmt.Line(f.Shape),
+				s.Status = fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore, f.FitScore, textfmt.Line(f.Shape),
 					textfmt.Line(f.Workflow))
 			}
 			if i == 0 && r.Vague {
-				s.mark, s.status, s.next = markBad, s.status+", too vague", "say it more clearly"
+				s.Mark, s.Status, s.Next = markBad, s.Status+", too vague", "say it more clearly"
 			}
 			if i == 2 && r.Split {
-				s.mark, s.status, s.next = markWarn, "too large for one plan", "begin with one of the proposed parts"
+				s.Mark, s.Status, s.Next = markWarn, "too large for one plan", "begin with one of the proposed parts"
 			}
 		case i > at || r.Vague:
-			s.next = ""
+			s.Next = ""
 		default:
-			s.mark = markRetry
+			s.Mark = markRetry
 		}
 		lines = append(lines, s.lines(inner, o)...)
 	}
-	run := stageLine{markNone, "run", "not begun", ""}
+	run := Stage{markNone, "run", "not begun", ""}
 	if r.Planned && !r.Split {
-		run.next = "run the plan"
+		run.Next = "run the plan"
 	}
 	lines = append(lines, run.lines(inner, o)...)
 	end := "Continue with: " + textfmt.Line(r.Next) + "\n"
@@ -105,7 +120,7 @@ func (st StatusView) resumeCommand(b *Board) string {
 	switch {
 	case st.PlanMissing: // the line of the plan has it
 		return ""
-	case st.State.Ended == nil && st.Alive:
+	case st.Going:
 		return "Watch it with: wavex watch\n"
 	case b.Next != "":
 		return "Continue with: " + textfmt.Line(b.Next) + "\n"

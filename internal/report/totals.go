@@ -1,0 +1,137 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"wavex/budget"
+	"wavex/internal/event"
+	"wavex/runner"
+	"wavex/scheduler"
+)
+
+// This file has the figures of a summary that come from all tasks, and the summary without the tasks that no table
+// shows.
+
+// maxTableRows bounds the tables. A larger run hides its completed tasks, and of the others all but the first
+// maxTableRows of each status.
+const maxTableRows = 200
+
+// Totals holds the figures of the texts about all tasks of a run.
+type Totals struct {
+	Tasks     int
+	UpToDate  int          // completed tasks that were not run again
+	Failing   int          // failed tasks, and those that need a person
+	Refused   int          // tool calls that the policy did not let run
+	Committed bool         // tasks have commits of their own
+	Hidden    event.Counts // tasks that tables leave out
+	Worked    int          // tasks with attempts
+	Costly    []Task       // those with the most money and time, at most maxCostly
+	Caches    []WaveUsage  // see Summary.CacheByWave
+	Evidence  []string     // see Summary.evidenceLines; nil: made of the rows
+	OtherCost budget.USD   // of reviews, judges, the request and dropped tasks
+
+	failing int                  // tasks of a table that are failing
+	rows    map[event.Status]int // other tasks of a table
+	waves   []runner.Usage       // by wave
+}
+
+// newTotals returns the totals of a run before its tasks are added.
+func newTotals(tasks, waves int) *Totals {
+	return &Totals{Tasks: tasks, rows: map[event.Status]int{}, waves: make([]runner.Usage, waves+1)}
+}
+
+// add adds the next task in plan order, and decides whether tables show it.
+func (x *Totals) add(t *Task) {
+	if t.Earlier != "" {
+		x.UpToDate++
+	}
+	if t.isFailing() {
+		x.Failing++
+	}
+	x.Refused += t.Refused
+	x.Committed = x.Committed || t.Commit != ""
+	if t.Wave > 0 && t.Wave < len(x.waves) {
+		x.waves[t.Wave] = x.waves[t.Wave].Plus(t.Usage)
+	}
+	if t.Attempts > 0 {
+		x.Worked++
+		x.addCostly(t)
+	}
+	if t.Hidden = x.hides(t); t.Hidden {
+		*x.Hidden.Of(t.Status)++
+	}
+}
+
+// hides reports whether tables leave out the next task.
+func (x *Totals) hides(t *Task) bool {
+	switch {
+	case x.Tasks <= maxTableRows:
+		return false
+	case t.Status == event.Completed:
+		return true
+	case t.isFailing():
+		x.failing++
+		return x.failing > maxTableRows
+	}
+	x.rows[t.Status]++
+	return x.rows[t.Status] > maxTableRows
+}
+
+// addCostly inserts a task behind those that cost as much and took as long.
+func (x *Totals) addCostly(t *Task) {
+	at := len(x.Costly)
+	for at > 0 && cmp.Or(cmp.Compare(t.Cost, x.Costly[at-1].Cost), cmp.Compare(t.Duration, x.Costly[at-1].Duration)) > 0 {
+		at--
+	}
+	if at < maxCostly {
+		x.Costly = slices.Insert(x.Costly, at, Task{ID: t.ID, Cost: t.Cost, Duration: t.Duration})
+		x.Costly = x.Costly[:min(len(x.Costly), maxCostly)]
+	}
+}
+
+// end completes the totals after the last task.
+func (x *Totals) end() {
+	for w, u := range x.waves {
+		if u.CacheRead > 0 || u.CacheWrite > 0 {
+			x.Caches = append(x.Caches, WaveUsage{w, u})
+		}
+	}
+	x.waves = nil
+}
+
+// hiddenText returns "98 completed tasks, 3 pending tasks"; "" if tables show all tasks.
+func (x *Totals) hiddenText() string {
+	var parts []string
+	for _, status := range []event.Status{event.Completed, event.Pending, event.Failed, event.Blocked} {
+		if n := *x.Hidden.Of(status); n > 0 {
+			parts = append(parts, Plural(n, string(status)+" task", string(status)+" tasks"))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// isFailing reports whether a task has failed or needs a person.
+func (t *Task) isFailing() bool {
+	return t.Status == event.Failed || t.Status != event.Completed && t.needsPerson()
+}
+
+// BriefOf returns the summary of a run with the tasks that Table shows, and with what Table needs of the others. Its
+// Table and its Ending are those of the whole summary. It is plain data: package encoding/gob stores it. It must not be
+// used for the other forms.
+func BriefOf(s *scheduler.State) Summary {
+	r := headOf(s)
+	for i := range s.Tasks {
+		t := newTask(s, i)
+		if r.Totals.add(&t); !t.Hidden {
+			t.addLast(s, i)
+			t.Output = nil
+			r.Tasks = append(r.Tasks, t)
+		}
+	}
+	r.Totals.end()
+	r.Totals.Evidence = r.evidenceLines()
+	r.Assessment = scheduler.Assessment{Reviews: s.Reviews, Regressions: s.Regressions, Gate: s.Gate}
+	return r
+}
