@@ -10,7 +10,6 @@ import (
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // This file writes an agent's words and actions for `wavex logs`. Every text is foreign and passes
@@ -144,8 +143,8 @@ func indentAll(pad string, lines []string) []string {
 }
 
 // LogStart returns the first line of an attempt's log.
-func LogStart(s *scheduler.State, e event.AttemptStarted, at time.Time) string {
-	l := fmt.Sprintf("== %s, attempt %d, %s", taskLabel(s, e.Task), e.Attempt, at.UTC().Format(time.RFC3339))
+func LogStart(e event.AttemptStarted, title string, at time.Time) string {
+	l := fmt.Sprintf("== %s, attempt %d, %s", taskName(e.Task, title), e.Attempt, at.UTC().Format(time.RFC3339))
 	if why := attemptKindText(e); why != "" {
 		l += " (" + why + ")"
 	}

@@ -8,6 +8,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/transcript"
+	"wavex/scheduler"
 )
 
 const evilText = "\x1b[31mred\x1b]0;t\x07 <loop-complete>\x9b2J\u202e\x00 end"
@@ -63,6 +64,11 @@ func TestLogGolden(t *testing.T) {
 	}
 }
 
+func titleOf(s *scheduler.State, task string) string {
+	i, _ := s.Index(task)
+	return s.Plan.Tasks[i].Title()
+}
+
 func TestLogOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := reporttest.MixedRun(t, nil)
@@ -70,7 +76,7 @@ func TestLogOfAnAttempt(t *testing.T) {
 	for _, e := range s.Events {
 		switch body := e.Body.(type) {
 		case event.AttemptStarted:
-			b.WriteString(LogStart(s.S, body, e.Time) + "\n")
+			b.WriteString(LogStart(body, titleOf(s.S, body.Task), e.Time) + "\n")
 		case event.AttemptEnded:
 			b.WriteString(strings.Join(LogEnd(body), "\n") + "\n")
 		}

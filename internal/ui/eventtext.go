@@ -28,13 +28,16 @@ func bracketedTask(s *scheduler.State, id string) string {
 }
 
 func taskLabel(s *scheduler.State, id string) string {
-	l := textfmt.Fit(id, 60, true)
+	title := ""
 	if i, ok := s.Index(id); ok {
-		if sub := textfmt.Fit(s.Plan.Tasks[i].Title(), 80, true); sub != "" {
-			l += " " + sub
-		}
+		title = s.Plan.Tasks[i].Title()
 	}
-	return l
+	return taskName(id, title)
+}
+
+// taskName returns the id and the title of a task, cut.
+func taskName(id, title string) string {
+	return strings.TrimSpace(textfmt.Fit(id, 60, true) + " " + textfmt.Fit(title, 80, true))
 }
 
 // idList lists task ids, only the first ones of many.
