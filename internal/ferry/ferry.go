@@ -60,7 +60,36 @@ func (f *Ferry) Push(ctx context.Context, refs ...Ref) error {
 	if _, err := f.git.Output(ctx, updates.String(), "update-ref", "--no-deref", "--stdin"); err != nil {
 		return err
 	}
-	return f.transfer(ctx, args...)
+	for left := len(refs); ; {
+		err := f.transfer(ctx, args...)
+		if err == nil {
+			return nil
+		}
+		// Another push may just have made one of the refs: attempts that start together have the same base.
+		missing := f.missing(ctx, refs)
+		switch missing {
+		case 0:
+			return nil
+		case left:
+			return err
+		}
+		left = missing
+	}
+}
+
+// missing returns the number of refs that the remote does not have, or all if it cannot be asked.
+func (f *Ferry) missing(ctx context.Context, refs []Ref) (n int) {
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Name)
+	}
+	there, err := f.Find(ctx, names...)
+	for _, r := range refs {
+		if err != nil || there[r.Name] != r.Commit {
+			n++
+		}
+	}
+	return n
 }
 
 // Fetch brings refs of the remote, and their commits, to the repository. An error may mean that the remote has not all
