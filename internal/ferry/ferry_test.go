@@ -90,7 +90,8 @@ func TestPushesCollide(t *testing.T) {
 	home, away, _, commit := ends(t)
 	base, other, files := Ref{Base("r-1", commit), commit}, Ref{Base("r-2", commit), commit}, Ref{Base("r-1", "x"), commit}
 	testrepo.Must(t, home.Push(t.Context(), other)) // the commit itself is there
-	hook := "#!/bin/sh\nmkdir once && unset GIT_QUARANTINE_PATH && git update-ref " + base.Name + " " + commit + "\nexit 0\n"
+	hook := "#!/bin/sh\nmkdir once && unset GIT_QUARANTINE_PATH && git update-ref " + base.Name + " " + commit +
+		"\nexit 0\n"
 	testrepo.Must(t, os.WriteFile(filepath.Join(home.remote, "hooks", "pre-receive"), []byte(hook), 0o755))
 	testrepo.Must(t, home.Push(t.Context(), base, files))
 	if there, err := away.Find(t.Context(), base.Name, files.Name); len(there) != 2 || err != nil {
