@@ -69,7 +69,7 @@ func main() {
 	var seeds seedList
 	flag.Var(&seeds, "seed", "seeds, such as 1,2,3; the same seed makes the same changes")
 	n := flag.Int("n", 40, "changes of each package and seed")
-	only := flag.String("only", "", "draw only changes in places that contain this text, such as a file or file:line")
+	only := flag.String("only", "", "draw only changes in places that contain one of these texts, such as file:line,file")
 	alone := flag.Bool("own", false, "decide with the tests of the changed package only")
 	limit := flag.Duration("time", time.Hour, "start nothing more after this time")
 	flag.Parse()

@@ -68,10 +68,15 @@ func TestChanges(t *testing.T) {
 	if other := changes(t, dir, "", 2, 1000); slices.Equal(other, all) || len(other) != len(all) {
 		t.Errorf("another seed drew %q", other)
 	}
-	for _, c := range changes(t, dir, "shop.go:6", 1, 1000) {
-		if !strings.HasPrefix(c, "shop/shop.go:6") {
-			t.Errorf("not of the line: %s", c)
+	lines := map[string]bool{}
+	for _, c := range changes(t, dir, "shop.go:6,shop.go:7", 1, 1000) {
+		line := strings.TrimPrefix(c, "shop/shop.go:")[:1]
+		if lines[line] = true; line != "6" && line != "7" {
+			t.Errorf("not of the lines: %s", c)
 		}
+	}
+	if len(lines) != 2 {
+		t.Errorf("of two lines, only %v is changed", lines)
 	}
 }
 

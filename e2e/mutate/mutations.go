@@ -223,14 +223,18 @@ func (s *source) edit(from, to token.Pos, text string) {
 func oneLine(text string) string { return cmp.Or(textfmt.OneLine(text, 160), "(nothing)") }
 
 // draw returns n random mutations of all those of a package, the same ones for the same seed: only some
-// that compile, in places that contain a text.
+// that compile, in places that contain one of some texts, which commas
+// separate.
 func draw(p *packages.Package, all []mutation, only string, seed uint64, n int) []mutation {
 	all = slices.Clone(all)
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	within := func(m mutation) bool {
+		return slices.ContainsFunc(strings.Split(only, ","), func(s string) bool { return strings.Contains(m.place, s) })
+	}
 	var drawn []mutation
 	for _, m := range all {
-		if len(drawn) < n && strings.Contains(m.place, only) && compiles(p, m) {
+		if len(drawn) < n && within(m) && compiles(p, m) {
 			drawn = append(drawn, m)
 		}
 	}
