@@ -171,6 +171,7 @@ func TestAPIFailures(t *testing.T) {
 			status(200, message)}, runner.Done, "", "stream"},
 		{"529 forever", twice(apiError(529, "overloaded_error")), runner.Throttled, "HTTP 529 overloaded_error: no, [key]",
 			""},
+		{"500 forever", twice(status(500, "<html>")), runner.Throttled, "HTTP 500", ""},
 		{"503 without a word", twice(status(503, "<html>")), runner.Throttled, "HTTP 503", ""},
 		{"401", []http.HandlerFunc{apiError(401, "authentication_error")}, runner.Unauthorised,
 			"HTTP 401 authentication_error: no, [key]", ""},
@@ -189,6 +190,8 @@ func TestAPIFailures(t *testing.T) {
 		{"no tool used", []http.HandlerFunc{status(200, `{"stop_reason":"end_turn","content":[{"type":"text","text":"no"}],`+
 			usage+`}`)},
 			runner.Wrong, "the model did not answer in the form asked for", "stream"},
+		{"another tool", []http.HandlerFunc{status(200, strings.Replace(message, toolName, "other", 1))}, runner.Wrong,
+			"the model did not answer in the form asked for", "stream"},
 		{"cut by length", []http.HandlerFunc{status(200, strings.Replace(message, `"tool_use"`, `"max_tokens"`, 1))},
 			runner.Wrong, "the answer was cut after 4096 tokens", "stream"},
 	} {

@@ -141,3 +141,11 @@ func TestOneLine(t *testing.T) {
 		}
 	})
 }
+
+// Beside any opinion, the chair is shown half of the case.
+func TestBriefOfOneOpinion(t *testing.T) {
+	t.Parallel()
+	c := Case{Description: long}
+	same(t, "of an expert", sectionSizes(caseBrief(c))[0], 1200)
+	same(t, "of the chair", sectionSizes(caseBrief(c, section{"opinion", "yes", 1300}))[0], 600)
+}
