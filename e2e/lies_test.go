@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/e2e/rig"
+	"wavex/internal/claude/probe"
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
@@ -79,21 +81,24 @@ type liesTest struct {
 	probed probing
 	// names is the statement that wavex names. onOldest replaces it on the oldest version.
 	names, onOldest statement.ID
+	// also are the other statements that a probe finds broken.
+	also []statement.ID
 	// over reports whether the ledger may be above the real charges.
 	over func(c cli) bool
-	// both runs the test on every version. Each takes several seconds of CPU.
+	// both runs the test on every version, with probes. Each takes several seconds of CPU.
 	both bool
 }
 
 func TestLies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []liesTest{
-		{lie: "half cost", scene: plain, names: statement.TotalCost},
+		{lie: "half cost", scene: plain, names: statement.TotalCost,
+			also: []statement.ID{statement.TurnCost, statement.ResumedTotal, statement.InterruptedCost}},
 		{lie: "cumulative cost", both: true, scene: resumed, over: func(c cli) bool { return !c.old },
 			names: statement.TurnCost, onOldest: statement.ResumedTotal},
 		{lie: "no turn cost", scene: plain, names: statement.TurnCost},
 		{lie: "half turn cost", scene: plain, names: statement.TurnCost},
-		{lie: "no cap", both: true, names: statement.Cap},
+		{lie: "no cap", both: true, names: statement.Cap, also: []statement.ID{statement.ResumedCap}},
 		{lie: "denied allowed", both: true, names: statement.Denied},
 		{lie: "disallowed stays", names: statement.DisallowedTools},
 		{lie: "other tools", scene: plain, names: statement.ToolsLimited},
@@ -136,7 +141,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 	}
 	release := reserveProcesses(t, processes)
 	if test.probed != byTheRun {
-		test.probed.keep(t, r.cli, env, support.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
+		test.keep(t, r.cli, env, support.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
 		release()
 		release = reserveProcesses(t, 1)
 	}
@@ -171,16 +176,30 @@ func (test liesTest) run(t *testing.T, c cli) {
 	}
 }
 
-// keep probes a CLI and keeps the verdicts in the store that the run reads.
-func (p probing) keep(t *testing.T, c cli, env []string, store support.Store) {
+// keep writes the verdicts on a CLI into the store that the run reads. Without rig.Whole it probes only the lies that
+// are told on both versions. For the others it writes the verdicts that the probes find.
+func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store) {
 	t.Helper()
 	program, check := doctor.CLI(t.Context(), c.path, env, testLimit)
 	if check.Status == doctor.Fail {
 		t.Fatal(check.Text)
 	}
-	if p == fully {
-		store.ProbeAll(t.Context(), program)
+	verdicts, _ := statement.Tested(program.Version.String())
+	for _, id := range append([]statement.ID{per(c, cmp.Or(test.onOldest, test.names), test.names)}, test.also...) {
+		verdicts[id] = statement.Fails
+	}
+	if !test.both && !rig.Whole() {
+		store.Add(program, probe.Report{Support: verdicts})
 		return
 	}
-	store.Ensure(t.Context(), program)
+	var found support.CLI
+	if test.probed == fully {
+		found = store.ProbeAll(t.Context(), program)
+	} else {
+		found = store.Ensure(t.Context(), program)
+	}
+	got, want := found.Support.Select(statement.Fails), verdicts.Select(statement.Fails)
+	if statement.IDs(got) != statement.IDs(want) {
+		t.Errorf("the probes find that %s fail, want %s", statement.IDs(got), statement.IDs(want))
+	}
 }

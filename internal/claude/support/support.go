@@ -88,10 +88,12 @@ const probeAllLimit = 3 * time.Minute
 
 // ProbeAll probes every statement, also on a tested version.
 func (s Store) ProbeAll(ctx context.Context, p Program) CLI {
-	return s.addReport(s.load(p), p, probe.All(ctx, p.target(), probeAllLimit))
+	return s.Add(p, probe.All(ctx, p.target(), probeAllLimit))
 }
 
-// addReport adds a report to the stored verdicts.
+// Add adds the report of a probe to the stored verdicts.
+func (s Store) Add(p Program, r probe.Report) CLI { return s.addReport(s.load(p), p, r) }
+
 func (s Store) addReport(k *cacheEntry, p Program, r probe.Report) CLI {
 	k.add(r)
 	k.Tries++
