@@ -55,16 +55,6 @@ func (r wavexEnd) checkProbe(t *testing.T, srv *fakeapi.Server) {
 	}
 }
 
-func TestDoctorProbeRefused(t *testing.T) {
-	t.Parallel()
-	no := fakeapi.Fail(401, "invalid x-api-key")
-	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &no}}})
-	e := newRepo(t, manyTasks(1, 1)).wavex(srv, "doctor", "--probe", "--output", "json").end()
-	if d, probe := e.doctor(t); e.exit != 5 || d.OK || !strings.HasPrefix(probe, "fail ") {
-		t.Errorf("exit %d, %q\n%s", e.exit, probe, e.stderr)
-	}
-}
-
 // Every process of the real CLI reports a subscription's limits, so its dollars count as notional
 // from the end of the first attempt on.
 func TestSubscriptionIsNotional(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/budget"
 	"wavex/internal/claude/statement"
 	"wavex/internal/fakeapi"
 )
@@ -81,22 +82,40 @@ func (r repo) wrapper(body string) cli {
 	return cli{name: "wrapper", path: path, old: r.cli.old}
 }
 
-// A wrapper that changes nothing works like its program, and its verdicts are kept.
+// A wrapper that changes nothing works like its program. Its verdicts are kept, also where the user's API refuses
+// doctor's question, and a run uses them.
 func TestWrapperIsProbedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, manyTasks(1, 1))
 	r = r.on(r.wrapper(`exec CLI "$@"`))
-	srv := serve(t, fakeapi.Text("ready").WithUsage(use))
-	env := Env(t, srv)
-	r.proves(srv, env)
+	no := fakeapi.Fail(401, "invalid x-api-key")
+	refusing := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &no}}})
+	env := Env(t, refusing)
+	e := r.wavexEnv(env, "doctor", "--probe", "--output", "json").end()
+	if d, probe := e.doctor(t); e.exit != 5 || d.OK || !strings.HasPrefix(probe, "fail ") {
+		t.Errorf("exit %d, %q\n%s", e.exit, probe, e.stderr)
+	}
+	var d struct{ Statements []probedStatement }
+	if err := json.Unmarshal([]byte(e.stdout), &d); err != nil || len(d.Statements) != len(statement.All()) {
+		t.Errorf("%v\n%s", err, e.stdout)
+	}
 	kept, err := filepath.Glob(filepath.Join(lastOf(env, "HOME"), ".cache", "wavex", "claude", "*"))
 	if err != nil || len(kept) != 2 { // the verdicts, and the digest of the file
 		t.Fatal(kept, err)
 	}
 	before := contents(t, kept)
-	e := r.wavexEnv(env, "doctor").end()
-	if e.exit != 0 || !strings.Contains(e.stdout, "of 25 statements") || contents(t, kept) != before {
+	e = r.wavexEnv(env, "doctor").end()
+	if e.exit != 0 || !strings.Contains(e.stdout, "of 25 statements") {
 		t.Errorf("exit %d\n%s%s", e.exit, e.stdout, e.stderr)
+	}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(1)})
+	e = r.wavexEnv(append(env, "ANTHROPIC_BASE_URL="+srv.URL()), "run", "plan.json", "--output", "json").end()
+	_, last := e.events(t)
+	if e.exit != 0 || budget.FromFloat(last.CostUSD) != srv.Charged() || srv.Charged() == 0 {
+		t.Errorf("exit %d, cost $%g, the API charged %s\n%s", e.exit, last.CostUSD, srv.Charged(), e.stderr)
+	}
+	if contents(t, kept) != before {
+		t.Error("the wrapper is probed again")
 	}
 }
 
