@@ -170,7 +170,7 @@ var may = map[string]struct {
 		"internal/safefile", "internal/wall", "runner", "scheduler"},
 		"it wires a run to the world; flags, terminals and exit codes are the command line's"},
 	"internal/remote/wire": {[]string{"budget", "runner"}, "messages about attempts; it knows neither engine nor git"},
-	"internal/ferry": {[]string{"internal/gitwork", "internal/loop", "internal/safefile", "runner"},
+	"internal/ferry": {[]string{"internal/async", "internal/gitwork", "internal/loop", "internal/safefile", "runner"},
 		"commits and files on their way; engines and worktrees are others' business"},
 	"internal/remote": {[]string{"budget", "internal/async", "internal/check", "internal/ferry", "internal/remote/wire",
 		"internal/textfmt", "runner"}, "attempts by an engine; what follows them is the scheduler's"},

@@ -7,11 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/async"
 	"wavex/internal/gitwork"
 )
 
 // transferTimeout bounds one push or fetch.
 const transferTimeout = 10 * time.Minute
+
+// fetchTries is the number of tries to fetch refs that the remote has, and fetchPause the time between them.
+const (
+	fetchTries = 10
+	fetchPause = 200 * time.Millisecond
+)
 
 var errTransferTimeout = fmt.Errorf("git took longer than %s", transferTimeout)
 
@@ -99,7 +106,17 @@ func (f *Ferry) Fetch(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		args = append(args, "+"+name+":"+name)
 	}
-	return f.transfer(ctx, args...)
+	for try := 1; ; try++ {
+		err := f.transfer(ctx, args...)
+		if err == nil || try == fetchTries {
+			return err
+		}
+		// While another git makes a worktree of the repository, that one's HEAD is no commit, and git refuses to fetch.
+		there, findErr := f.Find(ctx, names...)
+		if findErr != nil || len(there) < len(names) || async.Sleep(ctx, fetchPause) != nil {
+			return err
+		}
+	}
 }
 
 // Find returns the commits of those refs that the remote has, by name.

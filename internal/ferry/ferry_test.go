@@ -99,6 +99,29 @@ func TestPushesCollide(t *testing.T) {
 	}
 }
 
+// A fetch at the moment in which another git makes a worktree: its HEAD becomes a commit at the second talk with the
+// remote.
+func TestFetchBesideANewWorktree(t *testing.T) {
+	t.Parallel()
+	home, away, dir, commit := ends(t)
+	tree := filepath.Join(t.TempDir(), "tree")
+	gitIn(t, dir, "worktree", "add", "-q", "--detach", tree)
+	head := filepath.Join(dir, ".git", "worktrees", "tree", "HEAD")
+	testrepo.Must(t, os.WriteFile(head, []byte(strings.Repeat("0", 40)+"\n"), 0o600))
+	other := testrepo.Repo(t, testrepo.Files{"g": "1\n"})
+	ref := Ref{Base("r-1", "x"), gitIn(t, other, "rev-parse", "HEAD")}
+	testrepo.Must(t, New(t.Context(), other, away.remote, os.Environ()).Push(t.Context(), ref))
+	script := filepath.Join(t.TempDir(), "upload-pack")
+	testrepo.Must(t, os.WriteFile(script, []byte("#!/bin/sh\nmkdir '"+script+".once' 2>/dev/null || echo "+commit+" > '"+
+		head+"'\nexec git-upload-pack \"$@\"\n"), 0o755))
+	gitIn(t, dir, "config", "remote.bare.url", home.remote)
+	gitIn(t, dir, "config", "remote.bare.uploadpack", script)
+	testrepo.Must(t, New(t.Context(), dir, "bare", os.Environ()).Fetch(t.Context(), ref.Name))
+	if got := gitIn(t, dir, "rev-parse", ref.Name); got != ref.Commit {
+		t.Errorf("fetched %s", got)
+	}
+}
+
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	home, away, _, _ := ends(t)
