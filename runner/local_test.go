@@ -302,6 +302,15 @@ func TestTurnRequest(t *testing.T) {
 	}
 }
 
+// A process gets the variables of the host, and those of the attempt, which win.
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	h := runner.Host{ExtraEnv: map[string]string{"A": "host", "B": "host"}}
+	if got := h.Environ(map[string]string{"B": "attempt"}); !slices.Equal(got, []string{"A=host", "B=attempt"}) {
+		t.Errorf("the environment is %q", got)
+	}
+}
+
 // A command gets no scenario of the rehearsal agent.
 func TestCommandInARehearsal(t *testing.T) {
 	t.Parallel()

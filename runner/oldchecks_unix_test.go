@@ -206,3 +206,25 @@ func TestChecksOfManyOthers(t *testing.T) {
 		t.Errorf("doubts %+v", got)
 	}
 }
+
+// A script that a task which declares no file changed may be the work, and so may a new manifest.
+func TestUndecidedChanges(t *testing.T) {
+	t.Parallel()
+	own := []plan.File{{Path: "own.go", Action: "create"}}
+	old := checkfiles.Version{State: checkfiles.State("file 1")}
+	for _, c := range []struct {
+		files     []plan.File
+		change    changedFile
+		undecided bool
+	}{
+		{nil, changedFile{path: "a.sh", old: old, checkFile: checkFile{Kind: checkfiles.Script}}, true},
+		{own, changedFile{path: "a.sh", old: old, checkFile: checkFile{Kind: checkfiles.Script}}, false},
+		{own, changedFile{path: "go.mod", checkFile: checkFile{Kind: checkfiles.Setup}}, true},
+		{own, changedFile{path: "go.mod", old: old, checkFile: checkFile{Kind: checkfiles.Setup}}, false},
+	} {
+		r := Request{Files: c.files, CheckFiles: &CheckFiles{}}
+		if is := r.watches(&c.change); !is || c.change.undecided != c.undecided {
+			t.Errorf("%s with %v: watched %v, undecided %v", c.change.path, c.files, is, c.change.undecided)
+		}
+	}
+}
