@@ -429,3 +429,15 @@ func TestOddRequests(t *testing.T) {
 		t.Errorf("a denied call ran: %v", p.end)
 	}
 }
+
+// A question of which the CLI awaits no answer keeps the turn from ending no longer.
+func TestCancelledQuestion(t *testing.T) {
+	t.Parallel()
+	cancelled := 0
+	p := &toolCalls{open: map[string]*openQuestion{"a": {cancel: func() { cancelled++ }}}}
+	p.onCancelled("a")
+	p.onCancelled("a")
+	if p.isAsking() || cancelled != 1 {
+		t.Errorf("still asking: %v; cancelled %d times", p.isAsking(), cancelled)
+	}
+}

@@ -118,3 +118,23 @@ func TestIsSingleRule(t *testing.T) {
 		}
 	}
 }
+
+// An & inside quotes, also at the beginning, starts no background job.
+func TestQuotedAmpersand(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{`"a & b" c`: false, `a & b`: true, `& b`: true} {
+		if needsWholeTool(command) != want {
+			t.Errorf("%s needs a rule for the whole tool: %v", command, !want)
+		}
+	}
+}
+
+// A count of tokens that no response can have counts as none.
+func TestImplausibleTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"1099511627775": 1<<40 - 1, "1099511627776": 0, "-1": 0, `"7"`: 0, "7": 7} {
+		if got := tokens(gjson.Parse(text)); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
