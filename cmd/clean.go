@@ -1,16 +1,21 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/event"
+	"wavex/internal/ferry"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
+	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 )
 
@@ -26,12 +31,13 @@ func newClean(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove the worktrees and branches of past runs",
-		Long: `clean lists what runs have left: worktrees, branches, temporary folders and
-git bundles; then, with --yes or when a person at a terminal agrees, it removes
-them. It skips runs under way. Nothing is lost: the content of a worktree is
-saved below refs/wavex first, a branch wavex/RUN stays until its work is in
-another branch, and bundles stay with it, or until the repository has their
-commits. Without its bundles a run cannot go on in another clone.
+		Long: `clean lists what runs have left: worktrees, branches, temporary folders, git
+bundles, and the refs of attempts on workers at the git remote; then, with --yes
+or when a person at a terminal agrees, it removes them. It skips runs under way.
+Nothing is lost: the content of a worktree is saved below refs/wavex first, a
+branch wavex/RUN stays until its work is in another branch, and bundles stay
+with it, or until the repository has their commits. Without its bundles a run
+cannot go on in another clone.
 
 Exit status: 0 listed or removed, 2 there is no such run, 5 something could not
 be removed.`,
@@ -66,6 +72,12 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 			removable++
 		}
 	}
+	refs, err := remoteItems(ctx, dir, o.run, true)
+	if err != nil {
+		return usererr.Blocked(err)
+	}
+	items = append(items, refs...)
+	removable += len(refs)
 	yes := o.yes
 	if o.output == "text" && !o.yes {
 		printItems(std, items, "would remove")
@@ -79,6 +91,10 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		if items, err = gitwork.Clean(ctx, dir, o.run, false); err != nil {
 			return usererr.Blocked(err)
 		}
+		if refs, err = remoteItems(ctx, dir, o.run, false); err != nil {
+			return usererr.Blocked(err)
+		}
+		items = append(items, refs...)
 		if o.output == "text" {
 			printItems(std, items, "removed")
 		}
@@ -90,6 +106,46 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		fmt.Fprintln(std.Out, "nothing to clean")
 	}
 	return nil
+}
+
+// remoteItems lists the refs of a run, or of all runs that are not under way, on the git remotes of their workers, and
+// removes them unless dry is set. The refs of an unfinished run stay, since a resume may need them, unless it is named.
+func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwork.CleanupItem, err error) {
+	events, err := runlog.Read(loop.In(dir))
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, e := range events {
+		c, is := runConfig(e)
+		if !is || c.Workers.Engine == "" || run != "" && c.Run != run || seen[c.Run] {
+			continue
+		}
+		seen[c.Run] = true
+		if last := runlog.Last(events); run == "" && last.Config.Run == c.Run && !last.Final() {
+			continue
+		}
+		remote := cmp.Or(c.Workers.Git, "origin")
+		f := ferry.New(ctx, dir, remote, os.Environ())
+		n, err := f.Count(ctx, c.Run)
+		if err == nil && n > 0 && !dry {
+			n, err = f.Sweep(ctx, c.Run)
+		}
+		if err != nil {
+			return items, err
+		}
+		if n > 0 {
+			items = append(items, gitwork.CleanupItem{Kind: "refs", Run: c.Run, Removed: true,
+				Name: fmt.Sprintf("%d below refs/wavex of %s", n, remote)})
+		}
+	}
+	return items, nil
+}
+
+// runConfig returns the configuration of the run that an event starts.
+func runConfig(e event.Event) (c event.Config, ok bool) {
+	b, ok := e.Body.(event.RunStarted)
+	return b.Config, ok
 }
 
 // printItems prints the items, one per line.

@@ -38,6 +38,7 @@ type doctorOptions struct {
 	probe    bool
 	memory   bool   // the settings limit it
 	sandbox  string // of the settings
+	workers  event.Workers
 	output   string
 }
 
@@ -53,7 +54,9 @@ the plan itself when one is given. It starts nothing that costs and changes
 nothing. --probe tries everything that wavex relies on of the CLI against a
 scripted API of its own, which costs nothing, and asks the model one question,
 for a cent at most in most cases. run looks at the CLI, its login and its
-permissions by itself.
+permissions by itself. With --workers, or with workers in the settings, it also
+looks at the engine, at the git remote with one push of a ref that it removes
+again, and at the workers with their CLI and login.
 
 Exit status: 0 nothing but warnings, 2 the plan cannot run as it is or the
 settings are wrong, 5 a person must put something right.`,
@@ -68,6 +71,7 @@ settings are wrong, 5 a person must put something right.`,
 			limited := func(flag string) bool { return !slices.Contains([]string{"", "none", "unlimited"}, of(flag)) }
 			o.claude, o.memory = cmp.Or(o.claude, of("claude")), limited("attempt-memory") || limited("run-memory")
 			o.sandbox = of("sandbox")
+			settleWorkers(c.Flags(), of)
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}
@@ -77,6 +81,7 @@ settings are wrong, 5 a person must put something right.`,
 		"check the memory for this many parallel attempts (default: as run would start)")
 	f.BoolVar(&o.probe, "probe", false,
 		"test the CLI's behaviour that wavex relies on, and ask the model one question, which costs money")
+	workersFlags(c, &o.workers)
 	outputFlag(c, &o.output)
 	return c
 }
@@ -99,7 +104,7 @@ func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) e
 	if o.parallel < 0 {
 		return usage("-j takes a number from 1")
 	}
-	d := &diagnosis{opts: o, env: proc.Environ(os.Environ(), nil), dir: "."}
+	d := &diagnosis{opts: o, std: std, env: proc.Environ(os.Environ(), nil), dir: "."}
 	var err error
 	if d.dir, err = os.Getwd(); err != nil {
 		return err
@@ -124,6 +129,7 @@ func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) e
 // diagnosis holds the state of one call of doctor.
 type diagnosis struct {
 	opts             doctorOptions
+	std              Stdio
 	env              []string // environment of the attempts
 	dir              string   // the project directory
 	plan             *plan.Plan
@@ -189,12 +195,14 @@ func modelPrices(p *plan.Plan) doctor.Check {
 }
 
 func (d *diagnosis) report(ctx context.Context) doctorReport {
+	d.refuseWorkers(ctx)
 	checks, argv := d.agent(ctx)
 	checks = append(checks, d.planChecks...)
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(freeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
 	checks = append(checks, d.worktrees(ctx)...)
+	checks = append(checks, d.workers(ctx)...)
 	if d.opts.sandbox == event.SandboxAuto {
 		_, err := wall.Try(ctx, d.dir, d.env)
 		checks = append(checks, doctor.Wall(err))

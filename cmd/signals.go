@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/run"
@@ -12,6 +13,11 @@ import (
 )
 
 // This file maps signals to requests to stop. The session carries them out.
+
+// workersLate is the time in which workers may tell the results of attempts that a signal interrupts, if wavex must be
+// over 7 s after it. Later results stay with the engine and the git remote, where a resume collects them. The second
+// Ctrl-C at a terminal waits for a minute instead.
+const workersLate = 4500 * time.Millisecond
 
 // forwardSignals passes signals, and keys that ask for the same, to the session until stop is called.
 func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
@@ -21,6 +27,8 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 	quit := make(chan struct{})
 	finished := make(chan struct{})
 	c.Signals, c.Abort = out, gone
+	var late <-chan time.Time // when workers have had their time to tell results
+	lateCode := 0
 	w := stopRequests{drains: func(s os.Signal) bool { return drainsFirst(s, r.opts.onSignal, hasTerminal(r.std)) }}
 	go func() {
 		defer close(finished)
@@ -40,8 +48,18 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 					return
 				case sig != nil: // sent before it is printed: the reader of the output may be gone
 					out <- *sig
+					switch {
+					case r.engine == nil || !sig.Interrupt:
+					case s == os.Interrupt && hasTerminal(r.std):
+						words += "; workers have a minute to tell their results"
+					default:
+						late, lateCode = time.After(workersLate), int(sig.Code)
+					}
 				}
 				fmt.Fprintln(&r.notices, "\nwavex: "+words)
+			case <-late:
+				gone <- lateCode
+				return
 			case interrupt := <-r.stopKeys:
 				sig, words := w.press(interrupt)
 				if sig != nil {

@@ -293,8 +293,7 @@ func (h *workerHost) serve(ctx context.Context, e engine, eo temporal.Options, s
 	warn := func(err error) { h.say(worker.Event{Type: "warning", Text: err.Error()}) }
 	defer proc.Contain(ctx, h.std.watchdogArgv(), h.mark, filepath.Join(h.opts.dir, loop.WatchdogLock),
 		proc.MemoryLimits{}, warn)()
-	w := worker.New(worker.Options{Name: h.opts.name, Dir: h.opts.dir, Mark: h.mark, Release: Version(), Env: os.Environ(),
-		Pass: h.opts.pass, Allow: h.opts.allow, Bypass: h.opts.bypass, Local: h.local, Redact: h.redact, Warn: warn})
+	w := h.worker(warn)
 	defer func() { err = errors.Join(err, w.Close(context.WithoutCancel(ctx))) }()
 	queues := []string{eo.Key.Queue(""), eo.Key.Queue(h.opts.name)}
 	h.say(worker.Event{Type: "worker", Text: fmt.Sprintf("%s at %s, namespace %s, queue %s: %s in %s",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/remote"
@@ -20,6 +22,7 @@ import (
 	"wavex/internal/remote/temporal"
 	"wavex/internal/remote/wire"
 	"wavex/internal/runlog"
+	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/internal/worker"
 )
@@ -230,5 +233,68 @@ func TestRunOnWorker(t *testing.T) {
 	if text, err := os.ReadFile(last.Config.Loop.Task(last.Config.Run, "b", "attempt-1", loop.OutputFile)); err != nil ||
 		!strings.HasPrefix(string(text), cache) {
 		t.Errorf("the output of b is %q, %v", text, err)
+	}
+	if refs := testrepo.Git(t, bare, "for-each-ref", "refs/wavex"); !strings.Contains(refs, ".logs/b/1\n") {
+		t.Errorf("the remote has\n%s", refs)
+	}
+	mine, listed, said := onMemory(e)
+	if code := Main(t.Context(), []string{"clean", "--yes"}, mine); code != 0 ||
+		!strings.Contains(listed.String(), "removed refs 5 below refs/wavex of origin") {
+		t.Errorf("clean: exit %d\n%s\n%s", code, listed, said)
+	}
+	if refs := testrepo.Git(t, bare, "for-each-ref", "refs/wavex"); refs != "" {
+		t.Errorf("wavex clean leaves\n%s", refs)
+	}
+}
+
+// OnMemory runs a command with an engine in memory, and beside it a worker for the git remote in BARE. If BUSY is set,
+// the worker prints that it has taken an attempt, and tells nothing more of it.
+func OnMemory(args []string) int {
+	e := remotetest.New()
+	std, _, _ := onMemory(e)
+	std.In, std.Out, std.Err, std.unguarded = os.Stdin, os.Stdout, os.Stderr, false
+	ctx := context.Background()
+	w := &workerHost{std: std, mark: "worker@w1.1",
+		opts:    workerOptions{name: "w1", allow: []string{os.Getenv("BARE")}, dir: os.Getenv("CACHE")},
+		secrets: secret.New(nil), agent: agent.Agent{Name: agent.Rehearsal}}
+	host := w.worker(func(err error) { fmt.Fprintln(os.Stderr, "worker:", err) })
+	go e.Serve(ctx, remote.Worker{Name: "w1"}, []string{"wavex.1.open"}, 1, func(task worker.Task) {
+		if os.Getenv("BUSY") != "" {
+			fmt.Fprintln(os.Stderr, "taken:", task.ID())
+			select {}
+		}
+		host.Attempt(ctx, task)
+	})
+	return Main(ctx, args, std)
+}
+
+// doctor looks at the engine, the git remote and the workers, and refuses a plan that workers cannot carry out.
+func TestDoctorOfWorkers(t *testing.T) {
+	_, bare := project(t, `{"share":["node_modules"],"tasks":[{"id":"a","subject":"A","command":"true"}]}`)
+	e := remotetest.New()
+	look := func(args ...string) (int, string) {
+		std, out, told := onMemory(e)
+		code := Main(t.Context(), append([]string{"doctor", "--workers", onEngine}, args...), std)
+		return code, out.String() + told.String()
+	}
+	t.Setenv("ANTHROPIC_API_KEY", "none")
+	_, text := look()
+	for _, want := range []string{"git remote   " + bare + " takes the refs of runs", "engine       " + onEngine,
+		"warn  workers      none asks for attempts"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+	if code, text := look("plan.json"); code != 2 || !strings.Contains(text, "plan.json:1: share: workers have only") {
+		t.Errorf("exit %d\n%s", code, text)
+	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(bare, "hooks", "update"), []byte("#!/bin/sh\nexit 1\n"), 0o755))
+	if _, text := look(); !strings.Contains(text, "fail  git remote   the git remote origin does not take the refs") {
+		t.Errorf("a remote that refuses:\n%s", text)
+	}
+	std, _, told := onMemory(e)
+	if code := Main(t.Context(), []string{"run", "plan.json", "--workers", onEngine}, std); code != 2 ||
+		!strings.Contains(told.String(), "plan.json:1: share") {
+		t.Errorf("a run: exit %d, %s", code, told)
 	}
 }

@@ -10,10 +10,18 @@ import (
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/remote/wire"
+	"wavex/internal/worker"
 	"wavex/runner"
 )
 
 // This file makes the attempts of a worker, as a run makes them on its own machine.
+
+// worker returns the Worker of this machine.
+func (h *workerHost) worker(warn func(error)) *worker.Worker {
+	return worker.New(worker.Options{Name: h.opts.name, Dir: h.opts.dir, Mark: h.mark, Release: Version(),
+		Env: os.Environ(), Pass: h.opts.pass, Allow: h.opts.allow, Bypass: h.opts.bypass, Local: h.local, Redact: h.redact,
+		Warn: warn})
+}
 
 // local returns the Runner of an attempt.
 func (h *workerHost) local(req *wire.Request, dir loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {

@@ -45,12 +45,23 @@ type Runner struct {
 	Warn    func(error)              // shows a problem, from any goroutine
 
 	running atomic.Int64 // attempts that are awaited
+	awaited sync.Map     // their ids
 	adopted sync.Map     // ids of attempts that an earlier session may have started
 }
 
 // Adopt says that an earlier session of the run may have started an attempt. It must be called before Attempt.
 func (r *Runner) Adopt(run, task string, attempt int) {
 	r.adopted.Store(wire.ID(run, task, attempt), true)
+}
+
+// Awaited returns the ids of the attempts whose ends are awaited, sorted.
+func (r *Runner) Awaited() (ids []string) {
+	r.awaited.Range(func(id, _ any) bool {
+		ids = append(ids, id.(string))
+		return true
+	})
+	slices.Sort(ids)
+	return ids
 }
 
 // Attempt makes an attempt on another machine, or waits for one that was started there. Its commits are in the
@@ -259,6 +270,8 @@ func (a *attempt) await(ctx context.Context) runner.Result {
 	})
 	a.running.Add(1)
 	defer a.running.Add(-1)
+	a.awaited.Store(a.id, true)
+	defer a.awaited.Delete(a.id)
 	look := time.NewTimer(a.lookDelay())
 	defer look.Stop()
 	for {

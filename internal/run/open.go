@@ -100,6 +100,7 @@ type Session struct {
 	tasksDirMade bool // the folder of the attempts exists
 	finished     bool // to its own end
 	interrupted  bool // a signal interrupted running work
+	left         bool // the user left at once: the loop still owns the journal, until the end of the process
 	planSaved    bool // .loop has the current outline of the plan
 }
 
@@ -268,7 +269,7 @@ func (r *Session) Close(ctx context.Context) {
 		}
 		r.workspace = nil
 	}
-	if r.journal != nil {
+	if r.journal != nil && !r.left {
 		r.journal.Close()
 	}
 }

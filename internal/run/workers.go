@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"wavex/internal/event"
@@ -37,6 +38,17 @@ func (r *Session) openWorkers(ctx context.Context) error {
 		Subject: r.workspace.Subject, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
 		Poll: workersPoll, StopWait: workersStopWait, Observe: r.observe, Redact: r.opts.Redactor.Bytes, Warn: r.warn}
 	return nil
+}
+
+// noticeAwaited tells which attempts on workers were cancelled and have not told their results.
+func (r *Session) noticeAwaited() {
+	if r.elsewhere == nil {
+		return
+	}
+	for _, id := range r.elsewhere.Awaited() {
+		fmt.Fprintf(r.opts.Err,
+			"wavex: %s is cancelled; its worker stops it, and a resume collects its result and its cost\n", id)
+	}
 }
 
 // recoveryElsewhere is a Recovery of attempts on other machines, which run on.
