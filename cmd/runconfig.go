@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -90,15 +91,23 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 // policyFields are the fields of a policy. Each has a flag.
 var policyFields = []string{"edits", "deny", "repeat", "ask", "ask-timeout", "allow"}
 
+// patternFlags are the flags that take patterns of calls.
+var patternFlags = []string{"policy-deny", "policy-ask", "policy-allow"}
+
+// checkPattern returns an error if a text is no pattern of calls.
+func checkPattern(text string) error {
+	if _, err := policy.ParsePattern(text); err != nil {
+		return fmt.Errorf("%s is no pattern of calls: %w", strconv.Quote(text), err)
+	}
+	return nil
+}
+
 // checkPatterns refuses patterns of calls that are none, or that deny a check of a task they are for.
 func checkPatterns(o *runOptions, p *plan.Plan, c event.Policy) error {
-	for _, list := range []struct {
-		flag     string
-		patterns []string
-	}{{"policy-deny", c.Deny}, {"policy-ask", c.Ask}, {"policy-allow", c.Allow}} {
-		for _, pattern := range list.patterns {
-			if _, err := policy.ParsePattern(pattern); err != nil {
-				return usage("%s: %s is no pattern of calls: %s", o.named(list.flag), strconv.Quote(pattern), err)
+	for i, list := range [][]string{c.Deny, c.Ask, c.Allow} {
+		for _, pattern := range list {
+			if err := checkPattern(pattern); err != nil {
+				return usage("%s: %s", o.named(patternFlags[i]), err)
 			}
 		}
 	}

@@ -170,9 +170,15 @@ func (s *settingsFile) values(key, t source.Token) ([]string, error) {
 	return nil, s.refuse(key, "%s takes a value, not %s", key.Text, t.Kind)
 }
 
-// checkValues refuses values that only a flag may have, and values with which a project would widen a run.
+// checkValues refuses values that only a flag may have, values with which a project would widen a run, and patterns of
+// calls that are none, also where the plan's own list replaces them.
 func (s *settingsFile) checkValues(key source.Token, f *pflag.Flag, values []string) error {
 	for _, v := range values {
+		if slices.Contains(patternFlags, f.Name) {
+			if err := checkPattern(v); err != nil {
+				return s.refuse(key, "%s: %s", f.Name, err)
+			}
+		}
 		what, word := "", append(strings.Fields(v), "")[0]
 		switch {
 		case flagGroup(f) == "Limits" && strings.HasPrefix(v, "+"):
