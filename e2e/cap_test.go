@@ -155,6 +155,7 @@ func TestCutsAtTheCap(t *testing.T) {
 			limit := budget.USD(50_000 + random.Int64N(60_000))
 			with.attempt(t, c, seed, limit, true)
 			without.attempt(t, c, seed, limit, false)
+			t.Logf("so far with %s\nwithout %s", &with, &without) // the rest may be cut off
 		}
 		if with.overCap+with.cut >= without.overCap+without.cut {
 			t.Error("it loses as much")
