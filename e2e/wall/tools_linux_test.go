@@ -1,0 +1,199 @@
+package wall
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/e2e/rig"
+)
+
+// files writes files below a directory, by their slash-separated names.
+func files(t *testing.T, dir string, list map[string]string) {
+	t.Helper()
+	for name, text := range list {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		must(t, os.WriteFile(at, []byte(text), 0o600))
+	}
+}
+
+// prepare runs a command outside of the wall, and returns its output.
+func prepare(t *testing.T, dir, command string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", command)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// short returns a new directory with a short path: that of a socket has 107 bytes at most.
+func short(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "w")
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+// Programs that use caches, compilers, daemons' sockets and the network work in a project behind the wall as without
+// it: with an ssh-agent, a gpg-agent, an SSH server and a server of Docker's API that run outside.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []struct {
+		name  string
+		needs []string
+		setup func(t *testing.T, dir string) // outside of the wall
+		run   string
+		want  string
+	}{
+		{"pip", []string{"python3", "pip3"}, pipSetup, `export PIP_ROOT_USER_ACTION=ignore
+			python3 -m pip install -q --no-index --target lib ./dep-1.0-py3-none-any.whl &&
+			PYTHONPATH=lib python3 -c 'import dep; print(dep.text)'`, "imported"},
+		{"cargo", []string{"cargo", "cc"}, cargoSetup, `cargo build -q --offline && target/debug/main`, "linked"},
+		{"gpg", []string{"git", "gpg"}, gpgSetup, `export GNUPGHOME=$(cat gnupg) && git commit -q -S -m signed &&
+			git verify-commit --raw HEAD 2>&1 | grep -o GOODSIG`, "GOODSIG"},
+		{"ssh", []string{"git", "ssh", "ssh-agent", "/usr/sbin/sshd"}, sshSetup, `git commit -qm work && . ./env &&
+			git push -q "$REMOTE" HEAD:refs/heads/main && git ls-remote --heads "$REMOTE" | cut -f2`, "refs/heads/main"},
+		{"docker", []string{"docker"}, dockerSetup,
+			`docker -H "unix://$(cat docker)/s" version --format '{{.Server.Version}}' &&
+			docker -H "unix://$(cat docker)/s" ps -q`, "26.0.0\n0123456789ab"},
+	} {
+		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range tool.needs {
+				if _, err := exec.LookPath(name); err != nil {
+					t.Skip(err)
+				}
+			}
+			for _, walled := range []bool{true, false} {
+				dir, _ := project(t)
+				prepare(t, dir, `git init -q . && git config user.name a && git config user.email a@example.com && git add src`)
+				tool.setup(t, dir)
+				var wrapper []string
+				if walled {
+					wrapper = wall0.Wrapper([]string{dir + "/prot", dir + "/.git/hooks", dir + "/.git/config"}, "")
+				}
+				if said := sh(t, wrapper, dir, tool.run); strings.TrimSpace(said) != tool.want {
+					t.Errorf("walled %v: %q, want %q", walled, said, tool.want)
+				}
+			}
+		})
+	}
+}
+
+// pipSetup makes a wheel.
+func pipSetup(t *testing.T, dir string) {
+	f, err := os.Create(filepath.Join(dir, "dep-1.0-py3-none-any.whl"))
+	must(t, err)
+	z := zip.NewWriter(f)
+	for name, text := range map[string]string{
+		"dep.py":                     "text = 'imported'\n",
+		"dep-1.0.dist-info/WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+		"dep-1.0.dist-info/RECORD":   "dep.py,,\ndep-1.0.dist-info/WHEEL,,\ndep-1.0.dist-info/METADATA,,\n",
+		"dep-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: dep\nVersion: 1.0\n",
+	} {
+		w, err := z.Create(name)
+		must(t, err)
+		_, err = w.Write([]byte(text))
+		must(t, err)
+	}
+	must(t, z.Close())
+	must(t, f.Close())
+}
+
+// cargoSetup makes a program with a library.
+func cargoSetup(t *testing.T, dir string) {
+	files(t, dir, map[string]string{
+		"Cargo.toml": "[package]\nname = \"main\"\nversion = \"1.0.0\"\nedition = \"2021\"\n[dependencies]\n" +
+			"dep = { path = \"dep\" }\n",
+		"src/main.rs":    "fn main() { println!(\"{}\", dep::text()); }\n",
+		"dep/Cargo.toml": "[package]\nname = \"dep\"\nversion = \"1.0.0\"\nedition = \"2021\"\n",
+		"dep/src/lib.rs": "pub fn text() -> &'static str { \"linked\" }\n",
+	})
+}
+
+// gpgSetup makes a key, whose agent goes on outside of the wall.
+func gpgSetup(t *testing.T, dir string) {
+	home := short(t)
+	files(t, dir, map[string]string{"gnupg": home})
+	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() })
+	prepare(t, home, `gpg --homedir . -q --batch --passphrase '' --quick-gen-key 'a <a@example.com>' ed25519 sign never`)
+}
+
+// sshSetup starts an SSH server for a bare repository, and an agent with the key for it.
+func sshSetup(t *testing.T, dir string) {
+	home := short(t)
+	if os.Getuid() == 0 {
+		must(t, os.MkdirAll("/run/sshd", 0o755)) // its home; the init system makes it elsewhere
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	port := l.Addr().(*net.TCPAddr).Port
+	must(t, l.Close())
+	prepare(t, home, `ssh-keygen -q -t ed25519 -N '' -f host && ssh-keygen -q -t ed25519 -N '' -f key &&
+		cp key.pub allowed && git init -q --bare -b main r.git && echo "[127.0.0.1]:`+fmt.Sprint(port)+` $(cat host.pub)" > hosts`)
+	files(t, home, map[string]string{"config": fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s/host\n"+
+		"AuthorizedKeysFile %s/allowed\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\n",
+		port, home, home)})
+	files(t, dir, map[string]string{"env": fmt.Sprintf("REMOTE=ssh://127.0.0.1:%d%s/r.git\nexport SSH_AUTH_SOCK=%s/agent "+
+		"GIT_SSH_COMMAND='ssh -F none -o BatchMode=yes -o UserKnownHostsFile=%s/hosts'\n", port, home, home, home)})
+	for _, argv := range [][]string{{"/usr/sbin/sshd", "-D", "-e", "-f", home + "/config"},
+		{"ssh-agent", "-D", "-a", home + "/agent"}} {
+		serve(t, argv)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var said []byte
+	if !rig.Until(ctx, func() bool {
+		cmd := exec.CommandContext(ctx, "ssh-add", "-q", home+"/key")
+		cmd.Env = append(os.Environ(), "SSH_AUTH_SOCK="+home+"/agent")
+		said, err = cmd.CombinedOutput()
+		c, refused := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if refused == nil {
+			_ = c.Close()
+		}
+		return err == nil && refused == nil
+	}) {
+		t.Fatalf("no server or no agent: %v: %s", err, said)
+	}
+}
+
+// serve runs a program until the test ends.
+func serve(t *testing.T, argv []string) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}
+
+// dockerSetup serves a part of Docker's API.
+func dockerSetup(t *testing.T, dir string) {
+	home := short(t)
+	files(t, dir, map[string]string{"docker": home})
+	l, err := net.Listen("unix", home+"/s")
+	must(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.45")
+		var answer any = map[string]any{"Version": "26.0.0", "ApiVersion": "1.45", "MinAPIVersion": "1.24", "Os": "linux"}
+		if strings.HasSuffix(r.URL.Path, "/containers/json") {
+			answer = []any{map[string]any{"Id": "0123456789abcdef", "Names": []string{"/c"}, "State": "running"}}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer) // a client that went away
+	}), ReadHeaderTimeout: time.Minute}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close(); <-served })
+}
