@@ -5,6 +5,7 @@ package temporal_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -26,8 +27,10 @@ func role(args []string) int {
 	var err error
 	switch args[0] {
 	case "work":
+		go endWithTests()
 		err = work(ctx, args[1])
 	case "coordinate":
+		go endWithTests()
 		err = coordinate(ctx, args[1])
 	default: // wavex starts itself as watchdog and as rehearsal agent
 		return cmd.Main(ctx, args, cmd.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
@@ -37,4 +40,10 @@ func role(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// endWithTests ends this process at the end of its input, which is that of the process of the tests.
+func endWithTests() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(1)
 }
