@@ -51,7 +51,8 @@ nothing. Without a terminal, or with --plain, it writes one line for each thing
 that happens.
 
 With --web it serves the page of wavex report --html, live, on this machine
-only, until Ctrl-C. Its address, with a secret in it, is printed on stdout.
+only, until Ctrl-C. Its address, with a secret in it, is printed on stdout. The
+page also answers questions about tool calls, and drains or stops the run.
 
 Exit status: 0 the run has ended, or you have left; 2 there is no run here.`,
 		Example:           "  wavex watch\n  wavex watch --plain\n  wavex watch --web",
@@ -150,12 +151,16 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 	if err != nil {
 		return usererr.Blocked(err)
 	}
+	if !isChild() { // an agent must not answer the questions about its own calls
+		f.control = &pageControl{loop: f.loop}
+		srv.Control = f.control
+	}
 	if err := f.publishSnapshot(srv, time.Now()); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return srv.Serve(ctx, l) })
-	fmt.Fprintln(std.Err, "wavex: the page is on this machine only, at the address below, until Ctrl-C; whoever has the address can read it")
+	fmt.Fprintln(std.Err, "wavex: the page is on this machine only, at the address below, until Ctrl-C; whoever has the address can read it, answer and stop the run")
 	fmt.Fprintln(std.Out, srv.URL())
 	g.Go(func() error { return f.publish(ctx, srv) })
 	return g.Wait()
@@ -163,12 +168,15 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 
 // publish keeps the page up to date.
 func (f follower) publish(ctx context.Context, srv *web.Server) error {
-	last := time.Now()
+	last, asked := time.Now(), f.questionIDs()
 	for async.Sleep(ctx, pollInterval) == nil {
 		changed, err := f.Poll(nil)
 		if err != nil {
 			return err
 		}
+		ids := f.questionIDs()
+		changed = changed || ids != asked
+		asked = ids
 		if now := time.Now(); f.State != nil && (changed || f.Alive && now.Sub(last) >= activityInterval) {
 			if err := f.publishSnapshot(srv, now); err != nil {
 				return err
@@ -187,7 +195,8 @@ func (f follower) publishSnapshot(srv *web.Server, now time.Time) error {
 // follower follows a run and shows it.
 type follower struct {
 	*runlog.Follower
-	loop loop.Dir
+	loop    loop.Dir
+	control *pageControl // of the page; nil: it is only read
 }
 
 // follow starts to follow the run that a command's arguments name. It returns an error if there is
@@ -197,7 +206,7 @@ func follow(args []string) (follower, error) {
 	if err != nil {
 		return follower{}, err
 	}
-	f := follower{runlog.Follow(in, path), in}
+	f := follower{Follower: runlog.Follow(in, path), loop: in}
 	if _, err := f.Poll(nil); err != nil {
 		return f, err
 	}
@@ -232,6 +241,7 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 			r.Tasks[i].Now.Update(d.Last, d.At)
 		}
 	}
+	f.addLive(r)
 	return r, page.DetailsOf(f.State, f.Events, f.Files())
 }
 

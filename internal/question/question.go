@@ -89,6 +89,9 @@ func (d Dir) Answer(id string, a Answer, now time.Time) error {
 	return d.write(id, a)
 }
 
+// Answered returns the answer to a question, if it has one.
+func (d Dir) Answered(id string) (a Answer, ok bool) { return d.answer(id) }
+
 // Watch tells the run that a person is there to answer, until release is called.
 func (d Dir) Watch() (release func(), err error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {

@@ -37,11 +37,24 @@ type Snapshot struct {
 	Details *page.Details
 }
 
+// Control carries out the requests of the person at the page. The server calls it from the goroutines of its requests.
+// Its answers are one line for the person.
+type Control interface {
+	// Stop asks the wavex at work to start nothing more, or to interrupt its attempts too.
+	Stop(interrupt bool) string
+	// Answer answers an open question. late reports that it had an answer, or no time was left.
+	Answer(id, choice string) (words string, late bool)
+	// Attend says that a person is there, until release is called.
+	Attend() (release func())
+}
+
 // Server serves the newest snapshot. It is safe for concurrent use.
 type Server struct {
 	token  string
 	hosts  []string            // allowed, port included
 	redact func([]byte) []byte // removes secrets from the responses
+
+	Control Control // set before Serve; nil: the page is only read
 
 	mu      sync.Mutex
 	current Snapshot
@@ -76,7 +89,7 @@ func (s *Server) URL() string { return "http://" + s.hosts[0] + "/" + s.token + 
 // Publish replaces the served snapshot and notifies all listeners.
 func (s *Server) Publish(n Snapshot) error {
 	live := *n.Run
-	live.Live = true
+	live.Live, live.Controls = true, s.Control != nil
 	n.Run = &live
 	data, err := page.Encode(n.Run)
 	if err != nil {
@@ -126,7 +139,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	switch name, arg, _ := strings.Cut(rest, "/"); name {
+	name, arg, _ := strings.Cut(rest, "/")
+	if r.Method == http.MethodPost {
+		s.act(w, name, arg)
+		return
+	}
+	switch name {
 	case "":
 		s.page(w)
 	case "events":
@@ -154,10 +172,36 @@ func (s *Server) refusal(r *http.Request) (code int, why string) {
 	if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 || !slash {
 		return http.StatusNotFound, "the address needs the token that wavex watch --web has printed"
 	}
-	if r.Method != http.MethodGet {
+	switch {
+	case r.Method == http.MethodGet:
+	case r.Method != http.MethodPost || s.Control == nil:
 		return http.StatusMethodNotAllowed, "the page is only read"
+	case r.Header.Get("Origin") == "": // every browser sends it
+		return http.StatusForbidden, "requests of other sites are refused"
 	}
 	return 0, ""
+}
+
+// act carries out a request of the person at the page: "drain", "stop" or "answer/ID/CHOICE".
+func (s *Server) act(w http.ResponseWriter, name, arg string) {
+	words, code := "", http.StatusOK
+	switch name {
+	case "drain":
+		words = s.Control.Stop(false)
+	case "stop":
+		words = s.Control.Stop(true)
+	case "answer":
+		id, choice, _ := strings.Cut(arg, "/")
+		late := false
+		if words, late = s.Control.Answer(id, choice); late {
+			code = http.StatusConflict
+		}
+	default:
+		words, code = "there is no such action", http.StatusNotFound
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(s.redact([]byte(words))) // a closed connection is not an error
 }
 
 func (s *Server) snapshot() (n Snapshot, data []byte, news <-chan struct{}) {
@@ -200,6 +244,9 @@ func (s *Server) task(w http.ResponseWriter, arg string) {
 // events sends the run, and again at each change, until the reader closes the connection or the
 // server ends. A slow reader gets the newest snapshot, not each one.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	if s.Control != nil {
+		defer s.Control.Attend()()
+	}
 	c := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(text string) bool {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -281,5 +282,69 @@ func TestPortInUse(t *testing.T) {
 	}
 	if _, _, err := web.Listen(t.Context(), n, nil); err == nil {
 		t.Error("two servers on one port")
+	}
+}
+
+// control is a Control that records its calls.
+type control struct{ asked []string }
+
+func (c *control) Stop(interrupt bool) string {
+	c.asked = append(c.asked, fmt.Sprintf("stop %t", interrupt))
+	return "asked"
+}
+
+func (c *control) Answer(id, choice string) (string, bool) {
+	c.asked = append(c.asked, id+" "+choice)
+	return "hunter2!", id == "q2"
+}
+
+func (*control) Attend() func() { return func() {} }
+
+// The page acts only by POST, with the token, and from the page itself.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	srv, stop := serve(t, nil)
+	c := &control{}
+	srv.Control = c
+	url := srv.URL()
+	origin := strings.Join(strings.SplitN(url, "/", 4)[:3], "/")
+	for _, tt := range []struct {
+		method, path, origin, site string
+		code                       int
+		words                      string
+	}{
+		{"POST", "drain", origin, "same-origin", 200, "asked"},
+		{"POST", "stop", origin, "", 200, "asked"},
+		{"POST", "answer/q1/once", origin, "same-origin", 200, "(gone)"},
+		{"POST", "answer/q2/no", origin, "same-origin", 409, "(gone)"},
+		{"POST", "other", origin, "same-origin", 404, "there is no such action"},
+		{"POST", "drain", "", "", 403, ""},
+		{"POST", "drain", "null", "", 403, ""},
+		{"POST", "drain", "http://localhost:1", "", 403, ""},
+		{"POST", "drain", origin, "cross-site", 403, ""},
+		{"POST", "../guessed/drain", origin, "same-origin", 404, ""},
+		{"GET", "drain", origin, "same-origin", 404, ""},
+		{"PUT", "drain", origin, "same-origin", 405, ""},
+	} {
+		code, text, _ := get(t, url+tt.path, func(r *http.Request) {
+			r.Method = tt.method
+			if strings.HasPrefix(tt.path, "../") {
+				r.URL.Path = strings.TrimPrefix(tt.path, "..")
+			}
+			r.Header.Set("Origin", tt.origin)
+			if tt.origin == "" {
+				r.Header.Del("Origin")
+			}
+			r.Header.Set("Sec-Fetch-Site", tt.site)
+		})
+		if code != tt.code || tt.words != "" && text != tt.words {
+			t.Errorf("%+v: %d %q", tt, code, text)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(c.asked, ", "); got != "stop false, stop true, q1 once, q2 no" {
+		t.Errorf("it was asked for: %s", got)
 	}
 }

@@ -22,8 +22,9 @@ const Version = 1
 // named by its index. All texts are clean (see package safe).
 type Run struct {
 	V        int            `json:"v"`
-	Live     bool           `json:"live,omitempty"` // served while the run is under way
-	Now      int64          `json:"now"`            // time of this snapshot
+	Live     bool           `json:"live,omitempty"`     // served while the run is under way
+	Controls bool           `json:"controls,omitempty"` // the server takes answers, and ends the run
+	Now      int64          `json:"now"`                // time of this snapshot
 	ID       string         `json:"id"`
 	Name     string         `json:"name,omitempty"`
 	Request  string         `json:"request,omitempty"`
@@ -61,8 +62,9 @@ type Run struct {
 	Spending     [][2]int64  `json:"burn"`     // time and total spent, one step each
 	Criteria     []Criterion `json:"criteria"` // of completion
 	Reviews      []Review    `json:"reviews,omitempty"`
-	Notes        []Note      `json:"notes,omitempty"`  // notable events, in order
-	Budgets      [][2]int64  `json:"budgets,omitzero"` // time, budget in force from then on; -1: none
+	Notes        []Note      `json:"notes,omitempty"`     // notable events, in order
+	Questions    []Question  `json:"questions,omitempty"` // open ones, the oldest first
+	Budgets      [][2]int64  `json:"budgets,omitzero"`    // time, budget in force from then on; -1: none
 }
 
 // Task is the short form of a task.
@@ -94,6 +96,17 @@ type Activity struct {
 	Since   int64  `json:"since"`
 	Last    string `json:"last,omitempty"` // the last sign of life
 	At      int64  `json:"at,omitempty"`   // time of Last
+	Log     string `json:"log,omitempty"`  // the last lines of its log
+}
+
+// Question is a tool call that waits for a person.
+type Question struct {
+	ID      string `json:"id"`
+	Task    string `json:"task"`
+	Tool    string `json:"tool"`
+	Target  string `json:"target"`
+	Pattern string `json:"pattern"` // which the policy asks about
+	Until   int64  `json:"until"`   // then the call is denied
 }
 
 // Criterion is a condition of the run's completion and its evidence.

@@ -86,7 +86,7 @@ function drawNotes() {
 }
 
 function draw() {
-  drawVerdict(); drawFailures(); drawGraph(); drawTimeline(); drawMoney(); drawReviews(); drawNotes(); mark();
+  drawVerdict(); drawNow(); drawFailures(); drawGraph(); drawTimeline(); drawMoney(); drawReviews(); drawNotes(); mark();
 }
 
 // Theme: as the system has it, until somebody chooses.

@@ -1,0 +1,44 @@
+// The running attempts with the end of their logs, the questions about tool calls, and the buttons that end the run.
+// Nodes stay while their data stay, so that news take no focus away.
+const asked = new Map(), doing = new Map();
+
+async function act(path, words) {
+  $("told").textContent = words;
+  try {
+    const r = await fetch(path, { method: "POST" });
+    $("told").textContent = await r.text();
+  } catch { $("told").textContent = "The server does not answer."; }
+}
+
+function makeNow() {
+  const button = (word, path, title) => h("button", { type: "button", class: "small", id: path + "-button", title, on: { click: () => act(path, "Asking …") } }, word);
+  $("now").replaceChildren(heading("now", "Now", "",
+    button("Drain", "drain", "Start nothing more; running attempts may finish"), button("Stop", "stop", "Interrupt the running attempts")),
+    h("p", { id: "told", class: "muted", role: "status" }), h("div", { id: "asked", role: "region", "aria-label": "Questions" }), h("div", { id: "doing" }));
+}
+
+function askedNode(q) {
+  const choices = [["once", "Allow once"], ["run", "Allow in this run"], ["always", "Allow always"], ["no", "Deny"]];
+  return h("article", { class: "failure st-paused", "aria-labelledby": "ask-" + q.id },
+    h("h3", { id: "ask-" + q.id }, `Task ${q.task} asks for a call of ${q.tool}`), h("pre", { class: "wrap", tabindex: 0 }, q.target),
+    h("p", { class: "muted" }, `The policy asks about ${q.pattern} until ${clock(q.until)}.`),
+    h("p", { class: "chips" }, choices.map(([c, word]) => h("button", { type: "button", class: "small", "data-choice": c, on: { click: () => act(`answer/${q.id}/${c}`, "Answering …") } }, word))));
+}
+
+// keep keeps the nodes of items that are still there, adds new ones at the end, and removes the others.
+function keep(nodes, parent, items, key, make) {
+  const keys = new Set(items.map(key));
+  for (const [k, n] of nodes) if (!keys.has(k)) { n.remove(); nodes.delete(k); }
+  for (const x of items) if (!nodes.has(key(x))) { const n = make(x); nodes.set(key(x), n); parent.append(n); }
+}
+
+function drawNow() {
+  const going = run.live && run.status === "running", now = going ? run.tasks.filter((t) => t.now && !t.now.counsel) : [];
+  $("now").hidden = $("nav-now").hidden = !going;
+  if (!$("told")) makeNow();
+  for (const b of ["drain", "stop"]) $(b + "-button").hidden = !run.controls;
+  keep(asked, $("asked"), going && run.controls ? run.questions || [] : [], (q) => q.id, askedNode);
+  const name = (t) => t.id + " " + t.now.n;
+  keep(doing, $("doing"), now, name, (t) => h("details", { class: "alt", open: true }, h("summary", {}, h("span", { class: "mono" }, t.id), " ", t.subject || ""), h("pre", { class: "wrap", tabindex: 0 })));
+  for (const t of now) doing.get(name(t)).querySelector("pre").textContent = t.now.log || "no output yet";
+}
