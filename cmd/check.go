@@ -93,7 +93,11 @@ func (g checkedGroup) String() string {
 	case len(g.Tasks) == 0:
 		return fmt.Sprintf("group %s: no items (%s), which is complete", g.ID, g.List)
 	}
-	return fmt.Sprintf("group %s: %s (%s): %s", g.ID, report.Plural(len(g.Tasks), "item", "items"), g.List,
+	steps := ""
+	if g.Steps > 0 {
+		steps = " of " + report.Plural(g.Steps, "step", "steps")
+	}
+	return fmt.Sprintf("group %s: %s%s (%s): %s", g.ID, report.Plural(len(g.Tasks), "item", "items"), steps, g.List,
 		joinFirstN(g.Tasks, 6))
 }
 

@@ -9,6 +9,12 @@ package dag
 //
 // Waves panics if the graph is cyclic; check Cycles first.
 func (g *Graph) Waves(floor []int) (wave []int, total int) {
+	return g.WavesWith(floor, func(int) bool { return false })
+}
+
+// WavesWith is as Waves, but a node for which follows reports true is in the highest wave of its blockers, not in the
+// next one.
+func (g *Graph) WavesWith(floor []int, follows func(int) bool) (wave []int, total int) {
 	g.mustBeAcyclic("waves")
 	if floor != nil && len(floor) != g.nodes {
 		panic("dag: waves: one floor for each node is needed")
@@ -19,7 +25,9 @@ func (g *Graph) Waves(floor []int) (wave []int, total int) {
 		for _, b := range g.Blockers(int(i)) {
 			w = max(w, wave[b])
 		}
-		w++
+		if w == 0 || !follows(int(i)) {
+			w++
+		}
 		if floor != nil {
 			w = max(w, floor[i])
 		}

@@ -288,11 +288,7 @@ func (s *State) move(i int, to event.Status) {
 			}
 		}
 	case event.Failed, event.Blocked:
-		if s.IsAllowed(i) {
-			for _, d := range s.complete(i) {
-				s.enqueue(d)
-			}
-		}
+		s.passAllowed(i)
 	case event.Pending:
 		s.enqueue(i)
 	case event.Advising:

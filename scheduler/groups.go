@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -15,8 +16,19 @@ type group struct {
 	plan    *plan.Group
 	running int
 	waiting int // tasks that are pending or advised
-	failed  int // items that failed or are blocked
+	failed  int // items that failed or are blocked: their last steps are
+	lost    int // tasks that failed or are blocked
 	ledger  budget.Ledger
+}
+
+// itemOf returns the tasks of the item of a task, in their order: its steps, or the task alone.
+func (s *State) itemOf(i int) (first, last int) {
+	g := s.groupOf(i)
+	if g == nil || g.plan.Steps == 0 {
+		return i, i
+	}
+	first = i - s.Plan.Tasks[i].Step + 1
+	return first, first + g.plan.Steps - 1
 }
 
 // available returns the money of a group with a budget that can still be reserved.
@@ -44,6 +56,7 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 	if g == nil {
 		return
 	}
+	_, last := s.itemOf(i)
 	count := func(st event.Status, n int) {
 		switch st {
 		case event.InProgress:
@@ -51,7 +64,10 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 		case event.Pending, event.Advising:
 			g.waiting += n
 		case event.Failed, event.Blocked:
-			g.failed += n
+			g.lost += n
+			if i == last {
+				g.failed += n
+			}
 		}
 	}
 	count(from, -1)
@@ -145,7 +161,7 @@ func decideGroupSpent(s *State) event.Body {
 
 // unfunded returns the tasks of a group that need money and have not begun.
 func (s *State) unfunded(g *group) (tasks []int) {
-	for _, i := range g.plan.Tasks {
+	for _, i := range g.plan.All() {
 		t := &s.Tasks[i]
 		if (t.Status == event.Pending || t.Status == event.Advising) && t.Slot < 0 && t.Turn == nil && t.Earlier == nil &&
 			s.Plan.Tasks[i].Command == "" && s.Selected(i) {
@@ -157,6 +173,11 @@ func (s *State) unfunded(g *group) (tasks []int) {
 
 // failItems returns the failure of tasks for which a group has no money left.
 func (s *State) failItems(g *group, tasks []int) event.ItemsFailed {
+	items := map[int]bool{}
+	for _, i := range tasks {
+		_, last := s.itemOf(i)
+		items[last] = true
+	}
 	e := event.ItemsFailed{Group: g.plan.ID, Reason: fmt.Sprintf("the budget of %s, %s, is used up", g.plan.ID,
 		g.plan.BudgetUSD)}
 	known := map[string]bool{}
@@ -165,7 +186,7 @@ func (s *State) failItems(g *group, tasks []int) event.ItemsFailed {
 	}
 	for _, i := range tasks {
 		one := event.FailedItem{Task: s.Plan.Tasks[i].ID}
-		for _, id := range s.unfinishedDescendants(i, len(tasks)) {
+		for _, id := range s.unfinishedDescendants(i, len(items)) {
 			if !known[id] {
 				known[id] = true
 				one.Blocked = append(one.Blocked, id)
@@ -195,13 +216,27 @@ func (s *State) isFailed(i int) bool {
 	return st == event.Failed || st == event.Blocked
 }
 
+// passAllowed marks the tasks of an item as completed in the frontier if it failed and its group allows that. It queues
+// the tasks that become ready.
+func (s *State) passAllowed(i int) {
+	first, last := s.itemOf(i)
+	for ; first <= last; first++ {
+		if s.IsAllowed(first) {
+			for _, d := range s.complete(first) {
+				s.enqueue(d)
+			}
+		}
+	}
+}
+
 // IsAllowed reports whether task i failed and its group allows that: those who wait for the group do not wait for it.
 func (s *State) IsAllowed(i int) bool {
-	if !s.isFailed(i) {
+	g := s.groupOf(i)
+	if g == nil || !s.isFailed(i) {
 		return false
 	}
-	g := s.groupOf(i)
-	return g != nil && g.failed <= g.plan.AllowedFailures()
+	_, last := s.itemOf(i)
+	return s.isFailed(last) && g.failed <= g.plan.AllowedFailures()
 }
 
 // IsAllowedTask reports whether IsAllowed holds for the task with an id; "": no task.
@@ -214,7 +249,7 @@ func (s *State) IsAllowedTask(id string) bool {
 func (s *State) allowedFailures() (n int) {
 	for _, g := range s.groups {
 		if g.failed <= g.plan.AllowedFailures() {
-			n += g.failed
+			n += g.lost
 		}
 	}
 	return n
@@ -230,9 +265,12 @@ func (s *State) IsDone() bool { return s.Counts.Completed+s.allowedFailures() ==
 func (s *State) GroupTally(g *plan.Group) (t Tally) {
 	t.All = len(g.Tasks)
 	for _, i := range g.Tasks {
-		switch s.Tasks[i].Status {
-		case event.InProgress:
+		first, _ := s.itemOf(i)
+		if slices.ContainsFunc(s.Tasks[first:i+1], func(t Task) bool { return t.Status == event.InProgress }) {
 			t.Running++
+			continue
+		}
+		switch s.Tasks[i].Status {
 		case event.Completed:
 			t.Completed++
 		case event.Verified:

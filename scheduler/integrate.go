@@ -95,7 +95,8 @@ func (s *State) integratesEarly(wave int) bool {
 		return true
 	}
 	return slices.ContainsFunc(members, func(i int32) bool {
-		return s.Tasks[i].Status == event.Verified && (len(s.files.filesOf[i]) > 0 ||
+		_, last := s.itemOf(int(i)) // the next step waits for the integration
+		return s.Tasks[i].Status == event.Verified && (len(s.files.filesOf[i]) > 0 || int(i) < last ||
 			s.Config.Schedule == event.Eager && len(s.Plan.Graph.Dependents(int(i))) > 0)
 	})
 }

@@ -135,10 +135,12 @@ func (s *State) fail(i int, e *event.AttemptEnded, note string) {
 // unfinishedDescendants returns the tasks that can no longer start if a task fails as one of a number of items of its
 // group. Descendants that started on its verified work may be verified themselves, or have a running panel.
 func (s *State) unfinishedDescendants(i, items int) (ids []string) {
-	if s.mayFail(i, items) {
-		return nil
-	}
+	_, last := s.itemOf(i)
+	only := s.mayFail(i, items) // the further steps of the item
 	for _, j := range s.Plan.Graph.Descendants(i) {
+		if only && (j < i || j > last) {
+			continue
+		}
 		t := &s.Tasks[j]
 		if t.Status == event.Pending || t.Status == event.Advising && t.Slot < 0 {
 			ids = append(ids, s.Plan.Tasks[j].ID)

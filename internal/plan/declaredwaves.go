@@ -20,8 +20,10 @@ type Wave struct {
 }
 
 // Waves returns the wave of each task, from 1, and the number of waves. A task with a declared wave
-// is in that one. A wave below total may have no tasks.
-func (p *Plan) Waves() (wave []int, total int) { return p.Graph.Waves(p.taskWaves) }
+// is in that one. A wave below total may have no tasks. All steps of an item are in one wave.
+func (p *Plan) Waves() (wave []int, total int) {
+	return p.Graph.WavesWith(p.taskWaves, func(i int) bool { return p.Tasks[i].Step > 1 })
+}
 
 // TasksByWave returns the tasks of each wave, in plan order. The tasks of wave 1 are at 0.
 func (p *Plan) TasksByWave() [][]int {

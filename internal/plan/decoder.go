@@ -41,6 +41,8 @@ type decoder struct {
 	paramType       *objectType[Param]
 	foreachType     *objectType[foreach]
 	foreach         map[int]*foreach  // by task of the file
+	steps           map[int][]Task    // by task of the file: the templates of its steps, with their names as ids
+	stepType        *objectType[Task] // made on first use
 	paramLocations  []source.Location // of the names of the parameters
 	referenceTexts  []referenceText
 	checks          slab[Check]

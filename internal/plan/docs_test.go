@@ -36,7 +36,8 @@ func TestDocs(t *testing.T) {
 	for _, names := range [][]string{d.planType.names(), d.limitType.names(), d.policyType.names(),
 		d.taskType.names(), d.checkType.names(),
 		d.fileType.names(), d.conditionType.names(), d.estimateType.names(), d.waveType.names(), d.linkType.names(),
-		d.paramType.names(), d.foreachType.names()} {
+		d.paramType.names(), d.foreachType.names(),
+		newObjectType("a step", stepFields(taskFields())...).names()} {
 		for _, name := range names {
 			if !strings.Contains(doc, "`"+name+"`") && !strings.Contains(doc, "."+name+"`") &&
 				!strings.Contains(doc, `"`+name+`"`) && !strings.Contains(doc, "{"+name) && !strings.Contains(doc, name+"}") {

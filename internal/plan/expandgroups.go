@@ -52,9 +52,10 @@ type expansion struct {
 	late      map[int]*lateGroup // by task of the file
 }
 
-// itemText is a text of a task with foreach.
+// itemText is a text of a task with foreach, or of one of its steps.
 type itemText struct {
 	referenceText
+	step int      // from 1; 0: none
 	kind []string // groups of referenceField
 }
 
@@ -67,7 +68,7 @@ func (d *decoder) expandGroups(r *resolver) {
 		late: map[int]*lateGroup{}}
 	for _, t := range d.referenceTexts {
 		if i := taskOf(t.path); d.foreach[i] != nil {
-			x.texts[i] = append(x.texts[i], itemText{t, referenceField().FindStringSubmatch(t.path)})
+			x.texts[i] = append(x.texts[i], itemText{t, stepOf(t.path), referenceField().FindStringSubmatch(t.path)})
 		}
 	}
 	for i := range d.plan.Tasks {
@@ -81,7 +82,7 @@ func (d *decoder) expandGroups(r *resolver) {
 					{index: i, element: true}}, "task id %s is that of an item of a list; rename one", source.Quote(t.ID))
 			}
 		}
-		x.places = append(x.places, place{from, len(x.tasks)})
+		x.places = append(x.places, place{from, len(x.tasks), max(len(x.steps[i]), 1)})
 	}
 	x.connect(x.lists())
 	d.plan.Tasks, d.taskLocations, d.ids = x.tasks, x.locations, x.ids
@@ -101,7 +102,7 @@ func (x *expansion) add(i int, t Task) (other int) {
 func (x *expansion) group(i int, f *foreach) {
 	template := &x.plan.Tasks[i]
 	g := Group{ID: template.ID, List: f.String(), MaxItems: f.maxItems, Parallel: f.parallel, AllowFailures: f.allow,
-		BudgetUSD: f.budget, Tasks: []int{}}
+		BudgetUSD: f.budget, Tasks: []int{}, Steps: len(x.steps[i])}
 	wrong := func(format string, args ...any) {
 		x.addDiagnostic(f.at, SeverityError, CodeBadItem, []step{{name: "tasks"}, {index: i, element: true},
 			{name: "foreach"}}, "the list of task %s: %s", source.Quote(g.ID), fmt.Sprintf(format, args...))
@@ -109,6 +110,7 @@ func (x *expansion) group(i int, f *foreach) {
 	items, err := x.items(template, f, &g)
 	if g.Uses != "" {
 		x.late[i] = &lateGroup{group: len(x.plan.Groups), template: *template, foreach: f, texts: x.texts[i],
+			steps:  x.steps[i],
 			values: x.r.values, missing: x.r.missing}
 	}
 	switch {
@@ -124,22 +126,26 @@ func (x *expansion) group(i int, f *foreach) {
 			if x.full() {
 				return
 			}
-			t, err := x.member(i, template, f, k, raw)
-			if err == nil {
+			tasks, err := x.members(i, template, f, k, raw)
+			for _, t := range tasks {
 				other := x.add(i, t)
 				switch {
 				case other >= first:
+					at := (other - first) / len(tasks)
 					err = fmt.Errorf("it has the key of %s; give the foreach a key that tells them apart",
-						itemName(other-first, items[other-first]))
+						itemName(at, items[at]))
 				case other >= 0:
 					err = fmt.Errorf("there is a task %s already", source.Quote(t.ID))
+				}
+				if err != nil {
+					break
 				}
 			}
 			if err != nil {
 				wrong("%s: %s", itemName(k, raw), err)
 				continue
 			}
-			g.Tasks = append(g.Tasks, len(x.tasks)-1)
+			g.Tasks = append(g.Tasks, len(x.tasks)-1) // the last step
 		}
 	}
 	x.plan.Groups = append(x.plan.Groups, g)
@@ -201,34 +207,46 @@ func (x *expansion) globbed(template *Task, f *foreach, g *Group) (items []json.
 	return items, err
 }
 
-// member returns the task of item k of a list.
-func (x *expansion) member(i int, template *Task, f *foreach, k int, raw json.RawMessage) (t Task, err error) {
+// members returns the tasks of item k of a list: one, or one for each step.
+func (x *expansion) members(i int, template *Task, f *foreach, k int, raw json.RawMessage) (tasks []Task, err error) {
 	if len(raw) > maxItem {
-		return t, fmt.Errorf("it has %d bytes; at most %d are allowed", len(raw), maxItem)
+		return nil, fmt.Errorf("it has %d bytes; at most %d are allowed", len(raw), maxItem)
 	}
 	item, err := decodeJSON(raw)
 	if err != nil {
-		return t, err
+		return nil, err
 	}
 	if item == nil || hasNUL(raw, item) {
-		return t, errors.New("it is null, or has a NUL character")
+		return nil, errors.New("it is null, or has a NUL character")
 	}
 	x.r.item, x.r.inGroup = item, true
 	defer func() { x.r.item, x.r.inGroup = nil, false }()
 	key, err := x.r.itemKey(f, raw)
 	if err != nil {
-		return t, err
+		return nil, err
 	}
 	for _, text := range x.texts[i] {
 		if err := x.checkItem(text, k, raw); err != nil {
-			return t, err
+			return nil, err
 		}
 	}
-	t = template.clone()
-	t.ID, t.Group = memberID(template.ID, key), template.ID
-	x.r.task(&t)
-	t.Rehearse, err = x.r.rehearsal(t.Rehearse)
-	return t, err
+	steps := x.steps[i]
+	if steps == nil {
+		steps = []Task{*template}
+	}
+	for s := range steps {
+		t := steps[s].clone()
+		t.ID, t.Group = memberID(template.ID, key), template.ID
+		if item := t.ID; t.Step > 0 {
+			t.ID, t.Wave = item+"."+steps[s].ID, template.Wave
+		}
+		x.r.task(&t)
+		if t.Rehearse, err = x.r.rehearsal(t.Rehearse); err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
 }
 
 // checkItem reports that a reference to the item has no value that fits a text. A rule of the text's field that the
@@ -383,7 +401,7 @@ func (x *expansion) lists() *dag.Graph {
 			x.errorf(x.foreach[i].at, CodeDuplicateID, "task id %s is that of the command of a list; rename one",
 				source.Quote(t.ID))
 		}
-		x.places = append(x.places, place{from, len(x.tasks)})
+		x.places = append(x.places, place{from, len(x.tasks), 1})
 		edges.Edge(i, all+k)
 	}
 	return edges.Build(all + len(commands))

@@ -102,6 +102,7 @@ func taskFields() []field[Task] {
 		field[Task]{"prompt", func(d *decoder, task *Task, t source.Token) { d.prompt(&task.Prompt, t) }},
 		field[Task]{"command", func(d *decoder, task *Task, t source.Token) { d.nonEmptyString(&task.Command, t) }},
 		field[Task]{"foreach", func(d *decoder, _ *Task, t source.Token) { d.readForeach(t) }},
+		field[Task]{"steps", func(d *decoder, _ *Task, t source.Token) { d.readSteps(t) }},
 		field[Task]{"wave", func(d *decoder, task *Task, t source.Token) { d.wave(&task.Wave, t) }},
 		field[Task]{"files", func(d *decoder, task *Task, t source.Token) { task.Files = d.fileList(t) }},
 		field[Task]{"verify", func(d *decoder, task *Task, t source.Token) { task.Verify = d.verify(t) }},
@@ -172,6 +173,15 @@ func (d *decoder) readTask(i int, t source.Token) {
 			"blockers are given under more than one name; all of them count, but blockedBy alone is clearer")
 	}
 	had := func(name string) bool { return d.taskType.has(set, name) }
+	if had("steps") {
+		d.checkSteps(task, had, t)
+		return
+	}
+	d.finishTask(task, had, before, t)
+}
+
+// finishTask applies the rules for several fields of a task. before is the number of errors before the task.
+func (d *decoder) finishTask(task *Task, had func(string) bool, before int, t source.Token) {
 	switch {
 	case !had("subject") && !had("prompt") && !had("command"):
 		d.errorf(t.At, CodeNoWork, "task %s has neither subject nor prompt nor command; say what to do",

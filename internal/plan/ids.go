@@ -98,8 +98,8 @@ func IDs[I int | int32](p *Plan, tasks []I) []string {
 // Lookup finds a task by its id in any spelling: 1, 01, T01 and T-001 are the same, and so are G[a/b] and G[a~b].
 func (p *Plan) Lookup(id string) (int, bool) {
 	i, ok := p.ids.get(p.Tasks, id)
-	if group, key := splitMember(id); !ok && group != "" { // the key as the item has it, like src/a.go
-		i, ok = p.ids.get(p.Tasks, memberID(group, key))
+	if group, key, step := splitMember(id); !ok && group != "" { // the key as the item has it, like src/a.go
+		i, ok = p.ids.get(p.Tasks, memberID(group, key)+step)
 	}
 	return int(i), ok
 }

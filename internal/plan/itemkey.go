@@ -26,7 +26,7 @@ func memberID(group, key string) string {
 		}
 		return '-'
 	}, key)
-	limit := min(maxKey, maxID-len(group)-len("[]"))
+	limit := min(maxKey, maxID-len(group)-len("[]")) // a step has room besides
 	if name != strings.ReplaceAll(key, "/", "~") || strings.Contains(key, "~") || len(name) > limit {
 		sum := sha256.Sum256([]byte(key))
 		tail := "-" + hex.EncodeToString(sum[:4])
@@ -35,12 +35,13 @@ func memberID(group, key string) string {
 	return group + "[" + name + "]"
 }
 
-// splitMember returns the group and the key of an id in the form ID[key]; "" if it has another.
-func splitMember(id string) (group, key string) {
+// splitMember returns the group, the key, and the name of the step with its dot, of an id in the form ID[key] or
+// ID[key].NAME; "" if it has another.
+func splitMember(id string) (group, key, step string) {
 	group, key, _ = strings.Cut(id, "[")
-	key, ok := strings.CutSuffix(key, "]")
-	if !ok {
-		return "", ""
+	end := strings.LastIndexByte(key, ']')
+	if end < 0 {
+		return "", "", ""
 	}
-	return group, key
+	return group, key[:end], key[end+1:]
 }

@@ -20,6 +20,7 @@ import (
 type Late struct {
 	description, prompt *reference.Template       // nil: none
 	env                 map[string]*reference.Ref // of the command, by the variable
+	item                string                    // the id of the item whose steps it refers to
 }
 
 // refs returns all references, sorted by their texts.
@@ -40,8 +41,11 @@ func (t *Task) Uses() (ids []string) {
 		return nil
 	}
 	for _, r := range t.Late.refs() {
-		if r.Path[0].Name == "tasks" {
+		switch r.Path[0].Name {
+		case "tasks":
 			ids = append(ids, r.Path[1].Name)
+		case "steps":
+			ids = append(ids, t.Late.item+"."+r.Path[1].Name)
 		}
 	}
 	slices.Sort(ids)
@@ -70,15 +74,18 @@ func (t *Task) Resolve(run string, outputs map[string]json.RawMessage,
 	if t.Late == nil {
 		return t, nil
 	}
-	tasks := map[string]any{}
+	tasks, steps := map[string]any{}, map[string]any{}
 	for id, raw := range outputs {
 		v, err := decodeJSON(raw)
 		if err != nil {
 			return nil, fmt.Errorf("the output of task %s: %w", id, err)
 		}
 		tasks[id] = map[string]any{"output": v, "outputs": v}
+		if name, ofItem := strings.CutPrefix(id, t.Late.item+"."); ofItem && t.Step > 1 {
+			steps[name] = tasks[id]
+		}
 	}
-	values := map[string]any{"run": map[string]any{"id": run}, "tasks": tasks}
+	values := map[string]any{"run": map[string]any{"id": run}, "tasks": tasks, "steps": steps}
 	value := func(r *reference.Ref) (string, error) {
 		if !isCollection(r) {
 			return r.Eval(values)
@@ -141,11 +148,13 @@ func fitsVariable(r *reference.Ref, value string) error {
 }
 
 // isLate reports whether the value of a reference comes with the run.
-func isLate(r *reference.Ref) bool { return r.Path[0].Name == "tasks" || r.Path[0].Name == "run" }
+func isLate(r *reference.Ref) bool {
+	return slices.Contains([]string{"tasks", "steps", "run"}, r.Path[0].Name)
+}
 
 // lateField matches the fields with late references.
 var lateField = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^tasks\[\d+\]\.(?:description|prompt|command)$`)
+	return regexp.MustCompile(`^tasks\[\d+\](?:\.steps\[\d+\])?\.(?:description|prompt|command)$`)
 })
 
 // checkLate returns the mistake of a late reference in a field; nil: none.
@@ -157,6 +166,10 @@ func (d *decoder) checkLate(r *reference.Ref, path string) error {
 	case root == "run" && (len(r.Path) != 2 || r.Path[1].Name != "id"):
 		return wrong("of the run there is only ${run.id}")
 	case root == "run":
+	case root == "steps":
+		if err := d.checkStep(r, path); err != nil {
+			return wrong("%s", err)
+		}
 	default:
 		if err := d.checkOutput(r, taskOf(path), ""); err != nil {
 			return wrong("%s", err)

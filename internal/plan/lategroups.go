@@ -20,8 +20,9 @@ type fileTasks struct {
 	late   map[int]*lateGroup // by task of the file; one whose list is known is no longer there
 }
 
-// place is the range of the tasks that stand for a task of the file.
-type place struct{ from, to int }
+// place is the range of the tasks that stand for a task of the file. An item has a number of steps, at least 1, which
+// follow each other.
+type place struct{ from, to, steps int }
 
 // lateGroup is a task of the file whose list comes with the run.
 type lateGroup struct {
@@ -29,6 +30,7 @@ type lateGroup struct {
 	template Task
 	foreach  *foreach
 	texts    []itemText
+	steps    []Task
 	values   map[string]any // of the parameters
 	missing  map[string]bool
 }
@@ -38,14 +40,19 @@ type lateGroup struct {
 func (f *fileTasks) connect(edges *dag.Builder) int {
 	n := 0
 	for i, own := range f.places {
+		for task := own.from; task < own.to; task++ {
+			if (task-own.from)%own.steps > 0 {
+				edges.Edge(task, task-1)
+			}
+		}
 		blockers, _ := f.blockers(i)
 		for _, b := range blockers {
 			at := f.places[b]
-			if n += (own.to - own.from) * (at.to - at.from); n > maxBarriers {
+			if n += (own.to - own.from) / own.steps * ((at.to - at.from) / at.steps); n > maxBarriers {
 				return i
 			}
-			for task := own.from; task < own.to; task++ {
-				for blocker := at.from; blocker < at.to; blocker++ {
+			for task := own.from; task < own.to; task += own.steps {
+				for blocker := at.from + at.steps - 1; blocker < at.to; blocker += at.steps {
 					edges.Edge(task, blocker)
 				}
 			}
@@ -162,7 +169,10 @@ func (p *Plan) WithItems(group string, items []json.RawMessage) (*Plan, error) {
 	}
 	l := p.file.late[task]
 	d := newDecoder(Options{}, "")
-	d.plan.Tasks, d.taskLocations = []Task{l.template}, []source.Location{0}
+	d.plan.Tasks, d.taskLocations, d.steps = []Task{l.template}, []source.Location{0}, map[int][]Task{}
+	if l.steps != nil {
+		d.steps[0] = l.steps
+	}
 	x := expansion{decoder: d, texts: map[int][]itemText{0: l.texts}, tasks: slices.Clone(p.Tasks), ids: p.ids.clone(),
 		locations: make([]source.Location, len(p.Tasks)), late: map[int]*lateGroup{},
 		r: &resolver{values: l.values, missing: l.missing, parsed: map[parseKey]parsed{}, quoted: map[parseKey]string{}}}
@@ -191,7 +201,7 @@ func (p *Plan) place(task, from int) error {
 			file.late[i] = l
 		}
 	}
-	file.places[task] = place{from, len(p.Tasks)}
+	file.places[task] = place{from, len(p.Tasks), p.file.places[task].steps}
 	edges := p.Graph.Builder()
 	if file.connect(edges) >= 0 {
 		return fmt.Errorf("the lists of this plan stand for more than %d edges", maxBarriers)

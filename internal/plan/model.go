@@ -73,6 +73,7 @@ type Limits struct {
 type Task struct {
 	ID            string                     `json:"id"`                   // as written; unique after normalisation
 	Group         string                     `json:"group,omitempty"`      // the task with foreach that it comes from
+	Step          int                        `json:"step,omitempty"`       // of its item, from 1; 0: the item has no steps
 	Subject       string                     `json:"subject,omitempty"`    // imperative, one line
 	Description   string                     `json:"-"`                    // for agents
 	ActiveForm    string                     `json:"activeForm,omitempty"` // present continuous
@@ -112,12 +113,23 @@ type Group struct {
 	Uses     string `json:"uses,omitempty"` // the task or group whose output has a list that comes with the run
 	MaxItems int    `json:"maxItems"`
 	Parallel int    `json:"parallel,omitempty"` // most tasks at once; 0: no limit of its own
-	Tasks    []int  `json:"tasks"`              // indices, in the order of the items
+	Tasks    []int  `json:"tasks"`              // indices, in the order of the items; of an item's steps, the last one
+	Steps    int    `json:"steps,omitempty"`    // of each item; the tasks of an item follow each other. 0: none
 
 	AllowFailures string     `json:"allowFailures,omitempty"` // how many items may fail, as 3 or 10%; "": none
 	BudgetUSD     budget.USD `json:"-"`                       // for all its tasks together; 0: no budget of its own
 
 	found json.RawMessage // the list, if a run has to keep it; nil: it follows from the plan
+}
+
+// All returns the tasks of all steps, in the order of the items.
+func (g *Group) All() (tasks []int) {
+	for _, last := range g.Tasks {
+		for i := last - max(g.Steps, 1) + 1; i <= last; i++ {
+			tasks = append(tasks, i)
+		}
+	}
+	return tasks
 }
 
 // Pos is a position in the plan file; Line and Column count from 1, Column in bytes.

@@ -43,7 +43,7 @@ func (d *decoder) overlaps() {
 				first[k] = int32(i)
 				continue
 			}
-			if int(j) == i {
+			if int(j) == i || sameItem(&d.plan.Tasks[j], &d.plan.Tasks[i]) {
 				continue
 			}
 			u := shared[k]
@@ -70,6 +70,9 @@ func (d *decoder) overlaps() {
 			d.taskNames(u.tasks), k.wave, source.Quote(k.path))
 	}
 }
+
+// sameItem reports whether two tasks are steps of one item: they follow each other in any case.
+func sameItem(a, b *Task) bool { return a.Step > 0 && b.Step > 0 && a.Item() == b.Item() }
 
 func writes(files []File, path string) bool {
 	return slices.ContainsFunc(files, func(f File) bool { return f.Path == path && f.Writes() })

@@ -36,7 +36,7 @@ func (d *decoder) noteReferences(at source.Location, text string) {
 
 // referenceField matches the fields with references. Its groups tell the kinds: words, one line, a path, a command.
 var referenceField = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:defaults|tasks\[\d+\])\.(?:` +
+	return regexp.MustCompile(`^(?:defaults|tasks\[\d+\](?:\.steps\[\d+\])?)\.(?:` +
 		`(description|prompt|appendSystemPrompt|criteria\[\d+\](?:\.text)?|(?:.*\.)?contains)|` +
 		`(subject|activeForm|model)|` +
 		`(dir|files\[\d+\](?:\.path)?|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?\.file)|` +
@@ -297,6 +297,7 @@ func (r *resolver) task(t *Task) {
 	if len(env) > 0 {
 		t.Env = env
 	}
+	r.late.item = t.Item()
 	if l := r.late; l.description != nil || l.prompt != nil || len(l.env) > 0 {
 		t.Late = &l
 	}

@@ -5,7 +5,7 @@ package reference
 import "strings"
 
 // roots are the names that begin a reference. After other names, "${" has no meaning: shells and templates use it.
-var roots = []string{"params", "tasks", "run", "item"}
+var roots = []string{"params", "tasks", "steps", "run", "item"}
 
 // Template is a text with references.
 type Template struct{ parts []part }
