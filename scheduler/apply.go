@@ -198,7 +198,7 @@ func (s *State) endPhase() {
 // session is limited to.
 func (s *State) reopen() {
 	again := s.Phase == Ended || s.selected != nil || stopOfTasks(s) != nil
-	if s.allowedFailures() > 0 {
+	if len(s.groups) > 0 { // failed tasks that groups allowed may count as completed
 		defer s.resetFrontier()
 	}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}

@@ -153,7 +153,7 @@ func decideGroupSpent(s *State) event.Body {
 			continue
 		}
 		if tasks := s.unfunded(g); len(tasks) > 0 {
-			return s.failItems(g, tasks)
+			return decideItemsFailed(s, g, tasks)
 		}
 	}
 	return nil
@@ -171,8 +171,8 @@ func (s *State) unfunded(g *group) (tasks []int) {
 	return tasks
 }
 
-// failItems returns the failure of tasks for which a group has no money left.
-func (s *State) failItems(g *group, tasks []int) event.ItemsFailed {
+// decideItemsFailed returns the failure of tasks for which a group has no money left.
+func decideItemsFailed(s *State, g *group, tasks []int) event.ItemsFailed {
 	items := map[int]bool{}
 	for _, i := range tasks {
 		_, last := s.itemOf(i)
