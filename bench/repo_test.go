@@ -23,7 +23,7 @@ const fileSize = 18 << 10
 // uses its environment is recorded in trace, which trace2 of git writes.
 type benchRepo struct {
 	files     int
-	size      int64 // of a checkout on the disk, in bytes
+	size      int64 // of a checkout and its index on the disk, in bytes
 	root, dir string
 	trace     string
 	env       []string
@@ -46,7 +46,8 @@ func newRepo(b *testing.B, files int) *benchRepo {
 	r.git(b, in, "-C", r.dir, "-c", "core.compression=1", "fast-import", "--quiet", "--depth=0")
 	r.git(b, nil, "-C", r.dir, "update-ref", "refs/bench", "main")
 	r.reset(b)
-	r.size = diskUsage(b, r.dir) - diskUsage(b, filepath.Join(r.dir, ".git"))
+	git := filepath.Join(r.dir, ".git")
+	r.size = diskUsage(b, r.dir) - diskUsage(b, git) + diskUsage(b, filepath.Join(git, "index"))
 	return r
 }
 

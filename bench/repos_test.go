@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,14 +25,29 @@ import (
 // repoTasks is the number of tasks in each of the two waves of a run in worktrees.
 const repoTasks = 8
 
+// earlierCommit is the last commit whose wavex makes a worktree for each task of a wave, as measured before worktrees
+// were handed on.
+const earlierCommit = "da5c783dd661d4759234ee0f16a75b7e79a0aa0f"
+
+// repoWavex is a wavex that runs in generated repositories.
+type repoWavex struct {
+	name   string
+	argv   []string
+	shared bool    // its checkpoints are measured, in the shared directory
+	disk   float64 // the most checkouts that its worktrees may take
+	wall   float64 // the most that its run with 60,000 files may take of that of the earlier wavex
+}
+
 // repoRun holds the figures of one run in worktrees and of one in the shared directory.
 type repoRun struct {
-	wall, end    float64 // seconds: of the whole run in worktrees; from its event run_ended to its exit
-	overheads    []float64
-	trees        int
-	disk         float64 // at the last attempt's end beyond the repository, in checkouts
-	processes    float64 // of git for each attempt of the second wave, integrations included
-	point, after checkpointFigures
+	wall, end     float64 // seconds: of the whole run in worktrees; from its event run_ended to its exit
+	overheads     []float64
+	trees         int
+	disk          float64 // of the worktrees at the last attempt's end, in checkouts
+	others        float64 // of the rest beyond the repository, records and objects, in megabytes
+	processes     float64 // of git for each attempt of the second wave, integrations included
+	point, after  checkpointFigures
+	afterAndAgain checkpointFigures
 }
 
 // checkpointFigures are those of one checkpoint.
@@ -45,34 +62,74 @@ func BenchmarkRepos(b *testing.B) {
 		fmt.Println("\nrepositories: not measured; see make bench-repos")
 		return
 	}
-	names, binaries := []string{"wavex"}, []string{wavexBinary(b)}
-	if benchFlags.against != "" {
-		names, binaries = append(names, "the other"), append(binaries, must(filepath.Abs(benchFlags.against)))
-	}
+	all := repoWavexes(b)
 	for b.Loop() {
 		for size := range strings.SplitSeq(benchFlags.files, ",") {
 			repo := newRepo(b, must(strconv.Atoi(size)))
-			runs := make([][]repoRun, len(binaries))
-			for range benchFlags.rounds {
-				for i, binary := range binaries {
-					runs[i] = append(runs[i], repo.measure(b, binary))
-				}
-			}
 			fmt.Printf("\n%d files, %.0f MB: 2 waves of %d tasks of 1 s at -j4 (medians of %d rounds in turns)\n", repo.files,
 				float64(repo.size)/1e6, repoTasks, benchFlags.rounds)
-			for i, name := range names {
-				repo.print(b, name, runs[i])
+			runs := make([][]repoRun, len(all))
+			for round := range benchFlags.rounds {
+				for i, w := range all {
+					runs[i] = append(runs[i], repo.measure(b, w))
+					if round == benchFlags.rounds-1 {
+						repo.print(b, w, runs[i])
+					}
+				}
 			}
-			if len(runs) > 1 {
-				r := ratio(walls(runs[0]), walls(runs[1]))
-				fmt.Printf("  wall of wavex over the other: %.2f\n", r)
-				if repo.files >= 60_000 {
-					checkBound(b, "wall of wavex over the other", r, 0.4)
+			for i, w := range all[:len(all)-1] {
+				if last := len(all) - 1; w.wall > 0 && all[last].wall == 0 {
+					what, r := fmt.Sprintf("wall of %s over %s", w.name, all[last].name), ratio(walls(runs[i]), walls(runs[last]))
+					if repo.files < 60_000 {
+						fmt.Printf("  %s: %.2f\n", what, r)
+					} else {
+						checkBound(b, what, r, w.wall)
+					}
 				}
 			}
 			repo.remove(b)
 		}
 	}
+}
+
+// repoWavexes returns this wavex with each kind of worktrees of -trees, and the one that it is compared with.
+func repoWavexes(b *testing.B) (all []repoWavex) {
+	b.Helper()
+	own := wavexBinary(b)
+	for kind := range strings.SplitSeq(benchFlags.trees, ",") {
+		w := repoWavex{name: kind, argv: []string{own, "--trust", "--trees", kind}, shared: len(all) == 0, disk: 5, wall: 0.4}
+		if kind == "overlay" && os.Geteuid() != 0 {
+			fmt.Println("\noverlays: not measured, since only root can mount them")
+			continue
+		} else if kind == "overlay" {
+			w.disk, w.wall = 1.1, 0.25
+		}
+		all = append(all, w)
+	}
+	switch against := benchFlags.against; against {
+	case "":
+		return all
+	case "earlier":
+		return append(all, repoWavex{name: "the earlier wavex", argv: []string{buildEarlier(b)}, disk: 5})
+	default:
+		return append(all, repoWavex{name: "the other", argv: []string{must(filepath.Abs(against)), "--trust"}, shared: true, disk: 5})
+	}
+}
+
+// buildEarlier builds the wavex of earlierCommit from the history of this repository.
+func buildEarlier(b *testing.B) string {
+	b.Helper()
+	dir := b.TempDir()
+	for _, argv := range [][]string{
+		{"git", "-C", "..", "worktree", "add", "-q", "--detach", filepath.Join(dir, "source"), earlierCommit},
+		{"go", "build", "-C", filepath.Join(dir, "source"), "-o", filepath.Join(dir, "wavex"), "./cmd/wavex"},
+		{"git", "-C", "..", "worktree", "remove", "--force", filepath.Join(dir, "source")},
+	} {
+		if out, err := exec.CommandContext(b.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			b.Fatalf("%s: %v\n%s", argv, err, out)
+		}
+	}
+	return filepath.Join(dir, "wavex")
 }
 
 func walls(runs []repoRun) (all []float64) {
@@ -83,7 +140,7 @@ func walls(runs []repoRun) (all []float64) {
 }
 
 // print prints the medians of the rounds beside their bounds.
-func (r *benchRepo) print(b *testing.B, name string, runs []repoRun) {
+func (r *benchRepo) print(b *testing.B, w repoWavex, runs []repoRun) {
 	b.Helper()
 	mid := func(of func(repoRun) float64) float64 {
 		var all []float64
@@ -99,23 +156,30 @@ func (r *benchRepo) print(b *testing.B, name string, runs []repoRun) {
 	if r.files > 10_000 {
 		most = 2
 	}
-	fmt.Printf("  %s: wall %.1f s\n", name, mid(func(r repoRun) float64 { return r.wall }))
+	load, _ := os.ReadFile("/proc/loadavg") // elsewhere it is not printed
+	fmt.Printf("  %s: wall %.1f s; records and objects %.1f MB; load %.5s\n", w.name,
+		mid(func(r repoRun) float64 { return r.wall }), mid(func(r repoRun) float64 { return r.others }), load)
 	checkBound(b, "seconds of an attempt of the second wave beyond its agent",
 		mid(func(r repoRun) float64 { return median(r.overheads) }), most)
 	checkBound(b, "seconds from run_ended to the exit", mid(func(r repoRun) float64 { return r.end }), 1)
 	checkBound(b, "worktrees", mid(func(r repoRun) float64 { return float64(r.trees) }), 5)
-	checkBound(b, "checkouts on the disk beyond the repository", mid(func(r repoRun) float64 { return r.disk }), 5)
+	checkBound(b, "checkouts on the disk in worktrees", mid(func(r repoRun) float64 { return r.disk }), w.disk)
 	checkBound(b, "git processes of an attempt, with its integration",
 		mid(func(r repoRun) float64 { return r.processes }), 12)
+	if !w.shared {
+		return
+	}
 	checkBound(b, "seconds of a checkpoint after one edit", mid(func(r repoRun) float64 { return r.point.seconds }), 0.7)
 	checkBound(b, "seconds of a checkpoint after every file was touched",
 		mid(func(r repoRun) float64 { return r.after.seconds }), 0.7)
+	checkBound(b, "seconds of the checkpoint after that",
+		mid(func(r repoRun) float64 { return r.afterAndAgain.seconds }), 0.7)
 	checkBound(b, "git processes of a checkpoint",
 		mid(func(r repoRun) float64 { return float64(max(r.point.processes, r.after.processes)) }), 6)
 }
 
 // measure makes a run in worktrees, and one in the shared directory.
-func (r *benchRepo) measure(b *testing.B, wavex string) (run repoRun) {
+func (r *benchRepo) measure(b *testing.B, w repoWavex) (run repoRun) {
 	b.Helper()
 	var tasks []timedTask
 	for i := range 2 * repoTasks {
@@ -128,9 +192,10 @@ func (r *benchRepo) measure(b *testing.B, wavex string) (run repoRun) {
 		tasks = append(tasks, t)
 	}
 	began := time.Now()
-	e := r.run(b, wavex, "worktree", tasks)
+	e := r.run(b, w.argv, "worktree", tasks)
 	run.wall, run.end = e.exit.Sub(began).Seconds()-e.paused.Seconds(), e.exit.Sub(e.ended).Seconds()
-	run.trees, run.disk = e.trees, float64(e.disk)/float64(r.size)
+	checkout := r.size + 2*repoTasks*4096 // each task adds a file of one block
+	run.trees, run.disk, run.others = e.trees, float64(e.disk)/float64(checkout), float64(e.others)/1e6
 	second, integrated := time.Time{}, time.Time{}
 	for _, ev := range e.events {
 		switch {
@@ -149,13 +214,16 @@ func (r *benchRepo) measure(b *testing.B, wavex string) (run repoRun) {
 	}
 	run.processes = float64(r.processes(b, second, integrated)) / repoTasks
 
-	touch := []timedTask{newTimedTask("a", 1), newTimedTask("b", 1, "a")}
+	if !w.shared {
+		return run
+	}
+	touch := []timedTask{newTimedTask("a", 1), newTimedTask("b", 1, "a"), newTimedTask("c", 1, "b")}
 	touch[1].Rehearse.Runs = []string{"find . -name .git -prune -o -name .loop -prune -o -type f -exec touch {} +"}
 	for i := range touch {
 		touch[i].Reversibility, touch[i].Verify = "2B", nil
 	}
-	e = r.run(b, wavex, "shared", touch)
-	for i, figures := range []*checkpointFigures{&run.point, &run.after} {
+	e = r.run(b, w.argv, "shared", touch)
+	for i, figures := range []*checkpointFigures{&run.point, &run.after, &run.afterAndAgain} {
 		end := e.find("attempt_ended", touch[i].ID)
 		begin := end.Data.Result.Started.Add(end.Data.Result.Duration)
 		*figures = checkpointFigures{end.Time.Sub(begin).Seconds(), r.processes(b, begin, end.Time)}
@@ -169,7 +237,8 @@ type benchRun struct {
 	ended, exit time.Time // of the event run_ended as it came out, and of the process
 	paused      time.Duration
 	trees       int
-	disk        int64 // bytes
+	disk        int64 // bytes of the worktrees
+	others      int64 // bytes of the rest beyond the repository
 }
 
 // benchEvent has the fields of an event that are measured.
@@ -200,7 +269,7 @@ func (e *benchRun) find(kind, task string) benchEvent {
 
 // run makes a run in the repository as it was generated. When the last attempt ends it stops wavex while it measures
 // the disk.
-func (r *benchRepo) run(b *testing.B, wavex, isolation string, tasks []timedTask) (e benchRun) {
+func (r *benchRepo) run(b *testing.B, argv []string, isolation string, tasks []timedTask) (e benchRun) {
 	b.Helper()
 	r.reset(b)
 	plan, err := json.Marshal(map[string]any{"isolation": isolation, "parallel": 4, "tasks": tasks,
@@ -209,8 +278,8 @@ func (r *benchRepo) run(b *testing.B, wavex, isolation string, tasks []timedTask
 		b.Fatal(err)
 	}
 	before := diskUsage(b, r.dir)
-	c := exec.CommandContext(b.Context(), wavex, "run", file(b, r.root, "plan.json", string(plan)), "--agent", "rehearse",
-		"--review", "off", "--accept-assumptions", "--output", "json", "--trust")
+	c := exec.CommandContext(b.Context(), argv[0], append([]string{"run", file(b, r.root, "plan.json", string(plan)),
+		"--agent", "rehearse", "--review", "off", "--accept-assumptions", "--output", "json"}, argv[1:]...)...)
 	c.Dir, c.Env = r.dir, r.env
 	var said strings.Builder
 	c.Stderr = &said
@@ -235,12 +304,12 @@ func (r *benchRepo) run(b *testing.B, wavex, isolation string, tasks []timedTask
 			if attempts++; attempts == len(tasks) {
 				stopped := time.Now()
 				_ = c.Process.Signal(syscall.SIGSTOP) // its own children go on, which are of git at most
-				e.disk = diskUsage(b, r.dir) - before
-				for _, path := range must(filepath.Glob(loop.In(r.dir).Worktree("*", "[0-9]*"))) {
-					if ext := filepath.Ext(path); ext != ".overlay" && ext != ".lower" { // of overlays
+				for _, path := range r.worktrees() {
+					if e.disk += diskUsage(b, path); regexp.MustCompile(`\.\d+$`).MatchString(path) {
 						e.trees++
 					}
 				}
+				e.others = diskUsage(b, r.dir) - before - e.disk
 				_ = c.Process.Signal(syscall.SIGCONT)
 				e.paused = time.Since(stopped)
 			}
@@ -250,10 +319,21 @@ func (r *benchRepo) run(b *testing.B, wavex, isolation string, tasks []timedTask
 	}
 	_, _ = io.Copy(io.Discard, lines)
 	if err := c.Wait(); err != nil {
-		b.Fatalf("%s: %v\n%s", wavex, err, said.String())
+		b.Fatalf("%s: %v\n%s", argv, err, said.String())
 	}
 	e.exit = time.Now()
 	return e
+}
+
+// worktrees returns the folders and indexes of worktrees, also of those that are being deleted, and of the parts of
+// overlays.
+func (r *benchRepo) worktrees() (paths []string) {
+	in := loop.In(r.dir)
+	for _, pattern := range []string{in.Worktree("*", "[0-9]*"), filepath.Join(in.Path(loop.Worktrees), "trash", "*"),
+		filepath.Join(r.dir, ".git", "worktrees", "*", "index")} {
+		paths = append(paths, must(filepath.Glob(pattern))...)
+	}
+	return paths
 }
 
 // diskUsage returns the bytes that a folder takes on the disk.
