@@ -112,7 +112,8 @@ func repoWavexes(b *testing.B) (all []repoWavex) {
 	case "earlier":
 		return append(all, repoWavex{name: "the earlier wavex", argv: []string{buildEarlier(b)}, disk: 5})
 	default:
-		return append(all, repoWavex{name: "the other", argv: []string{must(filepath.Abs(against)), "--trust"}, shared: true, disk: 5})
+		argv := []string{must(filepath.Abs(against)), "--trust"}
+		return append(all, repoWavex{name: "the other", argv: argv, shared: true, disk: 5})
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // since the user's may be out of date, as after cp or the restore of a cache. Each checkpoint adds to a copy of it, so
 // that it has nothing of the one before: no file that git ignores now, no state without secrets.
 
-// maxIndex is the largest index that is read, in bytes.
-const maxIndex = 1 << 30
+// settledTime is the time after which a file that changes gets other times than before.
+const settledTime = 100 * time.Millisecond
 
 // keptIndex is an index in a folder of its own.
 type keptIndex struct {
@@ -65,6 +65,9 @@ func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, files
 		}
 	}
 	if files, err = p.allFiles(ctx); err != nil {
+		return g, nil, err
+	}
+	if err := refreshTouched(k.path("kept"), p.g.dir, time.Now().Add(-settledTime)); err != nil {
 		return g, nil, err
 	}
 	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {

@@ -26,6 +26,7 @@ import (
 const (
 	lockTimeout = 20 * time.Second // for a lock that another process holds
 	killDelay   = 3 * time.Second  // from the request to terminate to the kill
+	maxIndex    = 1 << 30          // bytes of the largest index that is read
 )
 
 // git runs git in one directory. It is a value: with and at return changed copies.

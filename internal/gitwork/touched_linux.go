@@ -1,0 +1,226 @@
+package gitwork
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"wavex/internal/safefile"
+)
+
+// This file finds the files of an index that were touched and not changed, as after cp or the restore of a cache. Git
+// would read them one after the other.
+
+const (
+	statSample = 64      // entries that are looked at first
+	sharedSize = 62 - 20 // of the fields of an entry before its name, without the id
+)
+
+// indexEntry is a regular file in an index. stat and id are parts of the index.
+type indexEntry struct {
+	path     string
+	stat, id []byte
+}
+
+// refreshTouched gives the entries of an index the times of the files below top, if most files have others, for those
+// files that were touched before a time and have the contents of their entries. An index that it does not understand
+// stays as it is.
+func refreshTouched(index, top string, before time.Time) error {
+	info, err := os.Stat(index)
+	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := safefile.Read(index, maxIndex)
+	if err != nil {
+		return err
+	}
+	entries, newHash := parseIndex(text)
+	touched := 0
+	for i := range statSample {
+		if len(entries) < statSample {
+			return nil // git is as fast
+		}
+		if st, differs := entries[i*len(entries)/statSample].differs(top); differs && settled(st, before) {
+			touched++
+		}
+	}
+	if touched < statSample/2 {
+		return nil
+	}
+	var group errgroup.Group
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			h, buffer := newHash(), make([]byte, 64<<10)
+			for i := next.Add(1) - 1; i < int64(len(entries)); i = next.Add(1) - 1 {
+				e := entries[i]
+				racy := !e.time().Before(info.ModTime())
+				switch st, differs := e.differs(top); {
+				case !differs && !racy:
+				case settled(st, before) && e.hasContents(top, st, h, buffer):
+					e.setStat(st)
+				case racy: // to git it would be unchanged, since the index becomes newer than the file
+					clear(e.stat[36:])
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	h := newHash()
+	body := text[:len(text)-h.Size()]
+	h.Write(body)
+	return os.WriteFile(index, h.Sum(body), 0o600)
+}
+
+// parseIndex returns the regular files of an index, and the hash of the repository's ids; none if it is split or of an
+// unknown kind. See gitformat-index(5).
+func parseIndex(text []byte) (entries []indexEntry, newHash func() hash.Hash) {
+	for _, newHash = range []func() hash.Hash{sha1.New, sha256.New} {
+		h := newHash()
+		if len(text) < 12+h.Size() {
+			return nil, nil
+		}
+		body := text[:len(text)-h.Size()]
+		if h.Write(body); bytes.Equal(h.Sum(nil), text[len(body):]) {
+			return parseEntries(body, h.Size()), newHash
+		}
+	}
+	return nil, nil
+}
+
+// parseEntries returns the entries of an index without its checksum, whose ids have idSize bytes.
+func parseEntries(body []byte, idSize int) (entries []indexEntry) {
+	version, n := binary.BigEndian.Uint32(body[4:]), binary.BigEndian.Uint32(body[8:])
+	if string(body[:4]) != "DIRC" || version < 2 || version > 4 {
+		return nil
+	}
+	name, rest := "", body[12:]
+	for range n {
+		if len(rest) < sharedSize+idSize {
+			return nil
+		}
+		entry := rest
+		stat, id := rest[:40], rest[40:40+idSize]
+		flags := binary.BigEndian.Uint16(rest[40+idSize:])
+		rest = rest[sharedSize+idSize:]
+		skipped := flags&0xB000 != 0 // assumed to be valid, or of a merge
+		if flags&0x4000 != 0 {
+			skipped = skipped || len(rest) < 2 || binary.BigEndian.Uint16(rest)&0x6000 != 0 // sparse, or not yet added
+			rest = rest[min(2, len(rest)):]
+		}
+		if version == 4 {
+			strip, size := offset(rest)
+			if strip > len(name) {
+				return nil
+			}
+			name, rest = name[:len(name)-strip], rest[size:]
+		} else {
+			name = ""
+		}
+		end := bytes.IndexByte(rest, 0)
+		if end < 0 {
+			return nil
+		}
+		name, rest = name+string(rest[:end]), rest[end+1:]
+		if used := len(entry) - len(rest); version < 4 && used%8 > 0 {
+			rest = rest[min(8-used%8, len(rest)):]
+		}
+		if !skipped && binary.BigEndian.Uint32(stat[24:])>>12 == unix.S_IFREG>>12 {
+			entries = append(entries, indexEntry{name, stat, id})
+		}
+	}
+	return entries
+}
+
+// offset reads a number of variable length as in packs, and returns it with its size.
+func offset(b []byte) (n, size int) {
+	for i, c := range b {
+		if n = n<<7 + int(c&0x7f); c < 0x80 || i > 4 {
+			return n, i + 1
+		}
+		n++
+	}
+	return 0, 0
+}
+
+// differs returns the state of the file of an entry, and reports whether it has other times than the entry, and the
+// same size.
+func (e indexEntry) differs(top string) (st unix.Stat_t, differs bool) {
+	if unix.Lstat(filepath.Join(top, e.path), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
+		uint32(st.Size) != binary.BigEndian.Uint32(e.stat[36:]) {
+		return st, false
+	}
+	now := indexEntry{stat: bytes.Clone(e.stat)}
+	now.setStat(st)
+	return st, !bytes.Equal(now.stat, e.stat)
+}
+
+// time returns the modification time of the file when the entry was made.
+func (e indexEntry) time() time.Time {
+	return time.Unix(int64(binary.BigEndian.Uint32(e.stat[8:])), int64(binary.BigEndian.Uint32(e.stat[12:])))
+}
+
+// setStat sets the fields of an entry that tell whether its file was touched.
+func (e indexEntry) setStat(st unix.Stat_t) {
+	for i, v := range []uint32{uint32(st.Ctim.Sec), uint32(st.Ctim.Nsec), uint32(st.Mtim.Sec), uint32(st.Mtim.Nsec),
+		uint32(st.Dev), uint32(st.Ino)} {
+		binary.BigEndian.PutUint32(e.stat[4*i:], v)
+	}
+	binary.BigEndian.PutUint32(e.stat[28:], st.Uid)
+	binary.BigEndian.PutUint32(e.stat[32:], st.Gid)
+}
+
+// settled reports whether a file was last touched before a time.
+func settled(st unix.Stat_t, before time.Time) bool {
+	return time.Unix(st.Ctim.Unix()).Before(before) && time.Unix(st.Mtim.Unix()).Before(before)
+}
+
+// hasContents reports whether the file of an entry has the contents of its blob, without a filter.
+func (e indexEntry) hasContents(top string, st unix.Stat_t, h hash.Hash, buffer []byte) bool {
+	fd, err := unix.Open(filepath.Join(top, e.path), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	f := fdReader(fd)
+	defer func() { _ = unix.Close(fd) }() // read only
+	h.Reset()
+	fmt.Fprintf(h, "blob %d\x00", st.Size)
+	n, err := io.CopyBuffer(h, f, buffer)
+	return err == nil && n == st.Size && bytes.Equal(h.Sum(nil), e.id)
+}
+
+// fdReader reads a file without the poller of the runtime.
+type fdReader int
+
+func (fd fdReader) Read(b []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(fd), b)
+		switch {
+		case err == unix.EINTR:
+		case err == nil && n == 0:
+			return 0, io.EOF
+		default:
+			return max(n, 0), err
+		}
+	}
+}
