@@ -43,6 +43,7 @@ var settings = []setting{
 	{"wavex worker", "", nil, "there is no Temporal server"},
 	{"wavex run plan.yaml --workers", "", nil, "the same"},
 	{"wavex run --workers", "", nil, "the same"},
+	{"wavex doctor --workers", "", nil, "the same"},
 	{"wavex run plan.json --webhook", "new", []int{0}, ""},
 	{"wavex run --task-list", "new", []int{0, 1},
 		"the stand-in changes nothing, so nothing shows that the list's task is done"},
