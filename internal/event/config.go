@@ -94,7 +94,8 @@ type Workers struct {
 	Git       string        `json:"git,omitempty"`        // the git remote, by its name or URL; "": origin
 	QueueWait time.Duration `json:"queue_wait,omitempty"` // until a worker has taken an attempt; 0: the default
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`  // without a sign of life of a worker; 0: the default
-	Connection
+
+	Connection `json:"connection,omitzero"`
 }
 
 // Connection says how a program reaches the engine of workers. The paths are absolute.
