@@ -17,7 +17,6 @@ import (
 var heavy = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema/v6": "it reads its metaschemas before main, 3 ms; take github.com/google/jsonschema-go",
 	"github.com/spf13/cobra/doc":               "it brings a Markdown parser, 0.3 ms; cmd/manpages is a program of its own",
-	"testing":                                  "it is for tests",
 }
 
 // Work before main delays every command, including hooks that a session waits for. So heavy

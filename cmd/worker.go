@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -25,6 +24,7 @@ import (
 	"wavex/internal/doctor"
 	"wavex/internal/event"
 	"wavex/internal/exhaustion"
+	"wavex/internal/lazyregexp"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/remote"
@@ -95,7 +95,8 @@ engine cannot be reached, the directory is in use), 130 and 143 stopped.`,
 		"the `beginning` of git remotes that this worker works for, like git@HOST:TEAM/ (repeatable)")
 	f.BoolVar(&o.bypass, "allow-bypass", false, "make attempts that bypass permissions, too")
 	f.StringArrayVar(&o.pass, "pass", nil, "a `variable` that agents, checks and setups get from this worker (repeatable)")
-	f.Var(text(&o.name, "letters, digits and . _ - (at most 64)", validName.MatchString), "name",
+	f.Var(text(&o.name, "letters, digits and . _ - (at most 64)",
+		func(s string) bool { return validName().MatchString(s) }), "name",
 		"name of this worker; no two have the same")
 	f.Var(number(&o.slots, 1), "slots", "attempts at a time (default: by memory and processors)")
 	f.StringVar(&o.dir, "dir", "", "directory for repositories and worktrees (default: wavex/worker in the user's cache)")
@@ -109,13 +110,16 @@ engine cannot be reached, the directory is in use), 130 and 143 stopped.`,
 	return c
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// unfit matches what a host's name may have and a worker's not.
+var unfit = lazyregexp.New(`[^A-Za-z0-9_-]+`)
 
 // workerName returns the name of the machine, as the name of a worker.
 func workerName() string {
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
-	host = regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(host, "-")
+	host = unfit().ReplaceAllString(host, "-")
 	return cmp.Or(strings.Trim(host[:min(len(host), 60)], "-_"), "worker")
 }
 
