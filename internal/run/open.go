@@ -100,7 +100,6 @@ type Session struct {
 	tasksDirMade bool // the folder of the attempts exists
 	finished     bool // to its own end
 	interrupted  bool // a signal interrupted running work
-	left         bool // the user left at once: the loop still owns the journal, until the end of the process
 	planSaved    bool // .loop has the current outline of the plan
 }
 
@@ -269,7 +268,7 @@ func (r *Session) Close(ctx context.Context) {
 		}
 		r.workspace = nil
 	}
-	if r.journal != nil && !r.left {
+	if r.journal != nil {
 		r.journal.Close()
 	}
 }

@@ -145,7 +145,6 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 	case code := <-c.Abort:
 		// The third signal: the user wants to leave at once. The journal is valid as it is, and a
 		// resume settles the open attempts.
-		r.left = true
 		r.noticeAwaited()
 		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {

@@ -86,12 +86,19 @@ func (p *decodedPart) decode(records [][]byte, after int) {
 }
 
 // Journal is the open journal of a .loop directory, with the lock that keeps other processes from
-// writing to it. scheduler.Loop writes to it. It must be used from one goroutine.
+// writing to it. scheduler.Loop writes to it, from one goroutine. Close may be called from another one.
 type Journal struct {
+	dir loop.Dir
+
 	log  *journal.Log
 	lock *journal.Lock
-	dir  loop.Dir
+
+	mu     sync.Mutex // held in each write, so that Close waits for it
+	closed bool
 }
+
+// ErrClosed is the error of all writes after Close.
+var ErrClosed = errors.New("the journal is closed")
 
 // Open takes the lock of a .loop directory for a run, and opens its journal. It makes the
 // directory; with fresh it first moves an old one aside. seen is the number of records on which the
@@ -139,6 +146,11 @@ func (j *Journal) Append(e event.Event) error {
 	if err != nil {
 		return fmt.Errorf("encoding event %d: %w", e.Seq, err)
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
 	return j.log.Append(b)
 }
 
@@ -146,6 +158,11 @@ func (j *Journal) Append(e event.Event) error {
 // another process removed the directory, Write makes it again with its lock. It returns a
 // *journal.LockedError if another wavex has taken the lock meanwhile.
 func (j *Journal) Write() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
 	restored := j.log.Restored()
 	if err := j.log.Write(); err != nil || j.log.Restored() == restored {
 		return err
@@ -156,6 +173,11 @@ func (j *Journal) Write() error {
 // Sync is Write followed by an fsync, so that a failure of the machine loses nothing. It also makes
 // the other parts of a removed directory again.
 func (j *Journal) Sync() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
 	if err := j.log.Sync(); err != nil {
 		return err
 	}
@@ -185,13 +207,18 @@ func (j *Journal) Restored() int { return j.log.Restored() }
 
 // Close releases journal and lock. It may be called again.
 func (j *Journal) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return
+	}
+	j.closed = true
 	if j.log != nil {
 		_ = j.log.Close() // all important records were synced
 	}
 	if j.lock != nil {
 		_ = j.lock.Unlock()
 	}
-	j.log, j.lock = nil, nil
 }
 
 // Lock takes the lock of a .loop directory for a run, or with "" for none. It returns a
