@@ -109,10 +109,11 @@ type attempt struct {
 }
 
 func (a *attempt) run(ctx context.Context) runner.Result {
-	if err := context.Cause(ctx); err != nil {
+	_, adopted := a.adopted.Load(a.id)
+	if err := context.Cause(ctx); err != nil && !adopted {
 		return ended(runner.Interrupted, "stopped before it began: %v", err)
 	}
-	if _, was := a.adopted.Load(a.id); was {
+	if adopted {
 		// The engine may have lost its memory, and would start the attempt again.
 		if res, found := a.collect(ctx); found {
 			return res
@@ -122,10 +123,13 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		}
 	}
 	activity, err := a.send(ctx)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return ended(runner.Interrupted, "stopped before it began: %v", cause)
-		}
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+	case adopted: // it may run, and cost money
+		return a.await(ctx)
+	case cause != nil:
+		return ended(runner.Interrupted, "stopped before it began: %v", cause)
+	default:
 		return ended(runner.Broken, "sending it to the workers: %v", err)
 	}
 	if err := a.start(ctx, activity); err != nil {

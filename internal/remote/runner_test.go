@@ -148,6 +148,26 @@ func TestStartedOnce(t *testing.T) {
 	}
 }
 
+// A session that is stopped while it takes over an attempt stops the attempt, and records its cost.
+func TestStoppedWhileAdopted(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string, 1)
+	f := newFleet(t, waits(begun, nil))
+	dir, req := f.request("a")
+	first := make(chan runner.Result, 1)
+	go func() { first <- f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}) }()
+	<-begun
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("stopped by the test"))
+	r := f.runner(dir)
+	r.Adopt("r-1", "a", 1)
+	for _, res := range []runner.Result{r.Attempt(ctx, req, runner.Hooks{}), <-first} {
+		if res.Outcome != runner.Interrupted || res.Cost == 0 || res.Priced == "cap" || res.WIP == "" {
+			t.Errorf("%+v", res)
+		}
+	}
+}
+
 // A result that was pushed is not lost with the engine, and its attempt is not made again.
 func TestResultOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
