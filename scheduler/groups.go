@@ -17,7 +17,7 @@ type group struct {
 	running int
 	waiting int // tasks that are pending or advised
 	failed  int // items that failed or are blocked: their last steps are
-	lost    int // tasks that failed or are blocked
+	lost    int // tasks of these items that failed or are blocked
 	ledger  budget.Ledger
 }
 
@@ -56,7 +56,7 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 	if g == nil {
 		return
 	}
-	_, last := s.itemOf(i)
+	first, last := s.itemOf(i)
 	count := func(st event.Status, n int) {
 		switch st {
 		case event.InProgress:
@@ -64,9 +64,17 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 		case event.Pending, event.Advising:
 			g.waiting += n
 		case event.Failed, event.Blocked:
-			g.lost += n
-			if i == last {
+			switch {
+			case i == last:
 				g.failed += n
+				g.lost += n
+				for j := first; j < last; j++ {
+					if s.isFailed(j) {
+						g.lost += n
+					}
+				}
+			case s.isFailed(last):
+				g.lost += n
 			}
 		}
 	}
@@ -103,10 +111,21 @@ func (s *State) updateGroups() {
 	}
 }
 
-// mayFail reports whether a number of items of a task's group may fail besides those that have failed.
+// mayFail reports whether a task's item may fail as one of a number of items of its group, besides those that have
+// failed. It may not if its last step stands: that step began on verified work of the task, which does not hold.
 func (s *State) mayFail(i, items int) bool {
 	g := s.groupOf(i)
-	return g != nil && g.failed+items <= g.plan.AllowedFailures()
+	if g == nil || g.failed+items > g.plan.AllowedFailures() {
+		return false
+	}
+	_, last := s.itemOf(i)
+	return i == last || s.isFailed(last) || s.canBlock(last)
+}
+
+// canBlock reports whether a task has not begun, or waits between two attempts: it is blocked if a blocker fails.
+func (s *State) canBlock(i int) bool {
+	t := &s.Tasks[i]
+	return t.Status == event.Pending || t.Status == event.Advising && t.Slot < 0
 }
 
 // groupWaits reports whether a task of a group waits for the end of others: as many run as may, or they hold the money

@@ -141,8 +141,7 @@ func (s *State) unfinishedDescendants(i, items int) (ids []string) {
 		if only && (j < i || j > last) {
 			continue
 		}
-		t := &s.Tasks[j]
-		if t.Status == event.Pending || t.Status == event.Advising && t.Slot < 0 {
+		if s.canBlock(j) {
 			ids = append(ids, s.Plan.Tasks[j].ID)
 		}
 	}

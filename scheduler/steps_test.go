@@ -102,3 +102,40 @@ func TestStepsCutAnywhere(t *testing.T) {
 		}
 	})
 }
+
+// An item whose first step fails after its last step began on the verified work is a failure like any other, whatever
+// the group allows: its outputs rest on work that does not hold.
+func TestFailedStepBehindLastStep(t *testing.T) {
+	t.Parallel()
+	for allow := range 2 {
+		s := NewState(mustPlan(t, planText(fmt.Sprintf(`{"id":"g","foreach":{"items":["a"],"allowFailures":%d},"steps":[
+			{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]}]}`, allow), task("own"), task("d", "g", "own"))))
+		cfg := testConfig()
+		cfg.MaxRetries, cfg.Parallel = 0, 2
+		m := simulation{s: s}
+		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
+			t.Fatal(err)
+		}
+		for body := decideNext(s, s.Time); s.Tally(0).Verified < 3; body = decideNext(s, s.Time) {
+			if body == nil { // the task beside the item ends last
+				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
+				body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
+			}
+			if err := m.apply(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2", "own"}}); err != nil {
+			t.Fatal(err)
+		}
+		end := onIntegration(s, 1, Integrated{Completed: []string{"g[a].2", "own"},
+			Culprits: []Culprit{{Task: "g[a].1", Kind: "red"}}}, nil)
+		if err := m.apply(end); err != nil {
+			t.Fatal(err)
+		}
+		d, _ := s.Index("d")
+		if s.Failures() != 2 || s.IsDone() || s.Tasks[d].Status != event.Blocked || s.Tasks[d].RootCause != "g[a].1" {
+			t.Errorf("%d may fail: %d failures, d is %s, done: %v", allow, s.Failures(), s.Tasks[d].Status, s.IsDone())
+		}
+	}
+}
