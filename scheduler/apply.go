@@ -203,6 +203,7 @@ func (s *State) reopen() {
 	}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.noteDone()
+	used := map[string]bool{} // tasks that get another chance, and their groups
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
@@ -211,9 +212,13 @@ func (s *State) reopen() {
 			if t.Challenge != nil && !t.Challenge.Go {
 				t.Challenge = nil // asked again
 			}
+			if g := s.groupOf(i); g != nil {
+				used[g.plan.ID], used[s.Plan.Tasks[i].ID] = true, true
+			}
 			s.move(i, event.Pending)
 		}
 	}
+	s.reopenUsers(used)
 }
 
 // resetFrontier rebuilds the frontier from the statuses.

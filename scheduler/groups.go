@@ -104,6 +104,27 @@ func (s *State) countFailures(together []event.Reopened) {
 	}
 }
 
+// reopenUsers lets tasks run again that used the outputs of tasks or groups which will have others, and those that used
+// the outputs of the former. used holds the tasks and the groups.
+func (s *State) reopenUsers(used map[string]bool) {
+	for again := len(used) > 0; again; {
+		again = false
+		for i := range s.Tasks {
+			p := &s.Plan.Tasks[i]
+			if !s.stands(i) || !slices.ContainsFunc(p.Uses(), func(id string) bool { return used[id] }) {
+				continue
+			}
+			s.files.release(i)
+			s.undo(i)
+			s.move(i, event.Pending)
+			used[p.ID], again = true, true
+			if p.Group != "" {
+				used[p.Group] = true
+			}
+		}
+	}
+}
+
 // updateGroups follows the growth of the plan.
 func (s *State) updateGroups() {
 	for id, g := range s.groups {

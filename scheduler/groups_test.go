@@ -61,6 +61,33 @@ func TestAllowFailures(t *testing.T) {
 	}
 }
 
+// A resume that gives an allowed failure another chance also repeats what was made of the outputs without it.
+func TestResumeRepeatsUsersOfOutputs(t *testing.T) {
+	t.Parallel()
+	p, j := mustPlan(t, planText(`{"id":"g","command":"one","output":{"type":"object"},
+		"foreach":{"items":["a","b"],"allowFailures":1}}`,
+		`{"id":"d","command":"cat ${tasks.g.outputs}","output":{"type":"object"}}`,
+		`{"id":"e","command":"echo ${tasks.d.output | json}"}`, `{"id":"f","command":"two","blockedBy":["g"]}`,
+		`{"id":"late","command":"three"}`)), &memJournal{}
+	cfg := testConfig()
+	cfg.AcceptAssumptions, cfg.MaxRetries, cfg.Parallel = true, 0, 1
+	wrong := []runner.Result{{Outcome: runner.Wrong}}
+	starts, end := runList(t, NewState(p), j, map[string][]runner.Result{"g[a]": wrong, "late": wrong,
+		"g[b]": {listOutput(`["x"]`)}, "d": {listOutput(`[]`)}}, event.RunStarted{Config: cfg})
+	if end.Status != event.RunFailed || !slices.Contains(starts, "e") {
+		t.Fatalf("%v, %+v", starts, end)
+	}
+	again := NewState(p)
+	if err := again.Replay(j.events); err != nil {
+		t.Fatal(err)
+	}
+	starts, end = runList(t, again, j, nil, event.RunResumed{Config: cfg})
+	if d := slices.Index(starts, "d"); end.Status != event.RunComplete || d < slices.Index(starts, "g[a]") ||
+		slices.Index(starts, "e") < d || slices.Contains(starts, "f") || slices.Contains(starts, "g[b]") {
+		t.Errorf("resumed: %v, %+v", starts, end)
+	}
+}
+
 // The list of a group can be made of the outputs of another group, of which items may have failed.
 func TestListOfAllowedFailures(t *testing.T) {
 	t.Parallel()
