@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,10 +73,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 			removable++
 		}
 	}
-	refs, err := remoteItems(ctx, dir, o.run, true)
-	if err != nil {
-		return usererr.Blocked(err)
-	}
+	refs, notReached := remoteItems(ctx, dir, o.run, true)
 	items = append(items, refs...)
 	removable += len(refs)
 	yes := o.yes
@@ -91,30 +89,34 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		if items, err = gitwork.Clean(ctx, dir, o.run, false); err != nil {
 			return usererr.Blocked(err)
 		}
-		if refs, err = remoteItems(ctx, dir, o.run, false); err != nil {
-			return usererr.Blocked(err)
-		}
+		refs, notReached = remoteItems(ctx, dir, o.run, false)
 		items = append(items, refs...)
 		if o.output == "text" {
 			printItems(std, items, "removed")
 		}
 	}
-	if o.output == "json" {
-		return json.NewEncoder(std.Out).Encode(append([]gitwork.CleanupItem{}, items...)) // [], not null
-	}
-	if len(items) == 0 {
+	switch {
+	case o.output == "json":
+		err = json.NewEncoder(std.Out).Encode(append([]gitwork.CleanupItem{}, items...)) // [], not null
+	case len(items) == 0:
 		fmt.Fprintln(std.Out, "nothing to clean")
 	}
-	return nil
+	if notReached != nil { // the rest was listed or removed
+		return usererr.Blocked(notReached)
+	}
+	return err
 }
 
-// remoteItems lists the refs of a run, or of all runs that are not under way, on the git remotes of their workers, and
-// removes them unless dry is set. The refs of an unfinished run stay, since a resume may need them, unless it is named.
+// remoteItems lists the refs of a run, or of all runs, on the git remotes of their workers, and removes them unless dry
+// is set. It skips runs under way. The refs of an unfinished run stay, since a resume may need them, unless the run is
+// named. The error is about the remotes that could not be asked.
 func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwork.CleanupItem, err error) {
 	events, err := runlog.Read(loop.In(dir))
 	if err != nil {
 		return nil, err
 	}
+	var errs []error
+	last := runlog.Last(events)
 	seen := map[string]bool{}
 	for _, e := range events {
 		c, is := runConfig(e)
@@ -122,25 +124,38 @@ func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwor
 			continue
 		}
 		seen[c.Run] = true
-		if last := runlog.Last(events); run == "" && last.Config.Run == c.Run && !last.Final() {
+		if run == "" && last.Config.Run == c.Run && !last.Final() {
 			continue
 		}
-		remote := cmp.Or(c.Workers.Git, "origin")
-		f := ferry.New(ctx, dir, remote, os.Environ())
-		n, err := f.Count(ctx, c.Run)
-		if err == nil && n > 0 && !dry {
-			n, err = f.Sweep(ctx, c.Run)
-		}
+		n, err := remoteRefs(ctx, dir, c, dry)
 		if err != nil {
-			return items, err
-		}
-		if n > 0 {
+			errs = append(errs, fmt.Errorf("run %s: %w", c.Run, err))
+		} else if n > 0 {
 			items = append(items, gitwork.CleanupItem{Kind: "refs", Run: c.Run, Removed: true,
-				Name: fmt.Sprintf("%d below refs/wavex of %s", n, remote)})
+				Name: fmt.Sprintf("%d below refs/wavex of %s", n, remoteName(c))})
 		}
 	}
-	return items, nil
+	return items, errors.Join(errs...)
 }
+
+// remoteRefs returns the number of refs of a run on the git remote of its workers, and removes them unless dry is set.
+// It returns 0 if the run is under way.
+func remoteRefs(ctx context.Context, dir string, c event.Config, dry bool) (n int, err error) {
+	unlock, err := gitwork.Lock(loop.In(dir), c.Run)
+	if unlock == nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	f := ferry.New(ctx, dir, remoteName(c), os.Environ())
+	n, err = f.Count(ctx, c.Run)
+	if err == nil && n > 0 && !dry {
+		n, err = f.Sweep(ctx, c.Run)
+	}
+	return n, err
+}
+
+// remoteName returns the git remote of a run on workers, as this machine names it.
+func remoteName(c event.Config) string { return cmp.Or(c.Workers.Git, "origin") }
 
 // runConfig returns the configuration of the run that an event starts.
 func runConfig(e event.Event) (c event.Config, ok bool) {

@@ -16,6 +16,7 @@ import (
 
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/remote"
 	"wavex/internal/remote/remotetest"
@@ -237,10 +238,26 @@ func TestRunOnWorker(t *testing.T) {
 	if refs := testrepo.Git(t, bare, "for-each-ref", "refs/wavex"); !strings.Contains(refs, ".logs/b/1\n") {
 		t.Errorf("the remote has\n%s", refs)
 	}
-	mine, listed, said := onMemory(e)
-	if code := Main(t.Context(), []string{"clean", "--yes"}, mine); code != 0 ||
-		!strings.Contains(listed.String(), "removed refs 5 below refs/wavex of origin") {
-		t.Errorf("clean: exit %d\n%s\n%s", code, listed, said)
+	clean := func(args ...string) (int, string) {
+		mine, listed, said := onMemory(e)
+		code := Main(t.Context(), append([]string{"clean", "--yes"}, args...), mine)
+		return code, listed.String() + said.String()
+	}
+	const all = "removed refs 5 below refs/wavex of origin"
+	unlock, err := gitwork.Lock(last.Config.Loop, last.Config.Run)
+	testrepo.Must(t, err)
+	if code, text := clean("--run", last.Config.Run); code != 0 || strings.Contains(text, "refs 5") {
+		t.Errorf("clean while the run is under way: exit %d\n%s", code, text)
+	}
+	testrepo.Must(t, unlock())
+	testrepo.Must(t, os.Rename(bare, bare+".away"))
+	code, text := clean()
+	if code != 5 || !strings.Contains(text, "removed branch wavex/") || !strings.Contains(text, "run "+last.Config.Run) {
+		t.Errorf("clean without the remote: exit %d\n%s", code, text)
+	}
+	testrepo.Must(t, os.Rename(bare+".away", bare))
+	if code, text := clean(); code != 0 || !strings.Contains(text, all) {
+		t.Errorf("clean: exit %d\n%s", code, text)
 	}
 	if refs := testrepo.Git(t, bare, "for-each-ref", "refs/wavex"); refs != "" {
 		t.Errorf("wavex clean leaves\n%s", refs)

@@ -63,18 +63,27 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
+// Lock locks a run, so that no wavex begins to work on it. unlock is nil if one does.
+func Lock(dir loop.Dir, run string) (unlock func() error, err error) {
+	lock := flock.New(dir.Worktree(run, "lock"))
+	got, err := lock.TryLock()
+	if !got && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return lock.Unlock, nil // without a folder of worktrees there is nothing to lock
+}
+
 func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, err error) {
 	m := newManager(o)
-	m.lock = flock.New(o.Loop.Worktree(o.Run, "lock"))
-	got, err := m.lock.TryLock()
+	unlock, err := Lock(o.Loop, o.Run)
 	if err != nil {
 		return nil, err
 	}
-	if !got {
+	if unlock == nil {
 		return []CleanupItem{{Kind: "folder", Name: o.Loop.Worktree(o.Run, "json"), Run: o.Run,
 			Why: "the run is under way"}}, nil
 	}
-	defer func() { err = errors.Join(err, m.lock.Unlock()) }()
+	defer func() { err = errors.Join(err, unlock()) }()
 	old, err := readState(o.Loop.Worktree(o.Run, "json"))
 	if err != nil || old == nil {
 		return nil, err
