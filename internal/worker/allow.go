@@ -40,7 +40,11 @@ func allows(prefix, repo string) bool {
 		(rest == "" || strings.HasPrefix(rest, "/") || strings.HasSuffix(prefix, "/") || strings.HasSuffix(prefix, ":"))
 }
 
+// escapes has the characters of ".." and around it as a URL may have them: git and servers decode these.
+var escapes = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/")
+
 // climbs reports whether a git remote has a part "..", with which it would leave the directory of its beginning.
 func climbs(repo string) bool {
-	return slices.Contains(strings.FieldsFunc(repo, func(r rune) bool { return r == '/' || r == ':' || r == '\\' }), "..")
+	parts := strings.FieldsFunc(escapes.Replace(repo), func(r rune) bool { return r == '/' || r == ':' || r == '\\' })
+	return slices.Contains(parts, "..")
 }
