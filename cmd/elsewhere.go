@@ -129,8 +129,8 @@ func gitRemote(ctx context.Context, dir, name, flag string) (remote, address str
 		return "", "", usage("%s is needed: the repository has no remote origin, by which workers could get the work", flag)
 	}
 	if u, err := url.Parse(address); err == nil && u.User != nil && strings.HasPrefix(u.Scheme, "http") {
-		return "", "", usage("%s: the URL of the remote %s has a password, which does not go to workers; let a credential "+
-			"helper of git hold it", flag, remote)
+		return "", "", usage("%s: the URL of the git remote at %s has a user or a password, which do not go to workers; "+
+			"let a credential helper of git hold them", flag, u.Host)
 	}
 	if !strings.Contains(address, ":") { // a path
 		if address, err = filepath.Abs(filepath.Join(relativeBase(address, dir), address)); err != nil {
