@@ -11,9 +11,11 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	sdk "go.temporal.io/sdk/worker"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"wavex/internal/remote"
 	"wavex/internal/remote/wire"
@@ -108,6 +110,19 @@ func TestIdentity(t *testing.T) {
 	}
 	if w := fromIdentity("7@host"); w != (remote.Worker{Name: "7@host"}) {
 		t.Errorf("a foreign identity is %+v", w)
+	}
+}
+
+// A worker that was started again with more slots is listed once.
+func TestWorkersOf(t *testing.T) {
+	t.Parallel()
+	poller := func(identity string, seconds int64) *taskqueue.PollerInfo {
+		return &taskqueue.PollerInfo{Identity: identity, LastAccessTime: &timestamppb.Timestamp{Seconds: seconds}}
+	}
+	got := workersOf([]*taskqueue.PollerInfo{poller("7@host", 3), poller(`{"name":"w","slots":4}`, 2),
+		poller(`{"name":"w","slots":2}`, 1)})
+	if len(got) != 2 || got[0].Name != "7@host" || got[1].Name != "w" || got[1].Slots != 4 {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -3,11 +3,13 @@ package temporal
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -110,12 +112,19 @@ func (c *Client) Workers(ctx context.Context, queue string) ([]remote.Worker, er
 	if err != nil {
 		return nil, err
 	}
-	var all []remote.Worker
-	for _, p := range d.GetPollers() {
+	return workersOf(d.GetPollers()), nil
+}
+
+// workersOf returns the workers behind pollers, by name. One that was started again with another release or other slots
+// has two pollers for some minutes: the newer one counts.
+func workersOf(pollers []*taskqueue.PollerInfo) []remote.Worker {
+	all := map[string]remote.Worker{}
+	for _, p := range pollers {
 		w := fromIdentity(p.GetIdentity())
 		w.Seen = p.GetLastAccessTime().AsTime()
-		all = append(all, w)
+		if old, known := all[w.Name]; !known || w.Seen.After(old.Seen) {
+			all[w.Name] = w
+		}
 	}
-	slices.SortFunc(all, func(a, b remote.Worker) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(all), func(a, b remote.Worker) int { return strings.Compare(a.Name, b.Name) })
 }
