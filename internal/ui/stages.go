@@ -113,8 +113,10 @@ func (st stateStages) waves() Stage {
 	if c.Blocked > 0 {
 		l.Status += fmt.Sprintf(", %d blocked", c.Blocked)
 	}
-	if c.Completed == len(s.Tasks) {
-		l.Mark = markGood
+	if s.IsDone() {
+		if l.Mark = markGood; c.Completed < len(s.Tasks) {
+			l.Mark, l.Status = markWarn, l.Status+", as the plan allows"
+		}
 		return l
 	}
 	var at nextTask

@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
+	"wavex/runner"
 )
 
 func TestBoxGolden(t *testing.T) {
@@ -71,4 +74,27 @@ func TestRequestBoxGolden(t *testing.T) {
 		b.WriteString(RequestBox(r, Options{Width: func() int { return 72 }}))
 	}
 	golden(t, "box-request.txt", b.String())
+}
+
+// A run whose failed items the plan allows is done: the box asks for nothing, and the verdict is not the best.
+func TestBoxOfAllowedFailures(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "list", reporttest.Tasks{{ID: "g[a]"}, {ID: "g[b]"}})
+	for i := range s.S.Plan.Tasks {
+		s.S.Plan.Tasks[i].Group, s.S.Plan.Tasks[i].Command = "g", "x"
+	}
+	s.S.Plan.Groups = []plan.Group{{ID: "g", Known: true, Tasks: []int{0, 1}, AllowFailures: "1"}}
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("g[a]", 0).StartAttempt("g[b]", 1)
+	s.EndAttempt("g[a]", runner.Result{Outcome: runner.Wrong, Reason: "no"}, event.Failed, nil)
+	s.EndAttempt("g[b]", runner.Result{Outcome: runner.Done}, event.Completed, nil)
+	s.Apply(event.GateEnded{Passed: true, ExitSignal: true, Review: event.ReviewThorough})
+	s.EndRun(event.RunComplete, 0, "", "")
+	waves := StatusOf(s.S, false).Stages[1]
+	if want := (Stage{markWarn, "waves", "1 of 2 completed, 1 failed, as the plan allows", ""}); waves != want {
+		t.Errorf("the stage is %+v", waves)
+	}
+	if v := report.VerdictOf(s.S); v.Word != report.Monitor ||
+		!strings.Contains(strings.Join(v.Risks, "; "), "1 of 2 items of g failed; the plan allows 1") {
+		t.Errorf("the verdict is %+v", v)
+	}
 }
