@@ -45,7 +45,7 @@ func retriedTasks(names []string) ([]string, error) {
 	var ids []string
 	for _, name := range names {
 		if g := s.Plan.Group(name); g != nil {
-			left := slices.DeleteFunc(slices.Clone(g.Tasks), func(i int) bool { return s.Tasks[i].Status == event.Completed })
+			left := slices.DeleteFunc(g.All(), func(i int) bool { return s.Tasks[i].Status == event.Completed })
 			if len(left) == 0 && len(g.Tasks) > 0 {
 				return nil, usage("all tasks of %s are completed", textfmt.Line(name))
 			}

@@ -310,6 +310,12 @@ func (s *State) GroupTally(g *plan.Group) (t Tally) {
 			t.Running++
 			continue
 		}
+		if s.Tasks[i].Status != event.Blocked && slices.ContainsFunc(s.Tasks[first:i], func(t Task) bool {
+			return t.Status == event.Failed
+		}) {
+			t.Failed++ // the last step stands on work that does not
+			continue
+		}
 		switch s.Tasks[i].Status {
 		case event.Completed:
 			t.Completed++

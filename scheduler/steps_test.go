@@ -137,5 +137,8 @@ func TestFailedStepBehindLastStep(t *testing.T) {
 		if s.Failures() != 2 || s.IsDone() || s.Tasks[d].Status != event.Blocked || s.Tasks[d].RootCause != "g[a].1" {
 			t.Errorf("%d may fail: %d failures, d is %s, done: %v", allow, s.Failures(), s.Tasks[d].Status, s.IsDone())
 		}
+		if got := s.GroupTally(s.Plan.Group("g")); got.Failed != 1 || got.Completed != 0 {
+			t.Errorf("%d may fail: the group has %+v", allow, got)
+		}
 	}
 }
