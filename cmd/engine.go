@@ -21,6 +21,7 @@ import (
 	"wavex/internal/remote"
 	"wavex/internal/remote/temporal"
 	"wavex/internal/remote/wire"
+	"wavex/internal/report"
 	"wavex/internal/safefile"
 	"wavex/internal/usererr"
 	"wavex/internal/worker"
@@ -223,3 +224,13 @@ func reach(ctx context.Context, std Stdio, o temporal.Options) (engine, temporal
 }
 
 var errNotReached = errors.New("it did not answer in time")
+
+// shortRetention says why a namespace may lose results before a run resumes; "": it keeps them long enough.
+func shortRetention(s temporal.Server) string {
+	const enough = 7 * 24 * time.Hour
+	if s.Retention <= 0 || s.Retention >= enough {
+		return ""
+	}
+	return fmt.Sprintf("the namespace keeps results for %s: a run that is resumed later finds those that workers have "+
+		"pushed; set its retention to 7 days", report.FormatDuration(s.Retention))
+}

@@ -2,10 +2,13 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"wavex/budget"
+	"wavex/internal/agent"
 	"wavex/internal/claude"
+	"wavex/internal/claude/statement"
 	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
@@ -61,4 +64,13 @@ func (h *workerHost) redact(res runner.Result) runner.Result {
 		clean.Signature = runner.Signature(clean.Reason, clean.Detail)
 	}
 	return clean
+}
+
+// standIn returns the rehearsal agent.
+func standIn() (agent.Agent, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return agent.Agent{}, fmt.Errorf("finding wavex itself: %w", err)
+	}
+	return agent.Agent{Name: agent.Rehearsal, Argv: []string{self, "agent"}, Support: statement.StandIn()}, nil
 }
