@@ -30,15 +30,18 @@ const (
 	sharedSize = 62 - 20 // of the fields of an entry before its name, without the id
 )
 
-// indexEntry is a regular file in an index. stat and id are parts of the index.
+// indexEntry is a regular file or a symbolic link in an index. stat and id are parts of the index.
 type indexEntry struct {
 	path     string
 	stat, id []byte
 }
 
 // refreshTouched gives the entries of an index the times of the files below top, if most files have others, for those
-// files that were touched before a time and have the contents of their entries. An index that it does not understand
-// stays as it is.
+// files that were touched before the second of a time and have the contents of their entries. An index that it does not
+// understand stays as it is.
+//
+// Most builds of git compare times by whole seconds, and the index becomes newer than all entries. So git must read
+// again each file that may have changed in the second in which it was added.
 func refreshTouched(index, top string, before time.Time) error {
 	info, err := os.Stat(index)
 	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
@@ -52,6 +55,7 @@ func refreshTouched(index, top string, before time.Time) error {
 		return err
 	}
 	entries, newHash := parseIndex(text)
+	before = before.Truncate(time.Second)
 	touched := 0
 	for i := range statSample {
 		if len(entries) < statSample {
@@ -71,13 +75,12 @@ func refreshTouched(index, top string, before time.Time) error {
 			h, buffer := newHash(), make([]byte, 64<<10)
 			for i := next.Add(1) - 1; i < int64(len(entries)); i = next.Add(1) - 1 {
 				e := entries[i]
-				racy := !e.time().Before(info.ModTime())
 				switch st, differs := e.differs(top); {
-				case !differs && !racy:
+				case !differs && e.second() < info.ModTime().Unix():
 				case settled(st, before) && e.hasContents(top, st, h, buffer):
 					e.setStat(st)
-				case racy: // to git it would be unchanged, since the index becomes newer than the file
-					clear(e.stat[36:])
+				default:
+					clear(e.stat[36:]) // git reads a file again whose entry has the size 0
 				}
 			}
 			return nil
@@ -92,8 +95,8 @@ func refreshTouched(index, top string, before time.Time) error {
 	return os.WriteFile(index, h.Sum(body), 0o600)
 }
 
-// parseIndex returns the regular files of an index, and the hash of the repository's ids; none if it is split or of an
-// unknown kind. See gitformat-index(5).
+// parseIndex returns the files and links of an index, and the hash of the repository's ids; none if it is split or of
+// an unknown kind. See gitformat-index(5).
 func parseIndex(text []byte) (entries []indexEntry, newHash func() hash.Hash) {
 	for _, newHash = range []func() hash.Hash{sha1.New, sha256.New} {
 		h := newHash()
@@ -145,9 +148,16 @@ func parseEntries(body []byte, idSize int) (entries []indexEntry) {
 		if used := len(entry) - len(rest); version < 4 && used%8 > 0 {
 			rest = rest[min(8-used%8, len(rest)):]
 		}
-		if !skipped && binary.BigEndian.Uint32(stat[24:])>>12 == unix.S_IFREG>>12 {
+		kind := binary.BigEndian.Uint32(stat[24:]) & unix.S_IFMT
+		if !skipped && (kind == unix.S_IFREG || kind == unix.S_IFLNK) {
 			entries = append(entries, indexEntry{name, stat, id})
 		}
+	}
+	for len(rest) >= 8 { // extensions
+		if string(rest[:4]) == "link" {
+			return nil // split
+		}
+		rest = rest[min(8+uint64(binary.BigEndian.Uint32(rest[4:])), uint64(len(rest))):]
 	}
 	return entries
 }
@@ -175,10 +185,8 @@ func (e indexEntry) differs(top string) (st unix.Stat_t, differs bool) {
 	return st, !bytes.Equal(now.stat, e.stat)
 }
 
-// time returns the modification time of the file when the entry was made.
-func (e indexEntry) time() time.Time {
-	return time.Unix(int64(binary.BigEndian.Uint32(e.stat[8:])), int64(binary.BigEndian.Uint32(e.stat[12:])))
-}
+// second returns the second in which the file was modified when the entry was made.
+func (e indexEntry) second() int64 { return int64(binary.BigEndian.Uint32(e.stat[8:])) }
 
 // setStat sets the fields of an entry that tell whether its file was touched.
 func (e indexEntry) setStat(st unix.Stat_t) {

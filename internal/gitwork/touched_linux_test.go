@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // After every file was touched an index gets the times of those that have its contents, and of no others: git compares
@@ -62,7 +64,80 @@ func TestRefreshTouched(t *testing.T) {
 			r.write(r.dir, files{"changed": "3\n"})
 			must(t, os.Chtimes(filepath.Join(r.dir, "changed"), old, old))
 			must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
-			equal(t, "files that differ later", r.git("-c", "core.trustctime=false", "diff-files", "--name-only"), "changed")
+			equal(t, "files that differ later", r.git("-c", "core.trustctime=false", "diff", "--name-only"), "changed")
 		})
+	}
+}
+
+// Most builds of git compare times by whole seconds. So a file that changed in the second in which it was added stays
+// different, also a link, and a file of the present second, which may change in it once more, is not taken as settled.
+func TestRefreshTouchedInTheSameSecond(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, nil)
+	content := files{"changed": "1\n"}
+	for i := range 2 * statSample {
+		content[fmt.Sprint(i)] = fmt.Sprintln(i)
+	}
+	r.write(r.dir, content)
+	link, changed := filepath.Join(r.dir, "link"), filepath.Join(r.dir, "changed")
+	must(t, os.Symlink("here", link))
+	second := time.Now().Add(-time.Hour).Truncate(time.Second)
+	setTime := func(path string, after time.Duration) {
+		ts := unix.NsecToTimespec(second.Add(after).UnixNano())
+		must(t, unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW))
+	}
+	setTime(changed, 100*time.Millisecond)
+	setTime(link, 100*time.Millisecond)
+	r.git("add", "-A")
+	index := filepath.Join(r.dir, ".git", "index")
+	setTime(index, 500*time.Millisecond)
+	r.write(r.dir, files{"changed": "2\n"})
+	must(t, os.Remove(link))
+	must(t, os.Symlink("away", link))
+	setTime(changed, 700*time.Millisecond)
+	setTime(link, 700*time.Millisecond)
+	var touched unix.Stat_t
+	for i := range 2 * statSample {
+		path := filepath.Join(r.dir, fmt.Sprint(i))
+		setTime(path, time.Minute)
+		if i == 0 {
+			must(t, unix.Lstat(path, &touched))
+		}
+	}
+	before, err := os.ReadFile(index)
+	must(t, err)
+	must(t, refreshTouched(index, r.dir, time.Unix(touched.Ctim.Sec, 999_999_999)))
+	now, err := os.ReadFile(index)
+	must(t, err)
+	if !bytes.Equal(before, now) {
+		t.Error("files of the present second are taken as settled")
+	}
+	must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+	equal(t, "files that differ", r.git("-c", "core.trustctime=false", "-c", "core.checkStat=minimal", "diff-files",
+		"--name-only"), "changed\nlink")
+}
+
+// A split index stays as it is: the rest of its entries is in another file.
+func TestRefreshTouchedSplitIndex(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"shared": "1\n"})
+	r.git("update-index", "--split-index")
+	content := files{}
+	for i := range 2 * statSample {
+		content[fmt.Sprint(i)] = fmt.Sprintln(i)
+	}
+	r.write(r.dir, content)
+	r.git("-c", "splitIndex.maxPercentChange=100", "add", "-A")
+	for path := range content {
+		must(t, os.Chtimes(filepath.Join(r.dir, path), time.Time{}, time.Now().Add(-time.Hour)))
+	}
+	index := filepath.Join(r.dir, ".git", "index")
+	before, err := os.ReadFile(index)
+	must(t, err)
+	must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+	now, err := os.ReadFile(index)
+	must(t, err)
+	if !bytes.Equal(before, now) {
+		t.Error("a split index is changed")
 	}
 }
