@@ -30,13 +30,13 @@ type coprocess struct {
 
 // coprocesses are those of one Manager.
 type coprocesses struct {
-	dir           string // the directory in which they run
+	g             git // starts them
 	objects, refs coprocess
 	changed       func(ref, id string) // is told of each ref that was set, or with the id "" deleted
 }
 
-func newCoprocesses(dir string, changed func(ref, id string)) *coprocesses {
-	return &coprocesses{dir: dir, changed: changed,
+func newCoprocesses(g git, changed func(ref, id string)) *coprocesses {
+	return &coprocesses{g: g, changed: changed,
 		objects: coprocess{args: []string{"cat-file", "--batch"}},
 		refs:    coprocess{args: []string{"update-ref", "--no-deref", "--stdin"}}}
 }
@@ -125,7 +125,7 @@ func (g git) readObjects(ctx context.Context, names ...string) ([]object, error)
 		return all, err
 	}
 	for i, name := range names {
-		err := g.co.objects.ask(ctx, g.inDir(g.co.dir), name+"\n", func(r *bufio.Reader) (err error) {
+		err := g.co.objects.ask(ctx, g.co.g, name+"\n", func(r *bufio.Reader) (err error) {
 			all[i], err = readObject(r)
 			return err
 		})
@@ -188,7 +188,7 @@ func (g git) refTransaction(ctx context.Context, commands ...string) error {
 		return err
 	}
 	err := retryLocked(ctx, func() error {
-		return g.co.refs.ask(ctx, g.inDir(g.co.dir), "start\n"+lines+"commit\n", func(r *bufio.Reader) error {
+		return g.co.refs.ask(ctx, g.co.g, "start\n"+lines+"commit\n", func(r *bufio.Reader) error {
 			for _, want := range []string{"start: ok", "commit: ok"} {
 				if got, err := r.ReadString('\n'); err != nil || strings.TrimRight(got, "\r\n") != want {
 					return errors.Join(err, fmt.Errorf("it answers %q in the place of %q", got, want))

@@ -16,7 +16,7 @@ import (
 func (r *repo) withCoprocesses() (g git, changed map[string]string) {
 	changed = map[string]string{}
 	g = newGit(r.dir, r.env)
-	g.co = newCoprocesses(r.dir, func(ref, id string) { changed[ref] = id })
+	g.co = newCoprocesses(g, func(ref, id string) { changed[ref] = id })
 	r.t.Cleanup(g.co.close)
 	return g, changed
 }
@@ -75,6 +75,24 @@ func TestCoprocesses(t *testing.T) {
 	must(t, os.Remove(lock))
 	must(t, g.updateRefs(ctx, "refs/wavex/f", head))
 	equal(t, "a ref after the lock", r.git("rev-parse", "refs/wavex/f"), head)
+}
+
+// The processes have neither the mark nor the environment of the request that starts them: they outlive its attempt,
+// and the hooks of later requests get their environment.
+func TestCoprocessesHaveNoAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	said := filepath.Join(r.dir, ".git", "said")
+	r.write(r.dir, files{".git/hooks/reference-transaction": "#!/bin/sh\n" +
+		`echo "of '$WAVEX_ATTEMPT' with '$GIT_INDEX_FILE'" >"` + said + "\"\n"})
+	must(t, os.Chmod(filepath.Join(r.dir, ".git/hooks/reference-transaction"), 0o755))
+	g, _ := r.withCoprocesses()
+	first := g.withEnv("GIT_INDEX_FILE=" + filepath.Join(r.dir, ".git", "other"))
+	first.mark = "run/task/1"
+	must(t, first.updateRefs(t.Context(), "refs/wavex/a", r.git("rev-parse", "HEAD")))
+	text, err := os.ReadFile(said)
+	must(t, err)
+	equal(t, "the hook", string(text), "of '' with ''\n")
 }
 
 // The differences of commits that wavex finds from their trees are those of git diff-tree.

@@ -145,7 +145,7 @@ func (m *Manager) open(ctx context.Context) error {
 		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
 		return err
 	}
-	m.g.co, m.bundles.noted = newCoprocesses(m.opts.Project, m.bundles.note), true
+	m.g.co, m.bundles.noted = newCoprocesses(m.g, m.bundles.note), true
 	m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
 	if old != nil {
 		m.state = *old
@@ -256,9 +256,6 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 // checks the shares, and finds the hooks, the signatures and a name for commits.
 func (m *Manager) prepareRepo(ctx context.Context) error {
 	m.g = m.g.inDir(m.checkout.top)
-	if m.g.co != nil {
-		m.g.co.dir = m.checkout.top
-	}
 	if err := m.removeStaleLocks(); err != nil {
 		return err
 	}
@@ -276,6 +273,9 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	}
 	if err := m.findName(ctx); err != nil {
 		return err
+	}
+	if m.g.co != nil {
+		m.g.co.g = m.g
 	}
 	m.findSigning()
 	return m.findHooks(ctx)
