@@ -141,3 +141,26 @@ func TestChangesOfCommits(t *testing.T) {
 		equal(t, "the changes", said, want)
 	}
 }
+
+// Modes that only old trees have are no changes, as for git.
+func TestKnownMode(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"100644": "100644", "100664": "100644", "100755": "100755",
+		"100775": "100755", "120000": "120000", "040000": dirMode, dirMode: dirMode, linkMode: linkMode} {
+		equal(t, "the mode "+mode, knownMode(mode), want)
+	}
+}
+
+// A commit whose parent is missing has no known changes: its files are not all new.
+func TestChangesWithoutParent(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	g, _ := r.withCoprocesses()
+	commits, err := g.readCommits(t.Context(), []string{"refs/heads/main"})
+	must(t, err)
+	c := commits["refs/heads/main"]
+	c.parents = strings.Repeat("1", 40)
+	if changes, err := g.changesOf(t.Context(), c); err == nil {
+		t.Error("no error, but the changes", changes)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ func (g git) changesOf(ctx context.Context, c commitFacts) ([]change, error) {
 	read, err := g.readObjects(ctx, parent)
 	if err != nil {
 		return nil, err
+	}
+	if parent != "" && read[0].kind != "commit" {
+		return nil, fmt.Errorf("the repository has no commit %s", parent)
 	}
 	var all []change
 	err = g.diffTrees(ctx, "", read[0].commit().tree, c.tree, &all)
@@ -99,8 +103,20 @@ func (g git) readTree(ctx context.Context, id string) (map[string]treeEntry, err
 		if !ok || len(tail) < size {
 			return nil, fmt.Errorf("the tree %s is damaged", id)
 		}
-		entries[name] = treeEntry{mode, hex.EncodeToString([]byte(tail[:size]))}
+		entries[name] = treeEntry{knownMode(mode), hex.EncodeToString([]byte(tail[:size]))}
 		rest = tail[size:]
 	}
 	return entries, nil
+}
+
+// knownMode returns the mode by which git knows a mode of a tree: old trees have others.
+func knownMode(mode string) string {
+	mode = strings.TrimLeft(mode, "0")
+	if !strings.HasPrefix(mode, "100") {
+		return mode
+	}
+	if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && bits&0o100 != 0 {
+		return "100755"
+	}
+	return "100644"
 }
