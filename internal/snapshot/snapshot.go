@@ -128,7 +128,8 @@ func Current(dir loop.Dir, run string, now time.Time) (s *Snapshot, behind bool)
 		return nil, false // cut off: the cost of its open work is not on record
 	}
 	found, behind, err := s.Mark.Find(dir.Path(loop.Journal))
-	if err != nil || !found || behind && (!s.Status.Going || now.Sub(s.Taken) > maxAge) {
+	age := now.Sub(s.Taken) // negative after the clock was set back
+	if err != nil || !found || behind && (!s.Status.Going || age < 0 || age > maxAge) {
 		return nil, false
 	}
 	return s, behind

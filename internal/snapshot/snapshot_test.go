@@ -184,6 +184,10 @@ func TestCurrent(t *testing.T) {
 			more(t, w)
 			w.now = w.now.Add(maxAge + time.Second)
 		}), "", ""},
+		"going on, clock set back": {some, locked(func(t *testing.T, w *stored) {
+			more(t, w)
+			w.now = w.now.Add(-24 * time.Hour)
+		}), "", ""},
 		"a torn record follows": {all, edit(loop.Journal, func(b []byte) []byte {
 			return append(b, `{"v":1`...)
 		}), "", "exact"},
