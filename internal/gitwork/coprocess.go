@@ -10,12 +10,17 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"wavex/internal/proc"
 )
 
 // This file keeps two git processes for a run, each of which answers many requests: one reads objects, and one changes
 // refs. An attempt and its integration make about ten such requests, which would otherwise be a process each.
+
+// maxLife is the time after which a process is started again for a request: in reflogs, git gives all changes the time
+// of its first one.
+const maxLife = 10 * time.Minute
 
 // coprocess is a git process that reads requests and answers them one after the other. It starts with the first
 // request. Its methods are safe for concurrent use.
@@ -24,6 +29,7 @@ type coprocess struct {
 
 	mu     sync.Mutex
 	p      *proc.Process // nil: it does not run
+	began  time.Time     // when it started
 	out    *bufio.Reader
 	stderr *proc.HeadBuffer
 }
@@ -57,6 +63,9 @@ func (c *coprocesses) close() {
 func (c *coprocess) ask(ctx context.Context, g git, request string, read func(*bufio.Reader) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.p != nil && time.Since(c.began) > maxLife {
+		c.end()
+	}
 	for {
 		again := c.p != nil
 		err := c.askOnce(ctx, g, request, read)
@@ -78,7 +87,8 @@ func (c *coprocess) askOnce(ctx context.Context, g git, request string, read fun
 		if err != nil {
 			return err
 		}
-		c.p, c.out, c.stderr = p, bufio.NewReader(p.Stdout), stderr
+		c.p, c.began = p, time.Now()
+		c.out, c.stderr = bufio.NewReader(p.Stdout), stderr
 	}
 	p := c.p
 	stop := context.AfterFunc(ctx, func() { p.Stop(killDelay) }) // asked to end, git removes its locks

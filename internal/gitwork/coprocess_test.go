@@ -63,6 +63,13 @@ func TestCoprocesses(t *testing.T) {
 	must(t, err)
 	equal(t, "a ref after the kill", ids["refs/wavex/e"], head)
 
+	young := g.co.refs.p
+	must(t, g.updateRefs(ctx, "refs/wavex/e", head))
+	equal(t, "a young process is kept", g.co.refs.p == young, true)
+	g.co.refs.began = g.co.refs.began.Add(-2 * maxLife)
+	must(t, g.updateRefs(ctx, "refs/wavex/e", head))
+	equal(t, "an old process is kept", g.co.refs.p == young, false)
+
 	lock := filepath.Join(r.dir, ".git", "refs", "wavex", "f.lock")
 	must(t, os.WriteFile(lock, nil, 0o600))
 	locked := g.co.refs.ask(ctx, g, "start\nupdate refs/wavex/f "+head+"\ncommit\n", func(out *bufio.Reader) error {
