@@ -49,7 +49,7 @@ func TestRefreshTouched(t *testing.T) {
 				t.Error("files that may change without a change of their times are taken as settled")
 			}
 			must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
-			equal(t, "files that differ", r.git("diff-files", "--name-only"), "changed\ngone\nlonger")
+			equal(t, "files that differ", r.git("diff", "--name-only"), "changed\ngone\nlonger")
 			equal(t, "the index", r.git("ls-files", "-s", "-v"), staged)
 			r.git("fsck", "--strict")
 
