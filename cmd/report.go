@@ -38,7 +38,8 @@ task, its attempts, checks, cost and time. With --html it is one page that needs
 no network, with the graph, the timeline, and all prompts and edits. With
 --counsel it compares retries that had a panel's advice to those that had none,
 over all runs in the journal, and says when the numbers are too small. It
-changes nothing, and may be called while a run is under way.
+changes nothing of a run, and may be called while one is under way; of a long
+run it may write a snapshot in .loop, for the next call.
 
 Exit status: 0 printed, 2 there is no such run here.`,
 		Example: `  wavex report

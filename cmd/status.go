@@ -28,8 +28,9 @@ func newStatus(std Stdio) *cobra.Command {
 		Long: `status reads the journal in .loop/ of the current directory (or of the plan's
 project directory) and shows where each stage stands and what comes next in it,
 then each task and what was spent. It may be called from anywhere while a run is
-under way, and changes nothing. Of a run with more than 200 tasks it shows the
-first 200 of each status but completed.
+under way, and changes nothing of it; of a long run it may write a snapshot in
+.loop, for the next call. Of a run with more than 200 tasks it shows the first
+200 of each status but completed.
 
 With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 .loop again, from the journal; a run under way does so itself.
