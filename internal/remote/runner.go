@@ -137,7 +137,9 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		if cause := context.Cause(ctx); cause != nil {
 			res = ended(runner.Interrupted, "stopped while it was started: %v", cause)
 		}
-		a.cancel(ctx, res.Reason) // it may have been started
+		once, end := context.WithTimeout(context.WithoutCancel(ctx), a.Poll)
+		defer end()
+		a.cancel(once, res.Reason) // it may have been started
 		return a.atCap(res)
 	}
 	return a.await(ctx)
@@ -237,11 +239,21 @@ func (a *attempt) start(ctx context.Context, activity Activity) error {
 	}
 }
 
+// cancel asks for the end of the attempt until the engine has taken that, or ctx ends.
 func (a *attempt) cancel(ctx context.Context, reason string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Poll)
-	defer cancel()
-	if err := a.Engine.Cancel(ctx, a.id, reason); err != nil {
-		a.Warn(fmt.Errorf("%s may go on until its cap: %w", a.id, err))
+	for {
+		try, end := context.WithTimeout(ctx, max(a.Poll, time.Second))
+		err := a.Engine.Cancel(try, a.id, reason)
+		end()
+		if err == nil {
+			return
+		}
+		if async.Sleep(ctx, a.Poll) != nil {
+			if !errors.Is(context.Cause(ctx), context.Canceled) { // else the attempt has ended
+				a.Warn(fmt.Errorf("%s may go on until its cap: %w", a.id, err))
+			}
+			return
+		}
 	}
 }
 
@@ -256,8 +268,10 @@ func (a *attempt) await(ctx context.Context) runner.Result {
 	watching.Go(func() {
 		select {
 		case <-ctx.Done():
-			a.cancel(ctx, context.Cause(ctx).Error())
-			_ = async.Sleep(waiting, a.StopWait)
+			stopping, end := context.WithTimeoutCause(waiting, a.StopWait, errStopWait)
+			defer end()
+			a.cancel(stopping, context.Cause(ctx).Error())
+			<-stopping.Done()
 			cancel(errStopWait)
 		case <-waiting.Done():
 		}

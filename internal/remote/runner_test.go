@@ -15,6 +15,7 @@ import (
 	"wavex/internal/ferry"
 	"wavex/internal/plan"
 	"wavex/internal/remote"
+	"wavex/internal/remote/remotetest"
 	"wavex/internal/remote/wire"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -165,6 +166,39 @@ func TestStoppedWhileAdopted(t *testing.T) {
 		if res.Outcome != runner.Interrupted || res.Cost == 0 || res.Priced == "cap" || res.WIP == "" {
 			t.Errorf("%+v", res)
 		}
+	}
+}
+
+// deafEngine does not take the first cancellations.
+type deafEngine struct {
+	remote.Engine
+	left atomic.Int32
+}
+
+func (e *deafEngine) Cancel(ctx context.Context, id, reason string) error {
+	if e.left.Add(-1) >= 0 {
+		return remotetest.ErrAway
+	}
+	return e.Engine.Cancel(ctx, id, reason)
+}
+
+// A cancellation that the engine did not take is tried again, so that the worker stops and tells its cost.
+func TestCancelledAgain(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string, 1)
+	f := newFleet(t, waits(begun, nil))
+	dir, req := f.request("a")
+	engine := &deafEngine{Engine: f.engine}
+	engine.left.Store(2)
+	r := f.runner(dir)
+	r.Engine = engine
+	ctx, cancel := context.WithCancelCause(t.Context())
+	res := make(chan runner.Result, 1)
+	go func() { res <- r.Attempt(ctx, req, runner.Hooks{}) }()
+	<-begun
+	cancel(errors.New("stopped by the test"))
+	if res := <-res; res.Outcome != runner.Interrupted || res.Cost == 0 || res.Priced == "cap" || engine.left.Load() >= 0 {
+		t.Errorf("%+v", res)
 	}
 }
 
