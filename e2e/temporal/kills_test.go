@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/runlog"
 	"wavex/internal/testrepo"
+	"wavex/runner"
 )
 
 // This file kills coordinators and workers.
@@ -120,7 +122,8 @@ func (c *campaign) verify() {
 	events, err := runlog.Read(loop.In(c.dir))
 	testrepo.Must(c.t, err)
 	starts, ends := map[string]int{}, map[string]int{}
-	var spent budget.USD
+	var spent, charged budget.USD
+	told := map[string]budget.USD{} // by workers that interrupted an attempt: less than that of a whole one
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case event.AttemptStarted:
@@ -128,6 +131,9 @@ func (c *campaign) verify() {
 		case event.AttemptEnded:
 			ends[fmt.Sprintf("%s/%d", b.Task, b.Attempt)]++
 			spent += b.Result.Cost
+			if b.Result.Outcome == runner.Interrupted && b.Result.Priced == "" && b.Result.Cost > 0 {
+				told[fmt.Sprintf("%s/%d", b.Task, b.Attempt)] = b.Result.Cost
+			}
 		}
 	}
 	if !maps.Equal(starts, ends) || slices.Max(slices.Collect(maps.Values(starts))) != 1 {
@@ -142,8 +148,9 @@ func (c *campaign) verify() {
 		if starts[a] == 0 {
 			c.t.Errorf("%s was made without a start on record", a)
 		}
+		charged += cmp.Or(told[a], attemptCost)
 	}
-	if charged := budget.USD(len(began)) * attemptCost; spent < charged {
+	if spent < charged {
 		c.t.Errorf("the ledger has %s, and agents have charged up to %s", spent, charged)
 	}
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
