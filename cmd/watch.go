@@ -160,7 +160,8 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return srv.Serve(ctx, l) })
-	fmt.Fprintln(std.Err, "wavex: the page is on this machine only, at the address below, until Ctrl-C; whoever has the address can read it, answer and stop the run")
+	fmt.Fprintln(std.Err, "wavex: the page is on this machine only, at the address below, until Ctrl-C; "+
+		"whoever has the address can read it, answer and stop the run")
 	fmt.Fprintln(std.Out, srv.URL())
 	g.Go(func() error { return f.publish(ctx, srv) })
 	return g.Wait()

@@ -61,7 +61,7 @@ func TestAllowFailures(t *testing.T) {
 	}
 }
 
-// A resume that gives an allowed failure another chance also repeats what was made of the outputs without it.
+// A resume tries an allowed failure again. Then it also repeats the tasks that used the outputs without it.
 func TestResumeRepeatsUsersOfOutputs(t *testing.T) {
 	t.Parallel()
 	p, j := mustPlan(t, planText(`{"id":"g","command":"one","output":{"type":"object"},

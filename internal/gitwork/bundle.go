@@ -45,7 +45,7 @@ type bundles struct {
 	size   int64             // bytes of all files
 	saved  map[string]string // commits of the refs when they were saved last
 	broken bool              // a save failed; nothing more is saved
-	listed bool              // the refs were listed once; from then on changed has what is new
+	listed bool              // the refs were listed once; changed has the later ones
 
 	noting  sync.Mutex        // guards changed
 	changed map[string]string // commits of the refs that were set since the last save
