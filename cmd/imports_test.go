@@ -177,7 +177,7 @@ var may = map[string]struct {
 	"internal/remote/temporal": {[]string{"internal/remote", "internal/remote/wire", "internal/worker"},
 		"an engine; it knows messages of attempts, not their contents"},
 	"internal/remote/remotetest": {[]string{"internal/loop", "internal/proc", "internal/remote", "internal/remote/wire",
-		"internal/worker", "runner"}, "an engine and workers for tests"},
+		"internal/testrepo", "internal/worker", "runner", "runner/runnertest"}, "an engine and workers for tests"},
 	"internal/worker": {[]string{"internal/async", "internal/ferry", "internal/gitwork", "internal/loop", "internal/proc",
 		"internal/remote/wire", "internal/safefile", "internal/textfmt", "runner"},
 		"the other end of internal/remote; it knows no run and no engine"},

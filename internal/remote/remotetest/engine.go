@@ -1,5 +1,5 @@
 // Package remotetest helps to test the users of an engine. It has an Engine in memory, whose ends of attempts other
-// than results are up to the test.
+// than results are up to the test, and the runners' suite for attempts on workers.
 package remotetest
 
 import (
