@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wavex/budget"
+	poll "wavex/e2e/rig"
 	"wavex/internal/ferry"
 	"wavex/internal/plan"
 	"wavex/internal/remote"
@@ -30,11 +31,10 @@ func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
 // awaitDeath returns when a process has ended.
 func awaitDeath(t testing.TB, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); alive(pid); {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d lives on", pid)
-		}
-		time.Sleep(10 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if !poll.Until(ctx, func() bool { return !alive(pid) }) {
+		t.Fatalf("process %d lives on", pid)
 	}
 }
 
@@ -122,11 +122,11 @@ func TestWorkerFrozen(t *testing.T) {
 	awaitDeath(t, pid)
 	f := ferry.New(t.Context(), dir, r.place.Bare, os.Environ())
 	work := ferry.Work(r.run(), "a", 1)
-	for found := map[string]string{}; found[work] == ""; time.Sleep(50 * time.Millisecond) {
-		var err error
-		found, err = f.Find(t.Context(), work)
+	poll.Until(t.Context(), func() bool {
+		found, err := f.Find(t.Context(), work)
 		testrepo.Must(t, err)
-	}
+		return found[work] != ""
+	})
 	testrepo.Must(t, f.Fetch(t.Context(), work))
 	if text := testrepo.Git(t, dir, "show", work+":made.txt"); text != "made\n" {
 		t.Errorf("the work is %q", text)
@@ -195,9 +195,6 @@ func away(t testing.TB, s *server, cable *proxy, d time.Duration) {
 
 // The server is away while attempts end, for longer than the SDK waits and than a heartbeat. No result is lost.
 func TestServerAwayOverAnEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes 75 seconds")
-	}
 	t.Parallel()
 	s := startServer(t)
 	cable, behind := newProxy(t, s)

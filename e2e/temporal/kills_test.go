@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wavex/budget"
+	poll "wavex/e2e/rig"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/runlog"
@@ -189,8 +190,9 @@ func (d *door) open(t testing.TB) {
 
 // awaitStarts returns when n attempts have begun.
 func (c *campaign) awaitStarts(n int) {
-	for len(c.lines("started")) < n {
-		time.Sleep(20 * time.Millisecond)
+	c.t.Helper()
+	if !poll.Until(c.t.Context(), func() bool { return len(c.lines("started")) >= n }) {
+		c.t.Fatal("the attempts have not begun")
 	}
 }
 
