@@ -3,59 +3,26 @@
 package page
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-
-	"wavex/e2e/rig"
 )
 
 // The page shows the log of a running attempt. A question about a tool call is answered there by keyboard, the call
 // then runs, and a second answer is told that it is late. Drain ends the run after its running task.
 func TestAskAndDrainOnThePage(t *testing.T) {
 	t.Parallel()
-	wavex, clean, err := rig.Wavex(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(clean)
-	dir := t.TempDir()
 	plan := `{"name": "asking", "isolation": "shared", "defaults": {"policy": {"ask": "touch"}}, "tasks": [
 	  {"id": "T-001", "command": "until ls .loop/runs/*/questions/watchers; do sleep 0.05; done"},
 	  {"id": "T-002", "subject": "Ask", "blockedBy": "T-001", "verify": ["test -e asked"],
 	   "rehearse": {"duration": "0s", "runs": ["touch asked"]}},
 	  {"id": "T-003", "command": "echo a line of three; echo > up; cat go; echo > three", "blockedBy": "T-002"},
 	  {"id": "T-004", "command": "echo > four", "blockedBy": "T-003"}]}`
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
-		syscall.Mkfifo(filepath.Join(dir, "up"), 0o600), syscall.Mkfifo(filepath.Join(dir, "go"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	start := func(args ...string) (*exec.Cmd, *bufio.Reader) {
-		t.Helper()
-		cmd := exec.Command(wavex, args...)
-		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if cmd.ProcessState == nil {
-				_ = cmd.Process.Signal(syscall.SIGTERM)
-				_ = cmd.Wait()
-			}
-		})
-		return cmd, bufio.NewReader(out)
-	}
+	dir, start := watchedRun(t, plan)
 	run, said := start("run", "plan.json", "--agent", "rehearse", "--output", "json")
 	if _, err := said.ReadString('\n'); err != nil { // the run is on record
 		t.Fatal(err)

@@ -17,24 +17,21 @@ import (
 	"wavex/e2e/rig"
 )
 
-// The real program: a rehearsed run, and wavex watch --web beside it, in a browser, from the
-// middle of the run to its end; then Ctrl-C.
-func TestWatchWeb(t *testing.T) {
-	t.Parallel()
+// watchedRun makes a folder with a plan and two pipes, up and go, for its tasks. start starts wavex there; the end of
+// the test ends it.
+func watchedRun(t *testing.T, plan string) (dir string, start func(args ...string) (*exec.Cmd, *bufio.Reader)) {
+	t.Helper()
 	wavex, clean, err := rig.Wavex(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(clean)
-	dir := t.TempDir()
-	plan := `{"name": "watched", "tasks": [
-	  {"id": "T-001", "subject": "Write it", "files": ["b"], "verify": ["test -e b"], "rehearse": {"duration": "0s", "writes": [{"path": "b", "content": "one\n"}], "runs": ["echo > up; cat go"]}},
-	  {"id": "T-002", "command": "echo two", "blockedBy": "T-001"}]}`
+	dir = t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
 		syscall.Mkfifo(filepath.Join(dir, "up"), 0o600), syscall.Mkfifo(filepath.Join(dir, "go"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	start := func(args ...string) (*exec.Cmd, io.ReadCloser) {
+	return dir, func(args ...string) (*exec.Cmd, *bufio.Reader) {
 		t.Helper()
 		cmd := exec.Command(wavex, args...)
 		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
@@ -51,12 +48,22 @@ func TestWatchWeb(t *testing.T) {
 				_ = cmd.Wait()
 			}
 		})
-		return cmd, out
+		return cmd, bufio.NewReader(out)
 	}
+}
+
+// The real program: a rehearsed run, and wavex watch --web beside it, in a browser, from the
+// middle of the run to its end; then Ctrl-C.
+func TestWatchWeb(t *testing.T) {
+	t.Parallel()
+	plan := `{"name": "watched", "tasks": [
+	  {"id": "T-001", "subject": "Write it", "files": ["b"], "verify": ["test -e b"], "rehearse": {"duration": "0s", "writes": [{"path": "b", "content": "one\n"}], "runs": ["echo > up; cat go"]}},
+	  {"id": "T-002", "command": "echo two", "blockedBy": "T-001"}]}`
+	dir, start := watchedRun(t, plan)
 	run, _ := start("run", "plan.json", "--agent", "rehearse")
 	touch(t, filepath.Join(dir, "up"), os.O_RDONLY) // the agent is at work
 	watch, out := start("watch", "--web")
-	url, err := bufio.NewReader(out).ReadString('\n')
+	url, err := out.ReadString('\n')
 	if err != nil {
 		t.Fatalf("watch prints no address: %v", err)
 	}
