@@ -20,9 +20,10 @@ type step struct {
 }
 
 type decoder struct {
-	src  source.Tokens
-	opts Options
-	plan *Plan
+	src    source.Tokens
+	opts   Options
+	plan   *Plan
+	length int // bytes of the text
 
 	path []step
 	DiagnosticList

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"wavex/budget"
@@ -147,6 +148,21 @@ func estimateFields() []field[Estimate] {
 	}
 }
 
+// growTasks makes room for one more task, which begins at a location. Where there is none, it estimates the number
+// of all tasks from the bytes of those before (in YAML, where a location is none of bytes, it doubles), and grows at
+// most eightfold: few tasks tell little about the others.
+func (d *decoder) growTasks(at source.Location) {
+	n := len(d.plan.Tasks)
+	if n < cap(d.plan.Tasks) {
+		return
+	}
+	all := 64
+	if n > 0 {
+		all = min(max(int(float64(n)*1.05*float64(d.length)/float64(max(at, 1))), 2*n), 8*n)
+	}
+	d.plan.Tasks = slices.Grow(d.plan.Tasks, all-n)
+}
+
 // readTask reads one element of tasks. It keeps a task with mistakes, because the index of a task
 // is its number. After the last mistake that is shown, it reads no more tasks.
 func (d *decoder) readTask(i int, t source.Token) {
@@ -156,6 +172,7 @@ func (d *decoder) readTask(i int, t source.Token) {
 	}
 	before := d.errors
 	d.task, d.blockedBy = i, 0
+	d.growTasks(t.At)
 	d.plan.Tasks = append(d.plan.Tasks, Task{Pos: d.src.Pos(t.At)})
 	d.taskLocations = append(d.taskLocations, t.At)
 	task := &d.plan.Tasks[i]

@@ -127,14 +127,15 @@ func IsYAML(name, src string) bool {
 }
 
 func newDecoder(opts Options, src string) *decoder {
-	// Allocate once for the tasks (each opens a brace) and the edges (each but the last of a task
-	// has a comma): growing slices of millions would need twice the memory. The unused part is
-	// never touched, but may count as committed, hence the limits.
+	// Allocate once for the index of the tasks (each opens a brace) and the edges (each but the last of a
+	// task has a comma): growing slices of millions would need twice the memory. growTasks grows the tasks,
+	// since a large slice of pointers may be cleared at once: its unused part then counts as memory too.
 	room := min(strings.Count(src, "{"), len(src)/64, 2<<20)
 	edges := min(strings.Count(src, ","), len(src)/8, 16<<20)
 	return &decoder{
 		opts:          opts,
-		plan:          &Plan{Tasks: make([]Task, 0, room), keys: new(keys)},
+		plan:          &Plan{keys: new(keys)},
+		length:        len(src),
 		planType:      newObjectType("the plan", planFields()...),
 		taskType:      newObjectType("a task", taskFields()...),
 		defaultsType:  newObjectType("defaults", settingsFields()...),
