@@ -17,10 +17,11 @@ var may = map[string]struct {
 	imports []string
 	why     string
 }{
-	"dag":                     {nil, "a pure graph knows no plan"},
-	"budget":                  {nil, "money knows no work"},
-	"internal/jsonschema":     {nil, "it validates values and knows nothing of whose they are"},
-	"internal/plan/reference": {nil, "a language; its callers give the values"},
+	"dag":                                {nil, "a pure graph knows no plan"},
+	"budget":                             {nil, "money knows no work"},
+	"internal/jsonschema":                {nil, "it validates values and knows nothing of whose they are"},
+	"internal/jsonschema/jsonschematest": {nil, "it validates values in tests, by another library"},
+	"internal/plan/reference":            {nil, "a language; its callers give the values"},
 	"internal/plan": {[]string{"budget", "dag", "internal/jsonschema", "internal/plan/reference", "internal/plan/source",
 		"internal/policy",
 		"internal/textfmt"},
@@ -208,8 +209,8 @@ var may = map[string]struct {
 	"e2e/docs":    {nil, "the documentation, tried"},
 	"e2e/crash":   {[]string{"*"}, "tests of the whole, killed"},
 	"e2e/soak":    {nil, "tests of the whole, struck at random"},
-	"e2e/scratch": {[]string{"budget", "e2e/rig", "internal/event", "internal/journal", "internal/loop", "runner",
-		"internal/statefiles"}, "what the tests that kill wavex share"},
+	"e2e/scratch": {[]string{"budget", "e2e/rig", "internal/event", "internal/journal",
+		"internal/jsonschema/jsonschematest", "internal/loop", "runner", "internal/statefiles"}, "what the tests that kill wavex share"},
 	"e2e/mutate":                {[]string{"internal/proc", "internal/textfmt"}, "it changes any package and knows none"},
 	"examples/quickstart/reset": {nil, "an example"},
 }

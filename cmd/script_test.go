@@ -26,7 +26,7 @@ import (
 
 	"wavex/cmd"
 	"wavex/internal/event"
-	"wavex/internal/report/reporttest"
+	"wavex/internal/jsonschema"
 )
 
 func TestMain(m *testing.M) {
@@ -88,7 +88,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := reporttest.Schema(t, event.Schema())
+	schema, err := jsonschema.Parse(event.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/runner"
 )
 
@@ -107,18 +106,7 @@ func TestSchemaIsTheStruct(t *testing.T) {
 // refuses.
 func TestSchemaAndReaderAgree(t *testing.T) {
 	t.Parallel()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(OpinionSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("opinion.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("opinion.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := jsonschematest.New(t, []byte(OpinionSchema))
 	good := `{"diagnosis":"d","cause":"c","approach":"a","confidence":1,"falsifier":"f","action":"retry"}`
 	for _, tt := range []struct {
 		name, text string
@@ -135,11 +123,7 @@ func TestSchemaAndReaderAgree(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			value, err := jsonschema.UnmarshalJSON(strings.NewReader(tt.text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			same(t, "schema", schema.Validate(value) == nil, tt.ok)
+			same(t, "schema", schema.Validate([]byte(tt.text)) == nil, tt.ok)
 			o := parseOpinion("a", runner.Answer{Outcome: runner.Done, Structured: []byte(tt.text)})
 			same(t, "reader", o.Unavailable == "", tt.ok)
 		})

@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
 	"wavex/internal/statefiles"
 )
@@ -41,31 +40,11 @@ func (p Project) MustProject() map[string][]byte {
 			}
 			continue
 		}
-		if err := validate(schema(), text); err != nil {
+		if err := jsonschematest.New(p.T, schema()).Validate(text); err != nil {
 			p.T.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
 	return out
-}
-
-func validate(schema, text []byte) error {
-	shape, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return err
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", shape); err != nil {
-		return err
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		return err
-	}
-	return s.Validate(doc)
 }
 
 // MustRebuild asserts that a rebuild from the journal gives the same projections, byte for byte.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"wavex/internal/jsonschema/jsonschematest"
 )
 
 // goodBlocks use every key. badBlocks are refused, also by the schema if it can express the rule.
@@ -88,14 +90,15 @@ func TestForAttemptInheritsEverything(t *testing.T) {
 // The schema knows the keys, the outcomes, the good and the bad blocks.
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	block := `{"$schema":"https://json-schema.org/draft/2020-12/schema","$ref":"#/$defs/block","$defs":` + defs(t) + "}"
+	block := jsonschematest.New(t, []byte(
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","$ref":"#/$defs/block","$defs":`+defs(t)+"}"))
 	for _, text := range goodBlocks {
-		if err := checkAgainst(t, block, []byte(text)); err != nil {
+		if err := block.Validate([]byte(text)); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, c := range badBlocks {
-		if checkAgainst(t, block, []byte(c.text)) == nil {
+		if block.Validate([]byte(c.text)) == nil {
 			t.Errorf("the schema takes %s", c.text)
 		}
 	}
@@ -205,7 +208,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkAgainst(t, string(Schema()), text); err != nil {
+		if err := jsonschematest.New(t, Schema()).Validate(text); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
 		shown += string(text)

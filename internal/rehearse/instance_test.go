@@ -1,15 +1,14 @@
 package rehearse
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"wavex/counsel"
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/request"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/shape"
@@ -85,32 +84,11 @@ func TestValidateAgrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		value := makeInstance(from)
-		ours, other := validate(string(s), value), checkAgainst(t, string(s), value)
+		ours, other := validate(string(s), value), jsonschematest.New(t, s).Validate(value)
 		if (ours == nil) != (other == nil) {
 			t.Fatalf("%s of %s: %v, and the other says %v", s, value, ours, other)
 		}
 	})
-}
-
-// checkAgainst validates a value with another validator.
-func checkAgainst(t interface{ Fatal(...any) }, schema string, value []byte) error {
-	c := jsonschema.NewCompiler()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.AddResource("mem:schema", doc); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("mem:schema")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
-	if err != nil {
-		return err
-	}
-	return compiled.Validate(v)
 }
 
 func genSchema(t *rapid.T, depth int) map[string]any {

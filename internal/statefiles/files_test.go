@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/testrepo"
@@ -110,7 +111,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		}
 	}
 	files := read(t, dir)
-	valid(t, reporttest.Schema(t, WorkflowSchema()), []byte(files[loop.WorkflowFile]))
+	valid(t, jsonschematest.New(t, WorkflowSchema()), []byte(files[loop.WorkflowFile]))
 	var w map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(files[loop.WorkflowFile]), &w); err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestInvalidScoresAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	valid(t, reporttest.Schema(t, WorkflowSchema()), text)
+	valid(t, jsonschematest.New(t, WorkflowSchema()), text)
 }
 
 // A file that is not an object is renamed, and the error says so.
@@ -162,7 +163,7 @@ func TestUnreadableFilesAreMoved(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "state.json.bad") {
 		t.Errorf("the error is %v", err)
 	}
-	valid(t, reporttest.Schema(t, LinearSchema()), []byte(read(t, dir)[loop.LinearFile]))
+	valid(t, jsonschematest.New(t, LinearSchema()), []byte(read(t, dir)[loop.LinearFile]))
 	if old, err := os.ReadFile(filepath.Join(dir, loop.LinearFile+".bad")); err != nil || string(old) != `{"spec": "torn` {
 		t.Errorf("kept %q, %v", old, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 )
@@ -17,7 +18,7 @@ import (
 // writer. It either kills itself before the Nth file, or the test kills it at a random moment.
 func TestKilledBetweenWrites(t *testing.T) {
 	t.Parallel()
-	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
+	workflow, linear := jsonschematest.New(t, WorkflowSchema()), jsonschematest.New(t, LinearSchema())
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -28,13 +27,9 @@ var stories = map[string]func(testing.TB, func(event.Event, *scheduler.State)) *
 	"reviewed": reporttest.ReviewedRun,
 }
 
-func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
+func valid(t *testing.T, s jsonschematest.Schema, text []byte) {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err == nil {
-		err = s.Validate(doc)
-	}
-	if err != nil {
+	if err := s.Validate(text); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 }
@@ -43,7 +38,7 @@ func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
 // the book of the state.
 func TestEveryEvent(t *testing.T) {
 	t.Parallel()
-	workflow, linear := reporttest.Schema(t, WorkflowSchema()), reporttest.Schema(t, LinearSchema())
+	workflow, linear := jsonschematest.New(t, WorkflowSchema()), jsonschematest.New(t, LinearSchema())
 	for name, tell := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +212,7 @@ func TestErrors(t *testing.T) {
 		t.Helper()
 		text, err := newModel(s.S).linearText(nil)
 		if err == nil {
-			valid(t, reporttest.Schema(t, LinearSchema()), text)
+			valid(t, jsonschematest.New(t, LinearSchema()), text)
 			err = json.Unmarshal(text, &l)
 		}
 		if err != nil {
@@ -269,7 +264,7 @@ func TestReviewWithoutAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		valid(t, reporttest.Schema(t, WorkflowSchema()), text)
+		valid(t, jsonschematest.New(t, WorkflowSchema()), text)
 		var w struct {
 			Reviews struct{ Thorough json.RawMessage }
 		}

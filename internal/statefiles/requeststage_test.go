@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
-	"wavex/internal/report/reporttest"
 )
 
 // Before a run the file has the stage of the request and is valid; keys of other programs stay, and
@@ -41,7 +41,7 @@ func TestWriteRequestStage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		valid(t, reporttest.Schema(t, WorkflowSchema()), text)
+		valid(t, jsonschematest.New(t, WorkflowSchema()), text)
 		for _, w := range c.wants {
 			if !strings.Contains(string(text), w) {
 				t.Errorf("%s lacks %s:\n%s", c.stage, w, text)
