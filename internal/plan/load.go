@@ -20,7 +20,7 @@ import (
 )
 
 // maxFile is the maximum size of a plan file, in bytes: that of a generated plan of a million tasks.
-const maxFile = 245 << 20
+const maxFile = 230 << 20
 
 // Options are the options of Parse. The zero value suits a plan that names no files.
 type Options struct {
