@@ -62,7 +62,7 @@ func askCall(p *prompter, view ui.View) question.Terminal {
 		for {
 			line, err := p.nextLine(ctx)
 			if err != nil {
-				fmt.Fprintln(p.out)
+				fmt.Fprintln(p.out, elsewhere(err))
 				return "", err
 			}
 			switch strings.ToLower(line) {
@@ -78,6 +78,15 @@ func askCall(p *prompter, view ui.View) question.Terminal {
 			fmt.Fprint(p.out, "Please answer once, run, always or no.\n"+prompt)
 		}
 	}
+}
+
+// elsewhere returns the words about an answer that did not come from the terminal, or "".
+func elsewhere(err error) string {
+	var a *question.AnsweredError
+	if !errors.As(err, &a) {
+		return ""
+	}
+	return "\n" + textfmt.Line(a.Error())
 }
 
 // allowAlways adds a pattern to policy.allow of the user's settings file.

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"wavex/internal/question"
+	"wavex/internal/ui"
+	"wavex/runner"
 )
 
 // While one question of a run has the terminal, the others wait, and each ends with its own time.
@@ -29,6 +33,38 @@ func TestQuestionsEndWhileTheyWait(t *testing.T) {
 			t.Errorf("a gate: %v, %v", yes, err)
 		}
 	})
+}
+
+// onAsked is a view that calls asked when a question is shown.
+type onAsked struct {
+	ui.View
+	asked func()
+}
+
+func (v onAsked) Observe(o runner.Observation) {
+	if o.Kind == "asked" {
+		v.asked()
+	}
+}
+
+// The terminal says which answer came from elsewhere.
+func TestAnsweredElsewhereIsTold(t *testing.T) {
+	t.Parallel()
+	in, end := io.Pipe()
+	var out bytes.Buffer
+	p := newPrompter(Stdio{In: in, Err: &out})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	answer := &question.AnsweredError{Answer: question.Answer{Choice: question.Once, By: "page"}}
+	view := onAsked{asked: func() { cancel(answer) }}
+	if c, err := askCall(p, view)(ctx, question.Question{}); c != "" || err != answer {
+		t.Errorf("%q, %v", c, err)
+	}
+	if got := out.String(); got != "\nthe answer is once, by page\n" {
+		t.Errorf("the terminal shows %q", got)
+	}
+	if err := end.Close(); err != nil { // the read of the terminal ends
+		t.Error(err)
+	}
 }
 
 // A pattern that is allowed for good is added to the settings file, and the rest of it stays as it is.

@@ -30,7 +30,7 @@ type Desk struct {
 }
 
 // Terminal asks a person at the terminal. It is called for one question at a time, and returns an error soon after ctx
-// ends.
+// ends. If the question got its answer elsewhere, the cause of that end is an *AnsweredError.
 type Terminal func(ctx context.Context, q Question) (Choice, error)
 
 // NewDesk returns the desk of a session. terminal is nil if no person is at one. allowed are patterns that the user has
@@ -80,13 +80,17 @@ func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Du
 	}
 	decided, answers := make(chan struct{}), make(chan Answer, 1)
 	var asking sync.WaitGroup
+	atTerminal, answered := context.WithCancelCause(ctx)
 	defer asking.Wait()
-	defer cancel()
+	defer answered(nil) // unless it has a cause
 	defer close(decided)
 	if d.terminal != nil {
-		asking.Go(func() { d.atTerminal(ctx, q, answers, decided) })
+		asking.Go(func() { d.atTerminal(atTerminal, q, answers, decided) })
 	}
 	a := d.await(ctx, q, answers)
+	if ctx.Err() == nil {
+		answered(&AnsweredError{a})
+	}
 	switch a.Choice {
 	case Always, Run:
 		d.mu.Lock()

@@ -49,6 +49,13 @@ type Answer struct {
 	By     string `json:"by,omitempty"` // "terminal", "mcp", ...
 }
 
+// AnsweredError says that a question has an answer.
+type AnsweredError struct{ Answer Answer }
+
+func (e *AnsweredError) Error() string {
+	return fmt.Sprintf("the answer is %s, by %s", e.Answer.Choice, cmp.Or(e.Answer.By, "another process"))
+}
+
 // Dir is the directory of the questions of a run. It need not exist.
 type Dir string
 

@@ -203,6 +203,28 @@ func TestAnsweredByAWatcher(t *testing.T) {
 	}
 }
 
+// A person at the terminal is told the answer that came from elsewhere while the terminal asked.
+func TestTerminalIsTold(t *testing.T) {
+	t.Parallel()
+	dir := question.Dir(t.TempDir())
+	told := make(chan error, 1)
+	terminal := func(ctx context.Context, q question.Question) (question.Choice, error) {
+		if err := dir.Answer(q.ID, question.Answer{Choice: question.Once, By: "page"}, time.Now()); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done()
+		told <- context.Cause(ctx)
+		return "", context.Cause(ctx)
+	}
+	if ok, why := question.NewDesk(dir, terminal, nil, nil).Decide(t.Context(), push, time.Hour); !ok {
+		t.Errorf("denied: %q", why)
+	}
+	var a *question.AnsweredError
+	if err := <-told; !errors.As(err, &a) || a.Error() != "the answer is once, by page" {
+		t.Errorf("the terminal is told %v", err)
+	}
+}
+
 // Several questions wait one after the other. An answer for the run decides on those that wait.
 func TestOneAfterTheOther(t *testing.T) {
 	t.Parallel()
