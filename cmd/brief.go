@@ -17,6 +17,7 @@ type brief struct {
 	loop    loop.Dir
 	run     string
 	status  ui.Status
+	board   *ui.Board // of a run that has ended, if it is by a snapshot; else nil
 	summary report.Summary
 	behind  time.Duration // age of a snapshot to which the journal has more records; 0: all are shown
 }
@@ -50,7 +51,7 @@ func loadSnapshot(args []string, now time.Time) *brief {
 	if !final && !planfile.IsList(s.Plan.Path) && !s.Plan.PlanUnchanged() {
 		return nil
 	}
-	b := &brief{loop: in, run: s.Run, status: s.Status, summary: s.Summary.At(now, true)}
+	b := &brief{loop: in, run: s.Run, status: s.Status, board: s.Board, summary: s.Summary.At(now, true)}
 	if behind {
 		b.behind = max(now.Sub(s.Taken), time.Millisecond)
 	}

@@ -72,11 +72,15 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 	if o.port != 0 && !o.web {
 		return usage("--port is for --web")
 	}
+	o.ascii = asciiOnly(o.ascii, std.Out, os.Getenv)
+	if b := loadSnapshot(args, time.Now()); b != nil && b.board != nil && !o.web {
+		look := ui.Options{ASCII: o.ascii}
+		return showEnd(b.board, &b.summary, !o.plain && setLive(&look, std.Out), look, std)
+	}
 	f, err := follow(args)
 	if err != nil {
 		return err
 	}
-	o.ascii = asciiOnly(o.ascii, std.Out, os.Getenv)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if o.web {
@@ -91,10 +95,8 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 // redraw shows the live view of the run until it ends.
 func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	if f.Done() {
-		fmt.Fprintln(std.Out, strings.Join(f.board().Lines(time.Now(), o), "\n"))
 		sum := f.summary()
-		_, err := fmt.Fprint(std.Out, "\n"+sum.Table(o.Width()-1, o.ASCII))
-		return err
+		return showEnd(f.board(), &sum, true, o, std)
 	}
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -109,15 +111,27 @@ func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	return f.showUntilEnd(ctx, std, v, v.Activity)
 }
 
+// showEnd shows a run at which no process works, and on a terminal also its tasks.
+func showEnd(b *ui.Board, sum *report.Summary, terminal bool, o ui.Options, std Stdio) error {
+	if !terminal {
+		return printBoard(b, o.ASCII, std)
+	}
+	_, err := fmt.Fprint(std.Out, strings.Join(b.Lines(time.Now(), o), "\n")+"\n\n"+sum.Table(o.Width()-1, o.ASCII))
+	return err
+}
+
+// printBoard prints a board as lines.
+func printBoard(b *ui.Board, ascii bool, std Stdio) error {
+	size := func() int { return 200 }
+	lines := b.Lines(time.Now(), ui.Options{ASCII: ascii, Width: size, Height: size})
+	_, err := fmt.Fprintln(std.Out, strings.Join(lines, "\n"))
+	return err
+}
+
 // printLines prints the events from now on.
 func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) error {
-	b := f.board()
-	for _, l := range b.Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: func() int { return 200 },
-		Height: func() int { return 200 }}) {
-		fmt.Fprintln(std.Out, l)
-	}
-	if f.Done() {
-		return nil
+	if err := printBoard(f.board(), o.ascii, std); err != nil || f.Done() {
+		return err
 	}
 	return f.showUntilEnd(ctx, std, ui.Plain(std.Out, ui.Options{ASCII: o.ascii}), nil)
 }

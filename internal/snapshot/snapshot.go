@@ -1,6 +1,6 @@
-// Package snapshot keeps what `wavex status` and `wavex report` show of a long journal in one file beside it, so that
-// they need not read and apply all records. The file is derived from the journal, and no decision depends on it. A
-// snapshot is used only if the journal begins with exactly the bytes that it was made of, and the same wavex made it;
+// Package snapshot keeps what `wavex status`, `report` and `watch` show of a long journal in one file beside it, so
+// that they need not read and apply all records. The file is derived from the journal, and no decision depends on it.
+// A snapshot is used only if the journal begins with exactly the bytes that it was made of, and the same wavex made it;
 // any other file is ignored and replaced.
 package snapshot
 
@@ -11,10 +11,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"wavex/internal/journal"
@@ -42,6 +44,7 @@ type Snapshot struct {
 	Mark    journal.Mark // the records
 	Taken   time.Time
 	Status  ui.Status
+	Board   *ui.Board      // of a run that has ended, for wavex watch; else nil
 	Summary report.Summary // see report.BriefOf
 	Plan    PlanFile
 }
@@ -60,8 +63,12 @@ func Of(dir loop.Dir, s *scheduler.State, file PlanFile, mark journal.Mark, now 
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{Dir: abs, Run: s.Config.Run, Mark: mark, Taken: now, Status: ui.StatusOf(s, true),
-		Summary: report.BriefOf(s), Plan: file}, nil
+	shot := &Snapshot{Dir: abs, Run: s.Config.Run, Mark: mark, Taken: now, Status: ui.StatusOf(s, true),
+		Summary: report.BriefOf(s), Plan: file}
+	if s.Ended != nil {
+		shot.Board = ui.BoardOf(s, false)
+	}
+	return shot, nil
 }
 
 // Wanted reports whether a journal is long enough for a snapshot.
@@ -156,8 +163,27 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.
 
 // header returns the first line of a snapshot. It names the build and the form of the data, since another wavex may
 // show the same records otherwise.
-func header() string {
+var header = sync.OnceValue(func() string { return headerOf(executableStart()) })
+
+// executableStart returns the first bytes of this program. They hold the build ID of the linker, which differs between
+// two builds of one commit, or without a commit, if their code does.
+func executableStart() []byte {
+	path, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read
+	start, _ := io.ReadAll(io.LimitReader(f, 32<<10))
+	return start
+}
+
+func headerOf(executable []byte) string {
 	h := sha256.New()
+	h.Write(executable)
 	if b, ok := debug.ReadBuildInfo(); ok {
 		h.Write([]byte(b.String()))
 	}

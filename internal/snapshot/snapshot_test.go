@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ func shown(st ui.Status, sum *report.Summary) string {
 	return ui.StatusBox(ui.StatusView{Status: st}, ui.Options{Width: func() int { return 100 }}) + sum.Table(0, false) +
 		sum.Ending()
 }
+
+// board returns the text of a board.
+func board(b *ui.Board, now time.Time) string { return strings.Join(b.Lines(now, ui.Options{}), "\n") }
 
 // folded returns the box and the table of a run by all its events.
 func folded(s *scheduler.State, events []event.Event, now time.Time) string {
@@ -70,6 +74,10 @@ func TestSnapshotShowsTheFold(t *testing.T) {
 				sum := read.Summary.At(now, true)
 				if got, want := shown(read.Status, &sum), folded(s, story.Events[:n], now); got != want {
 					t.Fatalf("after %d events the snapshot shows\n%s\nbut the events\n%s", n, got, want)
+				}
+				if b := read.Board; (b != nil) != (s.Ended != nil) ||
+					b != nil && board(b, now) != board(ui.BoardOf(s, false), now) {
+					t.Fatalf("after %d events, ended %t, the board is %+v", n, s.Ended != nil, b)
 				}
 				hidden = hidden || strings.Contains(sum.Table(0, false), " pending tasks not shown)")
 			})
@@ -223,6 +231,18 @@ func TestCurrent(t *testing.T) {
 				t.Errorf("the snapshot is %q, not %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Two builds have two headers, also if Go recorded no commit of them.
+func TestHeaderNamesTheBuild(t *testing.T) {
+	t.Parallel()
+	start := executableStart()
+	if !bytes.Contains(start, []byte("\x00Go\x00")) && runtime.GOOS == "linux" {
+		t.Errorf("the first %d bytes of the program hold no build ID", len(start))
+	}
+	if headerOf(start) != header() || headerOf(append(start, 'x')) == header() {
+		t.Error("the header does not depend on the program")
 	}
 }
 
