@@ -123,7 +123,8 @@ func signalOwner(ctx context.Context, in loop.Dir, wait time.Duration, std Stdio
 // askOwner asks the wavex at work in a .loop directory to start nothing more, or to interrupt its attempts too, and
 // returns the answer for the person who asks.
 func askOwner(in loop.Dir, interrupt bool) string {
-	pid, err := journal.LockOwner(in)
+	h, err := journal.LockHolder(in)
+	pid := h.PID
 	switch {
 	case err != nil:
 		return "the wavex at work cannot be found: " + err.Error()
@@ -131,6 +132,8 @@ func askOwner(in loop.Dir, interrupt bool) string {
 		return "no wavex is at work"
 	case !interrupt && drainSignal == nil:
 		return "this system has no signal that drains"
+	case !interrupt && !h.Drains:
+		return fmt.Sprintf("wavex process %d cannot drain: it is an older wavex, or no run; it can be stopped", pid)
 	}
 	s, words := drainSignal, "asked to start nothing more; running attempts may finish"
 	if interrupt {

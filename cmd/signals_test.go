@@ -2,11 +2,14 @@ package cmd
 
 import (
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 
 	"wavex/internal/event"
+	"wavex/internal/journal"
+	"wavex/internal/loop"
 )
 
 // Each row lists the effect of each signal: d drains, i interrupts, a dash sends nothing new to the
@@ -67,4 +70,40 @@ func TestStopRequests(t *testing.T) {
 			t.Errorf("%s: %v: %v, want %s", tt.onSignal, tt.signals, got, tt.want)
 		}
 	}
+}
+
+// Only a wavex that says so is sent the signal that drains, which would end another one.
+func TestOnlyAWavexThatDrainsIsSignalled(t *testing.T) {
+	t.Parallel()
+	if drainSignal == nil {
+		t.Skip("this system has no signal that drains")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, drainSignal)
+	defer signal.Stop(got)
+	for _, drains := range []bool{false, true} {
+		dir := loop.Dir(t.TempDir())
+		lock, err := journal.TryLock(dir, journal.Holder{PID: os.Getpid(), Host: host, Drains: drains})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "cannot drain"
+		if drains {
+			want = "is asked to start nothing more"
+		}
+		if words := askOwner(dir, false); !strings.Contains(words, want) {
+			t.Errorf("drains %t: %q", drains, words)
+		}
+		if !drains && len(got) > 0 {
+			t.Error("an older wavex is sent the signal")
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-got
 }

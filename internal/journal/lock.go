@@ -20,6 +20,8 @@ type Holder struct {
 	Host  string    `json:"host"`
 	Run   string    `json:"run,omitempty"`
 	Since time.Time `json:"since"`
+	// Drains reports that SIGUSR1 asks the holder to drain. It ends any other process, such as that of an older wavex.
+	Drains bool `json:"drains,omitempty"`
 }
 
 // LockedError means that another wavex uses the folder.

@@ -115,7 +115,7 @@ func Open(dir loop.Dir, run string, fresh bool, seen int) (*Journal, []event.Eve
 	if err := statefiles.EnsureGitignore(dir); err != nil {
 		return nil, nil, err
 	}
-	lock, err := Lock(dir, run)
+	lock, err := lockFor(dir, journal.Holder{Run: run, Drains: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,8 +224,14 @@ func (j *Journal) Close() {
 // Lock takes the lock of a .loop directory for a run, or with "" for none. It returns a
 // *journal.LockedError if another wavex has the lock.
 func Lock(dir loop.Dir, run string) (*journal.Lock, error) {
-	host, _ := os.Hostname() // for people; "" if unknown
-	return journal.TryLock(dir, journal.Holder{PID: os.Getpid(), Host: host, Run: run, Since: time.Now().UTC()})
+	return lockFor(dir, journal.Holder{Run: run})
+}
+
+// lockFor takes the lock for this process.
+func lockFor(dir loop.Dir, h journal.Holder) (*journal.Lock, error) {
+	h.PID, h.Since = os.Getpid(), time.Now().UTC()
+	h.Host, _ = os.Hostname() // for people; "" if unknown
+	return journal.TryLock(dir, h)
 }
 
 // backupMark is a part of the names that moveToBackup gives.
