@@ -16,8 +16,8 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// A session checks a plan, rehearses it, follows it, reads a log, and cancels a run. A run goes on when the session
-// ends.
+// A session checks a plan, rehearses it, follows it, answers its question, reads a log, and cancels a run. A run goes
+// on when the session ends.
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	plugin, err := filepath.Abs("../plugin")
@@ -25,9 +25,13 @@ func TestMCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRepo(t, `-- plan.json --
-{"name": "hello", "tasks": [
-  {"id": "T-001", "subject": "Say hello", "files": ["hello"], "verify": ["test -f hello"],
-   "rehearse": {"writes": [{"path": "hello", "content": "hello\n"}], "report": "I said hello."}}]}
+{"name": "hello", "isolation": "shared", "defaults": {"policy": {"ask": "touch"}}, "tasks": [
+  {"id": "T-000", "subject": "Wait for the client",
+   "command": "until ls .loop/runs/*/questions/watchers; do sleep 0.1; done"},
+  {"id": "T-001", "subject": "Say hello", "blockedBy": "T-000", "files": ["hello"],
+   "verify": ["test -f hello", "test -f asked"],
+   "rehearse": {"duration": "0s", "runs": ["touch asked"], "writes": [{"path": "hello", "content": "hello\n"}],
+    "report": "I said hello."}}]}
 -- slow.json --
 {"name": "slow", "tasks": [{"id": "T-001", "subject": "Wait", "command": "until test -e go; do sleep 0.1; done"}]}
 `)
@@ -40,6 +44,8 @@ func TestMCP(t *testing.T) {
 		Steps: []fakeapi.Reply{
 			use("check", map[string]any{"plan": "plan.json"}),
 			use("run", map[string]any{"plan": "plan.json", "agent": "rehearse"}),
+			use("status", map[string]any{"wait_seconds": 120}),
+			use("answer", map[string]any{"id": "q1", "answer": "once"}),
 			use("status", map[string]any{"wait_seconds": 120}),
 			use("logs", map[string]any{"task": "T-001"}),
 			use("run", slow), use("cancel", map[string]any{}), use("run", slow),
@@ -64,7 +70,8 @@ func TestMCP(t *testing.T) {
 		}
 	}
 	answers := results(srv, fakeapi.Prompt("Rehearse it."))
-	for n, want := range []string{`"waves":[["T-001"]]`, "is under way in process", "complete", "I said hello.",
+	for n, want := range []string{`"waves":[["T-000"],["T-001"]]`, "is under way in process",
+		"may the agent of task T-001 call Bash: touch asked", "q1: once", "complete", "I said hello.",
 		"is under way in process", "cancelled run", "is under way in process"} {
 		if n >= len(answers) || !strings.Contains(answers[n], want) {
 			t.Errorf("answer %d lacks %q: %q", n+1, want, answers)
