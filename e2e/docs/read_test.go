@@ -42,6 +42,7 @@ func find(t *testing.T, page string) []example {
 	}
 	var all []example
 	fenced, runs := false, false
+	begun := "" // a line with the beginning of a span, which ends on the next
 	for i, line := range strings.Split(string(b), "\n") {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "```"); ok {
 			fenced = !fenced
@@ -61,6 +62,10 @@ func find(t *testing.T, page string) []example {
 			continue
 		}
 		if !fenced {
+			if line, begun = begun+line, ""; strings.Count(line, "`")%2 == 1 && strings.TrimSpace(line) != "" {
+				begun = strings.TrimSpace(line) + " "
+				continue
+			}
 			for _, m := range span.FindAllStringSubmatch(line, -1) {
 				all = append(all, example{page, i + 1, m[1]})
 			}
@@ -101,7 +106,9 @@ func concrete(text string) string {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join(t.TempDir(), "page.md")
-	text := "Say `wavex check PLAN` or\n\n    wavex run a.json -j 8   (fast)\n    $ wavex status # now\n    other\n\n```json\nwavex no\n```\n```sh\nwavex logs TASK [--attempt N]\n```\n" +
+	text := "Say `wavex check PLAN` or `wavex\ndoctor --probe`:\n\n" +
+		"    wavex run a.json -j 8   (fast)\n    $ wavex status # now\n    other\n\n" +
+		"```json\nwavex no\n```\n```sh\nwavex logs TASK [--attempt N]\n```\n" +
 		"`wavex report [PLAN] --format table|json`\n"
 	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -110,8 +117,8 @@ func TestFind(t *testing.T) {
 	for _, s := range find(t, page) {
 		got = append(got, concrete(s.text))
 	}
-	want := []string{"wavex check plan.json", "wavex run a.json -j 8", "wavex status", "wavex logs T-001 --attempt 1",
-		"wavex report plan.json --format table"}
+	want := []string{"wavex check plan.json", "wavex doctor --probe", "wavex run a.json -j 8", "wavex status",
+		"wavex logs T-001 --attempt 1", "wavex report plan.json --format table"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
