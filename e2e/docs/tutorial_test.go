@@ -55,3 +55,26 @@ func TestTutorial(t *testing.T) {
 		t.Errorf("only %d steps were found", steps)
 	}
 }
+
+// TestReadme rehearses the plan of the README in an empty folder to its end.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "\n```json\n")
+	text, _, found := strings.Cut(rest, "\n```")
+	if !found {
+		t.Fatal("the README has no plan")
+	}
+	w := sandbox{dir: t.TempDir(), home: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(w.dir, "plan.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"wavex check plan.json", "wavex run plan.json --agent rehearse", "wavex status"} {
+		if out, err := w.command(t.Context(), command).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+}
