@@ -41,7 +41,7 @@ func BenchmarkStatus(b *testing.B) {
 	show("run", "plan.json", "--trust", "-j8", "--plain")
 	snapshot := filepath.Join(dir, ".loop", "snapshot")
 	for b.Loop() {
-		for _, args := range [][]string{{"status"}, {"report"}, {"logs", "T-000500"}} {
+		for _, args := range [][]string{{"status"}, {"report"}, {"watch", "--plain"}, {"logs", "T-000500"}} {
 			cpu, rss := show(args...)
 			checkBound(b, strings.Join(args, " ")+", ms of CPU", cpu, 500)
 			checkBound(b, strings.Join(args, " ")+", MB", rss, 100)
@@ -49,7 +49,8 @@ func BenchmarkStatus(b *testing.B) {
 		if err := os.Remove(snapshot); err != nil && !errors.Is(err, fs.ErrNotExist) { // a short journal has none
 			b.Fatal(err)
 		}
-		show("status") // writes it again
 		show("watch", "--plain")
+		show("status") // writes it again
+		show("report", "--format", "json")
 	}
 }
