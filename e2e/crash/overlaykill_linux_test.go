@@ -1,0 +1,216 @@
+package crash
+
+// This file kills runs whose worktrees are overlay mounts, at moments spread over the whole run.
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wavex/e2e/rig"
+	"wavex/e2e/scratch"
+)
+
+// overlayKills is the number of kills, which are spread evenly over the records of a run.
+var overlayKills = flag.Int("overlaykills", 4, "how many times TestKilledWithOverlays kills wavex")
+
+// overlaysPlan is a plan of six tasks in three waves, each of which writes its file and changes or renames files of the
+// repository. One task fails at first, and two leave processes behind in their worktrees.
+const overlaysPlan = `{"version": 1, "parallel": 3, "isolation": "worktree", "budget": {"usd": 2}, "tasks": [
+ {"id": "a", "subject": "a", "verify": ["test -e a"], "rehearse": {"duration": "20ms", "cost": 0.01, "outcome": "orphan", "linger": "5m",
+   "runs": ["mv d moved"], "writes": [{"path": "a", "content": "a"}]}},
+ {"id": "b", "subject": "b", "verify": ["test -e b"], "rehearse": {"duration": "10ms", "cost": 0.01,
+   "runs": ["echo b >>base; setsid sleep 300 >/dev/null 2>&1 & true"], "writes": [{"path": "b", "content": "b"}]}},
+ {"id": "c", "subject": "c", "verify": ["test -e c"], "rehearse": {"duration": "10ms", "cost": 0.01,
+   "runs": ["rm gone"], "writes": [{"path": "c", "content": "c"}]}},
+ {"id": "d", "subject": "d", "blockedBy": ["a", "b"], "verify": ["test -e d && test ! -L d"], "rehearse": {"duration": "10ms", "cost": 0.01,
+   "attempts": [{"outcome": "fail"}, {"writes": [{"path": "d", "content": "d"}]}]}},
+ {"id": "e", "subject": "e", "blockedBy": ["b", "c"], "verify": ["test -e e"], "rehearse": {"duration": "10ms", "cost": 0.01,
+   "writes": [{"path": "e", "content": "e"}]}},
+ {"id": "f", "subject": "f", "blockedBy": ["d", "e"], "verify": ["test -e f"], "rehearse": {"duration": "10ms", "cost": 0.01,
+   "writes": [{"path": "f", "content": "f"}]}}
+]}`
+
+// After SIGKILL at any moment of a run with overlays no process and no mount is left, the resume completes the run, and
+// every commit on record is in the repository.
+func TestKilledWithOverlays(t *testing.T) {
+	t.Parallel()
+	if !mountable(t) {
+		return
+	}
+	whole := newOverlayProject(t)
+	whole.MustComplete()
+	if !whole.hasOverlays() {
+		t.Skip("this system mounts no overlays")
+	}
+	whole.mustHaveWork()
+	records := strings.Count(whole.Dump(), "\n")
+	start := seed(t)
+	for i := range *overlayKills {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			luck := rand.New(rand.NewPCG(start, uint64(i)))
+			for after := i * records / *overlayKills; ; after-- { // a run with fewer records was killed too late
+				if newOverlayProject(t).killedAfter(luck, after) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// overlayProject is a project in a git repository whose runs have overlays.
+type overlayProject struct{ scratch.Project }
+
+// newOverlayProject returns a project with overlaysPlan and one commit.
+func newOverlayProject(t *testing.T) overlayProject {
+	t.Helper()
+	p := overlayProject{newProject(t, overlaysPlan)}
+	p.Flags = append(p.Flags, "--trees", "overlay", "--deliver", "ff")
+	p.Write(".gitignore", "/.loop/\n/.gitconfig\n/.cache/\n")
+	p.Write(".gitconfig", "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n")
+	p.Write("base", "base\n")
+	p.Write("gone", "gone\n")
+	if err := os.Mkdir(filepath.Join(p.Dir, "d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.Write("d/file", "file\n")
+	p.git("init", "-q")
+	p.git("add", "-A")
+	p.git("commit", "-qm", "first")
+	return p
+}
+
+// git runs the user's git in the project.
+func (p overlayProject) git(args ...string) string {
+	p.T.Helper()
+	cmd := exec.CommandContext(p.T.Context(), "git", args...)
+	cmd.Dir, cmd.Env = p.Dir, []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.T.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// hasOverlays reports whether the last run has overlays.
+func (p overlayProject) hasOverlays() bool {
+	p.T.Helper()
+	states, err := filepath.Glob(filepath.Join(p.Loop(), "worktrees", "*.json"))
+	if err != nil || len(states) == 0 {
+		return false
+	}
+	state, err := os.ReadFile(states[len(states)-1])
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	return strings.Contains(string(state), `"overlay": true`)
+}
+
+// killedAfter starts the run, kills it up to 40 ms after a number of records, and resumes it. It reports false if the
+// run ended before.
+func (p overlayProject) killedAfter(luck *rand.Rand, records int) bool {
+	t := p.T
+	t.Helper()
+	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	ctx, cancel := context.WithTimeout(t.Context(), scratch.Limit)
+	defer cancel()
+	if !rig.Until(ctx, func() bool { return w.IsOver() || strings.Count(p.Dump(), "\n") >= records }) {
+		t.Fatalf("there are no %d records\n%s", records, p.Dump())
+	}
+	moment := time.Duration(luck.Int64N(int64(40 * time.Millisecond)))
+	if !killAfter(w, moment) {
+		w.End()
+		return false
+	}
+	p.MustBeGone(2*time.Second, fmt.Sprintf("the kill %s after record %d", moment, records))
+	p.mustHaveNoMount()
+	commits := p.commits()
+
+	args := []string{"run", "plan.json", "--agent", "rehearse", "--output", "json"}
+	if run, _ := scratch.LastRun(p.Events()); run != "" {
+		args = []string{"resume", "--output", "json"}
+	}
+	if e := p.Run(args...); e.Exit != 0 {
+		t.Fatalf("%q: exit %d\n%s\n%s", args, e.Exit, e.Stderr, p.Dump())
+	}
+	p.MustBeGone(2*time.Second, "the end")
+	p.mustHaveNoMount()
+	p.MustAddUp(false)
+	if !p.hasOverlays() {
+		t.Error("the run has no overlays")
+	}
+	p.mustHaveWork()
+	kept := strings.Fields(p.git("rev-list", "--all"))
+	for _, c := range commits {
+		if !slices.Contains(kept, c) {
+			t.Errorf("commit %s is lost", c)
+		}
+	}
+	if t.Failed() {
+		t.Logf("killed %s after record %d; journal:\n%s", moment, records, p.Dump())
+	}
+	return true
+}
+
+// mustHaveNoMount asserts that no process has a mount of the project.
+func (p overlayProject) mustHaveNoMount() {
+	p.T.Helper()
+	mounts, err := filepath.Glob("/proc/[0-9]*/mountinfo")
+	if err != nil || len(mounts) == 0 {
+		p.T.Fatal("no mounts can be read: ", err)
+	}
+	for _, path := range mounts {
+		text, _ := os.ReadFile(path) // the process may be gone
+		if strings.Contains(string(text), p.Loop()) {
+			p.T.Errorf("%s has a mount of the project:\n%s", path, text)
+		}
+	}
+}
+
+// commits returns the commits of the run: those of its refs and those that the journal names.
+func (p overlayProject) commits() (ids []string) {
+	p.T.Helper()
+	ids = strings.Fields(p.git("for-each-ref", "--format=%(objectname)", "refs/wavex", "refs/heads"))
+	for _, found := range regexp.MustCompile(`"commit":"([0-9a-f]{40})"`).FindAllStringSubmatch(p.Dump(), -1) {
+		ids = append(ids, found[1])
+	}
+	return ids
+}
+
+// mustHaveWork asserts that the checkout has the delivered work, one commit for each task, and that nothing of the
+// worktrees stays after clean.
+func (p overlayProject) mustHaveWork() {
+	p.T.Helper()
+	want := ".gitignore\na\nb\nbase\nc\nd\ne\nf\nmoved/file\nplan.json\n"
+	if got := p.git("ls-tree", "-r", "--name-only", "HEAD"); got != want {
+		p.T.Errorf("the delivered files are\n%swant\n%s", got, want)
+	}
+	if got := p.git("status", "--porcelain"); got != "" {
+		p.T.Errorf("the checkout is not clean:\n%s", got)
+	}
+	tasks := strings.Fields(p.git("log", "--format=%(trailers:key=Wavex-Task,valueonly)"))
+	if slices.Sort(tasks); !slices.Equal(tasks, []string{"a", "b", "c", "d", "e", "f"}) {
+		p.T.Errorf("the delivered commits are of %q", tasks)
+	}
+	if e := p.Run("clean", "--yes"); e.Exit != 0 {
+		p.T.Errorf("clean: exit %d\n%s", e.Exit, e.Stderr)
+	}
+	if got := p.git("worktree", "list"); strings.Count(got, "\n") != 1 {
+		p.T.Errorf("worktrees stay:\n%s", got)
+	}
+	for _, left := range []string{"*.[0-9]*", "trash/*"} {
+		if found, err := filepath.Glob(filepath.Join(p.Loop(), "worktrees", left)); err != nil || len(found) > 0 {
+			p.T.Errorf("files of worktrees stay: %q, %v", found, err)
+		}
+	}
+}
