@@ -43,7 +43,7 @@ type repoRun struct {
 	wall, end     float64 // seconds: of the whole run in worktrees; from its event run_ended to its exit
 	overheads     []float64
 	trees         int
-	disk          float64 // of the worktrees at the last attempt's end, in checkouts
+	disk          float64 // of the worktrees, the larger of two measurements, in checkouts
 	others        float64 // of the rest beyond the repository, records and objects, in megabytes
 	processes     float64 // of git for each attempt of the second wave, integrations included
 	point, after  checkpointFigures
@@ -268,8 +268,8 @@ func (e *benchRun) find(kind, task string) benchEvent {
 	return e.events[i]
 }
 
-// run makes a run in the repository as it was generated. When the last attempt ends it stops wavex while it measures
-// the disk.
+// run makes a run in the repository as it was generated. When half of the attempts have ended, and at the end of the
+// last one, it stops wavex while it measures the disk.
 func (r *benchRepo) run(b *testing.B, argv []string, isolation string, tasks []timedTask) (e benchRun) {
 	b.Helper()
 	r.reset(b)
@@ -302,17 +302,12 @@ func (r *benchRepo) run(b *testing.B, argv []string, isolation string, tasks []t
 		e.events = append(e.events, ev)
 		switch ev.Type {
 		case "attempt_ended":
-			if attempts++; attempts == len(tasks) {
+			if attempts++; attempts == len(tasks) || 2*attempts == len(tasks) {
 				stopped := time.Now()
 				_ = c.Process.Signal(syscall.SIGSTOP) // its own children go on, which are of git at most
-				for _, path := range r.worktrees() {
-					if e.disk += diskUsage(b, path); regexp.MustCompile(`\.\d+$`).MatchString(path) {
-						e.trees++
-					}
-				}
-				e.others = diskUsage(b, r.dir) - before - e.disk
+				e.addDisk(b, r, before)
 				_ = c.Process.Signal(syscall.SIGCONT)
-				e.paused = time.Since(stopped)
+				e.paused += time.Since(stopped)
 			}
 		case "run_ended":
 			e.ended = time.Now()
@@ -324,6 +319,20 @@ func (r *benchRepo) run(b *testing.B, argv []string, isolation string, tasks []t
 	}
 	e.exit = time.Now()
 	return e
+}
+
+// addDisk measures the disk usage of the repository, which had before bytes, and keeps the larger one of worktrees. If
+// git adds a worktree meanwhile, the rest is too large: its last measurement counts.
+func (e *benchRun) addDisk(b *testing.B, r *benchRepo, before int64) {
+	b.Helper()
+	trees, disk := 0, int64(0)
+	for _, path := range r.worktrees() {
+		if disk += diskUsage(b, path); regexp.MustCompile(`\.\d+$`).MatchString(path) {
+			trees++
+		}
+	}
+	e.trees, e.disk = max(e.trees, trees), max(e.disk, disk)
+	e.others = diskUsage(b, r.dir) - before - disk
 }
 
 // worktrees returns the folders and indexes of worktrees, also of those that are being deleted, and of the parts of
