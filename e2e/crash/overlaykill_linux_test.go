@@ -47,7 +47,7 @@ func TestKilledWithOverlays(t *testing.T) {
 	if !mountable(t) {
 		return
 	}
-	whole := newOverlayProject(t)
+	whole := newRepoProject(t, "overlay")
 	whole.MustComplete()
 	if !whole.hasOverlays() {
 		t.Skip("this system mounts no overlays")
@@ -60,7 +60,7 @@ func TestKilledWithOverlays(t *testing.T) {
 			t.Parallel()
 			luck := rand.New(rand.NewPCG(start, uint64(i)))
 			for after := i * records / *overlayKills; ; after-- { // a run with fewer records was killed too late
-				if newOverlayProject(t).killedAfter(luck, after) {
+				if newRepoProject(t, "overlay").killedAfter(luck, after) {
 					return
 				}
 			}
@@ -68,14 +68,14 @@ func TestKilledWithOverlays(t *testing.T) {
 	}
 }
 
-// overlayProject is a project in a git repository whose runs have overlays.
-type overlayProject struct{ scratch.Project }
+// repoProject is a project in a git repository.
+type repoProject struct{ scratch.Project }
 
-// newOverlayProject returns a project with overlaysPlan and one commit.
-func newOverlayProject(t *testing.T) overlayProject {
+// newRepoProject returns a project with overlaysPlan and one commit, whose runs have worktrees of a kind.
+func newRepoProject(t *testing.T, trees string) repoProject {
 	t.Helper()
-	p := overlayProject{newProject(t, overlaysPlan)}
-	p.Flags = append(p.Flags, "--trees", "overlay", "--deliver", "ff")
+	p := repoProject{newProject(t, overlaysPlan)}
+	p.Flags = append(p.Flags, "--trees", trees, "--deliver", "ff")
 	p.Write(".gitignore", "/.loop/\n/.gitconfig\n/.cache/\n")
 	p.Write(".gitconfig", "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n")
 	p.Write("base", "base\n")
@@ -91,7 +91,7 @@ func newOverlayProject(t *testing.T) overlayProject {
 }
 
 // git runs the user's git in the project.
-func (p overlayProject) git(args ...string) string {
+func (p repoProject) git(args ...string) string {
 	p.T.Helper()
 	cmd := exec.CommandContext(p.T.Context(), "git", args...)
 	cmd.Dir, cmd.Env = p.Dir, []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH")}
@@ -103,7 +103,7 @@ func (p overlayProject) git(args ...string) string {
 }
 
 // hasOverlays reports whether the last run has overlays.
-func (p overlayProject) hasOverlays() bool {
+func (p repoProject) hasOverlays() bool {
 	p.T.Helper()
 	states, err := filepath.Glob(filepath.Join(p.Loop(), "worktrees", "*.json"))
 	if err != nil || len(states) == 0 {
@@ -118,7 +118,7 @@ func (p overlayProject) hasOverlays() bool {
 
 // killedAfter starts the run, kills it up to 40 ms after a number of records, and resumes it. It reports false if the
 // run ended before.
-func (p overlayProject) killedAfter(luck *rand.Rand, records int) bool {
+func (p repoProject) killedAfter(luck *rand.Rand, records int) bool {
 	t := p.T
 	t.Helper()
 	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
@@ -163,7 +163,7 @@ func (p overlayProject) killedAfter(luck *rand.Rand, records int) bool {
 }
 
 // mustHaveNoMount asserts that no process has a mount of the project.
-func (p overlayProject) mustHaveNoMount() {
+func (p repoProject) mustHaveNoMount() {
 	p.T.Helper()
 	mounts, err := filepath.Glob("/proc/[0-9]*/mountinfo")
 	if err != nil || len(mounts) == 0 {
@@ -178,7 +178,7 @@ func (p overlayProject) mustHaveNoMount() {
 }
 
 // commits returns the commits of the run: those of its refs and those that the journal names.
-func (p overlayProject) commits() (ids []string) {
+func (p repoProject) commits() (ids []string) {
 	p.T.Helper()
 	ids = strings.Fields(p.git("for-each-ref", "--format=%(objectname)", "refs/wavex", "refs/heads"))
 	for _, found := range regexp.MustCompile(`"commit":"([0-9a-f]{40})"`).FindAllStringSubmatch(p.Dump(), -1) {
@@ -189,7 +189,7 @@ func (p overlayProject) commits() (ids []string) {
 
 // mustHaveWork asserts that the checkout has the delivered work, one commit for each task, and that nothing of the
 // worktrees stays after clean.
-func (p overlayProject) mustHaveWork() {
+func (p repoProject) mustHaveWork() {
 	p.T.Helper()
 	want := ".gitignore\na\nb\nbase\nc\nd\ne\nf\nmoved/file\nplan.json\n"
 	if got := p.git("ls-tree", "-r", "--name-only", "HEAD"); got != want {
