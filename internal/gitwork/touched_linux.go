@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +26,9 @@ import (
 // would read them one after the other.
 
 const (
-	statSample = 64      // entries that are looked at first
-	sharedSize = 62 - 20 // of the fields of an entry before its name, without the id
+	statSample    = 64      // entries that are looked at first
+	entriesAtOnce = 64      // entries that one goroutine takes, since its folder stays open
+	sharedSize    = 62 - 20 // of the fields of an entry before its name, without the id
 )
 
 // indexEntry is a regular file or a symbolic link in an index. stat and id are parts of the index.
@@ -56,34 +57,31 @@ func refreshTouched(index, top string, before time.Time) error {
 	}
 	entries, newHash := parseIndex(text)
 	before = before.Truncate(time.Second)
-	touched := 0
-	for i := range statSample {
-		if len(entries) < statSample {
-			return nil // git is as fast
-		}
-		if st, differs := entries[i*len(entries)/statSample].differs(top); differs && settled(st, before) {
-			touched++
-		}
-	}
-	if touched < statSample/2 {
+	if len(entries) < statSample || !mostTouched(entries, top, before) { // git is as fast
 		return nil
 	}
 	var group errgroup.Group
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() error {
-			h, buffer := newHash(), make([]byte, 64<<10)
-			for i := next.Add(1) - 1; i < int64(len(entries)); i = next.Add(1) - 1 {
-				e := entries[i]
-				switch st, differs := e.differs(top); {
-				case !differs && e.second() < info.ModTime().Unix():
-				case settled(st, before) && e.hasContents(top, st, h, buffer):
-					e.setStat(st)
-				default:
-					clear(e.stat[36:]) // git reads a file again whose entry has the size 0
+			f := folder{top: top, fd: -1}
+			defer f.close()
+			h, buffer := newHash(), make([]byte, 128<<10)
+			for {
+				i := int(next.Add(entriesAtOnce)) - entriesAtOnce
+				if i >= len(entries) {
+					return nil
+				}
+				for _, e := range entries[i:min(i+entriesAtOnce, len(entries))] {
+					switch st, differs := e.differs(&f); {
+					case !differs && e.second() < info.ModTime().Unix():
+					case settled(st, before) && e.hasContents(&f, st, h, buffer):
+						e.setStat(st)
+					default:
+						clear(e.stat[36:]) // git reads a file again whose entry has the size 0
+					}
 				}
 			}
-			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -93,6 +91,19 @@ func refreshTouched(index, top string, before time.Time) error {
 	body := text[:len(text)-h.Size()]
 	h.Write(body)
 	return os.WriteFile(index, h.Sum(body), 0o600)
+}
+
+// mostTouched reports whether most files of a sample were touched before a time.
+func mostTouched(entries []indexEntry, top string, before time.Time) bool {
+	f := folder{top: top, fd: -1}
+	defer f.close()
+	touched := 0
+	for i := range statSample {
+		if st, differs := entries[i*len(entries)/statSample].differs(&f); differs && settled(st, before) {
+			touched++
+		}
+	}
+	return touched >= statSample/2
 }
 
 // parseIndex returns the files and links of an index, and the hash of the repository's ids; none if it is split or of
@@ -175,12 +186,15 @@ func offset(b []byte) (n, size int) {
 
 // differs returns the state of the file of an entry, and reports whether it has other times than the entry, and the
 // same size.
-func (e indexEntry) differs(top string) (st unix.Stat_t, differs bool) {
-	if unix.Lstat(filepath.Join(top, e.path), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
+func (e indexEntry) differs(f *folder) (st unix.Stat_t, differs bool) {
+	name := f.open(e.path)
+	if unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
 		uint32(st.Size) != binary.BigEndian.Uint32(e.stat[36:]) {
 		return st, false
 	}
-	now := indexEntry{stat: bytes.Clone(e.stat)}
+	var stat [40]byte
+	now := indexEntry{stat: stat[:]}
+	copy(now.stat, e.stat)
 	now.setStat(st)
 	return st, !bytes.Equal(now.stat, e.stat)
 }
@@ -204,31 +218,58 @@ func settled(st unix.Stat_t, before time.Time) bool {
 }
 
 // hasContents reports whether the file of an entry has the contents of its blob, without a filter.
-func (e indexEntry) hasContents(top string, st unix.Stat_t, h hash.Hash, buffer []byte) bool {
-	fd, err := unix.Open(filepath.Join(top, e.path), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+func (e indexEntry) hasContents(f *folder, st unix.Stat_t, h hash.Hash, buffer []byte) bool {
+	fd, err := unix.Openat(f.fd, f.open(e.path), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
-	f := fdReader(fd)
 	defer func() { _ = unix.Close(fd) }() // read only
 	h.Reset()
-	fmt.Fprintf(h, "blob %d\x00", st.Size)
-	n, err := io.CopyBuffer(h, f, buffer)
-	return err == nil && n == st.Size && bytes.Equal(h.Sum(nil), e.id)
-}
-
-// fdReader reads a file without the poller of the runtime.
-type fdReader int
-
-func (fd fdReader) Read(b []byte) (int, error) {
-	for {
-		n, err := unix.Read(int(fd), b)
+	filled := copy(buffer, "blob ")
+	filled += len(strconv.AppendInt(buffer[filled:filled], st.Size, 10))
+	buffer[filled] = 0
+	filled++
+	for size := int64(0); ; { // without the poller of the runtime
+		n, err := unix.Read(fd, buffer[filled:])
 		switch {
 		case err == unix.EINTR:
-		case err == nil && n == 0:
-			return 0, io.EOF
-		default:
-			return max(n, 0), err
+			continue
+		case err != nil:
+			return false
+		}
+		full := n == len(buffer)-filled
+		size += int64(n)
+		h.Write(buffer[:filled+n])
+		if n == 0 || !full && size >= st.Size { // the end: a read returns less only there
+			return size == st.Size && bytes.Equal(h.Sum(buffer[:0]), e.id)
+		}
+		filled = 0
+	}
+}
+
+// folder keeps the folder of the file before open: the entries of an index are sorted.
+type folder struct {
+	top, path string
+	fd        int // -1: it is closed or cannot be opened
+}
+
+// open opens the folder of a file and returns the name of the file in it.
+func (f *folder) open(path string) (name string) {
+	i := strings.LastIndexByte(path, '/') + 1
+	if f.fd < 0 || f.path != path[:i] {
+		f.close()
+		f.path = path[:i]
+		fd, err := unix.Open(filepath.Join(f.top, f.path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			f.fd = fd
 		}
 	}
+	return path[i:]
+}
+
+func (f *folder) close() {
+	if f.fd >= 0 {
+		_ = unix.Close(f.fd) // read only
+	}
+	f.fd = -1
 }

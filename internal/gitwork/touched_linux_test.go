@@ -2,9 +2,13 @@ package gitwork
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,4 +144,57 @@ func TestRefreshTouchedSplitIndex(t *testing.T) {
 	if !bytes.Equal(before, now) {
 		t.Error("a split index is changed")
 	}
+}
+
+// BenchmarkRefreshTouched touches 6,000 files of 18 KB, whose contents and folders are those of make bench-repos.
+func BenchmarkRefreshTouched(b *testing.B) {
+	const files, size = 6000, 18 << 10
+	r := newRepo(b, nil)
+	var info strings.Builder
+	content := []byte(strings.Repeat("0123456789abcdef", size/16))
+	path := func(i int) string { return fmt.Sprintf("d%02d/e%02d/f%05d.go", i/20%100, i/2000, i) }
+	for i := range files {
+		binary.BigEndian.PutUint64(content, uint64(i))
+		must(b, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(path(i))), 0o755))
+		must(b, os.WriteFile(filepath.Join(r.dir, path(i)), content, 0o644))
+		id := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", size), content...))
+		fmt.Fprintf(&info, "100644 %x 0\t%s\n", id, path(i))
+	}
+	add := exec.Command("git", "update-index", "--index-info")
+	add.Dir, add.Env, add.Stdin = r.dir, r.env, strings.NewReader(info.String())
+	must(b, add.Run())
+	index := filepath.Join(r.dir, ".git", "index")
+	text, err := os.ReadFile(index)
+	must(b, err)
+	entries, newHash := parseIndex(text)
+	for _, e := range entries {
+		binary.BigEndian.PutUint32(e.stat[36:], size)
+	}
+	h := newHash()
+	body := text[:len(text)-h.Size()]
+	h.Write(body)
+	must(b, os.WriteFile(index, h.Sum(body), 0o600))
+	used := time.Duration(0)
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		at := time.Unix(int64(1e9+i), 0)
+		for k := range files {
+			must(b, os.Chtimes(filepath.Join(r.dir, path(k)), at, at))
+		}
+		b.StartTimer()
+		before := cpuTime(b)
+		must(b, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+		used += cpuTime(b) - before
+	}
+	b.StopTimer()
+	equal(b, "files that differ", r.git("diff-files", "--name-only"), "")
+	b.ReportMetric(float64(used.Nanoseconds())/float64(b.N)/files, "ns-CPU/file")
+}
+
+// cpuTime returns the time that this process has used processors.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u unix.Rusage
+	must(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
