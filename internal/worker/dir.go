@@ -79,8 +79,8 @@ func repos(dir string) ([]string, error) {
 	return dirs, err
 }
 
-// RemoveOld removes the worktrees, the logs and the refs of runs that made no attempt here since a moment. It returns
-// their number. Own must have been called.
+// RemoveOld removes the worktrees, the logs and the refs of runs that made no attempt here since a moment, but of none
+// whose work could not be pushed. It returns their number. Own must have been called.
 func RemoveOld(ctx context.Context, dir string, since time.Time, env []string) (removed int, err error) {
 	all, err := repos(dir)
 	if err != nil {
@@ -135,6 +135,9 @@ func oldRuns(in loop.Dir, since time.Time) (old []string, err error) {
 		if walk != nil {
 			return nil, walk
 		}
+		if _, err := os.Lstat(in.Run(e.Name(), keptFile)); err == nil {
+			continue // until Salvage has pushed it
+		}
 		if e.IsDir() && last.Before(since) {
 			old = append(old, e.Name())
 		}
@@ -158,6 +161,9 @@ func Salvage(ctx context.Context, dir, run string, env []string) (pushed []strin
 		refs, err := f.Kept(ctx, run)
 		if err == nil && len(refs) > 0 {
 			err = f.Push(ctx, refs...)
+		}
+		if err == nil {
+			err = os.RemoveAll(loop.In(repo).Run(run, keptFile))
 		}
 		if err != nil {
 			return pushed, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ import (
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
+
+// keptFile is in the log directory of a run that has work which could not be pushed.
+const keptFile = "kept"
 
 // Task is one attempt as an engine hands it to a worker. Its methods are called from any goroutine.
 type Task interface {
@@ -222,6 +226,9 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 	res = a.redact(res)
 	if err := a.bringBack(context.WithoutCancel(ctx), here, &res); err != nil {
 		kept := cmp.Or(res.Commit, res.WIP)
+		if err := os.WriteFile(here.loop.Run(here.req.Run, keptFile), nil, 0o600); err != nil {
+			a.opts.Warn(err) // it is removed when it is old
+		}
 		if res.Outcome == runner.Done || res.Outcome.Stuck() {
 			res.Outcome = runner.Broken
 		}
