@@ -84,6 +84,13 @@ type checkedGroup struct {
 	Tasks []string `json:"tasks"`
 }
 
+func checkedGroups(p *plan.Plan) (groups []checkedGroup) {
+	for _, g := range p.Groups {
+		groups = append(groups, checkedGroup{g, plan.IDs(p, g.Tasks)})
+	}
+	return groups
+}
+
 // String returns the group as one line.
 func (g checkedGroup) String() string {
 	switch {
@@ -112,9 +119,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
 		r.Waves, r.Commands, r.Params = waveIDs(p), p.Commands(), p.Params
-		for _, g := range p.Groups {
-			r.Groups = append(r.Groups, checkedGroup{g, plan.IDs(p, g.Tasks)})
-		}
+		r.Groups = checkedGroups(p)
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)

@@ -178,6 +178,11 @@ func completeTask(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 			out = append(out, cobra.CompletionWithDesc(t.ID, textfmt.Line(t.Title())))
 		}
 	}
+	for _, g := range p.Groups {
+		if strings.HasPrefix(g.ID, begun) {
+			out = append(out, cobra.CompletionWithDesc(g.ID, "list of "+report.Plural(len(g.Tasks), "item", "items")))
+		}
+	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 

@@ -44,10 +44,25 @@ func findTask(p *plan.Plan, id string) (string, error) {
 			near = append(near, textfmt.Line(own))
 		}
 	}
+	if g := p.Group(id); g != nil {
+		return "", groupError(p, g)
+	}
 	if len(near) > 0 {
 		return "", usage("there is no task %s; there is %s", textfmt.Line(id), strings.Join(near, ", "))
 	}
 	return "", usage("there is no task %s in %s; wavex graph lists them", textfmt.Line(id), p.Path)
+}
+
+// groupError returns the error of a command that takes a task and got a list.
+func groupError(p *plan.Plan, g *plan.Group) error {
+	switch {
+	case !g.Known:
+		return usage("%s is a list that is not known yet", textfmt.Line(g.ID))
+	case len(g.Tasks) == 0:
+		return usage("%s is a list without items", textfmt.Line(g.ID))
+	}
+	tasks := plan.IDs(p, g.All())
+	return usage("%s is a list; name one of its tasks: %s", textfmt.Line(g.ID), textfmt.FirstOf(tasks, 5, 0))
 }
 
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last

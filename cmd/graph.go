@@ -22,6 +22,7 @@ import (
 type graphOptions struct {
 	format string
 	states bool // show the states of a run
+	all    bool // show each item of a list
 }
 
 func newGraph(std Stdio) *cobra.Command {
@@ -33,13 +34,16 @@ func newGraph(std Stdio) *cobra.Command {
 plan.yml, whichever is here) with their subjects and their blockedBy edges, laid
 out in waves; an arrow leads from a task to one that waits for it. With
 --states, or with the id of a run, each task has its state in the last run of
-the plan, or in that run, and tasks that the run added are there as well.
+the plan, or in that run, and tasks that the run added are there as well. A list
+(foreach) is one node with the number of its items; with --all, and in JSON,
+each item is there.
 A plan with mistakes (a cycle, an unknown blocker) is refused with its
 diagnostics. Mermaid is what GitHub draws in a block of Markdown.
 
 Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 		Example: `  wavex graph plan.json
   wavex graph --states
+  wavex graph --all
   wavex graph plan.json --format dot | dot -Tsvg > plan.svg
   wavex graph plan.json --format mermaid > plan.mmd`,
 		Args: optionalArg("a plan file or a run id"),
@@ -59,6 +63,7 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 		},
 	}
 	c.Flags().BoolVar(&o.states, "states", false, "show the states of the tasks in the plan's last run")
+	c.Flags().BoolVar(&o.all, "all", false, "show each item of a list")
 	choiceFlag(c, &o.format, "format", "text", []string{"text", "dot", "mermaid", "json"}, "what to print")
 	return c
 }
@@ -70,20 +75,20 @@ func runGraphOfRun(args []string, o graphOptions, std Stdio) error {
 		return err
 	}
 	sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
-	return printGraph(past.State.Plan, sum.Tasks, o, std)
+	return printGraph(past.State.Plan, &sum, o, std)
 }
 
-// printGraph prints a plan, with the states of tasks, if they are given, in plan order.
-func printGraph(p *plan.Plan, states []report.Task, o graphOptions, std Stdio) error {
-	g := graph{p, states}
+// printGraph prints a plan, with the states of a run if there is one.
+func printGraph(p *plan.Plan, run *report.Summary, o graphOptions, std Stdio) error {
 	w := bufio.NewWriter(std.Out)
+	g := graphOf(p, run, o.all)
 	switch o.format {
 	case "dot":
 		g.dot(w)
 	case "mermaid":
 		g.mermaid(w)
 	case "json":
-		if err := g.json(w); err != nil {
+		if err := writeGraphJSON(w, p, run); err != nil {
 			return err
 		}
 	default:
@@ -92,61 +97,55 @@ func printGraph(p *plan.Plan, states []report.Task, o graphOptions, std Stdio) e
 	return w.Flush()
 }
 
-// graph is a plan, with the states of its tasks in a run or nil.
-type graph struct {
-	*plan.Plan
-	states []report.Task
-}
-
-// state returns the state of a task as people see it; "" without a run.
-func (g graph) state(i int) string {
-	if i >= len(g.states) {
-		return ""
-	}
-	return g.states[i].StatusText()
-}
-
 // stateColours are the backgrounds of tasks; black text is legible on each.
 var stateColours = map[event.Status]string{event.Completed: "#b7e4c7", event.Verified: "#d8f3dc",
 	event.InProgress: "#a9d6f5", event.Advising: "#d7c6f5", event.Failed: "#f5b5b5", event.Blocked: "#dddddd",
 	event.Pending: "#ffffff"}
 
-func (g graph) text(w io.Writer) {
-	waves := g.TasksByWave()
-	for n, tasks := range waves {
-		fmt.Fprintf(w, "wave %d of %d\n", n+1, len(waves))
-		for _, i := range tasks {
-			fmt.Fprintf(w, "  %s", g.Tasks[i].ID)
-			if s := textfmt.Line(g.Tasks[i].Title()); s != "" {
+func (g *graph) text(w io.Writer) {
+	for n, nodes := range g.byWave() {
+		fmt.Fprintf(w, "wave %d of %d\n", n+1, g.waves)
+		for _, i := range nodes {
+			one := &g.nodes[i]
+			fmt.Fprintf(w, "  %s", one.id)
+			if s := textfmt.Line(one.title); s != "" {
 				fmt.Fprintf(w, "  %s", s)
 			}
-			if b := plan.IDs(g.Plan, g.Graph.Blockers(i)); len(b) > 0 {
-				fmt.Fprintf(w, "  (blocked by %s)", strings.Join(b, ", "))
+			if len(one.blockers) > 0 {
+				ids := make([]string, len(one.blockers))
+				for k, b := range one.blockers {
+					ids[k] = g.nodes[b].id
+				}
+				fmt.Fprintf(w, "  (blocked by %s)", strings.Join(ids, ", "))
 			}
-			if s := g.state(i); s != "" {
-				fmt.Fprintf(w, "  [%s]", s)
+			if one.state != "" {
+				fmt.Fprintf(w, "  [%s]", one.state)
 			}
 			fmt.Fprintln(w)
 		}
 	}
 }
 
-func (g graph) json(w io.Writer) error {
+// writeGraphJSON writes every task, and the lists that they come from.
+func writeGraphJSON(w io.Writer, p *plan.Plan, run *report.Summary) error {
 	type node struct {
 		ID        string       `json:"id"`
+		Group     string       `json:"group,omitempty"` // the list that it is an item of
 		Subject   string       `json:"subject,omitempty"`
 		Wave      int          `json:"wave"`
 		BlockedBy []string     `json:"blockedBy"`
 		Status    event.Status `json:"status,omitempty"` // in a run
 	}
-	wave, _ := g.Waves()
+	wave, _ := p.Waves()
 	out := struct {
-		Tasks []node `json:"tasks"`
-	}{make([]node, len(g.Tasks))}
-	for i := range g.Tasks {
-		out.Tasks[i] = node{g.Tasks[i].ID, g.Tasks[i].Subject, wave[i], plan.IDs(g.Plan, g.Graph.Blockers(i)), ""}
-		if i < len(g.states) {
-			out.Tasks[i].Status = g.states[i].Status
+		Tasks  []node         `json:"tasks"`
+		Groups []checkedGroup `json:"groups,omitempty"`
+	}{make([]node, len(p.Tasks)), checkedGroups(p)}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		out.Tasks[i] = node{t.ID, t.Group, t.Subject, wave[i], plan.IDs(p, p.Graph.Blockers(i)), ""}
+		if run != nil {
+			out.Tasks[i].Status = run.Tasks[i].Status
 		}
 	}
 	return json.NewEncoder(w).Encode(out)
@@ -159,12 +158,11 @@ const (
 	labelColumns      = 36
 )
 
-// label returns the escaped lines in a task's box: its id, its subject wrapped to the width of a box, and its state.
-func (g graph) label(i int, escape func(line string) string, lineBreak string) string {
-	t := &g.Tasks[i]
-	out := []string{textfmt.Line(t.ID)}
+// label returns the escaped lines in a node's box: its id, its title wrapped to the width of a box, and its state.
+func (n *graphNode) label(escape func(line string) string, lineBreak string) string {
+	out := []string{textfmt.Line(n.id)}
 	line := ""
-	for _, w := range strings.Fields(textfmt.Fit(t.Title(), maxSubjectColumns, false)) {
+	for _, w := range strings.Fields(textfmt.Fit(n.title, maxSubjectColumns, false)) {
 		if line != "" && textfmt.Width(line)+1+textfmt.Width(w) > labelColumns {
 			out, line = append(out, line), ""
 		}
@@ -173,8 +171,8 @@ func (g graph) label(i int, escape func(line string) string, lineBreak string) s
 	if line != "" && line != out[0] {
 		out = append(out, line)
 	}
-	if state := g.state(i); state != "" {
-		out = append(out, state)
+	if n.state != "" {
+		out = append(out, n.state)
 	}
 	for k, l := range out {
 		out[k] = escape(l)
@@ -182,23 +180,27 @@ func (g graph) label(i int, escape func(line string) string, lineBreak string) s
 	return strings.Join(out, lineBreak)
 }
 
-func (g graph) dot(w io.Writer) {
+func (g *graph) dot(w io.Writer) {
 	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
-	for n, tasks := range g.TasksByWave() {
+	for n, nodes := range g.byWave() {
 		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
-		for _, i := range tasks {
-			text := g.label(i, func(l string) string { return dotText(strings.ReplaceAll(l, "&", "&amp;")) }, `\n`)
+		for _, i := range nodes {
+			one := &g.nodes[i]
+			text := one.label(func(l string) string { return dotText(strings.ReplaceAll(l, "&", "&amp;")) }, `\n`)
 			style := ""
-			if i < len(g.states) {
-				style = fmt.Sprintf(", style=filled, fillcolor=%q", stateColours[g.states[i].Status])
+			if one.status != "" {
+				style = fmt.Sprintf(", style=filled, fillcolor=%q", stateColours[one.status])
 			}
-			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"%s];\n", dotText(g.Tasks[i].ID), text, style)
+			if one.isGroup {
+				style += ", peripheries=2"
+			}
+			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"%s];\n", dotText(one.id), text, style)
 		}
 		fmt.Fprintln(w, "  }")
 	}
-	for i := range g.Tasks {
-		for _, b := range plan.IDs(g.Plan, g.Graph.Blockers(i)) {
-			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(b), dotText(g.Tasks[i].ID))
+	for i := range g.nodes {
+		for _, b := range g.nodes[i].blockers {
+			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(g.nodes[b].id), dotText(g.nodes[i].id))
 		}
 	}
 	fmt.Fprintln(w, "}")
@@ -211,23 +213,27 @@ func dotText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
 }
 
-func (g graph) mermaid(w io.Writer) {
+func (g *graph) mermaid(w io.Writer) {
 	fmt.Fprintln(w, "flowchart LR")
-	for n, tasks := range g.TasksByWave() {
-		if len(tasks) == 0 {
+	for n, nodes := range g.byWave() {
+		if len(nodes) == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n+1, n+1)
-		for _, i := range tasks {
-			fmt.Fprintf(w, "    n%d[\"%s\"]\n", i, g.label(i, mermaidText, "<br/>"))
-			if i < len(g.states) {
-				fmt.Fprintf(w, "    style n%d fill:%s,color:#000000\n", i, stateColours[g.states[i].Status])
+		for _, i := range nodes {
+			one, box := &g.nodes[i], [2]string{"[", "]"}
+			if one.isGroup {
+				box = [2]string{"[[", "]]"}
+			}
+			fmt.Fprintf(w, "    n%d%s\"%s\"%s\n", i, box[0], one.label(mermaidText, "<br/>"), box[1])
+			if one.status != "" {
+				fmt.Fprintf(w, "    style n%d fill:%s,color:#000000\n", i, stateColours[one.status])
 			}
 		}
 		fmt.Fprintln(w, "  end")
 	}
-	for i := range g.Tasks {
-		for _, b := range g.Graph.Blockers(i) {
+	for i := range g.nodes {
+		for _, b := range g.nodes[i].blockers {
 			fmt.Fprintf(w, "  n%d --> n%d\n", b, i)
 		}
 	}

@@ -3,12 +3,14 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"wavex/internal/loop"
 	"wavex/internal/textfmt"
+	"wavex/scheduler"
 )
 
 func newOutput(std Stdio) *cobra.Command {
@@ -16,8 +18,8 @@ func newOutput(std Stdio) *cobra.Command {
 		Use:   "output TASK",
 		Short: "Print the output of a task",
 		Long: `output prints the structured result of a task that has an output in the plan, as
-JSON. It reads the last run in .loop/ of the current directory, and changes
-nothing.
+JSON, or with the id of a list (foreach) the results of its items, as an array.
+It reads the last run in .loop/ of the current directory, and changes nothing.
 
 Exit status: 0 printed, 2 there is no such task, or it has no output (yet).`,
 		Example:           "  wavex output T-001\n  wavex output T-001 | jq -r '.items[].path'",
@@ -33,15 +35,7 @@ func runOutput(id string, std Stdio) error {
 		return err
 	}
 	s := past.State
-	if id, err = findTask(s.Plan, id); err != nil {
-		return err
-	}
-	i, _ := s.Index(id)
-	o := s.Output(i)
-	if o == nil {
-		return usage("task %s has no output in run %s: it is %s", textfmt.Line(id), s.Config.Run, s.Tasks[i].Status)
-	}
-	value, err := o.Read(past.Loop.Path(loop.Outputs))
+	value, err := outputOf(s, id, past.Loop.Path(loop.Outputs))
 	if err != nil {
 		return err
 	}
@@ -58,4 +52,31 @@ func runOutput(id string, std Stdio) error {
 	}
 	_, err = std.Out.Write(append(text, '\n'))
 	return err
+}
+
+// outputOf returns the output of a task, or those of a list as an array.
+func outputOf(s *scheduler.State, id, dir string) ([]byte, error) {
+	if g := s.Plan.Group(id); g != nil && len(g.Tasks) > 0 {
+		outputs, _, err := s.Outputs(g.ID)
+		if err != nil {
+			return nil, usage("the list %s has no outputs in run %s: %s", textfmt.Line(g.ID), s.Config.Run, err)
+		}
+		values := make([][]byte, len(outputs))
+		for k, o := range outputs {
+			if values[k], err = o.Read(dir); err != nil {
+				return nil, err
+			}
+		}
+		return slices.Concat([]byte{'['}, bytes.Join(values, []byte{','}), []byte{']'}), nil
+	}
+	id, err := findTask(s.Plan, id)
+	if err != nil {
+		return nil, err
+	}
+	i, _ := s.Index(id)
+	o := s.Output(i)
+	if o == nil {
+		return nil, usage("task %s has no output in run %s: it is %s", textfmt.Line(id), s.Config.Run, s.Tasks[i].Status)
+	}
+	return o.Read(dir)
 }

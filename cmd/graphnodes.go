@@ -1,0 +1,136 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/internal/report"
+)
+
+// This file makes the nodes of wavex graph: the tasks of a plan, and one node for each list. It knows no format.
+
+// graph holds the nodes of a plan, in its order, and the number of its waves.
+type graph struct {
+	nodes []graphNode
+	waves int
+}
+
+// graphNode is a task, or a list with all its items.
+type graphNode struct {
+	id, title string
+	isGroup   bool
+	wave      int    // from 1
+	blockers  []int  // nodes
+	state     string // in a run, as people see it; "" without one
+	status    event.Status
+}
+
+// graphOf returns the nodes of a plan. run has the states of its tasks and may be nil. With all, each item is a node.
+func graphOf(p *plan.Plan, run *report.Summary, all bool) *graph {
+	wave, waves := p.Waves()
+	g := &graph{waves: waves}
+	at, groups := make([]int, len(p.Tasks)), map[string]int{}
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		if k, ok := groups[t.Group]; ok {
+			at[i] = k
+			continue
+		}
+		one := graphNode{id: t.ID, title: t.Title(), wave: wave[i]}
+		switch {
+		case t.Group != "" && !all:
+			one = groupNode(p, run, t.Group)
+			one.wave = wave[i]
+			groups[t.Group] = len(g.nodes)
+		case run != nil:
+			one.state, one.status = run.Tasks[i].StatusText(), run.Tasks[i].Status
+		}
+		at[i] = len(g.nodes)
+		g.nodes = append(g.nodes, one)
+	}
+	for i := range p.Tasks {
+		g.block(at[i], p.Graph.Blockers(i), at)
+	}
+	for k := range p.Groups {
+		if !p.Groups[k].Known {
+			g.addUnknown(p, run, &p.Groups[k], at)
+		}
+	}
+	return g
+}
+
+// block adds tasks to the blockers of a node. at has the node of each task.
+func (g *graph) block(node int, tasks []int32, at []int) {
+	n := &g.nodes[node]
+	for _, b := range tasks {
+		if from := at[b]; from != node && !slices.Contains(n.blockers, from) {
+			n.blockers = append(n.blockers, from)
+		}
+	}
+}
+
+// addUnknown adds the node of a list that comes with the run: behind the tasks that it waits for.
+func (g *graph) addUnknown(p *plan.Plan, run *report.Summary, group *plan.Group, at []int) {
+	one, node := groupNode(p, run, group.ID), len(g.nodes)
+	one.wave = 1
+	g.nodes = append(g.nodes, one)
+	for _, i := range p.ListBlockers(group.ID) {
+		g.block(node, []int32{int32(i)}, at)
+	}
+	for _, b := range g.nodes[node].blockers {
+		g.nodes[node].wave = max(g.nodes[node].wave, g.nodes[b].wave+1)
+	}
+	g.waves = max(g.waves, g.nodes[node].wave)
+}
+
+// groupNode returns the node of a list, without its wave and its blockers.
+func groupNode(p *plan.Plan, run *report.Summary, id string) graphNode {
+	g := p.Group(id)
+	n := graphNode{id: id, isGroup: true, title: fmt.Sprintf("%s (%s)", report.Plural(len(g.Tasks), "item", "items"),
+		g.List)}
+	if !g.Known {
+		n.title = fmt.Sprintf("at most %s (%s)", report.Plural(g.MaxItems, "item", "items"), g.List)
+	}
+	if run == nil {
+		return n
+	}
+	at := slices.IndexFunc(run.Groups, func(r report.Group) bool { return r.ID == id })
+	if at < 0 {
+		return n
+	}
+	switch r := &run.Groups[at]; {
+	case !r.Known:
+		n.state, n.status = "the list is not known yet", event.Pending
+	default:
+		n.state, n.status = groupState(r)
+	}
+	return n
+}
+
+// groupState returns the state of a list: how many of its items are in which, and one for all.
+func groupState(r *report.Group) (string, event.Status) {
+	text := fmt.Sprintf("%d of %s completed", r.Completed, report.Plural(r.Items, "item", "items"))
+	status := event.Pending
+	if r.Completed == r.Items {
+		status = event.Completed
+	}
+	if r.Failed > 0 {
+		text, status = text+fmt.Sprintf(", %d failed", r.Failed), event.Failed
+	}
+	if r.Running > 0 {
+		text, status = text+fmt.Sprintf(", %d running", r.Running), event.InProgress
+	}
+	return text, status
+}
+
+// byWave returns the nodes of each wave, in the order of the plan.
+func (g *graph) byWave() [][]int {
+	out := make([][]int, g.waves)
+	for i := range g.nodes {
+		w := g.nodes[i].wave - 1
+		out[w] = append(out[w], i)
+	}
+	return out
+}
