@@ -166,6 +166,18 @@ func TestRetriesPutBack(t *testing.T) {
 	}
 }
 
+// A .git file that names no directory closes nothing, and its directory is the working tree.
+func TestGitPathsOfAStrangeFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	projectFile(t, dir, "a/.git", "something else")
+	projectFile(t, dir, "a/b/c", "")
+	root, closed := gitPaths(filepath.Join(dir, "a", "b"))
+	if root != filepath.Join(dir, "a") || closed != nil {
+		t.Errorf("%s, %q", root, closed)
+	}
+}
+
 func projectFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	at := filepath.Join(dir, name)

@@ -26,6 +26,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
+	"wavex/internal/wall"
 	"wavex/runner"
 	"wavex/runner/runnertest"
 )
@@ -263,6 +264,119 @@ func TestNoTurnInASharedDirectory(t *testing.T) {
 			r.Reason != "stopped before the checks: the run stops" || d.edits != 1 {
 			t.Errorf("it is %s: %s, %+v", r.Outcome, r.Reason, r)
 		}
+	}
+}
+
+// stoppingDirectory is a directory whose checks before the work end with an error.
+type stoppingDirectory struct {
+	busyDirectory
+	stop func() error
+}
+
+func (d *stoppingDirectory) Check(_ context.Context, when runner.CheckTime, _ []plan.Check, _ func()) (bool, error) {
+	return false, d.stop()
+}
+
+// Without the state from before the task there is no attempt. A stop while it is taken is no failure.
+func TestNoBase(t *testing.T) {
+	t.Parallel()
+	var ctx context.Context
+	var cancel context.CancelCauseFunc
+	for name, c := range map[string]struct {
+		arrange func(b *fixture)
+		want    runner.Outcome
+		reason  string
+	}{
+		"damaged": {func(b *fixture) { must(os.WriteFile(b.req.Baseline, []byte("{"), 0o600)) }, runner.Broken, "reading "},
+		"a directory": {func(b *fixture) { must(os.Mkdir(b.req.Baseline, 0o700)) }, runner.Broken,
+			"reading the digests of the declared files: "},
+		"no place": {func(b *fixture) { b.req.Baseline = filepath.Join(os.DevNull, "x", "base.json") }, runner.Broken, ""},
+		"checks": {func(b *fixture) {
+			b.hooks.Directory = &stoppingDirectory{stop: func() error { return io.ErrNoProgress }}
+		}, runner.Broken, io.ErrNoProgress.Error()},
+		"stop": {func(b *fixture) {
+			b.hooks.Directory = &stoppingDirectory{stop: func() error {
+				cancel(errors.New("the run stops"))
+				return context.Cause(ctx)
+			}}
+		}, runner.Interrupted, "stopped during the checks before: the run stops"},
+	} {
+		ctx, cancel = context.WithCancelCause(t.Context())
+		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a turn") }))
+		b.req.Checks, b.req.Files = []plan.Check{{Run: "true"}}, []plan.File{{Path: "a.txt"}}
+		c.arrange(b)
+		if r := b.attempt(ctx); r.Outcome != c.want || !strings.HasPrefix(r.Reason, c.reason) {
+			t.Errorf("%s: it is %s: %s", name, r.Outcome, r.Reason)
+		}
+		cancel(nil)
+	}
+}
+
+// A person may change a guarded file between two attempts, but not an attempt that was killed and is made again.
+func TestGuardsBetweenAttempts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		second int // number of the second attempt
+		want   int // guarded files that it changed
+	}{"a person": {2, 0}, "killed": {1, 1}} {
+		b := setup(t, runnertest.StandIn(runnertest.Idles))
+		at := filepath.Join(b.dir, "check.sh")
+		must(os.WriteFile(at, []byte("exit 1\n"), 0o600))
+		b.req.Guards = []runner.Guard{{Path: "check.sh"}}
+		if r := b.attempt(t.Context()); len(r.Tampered) != 0 {
+			t.Errorf("%s: first %+v", name, r.Tampered)
+		}
+		must(os.WriteFile(at, []byte("exit 0\n"), 0o600))
+		b.req.Attempt = c.second
+		if r := b.attempt(t.Context()); len(r.Tampered) != c.want {
+			t.Errorf("%s: second %+v", name, r.Tampered)
+		}
+	}
+}
+
+// A turn that failed keeps its outcome if the directory does not become quiet for its mustNot conditions.
+func TestFailedTurnInABusyDirectory(t *testing.T) {
+	t.Parallel()
+	d := &busyDirectory{busy: true, writer: true}
+	b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
+		d.refuse = errors.New("the run stops")
+		return runner.TurnResult{Outcome: runner.OverTurns, Reason: "too long", Contained: true}
+	}))
+	b.hooks.Directory = d
+	b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "true"}}}
+	if r := b.attempt(t.Context()); r.Outcome != runner.OverTurns || r.Reason != "too long" || r.Violated != nil {
+		t.Errorf("it is %s: %s, %+v", r.Outcome, r.Reason, r)
+	}
+}
+
+// Behind a wall a turn has closed paths; a command has none.
+func TestClosedPathsOfATurn(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"", "true"} {
+		b := setup(t, nil)
+		b.Wall, b.req.Command = &wall.Wall{}, command
+		turn, err := b.PrepareTurn(b.req)
+		if err != nil || (len(turn.Closed) > 0) != (command == "") {
+			t.Errorf("%q: closed are %q, %v", command, turn.Closed, err)
+		}
+		b.Wall = nil
+		if turn, err := b.PrepareTurn(b.req); err != nil || turn.Closed != nil {
+			t.Errorf("%q without a wall: closed are %q, %v", command, turn.Closed, err)
+		}
+	}
+}
+
+// A command that cannot start is the machine's fault, and one whose output has no place still counts.
+func TestCommandWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.req.Command, b.req.Prompt, b.req.Dir = "true", "", filepath.Join(b.dir, "gone")
+	if r := b.attempt(t.Context()); r.Outcome != runner.Broken {
+		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
+	}
+	b.req.Dir, b.req.Command, b.req.LogDir = b.dir, "echo told", filepath.Join(os.DevNull, "x")
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Report != "told" {
+		t.Errorf("it is %s: %s; %q", r.Outcome, r.Reason, r.Report)
 	}
 }
 

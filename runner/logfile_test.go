@@ -131,6 +131,32 @@ func TestReplacedLog(t *testing.T) {
 	}
 }
 
+// The writer of a log learns that the disk is full, and how much was written.
+func TestLogOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	log := boundedFile{File: f}
+	if n, err := log.Write([]byte("text")); n != 0 || err == nil {
+		t.Errorf("%d bytes written, %v", n, err)
+	}
+}
+
+// A command whose output has no place in the log folder still runs and reports its end.
+func TestLogNowhere(t *testing.T) {
+	t.Parallel()
+	l := lazyFile{Host: &Host{}, dir: filepath.Join(os.DevNull, "x"), name: "output.txt"}
+	for range 2 {
+		if n, err := l.Write([]byte("text")); n != 0 || err == nil {
+			t.Errorf("%d bytes written, %v", n, err)
+		}
+	}
+	l.close()
+}
+
 // holding is a Redactor whose writers pass everything on when they are closed.
 type holding struct{}
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"wavex/internal/checkfiles"
@@ -105,6 +106,11 @@ func TestKeptVersions(t *testing.T) {
 		if got := r.keptText(files[name].State); string(got) != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+	mustDo(t, os.Truncate(stored("kept"), 0)) // by a full disk
+	r.keepCheckFiles(files, func(s string) string { return s })
+	if got := r.keptText(files["kept"].State); string(got) != "text of kept" {
+		t.Errorf("after a full disk: %q", got)
 	}
 	if got := r.keptText(""); got != nil {
 		t.Errorf("a missing file was %q", got)
@@ -226,5 +232,124 @@ func TestUndecidedChanges(t *testing.T) {
 		if is := r.watches(&c.change); !is || c.change.undecided != c.undecided {
 			t.Errorf("%s with %v: watched %v, undecided %v", c.change.path, c.files, is, c.change.undecided)
 		}
+	}
+}
+
+// A check that cannot be made again, with the old version or with the new one, decides nothing: the doubt says why.
+func TestNoCopyNoVerdict(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]string{"with the old version": "rm -r %s; exit 1", "at all": "exit 1"} {
+		dir := t.TempDir()
+		temp := filepath.Join(dir, "temp")
+		if name != "at all" {
+			mustDo(t, os.Mkdir(temp, 0o755))
+			run = fmt.Sprintf(run, temp)
+		}
+		a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ(),
+			turn: TurnRequest{Env: map[string]string{"TMPDIR": temp}}}
+		changed := []changedFile{{path: "a.sh", checkFile: checkFile{Kind: checkfiles.Script}}}
+		checks := []restingCheck{{OtherCheck: OtherCheck{Check: plan.Check{Run: run}}}}
+		v, err := a.checkWithOld(t.Context(), changed, checks)
+		if v.outcome != Done || err != nil || len(a.res.Tampered) != 1 || !a.res.Tampered[0].Own ||
+			!strings.Contains(a.res.Tampered[0].Doubt, "no such file") {
+			t.Errorf("%s: %+v, %v; doubts %+v", name, v, err, a.res.Tampered)
+		}
+	}
+}
+
+// A stop while a check is made again, with the old version or with the new one, is no failure of the task.
+func TestInterruptedComparison(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("the run stops")
+	for _, second := range []bool{false, true} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		dir := t.TempDir()
+		ready := filepath.Join(dir, "ready")
+		mustDo(t, syscall.Mkfifo(ready, 0o600))
+		pipe, err := os.OpenFile(ready, os.O_RDWR, 0)
+		mustDo(t, err)
+		ended := make(chan struct{})
+		go func() { // the second run of the check tells when it is at work
+			defer close(ended)
+			if _, err := pipe.Read(make([]byte, 1)); err == nil {
+				cancel(stop)
+			}
+		}()
+		l := &Local{Host: Host{Observe: func(Observation) {
+			if !second {
+				cancel(stop)
+			}
+		}}}
+		a := &attempt{Local: l, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ()}
+		again := filepath.Join(dir, "again")
+		check := plan.Check{Run: fmt.Sprintf("if test -e %s; then echo > %s; sleep 60; fi; : > %[1]s; exit 1", again, ready)}
+		v, err := a.checkWithOld(ctx, []changedFile{{path: "a.sh"}}, []restingCheck{{OtherCheck: OtherCheck{Check: check}}})
+		if !errors.Is(err, stop) || v.outcome != "" || a.res.Tampered != nil {
+			t.Errorf("second run %v: %+v, %v; doubts %+v", second, v, err, a.res.Tampered)
+		}
+		mustDo(t, pipe.Close())
+		<-ended
+	}
+}
+
+// Of the changes from before the task to now, those that the task declares do not count, and new tests are work. A new
+// helper beside new tests may be work.
+func TestChangesOfCheckFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put := func(name, text string) checkfiles.State {
+		at := filepath.Join(dir, name)
+		mustDo(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)))
+		return checkfiles.StateOf(at)
+	}
+	r := Request{Dir: dir, Files: []plan.File{{Path: "own"}}, CheckFiles: &CheckFiles{Store: filepath.Join(dir, "store"),
+		Busy: []string{"busy"}, Planned: []string{"planned"}}}
+	const test, setup, operand = checkfiles.Test, checkfiles.Setup, checkfiles.Operand
+	files := map[string]struct {
+		kind      checkfiles.Kind
+		other     string
+		was       string // "": a new file
+		undecided bool
+		ignored   bool
+	}{
+		"same":             {kind: test, was: "now", ignored: true},
+		"changed":          {kind: test, was: "was"},
+		"new/a_test.go":    {kind: test, ignored: true},
+		"new/helper.sh":    {kind: setup, undecided: true},
+		"new/sub/more.sh":  {kind: setup},
+		"helper.sh":        {kind: setup, undecided: true}, // of the tests below
+		"own/a":            {kind: test, was: "was", ignored: true},
+		"busy/a":           {kind: test, was: "was", ignored: true},
+		"planned/a":        {kind: test, was: "was"},
+		"planned/b":        {kind: test, was: "was", other: "T-2", ignored: true},
+		"operand":          {kind: operand, was: "was"},
+		"operand of other": {kind: operand, was: "was", other: "T-2", ignored: true},
+		"go.sum":           {kind: setup, undecided: true},
+	}
+	b, now := baseline{CheckFiles: map[string]checkFile{}}, map[string]checkFile{}
+	for name, f := range files {
+		if f.was != "" {
+			b.CheckFiles[name] = checkFile{State: put(name, f.was), Kind: f.kind, Other: f.other}
+		}
+		now[name] = checkFile{State: put(name, "now"), Kind: f.kind, Other: f.other}
+	}
+	got := map[string]bool{}
+	for _, c := range r.changedCheckFiles(b, now) {
+		got[c.path] = true
+		if f := files[c.path]; f.ignored || c.undecided != f.undecided || c.Other != f.other || c.Kind != f.kind {
+			t.Errorf("%s: %+v", c.path, c)
+		}
+	}
+	for name, f := range files {
+		if got[name] == f.ignored {
+			t.Errorf("%s counts: %v", name, got[name])
+		}
+	}
+	r.Files = nil
+	if slices.ContainsFunc(r.changedCheckFiles(b, now), func(c changedFile) bool { return c.Kind == operand }) {
+		t.Error("an operand counts for a task that declares no file: it may be the work")
+	}
+	if got := r.changedCheckFiles(baseline{}, now); got != nil {
+		t.Errorf("without a base changed: %+v", got)
 	}
 }

@@ -1,6 +1,11 @@
 package runner
 
-import "testing"
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 // A JSON array is a list as it is; other text is the list of its lines.
 func TestListOfLines(t *testing.T) {
@@ -11,5 +16,50 @@ func TestListOfLines(t *testing.T) {
 		if got := string(listOfLines([]byte(text))); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A value is kept once, and again only if its file is damaged. One that is missing or changed is not read.
+func TestKeptValues(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new")
+	value := []byte(`"` + string(bytes.Repeat([]byte("x"), inlineOutput)) + `"`)
+	o, err := keepOutput(dir, value)
+	mustDo(t, err)
+	if got, err := o.Read(dir); err != nil || !bytes.Equal(got, value) || o.Value != nil || o.Size != len(value) {
+		t.Errorf("%+v: %.20q, %v", o, got, err)
+	}
+	path, err := KeepFile(dir, value)
+	mustDo(t, err)
+	if path != filepath.Join(dir, o.Digest+".json") {
+		t.Errorf("kept at %s", path)
+	}
+	first, err := os.Stat(path)
+	mustDo(t, err)
+	for _, damaged := range []bool{false, true} {
+		if damaged {
+			mustDo(t, os.Truncate(path, 1))
+			if got, err := o.Read(dir); err == nil {
+				t.Errorf("a damaged file is %.20q", got)
+			}
+		}
+		_, err := KeepFile(dir, value)
+		mustDo(t, err)
+		if st, err := os.Stat(path); err != nil || os.SameFile(first, st) == damaged || st.Size() != first.Size() {
+			t.Errorf("damaged %v: %v, %v", damaged, st, err)
+		}
+	}
+	mustDo(t, os.Remove(path))
+	if _, err := o.Read(dir); err == nil {
+		t.Error("a missing file was read")
+	}
+	if o, err := keepOutput("", value); err != nil || !bytes.Equal(o.Value, value) || o.Digest != "" {
+		t.Errorf("without a folder: %+v, %v", o, err)
+	}
+	if o, err := keepOutput(dir, value[:inlineOutput]); err != nil || o.Digest != "" {
+		t.Errorf("a small one: %+v, %v", o, err)
+	}
+	if _, err := keepOutput(filepath.Join(os.DevNull, "x"), value); err == nil {
+		t.Error("kept in no folder")
 	}
 }

@@ -133,6 +133,30 @@ func TestNormaliseLongOutput(t *testing.T) {
 	}
 }
 
+// Independent lines have no order. Lines of a list, a diff or a quotation have one below another line. An indented line
+// belongs to the line above.
+func TestOrderOfLines(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"one\ntwo", "two\none", true},
+		{"one\n a\n b\ntwo", "two\none\n a\n b", true},
+		{"one\n a\n b", "one\n b\n a", false},
+		{"one\n a\ntwo", "one\ntwo\n a", false},
+		{"one\n- a\n- b", "one\n- b\n- a", false},
+		{"one\n- a\ntwo", "one\ntwo\n- a", false},
+		{"- one\n a\n- two", "- one\n- two\n a", false},
+		{"--- one\n+++ two", "+++ two\n--- one", true},
+		{"one\n a\n\n b", "one\n a\n b", true},
+	} {
+		if a, b := canonical(strings.Split(c.a, "\n")), canonical(strings.Split(c.b, "\n")); (a == b) != c.same {
+			t.Errorf("%q and %q: %q and %q", c.a, c.b, a, b)
+		}
+	}
+}
+
 // pair is one archive of testdata/sameness.
 type pair struct {
 	name       string
