@@ -41,10 +41,7 @@ func (t *turn) attemptArgs(resume bool) ([]string, error) {
 		args = append(args, "--system-prompt-snapshot", "off")
 	}
 	if len(rules) > 0 {
-		settings, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
-		if err != nil {
-			return nil, err
-		}
+		settings, _ := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}}) // strings only
 		args = append(args, "--settings", string(settings))
 	}
 	return appendCap(args, t.req.Cap), nil

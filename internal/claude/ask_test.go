@@ -88,6 +88,19 @@ func TestAskArguments(t *testing.T) {
 	}
 }
 
+// A question whose files have no place is not asked.
+func TestAskWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{})
+	must(os.MkdirAll(filepath.Join(b.logs, loop.SystemFile, "full"), 0o700))
+	for _, q := range []runner.Question{{LogDir: filepath.Join(os.DevNull, "x")},
+		{LogDir: b.logs, System: strings.Repeat("x", argumentMax+1)}} {
+		if a := b.agent.Ask(t.Context(), q); a.Outcome != runner.Broken || a.Reason == "" || a.Cost != 0 {
+			t.Errorf("answer = %+v", a)
+		}
+	}
+}
+
 func TestAskStopped(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{})

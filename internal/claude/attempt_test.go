@@ -20,6 +20,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"wavex/budget"
 	"wavex/internal/claude/statement"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -328,6 +329,44 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// An agent that answers an interrupt late, and then hangs, is ended as well.
+func TestLateAnswerToAnInterrupt(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: then(prints(initLine, textLine), step{EOF: true}, step{Print: aborted},
+		step{Hang: true})})
+	b.agent.StopWait = StopWait{Interrupt: time.Millisecond, Close: 300 * time.Millisecond, Terminate: 10 * time.Second}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b.agent.Observe = func(o runner.Observation) {
+		if o.Kind == "text" {
+			cancel(errors.New("enough"))
+		}
+	}
+	if r := b.attempt(ctx); r.Outcome != runner.Interrupted || r.Reason != "stopped: enough" {
+		t.Errorf("result = %+v", r)
+	}
+}
+
+// panicking is a Pricer with a bug.
+type panicking struct{ flatPrices }
+
+func (panicking) Price(string, budget.Tokens) (budget.Pico, bool) { panic("a bug") }
+
+// A bug in the reader of a stream ends neither wavex nor the agent, which can write on.
+func TestPanicOfTheReader(t *testing.T) {
+	t.Parallel()
+	more := []byte(strings.Repeat(userLine+"\n", 2000)) // larger than a pipe
+	b := setup(t, script{Steps: then(prints(initLine, textLine), step{Raw: more}, step{Print: resultGood},
+		step{Exit: code(0)})})
+	f := &transcript{responses: responses{prices: panicking{}}}
+	c := &conversation{agent: b.agent, argv: b.agent.Argv, dir: b.dir, env: b.agent.Environ(nil), mark: b.req.Run,
+		logDir: b.logs, prompt: "do it", wall: time.Minute, transcript: f}
+	c.run(t.Context())
+	if !c.end.badResult || !strings.Contains(c.end.plainText, "reading its stream: ") ||
+		!strings.Contains(c.end.plainText, "a bug") || c.end.stop != nil {
+		t.Errorf("%+v", c.end)
+	}
+}
+
 // A grandchild in its own session does not outlive the attempt.
 func TestOrphanIsSwept(t *testing.T) {
 	t.Parallel()
@@ -570,6 +609,12 @@ func TestUnusableLogFolder(t *testing.T) {
 	b := setup(t, script{})
 	b.req.LogDir = filepath.Join(b.script, "below-a-file")
 	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || r.Reason == "" {
+		t.Errorf("result = %+v", r)
+	}
+	b = setup(t, script{})
+	b.req.Settings.AppendSystemPrompt = strings.Repeat("x", argumentMax+1)
+	must(os.MkdirAll(filepath.Join(b.logs, loop.SystemFile, "full"), 0o700))
+	if r := b.attempt(t.Context()); r.Outcome != runner.Broken || r.Reason == "" || !r.Contained {
 		t.Errorf("result = %+v", r)
 	}
 	for _, name := range []string{loop.StreamFile, loop.StderrFile} {

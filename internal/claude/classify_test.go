@@ -25,6 +25,11 @@ func TestClassifyTurn(t *testing.T) {
 		reason string // part of it
 	}{
 		{"success", turnEnd{lines: 3, initSeen: true, result: ok}, runner.Done, ""},
+		{"success, told to report near the cap", turnEnd{lines: 3, initSeen: true, result: ok, told: true}, runner.OverCap,
+			"near its cap"},
+		{"stopped by the policy", turnEnd{lines: 3, initSeen: true, result: ok,
+			policy: &policyError{runner.Stalled, "in a loop"}, stop: &policyError{runner.Stalled, "in a loop"}},
+			runner.Stalled, "in a loop"},
 
 		{"401", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(401, "Invalid API key"),
 			lastError: "authentication_failed", retries: retries{count: 1, status: 401}}, runner.Unauthorised,

@@ -70,11 +70,6 @@ func (c *conversation) run(ctx context.Context) {
 		}
 	}
 	defer c.stderr.Close()
-	opening, err := userMessage(c.prompt)
-	if err != nil {
-		c.end.startErr = err
-		return
-	}
 
 	ctx, cancel := context.WithTimeoutCause(ctx, c.wall, errTimeout)
 	defer cancel()
@@ -110,7 +105,7 @@ func (c *conversation) run(ctx context.Context) {
 	if c.resume {
 		c.send([]byte(baselineUsageLine))
 	}
-	c.send(opening)
+	c.send(userMessage(c.prompt))
 	go func() {
 		defer close(read)
 		c.read(out, giveUp)
@@ -291,16 +286,16 @@ func plainText(stderr, stray string) string {
 }
 
 // userMessage returns a user message as a line of the CLI's input.
-func userMessage(prompt string) ([]byte, error) {
+func userMessage(prompt string) []byte {
 	type message struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	}
-	line, err := json.Marshal(struct {
+	line, _ := json.Marshal(struct { // encoding strings cannot fail
 		Type    string  `json:"type"`
 		Message message `json:"message"`
 	}{"user", message{"user", prompt}})
-	return append(line, '\n'), err
+	return append(line, '\n')
 }
 
 // isAsking reports whether a call of the agent waits for a person.

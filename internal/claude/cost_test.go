@@ -208,6 +208,22 @@ func TestUsageRequests(t *testing.T) {
 	}
 }
 
+// The answer to an interrupt tells nothing of the cost, and neither does a result without a figure.
+func TestNoFigure(t *testing.T) {
+	t.Parallel()
+	f := listPriced()
+	asked := 0
+	f.requestUsage = func() { asked++ }
+	for _, l := range []string{initLine, textLine,
+		`{"type":"control_response","response":{"subtype":"success","request_id":"wavex-stop","response":{}}}`,
+		strings.Replace(resultGood, `"total_cost_usd":0.00625,`, "", 1)} {
+		f.onLine([]byte(l), false)
+	}
+	if b := f.bill(99); b.Priced != "stream" || b.Cost != 1341 || f.requestUsage == nil {
+		t.Errorf("the bill is %+v; it may ask: %v", b, f.requestUsage != nil)
+	}
+}
+
 // The bill is at least the API's charges except for one response in progress, and equal to them if
 // the stream is complete, for every mix of responses, subagents and results, on a CLI that counts
 // by process, by session, or by turn.

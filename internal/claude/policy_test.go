@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -297,6 +298,62 @@ func TestFailedUnasked(t *testing.T) {
 		!reflect.DeepEqual(j.results, []policy.Result{result, result}) || p.end == nil ||
 		p.end.outcome != runner.Stalled || p.end.reason != "stopped at Nothing it: again" || p.refused != 0 {
 		t.Errorf("calls %+v, results %+v, refused %d; %v", calls, j.results, p.refused, p.end)
+	}
+}
+
+// Of two violations the first is the reason. A turn is told of it once.
+func TestFirstViolationCounts(t *testing.T) {
+	t.Parallel()
+	var gaveUp []string
+	p := &toolCalls{giveUp: func(err error) { gaveUp = append(gaveUp, err.Error()) }}
+	p.fail(runner.Wrong, "the %s", "first")
+	p.fail(runner.Stalled, "the second")
+	if p.end == nil || p.end.outcome != runner.Wrong || p.end.reason != "the first" ||
+		!slices.Equal(gaveUp, []string{"the first"}) {
+		t.Errorf("%+v; gave up %q", p.end, gaveUp)
+	}
+}
+
+// A stop denies the calls that wait for a person, and observers see each denied call.
+func TestStopDeniesOpenQuestions(t *testing.T) {
+	t.Parallel()
+	act := policy.Ask
+	var answers, seen []string
+	cancelled := 0
+	p := &toolCalls{judge: judgeFunc(func(policy.Call) policy.Decision {
+		return policy.Decision{Act: act, Rule: "push", Target: "it", Reason: "no pushing"}
+	}), answer: func(line []byte) { answers = append(answers, string(line)) },
+		observe: func(kind, text string) { seen = append(seen, kind+" "+text) },
+		person:  func(policy.Question, func(bool, string)) func() { return func() { cancelled++ } }}
+	p.onRequest(gjson.Parse(callback("before", "a", "git push").Print), false)
+	if !p.isAsking() || answers != nil || seen != nil {
+		t.Errorf("answers %q, seen %q", answers, seen)
+	}
+	p.stop()
+	if p.isAsking() || cancelled != 1 || len(answers) != 1 || !strings.Contains(answers[0], `"deny"`) ||
+		!strings.Contains(answers[0], whyStopped) || p.refused != 0 {
+		t.Errorf("cancelled %d; answers %q; refused %d", cancelled, answers, p.refused)
+	}
+	p.stopping, act = false, policy.Deny
+	p.onRequest(gjson.Parse(callback("before", "b", "git push").Print), false)
+	if len(seen) != 1 || !strings.HasPrefix(seen[0], "denied ") || !strings.Contains(seen[0], "no pushing") {
+		t.Errorf("seen %q", seen)
+	}
+}
+
+// The judge gets the output of a call as it was: a text, or the JSON of its parts.
+func TestOutputOfCalls(t *testing.T) {
+	t.Parallel()
+	const parts = `[{"type":"text","text":"a"}]`
+	for content, want := range map[string]string{`"a\nb"`: "a\nb", parts: parts} {
+		j := &resultJudge{}
+		p := &toolCalls{judge: j}
+		p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
+		p.onResult(gjson.Parse(`{"message":{"content":[{"type":"text","text":"x"},` +
+			`{"type":"tool_result","tool_use_id":"t","content":` + content + `}]}}`))
+		if len(j.results) != 1 || string(j.results[0].Output) != want || j.results[0].Failed || p.end != nil {
+			t.Errorf("%s: %+v, %v", content, j.results, p.end)
+		}
 	}
 }
 

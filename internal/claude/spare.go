@@ -106,7 +106,7 @@ func (c *conversation) discard() budget.USD {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_ = (&stream{onLine: c.transcript.onLine, tools: true}).run(c.p.Stdout) // the unread rest has no price
+		_ = (&stream{onLine: c.transcript.onLine}).run(c.p.Stdout) // the unread rest has no price
 	}()
 	c.turns = make(chan turnEvent)
 	c.close()

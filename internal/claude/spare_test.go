@@ -6,7 +6,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/loop"
@@ -107,6 +109,46 @@ func TestSpareFits(t *testing.T) {
 				want.discard()
 			}
 		})
+	}
+}
+
+// A spare without a place for its files is none, and an attempt does not wait for one that has ended.
+func TestSpareThatCannotStart(t *testing.T) {
+	t.Parallel()
+	for name, arrange := range map[string]func(*fixture){
+		"no folder": func(b *fixture) { b.req.LogDir = filepath.Join(os.DevNull, "x") },
+		"no place for stderr": func(b *fixture) {
+			must(os.MkdirAll(filepath.Join(b.logs, loop.StderrFile, "full"), 0o700))
+		},
+		"no place for the system prompt": func(b *fixture) {
+			b.req.Settings.AppendSystemPrompt = strings.Repeat("x", argumentMax+1)
+			must(os.MkdirAll(filepath.Join(b.logs, loop.SystemFile, "full"), 0o700))
+		},
+		"no program": func(b *fixture) { b.agent.Argv = []string{filepath.Join(b.dir, "none")} },
+	} {
+		b := setup(t, script{})
+		arrange(b)
+		if c := b.agent.NewSpare(b.local(), b.req).start(); c != nil {
+			t.Errorf("%s: it was started", name)
+			c.discard()
+		}
+	}
+	b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
+	s, leave := runSpare(t, b)
+	leave()
+	if ok, lost := s.claim(&conversation{}); ok || lost != 0 {
+		t.Errorf("an ended one fits: %v, lost %d", ok, lost)
+	}
+}
+
+// A spare that does not exit when its standard input is closed is ended in time.
+func TestSpareThatHangs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: []step{{Print: initLine}, {Term: code(-1)}, {EOF: true}, {Hang: true}}})
+	b.agent.StopWait = StopWait{Close: 10 * time.Millisecond, Terminate: 10 * time.Millisecond}
+	c := b.agent.NewSpare(b.local(), b.req).start()
+	if cost := c.discard(); cost != 0 {
+		t.Errorf("it costs %d", cost)
 	}
 }
 

@@ -30,10 +30,9 @@ func (c *conversation) stop(cause error, done bool) {
 		c.await(wait.Interrupt, true)
 		c.close()
 	}
-	if c.await(wait.Close, false) {
-		return
+	if !c.await(wait.Close, false) {
+		c.terminate(wait.Terminate)
 	}
-	c.terminate(wait.Terminate)
 }
 
 // stopWait returns the time for each step of stopping an agent, by the cause; nil: its turn is over. A
