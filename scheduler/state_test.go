@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,7 +113,9 @@ func TestContradictoryJournals(t *testing.T) {
 		"a panel":     {[]event.Body{event.CounselEnded{Task: "A", Panel: 1}}, "journal record 2: A/counsel-1 ended"},
 		"a review":    {[]event.Body{event.ReviewEnded{N: 1}}, "journal record 2: review-1 ended"},
 		"a pre-check": {[]event.Body{event.PrecheckEnded{Task: "A", N: 1}}, "journal record 2: precheck-A-1 ended"},
-		"nothing":     {[]event.Body{begun, turn, ended}, ""},
+		"an adoption": {[]event.Body{event.AttemptAdopted{Task: "A", Attempt: 1}},
+			"journal record 2: attempt 1 of A was adopted, but it is not open"},
+		"nothing": {[]event.Body{begun, turn, ended}, ""},
 	} {
 		events := []event.Event{{Seq: 1, Time: epoch, Body: event.RunStarted{Config: testConfig()}}}
 		for n, b := range tt.bodies {
@@ -606,5 +609,146 @@ func TestMeanCostOfTasks(t *testing.T) {
 	s.learnCost("B", 35, true)
 	if s.costs.all.value() != 40 || s.costs.done["A"] != 30 || s.costs.done["B"] != 50 {
 		t.Errorf("a mean of %s of %v", s.costs.all.value(), s.costs.done)
+	}
+}
+
+// The costs of earlier runs serve as estimates: of all attempts and panels of a task that ended well.
+func TestLearnCosts(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
+	ended := func(id string, o runner.Outcome, cost budget.USD) event.Body {
+		return event.AttemptEnded{Task: id, Result: runner.Result{Outcome: o, Cost: cost}}
+	}
+	panel := event.CounselEnded{Task: "A", Verdict: counsel.Verdict{Cost: 5}}
+	for _, c := range []struct {
+		body event.Body
+		a, b budget.USD
+	}{{ended("A", runner.Wrong, 10), 0, 0}, {panel, 0, 0}, {ended("A", runner.Done, 20), 35, 0},
+		{ended("B", runner.Wrong, 7), 35, 0}, {event.RunStarted{}, 35, 0}, {ended("B", runner.Done, 8), 35, 8}} {
+		s.Learn([]event.Event{{Body: c.body}})
+		if s.costs.done["A"] != c.a || s.costs.done["B"] != c.b {
+			t.Errorf("after %+v: %v", c.body, s.costs.done)
+		}
+	}
+}
+
+// The tally of a group counts each item once, by its status.
+func TestGroupTally(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(`{"id":"g","command":"x","foreach":["a","b","c","d","e","f","h"]}`)))
+	g := s.Plan.Group("g")
+	for k, status := range []event.Status{event.InProgress, event.Completed, event.Verified, event.Failed, event.Blocked,
+		event.Completed} {
+		s.Tasks[g.Tasks[k]].Status = status
+	}
+	want := Tally{All: 7, Running: 1, Completed: 2, Verified: 1, Failed: 1, Blocked: 1}
+	if got := s.GroupTally(g); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if c := s.GroupCost("none"); c != 0 {
+		t.Errorf("no group costs %d", c)
+	}
+}
+
+// A criterion is found by its id while the plan has it.
+func TestConditionByID(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, `{"version":1,"criteria":["one","two"],"tasks":[
+		{"id":"a","subject":"s","verify":["true"],"criteria":["own"]}]}`))
+	for id, want := range map[string]string{"C-1": "one", "C-2": "two", "a/C-1": "own", "C-0": "", "C-3": "", "C-x": "",
+		"a/C-2": "", "b/C-1": ""} {
+		if c := s.Condition(id); (c == nil) != (want == "") || c != nil && c.Text != want {
+			t.Errorf("%s is %+v, want %q", id, c, want)
+		}
+	}
+}
+
+// Of the tasks that may have broken a check at most 20 are listed.
+func TestSuspects(t *testing.T) {
+	t.Parallel()
+	var tasks []string
+	for i := range 24 {
+		tasks = append(tasks, task(fmt.Sprintf("t%d", i)))
+	}
+	s := NewState(mustPlan(t, planText(tasks...)))
+	for i := range s.Tasks {
+		s.Tasks[i].ChangedAt = i + 1
+	}
+	s.Tasks[0].PassedAt, s.Tasks[1].PassedAt = 2, 1
+	for _, c := range []struct {
+		change  int
+		earlier bool
+	}{{3, true}, {2, false}} {
+		s.sessionChange = c.change
+		r := event.Regression{Tasks: []string{"t1", "t0", "gone"}}
+		findSuspects(s, &r)
+		if len(r.Since) != 20 || r.Since[0] != "t2" || r.Since[19] != "t21" || r.More != 2 || r.EarlierSession != c.earlier {
+			t.Errorf("%+v", r)
+		}
+	}
+	for i := range s.Tasks {
+		s.Tasks[i].ChangedAt = 0
+	}
+	r := event.Regression{Tasks: []string{"t0"}}
+	if findSuspects(s, &r); r.Since == nil || len(r.Since) != 0 || r.More != 0 {
+		t.Errorf("nothing changed: %+v", r)
+	}
+}
+
+// An output that is needed and not there is an error that names its task.
+func TestMissingOutput(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, listPlan(fromX)))
+	if outputs, isGroup, err := s.Outputs("x"); outputs != nil || isGroup || err == nil ||
+		err.Error() != "the output of x is needed and is not there" {
+		t.Errorf("%v, %v, %v", outputs, isGroup, err)
+	}
+}
+
+// An integration reopens only culprits that the plan still has.
+func TestCulpritThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	end := onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "gone", Kind: "red"}, {Task: "A", Kind: "red"}}}, nil)
+	if len(end.Reopened) != 1 || end.Reopened[0].Task != "A" || end.Stop != nil {
+		t.Errorf("%+v", end)
+	}
+}
+
+// Work that was open when wavex ended is ended at its cap, as interrupted. An integration needs no end.
+func TestEndsOfOpenWork(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	for key, b := range map[string]event.Body{
+		panelKey("A", 2):    event.CounselStarted{Task: "A", Panel: 2, Cap: 5},
+		precheckKey("A", 3): event.PrecheckStarted{Task: "A", Key: "k", N: 3, Cap: 7},
+		criteriaKey(4):      event.CriteriaStarted{Round: 4, Wave: 1, Cap: 11},
+		reviewKey(5):        event.ReviewStarted{N: 5, Mode: counsel.Light, Wave: 1, Round: 2, Cap: 13},
+		"/integration":      event.IntegrationStarted{Wave: 1},
+	} {
+		s.openWork[key] = b
+	}
+	seen := 0
+	for _, b := range s.SettleUnfinished(atCap{}) {
+		seen++
+		ok := false
+		switch b := b.(type) {
+		case event.CounselEnded:
+			ok = b.Task == "A" && b.Panel == 2 && b.Verdict.Cost == 5 && b.Verdict.Unavailable != ""
+		case event.PrecheckEnded:
+			ok = b.Task == "A" && b.Key == "k" && b.N == 3 && b.Challenge.Cost == 7 &&
+				b.Challenge.Failure == runner.Interrupted && b.Challenge.Error != ""
+		case event.CriteriaEnded:
+			ok = b.Round == 4 && b.Wave == 1 && b.Cost == 11 && b.Error != ""
+		case event.ReviewEnded:
+			ok = b.N == 5 && b.Mode == counsel.Light && b.Wave == 1 && b.Round == 2 && b.Review.Cost == 13 &&
+				b.Review.Failure == runner.Interrupted && b.Review.Error != ""
+		}
+		if !ok {
+			t.Errorf("%T %+v", b, b)
+		}
+	}
+	if seen != 4 {
+		t.Errorf("%d ends", seen)
 	}
 }
