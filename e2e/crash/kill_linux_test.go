@@ -54,7 +54,16 @@ var killsAtRandom = flag.Int64("kills", 40, "how many times TestKilledAtAnyMomen
 
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	kills := *killsAtRandom
+	priced := killAtRandom(t, orphansPlan, *killsAtRandom, func(scratch.Project) {})
+	if *killsAtRandom >= 40 && !t.Failed() && priced["stream"] == 0 {
+		t.Error("no kill hit an attempt in the middle of its stream: the moments are badly spread")
+	}
+}
+
+// killAtRandom runs a plan many times, kills the runs at random moments, and continues them. complete checks a run that
+// was killed and is complete. It returns how many attempts were priced in each way.
+func killAtRandom(t *testing.T, plan string, kills int64, complete func(scratch.Project)) map[string]int {
+	t.Helper()
 	start := seed(t)
 	var (
 		left  atomic.Int64 // kills that remain
@@ -69,10 +78,14 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			t.Run(strconv.Itoa(worker), func(t *testing.T) {
 				t.Parallel()
 				luck := rand.New(rand.NewPCG(start, uint64(worker)))
-				whole := runWithoutKill(t)
+				whole := runWithoutKill(t, plan)
 				for chain := 0; left.Load() > 0 && !t.Failed(); chain++ {
 					t.Run(strconv.Itoa(chain), func(t *testing.T) {
-						at, took, priced := runWithKills(t, luck, whole, &left)
+						p := newProject(t, plan)
+						at, took, priced := runWithKills(p, luck, whole, &left)
+						if complete(p); t.Failed() {
+							t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.Dump())
+						}
 						mu.Lock()
 						defer mu.Unlock()
 						moved, gone = append(moved, at...), append(gone, took...)
@@ -91,15 +104,13 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if int64(len(moved)) < kills && !t.Failed() {
 		t.Errorf("only %d of %d kills hit a running wavex", len(moved), kills)
 	}
-	if kills >= 40 && !t.Failed() && sums["stream"] == 0 {
-		t.Error("no kill hit an attempt in the middle of its stream: the moments are badly spread")
-	}
+	return sums
 }
 
 // runWithoutKill runs the plan without a kill, and returns its duration.
-func runWithoutKill(t *testing.T) time.Duration {
+func runWithoutKill(t *testing.T, plan string) time.Duration {
 	t.Helper()
-	p := newProject(t, orphansPlan)
+	p := newProject(t, plan)
 	began := time.Now()
 	p.MustComplete()
 	whole := time.Since(began)
@@ -111,10 +122,10 @@ func runWithoutKill(t *testing.T) time.Duration {
 // runWithKills runs the plan, kills wavex at a random moment, and continues until it is complete; it
 // kills one to three of the sessions. It returns the moments, and how long processes stayed alive
 // after each kill.
-func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration,
+func runWithKills(p scratch.Project, luck *rand.Rand, whole time.Duration,
 	left *atomic.Int64) (at, gone []time.Duration, priced map[string]int) {
+	t := p.T
 	t.Helper()
-	p := newProject(t, orphansPlan)
 	for range 1 + luck.IntN(3) {
 		run, end := scratch.LastRun(p.Events())
 		if end != nil && end.Status == "complete" {
@@ -146,9 +157,6 @@ func runWithKills(t *testing.T, luck *rand.Rand, whole time.Duration,
 	}
 	priced = p.MustAddUp(false)
 	p.MustRebuild()
-	if t.Failed() {
-		t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.Dump())
-	}
 	return at, gone, priced
 }
 
