@@ -234,7 +234,7 @@ func (s *State) resetFrontier() {
 // requeue rebuilds the queue from the statuses.
 func (s *State) requeue() {
 	for l := range s.queue.lists {
-		s.queue.lists[l], s.queue.heads[l], s.queue.finishedFront[l] = nil, 0, 0
+		s.queue.lists[l], s.queue.finishedFront[l] = nil, 0
 	}
 	s.queue.panels, s.queue.delayed = s.queue.panels[:0], s.queue.delayed[:0]
 	for _, i := range s.rankTasks() {
@@ -254,10 +254,11 @@ func (s *State) requeue() {
 // its session is cached and its advice is fresh.
 func (s *State) enqueue(i int) {
 	if s.frontier.UnmetBlockers(i) == 0 && s.Selected(i) {
+		list, group := s.queueIndex(s.Tasks[i].Wave), s.limitedGroup(i)
 		if s.Tasks[i].Tries > 0 {
-			s.queue.setFirst(s.queueIndex(s.Tasks[i].Wave), i)
+			s.queue.setFirst(list, group, i)
 		}
-		s.queue.push(s.queueIndex(s.Tasks[i].Wave), i)
+		s.queue.push(list, group, i)
 	}
 }
 

@@ -229,8 +229,7 @@ func (s *State) grow(before int) {
 	waves, total := p.Waves()
 	for s.Waves < total {
 		s.Waves++
-		s.queue.lists, s.queue.heads = append(s.queue.lists, nil), append(s.queue.heads, 0)
-		s.queue.members, s.queue.finishedFront = append(s.queue.members, nil), append(s.queue.finishedFront, 0)
+		s.queue.grow()
 		s.tallies = append(s.tallies, Tally{})
 	}
 	keys, fresh := p.Keys(), map[int]bool{} // tasks that wait for added ones have other keys and waves

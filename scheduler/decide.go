@@ -127,19 +127,26 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 	pick, command := -1, -1
 	ready := 0
 	var share []int // agents' tasks that could start and have no reservation
-	s.queue.scan(s.queueIndex(s.Wave), s.isReady, func(i int) bool {
+	s.queue.scan(s.queueIndex(s.Wave), s.isReady, func(i int) next {
 		if !s.isTurn(i) {
 			waiting = true
 			// Without eager, all tasks of the queue wait for the same task, so the scan can stop.
-			return pick < 0 || s.Config.Schedule == event.Eager
+			if pick < 0 || s.Config.Schedule == event.Eager {
+				return nextTask
+			}
+			return noneNext
+		}
+		if s.isGroupFull(i) {
+			waiting = true
+			return nextGroup
 		}
 		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) || s.groupWaits(i) {
 			waiting = true
-			return true
+			return nextTask
 		}
 		if s.Tasks[i].Turn != nil {
 			pick = i // its checks cost nothing, so no limit may hold them back
-			return false
+			return noneNext
 		}
 		if pick < 0 {
 			pick = i
@@ -151,7 +158,10 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 		case p.Command == "" && s.spareOf(p.ID, s.Tasks[i].Attempts+1) == nil:
 			share = append(share, i)
 		}
-		return ready < s.unreserved()
+		if ready < s.unreserved() {
+			return nextTask
+		}
+		return noneNext
 	})
 	if pick < 0 {
 		return nil, waiting

@@ -88,6 +88,14 @@ func (s *State) isGroupFull(i int) bool {
 	return g != nil && g.plan.Parallel > 0 && g.running >= g.plan.Parallel
 }
 
+// limitedGroup returns the id of a task's group if that has a limit of tasks at once; "": it has none.
+func (s *State) limitedGroup(i int) string {
+	if g := s.groupOf(i); g != nil && g.plan.Parallel > 0 {
+		return g.plan.ID
+	}
+	return ""
+}
+
 // countFailures blocks the descendants of tasks that fail together, if more items of a group fail than may.
 func (s *State) countFailures(together []event.Reopened) {
 	failing := map[*group]int{}

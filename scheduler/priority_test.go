@@ -30,9 +30,9 @@ func startedState(t testing.TB, text string, schedule event.Schedule, past ...ev
 // queued returns the queued tasks in order.
 func queued(s *State, list int) []string {
 	var out []string
-	s.queue.scan(list, func(int) bool { return true }, func(i int) bool {
+	s.queue.scan(list, func(int) bool { return true }, func(i int) next {
 		out = append(out, s.Plan.Tasks[i].ID)
-		return true
+		return nextTask
 	})
 	return out
 }
@@ -108,26 +108,27 @@ func TestSetFirst(t *testing.T) {
 	for i := range 6 {
 		q.growRanks(i)
 		q.rank[i] = float64(10 - i)
-		q.push(1, i)
+		q.push(1, "", i)
 	}
-	q.setFirst(1, 1) // 0 waits, 1 and 2 run, and 1 is tried again
-	q.push(1, 1)
+	q.setFirst(1, "", 1) // 0 waits, 1 and 2 run, and 1 is tried again
+	q.push(1, "", 1)
 	var got []int
-	q.scan(1, func(i int) bool { return i != 2 }, func(i int) bool { got = append(got, i); return true })
+	q.scan(1, func(i int) bool { return i != 2 }, func(i int) next { got = append(got, i); return nextTask })
 	if !slices.Equal(got, []int{1, 0, 3, 4, 5}) {
 		t.Errorf("the order is %v", got)
 	}
 }
 
 // TestQueueKeepsOrder: for any order of pushes and pops, the queue holds each task once, by rank,
-// and by age among equals.
+// and by age among equals, whatever their groups. The other tasks of a group can be left out.
 func TestQueueKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(rt, "tasks")
-		q := newQueue(1)
+		q, groups := newQueue(1), []string{}
 		for range n {
 			q.rank = append(q.rank, float64(rapid.IntRange(0, 4).Draw(rt, "rank")))
+			groups = append(groups, rapid.SampledFrom([]string{"", "g", "h"}).Draw(rt, "group"))
 		}
 		var want []int // oldest first
 		for _, i := range rapid.SliceOfN(rapid.IntRange(0, n-1), 0, 60).Draw(rt, "moves") {
@@ -135,15 +136,30 @@ func TestQueueKeepsOrder(t *testing.T) {
 				want = slices.Delete(want, k, k+1)
 			} else {
 				want = append(want, i)
-				q.push(1, i)
+				q.push(1, groups[i], i)
 			}
 			byRank := slices.Clone(want)
 			slices.SortStableFunc(byRank, func(a, b int) int { return cmp.Compare(q.rank[b], q.rank[a]) })
-			var got []int
-			q.scan(1, func(i int) bool { return slices.Contains(want, i) },
-				func(i int) bool { got = append(got, i); return true })
+			var got, firsts []int
+			live := func(i int) bool { return slices.Contains(want, i) }
+			q.scan(1, live, func(i int) next { got = append(got, i); return nextTask })
 			if !slices.Equal(got, byRank) {
 				rt.Fatalf("queued %v, want %v (ranks %v)", got, byRank, q.rank)
+			}
+			q.scan(1, live, func(i int) next {
+				if firsts = append(firsts, i); groups[i] == "g" {
+					return nextGroup
+				}
+				return nextTask
+			})
+			seen := false
+			byRank = slices.DeleteFunc(byRank, func(i int) bool {
+				again := groups[i] == "g" && seen
+				seen = seen || groups[i] == "g"
+				return again
+			})
+			if !slices.Equal(firsts, byRank) {
+				rt.Fatalf("without the others of g: %v, want %v", firsts, byRank)
 			}
 		}
 	})

@@ -85,15 +85,21 @@ func decideSpare(s *State, now time.Time) event.Body {
 		return nil
 	}
 	pick := -1
-	s.queue.scan(s.queueIndex(s.Wave), s.isReady, func(i int) bool {
-		if s.spareOf(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts+1) != nil {
-			return true
+	s.queue.scan(s.queueIndex(s.Wave), s.isReady, func(i int) next {
+		eager := s.Config.Schedule == event.Eager
+		switch {
+		case s.spareOf(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts+1) != nil:
+			return nextTask
+		case eager && s.isGroupFull(i):
+			return nextGroup
+		case !s.isTurn(i) || now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.groupWaits(i):
+			if eager {
+				return nextTask
+			}
+		default:
+			pick = i
 		}
-		if !s.isTurn(i) || now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.groupWaits(i) {
-			return s.Config.Schedule == event.Eager
-		}
-		pick = i
-		return false
+		return noneNext
 	})
 	if pick < 0 {
 		return nil
