@@ -47,6 +47,31 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 	}
 }
 
+// No process is started ahead for a task whose group has as many tasks at work as it may. The next task that can start
+// gets it with the eager schedule; without, the spare waits for the first of the queue.
+func TestSpareWithinParallelOfGroup(t *testing.T) {
+	t.Parallel()
+	for schedule, want := range map[event.Schedule]string{event.Eager: "b", event.Waves: ""} {
+		s := NewState(mustPlan(t, planText(`{"id":"g","subject":"x","verify":["true"],"foreach":{"items":[1,2,3],"parallel":1}}`,
+			task("a"), task("b"))))
+		c := spareConfig()
+		c.Schedule = schedule
+		m := simulation{s: s}
+		if err := m.apply(event.RunStarted{Config: c}); err != nil {
+			t.Fatal(err)
+		}
+		for body := decideNext(s, s.Time); body != nil; body = decideNext(s, s.Time) {
+			if err := m.apply(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, ok := decideSpare(s, s.Time).(event.SpareStarted)
+		if got.Task != want || ok != (want != "") || s.groups["g"].running != 1 || s.Running() != 2 {
+			t.Errorf("%s: the spare is of %q, want %q; %d tasks run", schedule, got.Task, want, s.Running())
+		}
+	}
+}
+
 // While an agent is still starting, no other process is started ahead.
 func TestSpareWaitsForTheAPI(t *testing.T) {
 	t.Parallel()
