@@ -38,13 +38,21 @@ func (g *group) available() budget.USD {
 
 // groupOf returns the group of a task, or nil.
 func (s *State) groupOf(i int) *group {
-	id := s.Plan.Tasks[i].Group
-	if id == "" {
-		return nil
+	if id := s.Plan.Tasks[i].Group; id != "" {
+		return s.group(id)
 	}
+	return nil
+}
+
+// group returns the group with an id, or nil.
+func (s *State) group(id string) *group {
 	g := s.groups[id]
 	if g == nil {
-		g = &group{plan: s.Plan.Group(id), ledger: budget.NewLedger(budget.Limits{NoUSD: true, NoIterations: true})}
+		p := s.Plan.Group(id)
+		if p == nil {
+			return nil
+		}
+		g = &group{plan: p, ledger: budget.NewLedger(budget.Limits{NoUSD: true, NoIterations: true})}
 		s.groups[id] = g
 	}
 	return g

@@ -184,6 +184,24 @@ func TestGroupBudget(t *testing.T) {
 	})
 }
 
+// What an item cost stays in the account of its group when an edit of the plan takes the item off the list.
+func TestCostOfARemovedItem(t *testing.T) {
+	t.Parallel()
+	text := func(list, steps string) string {
+		return planText(`{"id":"g",`+steps+`,"foreach":{"items":`+list+`,"budgetUSD":2}}`, task("own"))
+	}
+	for _, steps := range []string{`"subject":"x","verify":["true"]`, `"steps":[{"subject":"x","verify":["true"]}]`} {
+		j, cfg := &memJournal{}, testConfig()
+		cfg.AcceptAssumptions = true
+		s := NewState(mustPlan(t, text(`["a","b"]`, steps)))
+		runList(t, s, j, nil, event.RunStarted{Config: cfg})
+		again := NewState(mustPlan(t, text(`["a"]`, steps)))
+		if err := again.Replay(j.events); err != nil || s.GroupCost("g") != 2000 || again.GroupCost("g") != 2000 {
+			t.Errorf("%s: the group cost %s, and %s without b, %v", steps, s.GroupCost("g"), again.GroupCost("g"), err)
+		}
+	}
+}
+
 // Items that fail together in one integration count together.
 func TestAllowFailuresOfIntegration(t *testing.T) {
 	t.Parallel()

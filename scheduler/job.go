@@ -164,6 +164,10 @@ func (s *State) purse(j job) purse {
 		if g := s.groupOf(i); g != nil {
 			p.group = &g.ledger
 		}
+	} else if id, _, isItem := strings.Cut(j.task, "["); isItem { // an item that the list no longer has
+		if g := s.group(id); g != nil {
+			p.group = &g.ledger
+		}
 	}
 	return p
 }
