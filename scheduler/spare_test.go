@@ -52,8 +52,8 @@ func TestSpareIsOfTheNextTask(t *testing.T) {
 func TestSpareWithinParallelOfGroup(t *testing.T) {
 	t.Parallel()
 	for schedule, want := range map[event.Schedule]string{event.Eager: "b", event.Waves: ""} {
-		s := NewState(mustPlan(t, planText(`{"id":"g","subject":"x","verify":["true"],"foreach":{"items":[1,2,3],"parallel":1}}`,
-			task("a"), task("b"))))
+		list := `{"id":"g","subject":"x","verify":["true"],"foreach":{"items":[1,2,3],"parallel":1}}`
+		s := NewState(mustPlan(t, planText(list, task("a"), task("b"))))
 		c := spareConfig()
 		c.Schedule = schedule
 		m := simulation{s: s}

@@ -37,8 +37,8 @@ const listsPlan = `{"version": 1, "parallel": 3, "budget": {"usd": 5}, "tasks": 
 // listsReport has the outputs of the items of listsPlan in the order of the list.
 const listsReport = `[{"next":["one-1","two-1"]},{"next":["one-2","two-2"]},{"next":["one-3","two-3"]}]`
 
-// No item runs twice and none is lost whenever a run with lists is killed, and a list that was recorded is not asked for
-// again.
+// No item runs twice and none is lost whenever a run with lists is killed, and a list that was recorded is
+// not asked for again.
 func TestListKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	killAtRandom(t, listsPlan, *killsAtRandom/4, func(p scratch.Project) { mustHaveItems(p) })
