@@ -106,10 +106,13 @@ func (s *State) limitedGroup(i int) string {
 
 // countFailures blocks the descendants of tasks that fail together, if more items of a group fail than may.
 func (s *State) countFailures(together []event.Reopened) {
-	failing := map[*group]int{}
+	failing, items := map[*group]int{}, map[int]bool{}
 	for _, r := range together {
 		if i, ok := s.Index(r.Task); ok && r.Status == event.Failed {
-			failing[s.groupOf(i)]++
+			if _, last := s.itemOf(i); !items[last] {
+				items[last] = true
+				failing[s.groupOf(i)]++
+			}
 		}
 	}
 	for k := range together {

@@ -142,3 +142,39 @@ func TestFailedStepBehindLastStep(t *testing.T) {
 		}
 	}
 }
+
+// Two steps of an item that fail together are one failed item.
+func TestFailedStepsOfOneItem(t *testing.T) {
+	t.Parallel()
+	for allow, blocked := range []int{2, 1} { // more than allowed: d too
+		s := NewState(mustPlan(t, planText(fmt.Sprintf(`{"id":"g","foreach":{"items":["a"],"allowFailures":%d},"steps":[
+			{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]},{"subject":"three","verify":["true"]}]}`,
+			allow), task("own"), task("d", "g"))))
+		cfg := testConfig()
+		cfg.MaxRetries, cfg.Parallel = 0, 2
+		m := simulation{s: s}
+		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
+			t.Fatal(err)
+		}
+		for body := decideNext(s, s.Time); s.Tally(0).Verified < 2; body = decideNext(s, s.Time) {
+			if body == nil { // the task beside the item does not end
+				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
+				body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
+			}
+			if err := m.apply(body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2"}}); err != nil {
+			t.Fatal(err)
+		}
+		end := onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "g[a].1", Kind: "red"},
+			{Task: "g[a].2", Kind: "red"}}}, nil)
+		if err := m.apply(end); err != nil {
+			t.Fatal(err)
+		}
+		if s.Counts.Failed != 2 || s.Counts.Blocked != blocked {
+			t.Errorf("%d may fail: %+v, want %d blocked", allow, s.Counts, blocked)
+		}
+	}
+}
