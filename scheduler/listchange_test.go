@@ -1,0 +1,158 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+	"wavex/runner"
+)
+
+// Another run of a plan whose list has other items runs exactly the tasks of new items, and what waits for the group.
+// No run uses an output before it is there.
+func TestChangedList(t *testing.T) {
+	t.Parallel()
+	letters := []string{"a", "b", "c", "d"}
+	rapid.Check(t, func(rt *rapid.T) {
+		late := rapid.Bool().Draw(rt, "late")
+		steps := rapid.IntRange(0, 3).Draw(rt, "steps")
+		before := rapid.SliceOfNDistinct(rapid.SampledFrom(letters), 0, 4, rapid.ID).Draw(rt, "before")
+		now := rapid.SliceOfNDistinct(rapid.SampledFrom(letters), 0, 4, rapid.ID).Draw(rt, "now")
+		again := late && rapid.Bool().Draw(rt, "again") // the list is made again
+		if late && !again {
+			now = slices.Clone(before)
+		}
+		cfg := testConfig()
+		cfg.AcceptAssumptions, cfg.Parallel = true, rapid.IntRange(1, 3).Draw(rt, "parallel")
+		cfg.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(rt, "schedule")
+
+		first := runItems(rt, mustPlan(t, groupPlan(late, steps, before)), before, event.RunStarted{Config: cfg}, nil)
+		work := &event.EarlierWork{}
+		for i := range first.State.Tasks {
+			work.Tasks = append(work.Tasks, event.EarlierTask{Task: first.State.Plan.Tasks[i].ID,
+				Key: first.State.Tasks[i].Key, Run: "run-0", Evidence: event.ExecutionOutput, Output: first.State.Output(i)})
+		}
+		missing, want := map[string]string{}, []string{}
+		if again {
+			missing["x"], want = "its file is gone", []string{"x"}
+		}
+		for _, item := range now {
+			if !slices.Contains(before, item) {
+				want = append(want, itemTasks(item, steps)...)
+			}
+		}
+		slices.Sort(before)
+		if sorted := slices.Sorted(slices.Values(now)); !slices.Equal(before, sorted) {
+			want = append(want, "collect", "h[1]", "h[2]", "last")
+		}
+		start := event.RunStarted{Config: cfg, Earlier: work}
+		got := runItems(rt, mustPlan(t, groupPlan(late, steps, now)), now, start, missing)
+		slices.Sort(got.starts)
+		if slices.Sort(want); !slices.Equal(got.starts, want) {
+			rt.Errorf("after %q, %q runs %q, want %q", before, now, got.starts, want)
+		}
+	})
+}
+
+// groupPlan returns a plan with a group g, a task that collects its outputs, one that uses that output, a group that
+// waits, and a task of its own. The list of a late group is the output of x.
+func groupPlan(late bool, steps int, items []string) string {
+	list, err := json.Marshal(items)
+	if err != nil {
+		panic(err)
+	}
+	if late {
+		list = []byte(`"${tasks.x.output.items}"`)
+	}
+	const work = `"subject":"Do ${item}","verify":["true"],"output":{"type":"object"}`
+	g := work
+	if steps > 0 {
+		all := []string{`{` + work + `}`}
+		for n := 1; n < steps; n++ {
+			all = append(all, fmt.Sprintf(`{%s,"prompt":"${steps.%d.output | json}"}`, work, n))
+		}
+		g = `"steps":[` + strings.Join(all, ",") + `]`
+	}
+	return planText(`{"id":"x","subject":"List","verify":["true"],"output":{"type":"object"}}`,
+		`{"id":"g",`+g+`,"foreach":`+string(list)+`}`,
+		`{"id":"collect","subject":"Collect","verify":["true"],"prompt":"${tasks.g.outputs}","output":{"type":"object"}}`,
+		`{"id":"last","subject":"Last","verify":["true"],"prompt":"${tasks.collect.output | json}"}`,
+		`{"id":"h","subject":"Wait ${item}","verify":["true"],"foreach":[1,2],"blockedBy":["g"]}`, task("own"))
+}
+
+// itemTasks returns the tasks of an item of groupPlan.
+func itemTasks(item string, steps int) (ids []string) {
+	if steps == 0 {
+		return []string{"g[" + item + "]"}
+	}
+	for n := 1; n <= steps; n++ {
+		ids = append(ids, fmt.Sprintf("g[%s].%d", item, n))
+	}
+	return ids
+}
+
+// itemsRun is a complete run.
+type itemsRun struct {
+	State  *State
+	starts []string
+}
+
+// runItems runs a plan to its end. Each task has an output, that of x has the items. missing has the tasks of an
+// earlier run whose files are gone.
+func runItems(t *rapid.T, p *plan.Plan, list []string, start event.RunStarted, missing map[string]string) itemsRun {
+	raw, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &outputRunner{items: string(raw)}
+	s, j := NewState(p), &memJournal{}
+	verify := verifyFailing()
+	l := &Loop{State: s, StartEvent: start, Journal: j, Runner: r, Items: items, Now: time.Now,
+		Jitter: func() float64 { return 0 },
+		Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
+			for _, id := range s.Plan.Tasks[i].Uses() {
+				if outputs, _, err := s.Outputs(id); err != nil || slices.Contains(outputs, nil) {
+					t.Errorf("%s begins without the output of %s: %v", e.Task, id, err)
+				}
+			}
+			return runner.Request{Task: e.Task, Attempt: e.Attempt, Session: e.Session}, nil
+		},
+		Verify: func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+			look := verify(s, e)
+			return func(ctx context.Context, more func() bool) (Verification, error) {
+				v, err := look(ctx, more)
+				v.Missing = missing
+				return v, err
+			}
+		}}
+	end, err := l.Run(context.Background())
+	if err != nil || end.Status != event.RunComplete {
+		t.Fatalf("%+v, %v", end, err)
+	}
+	checkOrder(t, j.events, p)
+	var starts []string
+	for _, b := range of[event.AttemptStarted](j) {
+		starts = append(starts, b.Task)
+	}
+	return itemsRun{s, starts}
+}
+
+// outputRunner gives each task an output.
+type outputRunner struct{ items string }
+
+func (r *outputRunner) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
+	res := listOutput(`[]`)
+	if req.Task == "x" {
+		res = listOutput(r.items)
+	}
+	res.Session, res.Turns = req.Session, 1
+	return res
+}
