@@ -173,8 +173,7 @@ func (r *invocation) connectWorkers(ctx context.Context) (*run.Workers, error) {
 	if why := shortRetention(server); why != "" {
 		fmt.Fprintln(r.std.Err, "wavex: warning: "+why)
 	}
-	queue := o.Key.Queue("")
-	list, err := e.Workers(ctx, queue)
+	list, err := e.Workers(ctx, o.Key.Queue(""))
 	if err != nil {
 		r.closeEngine()
 		return nil, usererr.Blocked(err)
@@ -185,7 +184,7 @@ func (r *invocation) connectWorkers(ctx context.Context) (*run.Workers, error) {
 			w.Engine, report.FormatDuration(wait))
 	}
 	const unknown = 4
-	return &run.Workers{Engine: e, Queue: queue, Slots: cmp.Or(slots(list), unknown), Remote: remote, URL: address,
+	return &run.Workers{Engine: e, Queue: o.Key.Queue, Slots: cmp.Or(slots(list), unknown), Remote: remote, URL: address,
 		Env: os.Environ(), QueueWait: wait, Heartbeat: cmp.Or(w.Heartbeat, defaultHeartbeat)}, nil
 }
 

@@ -48,8 +48,9 @@ func (a *attempt) cancel(ctx context.Context, reason string) {
 
 var errStopWait = errors.New("its worker did not tell the result in time")
 
-// await waits for the end of the attempt. If ctx ends, it cancels the attempt and waits for its result.
-func (a *attempt) await(ctx context.Context) runner.Result {
+// await waits for the end of the attempt, and returns it with the result. If ctx ends, it cancels the attempt and waits
+// for its result; end is "" if none comes in time.
+func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 	waiting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -85,9 +86,9 @@ func (a *attempt) await(ctx context.Context) runner.Result {
 		select {
 		case o := <-ends:
 			if o.err != nil {
-				return a.atCap(ended(runner.Interrupted, "%v: %v", context.Cause(ctx), o.err))
+				return a.atCap(ended(runner.Interrupted, "%v: %v", context.Cause(ctx), o.err)), ""
 			}
-			return a.end(ctx, o.data, o.end)
+			return a.end(ctx, o.data, o.end), o.end
 		case <-look.C:
 			a.look(waiting)
 			look.Reset(a.lookDelay())

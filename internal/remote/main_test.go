@@ -31,8 +31,6 @@ type fleet struct {
 	stop   func()       // stops the first one
 }
 
-const queue = "wavex.1.open"
-
 // heartbeat is short, since a worker learns at a beat that its attempt is cancelled. The engine keeps no time.
 const heartbeat = 3 * time.Second
 
@@ -47,7 +45,7 @@ func newFleet(t *testing.T, agent runner.Agent) *fleet {
 
 // addWorker starts a worker, and returns the function that stops it.
 func (f *fleet) addWorker(name string) (stop func()) {
-	return f.engine.StartWorker(f.t, name, queue, f.bare, f.agent)
+	return f.engine.StartWorker(f.t, name, f.bare, f.agent)
 }
 
 // warn shows a warning in the log of the test.
@@ -55,8 +53,8 @@ func (f *fleet) warn(err error) { f.t.Log(err) }
 
 // runner returns the Runner of a run whose repository is dir.
 func (f *fleet) runner(dir string) *remote.Runner {
-	return &remote.Runner{Engine: f.engine, Ferry: ferry.New(f.t.Context(), dir, f.bare, os.Environ()), Queue: queue,
-		Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
+	return &remote.Runner{Engine: f.engine, Ferry: ferry.New(f.t.Context(), dir, f.bare, os.Environ()),
+		Queue: remotetest.Queue, Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
 		QueueWait: time.Minute, Heartbeat: heartbeat, Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
 }
 

@@ -19,8 +19,8 @@ import (
 type Runner struct {
 	Engine Engine
 	Ferry  *ferry.Ferry
-	Queue  string
-	Repo   string // URL of the git remote as workers reach it
+	Queue  func(worker string) string // of a worker, or of all for ""
+	Repo   string                     // URL of the git remote as workers reach it
 
 	Release   string // the version of wavex
 	Setup     string // shell command of the plan for a fresh worktree
@@ -58,8 +58,12 @@ func (r *Runner) Awaited() (ids []string) {
 	return ids
 }
 
+// sessionWait bounds the wait for the worker that has the session of an attempt. Afterwards any worker may take it.
+const sessionWait = 2 * time.Minute
+
 // Attempt makes an attempt on another machine, or waits for one that was started there. Its commits are in the
-// repository of this machine when it returns, and its log files in the LogDir of the request.
+// repository of this machine when it returns, and its log files in the LogDir of the request. One that resumes a
+// session goes to the worker that has the session, and to any worker if that one does not take it.
 func (r *Runner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	a := &attempt{Runner: r, id: wire.ID(req.Run, req.Task, req.Attempt), req: req, hooks: hooks, began: time.Now()}
 	res := a.run(ctx)
@@ -81,7 +85,13 @@ func (r *Runner) End(ctx context.Context, req runner.Request) runner.Result {
 	a := &attempt{Runner: r, id: wire.ID(req.Run, req.Task, req.Attempt), req: req, began: time.Now()}
 	stopped, cancel := context.WithCancelCause(ctx)
 	cancel(errUnwanted)
-	res := a.await(stopped)
+	res, end := a.await(stopped)
+	if end == NotTaken { // it may have been started for any worker
+		a.id = wire.AnyID(req.Run, req.Task, req.Attempt)
+		if other, end := a.await(stopped); end != Gone {
+			res = other
+		}
+	}
 	if res.Outcome == runner.Done { // its work is for another task than that of the plan
 		res.Outcome, res.Reason = runner.Interrupted, errUnwanted.Error()
 	}
@@ -103,15 +113,31 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 			a.req.Turn, a.req.WIP = a.turn, a.turn.Result.WIP
 		}
 	}
+	if a.req.Resume && a.req.Worker != "" {
+		res, end := a.startAndAwait(ctx, adopted, a.req.Worker, min(sessionWait, a.QueueWait))
+		if end != NotTaken {
+			return res
+		}
+		a.id = wire.AnyID(a.req.Run, a.req.Task, a.req.Attempt)
+	}
+	res, _ := a.startAndAwait(ctx, adopted, "", a.QueueWait)
+	return res
+}
+
+// startAndAwait starts the attempt for a worker, or for any for "", and waits for its end. end is "" if it was not
+// started. adopted says that it may have been started before.
+func (a *attempt) startAndAwait(ctx context.Context, adopted bool, worker string,
+	wait time.Duration) (res runner.Result, end End) {
 	activity, err := a.send(ctx)
+	activity.Queue, activity.Limits.Queue = a.Queue(worker), wait
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 	case adopted: // it may run, and cost money
 		return a.await(ctx)
 	case cause != nil:
-		return ended(runner.Interrupted, "stopped before it began: %v", cause)
+		return ended(runner.Interrupted, "stopped before it began: %v", cause), ""
 	default:
-		return ended(runner.Broken, "sending it to the workers: %v", err)
+		return ended(runner.Broken, "sending it to the workers: %v", err), ""
 	}
 	if err := a.start(ctx, activity); err != nil {
 		res := ended(runner.Broken, "the engine of the workers: %v", err)
@@ -121,14 +147,14 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		once, end := context.WithTimeout(context.WithoutCancel(ctx), a.Poll)
 		defer end()
 		a.cancel(once, res.Reason) // it may have been started
-		return a.atCap(res)
+		return a.atCap(res), ""
 	}
 	return a.await(ctx)
 }
 
-// send pushes the commits and files that the attempt needs, and returns it as the engine needs it.
+// send pushes the commits and files that the attempt needs, and returns it as the engine needs it, but for its queue.
 func (a *attempt) send(ctx context.Context) (Activity, error) {
-	limits := Limits{Queue: a.QueueWait, Heartbeat: a.Heartbeat, Run: runLimit(&a.req)}
+	limits := Limits{Heartbeat: a.Heartbeat, Run: runLimit(&a.req)}
 	m, detached, err := wire.New(wire.KindRequest, a.id, a.Release, a.request())
 	if err != nil {
 		return Activity{}, err
@@ -157,13 +183,14 @@ func (a *attempt) send(ctx context.Context) (Activity, error) {
 		return Activity{}, err
 	}
 	message, err := m.Encode()
-	return Activity{ID: a.id, Queue: a.Queue, Request: message, Limits: limits}, err
+	return Activity{ID: a.id, Request: message, Limits: limits}, err
 }
 
 // request returns the request without the paths of this machine.
 func (a *attempt) request() wire.Request {
 	req := a.req
 	req.LogDir, req.Baseline, req.Closed = "", "", nil
+	req.Worker = "" // it is the queue
 	if req.CheckFiles != nil {
 		c := *req.CheckFiles
 		c.Store = ""

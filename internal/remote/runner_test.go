@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"wavex/internal/remote/remotetest"
 	"wavex/internal/remote/wire"
 	"wavex/internal/testrepo"
+	"wavex/internal/worker"
 	"wavex/runner"
 	"wavex/runner/runnertest"
 )
@@ -119,6 +121,81 @@ func TestRetryElsewhere(t *testing.T) {
 	second := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
 	if second.Outcome != runner.Done || len(second.Changed) != 1 {
 		t.Errorf("second: %+v", second)
+	}
+}
+
+// An attempt that resumes a session is made by the worker that has it.
+func TestSessionStays(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	f.addWorker("w2")
+	for attempt, name := range []string{"w2", "w1", "w2", "w1"} {
+		dir, req := f.request("a")
+		req.Attempt, req.Resume, req.Worker = 2+attempt, true, name
+		if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Done || res.Worker != name {
+			t.Errorf("%s has the session: %+v", name, res)
+		}
+	}
+}
+
+// If the worker with the session does not take the attempt, any worker makes it, once. Later sessions find that one.
+func TestSessionMoves(t *testing.T) {
+	t.Parallel()
+	agent := works()
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	req.Attempt, req.Resume, req.Worker = 2, true, "gone"
+	results := make(chan runner.Result, 1)
+	go func() { results <- f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}) }()
+	id := wire.ID("r-1", "a", 2)
+	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+	f.engine.End(id, remote.NotTaken)
+	first := <-results
+	if first.Outcome != runner.Done || first.Worker != "w1" || f.engine.Starts() != 2 {
+		t.Errorf("%+v after %d starts", first, f.engine.Starts())
+	}
+	_, err := f.runner(dir).Ferry.Sweep(t.Context(), "r-1") // else the pushed result is found first
+	testrepo.Must(t, err)
+	work := ferry.Ref{Name: ferry.Work("r-1", "a", 2), Commit: first.Commit}
+	testrepo.Must(t, f.runner(dir).Ferry.Push(t.Context(), work))
+	again := f.runner(dir)
+	again.Adopt("r-1", "a", 2)
+	for name, res := range map[string]runner.Result{
+		"adopted": again.Attempt(t.Context(), req, runner.Hooks{}),
+		"ended":   f.runner(dir).End(t.Context(), req),
+	} {
+		if res.Commit != first.Commit || res.Cost != first.Cost || agent.turns.Load() != 1 || f.engine.Starts() != 2 {
+			t.Errorf("%s: %+v after %d turns and %d starts", name, res, agent.turns.Load(), f.engine.Starts())
+		}
+	}
+}
+
+// TestClocksDiffer: the times of a result are those of this machine, and the duration is that of the worker.
+func TestClocksDiffer(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil)
+	f.stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dir, req := f.request("a")
+	told := wire.Result{Attempt: runner.Result{Outcome: runner.Interrupted, Duration: time.Hour,
+		Started: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer cancel()
+	serving.Go(func() {
+		f.engine.Serve(ctx, remote.Worker{Name: "w2"}, []string{remotetest.Queue("")}, 1, func(task worker.Task) {
+			m, _, err := wire.New(wire.KindResult, task.ID(), "test", told)
+			message, encodeErr := m.Encode()
+			if err := errors.Join(err, encodeErr, task.Complete(ctx, message)); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	began := time.Now()
+	res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
+	if res.Duration != time.Hour || res.Started.Before(began.Add(-time.Second)) || res.Started.After(time.Now()) {
+		t.Errorf("started %s, took %s", res.Started, res.Duration)
 	}
 }
 

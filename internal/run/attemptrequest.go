@@ -54,6 +54,9 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	b := r.promptBrief(s, i, e)
 	b.Task = t
 	req.Prompt = prompt.Build(s.Plan, i, b)
+	if e.Resume && s.Tasks[i].Last != nil {
+		req.Worker = s.Tasks[i].Last.Worker
+	}
 	if b.Continues {
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
 		req.FullPrompt = prompt.Build(s.Plan, i, b)
