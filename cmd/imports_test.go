@@ -210,7 +210,8 @@ var may = map[string]struct {
 	"e2e/crash":   {[]string{"*"}, "tests of the whole, killed"},
 	"e2e/soak":    {nil, "tests of the whole, struck at random"},
 	"e2e/scratch": {[]string{"budget", "e2e/rig", "internal/event", "internal/journal",
-		"internal/jsonschema/jsonschematest", "internal/loop", "runner", "internal/statefiles"}, "what the tests that kill wavex share"},
+		"internal/jsonschema/jsonschematest", "internal/loop", "runner", "internal/statefiles"},
+		"what the tests that kill wavex share"},
 	"e2e/mutate":                {[]string{"internal/proc", "internal/textfmt"}, "it changes any package and knows none"},
 	"examples/quickstart/reset": {nil, "an example"},
 }
