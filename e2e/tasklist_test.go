@@ -192,7 +192,7 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 func TestListIsSharedWithSessions(t *testing.T) {
 	t.Parallel()
 	release := reserveProcesses(t, runProcesses)
-	gate := fakeapi.NewLatch()
+	gate, ended := fakeapi.NewLatch(), fakeapi.NewLatch()
 	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"),
 		fakeapi.Prompt("how does it stand")
 	// The other session changes the tasks that wavex works on, before, during and after their
@@ -207,7 +207,8 @@ func TestListIsSharedWithSessions(t *testing.T) {
 		}
 		busy = append(busy, step)
 	}
-	busy = append(busy, showList(), create("Mine too", "of the other session"), fakeapi.Text("done"))
+	// A task that is created while wavex still runs would join the run.
+	busy = append(busy, showList(), create("Mine too", "of the other session").WaitingFor(ended), fakeapi.Text("done"))
 	nosy := author("1", "add/add.go", addGo, "go test ./add", gate)
 	// An agent has its own list: its notes are not in the shared one.
 	nosy.Steps = slices.Insert(nosy.Steps, 0, create("a note of the agent", "for itself"))
@@ -243,12 +244,13 @@ func TestListIsSharedWithSessions(t *testing.T) {
 		}
 	}
 	gate.Open()
-	if e := p.end(); e.exit != 0 {
-		t.Errorf("the other session: exit %d %s", e.exit, e.stderr)
-	}
 	e := w.end()
+	ended.Open()
 	if e.exit != 0 {
 		t.Fatalf("exit %d\nstdout: %s\nstderr: %s", e.exit, e.stdout, e.stderr)
+	}
+	if e := p.end(); e.exit != 0 {
+		t.Errorf("the other session: exit %d %s", e.exit, e.stderr)
 	}
 	if _, last := e.events(t); last.Tasks.Completed != 3 {
 		t.Errorf("%s", last.Data)
