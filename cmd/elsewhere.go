@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/ferry"
 	"wavex/internal/gitwork"
@@ -38,6 +40,26 @@ func placeOnWorkers(o *runOptions, c *event.Config) error {
 	}
 	c.Spares = 0
 	return absolute(&c.Workers.Connection)
+}
+
+// needsCLI reports whether a run needs the CLI on this machine: for the attempts at tasks of agents, or if workers make
+// these, for panels, reviews and judgements. overAPI says that these are asked over the Messages API.
+func needsCLI(p *plan.Plan, c *event.Config, overAPI bool) bool {
+	switch {
+	case !agent.NeedsAgent(p):
+		return false
+	case c.Workers.Engine == "":
+		return true
+	case overAPI:
+		return false
+	}
+	isProse := func(c plan.Condition) bool { return c.Check == nil && c.Verification != event.Assumption }
+	judged, irreversible := slices.ContainsFunc(p.Criteria, isProse), false
+	for i := range p.Tasks {
+		judged = judged || slices.ContainsFunc(p.Tasks[i].Criteria, isProse)
+		irreversible = irreversible || p.Tasks[i].Reversibility == "1"
+	}
+	return c.Counsel || c.Review != event.ReviewOff || c.Judge && judged || c.Precheck && irreversible
 }
 
 // refuseWorkers refuses a plan that cannot be carried out on workers, with its line: they get only commits.

@@ -70,7 +70,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	if err := r.checkTrust(ctx); err != nil {
 		return nil, err
 	}
-	if r.agent, err = findAgent(ctx, o, r.config.Agent, r.plan); err != nil {
+	if r.agent, err = findAgent(o, r.config.Agent, needsCLI(r.plan, &r.config, o.counselVia == "api")); err != nil {
 		return nil, err
 	}
 	if ids := r.agent.UnknownTasks(r.plan); len(ids) > 0 {

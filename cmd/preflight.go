@@ -29,7 +29,7 @@ import (
 // preflight runs the free part of doctor, with which every run begins. An unfit CLI, or a mode that it
 // would refuse, ends a run before anything is written.
 func (r *invocation) preflight(ctx context.Context) error {
-	if r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) {
+	if r.agent.IsRehearsal() || !needsCLI(r.plan, &r.config, r.opts.counselVia == "api") {
 		return nil
 	}
 	env := proc.Environ(os.Environ(), nil)
@@ -106,8 +106,8 @@ func bypassTasks(p *plan.Plan) []string {
 
 func isRoot() bool { return os.Geteuid() == 0 }
 
-// findAgent finds the agent's program. It writes nothing.
-func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (agent.Agent, error) {
+// findAgent finds the agent's program. needed reports whether it is an error that there is none. It writes nothing.
+func findAgent(o *runOptions, name string, needed bool) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
 	if a.IsRehearsal() {
 		a, err := standIn()
@@ -126,7 +126,7 @@ func findAgent(_ context.Context, o *runOptions, name string, p *plan.Plan) (age
 	}
 	found, err := findClaude(o.claude)
 	a.Argv = []string{found}
-	if err != nil && agent.NeedsAgent(p) {
+	if err != nil && needed {
 		return a, usererr.Blocked(fmt.Errorf(
 			"the claude CLI %q %s; install it with: %s, or try it without an account: the same command with --agent rehearse",
 			found, claudeProblem(err), support.Install))

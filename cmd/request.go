@@ -17,7 +17,6 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
 	"wavex/internal/request/driver"
@@ -164,7 +163,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 	var who agent.Agent
 	var err error
 	if !q.config.Offline {
-		if who, err = findAgent(ctx, q.run, q.config.Agent, &plan.Plan{Tasks: make([]plan.Task, 1)}); err != nil {
+		if who, err = findAgent(q.run, q.config.Agent, true); err != nil {
 			return err
 		}
 	}

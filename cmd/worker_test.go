@@ -26,6 +26,7 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/internal/worker"
+	"wavex/runner/runnertest"
 )
 
 // memory is a connection with an engine in memory.
@@ -261,6 +262,58 @@ func TestRunOnWorker(t *testing.T) {
 	}
 	if refs := testrepo.Git(t, bare, "for-each-ref", "refs/wavex"); refs != "" {
 		t.Errorf("wavex clean leaves\n%s", refs)
+	}
+}
+
+// A run whose attempts are made on workers needs a CLI on this machine only if it asks models itself.
+func TestCoordinatorWithoutCLI(t *testing.T) {
+	_, bare := project(t, `{"tasks":[{"id":"a","subject":"A","files":[{"path":"made.txt","action":"create"}],`+
+		`"verify":["test -e made.txt"]}]}`)
+	t.Setenv("WAVEX_CLAUDE", filepath.Join(t.TempDir(), "no-claude"))
+	e := remotetest.New()
+	e.StartWorker(t, "w1", bare, runnertest.StandIn(runnertest.Works))
+	for _, c := range []struct {
+		flags string
+		want  int
+	}{{"--counsel off", 5}, {"--review off", 5}, {"--counsel off --review off", 0}} {
+		std, _, told := onMemory(e)
+		args := append([]string{"run", "plan.json", "--workers", onEngine, "--yes"}, strings.Fields(c.flags)...)
+		if code := Main(t.Context(), args, std); code != c.want || strings.Contains(told.String(), "no-claude") != (code == 5) {
+			t.Errorf("%s: exit %d, want %d\n%s", c.flags, code, c.want, told)
+		}
+	}
+}
+
+func TestNeedsCLI(t *testing.T) {
+	t.Parallel()
+	const bare = `{"id":"a","subject":"A"}`
+	for name, c := range map[string]struct {
+		plan    string
+		change  func(*event.Config)
+		overAPI bool
+		want    bool
+	}{
+		"commands":          {`"tasks":[{"id":"a","subject":"A","command":"true"}]`, func(c *event.Config) { c.Counsel = true }, false, false},
+		"on this machine":   {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Workers.Engine = "" }, false, true},
+		"no model is asked": {`"tasks":[` + bare + `]`, nil, false, false},
+		"counsel":           {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Counsel = true }, false, true},
+		"review":            {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Review = event.ReviewLight }, false, true},
+		"over the API":      {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Counsel = true }, true, false},
+		"prose":             {`"criteria":["it is fast"],"tasks":[` + bare + `]`, nil, false, true},
+		"no judge": {`"criteria":["it is fast"],"tasks":[` + bare + `]`, func(c *event.Config) { c.Judge = false }, false,
+			false},
+		"irreversible": {`"tasks":[{"id":"a","subject":"A","reversibility":"1"}]`, nil, false, true},
+		"no precheck": {`"tasks":[{"id":"a","subject":"A","reversibility":"1"}]`,
+			func(c *event.Config) { c.Precheck = false }, false, false},
+	} {
+		config := flagDefaults()
+		config.Workers.Engine, config.Counsel, config.Review = onEngine, false, event.ReviewOff
+		if c.change != nil {
+			c.change(&config)
+		}
+		if got := needsCLI(testrepo.Plan(t, ".", "{"+c.plan+"}"), &config, c.overAPI); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 
