@@ -253,7 +253,7 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 	r := page.Of(f.State, f.Events, now, f.Alive)
 	for _, d := range f.Running() {
 		if i, ok := f.State.Index(d.Task); ok && r.Tasks[i].Now != nil && d.Kind == "attempt" {
-			r.Tasks[i].Now.Update(d.Last, d.At)
+			r.Tasks[i].Now.Update(d.Last, d.At, d.Worker)
 		}
 	}
 	f.addLive(r)

@@ -279,6 +279,7 @@ type Observation struct {
 	Kind    string     // "init", "tool", "denied", "asked", "answered", "text", "api_retry", "rate_limit", ...
 	Text    string     // one line: the tool and its target, or the first words; the prompt of "asked"
 	Cost    budget.USD // so far, a lower bound
+	Worker  string     // the name of the machine; "": that of the run
 }
 
 // Total returns the number of all tokens.

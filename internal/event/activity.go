@@ -10,4 +10,5 @@ type Activity struct {
 	Since         time.Time
 	Last          string    // the last sign of life
 	At            time.Time // time of Last
+	Worker        string    // the worker that makes the attempt; "": this machine
 }

@@ -58,7 +58,8 @@ const (
 const (
 	PromptFile   = "prompt.md"
 	StreamFile   = "stream.jsonl"
-	WaitingFile  = "waiting" // exists while the checks wait for a quiet directory
+	WaitingFile  = "waiting"    // exists while the checks wait for a quiet directory
+	WorkerFile   = "worker.txt" // where an attempt runs, and its last sign of life; of attempts on workers
 	StderrFile   = "stderr.txt"
 	ResultFile   = "result.json"
 	OutputFile   = "output.txt"    // of a command task

@@ -19,9 +19,10 @@ type attempt struct {
 	hooks runner.Hooks
 	began time.Time
 
-	worker string       // the last that has told its progress; "": none
-	cost   budget.USD   // so far, as the worker has told
-	turn   *runner.Turn // the reported end of the turn
+	observed runner.Observation // the last one
+	worker   string             // the last that has told its progress; "": none
+	cost     budget.USD         // so far, as the worker has told
+	turn     *runner.Turn       // the reported end of the turn
 }
 
 // ended returns the result of an attempt that cost nothing.

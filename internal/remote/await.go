@@ -80,7 +80,7 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 	defer a.running.Add(-1)
 	a.awaited.Store(a.id, true)
 	defer a.awaited.Delete(a.id)
-	look := time.NewTimer(a.lookDelay())
+	look := time.NewTimer(a.lookDelay(min(a.Poll, firstLook)))
 	defer look.Stop()
 	for {
 		select {
@@ -91,7 +91,7 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 			return a.end(ctx, o.data, o.end), o.end
 		case <-look.C:
 			a.look(waiting)
-			look.Reset(a.lookDelay())
+			look.Reset(a.lookDelay(a.Poll))
 		}
 	}
 }
@@ -99,9 +99,12 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 // looksPerSecond bounds the looks of all attempts together.
 const looksPerSecond = 20
 
-// lookDelay returns the time until the next look at the progress.
-func (a *attempt) lookDelay() time.Duration {
-	return max(a.Poll, time.Duration(a.running.Load())*time.Second/looksPerSecond)
+// firstLook bounds the time until the first look, which tells where the attempt runs.
+const firstLook = time.Second
+
+// lookDelay returns the time until the next look at the progress: poll, or longer if many attempts run.
+func (a *attempt) lookDelay(poll time.Duration) time.Duration {
+	return max(poll, time.Duration(a.running.Load())*time.Second/looksPerSecond)
 }
 
 // awayWarning is the time after which an engine that does not answer is told.
@@ -146,8 +149,11 @@ func (a *attempt) look(ctx context.Context) {
 		return
 	}
 	a.worker, a.cost = p.Worker, p.Cost
-	if a.Observe != nil && p.Kind != "" {
-		a.Observe(runner.Observation{Task: a.req.Task, Attempt: a.req.Attempt, Kind: p.Kind, Text: p.Text, Cost: p.Cost})
+	o := runner.Observation{Task: a.req.Task, Attempt: a.req.Attempt, Kind: p.Kind, Text: p.Text, Cost: p.Cost,
+		Worker: p.Worker}
+	if a.Observe != nil && o != a.observed {
+		a.observed = o
+		a.Observe(o)
 	}
 	if p.Turn != nil {
 		a.reportTurn(ctx, p.Turn)

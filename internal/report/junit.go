@@ -202,6 +202,9 @@ func (t *Task) attemptsText() string {
 	var b strings.Builder
 	for _, a := range t.History {
 		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Number, a.Outcome, FormatDuration(a.Duration), a.Cost.Spent())
+		if a.Worker != "" {
+			b.WriteString(", on " + textfmt.Line(a.Worker))
+		}
 		if a.Reason != "" {
 			b.WriteString(": " + textfmt.Line(a.Reason))
 		}

@@ -103,6 +103,7 @@ type Attempt struct {
 	Duration time.Duration    `json:"-"`
 	Cost     budget.USD       `json:"-"`
 	Charged  bool             `json:"charged"`
+	Worker   string           `json:"worker,omitempty"`  // the machine; "": that of the run
 	Refused  int              `json:"refused,omitempty"` // tool calls that the policy did not let run
 	Checks   []check.Evidence `json:"-"`
 	Note     string           `json:"note,omitempty"` // the next step and its reason
@@ -219,7 +220,7 @@ func (t *Task) addLast(s *scheduler.State, i int) {
 
 func newAttempt(n int, r runner.Result) Attempt {
 	return Attempt{Number: n, Outcome: r.Outcome, Reason: r.Reason, Detail: r.Detail, Report: r.Report, Started: r.Started,
-		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Refused: r.Refused,
+		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Refused: r.Refused, Worker: r.Worker,
 		Checks: r.Checks}
 }
 

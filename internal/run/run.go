@@ -217,6 +217,7 @@ func (r *Session) redactEvent(b event.Body) event.Body {
 // observe shows a sign of life. It removes secrets, since the text may quote a command.
 func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Redactor.String(o.Text)
+	r.recordWorker(o)
 	r.view.Observe(o)
 	if o.Kind == "init" {
 		r.apiWaits.begin(o.Task)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/ferry"
 	"wavex/internal/loop"
 	"wavex/internal/remote"
+	"wavex/internal/safefile"
 	"wavex/internal/usererr"
 	"wavex/runner"
 )
@@ -48,6 +51,17 @@ func (r *Session) noticeAwaited() {
 	for _, id := range r.elsewhere.Awaited() {
 		fmt.Fprintf(r.opts.Err,
 			"wavex: %s is cancelled; its worker stops it, and a resume collects its result and its cost\n", id)
+	}
+}
+
+// recordWorker writes where an attempt runs, for processes that watch the run. They show nothing if it cannot be written.
+func (r *Session) recordWorker(o runner.Observation) {
+	if o.Worker == "" {
+		return
+	}
+	path := r.config.Loop.Task(r.config.Run, o.Task, loop.Attempt(o.Attempt), loop.WorkerFile)
+	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		_ = safefile.Replace(path, []byte(o.Worker+"\n"+o.Text+"\n"), 0o600, false)
 	}
 }
 

@@ -2,10 +2,12 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,6 +67,39 @@ func TestRunOnWorkers(t *testing.T) {
 	}
 	if again := testrepo.Git(t, dir, "show", "wavex/"+o.Config.Run+":b"); again != where {
 		t.Errorf("b was made again, in %s", again)
+	}
+}
+
+// watchingView calls watch at each sign of life.
+type watchingView struct {
+	recordingView
+	watch func(runner.Observation)
+}
+
+func (v *watchingView) Observe(o runner.Observation) { v.watch(o) }
+
+// While an attempt runs on a worker, processes that watch the run see where.
+func TestWorkerOfARunningAttempt(t *testing.T) {
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
+	gate := filepath.Join(t.TempDir(), "gate")
+	testrepo.NamedPipe(t, gate)
+	o, said := options(t, dir, fmt.Sprintf(`{"tasks":[{"id":"a","subject":"A","command":"cat %s"}]}`, gate))
+	withWorker(t, &o)
+	s, err := Open(t.Context(), o)
+	testrepo.Must(t, err)
+	defer s.Close(t.Context())
+	f := runlog.Follow(o.Config.Loop, "")
+	open := sync.OnceFunc(func() { testrepo.Must(t, os.WriteFile(gate, nil, 0o600)) })
+	out, err := s.Run(t.Context(), Console{View: &watchingView{watch: func(seen runner.Observation) {
+		defer open()
+		_, err := f.Poll(nil)
+		testrepo.Must(t, err)
+		if running := f.Running(); seen.Worker != "w1" || len(running) != 1 || running[0].Worker != "w1" {
+			t.Errorf("observed %+v, running %+v", seen, running)
+		}
+	}}})
+	if err != nil || out.End.Status != "complete" {
+		t.Errorf("%+v, %v\n%s", out.End, err, said)
 	}
 }
 

@@ -129,7 +129,12 @@ func (f *Follower) Running() []event.Activity {
 	out := f.State.Activities()
 	for i := range out {
 		if d := &out[i]; d.Kind == "attempt" {
-			d.Last, d.At = lastActivity(f.Files(), path.Join(d.Task, loop.Attempt(d.Attempt), loop.StreamFile))
+			folder := path.Join(d.Task, loop.Attempt(d.Attempt))
+			d.Last, d.At = lastActivity(f.Files(), path.Join(folder, loop.StreamFile))
+			if text, told, err := transcript.ReadTail(f.Files(), path.Join(folder, loop.WorkerFile)); err == nil {
+				d.At = told
+				d.Worker, d.Last, _ = strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+			}
 			if WaitsForQuiet(f.Files(), d.Task, d.Attempt) {
 				d.Last = "waiting for a quiet directory"
 			}

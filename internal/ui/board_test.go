@@ -48,6 +48,26 @@ func TestBoardGolden(t *testing.T) {
 	}
 }
 
+// The line of an attempt on another machine names the worker, while it runs and at its end.
+func TestLinesNameTheWorker(t *testing.T) {
+	t.Parallel()
+	b, now := boardOf(t)
+	b.Running[0].Worker = "w1"
+	if text := strings.Join(b.Lines(now, Options{}), "\n"); !strings.Contains(text, "T-002 (attempt 2) on w1 Write") {
+		t.Errorf("the board:\n%s", text)
+	}
+	end := event.AttemptEnded{Task: "T-002", Attempt: 2, Result: reporttest.PassingResult(120_000)}
+	end.Result.Worker = "w1"
+	if text := strings.Join(LogEnd(end), "\n"); !strings.Contains(text, " | on w1") {
+		t.Errorf("the log ends with\n%s", text)
+	}
+	screen := &liveModel{running: b.Running}
+	screen.observe("T-002", 2, "", now, 0, "w2")
+	if text := strings.Join(screen.lines(now, 100, 24, true), "\n"); !strings.Contains(text, "(attempt 2) on w2 Write") {
+		t.Errorf("the live view:\n%s", text)
+	}
+}
+
 // For every size and every number of waves and tasks, no line is wider than the screen, the lines
 // fit its rows, and the open wave is shown.
 func TestBoardFits(t *testing.T) {

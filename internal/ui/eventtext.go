@@ -159,6 +159,9 @@ func attemptKindText(b event.AttemptStarted) string {
 func attemptEndedText(b event.AttemptEnded) string {
 	r := b.Result
 	l := fmt.Sprintf("%s | %s | %s", r.Outcome, report.FormatDuration(r.Duration), r.Cost.Spent())
+	if r.Worker != "" {
+		l += " | on " + fitText(r.Worker)
+	}
 	if n := r.Usage.Total(); n > 0 {
 		l += " | " + report.FormatTokens(n) + " tokens"
 	}

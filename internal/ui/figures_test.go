@@ -42,7 +42,7 @@ func TestLivePartAgreesWithBoard(t *testing.T) {
 				if s.Ended != nil {
 					return
 				}
-				m.observe("T-001", 1, "Edit", e.Time, 20_000)
+				m.observe("T-001", 1, "Edit", e.Time, 20_000, "")
 				now := e.Time.Add(2500 * time.Millisecond)
 				live := m.lines(now, 300, 50, true)
 				board := BoardOf(s, true).Lines(now, Options{ASCII: true, Width: func() int { return 300 },

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -37,6 +38,7 @@ type observation struct {
 	last    string // the last tool, clean
 	at      time.Time
 	cost    budget.USD
+	worker  string
 }
 
 // runningTask is work under way as its line shows it.
@@ -53,6 +55,9 @@ func newRunningTask(d event.Activity, ascii bool) runningTask {
 		r.label = textfmt.Fit(d.Task, 60, ascii)
 		if d.Attempt > 1 && d.Kind == "attempt" {
 			r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
+		}
+		if d.Worker != "" {
+			r.label += " on " + textfmt.Fit(d.Worker, 30, ascii)
 		}
 		r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
 	}
@@ -73,11 +78,12 @@ func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask) {
 }
 
 // observe updates the observation of an attempt. Empty words change nothing.
-func (m *liveModel) observe(task string, attempt int, words string, at time.Time, cost budget.USD) {
+func (m *liveModel) observe(task string, attempt int, words string, at time.Time, cost budget.USD, worker string) {
 	o := m.observed[task]
 	if o.attempt != attempt {
 		o = observation{attempt: attempt}
 	}
+	o.worker = cmp.Or(worker, o.worker)
 	if words != "" {
 		o.last, o.at = words, at
 	}
@@ -137,7 +143,7 @@ func (m *liveModel) runningLines(now time.Time, columns, room int, tail []string
 		if d.Kind != "attempt" || o.attempt != d.Attempt {
 			o = observation{}
 		}
-		d.Last, d.At = o.last, o.at
+		d.Last, d.At, d.Worker = o.last, o.at, o.worker
 		r := newRunningTask(d, ascii)
 		r.cost = o.cost
 		l := r.line(now, columns, ascii)

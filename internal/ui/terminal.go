@@ -203,7 +203,7 @@ func (v *LiveView) Observe(o runner.Observation) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.model.observe(o.Task, o.Attempt, words, v.opts.now(), o.Cost)
+	v.model.observe(o.Task, o.Attempt, words, v.opts.now(), o.Cost, o.Worker)
 	v.frames.Wake()
 }
 
@@ -257,8 +257,8 @@ func joinRows(s *scheduler.State) []row {
 func (v *LiveView) Activity(d event.Activity) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if d.Last != "" && d.Kind == "attempt" {
-		v.model.observe(d.Task, d.Attempt, textfmt.Fit(d.Last, maxTextColumns, v.opts.ASCII), d.At, 0)
+	if d.Last+d.Worker != "" && d.Kind == "attempt" {
+		v.model.observe(d.Task, d.Attempt, textfmt.Fit(d.Last, maxTextColumns, v.opts.ASCII), d.At, 0, d.Worker)
 		v.frames.Wake()
 	}
 }

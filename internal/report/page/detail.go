@@ -60,6 +60,7 @@ type Attempt struct {
 	Escaped  bool     `json:"escaped,omitempty"` // a process of it was alive afterwards
 	Session  string   `json:"session,omitempty"`
 	Version  string   `json:"version,omitempty"` // of the CLI
+	Worker   string   `json:"worker,omitempty"`  // the machine; "": that of the run
 	Changed  []string `json:"changed,omitempty"`
 	Denials  []string `json:"denials,omitempty"`  // the rules that would allow the denied calls
 	Refusals []string `json:"refusals,omitempty"` // the calls that the policy did not let run
@@ -163,6 +164,7 @@ func (a *Attempt) setResult(r runner.Result) {
 	a.Escaped = !r.Contained
 	a.Session = textfmt.Line(r.Session)
 	a.Version = textfmt.Line(r.ClaudeVersion)
+	a.Worker = textfmt.Line(r.Worker)
 	a.Changed, a.Violated = nonEmptyLines(r.Changed), nonEmptyLines(r.Violated)
 	for _, n := range r.Denials {
 		a.Denials = append(a.Denials, textfmt.Line(n.Rule))

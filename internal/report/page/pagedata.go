@@ -94,9 +94,10 @@ type Activity struct {
 	Counsel bool   `json:"counsel,omitempty"` // a panel instead of an attempt
 	Number  int    `json:"n"`                 // number of the attempt or the panel
 	Since   int64  `json:"since"`
-	Last    string `json:"last,omitempty"` // the last sign of life
-	At      int64  `json:"at,omitempty"`   // time of Last
-	Log     string `json:"log,omitempty"`  // the last lines of its log
+	Last    string `json:"last,omitempty"`   // the last sign of life
+	At      int64  `json:"at,omitempty"`     // time of Last
+	Worker  string `json:"worker,omitempty"` // the machine; "": that of the run
+	Log     string `json:"log,omitempty"`    // the last lines of its log
 }
 
 // Question is a tool call that waits for a person.
@@ -299,9 +300,9 @@ func unixMilli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Update records the last sign of life.
-func (d *Activity) Update(last string, at time.Time) {
-	d.Last, d.At = textfmt.Fit(last, 200, false), unixMilli(at)
+// Update records the last sign of life, and the worker that has told it; "": the machine of the run.
+func (d *Activity) Update(last string, at time.Time, worker string) {
+	d.Last, d.At, d.Worker = textfmt.Fit(last, 200, false), unixMilli(at), textfmt.Line(worker)
 }
 
 // maxOutput bounds the text of an output, in bytes.

@@ -115,7 +115,7 @@ function attempt(a, last) {
   if (a.steps) parts.push(fold(k + "steps", "What the agent said and did", h("ol", { class: "steps" }, a.steps.map((x) => h("li", { class: (x.s ? "inner " : "") + (x.f ? "st-failed" : "") },
     x.e ? diff(x.x) : x.k === "tool" ? h("code", {}, x.x) : x.k === "answer" ? h("pre", { class: "wrap", tabindex: 0 }, x.x) : h("p", { class: "prose" }, x.x))))));
   if (a.prompt) parts.push(fold(k + "prompt", "Prompt", h("pre", { class: "wrap", tabindex: 0 }, a.prompt)));
-  if (a.session || a.version) parts.push(h("p", { class: "muted" }, [a.version && "claude " + a.version, a.session && "session " + a.session, a.priced && "cost from the " + a.priced].filter(Boolean).join(" · ")));
+  if (a.session || a.version || a.worker) parts.push(h("p", { class: "muted" }, [a.worker && "on " + a.worker, a.version && "claude " + a.version, a.session && "session " + a.session, a.priced && "cost from the " + a.priced].filter(Boolean).join(" · ")));
   if (a.note) parts.push(h("p", { class: "muted" }, "Then: " + a.note));
   for (const c of a.counsel || []) parts.push(counsel(c));
   return h("details", { class: "attempt", open: last, "data-k": k }, h("summary", {}, h("b", {}, "Attempt " + a.n), outcomes(a.open ? "" : a.outcome), h("span", { class: "muted" }, facts), sum && h("span", { class: "muted" }, sum)),

@@ -87,7 +87,7 @@ function taskRow(i, most) {
     h("td", { class: "subject" }, marked(t.subject || ""), t.reason && t.status !== "completed" ? h("span", { class: "why" }, marked(t.reason)) : null,
       t.vacuous && t.status === "completed" ? h("span", { class: "why" }, "its checks passed before any work") : null,
       doing && doing.counsel ? h("span", { class: "why" }, "counsel " + doing.n + ", since " + took(run.now - doing.since)) : null,
-      doing && doing.last ? h("span", { class: "why" }, doing.last + ", " + took(run.now - (doing.at || run.now)) + " ago") : null),
+      doing && (doing.last || doing.worker) ? h("span", { class: "why" }, [doing.worker && "on " + doing.worker, doing.last, doing.at && took(run.now - doing.at) + " ago"].filter(Boolean).join(", ")) : null),
     h("td", { class: "num opt" }, t.wave), h("td", { class: "num" }, t.attempts || "–"), h("td", { class: "num opt" }, t.panels || "–"),
     h("td", { class: "num" }, money(t.cost), t.cost ? h("span", { class: "meter", "aria-hidden": "true", css: { width: (100 * t.cost) / most + "%" } }) : null),
     h("td", { class: "num opt" }, count(total(t.tokens))), h("td", { class: "num opt" }, doing ? took(run.now - doing.since) : t.took ? took(t.took) : "–"));

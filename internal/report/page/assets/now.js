@@ -39,6 +39,10 @@ function drawNow() {
   for (const b of ["drain", "stop"]) $(b + "-button").hidden = !run.controls;
   keep(asked, $("asked"), going && run.controls ? run.questions || [] : [], (q) => q.id, askedNode);
   const name = (t) => t.id + " " + t.now.n;
-  keep(doing, $("doing"), now, name, (t) => h("details", { class: "alt", open: true }, h("summary", {}, h("span", { class: "mono" }, t.id), " ", t.subject || ""), h("pre", { class: "wrap", tabindex: 0 })));
-  for (const t of now) doing.get(name(t)).querySelector("pre").textContent = t.now.log || "no output yet";
+  keep(doing, $("doing"), now, name, (t) => h("details", { class: "alt", open: true }, h("summary", {}, h("span", { class: "mono" }, t.id), " ", t.subject || "", h("span", { class: "muted" })), h("pre", { class: "wrap", tabindex: 0 })));
+  for (const t of now) {
+    const node = doing.get(name(t));
+    node.querySelector("summary .muted").textContent = t.now.worker ? " on " + t.now.worker : "";
+    node.querySelector("pre").textContent = t.now.log || (t.now.worker && t.now.last) || "no output yet";
+  }
 }
