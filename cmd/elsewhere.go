@@ -203,7 +203,7 @@ func (r *invocation) connectWorkers(ctx context.Context) (*run.Workers, error) {
 			w.Engine, report.FormatDuration(wait))
 	}
 	const unknown = 4
-	return &run.Workers{Engine: e, Queue: o.Key.Queue, Slots: cmp.Or(slots(list), unknown), Remote: remote, URL: address,
+	return &run.Workers{Engine: e, Key: o.Key, Slots: cmp.Or(slots(list), unknown), Remote: remote, URL: address,
 		Env: os.Environ(), QueueWait: wait, Heartbeat: cmp.Or(w.Heartbeat, defaultHeartbeat)}, nil
 }
 

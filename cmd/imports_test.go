@@ -161,7 +161,7 @@ var may = map[string]struct {
 		"runner", "scheduler", "internal/textfmt"},
 		"cases are put before who judges; when, and what follows, is the scheduler's"},
 	"internal/run": {[]string{"budget", "internal/event", "internal/exhaustion", "internal/agent", "internal/ferry",
-		"internal/remote",
+		"internal/remote", "internal/remote/wire",
 		"internal/claude", "internal/loop", "internal/review", "internal/hook",
 		"internal/learn", "internal/statefiles", "internal/notify", "internal/plan", "internal/planfile", "internal/policy",
 		"internal/proc",

@@ -156,6 +156,7 @@ func runWorker(ctx context.Context, o workerOptions, std Stdio, signals <-chan o
 	}
 	_ = proc.Subreaper()
 	h := &workerHost{opts: o, std: std, mark: worker.Mark(o.name, os.Getpid()), secrets: secret.New(os.Environ())}
+	h.key = eo.Key
 	if h.opts.slots == 0 {
 		h.opts.slots = defaultSlots(freeMemory(), runtime.NumCPU())
 	}

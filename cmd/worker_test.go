@@ -271,14 +271,15 @@ func TestCoordinatorWithoutCLI(t *testing.T) {
 		`"verify":["test -e made.txt"]}]}`)
 	t.Setenv("WAVEX_CLAUDE", filepath.Join(t.TempDir(), "no-claude"))
 	e := remotetest.New()
-	e.StartWorker(t, "w1", bare, runnertest.StandIn(runnertest.Works))
+	e.StartWorker(t, "w1", bare, nil, runnertest.StandIn(runnertest.Works))
 	for _, c := range []struct {
 		flags string
 		want  int
 	}{{"--counsel off", 5}, {"--review off", 5}, {"--counsel off --review off", 0}} {
 		std, _, told := onMemory(e)
 		args := append([]string{"run", "plan.json", "--workers", onEngine, "--yes"}, strings.Fields(c.flags)...)
-		if code := Main(t.Context(), args, std); code != c.want || strings.Contains(told.String(), "no-claude") != (code == 5) {
+		code := Main(t.Context(), args, std)
+		if code != c.want || strings.Contains(told.String(), "no-claude") != (code == 5) {
 			t.Errorf("%s: exit %d, want %d\n%s", c.flags, code, c.want, told)
 		}
 	}
@@ -293,7 +294,8 @@ func TestNeedsCLI(t *testing.T) {
 		overAPI bool
 		want    bool
 	}{
-		"commands":          {`"tasks":[{"id":"a","subject":"A","command":"true"}]`, func(c *event.Config) { c.Counsel = true }, false, false},
+		"commands": {`"tasks":[{"id":"a","subject":"A","command":"true"}]`,
+			func(c *event.Config) { c.Counsel = true }, false, false},
 		"on this machine":   {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Workers.Engine = "" }, false, true},
 		"no model is asked": {`"tasks":[` + bare + `]`, nil, false, false},
 		"counsel":           {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Counsel = true }, false, true},

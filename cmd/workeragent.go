@@ -21,7 +21,7 @@ import (
 
 // worker returns the Worker of this machine.
 func (h *workerHost) worker(warn func(error)) *worker.Worker {
-	return worker.New(worker.Options{Name: h.opts.name, Dir: h.opts.dir, Mark: h.mark, Release: Version(),
+	return worker.New(worker.Options{Name: h.opts.name, Dir: h.opts.dir, Mark: h.mark, Key: h.key, Release: Version(),
 		Env: os.Environ(), Pass: h.opts.pass, Allow: h.opts.allow, Bypass: h.opts.bypass, Local: h.local, Redact: h.redact,
 		Warn: warn})
 }

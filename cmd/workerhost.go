@@ -16,6 +16,7 @@ import (
 	"wavex/internal/doctor"
 	"wavex/internal/exhaustion"
 	"wavex/internal/proc"
+	"wavex/internal/remote/wire"
 	"wavex/internal/secret"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -30,6 +31,7 @@ type workerHost struct {
 	opts    workerOptions
 	std     Stdio
 	mark    string
+	key     *wire.Key
 	agent   agent.Agent
 	wall    *wall.Wall
 	cli     string // the version of the CLI; "": none

@@ -197,7 +197,7 @@ func (r *rig) queue() string { return r.place.key().Queue("") }
 // runner returns the Runner of a run whose repository is dir.
 func (r *rig) runner(dir string) *remote.Runner {
 	return &remote.Runner{Engine: r.client, Ferry: ferry.New(r.t.Context(), dir, r.place.Bare, os.Environ()),
-		Queue: r.place.key().Queue, Repo: r.place.Bare, Release: "test", Rehearsal: true,
+		Key: r.place.key(), Repo: r.place.Bare, Release: "test", Rehearsal: true,
 		QueueWait: 2 * time.Minute, Heartbeat: r.place.Heartbeat, Poll: 200 * time.Millisecond, StopWait: time.Minute,
 		Warn: func(err error) { r.t.Log(err) }}
 }

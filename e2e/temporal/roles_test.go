@@ -78,8 +78,8 @@ func newWorker(p *place, mark string, a runner.Agent) *worker.Worker {
 	if err != nil {
 		panic(err)
 	}
-	return worker.New(worker.Options{Name: p.Name, Dir: p.Dir, Mark: mark, Release: "test", Env: os.Environ(),
-		Allow: []string{p.Bare}, Warn: warn,
+	return worker.New(worker.Options{Name: p.Name, Key: p.key(), Dir: p.Dir, Mark: mark, Release: "test",
+		Env: os.Environ(), Allow: []string{p.Bare}, Warn: warn,
 		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
 			host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Rehearsal: true, Observe: observe}
 			if a != nil {
@@ -145,7 +145,7 @@ func coordinate(ctx context.Context, text string) error {
 	c.Limits = budget.Limits{USD: p.Budget, NoIterations: true}
 	o := run.Options{Plan: pl, Config: c, Agent: agent.Agent{Name: agent.Rehearsal, Argv: self("agent"),
 		Support: statement.StandIn()}, Prices: prices, Redactor: secret.New(os.Environ()), Err: os.Stderr, Notices: true,
-		Workers: &run.Workers{Engine: client, Queue: p.key().Queue, Remote: p.Bare, URL: p.Bare, Env: os.Environ(),
+		Workers: &run.Workers{Engine: client, Key: p.key(), Remote: p.Bare, URL: p.Bare, Env: os.Environ(),
 			QueueWait: time.Minute, Heartbeat: p.Heartbeat}}
 	if events, err := runlog.Read(c.Loop); err == nil && len(events) > 0 {
 		o.Resume, o.JournalLen = true, len(events)

@@ -10,6 +10,7 @@ import (
 	"wavex/internal/ferry"
 	"wavex/internal/remote"
 	"wavex/internal/remote/remotetest"
+	"wavex/internal/remote/wire"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 )
@@ -28,6 +29,7 @@ type fleet struct {
 	engine *remotetest.Engine
 	bare   string
 	agent  runner.Agent // of all workers
+	key    *wire.Key    // of the workers; nil: none
 	stop   func()       // stops the first one
 }
 
@@ -45,7 +47,7 @@ func newFleet(t *testing.T, agent runner.Agent) *fleet {
 
 // addWorker starts a worker, and returns the function that stops it.
 func (f *fleet) addWorker(name string) (stop func()) {
-	return f.engine.StartWorker(f.t, name, f.bare, f.agent)
+	return f.engine.StartWorker(f.t, name, f.bare, f.key, f.agent)
 }
 
 // warn shows a warning in the log of the test.
@@ -54,7 +56,7 @@ func (f *fleet) warn(err error) { f.t.Log(err) }
 // runner returns the Runner of a run whose repository is dir.
 func (f *fleet) runner(dir string) *remote.Runner {
 	return &remote.Runner{Engine: f.engine, Ferry: ferry.New(f.t.Context(), dir, f.bare, os.Environ()),
-		Queue: remotetest.Queue, Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
+		Key: f.key, Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
 		QueueWait: time.Minute, Heartbeat: heartbeat, Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
 }
 

@@ -106,10 +106,13 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 	if err != nil || there[logs] == "" || a.Ferry.Fetch(ctx, logs) != nil {
 		return res, false
 	}
-	if body, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile); err == nil {
+	if sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile); err == nil {
 		var r wire.Result
-		m := wire.Message{Kind: wire.KindResult, Body: body}
-		if err = m.Decode(&r); err == nil {
+		m := wire.Message{Kind: wire.KindResult}
+		if m.Body, err = a.open(sealed); err == nil {
+			err = m.Decode(&r)
+		}
+		if err == nil {
 			res, err = a.bring(ctx, r.Attempt)
 		}
 		if err == nil {
@@ -118,15 +121,22 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 		a.Warn(fmt.Errorf("the pushed result of %s: %w", a.id, err))
 		return res, false
 	}
-	if body, err := a.Ferry.Show(ctx, logs+":"+wire.ProgressFile); err == nil {
+	if sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ProgressFile); err == nil {
 		var p wire.Progress
-		m := wire.Message{Kind: wire.KindProgress, Body: body}
-		if m.Decode(&p) == nil && p.Turn != nil {
+		m := wire.Message{Kind: wire.KindProgress}
+		if m.Body, err = a.open(sealed); err != nil {
+			a.Warn(fmt.Errorf("the pushed turn of %s: %w", a.id, err))
+		} else if m.Decode(&p) == nil && p.Turn != nil {
 			a.worker = cmp.Or(a.worker, p.Worker)
 			a.reportTurn(ctx, p.Turn)
 		}
 	}
 	return res, false
+}
+
+// open returns a message body that the worker has pushed.
+func (a *attempt) open(sealed []byte) ([]byte, error) {
+	return a.Key.OpenFile(wire.ID(a.req.Run, a.req.Task, a.req.Attempt), sealed)
 }
 
 // attach brings the detached body of a message.
@@ -135,7 +145,11 @@ func (a *attempt) attach(ctx context.Context, m *wire.Message, file string) erro
 	if err := a.Ferry.Fetch(ctx, logs); err != nil {
 		return err
 	}
-	body, err := a.Ferry.Show(ctx, logs+":"+file)
+	sealed, err := a.Ferry.Show(ctx, logs+":"+file)
+	if err != nil {
+		return err
+	}
+	body, err := a.open(sealed)
 	if err != nil {
 		return err
 	}

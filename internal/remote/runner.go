@@ -19,8 +19,8 @@ import (
 type Runner struct {
 	Engine Engine
 	Ferry  *ferry.Ferry
-	Queue  func(worker string) string // of a worker, or of all for ""
-	Repo   string                     // URL of the git remote as workers reach it
+	Key    *wire.Key // seals the results on the git remote, and names the queues
+	Repo   string    // URL of the git remote as workers reach it
 
 	Release   string // the version of wavex
 	Setup     string // shell command of the plan for a fresh worktree
@@ -129,7 +129,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 func (a *attempt) startAndAwait(ctx context.Context, adopted bool, worker string,
 	wait time.Duration) (res runner.Result, end End) {
 	activity, err := a.send(ctx)
-	activity.Queue, activity.Limits.Queue = a.Queue(worker), wait
+	activity.Queue, activity.Limits.Queue = a.Key.Queue(worker), wait
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 	case adopted: // it may run, and cost money

@@ -184,7 +184,7 @@ func TestClocksDiffer(t *testing.T) {
 	defer serving.Wait()
 	defer cancel()
 	serving.Go(func() {
-		f.engine.Serve(ctx, remote.Worker{Name: "w2"}, []string{remotetest.Queue("")}, 1, func(task worker.Task) {
+		f.engine.Serve(ctx, remote.Worker{Name: "w2"}, []string{f.key.Queue("")}, 1, func(task worker.Task) {
 			m, _, err := wire.New(wire.KindResult, task.ID(), "test", told)
 			message, encodeErr := m.Encode()
 			if err := errors.Join(err, encodeErr, task.Complete(ctx, message)); err != nil {
@@ -311,6 +311,41 @@ func TestUnreadableResult(t *testing.T) {
 	res := r.Attempt(t.Context(), req, runner.Hooks{})
 	if res.Outcome != runner.Done || len(warned) != 1 || !strings.Contains(warned[0], "/a/1: reading a result: invalid") {
 		t.Errorf("%+v; told %q", res, warned)
+	}
+}
+
+// With a key, a pushed result counts only if a worker has sealed it for this attempt.
+func TestForgedResult(t *testing.T) {
+	t.Parallel()
+	agent := works()
+	f := newFleet(t, agent)
+	f.stop()
+	var err error
+	f.key, err = wire.NewKey(bytes.Repeat([]byte{1}, wire.KeySize))
+	testrepo.Must(t, err)
+	f.addWorker("w2")
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	var warned []string
+	r.Warn = func(err error) { warned = append(warned, err.Error()) }
+	forged := []byte(`{"attempt":{"outcome":"done"}}`)
+	for i, text := range [][]byte{forged, f.key.SealFile(wire.ID("r-1", "b", 1), forged)} {
+		req.Attempt = 1 + i
+		logs, err := r.Ferry.Pack(t.Context(), "Logs", nil, map[string][]byte{wire.ResultFile: text})
+		testrepo.Must(t, err)
+		testrepo.Must(t, r.Ferry.Push(t.Context(), ferry.Ref{Name: ferry.Logs("r-1", "a", req.Attempt), Commit: logs}))
+		r.Adopt("r-1", "a", req.Attempt)
+		res := r.Attempt(t.Context(), req, runner.Hooks{})
+		if res.Worker != "w2" || int(agent.turns.Load()) != 1+i || len(warned) != 1+i ||
+			!strings.Contains(warned[i], "is not sealed with this key") {
+			t.Errorf("%+v after %d turns; told %q", res, agent.turns.Load(), warned)
+		}
+	}
+	f.engine.Forget()
+	again := f.runner(dir)
+	again.Adopt("r-1", "a", 2)
+	if res := again.Attempt(t.Context(), req, runner.Hooks{}); res.Worker != "w2" || agent.turns.Load() != 2 {
+		t.Errorf("a sealed result: %+v after %d turns", res, agent.turns.Load())
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/remote"
+	"wavex/internal/remote/wire"
 	"wavex/internal/request"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
@@ -67,13 +68,13 @@ type Options struct {
 // Workers says how the attempts of a run are made on other machines.
 type Workers struct {
 	Engine    remote.Engine
-	Queue     func(worker string) string // of a worker, or of all for ""
-	Slots     int                        // attempts that the workers make at a time
-	Remote    string                     // the git remote, as this machine reaches it
-	URL       string                     // the same, as workers reach it
-	Env       []string                   // the environment from which that of git is made
-	QueueWait time.Duration              // until a worker has taken an attempt
-	Heartbeat time.Duration              // without a sign of life from a worker
+	Key       *wire.Key     // that of the workers
+	Slots     int           // attempts that the workers make at a time
+	Remote    string        // the git remote, as this machine reaches it
+	URL       string        // the same, as workers reach it
+	Env       []string      // the environment from which that of git is made
+	QueueWait time.Duration // until a worker has taken an attempt
+	Heartbeat time.Duration // without a sign of life from a worker
 }
 
 // Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,

@@ -35,7 +35,7 @@ func (r *Session) openWorkers(ctx context.Context) error {
 	if r.config.Isolation != event.Isolated {
 		return usererr.Blocked(errors.New("workers on other machines need worktrees: run with --isolation worktree"))
 	}
-	r.elsewhere = &remote.Runner{Engine: w.Engine, Ferry: ferry.New(ctx, r.config.Dir, w.Remote, w.Env), Queue: w.Queue,
+	r.elsewhere = &remote.Runner{Engine: w.Engine, Ferry: ferry.New(ctx, r.config.Dir, w.Remote, w.Env), Key: w.Key,
 		Repo: w.URL, Release: r.opts.Version, Setup: r.plan.Setup, NoVerify: r.config.NoVerify,
 		Rehearsal: r.opts.Agent.IsRehearsal(), NoWall: r.config.Sandbox.Mode != event.SandboxAuto,
 		Subject: r.workspace.Subject, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
@@ -54,7 +54,7 @@ func (r *Session) noticeAwaited() {
 	}
 }
 
-// recordWorker writes where an attempt runs, for processes that watch the run. They show nothing if it cannot be written.
+// recordWorker writes where an attempt runs, for processes that watch the run. After an error they do not show it.
 func (r *Session) recordWorker(o runner.Observation) {
 	if o.Worker == "" {
 		return

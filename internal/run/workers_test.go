@@ -26,9 +26,9 @@ func withWorker(t *testing.T, o *Options) *remotetest.Engine {
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testrepo.Git(t, t.TempDir(), "init", "-q", "--bare", bare)
 	engine := remotetest.New()
-	engine.StartWorker(t, "w1", bare, nil)
+	engine.StartWorker(t, "w1", bare, nil, nil)
 	o.Config.Isolation = event.Isolated
-	o.Workers = &Workers{Engine: engine, Queue: remotetest.Queue, Remote: bare, URL: bare, Env: os.Environ(),
+	o.Workers = &Workers{Engine: engine, Remote: bare, URL: bare, Env: os.Environ(),
 		QueueWait: time.Minute, Heartbeat: time.Minute}
 	return engine
 }

@@ -47,14 +47,15 @@ var (
 
 // Options configures a Worker.
 type Options struct {
-	Name    string   // of this worker, for people
-	Dir     string   // absolute; for repositories and worktrees
-	Mark    string   // marks the processes of all attempts, see Mark
-	Release string   // the version of wavex
-	Env     []string // the environment of git, from which that of setups is made
-	Pass    []string // further variables for setups, see proc.EnvironPass
-	Allow   []string // prefixes of git remotes that requests may name, see CheckPrefix
-	Bypass  bool     // requests may ask for bypassPermissions
+	Name    string    // of this worker, for people
+	Dir     string    // absolute; for repositories and worktrees
+	Mark    string    // marks the processes of all attempts, see Mark
+	Release string    // the version of wavex
+	Key     *wire.Key // seals the results on the git remote; nil: they are not sealed
+	Env     []string  // the environment of git, from which that of setups is made
+	Pass    []string  // further variables for setups, see proc.EnvironPass
+	Allow   []string  // prefixes of git remotes that requests may name, see CheckPrefix
+	Bypass  bool      // requests may ask for bypassPermissions
 	// Local returns the Runner that makes an attempt, with its Observe set to observe. dir is the .loop of the
 	// attempt's repository. An error refuses the attempt.
 	Local  func(req *wire.Request, dir loop.Dir, observe func(runner.Observation)) (*runner.Local, error)

@@ -217,14 +217,11 @@ func (e *Engine) AwaitWorkers(ctx context.Context, n int) error {
 	return e.await(ctx, func() bool { return len(e.workers) == n })
 }
 
-// Queue returns the queue of a worker, or that of all workers for "".
-func Queue(worker string) string { return (*wire.Key)(nil).Queue(worker) }
-
 // StartWorker starts a worker that makes attempts with an agent. bare is the git remote. StartWorker returns the
 // function that stops the worker and interrupts its attempts. The end of the test calls it too.
-func (e *Engine) StartWorker(t testing.TB, name, bare string, agent runner.Agent) (stop func()) {
-	w := worker.New(worker.Options{Name: name, Dir: t.TempDir(), Mark: worker.Mark(name, os.Getpid()), Release: "test",
-		Env: os.Environ(), Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
+func (e *Engine) StartWorker(t testing.TB, name, bare string, key *wire.Key, agent runner.Agent) (stop func()) {
+	w := worker.New(worker.Options{Name: name, Key: key, Dir: t.TempDir(), Mark: worker.Mark(name, os.Getpid()),
+		Release: "test", Env: os.Environ(), Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
 		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
 			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}, Agent: agent}, nil
 		}})
@@ -233,7 +230,7 @@ func (e *Engine) StartWorker(t testing.TB, name, bare string, agent runner.Agent
 	serving.Go(func() {
 		const slots = 1000 // the tests do not reach it
 		who := remote.Worker{Name: name, Slots: slots, Seen: time.Now()}
-		e.Serve(ctx, who, []string{Queue(""), Queue(name)}, slots, func(task worker.Task) { w.Attempt(ctx, task) })
+		e.Serve(ctx, who, []string{key.Queue(""), key.Queue(name)}, slots, func(task worker.Task) { w.Attempt(ctx, task) })
 		if err := w.Close(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}

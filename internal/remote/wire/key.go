@@ -58,6 +58,26 @@ func (k *Key) Seal(data []byte) []byte {
 	return k.aead.Seal(nil, nil, data, nil)
 }
 
+// SealFile returns a file of an attempt, whose id is that of ID, sealed.
+func (k *Key) SealFile(id string, data []byte) []byte {
+	if k == nil {
+		return data
+	}
+	return k.aead.Seal(nil, nil, data, []byte(id))
+}
+
+// OpenFile returns a file that was sealed with SealFile and the same id.
+func (k *Key) OpenFile(id string, sealed []byte) ([]byte, error) {
+	if k == nil {
+		return sealed, nil
+	}
+	data, err := k.aead.Open(nil, nil, sealed, []byte(id))
+	if err != nil {
+		return nil, ErrNotSealed
+	}
+	return data, nil
+}
+
 // ErrNotSealed says that data was not sealed with this key, or was changed.
 var ErrNotSealed = errors.New("it is not sealed with this key")
 

@@ -219,6 +219,18 @@ func TestKeys(t *testing.T) {
 	if _, err := a.Open(none.Seal([]byte(`{"protocol":1}`))); err == nil {
 		t.Error("a key opens what is not sealed")
 	}
+	file := a.SealFile("wavex/r-1/t/1", []byte("text"))
+	if got, err := a.OpenFile("wavex/r-1/t/1", file); string(got) != "text" || err != nil {
+		t.Errorf("a file: %q, %v", got, err)
+	}
+	for key, id := range map[*Key]string{a: "wavex/r-1/t/2", b: "wavex/r-1/t/1"} {
+		if _, err := key.OpenFile(id, file); !errors.Is(err, ErrNotSealed) {
+			t.Errorf("another attempt or another key opens a file: %v", err)
+		}
+	}
+	if _, err := a.OpenFile("wavex/r-1/t/1", sealed); !errors.Is(err, ErrNotSealed) {
+		t.Errorf("a message is opened as a file: %v", err)
+	}
 	queues := map[string]bool{a.Queue(""): true, b.Queue(""): true, none.Queue(""): true, a.Queue("w"): true,
 		a.Queue("v"): true}
 	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.1.") || strings.Contains(a.Queue("x y"), " ") {
