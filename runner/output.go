@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"wavex/internal/jsonschema"
 	"wavex/internal/safefile"
@@ -68,7 +69,10 @@ func (t *attempt) takeOutput(value, offered []byte, why string) classification {
 		return classification{outcome: Wrong, reason: reason, detail: reason}
 	}
 	if t.req.Output.Lines {
-		value = listOfLines(value)
+		var err error
+		if value, err = listOfLines(value); err != nil {
+			return wrong("%s", err)
+		}
 	}
 	s, err := jsonschema.Parse(t.req.Output.Schema)
 	if err != nil {
@@ -106,20 +110,24 @@ func (t *attempt) takeOutput(value, offered []byte, why string) classification {
 	return classification{outcome: Done}
 }
 
-// listOfLines returns a JSON array as it is, and other text as the array of its lines.
-func listOfLines(text []byte) []byte {
-	var array []json.RawMessage
-	if json.Unmarshal(text, &array) == nil && array != nil {
-		return text
-	}
-	lines := []string{}
+// listOfLines returns a JSON array as it is, and other text as the array of its lines. Text that is not UTF-8, such as
+// the name of a file, would be another text in JSON.
+func listOfLines(text []byte) ([]byte, error) {
+	lines, n := []string{}, 0
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
+		n++
+		if line = strings.TrimRight(line, "\r\n"); !utf8.ValidString(line) {
+			return nil, fmt.Errorf("line %d of the list, %q, is not UTF-8", n, textfmt.Head(line, ReasonMax))
+		}
+		if line != "" {
 			lines = append(lines, line)
 		}
 	}
-	out, _ := json.Marshal(lines) // encoding strings cannot fail
-	return out
+	var array []json.RawMessage
+	if json.Unmarshal(text, &array) == nil && array != nil {
+		return text, nil
+	}
+	return json.Marshal(lines)
 }
 
 // keepOutput returns the Output with a value. The file of a large one is durable when it returns.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -13,8 +14,14 @@ func TestListOfLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\r\n\n b \"\n": `["a"," b \""]`, "": `[]`, "null": `["null"]`, `[1, "a"]`: `[1, "a"]`, "[1\n2]": `["[1","2]"]`,
 	} {
-		if got := string(listOfLines([]byte(text))); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
+		if got, err := listOfLines([]byte(text)); err != nil || string(got) != want {
+			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{"a\nb\xe9\n": `line 2 of the list, "b\xe9", is not UTF-8`,
+		"[\"\xe9\"]": "line 1 of the list"} {
+		if got, err := listOfLines([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %s, %v", text, got, err)
 		}
 	}
 }

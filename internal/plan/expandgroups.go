@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"wavex/dag"
 	"wavex/internal/plan/reference"
@@ -195,16 +196,27 @@ func (x *expansion) globbed(template *Task, f *foreach, g *Group) (items []json.
 	if err != nil {
 		return nil, err
 	}
-	items = []json.RawMessage{}
+	if items, err = pathItems(paths); err != nil {
+		return nil, err
+	}
+	g.found, err = json.Marshal(items)
+	return items, err
+}
+
+// pathItems returns the items of paths. A path that is not UTF-8 would be another one in JSON.
+func pathItems(paths []string) ([]json.RawMessage, error) {
+	items := []json.RawMessage{}
 	for _, p := range paths {
+		if !utf8.ValidString(p) {
+			return nil, fmt.Errorf("the name %q is not UTF-8; rename the file, or let a command give its own list", p)
+		}
 		raw, err := json.Marshal(p)
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, raw)
 	}
-	g.found, err = json.Marshal(items)
-	return items, err
+	return items, nil
 }
 
 // members returns the tasks of item k of a list: one, or one for each step.

@@ -161,7 +161,8 @@ func TestForeachOfNone(t *testing.T) {
 	}
 }
 
-// Items are data: they stay one word of a command and one line of an id, or they are refused by their names.
+// Items are data: they stay one word of a command and one line of an id, or they are refused by their names. That holds
+// for lists of the plan and for those that come with the run.
 func TestHostileItems(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -171,35 +172,117 @@ func TestHostileItems(t *testing.T) {
 		"a\nb":                   {id: "g[a-b-7e18f737]"},
 		"${tasks.a.output.x}":    {id: "g[--tasks.a.output.x--d6e49667]"},
 		"../../etc/passwd":       {id: "g[..~..~etc~passwd]"},
+		"..":                     {id: "g[..]"},
+		"-rf":                    {id: "g[-rf]"},
+		"--":                     {id: "g[--]"},
+		".git/config":            {id: "g[.git~config]"},
+		"x.lock":                 {id: "g[x.lock]"},
+		"@{u}":                   {id: "g[@-u--9f1cb2f0]"},
+		"a]b":                    {id: "g[a-b-21be9d41]"},
+		"<script>alert(1)":       {id: "g[-script-alert-1--ba02bf22]"},
+		"\x1b[2J\x07":            {id: "g[--2J--367c0b2c]"},
 		"a~b":                    {id: "g[a-b-941528e5]"},
 		"\u0430":                 {id: "g[--823c4eb3]"}, // a look-alike of a
 		"a":                      {id: "g[a]"},
+		"\u212a":                 {id: "g[--2bc4fb87]"},  // the sign of Kelvin, which is k but for case
+		"e\u0301":                {id: "g[e--bf12767b]"}, // é in two characters
+		"\u00e9":                 {id: "g[--4a99557e]"},
+		"a\u202e":                {id: "g[a--359d1d0d]"}, // turns the text around
+		"a\u200b":                {id: "g[a--7aa4469f]"}, // has no width
 		strings.Repeat("y", 100): {id: "g[" + strings.Repeat("y", 51) + "-56846f2d]"},
 		"a\x00b":                 {wrong: `item 1, "a\x00b": it is null, or has a NUL character`},
 		long:                     {wrong: "it has 1048578 bytes; at most 65536 are allowed"},
-		" ":                      {wrong: "its key is empty"},
+		" ":                      {wrong: `item 1, " ": its key is empty`},
 	} {
 		raw, err := json.Marshal([]string{item})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, ds := Parse("plan.json", []byte(listPlan(string(raw), `"command":"echo ${item}","description":"On ${item}"`)),
-			Options{})
-		if want.wrong != "" {
-			if p != nil || len(ds) != 1 || ds[0].Code != CodeBadItem || !strings.Contains(ds[0].Message, want.wrong) {
-				t.Errorf("%.30q: %v", item, ds)
+		for _, p := range bothLists(t, string(raw), `"command":"echo ${item}","description":"On ${item}"`) {
+			if want.wrong != "" {
+				if p.plan != nil || !strings.Contains(p.wrong, want.wrong) {
+					t.Errorf("%.30q: %s", item, p.wrong)
+				}
+				continue
 			}
-			continue
+			if p.plan == nil {
+				t.Errorf("%q: %s", item, p.wrong)
+				continue
+			}
+			one := p.plan.Tasks[p.plan.Groups[0].Tasks[0]]
+			if one.ID != want.id || len(one.ID) > maxID ||
+				invalidIDReason(one.ID) != "" || one.Command != `echo "${WAVEX_ITEM}"` || one.Env["WAVEX_ITEM"] != item ||
+				one.Description != "On "+item || one.Late != nil {
+				t.Errorf("%q: %+v", item, one)
+			}
 		}
-		if p == nil {
-			t.Errorf("%q: %v", item, ds)
-			continue
+	}
+}
+
+// listedPlan is a plan with the tasks of a list, or nil and the mistake.
+type listedPlan struct {
+	plan  *Plan
+	wrong string
+}
+
+// bothLists returns the plan of a group with the list in the plan, and with the same list from an output.
+func bothLists(t *testing.T, items, fields string) (out [2]listedPlan) {
+	t.Helper()
+	p, ds := Parse("plan.json", []byte(listPlan(items, fields)), Options{})
+	out[0] = listedPlan{p, fmt.Sprint(ds)}
+	late := mustParse(t, tasks(`{"id":"a","command":"x","output":{"type":"array"}}`,
+		`{"id":"g","foreach":"${tasks.a.output}",`+fields+`}`))
+	list, err := late.Items(0, json.RawMessage(items))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err = late.WithItems("g", list)
+	out[1] = listedPlan{p, fmt.Sprint(err)}
+	return out
+}
+
+// Look-alikes are items of their own. Only those that are equal, also but for case, have one key.
+func TestLookAlikes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ one, other, wrong string }{
+		{"a", "\u0430", ""}, {"k", "\u212a", ""}, {"e\u0301", "\u00e9", ""}, {"a", "a\u200b", ""}, {"a", " a", ""},
+		{"a/b", "a~b", ""}, {"a/b", "a-b", ""}, {"a", "./a", ""}, {"\u00c9", "\u00e9", ""},
+		{"s", "\u017f", ""}, // the long s
+		{"a", "A", `item 2, "A": it has the key of item 1, "a"`},
+		{"a", "a", `item 2, "a": it has the key of item 1, "a"`},
+		{"src/A.go", "src/a.go", `item 2, "src/a.go": it has the key of item 1, "src/A.go"`},
+	} {
+		raw, err := json.Marshal([]string{c.one, c.other})
+		if err != nil {
+			t.Fatal(err)
 		}
-		one := p.Tasks[1]
-		if one.ID != want.id || len(one.ID) > maxID ||
-			invalidIDReason(one.ID) != "" || one.Command != `echo "${WAVEX_ITEM}"` || one.Env["WAVEX_ITEM"] != item ||
-			one.Description != "On "+item || one.Late != nil {
-			t.Errorf("%q: %+v", item, one)
+		for _, p := range bothLists(t, string(raw), `"command":"echo ${item}"`) {
+			if (p.plan == nil) != (c.wrong != "") || !strings.Contains(p.wrong, c.wrong) {
+				t.Errorf("%q and %q: %s", c.one, c.other, p.wrong)
+			}
+			if p.plan != nil && len(p.plan.Groups[0].Tasks) != 2 {
+				t.Errorf("%q and %q: %v", c.one, c.other, p.plan.Groups)
+			}
+		}
+	}
+}
+
+// A path with an item stays in the directory, and a field of one line stays one line: other items are refused by their
+// names.
+func TestItemsInPaths(t *testing.T) {
+	t.Parallel()
+	for _, fields := range []string{`"files":["${item}"]`, `"files":[{"path":"${item}","action":"create"}]`,
+		`"dir":"${item}"`, `"verify":[{"file":"${item}"}]`, `"criteria":[{"text":"x","check":{"file":"${item}"}}]`,
+		`"model":"${item}"`, `"activeForm":"${item}"`} {
+		isPath := !strings.Contains(fields, "model") && !strings.Contains(fields, "activeForm")
+		for item, wrong := range map[string]bool{"..": isPath, "../x": isPath, "a/../../x": isPath, "/etc/passwd": isPath,
+			"~root": isPath, `a\\b`: isPath, "C:x": isPath, "a\\nb": true, "-rf": false, "--": false, "...": false,
+			"a b": false, "$(touch x)": false, "a/../b": false} {
+			for _, p := range bothLists(t, `["`+item+`"]`, `"subject":"x",`+fields) {
+				if (p.plan == nil) != wrong || wrong && !strings.Contains(p.wrong, `item 1, "`) {
+					t.Errorf("%s with %s: %s", fields, item, p.wrong)
+				}
+			}
 		}
 	}
 }
@@ -320,6 +403,18 @@ func TestGlob(t *testing.T) {
 	}
 	if p, ds = Parse("plan.json", text, Options{Dir: dir}); p == nil || len(p.Tasks) != 0 {
 		t.Errorf("%v", ds)
+	}
+}
+
+// A name that is not UTF-8 would be another name as an item.
+func TestGlobOfNamesInBytes(t *testing.T) {
+	t.Parallel()
+	items, err := pathItems([]string{"a", "\u00e9"})
+	if err != nil || fmt.Sprintf("%s", items) != "[\"a\" \"\u00e9\"]" {
+		t.Errorf("%s, %v", items, err)
+	}
+	if _, err := pathItems([]string{"a", "b\xe9"}); err == nil || !strings.Contains(err.Error(), `"b\xe9" is not UTF-8`) {
+		t.Errorf("%v", err)
 	}
 }
 
