@@ -19,7 +19,7 @@ import (
 // no process left. The resume pays for no turn that had ended.
 func TestSignalledFleet(t *testing.T) {
 	t.Parallel()
-	tasks := 4 // each has three requests, or four after a cut
+	tasks := 3 // each has three requests, or four after a cut
 	if rig.Whole() {
 		tasks = 6
 	}
