@@ -50,7 +50,7 @@ func seed(t *testing.T) uint64 {
 }
 
 // killsAtRandom is the number of kills. Each costs a third of a second of CPU.
-var killsAtRandom = flag.Int64("kills", 40, "how many times TestKilledAtAnyMoment kills wavex")
+var killsAtRandom = flag.Int64("kills", 24, "how many times TestKilledAtAnyMoment kills wavex")
 
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,11 @@ const interruptiblePlan = `{"version": 1, "parallel": 2, "budget": {"usd": 5}, "
 func TestSignalledWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	start := seed(t)
-	for n := range 30 {
+	moments := 12
+	if rig.Whole() {
+		moments = 30
+	}
+	for n := range moments {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, hangingPlan)

@@ -34,7 +34,7 @@ func TestTurnsAreNotPaidTwice(t *testing.T) {
 	for n, isolation := range []string{"shared", "worktree"} {
 		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
-			first, step := 1+n, 2 // a record is one of the two
+			first, step := 1+2*n, 4 // a record is one of the two
 			if rig.Whole() {
 				first, step = 1, 1
 			}
