@@ -66,6 +66,7 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 type checkReport struct {
 	OK           bool               `json:"ok"`
 	Tasks        int                `json:"tasks"`
+	MostTasks    int                `json:"mostTasks,omitempty"` // with lists that are not known as long as they may be
 	Edges        int                `json:"edges"`
 	Waves        [][]string         `json:"waves"`
 	CriticalPath []string           `json:"criticalPath"`
@@ -118,6 +119,9 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 	if p != nil {
 		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
+		if most := p.MostTasks(); most > r.Tasks {
+			r.MostTasks = most
+		}
 		r.Waves, r.Commands, r.Params = waveIDs(p), p.Commands(), p.Params
 		r.Groups = checkedGroups(p)
 		path, _ := p.Graph.CriticalPath(forecast.Seconds(p))
@@ -182,9 +186,12 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 		}
 		width = max(width, len(w))
 	}
-	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path,
-		report.Plural(r.Tasks, "task", "tasks"), report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave",
-			"waves"), width)
+	tasks := report.Plural(r.Tasks, "task", "tasks")
+	if r.MostTasks > 0 {
+		tasks += fmt.Sprintf(" (at most %d with the lists that are not known yet)", r.MostTasks)
+	}
+	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path, tasks, report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave",
+		"waves"), width)
 	printParams(std.Out, r.Params)
 	for _, g := range r.Groups {
 		fmt.Fprintln(std.Out, textfmt.Line(g.String()))

@@ -24,6 +24,11 @@ type Expectation struct {
 	// The bounds of an 80 % interval; zero if the history is too short for one.
 	CostLow, CostHigh budget.USD
 	TimeLow, TimeHigh time.Duration
+
+	// Tasks is the number of tasks that are known, for which the figures are. More is the number of tasks that lists
+	// which are not known yet may add; Most has the figures with all of them, and is nil if there are none.
+	Tasks, More int
+	Most        *Expectation
 }
 
 // minSamples is the number of tasks that a spread needs.
@@ -36,24 +41,45 @@ const z80 = 1.2816
 func Expect(events []event.Event, p *plan.Plan, parallel int) Expectation {
 	costs, times := completedTasks(events)
 	_, waves := p.Waves()
-	n := len(p.Tasks)
+	parallel = max(1, parallel)
+	e := Expectation{Samples: len(costs), Tasks: len(p.Tasks), More: p.MostTasks() - len(p.Tasks)}
 	// The number of rounds is the length of the longest chain, or that of the tasks run side by
 	// side if it is larger.
-	rounds := max(waves, (n+max(1, parallel)-1)/max(1, parallel))
-	e := Expectation{Samples: len(costs)}
-	if len(costs) == 0 {
-		for i := range p.Tasks {
-			e.Cost += p.Tasks[i].Estimate.USD
-		}
-		_, longest := p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
-		e.Time = clampDuration(longest * float64(time.Second))
-		return e
+	rounds := max(waves, (e.Tasks+parallel-1)/parallel)
+	for i := range p.Tasks {
+		e.Cost += p.Tasks[i].Estimate.USD
 	}
-	cost, low, high := forecastSum(costs, n)
+	_, longest := p.Graph.CriticalPath(func(i int) float64 { return p.Tasks[i].Estimate.Seconds })
+	most, mostRounds, mostSeconds := e, rounds, longest
+	for _, g := range p.Groups {
+		if !g.Known { // at the worst nothing else runs beside the list
+			side := parallel
+			if g.Parallel > 0 {
+				side = min(side, g.Parallel)
+			}
+			inTurn := (g.MaxItems + side - 1) / side
+			mostRounds += inTurn * max(g.Steps, 1)
+			mostSeconds += float64(inTurn) * g.Estimate.Seconds
+			most.Cost += budget.USD(g.MaxItems) * g.Estimate.USD
+		}
+	}
+	e.Time, most.Time = clampDuration(longest*float64(time.Second)), clampDuration(mostSeconds*float64(time.Second))
+	if e.Samples > 0 {
+		e.learn(costs, times, e.Tasks, rounds)
+		most.learn(costs, times, e.Tasks+e.More, mostRounds)
+	}
+	if e.More > 0 {
+		e.Most = &most
+	}
+	return e
+}
+
+// learn sets the figures of a number of tasks by those of completed ones.
+func (e *Expectation) learn(costs, times []float64, tasks, rounds int) {
+	cost, low, high := forecastSum(costs, tasks)
 	e.Cost, e.CostLow, e.CostHigh = budget.USD(cost), budget.USD(low), budget.USD(high)
 	took, low, high := forecastSum(times, rounds)
 	e.Time, e.TimeLow, e.TimeHigh = clampDuration(took), clampDuration(low), clampDuration(high)
-	return e
 }
 
 // completedTasks returns the costs of the journal's completed tasks in micro-dollars, with their panels,
@@ -121,20 +147,46 @@ func clampDuration(ns float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// String returns the forecast in words, always with its basis.
+// String returns the forecast in words, always with its basis. Before all lists are known it is a range.
 func (e Expectation) String() string {
-	took := func(d time.Duration) string { return d.Round(time.Second).String() }
+	if e.Most != nil {
+		return e.rangeText()
+	}
 	switch {
 	case e.Samples == 0 && e.Cost == 0 && e.Time == 0:
 		return "expected: not known; the plan has no estimates, and no task was completed here before"
 	case e.Samples == 0:
-		return fmt.Sprintf(
-			"expected: %s and %s by the planner's own estimates, one attempt each; no task was completed here before to judge them by", e.Cost.Spent(), took(e.Time))
+		return fmt.Sprintf("expected: %s and %s %s", e.Cost.Spent(), wholeSeconds(e.Time), byEstimates)
 	case e.CostHigh == 0 && e.TimeHigh == 0:
 		return fmt.Sprintf("expected: %s and %s, by %s completed here before; too few for a spread", e.Cost.Spent(),
-			took(e.Time), report.Plural(e.Samples, "task", "tasks"))
+			wholeSeconds(e.Time), report.Plural(e.Samples, "task", "tasks"))
 	}
 	return fmt.Sprintf("expected: %s (80 %% interval %s to %s) and %s (%s to %s), by %s completed here before",
-		e.Cost.Spent(), e.CostLow.Spent(), e.CostHigh.Spent(), took(e.Time), took(e.TimeLow), took(e.TimeHigh),
-		report.Plural(e.Samples, "task", "tasks"))
+		e.Cost.Spent(), e.CostLow.Spent(), e.CostHigh.Spent(), wholeSeconds(e.Time), wholeSeconds(e.TimeLow),
+		wholeSeconds(e.TimeHigh), report.Plural(e.Samples, "task", "tasks"))
 }
+
+const byEstimates = "by the planner's own estimates, one attempt each; no task was completed here before to judge them by"
+
+// rangeText returns the forecast of a plan with lists that are not known yet.
+func (e Expectation) rangeText() string {
+	tasks := fmt.Sprintf("%s, and at most %d more of lists that are not known yet", report.Plural(e.Tasks, "task",
+		"tasks"), e.More)
+	span := func(cost, most budget.USD, took, longest time.Duration) string {
+		return fmt.Sprintf("expected: %s to %s and %s to %s, for %s", cost.Spent(), most.Spent(), wholeSeconds(took),
+			wholeSeconds(longest), tasks)
+	}
+	m := e.Most
+	done := report.Plural(e.Samples, "task", "tasks") + " completed here before"
+	switch {
+	case e.Samples == 0 && m.Cost == 0 && m.Time == 0:
+		return "expected: not known; the plan has no estimates, and no task was completed here before: " + tasks
+	case e.Samples == 0:
+		return span(e.Cost, m.Cost, e.Time, m.Time) + ", " + byEstimates
+	case m.CostHigh == 0 && m.TimeHigh == 0:
+		return span(e.Cost, m.Cost, e.Time, m.Time) + ", by " + done + "; too few for a spread"
+	}
+	return span(e.CostLow, m.CostHigh, e.TimeLow, m.TimeHigh) + " (80 % intervals), by " + done
+}
+
+func wholeSeconds(d time.Duration) string { return d.Round(time.Second).String() }

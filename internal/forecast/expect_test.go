@@ -61,3 +61,41 @@ func TestExpect(t *testing.T) {
 		}
 	}
 }
+
+// Before a list is known, a forecast is a range: without it, and with as many items as it may have.
+func TestExpectLists(t *testing.T) {
+	t.Parallel()
+	plan := func(estimate string) *plan.Plan {
+		p, diags := plan.Parse("plan.json", fmt.Appendf(nil, `{"tasks":[{"id":"find","subject":"f","output":{"type":"object"}%[1]s},
+			{"id":"fix","foreach":{"items":"${tasks.find.output.files}","maxItems":10},"steps":[{"subject":"a"%[1]s},{"subject":"b"%[1]s}]},
+			{"id":"end","subject":"e","blockedBy":["fix"]%[1]s}]}`, estimate), plan.Options{})
+		if p == nil {
+			t.Fatal(diags)
+		}
+		return p
+	}
+	run := event.Event{Body: event.RunStarted{Config: event.Config{Run: "r"}}}
+	past := []event.Event{run, ended("a", event.Completed, 10, 60), ended("b", event.Completed, 20, 120),
+		ended("c", event.Completed, 10, 60), ended("d", event.Completed, 40, 240)}
+	for _, c := range []struct {
+		events   []event.Event
+		estimate string
+		want     string
+	}{
+		{nil, "", "expected: not known; the plan has no estimates, and no task was completed here before: 2 tasks, and at " +
+			"most 20 more of lists that are not known yet"},
+		{nil, `,"estimate":{"usd":0.1,"seconds":30}`, "expected: $0.20 to $2.20 and 1m0s to 4m0s, for 2 tasks, and at most 20 " +
+			"more of lists that are not known yet, by the planner's own estimates"},
+		{past[:3], "", "expected: $0.30 to $3.30 and 3m0s to 12m0s, for 2 tasks, and at most 20 more of lists that are not " +
+			"known yet, by 2 tasks completed here before; too few for a spread"},
+	} {
+		if got := Expect(c.events, plan(c.estimate), 4).String(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+	e := Expect(past, plan(""), 4)
+	if want := fmt.Sprintf("expected: %s to %s and ", e.CostLow.Spent(), e.Most.CostHigh.Spent()); e.CostLow >= e.Cost ||
+		e.Most.CostHigh <= e.Most.Cost || !strings.HasPrefix(e.String(), want) {
+		t.Errorf("with a spread: %s", e)
+	}
+}

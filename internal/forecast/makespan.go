@@ -18,7 +18,8 @@ type Makespan struct {
 	Unit       string  `json:"unit"` // "s", or "tasks" if the plan has no estimate and each task counts as 1
 	Waves      float64 `json:"waves"`
 	Eager      float64 `json:"eager"`
-	LowerBound float64 `json:"least"` // the critical path, or the evenly shared work
+	LowerBound float64 `json:"least"`             // the critical path, or the evenly shared work
+	Partial    bool    `json:"partial,omitempty"` // there are lists that are not known yet, whose tasks are left out
 }
 
 // maxSimulated bounds the number of tasks of a plan that check simulates. For more tasks the
@@ -32,7 +33,7 @@ func Simulate(p *plan.Plan) (*Makespan, error) {
 	}
 	seconds, known := scheduler.NewState(p).Expected()
 	each := func(i int) float64 { return seconds[i] }
-	m := &Makespan{Parallel: cmp.Or(p.Parallel, 4), Unit: "tasks"}
+	m := &Makespan{Parallel: cmp.Or(p.Parallel, 4), Unit: "tasks", Partial: p.MostTasks() > len(p.Tasks)}
 	if known {
 		m.Unit = "s"
 	}
@@ -61,6 +62,9 @@ func (m *Makespan) String() string {
 	what := "expected at -j " + strconv.Itoa(m.Parallel)
 	if m.Unit != "s" {
 		what += ", in lengths of a task"
+	}
+	if m.Partial {
+		what += ", without the lists that are not known yet"
 	}
 	line := fmt.Sprintf("%s: waves %s, eager %s, at best %s", what, say(m.Waves), say(m.Eager), say(m.LowerBound))
 	if cost := 100 * (m.Waves/m.Eager - 1); cost >= 1 {

@@ -103,7 +103,11 @@ func (x *expansion) add(i int, t Task) (other int) {
 func (x *expansion) group(i int, f *foreach) {
 	template := &x.plan.Tasks[i]
 	g := Group{ID: template.ID, List: f.String(), MaxItems: f.maxItems, Parallel: f.parallel, AllowFailures: f.allow,
-		BudgetUSD: f.budget, Tasks: []int{}, Steps: len(x.steps[i])}
+		BudgetUSD: f.budget, Tasks: []int{}, Steps: len(x.steps[i]), Estimate: template.Estimate}
+	for k := range x.steps[i] {
+		g.Estimate.Seconds += x.steps[i][k].Estimate.Seconds
+		g.Estimate.USD += x.steps[i][k].Estimate.USD
+	}
 	wrong := func(format string, args ...any) {
 		x.addDiagnostic(f.at, SeverityError, CodeBadItem, []step{{name: "tasks"}, {index: i, element: true},
 			{name: "foreach"}}, "the list of task %s: %s", source.Quote(g.ID), fmt.Sprintf(format, args...))

@@ -222,7 +222,7 @@ func (p *Plan) MostTasks() int {
 	n := len(p.Tasks)
 	for _, g := range p.Groups {
 		if !g.Known {
-			n += g.MaxItems
+			n += g.MaxItems * max(g.Steps, 1)
 		}
 	}
 	return n

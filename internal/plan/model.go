@@ -118,6 +118,7 @@ type Group struct {
 
 	AllowFailures string     `json:"allowFailures,omitempty"` // how many items may fail, as 3 or 10%; "": none
 	BudgetUSD     budget.USD `json:"-"`                       // for all its tasks together; 0: no budget of its own
+	Estimate      Estimate   `json:"-"`                       // of one item: the sum of its steps
 
 	found json.RawMessage // the list, if a run has to keep it; nil: it follows from the plan
 }

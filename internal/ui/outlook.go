@@ -2,10 +2,12 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
@@ -17,6 +19,7 @@ type outlook struct {
 	waiting int      // number of all tasks that wait
 	left    time.Duration
 	known   bool      // left is an estimate, not zero
+	lists   bool      // lists that are not known yet add to it
 	at      time.Time // of the estimate
 }
 
@@ -45,6 +48,7 @@ func (o *outlook) look(s *scheduler.State, c *nextTask, at time.Time) {
 	}
 	if len(s.Tasks) < manyTasks || at.Sub(o.at) >= time.Second {
 		o.left, o.known = s.TimeLeft(at)
+		o.lists = slices.ContainsFunc(s.Plan.Groups, func(g plan.Group) bool { return !g.Known })
 		o.at = at
 	}
 }
@@ -67,5 +71,9 @@ func (o *outlook) timeText(elapsed time.Duration, now time.Time) string {
 	if left >= 2*time.Minute {
 		left = left.Round(time.Minute)
 	}
-	return fmt.Sprintf("%s, about %s left", text, strings.TrimSuffix(report.FormatDuration(left), "00s"))
+	about := "about"
+	if o.lists {
+		about = "at least"
+	}
+	return fmt.Sprintf("%s, %s %s left", text, about, strings.TrimSuffix(report.FormatDuration(left), "00s"))
 }
