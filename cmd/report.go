@@ -25,6 +25,7 @@ type reportOptions struct {
 	format  string
 	html    bool
 	counsel bool
+	all     bool // tables show each task
 }
 
 func newReport(std Stdio) *cobra.Command {
@@ -34,8 +35,10 @@ func newReport(std Stdio) *cobra.Command {
 		Short: "Report the last run, or what panels were worth",
 		Long: `report reads the journal in .loop/ of the current directory (or of the plan's
 project directory) and prints the last run, or the one whose id is given: every
-task, its attempts, checks, cost and time. With --html it is one page that needs
-no network, with the graph, the timeline, and all prompts and edits. With
+task, its attempts, checks, cost and time. The table has one row for a list
+(foreach), and for those of its tasks that failed, run or are tried again; with
+--all it has each task, also of a large run. With --html it is one page that
+needs no network, with the graph, the timeline, and all prompts and edits. With
 --counsel it compares retries that had a panel's advice to those that had none,
 over all runs in the journal, and says when the numbers are too small. It
 changes nothing of a run, and may be called while one is under way; of a long
@@ -57,6 +60,7 @@ Exit status: 0 printed, 2 there is no such run here.`,
 	choiceFlag(c, &o.format, "format", "table", []string{"table", "json", "junit", "markdown", "html"},
 		"form of the report")
 	c.Flags().BoolVar(&o.html, "html", false, "the same as --format html")
+	c.Flags().BoolVar(&o.all, "all", false, "show each task, also of lists and of large runs (table or markdown)")
 	c.Flags().BoolVar(&o.counsel, "counsel", false, "compare retries with and without a panel (table or json)")
 	return c
 }
@@ -67,7 +71,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	}
 	var out []byte
 	now := time.Now()
-	if o.format == "table" && !o.counsel {
+	if o.format == "table" && !o.counsel && !o.all {
 		if b := loadSnapshot(args, now); b != nil {
 			return b.printTable(std)
 		}
@@ -85,6 +89,9 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	} else {
 		storeSnapshot(past, now)
 		sum := report.Of(past.State, past.Events).At(now, past.Alive)
+		if o.all {
+			sum.ShowAll()
+		}
 		if o.format == "table" {
 			out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 		} else {

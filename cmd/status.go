@@ -19,9 +19,13 @@ import (
 	"wavex/internal/usererr"
 )
 
+type statusOptions struct {
+	output                     string
+	rebuild, all, ascii, plain bool
+}
+
 func newStatus(std Stdio) *cobra.Command {
-	var output string
-	var again, ascii, plain bool
+	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where the run stands",
@@ -29,8 +33,9 @@ func newStatus(std Stdio) *cobra.Command {
 project directory) and shows where each stage stands and what comes next in it,
 then each task and what was spent. It may be called from anywhere while a run is
 under way, and changes nothing of it; of a long run it may write a snapshot in
-.loop, for the next call. Of a run with more than 200 tasks it shows the first
-200 of each status but completed.
+.loop, for the next call. A list (foreach) has one line, and those of its tasks
+that failed, run or are tried again. Of a run with more than 200 tasks it shows
+the first 200 of each status but completed. With --all it shows each task.
 
 With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 .loop again, from the journal; a run under way does so itself.
@@ -38,36 +43,36 @@ With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 		Example: "  wavex status\n  wavex status --output json\n  wavex status --rebuild",
 		Args:    optionalArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, output, again, ascii, plain, std) },
+		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, o, std) },
 	}
-	c.Flags().BoolVar(&again, "rebuild", false, "rebuild the files in .loop from the journal")
-	c.Flags().BoolVar(&plain, "plain", false, "no frame, for screen readers")
-	c.Flags().BoolVar(&ascii, "ascii", false, "use only ASCII characters")
-	outputFlag(c, &output)
+	c.Flags().BoolVar(&o.all, "all", false, "show each task, also of lists and of large runs")
+	c.Flags().BoolVar(&o.rebuild, "rebuild", false, "rebuild the files in .loop from the journal")
+	c.Flags().BoolVar(&o.plain, "plain", false, "no frame, for screen readers")
+	c.Flags().BoolVar(&o.ascii, "ascii", false, "use only ASCII characters")
+	outputFlag(c, &o.output)
 	return c
 }
 
-func runStatus(args []string, output string, again, ascii, plain bool, std Stdio) error {
+func runStatus(args []string, o statusOptions, std Stdio) error {
 	wide := outputColumns(std.Out)
-	ascii = asciiOnly(ascii, std.Out, os.Getenv)
-	look := ui.Options{ASCII: ascii, Width: func() int { return cmp.Or(wide, 100) }}
+	look := ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv), Width: func() int { return cmp.Or(wide, 100) }}
 	now := time.Now()
-	if output == "text" && !again {
+	if o.output == "text" && !o.rebuild && !o.all {
 		if b := loadSnapshot(args, now); b != nil {
-			return b.print(ui.StatusView{Status: b.status, Plain: plain}, look, wide, std)
+			return b.print(ui.StatusView{Status: b.status, Plain: o.plain}, look, wide, std)
 		}
 	}
 	p, err := findStoredRun(args)
 	in, path, lerr := findLoopDirLenient(args)
-	if err != nil && lerr == nil && output == "text" && !again {
-		if shown, serr := printRequestStatus(in, look, plain, std); shown {
+	if err != nil && lerr == nil && o.output == "text" && !o.rebuild {
+		if shown, serr := printRequestStatus(in, look, o.plain, std); shown {
 			return serr
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if again {
+	if o.rebuild {
 		if err := runlog.Rebuild(p.State, p.Events); err != nil {
 			return usererr.Blocked(err)
 		}
@@ -76,7 +81,7 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 	if err != nil {
 		return err
 	}
-	if output == "json" {
+	if o.output == "json" {
 		b.addWaits()
 		text, err := b.summary.JSON()
 		if err == nil {
@@ -84,7 +89,10 @@ func runStatus(args []string, output string, again, ascii, plain bool, std Stdio
 		}
 		return err
 	}
-	st := ui.StatusView{Status: b.status, Plain: plain}
+	if o.all {
+		b.summary.ShowAll()
+	}
+	st := ui.StatusView{Status: b.status, Plain: o.plain}
 	st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path)
 	return b.print(st, look, wide, std)
 }

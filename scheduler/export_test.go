@@ -18,7 +18,7 @@ import (
 // RandomRun returns the plan and the journal of a random run of one or two sessions. The first session of two was cut
 // anywhere or reached a limit. The events have made-up times.
 func RandomRun(t *rapid.T) (*plan.Plan, []event.Event) {
-	p, c := genPlanOf(t, 5), genConfig(t)
+	p, c := genPlanOf(t, 4, true), genConfig(t)
 	if rapid.Bool().Draw(t, "isolated") {
 		c.Isolation = event.Isolated
 	}

@@ -35,7 +35,7 @@ func NewMeter() *State {
 	return NewState(&plan.Plan{Graph: dag.NewBuilder(0).Build(0)})
 }
 
-// Tally counts tasks by their status. A task that waits is in All only.
+// Tally counts tasks, or items of a group, by their status. One that waits is in All only.
 type Tally struct {
 	All, Completed, Verified, Failed, Blocked int
 	Running                                   int // running attempts and panels
@@ -53,16 +53,25 @@ func (s *State) Running() int { return s.tallies[0].Running }
 // tally adds n tasks of a wave to the count of a status.
 func (f *figures) tally(wave int, st event.Status, n int) {
 	for _, c := range [...]*Tally{&f.tallies[0], &f.tallies[wave]} {
-		switch st {
-		case event.Completed:
-			c.Completed += n
-		case event.Verified:
-			c.Verified += n
-		case event.Failed:
-			c.Failed += n
-		case event.Blocked:
-			c.Blocked += n
+		if st != event.InProgress { // tallyRunning counts these
+			c.count(st, n)
 		}
+	}
+}
+
+// count adds n to the count of a status.
+func (c *Tally) count(st event.Status, n int) {
+	switch st {
+	case event.Completed:
+		c.Completed += n
+	case event.Verified:
+		c.Verified += n
+	case event.Failed:
+		c.Failed += n
+	case event.Blocked:
+		c.Blocked += n
+	case event.InProgress:
+		c.Running += n
 	}
 }
 

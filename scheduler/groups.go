@@ -14,6 +14,7 @@ import (
 // group is the state of the tasks of a list.
 type group struct {
 	plan    *plan.Group
+	tally   Tally // of its items, without All
 	running int
 	waiting int // tasks that are pending or advised
 	failed  int // items that failed or are blocked: their last steps are
@@ -88,6 +89,32 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 	}
 	count(from, -1)
 	count(to, 1)
+	g.tally.count(s.itemStatus(i, from), -1)
+	g.tally.count(s.itemStatus(i, to), 1)
+}
+
+// itemStatus returns the status of the item of task i, if that has a status.
+func (s *State) itemStatus(i int, status event.Status) event.Status {
+	first, last := s.itemOf(i)
+	of := func(k int) event.Status {
+		if k == i {
+			return status
+		}
+		return s.Tasks[k].Status
+	}
+	failed := false
+	for k := first; k <= last; k++ {
+		switch of(k) {
+		case event.InProgress:
+			return event.InProgress
+		case event.Failed:
+			failed = true
+		}
+	}
+	if failed && of(last) != event.Blocked {
+		return event.Failed // the last step stands on work that does not
+	}
+	return of(last)
 }
 
 // isGroupFull reports whether as many tasks of the task's group run as may run at once.
@@ -320,32 +347,12 @@ func (s *State) Failures() int { return s.Counts.Failed + s.Counts.Blocked - s.a
 // IsDone reports whether all tasks are completed, but for those that may fail.
 func (s *State) IsDone() bool { return s.Counts.Completed+s.allowedFailures() == len(s.Tasks) }
 
-// GroupTally counts the items of a group by the status of their tasks.
-func (s *State) GroupTally(g *plan.Group) (t Tally) {
-	t.All = len(g.Tasks)
-	for _, i := range g.Tasks {
-		first, _ := s.itemOf(i)
-		if slices.ContainsFunc(s.Tasks[first:i+1], func(t Task) bool { return t.Status == event.InProgress }) {
-			t.Running++
-			continue
-		}
-		if s.Tasks[i].Status != event.Blocked && slices.ContainsFunc(s.Tasks[first:i], func(t Task) bool {
-			return t.Status == event.Failed
-		}) {
-			t.Failed++ // the last step stands on work that does not
-			continue
-		}
-		switch s.Tasks[i].Status {
-		case event.Completed:
-			t.Completed++
-		case event.Verified:
-			t.Verified++
-		case event.Failed:
-			t.Failed++
-		case event.Blocked:
-			t.Blocked++
-		}
+// GroupTally returns how many items of a group are in which state. It does not count them.
+func (s *State) GroupTally(p *plan.Group) (t Tally) {
+	if g := s.groups[p.ID]; g != nil {
+		t = g.tally
 	}
+	t.All = len(p.Tasks)
 	return t
 }
 

@@ -100,10 +100,10 @@ func (d randomRunner) verify(
 }
 
 // genPlan draws a plan of up to 12 tasks with edges to earlier ones, maybe with criteria.
-func genPlan(t *rapid.T) *plan.Plan { return genPlanOf(t, 12) }
+func genPlan(t *rapid.T) *plan.Plan { return genPlanOf(t, 12, false) }
 
-// genPlanOf is like genPlan with another bound.
-func genPlanOf(t *rapid.T, most int) *plan.Plan {
+// genPlanOf is like genPlan with another bound, and lists if wanted.
+func genPlanOf(t *rapid.T, most int, lists bool) *plan.Plan {
 	n := rapid.IntRange(1, most).Draw(t, "tasks")
 	var tasks []string
 	for i := range n {
@@ -122,6 +122,11 @@ func genPlanOf(t *rapid.T, most int) *plan.Plan {
 		}
 		if rapid.IntRange(0, 3).Draw(t, "promises") == 0 {
 			line = strings.TrimSuffix(line, "}") + `,"criteria":[{"text":"it does its part","verify":"true"}]}`
+		}
+		if lists && rapid.IntRange(0, 2).Draw(t, "list") == 0 {
+			line = strings.TrimSuffix(line, "}") + fmt.Sprintf(`,"foreach":{"items":%s,"allowFailures":%d}}`,
+				[]string{`[]`, `["a"]`, `["a","b"]`, `["a","b","c"]`}[rapid.IntRange(0, 3).Draw(t, "items")],
+				rapid.IntRange(0, 1).Draw(t, "may fail"))
 		}
 		tasks = append(tasks, line)
 	}

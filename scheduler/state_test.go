@@ -639,7 +639,8 @@ func TestGroupTally(t *testing.T) {
 	g := s.Plan.Group("g")
 	for k, status := range []event.Status{event.InProgress, event.Completed, event.Verified, event.Failed, event.Blocked,
 		event.Completed} {
-		s.Tasks[g.Tasks[k]].Status = status
+		s.move(g.Tasks[k], event.InProgress)
+		s.move(g.Tasks[k], status)
 	}
 	want := Tally{All: 7, Running: 1, Completed: 2, Verified: 1, Failed: 1, Blocked: 1}
 	if got := s.GroupTally(g); got != want {

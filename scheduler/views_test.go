@@ -104,6 +104,7 @@ func TestViewsAgreeInEachStory(t *testing.T) {
 	for name, tell := range map[string]func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun{
 		"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
 		"hostile": reporttest.HostileRun, "refused": reporttest.RefusedRun, "reviewed": reporttest.ReviewedRun,
+		"lists": reporttest.ListRun,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -233,8 +234,15 @@ type jsonRun struct {
 	MaxIter    *int `json:"max_iterations"`
 	Seconds    float64
 	Stage      string
-	Tasks      []struct {
+	Groups     []struct {
+		ID        string
+		Known     bool
+		CostUSD   float64 `json:"cost_usd"`
+		Completed int
+	}
+	Tasks []struct {
 		ID       string
+		Group    string
 		Status   string
 		Wave     int
 		Attempts int
@@ -277,6 +285,20 @@ func jsonFigures(t testing.TB, m moment) figures {
 		all[task.Wave]++
 		if task.Status == "completed" {
 			done[task.Wave]++
+		}
+	}
+	for _, g := range r.Groups {
+		items, completed := 0, 0
+		for _, task := range r.Tasks {
+			if task.Group == g.ID && !strings.HasSuffix(task.ID, "].look") { // the first step of two
+				if items++; task.Status == "completed" {
+					completed++
+				}
+			}
+		}
+		f["list "+g.ID] = fmt.Sprintf("%d/%d %s", completed, items, budget.FromFloat(g.CostUSD).Spent())
+		if !g.Known {
+			f["list "+g.ID] = "unknown $0.00"
 		}
 	}
 	for w := 1; w <= r.Waves; w++ {
@@ -336,6 +358,9 @@ func tableFigures(t testing.TB, m moment) figures {
 	for _, row := range compiled(`(?m)^(\S+)  .*?  +(\d+)  +(?:-|\d+)  +(\$[0-9.]+)  `).FindAllStringSubmatch(text, -1) {
 		f["task "+row[1]] = row[2] + " " + row[3]
 	}
+	for _, row := range compiled(`(?m)^(\S+) +(\d+/\d+|unknown) .*?(\$[0-9.]+)  `).FindAllStringSubmatch(text, -1) {
+		f["list "+row[1]] = row[2] + " " + row[3]
+	}
 	return f
 }
 
@@ -345,6 +370,10 @@ func markdownFigures(t testing.TB, m moment) figures {
 	f := totalFigures(t, text)
 	for _, row := range compiled(`(?m)^\| (\S+) \|.*\| (\d+) \| \d+ \| (\$[0-9.]+) \|`).FindAllStringSubmatch(text, -1) {
 		f["task "+row[1]] = row[2] + " " + row[3]
+	}
+	lists := compiled(`(?m)^\| (\S+) \|.*\| (\d+/\d+|unknown) \| .*(\$[0-9.]+) \|`)
+	for _, row := range lists.FindAllStringSubmatch(text, -1) {
+		f["list "+row[1]] = row[2] + " " + row[3]
 	}
 	return f
 }
@@ -442,11 +471,16 @@ func wide(n int) func() int { return func() int { return n } }
 func watchFigures(t testing.TB, m moment) figures {
 	b := ui.BoardOf(m.s, m.alive)
 	lines := b.Lines(m.now, ui.Options{ASCII: true, Width: wide(200), Height: wide(500)})
-	head := match(t, `^(?:\W )?([a-z][a-z ]*?)  .*?(\d[^\s,]*[smh])(?:, about \S+ left)?(?:  r-1)?$`, lines[0])
+	head := match(t, `^(?:\W )?([a-z][a-z ]*?)  .*?(\d[^\s,]*[smh])(?:, (?:about|at least) \S+ left)?(?:  r-1)?$`,
+		lines[0])
 	money := match(t, `^(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration (\S+)$`, lines[1])
 	f := figures{"status": head[0], "done": money[0], "money": money[1], "iterations": money[2], "time": head[1]}
 	running := 0
 	for _, l := range lines[2:] {
+		list := compiled(`^  (\S+) (\d+/\d+|unknown)(?:, .*)?  (\$[0-9.]+)(?: of .*)?$`).FindStringSubmatch(l)
+		if list != nil {
+			f["list "+list[1]] = list[2] + " " + list[3]
+		}
 		wave := compiled(`^[> ] wave +(\d+) .* (\d+/\d+)(?:, \d+ verified)?(?:, (\d+) running)?`).FindStringSubmatch(l)
 		if wave != nil {
 			f["done in wave "+wave[1]] = wave[2]

@@ -9,8 +9,8 @@ import (
 	"wavex/scheduler"
 )
 
-// Completion returns the block that announces a complete loop: every task, every criterion with its
-// evidence, and the verdict. It returns "" for any other run: one without the exit signal, or with
+// Completion returns the block that announces a complete loop: every task or list of tasks, every
+// criterion with its evidence, and the verdict. It returns "" for any other run: one without the exit signal, or with
 // another end. No other function writes that mark. width bounds the columns of the verdict's box; 0
 // means no bound.
 func Completion(s *scheduler.State, width int, ascii bool) string {
@@ -23,10 +23,20 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 	}
 	var b strings.Builder
 	b.WriteString("<loop-complete>\nAll tasks verified:\n")
+	group := ""
 	for i := range s.Plan.Tasks {
 		t, sign := &s.Plan.Tasks[i], mark
-		if s.IsAllowed(i) {
+		if t.Group != "" && t.Group != group { // one line for a list, and those of the items that failed
+			group = t.Group
+			g := GroupOf(s, s.Plan.Group(group))
+			fmt.Fprintf(&b, "- %s: %s %d of %s (%s)\n", textfmt.Line(group), mark, g.Completed, Plural(g.Items, "item", "items"),
+				textfmt.Fit(g.List, 120, ascii))
+		}
+		switch {
+		case s.IsAllowed(i):
 			sign = failed
+		case t.Group != "":
+			continue
 		}
 		fmt.Fprintf(&b, "- %s: %s %s\n", textfmt.Line(DisplayID(t.ID)), sign, textfmt.Fit(t.Title(), 120, ascii))
 	}

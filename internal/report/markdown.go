@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
 )
@@ -32,21 +33,21 @@ func (r *Summary) Markdown() string {
 		head, line = head+" Commit |", line+"---|"
 	}
 	b.WriteString(head + "\n" + line + "\n")
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
-		if t.Hidden {
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escapeMarkdown(t.ID), escapeMarkdown(t.Subject),
-			r.statusText(t),
-			t.Attempts, t.Panels, t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration))
+	row := func(id, subject, outcome string, t *Task, cost, commit string) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escapeMarkdown(id), escapeMarkdown(subject), outcome,
+			t.Attempts, t.Panels, cost, FormatTokens(t.Usage.Total()), FormatDuration(t.Duration))
 		if r.Totals.Committed {
-			b.WriteString(" " + t.shortCommit() + " |")
+			b.WriteString(" " + commit + " |")
 		}
 		b.WriteByte('\n')
 	}
+	r.eachRow(func(t *Task) { row(t.ID, t.Subject, r.statusText(t), t, t.Cost.Spent(), t.shortCommit()) },
+		func(g *Group) {
+			done, _ := g.Progress()
+			row(g.ID, g.rowText(), done, &g.Row.Sum, budget.FromFloat(g.CostUSD).Spent(), "-")
+		})
 	if hidden := r.Totals.hiddenText(); hidden != "" {
-		fmt.Fprintf(&b, "\n%s not shown.\n", hidden)
+		fmt.Fprintf(&b, "\n%s.\n", hidden)
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {
 		writeFolded(&b, escapeMarkdown(g.String()), strings.TrimSpace(textfmt.Block(g.Output)))

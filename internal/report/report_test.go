@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var testRuns = map[string]func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.FakeRun{
 	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
-	"hostile": reporttest.HostileRun,
+	"hostile": reporttest.HostileRun, "lists": reporttest.ListRun,
 }
 
 func golden(t *testing.T, name, got string) {
@@ -235,7 +235,8 @@ func TestTableOfManyTasks(t *testing.T) {
 	s.StartAttempt("T-001", 0).EndAttempt("T-001", reporttest.PassingResult(1), event.Completed, nil)
 	r := report.Of(s.S, s.Events)
 	got := r.Table(70, false)
-	if strings.Contains(got, "T-001") || !strings.Contains(got, "(1 completed task, 99 pending tasks not shown)") ||
+	hidden := "1 completed task, 99 pending tasks not shown; wavex report --all shows each"
+	if strings.Contains(got, "T-001") || !strings.Contains(got, "("+hidden+")") ||
 		!strings.Contains(got, "T-201") || strings.Contains(got, "T-202") {
 		t.Error(got)
 	}
@@ -245,8 +246,53 @@ func TestTableOfManyTasks(t *testing.T) {
 		}
 	}
 	if md := r.Markdown(); strings.Contains(md, "T\\-001") ||
-		!strings.Contains(md, "1 completed task, 99 pending tasks not shown") {
+		!strings.Contains(md, hidden) {
 		t.Error("the table in Markdown is not bounded")
+	}
+}
+
+// Tables have a row for a list in its place, and rows for those of its tasks that are not done and have begun. A brief
+// summary has the same table.
+func TestTableOfLists(t *testing.T) {
+	t.Parallel()
+	items := make([]string, 1000)
+	for i := range items {
+		items[i] = fmt.Sprint(i)
+	}
+	list, err := json.Marshal(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := reporttest.Parse(t, `{"tasks":[{"id":"own","subject":"Do it","verify":["true"]},
+		{"id":"g","subject":"Do ${item}","verify":["true"],"foreach":{"items":`+string(list)+`,"maxItems":1000}},
+		{"id":"end","subject":"End it","verify":["true"],"blockedBy":["g"]}]}`)
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("g[0]", 0).StartAttempt("g[1]", 1).StartAttempt("g[2]", 2)
+	s.EndAttempt("g[0]", reporttest.PassingResult(10_000), event.Completed, nil)
+	s.EndAttempt("g[1]", reporttest.FailingResult(20_000), event.Failed, nil)
+	r := report.Of(s.S, s.Events)
+	table := r.Table(0, true)
+	var ids []string
+	for line := range strings.Lines(table[:strings.Index(table, "\n(")]) {
+		ids = append(ids, strings.Fields(line)[0])
+	}
+	if want := []string{"task", "own", "g", "g[1]", "g[2]", "end"}; !slices.Equal(ids, want) {
+		t.Errorf("rows of %v, want %v", ids, want)
+	}
+	for _, want := range []string{"1000 items, 1 running, 1 failed, 997 waiting\n",
+		"\n(998 tasks of lists not shown; wavex report --all shows each)\n"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
+	brief := report.BriefOf(s.S)
+	if got := brief.Table(0, true); got != table {
+		t.Errorf("the brief table is\n%s\nand not\n%s", got, table)
+	}
+	r.ShowAll()
+	all, _, _ := strings.Cut(r.Table(0, true), "\n\n")
+	if strings.Count(all, "\ng[") != 1000 || strings.Contains(all, "not shown") ||
+		strings.Index(all, "\ng  ") > strings.Index(all, "\ng[0]") {
+		t.Errorf("with all:\n%s", all[:1000])
 	}
 }
 

@@ -5,6 +5,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"wavex/budget"
@@ -116,10 +117,15 @@ type Attempt struct {
 func Of(s *scheduler.State, events []event.Event) Summary {
 	r := headOf(s)
 	r.Tasks = make([]Task, len(s.Tasks))
+	shown := 0
 	for i := range s.Tasks {
-		r.Tasks[i] = newTask(s, i)
-		r.Tasks[i].addLast(s, i)
-		r.Totals.add(&r.Tasks[i])
+		t := &r.Tasks[i]
+		*t = newTask(s, i)
+		t.addLast(s, i)
+		r.Totals.add(t)
+		if r.addToGroup(t, shown); !t.Hidden {
+			shown++
+		}
 	}
 	r.Totals.end()
 	r.addAttempts(AttemptsOf(s, events))
@@ -132,7 +138,7 @@ func headOf(s *scheduler.State) Summary {
 		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window,
 		Sandbox: s.Config.Sandbox,
 		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery},
-		Totals:  newTotals(len(s.Tasks), s.Waves)}
+		Totals:  newTotals(s.Plan, s.Waves)}
 	if s.Plan != nil {
 		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath), GroupsOf(s)
 	}
@@ -170,6 +176,10 @@ func (r Summary) At(now time.Time, alive bool) Summary {
 		r.WorkTime = r.WorkTimeAt(now)
 	default:
 		r.Status, r.Resume = event.RunCutOff, "wavex resume"
+		r.Groups = slices.Clone(r.Groups)
+		for k, g := range r.Groups {
+			r.Groups[k] = g.Stopped()
+		}
 	}
 	return r
 }

@@ -18,7 +18,7 @@ func (r *Summary) Table(columns int, ascii bool) string {
 	rows := dropColumns(r.rows(), columns, "counsel", "tokens", "time", "commit", "attempts", "cost")
 	writeGrid(&b, rows, columns, ascii)
 	if hidden := r.Totals.hiddenText(); hidden != "" {
-		fmt.Fprintf(&b, "(%s not shown)\n", hidden)
+		fmt.Fprintf(&b, "(%s)\n", hidden)
 	}
 	b.WriteByte('\n')
 	for _, l := range r.endLines(true) {
@@ -29,18 +29,14 @@ func (r *Summary) Table(columns int, ascii bool) string {
 
 func (r *Summary) rows() [][]string {
 	rows := [][]string{{"task", "outcome", "attempts", "counsel", "cost", "tokens", "time", "commit", "subject"}}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
-		if t.Hidden {
-			continue
-		}
+	r.eachRow(func(t *Task) {
 		panels := "-"
 		if t.Panels > 0 {
 			panels = strconv.Itoa(t.Panels)
 		}
 		rows = append(rows, []string{textfmt.Line(t.ID), r.statusText(t), strconv.Itoa(t.Attempts), panels,
 			t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration), t.shortCommit(), t.reasonText()})
-	}
+	}, func(g *Group) { rows = append(rows, g.cells()) })
 	if !r.Totals.Committed {
 		for i, row := range rows {
 			rows[i] = append(row[:7], row[8])

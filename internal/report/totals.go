@@ -7,6 +7,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -14,8 +15,8 @@ import (
 // This file has the figures of a summary that come from all tasks, and the summary without the tasks that no table
 // shows.
 
-// maxTableRows bounds the tables. A larger run hides its completed tasks, and of the others all but the first
-// maxTableRows of each status.
+// maxTableRows bounds the tables. A run with more tasks of no list hides those that are completed. Of the others, all
+// but the first maxTableRows of each status are hidden.
 const maxTableRows = 200
 
 // Totals holds the figures of the texts about all tasks of a run.
@@ -26,20 +27,31 @@ type Totals struct {
 	Refused   int          // tool calls that the policy did not let run
 	Committed bool         // tasks have commits of their own
 	Hidden    event.Counts // tasks that tables leave out
+	Folded    int          // tasks of lists that tables leave out, because the row of the list stands for them
 	Worked    int          // tasks with attempts
 	Costly    []Task       // those with the most money and time, at most maxCostly
 	Caches    []WaveUsage  // see Summary.CacheByWave
 	Evidence  []string     // see Summary.evidenceLines; nil: made of the rows
 	OtherCost budget.USD   // of reviews, judges, the request and dropped tasks
 
+	plain   int                  // tasks of no list
+	group   int                  // of the last task of a list, in Summary.Groups
 	failing int                  // tasks of a table that are failing
 	rows    map[event.Status]int // other tasks of a table
 	waves   []runner.Usage       // by wave
 }
 
 // newTotals returns the totals of a run before its tasks are added.
-func newTotals(tasks, waves int) *Totals {
-	return &Totals{Tasks: tasks, rows: map[event.Status]int{}, waves: make([]runner.Usage, waves+1)}
+func newTotals(p *plan.Plan, waves int) *Totals {
+	x := &Totals{rows: map[event.Status]int{}, waves: make([]runner.Usage, waves+1)}
+	if p == nil {
+		return x
+	}
+	x.Tasks, x.plain = len(p.Tasks), len(p.Tasks)
+	for k := range p.Groups {
+		x.plain -= len(p.Groups[k].Tasks) * max(p.Groups[k].Steps, 1)
+	}
+	return x
 }
 
 // add adds the next task in plan order, and decides whether tables show it.
@@ -59,15 +71,20 @@ func (x *Totals) add(t *Task) {
 		x.Worked++
 		x.addCostly(t)
 	}
-	if t.Hidden = x.hides(t); t.Hidden {
+	switch t.Hidden = true; {
+	case t.isFolded():
+		x.Folded++
+	case x.hides(t):
 		*x.Hidden.Of(t.Status)++
+	default:
+		t.Hidden = false
 	}
 }
 
 // hides reports whether tables leave out the next task.
 func (x *Totals) hides(t *Task) bool {
 	switch {
-	case x.Tasks <= maxTableRows:
+	case t.Group == "" && x.plain <= maxTableRows:
 		return false
 	case t.Status == event.Completed:
 		return true
@@ -101,7 +118,7 @@ func (x *Totals) end() {
 	x.waves = nil
 }
 
-// hiddenText returns "98 completed tasks, 3 pending tasks"; "" if tables show all tasks.
+// hiddenText says which tasks tables do not show; "" if they show all.
 func (x *Totals) hiddenText() string {
 	var parts []string
 	for _, status := range []event.Status{event.Completed, event.Pending, event.Failed, event.Blocked} {
@@ -109,7 +126,13 @@ func (x *Totals) hiddenText() string {
 			parts = append(parts, Plural(n, string(status)+" task", string(status)+" tasks"))
 		}
 	}
-	return strings.Join(parts, ", ")
+	if x.Folded > 0 {
+		parts = append(parts, Plural(x.Folded, "task of a list", "tasks of lists"))
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, ", ") + " not shown; wavex report --all shows each"
 }
 
 // isFailing reports whether a task has failed or needs a person.
@@ -124,7 +147,8 @@ func BriefOf(s *scheduler.State) Summary {
 	r := headOf(s)
 	for i := range s.Tasks {
 		t := newTask(s, i)
-		if r.Totals.add(&t); !t.Hidden {
+		r.Totals.add(&t)
+		if r.addToGroup(&t, len(r.Tasks)); !t.Hidden {
 			t.addLast(s, i)
 			t.Output = nil
 			r.Tasks = append(r.Tasks, t)

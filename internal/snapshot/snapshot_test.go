@@ -79,7 +79,7 @@ func TestSnapshotShowsTheFold(t *testing.T) {
 					b != nil && board(b, now) != board(ui.BoardOf(s, false), now) {
 					t.Fatalf("after %d events, ended %t, the board is %+v", n, s.Ended != nil, b)
 				}
-				hidden = hidden || strings.Contains(sum.Table(0, false), " pending tasks not shown)")
+				hidden = hidden || strings.Contains(sum.Table(0, false), " pending tasks not shown;")
 			})
 			if hidden != (name == "large") {
 				t.Errorf("a table hid pending tasks: %t", hidden)

@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type Board struct {
 	Run, Name   string
 	Status      event.RunStatus
 	ByWave      []scheduler.Tally
-	CurrentWave int // 0: the run does not go on
+	CurrentWave int            // 0: the run does not go on
+	Lists       []report.Group // in plan order
 	Running     []event.Activity
 	Stopping    string // why nothing more starts; "" while the run starts work
 	Next        string // the command that continues, or the next action
@@ -57,7 +59,7 @@ func BoardOf(s *scheduler.State, alive bool) *Board {
 // newBoard returns the board without the running work and the outlook.
 func newBoard(s *scheduler.State, alive bool) *Board {
 	b := &Board{Run: s.Config.Run, Name: s.Plan.Name, Status: event.RunRunning, CurrentWave: s.CurrentWave(),
-		Figures: report.FiguresOf(s)}
+		Figures: report.FiguresOf(s), Lists: report.GroupsOf(s)}
 	for w := range s.Waves {
 		b.ByWave = append(b.ByWave, s.Tally(w+1))
 	}
@@ -76,6 +78,9 @@ func newBoard(s *scheduler.State, alive bool) *Board {
 		for w := range b.ByWave {
 			b.ByWave[w].Running = 0
 		}
+		for k, g := range b.Lists {
+			b.Lists[k] = g.Stopped()
+		}
 	}
 	return b
 }
@@ -93,10 +98,13 @@ func (b *Board) Lines(now time.Time, o Options) []string {
 	}
 	running := b.runningLines(now, columns, o.ASCII)
 	room := rows - len(out) - 2 // two empty lines
+	lists := b.listLines(columns, room/3, o.ASCII)
+	room -= len(lists)
 	waves := b.waveLines(columns, max(min(room/2, len(b.ByWave)), room-len(running)), o)
 	if len(waves) > 0 && room > 3 {
 		out = append(append(out, ""), waves...)
 	}
+	out = append(out, lists...)
 	if len(running) > 0 && len(out) < rows-1 {
 		out = append(out, "")
 		if left := rows - len(out); len(running) > left {
@@ -222,6 +230,23 @@ func (b *Board) waveLine(i, digits, columns int, o Options) string {
 		l = colorize("2", l)
 	}
 	return l
+}
+
+// listLines returns a line for each list, those that are done last, and says how many more there are than room.
+func (b *Board) listLines(columns, room int, ascii bool) (out []string) {
+	lists := slices.Clone(b.Lists)
+	slices.SortStableFunc(lists, func(x, y report.Group) int {
+		return cmp.Compare(min(y.Waiting+y.Running, 1), min(x.Waiting+x.Running, 1))
+	})
+	for k, g := range lists {
+		if len(out) == room-1 && k < len(lists)-1 {
+			return append(out, textfmt.Truncate("  and "+report.Plural(len(lists)-k, "more list", "more lists"), columns, ascii))
+		}
+		if len(out) < room {
+			out = append(out, textfmt.Truncate(listLine(g, ascii), columns, ascii))
+		}
+	}
+	return out
 }
 
 func (b *Board) runningLines(now time.Time, columns int, ascii bool) []string {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/event"
+	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
@@ -88,6 +89,10 @@ func TestBoardFits(t *testing.T) {
 				Subject: rapid.String().Draw(t, "subject"),
 				Kind:    "attempt",
 				Attempt: 2, Since: reporttest.Start, Last: rapid.String().Draw(t, "last"), At: reporttest.Start})
+		}
+		for range rapid.IntRange(0, 30).Draw(t, "lists") {
+			b.Lists = append(b.Lists, report.Group{ID: rapid.String().Draw(t, "list"), Known: rapid.Bool().Draw(t, "known"),
+				Items: 20, Waiting: rapid.IntRange(0, 20).Draw(t, "waiting")})
 		}
 		columns, rows := rapid.IntRange(12, 200).Draw(t, "columns"), rapid.IntRange(4, 60).Draw(t, "rows")
 		o := Options{Width: func() int { return columns }, Height: func() int { return rows },

@@ -65,8 +65,15 @@ func TestLivePartAgreesWithBoard(t *testing.T) {
 						t.Errorf("record %d: %q, and the board says %q", e.Seq, last, board[len(board)-1])
 					}
 				}
-				if l, b := len(live)-1-upcoming, len(s.Activities()); s.Stop == nil && l != b {
-					t.Errorf("record %d: %d lines of %d activities", e.Seq, l, b)
+				rows := len(s.Activities()) // the running items of a list have one together
+				rows += len(m.lists) - len(m.listOf)
+				if l := len(live) - 1 - upcoming; s.Stop == nil && l != rows {
+					t.Errorf("record %d: %d lines of %d rows", e.Seq, l, rows)
+				}
+				for id, g := range m.lists {
+					if l := listLine(g, true); !slices.Contains(live, l) || !slices.Contains(board, l) {
+						t.Errorf("record %d: the line of %s is not %q in both views", e.Seq, id, l)
+					}
 				}
 			})
 		})

@@ -92,48 +92,75 @@ const (
 // keyPanel holds the choices made by keys. The zero value is a view without keys.
 type keyPanel struct {
 	on      bool
-	leaves  bool   // there is a key that leaves
-	chosen  string // a running task, or ""
-	open    bool   // the chosen task is unfolded
+	leaves  bool            // there is a key that leaves
+	chosen  string          // a running task, a list with running items, or ""
+	open    bool            // the chosen task is unfolded
+	lists   map[string]bool // unfolded lists
 	help    bool
 	certain bool // the next KeyStop interrupts
 	tail    []string
 }
 
-// is reports whether d is the chosen attempt.
-func (p *keyPanel) is(d event.Activity) bool {
-	return d.Kind == "attempt" && p.chosen != "" && d.Task == p.chosen
+// is reports whether d is the chosen attempt or list.
+func (p *keyPanel) is(d liveEntry) bool {
+	return d.canBeChosen() && p.chosen != "" && d.Task == p.chosen
 }
 
-// choose moves the choice among the running attempts by step, and returns the chosen one. With step 0 it keeps the
-// choice. Without a choice it takes the first, or with step -1 the last.
-func (p *keyPanel) choose(running []event.Activity, step int) (chosen event.Activity, ok bool) {
-	var attempts []event.Activity
-	for _, d := range running {
-		if d.Kind == "attempt" {
-			attempts = append(attempts, d)
+// canBeChosen reports whether keys choose an entry: attempts and lists.
+func (d *liveEntry) canBeChosen() bool { return d.Kind == "attempt" || d.Kind == listKind }
+
+// choose moves the choice among the running attempts and lists by step, and returns the chosen one. With step 0 it
+// keeps the choice. Without a choice it takes the first, or with step -1 the last.
+func (p *keyPanel) choose(entries []liveEntry, step int) (chosen liveEntry, ok bool) {
+	var all []liveEntry
+	for _, d := range entries {
+		if d.canBeChosen() {
+			all = append(all, d)
 		}
 	}
-	last := len(attempts) - 1
+	last := len(all) - 1
 	if last < 0 {
 		p.forget()
 		return chosen, false
 	}
-	at := slices.IndexFunc(attempts, p.is)
+	at := slices.IndexFunc(all, p.is)
 	if at < 0 && step < 0 {
 		at = last + 1
 	}
-	if chosen = attempts[min(max(at+step, 0), last)]; !p.is(chosen) {
+	if chosen = all[min(max(at+step, 0), last)]; !p.is(chosen) {
 		p.chosen, p.tail = chosen.Task, nil
 	}
 	return chosen, true
 }
 
-// attempt returns the number of the chosen task's running attempt. It is false, and nothing is chosen, once the
-// attempt has ended.
-func (p *keyPanel) attempt(running []event.Activity) (n int, ok bool) {
-	if at := slices.IndexFunc(running, p.is); at >= 0 {
-		return running[at].Attempt, true
+// unfold unfolds or folds the chosen attempt or list.
+func (p *keyPanel) unfold(d liveEntry) {
+	if d.Kind != listKind {
+		p.open = !p.open
+		return
+	}
+	if p.lists == nil {
+		p.lists = map[string]bool{}
+	}
+	p.lists[d.Task] = !p.lists[d.Task]
+}
+
+// fold folds what is unfolded: the attempt and the help first, then the lists.
+func (p *keyPanel) fold(entries []liveEntry) {
+	if !p.open && !p.help {
+		if at := slices.IndexFunc(entries, p.is); at >= 0 && entries[at].list != "" {
+			p.chosen = entries[at].list
+		}
+		p.lists = nil
+	}
+	p.open, p.help = false, false
+}
+
+// attempt returns the number of the chosen task's running attempt. It is false if a list is chosen, and also, with
+// nothing chosen from then on, once the attempt has ended.
+func (p *keyPanel) attempt(entries []liveEntry) (n int, ok bool) {
+	if at := slices.IndexFunc(entries, p.is); at >= 0 {
+		return entries[at].Attempt, entries[at].Kind != listKind
 	}
 	p.forget()
 	return 0, false
@@ -152,7 +179,7 @@ func (p *keyPanel) footer(columns int, ascii bool) (out []string) {
 	case p.certain:
 		lines = []string{"s again interrupts the running attempts, Esc keeps them"}
 	case p.help:
-		lines = []string{"j k or arrows: choose a task | Enter: unfold it | l: its log, above | Esc: fold",
+		lines = []string{"j k or arrows: choose a task or list | Enter: unfold it | l: its log, above | Esc: fold",
 			"d: drain, start nothing more | s: stop the running attempts too | Ctrl-C: as d, then s | ?: less"}
 		if p.leaves {
 			lines[1] = "d: drain the run, start nothing more | s: stop its running attempts too | q or Ctrl-C: leave | ?: less"
@@ -201,18 +228,18 @@ func (v *LiveView) Press(k Key) {
 	then := func() {}
 	switch k {
 	case KeyUp:
-		p.choose(v.model.running, -1)
+		p.choose(v.model.entries(), -1)
 	case KeyDown:
-		p.choose(v.model.running, 1)
+		p.choose(v.model.entries(), 1)
 	case KeyUnfold:
-		if _, ok := p.choose(v.model.running, 0); ok {
-			p.open = !p.open
+		if d, ok := p.choose(v.model.entries(), 0); ok {
+			p.unfold(d)
 		}
 	case KeyFold:
-		p.open, p.help = false, false
+		p.fold(v.model.entries())
 	case KeyLog:
-		if d, ok := p.choose(v.model.running, 0); ok {
-			then = func() { v.showLog(d) }
+		if d, ok := p.choose(v.model.entries(), 0); ok && d.Kind != listKind {
+			then = func() { v.showLog(d.Activity) }
 		}
 	case KeyHelp:
 		p.help = !p.help

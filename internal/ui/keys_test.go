@@ -95,6 +95,52 @@ func TestChoose(t *testing.T) {
 	})
 }
 
+// The running items of a list are one line, which a key unfolds and another folds.
+func TestListIsOneLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := stageOf(t, 80, 40, reporttest.Parse(t, `{"tasks":[{"id":"own","subject":"Do it","verify":["true"]},
+			{"id":"copy","foreach":{"items":["a","b","c","d"],"budgetUSD":5},"subject":"Copy ${item}","verify":["true"]}]}`))
+		g.StartRun(reporttest.Config()).StartWave(1).StartAttempt("copy[a]", 0).StartAttempt("own", 1).
+			StartAttempt("copy[b]", 2)
+		list := "copy 0/4, 2 running, 2 waiting  $0.00 of $5"
+		for _, c := range []struct {
+			sent   string
+			want   []string // lines of running work, by their beginnings
+			unlike string
+		}{
+			{"", []string{"  " + list, "  own Do it"}, "  copy["},
+			{"j", []string{"> " + list, "  own Do it"}, "  copy["},
+			{"l\r", []string{"> " + list, "    copy[a] Copy a", "    copy[b] Copy b", "  own Do it"}, "== "},
+			{"jj", []string{"  " + list, "    copy[a] Copy a", ">   copy[b] Copy b", "  own Do it"}, "    |"},
+			{"\r", []string{">   copy[b] Copy b", "    | ", "  own Do it"}, "> copy"},
+			{"\x1b", []string{"  " + list, "    copy[a] Copy a", ">   copy[b] Copy b", "  own Do it"}, "    |"},
+			{"\x1b", []string{"> " + list, "  own Do it"}, "  copy["},
+		} {
+			g.press(c.sent)
+			text, rest := g.e.text(), g.e.text()
+			for _, w := range c.want {
+				_, after, ok := strings.Cut(rest, "\n"+w)
+				if rest = after; !ok {
+					t.Errorf("%q does not show %q:\n%s", c.sent, w, text)
+				}
+			}
+			if strings.Contains(text, "\n"+c.unlike) {
+				t.Errorf("%q shows %q:\n%s", c.sent, c.unlike, text)
+			}
+		}
+		g.Advance(time.Second).EndAttempt("copy[a]", reporttest.PassingResult(250_000), event.Completed, nil)
+		g.Advance(time.Second).EndAttempt("copy[b]", reporttest.FailingResult(250_000), event.Failed, nil)
+		g.StartAttempt("copy[c]", 0)
+		if text := g.e.text(); !strings.Contains(text, "\n  copy 1/4, 1 running, 1 failed, 1 waiting  $0.50 of $5\n") {
+			t.Errorf("later:\n%s", text)
+		}
+		if err := g.v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // While the view is paused, nothing of it is on the screen but the lines of record.
 func TestPause(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,9 @@ type liveModel struct {
 	shown    scheduler.Tally // of the wave, or of the plan without barriers
 	stopping bool
 	running  []event.Activity
-	observed map[string]observation // of running attempts, by task
+	lists    map[string]report.Group // with running items, by id
+	listOf   map[string]string       // by running task of a list: the id of the list
+	observed map[string]observation  // of running attempts, by task
 	outlook  outlook
 	keys     keyPanel
 }
@@ -68,6 +70,7 @@ func newRunningTask(d event.Activity, ascii bool) runningTask {
 func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask) {
 	m.outlook.look(s, c, e.Time)
 	m.Figures, m.stopping, m.running = report.FiguresOf(s), s.Stop != nil, s.Activities()
+	m.updateLists(s)
 	m.waves, m.shown = s.Config.Schedule != event.Eager, m.Total
 	if m.waves {
 		m.shown = s.Tally(m.Wave)
@@ -114,39 +117,33 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 		tail = nil
 	}
 	room = min(room-len(tail), maxRunning)
-	next := m.outlook.nextLine()
-	if next != "" && !m.stopping && room > len(m.running) {
+	next, entries := m.outlook.nextLine(), m.entries()
+	if next != "" && !m.stopping && room > len(entries) {
 		room--
 	} else {
 		next = ""
 	}
-	out = append(out, m.runningLines(now, columns, room, tail, ascii)...)
+	out = append(out, m.runningLines(entries, now, columns, room, tail, ascii)...)
 	if next != "" {
 		out = append(out, textfmt.Truncate("  "+next, columns, ascii))
 	}
 	return append(out, footer...)
 }
 
-// runningLines returns at most room lines for the running tasks, the chosen one among them, and below it its tail.
-func (m *liveModel) runningLines(now time.Time, columns, room int, tail []string, ascii bool) (out []string) {
+// runningLines returns at most room lines for the running work, the chosen entry among them, and below it its tail.
+func (m *liveModel) runningLines(entries []liveEntry, now time.Time, columns, room int, tail []string,
+	ascii bool) (out []string) {
 	if room < 1 {
 		return nil
 	}
-	from, shown := 0, len(m.running)
+	from, shown := 0, len(entries)
 	if shown > room {
 		shown = max(room-1, 1)
-		chosen := slices.IndexFunc(m.running, m.keys.is)
-		from = min(max(chosen-shown+1, 0), len(m.running)-shown)
+		chosen := slices.IndexFunc(entries, m.keys.is)
+		from = min(max(chosen-shown+1, 0), len(entries)-shown)
 	}
-	for _, d := range m.running[from : from+shown] {
-		o := m.observed[d.Task]
-		if d.Kind != "attempt" || o.attempt != d.Attempt {
-			o = observation{}
-		}
-		d.Last, d.At, d.Worker = o.last, o.at, o.worker
-		r := newRunningTask(d, ascii)
-		r.cost = o.cost
-		l := r.line(now, columns, ascii)
+	for _, d := range entries[from : from+shown] {
+		l := m.entryLine(d, now, columns, ascii)
 		if !m.keys.is(d) {
 			out = append(out, l)
 			continue
@@ -156,10 +153,28 @@ func (m *liveModel) runningLines(now time.Time, columns, room int, tail []string
 			out = append(out, textfmt.Truncate("    | "+l, columns, ascii))
 		}
 	}
-	if hidden := len(m.running) - shown; hidden > 0 && room > 1 {
+	if hidden := len(entries) - shown; hidden > 0 && room > 1 {
 		out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", hidden), columns, ascii))
 	}
 	return out
+}
+
+// entryLine returns the line of an entry.
+func (m *liveModel) entryLine(d liveEntry, now time.Time, columns int, ascii bool) string {
+	if d.Kind == listKind {
+		return textfmt.Truncate(listLine(m.lists[d.Task], ascii), columns, ascii)
+	}
+	o := m.observed[d.Task]
+	if d.Kind != "attempt" || o.attempt != d.Attempt {
+		o = observation{}
+	}
+	d.Last, d.At, d.Worker = o.last, o.at, o.worker
+	r := newRunningTask(d.Activity, ascii)
+	r.cost = o.cost
+	if d.list != "" {
+		return "  " + r.line(now, columns-2, ascii)
+	}
+	return r.line(now, columns, ascii)
 }
 
 func (m *liveModel) notice(now time.Time) string {

@@ -28,7 +28,12 @@ type stage struct {
 
 // newStage returns a stage of a size for a plan that has not begun.
 func newStage(t *testing.T, columns, rows int, name string, tasks reporttest.Tasks) *stage {
-	g := &stage{FakeRun: reporttest.New(t, name, tasks), t: t, e: &emulator{t: t, width: columns, height: rows}}
+	return stageOf(t, columns, rows, reporttest.New(t, name, tasks))
+}
+
+// stageOf returns a stage of a size for a run that has not begun.
+func stageOf(t *testing.T, columns, rows int, run *reporttest.FakeRun) *stage {
+	g := &stage{FakeRun: run, t: t, e: &emulator{t: t, width: columns, height: rows}}
 	g.clock.Store(reporttest.Start.UnixNano())
 	g.v = Terminal(g.e, Options{Width: g.e.columns, Height: func() int { return rows },
 		Now: func() time.Time { return time.Unix(0, g.clock.Load()) }})

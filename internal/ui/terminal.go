@@ -123,7 +123,7 @@ func closeOnce(c chan struct{}) {
 func (v *LiveView) readTail() {
 	v.mu.Lock()
 	p := &v.model.keys
-	attempt, ok := p.attempt(v.model.running)
+	attempt, ok := p.attempt(v.model.entries())
 	task, open := p.chosen, p.open
 	v.mu.Unlock()
 	if !ok || !open {

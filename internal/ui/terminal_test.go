@@ -57,6 +57,7 @@ func TestTerminalGolden(t *testing.T) {
 	}{
 		{"mixed", 100, Options{}, true}, {"mixed", 40, Options{}, true}, {"mixed", 80, Options{ASCII: true}, false},
 		{"paused", 80, Options{}, false}, {"complete", 80, Options{}, false}, {"hostile", 80, Options{}, false},
+		{"lists", 100, Options{}, true},
 	} {
 		name := fmt.Sprintf("terminal-%s-%d.txt", c.story, c.width)
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestTerminalAnyWidth(t *testing.T) {
 		widths := rapid.SliceOfN(rapid.IntRange(2, 130), 60, 60).Draw(rt, "widths")
 		height := rapid.IntRange(3, 30).Draw(rt, "height")
 		resizes := rapid.Bool().Draw(rt, "resizes") && height >= 20
-		tell := testRuns[rapid.SampledFrom([]string{"mixed", "complete", "paused", "hostile"}).Draw(rt, "story")]
+		tell := testRuns[rapid.SampledFrom([]string{"mixed", "complete", "paused", "hostile", "lists"}).Draw(rt, "story")]
 		color := rapid.Bool().Draw(rt, "color")
 		synctest.Test(t, func(t *testing.T) {
 			e := &emulator{t: t, width: widths[0], height: height}

@@ -25,7 +25,7 @@ type runFunc func(testing.TB, func(event.Event, *scheduler.State)) *reporttest.F
 var testRuns = map[string]runFunc{
 	"mixed": reporttest.MixedRun, "complete": reporttest.CompleteRun, "paused": reporttest.PausedRun,
 	"hostile":  reporttest.HostileRun,
-	"reviewed": reporttest.ReviewedRun,
+	"reviewed": reporttest.ReviewedRun, "lists": reporttest.ListRun,
 }
 
 // buffer is a bytes.Buffer that is safe for two goroutines.
