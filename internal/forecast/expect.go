@@ -166,7 +166,8 @@ func (e Expectation) String() string {
 		wholeSeconds(e.TimeHigh), report.Plural(e.Samples, "task", "tasks"))
 }
 
-const byEstimates = "by the planner's own estimates, one attempt each; no task was completed here before to judge them by"
+const byEstimates = "by the planner's own estimates, one attempt each; no task was completed here before to judge " +
+	"them by"
 
 // rangeText returns the forecast of a plan with lists that are not known yet.
 func (e Expectation) rangeText() string {

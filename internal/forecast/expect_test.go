@@ -66,8 +66,10 @@ func TestExpect(t *testing.T) {
 func TestExpectLists(t *testing.T) {
 	t.Parallel()
 	plan := func(estimate string) *plan.Plan {
-		p, diags := plan.Parse("plan.json", fmt.Appendf(nil, `{"tasks":[{"id":"find","subject":"f","output":{"type":"object"}%[1]s},
-			{"id":"fix","foreach":{"items":"${tasks.find.output.files}","maxItems":10},"steps":[{"subject":"a"%[1]s},{"subject":"b"%[1]s}]},
+		p, diags := plan.Parse("plan.json", fmt.Appendf(nil, `{"tasks":[
+			{"id":"find","subject":"f","output":{"type":"object"}%[1]s},
+			{"id":"fix","foreach":{"items":"${tasks.find.output.files}","maxItems":10},
+			 "steps":[{"subject":"a"%[1]s},{"subject":"b"%[1]s}]},
 			{"id":"end","subject":"e","blockedBy":["fix"]%[1]s}]}`, estimate), plan.Options{})
 		if p == nil {
 			t.Fatal(diags)
@@ -84,8 +86,8 @@ func TestExpectLists(t *testing.T) {
 	}{
 		{nil, "", "expected: not known; the plan has no estimates, and no task was completed here before: 2 tasks, and at " +
 			"most 20 more of lists that are not known yet"},
-		{nil, `,"estimate":{"usd":0.1,"seconds":30}`, "expected: $0.20 to $2.20 and 1m0s to 4m0s, for 2 tasks, and at most 20 " +
-			"more of lists that are not known yet, by the planner's own estimates"},
+		{nil, `,"estimate":{"usd":0.1,"seconds":30}`, "expected: $0.20 to $2.20 and 1m0s to 4m0s, for 2 tasks, and at most " +
+			"20 more of lists that are not known yet, by the planner's own estimates"},
 		{past[:3], "", "expected: $0.30 to $3.30 and 3m0s to 12m0s, for 2 tasks, and at most 20 more of lists that are not " +
 			"known yet, by 2 tasks completed here before; too few for a spread"},
 	} {
