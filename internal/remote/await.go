@@ -28,6 +28,14 @@ func (a *attempt) start(ctx context.Context, activity Activity) error {
 	}
 }
 
+// exists reports whether the engine may know an attempt.
+func (a *attempt) exists(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, a.Poll)
+	defer cancel()
+	_, end, err := a.Engine.Wait(ctx, id)
+	return err != nil || end != Gone
+}
+
 // cancel asks for the end of the attempt until the engine has taken that, or ctx ends.
 func (a *attempt) cancel(ctx context.Context, reason string) {
 	for {
@@ -78,6 +86,12 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 	})
 	a.running.Add(1)
 	defer a.running.Add(-1)
+	defer func() {
+		if a.taken {
+			a.taken = false
+			a.made.Add(-1)
+		}
+	}()
 	a.awaited.Store(a.id, true)
 	defer a.awaited.Delete(a.id)
 	look := time.NewTimer(a.lookDelay(min(a.Poll, firstLook)))
@@ -149,6 +163,10 @@ func (a *attempt) look(ctx context.Context) {
 		return
 	}
 	a.worker, a.cost = p.Worker, p.Cost
+	if !a.taken {
+		a.taken = true
+		a.made.Add(1)
+	}
 	o := runner.Observation{Task: a.req.Task, Attempt: a.req.Attempt, Kind: p.Kind, Text: p.Text, Cost: p.Cost,
 		Worker: p.Worker}
 	if a.Observe != nil && o != a.observed {

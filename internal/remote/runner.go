@@ -39,6 +39,7 @@ type Runner struct {
 	Warn    func(error)              // shows a problem, from any goroutine
 
 	running atomic.Int64 // attempts that are awaited
+	made    atomic.Int64 // those of them that a worker makes
 	awaited sync.Map     // their ids
 	adopted sync.Map     // ids of attempts that an earlier session may have started
 }
@@ -86,9 +87,12 @@ func (r *Runner) End(ctx context.Context, req runner.Request) runner.Result {
 	stopped, cancel := context.WithCancelCause(ctx)
 	cancel(errUnwanted)
 	res, end := a.await(stopped)
-	if end == NotTaken { // it may have been started for any worker
-		a.id = wire.AnyID(req.Run, req.Task, req.Attempt)
-		if other, end := a.await(stopped); end != Gone {
+	for end == NotTaken { // it may have been started again
+		var other runner.Result
+		if a.id = wire.NextID(a.id); a.id == "" {
+			break
+		}
+		if other, end = a.await(stopped); end != Gone {
 			res = other
 		}
 	}
@@ -118,10 +122,16 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		if end != NotTaken {
 			return res
 		}
-		a.id = wire.AnyID(a.req.Run, a.req.Task, a.req.Attempt)
+		a.id = wire.NextID(a.id)
 	}
-	res, _ := a.startAndAwait(ctx, adopted, "", a.QueueWait)
-	return res
+	for {
+		res, end := a.startAndAwait(ctx, adopted, "", a.QueueWait)
+		next := wire.NextID(a.id)
+		if end != NotTaken || next == "" || a.made.Load() == 0 && !(adopted && a.exists(ctx, next)) {
+			return res
+		}
+		a.id = next // the workers are busy with other attempts of the run, or were
+	}
 }
 
 // startAndAwait starts the attempt for a worker, or for any for "", and waits for its end. end is "" if it was not

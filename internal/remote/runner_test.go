@@ -170,6 +170,57 @@ func TestSessionMoves(t *testing.T) {
 	}
 }
 
+// An attempt that none took is started again while workers make other attempts of the run, and given up if they make
+// none.
+func TestBusyWorkers(t *testing.T) {
+	t.Parallel()
+	begun, gate := make(chan string, 9), make(chan struct{})
+	f := newFleet(t, waits(begun, gate))
+	f.stop()
+	f.engine.Slots = 1
+	stop := f.addWorker("w2")
+	dir, first := f.request("a")
+	r := f.runner(dir)
+	told := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(told) })
+	r.Observe = func(runner.Observation) { tell() }
+	attempt := func(task string) <-chan runner.Result {
+		r, req, res := r, first, make(chan runner.Result, 1)
+		req.Task, req.LogDir = task, filepath.Join(t.TempDir(), task, "attempt-1")
+		go func() { res <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
+		return res
+	}
+	a := attempt("a")
+	<-told
+	b := attempt("b")
+	id := wire.ID("r-1", "b", 1)
+	for range 2 {
+		testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+		f.engine.End(id, remote.NotTaken)
+		id = wire.NextID(id)
+	}
+	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+	close(gate)
+	<-a
+	made := <-b
+	_, err := r.Ferry.Sweep(t.Context(), "r-1") // else a later session finds the pushed result first
+	testrepo.Must(t, err)
+	testrepo.Must(t, r.Ferry.Push(t.Context(), ferry.Ref{Name: ferry.Work("r-1", "b", 1), Commit: made.Commit}))
+	r = f.runner(dir)
+	r.Adopt("r-1", "b", 1)
+	if again := <-attempt("b"); made.Outcome != runner.Done || again.Commit != made.Commit || f.engine.Starts() != 4 {
+		t.Errorf("made %+v, taken over %+v after %d starts", made, again, f.engine.Starts())
+	}
+	stop()
+	c := attempt("c")
+	id = wire.ID("r-1", "c", 1)
+	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+	f.engine.End(id, remote.NotTaken)
+	if res := <-c; res.Outcome != runner.Broken || !strings.Contains(res.Reason, "no worker took it in 1m0s") {
+		t.Errorf("%+v", res)
+	}
+}
+
 // TestClocksDiffer: the times of a result are those of this machine, and the duration is that of the worker.
 func TestClocksDiffer(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@
 package remotetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -24,6 +25,8 @@ var ErrAway = errors.New("the engine is away")
 
 // Engine is a remote.Engine in memory. It keeps no time: attempts are taken, lost or given up when the test says so.
 type Engine struct {
+	Slots int // of each worker that StartWorker starts; 0: more than tests need
+
 	mu       sync.Mutex
 	attempts map[string]*attempt
 	queue    []*attempt
@@ -228,7 +231,7 @@ func (e *Engine) StartWorker(t testing.TB, name, bare string, key *wire.Key, age
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		const slots = 1000 // the tests do not reach it
+		slots := cmp.Or(e.Slots, 1000)
 		who := remote.Worker{Name: name, Slots: slots, Seen: time.Now()}
 		e.Serve(ctx, who, []string{key.Queue(""), key.Queue(name)}, slots, func(task worker.Task) { w.Attempt(ctx, task) })
 		if err := w.Close(context.WithoutCancel(ctx)); err != nil {

@@ -50,7 +50,7 @@ type Progress struct {
 func (r *Request) Check(id string) error {
 	a := &r.Attempt
 	switch {
-	case id != ID(a.Run, a.Task, a.Attempt) && id != AnyID(a.Run, a.Task, a.Attempt):
+	case strings.TrimRight(id, "+") != ID(a.Run, a.Task, a.Attempt):
 		return fmt.Errorf("the request is for attempt %d of %s of run %s", a.Attempt, a.Task, a.Run)
 	case !isObjectID(a.Commit) || a.WIP != "" && !isObjectID(a.WIP):
 		return errors.New("a commit is not named by its id")
@@ -85,9 +85,15 @@ func ID(run, task string, attempt int) string {
 	return fmt.Sprintf("wavex/%s/%s/%d", escape(run, most), escape(task, most), attempt)
 }
 
-// AnyID returns the id under which an attempt is started for any worker, after none took ID: an engine starts no id
-// twice.
-func AnyID(run, task string, attempt int) string { return ID(run, task, attempt) + "+" }
+// NextID returns the id under which an attempt is started after none took it as id: an engine starts no id twice. It
+// returns "" after the last one.
+func NextID(id string) string {
+	const most = 1000
+	if len(id) == most {
+		return ""
+	}
+	return id + "+"
+}
 
 // Run returns the run of an attempt's id, or "" if the id has none that can be part of a ref.
 func Run(id string) string {
