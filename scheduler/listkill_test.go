@@ -101,6 +101,13 @@ func TestListsKilledAnywhere(t *testing.T) {
 			if end.Status != event.RunComplete {
 				rt.Fatalf("session %d: %+v", session, end)
 			}
+			again := NewState(p)
+			if err := again.Replay(j.events); err != nil {
+				rt.Fatal(err)
+			}
+			if live, replayed := listState(s), listState(again); live != replayed {
+				rt.Fatalf("session %d: a replay differs:\n%s\nwant\n%s", session, replayed, live)
+			}
 			if session == 4 || rapid.IntRange(0, 3).Draw(rt, "kill") == 0 {
 				break
 			}
@@ -109,6 +116,21 @@ func TestListsKilledAnywhere(t *testing.T) {
 		}
 		checkKilledLists(rt, j.events)
 	})
+}
+
+// listState returns what views show of a run with lists.
+func listState(s *State) string {
+	out := fmt.Sprintln(s.tallies, s.queue.members, s.Waves, s.Counts, s.Plan.Keys(), s.Ledger.Spent(),
+		s.Ledger.Iterations())
+	for k := range s.Plan.Groups {
+		p := &s.Plan.Groups[k]
+		out += fmt.Sprintln(p.ID, p.Known, p.Tasks, s.GroupTally(p), s.groups[p.ID].running, s.groups[p.ID].waiting)
+	}
+	for i := range s.Tasks {
+		t := &s.Tasks[i]
+		out += fmt.Sprintln(s.Plan.Tasks[i].ID, t.Status, t.Wave, t.Key, t.Attempts, t.Tries, t.Cost, s.Output(i))
+	}
+	return out
 }
 
 // runKilledLists runs or resumes killedLists to its end.
