@@ -35,6 +35,7 @@ type streamCost struct {
 	before budget.USD // spent by the process on other attempts
 	anew   bool       // its first result is the answer to /clear
 	noise  bool       // a whole line that no CLI prints
+	cut    bool       // a kill cut off the write of its last line
 }
 
 // response is a response of the API in a stream.
@@ -72,8 +73,9 @@ func readStream(dir string) streamCost {
 			}
 		}
 		if json.Unmarshal(line, &l) != nil {
-			s.noise = s.noise || line[len(line)-1] == '\n'
-			continue // noise, or torn
+			s.cut = line[len(line)-1] != '\n'
+			s.noise = s.noise || !s.cut
+			continue
 		}
 		switch {
 		case l.Type == "wavex":
@@ -111,6 +113,20 @@ func (s streamCost) expected() (cost budget.USD, priced string) {
 		return 0, ""
 	}
 	return s.priced, "stream"
+}
+
+// accepts returns the expected cost and its source, or those that were counted if they are right too: a torn stream may
+// have had more, and a cost that is unknown counts as the cap.
+func (s streamCost) accepts(counted budget.USD, by string, cap budget.USD, torn bool) (budget.USD, string) {
+	cost, want := s.expected()
+	torn = torn || s.cut && !s.result
+	switch {
+	case torn && (by == "result" || by == "stream") && counted >= cost:
+		return counted, by
+	case by == "cap" && !s.result && (torn || s.noise):
+		return cap, "cap"
+	}
+	return cost, want
 }
 
 // Account is the comparison of a complete run's journal with the files on disk.
@@ -226,12 +242,8 @@ func (a *accounting) attempt(seq int64, b event.AttemptEnded) {
 	}
 	key := fmt.Sprintf("attempt %d of %s", b.Attempt, b.Task)
 	stream := readStream(filepath.Join(a.dir, "tasks", b.Task, "attempt-"+strconv.Itoa(b.Attempt)))
-	cost, by := stream.expected()
-	switch {
-	case a.torn && (b.Result.Priced == "result" || b.Result.Priced == "stream") && b.Result.Cost >= cost:
-		cost, by = b.Result.Cost, b.Result.Priced
-	case b.Result.Priced == "cap" && !stream.result && (a.torn || stream.noise): // unknown: the most that it can be
-		cost, by = a.caps[key], "cap"
+	cost, by := stream.accepts(b.Result.Cost, b.Result.Priced, a.caps[key], a.torn)
+	if (stream.cut || by == "cap") && !stream.result {
 		a.unknown += cost - stream.priced
 	}
 	if b.Result.Cost != cost || b.Result.Priced != by {
