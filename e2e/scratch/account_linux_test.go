@@ -11,8 +11,8 @@ import (
 	"wavex/internal/loop"
 )
 
-// A kill may cut a write of the stream off at any byte. The account accepts what a resume counts for a torn line, which
-// is no less than the whole lines cost.
+// A kill may cut a write of the stream off at any byte. The account accepts the cost that a resume counts for a torn
+// line, which is no less than that of the whole lines.
 func TestTornStream(t *testing.T) {
 	t.Parallel()
 	lines := []string{
