@@ -213,8 +213,7 @@ func reach(ctx context.Context, std Stdio, o temporal.Options) (engine, temporal
 	}
 	server, err := e.Check(ctx)
 	if err == nil && !server.Standalone {
-		err = fmt.Errorf("the Temporal server at %s (version %s) cannot run activities without workflows; wavex needs "+
-			"version 1.31 or later", o.Address, server.Version)
+		err = fmt.Errorf("the Temporal server at %s (version %s) %w", o.Address, server.Version, errOldServer)
 	}
 	if err != nil {
 		e.Close()
@@ -222,6 +221,8 @@ func reach(ctx context.Context, std Stdio, o temporal.Options) (engine, temporal
 	}
 	return e, server, nil
 }
+
+var errOldServer = errors.New("cannot run activities without workflows; wavex needs version 1.31 or later")
 
 var errNotReached = errors.New("it did not answer in time")
 

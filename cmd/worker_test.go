@@ -11,7 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"wavex/internal/agent"
@@ -180,6 +182,65 @@ func TestBlockedWorker(t *testing.T) {
 	if code := Main(t.Context(), append(args, "--agent", "rehearse"), std); code != 5 ||
 		!strings.Contains(told.String(), "--dir") {
 		t.Errorf("a directory in use: exit %d, %s", code, told)
+	}
+}
+
+// answering is an engine whose state is the answer to Check.
+type answering struct {
+	engine
+	server temporal.Server
+	err    error
+}
+
+func (a answering) Check(context.Context) (temporal.Server, error) { return a.server, a.err }
+func (answering) Close()                                           {}
+
+// A worker waits a minute for an engine that does not answer, but not for one that never will let it in.
+func TestWorkerReachesItsEngine(t *testing.T) {
+	t.Parallel()
+	good := answering{server: temporal.Server{Standalone: true}}
+	away := errors.New("away")
+	for name, c := range map[string]struct {
+		dials  []error // the answers of the first ones
+		last   answering
+		signal bool
+		want   event.ExitCode
+		took   time.Duration
+	}{
+		"there":      {last: good},
+		"comes late": {dials: []error{away, away}, last: good, took: 2 * enginePause},
+		"away":       {last: answering{err: away}, want: event.ExitBlocked, took: engineTries + enginePause},
+		"old":        {last: answering{server: temporal.Server{Version: "1.30.0"}}, want: event.ExitBlocked},
+		"refused":    {last: answering{err: fmt.Errorf("asking: %w", temporal.ErrRefused)}, want: event.ExitBlocked},
+		"stopped":    {last: answering{err: away}, signal: true, want: 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				std, _, told := onMemory(remotetest.New())
+				n := 0
+				std.dial = func(context.Context, temporal.Options) (engine, error) {
+					if n++; n <= len(c.dials) {
+						return nil, c.dials[n-1]
+					}
+					return c.last, nil
+				}
+				signals := make(chan os.Signal, 1)
+				if c.signal {
+					signals <- syscall.SIGTERM
+				}
+				began := time.Now()
+				h := &workerHost{std: std, secrets: secret.New(nil)}
+				e, err := h.reach(t.Context(), temporal.Options{}, signals)
+				code := event.ExitCode(0)
+				if err != nil {
+					code = exitCodeOf(err)
+				}
+				if took := time.Since(began); code != c.want || took != c.took || (e == nil) != (code != 0) {
+					t.Errorf("exit %d after %s, %v\n%s", code, took, err, told)
+				}
+			})
+		})
 	}
 }
 

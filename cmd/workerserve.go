@@ -37,7 +37,8 @@ func (h *workerHost) reach(ctx context.Context, eo temporal.Options, signals <-c
 			}
 			return e, nil
 		}
-		if time.Since(began) > engineTries || ctx.Err() != nil {
+		permanent := errors.Is(err, errOldServer) || errors.Is(err, temporal.ErrRefused)
+		if permanent || time.Since(began) > engineTries || ctx.Err() != nil {
 			return nil, err
 		}
 		h.say(worker.Event{Type: "waiting", Text: textfmt.OneLine(err.Error(), runner.ReasonMax)})

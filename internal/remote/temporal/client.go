@@ -13,6 +13,7 @@ import (
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -84,7 +85,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	}
 	sdk, err := client.DialContext(ctx, opts)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the Temporal server at %s: %w", o.Address, err)
+		return nil, fmt.Errorf("connecting to the Temporal server at %s: %w", o.Address, withRefusal(err))
 	}
 	return &Client{sdk, o.Namespace}, nil
 }
@@ -113,15 +114,26 @@ func (c *Client) Check(ctx context.Context) (Server, error) {
 	service := c.sdk.WorkflowService()
 	system, err := service.GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
-		return Server{}, fmt.Errorf("asking the Temporal server: %w", err)
+		return Server{}, fmt.Errorf("asking the Temporal server: %w", withRefusal(err))
 	}
 	namespace, err := service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if err != nil {
-		return Server{}, fmt.Errorf("asking for the namespace %s: %w", c.namespace, err)
+		return Server{}, fmt.Errorf("asking for the namespace %s: %w", c.namespace, withRefusal(err))
 	}
 	return Server{Version: system.GetServerVersion(),
 		Retention:  namespace.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(),
 		Standalone: namespace.GetNamespaceInfo().GetCapabilities().GetStandaloneActivities()}, nil
+}
+
+// ErrRefused says that the server does not let this client in. It will not do so later either.
+var ErrRefused = errors.New("the server refuses the client")
+
+// withRefusal adds ErrRefused to an error that means it.
+func withRefusal(err error) error {
+	if _, denied := errors.AsType[*serviceerror.PermissionDenied](err); denied {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
 }
 
 // seal is a converter.PayloadCodec that seals payloads.

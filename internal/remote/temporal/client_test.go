@@ -30,6 +30,16 @@ func testKey(t *testing.T, fill byte) *wire.Key {
 	return k
 }
 
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{serviceerror.NewPermissionDenied("no", ""): true,
+		serviceerror.NewUnavailable("away"): false} {
+		if got := withRefusal(fmt.Errorf("asking: %w", err)); errors.Is(got, ErrRefused) != want || !errors.Is(got, err) {
+			t.Errorf("%v becomes %v", err, got)
+		}
+	}
+}
+
 // The server gets payloads that another key does not open, and a client takes none that is not sealed.
 func TestSeal(t *testing.T) {
 	t.Parallel()
