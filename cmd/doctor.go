@@ -203,9 +203,13 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
 	checks = append(checks, d.worktrees(ctx)...)
 	checks = append(checks, d.workers(ctx)...)
-	if d.opts.sandbox == event.SandboxAuto {
+	switch d.opts.sandbox {
+	case event.SandboxAuto:
 		_, err := wall.Try(ctx, d.dir, d.env)
 		checks = append(checks, doctor.Wall(err))
+	case event.SandboxStrict:
+		_, err := wall.TryStrict(ctx, d.dir, d.env, nil)
+		checks = append(checks, doctor.StrictWall(err))
 	}
 	if d.opts.memory {
 		checks = append(checks, doctor.MemoryLimits(proc.TryMemoryLimits(ctx)))

@@ -91,6 +91,10 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
+	w, err := r.tryWall(ctx)
+	if err != nil {
+		return nil, err
+	}
 	elsewhere, err := r.connectWorkers(ctx)
 	if err != nil {
 		return nil, err
@@ -98,7 +102,6 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	if elsewhere != nil {
 		r.config.Parallel = cmp.Or(r.config.Parallel, elsewhere.Slots)
 	}
-	w := r.tryWall(ctx)
 	r.disclose(ctx)
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),

@@ -49,20 +49,30 @@ func (r *invocation) preflight(ctx context.Context) error {
 	return nil
 }
 
-// tryWall returns the wall for the agents of the session, or nil, and records why there is none.
-func (r *invocation) tryWall(ctx context.Context) *wall.Wall {
+// tryWall returns the wall of the session, or nil, and records why there is none. Without a strict wall that is asked
+// for, nothing runs.
+func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
 	s := &r.config.Sandbox
 	s.Wall, s.Reason = false, ""
-	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) || r.engine != nil {
-		return nil
+	if s.Mode == event.SandboxStrict {
+		w, err := wall.TryStrict(ctx, r.config.Dir, proc.Environ(os.Environ(), nil), s.Caches)
+		if err != nil {
+			return nil, usererr.Blocked(fmt.Errorf("sandbox strict: there is no wall: %w; see docs/containment.md, "+
+				"or use --sandbox auto", err))
+		}
+		s.Wall = true
+		return w, nil
+	}
+	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) || r.config.Workers.Engine != "" {
+		return nil, nil
 	}
 	w, err := wall.Try(ctx, r.config.Dir, proc.Environ(os.Environ(), nil))
 	if err != nil {
 		s.Reason = textfmt.OneLine(err.Error(), runner.ReasonMax)
-		return nil
+		return nil, nil
 	}
 	s.Wall = true
-	return w
+	return w, nil
 }
 
 // minAuthStatus is the oldest version that is known to have `claude auth status`. An older version

@@ -229,8 +229,11 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 		"how long such a call waits for the answer; then it is denied (default: 5m)")
 	f.StringArrayVar(&o.want.Policy.Allow, "policy-allow", nil,
 		"a `call` of --policy-ask that needs no answer (repeatable)")
-	choicesFlag(c, choice(&o.want.Sandbox.Mode, event.SandboxAuto, "off"), "sandbox",
-		"auto: agents cannot write protected paths, where bubblewrap works")
+	choicesFlag(c, choice(&o.want.Sandbox.Mode, event.SandboxAuto, event.SandboxStrict, "off"), "sandbox",
+		"auto: agents cannot write protected paths, where bubblewrap works; strict: tasks write nothing but their tree, "+
+			"and only agents have a network")
+	f.StringArrayVar(&o.want.Sandbox.Caches, "sandbox-cache", nil,
+		"a `directory` that tasks may write with --sandbox strict, like ~/.cache/go-build (repeatable)")
 }
 
 func reviewFlags(c *cobra.Command, o *runOptions) {

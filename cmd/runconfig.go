@@ -85,7 +85,33 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	if given("prices") && c.Prices != "" {
 		c.Prices, noPrices = filepath.Abs(c.Prices)
 	}
-	return c, cmp.Or(checkPatterns(o, p, c.Policy), resolveTrack(o, p, &c), noPrices)
+	return c, cmp.Or(checkPatterns(o, p, c.Policy), resolveTrack(o, p, &c), openCaches(o, &c.Sandbox), noPrices)
+}
+
+// openCaches makes the caches of a strict wall absolute. They must be directories: a wall cannot open a missing one.
+func openCaches(o *runOptions, s *event.Sandbox) error {
+	if len(s.Caches) > 0 && s.Mode != event.SandboxStrict {
+		return usage("%s is for --sandbox strict; leave it out, or add that", o.named("sandbox-cache"))
+	}
+	caches := make([]string, len(s.Caches))
+	for i, dir := range s.Caches {
+		if rest, is := strings.CutPrefix(dir, "~/"); is {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return usage("%s: %s: %s", o.named("sandbox-cache"), dir, err)
+			}
+			dir = filepath.Join(home, rest)
+		}
+		abs, err := filepath.Abs(dir)
+		if info, serr := os.Stat(abs); err != nil || serr != nil || !info.IsDir() {
+			return usage("%s: %s is no directory; make it first", o.named("sandbox-cache"), dir)
+		}
+		caches[i] = abs
+	}
+	if s.Caches = caches; len(caches) == 0 {
+		s.Caches = nil
+	}
+	return nil
 }
 
 // policyFields are the fields of a policy. Each has a flag.

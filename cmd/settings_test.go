@@ -243,7 +243,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
-		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"}, {"trees", "overlay"},
+		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
 		{"workers", "temporal://host:1/ns"}, {"git", "x"}, {"heartbeat", "1m"}, {"queue-wait", "1m"}, {"insecure", "true"},

@@ -153,3 +153,68 @@ func listen(t *testing.T, names ...string) string {
 	}
 	return dir
 }
+
+// Behind a strict wall agents of both versions work, commit and go on in their sessions. They write nothing outside of
+// their tree; checks and command tasks have no network.
+func TestStrictWall(t *testing.T) {
+	t.Parallel()
+	for _, c := range shared.clis {
+		for _, isolation := range []string{"shared", "worktree"} {
+			t.Run(c.name+" "+isolation, func(t *testing.T) { t.Parallel(); testStrictWall(t, c, isolation) })
+		}
+	}
+}
+
+func testStrictWall(t *testing.T, c cli, isolation string) {
+	outside, err := os.MkdirTemp("/var/tmp", "wavex-outside")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(outside) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	// It exits 0 if it cannot connect.
+	offline := fmt.Sprintf("! node -e 'require(\"net\").connect(%d, \"127.0.0.1\").on(\"connect\", "+
+		"() => process.exit(0))'", l.Addr().(*net.TCPAddr).Port)
+	bash := func(command string) fakeapi.Reply { return fakeapi.Use(fakeapi.Bash(command)).WithUsage(use) }
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
+		Steps: []fakeapi.Reply{bash("w=$(echo); echo x > $w" + outside + "/f; echo half > work.txt"), report("true"),
+			bash("echo whole > work.txt && git add work.txt && git commit -qm work && echo committed"), report("true")}}}})
+	r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\n-- plan.json --\n"+
+		fmt.Sprintf(`{"budget": {"usd": 4}, "isolation": %q, "defaults": {"model": "claude-sonnet-4-5",
+"allowedTools": ["Bash"]}, "tasks": [{"id": "T-001", "subject": "Work", "files": [{"path": "work.txt", "action": "create"}],
+  "verify": [{"run": %q}, {"run": "echo x > made.txt && grep -qx whole work.txt"}]},
+ {"id": "T-002", "subject": "Command", "command": %q, "blockedBy": ["T-001"]}]}`,
+			isolation, offline, offline+" && echo x > command.txt && ! touch "+outside+"/g")+"\n").on(c)
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Some One"},
+		{"config", "user.email", "one@example.com"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
+		gitIn(t, r.dir, args...)
+	}
+	env := Env(t, srv)
+	_, none := wall.TryStrict(t.Context(), r.dir, env, nil)
+	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
+		"--sandbox", "strict", "--report", "md=report.md").end()
+	if none != nil {
+		if e.exit != 5 || !strings.Contains(e.stderr, "there is no wall") {
+			t.Errorf("exit %d without a wall\n%s", e.exit, e.stderr)
+		}
+		return
+	}
+	said, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
+	if e.exit != 0 || err != nil || !strings.Contains(string(said), "Wall: strict") {
+		t.Errorf("exit %d, %v\n%s\n%s\n%s", e.exit, err, said, e.stdout, e.stderr)
+	}
+	// The second attempt has the replies of the first, so the CLI wrote its session behind the wall.
+	if asked := srv.Messages(task("T-001")); len(asked) != 4 || asked[3].Turn() != 3 {
+		t.Errorf("%d requests; the last has %d replies before it", len(asked), asked[len(asked)-1].Turn())
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("outside are %v, %v", left, err)
+	}
+	if got := gitIn(t, r.dir, "log", "--format=%s", "main", "--", "work.txt"); got == "" {
+		t.Errorf("the agent's commit is not on main\n%s", e.stdout)
+	}
+}

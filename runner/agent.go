@@ -42,6 +42,7 @@ type TurnRequest struct {
 	Cap      budget.USD    `json:"cap,omitempty"`    // micro-dollars; 0: no cap
 	Checks   []plan.Check  `json:"checks,omitempty"` // the agent may run their commands
 	Closed   []string      `json:"closed,omitempty"` // absolute paths that a wall keeps it from writing
+	Open     []string      `json:"open,omitempty"`   // absolute paths that a strict wall lets it write
 	Policy   policy.Rules  `json:"policy"`           // decides on the agent's tool calls
 	// Output is the JSON Schema of the structured result that the agent has to give; nil: none.
 	Output json.RawMessage `json:"output,omitempty"`

@@ -16,6 +16,7 @@ import (
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
+	"wavex/internal/wall"
 )
 
 // This file lists the paths that are closed to the agent of an attempt, for the policy and for a wall, and makes the
@@ -45,7 +46,7 @@ func (r *Request) closed() (list []policy.Closed) {
 	for _, g := range r.Guards {
 		add(ruleRun, g.Why, filepath.Join(r.Dir, filepath.FromSlash(g.Path)))
 	}
-	root, git := gitPaths(r.Dir)
+	root, _, git := gitPaths(r.Dir)
 	add(ruleCLI, "git runs programs that it names; git -c sets a value for one command", git...)
 	for _, dir := range slices.Compact([]string{r.Dir, root}) {
 		add(ruleCLI, "the CLI runs programs that it names", filepath.Join(dir, ".mcp.json"))
@@ -188,6 +189,24 @@ func (r *Request) closedChecks(b baseline) (list []policy.Closed) {
 	return list
 }
 
+// openPaths returns the paths that the processes of an attempt write behind a strict wall: the working tree root and
+// the repository that it is a tree of, where git stores commits.
+func openPaths(root string) []string {
+	open := []string{root}
+	if _, repository, _ := gitPaths(root); repository != "" {
+		open = append(open, repository)
+	}
+	return open
+}
+
+// CheckWrapper returns the proc.Spec.Wrapper of checks and commands in a working tree: nil unless the wall is strict.
+func CheckWrapper(w *wall.Wall, root string, closed []string) []string {
+	if !w.Strict() {
+		return nil
+	}
+	return w.Offline(closed, openPaths(root)...)
+}
+
 // root returns the project's directory, or the attempt's own tree of it, in which the agent works.
 func (r *Request) root() string {
 	return projectRoot(r.Dir, filepath.ToSlash(r.Settings.Dir))
@@ -206,9 +225,9 @@ func (r *Request) writesIn(dir string) bool {
 // maxGitFile bounds the files that name a directory of git, in bytes.
 const maxGitFile = 1 << 16
 
-// gitPaths returns the working tree that dir is in, or dir if it is in none, and the paths in which git finds programs
-// to run: its hooks and configuration.
-func gitPaths(dir string) (root string, closed []string) {
+// gitPaths returns the working tree that dir is in, or dir if it is in none, the directory of its repository, which may
+// be "", and the paths in which git finds programs to run: its hooks and configuration.
+func gitPaths(dir string) (root, repository string, closed []string) {
 	for root = dir; ; root = filepath.Dir(root) {
 		at := filepath.Join(root, ".git")
 		text, err := safefile.Read(at, maxGitFile)
@@ -216,7 +235,7 @@ func gitPaths(dir string) (root string, closed []string) {
 		if err == nil { // a working tree of its own
 			rest, is := bytes.CutPrefix(text, []byte("gitdir:"))
 			if !is {
-				return root, nil
+				return root, "", nil
 			}
 			gitDir = absolute(root, string(rest))
 			closed = append(closed, at)
@@ -226,11 +245,11 @@ func gitPaths(dir string) (root string, closed []string) {
 			if text, err := safefile.Read(filepath.Join(gitDir, "commondir"), maxGitFile); err == nil {
 				common = absolute(gitDir, string(text))
 			}
-			return root, append(closed, filepath.Join(common, "hooks"), filepath.Join(common, "config"),
+			return root, common, append(closed, filepath.Join(common, "hooks"), filepath.Join(common, "config"),
 				filepath.Join(common, "config.worktree"), filepath.Join(gitDir, "config.worktree"))
 		}
 		if filepath.Dir(root) == root {
-			return dir, nil
+			return dir, "", nil
 		}
 	}
 }

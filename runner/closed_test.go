@@ -172,9 +172,9 @@ func TestGitPathsOfAStrangeFile(t *testing.T) {
 	dir := t.TempDir()
 	projectFile(t, dir, "a/.git", "something else")
 	projectFile(t, dir, "a/b/c", "")
-	root, closed := gitPaths(filepath.Join(dir, "a", "b"))
-	if root != filepath.Join(dir, "a") || closed != nil {
-		t.Errorf("%s, %q", root, closed)
+	root, repository, closed := gitPaths(filepath.Join(dir, "a", "b"))
+	if root != filepath.Join(dir, "a") || repository != "" || closed != nil {
+		t.Errorf("%s, %s, %q", root, repository, closed)
 	}
 }
 

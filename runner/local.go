@@ -258,7 +258,7 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 
 // runChecks makes the task's checks. stop says why not all of them were made.
 func (t *attempt) runChecks(ctx context.Context) (checks []check.Evidence, stop error) {
-	checks, outputs, stop := check.RunWithOutput(ctx, t.req.Dir, t.env, t.req.Checks)
+	checks, outputs, stop := check.RunWithOutput(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
 	t.failed = nil
 	for i := range checks { // the verdict quotes the checks
 		checks[i].Check = t.redact(checks[i].Check)
@@ -273,6 +273,11 @@ func (t *attempt) runChecks(ctx context.Context) (checks []check.Evidence, stop 
 	return checks, stop
 }
 
+// place returns where a check or a command runs: in dir, which is in the working tree root.
+func (t *attempt) place(dir, root string) check.Place {
+	return check.Place{Dir: dir, Env: t.env, Wrapper: CheckWrapper(t.Wall, root, t.req.Closed)}
+}
+
 // hasMustNotChecks reports whether a mustNot condition has a check.
 func (t *attempt) hasMustNotChecks() bool {
 	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
@@ -285,7 +290,7 @@ func (t *attempt) violated(ctx context.Context) (out []string, interrupted error
 		if c.Check == nil {
 			continue
 		}
-		seen, err := check.Run(ctx, t.req.Dir, t.env, []plan.Check{*c.Check})
+		seen, err := check.Run(ctx, t.place(t.req.Dir, t.req.root()), []plan.Check{*c.Check})
 		switch {
 		case err != nil:
 			interrupted = err
@@ -308,7 +313,10 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
 	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
 	if l.Wall != nil && req.Command == "" && req.Turn == nil {
-		t.Closed = req.closedPaths()
+		t.Closed, t.Open = req.closedPaths(), []string{req.root()}
+		if l.Wall.Strict() {
+			t.Open = openPaths(req.root())
+		}
 	}
 	maps.Copy(t.Env, req.Env)
 	if req.Command == "" && req.Turn == nil {
@@ -410,7 +418,7 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 		}
 		measured, lockErr := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
 			var evidence []check.Evidence
-			evidence, err = check.Run(ctx, t.req.Dir, t.env, t.req.Checks)
+			evidence, err = check.Run(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
 			passed = check.Passed(evidence)
 		})
 		return passed, measured, errors.Join(err, lockErr)

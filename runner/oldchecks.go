@@ -197,7 +197,8 @@ func (t *attempt) checkCopy(ctx context.Context, c restingCheck, old []changedFi
 	if err := t.copyProject(ctx, to, old); err != nil {
 		return e, err
 	}
-	seen, err := check.Run(ctx, filepath.Join(to, filepath.FromSlash(c.Dir)), t.env, []plan.Check{c.Check})
+	at := t.place(filepath.Join(to, filepath.FromSlash(c.Dir)), dir)
+	seen, err := check.Run(ctx, at, []plan.Check{c.Check})
 	return seen[0], err
 }
 

@@ -14,8 +14,11 @@ import (
 	"wavex/internal/wall"
 )
 
-// wall0 is the wall of the tests, set by TestMain before any test runs.
-var wall0 *wall.Wall
+// The walls of the tests, and a cache of the strict one; set by TestMain before any test runs.
+var (
+	wall0, strict *wall.Wall
+	cacheDir      string
+)
 
 func TestMain(m *testing.M) {
 	if rig.OnlyLists() {
@@ -26,7 +29,13 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	var err error
-	wall0, err = wall.Try(context.Background(), os.TempDir(), os.Environ())
+	if wall0, err = wall.Try(context.Background(), os.TempDir(), os.Environ()); err == nil {
+		cacheDir, err = os.MkdirTemp(os.TempDir(), "cache")
+		defer func() { _ = os.RemoveAll(cacheDir) }()
+	}
+	if err == nil {
+		strict, err = wall.TryStrict(context.Background(), os.TempDir(), os.Environ(), []string{cacheDir})
+	}
 	switch {
 	case err != nil && os.Getenv("CI") == "":
 		// go test says "[no tests to run]" when it finds this line, even where it hides the rest.

@@ -11,21 +11,27 @@ import (
 	"wavex/internal/textfmt"
 )
 
+// Place says where commands run.
+type Place struct {
+	Dir     string   // absolute
+	Env     []string // all of it (see proc.Environ); WAVEX_ATTEMPT in it is the mark by which leftovers are swept
+	Wrapper []string // see proc.Spec; nil: none
+}
+
 // Run makes the checks one after the other, in order, and always returns one Evidence for each.
-// Files are relative to dir; commands run in dir with exactly env (see proc.Environ).
-// WAVEX_ATTEMPT in env is the mark by which their leftovers are swept.
+// Files are relative to the directory of the place.
 //
 // The error is not nil only if ctx was done first: it is context.Cause(ctx). The evidence of
 // interrupted and remaining checks then has Passed false and a Reason. A check that cannot be
 // made (no shell, unreadable file) has failed.
-func Run(ctx context.Context, dir string, env []string, checks []plan.Check) ([]Evidence, error) {
-	out, _, err := RunWithOutput(ctx, dir, env, checks)
+func Run(ctx context.Context, at Place, checks []plan.Check) ([]Evidence, error) {
+	out, _, err := RunWithOutput(ctx, at, checks)
 	return out, err
 }
 
 // RunWithOutput is Run. It also returns the output of each check, "" for those of files: all of it up
 // to 1 MiB, else the head and the tail.
-func RunWithOutput(ctx context.Context, dir string, env []string, checks []plan.Check) ([]Evidence, []string, error) {
+func RunWithOutput(ctx context.Context, at Place, checks []plan.Check) ([]Evidence, []string, error) {
 	out := make([]Evidence, len(checks))
 	outputs := make([]string, len(checks))
 	for i, c := range checks {
@@ -40,9 +46,9 @@ func RunWithOutput(ctx context.Context, dir string, env []string, checks []plan.
 		}
 		began := time.Now()
 		if c.Run != "" {
-			outputs[i] = checkCommand(ctx, dir, env, c, &out[i])
+			outputs[i] = checkCommand(ctx, at, c, &out[i])
 		} else {
-			checkFile(dir, c, &out[i])
+			checkFile(at.Dir, c, &out[i])
 		}
 		out[i].Duration = time.Since(began)
 	}

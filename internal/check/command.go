@@ -31,8 +31,8 @@ const MaxOutput = 1 << 20
 
 // checkCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
 // when ctx is done, the whole tree of the command is ended. It returns the output of the command.
-func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e *Evidence) string {
-	env = append(slices.Clip(env), c.Environ()...)
+func checkCommand(ctx context.Context, at Place, c plan.Check, e *Evidence) string {
+	at.Env = append(slices.Clip(at.Env), c.Environ()...)
 	limit := c.Timeout
 	if limit <= 0 {
 		limit = DefaultTimeout
@@ -40,7 +40,7 @@ func checkCommand(ctx context.Context, dir string, env []string, c plan.Check, e
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
 	defer cancel()
 	sum, whole := sha256.New(), &textfmt.Excerpt{Max: MaxOutput}
-	exit, out, err := RunCommand(ctx, dir, env, c.Run, io.MultiWriter(sum, whole))
+	exit, out, err := RunCommand(ctx, at, c.Run, io.MultiWriter(sum, whole))
 	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
 	e.conclude(exit, err, ctx.Err() != nil, limit)
 	return whole.String()
@@ -72,21 +72,21 @@ func (e *Evidence) conclude(exit proc.Exit, err error, stopped bool, limit time.
 	}
 }
 
-// RunCommand runs a shell command line in dir with exactly env, and waits for its end and for the
-// sweep of its leftovers. If ctx is done first, the command is asked to end and then killed, and
-// the error is context.Cause(ctx). Any other error means that it could not be started. The
-// excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both.
-func RunCommand(ctx context.Context, dir string, env []string, command string,
-	also io.Writer) (proc.Exit, *textfmt.Excerpt, error) {
-	return RunCommandApart(ctx, dir, env, command, also, nil)
+// RunCommand runs a shell command line, and waits for its end and for the sweep of its leftovers. If ctx is done
+// first, the command is asked to end and then killed, and the error is context.Cause(ctx). Any other error means that
+// it could not be started. The excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of
+// both.
+func RunCommand(ctx context.Context, at Place, command string, also io.Writer) (proc.Exit, *textfmt.Excerpt, error) {
+	return RunCommandApart(ctx, at, command, also, nil)
 }
 
 // RunCommandApart is RunCommand with a copy of stdout alone; nil: none. The order of stdout and stderr is then lost in
 // the excerpt and in also.
-func RunCommandApart(ctx context.Context, dir string, env []string, command string, also io.Writer,
+func RunCommandApart(ctx context.Context, at Place, command string, also io.Writer,
 	stdout *proc.HeadBuffer) (proc.Exit, *textfmt.Excerpt, error) {
 	out := &textfmt.Excerpt{}
-	spec := proc.Spec{Dir: dir, Env: env, Mark: attemptMark(env), Combined: teeWriter{out, also}}
+	spec := proc.Spec{Dir: at.Dir, Env: at.Env, Wrapper: at.Wrapper, Mark: attemptMark(at.Env),
+		Combined: teeWriter{out, also}}
 	if stdout != nil {
 		both := &lockedWriter{to: spec.Combined}
 		spec.Combined, spec.Stdout = both, io.MultiWriter(stdout, both)

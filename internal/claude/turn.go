@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +97,7 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 		f.calls.observe = f.observe
 	}
 	k := &conversation{
-		agent: t.Agent, argv: argv, wrapper: t.Wall.Wrapper(t.req.Closed, cmp.Or(t.req.Policy.Root, t.req.Dir)),
+		agent: t.Agent, argv: argv, wrapper: t.wrapper(),
 		dir: t.req.Dir, env: t.Environ(t.req.Env), mark: t.req.Mark, logDir: t.req.LogDir,
 		prompt: prompt, wall: t.req.Settings.Timeout, idle: t.req.Settings.IdleTimeout, transcript: f, resume: resume,
 	}
@@ -107,6 +109,26 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 		}
 	}
 	return k, nil
+}
+
+// wrapper returns the wall of the turn. A strict one lets the CLI write its own files, but not those that hold rules
+// and programs for later sessions.
+func (t *turn) wrapper() []string {
+	if !t.Wall.Strict() {
+		return t.Wall.Wrapper(t.req.Closed, t.req.Open...)
+	}
+	if t.Rehearsal {
+		return nil // it has no tools of its own will, and keeps its sessions below .loop
+	}
+	env := t.Environ(t.req.Env)
+	home := proc.Getenv(env, "HOME")
+	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
+	closed := slices.Clone(t.req.Closed)
+	for _, name := range []string{"settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks",
+		"output-styles", "plugins", "rules", "skills"} {
+		closed = append(closed, filepath.Join(config, name))
+	}
+	return t.Wall.Wrapper(closed, append(slices.Clone(t.req.Open), config, filepath.Join(home, ".claude.json"))...)
 }
 
 // fillResult stores the facts of the conversation in the result of the turn.

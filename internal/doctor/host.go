@@ -82,6 +82,17 @@ func Wall(err error) Check {
 	return okCheck(name, "bubblewrap keeps agents from writing protected paths; "+losses)
 }
 
+// StrictWall is Wall for settings that ask for a strict one: without it no run starts.
+func StrictWall(err error) Check {
+	const name = "wall"
+	if err != nil {
+		return failCheck(name, "none, and the settings have `sandbox: strict`: "+err.Error(),
+			"install bubblewrap, or remove `sandbox: strict`")
+	}
+	return okCheck(name, "bubblewrap keeps tasks from writing all but their tree, and checks and commands from the "+
+		"network; programs with rights of another user do not work behind it")
+}
+
 // Lock reports whether a run could start in a run folder, or which run holds it.
 func Lock(dir loop.Dir) Check {
 	const name = "lock"

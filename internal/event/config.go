@@ -118,7 +118,9 @@ type Memory struct {
 
 // Sandbox says whether a wall keeps agents from writing protected paths.
 type Sandbox struct {
-	Mode string `json:"mode,omitempty"` // SandboxAuto or "off"; "": a wavex without a wall
+	Mode string `json:"mode,omitempty"` // SandboxAuto, SandboxStrict or "off"; "": a wavex without a wall
+	// Caches are the directories outside of the project that may be written if Mode is SandboxStrict; absolute.
+	Caches []string `json:"caches,omitempty"`
 	// Wall means that bubblewrap keeps the agents of this session from writing. Reason says why it does not although
 	// Mode is SandboxAuto; both are empty if the session has no such agents.
 	Wall   bool   `json:"wall,omitempty"`
@@ -127,6 +129,10 @@ type Sandbox struct {
 
 // SandboxAuto is the mode with a wall where a trial start of bubblewrap works.
 const SandboxAuto = "auto"
+
+// SandboxStrict is the mode in which all processes of tasks write the working tree and Sandbox.Caches alone, and only
+// agents have a network.
+const SandboxStrict = "strict"
 
 // OwnFiles returns the outputs and more absolute paths that are in Dir: relative to it, with slashes. No task made
 // them.

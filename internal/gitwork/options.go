@@ -43,7 +43,9 @@ type Options struct {
 	Protect  []string // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
 	Env      []string // the environment from which that of children is made
 	Pass     []string // further variables for checks and setup: see proc.EnvironPass
-	Now      func() time.Time
+	// CheckWrapper returns the proc.Spec.Wrapper of the checks in a working tree; nil: none.
+	CheckWrapper func(tree string) []string
+	Now          func() time.Time
 	// DiskFree returns the free space of the disk of a directory, as exhaustion.DiskFree, which is used for nil.
 	DiskFree func(dir string) (bytes, files uint64, known bool)
 	Warn     func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown

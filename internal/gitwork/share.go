@@ -102,7 +102,8 @@ func (m *Manager) runSetup(ctx context.Context, t *tree) error {
 	env[proc.RunVar] = m.mark()
 	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.mark(), t.ID)
 	dir := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.checkout.prefix))
-	exit, out, err := check.RunCommand(ctx, dir, proc.EnvironPass(m.opts.Env, m.opts.Pass, env), m.opts.Setup, nil)
+	at := check.Place{Dir: dir, Env: proc.EnvironPass(m.opts.Env, m.opts.Pass, env)}
+	exit, out, err := check.RunCommand(ctx, at, m.opts.Setup, nil)
 	if err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}

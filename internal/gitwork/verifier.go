@@ -174,7 +174,9 @@ func (j *verifier) runCheck(ctx context.Context, t *tree, d requiredCheck) (chec
 	defer j.m.slots.emptyDir(slot)
 	add[proc.RunVar] = j.m.opts.Run
 	add[proc.AttemptVar] = fmt.Sprintf("%s/wavex-wave-%d/1", j.m.opts.Run, j.rec.Wave)
-	got, err := check.Run(ctx, dir, proc.EnvironPass(j.m.opts.Env, j.m.opts.Pass, add), []plan.Check{d.check})
+	at := check.Place{Dir: dir, Env: proc.EnvironPass(j.m.opts.Env, j.m.opts.Pass, add),
+		Wrapper: j.m.CheckWrapper(j.m.treePathOf(t))}
+	got, err := check.Run(ctx, at, []plan.Check{d.check})
 	if err != nil {
 		return check.Evidence{}, err
 	}
@@ -186,6 +188,14 @@ func (j *verifier) runCheck(ctx context.Context, t *tree, d requiredCheck) (chec
 		}
 	}
 	return e, nil
+}
+
+// CheckWrapper returns the proc.Spec.Wrapper of the checks in a working tree.
+func (m *Manager) CheckWrapper(tree string) []string {
+	if m.opts.CheckWrapper == nil {
+		return nil
+	}
+	return m.opts.CheckWrapper(tree)
 }
 
 // integrationTree resets the worktree of integrations to a commit.

@@ -158,7 +158,7 @@ func (c *checkRound) runOnce(ctx context.Context, task, dir string, one plan.Che
 	mark := fmt.Sprintf("verify-%d", os.Getpid())
 	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark,
 		task, len(c.evidenceByCheck)+1)})
-	got, err := check.Run(ctx, dir, env, []plan.Check{one})
+	got, err := check.Run(ctx, check.Place{Dir: dir, Env: env}, []plan.Check{one})
 	if err == nil {
 		c.evidenceByCheck[key] = got[0]
 	}

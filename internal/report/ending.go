@@ -48,6 +48,8 @@ func (r *Summary) endLines(whole bool) []string {
 		l = append(l, cache)
 	}
 	switch s := r.Sandbox; {
+	case s.Wall && s.Mode == event.SandboxStrict:
+		l = append(l, "Wall: strict, tasks write nothing but their tree and caches; only agents have a network")
 	case s.Wall:
 		l = append(l, "Wall: up, agents cannot write protected paths")
 	case s.Reason != "":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 
 	"golang.org/x/sync/errgroup"
 
@@ -55,7 +54,7 @@ func (h *Coordinator) runRechecks(ctx context.Context, dir string, round int, li
 		vars[proc.RunVar], vars["WAVEX_TASK"] = h.opts.Config.Run, t.ID
 		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.opts.Config.Run, round, k+1,
 			nth) // a mark of its own, for the sweep of its processes
-		got, err := check.Run(ctx, t.WorkDir(dir), proc.Environ(os.Environ(), vars), []plan.Check{list[k].check})
+		got, err := check.Run(ctx, h.place(t.WorkDir(dir), dir, vars), []plan.Check{list[k].check})
 		out[k] = recheckResult(got[0])
 		out[k].Skipped = err != nil
 		out[k].Flaky = nth > 1 && got[0].Passed

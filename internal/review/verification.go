@@ -101,7 +101,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterionCase,
 	made map[checkKey]check.Evidence) {
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
-	got, err := check.Run(ctx, at, h.environ(it.Round), []plan.Check{*it.check})
+	got, err := check.Run(ctx, h.place(at, dir, h.marks(it.Round)), []plan.Check{*it.check})
 	if err != nil {
 		return // interrupted, and so is the whole verification
 	}
@@ -123,10 +123,15 @@ func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterio
 	}
 }
 
-// environ returns the environment of the checks of a verification.
-func (h *Coordinator) environ(round int) []string {
-	return proc.Environ(os.Environ(), map[string]string{proc.RunVar: h.opts.Config.Run,
-		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, round)})
+// marks returns the variables that mark the checks of a verification.
+func (h *Coordinator) marks(round int) map[string]string {
+	return map[string]string{proc.RunVar: h.opts.Config.Run,
+		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, round)}
+}
+
+// place returns where a check runs: in dir, which is in the working tree root, with further variables.
+func (h *Coordinator) place(dir, root string, vars map[string]string) check.Place {
+	return check.Place{Dir: dir, Env: proc.Environ(os.Environ(), vars), Wrapper: h.opts.Workspace.CheckWrapper(root)}
 }
 
 // violated returns the texts of the conditions whose check passes.
@@ -135,7 +140,7 @@ func (h *Coordinator) violated(ctx context.Context, dir string, round int, condi
 		if c.Check == nil {
 			continue
 		}
-		got, err := check.Run(ctx, dir, h.environ(round), []plan.Check{*c.Check})
+		got, err := check.Run(ctx, h.place(dir, dir, h.marks(round)), []plan.Check{*c.Check})
 		if err == nil && check.Passed(got) { // an interruption ends the whole verification
 			out = append(out, c.Text)
 		}

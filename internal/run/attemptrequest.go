@@ -42,9 +42,9 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
 		req.Guards, req.CheckFiles = r.guardedFiles(t), r.checkFiles(s.Plan, i)
-		if req.Closed = []string{string(r.config.Loop)}; !planfile.IsList(r.plan.Path) {
-			req.Closed = append(req.Closed, planfile.AbsPath(r.plan))
-		}
+	}
+	if t.Command == "" || r.opts.Wall.Strict() {
+		req.Closed = r.ownPaths()
 	}
 	req.Env = r.withTraceEnv(maps.Clone(t.Env), e)
 	if t.Command != "" {
@@ -223,4 +223,18 @@ func precheckConditions(t *scheduler.Task) []string {
 		return nil
 	}
 	return t.Challenge.Conditions
+}
+
+// ownPaths returns the run's own files: .loop, and the plan.
+func (r *Session) ownPaths() []string {
+	own := []string{string(r.config.Loop)}
+	if !planfile.IsList(r.plan.Path) {
+		own = append(own, planfile.AbsPath(r.plan))
+	}
+	return own
+}
+
+// checkWrapper returns the proc.Spec.Wrapper of checks in a working tree that are made outside of attempts.
+func (r *Session) checkWrapper(tree string) []string {
+	return runner.CheckWrapper(r.opts.Wall, tree, r.ownPaths())
 }

@@ -134,7 +134,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 		}
 	}
 	for copied := false; ; copied = true {
-		if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, r.notice, r.warn); err != nil {
+		if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, r.checkWrapper, r.notice, r.warn); err != nil {
 			return err
 		}
 		r.config.Isolation = r.workspace.Mode()

@@ -26,11 +26,21 @@ done 2>/dev/null
 // dir, the directory of the work, can. env is the environment of the command. The error says in one line why there is
 // no wall.
 func Try(ctx context.Context, dir string, env []string) (*Wall, error) {
+	return find(ctx, dir, env, Wall{})
+}
+
+// TryStrict is Try for a strict wall, whose programs may also write caches, which are absolute.
+func TryStrict(ctx context.Context, dir string, env, caches []string) (*Wall, error) {
+	return find(ctx, dir, env, Wall{strict: true, caches: caches})
+}
+
+// find completes a Wall if it holds.
+func find(ctx context.Context, dir string, env []string, w Wall) (*Wall, error) {
 	path, err := proc.LookPath("bwrap", env)
 	if err != nil {
 		return nil, ErrMissing
 	}
-	w := &Wall{bwrap: path}
+	w.bwrap = path
 	if err := w.try(ctx, dir, env); err != nil {
 		return nil, err
 	}
@@ -40,7 +50,7 @@ func Try(ctx context.Context, dir string, env []string) (*Wall, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w, nil
+	return &w, nil
 }
 
 // try makes the trial start.
@@ -54,7 +64,11 @@ func (w *Wall) try(ctx context.Context, dir string, env []string) error {
 		return fmt.Errorf("trying bwrap: %w", err)
 	}
 	var out strings.Builder
-	p, err := proc.Start(proc.Spec{Wrapper: w.Wrapper([]string{f.Name()}, ""),
+	wrapper := w.Wrapper([]string{f.Name()}, dir)
+	if w.strict {
+		wrapper = w.Offline([]string{f.Name()}, dir)
+	}
+	p, err := proc.Start(proc.Spec{Wrapper: wrapper,
 		Argv: []string{"/bin/sh", "-c", trial, "sh", f.Name(), dir}, Dir: dir, Env: env, Combined: &out})
 	if err != nil {
 		return fmt.Errorf("trying bwrap: %w", err)

@@ -1,11 +1,13 @@
 // Package wall starts programs behind bubblewrap (bwrap), which binds the paths that a program must not write read-only
-// for the program and all its descendants. All else is as without it, but for programs with rights of another user. It
-// knows neither agents nor attempts.
+// for the program and all its descendants. All else is as without it, but for programs with rights of another user. A
+// strict wall is the reverse: a program writes the paths that are opened to it, and nothing else. The package knows
+// neither agents nor attempts.
 //
 // docs/containment.md lists the limits.
 package wall
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,9 @@ import (
 
 // Wall wraps programs in bwrap. It does not change, and its methods are safe for concurrent use.
 type Wall struct {
-	bwrap string // absolute
+	bwrap  string // absolute
+	strict bool
+	caches []string // of a strict wall: more directories that programs may write
 }
 
 // ErrMissing means that bubblewrap is not installed.
@@ -24,48 +28,99 @@ var ErrMissing = errors.New("bubblewrap (bwrap) is not installed")
 // 3 s on a busy machine (measured with bubblewrap 0.8.0).
 const maxBinds = 100
 
+// privateTmp is the directory that a strict wall replaces by an empty one for each program.
+const privateTmp = "/tmp"
+
+// access says how a program sees a path, and all below it.
+type access int
+
+// Of one path the first of these counts.
+const (
+	readOnly access = iota
+	writable
+	private // writable, empty, and gone with the program
+)
+
+type bind struct {
+	path   string
+	access access
+}
+
 // Wrapper returns the proc.Spec.Wrapper that closes absolute paths to a program, with all that is below them. A path
-// that does not exist is left out, and so are those after the first 100. The directory open may be below one of them:
-// it stays as it is. Entries of a closed directory are not bound one by one, because wavex replaces some of them,
-// and bwrap does not start if the source of a bind is replaced meanwhile (0.8.0).
-func (w *Wall) Wrapper(closed []string, open string) []string {
+// that does not exist is left out, and so are those after the first 100. The paths of open may be below one of them:
+// they stay as they are. A strict wall closes all paths but these, its caches and temporary files. Entries of a closed
+// directory are not bound one by one, because wavex replaces some of them, and bwrap does not start if the source of a
+// bind is replaced meanwhile (0.8.0).
+func (w *Wall) Wrapper(closed []string, open ...string) []string {
 	if w == nil {
 		return nil
 	}
-	var binds []string
-	for _, p := range closed {
-		if p, err := filepath.EvalSymlinks(p); err == nil {
-			binds = append(binds, p)
-		}
-	}
-	binds = binds[:min(len(binds), maxBinds)]
-	open, err := filepath.EvalSymlinks(open)
-	if err == nil && slices.ContainsFunc(binds, func(p string) bool { return isBelow(open, p) }) {
-		binds = append(binds, open)
-	}
-	slices.SortFunc(binds, func(a, b string) int { // a folder right before its entries
-		return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
-	})
-	args := w.args()
-	last := ""
-	for _, p := range binds {
-		if p == open && isBelow(p, last) {
-			args = append(args, "--bind", p, p)
-			last = ""
-			continue
-		}
-		if p == last || isBelow(p, last) {
-			continue
-		}
-		args = append(args, "--ro-bind-try", p, p) // "try": it may go meanwhile
-		last = p
-	}
-	return append(args, "--cap-drop", "ALL")
+	return append(w.binds(closed, open), "--cap-drop", "ALL")
 }
 
-// args returns bwrap with the options that leave all as it is.
+// Offline is Wrapper of a strict wall for a program that needs no network: it has a loopback of its own and no more.
+// Without a strict wall it returns nil.
+func (w *Wall) Offline(closed []string, open ...string) []string {
+	if w == nil || !w.strict {
+		return nil
+	}
+	return append(w.binds(closed, open), "--unshare-net", "--cap-drop", "ALL")
+}
+
+// Strict reports whether it is a strict wall.
+func (w *Wall) Strict() bool { return w != nil && w.strict }
+
+// binds returns bwrap with the options of Wrapper for the paths.
+func (w *Wall) binds(closed, open []string) []string {
+	var list []bind
+	add := func(access access, paths ...string) {
+		for _, p := range paths {
+			if p, err := filepath.EvalSymlinks(p); err == nil && filepath.IsAbs(p) {
+				list = append(list, bind{p, access})
+			}
+		}
+	}
+	add(readOnly, closed...)
+	list = list[:min(len(list), maxBinds)]
+	add(writable, open...)
+	base := bind{"/", writable}
+	if w.strict {
+		add(writable, w.caches...)
+		add(private, privateTmp)
+		base.access = readOnly
+	}
+	slices.SortFunc(list, func(a, b bind) int { // a folder right before its entries
+		return cmp.Or(strings.Compare(strings.ReplaceAll(a.path, "/", "\x00"), strings.ReplaceAll(b.path, "/", "\x00")),
+			cmp.Compare(a.access, b.access))
+	})
+	args, around := w.args(), []bind{base}
+	for _, b := range list {
+		for !isBelow(b.path, around[len(around)-1].path) && b.path != around[len(around)-1].path {
+			around = around[:len(around)-1]
+		}
+		outer := around[len(around)-1]
+		if b.access == outer.access || b.path == outer.path {
+			continue
+		}
+		switch around = append(around, b); b.access {
+		case readOnly:
+			args = append(args, "--ro-bind-try", b.path, b.path) // "try": it may go meanwhile
+		case writable:
+			args = append(args, "--bind", b.path, b.path)
+		case private:
+			args = append(args, "--tmpfs", b.path)
+		}
+	}
+	return args
+}
+
+// args returns bwrap with the options that leave all as it is, or of a strict wall all but devices read-only.
 func (w *Wall) args() []string {
-	return []string{w.bwrap, "--die-with-parent", "--unshare-user", "--dev-bind", "/", "/", "--proc", "/proc"}
+	args := []string{w.bwrap, "--die-with-parent", "--unshare-user"}
+	if w.strict {
+		return append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--setenv", "TMPDIR", privateTmp)
+	}
+	return append(args, "--dev-bind", "/", "/", "--proc", "/proc")
 }
 
 // isBelow reports whether path is in the directory dir, at any depth.

@@ -65,6 +65,28 @@ func TestWrapper(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, " "), strings.Join(want, " "))
 		}
 	}
+	strict := &Wall{bwrap: "/usr/bin/bwrap", strict: true, caches: abs([]string{"many"})}
+	got := strings.Join(strict.Offline(abs([]string{"loop", "a/f"}), abs([]string{"loop/trees/1", "a"})...), " ")
+	want := "/usr/bin/bwrap --die-with-parent --unshare-user --ro-bind / / --dev /dev --proc /proc --setenv TMPDIR /tmp"
+	// loop is read-only as all else is; in a private /tmp it would have to be bound.
+	binds := map[string][]string{"--bind": {"a", "loop/trees/1", "many"}, "--ro-bind-try": {"a/f"}}
+	for option, paths := range binds {
+		for _, p := range abs(paths) {
+			if !strings.Contains(got, " "+option+" "+p+" "+p+" ") {
+				t.Errorf("strict: no %s of %s in %s", option, p, got)
+			}
+		}
+	}
+	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, " --unshare-net --cap-drop ALL") ||
+		!strings.Contains(got, " --tmpfs ") {
+		t.Errorf("strict: %s", got)
+	}
+	if open := strict.Wrapper(nil, abs([]string{"a"})...); slices.Contains(open, "--unshare-net") {
+		t.Errorf("with a network: %v", open)
+	}
+	if !strict.Strict() || w.Strict() || w.Offline(nil, dir) != nil || (*Wall)(nil).Offline(nil) != nil {
+		t.Error("a wall that is not strict takes the network away")
+	}
 	var many []string
 	for i := range maxBinds + 1 {
 		many = append(many, filepath.Join(dir, "many", strconv.Itoa(i)))

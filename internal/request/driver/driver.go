@@ -133,7 +133,7 @@ func fileCheckPasses(ctx context.Context, dir string, c plan.Check) bool {
 	if c.Run != "" {
 		return false
 	}
-	seen, err := check.Run(ctx, dir, nil, []plan.Check{c})
+	seen, err := check.Run(ctx, check.Place{Dir: dir}, []plan.Check{c})
 	return err == nil && check.Passed(seen)
 }
 

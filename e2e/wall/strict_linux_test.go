@@ -1,0 +1,85 @@
+package wall
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/runner"
+)
+
+// Behind a strict wall a program writes its tree and its caches only, has a directory for temporary files of its own,
+// and without a network none but its own loopback. Each case works without the wall.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	outside, err := os.MkdirTemp("/var/tmp", "outside")
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(outside)) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { must(t, l.Close()) })
+	port := l.Addr().String()[strings.LastIndexByte(l.Addr().String(), ':')+1:]
+	seen, err := os.CreateTemp("/tmp", "seen")
+	must(t, err)
+	must(t, seen.Close())
+	t.Cleanup(func() { must(t, os.Remove(seen.Name())) })
+	connects := `node -e 'require("net").connect(` + port + `, "127.0.0.1").on("connect", () => process.exit(0))'`
+	serves := `node -e 'const s = require("net").createServer(() => process.exit(0)).listen(0, "127.0.0.1", () =>
+		require("net").connect(s.address().port, "127.0.0.1"))'`
+	for _, c := range []struct {
+		name, command    string
+		offline, network bool // whether it works behind the wall
+	}{
+		{"tree", "echo x > src/new && rm src/a", true, true},
+		{"cache", "echo x > " + cacheDir + "/$$", true, true},
+		{"temporary file", `f=$(mktemp) && echo x > "$f"`, true, true},
+		{"protected", "echo x > prot/f", false, false},
+		{"outside", "echo x > " + outside + "/f", false, false},
+		{"home", `f=$HOME/.wavex-strict && echo x > "$f" && rm "$f"`, false, false},
+		{"above the tree", `f=../strict.$$ && echo x > "$f" && rm "$f"`, true, true}, // in the private /tmp
+		{"files of others in /tmp", "test -f " + seen.Name(), false, false},
+		{"a write by /proc", `echo x > /proc/$PPID/root` + outside + `/f`, false, false},
+		{"shared memory", "echo x > /dev/shm/wavex.$$ && rm /dev/shm/wavex.$$", true, true},
+		{"null device", "echo x > /dev/null", true, true},
+		{"network", connects, false, true},
+		{"a server of its own", serves, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, wrapper := range []string{"none", "offline", "network"} {
+				dir, _ := project(t)
+				closed, want, argv := []string{dir + "/prot"}, true, []string(nil)
+				switch wrapper {
+				case "offline":
+					want, argv = c.offline, strict.Offline(closed, dir)
+				case "network":
+					want, argv = c.network, strict.Wrapper(closed, dir)
+				}
+				said := sh(t, argv, dir, "("+c.command+") && echo worked")
+				if got := strings.HasSuffix(said, "worked\n"); got != want {
+					t.Errorf("%s: worked: %v; it said %s", wrapper, got, said)
+				}
+			}
+		})
+	}
+}
+
+// An agent commits behind a strict wall, in a repository and in a linked working tree of it.
+func TestStrictCommits(t *testing.T) {
+	t.Parallel()
+	dir, _ := project(t)
+	linked := dir + "-linked"
+	t.Cleanup(func() { must(t, os.RemoveAll(linked)) })
+	prepare(t, dir, `git init -q . && git config user.name a && git config user.email a@example.com && git add . &&
+		git commit -qm first && git worktree add -q -b other `+linked)
+	for _, tree := range []string{dir, linked} {
+		argv := runner.CheckWrapper(strict, tree, []string{filepath.Join(dir, ".git", "hooks")})
+		said := sh(t, argv, tree, `echo x > src/a && git commit -qam done && git log -1 --format=%s;
+			echo x > "$(git rev-parse --git-common-dir)/hooks/pre-push"`)
+		if !strings.HasPrefix(said, "done\n") || !strings.Contains(said, "Read-only file system") {
+			t.Errorf("%s: %s", tree, said)
+		}
+	}
+}
