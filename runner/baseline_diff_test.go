@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/plan"
 )
 
 // TestOutsideChanges: a change by an attempt counts until it is undone, a change by others between two
@@ -82,6 +84,28 @@ func TestOutsideChanges(t *testing.T) {
 	}
 	a, b = attempt(func() {})
 	want("half a record", a, b, "go.mod", "new.mod")
+}
+
+// The checks run before the work once, and once more after others replaced them. A base that does not name its checks
+// stands.
+func TestChecksBeforeTheWork(t *testing.T) {
+	t.Parallel()
+	req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json")}
+	ran := 0
+	open := func(check string, want int) {
+		t.Helper()
+		req.Checks = []plan.Check{{Run: check}}
+		b, err := openBaseline(req.Baseline, req, strings.Clone, func() (bool, bool, error) { ran++; return true, true, nil })
+		if err != nil || !b.Vacuous || ran != want {
+			t.Errorf("the checks ran %d times, want %d: %+v, %v", ran, want, b, err)
+		}
+	}
+	open("a", 1)
+	open("a", 1)
+	open("b", 2)
+	open("b", 2)
+	mustDo(t, os.WriteFile(req.Baseline, []byte(`{"files":{},"vacuous":true}`), 0o600))
+	open("c", 2)
 }
 
 // The final state is written if there is a file to compare, of any kind, and only then.

@@ -26,7 +26,8 @@ func TestClosedPaths(t *testing.T) {
 		".git/worktrees/R.1/HEAD": "ref: x\n", ".git/worktrees/R.1/commondir": "../..\n",
 		".loop/worktrees/R.1/.git": "gitdir: " + project + "/.git/worktrees/R.1\n", ".loop/worktrees/R.1/prot/a/f": "",
 		".loop/worktrees/R.1/sub/x": "", "plan.json": "", "prot/a/f": "", "sub/f": "", ".claude/settings.json": "",
-		".claude/agents/a.md": "", ".claude/worktrees/w/f": "",
+		".claude/settings.local.json": "",
+		".claude/agents/a.md":         "", ".claude/worktrees/w/f": "",
 	} {
 		path := filepath.Join(project, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -43,13 +44,14 @@ func TestClosedPaths(t *testing.T) {
 		has, not []string
 	}{
 		"project": {Request{Dir: project, Protect: protect, Guards: []Guard{{Path: "plan.json"}}},
-			append(common, ".loop", "plan.json", "prot", ".claude/settings.json", ".claude/agents"),
+			append(common, ".loop", "plan.json", "prot", ".claude/settings.json", ".claude/settings.local.json",
+				".claude/agents"),
 			[]string{".", ".git", ".claude", ".claude/worktrees", "sub"}},
 		"folder of it": {Request{Dir: filepath.Join(project, "sub"),
 			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
 			append(common, ".loop", "prot", ".claude/settings.json"), []string{"sub"}},
 		"declared": {Request{Dir: project, Files: []plan.File{{Path: ".claude/agents/b.md", Action: "create"}}},
-			append(common, ".claude/settings.json"), []string{".claude/agents", "prot"}},
+			append(common, ".claude/settings.json", ".claude/settings.local.json"), []string{".claude/agents", "prot"}},
 		"its own tree": {Request{Dir: tree, Protect: protect},
 			append(common, ".loop", ".loop/worktrees/R.1/.git", ".loop/worktrees/R.1/prot",
 				".git/worktrees/R.1/config.worktree"), []string{".git"}}, // the wall opens the tree itself

@@ -425,6 +425,15 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
+// A scenario that is no JSON is an error.
+func TestAssignmentIsJSON(t *testing.T) {
+	t.Parallel()
+	var h runner.Host
+	if err := h.Prepare(t.TempDir(), "", map[string]string{}, runner.Assignment{Block: []byte("{")}); err == nil {
+		t.Error("the scenario { was accepted")
+	}
+}
+
 // A command gets no scenario of the rehearsal agent.
 func TestCommandInARehearsal(t *testing.T) {
 	t.Parallel()
@@ -790,7 +799,7 @@ func TestChecksOfAnEndedTurn(t *testing.T) {
 				t.Errorf("it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
 			}
 			if r.Cost != 0 || r.Usage.Total() != 0 || r.Priced != "" || r.Session != "s-1" || r.Report != "did it" ||
-				r.Turns != 2 || len(r.Tampered) != 1 {
+				r.Turns != 2 || len(r.Tampered) != 1 || !r.Contained {
 				t.Errorf("result = %+v", r)
 			}
 		})

@@ -43,6 +43,14 @@ func TestLongLog(t *testing.T) {
 			}
 			mustDo(t, out.Flush())
 			checkLog(t, dir, whole.Bytes(), name == "lines")
+			got, err := os.ReadFile(filepath.Join(dir, "output.txt"))
+			mustDo(t, err)
+			if whole := bytes.Index(got, []byte("\n...")) == maxLog/2; name == "no lines" && !whole {
+				t.Error("the head is not half of the file")
+			}
+			if open := openIn(dir); name == "lines" && len(open) > 1 {
+				t.Errorf("open are %q", open)
+			}
 		})
 	}
 }
@@ -70,6 +78,17 @@ func mustDo(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// openIn returns the open files of this process below a directory, where the system lists them.
+func openIn(dir string) (open []string) {
+	links, _ := filepath.Glob("/proc/self/fd/*") // the pattern is valid
+	for _, link := range links {
+		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, dir+"/") {
+			open = append(open, at)
+		}
+	}
+	return open
 }
 
 // checkLog compares a log file with the whole output.

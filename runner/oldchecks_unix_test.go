@@ -17,11 +17,12 @@ import (
 	"wavex/internal/plan"
 )
 
-// A copy has its own dependencies: a check in it, such as npm ci, must not empty those of the project.
+// A copy has its own dependencies: a check in it, such as npm ci, must not empty those of the project. It has no files
+// of git and wavex, and no other copy.
 func TestCopyHasNoLinkToTheProject(t *testing.T) {
 	t.Parallel()
 	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	for _, sub := range []string{"node_modules/dep", ".venv/bin"} {
+	for _, sub := range []string{"node_modules/dep", ".venv/bin", ".loop/x", ".git/x", copyName + "1/x"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -34,6 +35,9 @@ func TestCopyHasNoLinkToTheProject(t *testing.T) {
 		if info, err := os.Lstat(filepath.Join(to, sub)); err != nil || !info.IsDir() {
 			t.Errorf("%s in the copy is %v, %v", sub, info, err)
 		}
+	}
+	if entries, err := os.ReadDir(to); err != nil || len(entries) != 2 {
+		t.Errorf("the copy has %v, %v", entries, err)
 	}
 }
 
@@ -333,6 +337,7 @@ func TestChangesOfCheckFiles(t *testing.T) {
 		}
 		now[name] = checkFile{State: put(name, "now"), Kind: f.kind, Other: f.other}
 	}
+	b.CheckFiles["moved_test.go"], now["moved_test.go"] = now["new/a_test.go"], checkFile{Kind: test}
 	got := map[string]bool{}
 	for _, c := range r.changedCheckFiles(b, now) {
 		got[c.path] = true
@@ -344,6 +349,9 @@ func TestChangesOfCheckFiles(t *testing.T) {
 		if got[name] == f.ignored {
 			t.Errorf("%s counts: %v", name, got[name])
 		}
+	}
+	if got["moved_test.go"] {
+		t.Error("a test counts that is in another file now")
 	}
 	r.Files = nil
 	if slices.ContainsFunc(r.changedCheckFiles(b, now), func(c changedFile) bool { return c.Kind == operand }) {

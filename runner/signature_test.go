@@ -74,7 +74,8 @@ func TestNormalise(t *testing.T) {
 		{"http://api.example.com:9090"},
 		{"at 0xc000123456", "at 0xc000999999"}, {"flags 0x1f"}, {"flags 0x2f"}, {"got 0xc0ffee11"},
 		{"[ 16%] Building", "[100%] Building"}, {"16% covered"}, {"17% covered"},
-		{"assets/index-BQmUxfZ1.css", "assets/index-D8e_0kqR.css"}, {"report-20260211.csv"}, {"report-20260212.csv"},
+		{"assets/index-BQmUxfZ1.css", "assets/index-D8e_0kqR.css"}, {"js/a.1a2b3c4d.js", "js/a.9f8e7d6c.js"},
+		{"report-20260211.csv"}, {"report-20260212.csv"},
 		{"3 | open"}, {"4 | open"}, // a table
 		{"v1.2.3"}, {"v1.2.4"}, {"2024-01-30"}, {"2024-01-31"},
 		{"\x1b[31mred\x1b[0m", "red", "red\r"}, {"a\rb\r\x1b[Kc", "c", "\rc"},
@@ -150,6 +151,8 @@ func TestOrderOfLines(t *testing.T) {
 		{"- one\n a\n- two", "- one\n- two\n a", false},
 		{"--- one\n+++ two", "+++ two\n--- one", true},
 		{"one\n a\n\n b", "one\n a\n b", true},
+		{"one\n| a\ntwo", "one\ntwo\n| a", false},
+		{"one\nE   a\ntwo", "one\ntwo\nE   a", false}, // of pytest
 	} {
 		if a, b := canonical(strings.Split(c.a, "\n")), canonical(strings.Split(c.b, "\n")); (a == b) != c.same {
 			t.Errorf("%q and %q: %q and %q", c.a, c.b, a, b)

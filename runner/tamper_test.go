@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -88,8 +89,35 @@ func TestFileDigest(t *testing.T) {
 	differs("with another content")
 	mustDo(t, os.Rename(filepath.Join(sub, "a"), filepath.Join(sub, "b")))
 	differs("with another name")
+	if open := openIn(dir); open != nil {
+		t.Errorf("open are %q", open)
+	}
 	if d := treeDigest(filepath.Join(dir, "missing")); seen[d] != "" || d == "" {
 		t.Errorf("the digest of an unreadable directory is %q", d)
+	}
+	if d := FileDigest("", os.DevNull); !strings.HasPrefix(d, "special ") {
+		t.Errorf("the digest of a device is %q", d)
+	}
+}
+
+// A directory is unreadable if something in it is, such as a path that is longer than the system allows.
+func TestFileDigestOfLongPaths(t *testing.T) {
+	t.Parallel()
+	for _, isDir := range []bool{false, true} {
+		dir := t.TempDir()
+		deep := strings.Repeat(strings.Repeat("d", 99)+"/", (4090-len(dir))/100) // the path of a folder that can be read
+		root, err := os.OpenRoot(dir)                                            // it opens one folder after the other
+		mustDo(t, err)
+		mustDo(t, root.MkdirAll(deep, 0o700))
+		if leaf := deep + strings.Repeat("f", 200); isDir {
+			mustDo(t, root.Mkdir(leaf, 0o700))
+		} else {
+			mustDo(t, root.WriteFile(leaf, nil, 0o600))
+		}
+		mustDo(t, root.Close())
+		if d := FileDigest("", dir); d != "unreadable" {
+			t.Errorf("directory %v: %s", isDir, d)
+		}
 	}
 }
 
