@@ -112,8 +112,7 @@ func parseFrontMatter(e *Expert, text string) *frontMatterError {
 	switch n := file.Docs[0].Body.(type) {
 	case *ast.MappingNode:
 		pairs = n.Values
-	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		return nil
+	case nil, *ast.NullNode, *ast.CommentGroupNode: // no keys
 	default:
 		return &frontMatterError{1, "the front matter is not a list of keys; write `name: ...` and so on"}
 	}
