@@ -201,3 +201,73 @@ func TestMoneyOfEndedTurns(t *testing.T) {
 		}
 	}
 }
+
+// While money is reserved, the first command that could start does, and the agent's task before it waits.
+func TestFirstCommandStartsWithoutMoney(t *testing.T) {
+	t.Parallel()
+	command := func(id string) string { return `{"id":"` + id + `","command":"true"}` }
+	s := NewState(mustPlan(t, planText(command("first"), command("second"), task("waits"), task("runs"),
+		task("d", "waits", "runs"))))
+	cfg := testConfig()
+	cfg.Limits.USD = budget.Dollar
+	m := simulation{s: s}
+	for _, b := range []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 2},
+		event.AttemptStarted{Task: "runs", Key: s.Tasks[3].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar}} {
+		if err := m.apply(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, ok := decideNext(s, epoch).(event.AttemptStarted); !ok || b.Task != "first" {
+		t.Errorf("started %+v", b)
+	}
+}
+
+// What a task cost in another run, without its end, is no part of what it costs.
+func TestCostsOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	m := simulation{s: s}
+	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 3000}, {Outcome: runner.Done, Cost: 1000}} {
+		for _, b := range []func() event.Body{
+			func() event.Body { return event.RunStarted{Config: testConfig()} },
+			func() event.Body {
+				return event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 5000}
+			},
+			func() event.Body { return onAttempt(s, 0, r, epoch, 0) },
+			func() event.Body { return event.RunEnded{Status: event.RunCancelled} },
+		} {
+			if err := m.apply(b()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := s.expectedCost(0); got != 1000 {
+		t.Errorf("it is expected to cost %s", got)
+	}
+}
+
+// A task whose process was started ahead has its money, so the money for the others is not divided by it.
+func TestReservedTasksShareNoMoney(t *testing.T) {
+	t.Parallel()
+	var caps []budget.USD
+	for _, reserved := range []bool{false, true} {
+		s := NewState(mustPlan(t, planText(task("a"), task("b"))))
+		cfg := testConfig()
+		cfg.Limits.USD = 9 * budget.Dollar
+		m := simulation{s: s}
+		bodies := []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 1}}
+		if reserved {
+			bodies = append(bodies, event.SpareStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 1, Cap: 1})
+		}
+		for _, b := range bodies {
+			if err := m.apply(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, _ := decideNext(s, epoch).(event.AttemptStarted)
+		caps = append(caps, b.Cap)
+	}
+	if half := 9 * budget.Dollar / 2; caps[0] != half || caps[1] <= half {
+		t.Errorf("the caps are %s", caps)
+	}
+}

@@ -26,6 +26,16 @@ func TestEvidence(t *testing.T) {
 	committed := runner.Result{Vacuous: true, Commit: "1"}
 	rests := runner.Result{Tampered: []runner.Tamper{{Path: "x", Own: true}}}
 	doubtful := runner.Result{Touched: []string{"f"}, Tampered: []runner.Tamper{{Path: "x", Own: true, Doubt: "a rename"}}}
+	whys := map[string]string{ // of the task
+		"the same, edited":                   "nobody reviewed them",
+		"a check that passed before":         "its checks passed before any work",
+		"a check that was not run before":    "others edited the directory when it began",
+		"its own checks' files were changed": "it changed what its own checks rest on",
+		"they may have been":                 "no thorough review looked at it",
+		"another file, no review":            "its checks passed before any work",
+		"another file, no checks, no review": "no declared file that changed",
+		"nothing":                            "no file that changed",
+	}
 	for name, c := range map[string]struct {
 		plan   string
 		last   runner.Result
@@ -57,6 +67,7 @@ func TestEvidence(t *testing.T) {
 		"nothing":                            {bare, runner.Result{}, false, "thorough", "a unproven"},
 		"another file, reviewed":             {bare, edited, false, "thorough", "a reviewed"},
 		"another file, no review":            {bare, edited, false, "", "a unproven"},
+		"another file, no checks, no review": {bare, runner.Result{Touched: []string{"f"}}, false, "", "a unproven"},
 		"a command":                          {`{"id":"a","command":"true"}`, runner.Result{}, false, "", "a ran"},
 		"a criterion that held, nothing done": {criterion, runner.Result{}, false, "thorough",
 			"C-1 kept, a unproven"},
@@ -115,6 +126,9 @@ func TestEvidence(t *testing.T) {
 				got = append(got, fmt.Sprint(r.ID(), " ", r.Basis))
 				if missing := r.Basis == event.Unproven || r.Basis == event.Changed; missing != (r.Why != "") {
 					t.Errorf("%s: %q", r.ID(), r.Why)
+				}
+				if r.ID() == "a" && !strings.Contains(r.Why, whys[name]) {
+					t.Errorf("why: %q, want %q", r.Why, whys[name])
 				}
 			}
 			if got := strings.Join(got, ", "); got != c.want {

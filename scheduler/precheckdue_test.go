@@ -50,6 +50,9 @@ func TestPrecheckDue(t *testing.T) {
 			}
 			return b.Task
 		case event.Draining:
+			if b.Stop.Limit != budget.LimitMoney {
+				t.Errorf("the stop is %+v", b.Stop)
+			}
 			return "stops"
 		default:
 			t.Fatalf("decided %T", b)

@@ -170,6 +170,20 @@ func TestSpareEndsWithItsSession(t *testing.T) {
 	}
 }
 
+// The end of an attempt ends a process that it did not take.
+func TestReleasedSpare(t *testing.T) {
+	t.Parallel()
+	cancelled := false
+	p := &spareProcess{assigned: make(chan struct{}), cancel: func() { cancelled = true }, ended: make(chan struct{})}
+	close(p.ended)
+	r := &running{spares: map[string]*spareProcess{attemptKey("a", 1): p}}
+	if _, release := r.assignSpare(event.AttemptStarted{Task: "a", Attempt: 1}); len(r.spares) > 0 {
+		t.Error("another attempt may take it")
+	} else if release(); !cancelled {
+		t.Error("it goes on")
+	}
+}
+
 // free is a Recovery of work that cost nothing.
 type free struct{ atCap }
 

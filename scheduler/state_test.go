@@ -716,6 +716,67 @@ func TestCulpritThatIsGone(t *testing.T) {
 	}
 }
 
+// A task whose work an integration takes back starts again, in a new session and without its commit.
+func TestReopenedTask(t *testing.T) {
+	t.Parallel()
+	s, cfg := NewState(mustPlan(t, planText(task("A")))), testConfig()
+	cfg.Isolation = event.Isolated
+	m := simulation{s: s}
+	for _, b := range []func() event.Body{
+		func() event.Body { return event.RunStarted{Config: cfg} },
+		func() event.Body {
+			return event.AttemptStarted{Task: "A", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Session: "s"}
+		},
+		func() event.Body {
+			return onAttempt(s, 0, runner.Result{Outcome: runner.Done, Session: "s", Commit: "1"}, epoch, 0)
+		},
+		func() event.Body { return event.IntegrationStarted{Wave: 1, Tasks: []string{"A"}} },
+		func() event.Body {
+			return onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "A", Kind: "red"}}}, nil)
+		},
+	} {
+		if err := m.apply(b()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if k := s.Tasks[0]; k.Status == event.Verified || k.Commit != "" || k.Continue || k.Next != "retry" {
+		t.Errorf("%+v", k)
+	}
+}
+
+// The third panel for the same problem is thorough. A panel learns the advice that did not help, if there was any.
+func TestAdviceOfPanels(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	m := simulation{s: s}
+	apply := func(b event.Body) {
+		t.Helper()
+		if err := m.apply(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(event.RunStarted{Config: testConfig()})
+	for _, c := range []struct {
+		stuck    int
+		fix      string
+		thorough bool
+		past     []string // after it
+	}{{1, "first", false, nil}, {2, "", false, []string{"retry: first"}}, {3, "third", true, []string{"retry: first"}},
+		{4, "", true, []string{"retry: first", "retry: third"}}} {
+		k := &s.Tasks[0]
+		k.Status, k.Stuck = event.Advising, c.stuck
+		b, ok := decidePanel(s, 0).(event.CounselStarted)
+		if !ok || b.Thorough != c.thorough {
+			t.Errorf("stuck %d times: %+v", c.stuck, b)
+		}
+		apply(b)
+		apply(event.CounselEnded{Task: "a", Panel: b.Panel, Verdict: counsel.Verdict{Action: "retry", Fix: c.fix}})
+		if !slices.Equal(k.PastAdvice, c.past) {
+			t.Errorf("stuck %d times: the past advice is %q, want %q", c.stuck, k.PastAdvice, c.past)
+		}
+	}
+}
+
 // Work that was open when wavex ended is ended at its cap, as interrupted. An integration needs no end.
 func TestEndsOfOpenWork(t *testing.T) {
 	t.Parallel()
