@@ -103,6 +103,35 @@ func TestListOfAllowedFailures(t *testing.T) {
 	}
 }
 
+// A list that was made of outputs stays as it is on a resume, which tries the failed items again: it is not read again.
+func TestListStaysOnResume(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
+		p, j := mustPlan(t, planText(`{"id":"g","command":"one","output":{"type":"object"},
+			"foreach":{"items":["a","b"],"allowFailures":1}}`,
+			`{"id":"h","command":"two","foreach":"${tasks.g.outputs[*].items[*]}"}`, `{"id":"late","command":"three"}`,
+			`{"id":"d","command":"four","blockedBy":["h"]}`)), &memJournal{}
+		cfg := testConfig()
+		cfg.AcceptAssumptions, cfg.MaxRetries, cfg.Schedule = true, 0, schedule
+		wrong := []runner.Result{{Outcome: runner.Wrong}}
+		starts, end := runList(t, NewState(p), j, map[string][]runner.Result{"g[a]": wrong, "late": wrong,
+			"g[b]": {listOutput(`["x"]`)}}, event.RunStarted{Config: cfg})
+		if end.Status != event.RunFailed || !slices.Contains(starts, "h[x]") {
+			t.Fatalf("%s: %v, %+v", schedule, starts, end)
+		}
+		again := NewState(p)
+		if err := again.Replay(j.events); err != nil {
+			t.Fatal(err)
+		}
+		starts, end = runList(t, again, j, map[string][]runner.Result{"g[a]": {listOutput(`["y"]`)}},
+			event.RunResumed{Config: cfg})
+		slices.Sort(starts)
+		if end.Status != event.RunComplete || fmt.Sprint(starts) != "[g[a] late]" || len(of[event.ItemsAdded](j)) != 1 {
+			t.Errorf("%s, resumed: %v, %+v", schedule, starts, end)
+		}
+	}
+}
+
 // spender is an agent whose attempts cost up to their caps.
 type spender struct {
 	mu    sync.Mutex

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -237,6 +238,66 @@ func TestListThatIsNone(t *testing.T) {
 	starts, end := runList(t, s, j, nil, event.RunResumed{Config: cfg})
 	if end.Status != event.RunComplete || slices.Contains(starts, "x") || !slices.Contains(starts, "g[b]") {
 		t.Errorf("after more items are allowed: %v, %+v", starts, end)
+	}
+}
+
+// The output of an agent decides about the tasks of a list, and about their money: without a valid list none of them
+// starts, and the run costs what the attempts at the list cost. A list without maxItems has at most 100.
+func TestListOfAnAgent(t *testing.T) {
+	t.Parallel()
+	const price = budget.USD(1000) // of an attempt
+	list := func(n int) string {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprintf("%q", fmt.Sprint("i", i))
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	for name, c := range map[string]struct {
+		output string // "": the attempts give none that is valid
+		status event.RunStatus
+		reason string
+		items  int // that run
+		starts int // of the task with the list
+	}{
+		"invalid":        {"", event.RunFailed, "1 failed, 1 blocked", 0, 3},
+		"no list":        {`{"items":"many"}`, event.RunBlocked, "${tasks.x.output.items} is no list", 0, 1},
+		"null":           {`{"items":null}`, event.RunBlocked, "${tasks.x.output.items} is no list", 0, 1},
+		"no value":       {`{}`, event.RunBlocked, "${tasks.x.output.items} has no value", 0, 1},
+		"too many":       {`{"items":` + list(101) + `}`, event.RunBlocked, "it has 101 items; at most 100 are allowed", 0, 1},
+		"5,000":          {`{"items":` + list(5000) + `}`, event.RunBlocked, "it has 5000 items; at most 100 are allowed", 0, 1},
+		"none":           {`{"items":[]}`, event.RunComplete, "", 0, 1},
+		"as many as can": {`{"items":` + list(100) + `}`, event.RunComplete, "", 100, 1},
+	} {
+		s := NewState(mustPlan(t, planText(`{"id":"x","subject":"Find","output":{"type":"object"}}`,
+			`{"id":"g","subject":"Do ${item}","verify":["true"],"foreach":"${tasks.x.output.items}"}`,
+			`{"id":"d","command":"collect","blockedBy":["g"]}`)))
+		cfg, j := testConfig(), &memJournal{}
+		cfg.Review, cfg.Counsel, cfg.MaxRetries = event.ReviewOff, false, 2
+		cfg.AcceptAssumptions = true
+		cfg.Limits.Iterations = 200
+		x := runner.Result{Outcome: runner.Wrong, Reason: "the output does not match its schema", Cost: price,
+			Priced: "result", Turns: 1}
+		if c.output != "" {
+			x.Outcome, x.Reason, x.Output = runner.Done, "", &runner.Output{Value: json.RawMessage(c.output)}
+		}
+		starts, end := runList(t, s, j, map[string][]runner.Result{"x": {x}, "d": {{Outcome: runner.Done}}},
+			event.RunStarted{Config: cfg})
+		items, lists := 0, 0
+		for _, id := range starts {
+			if strings.HasPrefix(id, "g[") {
+				items++
+			} else if id == "x" {
+				lists++
+			}
+		}
+		if end.Status != c.status || !strings.Contains(end.Reason, c.reason) || items != c.items || lists != c.starts ||
+			end.Cost != price*budget.USD(c.starts+c.items) {
+			t.Errorf("%s: %d and %d starts, %+v", name, lists, items, end)
+		}
+		if g := s.Plan.Groups[0]; g.Known != (c.status == event.RunComplete) || len(g.Tasks) != c.items {
+			t.Errorf("%s: the group is %+v", name, g)
+		}
 	}
 }
 
