@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -479,6 +480,47 @@ func TestEnds(t *testing.T) {
 		if res.Outcome != want.outcome || res.Cost != want.cost || !strings.Contains(res.Reason, want.reason) ||
 			res.Signature == "" || res.Session != req.Session {
 			t.Errorf("%s: %+v", end, res)
+		}
+	}
+}
+
+// A lost attempt counts at its cap, and at the cost that its worker has told if that is more.
+func TestCostOfLostAttempts(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil)
+	f.stop()
+	dir, req := f.request("a")
+	req.Cap = 2 * budget.Dollar
+	gate := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer cancel()
+	defer close(gate)
+	costs := map[string]budget.USD{wire.ID("r-1", "a", 1): budget.Dollar, wire.ID("r-1", "a", 2): 3 * budget.Dollar}
+	serving.Go(func() {
+		f.engine.Serve(ctx, remote.Worker{Name: "w2"}, []string{f.key.Queue("")}, 2, func(task worker.Task) {
+			m, _, err := wire.New(wire.KindProgress, task.ID(), "test", wire.Progress{Worker: "w2", Cost: costs[task.ID()]})
+			message, encodeErr := m.Encode()
+			if err := errors.Join(err, encodeErr, task.Beat(ctx, message)); err != nil {
+				t.Error(err)
+			}
+			<-gate
+		})
+	})
+	for attempt, want := range map[int]budget.USD{1: 2 * budget.Dollar, 2: 3 * budget.Dollar} {
+		r, req := f.runner(dir), req
+		req.Attempt = attempt
+		told := make(chan struct{})
+		r.Observe = func(runner.Observation) { close(told) }
+		results := make(chan runner.Result, 1)
+		go func() { results <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
+		<-told
+		id := wire.ID("r-1", "a", attempt)
+		f.engine.End(id, remote.Lost)
+		bound := fmt.Sprintf("It had cost at least %s.", costs[id])
+		if res := <-results; res.Cost != want || res.Priced != "cap" || res.Detail != bound || res.Worker != "w2" {
+			t.Errorf("attempt %d: %+v", attempt, res)
 		}
 	}
 }
