@@ -2,6 +2,8 @@ package rig
 
 import (
 	"context"
+	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,15 +46,27 @@ func TestWithin(t *testing.T) {
 
 func TestShare(t *testing.T) {
 	t.Parallel()
-	for loadavg, want := range map[string]float64{
-		"0.40 0.15 0.07 1/134 43":    1,
-		"2.89 0.92 0.35 2/134 43":    1,
-		"20.01 11.55 5.57 8/256 269": 0.25,
-		"0.00 0.00 0.00 0/0 0":       1,
-		"":                           1,
+	const stat = "43 (a b) c) R 1 43 43 0 -1 4194560 3791 0 0 0 11 8 0 0 30 NICE 6 0 323238"
+	for _, c := range []struct {
+		loadavg, nice string
+		want          float64
+	}{
+		{"0.40 0.15 0.07 1/134 43", "0", 1},
+		{"2.89 0.92 0.35 2/134 43", "0", 1},
+		{"2.89 0.92 0.35 2/134 43", "10", 1}, // a processor of its own
+		{"20.01 11.55 5.57 8/256 269", "0", 0.25},
+		{"20.01 11.55 5.57 8/256 269", "-5", 0.25}, // no bound is tighter than on an idle machine
+		{"20.01 11.55 5.57 8/256 269", "10", 0.0302},
+		{"20.01 11.55 5.57 8/256 269", "x", 0.25},
+		{"0.00 0.00 0.00 0/0 0", "0", 1},
+		{"", "0", 1},
 	} {
-		if got := cpuShare(loadavg, 2); got != want {
-			t.Errorf("%q: %v, want %v", loadavg, got, want)
+		got := cpuShare(c.loadavg, strings.Replace(stat, "NICE", c.nice, 1), 2)
+		if math.Abs(got-c.want) > 0.0001 {
+			t.Errorf("%q, nice %s: %v, want %v", c.loadavg, c.nice, got, c.want)
 		}
+	}
+	if got := cpuShare("20.01 11.55 5.57 8/256 269", "", 2); got != 0.25 {
+		t.Errorf("without its stat: %v", got)
 	}
 }
