@@ -48,11 +48,18 @@ type charge struct {
 // written.
 func New(t TB, s Script) *Server {
 	t.Helper()
-	srv, err := Start(s)
+	l, err := listen()
 	if err != nil {
 		t.Fatalf("starting the scripted API: %v", err)
 		return nil
 	}
+	return NewOn(t, l, s)
+}
+
+// NewOn is New with a listener, for example one on the loopback of another network namespace.
+func NewOn(t TB, l net.Listener, s Script) *Server {
+	t.Helper()
+	srv := serve(l, s)
 	t.Cleanup(func() {
 		faults := srv.Close()
 		for i, fault := range faults {
@@ -66,12 +73,24 @@ func New(t TB, s Script) *Server {
 	return srv
 }
 
-// Start is New without a test: the caller must Close the server.
-func Start(s Script) (*Server, error) {
+func listen() (net.Listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listening on loopback: %w", err)
 	}
+	return l, nil
+}
+
+// Start is New without a test: the caller must Close the server.
+func Start(s Script) (*Server, error) {
+	l, err := listen()
+	if err != nil {
+		return nil, err
+	}
+	return serve(l, s), nil
+}
+
+func serve(l net.Listener, s Script) *Server {
 	srv := &Server{playback: newPlayback(s), url: "http://" + l.Addr().String(),
 		closing: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{})}
 	srv.http = &http.Server{Handler: srv, ReadHeaderTimeout: 10 * time.Second}
@@ -79,7 +98,7 @@ func Start(s Script) (*Server, error) {
 		defer close(srv.closed)
 		_ = srv.http.Serve(l) // always http.ErrServerClosed: only Close ends it
 	}()
-	return srv, nil
+	return srv
 }
 
 // URL returns the base address, for ANTHROPIC_BASE_URL.
