@@ -38,9 +38,9 @@ type setting struct {
 // settings lists the state of the project for each command, and its exit codes. The first
 // matching prefix counts.
 var settings = []setting{
-	{"wavex agent", "", nil, "the stand-in speaks with wavex, not with people"},
+	{"wavex agent", "new", []int{1}, "it wants the input of a CLI"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
-	{"wavex worker", "", nil, "there is no Temporal server"},
+	{"wavex worker", "", nil, "there is no Temporal server; e2e/temporal has one"},
 	{"wavex run plan.yaml --workers", "", nil, "the same"},
 	{"wavex run --workers", "", nil, "the same"},
 	{"wavex doctor --workers", "", nil, "the same"},
@@ -54,7 +54,8 @@ var settings = []setting{
 	{"wavex retry", "done", []int{2}, "no task has failed"},
 	{"wavex output", "done", []int{0, 2}, "no task has an output; in a pipe its exit code is lost"},
 	{"wavex run plan.yaml", "new", []int{2}, "the plan with parameters is not here"},
-	{"wavex import --from github", "", nil, "it asks GitHub"},
+	{"wavex run plan.json --sandbox strict", "new", []int{5},
+		"/tmp is private there, and the stand-in's claude lies in it; or there is no bubblewrap"},
 	{"wavex watch", "done", []int{0}, "a live page ends by Ctrl-C"},
 	{"wavex run", "new", []int{0, 3}, ""},
 	{"wavex resume", "paused", []int{0, 3}, ""},
@@ -85,7 +86,8 @@ type sandbox struct{ dir, home string }
 func (w sandbox) command(ctx context.Context, text string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "bash", "-c", text)
 	c.Dir = w.dir
-	c.Env = []string{"HOME=" + w.home, "PATH=" + filepath.Dir(wavex) + string(os.PathListSeparator) + os.Getenv("PATH"),
+	c.Env = []string{"HOME=" + w.home, "PATH=" + w.home + string(os.PathListSeparator) + filepath.Dir(wavex) + string(os.PathListSeparator) +
+		os.Getenv("PATH"),
 		"TMPDIR=" + os.TempDir(),
 		"WAVEX_CLAUDE=" + filepath.Join(w.home, "claude"), "CI=true", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org", "ANTHROPIC_API_KEY=no-key-at-all"}
@@ -104,6 +106,12 @@ func (w sandbox) copy(t *testing.T) sandbox {
 	return to
 }
 
+// ghText is the gh of the sandbox: a repository with one open issue of a member.
+const ghText = `#!/bin/sh
+echo '{"data": {"repository": {"issues": {"nodes": [
+  {"number": 7, "title": "Sell", "body": "- [ ] it sells", "state": "OPEN", "url": "u", "authorAssociation": "OWNER"}]}}}}'
+`
+
 // prepare makes a project in the given state. Its claude is the rehearsal agent, so that commands
 // can be tried unchanged.
 func prepare(t *testing.T, state string) sandbox {
@@ -118,6 +126,7 @@ func prepare(t *testing.T, state string) sandbox {
 		}
 	}
 	proctest.Script(t, filepath.Join(w.home, "claude"), "#!/bin/sh\nexec "+wavex+" agent \"$@\"\n")
+	proctest.Script(t, filepath.Join(w.home, "gh"), ghText)
 	write(filepath.Join(w.dir, "plan.json"), planText)
 	write(filepath.Join(w.dir, "scenario.json"), "{}\n")
 	for _, dir := range []string{"out", "folder"} {
