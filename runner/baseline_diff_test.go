@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/checkfiles"
 	"wavex/internal/plan"
 )
 
@@ -118,6 +119,32 @@ func TestFinalStateIsOfSomething(t *testing.T) {
 		b.saveFinalState(b, req, map[string]checkFile{})
 		if _, err := os.Stat(finalStatePath(req.Baseline)); (err == nil) != (name != "") {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A change by others that an attempt found stays part of the base after the attempt has changed the file again.
+func TestAdoptedCheckFilesStay(t *testing.T) {
+	t.Parallel()
+	req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 2,
+		CheckFiles: &CheckFiles{Store: t.TempDir()}}
+	mustDo(t, os.WriteFile(filepath.Join(req.Dir, "f"), []byte("3"), 0o600))
+	of := func(s checkfiles.State) map[string]checkFile { return map[string]checkFile{"f": {State: s}} }
+	first := baseline{CheckFiles: of("file 1")}
+	adopted := baseline{CheckFiles: of("file 2")}
+	adopted.saveFinalState(first, req, of(checkfiles.StateOf(filepath.Join(req.Dir, "f"))))
+	req.Attempt++
+	if got := first.withOutsideChanges(req, strings.Clone).CheckFiles["f"].State; got != "file 2" {
+		t.Errorf("the base is %q", got)
+	}
+}
+
+// The entries of one map replace those of another, which may be nil.
+func TestOverlay(t *testing.T) {
+	t.Parallel()
+	for _, a := range []map[string]int{nil, {"a": 1}} {
+		if got := overlay(a, map[string]int{"a": 2}); len(got) != 1 || got["a"] != 2 || a["a"] == 2 {
+			t.Errorf("%v becomes %v", a, got)
 		}
 	}
 }

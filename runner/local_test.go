@@ -197,6 +197,8 @@ func TestChecksInASharedDirectory(t *testing.T) {
 			}))
 			d := &busyDirectory{busy: tc.busy, writer: tc.writer}
 			b.hooks.Directory = d
+			waited := false
+			b.Observe = func(o runner.Observation) { waited = waited || o.Kind == "waiting" }
 			works, fires := filepath.Join(b.logs, "works"), filepath.Join(b.logs, "fires")
 			waiting := filepath.Join(b.logs, loop.WaitingFile)
 			d.before = func(nth int) {
@@ -222,6 +224,9 @@ func TestChecksInASharedDirectory(t *testing.T) {
 				!slices.Equal(d.times, tc.times) || r.Unmeasured != tc.busy || r.Vacuous {
 				t.Errorf("it is %s (%s), %+v; the checks ran %v", r.Outcome, r.Reason, r, d.times)
 			}
+			if waited != slices.Contains(d.times, runner.WhenQuiet) {
+				t.Errorf("told that it waits: %v", waited)
+			}
 			if tc.want == runner.Wrong && r.Signature == "" || len(r.Checks) > 1 {
 				t.Errorf("result = %+v", r)
 			}
@@ -239,8 +244,10 @@ func TestNoChecksInASharedDirectory(t *testing.T) {
 		b.Observe = func(o runner.Observation) { t.Errorf("%s: observed %+v", outcome, o) }
 		d := &busyDirectory{busy: true, writer: true}
 		b.req.Checks, b.hooks.Directory = checks, d
-		if r := b.attempt(t.Context()); r.Outcome != outcome || d.times != nil || r.Checks != nil {
-			t.Errorf("it is %s (%s); the checks ran %v", r.Outcome, r.Reason, d.times)
+		b.req.Guards = []runner.Guard{{Path: "check.sh"}}
+		if r := b.attempt(t.Context()); r.Outcome != outcome || d.times != nil || r.Checks != nil ||
+			r.Unmeasured != (checks != nil) || r.Vacuous {
+			t.Errorf("it is %s (%s); the checks ran %v; %+v", r.Outcome, r.Reason, d.times, r)
 		}
 	}
 }
@@ -596,6 +603,16 @@ func TestVacuousAndBaseline(t *testing.T) {
 	}
 }
 
+// Work is edited if a declared file changed, or the agent changed another one.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	for _, r := range []runner.Result{{}, {Changed: []string{"a"}}, {Touched: []string{"a"}}} {
+		if r.Edited() != (len(r.Changed)+len(r.Touched) > 0) {
+			t.Errorf("%+v is edited: %v", r, r.Edited())
+		}
+	}
+}
+
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	var edits map[string]int
@@ -624,6 +641,8 @@ func TestCommandTasks(t *testing.T) {
 		{shell: "echo made > made.txt", checks: []plan.Check{{File: "made.txt"}}, want: runner.Done,
 			adjust: func(r *runner.Request) { r.Files = []plan.File{{Path: "made.txt", Action: "create"}} }},
 		{shell: "true", want: runner.Done},
+		{shell: "test -d .", want: runner.Wrong, reason: "no declared file changed: made.txt",
+			adjust: func(r *runner.Request) { r.Files = []plan.File{{Path: "made.txt", Action: "create"}} }},
 		{shell: "echo why; exit 3", want: runner.Wrong, reason: "exit code is 3"},
 		{shell: "kill -9 $$", want: runner.Wrong, reason: "SIGKILL"},
 		{shell: "true", checks: []plan.Check{{File: "made.txt"}}, want: runner.Wrong, reason: "made.txt does not exist"},
@@ -869,6 +888,11 @@ func TestProtectedFiles(t *testing.T) {
 	b.req.Checks = []plan.Check{{Run: "true"}}
 	b.req.Protect = &runner.Protect{Patterns: []string{"go.*"}}
 	b.req.MustNot = []plan.Condition{{Text: "it is slow"}, {Text: "it is new", Check: &plan.Check{Run: "test -e go.lock"}}}
+	only := setup(t, b.Agent)
+	only.req.Protect = b.req.Protect
+	if r := only.attempt(t.Context()); r.Outcome != runner.Wrong {
+		t.Errorf("without checks it is %s", r.Outcome)
+	}
 	r := b.attempt(t.Context())
 	if r.Outcome != runner.Wrong || r.Reason != "changed what the plan protects: go.lock, go.mod" ||
 		!strings.Contains(r.Detail, "put them back:\ngo.lock\ngo.mod") || !slices.Equal(r.Violated, []string{"it is new"}) {

@@ -228,6 +228,9 @@ func TestLogIsTheOwners(t *testing.T) {
 	log, err := (&Host{}).CreateLog(dir, "output.txt")
 	mustDo(t, err)
 	log.Close()
+	if open := openIn(dir); open != nil {
+		t.Errorf("open are %q", open)
+	}
 	for at, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "output.txt"): 0o600} {
 		if st, err := os.Stat(at); err != nil || st.Mode().Perm() != want && runtime.GOOS != "windows" {
 			t.Errorf("%s: %v, %v", at, st.Mode(), err)

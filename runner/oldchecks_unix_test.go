@@ -85,6 +85,9 @@ func TestRestoredVersions(t *testing.T) {
 			t.Errorf("%s is %q, want %q; %v", c.name, got, c.want, err)
 		}
 	}
+	if open := openIn(filepath.Dir(dir)); open != nil {
+		t.Errorf("open are %q", open)
+	}
 }
 
 // An old version is kept whole or not at all, and only the owner may read it.
@@ -163,10 +166,11 @@ func TestRestoreText(t *testing.T) {
 	version := func(text string) checkfiles.Version {
 		return checkfiles.Version{State: checkfiles.State("file 1"), Text: []byte(text)}
 	}
+	mid := strings.Repeat("x", 2<<10-1)
 	text := restoreText([]changedFile{{path: "new.sh"}, {path: "short.sh", old: version("exit 1\n")},
-		{path: "long.sh", old: version(strings.Repeat("x", 4<<10))},
+		{path: "long.sh", old: version(strings.Repeat("x", 2<<10))}, {path: "mid.sh", old: version(mid)},
 		{path: "lost.sh", old: checkfiles.Version{State: checkfiles.State("file 1")}}})
-	want := "new.sh did not exist: remove it\nshort.sh was:\nexit 1\n\nlong.sh\nlost.sh\n"
+	want := "new.sh did not exist: remove it\nshort.sh was:\nexit 1\n\nlong.sh\nmid.sh was:\n" + mid + "\nlost.sh\n"
 	if !strings.HasSuffix(text, ":\n"+want) {
 		t.Errorf("%q, want %q at its end", text, want)
 	}

@@ -77,8 +77,10 @@ func TestNormalise(t *testing.T) {
 		{"assets/index-BQmUxfZ1.css", "assets/index-D8e_0kqR.css"}, {"js/a.1a2b3c4d.js", "js/a.9f8e7d6c.js"},
 		{"report-20260211.csv"}, {"report-20260212.csv"},
 		{"3 | open"}, {"4 | open"}, // a table
+		{"7 | a b\n  |   ^^ no", "8 | a b\n  | ^^^ no"}, // quoted source
+		{"ls /tmp/v3-abcdefg"}, {"ls /tmp/v3-abcdefh"},
 		{"v1.2.3"}, {"v1.2.4"}, {"2024-01-30"}, {"2024-01-31"},
-		{"\x1b[31mred\x1b[0m", "red", "red\r"}, {"a\rb\r\x1b[Kc", "c", "\rc"},
+		{"\x1b[31mred\x1b[0m", "red", "red\r", "r\u0085ed"}, {"a\rb\r\x1b[Kc", "c", "\rc"},
 		{"up\n\f\ndown", "up\n\ndown"},                                   // blank lines
 		{"lib/my-FileName.css is 3 kB"}, {"lib/my-FileSize.css is 3 kB"}, // a hash has digits
 	} {
@@ -111,7 +113,11 @@ func TestRootsOfATask(t *testing.T) {
 			t.Errorf("of %s remains %q", root, got)
 		}
 	}
-	for _, other := range []string{top + "/a.go", real + "ly/a.go"} {
+	others := []string{top + "/a.go"}
+	for _, c := range strings.Split("azAZ09_-.", "") {
+		others = append(others, real+c+"/a.go")
+	}
+	for _, other := range others {
 		if got := n.cutRoots(other); got != other {
 			t.Errorf("%s is %q", other, got)
 		}

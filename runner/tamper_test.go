@@ -31,6 +31,9 @@ func TestProtected(t *testing.T) {
 	if len(b.Protected) != 2 {
 		t.Fatalf("protected are %v", b.Protected)
 	}
+	if got := p.digests(filepath.Join(root, "missing", "sub")); len(got) > 0 {
+		t.Errorf("protected in a missing folder are %v", got)
+	}
 	if got := b.changedProtected(p, dir); got != nil {
 		t.Errorf("nothing changed, and %v is broken", got)
 	}

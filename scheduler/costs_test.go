@@ -210,6 +210,9 @@ func TestFirstCommandStartsWithoutMoney(t *testing.T) {
 		task("d", "waits", "runs"))))
 	cfg := testConfig()
 	cfg.Limits.USD = budget.Dollar
+	for i, seconds := range []float64{1, 1, 9} { // the longest task goes first
+		s.Plan.Tasks[i].Estimate.Seconds = seconds
+	}
 	m := simulation{s: s}
 	for _, b := range []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 2},
 		event.AttemptStarted{Task: "runs", Key: s.Tasks[3].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar}} {
@@ -222,7 +225,7 @@ func TestFirstCommandStartsWithoutMoney(t *testing.T) {
 	}
 }
 
-// What a task cost in another run, without its end, is no part of what it costs.
+// The costs of a task in another run that did not finish it are no part of its expected cost.
 func TestCostsOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))

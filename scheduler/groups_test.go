@@ -266,3 +266,25 @@ func TestAllowFailuresOfIntegration(t *testing.T) {
 		}
 	}
 }
+
+// The cap of an attempt is at most that of the run and at most the money of the group; a group counts the tasks that
+// wait.
+func TestCapInAGroup(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(`{"id":"g","subject":"x","verify":["true"],
+		"foreach":{"items":[1,2],"budgetUSD":2}}`)))
+	m := simulation{s: s}
+	if err := m.apply(event.RunStarted{Config: testConfig()}); err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[budget.USD]budget.USD{5: 5, 0: budget.Dollar, 9 * budget.Dollar: budget.Dollar} {
+		if got := s.groupCap([]int{0, 1}, limit); got != want {
+			t.Errorf("with a limit of %s: %s, want %s", limit, got, want)
+		}
+	}
+	for n, st := range []event.Status{event.InProgress, event.Completed} {
+		if s.move(n, st); s.groups["g"].waiting != 1-n {
+			t.Errorf("%d tasks wait, want %d", s.groups["g"].waiting, 1-n)
+		}
+	}
+}

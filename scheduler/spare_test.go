@@ -170,6 +170,37 @@ func TestSpareEndsWithItsSession(t *testing.T) {
 	}
 }
 
+// Each spare is of another task.
+func TestSparesOfTwoTasks(t *testing.T) {
+	t.Parallel()
+	c := spareConfig()
+	c.Spares = 2
+	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))))
+	m := simulation{s: s}
+	body := event.Body(event.RunStarted{Config: c})
+	for ; body != nil; body = decideNext(s, epoch) {
+		if err := m.apply(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"c", "d"} {
+		b, _ := decideSpare(s, epoch).(event.SpareStarted)
+		if b.Task != want {
+			t.Fatalf("the spare is of %q, want %s", b.Task, want)
+		}
+		if err := m.apply(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := obsoleteSpares(s, epoch); len(got) > 0 {
+		t.Errorf("obsolete are %+v", got)
+	}
+	s.Tasks[2].Attempts = 1 // its first attempt was made without the spare
+	if got := obsoleteSpares(s, epoch); len(got) != 1 || got[0].Task != "c" {
+		t.Errorf("obsolete are %+v, want the spare of c", got)
+	}
+}
+
 // The end of an attempt ends a process that it did not take.
 func TestReleasedSpare(t *testing.T) {
 	t.Parallel()

@@ -187,8 +187,12 @@ func TestOnFindings(t *testing.T) {
 		ev.Tasks[0].For != "the tests" {
 		t.Fatalf("%+v, %v", ev, err)
 	}
+	s.ExitSignal, s.Gate, s.Evidence = true, &event.GateEnded{}, []event.Evidence{{}}
 	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: ev}); err != nil {
 		t.Fatal(err)
+	}
+	if s.ExitSignal || s.Gate != nil || s.Evidence != nil {
+		t.Errorf("the gate stands: %v, %+v, %+v", s.ExitSignal, s.Gate, s.Evidence)
 	}
 	added := s.Plan.Tasks[len(s.Tasks)-1]
 	if len(s.Tasks) != 2 || s.Waves != 2 || added.ID != ev.Tasks[0].ID || len(added.Subject) > 150 ||
@@ -773,6 +777,90 @@ func TestAdviceOfPanels(t *testing.T) {
 		apply(event.CounselEnded{Task: "a", Panel: b.Panel, Verdict: counsel.Verdict{Action: "retry", Fix: c.fix}})
 		if !slices.Equal(k.PastAdvice, c.past) {
 			t.Errorf("stuck %d times: the past advice is %q, want %q", c.stuck, k.PastAdvice, c.past)
+		}
+	}
+}
+
+// A stop of the run while it brings work together ends the integration with the completed tasks.
+func TestStoppedIntegration(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"))))
+	s.Stop = event.NewStop(event.RunInterrupted, "SIGTERM", "")
+	end := onIntegration(s, 1, Integrated{Completed: []string{"A"}}, errors.New("stopped"))
+	if end.Wave != 1 || !slices.Equal(end.Completed, []string{"A"}) || end.Stop != nil {
+		t.Errorf("%+v", end)
+	}
+}
+
+// Before its first wave, a session is in the first wave with tasks that are not settled, and after all in the last one.
+func TestCurrentWave(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"))))
+	for _, c := range []struct{ wave, settled, want int }{{0, 0, 1}, {0, 1, 2}, {0, 3, 3}, {2, 0, 2}, {2, 3, 2}} {
+		if s.Wave = c.wave; c.settled > 0 {
+			for i := range c.settled {
+				s.move(i, event.Completed)
+			}
+		}
+		if got := s.CurrentWave(); got != c.want {
+			t.Errorf("%+v: wave %d", c, got)
+		}
+	}
+}
+
+// The start of each kind of work makes an activity, and its end ends that.
+func TestActivities(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[string][2]event.Body{
+		"attempt":     {event.AttemptStarted{Task: "a"}, event.AttemptEnded{Task: "a"}},
+		"counsel":     {event.CounselStarted{Task: "a"}, event.CounselEnded{Task: "a"}},
+		"review":      {event.ReviewStarted{}, event.ReviewEnded{}},
+		"criteria":    {event.CriteriaStarted{}, event.CriteriaEnded{}},
+		"integration": {event.IntegrationStarted{}, event.IntegrationEnded{}},
+		"delivery":    {event.DeliveryStarted{}, event.DeliveryEnded{}},
+	} {
+		var f figures
+		if f.trackActivity(event.Event{Body: c[0]}); len(f.activities) != 1 || f.activities[0].Kind != kind {
+			t.Errorf("%s: %+v", kind, f.activities)
+		}
+		if f.trackActivity(event.Event{Body: c[1]}); len(f.activities) != 0 {
+			t.Errorf("after %s: %+v", kind, f.activities)
+		}
+	}
+}
+
+// A first attempt and a retry are another try, and so is the first attempt of a task whose state came from elsewhere.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		next        string
+		tries, want int
+	}{{"first", 0, 1}, {"retry", 1, 2}, {"again", 1, 1}, {"again", 0, 1}} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		m := simulation{s: s}
+		if err := m.apply(event.RunStarted{Config: testConfig()}); err != nil {
+			t.Fatal(err)
+		}
+		s.Tasks[0].Next, s.Tasks[0].Tries = c.next, c.tries
+		if b, _ := decideAttemptStart(s, 0, []int{0}); b.(event.AttemptStarted).Try != c.want {
+			t.Errorf("%+v: %+v", c, b)
+		}
+		s.Tasks[0].Turn, s.Tasks[0].Attempts = &runner.Turn{}, 2
+		if b := decideChecks(s, 0).(event.AttemptStarted); b.Attempt != 3 || b.Try != c.tries {
+			t.Errorf("%+v: the checks are %+v", c, b)
+		}
+	}
+}
+
+// The checks of a task that never passed them are not made again.
+func TestNoRecheckOfWhatNeverPassed(t *testing.T) {
+	t.Parallel()
+	for passed, want := range []int{0, 1} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		s.move(0, event.Completed)
+		s.Tasks[0].PassedAt, s.changeCount, s.recheckedAt = passed, 2, 0
+		if got := dueRechecks(s); len(got) != want {
+			t.Errorf("passed at %d: %+v", passed, got)
 		}
 	}
 }

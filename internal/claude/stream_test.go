@@ -58,6 +58,9 @@ func TestTranscript(t *testing.T) {
 	if len(f.strayLine) != 300 || !strings.HasPrefix(f.strayLine, "a a a ") {
 		t.Errorf("the first stray line is %q", f.strayLine)
 	}
+	if f := parse(t, strings.NewReader("{no JSON\n"+initLine)); f.strayLine != "{no JSON" {
+		t.Errorf("the stray line is %q", f.strayLine)
+	}
 	if !f.init.seen || f.init.version != "2.1.197" || f.session == "" {
 		t.Errorf("facts = %+v", f)
 	}
