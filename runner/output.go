@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -142,15 +143,31 @@ func keepOutput(dir string, value []byte) (*Output, error) {
 	return &Output{Digest: hex.EncodeToString(sum[:]), Size: len(value)}, nil
 }
 
-// KeepFile returns the path of a file in dir with a value. The file is durable when it returns.
+// KeepFile returns the path of a file in dir with a value. The file is durable when it returns. It is safe for
+// concurrent use, also with the same value.
 func KeepFile(dir string, value []byte) (path string, err error) {
 	sum := sha256.Sum256(value)
 	path = outputFile(dir, hex.EncodeToString(sum[:]))
 	if old, err := safefile.Read(path, int64(len(value))+1); err == nil && bytes.Equal(old, value) {
-		return path, nil
+		return path, safefile.SyncDir(dir) // a killed wavex may have renamed it
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return path, safefile.Replace(path, value, 0o600, true)
+	f, err := os.CreateTemp(dir, ".next-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(value)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // best effort: the caller needs the first error
+		return "", err
+	}
+	return path, errors.Join(safefile.SyncDir(dir), safefile.SyncDir(filepath.Dir(dir))) // dir may be new
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,5 +73,34 @@ func TestKeptValues(t *testing.T) {
 	}
 	if _, err := keepOutput(filepath.Join(os.DevNull, "x"), value); err == nil {
 		t.Error("kept in no folder")
+	}
+}
+
+// Attempts that end at the same moment with the same large output keep it together.
+func TestKeptTogether(t *testing.T) {
+	t.Parallel()
+	value := bytes.Repeat([]byte("x"), inlineOutput*8)
+	for range 20 {
+		dir, errs := filepath.Join(t.TempDir(), "new"), make(chan error)
+		for range 8 {
+			go func() {
+				path, err := KeepFile(dir, value)
+				if err == nil {
+					var got []byte
+					if got, err = os.ReadFile(path); err == nil && !bytes.Equal(got, value) {
+						err = fmt.Errorf("%d bytes of %d", len(got), len(value))
+					}
+				}
+				errs <- err
+			}()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+			t.Errorf("there are %v, %v", files, err)
+		}
 	}
 }

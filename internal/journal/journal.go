@@ -18,6 +18,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"wavex/internal/safefile"
 )
 
 // Version is the journal format that this package reads and writes.
@@ -123,7 +125,7 @@ func (l *Log) prepare() ([][]byte, error) {
 	if err := l.Sync(); err != nil {
 		return nil, err
 	}
-	return nil, syncDir(filepath.Dir(l.path))
+	return nil, safefile.SyncDir(filepath.Dir(l.path))
 }
 
 // Read returns the records of a journal without opening it for writing. It ignores a torn tail. A

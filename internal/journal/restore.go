@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"wavex/internal/safefile"
 )
 
 // This file restores the journal's file when other programs change the directory: an agent's `git
@@ -64,7 +66,7 @@ func (l *Log) restore(taken bool) error {
 		err = os.Rename(f.Name(), l.path)
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = safefile.SyncDir(dir)
 	}
 	var info os.FileInfo
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"wavex/internal/safefile"
@@ -86,5 +87,15 @@ func TestOpenIn(t *testing.T) {
 	}
 	if _, err := safefile.OpenIn(filepath.Join(dir, "none"), "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of no folder: %v", err)
+	}
+}
+
+// The name of a file can be made durable in a folder that is there.
+func TestSyncDir(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testrepo.Must(t, safefile.SyncDir(dir))
+	if err := safefile.SyncDir(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) && runtime.GOOS != "windows" {
+		t.Errorf("in a folder that is not there: %v", err)
 	}
 }

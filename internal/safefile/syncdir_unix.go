@@ -1,11 +1,11 @@
 //go:build unix
 
-package journal
+package safefile
 
 import "os"
 
-// syncDir makes the name of a new file durable.
-func syncDir(dir string) error {
+// SyncDir makes the name of a new file durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
