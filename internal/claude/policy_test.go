@@ -341,6 +341,22 @@ func TestStopDeniesOpenQuestions(t *testing.T) {
 	}
 }
 
+// The first answer to a question counts.
+func TestQuestionIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	var answers []string
+	var answer func(bool, string)
+	p := &toolCalls{judge: judgeFunc(func(policy.Call) policy.Decision { return policy.Decision{Act: policy.Ask} }),
+		answer: func(line []byte) { answers = append(answers, string(line)) },
+		person: func(_ policy.Question, a func(bool, string)) func() { answer = a; return func() {} }}
+	p.onRequest(gjson.Parse(callback("before", "a", "git push").Print), false)
+	answer(true, "")
+	answer(false, "too late")
+	if p.isAsking() || len(answers) != 1 || !strings.Contains(answers[0], `"allow"`) {
+		t.Errorf("answers %q", answers)
+	}
+}
+
 // The judge gets the output of a call as it was: a text, or the JSON of its parts.
 func TestOutputOfCalls(t *testing.T) {
 	t.Parallel()
@@ -393,6 +409,7 @@ func TestSameInput(t *testing.T) {
 		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, false, false},
 		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, true, true},
 		{`{"a":1}`, `broken`, false, false},
+		{`{}`, `broken`, false, false},
 	} {
 		if got := sameInput([]byte(tc.asked), []byte(tc.ran), "/project", tc.cut); got != tc.same {
 			t.Errorf("%.60s and %.60s: same: %v", tc.asked, tc.ran, got)

@@ -124,7 +124,8 @@ func TestSpareThatCannotStart(t *testing.T) {
 			b.req.Settings.AppendSystemPrompt = strings.Repeat("x", argumentMax+1)
 			must(os.MkdirAll(filepath.Join(b.logs, loop.SystemFile, "full"), 0o700))
 		},
-		"no program": func(b *fixture) { b.agent.Argv = []string{filepath.Join(b.dir, "none")} },
+		"no scenario": func(b *fixture) { b.req.Rehearse = []byte("{") },
+		"no program":  func(b *fixture) { b.agent.Argv = []string{filepath.Join(b.dir, "none")} },
 	} {
 		b := setup(t, script{})
 		arrange(b)
@@ -149,6 +150,11 @@ func TestSpareThatHangs(t *testing.T) {
 	c := b.agent.NewSpare(b.local(), b.req).start()
 	if cost := c.discard(); cost != 0 {
 		t.Errorf("it costs %d", cost)
+	}
+	select {
+	case <-c.p.Done():
+	default:
+		t.Error("it runs")
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/loop"
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
@@ -60,6 +61,9 @@ func TestTranscript(t *testing.T) {
 	}
 	if f := parse(t, strings.NewReader("{no JSON\n"+initLine)); f.strayLine != "{no JSON" {
 		t.Errorf("the stray line is %q", f.strayLine)
+	}
+	if f := parse(t, strings.NewReader(initLine)); f.session != "11111111-1111-4111-8111-111111111111" {
+		t.Errorf("the session is %q", f.session)
 	}
 	if !f.init.seen || f.init.version != "2.1.197" || f.session == "" {
 		t.Errorf("facts = %+v", f)
@@ -133,6 +137,67 @@ var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"us
 
 func with0turns(line string) string {
 	return strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0.0125,"usage"`).Replace(line)
+}
+
+// The answer to /clear is no result. An error in its place is one, and so is the result of a turn.
+func TestAnswerToClear(t *testing.T) {
+	t.Parallel()
+	failed := strings.Replace(cleared, `"is_error":false`, `"is_error":true`, 1)
+	for line, is := range map[string]bool{cleared: false, failed: true, resultGood: true} {
+		if f := parse(t, strings.NewReader(sharedLine+"\n"+line)); (f.result != nil) != is {
+			t.Errorf("%.90s is a result: %v", line, !is)
+		}
+	}
+}
+
+// A result line has at most 20 errors.
+func TestErrorsOfAResult(t *testing.T) {
+	t.Parallel()
+	line := strings.Replace(resultBad, `"errors":[`, `"errors":[`+strings.Repeat(`"x",`, 30), 1)
+	if f := parse(t, strings.NewReader(line)); len(f.result.errors) != 20 {
+		t.Errorf("%d errors", len(f.result.errors))
+	}
+}
+
+// The last response is one of the agent itself, not of a subagent.
+func TestLastResponse(t *testing.T) {
+	t.Parallel()
+	for _, inner := range []bool{false, true} {
+		c := responses{prices: flatPrices{}}
+		c.addWhole("claude-opus-4-8", gjson.Parse(`{"input_tokens":1000,"output_tokens":1000}`), inner)
+		if c.finished == 0 || (c.last == c.finished) == inner || (c.own == 1) == inner {
+			t.Errorf("of a subagent %v: the last costs %d, all %d", inner, c.last, c.finished)
+		}
+	}
+}
+
+// Much output that is not of the protocol ends the attempt, unless the agent has spoken the protocol before.
+func TestNoise(t *testing.T) {
+	t.Parallel()
+	much := strings.Repeat("noise\n", noiseMax/6+1)
+	for name, c := range map[string]struct {
+		output string
+		want   error
+	}{"a line": {"noise\n", nil}, "much": {much, errNoise}, "much, later": {initLine + "\n" + much, nil}} {
+		var got error
+		a := &conversation{p: &proc.Process{Stdout: strings.NewReader(c.output)}, transcript: listPriced()}
+		a.read(io.Discard, func(err error) { got = err })
+		if !errors.Is(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A line that stays too long without its long strings is given up, and so is an empty one.
+func TestTruncatorGivesUp(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]bool{0: false, 1: true, truncateMax: true, truncateMax + 1: false} {
+		var s truncator
+		s.feed(bytes.Repeat([]byte("1"), size))
+		if _, ok := s.result(); ok != want {
+			t.Errorf("a line of %d bytes is kept: %v", size, ok)
+		}
+	}
 }
 
 type noPrices struct{}
