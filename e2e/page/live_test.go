@@ -29,7 +29,7 @@ func TestLivePage(t *testing.T) {
 		run := page.Of(s.S, s.Events, s.Now(), s.S.Ended == nil)
 		for i := range run.Tasks {
 			if d := run.Tasks[i].Now; d != nil {
-				d.Update("Bash go test ./...", s.Now().Add(-3*time.Second))
+				d.Update("Bash go test ./...", s.Now().Add(-3*time.Second), "")
 			}
 		}
 		if err := srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}); err != nil {
