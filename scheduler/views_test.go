@@ -456,6 +456,15 @@ func pageFigures(t testing.TB, m moment) figures {
 			running++
 		}
 	}
+	for _, l := range r.Lists {
+		f["list "+l.ID] = fmt.Sprintf("%d/%d %s", l.Completed, l.Items, budget.USD(l.Cost).Spent())
+		if !l.Known {
+			f["list "+l.ID] = "unknown " + budget.USD(l.Cost).Spent()
+		}
+		if sum := l.Completed + l.Verified + l.Running + l.Failed + l.Blocked + l.Waiting; sum != l.Items {
+			t.Errorf("after %d events, list %s has %d items, and states of %d", len(m.events), l.ID, l.Items, sum)
+		}
+	}
 	f["done"] = fmt.Sprintf("%d/%d", counts["completed"], len(r.Tasks))
 	f["running"] = fmt.Sprint(running)
 	if n := len(r.Spending); n > 0 {

@@ -71,6 +71,48 @@ func TestReportOf1000(t *testing.T) {
 	}
 }
 
+// A list is one row, which unfolds, and one node; its failed items have rows at once.
+func TestReportOfLists(t *testing.T) {
+	t.Parallel()
+	url := savePage(t, reporttest.ListRun(t, nil))
+	p := launch(t).tab(1360, 1000, "light")
+	p.open(url)
+	rows := `[...document.querySelectorAll("#rows tbody tr .open")].map((b) => b.lastChild.textContent).join(" ")`
+	if got := p.eval(rows).Str; got != "find migrate migrate[b.go] audit end fix none" {
+		t.Errorf("the rows are %s", got)
+	}
+	row := `document.querySelector('#rows tr[data-list="migrate"]')`
+	for _, want := range []string{"5/6, 1 failed", "$0.42", "of $5", "failed"} {
+		if got := p.eval(row + `.innerText`).Str; !strings.Contains(got, want) {
+			t.Errorf("the row of the list has no %q: %s", want, got)
+		}
+	}
+	for _, want := range []string{"find migrate migrate[a.go] migrate[b.go] migrate[c.go] migrate[d.go] migrate[e.go] " +
+		"migrate[f.go] audit end fix none", "find migrate migrate[b.go] audit end fix none"} {
+		p.eval(row + `.querySelector(".open").click()`)
+		if got := p.eval(rows).Str; got != want {
+			t.Errorf("the rows are %s", got)
+		}
+	}
+	if n := p.eval(`document.querySelectorAll("#graph .node").length`).Int(); n != 5 {
+		t.Errorf("%d nodes of 3 lists and 2 tasks", n)
+	}
+	p.eval(`document.querySelector("#graph .node.list").dispatchEvent(new MouseEvent("click", {bubbles: true}))`)
+	if got := p.eval(row + `.querySelector(".open").getAttribute("aria-expanded")`).Str; got != "true" {
+		t.Errorf("a click on the node unfolds the row: %q", got)
+	}
+	p.eval(`document.querySelector('#rows tr[data-i="0"] .open').click()`)
+	p.until(`document.querySelector("#panel-title")`)
+	p.pressKey("Escape")
+	p.pressKey("/")
+	p.write("migrate")
+	p.until(`document.querySelectorAll("#rows tr[data-list]").length === 0`)
+	if got := p.eval(`document.querySelectorAll("#rows tbody tr").length`).Int(); got != 6 {
+		t.Errorf("the search finds %d tasks of the list", got)
+	}
+	p.expectNoErrors(url)
+}
+
 // The report of 300 tasks opens in under 2 s, without console messages; it can be searched, and a
 // task opened, by keys alone.
 func TestReportOf300(t *testing.T) {

@@ -29,7 +29,7 @@ import (
 var assets embed.FS
 
 // scripts lists the parts of the page's script, in order.
-var scripts = []string{"dom", "words", "graph", "time", "money", "list", "detail", "now", "main"}
+var scripts = []string{"dom", "words", "lists", "graph", "time", "money", "list", "detail", "now", "main"}
 
 // maxText bounds, in bytes, the details of a page together. Beyond it, prompts and edits are left
 // out, and the page says so.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -53,6 +54,7 @@ type Run struct {
 	CurrentWave int      `json:"open"`           // the open wave
 
 	Tasks        []Task      `json:"tasks"`
+	Lists        []List      `json:"lists,omitempty"`
 	Waves        int         `json:"waves"`
 	Critical     []int       `json:"critical"` // task indexes of the longest chain, in order
 	CriticalBy   string      `json:"weighed"`  // measure of Critical: "time" or "length"
@@ -70,6 +72,7 @@ type Run struct {
 // Task is the short form of a task.
 type Task struct {
 	ID       string    `json:"id"`
+	List     string    `json:"list,omitempty"` // id of the list that it comes from
 	Subject  string    `json:"subject,omitempty"`
 	Wave     int       `json:"wave"`
 	Blockers []int     `json:"on,omitempty"`
@@ -87,6 +90,25 @@ type Task struct {
 	Took     int64     `json:"took,omitempty"`
 	Files    []string  `json:"files,omitempty"`
 	Now      *Activity `json:"now,omitempty"` // its current activity; nil if nothing runs
+}
+
+// List is a task with foreach: how many of its items are in which state.
+type List struct {
+	ID        string `json:"id"`
+	From      string `json:"from"` // where the list comes from, for people
+	Known     bool   `json:"known"`
+	Most      int    `json:"most"` // items, if the list is not known
+	Items     int    `json:"items"`
+	Completed int    `json:"completed"`
+	Verified  int    `json:"verified,omitempty"`
+	Running   int    `json:"running,omitempty"`
+	Failed    int    `json:"failed,omitempty"`
+	Blocked   int    `json:"blocked,omitempty"`
+	Waiting   int    `json:"waiting,omitempty"`
+	Cost      int64  `json:"cost"`
+	Budget    int64  `json:"budget,omitempty"` // 0: none of its own
+	Wave      int    `json:"wave,omitempty"`   // of a list that is not known: behind its blockers
+	Blockers  []int  `json:"on,omitempty"`     // of a list that is not known: task indexes
 }
 
 // Activity is an attempt or a panel under way.
@@ -198,6 +220,9 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 	for i := range sum.Tasks {
 		r.Tasks = append(r.Tasks, newTask(s, &sum.Tasks[i], i))
 	}
+	for _, g := range sum.At(now, alive).Groups {
+		r.Lists = append(r.Lists, newList(s, g))
+	}
 	r.addOutputs(sum.Tasks)
 	r.markCriticalPath(s)
 	r.addSpans(s, events, now, alive)
@@ -228,9 +253,9 @@ func (r *Run) addOutputs(tasks []report.Task) {
 
 func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
-	out := Task{ID: textfmt.Line(t.ID), Subject: textfmt.Line(t.Subject), Wave: t.Wave, Status: string(t.Status),
-		Outcome: string(t.Outcome),
-		Reason:  textfmt.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
+	out := Task{ID: textfmt.Line(t.ID), List: textfmt.Line(t.Group), Subject: textfmt.Line(t.Subject), Wave: t.Wave,
+		Status: string(t.Status), Outcome: string(t.Outcome),
+		Reason: textfmt.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
 		Panels: t.Panels,
 		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
 	if t.Earlier != "" {
@@ -243,6 +268,20 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 		out.Files = append(out.Files, textfmt.Line(f.Path))
 	}
 	return out
+}
+
+func newList(s *scheduler.State, g report.Group) List {
+	l := List{ID: textfmt.Line(g.ID), From: textfmt.Line(g.List), Known: g.Known, Most: g.MaxItems, Items: g.Items,
+		Completed: g.Completed, Verified: g.Verified, Running: g.Running, Failed: g.Failed - g.Blocked, Blocked: g.Blocked,
+		Waiting: g.Waiting, Cost: int64(budget.FromFloat(g.CostUSD)), Budget: int64(budget.FromFloat(g.BudgetUSD))}
+	if g.Known {
+		return l
+	}
+	l.Wave = 1
+	for _, b := range s.Plan.ListBlockers(g.ID) {
+		l.Blockers, l.Wave = append(l.Blockers, b), max(l.Wave, s.Tasks[b].Wave+1)
+	}
+	return l
 }
 
 func newReview(b event.ReviewEnded) Review {

@@ -46,7 +46,7 @@ function mark() {
     r.classList.toggle("sel", on);
     r.querySelector(".open").setAttribute("aria-expanded", String(on));
   }
-  graph.nodes.forEach((n, i) => n.classList.toggle("sel", i === selected));
+  graph.nodes.forEach((n, k) => n.classList.toggle("sel", selected >= 0 && graph.of[selected] === k));
   for (const x of document.querySelectorAll(".span.sel")) x.classList.remove("sel");
   if (selected >= 0) for (const x of document.querySelectorAll(".span.of-" + selected)) x.classList.add("sel");
 }
@@ -65,7 +65,7 @@ function drawPanel(i, d, moved) {
   const t = run.tasks[i], box = $("panel"), at = box.scrollTop;
   const opened = moved ? null : new Set([...box.querySelectorAll("details[open]")].map((x) => x.dataset.k));
   const title = h("h2", { id: "panel-title", tabindex: -1 }, t.subject || t.id);
-  const ids = (list) => list.map((k) => h("button", { type: "button", class: "linkish", title: run.tasks[k].subject, on: { click: () => open(k) } }, run.tasks[k].id));
+  const waiting = run.tasks.flatMap((other, k) => (other.on || []).includes(i) ? [k] : []);
   const fact = (name, value, wide) => value !== null && value !== undefined && value !== "" && (!Array.isArray(value) || value.length) ? h("div", { class: wide ? "full" : "" }, h("dt", {}, name), h("dd", { class: wide ? "wide" : "" }, value)) : null;
   const [inn, out, read, write] = t.tokens || [0, 0, 0, 0];
   const body = [
@@ -77,7 +77,7 @@ function drawPanel(i, d, moved) {
     d.failed ? h("p", { class: "reason st-failed" }, "The details are not to be had: " + d.failed) : null,
     h("dl", { class: "facts" }, fact("Wave", t.wave + " of " + run.waves), fact("Cost", money(t.cost) + (t.counsel ? `, counsel ${money(t.counsel)}` : "")), fact("Time", took(t.took || 0)),
       fact("Attempts", t.attempts || 0), total(t.tokens) ? fact("Tokens", `${count(inn + read + write)} in, ${count(out)} out`) : null, fact("Model", d.model), fact("Plan line", d.line || null),
-      fact("Waits for", ids(t.on || []), true), fact("Is waited for by", ids(graph.next[i] || []), true),
+      fact("Waits for", taskButtons(t.on || [], i), true), fact("Is waited for by", taskButtons(waiting, i), true),
       fact("Description", d.description && h("span", { class: "prose" }, d.description), true), fact("Command", d.command && h("code", {}, d.command), true),
       fact("Files", d.files && h("code", { class: "prose" }, d.files.join("\n")), true), fact("Checks", d.verify && h("code", { class: "prose" }, d.verify.join("\n")), true),
       fact("Criteria", d.criteria && h("span", { class: "prose" }, d.criteria.join("\n")), true)),

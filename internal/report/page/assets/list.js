@@ -65,14 +65,15 @@ function drawRows() {
   const most = Math.max(...run.tasks.map((t) => t.cost || 0), 1);
   const body = h("tbody", {});
   const head = [["Status"], ["Task"], ["Subject"], ["Wave", "num opt"], ["Attempts", "num"], ["Counsel", "num opt"], ["Cost", "num"], ["Tokens", "num opt"], ["Time", "num opt"]];
-  const table = h("table", { "aria-rowcount": view.shown.length + 1 }, h("caption", { class: "sr" }, "Tasks"), h("thead", {}, h("tr", {}, head.map(([w, c]) => h("th", { scope: "col", class: c }, w)))), body);
+  const rows = rowsOf(view.shown);
+  const table = h("table", { "aria-rowcount": rows.length + 1 }, h("caption", { class: "sr" }, "Tasks"), h("thead", {}, h("tr", {}, head.map(([w, c]) => h("th", { scope: "col", class: c }, w)))), body);
   const more = h("button", { type: "button", class: "small more" });
   let made = 0;
   const add = () => {
-    body.append(...view.shown.slice(made, made + view.portion).map((i) => taskRow(i, most)));
-    made = Math.min(made + view.portion, view.shown.length);
-    more.hidden = made === view.shown.length;
-    more.textContent = `Show ${Math.min(view.portion, view.shown.length - made)} more of ${view.shown.length - made}`;
+    body.append(...rows.slice(made, made + view.portion).map((r) => typeof r === "number" ? taskRow(r, most) : listRow(r)));
+    made = Math.min(made + view.portion, rows.length);
+    more.hidden = made === rows.length;
+    more.textContent = `Show ${Math.min(view.portion, rows.length - made)} more of ${rows.length - made}`;
   };
   more.addEventListener("click", add);
   add();
