@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,15 +34,15 @@ type rollbackOptions struct {
 func newRollback(std Stdio) *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
-		Use:   "rollback TASK|wave-N|run",
+		Use:   "rollback TASK|LIST|wave-N|run",
 		Short: "Bring back the files from before a task, a wave or the run",
 		Long: `rollback brings the files of the project back to the checkpoint from before the
-last run, a wave or a task, and marks what is undone as pending: wavex resume
-does it again. A run in the directory of a git checkout has a checkpoint, unless
-that would have added more than 64 MB; its waves and tasks have some if tasks
-are of reversibility 2B or 1. A wave takes the waves behind it along. Files that
-git ignores do not change, nor do index, branches and stash; the replaced files
-are saved below refs/wavex.
+last run, a wave, a task, or all items of a list (foreach), and marks what is
+undone as pending: wavex resume does it again. A run in the directory of a git
+checkout has a checkpoint, unless that would have added more than 64 MB; its
+waves and tasks have some if tasks are of reversibility 2B or 1. A wave takes
+the waves behind it along. Files that git ignores do not change, nor do index,
+branches and stash; the replaced files are saved below refs/wavex.
 
 If the run worked in worktrees, "rollback run" undoes its delivery: your branch
 and checkout go back to the commit before it, unless other work builds on it.
@@ -54,7 +56,7 @@ already build on.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 		Example: "  wavex rollback run --dry-run\n  wavex rollback run --yes\n  wavex rollback T-003",
-		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeRollback,
+		Args:    oneArg("a task, a list, wave-N or run"), ValidArgsFunction: completeRollback,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target = args[0]
 			return runRollback(c.Context(), o, std)
@@ -103,10 +105,11 @@ type rollback struct {
 	target       gitwork.Target
 	tasks        []string // tasks to undo, in plan order
 	descendants  []string // completed tasks that depend on an undone task
+	beside       []string // tasks that ran between the items of a list, and may have changed any file
 	irreversible []string // those with effects beyond files
 }
 
-// resolveTarget resolves the argument. A task's id takes precedence over the words wave-N and run.
+// resolveTarget resolves the argument. The id of a task or a list takes precedence over the words wave-N and run.
 func (b *rollback) resolveTarget() error {
 	s := b.s
 	if s.Config.Isolation == event.Isolated && b.opts.target != "run" {
@@ -115,10 +118,18 @@ func (b *rollback) resolveTarget() error {
 			s.Config.Run, s.Config.Run)
 	}
 	i, isTask := s.Plan.Lookup(b.opts.target)
+	group := s.Plan.Group(b.opts.target)
 	wave, isWave := strings.CutPrefix(b.opts.target, "wave-")
+	undone := func(j int) bool { return s.Tasks[j].Wave >= b.target.Wave }
 	switch {
 	case isTask:
 		b.target.Task = s.Plan.Tasks[i].ID
+		undone = func(j int) bool { return j == i }
+	case group != nil:
+		undone = func(j int) bool { return s.Plan.Tasks[j].Group == group.ID }
+		if b.target.Task, b.target.Until, b.beside = b.span(undone); b.target.Task == "" {
+			return usage("no task of %s has begun", textfmt.Line(group.ID))
+		}
 	case b.opts.target == "run":
 		b.target.Wave = 1
 	case isWave:
@@ -128,11 +139,11 @@ func (b *rollback) resolveTarget() error {
 		}
 		b.target.Wave = n
 	default:
-		return usage("%q is no task of %s, no wave-N, and not run", b.opts.target, s.Plan.Path)
+		return usage("%q is no task and no list of %s, no wave-N, and not run", b.opts.target, s.Plan.Path)
 	}
 	for j := range s.Tasks {
 		t := &s.Plan.Tasks[j]
-		if isTask && j != i || !isTask && s.Tasks[j].Wave < b.target.Wave || s.Tasks[j].Attempts == 0 {
+		if !undone(j) || s.Tasks[j].Attempts == 0 {
 			continue
 		}
 		b.tasks = append(b.tasks, t.ID)
@@ -140,13 +151,16 @@ func (b *rollback) resolveTarget() error {
 			b.irreversible = append(b.irreversible, t.ID)
 		}
 	}
-	if isTask {
+	if isTask || group != nil {
+		if group != nil {
+			i = group.Tasks[0] // what waits for a list waits for each item
+		}
 		for _, j := range s.Plan.Graph.Descendants(i) {
-			if s.Tasks[j].Status == event.Completed {
+			if s.Tasks[j].Status == event.Completed && !undone(int(j)) {
 				b.descendants = append(b.descendants, s.Plan.Tasks[j].ID)
 			}
 		}
-		b.target.Exclude = b.otherTasksPaths(i)
+		b.target.Exclude = b.otherTasksPaths(undone)
 	}
 	if dir := s.Config.Track; dir != "" {
 		// The tracking folder describes the run, and a rollback adds a note to it.
@@ -155,16 +169,59 @@ func (b *rollback) resolveTarget() error {
 	return nil
 }
 
-// otherTasksPaths returns the paths, in git's form, that other tasks declare to write and this one does not.
-func (b *rollback) otherTasksPaths(i int) []string {
+// span returns the task of a list whose attempt in the last run began first, and the one whose attempt ended last.
+// beside lists the other tasks that had an attempt in between and declare no file: their changes cannot be told apart.
+func (b *rollback) span(inList func(task int) bool) (first, last string, beside []string) {
+	var meanwhile []string // since the last attempt of the list that ended
+	running := map[string]bool{}
+	for _, e := range b.events {
+		id := ""
+		switch body := e.Body.(type) {
+		case event.RunStarted:
+			first, last = "", ""
+			beside, meanwhile = nil, nil
+			clear(running)
+		case event.AttemptStarted:
+			id = body.Task
+			running[id] = true
+		case event.AttemptEnded:
+			id = body.Task
+			delete(running, id)
+		}
+		i, ok := b.s.Index(id)
+		switch {
+		case !ok:
+		case !inList(i) && first != "":
+			meanwhile = append(meanwhile, id)
+		case !inList(i):
+		case first == "":
+			first, meanwhile = id, slices.Collect(maps.Keys(running))
+		case !running[id]: // it has ended
+			last, beside, meanwhile = id, append(beside, meanwhile...), nil
+		}
+	}
+	beside = slices.DeleteFunc(beside, func(id string) bool {
+		i, ok := b.s.Index(id)
+		return !ok || inList(i) || len(b.s.Plan.Tasks[i].Files) > 0
+	})
+	slices.Sort(beside)
+	return first, cmp.Or(last, first), slices.Compact(beside)
+}
+
+// otherTasksPaths returns the paths, in git's form, that other tasks declare to write and the undone ones do not.
+func (b *rollback) otherTasksPaths(undone func(task int) bool) []string {
 	own := map[string]bool{}
-	for _, f := range b.s.Plan.Tasks[i].Files {
-		own[b.filePath(i, f.Path)] = true
+	for i := range b.s.Plan.Tasks {
+		for _, f := range b.s.Plan.Tasks[i].Files {
+			if undone(i) {
+				own[b.filePath(i, f.Path)] = true
+			}
+		}
 	}
 	var out []string
 	for j := range b.s.Plan.Tasks {
 		for _, f := range b.s.Plan.Tasks[j].Files {
-			if path := b.filePath(j, f.Path); j != i && f.Writes() && !own[path] {
+			if path := b.filePath(j, f.Path); !undone(j) && f.Writes() && !own[path] {
 				out = append(out, path)
 			}
 		}
@@ -259,6 +316,10 @@ func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 	var why []string
 	if len(b.descendants) > 0 {
 		why = append(why, "completed tasks build on it: "+strings.Join(b.descendants, ", "))
+	}
+	if len(b.beside) > 0 {
+		why = append(why, "tasks that declare no files ran meanwhile, and the changes may be theirs: "+
+			event.ListTasks(b.beside, 0))
 	}
 	switch n := len(found.ChangedByOthers); {
 	case n == 0:

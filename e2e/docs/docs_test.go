@@ -52,6 +52,7 @@ var settings = []setting{
 	{"wavex report 2026", "done", []int{2}, "the run of the page is not here"},
 	{"wavex learn --accept 1", "done", []int{2}, "nor is its proposal"},
 	{"wavex retry", "done", []int{2}, "no task has failed"},
+	{"wavex rollback migrate", "done", []int{2}, "the plan has no list"},
 	{"wavex output", "done", []int{0, 2}, "no task has an output; in a pipe its exit code is lost"},
 	{"wavex run plan.yaml", "new", []int{2}, "the plan with parameters is not here"},
 	{"wavex run plan.json --sandbox strict", "new", []int{5},
