@@ -33,7 +33,9 @@ type Group struct {
 	CostUSD   float64 `json:"cost_usd"`
 	BudgetUSD float64 `json:"budget_usd,omitempty"` // of all its tasks together; 0: none of its own
 
-	Row GroupRow `json:"-"`
+	Cost   budget.USD `json:"-"` // CostUSD
+	Budget budget.USD `json:"-"` // BudgetUSD
+	Row    GroupRow   `json:"-"`
 }
 
 // GroupRow holds the figures of a group's row in tables, which come from its tasks.
@@ -58,7 +60,7 @@ func GroupOf(s *scheduler.State, p *plan.Group) Group {
 		Failed: t.Failed + t.Blocked, Blocked: t.Blocked, Running: t.Running,
 		Waiting:       t.Unfinished() - t.Verified - t.Running,
 		AllowFailures: p.AllowFailures, MaxItems: p.MaxItems, List: p.List,
-		CostUSD: s.GroupCost(p.ID).Float(), BudgetUSD: p.BudgetUSD.Float()}
+		CostUSD: s.GroupCost(p.ID).Float(), BudgetUSD: p.BudgetUSD.Float(), Cost: s.GroupCost(p.ID), Budget: p.BudgetUSD}
 }
 
 // Stopped returns the group of a run at which no process works: what ran waits.
@@ -113,9 +115,9 @@ func (g Group) Progress() (done, others string) {
 
 // Money returns the cost of a group, with its budget if it has one: "$1.20 of $5".
 func (g Group) Money() string {
-	text := budget.FromFloat(g.CostUSD).Spent()
-	if g.BudgetUSD > 0 {
-		text += " of " + budget.FromFloat(g.BudgetUSD).String()
+	text := g.Cost.Spent()
+	if g.Budget > 0 {
+		text += " of " + g.Budget.String()
 	}
 	return text
 }
@@ -144,7 +146,7 @@ func (g Group) cells() []string {
 		panels = strconv.Itoa(g.Row.Sum.Panels)
 	}
 	return []string{textfmt.Line(g.ID), done, strconv.Itoa(g.Row.Sum.Attempts), panels,
-		budget.FromFloat(g.CostUSD).Spent(), FormatTokens(g.Row.Sum.Usage.Total()), FormatDuration(g.Row.Sum.Duration), "-",
+		g.Cost.Spent(), FormatTokens(g.Row.Sum.Usage.Total()), FormatDuration(g.Row.Sum.Duration), "-",
 		g.rowText()}
 }
 

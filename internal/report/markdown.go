@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
 )
@@ -44,7 +43,7 @@ func (r *Summary) Markdown() string {
 	r.eachRow(func(t *Task) { row(t.ID, t.Subject, r.statusText(t), t, t.Cost.Spent(), t.shortCommit()) },
 		func(g *Group) {
 			done, _ := g.Progress()
-			row(g.ID, g.rowText(), done, &g.Row.Sum, budget.FromFloat(g.CostUSD).Spent(), "-")
+			row(g.ID, g.rowText(), done, &g.Row.Sum, g.Cost.Spent(), "-")
 		})
 	if hidden := r.Totals.hiddenText(); hidden != "" {
 		fmt.Fprintf(&b, "\n%s.\n", hidden)

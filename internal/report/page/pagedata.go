@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -273,7 +272,7 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 func newList(s *scheduler.State, g report.Group) List {
 	l := List{ID: textfmt.Line(g.ID), From: textfmt.Line(g.List), Known: g.Known, Most: g.MaxItems, Items: g.Items,
 		Completed: g.Completed, Verified: g.Verified, Running: g.Running, Failed: g.Failed - g.Blocked, Blocked: g.Blocked,
-		Waiting: g.Waiting, Cost: int64(budget.FromFloat(g.CostUSD)), Budget: int64(budget.FromFloat(g.BudgetUSD))}
+		Waiting: g.Waiting, Cost: int64(g.Cost), Budget: int64(g.Budget)}
 	if g.Known {
 		return l
 	}
