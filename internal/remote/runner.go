@@ -185,8 +185,9 @@ func (a *attempt) send(ctx context.Context) (Activity, error) {
 	}
 	var refs []ferry.Ref
 	for _, id := range []string{a.req.Commit, a.req.WIP, m.Files} {
-		if id != "" {
-			refs = append(refs, ferry.Ref{Name: ferry.Base(a.req.Run, id), Commit: id})
+		ref := ferry.Ref{Name: ferry.Base(a.req.Run, id), Commit: id}
+		if id != "" && !slices.Contains(refs, ref) { // git takes no ref twice
+			refs = append(refs, ref)
 		}
 	}
 	if err := a.Ferry.Push(ctx, refs...); err != nil {

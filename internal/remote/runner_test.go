@@ -125,6 +125,17 @@ func TestRetryElsewhere(t *testing.T) {
 	}
 }
 
+// The attempt before may have been stopped without a change, so that its work is the commit where it began.
+func TestWorkWithoutAChange(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a")
+	req.WIP = req.Commit
+	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Done {
+		t.Errorf("%+v", res)
+	}
+}
+
 // An attempt that resumes a session is made by the worker that has it.
 func TestSessionStays(t *testing.T) {
 	t.Parallel()
