@@ -132,7 +132,7 @@ func (c *campaign) verify() {
 		case event.AttemptEnded:
 			ends[fmt.Sprintf("%s/%d", b.Task, b.Attempt)]++
 			spent += b.Result.Cost
-			if b.Result.Outcome == runner.Interrupted && b.Result.Priced == "" && b.Result.Cost > 0 {
+			if b.Result.Outcome == runner.Interrupted && b.Result.Priced != "cap" && b.Result.Cost > 0 {
 				told[fmt.Sprintf("%s/%d", b.Task, b.Attempt)] = b.Result.Cost
 			}
 		}
