@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"wavex/internal/ferry"
 	"wavex/internal/remote/wire"
 	"wavex/runner"
@@ -69,7 +71,7 @@ func (r *Runner) Attempt(ctx context.Context, req runner.Request, hooks runner.H
 	a := &attempt{Runner: r, id: wire.ID(req.Run, req.Task, req.Attempt), req: req, hooks: hooks, began: time.Now()}
 	res := a.run(ctx)
 	if res.Session == "" {
-		res.Session = req.Session
+		res.Session = a.req.Session
 	}
 	res.Started, res.Duration = a.began.UTC(), cmp.Or(res.Duration, time.Since(a.began))
 	if res.Outcome != runner.Done && res.Signature == "" {
@@ -117,15 +119,21 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 			a.req.Turn, a.req.WIP = a.turn, a.turn.Result.WIP
 		}
 	}
+	session := a.req.Session
 	if a.req.Resume && a.req.Worker != "" {
 		res, end := a.startAndAwait(ctx, adopted, a.req.Worker, min(sessionWait, a.QueueWait))
 		if end != NotTaken {
 			return res
 		}
 		a.id = wire.NextID(a.id)
+		// A worker with the same home would find the session, which knows paths of the other worker.
+		a.req.Resume, a.req.Session = false, uuid.NewString()
+		a.req.Prompt = cmp.Or(a.req.FullPrompt, a.req.Prompt)
 	}
+	replaced := a.req.Session != session
 	for {
 		res, end := a.startAndAwait(ctx, adopted, "", a.QueueWait)
+		res.SessionReplaced = res.SessionReplaced || replaced
 		next := wire.NextID(a.id)
 		if end != NotTaken || next == "" || a.made.Load() == 0 && !(adopted && a.exists(ctx, next)) {
 			return res

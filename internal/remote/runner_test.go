@@ -154,16 +154,22 @@ func TestSessionStays(t *testing.T) {
 func TestSessionMoves(t *testing.T) {
 	t.Parallel()
 	agent := works()
+	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+		if req.Resume || req.Prompt != "all of it" || req.Session == "22222222-2222-4222-8222-222222222222" {
+			t.Errorf("resumes %t with %q, session %s", req.Resume, req.Prompt, req.Session)
+		}
+		return agent.Agent.Turn(ctx, req, nil)
+	}
 	f := newFleet(t, agent)
 	dir, req := f.request("a")
-	req.Attempt, req.Resume, req.Worker = 2, true, "gone"
+	req.Attempt, req.Resume, req.Worker, req.FullPrompt = 2, true, "gone", "all of it"
 	results := make(chan runner.Result, 1)
 	go func() { results <- f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}) }()
 	id := wire.ID("r-1", "a", 2)
 	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
 	f.engine.End(id, remote.NotTaken)
 	first := <-results
-	if first.Outcome != runner.Done || first.Worker != "w1" || f.engine.Starts() != 2 {
+	if first.Outcome != runner.Done || first.Worker != "w1" || !first.SessionReplaced || f.engine.Starts() != 2 {
 		t.Errorf("%+v after %d starts", first, f.engine.Starts())
 	}
 	_, err := f.runner(dir).Ferry.Sweep(t.Context(), "r-1") // else the pushed result is found first
