@@ -64,7 +64,7 @@ func newMachine(t testing.TB, name, hosts, users string) *machine {
 	m.env = []string{"PATH=" + m.dir + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
 		"TMPDIR=" + m.dir + "/tmp", "LC_ALL=C.UTF-8"}
 	m.init = exec.Command("sh", "-c", firstProcess, "sh", m.dir, name)
-	m.init.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL,
+	m.init.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS}
 	said := &strings.Builder{}
 	m.init.Stderr = said
@@ -87,6 +87,9 @@ func newMachine(t testing.TB, name, hosts, users string) *machine {
 	if n, err := out.Read(make([]byte, 3)); n != 3 {
 		t.Fatalf("machine %s does not start: %v", name, err)
 	}
+	wavex, err := os.Executable() // this program is wavex, too
+	testrepo.Must(t, err)
+	m.install("wavex", wavex)
 	return m
 }
 
@@ -198,12 +201,7 @@ func (m *machine) serveSSH(key string) {
 	m.t.Helper()
 	testrepo.Files{"sshd_config": "HostKey " + key + "\nStrictModes no\nUsePAM no\nPidFile none\n" +
 		"Subsystem sftp internal-sftp\n"}.Write(m.t, m.dir)
-	m.must("/usr/sbin/sshd -f " + m.dir + "/sshd_config -E " + m.dir + "/sshd.log")
-	m.t.Cleanup(func() {
-		if text, _ := os.ReadFile(m.dir + "/sshd.log"); m.t.Failed() {
-			m.t.Logf("sshd of %s:\n%s", m.name, text)
-		}
-	})
+	m.start("/usr/sbin/sshd -D -e -f "+m.dir+"/sshd_config", "Server listening on 0.0.0.0 ")
 }
 
 // trust makes a home directory one from which, and to which, the key may log in.

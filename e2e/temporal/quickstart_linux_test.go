@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"wavex/budget"
 	"wavex/internal/claude/statement"
 	"wavex/internal/event"
 	"wavex/internal/fakeapi"
@@ -54,14 +56,50 @@ func reported() fakeapi.Reply {
 		"---END_STATUS---").WithUsage(used)
 }
 
+// installTemporal installs the development server, under the name of the temporal CLI.
+func (m *machine) installTemporal() {
+	m.t.Helper()
+	server, err := serverProgram()
+	testrepo.Must(m.t, err)
+	proctest.Script(m.t, filepath.Join(m.dir, "bin", "temporal"), "#!/bin/sh\nexec "+server+` "$@"`+"\n")
+}
+
+// installClaude installs the CLI, whose model answers as the script for the task greet says.
+func (m *machine) installClaude(steps ...fakeapi.Reply) *fakeapi.Server {
+	m.t.Helper()
+	m.install("claude", claudeCLI(m.t))
+	api := fakeapi.NewOn(m.t, m.listen(), fakeapi.Script{Prices: fakeapi.Prices{
+		"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000}},
+		Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("# Your task: greet\n"), Steps: steps}}})
+	m.env = append(m.env, "ANTHROPIC_BASE_URL="+api.URL(), "ANTHROPIC_API_KEY=anything", "DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_MAX_RETRIES=1")
+	return api
+}
+
+// newProject makes a project in /root/project, where further commands begin, and its git remote: a bare repository in a
+// directory of this machine. It returns the directory of the project outside of the machine.
+func (m *machine) newProject(remote, bare string) (project string) {
+	m.t.Helper()
+	project = filepath.Join(m.dir, "home", "project")
+	testrepo.Files{".gitignore": ".loop\nwavex.key\n", ".wavex.yaml": "counsel: \"off\"\nreview: \"off\"\n",
+		"plan.yaml": `tasks:
+  - id: greet
+    subject: Greet
+    files: [{path: greeting, action: create}]
+    verify: [grep hello greeting]
+defaults: {model: claude-sonnet-4-5}
+budget: {usd: 4}
+`}.Write(m.t, project)
+	m.must("git init -q --bare " + bare)
+	m.cwd = "/root/project"
+	m.must("git init -q && git add -A && git commit -qm first && git remote add origin " + remote)
+	return project
+}
+
 // TestQuickStart does what docs/workers.md tells for two machines, with the real CLI on the worker, and none on the
 // machine of the run. The first attempt fails, so the second continues its session there.
 func TestQuickStart(t *testing.T) {
 	t.Parallel()
-	server, err := serverProgram()
-	testrepo.Must(t, err)
-	wavex, err := os.Executable()
-	testrepo.Must(t, err)
 	key := filepath.Join(t.TempDir(), "key")
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
 		t.Fatalf("ssh-keygen: %v\n%s", err, out)
@@ -74,34 +112,12 @@ func TestQuickStart(t *testing.T) {
 	for _, m := range []*machine{a, b} {
 		trust(t, m.dir+"/home", key)
 		m.serveSSH(key)
-		m.install("wavex", wavex)
 	}
 	trust(t, git, key)
-	temporal := filepath.Join(t.TempDir(), "temporal")
-	proctest.Script(t, temporal, "#!/bin/sh\nexec "+server+` "$@"`+"\n")
-	a.install("temporal", temporal)
-	b.install("claude", claudeCLI(t))
-	api := fakeapi.NewOn(t, b.listen(), fakeapi.Script{Prices: fakeapi.Prices{
-		"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000}},
-		Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("# Your task: greet\n"), Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Write("greeting", "good bye\n")).WithUsage(used), reported(),
-			fakeapi.Use(fakeapi.Write("greeting", "hello\n")).WithUsage(used), reported(),
-		}}}})
-	b.env = append(b.env, "ANTHROPIC_BASE_URL="+api.URL(), "ANTHROPIC_API_KEY=anything", "DISABLE_AUTOUPDATER=1",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_MAX_RETRIES=1")
-	project := filepath.Join(a.dir, "home", "project")
-	testrepo.Files{".gitignore": ".loop\nwavex.key\n", ".wavex.yaml": "counsel: \"off\"\nreview: \"off\"\n",
-		"plan.yaml": `tasks:
-  - id: greet
-    subject: Greet
-    files: [{path: greeting, action: create}]
-    verify: [grep hello greeting]
-defaults: {model: claude-sonnet-4-5}
-budget: {usd: 4}
-`}.Write(t, project)
-	a.must("git init -q --bare " + git + "/team/project.git")
-	a.cwd = "/root/project"
-	a.must("git init -q && git add -A && git commit -qm first && git remote add origin git@host:team/project.git")
+	a.installTemporal()
+	api := b.installClaude(fakeapi.Use(fakeapi.Write("greeting", "good bye\n")).WithUsage(used), reported(),
+		fakeapi.Use(fakeapi.Write("greeting", "hello\n")).WithUsage(used), reported())
+	project := a.newProject("git@host:team/project.git", git+"/team/project.git")
 
 	machines, lines := quickStart(t)
 	if got := strings.Join(machines, ""); got != "AABA" {
@@ -122,6 +138,23 @@ budget: {usd: 4}
 	verifyQuickStart(t, a, project, said, api)
 }
 
+// attemptsOf returns the attempts on record with their workers, their sessions without repetitions, and their cost.
+func attemptsOf(events []event.Event) (attempts string, sessions []string, cost budget.USD) {
+	resumes := ""
+	for _, e := range events {
+		switch body := e.Body.(type) {
+		case event.AttemptStarted:
+			if resumes = ""; body.Resume {
+				resumes = " resumes"
+			}
+		case event.AttemptEnded:
+			attempts += fmt.Sprintf(", %d%s: %s on %s", body.Attempt, resumes, body.Result.Outcome, body.Result.Worker)
+			sessions, cost = append(sessions, body.Result.Session), cost+body.Result.Cost
+		}
+	}
+	return strings.TrimPrefix(attempts, ", "), slices.Compact(sessions), cost
+}
+
 // verifyQuickStart checks that machine a has everything of the run as if it had made the attempts.
 func verifyQuickStart(t testing.TB, a *machine, project, said string, api *fakeapi.Server) {
 	t.Helper()
@@ -130,25 +163,10 @@ func verifyQuickStart(t testing.TB, a *machine, project, said string, api *fakea
 	}
 	events, err := runlog.Read(loop.In(project))
 	testrepo.Must(t, err)
-	var attempts []string
-	var session string
-	var cost = api.Charged()
-	for _, e := range events {
-		switch body := e.Body.(type) {
-		case event.AttemptStarted:
-			attempts = append(attempts, fmt.Sprintf("start %d resume=%t", body.Attempt, body.Resume))
-		case event.AttemptEnded:
-			r := body.Result
-			attempts = append(attempts, fmt.Sprintf("end %s on %s", r.Outcome, r.Worker))
-			if cost -= r.Cost; session != "" && r.Session != session {
-				t.Errorf("session %s after %s", r.Session, session)
-			}
-			session = r.Session
-		}
-	}
-	want := fmt.Sprintf("start 1 resume=false, end %s on B, start 2 resume=true, end %s on B", runner.Wrong, runner.Done)
-	if got := strings.Join(attempts, ", "); got != want || cost != 0 {
-		t.Errorf("%s; %s of the charges are not on record\nwant %s\n%s", got, cost, want, said)
+	got, sessions, cost := attemptsOf(events)
+	want := fmt.Sprintf("1: %s on B, 2 resumes: %s on B", runner.Wrong, runner.Done)
+	if got != want || cost != api.Charged() || len(sessions) != 1 {
+		t.Errorf("%s; sessions %q; cost %s of %s\nwant %s\n%s", got, sessions, cost, api.Charged(), want, said)
 	}
 	last := runlog.Last(events).Config
 	for attempt := 1; attempt <= 2; attempt++ {
@@ -166,5 +184,50 @@ func verifyQuickStart(t testing.TB, a *machine, project, said string, api *fakea
 		if out := a.must(line); !strings.Contains(out, want) {
 			t.Errorf("%s: without %q\n%s", line, want, out)
 		}
+	}
+}
+
+// TestSessionMovesWithTheCLI: if the worker that has the session of a task is gone, another one begins a session with
+// the whole prompt, and with the files of the first.
+func TestSessionMovesWithTheCLI(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "C", "", "")
+	m.installTemporal()
+	ready := fakeapi.NewLatch()
+	api := m.installClaude(fakeapi.Use(fakeapi.Write("greeting", "good bye\n")).WithUsage(used),
+		reported().WaitingFor(ready), fakeapi.Use(fakeapi.Read("greeting")).WithUsage(used),
+		fakeapi.Use(fakeapi.Edit("greeting", "good bye", "hello")).WithUsage(used), reported())
+	bare := filepath.Join(m.dir, "project.git")
+	project := m.newProject(bare, bare)
+	m.start("temporal server start-dev --ip 127.0.0.1", "127.0.0.1:")
+	worker := "wavex worker --connect 127.0.0.1:7233 --allow-repo " + bare + " --dir /root/"
+	m.start(worker+"w1 --name w1 --once 1", "takes attempts")
+	type end struct {
+		said string
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		said, err := m.run("wavex run plan.yaml --workers temporal://127.0.0.1:7233/default --queue-wait 10s")
+		ended <- end{said, err}
+	}()
+	_, err := api.Wait(t.Context(), fakeapi.Prompt("# Your task: greet\n"))
+	testrepo.Must(t, err)
+	m.start(worker+"w2 --name w2", "takes attempts")
+	ready.Open()
+	run := <-ended
+	if run.err != nil {
+		logs, _ := m.run("wavex logs greet --attempt 2")
+		t.Fatalf("%s%v\n%s", run.said, run.err, logs)
+	}
+	events, err := runlog.Read(loop.In(project))
+	testrepo.Must(t, err)
+	got, sessions, cost := attemptsOf(events)
+	want := fmt.Sprintf("1: %s on w1, 2 resumes: %s on w2", runner.Wrong, runner.Done)
+	if got != want || cost != api.Charged() || len(sessions) != 2 {
+		t.Errorf("%s; sessions %q; cost %s of %s\nwant %s\n%s", got, sessions, cost, api.Charged(), want, run.said)
+	}
+	if text, err := os.ReadFile(filepath.Join(project, "greeting")); string(text) != "hello\n" {
+		t.Errorf("the greeting is %q, %v", text, err)
 	}
 }
