@@ -45,8 +45,15 @@ func retriedTasks(names []string) ([]string, error) {
 	var ids []string
 	for _, name := range names {
 		if g := s.Plan.Group(name); g != nil {
+			switch {
+			case !g.Known: // its blockers, and its items as soon as they are known
+				ids = append(ids, g.ID)
+				continue
+			case len(g.Tasks) == 0:
+				return nil, usage("%s has no items", textfmt.Line(name))
+			}
 			left := slices.DeleteFunc(g.All(), func(i int) bool { return s.Tasks[i].Status == event.Completed })
-			if len(left) == 0 && len(g.Tasks) > 0 {
+			if len(left) == 0 {
 				return nil, usage("all tasks of %s are completed", textfmt.Line(name))
 			}
 			ids = append(ids, plan.IDs(s.Plan, left)...)

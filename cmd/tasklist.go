@@ -80,8 +80,12 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	}
 	lost, err := l.Export(ctx, p, native)
 	var full *tasklist.NotEmptyError
-	if errors.As(err, &full) {
+	var group *tasklist.GroupError
+	switch {
+	case errors.As(err, &full):
 		return usage("%s", full)
+	case errors.As(err, &group):
+		return usage("%s", group)
 	}
 	if err != nil {
 		return err

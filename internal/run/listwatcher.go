@@ -56,7 +56,10 @@ type listWatcher struct {
 // poll sends the new tasks that have not changed since before. It skips entries that are not valid
 // tasks until they are corrected.
 func (w *listWatcher) poll(ctx context.Context, before time.Time) {
-	found, err := w.list.NewTasks(ctx, w.run, func(id string) bool { _, ok := w.plan.Lookup(id); return ok }, before)
+	found, err := w.list.NewTasks(ctx, w.run, func(id string) bool {
+		_, ok := w.plan.Lookup(id)
+		return ok || w.plan.Group(id) != nil // a task with foreach, which its items stand for
+	}, before)
 	if err != nil {
 		return // half written or removed: try again next time
 	}

@@ -29,8 +29,8 @@ func TestListPoll(t *testing.T) {
 	l, err := tasklist.OpenDir(dir)
 	testrepo.Must(t, err)
 	to := make(chan []json.RawMessage, 1)
-	w := listWatcher{list: l, run: "r-1", plan: testrepo.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"}]}`),
-		added: to}
+	w := listWatcher{list: l, run: "r-1", plan: testrepo.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"},
+		{"id":"9","subject":"a list","foreach":["a","b"]}]}`), added: to}
 	look := func() (ids []string) {
 		w.poll(t.Context(), time.Now().Add(time.Hour))
 		select {
@@ -49,6 +49,7 @@ func TestListPoll(t *testing.T) {
 		want  string
 	}{
 		{taskFile("1", "known", ""), "[]"},
+		{taskFile("9", "a list", ""), "[]"},      // whose items the plan has
 		{taskFile("2", "behind 3", `"3"`), "[]"}, // which does not exist yet
 		{testrepo.Files{"3.json": `{"id":"3","subj`}, "[]"},
 		{taskFile("3", "new", ""), "[3 2]"},

@@ -26,10 +26,21 @@ func (e *NotEmptyError) Error() string {
 		e.List.Name, e.Tasks, e.List.Dir)
 }
 
+// GroupError refuses a plan with lists: a task list has no place for a task for each item.
+type GroupError struct{ Task string }
+
+func (e *GroupError) Error() string {
+	return fmt.Sprintf("task %s has a list (foreach), which a task list has no place for; run the plan by its file",
+		e.Task)
+}
+
 // Export writes the plan into the list, which must be empty, and returns the parts that a list
 // cannot hold. native is p as JSON (from convert.Import); the prompts of p are already read from
 // their files.
 func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
+	if len(p.Groups) > 0 {
+		return nil, &GroupError{p.Groups[0].ID}
+	}
 	if l.Exists() {
 		tasks, bad, err := l.Read(ctx)
 		if err != nil {

@@ -34,11 +34,14 @@ type ProgressWriter struct {
 	worker    *async.Worker
 
 	mu     sync.Mutex
-	states []taskState      // last noted view of each task
-	ids    []string         // of the tasks in the plan
-	dirty  map[int]struct{} // tasks whose view is not yet written
+	states map[int]taskState // last noted view of each task; of a list of the plan, that of its number below 0: see ofGroup
+	ids    map[int]string    // of the tasks and lists in the plan
+	dirty  map[int]struct{}  // tasks whose view is not yet written
 	closed bool
 }
+
+// ofGroup returns the number of a list of the plan (foreach). It is one task in the task list, as which it was read.
+func ofGroup(k int) int { return -1 - k }
 
 // taskState holds the shown state of a run's task. The zero value means that the run has not touched the
 // task and does not change it.
@@ -55,7 +58,8 @@ type taskState struct {
 // goroutine, once for each problem of writing. The end of ctx stops the mirror.
 func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *ProgressWriter {
 	ctx, cancel := context.WithCancel(ctx)
-	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel, dirty: map[int]struct{}{}}
+	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel, states: map[int]taskState{},
+		ids: map[int]string{}, dirty: map[int]struct{}{}}
 	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}}
 	m.worker = async.Start(func(last bool) time.Duration {
 		w.writePending(ctx)
@@ -84,7 +88,12 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 		m.updateByID(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
 	default:
 		for i := range s.Plan.Tasks {
-			m.update(s, i)
+			if s.Plan.Tasks[i].Group == "" {
+				m.update(s, i)
+			}
+		}
+		for k := range s.Plan.Groups {
+			m.updateGroup(s, k)
 		}
 	}
 	m.worker.Wake()
@@ -96,20 +105,52 @@ func (m *ProgressWriter) updateByID(s *scheduler.State, id string) {
 	}
 }
 
-// update notes a task whose shown view is outdated.
+// update notes a task, or its list, whose shown view is outdated.
 func (m *ProgressWriter) update(s *scheduler.State, i int) {
-	for k := len(m.states); k < len(s.Plan.Tasks); k++ {
-		m.states, m.ids = append(m.states, taskState{}), append(m.ids, s.Plan.Tasks[k].ID)
-	}
-	own := i < m.listTasks || slices.ContainsFunc(s.Added, func(a event.Added) bool {
-		return a.Origin == event.FromList && a.ID == m.ids[i] // it joined the run
-	})
-	v := stateOf(s, i, own)
-	if v == m.states[i] {
+	id, group := s.Plan.Tasks[i].ID, s.Plan.Tasks[i].Group
+	if group != "" {
+		m.updateGroup(s, slices.IndexFunc(s.Plan.Groups, func(g plan.Group) bool { return g.ID == group }))
 		return
 	}
-	m.states[i] = v
-	m.dirty[i] = struct{}{}
+	own := i < m.listTasks || slices.ContainsFunc(s.Added, func(a event.Added) bool {
+		return a.Origin == event.FromList && a.ID == id // it joined the run
+	})
+	m.note(i, id, stateOf(s, i, own))
+}
+
+// updateGroup notes a list whose shown view is outdated.
+func (m *ProgressWriter) updateGroup(s *scheduler.State, k int) {
+	m.note(ofGroup(k), s.Plan.Groups[k].ID, stateOfGroup(s, &s.Plan.Groups[k]))
+}
+
+func (m *ProgressWriter) note(i int, id string, v taskState) {
+	if v != m.states[i] {
+		m.states[i], m.ids[i] = v, id
+		m.dirty[i] = struct{}{}
+	}
+}
+
+// stateOfGroup returns the view of a list as one task: it is completed with its last item, or if the others may fail.
+func stateOfGroup(s *scheduler.State, g *plan.Group) taskState {
+	t := s.GroupTally(g)
+	begun := t.Completed+t.Verified+t.Running+t.Failed+t.Blocked > 0
+	if !g.Known || !begun && t.All > 0 {
+		return taskState{}
+	}
+	v := taskState{status: Pending, run: s.Config.Run, wave: 1}
+	if t.All > 0 {
+		v.wave = s.Tasks[g.Tasks[0]].Wave
+	}
+	switch {
+	case t.Unfinished() == 0 && t.Failed+t.Blocked <= g.AllowedFailures():
+		v.status, v.evidence = Completed, event.ExecutionOutput
+		if t.All > 0 {
+			v.evidence = strongestEvidence(&s.Plan.Tasks[g.Tasks[0]])
+		}
+	case t.Unfinished() > 0 && s.Ended == nil:
+		v.status = InProgress
+	}
+	return v
 }
 
 // stateOf returns the view of task i. own says that the task is one of the list. A failed or blocked

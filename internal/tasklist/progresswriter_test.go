@@ -145,6 +145,39 @@ func TestProgressWriter(t *testing.T) {
 	})
 }
 
+// A task of the list with foreach is one task there, whatever number of items it has.
+func TestProgressOfGroups(t *testing.T) {
+	t.Parallel()
+	foreach := func(id, list string) string {
+		return pending(id, `,"metadata":{"wavex":{"foreach":`+list+`,"verify":["true"]}}`)
+	}
+	l := folder(t, map[string]string{"1.json": foreach("1", `{"items":["a","b","c"],"allowFailures":1}`),
+		"2.json": foreach("2", `["a","b"]`), "3.json": foreach("3", `[]`)})
+	synctest.Test(t, func(t *testing.T) {
+		h := startFakeRun(t, l, "")
+		h.want("1", untouched)
+		h.want("3", "completed wavex wave=1 loop=r-1 stuck=0 execution output") // it has no items
+		h.start("1[b]")
+		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.end("1[b]", runner.Done, event.Completed, 0)
+		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.start("1[a]")
+		h.end("1[a]", runner.Wrong, event.Failed, 1)
+		h.start("1[c]")
+		h.end("1[c]", runner.Done, event.Completed, 0)
+		h.want("1", "completed wavex wave=1 loop=r-1 stuck=0 execution output") // one may fail
+		h.want("2", untouched)
+		h.start("2[a]")
+		h.end("2[a]", runner.Wrong, event.Failed, 1)
+		h.apply(event.RunEnded{Status: "failed"})
+		h.close()
+		h.want("2", "pending  wave=1 loop=r-1 stuck=0")
+		if len(h.warnings) > 0 || len(whole(t, l)) != 3 {
+			t.Error(h.warnings, len(whole(t, l)))
+		}
+	})
+}
+
 // A task that the run adds gets a new number, once, in all sessions of the run.
 func TestProgressOfAddedTasks(t *testing.T) {
 	t.Parallel()
