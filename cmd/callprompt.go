@@ -98,10 +98,18 @@ func (r *invocation) allowAlways(pattern string) {
 	}
 }
 
-// addAllowed adds a pattern to policy.allow of a settings file. The rest of the file stays as it is.
+// addAllowed adds a pattern to policy.allow of a settings file. The rest of the file stays as it is, with its
+// permissions and a link to it.
 func addAllowed(path, pattern string) error {
 	if path == "" {
 		return errors.New("there is no home directory")
+	}
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	perm := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		perm = info.Mode().Perm()
 	}
 	text, err := safefile.Read(path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +122,7 @@ func addAllowed(path, pattern string) error {
 	if err != nil {
 		return err
 	}
-	return safefile.Replace(path, []byte(changed), 0o644, true)
+	return safefile.Replace(path, []byte(changed), perm, true)
 }
 
 // withAllowed returns the text of a settings file with one more pattern in policy.allow.

@@ -101,3 +101,27 @@ func TestAddAllowed(t *testing.T) {
 		}
 	}
 }
+
+// A settings file that is a link, as to a directory of dotfiles, stays one, and the file keeps its permissions.
+func TestAddAllowedToALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "dotfile"), filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte("plain: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	if err := addAllowed(link, "git push"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	info, serr := os.Stat(file)
+	if err != nil || serr != nil || !strings.Contains(string(text), "'git push'") || info.Mode().Perm() != 0o600 {
+		t.Errorf("%q, %v; %v, %v", text, err, info, serr)
+	}
+	if to, err := os.Readlink(link); err != nil || to != file {
+		t.Errorf("the link goes to %q, %v", to, err)
+	}
+}
