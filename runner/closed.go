@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"wavex/internal/checkfiles"
 	"wavex/internal/loop"
@@ -64,20 +65,61 @@ func (r *Request) closed() (list []policy.Closed) {
 		list = append(list, policy.Closed{Path: root, Patterns: p.Patterns, Rule: ruleProtect, Why: "the plan protects it",
 			Except: []string{filepath.Join(root, ".git"), filepath.Join(root, loop.Name)}})
 	}
-	return list
+	return append(list, r.closedBelow(root)...)
+}
+
+// closedBelow closes the CLI's directories at any depth of the working tree root, as closed does in the root: the CLI
+// reads those of the folders that it works in.
+func (r *Request) closedBelow(root string) []policy.Closed {
+	open := []string{filepath.Join(root, claudeDir), filepath.Join(r.Dir, claudeDir)} // closed has them
+	for _, p := range plan.Written(r.Files) {
+		parts := strings.Split(filepath.ToSlash(filepath.Clean(p)), "/")
+		if i := slices.Index(parts, claudeDir); i >= 0 {
+			open = append(open, filepath.Join(r.Dir, filepath.Join(parts[:i+1]...)))
+		}
+	}
+	return []policy.Closed{
+		{Path: root, In: claudeDir, Patterns: []string{"settings*"}, Rule: ruleCLI, Why: "it has the CLI's own rules"},
+		{Path: root, In: claudeDir, Patterns: []string{"*"}, Except: open, Rule: ruleCLI,
+			Why: "the task does not declare it"},
+	}
 }
 
 // closedPaths returns the paths of closed for a wall: those that exist, where patterns name them. The working tree may
 // be in one of them, .loop.
 func (r *Request) closedPaths() (paths []string) {
+	below := sync.OnceValue(func() []string { return dirsNamed(claudeDir, r.root()) })
 	for _, c := range r.closed() {
-		if len(c.Patterns) > 0 {
+		if c.In != "" {
+			for _, dir := range below() {
+				if !slices.Contains(c.Except, dir) {
+					paths = append(paths, matchingPaths(policy.Closed{Path: dir, Patterns: c.Patterns})...)
+				}
+			}
+		} else if len(c.Patterns) > 0 {
 			paths = append(paths, matchingPaths(c)...)
 		} else {
 			paths = append(paths, c.Path)
 		}
 	}
 	return paths
+}
+
+// dirsNamed returns the directories of a name in dir, at any depth but not within each other.
+func dirsNamed(name, dir string) (out []string) {
+	_ = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !d.IsDir() || at == dir:
+			return nil
+		case d.Name() == name:
+			out = append(out, at)
+			return fs.SkipDir
+		case d.Name() == ".git" || d.Name() == loop.Name || d.Name() == "node_modules":
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out
 }
 
 // matchingPaths returns the existing files and folders that the patterns of a closed path match.

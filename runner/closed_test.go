@@ -26,8 +26,8 @@ func TestClosedPaths(t *testing.T) {
 		".git/worktrees/R.1/HEAD": "ref: x\n", ".git/worktrees/R.1/commondir": "../..\n",
 		".loop/worktrees/R.1/.git": "gitdir: " + project + "/.git/worktrees/R.1\n", ".loop/worktrees/R.1/prot/a/f": "",
 		".loop/worktrees/R.1/sub/x": "", "plan.json": "", "prot/a/f": "", "sub/f": "", ".claude/settings.json": "",
-		".claude/settings.local.json": "",
-		".claude/agents/a.md":         "", ".claude/worktrees/w/f": "",
+		".claude/settings.local.json": "", ".claude/agents/a.md": "", ".claude/worktrees/w/f": "",
+		"sub/.claude/settings.json": "", "sub/.claude/skills/s/SKILL.md": "", "sub/b/.claude/agents/a.md": "",
 	} {
 		path := filepath.Join(project, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -45,13 +45,16 @@ func TestClosedPaths(t *testing.T) {
 	}{
 		"project": {Request{Dir: project, Protect: protect, Guards: []Guard{{Path: "plan.json"}}},
 			append(common, ".loop", "plan.json", "prot", ".claude/settings.json", ".claude/settings.local.json",
-				".claude/agents"),
+				".claude/agents", "sub/.claude/settings.json", "sub/.claude/skills", "sub/b/.claude/agents"),
 			[]string{".", ".git", ".claude", ".claude/worktrees", "sub"}},
 		"folder of it": {Request{Dir: filepath.Join(project, "sub"),
 			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
 			append(common, ".loop", "prot", ".claude/settings.json"), []string{"sub"}},
 		"declared": {Request{Dir: project, Files: []plan.File{{Path: ".claude/agents/b.md", Action: "create"}}},
 			append(common, ".claude/settings.json", ".claude/settings.local.json"), []string{".claude/agents", "prot"}},
+		"declared below": {Request{Dir: project, Files: []plan.File{{Path: "sub/.claude/skills/s/x", Action: "create"}}},
+			append(common, ".claude/agents", "sub/.claude/settings.json", "sub/b/.claude/agents"),
+			[]string{"sub/.claude/skills"}},
 		"its own tree": {Request{Dir: tree, Protect: protect},
 			append(common, ".loop", ".loop/worktrees/R.1/.git", ".loop/worktrees/R.1/prot",
 				".git/worktrees/R.1/config.worktree"), []string{".git"}}, // the wall opens the tree itself

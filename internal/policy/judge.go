@@ -49,7 +49,7 @@ func New(r Rules) Judge {
 			except = append(except, spellings(e)...)
 		}
 		for _, at := range spellings(c.Path) {
-			z := zone{closed: c, except: except, path: splitPath(at)}
+			z := zone{closed: c, except: except, path: splitPath(at), in: c.In}
 			for k, part := range z.path {
 				z.path[k] = quoteMeta.Replace(part)
 			}
@@ -87,6 +87,7 @@ type zone struct {
 	closed *Closed
 	except []string
 	path   []string   // patterns of path.Match
+	in     string     // if not "", below is relative to directories of this name in path
 	below  [][]string // the same, below path; nil: everything
 }
 
@@ -277,6 +278,9 @@ func (j *judge) closed(at string, tree bool) *Closed {
 
 // holds reports whether a path is in the zone, or the zone in the path if tree is set.
 func (z *zone) holds(parts []string, tree bool) bool {
+	if z.in != "" {
+		return z.holdsIn(parts, tree)
+	}
 	if len(z.below) == 0 {
 		return overlap(z.path, parts, tree)
 	}
@@ -285,6 +289,20 @@ func (z *zone) holds(parts []string, tree bool) bool {
 	}
 	rest := parts[min(len(parts), len(z.path)):]
 	return slices.ContainsFunc(z.below, func(p []string) bool { return overlap(p, rest, tree) })
+}
+
+// holdsIn is holds for the directories of a name. Of a path that holds such a directory, nothing tells it.
+func (z *zone) holdsIn(parts []string, tree bool) bool {
+	if len(parts) <= len(z.path) || !overlap(z.path, parts, false) {
+		return false
+	}
+	for i := len(z.path); i < len(parts); i++ {
+		if overlap([]string{z.in}, parts[i:i+1], false) &&
+			slices.ContainsFunc(z.below, func(p []string) bool { return overlap(p, parts[i+1:], tree) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // overlap reports whether a path is in a closed one, or the closed one in it if tree is set.

@@ -312,6 +312,24 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Paths in directories of a name are closed at any depth. What holds such a directory is open, as its text tells nothing.
+func TestClosedAtAnyDepth(t *testing.T) {
+	t.Parallel()
+	dir, rules := project(t)
+	rules.Closed = []Closed{{Path: dir, In: ".claude", Patterns: []string{"settings*"}, Rule: "set", Why: "x"},
+		{Path: dir, In: ".claude", Patterns: []string{"*"}, Except: []string{filepath.Join(dir, "own")}, Rule: "any", Why: "x"}}
+	for command, want := range map[string]string{
+		"echo x > a/b/.claude/settings.json": "set", "echo x > .claude/skills/s/SKILL.md": "any", "rm -r a/.claude": "set",
+		"mkdir -p a/.claude/agents": "any", "cp x own/.claude/settings.local.json": "set", "rm a/.cl*/agents": "any",
+		"echo x > own/.claude/agents/a": "", "rm -r a": "", "mkdir a/.claude": "", "echo x > a/.claudes/b": "",
+		"rm */agents": "", "echo x > claude/settings.json": "",
+	} {
+		if got := New(rules).Before(bash(command)); got.Rule != want {
+			t.Errorf("%s: %+v, want %q", command, got, want)
+		}
+	}
+}
+
 // Closed paths below which some are open, as .loop with the attempt's own tree in it.
 func TestExcept(t *testing.T) {
 	t.Parallel()

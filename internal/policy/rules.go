@@ -32,6 +32,8 @@ type Rules struct {
 // Closed is a path that no call may write, with all below it.
 type Closed struct {
 	Path string `json:"path"` // absolute
+	// In, if not "", restricts it to directories of this name below Path, at any depth. Patterns are relative to them.
+	In string `json:"in,omitempty"`
 	// Patterns, if there are any, restrict it to the paths below Path that one of them matches, and those below
 	// them: patterns of path.Match for slash-separated paths relative to Path.
 	Patterns []string `json:"patterns,omitempty"`
