@@ -8,6 +8,7 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/policy"
@@ -227,6 +230,102 @@ func TestNoAnswer(t *testing.T) {
 			t.Errorf("ran: %v\n%s", err == nil, p.transcript())
 		}
 	})
+}
+
+// What the CLI does with answers that wavex never gives, and with none: each call of the turn gets another one. 2.1.330
+// carries out no such call, as wavex registers with onFailure; 2.1.197 carries out those that it cannot read.
+func TestBadAnswers(t *testing.T) {
+	t.Parallel()
+	answers := []struct {
+		name, line string // with %s for the id of the request
+		runsOnOld  bool
+	}{
+		{"none", "", false},
+		{"another-id", `{"subtype":"success","request_id":"x%s","response":{}}`, false},
+		{"another-event", `{"subtype":"success","request_id":"%s","response":{"hookSpecificOutput":` +
+			`{"hookEventName":"PostToolUse","permissionDecision":"allow","permissionDecisionReason":"x"}}}`, false},
+		{"error", `{"subtype":"error","request_id":"%s","error":"x"}`, true},
+		{"null", `{"subtype":"success","request_id":"%s","response":null}`, true},
+		{"list", `{"subtype":"success","request_id":"%s","response":[]}`, true},
+		{"unknown", `{"subtype":"success","request_id":"%s","response":{"hookSpecificOutput":` +
+			`{"hookEventName":"PreToolUse","permissionDecision":"maybe","permissionDecisionReason":"x"}}}`, true},
+	}
+	eachCLI(t, func(t *testing.T, c cli) {
+		var steps []fakeapi.Reply
+		for _, a := range answers {
+			steps = append(steps, fakeapi.Use(fakeapi.Bash("touch "+a.name)).WithUsage(use))
+		}
+		p := startCLI(t, serve(t, append(steps, fakeapi.Text("done").WithUsage(use))...),
+			setup{cli: c, talk: true, args: anyTool})
+		hook := func(id string) []any {
+			return []any{map[string]any{"hookCallbackIds": []string{id}, "timeout": 1, "onFailure": "block"}}
+		}
+		p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
+			"subtype": "initialize", "hooks": map[string]any{"PreToolUse": hook("before"), "Stop": hook("stop")}}})
+		p.send("Do it.")
+		at := 0
+		for _, a := range answers {
+			var l line
+			l, at = p.await(at, func(l line) bool { return l.Type == "control_request" })
+			at++
+			if a.line != "" {
+				p.send(json.RawMessage(`{"type":"control_response","response":` +
+					strings.ReplaceAll(a.line, "%s", gjson.GetBytes(l.raw, "request_id").Str) + `}`))
+			}
+		}
+		// Nothing answers the question at the end of the turn either.
+		p.await(at, func(l line) bool { return l.Type == "result" && l.Subtype == "success" })
+		e := p.end()
+		for _, a := range answers {
+			_, err := os.Stat(filepath.Join(e.dir, a.name))
+			if ran := err == nil; ran != (a.runsOnOld && c.old) {
+				t.Errorf("%s: ran: %v", a.name, ran)
+			}
+		}
+		if t.Failed() {
+			t.Log(p.transcript())
+		}
+	})
+}
+
+// A line that is no JSON ends the CLI without a result, and the call that waits for an answer does not run. If stdin ends
+// instead, 2.1.197 carries it out, so wavex denies open calls first.
+func TestEndsWhileAsked(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *cliProcess){
+		"no JSON": func(t *testing.T, p *cliProcess) {
+			if _, err := p.in.Write([]byte("no JSON\n")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"stdin": func(t *testing.T, p *cliProcess) {
+			if err := p.in.Close(); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onCLIs(t, name == "stdin", func(t *testing.T, c cli) {
+				steps := []fakeapi.Reply{fakeapi.Use(fakeapi.Bash("touch ran")).WithUsage(use)}
+				if name == "stdin" {
+					steps = append(steps, fakeapi.Text("done").WithUsage(use))
+				}
+				p := startCLI(t, serve(t, steps...), setup{cli: c, talk: true, args: anyTool})
+				p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
+					"subtype": "initialize", "hooks": map[string]any{"PreToolUse": []any{
+						map[string]any{"hookCallbackIds": []string{"before"}, "timeout": 60, "onFailure": "block"}}}}})
+				p.send("Do it.")
+				p.await(0, func(l line) bool { return l.Type == "control_request" })
+				end(t, p)
+				e := p.end()
+				_, err := os.Stat(filepath.Join(e.dir, "ran"))
+				if ran := err == nil; ran != (name == "stdin" && c.old) || name != "stdin" && len(e.of("result", "")) > 0 {
+					t.Errorf("exit %d; ran: %v\n%s", e.exit, ran, p.transcript())
+				}
+			})
+		})
+	}
 }
 
 // A person decides on calls: one that is allowed runs without a permission rule, one that is denied does not, and of
