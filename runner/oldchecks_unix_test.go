@@ -179,7 +179,9 @@ func TestRestoreText(t *testing.T) {
 // A check that cannot run with the old version, and one that is interrupted, tell nothing about the work.
 func TestCompareWithOld(t *testing.T) {
 	t.Parallel()
-	a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ()}
+	temp := t.TempDir()
+	a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ(),
+		turn: TurnRequest{Env: map[string]string{"TMPDIR": temp}}}
 	for run, want := range map[string]string{"exit 126": "the check cannot run with the old version",
 		"exit 127": "the check cannot run with the old version", "true": "",
 		"false": "the check fails in a copy of the project with either version"} {
@@ -193,6 +195,9 @@ func TestCompareWithOld(t *testing.T) {
 		if _, _, err := a.compare(ctx, c, nil); !errors.Is(err, stop) {
 			t.Errorf("%s, interrupted: %v", run, err)
 		}
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("of the copies remain %v, %v", left, err)
 	}
 }
 

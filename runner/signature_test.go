@@ -158,6 +158,7 @@ func TestOrderOfLines(t *testing.T) {
 		{"--- one\n+++ two", "+++ two\n--- one", true},
 		{"one\n a\n\n b", "one\n a\n b", true},
 		{"one\n| a\ntwo", "one\ntwo\n| a", false},
+		{"one\n< a\ntwo", "one\ntwo\n< a", false},
 		{"one\nE   a\ntwo", "one\ntwo\nE   a", false}, // of pytest
 	} {
 		if a, b := canonical(strings.Split(c.a, "\n")), canonical(strings.Split(c.b, "\n")); (a == b) != c.same {

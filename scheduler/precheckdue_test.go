@@ -50,8 +50,8 @@ func TestPrecheckDue(t *testing.T) {
 			}
 			return b.Task
 		case event.Draining:
-			if b.Stop.Limit != budget.LimitMoney {
-				t.Errorf("the stop is %+v", b.Stop)
+			if b.Stop.Limit != budget.LimitMoney || wait {
+				t.Errorf("the stop is %+v, it waits: %v", b.Stop, wait)
 			}
 			return "stops"
 		default:

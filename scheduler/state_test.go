@@ -700,6 +700,25 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
+// The waves of a list count as waves of the plan.
+func TestWavesOfAList(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, listPlan(fromX)))
+	m := simulation{s: s}
+	if err := m.apply(event.RunStarted{Config: testConfig()}); err != nil {
+		t.Fatal(err)
+	}
+	x, _ := s.Index("x")
+	s.move(x, event.Completed)
+	id := s.Plan.Groups[0].ID
+	if err := m.apply(event.ItemsAdded{Group: id, Items: []json.RawMessage{json.RawMessage(`"a"`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Plan.Group(id).Known || s.planWaves != s.Waves {
+		t.Errorf("%d waves, of the plan %d", s.Waves, s.planWaves)
+	}
+}
+
 // An output that is needed and not there is an error that names its task.
 func TestMissingOutput(t *testing.T) {
 	t.Parallel()
@@ -805,6 +824,135 @@ func TestCurrentWave(t *testing.T) {
 		if got := s.CurrentWave(); got != c.want {
 			t.Errorf("%+v: wave %d", c, got)
 		}
+	}
+}
+
+// After a rollback a criterion is known to have failed if a check found that, before or after the work.
+func TestCriteriaAfterARollback(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.Criteria = []event.Criterion{{ID: "C-1", Check: "x", Met: true}, {ID: "C-2", Check: "x"}, {ID: "C-3"},
+		{ID: "C-4", Check: "x", Met: true, WasUnmet: true}}
+	m := simulation{s: s}
+	if err := m.apply(event.RolledBack{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true, false, true} {
+		if c := s.Criteria[i]; c.WasUnmet != want || c.Met || c.Check != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Only a gate that refuses, for the lack of proof, advises to accept that.
+func TestAdviceOfTheGate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		task    string
+		against []string
+		want    string
+	}{
+		"passed":        {`{"id":"a","command":"true"}`, nil, ""},
+		"another cause": {`{"id":"a","command":"true"}`, []string{"x"}, ""},
+		"accepted":      {`{"id":"a","subject":"A"}`, nil, ""},
+		"unproven":      {`{"id":"a","subject":"A"}`, []string{"x"}, event.AdviceUnproven},
+	} {
+		s := NewState(mustPlan(t, planText(c.task)))
+		s.Config.AcceptAssumptions = name == "accepted"
+		s.move(0, event.Completed)
+		g, ok := s.decideGate(c.against).(event.GateEnded)
+		if told := slices.Contains(g.Reasons, "accepted without evidence: a"); !ok || g.Advice != c.want ||
+			told != (name == "accepted") {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+}
+
+// A task runs again if another output comes in the place of the one that it used.
+func TestUserOfAnotherOutput(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
+		`{"id":"y","command":"two ${tasks.x.output | json}"}`, `{"id":"z","command":"three"}`)))
+	for i := range s.Tasks {
+		s.move(i, event.Completed)
+	}
+	s.reopenUsers(map[string]bool{"x": true})
+	for i, want := range []event.Status{event.Completed, event.Pending, event.Completed} {
+		if got := s.Tasks[i].Status; got != want {
+			t.Errorf("%s is %s", s.Plan.Tasks[i].ID, got)
+		}
+	}
+}
+
+// A failure blocks no task that is done, and none that the plan does not have.
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
+	s.move(1, event.Completed)
+	s.block("root", []string{"gone", "b", "c"})
+	for i, want := range []event.Status{event.Pending, event.Completed, event.Blocked} {
+		if k := s.Tasks[i]; k.Status != want || (k.RootCause == "root") != (want == event.Blocked) {
+			t.Errorf("%s is %s, because of %q", s.Plan.Tasks[i].ID, k.Status, k.RootCause)
+		}
+	}
+}
+
+// Verified work in a shared directory waits for the attempts that run there.
+func TestSharedIntegrationWaits(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
+	m := simulation{s: s}
+	apply := func(b event.Body) {
+		t.Helper()
+		if err := m.apply(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(event.RunStarted{Config: testConfig()})
+	for i, id := range []string{"a", "b"} {
+		apply(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: 1, Try: 1})
+	}
+	for i, wait := range []bool{true, false} {
+		apply(onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, epoch, 0))
+		if b := decideSharedIntegration(s, true); (b == nil) != wait {
+			t.Errorf("after %d ends: %+v", i+1, b)
+		}
+	}
+}
+
+// The cost and the time of each kind of work count as one effort.
+func TestEffortsOfWork(t *testing.T) {
+	t.Parallel()
+	since := func(kind, task string) []event.Activity {
+		return []event.Activity{{Kind: "other", Since: epoch}, {Kind: kind, Task: task, Since: epoch}}
+	}
+	for kind, c := range map[string]struct {
+		end  event.Body
+		want Efforts
+	}{
+		"counsel": {event.CounselEnded{Task: "a", Verdict: counsel.Verdict{Cost: 5}},
+			Efforts{Counsel: Effort{Cost: 5, Time: time.Second}}},
+		"review": {event.ReviewEnded{Review: counsel.Review{Cost: 5}}, Efforts{Review: Effort{Cost: 5, Time: time.Second}}},
+		"criteria": {event.CriteriaEnded{Cost: 5},
+			Efforts{Checks: Effort{Time: time.Second}, Judge: Effort{Cost: 5}}},
+		"integration": {event.IntegrationEnded{}, Efforts{Checks: Effort{Time: time.Second}}},
+	} {
+		of := map[string]string{"counsel": "a"}[kind]
+		f := figures{activities: since(kind, of)}
+		if f.trackEffort(event.Event{Time: epoch.Add(time.Second), Body: c.end}); f.efforts != c.want {
+			t.Errorf("%s: %+v, want %+v", kind, f.efforts, c.want)
+		}
+	}
+}
+
+// The estimate of the plan goes before the duration of the last attempt, which goes before the mean.
+func TestExpectedDurations(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
+	s.Plan.Tasks[0].Estimate.Seconds = 1
+	s.durations["a"], s.durations["b"] = 9*time.Second, 3*time.Second
+	if got, known := s.Expected(); !known || !slices.Equal(got, []float64{1, 3, 2}) {
+		t.Errorf("expected are %v, %v", got, known)
 	}
 }
 
