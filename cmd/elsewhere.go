@@ -207,7 +207,7 @@ func (r *invocation) connectWorkers(ctx context.Context) (*run.Workers, error) {
 	}
 	const unknown = 4
 	return &run.Workers{Engine: e, Key: o.Key, Slots: cmp.Or(slots(list), unknown), Remote: remote, URL: address,
-		Env: os.Environ(), QueueWait: wait, Heartbeat: cmp.Or(w.Heartbeat, defaultHeartbeat)}, nil
+		Env: os.Environ(), QueueWait: wait, Heartbeat: cmp.Or(w.Heartbeat, defaultHeartbeat), Same: w.SameVersion}, nil
 }
 
 // errNoCommit says that there is nothing that workers could begin on.

@@ -70,6 +70,7 @@ func workersFlags(c *cobra.Command, to *event.Workers) {
 		d, err := time.ParseDuration(s)
 		return d, err == nil && d >= 10*time.Second && d <= 10*time.Minute
 	}), "heartbeat", "a worker that is silent for this time is lost (default: 1m)")
+	f.BoolVar(&to.SameVersion, "same-version", to.SameVersion, "refuse workers with another version of wavex")
 	connectionFlags(c, &to.Connection)
 }
 

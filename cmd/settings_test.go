@@ -247,7 +247,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
 		{"workers", "temporal://host:1/ns"}, {"git", "x"}, {"heartbeat", "1m"}, {"queue-wait", "1m"}, {"insecure", "true"},
-		{"key-file", "x"}, {"tls-ca", "x"}, {"tls-cert", "x"}, {"tls-key", "x"},
+		{"key-file", "x"}, {"tls-ca", "x"}, {"tls-cert", "x"}, {"tls-key", "x"}, {"same-version", "true"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {

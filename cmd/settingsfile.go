@@ -215,7 +215,7 @@ var classes = map[class]string{
 		"precheck review run-memory shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude counsel-via git heartbeat if-unfinished insecure key-file " +
 		"no-verify policy-allow policy-ask policy-ask-timeout policy-deny policy-edits policy-repeat prices queue-wait " +
-		"report scenario sandbox sandbox-cache tls-ca tls-cert tls-key track trees trust webhook workers yes",
+		"report same-version scenario sandbox sandbox-cache tls-ca tls-cert tls-key track trees trust webhook workers yes",
 	once: "accept-plan fix force fresh gaps interactive only params resume set spec-score task-list",
 }
 

@@ -94,6 +94,8 @@ type Workers struct {
 	Git       string        `json:"git,omitempty"`        // the git remote, by its name or URL; "": origin
 	QueueWait time.Duration `json:"queue_wait,omitempty"` // until a worker has taken an attempt; 0: the default
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`  // without a sign of life of a worker; 0: the default
+	// SameVersion refuses workers with another version of wavex.
+	SameVersion bool `json:"same_version,omitempty"`
 
 	Connection `json:"connection,omitzero"`
 }

@@ -29,6 +29,7 @@ type Runner struct {
 	NoVerify  bool   // commit without the repository's hooks
 	Rehearsal bool
 	NoWall    bool                     // no wall around agents
+	Same      bool                     // only workers with the same version of wavex
 	Subject   func(task string) string // of a task's commit
 
 	QueueWait time.Duration // see Limits.Queue; also how long an engine may be away before a start
@@ -220,7 +221,7 @@ func (a *attempt) request() wire.Request {
 		o.Dir = ""
 		req.Output = &o
 	}
-	w := wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, NoWall: a.NoWall,
+	w := wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, NoWall: a.NoWall, SameVersion: a.Same,
 		Attempt: req}
 	if a.Subject != nil {
 		w.Subject = a.Subject(req.Task)

@@ -670,7 +670,18 @@ func TestRefusals(t *testing.T) {
 		!strings.Contains(res.Reason, "--allow-bypass") {
 		t.Errorf("bypass: %+v", res)
 	}
-	req.Attempt, req.Settings.PermissionMode, req.Dir = 3, "", "../x"
+	req.Attempt, req.Settings.PermissionMode = 6, ""
+	same := f.runner(dir)
+	same.Release, same.Same = "other", true
+	if res := same.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken ||
+		!strings.Contains(res.Reason, "worker w1: it has wavex test, and the run has other (see --same-version)") {
+		t.Errorf("another version: %+v", res)
+	}
+	req.Attempt, same.Same = 7, false
+	if res := same.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Done {
+		t.Errorf("another version that may be: %+v", res)
+	}
+	req.Attempt, req.Dir = 3, "../x"
 	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken ||
 		!strings.Contains(res.Reason, "outside of the repository") {
 		t.Errorf("outside: %+v", res)
@@ -686,7 +697,7 @@ func TestRefusals(t *testing.T) {
 	gitIn(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
 	req.Attempt, req.Commit = 5, gitIn(t, dir, "rev-parse", "HEAD")
 	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != 0 ||
-		f.engine.Starts() != 4 {
+		f.engine.Starts() != 6 {
 		t.Errorf("a base that is refused: %+v", res)
 	}
 }

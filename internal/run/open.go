@@ -75,6 +75,7 @@ type Workers struct {
 	Env       []string      // the environment from which that of git is made
 	QueueWait time.Duration // until a worker has taken an attempt
 	Heartbeat time.Duration // without a sign of life from a worker
+	Same      bool          // only with the same version of wavex
 }
 
 // Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,

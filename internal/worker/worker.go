@@ -163,6 +163,9 @@ func (a *attempt) readRequest(ctx context.Context, r *repo) error {
 	if err := a.head.Decode(&a.req); err != nil {
 		return err
 	}
+	if a.req.SameVersion && a.head.Release != a.opts.Release {
+		return fmt.Errorf("it has wavex %s, and the run has %s (see --same-version)", a.opts.Release, a.head.Release)
+	}
 	if a.req.Attempt.Settings.PermissionMode == "bypassPermissions" && !a.opts.Bypass {
 		return errors.New("it allows no bypassPermissions (see --allow-bypass)")
 	}

@@ -18,6 +18,8 @@ type Request struct {
 	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
 	Rehearsal bool   `json:"rehearsal,omitempty"` // the rehearsal agent makes the attempt
 	NoWall    bool   `json:"no_wall,omitempty"`   // no wall around the agent, also where one is possible
+	// SameVersion is for a worker with the version of wavex that the sender has.
+	SameVersion bool `json:"same_version,omitempty"`
 	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, and LogDir,
 	// Baseline and Closed are empty.
 	Attempt runner.Request `json:"attempt"`
