@@ -157,7 +157,7 @@ func (s *State) reopenUsers(used map[string]bool) {
 		again = false
 		for i := range s.Tasks {
 			p := &s.Plan.Tasks[i]
-			if !s.stands(i) || !slices.ContainsFunc(p.Uses(), func(id string) bool { return used[id] }) {
+			if !s.stands(i) || !s.usesAny(p, used) {
 				continue
 			}
 			s.files.release(i)
@@ -169,6 +169,17 @@ func (s *State) reopenUsers(used map[string]bool) {
 			}
 		}
 	}
+}
+
+// usesAny reports whether a task refers to the output of one of the tasks and groups, in any spelling of its id.
+func (s *State) usesAny(p *plan.Task, used map[string]bool) bool {
+	return slices.ContainsFunc(p.Uses(), func(id string) bool {
+		if g := s.Plan.Group(id); g != nil {
+			return used[g.ID]
+		}
+		i, ok := s.Plan.Lookup(id)
+		return ok && used[s.Plan.Tasks[i].ID]
+	})
 }
 
 // updateGroups follows the growth of the plan.

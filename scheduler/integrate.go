@@ -170,6 +170,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		s.markCheckedTogether(b)
 		s.endPhase()
 	}
+	used := map[string]bool{}
 	for _, r := range b.Reopened {
 		i, ok := s.Index(r.Task)
 		if !ok || s.Tasks[i].Status != event.Verified {
@@ -185,7 +186,14 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		s.move(i, s.unlessBlocked(i, r.Status))
 		t.Stop = r.TaskStop
 		s.block(r.Task, r.Blocked)
+		if !s.isFailed(i) { // it will have another output
+			used[r.Task] = true
+			if _, last := s.itemOf(i); i == last && s.groupOf(i) != nil {
+				used[s.Plan.Tasks[i].Group] = true
+			}
+		}
 	}
+	s.reopenUsers(used)
 	if len(b.Reopened) > 0 {
 		s.withdraw()
 	}

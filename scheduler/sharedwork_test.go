@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -301,5 +302,54 @@ func TestEvidenceOfAnUnmeasuredTask(t *testing.T) {
 				t.Errorf("ended as %+v", end)
 			}
 		})
+	}
+}
+
+// Tasks that used the output of work that goes back run again, on its next output, and so do those that used theirs.
+// Other dependents do not.
+func TestUsersOfAnOutputThatGoesBack(t *testing.T) {
+	t.Parallel()
+	const output = `"output":{"type":"object"}`
+	for first, c := range map[string]struct {
+		schedule event.Schedule
+		tasks    []string
+		want     string
+	}{
+		"T-001": {event.Eager, []string{`{"id":"T-001","subject":"A","verify":["look a"],` + output + `}`, task("slow"),
+			`{"id":"u","subject":"U","verify":["look u"],"prompt":"${tasks.1.output.n}",` + output + `}`,
+			`{"id":"v","command":"echo ${tasks.u.output.n}"}`, task("w", "T-001")},
+			"map[T-001:2 slow:1 u:2 v:2 w:1]"},
+		"g[i].1": {event.Waves, []string{`{"id":"g","foreach":["i"],"steps":[{"subject":"A","verify":["look a"],` + output +
+			`},{"name":"u","subject":"U","verify":["look u"],"prompt":"${steps.1.output.n}",` + output +
+			`},{"name":"v","command":"echo ${steps.u.output.n}"}]}`, task("slow")}, "map[g[i].1:2 g[i].u:2 g[i].v:2 slow:1]"},
+	} {
+		f := &fakeVerifier{red: map[string]int{first: 1}}
+		b := sharing(t, c.schedule, f, nil, c.tasks...)
+		with := func(r runner.Result, n string) runner.Result {
+			r.Output = &runner.Output{Value: json.RawMessage(`{"n":` + n + `}`)}
+			return r
+		}
+		alone := beside()
+		alone.Beside = false
+		b.runner.results = map[string][]runner.Result{first: {with(beside(), "1"), with(alone, "2")}, "u": {with(alone, "3")},
+			"g[i].u": {with(alone, "3")}, "w": {alone}, "slow": {alone}}
+		b.runner.gates["slow"] = make(chan struct{})
+		endSlow := sync.OnceFunc(func() { close(b.runner.gates["slow"]) })
+		b.Views = []View{viewFunc(func(e event.Event, s *State) {
+			if _, ok := e.Body.(event.AttemptEnded); ok && s.Counts.Completed == len(s.Tasks)-2 {
+				endSlow() // all but the first, which is verified, are done
+			}
+		})}
+		if end := b.run(t); end.Status != event.RunComplete {
+			t.Fatalf("ended as %+v after\n%s", end, strings.Join(steps(b.journal), "\n"))
+		}
+		starts := map[string]int{}
+		for _, e := range of[event.AttemptStarted](b.journal) {
+			starts[e.Task]++
+		}
+		got := steps(b.journal)
+		if fmt.Sprint(starts) != c.want || !slices.Contains(got, "complete , "+first+" pending") {
+			t.Errorf("the starts are %v:\n%s", starts, strings.Join(got, "\n"))
+		}
 	}
 }
