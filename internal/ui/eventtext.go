@@ -70,6 +70,20 @@ func sessionText(c event.Config, plan, title string, tasks, waves int) string {
 		report.Plural(waves, "wave", "waves"), c.Parallel, iterationLimitText(c), cmp.Or(fitText(c.Agent), "claude"))
 }
 
+// unknownListsText names the lists whose tasks are in no count yet; "" if there are none.
+func unknownListsText(s *scheduler.State) string {
+	var lists []string
+	for _, g := range s.Plan.Groups {
+		if !g.Known {
+			lists = append(lists, fmt.Sprintf("%s (at most %s)", fitText(g.ID), report.Plural(g.MaxItems, "item", "items")))
+		}
+	}
+	if lists == nil {
+		return ""
+	}
+	return "lists that are not known yet: " + textfmt.FirstOf(lists, 6, 0)
+}
+
 func iterationLimitText(c event.Config) string {
 	if c.Limits.NoIterations {
 		return "unlimited"

@@ -103,12 +103,12 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		v.next.reset(s)
-		say(startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), rehearsalWarning(b.Config))
+		say(startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s),
+			rehearsalWarning(b.Config))
 	case event.RunResumed:
 		v.next.reset(s)
 		say(append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves),
-			planEditText("plan edited: ", b.Edit),
-			rehearsalWarning(b.Config))...)
+			unknownListsText(s), planEditText("plan edited: ", b.Edit), rehearsalWarning(b.Config))...)
 	case event.WaveStarted:
 		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks)))
 	case event.WaveWarmed:

@@ -298,11 +298,12 @@ func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 	}
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		whole(markNone, startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves))
+		whole(markNone, startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s))
 		whole(markWarn, rehearsalWarning(b.Config))
 	case event.RunResumed:
 		v.next.reset(s)
-		whole(markNone, append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves))...)
+		whole(markNone, append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves),
+			unknownListsText(s))...)
 		whole(markRetry, planEditText("plan edited: ", b.Edit))
 		whole(markWarn, rehearsalWarning(b.Config))
 	case event.AttemptEnded:
