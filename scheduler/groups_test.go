@@ -282,6 +282,12 @@ func TestCapInAGroup(t *testing.T) {
 			t.Errorf("with a limit of %s: %s, want %s", limit, got, want)
 		}
 	}
+	for _, money := range []budget.USD{budget.MinReservation, budget.MinReservation - 1} {
+		s.Plan.Groups[0].BudgetUSD = money
+		if b := decideGroupSpent(s); (b == nil) != (money == budget.MinReservation) {
+			t.Errorf("with %s left: %+v", money, b)
+		}
+	}
 	for n, st := range []event.Status{event.InProgress, event.Completed} {
 		if s.move(n, st); s.groups["g"].waiting != 1-n {
 			t.Errorf("%d tasks wait, want %d", s.groups["g"].waiting, 1-n)
