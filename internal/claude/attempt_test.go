@@ -347,7 +347,7 @@ func TestLateAnswerToAnInterrupt(t *testing.T) {
 }
 
 // panicking is a Pricer with a bug.
-type panicking struct{ flatPrices }
+type panicking struct{}
 
 func (panicking) Price(string, budget.Tokens) (budget.Pico, bool) { panic("a bug") }
 
