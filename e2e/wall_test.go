@@ -180,9 +180,14 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
 	offline := fmt.Sprintf("! node -e 'require(\"net\").connect(%d, \"127.0.0.1\").on(\"connect\", "+
 		"() => process.exit(0))'", l.Addr().(*net.TCPAddr).Port)
 	bash := func(command string) fakeapi.Reply { return fakeapi.Use(fakeapi.Bash(command)).WithUsage(use) }
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
+	_, none := wall.TryStrict(t.Context(), t.TempDir(), os.Environ(), nil)
+	agents := []*fakeapi.Agent{{When: task("T-001"),
 		Steps: []fakeapi.Reply{bash("w=$(echo); echo x > $w" + outside + "/f; echo half > work.txt"), report("true"),
-			bash("echo whole > work.txt && git add work.txt && git commit -qm work && echo committed"), report("true")}}}})
+			bash("echo whole > work.txt && git add work.txt && git commit -qm work && echo committed"), report("true")}}}
+	if none != nil {
+		agents = nil
+	}
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 	r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\n-- plan.json --\n"+
 		fmt.Sprintf(`{"budget": {"usd": 4}, "isolation": %q, "defaults": {"model": "claude-sonnet-4-5",
 "allowedTools": ["Bash"]}, "tasks": [{"id": "T-001", "subject": "Work", "files": [{"path": "work.txt", "action": "create"}],
@@ -193,9 +198,7 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
 		{"config", "user.email", "one@example.com"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
 		gitIn(t, r.dir, args...)
 	}
-	env := Env(t, srv)
-	_, none := wall.TryStrict(t.Context(), r.dir, env, nil)
-	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
+	e := r.wavexEnv(Env(t, srv), "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
 		"--sandbox", "strict", "--report", "md=report.md").end()
 	if none != nil {
 		if e.exit != 5 || !strings.Contains(e.stderr, "there is no wall") {
