@@ -391,7 +391,7 @@ func OnMemory(args []string) int {
 		opts:    workerOptions{name: "w1", allow: []string{os.Getenv("BARE")}, dir: os.Getenv("CACHE")},
 		secrets: secret.New(nil), agent: agent.Agent{Name: agent.Rehearsal}}
 	host := w.worker(func(err error) { fmt.Fprintln(os.Stderr, "worker:", err) })
-	go e.Serve(ctx, remote.Worker{Name: "w1"}, []string{"wavex.1.open"}, 1, func(task worker.Task) {
+	go e.Serve(ctx, remote.Worker{Name: "w1"}, []string{(*wire.Key)(nil).Queue("")}, 1, func(task worker.Task) {
 		if os.Getenv("BUSY") != "" {
 			fmt.Fprintln(os.Stderr, "taken:", task.ID())
 			select {}

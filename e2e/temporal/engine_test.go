@@ -184,7 +184,7 @@ func TestWorkersAndCheck(t *testing.T) {
 	if w := list[0]; len(list) != 1 || w.Name != "w 1" || w.Slots != slots || time.Since(w.Seen) > time.Minute {
 		t.Errorf("workers %+v", list)
 	}
-	if list, err := r.client.Workers(t.Context(), "wavex.1.none"); len(list) != 0 || err != nil {
+	if list, err := r.client.Workers(t.Context(), r.queue()+".none"); len(list) != 0 || err != nil {
 		t.Errorf("workers of another queue: %+v, %v", list, err)
 	}
 	s, err := r.client.Check(t.Context())

@@ -315,7 +315,7 @@ func TestOtherProtocol(t *testing.T) {
 	r := newRig(t, sharedServer(t))
 	r.startWorker("w1", runnertest.StandIn(runnertest.Works))
 	a := r.activity("a")
-	a.Request = fmt.Appendf(nil, `{"protocol":2,"kind":"request","id":%q,"release":"9","repo":%q,"body":{}}`, a.ID,
+	a.Request = fmt.Appendf(nil, `{"protocol":1,"kind":"request","id":%q,"release":"0","repo":%q,"body":{}}`, a.ID,
 		r.place.Bare)
 	testrepo.Must(t, r.client.Start(t.Context(), a))
 	data, end, err := r.client.Wait(t.Context(), a.ID)
@@ -327,7 +327,7 @@ func TestOtherProtocol(t *testing.T) {
 	var res wire.Result
 	testrepo.Must(t, m.Decode(&res))
 	if res.Attempt.Outcome != runner.Broken ||
-		!strings.Contains(res.Attempt.Reason, "protocol 2; this wavex speaks protocol 1") {
+		!strings.Contains(res.Attempt.Reason, "protocol 1; this wavex speaks protocol 2") {
 		t.Errorf("%+v", res)
 	}
 }

@@ -655,6 +655,35 @@ func TestLongMessages(t *testing.T) {
 	}
 }
 
+// An attempt whose worker speaks another protocol, since wavex was upgraded while it ran, counts at its cap.
+func TestResumedInAnotherProtocol(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil)
+	f.stop()
+	dir, req := f.request("a")
+	req.Cap = 2 * budget.Dollar
+	ctx, cancel := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer cancel()
+	serving.Go(func() {
+		f.engine.Serve(ctx, remote.Worker{Name: "w2"}, []string{"wavex.1.open"}, 1, func(task worker.Task) {
+			result := fmt.Appendf(nil, `{"protocol":1,"kind":"result","id":%q,"release":"0","body":{}}`, task.ID())
+			if err := task.Complete(ctx, result); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	id := wire.ID("r-1", "a", 1)
+	testrepo.Must(t, f.engine.Start(t.Context(), remote.Activity{ID: id, Queue: "wavex.1.open"}))
+	r := f.runner(dir)
+	r.Adopt("r-1", "a", 1)
+	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != req.Cap ||
+		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 2") {
+		t.Errorf("%+v", res)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, works())
