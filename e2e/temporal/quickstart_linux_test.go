@@ -208,7 +208,7 @@ func TestSessionMovesWithTheCLI(t *testing.T) {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		said, err := m.run("wavex run plan.yaml --workers temporal://127.0.0.1:7233/default --queue-wait 10s")
+		said, err := m.run("wavex run plan.yaml --workers temporal://127.0.0.1:7233/default --queue-wait 30s")
 		ended <- end{said, err}
 	}()
 	_, err := api.Wait(t.Context(), fakeapi.Prompt("# Your task: greet\n"))
