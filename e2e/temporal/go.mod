@@ -3,6 +3,7 @@ module wavex/e2e/temporal
 go 1.26.0
 
 require (
+	github.com/google/uuid v1.6.0
 	golang.org/x/sys v0.49.0
 	wavex v0.0.0
 )
@@ -21,7 +22,6 @@ require (
 	github.com/golang/mock v1.6.0 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/renameio/v2 v2.0.2 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.2 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
 	"wavex/internal/ferry"
@@ -198,7 +199,8 @@ func (r *rig) queue() string { return r.place.key().Queue("") }
 func (r *rig) runner(dir string) *remote.Runner {
 	return &remote.Runner{Engine: r.client, Ferry: ferry.New(r.t.Context(), dir, r.place.Bare, os.Environ()),
 		Key: r.place.key(), Repo: r.place.Bare, Release: "test", Rehearsal: true,
-		QueueWait: 2 * time.Minute, Heartbeat: r.place.Heartbeat, Poll: 200 * time.Millisecond, StopWait: time.Minute,
+		NewSession: uuid.NewString, QueueWait: 2 * time.Minute, Heartbeat: r.place.Heartbeat,
+		Poll: 200 * time.Millisecond, StopWait: time.Minute,
 		Warn: func(err error) { r.t.Log(err) }}
 }
 

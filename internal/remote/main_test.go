@@ -53,11 +53,15 @@ func (f *fleet) addWorker(name string) (stop func()) {
 // warn shows a warning in the log of the test.
 func (f *fleet) warn(err error) { f.t.Log(err) }
 
+// movedSession is the id of sessions that replace one on another worker.
+const movedSession = "33333333-3333-4333-8333-333333333333"
+
 // runner returns the Runner of a run whose repository is dir.
 func (f *fleet) runner(dir string) *remote.Runner {
 	return &remote.Runner{Engine: f.engine, Ferry: ferry.New(f.t.Context(), dir, f.bare, os.Environ()),
 		Key: f.key, Repo: f.bare, Release: "test", Subject: func(task string) string { return "Do " + task },
-		QueueWait: time.Minute, Heartbeat: heartbeat, Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
+		NewSession: func() string { return movedSession }, QueueWait: time.Minute, Heartbeat: heartbeat,
+		Poll: 20 * time.Millisecond, StopWait: time.Minute, Warn: f.warn}
 }
 
 // request returns a request in a fresh repository.

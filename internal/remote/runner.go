@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"wavex/internal/ferry"
 	"wavex/internal/remote/wire"
 	"wavex/runner"
@@ -31,6 +29,8 @@ type Runner struct {
 	NoWall    bool                     // no wall around agents
 	Same      bool                     // only workers with the same version of wavex
 	Subject   func(task string) string // of a task's commit
+	// NewSession returns the id of a session that replaces one of a worker that does not take the attempt.
+	NewSession func() string
 
 	QueueWait time.Duration // see Limits.Queue; also how long an engine may be away before a start
 	Heartbeat time.Duration // see Limits.Heartbeat
@@ -128,7 +128,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		}
 		a.id = wire.NextID(a.id)
 		// A worker with the same home would find the session, which knows paths of the other worker.
-		a.req.Resume, a.req.Session = false, uuid.NewString()
+		a.req.Resume, a.req.Session = false, a.NewSession()
 		a.req.Prompt = cmp.Or(a.req.FullPrompt, a.req.Prompt)
 	}
 	replaced := a.req.Session != session

@@ -155,7 +155,7 @@ func TestSessionMoves(t *testing.T) {
 	t.Parallel()
 	agent := works()
 	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
-		if req.Resume || req.Prompt != "all of it" || req.Session == "22222222-2222-4222-8222-222222222222" {
+		if req.Resume || req.Prompt != "all of it" || req.Session != movedSession {
 			t.Errorf("resumes %t with %q, session %s", req.Resume, req.Prompt, req.Session)
 		}
 		return agent.Agent.Turn(ctx, req, nil)

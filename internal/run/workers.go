@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/uuid"
+
 	"wavex/internal/event"
 	"wavex/internal/ferry"
 	"wavex/internal/loop"
@@ -38,7 +40,7 @@ func (r *Session) openWorkers(ctx context.Context) error {
 	r.elsewhere = &remote.Runner{Engine: w.Engine, Ferry: ferry.New(ctx, r.config.Dir, w.Remote, w.Env), Key: w.Key,
 		Repo: w.URL, Release: r.opts.Version, Setup: r.plan.Setup, NoVerify: r.config.NoVerify,
 		Rehearsal: r.opts.Agent.IsRehearsal(), NoWall: r.config.Sandbox.Mode != event.SandboxAuto, Same: w.Same,
-		Subject: r.workspace.Subject, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
+		Subject: r.workspace.Subject, NewSession: uuid.NewString, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
 		Poll: workersPoll, StopWait: workersStopWait, Observe: r.observe, Redact: r.opts.Redactor.Bytes, Warn: r.warn}
 	return nil
 }
