@@ -190,8 +190,8 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 	if r.MostTasks > 0 {
 		tasks += fmt.Sprintf(" (at most %d with the lists that are not known yet)", r.MostTasks)
 	}
-	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path, tasks, report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave",
-		"waves"), width)
+	fmt.Fprintf(std.Out, "%s: %s, %s, %s, at most %d side by side\n", p.Path, tasks,
+		report.Plural(r.Edges, "edge", "edges"), report.Plural(len(r.Waves), "wave", "waves"), width)
 	printParams(std.Out, r.Params)
 	for _, g := range r.Groups {
 		fmt.Fprintln(std.Out, textfmt.Line(g.String()))
