@@ -178,9 +178,9 @@ func (d *diagnosis) readPlan(path string) error {
 // modelPrices checks that the models that a plan names for its agents have prices.
 func modelPrices(p *plan.Plan) doctor.Check {
 	var models []string
-	for i := range p.Tasks {
-		if p.Tasks[i].Command == "" {
-			s := p.Settings(i)
+	for t := range p.AllTasks() {
+		if t.Command == "" {
+			s := p.SettingsOf(t)
 			models = append(models, s.Model, s.FallbackModel)
 		}
 	}

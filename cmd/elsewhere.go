@@ -58,9 +58,9 @@ func needsCLI(p *plan.Plan, c *event.Config, overAPI bool) bool {
 	}
 	isProse := func(c plan.Condition) bool { return c.Check == nil && c.Verification != event.Assumption }
 	judged, irreversible := slices.ContainsFunc(p.Criteria, isProse), false
-	for i := range p.Tasks {
-		judged = judged || slices.ContainsFunc(p.Tasks[i].Criteria, isProse)
-		irreversible = irreversible || p.Tasks[i].Reversibility == "1"
+	for t := range p.AllTasks() {
+		judged = judged || slices.ContainsFunc(t.Criteria, isProse)
+		irreversible = irreversible || t.Reversibility == "1"
 	}
 	return c.Counsel || c.Review != event.ReviewOff || c.Judge && judged || c.Precheck && irreversible
 }
@@ -90,10 +90,9 @@ func refuseForWorkers(ctx context.Context, p *plan.Plan, dir, taskList string) e
 	if err != nil {
 		return usererr.Blocked(fmt.Errorf("workers need a git repository: %w", err))
 	}
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
+	for t := range p.AllTasks() {
 		where := t.WorkDir(dir)
-		if s := p.Settings(i); t.Command == "" && s.MCPConfig != "" && s.MCPConfig != "inherit" {
+		if s := p.SettingsOf(t); t.Command == "" && s.MCPConfig != "" && s.MCPConfig != "inherit" {
 			if !inside(top, where, s.MCPConfig) {
 				return usage("%s:%d: task %s: the MCP file %s is not in the repository, so workers do not have it", p.Path,
 					t.Pos.Line, t.ID, s.MCPConfig)

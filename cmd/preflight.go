@@ -100,15 +100,15 @@ func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (sup
 
 func preflightError(c doctor.Check) error { return usererr.Blocked(errors.New(c.Text + "; " + c.Fix)) }
 
-// bypassTasks returns the tasks that bypass permissions.
+// bypassTasks returns the tasks that bypass permissions, and the lists that come with the run whose tasks do.
 func bypassTasks(p *plan.Plan) []string {
 	if p == nil {
 		return nil
 	}
 	var ids []string
-	for i := range p.Tasks {
-		if p.Tasks[i].Command == "" && p.Settings(i).PermissionMode == "bypassPermissions" {
-			ids = append(ids, p.Tasks[i].ID)
+	for t := range p.AllTasks() {
+		if t.Command == "" && p.SettingsOf(t).PermissionMode == "bypassPermissions" {
+			ids = append(ids, t.ID)
 		}
 	}
 	return ids

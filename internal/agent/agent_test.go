@@ -25,6 +25,7 @@ func TestNeedsAgent(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"tasks":[{"id":"a","subject":"a","command":"true"}]}`:                          false,
 		`{"tasks":[{"id":"a","subject":"a","command":"true"},{"id":"b","subject":"b"}]}`: true,
+		`{"tasks":[{"id":"a","subject":"a","foreach":{"command":"ls"}}]}`:                true,
 	} {
 		if got := NeedsAgent(testrepo.Plan(t, ".", text)); got != want {
 			t.Errorf("%s: %v", text, got)

@@ -7,13 +7,13 @@ import "strings"
 // Command is a shell command of a plan.
 type Command struct {
 	Run string `json:"run"`
-	// For lists the ids of the tasks that run it, in the order of the plan. It is empty for a
-	// command of the plan itself: the setup of worktrees and the checks of its conditions.
+	// For lists the ids of the tasks that run it, in the order of the plan, then those of lists that come with the run.
+	// It is empty for a command of the plan itself: the setup of worktrees and the checks of its conditions.
 	For []string `json:"for"`
 }
 
 // Commands returns the shell commands that a run of the plan starts by itself, each once, in the
-// order of their first use.
+// order of their first use. Those of a list that comes with the run have references to its items.
 func (p *Plan) Commands() []Command {
 	all, at := []Command{}, map[string]int{}
 	add := func(run, task string) {
@@ -38,8 +38,7 @@ func (p *Plan) Commands() []Command {
 		}
 	}
 	add(p.Setup, "")
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
+	for t := range p.AllTasks() {
 		add(t.Command, t.ID)
 		for _, c := range t.Verify {
 			add(c.Run, t.ID)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"wavex/dag"
@@ -215,6 +217,32 @@ func (p *Plan) place(task, from int) error {
 	p.Graph = edges.Build(len(p.Tasks))
 	p.file, p.waiting = file, file.waiting()
 	return nil
+}
+
+// AllTasks yields the tasks of the plan, then for each list that comes with the run the tasks of an item, as the file
+// has them and with the id of the list.
+func (p *Plan) AllTasks() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for i := range p.Tasks {
+			if !yield(&p.Tasks[i]) {
+				return
+			}
+		}
+		late := p.lateGroups()
+		for _, i := range slices.Sorted(maps.Keys(late)) {
+			l := late[i]
+			steps := l.steps
+			if steps == nil {
+				steps = []Task{l.template}
+			}
+			for _, t := range steps {
+				t.ID = l.template.ID
+				if !yield(&t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // MostTasks returns the number of tasks if each list that is not known is as long as it may be.

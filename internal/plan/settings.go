@@ -165,9 +165,12 @@ func sourcesField(d *decoder, s *Settings, t source.Token) {
 // Settings returns how attempts of task i are started: the task's own values, otherwise the plan's
 // defaults. A task's list replaces the default list and does not add to it; an empty list in a task
 // removes the default. The lists are shared with the plan and must not be modified.
-func (p *Plan) Settings(i int) Settings {
+func (p *Plan) Settings(i int) Settings { return p.SettingsOf(&p.Tasks[i]) }
+
+// SettingsOf returns what Settings does, for a task of AllTasks.
+func (p *Plan) SettingsOf(t *Task) Settings {
 	s := p.Defaults
-	if own := p.Tasks[i].Settings; own != nil {
+	if own := t.Settings; own != nil {
 		s = s.with(own)
 	}
 	if s.MCPConfig == mcpNone {

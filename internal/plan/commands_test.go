@@ -1,0 +1,23 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The commands of a list that comes with the run are shown before it is known.
+func TestCommandsOfALateList(t *testing.T) {
+	t.Parallel()
+	p, ds := Parse("plan.json", []byte(`{"setup":"prepare","tasks":[
+		{"id":"a","foreach":{"command":"ls"},"subject":"A","verify":["look ${item}"],"criteria":[{"text":"c","check":"judge"}]},
+		{"id":"b","foreach":{"command":"ls"},"steps":[{"name":"x","command":"one ${item}"},{"subject":"B","verify":["two"]}]},
+		{"id":"c","command":"last"}]}`), Options{})
+	if p == nil {
+		t.Fatal(ds)
+	}
+	const want = "[{prepare []} {last [c]} {ls [a.list b.list]} " +
+		"{look ${item} [a]} {judge [a]} {one ${item} [b]} {two [b]}]"
+	if got := fmt.Sprint(p.Commands()); got != want {
+		t.Errorf("the commands are\n%s, want\n%s", got, want)
+	}
+}
