@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"wavex/budget"
@@ -160,7 +159,7 @@ func (d *decoder) growTasks(at source.Location) {
 	if n > 0 {
 		all = min(max(int(float64(n)*1.05*float64(d.length)/float64(max(at, 1))), 2*n), 8*n)
 	}
-	d.plan.Tasks = slices.Grow(d.plan.Tasks, all-n)
+	d.plan.Tasks = append(make([]Task, 0, all), d.plan.Tasks...)
 }
 
 // readTask reads one element of tasks. It keeps a task with mistakes, because the index of a task
