@@ -61,7 +61,7 @@ func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
 				"or use --sandbox auto", err))
 		}
 		s.Wall = true
-		return w, nil
+		return r.ofProject(w), nil
 	}
 	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) || r.config.Workers.Engine != "" {
 		return nil, nil
@@ -72,7 +72,14 @@ func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
 		return nil, nil
 	}
 	s.Wall = true
-	return w, nil
+	return r.ofProject(w), nil
+}
+
+// ofProject opens the repository of the project to the programs of a strict wall, and closes its own programs. No agent
+// of the session runs yet, so files that agents write in the project do not change the open paths.
+func (r *invocation) ofProject(w *wall.Wall) *wall.Wall {
+	repository, closed := runner.Repository(r.config.Dir)
+	return w.With([]string{repository}, closed)
 }
 
 // minAuthStatus is the oldest version that is known to have `claude auth status`. An older version

@@ -89,9 +89,13 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 }
 
 // openCaches makes the caches of a strict wall absolute. They must be directories: a wall cannot open a missing one.
+// Without a strict wall those that the command line does not name are ignored.
 func openCaches(o *runOptions, s *event.Sandbox) error {
 	if len(s.Caches) > 0 && s.Mode != event.SandboxStrict {
-		return usage("%s is for --sandbox strict; leave it out, or add that", o.named("sandbox-cache"))
+		if o.flags.Changed("sandbox-cache") {
+			return usage("%s is for --sandbox strict; leave it out, or add that", o.named("sandbox-cache"))
+		}
+		s.Caches = nil
 	}
 	caches := make([]string, len(s.Caches))
 	for i, dir := range s.Caches {

@@ -221,7 +221,7 @@ func TestNoAnswer(t *testing.T) {
 		p := startCLI(t, srv, setup{cli: c, talk: true, args: anyTool})
 		p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
 			"subtype": "initialize", "hooks": map[string]any{"PreToolUse": []any{
-				map[string]any{"hookCallbackIds": []string{"before"}, "timeout": 1, "onFailure": "block"}}}}})
+				map[string]any{"hookCallbackIds": []string{"before"}, "timeout": 3, "onFailure": "block"}}}}})
 		p.send("Do it.")
 		_, n := p.await(0, func(l line) bool { return l.Type == "control_cancel_request" })
 		p.await(n, func(l line) bool { return l.Type == "result" && l.Subtype == "success" })
@@ -258,7 +258,7 @@ func TestBadAnswers(t *testing.T) {
 		p := startCLI(t, serve(t, append(steps, fakeapi.Text("done").WithUsage(use))...),
 			setup{cli: c, talk: true, args: anyTool})
 		hook := func(id string) []any {
-			return []any{map[string]any{"hookCallbackIds": []string{id}, "timeout": 1, "onFailure": "block"}}
+			return []any{map[string]any{"hookCallbackIds": []string{id}, "timeout": 3, "onFailure": "block"}}
 		}
 		p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
 			"subtype": "initialize", "hooks": map[string]any{"PreToolUse": hook("before"), "Stop": hook("stop")}}})

@@ -85,12 +85,18 @@ func (r *Request) closedBelow(root string) []policy.Closed {
 	}
 }
 
-// closedPaths returns the paths of closed for a wall: those that exist, where patterns name them. The working tree may
-// be in one of them, .loop.
-func (r *Request) closedPaths() (paths []string) {
-	below := sync.OnceValue(func() []string { return dirsNamed(claudeDir, r.root()) })
+// closedPaths returns the paths of closed for a wall: those that exist, where patterns name them, and of one rule if it
+// is not "". The working tree may be in one of them, .loop.
+func (r *Request) closedPaths(rule string) (paths []string) {
+	var below func() []string
 	for _, c := range r.closed() {
+		if rule != "" && c.Rule != rule {
+			continue
+		}
 		if c.In != "" {
+			if below == nil {
+				below = sync.OnceValue(func() []string { return dirsNamed(c.In, c.Path) })
+			}
 			for _, dir := range below() {
 				if !slices.Contains(c.Except, dir) {
 					paths = append(paths, matchingPaths(policy.Closed{Path: dir, Patterns: c.Patterns})...)
@@ -231,22 +237,18 @@ func (r *Request) closedChecks(b baseline) (list []policy.Closed) {
 	return list
 }
 
-// openPaths returns the paths that the processes of an attempt write behind a strict wall: the working tree root and
-// the repository that it is a tree of, where git stores commits.
-func openPaths(root string) []string {
-	open := []string{root}
-	if _, repository, _ := gitPaths(root); repository != "" {
-		open = append(open, repository)
-	}
-	return open
+// CheckWrapper returns the proc.Spec.Wrapper of checks in a working tree: nil unless the wall is strict. They do not
+// write closed, nor the files from which git and the CLI run programs.
+func CheckWrapper(w *wall.Wall, root string, closed []string) []string {
+	return (&Request{Dir: root, Closed: closed}).checkWrapper(w)
 }
 
-// CheckWrapper returns the proc.Spec.Wrapper of checks and commands in a working tree: nil unless the wall is strict.
-func CheckWrapper(w *wall.Wall, root string, closed []string) []string {
+// checkWrapper returns the proc.Spec.Wrapper of the attempt's checks and its command. See CheckWrapper.
+func (r *Request) checkWrapper(w *wall.Wall) []string {
 	if !w.Strict() {
 		return nil
 	}
-	return w.Offline(closed, openPaths(root)...)
+	return w.Offline(append(slices.Clone(r.Closed), r.closedPaths(ruleCLI)...), r.root())
 }
 
 // root returns the project's directory, or the attempt's own tree of it, in which the agent works.
@@ -267,8 +269,15 @@ func (r *Request) writesIn(dir string) bool {
 // maxGitFile bounds the files that name a directory of git, in bytes.
 const maxGitFile = 1 << 16
 
+// Repository returns the directory of the repository that dir is in, or "", and the paths in which git finds programs
+// to run. A wall opens the first: it must be found before an agent can change the files that name it.
+func Repository(dir string) (repository string, closed []string) {
+	_, repository, closed = gitPaths(dir)
+	return repository, closed
+}
+
 // gitPaths returns the working tree that dir is in, or dir if it is in none, the directory of its repository, which may
-// be "", and the paths in which git finds programs to run: its hooks and configuration.
+// be "", and the paths in which git finds programs to run: its hooks and configuration, and the files that name them.
 func gitPaths(dir string) (root, repository string, closed []string) {
 	for root = dir; ; root = filepath.Dir(root) {
 		at := filepath.Join(root, ".git")
@@ -283,12 +292,23 @@ func gitPaths(dir string) (root, repository string, closed []string) {
 			closed = append(closed, at)
 		}
 		if _, err := safefile.Read(filepath.Join(gitDir, "HEAD"), maxGitFile); err == nil {
-			common := gitDir
+			common := filepath.Clean(gitDir)
+			in := []string{common}
 			if text, err := safefile.Read(filepath.Join(gitDir, "commondir"), maxGitFile); err == nil {
-				common = absolute(gitDir, string(text))
+				// Of a linked tree that git made it is "../..", whose directory is worktrees. Another one is not git's work.
+				if common = absolute(gitDir, string(text)); filepath.Dir(in[0]) == filepath.Join(common, "worktrees") {
+					repository = common
+				}
+				in = append(in, common)
+			} else {
+				repository = common
 			}
-			return root, common, append(closed, filepath.Join(common, "hooks"), filepath.Join(common, "config"),
-				filepath.Join(common, "config.worktree"), filepath.Join(gitDir, "config.worktree"))
+			for _, dir := range in {
+				for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "gitdir"} {
+					closed = append(closed, filepath.Join(dir, name))
+				}
+			}
+			return root, repository, closed
 		}
 		if filepath.Dir(root) == root {
 			return dir, "", nil

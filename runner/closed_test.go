@@ -57,14 +57,15 @@ func TestClosedPaths(t *testing.T) {
 			[]string{"sub/.claude/skills"}},
 		"its own tree": {Request{Dir: tree, Protect: protect},
 			append(common, ".loop", ".loop/worktrees/R.1/.git", ".loop/worktrees/R.1/prot",
-				".git/worktrees/R.1/config.worktree"), []string{".git"}}, // the wall opens the tree itself
+				".git/worktrees/R.1/config.worktree", ".git/worktrees/R.1/commondir", ".git/worktrees/R.1/gitdir"),
+			[]string{".git"}}, // the wall opens the tree itself
 		"folder of its own tree": {Request{Dir: filepath.Join(tree, "sub"), Settings: plan.Settings{Dir: "sub"},
 			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
 			append(common, ".loop", ".loop/worktrees/R.1/prot"), []string{".git"}},
 	} {
 		c.req.Closed = []string{filepath.Join(project, ".loop")}
 		var got []string
-		for _, p := range c.req.closedPaths() {
+		for _, p := range c.req.closedPaths("") {
 			rel, err := filepath.Rel(project, p)
 			if err != nil {
 				t.Fatal(err)
@@ -180,6 +181,36 @@ func TestGitPathsOfAStrangeFile(t *testing.T) {
 	root, repository, closed := gitPaths(filepath.Join(dir, "a", "b"))
 	if root != filepath.Join(dir, "a") || repository != "" || closed != nil {
 		t.Errorf("%s, %s, %q", root, repository, closed)
+	}
+}
+
+// The repository is that of git's own files: a commondir that names another directory opens none, and closes what git
+// would read there.
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"main/.git/HEAD": "ref: x", "main/.git/worktrees/n/HEAD": "ref: y",
+		"main/.git/worktrees/n/commondir": "../..\n", "linked/.git": "gitdir: ../main/.git/worktrees/n\n",
+		"planted/.git/HEAD": "ref: x", "planted/.git/commondir": dir + "/home\n", "home/config": "",
+		"astray/.git": "gitdir: n\n", "astray/n/HEAD": "ref: x", "astray/n/commondir": "../../home\n", "none/f": ""} {
+		projectFile(t, dir, name, text)
+	}
+	for name, want := range map[string][]string{"main": {"main/.git", "main/.git/hooks", "main/.git/config"},
+		"linked":  {"main/.git", "linked/.git", "main/.git/config", "main/.git/worktrees/n/commondir"},
+		"planted": {"", "planted/.git/config", "planted/.git/commondir", "home/config"},
+		"astray":  {"", "astray/.git", "astray/n/commondir", "home/hooks"}, "none": {""}} {
+		repository, closed := Repository(filepath.Join(dir, name))
+		if want[0] != "" {
+			want[0] = filepath.Join(dir, want[0])
+		}
+		if repository != want[0] || len(want) == 1 && closed != nil {
+			t.Errorf("%s: %q and %q", name, repository, closed)
+		}
+		for _, p := range want[1:] {
+			if !slices.Contains(closed, filepath.Join(dir, p)) {
+				t.Errorf("%s: %s is open: %q", name, p, closed)
+			}
+		}
 	}
 }
 

@@ -275,7 +275,11 @@ func (t *attempt) runChecks(ctx context.Context) (checks []check.Evidence, stop 
 
 // place returns where a check or a command runs: in dir, which is in the working tree root.
 func (t *attempt) place(dir, root string) check.Place {
-	return check.Place{Dir: dir, Env: t.env, Wrapper: CheckWrapper(t.Wall, root, t.req.Closed)}
+	wrapper := t.req.checkWrapper
+	if root != t.req.root() { // a copy
+		wrapper = (&Request{Dir: root, Closed: t.req.Closed}).checkWrapper
+	}
+	return check.Place{Dir: dir, Env: t.env, Wrapper: wrapper(t.Wall)}
 }
 
 // hasMustNotChecks reports whether a mustNot condition has a check.
@@ -313,10 +317,7 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
 	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
 	if l.Wall != nil && req.Command == "" && req.Turn == nil {
-		t.Closed, t.Open = req.closedPaths(), []string{req.root()}
-		if l.Wall.Strict() {
-			t.Open = openPaths(req.root())
-		}
+		t.Closed, t.Open = req.closedPaths(""), []string{req.root()}
 	}
 	maps.Copy(t.Env, req.Env)
 	if req.Command == "" && req.Turn == nil {

@@ -31,7 +31,6 @@ func TestMain(m *testing.M) {
 	var err error
 	if wall0, err = wall.Try(context.Background(), os.TempDir(), os.Environ()); err == nil {
 		cacheDir, err = os.MkdirTemp(os.TempDir(), "cache")
-		defer func() { _ = os.RemoveAll(cacheDir) }()
 	}
 	if err == nil {
 		strict, err = wall.TryStrict(context.Background(), os.TempDir(), os.Environ(), []string{cacheDir})
@@ -46,5 +45,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e/wall:", err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(cacheDir)
+		os.Exit(code)
+	}))
 }

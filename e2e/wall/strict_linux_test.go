@@ -3,7 +3,6 @@ package wall
 import (
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +42,7 @@ func TestStrict(t *testing.T) {
 		{"a write by /proc", `echo x > /proc/$PPID/root` + outside + `/f`, false, false},
 		{"shared memory", "echo x > /dev/shm/wavex.$$ && rm /dev/shm/wavex.$$", true, true},
 		{"null device", "echo x > /dev/null", true, true},
+		{"a terminal", "script -qec 'echo x > /dev/tty' /dev/null", false, false},
 		{"network", connects, false, true},
 		{"a server of its own", serves, true, true},
 	} {
@@ -66,20 +66,49 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// An agent commits behind a strict wall, in a repository and in a linked working tree of it.
+// Checks and commands commit behind a strict wall, in a repository and in a linked working tree of it. They write
+// neither the programs of git and the CLI, nor another directory that the tree names as its repository.
 func TestStrictCommits(t *testing.T) {
 	t.Parallel()
 	dir, _ := project(t)
 	linked := dir + "-linked"
 	t.Cleanup(func() { must(t, os.RemoveAll(linked)) })
-	prepare(t, dir, `git init -q . && git config user.name a && git config user.email a@example.com && git add . &&
+	outside, err := os.MkdirTemp("/var/tmp", "outside")
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(outside)) })
+	prepare(t, dir, `mkdir -p .claude/skills src/.claude && echo {} > .mcp.json && echo {} > .claude/settings.json &&
+		echo x > .claude/skills/s && echo {} > src/.claude/settings.json &&
+		git init -q . && git config user.name a && git config user.email a@example.com && git add . &&
 		git commit -qm first && git worktree add -q -b other `+linked)
+	repository, closed := runner.Repository(dir)
+	w := strict.With([]string{repository}, closed)
 	for _, tree := range []string{dir, linked} {
-		argv := runner.CheckWrapper(strict, tree, []string{filepath.Join(dir, ".git", "hooks")})
-		said := sh(t, argv, tree, `echo x > src/a && git commit -qam done && git log -1 --format=%s;
-			echo x > "$(git rev-parse --git-common-dir)/hooks/pre-push"`)
-		if !strings.HasPrefix(said, "done\n") || !strings.Contains(said, "Read-only file system") {
+		said := sh(t, runner.CheckWrapper(w, tree, nil), tree,
+			`echo x > src/a && git commit -qam done && git log -1 --format=%s`)
+		if said != "done\n" {
 			t.Errorf("%s: %s", tree, said)
+		}
+		for _, command := range []string{`echo x > "$G/hooks/pre-push"`, `echo x > "$G/config"`, `echo {} > .mcp.json`,
+			`git config filter.x.clean y`, `echo {} > .claude/settings.json`, `echo x > .claude/skills/s`,
+			`echo {} > src/.claude/settings.json`, `mv "$G" "$G.old"`, `rm -rf "$G/hooks"`,
+			`echo ` + outside + ` > "$(git rev-parse --absolute-git-dir)/commondir" && test -f .git`,
+			`echo gitdir: x > .git && test -f .git`} {
+			said := sh(t, runner.CheckWrapper(w, tree, nil), tree, `G=`+repository+`; (`+command+`) && echo worked`)
+			if strings.HasSuffix(said, "worked\n") {
+				t.Errorf("%s: %s worked: %s", tree, command, said)
+			}
+		}
+	}
+	// Each plants a repository outside of the tree. Some fail.
+	for _, command := range []string{`echo ` + outside + ` > .git/commondir`, `mv .git old; ln -s ` + outside + ` .git`,
+		`rm .git; echo gitdir: ` + outside + ` > .git`} {
+		must(t, os.WriteFile(outside+"/HEAD", []byte("ref: refs/heads/main\n"), 0o600))
+		for _, tree := range []string{dir, linked} {
+			prepare(t, tree, command+` || true`)
+			said := sh(t, runner.CheckWrapper(w, tree, nil), tree, `echo x > `+outside+`/f && echo worked`)
+			if !strings.Contains(said, "Read-only file system") {
+				t.Errorf("%s: after %s: %s", tree, command, said)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ func Try(ctx context.Context, dir string, env []string) (*Wall, error) {
 
 // TryStrict is Try for a strict wall, whose programs may also write caches, which are absolute.
 func TryStrict(ctx context.Context, dir string, env, caches []string) (*Wall, error) {
-	return find(ctx, dir, env, Wall{strict: true, caches: caches})
+	return find(ctx, dir, env, Wall{strict: true, open: resolved(caches)})
 }
 
 // find completes a Wall if it holds.

@@ -18,14 +18,15 @@ import (
 type Wall struct {
 	bwrap  string // absolute
 	strict bool
-	caches []string // of a strict wall: more directories that programs may write
+	open   []string // of a strict wall: more directories that programs may write, without links
+	closed []string // closed to every program
 }
 
 // ErrMissing means that bubblewrap is not installed.
 var ErrMissing = errors.New("bubblewrap (bwrap) is not installed")
 
-// maxBinds bounds the paths that one program gets. bwrap reads the list of all mounts for each: 100 take 0.03 s, 1000
-// 3 s on a busy machine (measured with bubblewrap 0.8.0).
+// maxBinds bounds the closed paths that one program gets, unless the wall is strict. bwrap reads the list of all mounts
+// for each: 100 take 0.03 s, 1000 3 s on a busy machine (measured with bubblewrap 0.8.0).
 const maxBinds = 100
 
 // privateTmp is the directory that a strict wall replaces by an empty one for each program.
@@ -44,11 +45,34 @@ const (
 type bind struct {
 	path   string
 	access access
+	fixed  bool // it is bound also where all around it has the same access, so that it cannot be renamed
+}
+
+// With returns a copy of the wall that closes more paths to every program. If it is strict, programs may also write the
+// directories of open: those to which their links lead now, and only while no link replaces them.
+func (w *Wall) With(open, closed []string) *Wall {
+	if w == nil {
+		return nil
+	}
+	c := *w
+	c.open, c.closed = append(slices.Clone(w.open), resolved(open)...), append(slices.Clone(w.closed), closed...)
+	return &c
+}
+
+// resolved returns the paths that exist, without links.
+func resolved(paths []string) (out []string) {
+	for _, p := range paths {
+		if p, err := filepath.EvalSymlinks(p); err == nil && filepath.IsAbs(p) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Wrapper returns the proc.Spec.Wrapper that closes absolute paths to a program, with all that is below them. A path
-// that does not exist is left out, and so are those after the first 100. The paths of open may be below one of them:
-// they stay as they are. A strict wall closes all paths but these, its caches and temporary files. Entries of a closed
+// that does not exist is left out, and so are those after the first 100, unless the wall is strict. The paths of open
+// may be below one of them: they stay as they are. A strict wall closes all paths but these, those of With and
+// temporary files. Entries of a closed
 // directory are not bound one by one, because wavex replaces some of them, and bwrap does not start if the source of a
 // bind is replaced meanwhile (0.8.0).
 func (w *Wall) Wrapper(closed []string, open ...string) []string {
@@ -74,18 +98,23 @@ func (w *Wall) Strict() bool { return w != nil && w.strict }
 func (w *Wall) binds(closed, open []string) []string {
 	var list []bind
 	add := func(access access, paths ...string) {
-		for _, p := range paths {
-			if p, err := filepath.EvalSymlinks(p); err == nil && filepath.IsAbs(p) {
-				list = append(list, bind{p, access})
-			}
+		for _, p := range resolved(paths) {
+			list = append(list, bind{path: p, access: access})
 		}
 	}
+	add(readOnly, w.closed...)
 	add(readOnly, closed...)
-	list = list[:min(len(list), maxBinds)]
+	if !w.strict {
+		list = list[:min(len(list), maxBinds)]
+	}
 	add(writable, open...)
-	base := bind{"/", writable}
+	base := bind{path: "/", access: writable}
 	if w.strict {
-		add(writable, w.caches...)
+		for _, p := range resolved(w.open) {
+			if slices.Contains(w.open, p) { // else a program has made it a link
+				list = append(list, bind{p, writable, true})
+			}
+		}
 		add(private, privateTmp)
 		base.access = readOnly
 	}
@@ -99,7 +128,7 @@ func (w *Wall) binds(closed, open []string) []string {
 			around = around[:len(around)-1]
 		}
 		outer := around[len(around)-1]
-		if b.access == outer.access || b.path == outer.path {
+		if b.access == outer.access && !b.fixed || b.path == outer.path {
 			continue
 		}
 		switch around = append(around, b); b.access {
@@ -118,7 +147,8 @@ func (w *Wall) binds(closed, open []string) []string {
 func (w *Wall) args() []string {
 	args := []string{w.bwrap, "--die-with-parent", "--unshare-user"}
 	if w.strict {
-		return append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--setenv", "TMPDIR", privateTmp)
+		return append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--ro-bind", "/dev/null", "/dev/tty", // no terminal
+			"--proc", "/proc", "--setenv", "TMPDIR", privateTmp)
 	}
 	return append(args, "--dev-bind", "/", "/", "--proc", "/proc")
 }

@@ -65,9 +65,10 @@ func TestWrapper(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, " "), strings.Join(want, " "))
 		}
 	}
-	strict := &Wall{bwrap: "/usr/bin/bwrap", strict: true, caches: abs([]string{"many"})}
+	strict := &Wall{bwrap: "/usr/bin/bwrap", strict: true, open: abs([]string{"many"})}
 	got := strings.Join(strict.Offline(abs([]string{"loop", "a/f"}), abs([]string{"loop/trees/1", "a"})...), " ")
-	want := "/usr/bin/bwrap --die-with-parent --unshare-user --ro-bind / / --dev /dev --proc /proc --setenv TMPDIR /tmp"
+	want := "/usr/bin/bwrap --die-with-parent --unshare-user --ro-bind / / --dev /dev --ro-bind /dev/null /dev/tty " +
+		"--proc /proc --setenv TMPDIR /tmp"
 	// loop is read-only as all else is; in a private /tmp it would have to be bound.
 	binds := map[string][]string{"--bind": {"a", "loop/trees/1", "many"}, "--ro-bind-try": {"a/f"}}
 	for option, paths := range binds {
@@ -97,7 +98,52 @@ func TestWrapper(t *testing.T) {
 	if got := len(w.Wrapper(many, "")) - len(w.Wrapper(nil, "")); got != 3*maxBinds {
 		t.Errorf("%d arguments for %d files", got, len(many))
 	}
+	if got := len(strict.Wrapper(many, dir)) - len(strict.Wrapper(nil, dir)); got != 3*len(many) {
+		t.Errorf("strict: %d arguments for %d files", got, len(many))
+	}
 	if got := (*Wall)(nil).Wrapper(many, ""); got != nil {
 		t.Errorf("no wall: %v", got)
+	}
+}
+
+// With opens directories to the programs of a strict wall, where their links lead when it is called. What replaces one
+// by a link opens nothing.
+func TestWith(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(err)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"tree/git/hooks", "home", "real"} {
+		must(os.MkdirAll(at(name), 0o755))
+	}
+	must(os.Symlink(at("real"), at("link")))
+	bound := func(w *Wall, option, path string) bool {
+		return strings.Contains(strings.Join(w.Wrapper(nil, at("tree")), " "), " "+option+" "+path+" ")
+	}
+	w := (&Wall{bwrap: "bwrap", strict: true}).With([]string{at("tree/git"), at("link"), ""},
+		[]string{at("tree/git/hooks")})
+	for path, option := range map[string]string{"tree": "--bind", "tree/git": "--bind", "real": "--bind",
+		"tree/git/hooks": "--ro-bind-try"} {
+		if !bound(w, option, at(path)) {
+			t.Errorf("no %s of %s: %v", option, path, w.Wrapper(nil, at("tree")))
+		}
+	}
+	must(os.RemoveAll(at("tree/git")))
+	must(os.Symlink(at("home"), at("tree/git")))
+	must(os.Remove(at("real")))
+	must(os.Symlink(at("home"), at("real")))
+	if bound(w, "--bind", at("home")) {
+		t.Errorf("a link opens home: %v", w.Wrapper(nil, at("tree")))
+	}
+	home := []string{at("home")}
+	if auto := (&Wall{bwrap: "bwrap"}).With(home, home); bound(auto, "--bind", at("home")) ||
+		!bound(auto, "--ro-bind-try", at("home")) || (*Wall)(nil).With(nil, nil) != nil {
+		t.Errorf("a wall that is not strict: %v", auto.Wrapper(nil, at("tree")))
 	}
 }
