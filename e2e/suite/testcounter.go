@@ -60,8 +60,8 @@ func (c *testCounter) run(ctx context.Context, dir string, args, packages []stri
 	if len(packages) == 0 {
 		return nil // go test without packages would test the folder
 	}
-	// make lint runs all of go vet. Without debugging information linking takes half the time.
-	argv := slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-w"}, args, packages)
+	// Without debugging information linking takes half the time.
+	argv := slices.Concat([]string{"test", "-json", "-ldflags=-w"}, args, packages)
 	cmd := exec.CommandContext(ctx, "go", argv...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
