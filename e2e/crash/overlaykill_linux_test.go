@@ -21,7 +21,7 @@ import (
 )
 
 // overlayKills is the number of kills, which are spread evenly over the records of a run.
-var overlayKills = flag.Int("overlaykills", 4, "how many times TestKilledWithOverlays kills wavex")
+var overlayKills = flag.Int("overlaykills", 2, "how many times TestKilledWithOverlays kills wavex")
 
 // overlaysPlan is a plan of six tasks in three waves, each of which writes its file and changes or renames files of the
 // repository. One task fails at first, and two leave processes behind in their worktrees.
