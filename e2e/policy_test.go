@@ -288,8 +288,8 @@ func TestBadAnswers(t *testing.T) {
 	})
 }
 
-// A line that is no JSON ends the CLI without a result, and the call that waits for an answer does not run. If stdin ends
-// instead, 2.1.197 carries it out, so wavex denies open calls first.
+// A line that is no JSON ends the CLI without a result, and the call that waits for an answer does not run. If stdin
+// ends instead, 2.1.197 carries it out, so wavex denies open calls first.
 func TestEndsWhileAsked(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *cliProcess){

@@ -145,7 +145,7 @@ func (p *keyPanel) unfold(d liveEntry) {
 	p.lists[d.Task] = !p.lists[d.Task]
 }
 
-// fold folds what is unfolded: the attempt and the help first, then the lists.
+// fold folds the unfolded attempt and the help first, then the lists.
 func (p *keyPanel) fold(entries []liveEntry) {
 	if !p.open && !p.help {
 		if at := slices.IndexFunc(entries, p.is); at >= 0 && entries[at].list != "" {
