@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
 // This file tells an engine that an attempt lives.
 
-// beats is the number of beats in a heartbeat. After patience of them without an answer the worker stops the attempt.
+// beats is the number of beats in a heartbeat. A worker whose last answered beat was sent longer ago than patience, as
+// a share of a heartbeat, stops the attempt, also while a beat waits for its answer.
 const (
 	beats    = 12
 	patience = 0.9
@@ -31,25 +33,35 @@ func (a *attempt) pulse(ctx context.Context, stop context.CancelCauseFunc) (end 
 
 func (a *attempt) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	heartbeat := a.task.Heartbeat()
+	patient := time.Duration(patience * float64(heartbeat))
+	var failed atomic.Pointer[error] // of the last beat without an answer
+	silence := time.AfterFunc(patient, func() {
+		err := context.DeadlineExceeded
+		if last := failed.Load(); last != nil {
+			err = *last
+		}
+		stop(fmt.Errorf("the engine was silent for %s: %w", patient, err))
+	})
+	defer silence.Stop()
 	tick := time.NewTicker(heartbeat / beats)
 	defer tick.Stop()
-	for answered := time.Now(); ; {
+	for {
+		sent := time.Now() // the engine may count from then on
 		message, err := a.message()
 		if err == nil {
 			err = a.beatOnce(ctx, heartbeat, message)
 		}
-		silent := time.Since(answered)
 		switch {
 		case err == nil:
-			answered = time.Now()
+			silence.Reset(patient - time.Since(sent))
 		case errors.Is(err, ErrCancelled):
-			answered = time.Now()
+			silence.Reset(patient - time.Since(sent))
 			stop(ErrCancelled) // the result is awaited, so the pulse goes on
 		case errors.Is(err, ErrGone):
 			stop(ErrGone)
 			return
-		case silent >= time.Duration(patience*float64(heartbeat)):
-			stop(fmt.Errorf("the engine was silent for %s: %w", silent.Round(time.Second), err))
+		default:
+			failed.Store(&err)
 		}
 		select {
 		case <-tick.C:

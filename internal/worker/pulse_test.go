@@ -17,6 +17,7 @@ func TestMain(m *testing.M) { testrepo.Main(m) }
 // fakeTask is a Task that answers each beat and each result as a function does.
 type fakeTask struct {
 	beat     func(n int) error
+	slow     bool // a beat that fails does so at the end of its context
 	complete func(n int) error
 	beats    []time.Time
 	results  int
@@ -26,9 +27,13 @@ func (f *fakeTask) ID() string               { return "wavex/r-1/a/1" }
 func (f *fakeTask) Request() []byte          { return []byte("no message") }
 func (f *fakeTask) Heartbeat() time.Duration { return time.Minute }
 
-func (f *fakeTask) Beat(context.Context, []byte) error {
+func (f *fakeTask) Beat(ctx context.Context, _ []byte) error {
 	f.beats = append(f.beats, time.Now())
-	return f.beat(len(f.beats))
+	err := f.beat(len(f.beats))
+	if err != nil && f.slow {
+		<-ctx.Done()
+	}
+	return err
 }
 
 func (f *fakeTask) Complete(context.Context, []byte) error {
@@ -56,9 +61,9 @@ func TestPulse(t *testing.T) {
 			}
 			return nil
 		}, 15 * time.Second, ErrGone, 4},
-		"silent": {func(int) error { return errAway }, 55 * time.Second, errAway, 25},
+		"silent": {func(int) error { return errAway }, 54 * time.Second, errAway, 25},
 		"silent for a while": {func(n int) error {
-			if n > 1 && n < 12 {
+			if n > 1 && n < 11 {
 				return errAway
 			}
 			return nil
@@ -149,4 +154,29 @@ func TestMark(t *testing.T) {
 	if got := Mark("a/b", 7); got != "worker@a_b.7" {
 		t.Errorf("the mark is %q", got)
 	}
+}
+
+// An engine that does not answer is silent from the beat before, also while a beat waits for it: the engine's clock may
+// have begun when it was sent.
+func TestPulseOfASilentEngine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		task := &fakeTask{slow: true, beat: func(n int) error {
+			if n > 4 {
+				return errAway
+			}
+			time.Sleep(2 * time.Second) // the way there and back
+			return nil
+		}}
+		a := &attempt{Worker: New(Options{}), task: task}
+		ctx, stop := context.WithCancelCause(t.Context())
+		end := a.pulse(t.Context(), stop)
+		<-ctx.Done()
+		end()
+		lastAnswered := 15 * time.Second // the fourth beat
+		if silent := time.Since(began) - lastAnswered; silent != 54*time.Second || !errors.Is(context.Cause(ctx), errAway) {
+			t.Errorf("stopped after %s by %v", silent, context.Cause(ctx))
+		}
+	})
 }
