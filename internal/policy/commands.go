@@ -191,6 +191,10 @@ func (s *shell) git(args []string) {
 		for _, p := range plain {
 			s.write(p, flags != "" || args[0] == "mv")
 		}
+	case "clone", "worktree":
+		if len(plain) > 1 {
+			s.enter(always, plain[1], "*")
+		}
 	case "config":
 		if strings.Contains(flags, "--file") || strings.Contains(flags, "-f ") {
 			return
@@ -279,8 +283,16 @@ func (s *shell) copies(name string, args []string) {
 	}
 	s.write(to, false)
 	for _, f := range from {
-		if !strings.ContainsAny(path.Base(f), "*?[") { // else the names are unknown
-			s.write(to+"/"+path.Base(f), false) // to may be a directory
+		switch base := path.Base(f); {
+		case strings.ContainsAny(base, "*?["):
+			s.enter(always, to, base)
+		case base == "." || base == ".." || name == "rsync" && strings.HasSuffix(f, "/"):
+			s.enter(always, to, "*")
+		default:
+			s.write(to+"/"+base, false) // to may be a directory
+			if name == "mv" || name == "ln" || strings.ContainsAny(flags, "rRa") {
+				s.enter(ifMissing, to, "*")
+			}
 		}
 		switch {
 		case name == "mv":
@@ -350,6 +362,9 @@ func (s *shell) outputs(name string, args []string) {
 		for _, f := range strings.Fields(flags) {
 			if flag == f && value != "" && value != "-" {
 				s.write(value, false)
+				if name == "tar" || name == "unzip" || f == "-P" {
+					s.enter(always, value, "*")
+				}
 			}
 		}
 	}

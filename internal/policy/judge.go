@@ -174,6 +174,8 @@ func (j *judge) command(text, dir string) (d Decision, asked *Pattern) {
 			return
 		}
 		switch {
+		case e.enter != never:
+			d = j.enter(e)
 		case e.path != "":
 			d = j.write(e.path, e.tree, true)
 		case e.code != "":
@@ -248,6 +250,30 @@ func (j *judge) write(to string, tree, byCommand bool) Decision {
 		}
 	}
 	return Decision{Act: Pass}
+}
+
+// enter decides on entries of unknown names that come into a directory. Only closed directories of a name count:
+// ordinary copies go into the others.
+func (j *judge) enter(e effect) Decision {
+	dir, names := path.Split(e.path)
+	for _, at := range j.spellings(path.Clean(dir)) {
+		if e.enter == ifMissing && isDir(at) {
+			continue
+		}
+		parts := splitPath(path.Join(at, names))
+		for i := range j.zones {
+			if z := &j.zones[i]; z.in != "" && z.holdsIn(parts, false) && !under(z.except, at) {
+				return j.isClosed(z.closed, path.Clean(dir))
+			}
+		}
+	}
+	return Decision{Act: Pass}
+}
+
+// isDir reports whether a path is a directory, or a link to one.
+func isDir(at string) bool {
+	info, err := os.Stat(filepath.FromSlash(at))
+	return err == nil && info.IsDir()
 }
 
 // isClosed returns the decision on a call that writes a closed path.

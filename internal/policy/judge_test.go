@@ -320,11 +320,27 @@ func TestClosedAtAnyDepth(t *testing.T) {
 	rules.Closed = []Closed{{Path: dir, In: ".claude", Patterns: []string{"settings*"}, Rule: "set", Why: "x"},
 		{Path: dir, In: ".claude", Patterns: []string{"*"}, Except: []string{filepath.Join(dir, "own")}, Rule: "any",
 			Why: "x"}}
+	if err := os.MkdirAll(filepath.Join(dir, "own", ".claude"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for command, want := range map[string]string{
 		"echo x > a/b/.claude/settings.json": "set", "echo x > .claude/skills/s/SKILL.md": "any", "rm -r a/.claude": "set",
 		"mkdir -p a/.claude/agents": "any", "cp x own/.claude/settings.local.json": "set", "rm a/.cl*/agents": "any",
 		"echo x > own/.claude/agents/a": "", "rm -r a": "", "mkdir a/.claude": "", "echo x > a/.claudes/b": "",
 		"rm */agents": "", "echo x > claude/settings.json": "",
+		// a/.claude is missing, and own/.claude is there. Files of unknown names may come into them.
+		"mv x a/.claude": "any", "cp -r x a/.claude": "any", "ln -s ../x a/.claude": "any", "ln -s $X a/.claude": "any",
+		"cp -r x/. a/.claude": "set", "cp -r . a/.claude": "set", "rsync -a x/ a/.claude": "set", "mv x/* a/.claude/": "set",
+		"cp -t a/.claude x/*": "set", "mv -T x a/.claude": "any", "cp x/* a/.claude/skills": "any",
+		"git mv x a/.claude":         "set",
+		"tar -xf x.tar -C a/.claude": "set", "unzip x.zip -d a/.claude": "set", "git clone -q x a/.claude": "set",
+		"git worktree add -f a/.claude": "set", "cd a/.claude && cp -r ../x/. .": "set", "cd a && ln -s ../x .claude": "any",
+		"wget -P a/.claude http://x": "set", "mv x own/.claude": "", "cp -r x/. own/.claude": "set",
+		"mv x/*.md own/.claude":        "",
+		"rsync -a x/ own/.claude":      "set",
+		"cp -r x/. own/.claude/agents": "", "cp -r x/* a": "", "mv x b": "", "cp -r x/. .": "", "ln -s ../x a/b": "",
+		"tar -xf x.tar -C a": "", "git clone -q x a/b": "", "cp x own/.claude": "", "cp -r a/.claude x": "",
+		"mv x own/a/.claude": "set", "ln -s ../x own/a/.claude": "set", "cp x own/a/.claude/b": "", "mv own/.claude x": "set",
 	} {
 		if got := New(rules).Before(bash(command)); got.Rule != want {
 			t.Errorf("%s: %+v, want %q", command, got, want)

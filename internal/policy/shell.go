@@ -16,9 +16,20 @@ type effect struct {
 	words []string // of a simple command; unknown parts are the text unknown
 	path  string   // absolute; unknown parts and patterns of path.Match are possible
 	tree  bool     // all below path is written or deleted too
+	enter entry    // path is a pattern for entries that come into its directory; tree and the directory do not count
 	code  string   // of a program in another language
 	dir   string   // for code: the directory in which it runs, or ""
 }
+
+// entry says when files of unknown names come into a directory.
+type entry int
+
+// These are the values of effect.enter.
+const (
+	never     entry = iota
+	ifMissing       // the directory may become a copy of another, or a link to one, if it does not exist
+	always
+)
 
 // unknown stands for the unknown part of a word.
 const unknown = "\x00"
@@ -316,6 +327,13 @@ func (s *shell) write(to string, tree bool) {
 		return
 	}
 	s.emit(effect{path: s.at(to), tree: tree})
+}
+
+// enter emits the entries of a directory that a command makes, by a pattern for their names.
+func (s *shell) enter(when entry, dir, names string) {
+	if dir != "" && !strings.HasPrefix(dir, unknown) && (path.IsAbs(dir) || s.dir != "") {
+		s.emit(effect{path: s.at(dir) + "/" + names, enter: when})
+	}
 }
 
 // at returns an absolute path.
