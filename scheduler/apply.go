@@ -84,7 +84,7 @@ func (s *State) apply(e event.Event) error {
 		s.startSession(b.Config, e.Time)
 	case event.RunResumed:
 		s.selectTasks(b.Config.Only)
-		s.reopen()
+		s.reopen(b)
 		s.applyDoubts(b.Earlier)
 		s.startSession(b.Config, e.Time)
 		s.nonce = b.Nonce
@@ -195,30 +195,29 @@ func (s *State) endPhase() {
 
 // reopen undoes the decisions that hold only until the end of a session: after a stop, breakers are
 // half open, and after an end or a stopped task, failed tasks get another chance, as with make. So do those that a
-// session is limited to.
-func (s *State) reopen() {
-	again := s.Phase == Ended || s.selected != nil || stopOfTasks(s) != nil
+// session is limited to. Tasks that used the outputs of their groups run again.
+func (s *State) reopen(b event.RunResumed) {
+	again, users := s.reopensFailed(s.selection), b.Users
+	if users == nil { // not recorded
+		users = s.usersOfResumed(b.Config.Only)
+	}
 	if len(s.groups) > 0 { // failed tasks that groups allowed may count as completed
 		defer s.resetFrontier()
 	}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.noteDone()
-	used := map[string]bool{} // tasks that get another chance, and their groups
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
-		if again && (t.Status == event.Failed || t.Status == event.Blocked) && s.reopens(i) {
+		if again && s.reopens(i, s.selection) {
 			t.Tries, t.RootCause = 0, ""
 			if t.Challenge != nil && !t.Challenge.Go {
 				t.Challenge = nil // asked again
 			}
-			if g := s.groupOf(i); g != nil {
-				used[g.plan.ID], used[s.Plan.Tasks[i].ID] = true, true
-			}
 			s.move(i, event.Pending)
 		}
 	}
-	s.reopenUsers(used)
+	s.reopenUsers(users)
 }
 
 // resetFrontier rebuilds the frontier from the statuses.

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -148,38 +147,6 @@ func (s *State) countFailures(together []event.Reopened) {
 			r.Blocked = s.unfinishedDescendants(i, failing[s.groupOf(i)])
 		}
 	}
-}
-
-// reopenUsers lets tasks run again that used the outputs of tasks or groups which will have others, and those that used
-// the outputs of the former. used holds the tasks and the groups.
-func (s *State) reopenUsers(used map[string]bool) {
-	for again := len(used) > 0; again; {
-		again = false
-		for i := range s.Tasks {
-			p := &s.Plan.Tasks[i]
-			if !s.stands(i) || !s.usesAny(p, used) {
-				continue
-			}
-			s.files.release(i)
-			s.undo(i)
-			s.move(i, event.Pending)
-			used[p.ID], again = true, true
-			if p.Group != "" {
-				used[p.Group] = true
-			}
-		}
-	}
-}
-
-// usesAny reports whether a task refers to the output of one of the tasks and groups, in any spelling of its id.
-func (s *State) usesAny(p *plan.Task, used map[string]bool) bool {
-	return slices.ContainsFunc(p.Uses(), func(id string) bool {
-		if g := s.Plan.Group(id); g != nil {
-			return used[g.ID]
-		}
-		i, ok := s.Plan.Lookup(id)
-		return ok && used[s.Plan.Tasks[i].ID]
-	})
 }
 
 // updateGroups follows the growth of the plan.

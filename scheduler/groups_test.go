@@ -54,6 +54,7 @@ func TestAllowFailures(t *testing.T) {
 			}
 			// A resume gives the failed items another chance, and then they need no allowance.
 			starts, end = runList(t, again, j, nil, event.RunResumed{Config: cfg})
+			mustRecordUsers(t, j)
 			if end.Status != event.RunComplete || end.Tasks.Failed != 0 || slices.Contains(starts, "d") == c.ok {
 				t.Errorf("%s, resumed: %v, %+v", name, starts, end)
 			}
@@ -86,6 +87,7 @@ func TestResumeRepeatsUsersOfOutputs(t *testing.T) {
 		slices.Index(starts, "e") < d || slices.Contains(starts, "f") || slices.Contains(starts, "g[b]") {
 		t.Errorf("resumed: %v, %+v", starts, end)
 	}
+	mustRecordUsers(t, j, "d", "e")
 }
 
 // The list of a group can be made of the outputs of another group, of which items may have failed.

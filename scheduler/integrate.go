@@ -149,10 +149,17 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 			Stuck: a.Stuck, Blocked: a.Blocked, TaskStop: a.TaskStop})
 	}
 	s.countFailures(e.Reopened)
+	if len(e.Reopened) > 0 {
+		e.Users = s.usersOfReopened(&e)
+	}
 	return e
 }
 
 func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
+	users := b.Users
+	if users == nil { // not recorded
+		users = s.usersOfReopened(&b)
+	}
 	s.merges.running = false
 	if b.Stop != nil && (s.Stop == nil || b.Stop.Status == event.RunBlocked && integratesAfter(s.Stop)) {
 		s.Stop = b.Stop // it also ends the integrations after a pause
@@ -170,7 +177,6 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		s.markCheckedTogether(b)
 		s.endPhase()
 	}
-	used := map[string]bool{}
 	for _, r := range b.Reopened {
 		i, ok := s.Index(r.Task)
 		if !ok || s.Tasks[i].Status != event.Verified {
@@ -186,14 +192,8 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		s.move(i, s.unlessBlocked(i, r.Status))
 		t.Stop = r.TaskStop
 		s.block(r.Task, r.Blocked)
-		if !s.isFailed(i) { // it will have another output
-			used[r.Task] = true
-			if _, last := s.itemOf(i); i == last && s.groupOf(i) != nil {
-				used[s.Plan.Tasks[i].Group] = true
-			}
-		}
 	}
-	s.reopenUsers(used)
+	s.reopenUsers(users)
 	if len(b.Reopened) > 0 {
 		s.withdraw()
 	}

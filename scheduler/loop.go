@@ -137,7 +137,12 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	if err := r.settleUnfinished(ctx); err != nil {
 		return event.RunEnded{}, err
 	}
-	if err := r.commit(l.StartEvent); err != nil {
+	start := l.StartEvent
+	if b, ok := start.(event.RunResumed); ok {
+		b.Users = r.s.usersOfResumed(b.Config.Only)
+		start = b
+	}
+	if err := r.commit(start); err != nil {
 		return event.RunEnded{}, err
 	}
 	size, adopted := max(1, r.s.Config.Parallel), r.s.decideAdoptions()

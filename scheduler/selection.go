@@ -13,24 +13,27 @@ type selection struct {
 
 // selectTasks limits the session to tasks and groups and their blockers, also indirect ones. No ids select all tasks.
 func (s *State) selectTasks(ids []string) {
-	s.selection = selection{}
-	if len(ids) == 0 {
-		return
-	}
-	nodes := s.withGroups(ids)
-	s.held = map[int]int{}
-	s.selected = make([]bool, len(s.Tasks))
-	for _, i := range s.Plan.Graph.WithBlockers(nodes...) {
-		s.selected[i] = true
-	}
+	s.selection = s.selectionOf(ids)
 	for i := range s.Tasks {
 		s.hold(i, s.Tasks[i].Status, 1)
 	}
 }
 
+// selectionOf returns the selection of tasks and groups, of which none is held yet.
+func (s *State) selectionOf(ids []string) selection {
+	if len(ids) == 0 {
+		return selection{}
+	}
+	c := selection{selected: make([]bool, len(s.Tasks)), held: map[int]int{}}
+	for _, i := range s.Plan.Graph.WithBlockers(s.withGroups(ids)...) {
+		c.selected[i] = true
+	}
+	return c
+}
+
 // Selected reports whether the session may start task i: if it is limited to some tasks, only those and their
 // blockers.
-func (s *State) Selected(i int) bool { return i >= len(s.selected) || s.selected[i] }
+func (c selection) Selected(i int) bool { return i >= len(c.selected) || c.selected[i] }
 
 // hold adds n to the held tasks if a task with this status is one.
 func (s *State) hold(i int, st event.Status, n int) {
@@ -43,11 +46,25 @@ func (s *State) hold(i int, st event.Status, n int) {
 // Left returns the number of tasks of a wave that the session has still to settle, or of the whole plan for wave 0.
 func (s *State) Left(wave int) int { return s.Tally(wave).Unfinished() - s.held[wave] }
 
-// reopens reports whether a failed or blocked task gets another chance in the session: if it is selected, or if only a
+// reopens reports whether a failed or blocked task gets another chance in a session: if it is selected, or if only a
 // selected task has blocked it.
-func (s *State) reopens(i int) bool {
+func (s *State) reopens(i int, c selection) bool {
 	cause, ok := s.Index(s.Tasks[i].RootCause)
-	return s.Selected(i) || ok && s.Selected(cause)
+	return s.isFailed(i) && (c.Selected(i) || ok && c.Selected(cause))
+}
+
+// reopensFailed reports whether failed tasks get another chance in the next session: after an end or a stopped
+// task, and if the session is limited to some tasks.
+func (s *State) reopensFailed(c selection) bool {
+	if s.Phase == Ended || c.selected != nil {
+		return true
+	}
+	for i := range s.Tasks {
+		if s.Tasks[i].Stop != nil && !s.IsAllowed(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // failedSelected returns the number of selected tasks that failed or are blocked.

@@ -139,11 +139,19 @@ func (s *State) unlessBlocked(i int, next event.Status) event.Status {
 	if next.Finished() {
 		return next
 	}
-	for _, j := range s.Plan.Graph.Blockers(i) {
-		if b := &s.Tasks[j]; s.isFailed(int(j)) && !s.IsAllowed(int(j)) {
-			s.Tasks[i].RootCause = cmp.Or(b.RootCause, s.Plan.Tasks[j].ID)
-			return event.Blocked
-		}
+	if cause, ok := s.failedBlocker(i); ok {
+		s.Tasks[i].RootCause = cause
+		return event.Blocked
 	}
 	return next
+}
+
+// failedBlocker returns the root cause of a failed task for which a task waits; false: it waits for none.
+func (s *State) failedBlocker(i int) (cause string, ok bool) {
+	for _, j := range s.Plan.Graph.Blockers(i) {
+		if s.isFailed(int(j)) && !s.IsAllowed(int(j)) {
+			return cmp.Or(s.Tasks[j].RootCause, s.Plan.Tasks[j].ID), true
+		}
+	}
+	return "", false
 }

@@ -314,14 +314,16 @@ func TestUsersOfAnOutputThatGoesBack(t *testing.T) {
 		schedule event.Schedule
 		tasks    []string
 		want     string
+		users    []string
 	}{
 		"T-001": {event.Eager, []string{`{"id":"T-001","subject":"A","verify":["look a"],` + output + `}`, task("slow"),
 			`{"id":"u","subject":"U","verify":["look u"],"prompt":"${tasks.1.output.n}",` + output + `}`,
 			`{"id":"v","command":"echo ${tasks.u.output.n}"}`, task("w", "T-001")},
-			"map[T-001:2 slow:1 u:2 v:2 w:1]"},
+			"map[T-001:2 slow:1 u:2 v:2 w:1]", []string{"u", "v"}},
 		"g[i].1": {event.Waves, []string{`{"id":"g","foreach":["i"],"steps":[{"subject":"A","verify":["look a"],` + output +
 			`},{"name":"u","subject":"U","verify":["look u"],"prompt":"${steps.1.output.n}",` + output +
-			`},{"name":"v","command":"echo ${steps.u.output.n}"}]}`, task("slow")}, "map[g[i].1:2 g[i].u:2 g[i].v:2 slow:1]"},
+			`},{"name":"v","command":"echo ${steps.u.output.n}"}]}`, task("slow")}, "map[g[i].1:2 g[i].u:2 g[i].v:2 slow:1]",
+			[]string{"g[i].u", "g[i].v"}},
 	} {
 		f := &fakeVerifier{red: map[string]int{first: 1}}
 		b := sharing(t, c.schedule, f, nil, c.tasks...)
@@ -351,5 +353,6 @@ func TestUsersOfAnOutputThatGoesBack(t *testing.T) {
 		if fmt.Sprint(starts) != c.want || !slices.Contains(got, "complete , "+first+" pending") {
 			t.Errorf("the starts are %v:\n%s", starts, strings.Join(got, "\n"))
 		}
+		mustRecordUsers(t, b.journal, c.users...)
 	}
 }

@@ -876,7 +876,7 @@ func TestUserOfAnotherOutput(t *testing.T) {
 	for i := range s.Tasks {
 		s.move(i, event.Completed)
 	}
-	s.reopenUsers(map[string]bool{"x": true})
+	s.reopenUsers(s.usersOf(map[string]bool{"x": true}, s.stands))
 	for i, want := range []event.Status{event.Completed, event.Pending, event.Completed} {
 		if got := s.Tasks[i].Status; got != want {
 			t.Errorf("%s is %s", s.Plan.Tasks[i].ID, got)

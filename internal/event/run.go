@@ -39,6 +39,9 @@ type RunResumed struct {
 	Earlier []EarlierTask `json:"earlier,omitempty"`
 	// Edit holds the changes to the plan since the last session; nil: none, or unknown.
 	Edit *Edit `json:"edit,omitempty"`
+	// Users are completed tasks that run again because they used the outputs of a group whose failed items get another
+	// chance, directly or not. nil: unknown, as in a journal of an older wavex, whose replay derives them.
+	Users []string `json:"users,omitzero"`
 }
 
 // Origin describes the request that a run's plan comes from.

@@ -1,0 +1,119 @@
+package scheduler
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"wavex/internal/event"
+	"wavex/internal/plan"
+)
+
+// usersPlans are the plans of testdata/journals, by the name of the journal.
+func usersPlans(t *testing.T) map[string]*plan.Plan {
+	const output = `"output":{"type":"object"}`
+	return map[string]*plan.Plan{
+		"resumed": mustPlan(t, planText(
+			`{"id":"g","command":"one",`+output+`,"foreach":{"items":["a","b"],"allowFailures":1}}`,
+			`{"id":"d","command":"cat ${tasks.g.outputs}",`+output+`}`, `{"id":"e","command":"echo ${tasks.d.output | json}"}`,
+			`{"id":"f","command":"two","blockedBy":["g"]}`, `{"id":"late","command":"three"}`)),
+		"integrated": mustPlan(t, planText(`{"id":"T-001","subject":"A","verify":["look a"],`+output+`}`, task("slow"),
+			`{"id":"u","subject":"U","verify":["look u"],"prompt":"${tasks.1.output.n}",`+output+`}`,
+			`{"id":"v","command":"echo ${tasks.u.output.n}"}`, task("w", "T-001"))),
+	}
+}
+
+// A replay reopens the users of an output that the record names. A journal of a wavex that did not record them goes on
+// as that wavex did.
+func TestUsersOnRecord(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		journal string
+		users   []string
+		want    string
+	}{
+		{"resumed", nil, "[g[a] d e late]"},
+		{"resumed", []string{}, "[g[a] late]"},
+		{"resumed", []string{"f", "gone", "late"}, "[g[a] f late]"},
+		{"integrated", nil, "[T-001 u v]"},
+		{"integrated", []string{}, "[T-001]"},
+		{"integrated", []string{"w"}, "[T-001 w]"},
+	} {
+		events := readJournal(t, c.journal)
+		switch b := events[len(events)-1].Body.(type) {
+		case event.RunResumed:
+			b.Users = c.users
+			events[len(events)-1].Body = b
+		case event.IntegrationEnded:
+			b.Users = c.users
+			events[len(events)-1].Body = b
+		}
+		s := NewState(usersPlans(t)[c.journal])
+		if err := s.Replay(events); err != nil {
+			t.Fatal(err)
+		}
+		pending := []string{}
+		for i := range s.Tasks {
+			if s.Tasks[i].Status == event.Pending {
+				pending = append(pending, s.Plan.Tasks[i].ID)
+			}
+		}
+		if got := fmt.Sprint(pending); got != c.want {
+			t.Errorf("%s with users %q: %s are pending, want %s", c.journal, c.users, got, c.want)
+		}
+	}
+}
+
+// readJournal returns the events of a journal that was written before users were recorded.
+func readJournal(t *testing.T, name string) (events []event.Event) {
+	f, err := os.Open(filepath.Join("testdata", "journals", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var e event.Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// mustRecordUsers fails unless the events of a journal record the users of outputs, last those in want.
+func mustRecordUsers(t *testing.T, j *memJournal, want ...string) {
+	t.Helper()
+	var last []string
+	for _, e := range j.events {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read event.Event
+		if err := json.Unmarshal(line, &read); err != nil {
+			t.Fatal(err)
+		}
+		switch b := read.Body.(type) {
+		case event.RunResumed:
+			last = b.Users
+		case event.IntegrationEnded:
+			if len(b.Reopened) == 0 {
+				continue
+			}
+			last = b.Users
+		default:
+			continue
+		}
+		if last == nil {
+			t.Errorf("record %d has no users: %s", e.Seq, line)
+		}
+	}
+	if !slices.Equal(last, want) {
+		t.Errorf("the users on record are %v, want %v", last, want)
+	}
+}
