@@ -40,8 +40,7 @@ type Manager struct {
 
 	mu    sync.Mutex // guards s and everything that it points to
 	state savedState
-	busy  map[string]bool // tasks with an attempt in their worktree
-	freed sync.Cond       // a worktree that was in use is not any more, or another task has it
+	usage
 
 	planChecks []requiredCheck // conditions of every combined tree; guarded by mu
 
@@ -53,6 +52,13 @@ type Manager struct {
 	signing     bool            // picks are signed
 }
 
+// usage tells which worktrees are in use. The mu of its Manager guards it.
+type usage struct {
+	busy  map[string]bool // tasks with an attempt in their worktree
+	left  map[int]bool    // numbers from whose paths worktrees are being moved away
+	freed sync.Cond       // a worktree that was in use is not any more, another task has it, or it was moved
+}
+
 // lastPush is the result of the last push.
 type lastPush struct {
 	commit string // the last that was pushed
@@ -60,7 +66,8 @@ type lastPush struct {
 }
 
 func newManager(o Options) *Manager {
-	m := &Manager{opts: o, busy: map[string]bool{}, trash: trashOf(o.Loop)}
+	m := &Manager{opts: o, trash: trashOf(o.Loop)}
+	m.busy, m.left = map[string]bool{}, map[int]bool{}
 	m.freed.L = &m.mu
 	return m
 }

@@ -164,11 +164,11 @@ func (m *Manager) mountNew(path, index string) error {
 	if err != nil {
 		return err
 	}
-	upper := filepath.Join(overlayDir(path), "upper")
-	if err := os.MkdirAll(upper, 0o777); err != nil {
+	if err := m.trash.add(overlayDir(path)); err != nil { // of a move that was interrupted
 		return err
 	}
-	if err := os.WriteFile(upper+".id", []byte(inode(upper)), 0o600); err != nil {
+	upper := filepath.Join(overlayDir(path), "upper")
+	if err := os.MkdirAll(upper, 0o777); err != nil {
 		return err
 	}
 	for from, to := range map[string]string{index: filepath.Join(admin, "index"),
@@ -176,6 +176,10 @@ func (m *Manager) mountNew(path, index string) error {
 		if err := copyFile(from, to); err != nil {
 			return err
 		}
+	}
+	// The file comes last: an overlay without it is not used.
+	if err := safefile.Replace(upper+".id", []byte(inode(upper)), 0o600, false); err != nil {
+		return err
 	}
 	return m.remount(path)
 }

@@ -264,3 +264,17 @@ func TestCopiedOverlay(t *testing.T) {
 		t.Errorf("the worktree is usable: %v", err)
 	}
 }
+
+// A worktree has none of the files that a move to its path left, which a kill cut off.
+func TestOverlayOfInterruptedMove(t *testing.T) {
+	t.Parallel()
+	m, r := openOverlays(t)
+	upper := filepath.Join(overlayDir(m.treePathOf(&tree{ID: 1})), "upper")
+	must(t, os.MkdirAll(upper, 0o777))
+	r.write(upper, files{"left": "1\n"})
+	r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(dir string, _ runner.Request) error {
+		equal(t, "its path", dir, m.treePathOf(&tree{ID: 1}))
+		equal(t, "its files", r.content(dir), files{"a": "1\n", "d/f": "1\n"})
+		return nil
+	})
+}

@@ -65,8 +65,7 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 	}
 	*t = tree{ID: t.ID, Task: task, Base: t.Base, Stale: true, Setup: t.Setup, Admin: t.Admin, inUse: true}
 	*held = *t
-	held.ID = to
-	err = m.save(true) // from now on the files of the task are in its record
+	err = m.renumber(held, to) // from now on the files of the task are in its record
 	m.freed.Broadcast()
 	m.mu.Unlock()
 	if err == nil && settled {
@@ -76,6 +75,21 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 		return err
 	}
 	return m.moveTree(ctx, t, to)
+}
+
+// renumber gives a worktree that the caller uses another number and saves the state. If the number has changed and err
+// is nil, the caller must call moveTree: until it returns, no other worktree is made or moved to the old path. The
+// caller must hold mu.
+func (m *Manager) renumber(held *tree, id int) error {
+	from := held.ID
+	held.ID = id
+	if err := m.save(true); err != nil {
+		return err
+	}
+	if from != id {
+		m.left[from] = true
+	}
+	return nil
 }
 
 // park commits the contents of a worktree and returns the record of its task.
@@ -108,8 +122,9 @@ func (m *Manager) park(ctx context.Context, t *tree) (*tree, error) {
 	return parked, nil
 }
 
-// moveTree moves a worktree to the path of another number, which no worktree has.
+// moveTree moves a worktree to the path of its new number, see renumber. t has the old one.
 func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
+	defer m.endMove(t.ID)
 	from := m.treePathOf(t)
 	t.ID, t.Setup = id, "" // what Setup made may contain the path
 	if t.Admin == "" {
@@ -138,6 +153,14 @@ func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
 	return safefile.Replace(filepath.Join(t.Admin, "gitdir"), []byte(dot+"\n"), 0o644, false)
 }
 
+// endMove lets other worktrees have the path of a number.
+func (m *Manager) endMove(from int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.left, from)
+	m.freed.Broadcast()
+}
+
 // bringBack makes the files of a parked task appear in the worktree t, at the task's former path if that is possible.
 // It reports false if the repository does not have them.
 func (m *Manager) bringBack(ctx context.Context, t, parked *tree) (bool, error) {
@@ -149,11 +172,14 @@ func (m *Manager) bringBack(ctx context.Context, t, parked *tree) (bool, error) 
 		return false, err
 	}
 	m.mu.Lock()
+	for m.left[parked.ID] {
+		m.freed.Wait()
+	}
 	move := parked.ID != 0 && t.ID != parked.ID && m.treeByID(parked.ID) == nil
 	if move {
 		held := m.treeByID(t.ID)
-		held.ID, held.Stale = parked.ID, true
-		err = m.save(true)
+		held.Stale = true
+		err = m.renumber(held, parked.ID)
 	}
 	m.mu.Unlock()
 	if err == nil && move {

@@ -10,9 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"wavex/runner"
 )
@@ -249,4 +252,64 @@ func TestStoppedBeforeAWorktreeIsReady(t *testing.T) {
 			})
 		}
 	})
+}
+
+// A task whose worktree moves to another path, because another task has it, gets its path back only after the move.
+// Another task's worktree is not made at the path before.
+func TestTakenOverWhileItGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, trees := range []string{TreesPool, TreesOverlay} {
+		t.Run(trees, func(t *testing.T) {
+			t.Parallel()
+			if trees == TreesOverlay {
+				openOverlays(t)
+			}
+			r := newRepo(t, files{"a": "1\n"})
+			o := r.options("r1")
+			o.Trees = trees
+			m := r.open(o)
+			for i := range 5 {
+				x, y := fmt.Sprint("x", i), fmt.Sprint("y", i)
+				dir := ""
+				r.ask(m, runner.Request{Task: x, Attempt: 1}, func(in string, _ runner.Request) error {
+					dir = in
+					r.write(in, files{"half": "1\n"})
+					return os.ErrInvalid
+				})
+				m.mu.Lock()
+				to := m.treePathOf(&tree{ID: m.unusedID()})
+				m.mu.Unlock()
+				must(t, os.Mkdir(to, 0o700)) // of a move that was interrupted: the next one takes longer
+				var both errgroup.Group
+				both.Go(func() error { return useBriefly(t, m, y, false) })
+				for taken := false; !taken; runtime.Gosched() {
+					m.mu.Lock()
+					taken = m.parkedTree(x) != nil
+					m.mu.Unlock()
+				}
+				both.Go(func() error { return useBriefly(t, m, x, true) })
+				must(t, both.Wait())
+				r.ask(m, runner.Request{Task: x, Attempt: 2, Resume: true}, func(in string, _ runner.Request) error {
+					equal(t, "its directory", in, dir)
+					equal(t, "its files", r.content(in), files{"a": "1\n", "half": "1\n"})
+					return os.ErrInvalid
+				})
+				must(t, m.Release(t.Context(), x))
+				must(t, m.Release(t.Context(), y))
+				must(t, m.RemoveSurplus(t.Context(), 1))
+			}
+		})
+	}
+}
+
+// useBriefly takes the worktree of a task and gives it back.
+func useBriefly(t *testing.T, m *Manager, task string, goOn bool) error {
+	own, _, err := m.acquireTree(t.Context(), task, goOn)
+	if err == nil {
+		err = m.releaseTree(own, "")
+	}
+	if err != nil {
+		return fmt.Errorf("task %s: %w", task, err)
+	}
+	return nil
 }

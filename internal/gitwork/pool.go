@@ -126,11 +126,12 @@ func (m *Manager) selectTree(task string, parked *tree) *tree {
 	return best
 }
 
-// unusedID returns the smallest number that no worktree has or had. The caller must hold mu.
+// unusedID returns the smallest number that no worktree has or had, and from whose path none is being moved away. The
+// caller must hold mu.
 func (m *Manager) unusedID() int {
 	for id := 1; ; id++ {
 		has := func(t *tree) bool { return t.ID == id }
-		if !slices.ContainsFunc(m.state.Trees, has) && !slices.ContainsFunc(m.state.Parked, has) {
+		if !m.left[id] && !slices.ContainsFunc(m.state.Trees, has) && !slices.ContainsFunc(m.state.Parked, has) {
 			return id
 		}
 	}

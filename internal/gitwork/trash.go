@@ -70,17 +70,22 @@ func (t *trash) names() (names []string) {
 
 // add moves a folder into the trash. It does nothing if the folder does not exist.
 func (t *trash) add(path string) error {
-	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+	for {
+		if err := os.MkdirAll(t.dir, 0o700); err != nil {
+			return err
+		}
+		err := os.Rename(path, unusedName(filepath.Join(t.dir, filepath.Base(path))))
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(path); err == nil {
+				continue // the trash was empty, and empty has removed it
+			}
+			return nil
+		}
+		if err == nil && t.worker != nil {
+			t.worker.Wake()
+		}
 		return err
 	}
-	err := os.Rename(path, unusedName(filepath.Join(t.dir, filepath.Base(path))))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil && t.worker != nil {
-		t.worker.Wake()
-	}
-	return err
 }
 
 // empty deletes everything in the trash, and the folder itself.

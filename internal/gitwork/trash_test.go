@@ -102,3 +102,33 @@ func TestTrash(t *testing.T) {
 	gone("clean")
 	r.untouched(before)
 }
+
+// A folder that comes into the trash while that is being emptied, and removed, leaves its place.
+func TestTrashWhileItIsEmptied(t *testing.T) {
+	t.Parallel()
+	in := trashOf(loop.In(t.TempDir()))
+	done := make(chan struct{})
+	emptied := make(chan error)
+	go func() {
+		for {
+			select {
+			case <-done:
+				emptied <- in.empty(context.Background())
+				return
+			default:
+				_ = in.empty(context.Background()) // its error may be that of a folder which was added meanwhile
+			}
+		}
+	}()
+	dir := filepath.Join(t.TempDir(), "tree")
+	for range 300 {
+		must(t, os.Mkdir(dir, 0o755))
+		must(t, in.add(dir))
+		if _, err := os.Lstat(dir); err == nil {
+			t.Error("a folder stays")
+			break
+		}
+	}
+	close(done)
+	must(t, <-emptied)
+}
