@@ -269,7 +269,7 @@ Exit status: 0 printed, 2 it is for none of these shells.`,
 		Args:              oneArg("bash, zsh, fish or powershell"),
 		ValidArgsFunction: cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(c *cobra.Command, args []string) error {
-			switch root := c.Root(); args[0] {
+			switch root := Root(std); args[0] {
 			case "bash":
 				return root.GenBashCompletionV2(std.Out, true)
 			case "zsh":

@@ -33,7 +33,7 @@ Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.`,
 		Example: "  wavex config\n  wavex config plan.json --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			list, err := listSettings(settingFlags(c.Root()), strings.Join(args, ""))
+			list, err := listSettings(settingFlags(Root(std)), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		}
 		planned = planSettings(p)
 	}
-	all := &settings{flags: known, known: known, origins: map[string]origin{}}
+	all := &settings{flags: known, known: func() *pflag.FlagSet { return known }, origins: map[string]origin{}}
 	if err := cmp.Or(all.applyEnvironment(), all.readUser(), all.readProject(dir)); err != nil {
 		return nil, err
 	}

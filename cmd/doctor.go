@@ -63,7 +63,7 @@ settings are wrong, 5 a person must put something right.`,
 		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			known := settingFlags(c.Root())
+			known := settingFlags(Root(std))
 			if _, err := listSettings(known, ""); err != nil {
 				return err
 			}

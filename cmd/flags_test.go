@@ -51,6 +51,41 @@ func each(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
+// Main makes the named command alone, which is the same as among all commands.
+func TestOneCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range Root(Stdio{}).Commands() {
+		if c.DisableFlagParsing {
+			continue
+		}
+		help := func(all bool) string {
+			var out strings.Builder
+			root := newRoot(Stdio{Out: &out, Err: &out})
+			only := commandOf([]string{c.Name(), "--help"})
+			if all {
+				only = ""
+			}
+			addCommands(root, Stdio{Out: &out, Err: &out}, only)
+			if n := len(root.Commands()); !all && c.Name() != "help" && n != 1 {
+				t.Errorf("%s is one of %d commands", c.Name(), n)
+			}
+			root.SetArgs([]string{c.Name(), "--help"})
+			if err := root.Execute(); err != nil {
+				t.Errorf("%s --help: %v", c.Name(), err)
+			}
+			return out.String()
+		}
+		if one, among := help(false), help(true); one != among {
+			t.Errorf("%s --help, alone:\n%s\namong all:\n%s", c.Name(), one, among)
+		}
+	}
+	for _, args := range [][]string{nil, {"--version"}, {"hooks"}, {"help"}, {"rnu"}} {
+		if got := commandOf(args); got != "" {
+			t.Errorf("%v is the command %q", args, got)
+		}
+	}
+}
+
 // The commands that earlier versions printed for going on with a run are still commands.
 func TestPrintedCommands(t *testing.T) {
 	t.Parallel()

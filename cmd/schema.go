@@ -21,10 +21,10 @@ the lines of --output json, of scenarios, of .loop/workflow-state.json and
 Exit status: 0.`,
 		Example: "  wavex schema > plan.schema.json\n  wavex schema --of events",
 		Args:    noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			text := map[string]func() []byte{"plan": plan.Schema, "events": event.Schema, "scenario": rehearse.Schema,
 				"workflow-state": statefiles.WorkflowSchema, "state": statefiles.LinearSchema,
-				"config": func() []byte { return settingsSchema(settingFlags(c.Root())) }}[what]()
+				"config": func() []byte { return settingsSchema(settingFlags(Root(std))) }}[what]()
 			_, err := std.Out.Write(text)
 			return err
 		},

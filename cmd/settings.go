@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,15 +52,16 @@ type origin struct {
 // settings gives the flags of a command their values of the environment and of the settings files.
 type settings struct {
 	flags   *pflag.FlagSet
-	known   *pflag.FlagSet    // flags of all commands that run a plan
-	origins map[string]origin // of the flags with a value of the environment, of a file or of a request
-	read    []string          // the files that were read, by their sources
-	told    []setting         // values of the project's file that a person should know
+	known   func() *pflag.FlagSet // flags of all commands that run a plan
+	origins map[string]origin     // of the flags with a value of the environment, of a file or of a request
+	read    []string              // the files that were read, by their sources
+	told    []setting             // values of the project's file that a person should know
 }
 
 // newSettings applies the environment to the flags of c.
 func newSettings(c *cobra.Command) (*settings, error) {
-	s := &settings{flags: c.Flags(), known: settingFlags(c.Root()), origins: map[string]origin{}}
+	s := &settings{flags: c.Flags(), origins: map[string]origin{},
+		known: sync.OnceValue(func() *pflag.FlagSet { return settingFlags(Root(Stdio{})) })}
 	return s, s.applyEnvironment()
 }
 
@@ -144,12 +146,12 @@ func (s *settings) applyEnvironment() error {
 			continue
 		}
 		flag := strings.ToLower(strings.ReplaceAll(rest, "_", "-"))
-		if s.known.Lookup(flag) == nil || name != variable(flag) {
+		if s.known().Lookup(flag) == nil || name != variable(flag) {
 			if gone := wasRemoved("--" + flag); gone != nil {
 				return usage("%s: %s", name, gone)
 			}
 			hint := ""
-			if near := similarFlag(s.known, flag); near != "" {
+			if near := similarFlag(s.known(), flag); near != "" {
 				hint = "; did you mean " + variable(near) + "?"
 			}
 			return usage("%s is the variable of no flag of wavex run%s", name, hint)
@@ -192,7 +194,7 @@ func (s *settings) readFile(source, path, dir, only string) error {
 	if err != nil {
 		return usage("reading the settings: %s", err)
 	}
-	file := settingsFile{path: relativePath(path, dir), project: source == fromProject, known: s.known}
+	file := settingsFile{path: relativePath(path, dir), project: source == fromProject, known: s.known()}
 	values, err := file.parse(string(text))
 	if err != nil {
 		return err

@@ -3,10 +3,12 @@ package cmd_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -27,7 +29,7 @@ func TestNothingHeavyBeforeMain(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	ours := 0
+	ours, linked := 0, map[string]bool{}
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct {
 			ImportPath, Dir string
@@ -38,6 +40,7 @@ func TestNothingHeavyBeforeMain(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+		linked[p.ImportPath] = true
 		if why := heavy[p.ImportPath]; why != "" {
 			t.Errorf("wavex has %s in it: %s", p.ImportPath, why)
 		}
@@ -51,6 +54,38 @@ func TestNothingHeavyBeforeMain(t *testing.T) {
 	}
 	if ours < 20 {
 		t.Errorf("only %d packages of ours were looked at", ours)
+	}
+	littleHeapBeforeMain(t, linked)
+}
+
+// maxHeapBeforeMain bounds the bytes that linked packages allocate before main: 2.3 MB, half of it for messages of
+// Temporal. With that of main, a command must stay below the 3.4 MB at which the first garbage collection begins: that
+// takes as long as all packages before main.
+const maxHeapBeforeMain = 2_600_000
+
+// littleHeapBeforeMain starts this program as wavex, and adds up the allocations of the packages that wavex links.
+func littleHeapBeforeMain(t *testing.T, linked map[string]bool) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), os.Args[0], "version")
+	c.Args[0], c.Env = "wavex", append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("wavex version: %v\n%s", err, out)
+	}
+	total, packages := 0, 0
+	for line := range strings.Lines(string(out)) {
+		var name, unit string
+		var at, took float64
+		var bytes int
+		_, err := fmt.Sscanf(line, "init %s @%f ms, %f ms clock, %d %s", &name, &at, &took, &bytes, &unit)
+		if err == nil && linked[name] {
+			packages++
+			total += bytes
+		}
+	}
+	t.Logf("%d packages allocate %d bytes before main", packages, total)
+	if total > maxHeapBeforeMain || packages < 100 {
+		t.Errorf("%d packages allocate %d bytes before main, of at most %d", packages, total, maxHeapBeforeMain)
 	}
 }
 
