@@ -393,6 +393,9 @@ func (t *Task) clone() Task {
 // listTask returns the id of the task that runs the command of a list.
 func listTask(group string) string { return group + ".list" }
 
+// Lists reports whether the task with an id is that of the plan which runs the command of the list.
+func (g *Group) Lists(id string) bool { return id == g.Uses && id == listTask(g.ID) }
+
 // lists adds the tasks that run the commands of lists. It returns the graph of the file's tasks with them: they follow
 // those, and wait for none.
 func (x *expansion) lists() *dag.Graph {

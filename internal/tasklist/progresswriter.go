@@ -107,15 +107,21 @@ func (m *ProgressWriter) updateByID(s *scheduler.State, id string) {
 
 // update notes a task, or its list, whose shown view is outdated.
 func (m *ProgressWriter) update(s *scheduler.State, i int) {
-	id, group := s.Plan.Tasks[i].ID, s.Plan.Tasks[i].Group
-	if group != "" {
-		m.updateGroup(s, slices.IndexFunc(s.Plan.Groups, func(g plan.Group) bool { return g.ID == group }))
+	id := s.Plan.Tasks[i].ID
+	if k := groupOf(s.Plan, i); k >= 0 {
+		m.updateGroup(s, k)
 		return
 	}
 	own := i < m.listTasks || slices.ContainsFunc(s.Added, func(a event.Added) bool {
 		return a.Origin == event.FromList && a.ID == id // it joined the run
 	})
 	m.note(i, id, stateOf(s, i, own))
+}
+
+// groupOf returns the number of the list that a task belongs to, as one of its items or as its command; -1: none.
+func groupOf(p *plan.Plan, i int) int {
+	t := &p.Tasks[i]
+	return slices.IndexFunc(p.Groups, func(g plan.Group) bool { return g.ID == t.Group || g.Lists(t.ID) })
 }
 
 // updateGroup notes a list whose shown view is outdated.
@@ -132,9 +138,11 @@ func (m *ProgressWriter) note(i int, id string, v taskState) {
 
 // stateOfGroup returns the view of a list as one task: it is completed with its last item, or if the others may fail.
 func stateOfGroup(s *scheduler.State, g *plan.Group) taskState {
+	if !g.Known {
+		return stateOfCommand(s, g)
+	}
 	t := s.GroupTally(g)
-	begun := t.Completed+t.Verified+t.Running+t.Failed+t.Blocked > 0
-	if !g.Known || !begun && t.All > 0 {
+	if t.All > 0 && !hasBegun(s, g, t) {
 		return taskState{}
 	}
 	v := taskState{status: Pending, run: s.Config.Run, wave: 1}
@@ -149,6 +157,28 @@ func stateOfGroup(s *scheduler.State, g *plan.Group) taskState {
 		}
 	case t.Unfinished() > 0 && s.Ended == nil:
 		v.status = InProgress
+	}
+	return v
+}
+
+// hasBegun reports whether the run has touched a task of a list. It stays true if all wait again.
+func hasBegun(s *scheduler.State, g *plan.Group, t scheduler.Tally) bool {
+	return t.Completed+t.Verified+t.Running+t.Failed+t.Blocked > 0 ||
+		slices.ContainsFunc(g.All(), func(i int) bool { return s.Tasks[i].Attempts > 0 })
+}
+
+// stateOfCommand returns the view of a list whose items are not known: that of its command, if it has one.
+func stateOfCommand(s *scheduler.State, g *plan.Group) taskState {
+	i, ok := s.Index(g.Uses)
+	if !ok || !g.Lists(g.Uses) {
+		return taskState{}
+	}
+	v := stateOf(s, i, true)
+	if v.status == Completed { // the items follow
+		v.status, v.evidence = Pending, ""
+		if s.Ended == nil {
+			v.status = InProgress
+		}
 	}
 	return v
 }

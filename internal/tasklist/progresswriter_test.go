@@ -178,6 +178,42 @@ func TestProgressOfGroups(t *testing.T) {
 	})
 }
 
+// A list whose items were interrupted is not shown as one that is worked on, and its command belongs to it.
+func TestProgressOfInterruptedGroups(t *testing.T) {
+	t.Parallel()
+	foreach := func(id, list string) string {
+		return pending(id, `,"metadata":{"wavex":{"foreach":`+list+`,"verify":["true"]}}`)
+	}
+	l := folder(t, map[string]string{"1.json": foreach("1", `["a","b"]`), "2.json": foreach("2", `{"command":"ls"}`)})
+	synctest.Test(t, func(t *testing.T) {
+		h := startFakeRun(t, l, "")
+		h.want("2", untouched)
+		h.start("1[a]")
+		h.start("2.list")
+		h.want("1", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.want("2", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.end("1[a]", runner.Interrupted, event.Pending, 0)
+		h.end("2.list", runner.Interrupted, event.Pending, 0)
+		h.apply(event.RunEnded{Status: "interrupted"})
+		h.close()
+		h.want("1", "pending  wave=1 loop=r-1 stuck=0")
+		h.want("2", "pending  wave=1 loop=r-1 stuck=0")
+
+		h = startFakeRun(t, l, "r-1")
+		h.start("2.list")
+		h.end("2.list", runner.Done, event.Completed, 0)
+		h.want("2", "in_progress wavex wave=1 loop=r-1 stuck=0")
+		h.apply(event.ItemsAdded{Group: "2", Items: []json.RawMessage{json.RawMessage(`"x"`)}, Tasks: []string{"2[x]"}})
+		h.start("2[x]")
+		h.end("2[x]", runner.Done, event.Completed, 0)
+		h.close()
+		h.want("2", "completed wavex wave=2 loop=r-1 stuck=0 execution output")
+		if len(h.warnings) > 0 || len(whole(t, l)) != 2 {
+			t.Error(h.warnings, len(whole(t, l)))
+		}
+	})
+}
+
 // A task that the run adds gets a new number, once, in all sessions of the run.
 func TestProgressOfAddedTasks(t *testing.T) {
 	t.Parallel()
