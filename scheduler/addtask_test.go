@@ -17,13 +17,15 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 	gate := make(chan struct{})
 	b.runner.gates = map[string]chan struct{}{"a": gate}
 	joins := make(chan []json.RawMessage)
-	b.AddedTasks = joins
+	warnings := make(chan string)
+	b.AddedTasks, b.Warnings = joins, warnings
 	done := make(chan event.RunEnded)
 	go func() { done <- b.run(t) }()
 	<-b.runner.started
 	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")),
 		[]byte(task("e", "nowhere"))}
 	joins <- []json.RawMessage{[]byte(task("c"))} // already known
+	warnings <- "e cannot join"
 	close(gate)
 	if end := <-done; end.Status != "complete" || end.Tasks.Completed != 4 {
 		t.Fatalf("ended as %+v", end)
@@ -37,6 +39,9 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 	}
 	if got := of[event.TasksAdded](b.journal); len(got) != 1 || got[0].Origin != event.FromList || len(got[0].Tasks) != 2 {
 		t.Errorf("added %+v", got)
+	}
+	if !slices.Contains(of[event.Notice](b.journal), event.Notice{Level: "warning", Text: "e cannot join"}) {
+		t.Errorf("the notices are %+v", of[event.Notice](b.journal))
 	}
 	if onAddedTasks(b.State, []json.RawMessage{[]byte(task("f"))}) != nil {
 		t.Error("a task joins a run that has ended")

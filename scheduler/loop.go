@@ -70,6 +70,9 @@ type Loop struct {
 	// tasks, each after its blockers. May be nil.
 	AddedTasks <-chan []json.RawMessage
 
+	// Warnings receives messages for the user, which are recorded as notices. May be nil.
+	Warnings <-chan string
+
 	// Items reads the list of a group from the output of a task. It is called from the loop's goroutine. Required if the
 	// plan has such lists.
 	Items func(s *State, group int) ([]json.RawMessage, error)
@@ -212,6 +215,8 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			delete(r.starting, task)
 		case tasks := <-r.AddedTasks:
 			body = onAddedTasks(r.s, tasks)
+		case text := <-r.Warnings:
+			body = event.Notice{Level: "warning", Text: text}
 		case <-cancelled:
 			cancelled = nil // workers see the same cancellation, so only wait for them
 			body = onSignal(r.s, 0, "its caller")

@@ -22,7 +22,7 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	for i := range tasks {
 		var err error
 		if rest[i], blockers[i], err = splitBlockers(tasks[i]); err != nil {
-			return nil, fmt.Errorf("adding tasks: %w", err)
+			return nil, err
 		}
 	}
 	text, err := json.Marshal(struct {
@@ -30,7 +30,7 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 		Tasks   []json.RawMessage `json:"tasks"`
 	}{Version, rest})
 	if err != nil {
-		return nil, fmt.Errorf("adding tasks: %w", err)
+		return nil, err
 	}
 	more, diags := Parse("added.json", text, Options{})
 	if more == nil {
@@ -40,10 +40,10 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 				errs = append(errs, errors.New(d.Message))
 			}
 		}
-		return nil, fmt.Errorf("adding tasks: %w", errors.Join(errs...))
+		return nil, errors.Join(errs...)
 	}
 	if len(more.Groups) > 0 {
-		return nil, errors.New("adding tasks: a task that is added has no foreach")
+		return nil, errors.New("a task that is added has no foreach")
 	}
 	q := *p
 	q.keys = new(keys)
@@ -52,7 +52,7 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 	q.taskWaves = append(slices.Clone(p.taskWaves), make([]int, len(q.Tasks)-len(p.taskWaves))...)
 	for i := len(p.Tasks); i < len(q.Tasks); i++ {
 		if _, ok := q.ids.add(q.Tasks[i].ID, i); !ok {
-			return nil, fmt.Errorf("adding tasks: there is a task %s already", source.Quote(q.Tasks[i].ID))
+			return nil, fmt.Errorf("there is a task %s already", source.Quote(q.Tasks[i].ID))
 		}
 		q.Tasks[i].Wave, q.Tasks[i].Pos, q.taskWaves[i] = wave, Pos{}, wave
 	}
@@ -62,7 +62,7 @@ func (p *Plan) WithTasks(wave int, tasks ...json.RawMessage) (*Plan, error) {
 		for _, name := range names {
 			b, ok := q.Lookup(name)
 			if !ok || b >= at {
-				return nil, fmt.Errorf("adding tasks: task %s is blocked by %s, which is not before it",
+				return nil, fmt.Errorf("task %s is blocked by %s, which is not before it",
 					source.Quote(q.Tasks[at].ID), source.Quote(name))
 			}
 			edges.Edge(at, b)

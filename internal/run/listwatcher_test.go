@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +29,9 @@ func TestListPoll(t *testing.T) {
 	dir := t.TempDir()
 	l, err := tasklist.OpenDir(dir)
 	testrepo.Must(t, err)
-	to := make(chan []json.RawMessage, 1)
+	to, warnings := make(chan []json.RawMessage, 1), make(chan string, 10)
 	w := listWatcher{list: l, run: "r-1", plan: testrepo.Plan(t, dir, `{"tasks":[{"id":"1","subject":"known"},
-		{"id":"9","subject":"a list","foreach":["a","b"]}]}`), added: to}
+		{"id":"9","subject":"a list","foreach":["a","b"]}]}`), added: to, warnings: warnings, refused: map[string]string{}}
 	look := func() (ids []string) {
 		w.poll(t.Context(), time.Now().Add(time.Hour))
 		select {
@@ -44,27 +45,45 @@ func TestListPoll(t *testing.T) {
 		}
 		return ids
 	}
+	const refused = "task %s of the list cannot join the run: %s"
 	for _, step := range []struct {
 		files testrepo.Files
 		want  string
+		says  string
 	}{
-		{taskFile("1", "known", ""), "[]"},
-		{taskFile("9", "a list", ""), "[]"},      // whose items the plan has
-		{taskFile("2", "behind 3", `"3"`), "[]"}, // which does not exist yet
-		{testrepo.Files{"3.json": `{"id":"3","subj`}, "[]"},
-		{taskFile("3", "new", ""), "[3 2]"},
-		{nil, "[]"},
-		{taskFile("3", "edited since", ""), "[]"},
+		{taskFile("1", "known", ""), "[]", ""},
+		{taskFile("9", "a list", ""), "[]", ""}, // whose items the plan has
+		{taskFile("2", "behind 3", `"3"`), "[]",
+			fmt.Sprintf(refused, "2", `it waits for task "3", which the list does not have`)}, // yet
+		{testrepo.Files{"3.json": `{"id":"3","subj`}, "[]",
+			fmt.Sprintf(refused, "2", `it waits for task "3", which cannot join either`) + "\n" +
+				fmt.Sprintf(refused, "3", "the file ends in the middle of the task")},
+		{taskFile("3", "new", ""), "[3 2]", ""},
+		{nil, "[]", ""},
+		{taskFile("3", "edited since", ""), "[]", ""},
 		{testrepo.Files{"4.json": `{"id":"4","subject":"","description":"","status":"pending","blocks":[],"blockedBy":[]}`},
-			"[]"},
-		{taskFile("4", "mended", `"1","2"`), "[4]"},
-		{taskFile("5", "behind itself", `"5"`), "[]"},
-		{testrepo.Files{"6.json": "\x00\xff"}, "[]"},
-		{taskFile("7", "é ü 日本 \u202e", ""), "[7]"},
+			"[]", fmt.Sprintf(refused, "4",
+				`task "4" has neither subject nor prompt nor command; say what to do`)},
+		{nil, "[]", ""}, // once
+		{taskFile("4", "mended", `"1","2"`), "[4]", ""},
+		{taskFile("5", "behind itself", `"5"`), "[]",
+			fmt.Sprintf(refused, "5", "it waits for itself, or for tasks that wait for themselves")},
+		{testrepo.Files{"6.json": "\x00\xff"}, "[]", fmt.Sprintf(refused, "6",
+			`no JSON: invalid character '\x00' at start of value`)},
+		{taskFile("7", "é ü 日本 \u202e", ""), "[7]", ""},
+		{testrepo.Files{"8.json": `{"id":"8","subject":"a list","description":"","status":"pending",
+			"blocks":[],"blockedBy":[],"metadata":{"wavex":{"foreach":["a"]}}}`}, "[]", fmt.Sprintf(refused, "8", "a task that is added has no foreach")},
 	} {
 		step.files.Write(t, dir)
 		if got := fmt.Sprint(look()); got != step.want {
 			t.Errorf("after %v: %s, want %s", step.files, got, step.want)
+		}
+		var said []string
+		for len(warnings) > 0 {
+			said = append(said, <-warnings)
+		}
+		if got := strings.Join(said, "\n"); got != step.says {
+			t.Errorf("after %v: it says\n%s\nwant\n%s", step.files, got, step.says)
 		}
 	}
 	testrepo.Must(t, os.RemoveAll(dir))
@@ -100,7 +119,7 @@ func TestWatchList(t *testing.T) {
 		"nothing": {"gone", "", false}} {
 		r, _ := newSession(t, dir, `{"tasks":[{"id":"1","subject":"a"}]}`)
 		r.plan.Path, r.config.TaskList = filepath.Join(dir, c.path), c.shared
-		tasks, stop := r.watchList(t.Context())
+		tasks, _, stop := r.watchList(t.Context())
 		if (tasks != nil) != c.want {
 			t.Errorf("%s: %v", name, tasks)
 		}

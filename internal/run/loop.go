@@ -23,6 +23,7 @@ type parts struct {
 	checkpoints *workspace.Checkpointer
 	reviews     *review.Coordinator
 	addedTasks  <-chan []json.RawMessage
+	warnings    <-chan string
 	views       []scheduler.View // nil: not used
 }
 
@@ -43,6 +44,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Views:      slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals:    c.Signals, Approver: c.Approver,
 		FirstResponse: r.firstResponse, AwaitingAPI: r.apiWaits.reports(), AddedTasks: p.addedTasks,
+		Warnings: p.warnings,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)

@@ -89,7 +89,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
 	list, closeList := r.startListProgress(ctx)
-	addedTasks, stopWatching := r.watchList(ctx)
+	addedTasks, warnings, stopWatching := r.watchList(ctx)
 	defer stopWatching()
 	tracer, closeTracing := r.startTracing(ctx)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
@@ -99,7 +99,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 
 	l := r.newLoop(c, parts{runner: attempts,
 		newSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },
-		files:    files, checkpoints: points, reviews: reviews, addedTasks: addedTasks,
+		files:    files, checkpoints: points, reviews: reviews, addedTasks: addedTasks, warnings: warnings,
 		// The tracer is the first, so that a span exists before its process is prepared.
 		views: []scheduler.View{tracer, r.view, hookSnapshot, files, snapshots, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
