@@ -60,7 +60,7 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 	if !validRunID(run) {
 		return nil, &Error{Problem: BadRun, Text: fmt.Sprintf("%q cannot name a ref", run)}
 	}
-	g := newGit(project, env)
+	g, _ := newGit(project, env).inRepository(project)
 	c, err := findCheckout(ctx, g, project)
 	if err != nil {
 		var unfit *Error

@@ -116,7 +116,7 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 		return d, err
 	}
 	if obstacle == nil {
-		err := m.g.run(ctx, "merge", "--ff-only", "-q", d.Commit)
+		err := m.g.inAny().run(ctx, "merge", "--ff-only", "-q", d.Commit)
 		if err == nil {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -187,7 +187,10 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 	is := func(problem, format string, args ...any) (*Error, error) {
 		return &Error{Problem: problem, Text: fmt.Sprintf(format, args...)}, nil
 	}
+	other := m.otherRepository()
 	switch {
+	case other != "":
+		return is(NotForward, "%s", other)
 	case !complete && !asked:
 		return is(Incomplete, "the run is not complete")
 	case c.branch == "":

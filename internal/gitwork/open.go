@@ -26,6 +26,8 @@ type Manager struct {
 	headKnown bool     // c describes an actual checkout
 	g         git      // in c.top
 
+	repository string // of the project when the session began; "": unknown
+
 	lock     *flock.Flock // held so that no other wavex works on this run
 	shared   *sharedDir   // shared mode only
 	slots    slots
@@ -147,7 +149,7 @@ func (m *Manager) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.g = newGit(m.opts.Project, m.opts.Env)
+	m.g, m.repository = newGit(m.opts.Project, m.opts.Env).inRepository(m.opts.Project)
 	if m.bundles, err = openBundles(m.opts.Loop.Worktree(m.opts.Run, "bundles"), runPrefix(m.opts.Run),
 		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
 		return err

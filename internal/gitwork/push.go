@@ -72,7 +72,10 @@ func (m *Manager) pushBranch(ctx context.Context, d Delivery) (remote string, er
 		return "", &Error{NoRemote, "there is no remote to push to",
 			"add one with git remote add origin URL; the work is on " + d.Ref}
 	}
-	err = m.g.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":"+runBranch(m.opts.Run))
+	if why := m.otherRepository(); why != "" {
+		return "", &Error{PushFailed, why, "the work is on " + d.Ref}
+	}
+	err = m.g.inAny().withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":"+runBranch(m.opts.Run))
 	var failed *gitError
 	if errors.As(err, &failed) {
 		return "", &Error{PushFailed, err.Error(), "the work is on " + d.Ref}

@@ -88,7 +88,7 @@ func (m *Manager) addSubmodules(ctx context.Context, t *tree) error {
 		return err
 	}
 	defer root.Close()
-	return addSubmodules(ctx, root, m.g, m.gitIn(t), m.checkout.submodules)
+	return addSubmodules(ctx, root, m.g.inAny(), m.gitIn(t).inAny(), m.checkout.submodules)
 }
 
 // addSubmodules is the method for the directory of to, which is below root; the submodules are checked out in that of
