@@ -168,7 +168,7 @@ var may = map[string]struct {
 		"internal/prompt", "internal/question", "internal/runlog", "internal/usererr",
 		"internal/report", "internal/secret", "internal/snapshot", "internal/workspace",
 		"internal/request", "internal/tasklist", "internal/telemetry", "internal/notes", "internal/ui", "internal/userdata",
-		"internal/safefile", "internal/wall", "runner", "scheduler"},
+		"internal/safefile", "internal/textfmt", "internal/wall", "runner", "scheduler"},
 		"it wires a run to the world; flags, terminals and exit codes are the command line's"},
 	"internal/remote/wire": {[]string{"budget", "runner"}, "messages about attempts; it knows neither engine nor git"},
 	"internal/ferry": {[]string{"internal/async", "internal/gitwork", "internal/loop", "internal/safefile", "runner"},

@@ -21,8 +21,8 @@ import (
 )
 
 // A CLI whose wavex is frozen waits, and carries the call out when wavex goes on. If wavex is killed, only 2.1.197
-// carries the call out: no process of it is alive a second later, and the next attempt is told that the last one was
-// cut off.
+// carries the call out: no process of it is alive a second later, and the next attempt is told which call it was and
+// which files it changed.
 func TestKilledWhileAsked(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, killedWhileAsked)
@@ -76,8 +76,13 @@ func killedWhileAsked(t *testing.T, c cli) {
 		t.Fatal(err)
 	}
 	mustBeGone(t, mark, time.Second, "the kill")
-	if _, err := os.Stat(filepath.Join(r.dir, "work.txt")); err == nil && !c.old {
+	_, missing := os.Stat(filepath.Join(r.dir, "work.txt"))
+	if missing == nil && !c.old {
 		t.Error("the call ran without an answer")
+	}
+	if missing != nil && c.old { // the watchdog was faster than the call
+		r.write("work.txt", "early\n")
+		missing = nil
 	}
 	w.end()
 	e := r.wavexEnv(env, "resume", "--output", "json").end()
@@ -85,6 +90,15 @@ func killedWhileAsked(t *testing.T, c cli) {
 	if e.exit != 0 || len(asked) != 4 || !strings.Contains(asked[2].Users(), "Your work on task T-001 was interrupted") {
 		t.Fatalf("resumed: exit %d, %d requests; the third is told %q\n%s", e.exit, len(asked),
 			asked[min(2, len(asked)-1)].LastUser(), e.stderr)
+	}
+	told := "No file has changed since."
+	if missing == nil {
+		told = "Files that have changed since: work.txt"
+	}
+	for name, text := range map[string]string{"agent": asked[2].Users(), "record": e.stdout} {
+		if !strings.Contains(text, "Bash echo early") || !strings.Contains(text, told) {
+			t.Errorf("the %s does not tell %q: %s", name, told, text)
+		}
 	}
 }
 

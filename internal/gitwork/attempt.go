@@ -142,6 +142,21 @@ func (m *Manager) treeDir(t *tree, dir string) (string, error) {
 	return filepath.Join(m.treePathOf(t), rel), nil
 }
 
+// TreeDir returns the directory of a task's worktree that corresponds to dir in the project; "" if it has none.
+func (m *Manager) TreeDir(task, dir string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.lastTree(task)
+	if t == nil || t == m.parkedTree(task) || m.state.Overlay {
+		return "" // the files of an overlay are not there before it is mounted
+	}
+	at, err := m.treeDir(t, dir)
+	if err != nil {
+		return ""
+	}
+	return at
+}
+
 // relativePath makes an absolute path in the repository relative to dir, so that in a worktree it
 // refers to the worktree's file.
 func (m *Manager) relativePath(dir, path string) string {

@@ -35,6 +35,7 @@ type Brief struct {
 	Continues  bool       // the session of the previous attempt continues, and knows the task already
 	More       bool       // only the money ran out: continue the work
 	Interrupts bool       // the previous attempt was interrupted: its work may be incomplete
+	Cut        string     // which of its calls may have run in part, and which files changed; "": unknown
 }
 
 // Blocker is a completed task that this one builds on.

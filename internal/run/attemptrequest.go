@@ -172,7 +172,7 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 		return b
 	}
 	if t.Last.Outcome == runner.Interrupted {
-		b.Interrupts = true
+		b.Interrupts, b.Cut = true, t.Last.Detail
 		return b
 	}
 	if !t.Last.Outcome.Stuck() {
@@ -197,7 +197,8 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 // its open work. This session has started no process yet.
 func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
 	_, err := proc.Sweep(ctx, r.config.Run) // a process that survives is found again after each attempt
-	here := recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, err == nil}
+	here := recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, r.describeCut,
+		err == nil}
 	if r.elsewhere == nil {
 		return here
 	}
@@ -208,12 +209,13 @@ func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
 // recovery is a Recovery after the end of the processes, if contained is set.
 type recovery struct {
 	runlog.Recovery
-	contained bool
+	describeCut func(event.AttemptStarted) string
+	contained   bool
 }
 
 func (l recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := l.Recovery.Attempt(e)
-	res.Contained = l.contained
+	res.Contained, res.Detail = l.contained, l.describeCut(e)
 	return res
 }
 

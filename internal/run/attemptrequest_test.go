@@ -1,18 +1,22 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/testrepo"
+	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -160,6 +164,55 @@ func TestRecoverAttempt(t *testing.T) {
 		if res.Outcome != runner.Interrupted || res.Cost != c.cost || res.Priced != c.how || (res.Turns > 0) != c.goes ||
 			c.goes && res.Session != "s-1" {
 			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// What an attempt left that was killed with wavex is told: its calls without a result, and the files that changed after
+// the last line of its stream.
+func TestDescribeCut(t *testing.T) {
+	t.Parallel()
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n", "old": "1", "sub/new": "1"})
+	r, _ := newSession(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
+	r.config.Isolation = gitwork.Shared
+	var err error
+	r.workspace, err = workspace.Open(t.Context(), r.plan, r.config, "", nil, func(string) {}, func(error) {})
+	testrepo.Must(t, err)
+	t.Cleanup(func() { testrepo.Must(t, r.workspace.Close(context.WithoutCancel(t.Context()))) })
+	const (
+		use = `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"%s","name":"Bash",` +
+			`"input":{"command":"%s"}}]}}` + "\n"
+		none = ""
+	)
+	at := r.config.Loop.Task(r.config.Run, "a", loop.Attempt(1), loop.StreamFile)
+	asked := time.Now().Add(-time.Hour)
+	ended := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"x"}]}}` + "\n"
+	for name, c := range map[string]struct {
+		stream, changed, want string
+	}{
+		"nothing under way": {fmt.Sprintf(use, "1", "make") + ended, "sub/new", none},
+		"no change": {fmt.Sprintf(use, "1", "make") + ended + fmt.Sprintf(use, "2", "touch x"), "",
+			"Calls without a result, which may have run in part:\n- Bash touch x\nNo file has changed since."},
+		"a change": {fmt.Sprintf(use, "2", "touch x") + `{"type":"control_request","request_id":"r"}` + "\n" +
+			`{"type":"assist`, "sub/new", "Calls without a result, which may have run in part:\n- Bash touch x\n" +
+			"Files that have changed since: sub/new"},
+		"a turn that ended": {fmt.Sprintf(use, "2", "x") + `{"type":"result","subtype":"success"}` + "\n", "sub/new", none},
+		"no stream":         {"", "sub/new", none},
+	} {
+		testrepo.Must(t, os.RemoveAll(filepath.Dir(at)))
+		if c.stream != "" {
+			testrepo.Files{"stream.jsonl": c.stream}.Write(t, filepath.Dir(at))
+			testrepo.Must(t, os.Chtimes(at, asked, asked))
+		}
+		for _, file := range []string{"old", ".gitignore", "sub/new"} {
+			when := asked.Add(-time.Hour)
+			if file == c.changed {
+				when = asked
+			}
+			testrepo.Must(t, os.Chtimes(filepath.Join(dir, file), when, when))
+		}
+		if got := r.describeCut(event.AttemptStarted{Task: "a", Attempt: 1}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -90,6 +90,15 @@ func (t *Workspace) Close(ctx context.Context) error {
 	return err
 }
 
+// Dir returns the directory in which an attempt at a task worked in an earlier session: dir of the project, or that
+// directory in the task's worktree; "" if it is unknown.
+func (t *Workspace) Dir(task, dir string) string {
+	if t.Mode() != event.Isolated {
+		return dir
+	}
+	return t.TreeDir(task, dir)
+}
+
 // Subject returns the subject of a task's commit, also for a task that joined the plan.
 func (t *Workspace) Subject(id string) string {
 	t.mu.Lock()

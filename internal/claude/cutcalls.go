@@ -1,0 +1,51 @@
+package claude
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/loop"
+	"wavex/internal/policy"
+	"wavex/internal/safefile"
+)
+
+// CutCalls returns the tool calls that had no result when wavex was killed, such as "Bash make", by the stream of the
+// attempt, and the time of the stream's last line. Each of them may have run, wholly or in part: 2.1.197 carries out a
+// call about which it gets no answer.
+func CutCalls(logDir string) (calls []string, last time.Time, err error) {
+	in, err := safefile.Open(filepath.Join(logDir, loop.StreamFile))
+	if err != nil {
+		return nil, last, err
+	}
+	defer func() { _ = in.Close() }() // read only: nothing to lose
+	if info, err := in.Stat(); err == nil {
+		last = info.ModTime()
+	}
+	type call struct{ id, text string }
+	var open []call
+	err = (&stream{tools: true, onLine: func(line []byte, _ bool) {
+		o := gjson.ParseBytes(line)
+		o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
+			switch id := b.Get("id").Str; b.Get("type").Str {
+			case "tool_use":
+				if !slices.ContainsFunc(open, func(c call) bool { return c.id == id }) {
+					tool := policy.Call{Tool: b.Get("name").Str, Input: []byte(b.Get("input").Raw)}
+					open = append(open, call{id, tool.Tool + " " + policy.Target(tool)})
+				}
+			case "tool_result":
+				open = slices.DeleteFunc(open, func(c call) bool { return c.id == b.Get("tool_use_id").Str })
+			}
+			return true
+		})
+		if o.Get("type").Str == "result" {
+			open = nil
+		}
+	}}).run(in)
+	for _, c := range open {
+		calls = append(calls, c.text)
+	}
+	return calls, last, err
+}
