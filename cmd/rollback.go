@@ -230,7 +230,7 @@ func (b *rollback) run(ctx context.Context) error {
 	}
 	fmt.Fprintf(b.std.Out, "rolled back %s: %s; what was there is kept at %s\n", b.opts.target,
 		report.Plural(len(found.Changes), "path", "paths"), found.Undo)
-	fmt.Fprintf(b.std.Out, "pending again: %s; do it again with: %s\n", strings.Join(b.tasks, ", "), b.s.Ended.Resume)
+	fmt.Fprintf(b.std.Out, "pending again: %s; do it again with: %s\n", event.ListTasks(b.tasks, 0), b.s.Ended.Resume)
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (b *rollback) printChanges(found *gitwork.Rollback) {
 		fmt.Fprintln(out, "no file differs from the checkpoint")
 	}
 	if len(b.irreversible) > 0 {
-		fmt.Fprintf(out, "reversibility 1: what %s did elsewhere than in files stays\n", strings.Join(b.irreversible, ", "))
+		fmt.Fprintf(out, "reversibility 1: what %s did elsewhere than in files stays\n", event.ListTasks(b.irreversible, 0))
 	}
 }
 
@@ -274,7 +274,7 @@ func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 	}
 	var why []string
 	if len(b.descendants) > 0 {
-		why = append(why, "completed tasks build on it: "+strings.Join(b.descendants, ", "))
+		why = append(why, "completed tasks build on it: "+event.ListTasks(b.descendants, 0))
 	}
 	if len(b.list.beside) > 0 {
 		why = append(why, "tasks that declare no files ran meanwhile, and the changes may be theirs: "+

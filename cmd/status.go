@@ -34,8 +34,9 @@ project directory) and shows where each stage stands and what comes next in it,
 then each task and what was spent. It may be called from anywhere while a run is
 under way, and changes nothing of it; of a long run it may write a snapshot in
 .loop, for the next call. A list (foreach) has one line, and those of its tasks
-that failed, run or are tried again. Of a run with more than 200 tasks it shows
-the first 200 of each status but completed. With --all it shows each task.
+that failed, run or are tried again. If more than 200 tasks are in no list, it
+shows the first 200 of each status but completed, and how many it leaves out.
+With --all it shows each task.
 
 With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 .loop again, from the journal; a run under way does so itself.

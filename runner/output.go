@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,6 +144,23 @@ func keepOutput(dir string, value []byte) (*Output, error) {
 	return &Output{Digest: hex.EncodeToString(sum[:]), Size: len(value)}, nil
 }
 
+// unfinished matches the files that KeepFile is writing.
+const unfinished = ".next-*"
+
+// RemoveUnfinished removes the files that a killed wavex was keeping in dir. No KeepFile may run meanwhile.
+func RemoveUnfinished(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if is, _ := filepath.Match(unfinished, e.Name()); is {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // KeepFile returns the path of a file in dir with a value. The file is durable when it returns. It is safe for
 // concurrent use, also with the same value.
 func KeepFile(dir string, value []byte) (path string, err error) {
@@ -154,7 +172,7 @@ func KeepFile(dir string, value []byte) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(dir, ".next-*")
+	f, err := os.CreateTemp(dir, unfinished)
 	if err != nil {
 		return "", err
 	}

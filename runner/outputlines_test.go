@@ -76,6 +76,25 @@ func TestKeptValues(t *testing.T) {
 	}
 }
 
+// A file that a killed wavex was keeping is removed, and no other.
+func TestRemoveUnfinished(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "outputs")
+	mustDo(t, RemoveUnfinished(dir)) // there is none
+	path, err := KeepFile(dir, []byte("whole"))
+	mustDo(t, err)
+	for _, name := range []string{".next-1", ".next-23"} {
+		mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte("ha"), 0o600))
+	}
+	mustDo(t, RemoveUnfinished(dir))
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != filepath.Base(path) {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := RemoveUnfinished(path); err == nil {
+		t.Error("a file is no folder")
+	}
+}
+
 // Attempts that end at the same moment with the same large output keep it together.
 func TestKeptTogether(t *testing.T) {
 	t.Parallel()

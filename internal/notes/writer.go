@@ -113,7 +113,7 @@ func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []strin
 		return Interventions, judgedLines(at, b)
 	case event.RolledBack:
 		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
-			report.Plural(b.Paths, "path", "paths"), strings.Join(b.Tasks, ", "))}
+			report.Plural(b.Paths, "path", "paths"), event.ListTasks(b.Tasks, 0))}
 	case event.RunEnded:
 		if b.Status == event.RunCancelled {
 			return Interventions, []string{at + ": cancelled with wavex cancel"}

@@ -29,6 +29,7 @@ import (
 	"wavex/internal/usererr"
 	"wavex/internal/wall"
 	"wavex/internal/workspace"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -127,6 +128,9 @@ func (r *Session) openLoop(ctx context.Context) error {
 		return err
 	}
 	r.journal = log
+	if err := runner.RemoveUnfinished(r.config.Loop.Path(loop.Outputs)); err != nil {
+		r.warn(err)
+	}
 	var earlier *event.EarlierWork
 	base := ""
 	if !r.opts.Resume {

@@ -116,7 +116,7 @@ func TestRunAndResume(t *testing.T) {
 	if journal.Locked(o.Config.Loop) {
 		t.Error("the lock is still held")
 	}
-	testrepo.Files{"fixed": ""}.Write(t, dir)
+	testrepo.Files{"fixed": "", ".loop/outputs/.next-1": "of a wavex that was killed"}.Write(t, dir)
 	o.Resume, o.JournalLen = true, len(events)
 	out, _ = run(t, o)
 	if out.End.Status != "complete" || out.End.ExitCode != 0 {
@@ -126,6 +126,9 @@ func TestRunAndResume(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s has %q, %v", name, got, err)
 		}
+	}
+	if _, err := os.Lstat(o.Config.Loop.Path("outputs/.next-1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an unfinished output: %v", err)
 	}
 	past, err := runlog.Load(o.Config.Loop, "", o.Config.Run)
 	if err != nil || past.State.Counts.Completed != 3 {
