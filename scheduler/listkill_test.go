@@ -36,7 +36,7 @@ type listRunner struct{ seed uint64 }
 func (r listRunner) Attempt(_ context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%s/%d", r.seed, req.Task, req.Attempt)
-	luck := h.Sum64()
+	draw := h.Sum64()
 	res := runner.Result{Outcome: runner.Done, Session: req.Session, Turns: 1, Cost: 1000, Priced: "result"}
 	if req.Output != nil {
 		res.Output = &runner.Output{Value: listOutputs(req.Task)}
@@ -48,13 +48,13 @@ func (r listRunner) Attempt(_ context.Context, req runner.Request, hooks runner.
 	case req.Command != "":
 		res.Cost, res.Priced = 0, ""
 		return res
-	case luck%3 > 0:
+	case draw%3 > 0:
 		if err := hooks.TurnEnded(runner.Turn{Result: res}); err != nil {
 			res.Outcome = runner.Interrupted
 			return res
 		}
 	}
-	res.Beside = luck%2 == 0
+	res.Beside = draw%2 == 0
 	return res
 }
 

@@ -77,12 +77,12 @@ func killAtRandom(t *testing.T, plan string, kills int64, complete func(scratch.
 		for worker := range int(min(6, kills/5)) { // each also makes a run without a kill
 			t.Run(strconv.Itoa(worker), func(t *testing.T) {
 				t.Parallel()
-				luck := rand.New(rand.NewPCG(start, uint64(worker)))
+				rng := rand.New(rand.NewPCG(start, uint64(worker)))
 				whole := runWithoutKill(t, plan)
 				for chain := 0; left.Load() > 0 && !t.Failed(); chain++ {
 					t.Run(strconv.Itoa(chain), func(t *testing.T) {
 						p := newProject(t, plan)
-						at, took, priced := runWithKills(p, luck, whole, &left)
+						at, took, priced := runWithKills(p, rng, whole, &left)
 						if complete(p); t.Failed() {
 							t.Logf("killed at %s of %s; journal:\n%s", at, whole, p.Dump())
 						}
@@ -122,20 +122,20 @@ func runWithoutKill(t *testing.T, plan string) time.Duration {
 // runWithKills runs the plan, kills wavex at a random moment, and continues until it is complete; it
 // kills one to three of the sessions. It returns the moments, and how long processes stayed alive
 // after each kill.
-func runWithKills(p scratch.Project, luck *rand.Rand, whole time.Duration,
+func runWithKills(p scratch.Project, rng *rand.Rand, whole time.Duration,
 	left *atomic.Int64) (at, gone []time.Duration, priced map[string]int) {
 	t := p.T
 	t.Helper()
-	for range 1 + luck.IntN(3) {
+	for range 1 + rng.IntN(3) {
 		run, end := scratch.LastRun(p.Events())
 		if end != nil && end.Status == "complete" {
 			break
 		}
 		args := []string{"run", "plan.json", "--agent", "rehearse", "--output", "json"}
-		if run != "" && luck.IntN(2) == 0 {
+		if run != "" && rng.IntN(2) == 0 {
 			args = []string{"resume", "--output", "json"}
 		}
-		moment := time.Duration(luck.Int64N(int64(whole) * 11 / 10))
+		moment := time.Duration(rng.Int64N(int64(whole) * 11 / 10))
 		w := p.Start(nil, args...)
 		if !killAfter(w, moment) {
 			if e := w.End(); e.Exit != 0 {

@@ -58,9 +58,9 @@ func TestKilledWithOverlays(t *testing.T) {
 	for i := range *overlayKills {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			luck := rand.New(rand.NewPCG(start, uint64(i)))
+			rng := rand.New(rand.NewPCG(start, uint64(i)))
 			for after := i * records / *overlayKills; ; after-- { // a run with fewer records was killed too late
-				if newRepoProject(t, "overlay").killedAfter(luck, after) {
+				if newRepoProject(t, "overlay").killedAfter(rng, after) {
 					return
 				}
 			}
@@ -118,7 +118,7 @@ func (p repoProject) hasOverlays() bool {
 
 // killedAfter starts the run, kills it up to 40 ms after a number of records, and resumes it. It reports false if the
 // run ended before.
-func (p repoProject) killedAfter(luck *rand.Rand, records int) bool {
+func (p repoProject) killedAfter(rng *rand.Rand, records int) bool {
 	t := p.T
 	t.Helper()
 	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
@@ -127,7 +127,7 @@ func (p repoProject) killedAfter(luck *rand.Rand, records int) bool {
 	if !rig.Until(ctx, func() bool { return w.IsOver() || strings.Count(p.Dump(), "\n") >= records }) {
 		t.Fatalf("there are no %d records\n%s", records, p.Dump())
 	}
-	moment := time.Duration(luck.Int64N(int64(40 * time.Millisecond)))
+	moment := time.Duration(rng.Int64N(int64(40 * time.Millisecond)))
 	if !killAfter(w, moment) {
 		w.End()
 		return false

@@ -86,7 +86,7 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 			t.Parallel()
 			p := parsed(t, tenTasks)
 			path := filepath.Join(dir, fmt.Sprint("cut-", shard))
-			luck := rand.New(rand.NewPCG(1, uint64(shard)))
+			rng := rand.New(rand.NewPCG(1, uint64(shard)))
 			for n := shard; n <= len(data); n += shards {
 				mustOpenWhole(t, path, data, n)
 				atEnd := n == 0 || n >= len(data)-1 || data[n-1] == '\n' || data[n] == '\n'
@@ -100,7 +100,7 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				again := min(n+luck.IntN(max(len(longer)-n, 1)), len(longer))
+				again := min(n+rng.IntN(max(len(longer)-n, 1)), len(longer))
 				if err := resumeAndAudit(t.Context(), p, path, longer[:again]); err != nil {
 					t.Fatalf("cut after byte %d, resumed, and cut after byte %d: %v", n, again, err)
 				}

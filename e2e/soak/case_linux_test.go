@@ -62,7 +62,7 @@ func (c *soaked) logf(format string, args ...any) {
 }
 
 // prepare writes the project.
-func (c *soaked) prepare(luck *rand.Rand) {
+func (c *soaked) prepare(rng *rand.Rand) {
 	t := c.t
 	c.findings = map[string]int{}
 	home := filepath.Join(c.dir, "home")
@@ -86,7 +86,7 @@ func (c *soaked) prepare(luck *rand.Rand) {
 		}
 		return dir != ""
 	})
-	c.git = c.plan.isolation == "worktree" || luck.IntN(2) == 0
+	c.git = c.plan.isolation == "worktree" || rng.IntN(2) == 0
 	write(t, filepath.Join(c.p.Dir, "plan.json"), c.plan.file())
 	write(t, filepath.Join(c.p.Dir, sharedFile), "first\n")
 	if c.git {
@@ -127,7 +127,7 @@ func (c *soaked) tryGit(args ...string) (string, error) {
 const mostSessions = 40
 
 // run runs sessions until the run is complete.
-func (c *soaked) run(luck *rand.Rand) {
+func (c *soaked) run(rng *rand.Rand) {
 	c.t.Helper()
 	c.logf("%d tasks, shape %s, %s, strikes %v", len(c.plan.tasks), c.plan.shape, c.plan.where(), c.strikes)
 	for n := range mostSessions {
@@ -135,7 +135,7 @@ func (c *soaked) run(luck *rand.Rand) {
 		if n < len(c.strikes) {
 			s = c.strikes[n]
 		}
-		c.session(luck, s)
+		c.session(rng, s)
 		if _, end := scratch.LastRun(c.events); end != nil && end.Status == event.RunComplete {
 			return
 		}
@@ -145,11 +145,11 @@ func (c *soaked) run(luck *rand.Rand) {
 }
 
 // args returns the command line of the next session: the printed one if there is one.
-func (c *soaked) args(luck *rand.Rand) []string {
+func (c *soaked) args(rng *rand.Rand) []string {
 	run, end := scratch.LastRun(c.events)
 	always := []string{"--grace", "1s", "--output", "json"}
 	switch {
-	case run == "" || end == nil && luck.IntN(2) == 0:
+	case run == "" || end == nil && rng.IntN(2) == 0:
 		return append([]string{"run", "plan.json"}, always...)
 	case end != nil && end.Resume != "":
 		return append(strings.Fields(end.Resume)[1:], always...)
@@ -158,9 +158,9 @@ func (c *soaked) args(luck *rand.Rand) []string {
 }
 
 // session runs one session with a strike, which may be nil.
-func (c *soaked) session(luck *rand.Rand, s *strike) {
+func (c *soaked) session(rng *rand.Rand, s *strike) {
 	before := len(c.events)
-	args := c.args(luck)
+	args := c.args(rng)
 	if s != nil {
 		s.arm(c.t, c.bin)
 	}

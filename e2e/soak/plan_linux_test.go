@@ -14,7 +14,7 @@ type object map[string]any
 
 // randomPlan is a plan with the expected work.
 type randomPlan struct {
-	luck      *rand.Rand
+	rng       *rand.Rand
 	short     bool   // without faults that take seconds
 	trace     string // a file outside of the project; each execution of a task adds its id
 	isolation string
@@ -55,14 +55,14 @@ var faults = []fault{
 	{"interrupted-looks-good", 0, true},
 }
 
-func pick[T any](luck *rand.Rand, from ...T) T { return from[luck.IntN(len(from))] }
+func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
 // newPlan makes a plan of at most most tasks.
-func newPlan(luck *rand.Rand, short bool, most int, trace string) *randomPlan {
-	p := &randomPlan{luck: luck, short: short, trace: trace, texts: map[string]string{}, exits: map[int]bool{}}
-	p.isolation = pick(luck, "shared", "worktree")
-	p.shape = pick(luck, "row", "star", "fan", "diamond", "layers", "free", "random")
-	n := 1 + luck.IntN(1+luck.IntN(most))
+func newPlan(rng *rand.Rand, short bool, most int, trace string) *randomPlan {
+	p := &randomPlan{rng: rng, short: short, trace: trace, texts: map[string]string{}, exits: map[int]bool{}}
+	p.isolation = pick(rng, "shared", "worktree")
+	p.shape = pick(rng, "row", "star", "fan", "diamond", "layers", "free", "random")
+	n := 1 + rng.IntN(1+rng.IntN(most))
 	for i := range n {
 		p.tasks = append(p.tasks, p.task(i, n))
 	}
@@ -78,7 +78,7 @@ func (p *randomPlan) where() string {
 }
 
 // chance reports whether an event of some percent happens.
-func (p *randomPlan) chance(percent int) bool { return p.luck.IntN(100) < percent }
+func (p *randomPlan) chance(percent int) bool { return p.rng.IntN(100) < percent }
 
 func id(i int) string { return fmt.Sprintf("T-%03d", i+1) }
 
@@ -125,14 +125,14 @@ func (p *randomPlan) blockers(i, n int) []string {
 func (p *randomPlan) task(i, n int) object {
 	name := id(i)
 	path := "w/" + name + ".txt"
-	text := name + "\n" + strings.Repeat(fmt.Sprint("line of ", name, "\n"), p.luck.IntN(40))
+	text := name + "\n" + strings.Repeat(fmt.Sprint("line of ", name, "\n"), p.rng.IntN(40))
 	p.texts[path] = text
 	t := object{"id": name, "subject": "Write " + path, "blockedBy": p.blockers(i, n), "verify": p.checks(name, path)}
 	if p.chance(5) {
 		t["reversibility"] = "1"
 	}
 	if p.chance(30) {
-		t["maxRetries"] = p.luck.IntN(4)
+		t["maxRetries"] = p.rng.IntN(4)
 	}
 	if p.chance(15) {
 		t["command"] = p.command(name, path, text)
@@ -142,7 +142,7 @@ func (p *randomPlan) task(i, n int) object {
 		t["files"] = []object{{"path": path, "action": "create"}}
 	}
 	if p.chance(30) {
-		t["retrySession"] = pick(p.luck, "auto", "same", "fresh")
+		t["retrySession"] = pick(p.rng, "auto", "same", "fresh")
 	}
 	t["rehearse"] = p.agent(t, name, path, text)
 	return t
@@ -161,8 +161,8 @@ func (p *randomPlan) command(name, path, text string) string {
 // checks returns one to three checks, one of which fails on other contents.
 func (p *randomPlan) checks(name, path string) []any {
 	all := []any{object{"file": path, "contains": name}}
-	for range p.luck.IntN(3) {
-		all = append(all, pick[any](p.luck, object{"file": path}, "grep -q "+name+" "+path, "sleep 0.1; test -s "+path,
+	for range p.rng.IntN(3) {
+		all = append(all, pick[any](p.rng, object{"file": path}, "grep -q "+name+" "+path, "sleep 0.1; test -s "+path,
 			object{"run": "test -e " + path, "timeout": "30s"}, object{"file": path, "matches": "^" + name},
 			orphan+"sleep 0.05; test -s "+path, "date > checked.tmp; test -s "+path))
 	}
@@ -185,8 +185,8 @@ func (p *randomPlan) agent(t object, name, path, text string) object {
 	if p.chance(30) {
 		runs = append(runs, orphan+"true", "sleep 0.05")
 	}
-	block := object{"duration": fmt.Sprint(p.luck.IntN(100), "ms"), "cost": float64(1+p.luck.IntN(300)) / 1000,
-		"turns": 1 + p.luck.IntN(4), "writes": writes, "runs": runs, "size": 200_000, "reset_in": "1s", "linger": "5m"}
+	block := object{"duration": fmt.Sprint(p.rng.IntN(100), "ms"), "cost": float64(1+p.rng.IntN(300)) / 1000,
+		"turns": 1 + p.rng.IntN(4), "writes": writes, "runs": runs, "size": 200_000, "reset_in": "1s", "linger": "5m"}
 	var attempts []object
 	for p.chance(30) && len(attempts) < 3 {
 		attempts = append(attempts, p.failing(t, path))
@@ -202,9 +202,9 @@ func (p *randomPlan) failing(t object, path string) object {
 	if p.chance(25) {
 		return object{"outcome": "ok", "writes": []object{{"path": path, "content": "wrong\n"}}}
 	}
-	f := pick(p.luck, faults...)
+	f := pick(p.rng, faults...)
 	for f.slow && (p.short || p.chance(70)) {
-		f = pick(p.luck, faults...)
+		f = pick(p.rng, faults...)
 	}
 	if f.slow {
 		t["idleTimeout"] = "4s"
@@ -215,7 +215,7 @@ func (p *randomPlan) failing(t object, path string) object {
 		block["writes"] = []object{}
 	}
 	if p.chance(20) {
-		block["after"] = p.luck.IntN(3)
+		block["after"] = p.rng.IntN(3)
 	}
 	return block
 }
@@ -231,8 +231,8 @@ func (p *randomPlan) file() string {
 		budget["iterations"] = len(p.tasks)
 		p.exits[3] = true
 	}
-	plan := object{"version": 1, "name": "soak", "parallel": 1 + p.luck.IntN(4),
-		"schedule": pick(p.luck, "waves", "eager"), "isolation": p.isolation, "budget": budget, "tasks": p.tasks}
+	plan := object{"version": 1, "name": "soak", "parallel": 1 + p.rng.IntN(4),
+		"schedule": pick(p.rng, "waves", "eager"), "isolation": p.isolation, "budget": budget, "tasks": p.tasks}
 	if p.chance(30) {
 		plan["criteria"] = []any{object{"text": "The first file is there.", "check": "test -s w/T-001.txt"}}
 	}
@@ -249,7 +249,7 @@ func (p *randomPlan) file() string {
 // flags returns the flags of the run.
 func (p *randomPlan) flags() []string {
 	flags := []string{"--agent", "rehearse", "--accept-assumptions", "--allow-short",
-		"--review", pick(p.luck, "off", "off", "off", "off", "off", "off", "light", "thorough", "auto")}
+		"--review", pick(p.rng, "off", "off", "off", "off", "off", "off", "light", "thorough", "auto")}
 	if p.chance(20) {
 		flags = append(flags, "--counsel", "off")
 	}

@@ -92,21 +92,21 @@ func soakSeed(t *testing.T, seed uint64, short bool, sum *table) {
 		}
 		fmt.Printf("FAILED: seed %d, its folder is %s, and `make soak SEED=%d` repeats it\n", seed, dir, seed)
 	})
-	luck := rand.New(rand.NewPCG(seed, 0))
+	rng := rand.New(rand.NewPCG(seed, 0))
 	most := 12
 	if short {
 		most = 4
 	}
 	c := &soaked{t: t, seed: seed, dir: dir, bin: filepath.Join(dir, "bin"),
-		plan: newPlan(luck, short, most, filepath.Join(dir, "home", "trace"))}
+		plan: newPlan(rng, short, most, filepath.Join(dir, "home", "trace"))}
 	// A source of its own keeps the plans of older seeds as they were.
 	c.plan.overlay = shared.mounts && os.Geteuid() == 0 && c.plan.isolation == "worktree" &&
 		rand.New(rand.NewPCG(seed, 1)).IntN(2) == 0
-	for range luck.IntN(6) {
-		c.strikes = append(c.strikes, newStrike(luck))
+	for range rng.IntN(6) {
+		c.strikes = append(c.strikes, newStrike(rng))
 	}
 	defer sum.add(c)
-	c.prepare(luck)
-	c.run(luck)
+	c.prepare(rng)
+	c.run(rng)
 	c.compare()
 }

@@ -61,15 +61,15 @@ type strike struct {
 	records int // in the journal just before a signal
 }
 
-func newStrike(luck *rand.Rand) *strike {
-	s := &strike{kind: pick(luck, strikes...)}
+func newStrike(rng *rand.Rand) *strike {
+	s := &strike{kind: pick(rng, strikes...)}
 	switch s.kind {
 	case killBefore, killAfter, gitBefore, gitAfter, gitWithin:
-		s.at = 1 + luck.IntN(1<<(2+luck.IntN(5)))
+		s.at = 1 + rng.IntN(1<<(2+rng.IntN(5)))
 	default:
-		s.at = 1 + luck.IntN(1<<(1+luck.IntN(6)))
+		s.at = 1 + rng.IntN(1<<(1+rng.IntN(6)))
 	}
-	s.with = luck.IntN(100)
+	s.with = rng.IntN(100)
 	return s
 }
 

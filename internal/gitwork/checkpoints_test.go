@@ -274,16 +274,16 @@ func TestRollbackIsExact(t *testing.T) {
 	contents := []string{"1\n", "2\r\n", "\x00bin\xff", "same\n"}
 	r := newRepo(t, files{"keep": "k\n"})
 	for seed := range uint64(10) {
-		luck := rand.New(rand.NewPCG(seed, 1))
+		rng := rand.New(rand.NewPCG(seed, 1))
 		edit := func() {
-			for range luck.IntN(5) {
-				path := filepath.Join(r.dir, names[luck.IntN(len(names))])
-				if luck.IntN(4) == 0 {
+			for range rng.IntN(5) {
+				path := filepath.Join(r.dir, names[rng.IntN(len(names))])
+				if rng.IntN(4) == 0 {
 					_ = os.Remove(path) // it may not exist
 					continue
 				}
 				must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				must(t, os.WriteFile(path, []byte(contents[luck.IntN(len(contents))]), 0o644))
+				must(t, os.WriteFile(path, []byte(contents[rng.IntN(len(contents))]), 0o644))
 			}
 		}
 		p := r.checkpoints(fmt.Sprintf("run-%d", seed))
@@ -292,7 +292,7 @@ func TestRollbackIsExact(t *testing.T) {
 		must(t, p.BeforeTask(t.Context(), "1"))
 		edit()
 		must(t, p.AfterTask(t.Context(), "1"))
-		later := []string{"later", "d/later"}[luck.IntN(2)]
+		later := []string{"later", "d/later"}[rng.IntN(2)]
 		want[later] = fmt.Sprint(seed)
 		r.write(r.dir, files{later: want[later]})
 		b, err := p.PlanRollback(t.Context(), Target{Task: "1"})

@@ -143,12 +143,12 @@ func TestFollowerEqualsRead(t *testing.T) {
 	testrepo.Journal(t, loop.Dir(whole), pausedRun(t, dir)...)
 	data, p := text(t, whole, loop.Journal), testrepo.Plan(t, dir, twoTasks)
 	for seed := range uint64(20) {
-		luck := rand.New(rand.NewPCG(seed, 0))
+		rng := rand.New(rand.NewPCG(seed, 0))
 		folder := loop.Dir(t.TempDir())
 		f, path := Follow(folder, ""), folder.Path(loop.Journal)
 		var told []int64
 		for at := 0; at < len(data); {
-			at = min(at+1+luck.IntN(1500), len(data))
+			at = min(at+1+rng.IntN(1500), len(data))
 			testrepo.Must(t, os.WriteFile(path, []byte(data[:at]), 0o600))
 			known := f.State != nil
 			_, err := f.Poll(func(e event.Event, s *scheduler.State) {

@@ -1,4 +1,4 @@
-// Lists (foreach): all tasks of one have a row and a node together. Somebody unfolds the row.
+// Lists (foreach): all tasks of one have a row and a node together. The user unfolds the row.
 const unfolded = new Set();
 
 // The lists by their ids, with the indices of their tasks.
@@ -25,7 +25,7 @@ function listText(l) {
 }
 
 // The rows of the table for some tasks, in their order: indices of tasks, and lists. The tasks of a list follow it if it
-// is unfolded; those that failed always do. While somebody searches or filters, each task that fits has its row.
+// is unfolded; those that failed always do. While the user searches or filters, each task that fits has its row.
 function rowsOf(tasks) {
   if (view.text || view.status.size) return tasks;
   const rows = [], members = new Map();

@@ -89,7 +89,7 @@ function draw() {
   drawVerdict(); drawNow(); drawFailures(); drawGraph(); drawTimeline(); drawMoney(); drawReviews(); drawNotes(); mark();
 }
 
-// Theme: as the system has it, until somebody chooses.
+// Theme: as the system has it, until the user chooses.
 function remember(key, value) { try { if (value === undefined) return localStorage.getItem(key); localStorage.setItem(key, value); } catch { /* a file may have no storage */ } return null; }
 function theme() {
   const root = document.documentElement, dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -146,7 +146,7 @@ function listen() {
   news.addEventListener("bye", () => { news.close(); say(false, "the server has ended"); });
 }
 
-// The table anew, with what somebody types or chooses left alone.
+// The table anew, without a change to what the user types or chooses.
 function refreshTasks() {
   const active = document.activeElement;
   if (active && active.closest && active.closest("#tasks .bar")) drawRows(); else drawTasks();

@@ -109,7 +109,7 @@ function spanKey() {
     ["counsel", "counsel", has("counsel")], ["review", "review, criteria, integration", has("review") || has("criteria") || has("integration")], ["wait", "waiting", has("wait")]].filter(([, , there]) => there);
 }
 
-// The same as a table, made when somebody wants it.
+// The same as a table, made on demand.
 function timeTable() {
   const alt = h("details", { class: "alt" }, h("summary", {}, "The timeline as a table"));
   alt.addEventListener("toggle", () => {
