@@ -27,6 +27,8 @@ type keptIndex struct {
 	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
 	own  bool                // IndexDir has nothing of earlier sessions
 	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
+
+	again bool // refreshTouched must compare all files
 }
 
 // withAll adds all changes of the checkout to the index and calls use with it. With maxNew above 0 it returns an
@@ -67,7 +69,8 @@ func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, files
 	if files, err = p.allFiles(ctx); err != nil {
 		return g, nil, err
 	}
-	if err := refreshTouched(k.path("kept"), p.g.dir, time.Now().Add(-settledTime)); err != nil {
+	k.again, err = refreshTouched(k.path("kept"), p.g.dir, time.Now().Add(-settledTime), k.again)
+	if err != nil {
 		return g, nil, err
 	}
 	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {
@@ -92,7 +95,7 @@ func (p *Checkpoints) seedIndex(now os.FileInfo) (err error) {
 	if k.dir, err = os.MkdirTemp(p.IndexDir, "wavex-index-"); err != nil {
 		return err
 	}
-	k.seed = now
+	k.seed, k.again = now, false
 	return copyIndex(k.user, k.path("kept"))
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,60 +38,85 @@ type indexEntry struct {
 	stat, id []byte
 }
 
-// refreshTouched gives the entries of an index the times of the files below top, if most files have others, for those
-// files that were touched before the second of a time and have the contents of their entries. An index that it does not
-// understand stays as it is.
+// refreshTouched gives the entries of an index the times of the files below top, for those files that were touched
+// before a time of at most now and have the contents of their entries. It does so if most files have other times, or
+// with all. An index that it does not understand stays as it is.
 //
-// Most builds of git compare times by whole seconds, and the index becomes newer than all entries. So git must read
-// again each file that may have changed in the second in which it was added.
-func refreshTouched(index, top string, before time.Time) error {
+// Most builds of git compare times by whole seconds, and the index becomes newer than all entries. So git does not see
+// that such a file changes once more in its second. If that second was not over, the next call must compare all files,
+// by their whole times: again is true.
+func refreshTouched(index, top string, before time.Time, all bool) (again bool, err error) {
 	info, err := os.Stat(index)
 	if errors.Is(err, fs.ErrNotExist) { // no file was ever added
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	text, err := safefile.Read(index, maxIndex)
 	if err != nil {
-		return err
+		return false, err
 	}
 	entries, newHash := parseIndex(text)
-	before = before.Truncate(time.Second)
-	if len(entries) < statSample || !mostTouched(entries, top, before) { // git is as fast
-		return nil
+	if !all && (len(entries) < statSample || !mostTouched(entries, top, before)) { // git is as fast
+		return false, nil
 	}
-	var group errgroup.Group
 	var next atomic.Int64
-	for range runtime.GOMAXPROCS(0) {
+	var group errgroup.Group
+	seconds := make([]int64, runtime.GOMAXPROCS(0)) // the last of each goroutine's entries
+	for n := range seconds {
 		group.Go(func() error {
-			f := folder{top: top, fd: -1}
-			defer f.close()
-			h, buffer := newHash(), make([]byte, 128<<10)
+			r := refresher{folder{top: top, fd: -1}, before, info.ModTime().Unix(), newHash(), make([]byte, 128<<10)}
+			defer r.close()
 			for {
 				i := int(next.Add(entriesAtOnce)) - entriesAtOnce
 				if i >= len(entries) {
 					return nil
 				}
 				for _, e := range entries[i:min(i+entriesAtOnce, len(entries))] {
-					switch st, differs := e.differs(&f); {
-					case !differs && e.second() < info.ModTime().Unix():
-					case settled(st, before) && e.hasContents(&f, st, h, buffer):
-						e.setStat(st)
-					default:
-						clear(e.stat[36:]) // git reads a file again whose entry has the size 0
-					}
+					seconds[n] = max(seconds[n], r.refresh(e))
 				}
 			}
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return err
+		return false, err
 	}
 	h := newHash()
 	body := text[:len(text)-h.Size()]
 	h.Write(body)
-	return os.WriteFile(index, h.Sum(body), 0o600)
+	if err := os.WriteFile(index, h.Sum(body), 0o600); err != nil {
+		return false, err
+	}
+	newest := slices.Max(seconds)
+	if newest < before.Unix() {
+		return false, nil
+	}
+	return true, os.Chtimes(index, time.Time{}, time.Unix(newest+1, 0)) // git reads files that are as new as the index
+}
+
+// refresher refreshes entries of an index.
+type refresher struct {
+	folder
+	before time.Time
+	index  int64 // second of the index
+	hash   hash.Hash
+	buffer []byte
+}
+
+// refresh gives an entry the times of its file if it has its contents, and else makes git read the file. It returns the
+// last second of the file's times, or 0 if git reads it.
+func (r *refresher) refresh(e indexEntry) int64 {
+	st, differs := e.differs(&r.folder)
+	switch {
+	case !differs && e.second() < r.index:
+	case settled(st, r.before) && e.hasContents(&r.folder, st, r.hash, r.buffer):
+		e.setStat(st)
+	default:
+		clear(e.stat[36:]) // git reads a file again whose entry has the size 0
+		return 0
+	}
+	return max(st.Ctim.Sec, st.Mtim.Sec)
 }
 
 // mostTouched reports whether most files of a sample were touched before a time.
@@ -212,8 +238,11 @@ func (e indexEntry) setStat(st unix.Stat_t) {
 	binary.BigEndian.PutUint32(e.stat[32:], st.Gid)
 }
 
-// settled reports whether a file was last touched before a time.
+// settled reports whether a file was last touched before a time. Some file systems have whole seconds only.
 func settled(st unix.Stat_t, before time.Time) bool {
+	if st.Ctim.Nsec == 0 {
+		before = before.Truncate(time.Second)
+	}
 	return time.Unix(st.Ctim.Unix()).Before(before) && time.Unix(st.Mtim.Unix()).Before(before)
 }
 

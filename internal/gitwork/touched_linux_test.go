@@ -46,13 +46,13 @@ func TestRefreshTouched(t *testing.T) {
 			index := filepath.Join(r.dir, ".git", "index")
 			before, err := os.ReadFile(index)
 			must(t, err)
-			must(t, refreshTouched(index, r.dir, old))
+			refresh(t, index, r.dir, old, false)
 			now, err := os.ReadFile(index)
 			must(t, err)
 			if !bytes.Equal(before, now) {
 				t.Error("files that may change without a change of their times are taken as settled")
 			}
-			must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+			refresh(t, index, r.dir, time.Now().Add(time.Hour), false)
 			equal(t, "files that differ", r.git("diff", "--name-only"), "changed\ngone\nlonger")
 			equal(t, "the index", r.git("ls-files", "-s", "-v"), staged)
 			r.git("fsck", "--strict")
@@ -67,14 +67,14 @@ func TestRefreshTouched(t *testing.T) {
 			must(t, os.Chtimes(index, old, old))
 			r.write(r.dir, files{"changed": "3\n"})
 			must(t, os.Chtimes(filepath.Join(r.dir, "changed"), old, old))
-			must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+			refresh(t, index, r.dir, time.Now().Add(time.Hour), false)
 			equal(t, "files that differ later", r.git("-c", "core.trustctime=false", "diff", "--name-only"), "changed")
 		})
 	}
 }
 
 // Most builds of git compare times by whole seconds. So a file that changed in the second in which it was added stays
-// different, also a link, and a file of the present second, which may change in it once more, is not taken as settled.
+// different, also a link.
 func TestRefreshTouchedInTheSameSecond(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, nil)
@@ -86,39 +86,81 @@ func TestRefreshTouchedInTheSameSecond(t *testing.T) {
 	link, changed := filepath.Join(r.dir, "link"), filepath.Join(r.dir, "changed")
 	must(t, os.Symlink("here", link))
 	second := time.Now().Add(-time.Hour).Truncate(time.Second)
-	setTime := func(path string, after time.Duration) {
-		ts := unix.NsecToTimespec(second.Add(after).UnixNano())
-		must(t, unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW))
-	}
-	setTime(changed, 100*time.Millisecond)
-	setTime(link, 100*time.Millisecond)
+	setTime(t, changed, second.Add(100*time.Millisecond))
+	setTime(t, link, second.Add(100*time.Millisecond))
 	r.git("add", "-A")
 	index := filepath.Join(r.dir, ".git", "index")
-	setTime(index, 500*time.Millisecond)
+	setTime(t, index, second.Add(500*time.Millisecond))
 	r.write(r.dir, files{"changed": "2\n"})
 	must(t, os.Remove(link))
 	must(t, os.Symlink("away", link))
-	setTime(changed, 700*time.Millisecond)
-	setTime(link, 700*time.Millisecond)
-	var touched unix.Stat_t
+	setTime(t, changed, second.Add(700*time.Millisecond))
+	setTime(t, link, second.Add(700*time.Millisecond))
+	for i := range 2 * statSample {
+		setTime(t, filepath.Join(r.dir, fmt.Sprint(i)), second.Add(time.Minute))
+	}
+	refresh(t, index, r.dir, time.Now().Add(time.Hour), false)
+	equal(t, "files that differ", r.git(append(coarse, "diff-files", "--name-only")...), "changed\nlink")
+}
+
+// coarse makes git compare files by the second of their modification and their size.
+var coarse = []string{"-c", "core.trustctime=false", "-c", "core.checkStat=minimal"}
+
+func setTime(t *testing.T, path string, to time.Time) {
+	t.Helper()
+	ts := unix.NsecToTimespec(to.UnixNano())
+	must(t, unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW))
+}
+
+// refresh is refreshTouched, and reports whether the entries must be compared again.
+func refresh(t *testing.T, index, top string, before time.Time, all bool) bool {
+	t.Helper()
+	again, err := refreshTouched(index, top, before, all)
+	must(t, err)
+	return again
+}
+
+// A file of the present second gets its times too, and git does not read it. It may change in this second once more,
+// which the next look finds by the rest of its times.
+func TestRefreshTouchedInThePresentSecond(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, nil)
+	content := files{}
+	for i := range 2 * statSample {
+		content[fmt.Sprint(i)] = fmt.Sprintln(i)
+	}
+	r.write(r.dir, content)
+	r.git("add", "-A")
+	index := filepath.Join(r.dir, ".git", "index")
+	var last unix.Stat_t
+	touched := time.Now().Add(-20 * time.Millisecond) // the clock of a file system is late
 	for i := range 2 * statSample {
 		path := filepath.Join(r.dir, fmt.Sprint(i))
-		setTime(path, time.Minute)
-		if i == 0 {
-			must(t, unix.Lstat(path, &touched))
+		setTime(t, path, touched)
+		must(t, unix.Lstat(path, &last))
+	}
+
+	if !refresh(t, index, r.dir, time.Unix(last.Ctim.Unix()).Add(time.Nanosecond), false) {
+		t.Fatal("no file of this second has to be compared again")
+	}
+	text, err := os.ReadFile(index)
+	must(t, err)
+	info, err := os.Stat(index)
+	must(t, err)
+	entries, _ := parseIndex(text)
+	equal(t, "the number of entries", len(entries), 2*statSample)
+	for _, e := range entries {
+		if size := binary.BigEndian.Uint32(e.stat[36:]); size == 0 || info.ModTime().Unix() <= e.second() {
+			t.Fatalf("git reads %s again: size %d, index of %s", e.path, size, info.ModTime())
 		}
 	}
-	before, err := os.ReadFile(index)
-	must(t, err)
-	must(t, refreshTouched(index, r.dir, time.Unix(touched.Ctim.Sec, 999_999_999)))
-	now, err := os.ReadFile(index)
-	must(t, err)
-	if !bytes.Equal(before, now) {
-		t.Error("files of the present second are taken as settled")
+
+	r.write(r.dir, files{"7": "8\n"})
+	setTime(t, filepath.Join(r.dir, "7"), time.Unix(touched.Unix(), (touched.UnixNano()+5e8)%1e9))
+	if refresh(t, index, r.dir, time.Now().Add(time.Hour), true) {
+		t.Error("a second that is over has to be compared again")
 	}
-	must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
-	equal(t, "files that differ", r.git("-c", "core.trustctime=false", "-c", "core.checkStat=minimal", "diff-files",
-		"--name-only"), "changed\nlink")
+	equal(t, "files that differ", r.git(append(coarse, "diff-files", "--name-only")...), "7")
 }
 
 // A split index stays as it is: the rest of its entries is in another file.
@@ -138,7 +180,7 @@ func TestRefreshTouchedSplitIndex(t *testing.T) {
 	index := filepath.Join(r.dir, ".git", "index")
 	before, err := os.ReadFile(index)
 	must(t, err)
-	must(t, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+	refresh(t, index, r.dir, time.Now().Add(time.Hour), false)
 	now, err := os.ReadFile(index)
 	must(t, err)
 	if !bytes.Equal(before, now) {
@@ -183,7 +225,8 @@ func BenchmarkRefreshTouched(b *testing.B) {
 		}
 		b.StartTimer()
 		before := cpuTime(b)
-		must(b, refreshTouched(index, r.dir, time.Now().Add(time.Hour)))
+		_, err := refreshTouched(index, r.dir, time.Now().Add(time.Hour), false)
+		must(b, err)
 		used += cpuTime(b) - before
 	}
 	b.StopTimer()
