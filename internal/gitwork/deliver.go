@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -39,14 +38,12 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
 	branch := runBranch(m.opts.Run)
-	refs, err := m.g.refIDs(ctx, stashRef, branch)
-	if err != nil {
+	if err := errors.Join(m.recoverForward(ctx), m.preserveStashes(ctx, "")); err != nil {
 		return Delivery{}, err
 	}
-	if refs[stashRef] != "" {
-		if err := m.preserveStashes(ctx, ""); err != nil {
-			return Delivery{}, err
-		}
+	refs, err := m.g.refIDs(ctx, branch)
+	if err != nil {
+		return Delivery{}, err
 	}
 	tip := m.tip()
 	how, file, _ := strings.Cut(strings.TrimSpace(how), " ")
@@ -97,89 +94,6 @@ func (m *Manager) readCheckout(ctx context.Context) (checkout, error) {
 	old := &m.checkout
 	c := checkout{top: old.top, common: old.common, dir: old.dir, prefix: old.prefix, version: old.version}
 	return c, c.readStatus(ctx, m.g, append([]string{string(m.opts.Loop)}, m.opts.Own...))
-}
-
-// fastForward fast-forwards the user's branch. If that is not possible it says why.
-func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete bool) (Delivery, error) {
-	c, err := m.readCheckout(ctx)
-	if err != nil {
-		return d, err
-	}
-	if has, err := m.isAncestor(ctx, d.Commit, c.head); err != nil {
-		return d, err
-	} else if has {
-		d.How, d.Why = "ff", "it is in the checkout already"
-		return d, nil
-	}
-	obstacle, err := m.obstacle(ctx, c, d.Commit, asked, complete)
-	if err != nil {
-		return d, err
-	}
-	if obstacle == nil {
-		err := m.g.inAny().run(ctx, "merge", "--ff-only", "-q", d.Commit)
-		if err == nil {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			if m.state.Delivered == "" || m.state.Delivered != c.head {
-				m.state.DeliveredOn = c.head
-			}
-			m.state.Delivered = d.Commit
-			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
-			return d, m.save(true)
-		}
-		if exitCode(err) < 0 {
-			return d, err
-		}
-		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
-		if err := m.undoForward(ctx, c, d.Commit); err != nil {
-			obstacle.Text += "; the checkout has a part of the work: " + err.Error()
-		}
-	}
-	if err := m.suggestCommand(ctx, &d, c, obstacle); err != nil || !asked {
-		return d, err
-	}
-	obstacle.Fix = d.Command
-	return d, obstacle
-}
-
-// undoForward restores the files that a fast-forward which failed has written: git writes them before the index and
-// the branch, and a full disk or a filter can stop it in between. It leaves files with other contents than in commit:
-// a person wrote those.
-func (m *Manager) undoForward(ctx context.Context, before checkout, commit string) error {
-	now, err := m.readCheckout(ctx)
-	if err != nil || len(now.dirty) == 0 || now.head != before.head {
-		return err
-	}
-	top := m.g.inDir(before.top)
-	g, done, err := top.commitIndex(ctx, commit)
-	if err != nil {
-		return err
-	}
-	defer done()
-	other, err := g.output(ctx, "-c", "diff.autoRefreshIndex=true", "diff", "--name-only", "-z", "--no-renames",
-		"--no-ext-diff", "--diff-filter=d")
-	if err != nil {
-		return err
-	}
-	theirs := splitNUL(other)
-	work, err := top.output(ctx, "diff-tree", "-r", "-z", "--name-status", "--no-renames", before.head, commit)
-	if err != nil {
-		return err
-	}
-	var ours []string
-	for pair := range slices.Chunk(splitNUL(work), 2) { // a letter and a path
-		path := pair[1]
-		_, gone := os.Lstat(filepath.Join(before.top, filepath.FromSlash(path)))
-		if pair[0] == "D" && gone != nil || pair[0] != "D" && !slices.Contains(theirs, path) {
-			ours = append(ours, path)
-		}
-	}
-	if len(ours) == 0 {
-		return nil
-	}
-	_, err = g.withEnv("GIT_LITERAL_PATHSPECS=1").outputOf(ctx, strings.Join(ours, "\x00"), "restore", "--worktree",
-		"--source="+before.head, "--pathspec-from-file=-", "--pathspec-file-nul")
-	return err
 }
 
 // obstacle returns the reason why the checkout must not be fast-forwarded, or nil.

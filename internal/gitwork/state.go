@@ -28,6 +28,7 @@ type savedState struct {
 	// the first one; "" in the state of an older wavex.
 	Delivered   string             `json:"delivered,omitempty"`
 	DeliveredOn string             `json:"delivered_on,omitempty"`
+	Forward     *forward           `json:"forward,omitempty"` // the fast-forward under way
 	Trees       []*tree            `json:"trees,omitempty"`
 	Parked      []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
 	Waves       []savedIntegration `json:"waves,omitempty"`
