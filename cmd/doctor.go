@@ -39,6 +39,8 @@ type doctorOptions struct {
 	memory   bool   // the settings limit it
 	sandbox  string // of the settings
 	workers  event.Workers
+	asks     event.Config // of the settings: what a run asks models by itself
+	overAPI  bool         // of the settings: it asks the Messages API
 	output   string
 }
 
@@ -72,6 +74,9 @@ settings are wrong, 5 a person must put something right.`,
 			o.claude, o.memory = cmp.Or(o.claude, of("claude")), limited("attempt-memory") || limited("run-memory")
 			o.sandbox = of("sandbox")
 			settleWorkers(c.Flags(), of)
+			o.asks = event.Config{Workers: o.workers, Counsel: of("counsel") == "on", Review: of("review"),
+				Judge: of("judge") != "off", Precheck: of("precheck") == "on"}
+			o.overAPI = of("counsel-via") == "api"
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}
@@ -233,9 +238,15 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	if d.plan != nil && !agent.NeedsAgent(d.plan) {
 		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: "not needed: every task of the plan is a command"}}, nil
 	}
+	if why := d.withoutCLI(); why != "" {
+		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: why}}, nil
+	}
 	path, err := findClaude(d.opts.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
 		Fix: "install it with: " + support.Install}
+	if d.opts.workers.Engine != "" {
+		cli.Fix += "; workers make the attempts, so it is for panels, reviews and judgements (see docs/workers.md)"
+	}
 	var p support.Program
 	if err == nil {
 		p, cli = doctor.CLI(ctx, path, d.env, answerTimeout)

@@ -12,6 +12,7 @@ import (
 
 	"wavex/internal/doctor"
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/remote"
 	"wavex/internal/remote/wire"
 	"wavex/internal/report"
@@ -30,6 +31,22 @@ func settleWorkers(flags *pflag.FlagSet, of func(flag string) string) {
 			_ = to.Value.Set(of(f.Name)) // valid there, so valid here
 		}
 	})
+}
+
+// withoutCLI says why a run on workers needs no CLI here; "" if it needs one, or may need one.
+func (d *diagnosis) withoutCLI() string {
+	p, only := d.plan, ""
+	if d.opts.workers.Engine == "" {
+		return ""
+	}
+	if p == nil {
+		p = &plan.Plan{Tasks: []plan.Task{{}}}
+		only = ", but for criteria without a check and tasks of reversibility 1"
+	}
+	if needsCLI(p, &d.opts.asks, d.opts.overAPI) {
+		return ""
+	}
+	return "not needed here: workers make the attempts, and the run asks no model itself" + only
 }
 
 // refuseWorkers adds what workers cannot carry out to the checks of the plan.

@@ -410,6 +410,41 @@ func OnMemory(args []string) int {
 	return Main(ctx, args, std)
 }
 
+// doctor demands a CLI of this machine only if a run on workers needs it there.
+func TestDoctorWithoutCLI(t *testing.T) {
+	project(t, `{"tasks":[{"id":"a","subject":"A","files":[{"path":"made.txt","action":"create"}],`+
+		`"verify":["test -e made.txt"]}]}`)
+	testrepo.Must(t, os.WriteFile("judged.json", []byte(`{"criteria":["it is fast"],"tasks":[{"id":"a","subject":"A"}]}`),
+		0o600))
+	t.Setenv("WAVEX_CLAUDE", filepath.Join(t.TempDir(), "no-claude"))
+	e := remotetest.New()
+	for _, c := range []struct {
+		env, args, want string // space-separated variables and arguments; a part of the output
+		code            int
+	}{
+		{"", "plan.json", "fail  cli ", 5},
+		{"", "", "panels, reviews and judgements", 5},
+		{"COUNSEL=off", "plan.json", "fail  cli ", 5},
+		{"COUNSEL=off REVIEW=off", "plan.json", "ok    cli          not needed here", 0},
+		{"COUNSEL=off REVIEW=off", "", "but for criteria without a check", 0},
+		{"COUNSEL=off REVIEW=off", "judged.json", "fail  cli ", 5},
+		{"COUNSEL=off REVIEW=off JUDGE=off", "judged.json", "ok    cli          not needed here", 0},
+		{"COUNSEL_VIA=api", "judged.json", "ok    cli          not needed here", 0},
+	} {
+		t.Run(c.env+" "+c.args, func(t *testing.T) {
+			for _, v := range strings.Fields(c.env) {
+				name, value, _ := strings.Cut(v, "=")
+				t.Setenv(settingPrefix+name, value)
+			}
+			std, out, told := onMemory(e)
+			code := Main(t.Context(), append([]string{"doctor", "--workers", onEngine}, strings.Fields(c.args)...), std)
+			if code != c.code || !strings.Contains(out.String(), c.want) {
+				t.Errorf("exit %d, want %d with %q\n%s%s", code, c.code, c.want, out, told)
+			}
+		})
+	}
+}
+
 // doctor looks at the engine, the git remote and the workers, and refuses a plan that workers cannot carry out.
 func TestDoctorOfWorkers(t *testing.T) {
 	_, bare := project(t, `{"share":["node_modules"],"tasks":[{"id":"a","subject":"A","command":"true"}]}`)
