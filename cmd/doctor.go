@@ -39,7 +39,7 @@ type doctorOptions struct {
 	memory   bool   // the settings limit it
 	sandbox  string // of the settings
 	workers  event.Workers
-	asks     event.Config // of the settings: what a run asks models by itself
+	asks     event.Config // of the settings: the parts by which a run asks models
 	overAPI  bool         // of the settings: it asks the Messages API
 	output   string
 }

@@ -33,7 +33,6 @@ import (
 type engine interface {
 	remote.Engine
 	Check(ctx context.Context) (temporal.Server, error)
-	Workers(ctx context.Context, queue string) ([]remote.Worker, error)
 	Serve(ctx context.Context, queues []string, slots int, work func(worker.Task)) error
 	Close()
 }

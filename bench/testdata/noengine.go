@@ -38,4 +38,3 @@ func Loopback(string) bool                                                    { 
 func (*Client) Close()                                                        {}
 func (*Client) Check(context.Context) (Server, error)                         { return Server{}, errNone }
 func (*Client) Serve(context.Context, []string, int, func(worker.Task)) error { return errNone }
-func (*Client) Workers(context.Context, string) ([]remote.Worker, error)      { return nil, errNone }

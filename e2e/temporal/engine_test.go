@@ -210,6 +210,38 @@ func TestWorkersAndCheck(t *testing.T) {
 	}
 }
 
+// Workers are busy while one makes an attempt, of a queue or of one of its workers, and not while attempts wait.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, sharedServer(t))
+	await := func(queue string, want bool) {
+		t.Helper()
+		for busy := !want; busy != want; { // the server lists attempts a moment later
+			var err error
+			busy, err = r.client.Busy(t.Context(), queue)
+			testrepo.Must(t, err)
+		}
+	}
+	waits := r.activity("waits")
+	waits.Queue += ".w1"
+	testrepo.Must(t, r.client.Start(t.Context(), waits))
+	testrepo.Must(t, r.client.Start(t.Context(), r.activity("a")))
+	await(r.queue(), false)
+	begun, gate := make(chan struct{}), make(chan struct{})
+	r.serve(func(task worker.Task) {
+		close(begun)
+		<-gate
+		testrepo.Must(t, task.Complete(t.Context(), []byte("result")))
+	})
+	<-begun
+	await(r.queue(), true)
+	await(r.queue()+".w1", false)
+	await(strings.TrimSuffix(r.queue(), r.queue()[len(r.queue())-1:]), false)
+	close(gate)
+	r.expect("a", "result", remote.Completed)
+	await(r.queue(), false)
+}
+
 // A worker that is stopped takes nothing more, and ends with its last attempt.
 func TestServeDrains(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,27 @@ func (a *attempt) exists(ctx context.Context, id string) bool {
 	return err != nil || end != Gone
 }
 
+// busy reports whether workers make attempts, of this run or of others.
+func (a *attempt) busy(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, max(a.Poll, time.Second))
+	defer cancel()
+	busy, err := a.Engine.Busy(ctx, a.Key.Queue(""))
+	return err == nil && busy
+}
+
+// warnAlone tells once that there is no worker which would take the attempt.
+func (a *attempt) warnAlone(ctx context.Context) {
+	if a.worker != "" || !a.alone.CompareAndSwap(false, true) {
+		return
+	}
+	queue := a.Key.Queue("")
+	if list, err := a.Engine.Workers(ctx, queue); err != nil || len(list) > 0 || a.busy(ctx) {
+		a.alone.Store(false)
+		return
+	}
+	a.Warn(fmt.Errorf("no worker asks for attempts of queue %s; %s waits for one", queue, a.id))
+}
+
 // cancel asks for the end of the attempt until the engine has taken that, or ctx ends.
 func (a *attempt) cancel(ctx context.Context, reason string) {
 	for {
@@ -86,16 +107,11 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 	})
 	a.running.Add(1)
 	defer a.running.Add(-1)
-	defer func() {
-		if a.taken {
-			a.taken = false
-			a.made.Add(-1)
-		}
-	}()
 	a.awaited.Store(a.id, true)
 	defer a.awaited.Delete(a.id)
 	look := time.NewTimer(a.lookDelay(min(a.Poll, firstLook)))
 	defer look.Stop()
+	alone := time.After(2 * a.Poll)
 	for {
 		select {
 		case o := <-ends:
@@ -106,6 +122,8 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 		case <-look.C:
 			a.look(waiting)
 			look.Reset(a.lookDelay(a.Poll))
+		case <-alone:
+			a.warnAlone(waiting)
 		}
 	}
 }
@@ -163,10 +181,6 @@ func (a *attempt) look(ctx context.Context) {
 		return
 	}
 	a.worker, a.cost = p.Worker, p.Cost
-	if !a.taken {
-		a.taken = true
-		a.made.Add(1)
-	}
 	o := runner.Observation{Task: a.req.Task, Attempt: a.req.Attempt, Kind: p.Kind, Text: p.Text, Cost: p.Cost,
 		Worker: p.Worker}
 	if a.Observe != nil && o != a.observed {

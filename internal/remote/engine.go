@@ -16,6 +16,10 @@ type Engine interface {
 	Progress(ctx context.Context, id string) ([]byte, error)
 	// Cancel asks the worker of an attempt to stop it. An attempt that no worker has taken ends as Cancelled.
 	Cancel(ctx context.Context, id, reason string) error
+	// Workers returns the workers that have asked for attempts of a queue in the last minutes.
+	Workers(ctx context.Context, queue string) ([]Worker, error)
+	// Busy reports whether a worker makes an attempt of a queue, or of one whose name goes on with a dot.
+	Busy(ctx context.Context, queue string) (bool, error)
 }
 
 // Activity is an attempt for an engine.

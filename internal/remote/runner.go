@@ -34,17 +34,19 @@ type Runner struct {
 
 	QueueWait time.Duration // see Limits.Queue; also how long an engine may be away before a start
 	Heartbeat time.Duration // see Limits.Heartbeat
-	Poll      time.Duration // between two looks at the progress of an attempt, or longer if many run
-	StopWait  time.Duration // for the result of an attempt that was cancelled
+	// Poll is the time between two looks at the progress of an attempt, or longer if many run. After twice that time a
+	// missing worker is told.
+	Poll     time.Duration
+	StopWait time.Duration // for the result of an attempt that was cancelled
 
 	Observe func(runner.Observation) // receives signs of life; may be nil
 	Redact  func([]byte) []byte      // removes secrets from log files; nil: nothing is removed
 	Warn    func(error)              // shows a problem, from any goroutine
 
 	running atomic.Int64 // attempts that are awaited
-	made    atomic.Int64 // those of them that a worker makes
 	awaited sync.Map     // their ids
 	adopted sync.Map     // ids of attempts that an earlier session may have started
+	alone   atomic.Bool  // Warn was told that there is no worker
 }
 
 // Adopt says that an earlier session of the run may have started an attempt. It must be called before Attempt.
@@ -136,10 +138,10 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		res, end := a.startAndAwait(ctx, adopted, "", a.QueueWait)
 		res.SessionReplaced = res.SessionReplaced || replaced
 		next := wire.NextID(a.id)
-		if end != NotTaken || next == "" || a.made.Load() == 0 && !(adopted && a.exists(ctx, next)) {
+		if end != NotTaken || next == "" || !a.busy(ctx) && !(adopted && a.exists(ctx, next)) {
 			return res
 		}
-		a.id = next // the workers are busy with other attempts of the run, or were
+		a.id = next // the workers are busy with other attempts, or were
 	}
 }
 

@@ -188,8 +188,8 @@ func TestSessionMoves(t *testing.T) {
 	}
 }
 
-// An attempt that none took is started again while workers make other attempts of the run, and given up if they make
-// none.
+// An attempt that none took is started again while workers make attempts of another run, and given up if they make
+// none. Then a line says that there is no worker.
 func TestBusyWorkers(t *testing.T) {
 	t.Parallel()
 	begun, gate := make(chan string, 9), make(chan struct{})
@@ -198,19 +198,20 @@ func TestBusyWorkers(t *testing.T) {
 	f.engine.Slots = 1
 	stop := f.addWorker("w2")
 	dir, first := f.request("a")
-	r := f.runner(dir)
+	other, r := f.runner(dir), f.runner(dir)
 	told := make(chan struct{})
 	tell := sync.OnceFunc(func() { close(told) })
-	r.Observe = func(runner.Observation) { tell() }
-	attempt := func(task string) <-chan runner.Result {
-		r, req, res := r, first, make(chan runner.Result, 1)
+	other.Observe = func(runner.Observation) { tell() }
+	attempt := func(r *remote.Runner, run, task string) <-chan runner.Result {
+		req, res := first, make(chan runner.Result, 1)
+		req.Run = run
 		req.Task, req.LogDir = task, filepath.Join(t.TempDir(), task, "attempt-1")
 		go func() { res <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
 		return res
 	}
-	a := attempt("a")
+	a := attempt(other, "r-2", "a")
 	<-told
-	b := attempt("b")
+	b := attempt(r, "r-1", "b")
 	id := wire.ID("r-1", "b", 1)
 	for range 2 {
 		testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
@@ -226,13 +227,19 @@ func TestBusyWorkers(t *testing.T) {
 	testrepo.Must(t, r.Ferry.Push(t.Context(), ferry.Ref{Name: ferry.Work("r-1", "b", 1), Commit: made.Commit}))
 	r = f.runner(dir)
 	r.Adopt("r-1", "b", 1)
-	if again := <-attempt("b"); made.Outcome != runner.Done || again.Commit != made.Commit || f.engine.Starts() != 4 {
+	again := <-attempt(r, "r-1", "b")
+	if made.Outcome != runner.Done || again.Commit != made.Commit || f.engine.Starts() != 4 {
 		t.Errorf("made %+v, taken over %+v after %d starts", made, again, f.engine.Starts())
 	}
 	stop()
-	c := attempt("c")
+	warned := make(chan error, 9)
+	r.Poll, r.Warn = time.Millisecond, func(err error) { warned <- err }
+	c := attempt(r, "r-1", "c")
 	id = wire.ID("r-1", "c", 1)
 	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+	if err := <-warned; !strings.Contains(err.Error(), "no worker asks for attempts of queue "+f.key.Queue("")) {
+		t.Error(err)
+	}
 	f.engine.End(id, remote.NotTaken)
 	if res := <-c; res.Outcome != runner.Broken || !strings.Contains(res.Reason, "no worker took it in 1m0s") {
 		t.Errorf("%+v", res)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -213,6 +214,19 @@ func (e *Engine) Workers(context.Context, string) ([]remote.Worker, error) {
 		return nil, ErrAway
 	}
 	return slices.Clone(e.workers), nil
+}
+
+// Busy reports whether a worker makes an attempt of a queue.
+func (e *Engine) Busy(_ context.Context, queue string) (busy bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.away {
+		return false, ErrAway
+	}
+	for _, a := range e.attempts {
+		busy = busy || a.taken && a.end == "" && strings.HasPrefix(a.Queue+".", queue+".")
+	}
+	return busy, nil
 }
 
 // AwaitWorkers returns when n workers call Serve.

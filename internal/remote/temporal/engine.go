@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -113,6 +114,38 @@ func (c *Client) Workers(ctx context.Context, queue string) ([]remote.Worker, er
 		return nil, err
 	}
 	return workersOf(d.GetPollers()), nil
+}
+
+// maxDescribed bounds the attempts that Busy looks at.
+const maxDescribed = 200
+
+// Busy reports whether a worker makes an attempt of a queue, or of one whose name goes on with a dot. It looks at the
+// oldest ones first: those that wait are given up in time.
+func (c *Client) Busy(ctx context.Context, queue string) (bool, error) {
+	query := fmt.Sprintf("ExecutionStatus = 'Running' AND (TaskQueue = '%s' OR TaskQueue STARTS_WITH '%[1]s.')", queue)
+	list, err := c.sdk.ListActivities(ctx, client.ListActivitiesOptions{Query: query})
+	if err != nil {
+		return false, err
+	}
+	var open []*client.ActivityExecutionInfo
+	for info, err := range list.Results {
+		if err != nil {
+			return false, err
+		}
+		open = append(open, info)
+	}
+	slices.SortFunc(open, func(a, b *client.ActivityExecutionInfo) int { return a.ScheduleTime.Compare(b.ScheduleTime) })
+	for _, info := range open[:min(len(open), maxDescribed)] {
+		d, err := c.handle(info.ActivityID).Describe(ctx, client.DescribeActivityOptions{})
+		switch {
+		case isNotFound(err):
+		case err != nil:
+			return false, err
+		case d.RunState == enums.PENDING_ACTIVITY_STATE_STARTED, d.RunState == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // workersOf returns the workers behind pollers, by name. One that was started again with another release or other slots
