@@ -68,7 +68,7 @@ func main() {
 	defer stop()
 	var seeds seedList
 	flag.Var(&seeds, "seed", "seeds, such as 1,2,3; the same seed makes the same changes")
-	n := flag.Int("n", 40, "changes of each package and seed")
+	n := flag.Int("n", 40, "changes of each package and seed; 0 makes all of them")
 	only := flag.String("only", "", "draw only changes in places that contain one of these texts, such as file:line,file")
 	alone := flag.Bool("own", false, "decide with the tests of the changed package only")
 	limit := flag.Duration("time", time.Hour, "start nothing more after this time")
@@ -177,11 +177,15 @@ func (r *report) mutate(ctx context.Context, pkg string, users []string) error {
 	if err != nil {
 		return err
 	}
+	all, err = compiling(p, all)
+	if err != nil {
+		return err
+	}
 	var drawn []mutation // of all seeds, each once
 	var rows [][]int     // for each seed the indexes of its mutations in drawn
 	for _, seed := range r.seeds {
 		var indexes []int
-		for _, m := range draw(p, all, r.only, seed, r.n) {
+		for _, m := range draw(all, r.only, seed, r.n) {
 			at := slices.IndexFunc(drawn, m.same)
 			if at < 0 {
 				at = len(drawn)

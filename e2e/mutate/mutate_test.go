@@ -39,11 +39,14 @@ func changes(t *testing.T, dir, only string, seed uint64, n int) []string {
 		t.Fatal(err)
 	}
 	all, err := mutations(p, dir)
+	if err == nil {
+		all, err = compiling(p, all)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, m := range draw(p, all, only, seed, n) {
+	for _, m := range draw(all, only, seed, n) {
 		out = append(out, m.place+" "+m.change)
 	}
 	return out

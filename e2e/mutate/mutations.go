@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ type mutation struct {
 	start, end int    // offsets of the replaced text
 	text       string
 	body       [2]int // offsets of the body of the function, with its braces
+	stmt       int    // offset of the innermost statement of a block that has the replaced text
 	results    string // result list of the function, as in the source
 	place      string // file:line, relative to the root
 	change     string // the changed lines before and after, as one line
@@ -54,6 +56,7 @@ type source struct {
 	name  string // relative to the root
 	src   []byte
 	fn    *ast.FuncDecl
+	stmts []ast.Stmt // of all blocks of fn, outer ones first
 	found []mutation
 }
 
@@ -62,6 +65,17 @@ var swapped = map[token.Token]string{
 	token.EQL: "!=", token.NEQ: "==", token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
 	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+", token.MUL: "/", token.QUO: "*",
 	token.REM: "*", token.AND: "|", token.OR: "&", token.SHL: ">>", token.SHR: "<<",
+}
+
+// calleeName returns the name of a called function, without its package.
+func calleeName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
 }
 
 // load returns a package with its syntax and types. Its tests are left out.
@@ -91,7 +105,7 @@ func mutations(p *packages.Package, root string) ([]mutation, error) {
 		s := &source{pkg: p, path: path, name: strings.TrimPrefix(path, root+"/"), src: src}
 		for _, d := range file.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				s.fn = fn
+				s.fn, s.stmts = fn, nil
 				ast.Inspect(fn.Body, s.visit)
 			}
 		}
@@ -103,29 +117,14 @@ func mutations(p *packages.Package, root string) ([]mutation, error) {
 // visit adds the mutations of a node.
 func (s *source) visit(n ast.Node) bool {
 	switch n := n.(type) {
+	case *ast.BlockStmt:
+		s.block(n.List)
 	case *ast.IfStmt:
 		s.negate(n.Cond)
 	case *ast.ForStmt:
 		s.negate(n.Cond)
-	case *ast.BinaryExpr:
-		if op := swapped[n.Op]; op != "" {
-			s.edit(n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), op)
-		}
-	case *ast.UnaryExpr:
-		if n.Op == token.NOT {
-			s.edit(n.OpPos, n.OpPos+1, "")
-		}
-	case *ast.BasicLit:
-		if n.Kind == token.INT {
-			s.edit(n.Pos(), n.End(), "("+n.Value+" + 1)")
-			if n.Value != "0" { // a negative number is rarely another case than 0
-				s.edit(n.Pos(), n.End(), "("+n.Value+" - 1)")
-			}
-		}
-	case *ast.Ident:
-		if other := map[string]string{"true": "false", "false": "true"}[n.Name]; other != "" {
-			s.edit(n.Pos(), n.End(), other)
-		}
+	case ast.Expr:
+		return s.visitExpr(n)
 	case *ast.IncDecStmt:
 		s.edit(n.TokPos, n.End(), map[token.Token]string{token.INC: "--", token.DEC: "++"}[n.Tok])
 	case *ast.AssignStmt:
@@ -145,10 +144,69 @@ func (s *source) visit(n ast.Node) bool {
 		if n.List != nil {
 			s.edit(n.Pos(), n.End(), "")
 		}
-	case *ast.ExprStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt, *ast.BranchStmt, *ast.CommClause:
+		s.block(n.Body)
+	case *ast.CommClause:
+		s.edit(n.Pos(), n.End(), "")
+		s.block(n.Body)
+	case *ast.ExprStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt, *ast.BranchStmt:
 		s.edit(n.Pos(), n.End(), "")
 	}
 	return true
+}
+
+// visitExpr adds the mutations of an expression.
+func (s *source) visitExpr(n ast.Expr) bool {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		if op := swapped[n.Op]; op != "" {
+			s.edit(n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), op)
+		}
+	case *ast.UnaryExpr:
+		if n.Op == token.NOT {
+			s.edit(n.OpPos, n.OpPos+1, "")
+		}
+		if lit, ok := n.X.(*ast.BasicLit); ok && n.Op == token.SUB { // -2 is rarely another case than -1
+			s.edit(lit.Pos(), lit.End(), "("+lit.Value+" - 1)")
+			return false
+		}
+	case *ast.CallExpr:
+		args := n.Args
+		switch calleeName(n) {
+		case "make":
+			args = args[:min(2, len(args))] // no capacity
+		case "OneLine", "oneLine", "Clip", "HeadTail", "ExcerptOf":
+			args = args[:len(args)-1] // not how much of a text people see
+		default:
+			return true
+		}
+		for _, arg := range args {
+			ast.Inspect(arg, s.visit)
+		}
+		return false
+	case *ast.BasicLit:
+		if n.Kind == token.INT && !strings.HasPrefix(n.Value, "0o") { // no modes of files
+			s.edit(n.Pos(), n.End(), "("+n.Value+" + 1)")
+			if n.Value != "0" { // a negative number is rarely another case than 0
+				s.edit(n.Pos(), n.End(), "("+n.Value+" - 1)")
+			}
+		}
+	case *ast.Ident:
+		if other := map[string]string{"true": "false", "false": "true"}[n.Name]; other != "" {
+			s.edit(n.Pos(), n.End(), other)
+		}
+	}
+	return true
+}
+
+// block notes the statements of a block. The clauses of a switch are none.
+func (s *source) block(list []ast.Stmt) {
+	for _, stmt := range list {
+		switch stmt.(type) {
+		case *ast.CaseClause, *ast.CommClause:
+			return
+		}
+		s.stmts = append(s.stmts, stmt)
+	}
 }
 
 // negate turns a condition around. An equality is turned around by its operator.
@@ -210,6 +268,11 @@ func (s *source) edit(from, to token.Pos, text string) {
 	m := mutation{file: s.path, src: s.src, start: s.offset(from), end: s.offset(to), text: text,
 		body:  [2]int{s.offset(s.fn.Body.Lbrace), s.offset(s.fn.Body.Rbrace) + 1},
 		place: fmt.Sprintf("%s:%d", s.name, s.pkg.Fset.Position(from).Line)}
+	for _, stmt := range s.stmts {
+		if stmt.Pos() <= from && to <= stmt.End() {
+			m.stmt = s.offset(stmt.Pos())
+		}
+	}
 	if r := s.fn.Type.Results; r != nil {
 		m.results = s.between(r.Pos(), r.End())
 	}
@@ -222,36 +285,58 @@ func (s *source) edit(from, to token.Pos, text string) {
 // oneLine returns a text with single blanks, and at most 160 bytes of it.
 func oneLine(text string) string { return cmp.Or(textfmt.OneLine(text, 160), "(nothing)") }
 
-// draw returns n random mutations of all those of a package, the same ones for the same seed: only some
-// that compile, in places that contain one of some texts, which commas
-// separate.
-func draw(p *packages.Package, all []mutation, only string, seed uint64, n int) []mutation {
+// draw returns n random mutations of those that compile, or all with n = 0: the same ones for the same seed, in places
+// that contain one of some texts, which commas separate.
+func draw(all []mutation, only string, seed uint64, n int) []mutation {
 	all = slices.Clone(all)
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	within := func(m mutation) bool {
-		return slices.ContainsFunc(strings.Split(only, ","), func(s string) bool { return strings.Contains(m.place, s) })
+	all = slices.DeleteFunc(all, func(m mutation) bool {
+		return !slices.ContainsFunc(strings.Split(only, ","), func(s string) bool { return strings.Contains(m.place, s) })
+	})
+	if n == 0 {
+		return all
 	}
-	var drawn []mutation
-	for _, m := range all {
-		if len(drawn) < n && within(m) && compiles(p, m) {
-			drawn = append(drawn, m)
-		}
-	}
-	return drawn
+	return all[:min(n, len(all))]
 }
 
-// compiles reports whether a package compiles with a mutation.
-func compiles(p *packages.Package, m mutation) bool {
-	files := slices.Clone(p.Syntax)
-	changed, err := parser.ParseFile(p.Fset, m.file, m.mutated(0, len(m.src)), parser.SkipObjectResolution)
-	if err != nil {
-		return false
+// compiling returns the mutations with which a package compiles. It checks the types of all of them at once.
+func compiling(p *packages.Package, all []mutation) ([]mutation, error) {
+	all = slices.DeleteFunc(slices.Clone(all), func(m mutation) bool {
+		text := "package p; func _() " + m.results + m.mutated(m.body[0], m.body[1])
+		_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+		return err != nil
+	})
+	texts := withMutations(all)
+	var files []*ast.File
+	for i, path := range p.CompiledGoFiles {
+		if texts[path] == "" {
+			files = append(files, p.Syntax[i])
+		}
 	}
-	files[slices.Index(p.CompiledGoFiles, m.file)] = changed
-	conf := types.Config{Importer: imports(p.Imports), Sizes: p.TypesSizes, GoVersion: "go" + p.Module.GoVersion}
-	_, err = conf.Check(p.PkgPath, p.Fset, files, nil)
-	return err == nil
+	texts["selection"] = "package " + p.Name + "; var wavexMutant int; func wavexAt(...int) {}"
+	for path, text := range texts {
+		f, err := parser.ParseFile(p.Fset, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	wrong := map[string]bool{} // numbers of mutations
+	conf := types.Config{Importer: imports(p.Imports), Sizes: p.TypesSizes, GoVersion: "go" + p.Module.GoVersion,
+		Error: func(err error) {
+			if fault, ok := err.(types.Error); ok {
+				wrong[filepath.Base(p.Fset.Position(fault.Pos).Filename)] = true
+			}
+		}}
+	_, _ = conf.Check(p.PkgPath, p.Fset, files, nil) // each error is noted
+	var found []mutation
+	for i, m := range all {
+		if !wrong[fmt.Sprint(i+1)] {
+			found = append(found, m)
+		}
+	}
+	return found, nil
 }
 
 // imports are the imported packages of a package, by their paths.

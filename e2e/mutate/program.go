@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,10 +24,7 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// variable is the variable of the mutated package that selects the mutation.
-const variable = "wavexMutant"
-
-// recording is the mutation of a run that changes nothing and writes down which mutated functions it calls.
+// recording is the mutation of a run that changes nothing and writes down which mutations it comes by.
 const recording = "reached"
 
 // selection is the file that is added to the mutated package. A program reads its mutation from a file
@@ -35,62 +33,80 @@ const recording = "reached"
 const selection = `package %s
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
+	"strconv"
+	"sync/atomic"
 )
 
-var ` + variable + `, wavexRecord = func() (string, string) {
+var wavexMutant, wavexRecord = func() (int, string) {
 	program, _ := os.Executable()
-	number, _ := os.ReadFile(filepath.Join(filepath.Dir(program), "mutant"))
-	return string(number), filepath.Join(filepath.Dir(program), "` + recording + `")
+	text, _ := os.ReadFile(filepath.Join(filepath.Dir(program), "mutant"))
+	if number, err := strconv.Atoi(string(text)); err == nil {
+		return number, ""
+	}
+	return 0, filepath.Join(filepath.Dir(program), string(text))
 }()
 
-var wavexReached sync.Map
+var wavexReached [%d]atomic.Bool
 
-func wavexIs(number string) bool {
-	if ` + variable + ` != "` + recording + `" {
-		return ` + variable + ` == number
+func wavexAt(numbers ...int) {
+	if wavexRecord == "" || wavexReached[numbers[0]].Swap(true) {
+		return
 	}
-	if _, known := wavexReached.LoadOrStore(number, true); !known {
-		f, _ := os.OpenFile(wavexRecord, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		f.WriteString(number + "\n")
-		f.Close()
-	}
-	return false
+	f, _ := os.OpenFile(wavexRecord, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f.WriteString(fmt.Sprintln(numbers))
+	f.Close()
 }
 `
 
 // memoryLimit is the address space of a test process in KiB: a mutation may allocate without end.
 const memoryLimit = 8 << 20
 
-// writeOverlay writes the files of a package with the mutations into dir, and returns the path of the
-// overlay that puts them in the place of the real ones. A function begins with its mutated bodies:
+// withMutations returns the files of a package with mutations, by their paths. A function begins with its
+// mutated bodies, and a statement tells that the mutations in it are reached:
 //
-//	if wavexIs("3") { return func() (int, error) { ... }() }
-func writeOverlay(dir, pkgDir, pkgName string, drawn []mutation) (string, error) {
+//	switch wavexMutant { case 3: return func() (int, error) { ... }(); case 4: ... }
+//	wavexAt(3, 4); return n + 1, nil
+func withMutations(drawn []mutation) map[string]string {
 	texts := map[string]string{}
-	texts[filepath.Join(pkgDir, "wavexmutant.go")] = fmt.Sprintf(selection, pkgName)
-	branches := map[string]map[int]string{} // by file, and by the offset of the body
+	added := map[string]map[int]string{} // to a file, at an offset
+	numbers := map[string]map[int][]string{}
 	for i, m := range drawn {
+		if added[m.file] == nil {
+			texts[m.file], added[m.file], numbers[m.file] = string(m.src), map[int]string{}, map[int][]string{}
+		}
+		numbers[m.file][m.stmt] = append(numbers[m.file][m.stmt], fmt.Sprint(i+1))
 		call := "func() " + m.results + " " + m.mutated(m.body[0], m.body[1]) + "()"
-		if m.results == "" {
-			call += "; return"
-		} else {
+		if m.results != "" {
 			call = "return " + call
+		} else {
+			call += "; return"
 		}
-		if branches[m.file] == nil {
-			branches[m.file] = map[int]string{}
-			texts[m.file] = string(m.src)
-		}
-		branches[m.file][m.body[0]+1] += fmt.Sprintf(" if wavexIs(%q) { %s };", fmt.Sprint(i+1), call)
+		// The name of the file in errors of the types is the number.
+		added[m.file][m.body[0]+1] += fmt.Sprintf(" case %d: /*line %[1]d:1:1*/ %s;", i+1, call)
 	}
-	for file, at := range branches {
+	for file, at := range added {
+		for offset, cases := range at {
+			at[offset] = " switch wavexMutant {" + cases + " };"
+		}
+		for offset, list := range numbers[file] {
+			at[offset] += "wavexAt(" + strings.Join(list, ", ") + "); "
+		}
 		for _, offset := range slices.Backward(slices.Sorted(maps.Keys(at))) {
 			texts[file] = texts[file][:offset] + at[offset] + texts[file][offset:]
 		}
 	}
+	return texts
+}
+
+// writeOverlay writes the files of a package with mutations into dir, and returns the path of the overlay
+// that puts them in the place of the real ones.
+func writeOverlay(dir, pkgDir, name string, drawn []mutation) (string, error) {
 	replace := map[string]string{}
+	texts := withMutations(drawn)
+	texts[filepath.Join(pkgDir, "wavexmutant.go")] = fmt.Sprintf(selection, name, len(drawn)+1)
 	for path, text := range texts {
 		replace[path] = filepath.Join(dir, filepath.Base(path))
 		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
@@ -116,11 +132,11 @@ type suite struct {
 	timed func() ([]timedTest, error)
 }
 
-// timedTest is a test, how long it takes without a mutation, and the mutations of the functions that it calls.
+// timedTest is a test, how long it takes without a mutation, and the mutations of the statements that it executes.
 type timedTest struct {
 	name    string
 	took    time.Duration
-	reaches []string
+	reaches map[string]bool
 }
 
 func newSuite(ctx context.Context, root, overlay, tests, scratch string) *suite {
@@ -184,7 +200,7 @@ type result struct {
 	failed  string // the first failed test
 	crash   string // if none failed: why the process ended
 	took    time.Duration
-	reached []string // with the mutation recording: the mutations of the functions that were called
+	reached map[string]bool // with the mutation recording: the mutations of the statements that were executed
 }
 
 var (
@@ -200,13 +216,13 @@ func (s *suite) run(ctx context.Context, mutant string) (result, error) {
 		return result{}, err
 	}
 	tests = slices.Clone(tests)
-	tests = slices.DeleteFunc(tests, func(t timedTest) bool { return !slices.Contains(t.reaches, mutant) })
+	tests = slices.DeleteFunc(tests, func(t timedTest) bool { return !t.reaches[mutant] })
 	for size := 4; len(tests) > 0; {
 		var names []string
-		limit := 30 * time.Second
+		limit := 10 * time.Second
 		for _, t := range tests[:min(size, len(tests))] {
 			names = append(names, t.name)
-			limit += 3 * t.took
+			limit += 10 * t.took
 		}
 		r, err := s.test(ctx, mutant, names, limit)
 		if failed := r.failed; failed != "" && !r.timeout && err == nil {
@@ -263,7 +279,10 @@ func (s *suite) test(ctx context.Context, mutant string, names []string, limit t
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return result{}, err
 	}
-	r.reached = strings.Fields(string(reached))
+	r.reached = map[string]bool{}
+	for _, number := range strings.FieldsFunc(string(reached), func(c rune) bool { return !unicode.IsDigit(c) }) {
+		r.reached[number] = true
+	}
 	return r, nil
 }
 
@@ -294,7 +313,6 @@ func execute(ctx context.Context, dir string, last *regexp.Regexp, argv ...strin
 	if last != nil {
 		spec.Combined = lookout{out, last, end}
 	}
-	spec.Mark = fmt.Sprintf("mutate-%d/%d", os.Getpid(), time.Now().UnixNano())
 	p, err := proc.Start(spec)
 	if err != nil {
 		return "", err
