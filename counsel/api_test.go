@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -43,7 +44,7 @@ func serve(t *testing.T, replies ...http.HandlerFunc) *apiServer {
 		s.bodies = append(s.bodies, body)
 		s.mu.Unlock()
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" || r.Header.Get("X-Api-Key") != testKey ||
-			r.Header.Get("Anthropic-Version") == "" {
+			r.Header.Get("Anthropic-Version") == "" || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
 		if n >= len(replies) {
@@ -286,6 +287,81 @@ func TestAPICapBoundsTheAnswer(t *testing.T) {
 	}
 }
 
+// A cap that pays for exactly some tokens buys them all.
+func TestAPICapIsUsedUp(t *testing.T) {
+	t.Parallel()
+	s := serve(t, status(200, message))
+	q := question()
+	input := int64(len(q.System)+len(q.Prompt)+len(q.Schema))/bytesPerToken + tokensAround
+	q.Cap, _ = prices(t).Cost(testModel, input, 1000, 0, 0)
+	api(t, s.URL).Ask(t.Context(), q)
+	var r apiRequest
+	if err := json.Unmarshal(s.bodies[0], &r); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "tokens", r.MaxTokens, int64(1000))
+}
+
+// closing is the body of a response that reports its Close.
+type closing struct {
+	io.Reader
+	closed *bool
+}
+
+func (c closing) Close() error { *c.closed = true; return nil }
+
+// Statuses below 500 are no failure of the server: nothing is sent again. Each response is closed.
+func TestAPIStatuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status   int
+		reply    string
+		outcome  runner.Outcome
+		reason   string
+		requests int
+	}{
+		{499, `{"error":{"type":"gone","message":"closed"}}`, runner.Broken, "HTTP 499 gone: closed", 1},
+		{500, `{}`, runner.Throttled, "HTTP 500", 2},
+		{529, "busy", runner.Throttled, "HTTP 529", 2},
+	} {
+		a := api(t, "http://api.invalid")
+		closed, requests := false, 0
+		a.Retries = 1
+		a.Client = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+			requests++
+			closed = false
+			return &http.Response{StatusCode: tt.status, Body: closing{strings.NewReader(tt.reply), &closed}}, nil
+		})}
+		ans := a.Ask(t.Context(), question())
+		same(t, "outcome", ans.Outcome, tt.outcome)
+		same(t, "reason", ans.Reason, tt.reason)
+		same(t, "requests", requests, tt.requests)
+		same(t, "closed", closed, true)
+	}
+}
+
+// A response may be as long as the limit.
+func TestLongestReply(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{maxReply: true, maxReply + 1: false} {
+		data, err := readAll(strings.NewReader(strings.Repeat("x", n)))
+		same(t, fmt.Sprint(n), err == nil && len(data) == n, want)
+	}
+}
+
+// A log that cannot be written is found before anything is paid.
+func TestAPIWithoutALog(t *testing.T) {
+	t.Parallel()
+	a, q := api(t, serve(t).URL), question()
+	q.LogDir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(q.LogDir, loop.RequestFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ans := a.Ask(t.Context(), q)
+	same(t, "outcome", ans.Outcome, runner.Broken)
+	same(t, "reason", strings.HasPrefix(ans.Reason, "writing the log: "), true)
+}
+
 // The API refuses each of these without a request.
 func TestAPIRefusesByItself(t *testing.T) {
 	t.Parallel()
@@ -387,6 +463,9 @@ func TestAPIHidesItsKey(t *testing.T) {
 func TestAPIWithoutABaseURL(t *testing.T) {
 	t.Parallel()
 	same(t, "address", (&API{}).String(), "the Messages API at api.anthropic.com")
+	for _, raw := range []string{"http://user:hunter2@[", "gateway"} {
+		same(t, raw, (&API{BaseURL: raw}).String(), "the Messages API at an unreadable URL")
+	}
 }
 
 func TestPanelOverTheAPI(t *testing.T) {

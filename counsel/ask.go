@@ -148,7 +148,7 @@ func (p *Panel) askOne(ctx context.Context, q runner.Question) (answer runner.An
 func decode[T any](a runner.Answer) (v T, why string) {
 	switch {
 	case a.Outcome != runner.Done:
-		return v, noAnswer(a, 300)
+		return v, noAnswer(a)
 	case len(a.Structured) == 0:
 		return v, unusable("it is empty")
 	case json.Unmarshal(a.Structured, &v) != nil:

@@ -78,6 +78,41 @@ func TestClarifyUnavailable(t *testing.T) {
 	}
 }
 
+// The answers of several experts come in the order of the gaps. Of three proposals the first two count.
+func TestClarifyOrder(t *testing.T) {
+	t.Parallel()
+	f := newFakeCaller(t)
+	f.answers["clarify/domain-modeller"] = func(context.Context, runner.Question) runner.Answer {
+		return asked(item("outcome", "How fast?", "100 ms", "1 s", "2 s"), item("scope", "Which part?", "cmd/", "api/"))
+	}
+	f.answers["clarify/delivery-manager"] = func(context.Context, runner.Question) runner.Answer {
+		return asked(item("constraints", "By when?", "today", "tomorrow"))
+	}
+	gaps := []Gap{{Dimension: "outcome"}, {Dimension: "constraints"}, {Dimension: "scope"}}
+	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: gaps})
+	got := ""
+	for _, q := range c.Questions {
+		got += fmt.Sprintf("%s %q\n", q.Dimension, q.Proposals)
+	}
+	same(t, "questions", got, "outcome [\"100 ms\" \"1 s\"]\n"+
+		"constraints [\"today\" \"tomorrow\"]\nscope [\"cmd/\" \"api/\"]\n")
+}
+
+// Of an answer that cannot be read as a whole nothing is used, and an answer about something else is none.
+func TestClarifyUnusable(t *testing.T) {
+	t.Parallel()
+	half := asked(item("success", "How is it seen?", "a", "b"), "3")
+	other := asked(item("scope", "Which?", "this", "that"))
+	for want, a := range map[string]runner.Answer{
+		"unusable answer: it is not the JSON asked for": half, "no expert gave a usable answer": other} {
+		f := newFakeCaller(t)
+		f.answers["clarify/tester"] = func(context.Context, runner.Question) runner.Answer { return a }
+		c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}})
+		same(t, "questions", len(c.Questions), 0)
+		same(t, "why", c.Unavailable, want)
+	}
+}
+
 // A dimension that the expert did not answer is left out.
 func TestDimensionWithoutAnAnswer(t *testing.T) {
 	t.Parallel()

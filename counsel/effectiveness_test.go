@@ -98,6 +98,20 @@ func TestEffectSummary(t *testing.T) {
 	}
 }
 
+// The whole text where there are few trials, or none of one kind.
+func TestEffectSummaryWords(t *testing.T) {
+	t.Parallel()
+	one := "With counsel 1 of 1 retries passed (100 %, 95 % interval 21 to 100 %), $0.30 in all, " +
+		"$0.30 for each that passed; without "
+	same(t, "one kind", MeasureEffect(trials(true, "wrong", 1, 1, 300_000)).Summary, one+"no retry was made. "+
+		"There is nothing to compare with; --counsel-holdout leaves a share of retries without a panel.")
+	both := append(trials(true, "wrong", 1, 1, 300_000), trials(false, "wrong", 0, 1, 200_000)...)
+	same(t, "one each", MeasureEffect(both).Summary, one+
+		"0 of 1 retries passed (0 %, 95 % interval 0 to 79 %), $0.20 in all. "+
+		"The numbers are too small to say whether panels help (at least 20 retries of each kind are needed). "+
+		"The difference is +100 points (95 % interval -12 to +100).")
+}
+
 func TestEffectByClass(t *testing.T) {
 	t.Parallel()
 	p := MeasureEffect(slices.Concat(trials(false, "wrong", 1, 2, 10), trials(true, "stalled", 1, 1, 30),

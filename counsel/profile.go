@@ -91,9 +91,6 @@ type frontMatterError struct {
 // parseFrontMatter reads the keys one by one instead of decoding into a struct, so that each error has
 // its line.
 func parseFrontMatter(e *Expert, text string) *frontMatterError {
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
 	file, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
 		fe := &frontMatterError{1, "the front matter is not YAML"}
@@ -184,14 +181,10 @@ func scalars(n ast.Node) ([]string, bool) {
 	}
 }
 
+// scalar returns the text of a word, a number or a bool.
 func scalar(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return strings.TrimSpace(n.Value), true
-	case ast.ScalarNode: // a number or true: its text
-		if tok := n.GetToken(); tok != nil {
-			return strings.TrimSpace(tok.Value), true
-		}
+	if s, ok := n.(ast.ScalarNode); ok && s.GetToken() != nil {
+		return strings.TrimSpace(s.GetToken().Value), true
 	}
 	return "", false
 }

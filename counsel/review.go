@@ -80,9 +80,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	} else if room, refutations = thoroughDiff, 2; len(c.Diff) > room {
 		q.Tools = p.readTools()
 	}
-	var roster *Roster
 	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
-		roster = r
 		experts := SelectReviewers(r, c)
 		return experts, len(experts) + refutations
 	})
@@ -92,7 +90,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	q.Cap = share
 	r := tallyReview(experts, p.askExperts(ctx, experts, q, reviewBrief(c, room)))
 	if c.Mode == Thorough && r.Error == "" {
-		p.confirmBlockers(ctx, c, roster, experts, &r)
+		p.confirmBlockers(ctx, c, experts, &r)
 	}
 	return r
 }
@@ -118,7 +116,7 @@ func SelectReviewers(r *Roster, c ReviewCase) []Expert {
 }
 
 // confirmBlockers puts each blocker to an expert that did not find it.
-func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roster, asked []Expert, r *Review) {
+func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, asked []Expert, r *Review) {
 	var at []int
 	for i, f := range r.Findings {
 		if f.Severity == Blocker {
@@ -138,7 +136,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roste
 	questions := make([]runner.Question, len(at))
 	for k, i := range at {
 		f := &r.Findings[i]
-		e := refuter(roster, asked, f.Expert, k)
+		e := refuter(asked, f.Expert, k)
 		prompt := fence([]section{
 			{"claim", f.Location() + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its proposed fix", f.Fix, 1500},
 			{"what was asked for", c.Request, 1500}, {"criteria and how they are met", bulletList(c.Criteria), 2000},
@@ -167,13 +165,9 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, roster *Roste
 	}
 }
 
-// refuter returns the expert that tries to refute: another reviewer, in turn, or else any other
-// expert.
-func refuter(roster *Roster, asked []Expert, finder string, turn int) Expert {
+// refuter returns the expert that tries to refute: another reviewer, in turn. Only a roster of one expert has none.
+func refuter(asked []Expert, finder string, turn int) Expert {
 	others := slices.DeleteFunc(slices.Clone(asked), func(e Expert) bool { return e.Name == finder })
-	if len(others) == 0 {
-		others = slices.DeleteFunc(roster.Experts(), func(e Expert) bool { return e.Name == finder })
-	}
 	if len(others) == 0 {
 		return asked[0]
 	}
@@ -182,9 +176,6 @@ func refuter(roster *Roster, asked []Expert, finder string, turn int) Expert {
 
 // fileDiff returns the section of a diff about one file, or the whole diff if the file is not in it.
 func fileDiff(diff, file string) string {
-	if file == "" {
-		return diff
-	}
 	if of, _ := splitDiff(diff, []string{file}); of != "" {
 		return of
 	}
@@ -222,7 +213,7 @@ func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 		LogDir: logDir(c.LogDir, "discuss-"+f.ID), System: discussFrame, Prompt: prompt, Tools: p.readTools(),
 		Cap: c.Cap / 10})
 	if a.Outcome != runner.Done {
-		return "no answer: " + noAnswer(a, 300), a.Cost
+		return "no answer: " + noAnswer(a), a.Cost
 	}
 	return boundedText(a.Text), a.Cost
 }

@@ -3,6 +3,7 @@ package counsel
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -158,23 +159,41 @@ func TestNoMoneyIsLeftToConfirm(t *testing.T) {
 	}
 }
 
-// Another reviewer refutes, else another expert, and the finder itself only if it is alone.
+// Without a cap refutations have none, and else they share the rest.
+func TestRefutationsShareTheRest(t *testing.T) {
+	t.Parallel()
+	two := `{"score": 4, "findings": [{"severity": "BLOCKER", "file": "a.go", "text": "the last line is lost"},
+		{"severity": "BLOCKER", "file": "b.go", "text": "a lock is never released"}]}`
+	for limit, want := range map[budget.USD]budget.USD{0: 0, 1000: 350} {
+		_, asked := reviewedCase(t, ReviewCase{Mode: Thorough, Diff: "+x", Cap: limit}, map[string]runner.Answer{
+			"review": said(100, two), "refute": said(1, `{"refuted": true, "reason": "it is flushed"}`)})
+		same(t, "calls", len(asked), 5)
+		for _, q := range asked {
+			if strings.HasPrefix(q.Name, "refute/") {
+				same(t, "cap", q.Cap, want)
+				same(t, "log", q.LogDir, "")
+				same(t, "changes", strings.Contains(q.Prompt, "+x"), true)
+			}
+		}
+	}
+}
+
+// Another reviewer refutes, and the finder itself only if it is alone.
 func TestRefuter(t *testing.T) {
 	t.Parallel()
 	a, b, c := Expert{Name: "a"}, Expert{Name: "b"}, Expert{Name: "c"}
 	for _, tt := range []struct {
-		name          string
-		roster, asked []Expert
-		turn          int
-		want          string
+		name  string
+		asked []Expert
+		turn  int
+		want  string
 	}{
-		{"another reviewer", []Expert{a, b, c}, []Expert{a, c}, 0, "c"},
-		{"in turn", []Expert{a, b, c}, []Expert{a, b, c}, 1, "c"},
-		{"round again", []Expert{a, b, c}, []Expert{a, b, c}, 2, "b"},
-		{"another expert", []Expert{a, b}, []Expert{a}, 0, "b"},
-		{"nobody else", []Expert{a}, []Expert{a}, 3, "a"},
+		{"another reviewer", []Expert{a, c}, 0, "c"},
+		{"in turn", []Expert{a, b, c}, 1, "c"},
+		{"round again", []Expert{a, b, c}, 2, "b"},
+		{"no other", []Expert{a}, 3, "a"},
 	} {
-		same(t, tt.name, refuter(&Roster{experts: tt.roster}, tt.asked, "a", tt.turn).Name, tt.want)
+		same(t, tt.name, refuter(tt.asked, "a", tt.turn).Name, tt.want)
 	}
 }
 
@@ -226,8 +245,11 @@ func TestPromptOfAReviewer(t *testing.T) {
 		same(t, "whole run", strings.HasPrefix(q.Prompt, "thorough review of a whole run"), mode == Thorough)
 		same(t, "tools", len(q.Tools), 0)
 	}
-	c.Diff += strings.Repeat("+z\n", thoroughDiff/3)
+	c.Diff += strings.Repeat("z", thoroughDiff-len(c.Diff))
 	_, asked := reviewedCase(t, c, nothing)
+	same(t, "tools where all fits", len(asked[0].Tools), 0)
+	c.Diff += "z"
+	_, asked = reviewedCase(t, c, nothing)
 	same(t, "tools for the rest", asked[0].Tools, []string{"Read", "Grep", "Glob"})
 }
 
@@ -320,13 +342,18 @@ func TestWhatCountsAsAReview(t *testing.T) {
 		"none, one reason": {[]runner.Answer{bad, bad, bad}, false, runner.Throttled},
 		"none":             {[]runner.Answer{bad, said(1, `{}`), said(1, `{"score": 11, "findings": []}`)}, false, ""},
 		"the worst and the best score": {[]runner.Answer{said(1, `{"score": 0, "findings": []}`),
-			said(1, `{"score": 10, "findings": []}`), good}, true, ""},
+			said(1, `{"score": 10, "findings": []}`)}, true, ""},
 		"cut short": {[]runner.Answer{good, {Outcome: runner.Interrupted}, {Outcome: runner.Interrupted}}, false,
 			runner.Interrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := tallyReview(experts, c.answers)
+			for i, a := range c.answers {
+				if why := "a: throttled: 529"; i == 0 && a.Outcome == runner.Throttled && r.Silent[0] != why {
+					t.Errorf("silent %q, want %q", r.Silent, why)
+				}
+			}
 			if (r.Error == "") != c.ok || r.Failure != c.failure || !c.ok && (r.Score != 0 || len(r.Findings) > 0) {
 				t.Errorf("review %+v", r)
 			}
@@ -362,7 +389,7 @@ func TestJudgementsAreOfAskedStatements(t *testing.T) {
 		n      int
 		why    string
 	}{
-		"rules":    {said(7, `{"rulings": [{"id": "C-1", "verdict": "yes", "reason": "r", "file": "../x", "quote": "q"}, {"id": "C-1", "verdict": "no", "reason": "again"}, {"id": "C-9", "verdict": "yes", "reason": "r"}]}`), 1, ""},
+		"rules":    {said(7, `{"rulings": [{"id": "C-1", "verdict": "yes", "reason": "r", "file": "../x", "line": -1, "quote": " q\n"}, {"id": "C-1", "verdict": "no", "reason": "again"}, {"id": "C-9", "verdict": "yes", "reason": "r"}]}`), 1, ""},
 		"nonsense": {said(7, `{"rulings": 3}`), 0, "unusable"},
 		"nothing":  {runner.Answer{Outcome: runner.Stalled, Cost: 7}, 0, "stalled"},
 	} {
@@ -373,13 +400,57 @@ func TestJudgementsAreOfAskedStatements(t *testing.T) {
 			if len(got) != tt.n || cost != 7 || (tt.why == "") != (why == "") || !strings.Contains(why, tt.why) {
 				t.Errorf("%+v, %d, %q", got, cost, why)
 			}
-			if tt.n > 0 && (got[0].Answer != "yes" || got[0].File != "") {
-				t.Errorf("ruling %+v", got[0])
+			if tt.n > 0 {
+				same(t, "ruling", got[0], Judgement{ID: "C-1", Answer: "yes", Reason: "r", Quote: "q"})
 			}
 			if q := <-p.asked; q.Name != "judge/round-2" || len(q.Tools) != 3 {
 				t.Errorf("asked %s with %v", q.Name, q.Tools)
 			}
 		})
+	}
+}
+
+// A caller without tools gets none for a judge.
+func TestJudgeWithoutTools(t *testing.T) {
+	t.Parallel()
+	p := scriptedCaller{t, map[string]runner.Answer{"judge": said(7, `{"rulings": []}`)}, make(chan runner.Question, 1)}
+	(&Panel{Caller: p, NoTools: true}).Judge(t.Context(), JudgeCase{})
+	same(t, "tools", len((<-p.asked).Tools), 0)
+}
+
+func TestLocation(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]Finding{"": {Line: 3}, "a.go: ": {File: "a.go"}, "a.go:1: ": {File: "a.go", Line: 1}} {
+		same(t, "location", f.Location(), want)
+	}
+}
+
+// The most severe findings come first. A finding without a text is none, and at most 20 of a reviewer count.
+func TestFindingsAreOrdered(t *testing.T) {
+	t.Parallel()
+	r := tallyReview([]Expert{{Name: "a"}}, []runner.Answer{said(1, `{"score": 5, "findings": [
+		{"severity": "SUGGESTION", "text": "shorter"}, {"severity": "WARNING", "text": " "},
+		{"severity": "WARNING", "text": "slow"}, {"severity": "BLOCKER", "text": "wrong"}]}`)})
+	got := ""
+	for _, f := range r.Findings {
+		got += f.ID + " " + f.Text + ", "
+	}
+	same(t, "findings", got, "F-1 wrong, F-2 slow, F-3 shorter, ")
+	many := strings.TrimSuffix(strings.Repeat(`{"severity": "WARNING", "text": "slow"},`, maxFindings+1), ",")
+	r = tallyReview([]Expert{{Name: "a"}}, []runner.Answer{said(1, `{"score": 5, "findings": [`+many+`]}`)})
+	same(t, "many", len(r.Findings), maxFindings)
+}
+
+// Two reviewers mean the same if their lines are at most five apart.
+func TestFindingsNearEachOther(t *testing.T) {
+	t.Parallel()
+	at := func(line int) runner.Answer {
+		return said(1, fmt.Sprintf(`{"score": 5, "findings": [{"severity": "WARNING", "file": "x.go", "line": %d,
+			"text": "the buffer is never flushed"}]}`, line))
+	}
+	for line, want := range map[int]int{4: 2, 5: 1, 10: 1, 15: 1, 16: 2} {
+		r := tallyReview([]Expert{{Name: "a"}, {Name: "b"}}, []runner.Answer{at(10), at(line)})
+		same(t, fmt.Sprint(line), len(r.Findings), want)
 	}
 }
 

@@ -36,19 +36,16 @@ func (r *Roster) Experts() []Expert {
 func BuiltIn() (*Roster, error) { return LoadRoster("", nil) }
 
 // embeddedExperts returns the embedded experts by name.
-func embeddedExperts() (map[string]Expert, error) {
-	entries, _ := profiles.ReadDir("profiles") // embedded, as are the files
+func embeddedExperts() map[string]Expert {
+	entries, _ := profiles.ReadDir("profiles") // embedded, as are the files, which are valid
 	byName := map[string]Expert{}
 	for _, entry := range entries {
 		name := "profiles/" + entry.Name()
 		data, _ := profiles.ReadFile(name)
-		e, err := parseProfile(name, data)
-		if err != nil {
-			return nil, err
-		}
+		e, _ := parseProfile(name, data)
 		byName[e.Name] = e
 	}
-	return byName, nil
+	return byName
 }
 
 // LoadRoster gathers the embedded experts and those in dir (each *.md file except README.md and
@@ -57,10 +54,7 @@ func embeddedExperts() (map[string]Expert, error) {
 // Blocking an unknown expert is an error, because it is likely a misspelling. Errors in profiles
 // are *ProfileError, all of them joined.
 func LoadRoster(dir string, blocked []string) (*Roster, error) {
-	byName, err := embeddedExperts()
-	if err != nil {
-		return nil, fmt.Errorf("reading the embedded experts: %w", err)
-	}
+	byName := embeddedExperts()
 	own := map[string]Expert{}
 	files, err := ownProfiles(dir)
 	if err != nil {
@@ -119,9 +113,6 @@ const maxProfile = 1 << 20
 
 // ownProfiles returns the profile files of dir, sorted by name.
 func ownProfiles(dir string) ([]string, error) {
-	if dir == "" {
-		return nil, nil
-	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

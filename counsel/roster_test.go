@@ -62,7 +62,8 @@ func profileDir(t *testing.T, files map[string]string) string {
 func TestOwnExperts(t *testing.T) {
 	t.Parallel()
 	dir := profileDir(t, map[string]string{
-		"ours.md":     "---\nname: tester\naspects: [Payments, real time]\n---\nOur own tester.\n",
+		"ours.md": "---\nname: tester # ours\naspects: [Payments, real time]\nfiles:\n---\n" +
+			"Our own tester.\n---\nIt ends here.\n",
 		"embedded.md": "\uFEFF---\r\nname: firmware\r\naspects:\r\n  - firmware\r\nfailures: stalled, any\r\nfiles: [.ino, \"*.c\", 7]\r\n---\r\nYou count cycles.\r\n",
 		"README.md":   "# How we write experts",
 		".draft.md":   "not yet",
@@ -77,10 +78,11 @@ func TestOwnExperts(t *testing.T) {
 		by[e.Name] = e
 	}
 	same(t, "how many", len(by), 11)
-	same(t, "replaced", by["tester"].Body, "Our own tester.")
+	same(t, "replaced", by["tester"].Body, "Our own tester.\n---\nIt ends here.")
 	same(t, "aspects", by["tester"].Aspects, []string{"payments", "real-time"})
 	same(t, "failures", by["firmware"].Failures, []string{"any", "stalled"})
 	same(t, "files", by["firmware"].Files, []string{"7", "c", "ino"})
+	same(t, "no words", len(by["tester"].Files), 0)
 	same(t, "body", by["firmware"].Body, "You count cycles.")
 	same(t, "blocked", by["debugger"].Name+by["simplifier"].Name, "")
 }
@@ -120,6 +122,7 @@ func TestProfileErrors(t *testing.T) {
 		{"two documents", "---\nname: x\n...\nname: y\n---\nYou think.", 2, "not one list of keys"},
 		{"a list", "---\n- name\n---\nYou think.", 2, "not a list of keys"},
 		{"no body", "---\nname: x\n---\n \n", 3, "says nothing"},
+		{"a number alone", "---\n7\n---\nYou think.", 2, "not a list of keys"},
 		{"too long", "---\nname: x\n---\n" + strings.Repeat("x", maxBody+1), 4, "at most 1500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,6 +160,15 @@ func TestRosterReportsEveryMistake(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
 		}
+	}
+}
+
+// A profile may be as long as the limit.
+func TestLongestProfile(t *testing.T) {
+	t.Parallel()
+	dir := profileDir(t, map[string]string{"x.md": "---\nname: x\n---\n" + strings.Repeat("x", maxBody)})
+	if _, err := LoadRoster(dir, nil); err != nil {
+		t.Error(err)
 	}
 }
 

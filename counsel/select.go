@@ -2,10 +2,7 @@
 
 package counsel
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // The number of experts of a diagnosis.
 const (
@@ -61,8 +58,8 @@ func SelectExperts(r *Roster, c Case) []Expert {
 	return picked
 }
 
-// selectGreedy appends experts from pool to picked, each time the one with the highest gain, until
-// there are size. Ties go to experts that were not consulted, then to the lower name.
+// selectGreedy appends experts from pool, which is sorted by name, to picked, each time the one with the highest gain,
+// until there are size. Ties go to experts that were not consulted, then to the lower name.
 func selectGreedy(picked, pool []Expert, tags map[string]int, size int, consulted []string) []Expert {
 	picked = slices.Clone(picked)
 	for len(picked) < size {
@@ -72,12 +69,8 @@ func selectGreedy(picked, pool []Expert, tags map[string]int, size int, consulte
 				continue
 			}
 			g := gain(e, picked, tags)
-			better := g > bestGain
-			if g == bestGain && best >= 0 {
-				was, is := slices.Contains(consulted, pool[best].Name), slices.Contains(consulted, e.Name)
-				better = was && !is || was == is && strings.Compare(e.Name, pool[best].Name) < 0
-			}
-			if better {
+			if g > bestGain || g == bestGain &&
+				slices.Contains(consulted, pool[best].Name) && !slices.Contains(consulted, e.Name) {
 				best, bestGain = i, g
 			}
 		}

@@ -2,6 +2,7 @@ package counsel
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -83,6 +84,26 @@ func TestSelectFromASmallRoster(t *testing.T) {
 	same(t, "nobody", len(SelectExperts(&Roster{}, c)), 0)
 }
 
+// A thorough panel is whole if every expert was consulted, and a tie goes to one that was not.
+func TestSelectAfterConsultations(t *testing.T) {
+	t.Parallel()
+	roster := builtIn(t)
+	c := failing("odd")
+	c.Thorough, c.Consulted = true, names(roster.Experts())
+	same(t, "all were consulted", len(SelectExperts(roster, c)), thoroughSize)
+	equal := &Roster{[]Expert{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}}
+	c.Thorough = false
+	for _, tt := range []struct{ consulted, want []string }{
+		{nil, []string{"a", "b"}},
+		{[]string{"a"}, []string{"b", "c"}},
+		{[]string{"a", "c"}, []string{"b", "d"}},
+		{[]string{"a", "b", "d"}, []string{"c", "a"}},
+	} {
+		c.Consulted = tt.consulted
+		same(t, strings.Join(tt.consulted, ""), names(SelectExperts(equal, c)), tt.want)
+	}
+}
+
 func TestSelectProperties(t *testing.T) {
 	t.Parallel()
 	roster := builtIn(t)
@@ -139,6 +160,7 @@ func TestClassifyFailure(t *testing.T) {
 		{"killed for memory", failing("signal: killed"), []string{"memory", "wrong"}},
 		{"reason counts", Case{Outcome: runner.Wrong, Reason: "bash: foo: command not found"}, []string{"missing", "wrong"}},
 		{"history", Case{Outcome: runner.Wrong, History: []string{"a", "b"}}, []string{"repeated", "wrong"}},
+		{"one earlier failure is no repetition", Case{Outcome: runner.Wrong, History: []string{"a"}}, []string{"wrong"}},
 		{"passed checks are silent", Case{Outcome: runner.Wrong, Checks: []check.Evidence{{Passed: true, Output: "panic:"}}},
 			[]string{"wrong"}},
 		{"the agent's words are not asked", Case{Outcome: runner.Wrong, Report: "panic: deadlock"}, []string{"wrong"}},
@@ -167,7 +189,7 @@ func TestFileKinds(t *testing.T) {
 		{"Dockerfile.dev", []string{"dev", "dockerfile"}},
 		{".env", []string{"env"}},
 		{"tests/run", []string{"run", "test"}},
-		{".github/workflows/ci.yml", []string{"ci", "yml"}},
+		{".github/workflows/release.yml", []string{"ci", "release", "yml"}},
 		{"Jenkinsfile", []string{"ci", "jenkinsfile"}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

@@ -103,8 +103,7 @@ func TestSizesOfAnswers(t *testing.T) {
 	blocker := func(a runner.Answer) string {
 		r := Review{Findings: []Finding{{Severity: Blocker, Text: long}}}
 		p := scriptedCaller{t, map[string]runner.Answer{"refute": a}, make(chan runner.Question, 9)}
-		experts := []Expert{{Name: "a"}}
-		(&Panel{Caller: p}).confirmBlockers(t.Context(), ReviewCase{}, &Roster{experts}, experts, &r)
+		(&Panel{Caller: p}).confirmBlockers(t.Context(), ReviewCase{}, []Expert{{Name: "a"}}, &r)
 		return r.Error
 	}
 	asked := usableQuestions("a", []ClarifyQuestion{{Question: long, Proposals: []string{long, "short"}}}, []Gap{{}})

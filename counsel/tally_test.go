@@ -44,6 +44,10 @@ func TestTally(t *testing.T) {
 			1, false, 0},
 		{"testable beats slightly more confident", []Opinion{op("a", Retry, operator, 0.7, concrete),
 			op("b", Retry, likewise, 0.8, "no idea")}, "a", Retry, 1, false, 0},
+		{"concrete beats vague by a quarter", []Opinion{op("a", Retry, operator, 0.4, concrete),
+			op("b", Retry, likewise, 0.6, "it still fails")}, "b", Retry, 1, false, 0},
+		{"two alike against a louder one of the same action", []Opinion{op("a", Retry, delegate, 0.9, concrete),
+			op("b", Retry, operator, 0.5, concrete), op("c", Retry, likewise, 0.6, concrete)}, "c", Retry, 2. / 3, false, 1},
 		{"split of two, a tradeoff", []Opinion{op("a", Retry, operator, 0.7, concrete),
 			op("b", Split, parser, 0.8, concrete)}, "b", Split, 0.5, true, 1},
 		{"split of two, one is unsure", []Opinion{op("a", Retry, operator, 0.9, concrete),
@@ -191,6 +195,7 @@ func TestTestable(t *testing.T) {
 		"None.":                              0,
 		"nothing would prove me wrong":       0,
 		"n/a for this case":                  0,
+		"it fails":                           0,
 		"it still fails":                     1,
 		"the build breaks in the same place": 1,
 		"go vet ./... is clean":              2,
@@ -200,6 +205,15 @@ func TestTestable(t *testing.T) {
 		"the list in plan.json is empty":     2,
 	} {
 		same(t, s, testable(s), want)
+	}
+}
+
+// Confidences that no expert can mean are clamped, also in what is kept.
+func TestTallyClamps(t *testing.T) {
+	t.Parallel()
+	v := Tally([]Opinion{op("a", Retry, "x", 7, ""), op("b", Retry, "x", -1, ""), op("c", Retry, "x", math.NaN(), "")})
+	for i, want := range []float64{1, 0, 0} {
+		same(t, "confidence", v.Opinions[i].Confidence, want)
 	}
 }
 
@@ -218,6 +232,15 @@ func TestKeywords(t *testing.T) {
 	}
 }
 
+// words returns n different words, from a number on.
+func words(from, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "w%04d ", from+i)
+	}
+	return b.String()
+}
+
 func TestSimilar(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -234,6 +257,8 @@ func TestSimilar(t *testing.T) {
 		{"mock", "mock", true},
 		{"", "", true},
 		{"", "mock the clock", false},
+		{words(0, 20), words(13, 20), true}, // exactly 35 %
+		{words(0, 98), words(64, 98), false},
 	} {
 		same(t, tt.a+" ~ "+tt.b, similar(tt.a, tt.b), tt.want)
 		same(t, tt.b+" ~ "+tt.a, similar(tt.b, tt.a), tt.want)

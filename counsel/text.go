@@ -16,7 +16,7 @@ func boundedText(s string) string {
 	return textfmt.HeadTail(strings.TrimSpace(textfmt.Plain(s)), maxText)
 }
 
-// noAnswer returns why a call has no answer, with at most n bytes of its reason.
-func noAnswer(a runner.Answer, n int) string {
-	return strings.TrimSuffix(cmp.Or(string(a.Outcome), "no outcome")+": "+oneLine(a.Reason, n), ": ")
+// noAnswer returns why a call has no answer, with at most 300 bytes of its reason.
+func noAnswer(a runner.Answer) string {
+	return strings.TrimSuffix(cmp.Or(string(a.Outcome), "no outcome")+": "+oneLine(a.Reason, 300), ": ")
 }
