@@ -170,6 +170,8 @@ func (m *Manager) open(ctx context.Context) error {
 		}
 	case m.state.Mode == Worktree:
 		err = m.reopenTrees(ctx)
+	default:
+		err = m.removeLocksOfShared(ctx)
 	}
 	if err != nil {
 		return err

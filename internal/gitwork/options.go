@@ -50,6 +50,9 @@ type Options struct {
 	DiskFree func(dir string) (bytes, files uint64, known bool)
 	Warn     func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown
 
+	// CutOff is the time when the last session of the run began, if it was killed; else zero. See removeSharedLocks.
+	CutOff time.Time
+
 	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the
 	// checkout dirty, and no check has changed them.
 	Own []string

@@ -3,7 +3,6 @@ package gitwork
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -346,34 +345,6 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 		return err
 	}
 	return m.adoptPushed(ctx)
-}
-
-// removeStaleLocks removes the lock files of the run's own refs and worktrees. Their owners were killed,
-// since this process holds the run's lock.
-func (m *Manager) removeStaleLocks() error {
-	var stale []string
-	for _, pattern := range []string{
-		"refs/heads/wavex/" + m.opts.Run + ".lock", "refs/heads/wavex/" + m.opts.Run + ".tasks/*.lock",
-		"refs/wavex/" + m.opts.Run + "/*.lock", "refs/wavex/" + m.opts.Run + ".run/*.lock", "refs/wavex/" + m.opts.Run +
-			".kept/*/*.lock",
-	} {
-		found, err := filepath.Glob(filepath.Join(m.checkout.common, filepath.FromSlash(pattern)))
-		if err != nil {
-			return err
-		}
-		stale = append(stale, found...)
-	}
-	for _, t := range m.state.Trees {
-		if t.Admin != "" {
-			stale = append(stale, filepath.Join(t.Admin, "index.lock"), filepath.Join(t.Admin, "HEAD.lock"))
-		}
-	}
-	for _, f := range stale {
-		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // removeUnusedTrees removes the worktrees that belong to no task. Those of unsettled tasks stay for a resume.

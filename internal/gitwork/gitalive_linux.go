@@ -1,0 +1,125 @@
+package gitwork
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// This file looks for processes that may hold a lock of git. Where it cannot know, it reports that there is one.
+
+// gitMayHold reports whether a process has a lock file open, or is a git that may work in one of the directories.
+func gitMayHold(lock string, dirs []string) bool {
+	all, err := os.ReadDir("/proc")
+	if err != nil {
+		return true
+	}
+	var ours []fs.FileInfo
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil {
+			ours = append(ours, info)
+		}
+	}
+	root, err := os.Stat("/")
+	if err != nil {
+		return true
+	}
+	for _, e := range all {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		at := filepath.Join("/proc", e.Name())
+		if hasOpen(at, lock) || isGit(at) && worksIn(at, ours, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasOpen reports whether a process has a file open. It does not know the files of another user's processes.
+func hasOpen(at, path string) bool {
+	open, _ := os.ReadDir(filepath.Join(at, "fd")) // it has ended, or is another user's
+	for _, fd := range open {
+		if to, err := os.Readlink(filepath.Join(at, "fd", fd.Name())); err == nil && to == path {
+			return true
+		}
+	}
+	return false
+}
+
+// isGit reports whether a process is git, or a program of git, that has not ended.
+func isGit(at string) bool {
+	name, err := os.ReadFile(filepath.Join(at, "comm"))
+	if err != nil || !strings.HasPrefix(string(name), "git") {
+		return false
+	}
+	args, err := os.ReadFile(filepath.Join(at, "cmdline"))
+	return err != nil || len(args) > 0 // a process that has ended has none
+}
+
+// worksIn reports whether a git works in a directory of ours or below, or may do so. root is the root directory of this
+// process: paths of a process with another one, as in a container, do not tell.
+func worksIn(at string, ours []fs.FileInfo, root fs.FileInfo) bool {
+	var above fs.FileInfo
+	for dir := at + "/cwd"; ; dir += "/.." {
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) && above == nil {
+			_, err = os.Stat(at)
+			return err == nil // else the process has ended
+		}
+		if err != nil {
+			return true
+		}
+		if hasFile(ours, info) {
+			return true
+		}
+		if above != nil && os.SameFile(above, info) {
+			break
+		}
+		above = info
+	}
+	return !os.SameFile(above, root) || namesDir(at, ours)
+}
+
+func hasFile(all []fs.FileInfo, info fs.FileInfo) bool {
+	for _, one := range all {
+		if os.SameFile(one, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesDir reports whether the arguments or the environment of a git name a directory of ours or a file in it, or may.
+func namesDir(at string, ours []fs.FileInfo) bool {
+	args, err := os.ReadFile(filepath.Join(at, "cmdline"))
+	env, failed := os.ReadFile(filepath.Join(at, "environ"))
+	if err != nil || failed != nil {
+		return true
+	}
+	for _, text := range strings.Split(string(args)+string(env), "\x00") {
+		name, path, _ := strings.Cut(text, "=")
+		switch name {
+		case "--git-dir", "GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE":
+			if !filepath.IsAbs(path) || isBelow(path, ours) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isBelow reports whether an absolute path is that of a directory of ours, or of a file below one.
+func isBelow(path string, ours []fs.FileInfo) bool {
+	for path = resolveLinks(path); ; path = filepath.Dir(path) {
+		if info, err := os.Stat(path); err == nil && hasFile(ours, info) {
+			return true
+		}
+		if path == filepath.Dir(path) {
+			return false
+		}
+	}
+}

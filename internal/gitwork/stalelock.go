@@ -1,0 +1,122 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file removes lock files that a killed git has left. A git that is asked to end removes its own.
+
+// removeStaleLocks removes the lock files of the run's own refs and worktrees. Their owners were killed,
+// since this process holds the run's lock.
+func (m *Manager) removeStaleLocks() error {
+	var stale []string
+	for _, pattern := range []string{
+		"refs/heads/wavex/" + m.opts.Run + ".lock", "refs/heads/wavex/" + m.opts.Run + ".tasks/*.lock",
+		"refs/wavex/" + m.opts.Run + "/*.lock", "refs/wavex/" + m.opts.Run + ".run/*.lock", "refs/wavex/" + m.opts.Run +
+			".kept/*/*.lock",
+	} {
+		found, err := filepath.Glob(filepath.Join(m.checkout.common, filepath.FromSlash(pattern)))
+		if err != nil {
+			return err
+		}
+		stale = append(stale, found...)
+	}
+	for _, t := range m.state.Trees {
+		if t.Admin != "" {
+			stale = append(stale, filepath.Join(t.Admin, "index.lock"), filepath.Join(t.Admin, "HEAD.lock"))
+		}
+	}
+	for _, f := range stale {
+		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return m.removeSharedLocks()
+}
+
+// removeSharedLocks removes the lock files of the repository and the checkout, which any git may hold, if the last
+// session of the run was killed, the file was made since that session began, and no git that may hold it is alive. On
+// systems where the last cannot be known it removes none.
+func (m *Manager) removeSharedLocks() error {
+	if m.opts.CutOff.IsZero() {
+		return nil
+	}
+	for _, path := range m.sharedLocks() {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().Before(m.opts.CutOff) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if gitMayHold(path, m.gitDirs()) {
+			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git is at work here", path))
+			continue
+		}
+		if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) || !now.ModTime().Equal(info.ModTime()) {
+			continue // another git has made it
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		m.warn(fmt.Errorf("removed git's lock file %s, which the killed session has left", path))
+	}
+	return nil
+}
+
+// sharedLocks returns the lock files of the repository and the checkout that the git of a run can make, and the
+// temporary files beside them without which git could not make them again.
+func (m *Manager) sharedLocks() []string {
+	c := &m.checkout
+	paths := []string{c.index + ".lock", filepath.Join(c.dir, "HEAD.lock")}
+	for _, name := range []string{"packed-refs.lock", "packed-refs.new", "config.lock", "shallow.lock",
+		"refs/stash.lock"} {
+		paths = append(paths, filepath.Join(c.common, filepath.FromSlash(name)))
+	}
+	if m.state.Branch != "" {
+		paths = append(paths, filepath.Join(c.common, filepath.FromSlash(m.state.Branch)+".lock"))
+	}
+	return paths
+}
+
+// gitDirs returns the directories in which a git of this repository can work: those of the repository, of the checkout
+// and of each worktree.
+func (m *Manager) gitDirs() []string {
+	c := &m.checkout
+	dirs := []string{c.top, c.dir, c.common}
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.common), "worktrees", "*", "gitdir")) // the pattern is valid
+	for _, path := range append(found, filepath.Join(c.dir, "gitdir")) {
+		if dot, err := os.ReadFile(path); err == nil {
+			dirs = append(dirs, filepath.Dir(strings.TrimSpace(string(dot))))
+		}
+	}
+	if filepath.Base(c.common) == ".git" { // the checkout of the repository, if the project is in a worktree
+		dirs = append(dirs, filepath.Dir(c.common))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// removeLocksOfShared removes lock files for a run in the project's directory, if that is in a repository.
+func (m *Manager) removeLocksOfShared(ctx context.Context) error {
+	if m.opts.CutOff.IsZero() {
+		return nil
+	}
+	var none *Error
+	c, err := findCheckout(ctx, m.g, m.opts.Project)
+	if errors.As(err, &none) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.checkout = c
+	return m.removeSharedLocks()
+}

@@ -1,0 +1,164 @@
+package gitwork
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wavex/internal/proc/proctest"
+)
+
+// cutOffRun returns a run whose last session was killed in the minute before now, and its options for the next one.
+func cutOffRun(t *testing.T, mode string) (*repo, Options, *[]string) {
+	t.Helper()
+	r := newRepo(t, files{"a": "1\n"})
+	r.git("update-ref", "refs/packed", "HEAD")
+	r.git("pack-refs", "--all")
+	o := r.options("r1")
+	o.Mode = mode
+	m, err := Open(t.Context(), o)
+	must(t, err)
+	must(t, m.Close(t.Context()))
+	var warned []string
+	o.CutOff, o.Warn = time.Now().Add(-time.Minute), func(err error) { warned = append(warned, err.Error()) }
+	return r, o, &warned
+}
+
+// The locks that a killed git has left are removed when the run goes on, and the run says so.
+func TestLocksOfKilledGit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{Worktree, Shared} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			r, o, warned := cutOffRun(t, mode)
+			locks := []string{"packed-refs.lock", "packed-refs.new", "index.lock", "HEAD.lock", "config.lock"}
+			if mode == Worktree {
+				locks = append(locks, "refs/heads/main.lock")
+			}
+			for _, name := range locks {
+				must(t, os.WriteFile(filepath.Join(r.dir, ".git", name), nil, 0o600))
+			}
+			r.open(o)
+			for _, name := range locks {
+				if _, err := os.Lstat(filepath.Join(r.dir, ".git", name)); err == nil {
+					t.Errorf("%s stays", name)
+				}
+				if all := strings.Join(*warned, "\n"); !strings.Contains(all, "removed git's lock file "+
+					filepath.Join(resolveLinks(r.dir), ".git", name)+", which") {
+					t.Errorf("the run does not name %s: %s", name, all)
+				}
+			}
+			r.git("commit", "-q", "--allow-empty", "-m", "next")
+			r.git("update-ref", "-d", "refs/packed")
+		})
+	}
+}
+
+// A lock that the killed session cannot have left stays.
+func TestOtherLocksStay(t *testing.T) {
+	t.Parallel()
+	r, o, _ := cutOffRun(t, Worktree)
+	lock := filepath.Join(r.dir, ".git", "config.lock")
+	must(t, os.WriteFile(lock, nil, 0o600))
+	before := o
+	before.CutOff = time.Time{}
+	m, err := Open(t.Context(), before)
+	must(t, err)
+	must(t, m.Close(t.Context()))
+	must(t, os.Chtimes(lock, o.CutOff.Add(-time.Second), o.CutOff.Add(-time.Second)))
+	r.open(o)
+	if _, err := os.Lstat(lock); err != nil {
+		t.Error(err)
+	}
+}
+
+// The lock of a git at work stays, wherever that works, and the lock that another program has open.
+func TestLocksOfLiveGit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dir  string // "": the project
+		args []string
+		env  string
+	}{
+		"in the project":     {},
+		"in a folder of it":  {dir: "d"},
+		"in a worktree":      {dir: "../wt"},
+		"with -C":            {dir: "/", args: []string{"-C", "PROJECT"}},
+		"with --git-dir":     {dir: "/", args: []string{"--git-dir=PROJECT/.git"}},
+		"with GIT_DIR":       {dir: "/", env: "GIT_DIR=PROJECT/.git"},
+		"with a link to it":  {dir: "../link"},
+		"in the bare folder": {dir: ".git/refs", args: []string{"--git-dir", ".."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, o, warned := cutOffRun(t, Worktree)
+			must(t, os.Mkdir(filepath.Join(r.dir, "d"), 0o755))
+			must(t, os.Symlink(r.dir, filepath.Join(r.dir, "..", "link")))
+			r.git("worktree", "add", "-q", "../wt")
+			end := heldLock(t, r, c.dir, strings.ReplaceAll(c.env, "PROJECT", r.dir),
+				strings.Split(strings.ReplaceAll(strings.Join(c.args, "\n"), "PROJECT", r.dir), "\n"))
+			m, err := Open(t.Context(), o)
+			must(t, err)
+			if _, err := os.Lstat(filepath.Join(r.dir, ".git", "packed-refs.lock")); err != nil {
+				t.Error(err)
+			}
+			if all := strings.Join(*warned, "\n"); !strings.Contains(all, "a git is at work here") {
+				t.Errorf("it says %q", all)
+			}
+			end()
+			must(t, m.Close(t.Context()))
+		})
+	}
+	t.Run("another program", func(t *testing.T) {
+		t.Parallel()
+		r, o, _ := cutOffRun(t, Worktree)
+		lock := filepath.Join(r.dir, ".git", "index.lock")
+		held, err := os.Create(lock)
+		must(t, err)
+		defer held.Close()
+		r.open(o)
+		if _, err := os.Lstat(lock); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// heldLock starts a git that holds packed-refs.lock of the repository until end is called, which fails the test if that
+// git fails then.
+func heldLock(t *testing.T, r *repo, dir, env string, args []string) (end func()) {
+	t.Helper()
+	hook := filepath.Join(r.dir, ".git", "hooks", "reference-transaction")
+	must(t, os.MkdirAll(filepath.Dir(hook), 0o755))
+	proctest.Script(t, hook, `#!/bin/sh
+[ "$1" = prepared ] && [ -p "$HELD" ] || exit 0
+read -r go <"$HELD" || exit 0
+`)
+	release := hook + ".go"
+	must(t, unix.Mkfifo(release, 0o600))
+	if len(args) == 1 && args[0] == "" {
+		args = nil
+	}
+	cmd := exec.Command("git", append(args, "update-ref", "-d", "refs/packed")...)
+	if cmd.Dir = dir; !filepath.IsAbs(dir) {
+		cmd.Dir = filepath.Join(r.dir, dir)
+	}
+	cmd.Env = append(append([]string{"HELD=" + release}, r.env...), env)
+	var said strings.Builder
+	cmd.Stderr = &said
+	must(t, cmd.Start())
+	to, err := os.OpenFile(release, os.O_WRONLY, 0) // returns when the hook reads
+	must(t, err)
+	return func() {
+		t.Helper()
+		must(t, os.Remove(release)) // git calls the hook once more
+		must(t, to.Close())
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("git: %v: %s", err, said.String())
+		}
+	}
+}
