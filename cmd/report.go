@@ -3,7 +3,9 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,8 +88,9 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 			out, err = json.MarshalIndent(stats, "", "  ")
 			out = append(out, '\n')
 		}
+	} else if storeSnapshot(past, now); o.format == "json" {
+		return writeJSON(std.Out, past, now)
 	} else {
-		storeSnapshot(past, now)
 		sum := report.Of(past.State, past.Events).At(now, past.Alive)
 		if o.all {
 			sum.ShowAll()
@@ -102,6 +105,12 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
 	}
 	return err
+}
+
+// writeJSON writes the report of a run as JSON. It does not hold it as a whole.
+func writeJSON(w io.Writer, p *runlog.History, now time.Time) error {
+	out := secret.New(os.Environ()).Writer(w)
+	return errors.Join(report.WriteJSON(out, p.State, p.Events, now, p.Alive), out.Close())
 }
 
 // printTable prints the report as a table.

@@ -66,13 +66,62 @@ func AttemptsOfRuns(events []event.Event) (runs []map[string][]AttemptRecord) {
 // AttemptsOf returns the attempts of each task of the last run in events, in order. As the state does, it ignores
 // those at a task that the plan no longer has, or has changed since.
 func AttemptsOf(s *scheduler.State, events []event.Event) [][]AttemptRecord {
-	all, runs := make([][]AttemptRecord, len(s.Tasks)), AttemptsOfRuns(events)
-	for task, list := range runs[len(runs)-1] {
-		for _, a := range list {
-			if i, ok := s.Index(task); ok && s.Tasks[i].Key == a.Key {
-				all[i] = append(all[i], a)
+	all, of := make([][]AttemptRecord, len(s.Tasks)), attemptsByTask(s, events)
+	for i := range all {
+		all[i] = of(i)
+	}
+	return all
+}
+
+// historyOf returns a function that makes the ended attempts of a task. It needs less memory than the attempts of all
+// tasks.
+func historyOf(s *scheduler.State, events []event.Event) func(task int) []Attempt {
+	of := attemptsByTask(s, events)
+	return func(task int) []Attempt {
+		if history := endedOf(of(task)); len(history) > 0 {
+			return history
+		}
+		return lastOf(s, task)
+	}
+}
+
+// attemptsByTask returns a function that returns what AttemptsOf does for a task.
+func attemptsByTask(s *scheduler.State, events []event.Event) func(task int) []AttemptRecord {
+	own := make([][]int, len(s.Tasks)) // the events of each task in the last run
+	note := func(task string, n int) {
+		if i, ok := s.Index(task); ok {
+			own[i] = append(own[i], n)
+		}
+	}
+	for n, e := range events {
+		switch b := e.Body.(type) {
+		case event.RunStarted:
+			clear(own)
+		case event.AttemptStarted:
+			note(b.Task, n)
+		case event.AttemptEnded:
+			note(b.Task, n)
+		case event.CounselSkipped:
+			note(b.Task, n)
+		case event.CounselEnded:
+			note(b.Task, n)
+		case event.IntegrationEnded:
+			for _, r := range b.Reopened {
+				note(r.Task, n)
 			}
 		}
 	}
-	return all
+	return func(task int) (list []AttemptRecord) {
+		var these []event.Event
+		for _, n := range own[task] {
+			these = append(these, events[n])
+		}
+		t := &s.Tasks[task]
+		for _, a := range AttemptsOfRuns(these)[0][s.Plan.Tasks[task].ID] {
+			if a.Key == t.Key {
+				list = append(list, a)
+			}
+		}
+		return list
+	}
 }

@@ -3,10 +3,14 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"time"
 
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/scheduler"
 )
 
 // Version is the version of the JSON form. A version may add fields; it removes and changes none.
@@ -97,10 +101,72 @@ type (
 
 // JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	err := r.writeJSON(&b, len(r.Tasks), func(i int) Task { return r.Tasks[i] })
+	return b.Bytes(), err
+}
+
+// WriteJSON writes what JSON returns for the summary of a run, as another process sees it at a time. It makes one task
+// after the other. See Of and At.
+func WriteJSON(w io.Writer, s *scheduler.State, events []event.Event, now time.Time, alive bool) error {
+	r, history := headOf(s), historyOf(s, events)
+	r.addTasks(s, func(int, Task) {})
+	r = r.At(now, alive)
+	return r.writeJSON(w, len(s.Tasks), func(i int) Task {
+		t := newTask(s, i)
+		t.History = history(i)
+		return t
+	})
+}
+
+// jsonChunk is the size from which writeJSON writes, in bytes.
+const jsonChunk = 64 << 10
+
+func (r *Summary) writeJSON(w io.Writer, tasks int, task func(i int) Task) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	encode := func(prefix string, v any) error {
+		enc.SetIndent(prefix, "  ")
+		err := enc.Encode(v)
+		b.Truncate(max(b.Len()-1, 0)) // the newline
+		return err
+	}
+	flush := func(least int) error {
+		if b.Len() < least {
+			return nil
+		}
+		defer b.Reset()
+		_, err := w.Write(textfmt.JSON(b.Bytes()))
+		return err
+	}
+	if err := encode("", r.wire()); err != nil {
+		return err
+	}
+	if tasks > 0 {
+		b.Truncate(b.Len() - len("]\n}"))
+	}
+	for i := range tasks {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n    ")
+		t := task(i)
+		if err := errors.Join(encode("    ", t.wire()), flush(jsonChunk)); err != nil {
+			return err
+		}
+	}
+	if tasks > 0 {
+		b.WriteString("\n  ]\n}")
+	}
+	b.WriteByte('\n')
+	return flush(0)
+}
+
+// wire returns the summary without its tasks.
+func (r *Summary) wire() *wireRun {
 	w := wireRun{V: Version, Summary: *r, Seconds: r.WorkTime.Seconds(), CostUSD: r.Cost.Float(),
 		CounselUSD: r.CounselCost.Float(), OtherUSD: r.Totals.OtherCost.Float(),
-		Reviews: wireReviews(r.Reviews), Caches: r.CacheByWave(),
-		Tasks: make([]wireTask, 0, len(r.Tasks))}
+		Reviews: wireReviews(r.Reviews), Caches: r.CacheByWave(), Tasks: []wireTask{}}
 	w.ResumeAt, w.Started, w.Ended = r.ResumeAt.UTC(), r.Started.UTC(), r.Ended.UTC()
 	if !r.Limits.NoUSD {
 		usd := r.Limits.USD.Float()
@@ -116,16 +182,7 @@ func (r *Summary) JSON() ([]byte, error) {
 	if g := r.Gate; g != nil {
 		w.Gate = &wireGate{g.Passed, g.Reasons, g.Review, r.Evidence}
 	}
-	for i := range r.Tasks {
-		w.Tasks = append(w.Tasks, r.Tasks[i].wire())
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(w); err != nil {
-		return nil, err
-	}
-	return textfmt.JSON(b.Bytes()), nil
+	return &w
 }
 
 func (t *Task) wire() wireTask {

@@ -115,21 +115,27 @@ type Attempt struct {
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
-	r := headOf(s)
-	r.Tasks = make([]Task, len(s.Tasks))
+	r, history := headOf(s), historyOf(s, events)
+	r.Tasks = make([]Task, 0, len(s.Tasks))
+	r.addTasks(s, func(i int, t Task) {
+		t.History = history(i)
+		r.Tasks = append(r.Tasks, t)
+	})
+	return r
+}
+
+// addTasks adds all tasks to the figures, and calls keep with each.
+func (r *Summary) addTasks(s *scheduler.State, keep func(i int, t Task)) {
 	shown := 0
 	for i := range s.Tasks {
-		t := &r.Tasks[i]
-		*t = newTask(s, i)
-		t.addLast(s, i)
-		r.Totals.add(t)
-		if r.addToGroup(t, shown); !t.Hidden {
+		t := newTask(s, i)
+		r.Totals.add(&t)
+		if r.addToGroup(&t, shown); !t.Hidden {
 			shown++
 		}
+		keep(i, t)
 	}
 	r.Totals.end()
-	r.addAttempts(AttemptsOf(s, events))
-	return r
 }
 
 // headOf returns a summary without tasks.
@@ -221,11 +227,12 @@ func newTask(s *scheduler.State, i int) Task {
 	return out
 }
 
-// addLast adds the last attempt.
-func (t *Task) addLast(s *scheduler.State, i int) {
+// lastOf returns the last attempt of a task, if it has ended.
+func lastOf(s *scheduler.State, i int) []Attempt {
 	if last := s.Tasks[i].Last; last != nil {
-		t.History = []Attempt{newAttempt(s.Tasks[i].Attempts, *last)}
+		return []Attempt{newAttempt(s.Tasks[i].Attempts, *last)}
 	}
+	return nil
 }
 
 func newAttempt(n int, r runner.Result) Attempt {
@@ -234,19 +241,14 @@ func newAttempt(n int, r runner.Result) Attempt {
 		Checks: r.Checks}
 }
 
-// addAttempts fills in every attempt, which only the events have.
-func (r *Summary) addAttempts(all [][]AttemptRecord) {
-	for i, list := range all {
-		var history []Attempt
-		for _, a := range list {
-			if a.End != nil {
-				history = append(history, a.ended())
-			}
-		}
-		if len(history) > 0 {
-			r.Tasks[i].History = history
+// endedOf returns the attempts that have ended.
+func endedOf(list []AttemptRecord) (history []Attempt) {
+	for _, a := range list {
+		if a.End != nil {
+			history = append(history, a.ended())
 		}
 	}
+	return history
 }
 
 // ended returns an attempt that has ended.

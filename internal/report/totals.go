@@ -145,16 +145,12 @@ func (t *Task) isFailing() bool {
 // used for the other forms.
 func BriefOf(s *scheduler.State) Summary {
 	r := headOf(s)
-	for i := range s.Tasks {
-		t := newTask(s, i)
-		r.Totals.add(&t)
-		if r.addToGroup(&t, len(r.Tasks)); !t.Hidden {
-			t.addLast(s, i)
-			t.Output = nil
+	r.addTasks(s, func(i int, t Task) {
+		if !t.Hidden {
+			t.History, t.Output = lastOf(s, i), nil
 			r.Tasks = append(r.Tasks, t)
 		}
-	}
-	r.Totals.end()
+	})
 	r.Totals.Evidence = r.evidenceLines()
 	r.Assessment = scheduler.Assessment{Reviews: s.Reviews, Regressions: s.Regressions, Gate: s.Gate}
 	return r
