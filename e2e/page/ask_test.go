@@ -43,15 +43,7 @@ func TestAskAndDrainOnThePage(t *testing.T) {
 			p := b.tab(width, 1000, scheme)
 			p.open(url)
 			p.until(ask)
-			p.eval(script + "; 0")
-			const findings = `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " +
-			  v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join("; ")))`
-			for _, f := range p.eval(findings).Array() {
-				t.Errorf("%d %s: %s", width, scheme, f.Str)
-			}
-			if w := p.eval(`document.documentElement.scrollWidth`).Int(); w > int64(width) {
-				t.Errorf("%d %s: the page is %d wide", width, scheme, w)
-			}
+			p.mustBeAccessible(script, scheme, width)
 			p.close() // a browser keeps only six connections to a server
 		}
 	}

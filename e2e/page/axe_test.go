@@ -63,27 +63,31 @@ func TestAxe(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			p := b.tab(width, 1000, scheme)
 			p.open(url)
-			p.eval(script + "; 0")
-			findings := func(when string) {
-				const run = `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " +
-				  v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + n.html.slice(0, 120) + " " + (n.any[0] || {}).message).join("; ")))`
-				for _, f := range p.eval(run).Array() {
-					t.Errorf("%d %s, %s: %s", width, scheme, when, f.Str)
-				}
-				if w := p.eval(`document.documentElement.scrollWidth`).Int(); w > int64(width) {
-					t.Errorf("%d %s, %s: the page is %d wide", width, scheme, when, w)
-				}
-			}
-			findings("opened")
+			p.mustBeAccessible(script, scheme+", opened", width)
 			p.pressKey("/")
 			p.write("T-033")
 			p.until(`document.querySelectorAll("#rows tbody tr").length === 1`)
 			p.pressKey("Enter")
 			p.until(`document.querySelector("#panel-title")`)
 			p.eval(`for (const d of document.querySelectorAll("details")) d.open = true`)
-			findings("with a task")
+			p.mustBeAccessible(script, scheme+", with a task", width)
 			p.expectNoErrors(url)
 			p.close()
 		}
+	}
+}
+
+// mustBeAccessible fails if axe, of which script is the text, finds a defect, or if the page is wider than the screen.
+func (p *tab) mustBeAccessible(script, when string, width int) {
+	p.b.t.Helper()
+	p.eval(script + "; 0")
+	const run = `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " +
+	  v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + n.html.slice(0, 120) + " " + (n.any[0] || {}).message)
+	    .join("; ")))`
+	for _, f := range p.eval(run).Array() {
+		p.b.t.Errorf("%d %s: %s", width, when, f.Str)
+	}
+	if w := p.eval(`document.documentElement.scrollWidth`).Int(); w > int64(width) {
+		p.b.t.Errorf("%d %s: the page is %d wide", width, when, w)
 	}
 }

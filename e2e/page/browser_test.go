@@ -280,6 +280,8 @@ func (p *tab) pressKey(key string) {
 		down["text"], down["code"], down["windowsVirtualKeyCode"] = "\r", "Enter", 13
 	case "Escape":
 		down["code"], down["windowsVirtualKeyCode"] = "Escape", 27
+	case "Tab":
+		down["code"], down["windowsVirtualKeyCode"] = "Tab", 9
 	case "ArrowRight":
 		down["code"], down["windowsVirtualKeyCode"] = "ArrowRight", 39
 	default:

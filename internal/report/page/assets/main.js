@@ -104,7 +104,7 @@ $("help").querySelector("form").addEventListener("submit", (e) => { e.preventDef
 $("theme").addEventListener("click", theme);
 $("help-button").addEventListener("click", () => $("help").showModal());
 document.addEventListener("keydown", (e) => {
-  if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
   const typing = e.target.matches && e.target.matches("input, select, textarea");
   if (e.key === "Escape") {
     if (typing && e.target.id === "search" && e.target.value) { view.text = e.target.value = ""; drawRows(); } else if (typing) e.target.blur(); else shut();

@@ -10,10 +10,24 @@ async function act(path, words) {
   } catch { $("told").textContent = "The server does not answer."; }
 }
 
+const runningTasks = () => run.live && run.status === "running" ? run.tasks.filter((t) => t.now && !t.now.counsel) : [];
+
+// Stop interrupts work, so it asks first. The focus is on the answer that changes nothing.
+function askStop() {
+  const n = runningTasks().length, dialog = $("stop");
+  const words = n === 1 ? "1 running attempt is interrupted. It counts" : n ? `${n} running attempts are interrupted. They count` : "";
+  const button = (word, f, more) => h("button", { type: "button", class: "small", ...more, on: { click: () => { dialog.close(); f(); } } }, word);
+  dialog.replaceChildren(h("h2", { id: "stop-title" }, "Stop the run?"),
+    h("p", { id: "stop-text" }, words ? words + " as no failure, and wavex resume goes on." : "No attempt is running. wavex resume goes on."),
+    h("p", { class: "chips" }, button("Keep running", () => {}, { autofocus: true }), button("Stop the run", () => act("stop", "Asking …"))));
+  dialog.showModal();
+}
+
 function makeNow() {
-  const button = (word, path, title) => h("button", { type: "button", class: "small", id: path + "-button", title, on: { click: () => act(path, "Asking …") } }, word);
+  const button = (word, path, title, click) => h("button", { type: "button", class: "small", id: path + "-button", title, on: { click } }, word);
   $("now").replaceChildren(heading("now", "Now", "",
-    button("Drain", "drain", "Start nothing more; running attempts may finish"), button("Stop", "stop", "Interrupt the running attempts")),
+    button("Drain", "drain", "Start nothing more; running attempts may finish", () => act("drain", "Asking …")),
+    button("Stop", "stop", "Interrupt the running attempts", askStop)),
     h("p", { id: "told", class: "muted", role: "status" }), h("div", { id: "asked", role: "region", "aria-label": "Questions" }), h("div", { id: "doing" }));
 }
 
@@ -33,9 +47,10 @@ function keep(nodes, parent, items, key, make) {
 }
 
 function drawNow() {
-  const going = run.live && run.status === "running", now = going ? run.tasks.filter((t) => t.now && !t.now.counsel) : [];
+  const going = run.live && run.status === "running", now = runningTasks();
   $("now").hidden = $("nav-now").hidden = !going;
   if (!$("told")) makeNow();
+  if (!going) $("stop").close();
   for (const b of ["drain", "stop"]) $(b + "-button").hidden = !run.controls;
   keep(asked, $("asked"), going && run.controls ? run.questions || [] : [], (q) => q.id, askedNode);
   const name = (t) => t.id + " " + t.now.n;
