@@ -9,10 +9,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/proc"
 	"wavex/internal/wall"
 )
 
@@ -43,11 +45,7 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 		"-- plan.json --\n"+`{"protect": ["prot"], "budget": {"usd": 4}, "isolation": "`+isolation+
 		`", "defaults": {"model": "claude-sonnet-4-5", "allowedTools": ["Bash"], "maxRetries": 0}, `+
 		`"tasks": [{"id": "T-001", "subject": "Work", "files": [{"path": "work.txt", "action": "create"}]}]}`+"\n").on(c)
-	gitIn(t, r.dir, "init", "-q", "-b", "main")
-	gitIn(t, r.dir, "config", "user.name", "Some One")
-	gitIn(t, r.dir, "config", "user.email", "one@example.com")
-	gitIn(t, r.dir, "add", "-A")
-	gitIn(t, r.dir, "commit", "-qm", "first")
+	commitAll(t, r.dir)
 	config, err := os.ReadFile(filepath.Join(r.dir, ".git", "config"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +107,7 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 					"-- plan.json --\n"+`{"budget": {"usd": 4}, "isolation": "shared", "defaults": {"model": "claude-sonnet-4-5", `+
 					`"allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", "subject": "Work", "verify": ["true"]}]}`+
 					"\n").on(c)
-				for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Some One"},
-					{"config", "user.email", "one@example.com"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
-					gitIn(t, r.dir, args...)
-				}
+				commitAll(t, r.dir)
 				dir := listen(t, "ssh", "S.gpg-agent", "docker")
 				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir,
 					"DOCKER_HOST=unix://"+dir+"/docker", "GOFLAGS=") // go env -w warns of a variable that is set
@@ -125,6 +120,31 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// listenTCP listens on a port of the loopback, and returns it.
+func listenTCP(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// says returns a function that reports whether the result of a tool begins with a text.
+func says(text string) func(fakeapi.ToolResult) bool {
+	return func(r fakeapi.ToolResult) bool { return strings.HasPrefix(r.Text, text) }
+}
+
+// commitAll makes a directory a repository with a commit of all its files.
+func commitAll(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Some One"},
+		{"config", "user.email", "one@example.com"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
+		gitIn(t, dir, args...)
 	}
 }
 
@@ -171,18 +191,15 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(outside) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
+	port := listenTCP(t)
 	// It exits 0 if it cannot connect.
 	offline := fmt.Sprintf("! node -e 'require(\"net\").connect(%d, \"127.0.0.1\").on(\"connect\", "+
-		"() => process.exit(0))'", l.Addr().(*net.TCPAddr).Port)
+		"() => process.exit(0))'", port)
 	bash := func(command string) fakeapi.Reply { return fakeapi.Use(fakeapi.Bash(command)).WithUsage(use) }
 	_, none := wall.TryStrict(t.Context(), t.TempDir(), os.Environ(), nil)
 	agents := []*fakeapi.Agent{{When: task("T-001"),
-		Steps: []fakeapi.Reply{bash("w=$(echo); echo x > $w" + outside + "/f; echo half > work.txt"), report("true"),
+		Steps: []fakeapi.Reply{bash("w=$(echo); echo x > $w" + outside + "/f; echo x >> $w$HOME/.claude/CLAUDE.md; " +
+			"echo half > work.txt"), report("true"),
 			bash("echo whole > work.txt && git add work.txt && git commit -qm work && echo committed"), report("true")}}}
 	if none != nil {
 		agents = nil
@@ -194,11 +211,12 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
   "verify": [{"run": %q}, {"run": "echo x > made.txt && grep -qx whole work.txt"}]},
  {"id": "T-002", "subject": "Command", "command": %q, "blockedBy": ["T-001"]}]}`,
 			isolation, offline, offline+" && echo x > command.txt && ! touch "+outside+"/g")+"\n").on(c)
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Some One"},
-		{"config", "user.email", "one@example.com"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
-		gitIn(t, r.dir, args...)
-	}
-	e := r.wavexEnv(Env(t, srv), "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
+	commitAll(t, r.dir)
+	env := Env(t, srv)
+	home := proc.Getenv(env, "HOME")
+	const rules = "Answer briefly.\n"
+	repo{t: t, dir: home}.write(".claude/CLAUDE.md", rules)
+	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
 		"--sandbox", "strict", "--report", "md=report.md").end()
 	if none != nil {
 		if e.exit != 5 || !strings.Contains(e.stderr, "there is no wall") {
@@ -210,12 +228,17 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
 	if e.exit != 0 || err != nil || !strings.Contains(string(said), "Wall: strict") {
 		t.Errorf("exit %d, %v\n%s\n%s\n%s", e.exit, err, said, e.stdout, e.stderr)
 	}
-	// The second attempt has the replies of the first, so the CLI wrote its session behind the wall.
-	if asked := srv.Messages(task("T-001")); len(asked) != 4 || asked[3].Turn() != 3 {
-		t.Errorf("%d requests; the last has %d replies before it", len(asked), asked[len(asked)-1].Turn())
+	// The second attempt has the replies of the first, so the CLI wrote its session behind the wall; and it commits.
+	if asked := srv.Messages(task("T-001")); len(asked) != 4 || asked[3].Turn() != 3 ||
+		!slices.ContainsFunc(asked[3].ToolResults(), says("committed")) {
+		last := asked[len(asked)-1]
+		t.Errorf("%d requests; the last has %d replies before it and %v", len(asked), last.Turn(), last.ToolResults())
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("outside are %v, %v", left, err)
+	}
+	if now, err := os.ReadFile(filepath.Join(home, ".claude", "CLAUDE.md")); err != nil || string(now) != rules {
+		t.Errorf("the user's rules for the CLI are %q, %v", now, err)
 	}
 	if got := gitIn(t, r.dir, "log", "--format=%s", "main", "--", "work.txt"); got == "" {
 		t.Errorf("the agent's commit is not on main\n%s", e.stdout)

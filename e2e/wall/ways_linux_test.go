@@ -157,16 +157,19 @@ func TestWaysToAFile(t *testing.T) {
 	}
 }
 
-// Rights of the machine do not help: the wall takes them. These tests are not parallel: for root a process behind
+// Rights of the machine do not help: each wall takes them. These tests are not parallel: for root a process behind
 // another wall is a way to paths that this one alone closes.
 func TestRights(t *testing.T) {
 	for _, command := range rights {
 		t.Run(command, func(t *testing.T) {
-			dir, holds := project(t)
-			before := holds()
-			said := sh(t, wall0.Wrapper([]string{dir + "/prot"}, ""), dir, command)
-			if after := holds(); after != before {
-				t.Errorf("it came through:\n%s\nwas\n%s\nit said %s", after, before, said)
+			for name, wrapper := range map[string]func([]string, ...string) []string{"auto": wall0.Wrapper,
+				"strict": strict.Wrapper, "strict without a network": strict.Offline} {
+				dir, holds := project(t)
+				before := holds()
+				said := sh(t, wrapper([]string{dir + "/prot"}, dir), dir, command)
+				if after := holds(); after != before {
+					t.Errorf("%s: it came through:\n%s\nwas\n%s\nit said %s", name, after, before, said)
+				}
 			}
 		})
 	}
