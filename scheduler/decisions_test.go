@@ -1,0 +1,459 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/check"
+	"wavex/internal/event"
+	"wavex/runner"
+)
+
+// This file runs drawn plans, with drawn settings and drawn ends of all work, and compares the decisions of the
+// scheduler with testdata/decisions.txt. WAVEX_UPDATE=1 writes that file; review its difference.
+
+// fate draws the ends of work: the same ones for the same work of a run.
+type fate struct{ run string }
+
+// of returns a source for one piece of work.
+func (f fate) of(work ...any) dice {
+	h := fnv.New64a()
+	fmt.Fprint(h, f.run, work)
+	return dice{rand.New(rand.NewPCG(h.Sum64(), 1))}
+}
+
+// wait lets the work take a time that no other work takes, and reports whether it was not interrupted.
+func (f fate) wait(ctx context.Context, most time.Duration, work ...any) bool {
+	select {
+	case <-time.After(time.Duration(1 + f.of("time", work).Int64N(int64(most)))):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// dice is a source of random choices.
+type dice struct{ *rand.Rand }
+
+// oneIn returns true once in n times.
+func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
+
+// oneOf returns one of the values.
+func oneOf[T any](d dice, values ...T) T { return values[d.IntN(len(values))] }
+
+// some returns some of the values.
+func some[T any](d dice, n int, values ...T) (out []T) {
+	for _, v := range values {
+		if d.oneIn(n) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// drawnPlan returns a plan of some tasks with most members of a plan.
+func drawnPlan(t *testing.T, d dice) string {
+	t.Helper()
+	var tasks []map[string]any
+	for i := range 2 + d.IntN(5) {
+		one := map[string]any{"id": fmt.Sprintf("t%d", i), "subject": fmt.Sprintf("do %d", i)}
+		var by []string
+		for j := range i {
+			by = append(by, some(d, 3, fmt.Sprintf("t%d", j))...)
+		}
+		one["blockedBy"] = append([]string{}, by...)
+		for _, field := range []struct {
+			name  string
+			oneIn int
+			value any
+		}{
+			{"exclusive", 4, []string{oneOf(d, "db", "gpu")}},
+			{"files", 3, []any{oneOf(d, "a.go", "b.go"),
+				map[string]any{"path": "c.go", "action": oneOf(d, "read", "modify")}}},
+			{"reversibility", 5, oneOf(d, "1", "2A")},
+			{"aspects", 4, []string{"security"}},
+			{"criteria", 3, []any{oneOf[any](d, "it is good", map[string]any{"text": "it works", "verify": "true"})}},
+			{"foreach", 4, oneOf(d, map[string]any{"items": []string{"x", "y"}, "allowFailures": 1},
+				map[string]any{"items": []int{1, 2, 3}, "parallel": 1, "budgetUSD": 2}, map[string]any{"items": []int{}})},
+		} {
+			if d.oneIn(field.oneIn) {
+				one[field.name] = field.value
+			}
+		}
+		one["verify"] = []string{fmt.Sprintf("look %d", d.IntN(3))}
+		if d.oneIn(6) {
+			one["command"] = "make"
+		}
+		tasks = append(tasks, one)
+	}
+	all := map[string]any{"version": 1, "tasks": tasks}
+	if d.oneIn(2) {
+		all["criteria"] = []any{"it is nice", map[string]any{"text": "it is fast", "verify": "bench"}}
+	}
+	if d.oneIn(3) {
+		all["mustNot"] = []any{"break it"}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// drawnConfig returns settings for a run of it.
+func drawnConfig(d dice) event.Config {
+	c := event.DefaultConfig()
+	c.Run, c.Agent = "run-1", "fake"
+	c.Parallel, c.Spares = 1+d.IntN(4), d.IntN(3)
+	c.Schedule = oneOf(d, event.Waves, event.Eager)
+	c.Isolation = oneOf(d, "", "", event.Isolated)
+	c.Limits = budget.Limits{USD: budget.USD(1+d.IntN(30)) * budget.Dollar, Iterations: 5 + d.IntN(40)}
+	if d.oneIn(4) {
+		c.Limits.Wave = budget.Dollar * budget.USD(1+d.IntN(4))
+	}
+	if d.oneIn(6) {
+		c.Limits.Wall = 2 * time.Hour
+	}
+	if d.oneIn(5) {
+		c.Attended, c.Gates, c.Mode = true, oneOf(d, event.GatesAttempts, event.GatesWaves), oneOf(d, "", event.Interactive)
+	}
+	c.MaxRetries, c.Counsel, c.Threshold = d.IntN(5), !d.oneIn(4), 1+d.IntN(2)
+	c.Precheck, c.FailFast, c.AcceptAssumptions, c.Judge = !d.oneIn(3), d.oneIn(8), d.oneIn(3), d.oneIn(2)
+	c.Holdout = oneOf(d, 0, 0, 0.5)
+	c.RetrySession = oneOf(d, "same", "fresh", "auto")
+	c.WaitForReset = oneOf(d, 0, 10*time.Hour)
+	c.Review = oneOf(d, event.ReviewOff, event.ReviewLight, event.ReviewThorough, event.ReviewAuto, event.ReviewAuto)
+	c.ReviewRounds = 1 + d.IntN(3)
+	c.SameError, c.SameUnmet = oneOf(d, 0, 3), oneOf(d, 0, 2)
+	c.Stagger = oneOf(d, "", "", event.Staggered)
+	return c
+}
+
+// Attempt implements runner.Runner.
+func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+	d := f.of("attempt", req.Task, req.Attempt)
+	r := runner.Result{Outcome: runner.Done, Session: req.Session, Cost: min(req.Cap, budget.USD(d.IntN(400_000))),
+		Priced: "result", Turns: 1 + d.IntN(5), Contained: !d.oneIn(40), Model: "m", Notional: d.oneIn(9)}
+	if d.oneIn(3) {
+		r.Outcome = oneOf(d, runner.Wrong, runner.Wrong, runner.Wrong, runner.OverTurns, runner.TimedOut, runner.Stalled,
+			runner.OverCap, runner.Throttled, runner.Truncated)
+		if d.oneIn(12) {
+			r.Outcome = oneOf(d, runner.Limited, runner.Unauthorised, runner.Broken)
+		}
+		r.Reason = string(r.Outcome) + oneOf(d, "", " x", " y")
+		r.Signature = r.Reason
+	}
+	if req.Turn != nil { // only the checks were left
+		r.Cost, r.Priced, r.Outcome = 0, "", oneOf(d, runner.Done, runner.Wrong)
+	} else if !f.wait(ctx, time.Hour, "attempt", req.Task, req.Attempt) {
+		r.Outcome, r.Reason, r.Cost = runner.Interrupted, "stopped", r.Cost/2
+		return r
+	}
+	switch r.Outcome {
+	case runner.Throttled:
+		r.RetryAfter = oneOf(d, 0, 90*time.Second)
+	case runner.Limited:
+		r.ResetsAt = time.Now().Add(oneOf(d, time.Hour, 20*time.Hour)).UTC()
+	case runner.Done, runner.Wrong:
+		if d.oneIn(2) && req.Turn == nil {
+			turn := r
+			turn.Outcome = runner.Done
+			if hooks.TurnEnded(runner.Turn{Result: turn}) != nil ||
+				!f.wait(ctx, time.Minute, "checks", req.Task, req.Attempt) {
+				r.Outcome = runner.Interrupted
+				return r
+			}
+		}
+		r.Touched, r.Changed = some(d, 2, "a.go", "d.go"), some(d, 3, "a.go", "b.go")
+		r.Vacuous, r.Unmeasured, r.Beside = d.oneIn(6), d.oneIn(8), d.oneIn(4)
+		r.Checks = []check.Evidence{{Check: "look", Passed: r.Outcome == runner.Done}}
+		if d.oneIn(16) {
+			r.Tampered = []runner.Tamper{{Path: "look", Why: "a check names it", Own: d.oneIn(2),
+				Doubt: oneOf(d, "", "moved")}}
+		}
+		if r.Outcome == runner.Wrong && d.oneIn(6) {
+			r.Violated = []string{"break it"}
+		}
+	}
+	return r
+}
+
+// Diagnose implements Panel.
+func (f fate) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
+	d := f.of("panel", c.Task, c.Attempt)
+	v := counsel.Verdict{Action: oneOf(d, counsel.Retry, counsel.Retry, counsel.Amend, counsel.Abandon),
+		Analysis: "because", Fix: "otherwise", Confidence: d.Float64(), Cost: min(c.Cap, budget.USD(d.IntN(50_000)))}
+	if d.oneIn(5) || !f.wait(ctx, time.Minute, "panel", c.Task, c.Attempt) {
+		return counsel.Verdict{Unavailable: "busy", Cost: v.Cost}
+	}
+	return v
+}
+
+func (f fate) review(_ *State, e event.ReviewStarted) func(context.Context) counsel.Review {
+	return func(ctx context.Context) counsel.Review {
+		d := f.of("review", e.N)
+		r := counsel.Review{Score: float64(d.IntN(11)), Experts: []string{"tester"},
+			Cost: min(e.Cap, budget.USD(d.IntN(60_000)))}
+		if d.oneIn(5) {
+			r.Error, r.Failure = "nonsense", oneOf(d, "", runner.Throttled)
+		}
+		for i := range d.IntN(3) {
+			r.Findings = append(r.Findings, counsel.Finding{ID: fmt.Sprintf("F-%d", i+1), Text: fmt.Sprintf("wrong %d", i),
+				Severity: oneOf(d, counsel.Blocker, counsel.Blocker, counsel.Warning), Expert: "tester",
+				Confirmed: e.Mode == counsel.Thorough && d.oneIn(2), File: oneOf(d, "", "a.go", "c.go", "e.go")})
+		}
+		f.wait(ctx, time.Minute, "review", e.N)
+		return r
+	}
+}
+
+func (f fate) verify(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	d := f.of("criteria", e.Round)
+	v := Verification{Criteria: slices.Clone(s.Criteria), Cost: min(1000, e.Cap)}
+	for i := range v.Criteria {
+		c := &v.Criteria[i]
+		c.Met, c.Round = !d.oneIn(6), e.Round
+		c.Verification = oneOf(d, event.ExecutionOutput, event.ExecutionOutput, event.Observation, event.Measurement)
+		if d.oneIn(8) {
+			c.Verification = event.Assumption
+		}
+		c.Met = c.Met && c.Verification != event.Assumption
+	}
+	for range e.Rechecks {
+		one := RecheckResult{Passed: !d.oneIn(4), Flaky: d.oneIn(4), Skipped: d.oneIn(9), Check: "look"}
+		if !one.Passed {
+			one.Flaky, one.Reason, one.Output = false, "exit code 1", "gone"
+		}
+		v.Rechecks = append(v.Rechecks, one)
+	}
+	if e.Before {
+		v.Violated = some(d, 3, "break it")
+	}
+	return func(ctx context.Context, _ func() bool) (Verification, error) {
+		if !f.wait(ctx, time.Minute, "criteria", e.Round) {
+			return Verification{}, ctx.Err()
+		}
+		return v, nil
+	}
+}
+
+func (f fate) precheck(_ *State, _ int, e event.PrecheckStarted) func(context.Context) counsel.Challenge {
+	return func(ctx context.Context) counsel.Challenge {
+		d := f.of("precheck", e.Task, e.N)
+		f.wait(ctx, time.Minute, "precheck", e.Task, e.N)
+		c := counsel.Challenge{Go: !d.oneIn(3), Reason: "seen", Experts: []string{"operator"}, Cost: min(e.Cap, 5000)}
+		if d.oneIn(6) {
+			c = counsel.Challenge{Error: "busy", Failure: oneOf(d, "", runner.Throttled), Cost: c.Cost}
+		}
+		return c
+	}
+}
+
+// Integrate implements Integrator.
+func (f fate) Integrate(ctx context.Context, wave int, tasks []string) (Integrated, error) {
+	d := f.of("integrate", wave, tasks)
+	if !f.wait(ctx, time.Minute, "integrate", wave, tasks) {
+		return Integrated{}, ctx.Err()
+	}
+	if d.oneIn(25) {
+		return Integrated{}, errors.New("the repository is locked")
+	}
+	out := Integrated{Commit: fmt.Sprint("c", wave), Commits: map[string]string{}}
+	for _, id := range tasks {
+		if d.oneIn(6) {
+			kind := oneOf(d, "red", "conflict")
+			out.Culprits = append(out.Culprits, Culprit{Task: id, Kind: kind, Reason: "it breaks " + id})
+			continue
+		}
+		out.Completed, out.Commits[id] = append(out.Completed, id), "c-"+id
+	}
+	return out, nil
+}
+
+// Deliver implements Integrator.
+func (f fate) Deliver(ctx context.Context, complete bool) (event.DeliveryEnded, error) {
+	if !f.wait(ctx, time.Minute, "deliver", complete) {
+		return event.DeliveryEnded{}, ctx.Err()
+	}
+	return event.DeliveryEnded{How: oneOf(f.of("deliver"), "ff", "branch"), Ref: "wavex/run-1"}, nil
+}
+
+// Confirm implements Approver.
+func (f fate) Confirm(ctx context.Context, question string) (bool, error) {
+	if !f.wait(ctx, time.Minute, "answer", question) {
+		return false, ctx.Err()
+	}
+	return !f.of("answer", question).oneIn(6), nil
+}
+
+// recovery knows the work of a session that was killed.
+type recovery struct{ fate }
+
+func (r recovery) Adopts(e event.AttemptStarted) bool { return r.of("adopts").oneIn(2) }
+
+func (r recovery) Attempt(e event.AttemptStarted) runner.Result {
+	d := r.of("lost", e.Task, e.Attempt)
+	if d.oneIn(2) {
+		return lostResult(e.Cap)
+	}
+	return runner.Result{Outcome: runner.Interrupted, Reason: "killed", Session: e.Session, Turns: 1, Cost: e.Cap / 3,
+		Priced: "stream", Contained: true}
+}
+
+func (r recovery) Cost(_, _ string, limit budget.USD) budget.USD { return limit / 2 }
+
+// session runs one session of a run over a journal.
+func (f fate) session(t *testing.T, text string, c event.Config, past []event.Event, n int) []event.Event {
+	t.Helper()
+	d := f.of("session", n)
+	p := mustPlan(t, text)
+	b := newFixture(t, p, c)
+	l, s := b.Loop, b.Loop.State
+	if err := s.Replay(past); err != nil {
+		t.Fatal(err)
+	}
+	b.journal.events = past
+	if len(past) > 0 {
+		l.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
+	}
+	l.Runner, l.Panel, l.Integrator, l.Approver = f, f, f, f
+	l.Review, l.Verify, l.Precheck = f.review, f.verify, f.precheck
+	l.Items = func(*State, int) ([]json.RawMessage, error) { return nil, errors.New("no list") }
+	l.Recover = func(context.Context) Recovery { return recovery{f} }
+	added := make(chan []json.RawMessage, 1)
+	l.AddedTasks = added
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if d.oneIn(6) {
+		go func() {
+			if f.wait(ctx, 2*time.Hour, "added", n) {
+				added <- []json.RawMessage{[]byte(task(fmt.Sprintf("late%d", n), "t0")), []byte(task("t0"))}
+			}
+		}()
+	}
+	if d.oneIn(6) {
+		go func() {
+			for k := range 1 + d.IntN(2) {
+				if !f.wait(ctx, 3*time.Hour, "signal", n, k) {
+					return
+				}
+				select {
+				case b.signals <- Signal{Name: "SIGINT", Code: 130}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	if _, err := l.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return b.journal.events
+}
+
+// drawnRun returns the journal of a run of one to three sessions. Some are killed.
+func drawnRun(t *testing.T, seed int) (events []event.Event) {
+	t.Helper()
+	f := fate{fmt.Sprint("run ", seed)}
+	d := f.of("plan")
+	text, c := drawnPlan(t, d), drawnConfig(d)
+	for n := range 1 + d.IntN(3) {
+		events = f.session(t, text, c, events, n)
+		if d.oneIn(2) {
+			events = slices.Clone(events[:1+d.IntN(len(events))])
+		}
+		c.Limits.USD += 4 * budget.Dollar
+		c.Limits.Iterations += 10
+	}
+	return events
+}
+
+// line returns a record as one line.
+func line(e event.Event, since time.Time) string {
+	b, err := json.Marshal(e.Body)
+	if err != nil {
+		return err.Error()
+	}
+	var data any
+	if err := json.Unmarshal(b, &data); err != nil {
+		return err.Error()
+	}
+	var out []string
+	flatten("", data, &out)
+	at := e.Time.Sub(since).Round(time.Second)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", at, e.Body.Type(), strings.Join(out, " ")))
+}
+
+// flatten appends the members of a value that are not empty, without settings, keys and mere reports.
+func flatten(name string, v any, out *[]string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			switch key {
+			case "config", "plan", "session", "key", "result", "turn", "criteria", "verdict", "findings", "commits":
+			default:
+				flatten(strings.TrimPrefix(name+"."+key, "."), v[key], out)
+			}
+		}
+	case []any:
+		for _, one := range v {
+			flatten(name, one, out)
+		}
+	case nil:
+	default:
+		if text := strings.Join(strings.Fields(fmt.Sprint(v)), "_"); text != "" && text != "0" && text != "false" {
+			*out = append(*out, name+"="+text)
+		}
+	}
+}
+
+// TestDecisions compares the records of drawn runs with those on file.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for seed := range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			events := drawnRun(t, seed)
+			fmt.Fprintf(&all, "-- run %d --\n", seed)
+			for _, e := range events {
+				fmt.Fprintln(&all, line(e, events[0].Time))
+			}
+		})
+	}
+	path := filepath.Join("testdata", "decisions.txt")
+	if os.Getenv("WAVEX_UPDATE") != "" {
+		if err := os.WriteFile(path, []byte(all.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := ""
+	old := strings.Split(string(want), "\n")
+	for i, now := range strings.Split(all.String(), "\n") {
+		before := cmp.Or(append(old, make([]string, i+1)...)[i], "(nothing)")
+		if strings.HasPrefix(now, "-- ") {
+			run = now
+		}
+		if now != before && now != "" {
+			t.Fatalf("%s, line %d of %s: decided\n%s\nand on file is\n%s", run, i+1, path, now, before)
+		}
+	}
+}
