@@ -100,6 +100,12 @@ func (l *Ledger) Spend(cost USD, tokens int64) {
 	l.tokens = addSaturating(l.tokens, max(tokens, 0))
 }
 
+// Correct replaces a cost that was spent by another one, and adds its tokens. Negative values count as 0.
+func (l *Ledger) Correct(was, cost USD, tokens int64) {
+	l.spent = max(l.spent-max(was, 0), 0)
+	l.Spend(cost, tokens)
+}
+
 // Spent returns the actual cost so far.
 func (l *Ledger) Spent() USD { return l.spent }
 

@@ -20,6 +20,20 @@ func limitOf(t *testing.T, err error) *LimitError {
 	return le
 }
 
+// A cost that is corrected counts as if it had been the corrected one from the begin.
+func TestCorrect(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ was, cost, want USD }{{500, 200, 300}, {500, 900, 1000}, {0, 5, 605}, {9999, 5, 5},
+		{-1, -1, 600}} {
+		l := NewLedger(Limits{USD: Dollar, Iterations: 1})
+		l.Spend(600, 3)
+		l.Correct(c.was, c.cost, 4)
+		if l.Spent() != c.want || l.tokens != 7 || l.Available() != Dollar-c.want {
+			t.Errorf("%d instead of %d: %d, %d tokens", c.cost, c.was, l.Spent(), l.tokens)
+		}
+	}
+}
+
 func TestDefaultIterations(t *testing.T) {
 	t.Parallel()
 	for tasks, want := range map[int]int{0: 10, 1: 10, 3: 10, 4: 25, 8: 25, 9: 50, 25: 50, 26: 52, 100: 200,

@@ -196,6 +196,10 @@ func (l *attemptLog) attemptEvents(n int) (start *event.AttemptStarted, at time.
 			if b.Task == l.task && b.Attempt == n {
 				end = &b
 			}
+		case event.CostCorrected:
+			if b.Task == l.task && b.Attempt == n && end != nil {
+				end.Result = b.Correct(end.Result)
+			}
 		}
 	}
 	return start, at, end

@@ -35,7 +35,7 @@ func (s *State) clear() {
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
 	s.groups = map[string]*group{}
-	s.openWork = map[string]event.Body{}
+	s.openWork, s.atCap = map[string]event.Body{}, map[string]cappedAttempt{}
 	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
@@ -101,6 +101,8 @@ func (s *State) apply(e event.Event) error {
 		return s.applyTurnEnded(b)
 	case event.AttemptEnded:
 		return s.applyAttemptEnded(b)
+	case event.CostCorrected:
+		return s.applyCostCorrected(b)
 	case event.SpareStarted:
 		return s.applySpareStarted(b)
 	case event.SpareEnded:

@@ -64,6 +64,7 @@ func (s *State) commitAttempt(b event.AttemptEnded) (newCost, onlyChecks bool) {
 	key := attemptKey(b.Task, b.Attempt)
 	open := s.openWork[key]
 	s.finish(key, b.Result.Cost, b.Result.Usage.Total(), b.Charged)
+	s.noteCap(b, open)
 	if begun, ok := open.(event.AttemptStarted); ok && begun.Why == event.WhyChecks {
 		return false, true
 	}

@@ -51,6 +51,25 @@ func (s *State) learnCost(task string, cost budget.USD, done bool) {
 	}
 }
 
+// correctCost adds a difference to the cost of an attempt at a task: to the open part, unless the task was done since.
+func (s *State) correctCost(task string, more budget.USD) {
+	c := &s.costs
+	if open, there := c.open[task]; there && open+more >= 0 {
+		c.open[task] = open + more
+		return
+	}
+	if c.done[task] == 0 {
+		return
+	}
+	more = max(more, -c.done[task])
+	c.done[task] += more
+	c.all.sum += more
+	if i, ok := s.Index(task); ok {
+		m := c.models[s.model(i)]
+		c.models[s.model(i)] = mean{m.sum + more, m.n}
+	}
+}
+
 func (s *State) model(i int) string {
 	if own := s.Plan.Tasks[i].Settings; own != nil && own.Model != "" {
 		return own.Model

@@ -189,6 +189,17 @@ func (p purse) reserve(j job) error {
 	return err
 }
 
+// correct replaces a cost that was committed by another one.
+func (p purse) correct(was, cost budget.USD, tokens int64) {
+	p.run.Correct(was, cost, tokens)
+	if p.wave != nil {
+		p.wave.Correct(was, cost, 0)
+	}
+	if p.group != nil {
+		p.group.Correct(was, cost, 0)
+	}
+}
+
 // commit replaces a reservation by the actual cost.
 func (p purse) commit(key string, cost budget.USD, tokens int64, charged bool) {
 	p.run.Commit(key, cost, tokens, charged)

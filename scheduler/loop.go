@@ -97,6 +97,9 @@ type Loop struct {
 	// called once, if there is such work. nil: the work counts at its cap. The Runner gets the requests of
 	// adopted attempts again, and must wait for their ends.
 	Recover func(ctx context.Context) Recovery
+	// LateCosts completes and returns those of the corrections whose attempts have told their costs since. It is called
+	// from the loop's goroutine at the begin and at the end of a session with such attempts. nil: none does.
+	LateCosts func(ctx context.Context, unknown []event.CostCorrected) []event.CostCorrected
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
 	// the challenge fails, which stops the run if Config.Precheck is set.
 	Precheck func(s *State, task int, e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge
@@ -153,7 +156,7 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	// An attempt sends two messages: its turn and its end.
 	r.results, r.jobs = make(chan message, 2*(size+len(adopted))+3+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
-	if err := r.commit(adopted...); err != nil {
+	if err := r.commit(append(adopted, r.decideCorrections()...)...); err != nil {
 		return event.RunEnded{}, err
 	}
 	return r.loop(ctx)
@@ -180,6 +183,7 @@ type running struct {
 	batch         []pendingEvent // applied, not yet durable
 	written       int            // the part of the batch that is written; its covered events have been acted on
 	announcedWave int            // the open wave, if its record is durable; else 0
+	lateAsked     bool           // LateCosts was called for the end of the session
 	syncBy        time.Time      // deadline of making the batch durable; zero: none
 }
 
@@ -294,6 +298,13 @@ func (r *running) advance() error {
 		}
 		if body == nil {
 			break
+		}
+		if _, ends := body.(event.RunEnded); ends && !r.lateAsked {
+			r.lateAsked = true
+			if err := r.commit(r.decideCorrections()...); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := r.emit(body); err != nil {
 			return err

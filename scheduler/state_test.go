@@ -115,6 +115,8 @@ func TestContradictoryJournals(t *testing.T) {
 		"a pre-check": {[]event.Body{event.PrecheckEnded{Task: "A", N: 1}}, "journal record 2: precheck-A-1 ended"},
 		"an adoption": {[]event.Body{event.AttemptAdopted{Task: "A", Attempt: 1}},
 			"journal record 2: attempt 1 of A was adopted, but it is not open"},
+		"a correction": {[]event.Body{begun, ended, event.CostCorrected{Task: "A", Attempt: 1}},
+			"journal record 4: the cost of attempt 1 of A was corrected, but it does not count at "},
 		"nothing": {[]event.Body{begun, turn, ended}, ""},
 	} {
 		events := []event.Event{{Seq: 1, Time: epoch, Body: event.RunStarted{Config: testConfig()}}}

@@ -135,6 +135,9 @@ func (c *campaign) verify() {
 			if b.Result.Outcome == runner.Interrupted && b.Result.Priced != "cap" && b.Result.Cost > 0 {
 				told[fmt.Sprintf("%s/%d", b.Task, b.Attempt)] = b.Result.Cost
 			}
+		case event.CostCorrected:
+			spent += b.Cost - b.Was
+			told[fmt.Sprintf("%s/%d", b.Task, b.Attempt)] = b.Cost
 		}
 	}
 	if !maps.Equal(starts, ends) || slices.Max(slices.Collect(maps.Values(starts))) != 1 {

@@ -63,6 +63,24 @@ type AttemptEnded struct {
 	Note     string `json:"note,omitempty"` // explanation for the user
 }
 
+// CostCorrected says what an attempt has cost that was counted at its cap, because its worker was lost. The worker told
+// its result later.
+type CostCorrected struct {
+	Task    string       `json:"task"`
+	Key     string       `json:"key"` // content key of the task
+	Attempt int          `json:"attempt"`
+	Was     budget.USD   `json:"was"`    // micro-dollars, as counted before
+	Cost    budget.USD   `json:"cost"`   // micro-dollars, instead of Was
+	Priced  string       `json:"priced"` // see runner.Result
+	Usage   runner.Usage `json:"usage"`  // tokens; none were counted before
+}
+
+// Correct returns the result of the attempt with its cost.
+func (b CostCorrected) Correct(r runner.Result) runner.Result {
+	r.Cost, r.Priced, r.Usage = b.Cost, b.Priced, b.Usage
+	return r
+}
+
 // SpareStarted reserves the money of the next attempt at a task, under the attempt's key, and a
 // slot. The process then starts, without a prompt. AttemptStarted for the same attempt takes both
 // over.
@@ -94,5 +112,6 @@ func (AttemptStarted) Type() string { return "attempt_started" }
 func (AttemptAdopted) Type() string { return "attempt_adopted" }
 func (TurnEnded) Type() string      { return "turn_ended" }
 func (AttemptEnded) Type() string   { return "attempt_ended" }
+func (CostCorrected) Type() string  { return "cost_corrected" }
 func (SpareStarted) Type() string   { return "spare_started" }
 func (SpareEnded) Type() string     { return "spare_ended" }

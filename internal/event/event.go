@@ -33,7 +33,7 @@ type Body interface {
 // bodies holds a value of each type of event.
 var bodies = []Body{
 	RunStarted{}, RunResumed{}, RunEnded{}, WaveStarted{}, WaveWarmed{}, Draining{}, Notice{}, RolledBack{}, Inspected{},
-	AttemptStarted{}, AttemptAdopted{}, TurnEnded{}, AttemptEnded{}, SpareStarted{}, SpareEnded{},
+	AttemptStarted{}, AttemptAdopted{}, TurnEnded{}, AttemptEnded{}, CostCorrected{}, SpareStarted{}, SpareEnded{},
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},
 	CriteriaStarted{}, CriteriaEnded{}, ReviewStarted{}, ReviewEnded{}, ReviewSkipped{}, TasksAdded{},

@@ -57,8 +57,7 @@ var once = []struct {
 		"runner/baseline.go":            "of a folder, with all its files",
 	}},
 	{"the costs of attempts from their events", `case event\.AttemptEnded:\n(.*\n){0,5}?.*\.Cost\b`, map[string]string{
-		"scheduler/priority.go":         "it learns from runs of other plans, as apply does from the own one",
-		"internal/report/page/spans.go": "the next event of the timeline comes within the five lines",
+		"scheduler/priority.go": "it learns from runs of other plans, as apply does from the own one",
 	}},
 	// A channel called wake, or any that holds one signal, is part of a hand-written async.Worker.
 	{"the wakeup of a goroutine", `\b\w*[wW]ake\w*\b.*\bchan struct\{\}|make\(chan struct\{\}, 1\)`, map[string]string{

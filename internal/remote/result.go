@@ -106,14 +106,10 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 	if err != nil || there[logs] == "" || a.Ferry.Fetch(ctx, logs) != nil {
 		return res, false
 	}
-	if sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile); err == nil {
-		var r wire.Result
-		m := wire.Message{Kind: wire.KindResult}
-		if m.Body, err = a.open(sealed); err == nil {
-			err = m.Decode(&r)
-		}
+	res, pushed, err := a.pushedResult(ctx, logs)
+	if pushed {
 		if err == nil {
-			res, err = a.bring(ctx, r.Attempt)
+			res, err = a.bring(ctx, res)
 		}
 		if err == nil {
 			return res, true
@@ -132,6 +128,20 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 		}
 	}
 	return res, false
+}
+
+// pushedResult returns the result in a commit of logs. pushed is false if it has none.
+func (a *attempt) pushedResult(ctx context.Context, logs string) (res runner.Result, pushed bool, err error) {
+	sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile)
+	if err != nil {
+		return res, false, nil
+	}
+	var r wire.Result
+	m := wire.Message{Kind: wire.KindResult}
+	if m.Body, err = a.open(sealed); err == nil {
+		err = m.Decode(&r)
+	}
+	return r.Attempt, true, err
 }
 
 // open returns a message body that the worker has pushed.

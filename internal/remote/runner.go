@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -106,6 +107,33 @@ func (r *Runner) End(ctx context.Context, req runner.Request) runner.Result {
 	}
 	res.Started = a.began.UTC()
 	return res
+}
+
+// Late returns the results of attempts of a run that their workers have pushed, in the order of the requests. One that
+// is not there has no outcome. The work and the logs of these attempts stay on the git remote.
+func (r *Runner) Late(ctx context.Context, reqs ...runner.Request) ([]runner.Result, error) {
+	results := make([]runner.Result, len(reqs))
+	var names []string
+	for _, req := range reqs {
+		names = append(names, ferry.Logs(req.Run, req.Task, req.Attempt))
+	}
+	there, err := r.Ferry.Find(ctx, names...)
+	if err == nil && len(there) > 0 {
+		err = r.Ferry.Fetch(ctx, slices.Sorted(maps.Keys(there))...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if there[name] == "" {
+			continue
+		}
+		a := &attempt{Runner: r, req: reqs[i]}
+		if res, pushed, err := a.pushedResult(ctx, name); pushed && err == nil {
+			results[i] = res
+		}
+	}
+	return results, nil
 }
 
 func (a *attempt) run(ctx context.Context) runner.Result {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -546,6 +547,53 @@ func TestCostOfLostAttempts(t *testing.T) {
 		if res := <-results; res.Cost != want || res.Priced != "cap" || res.Detail != bound || res.Worker != "w2" {
 			t.Errorf("attempt %d: %+v", attempt, res)
 		}
+	}
+}
+
+// A worker that was lost and comes back pushes the result of its attempt, which has the cost.
+func TestLateResult(t *testing.T) {
+	t.Parallel()
+	begun, gate := make(chan string, 1), make(chan struct{})
+	agent := works()
+	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+		end := agent.Agent.Turn(ctx, req, nil)
+		begun <- req.Dir
+		<-gate // as if it were frozen
+		end.Outcome, end.Cost = runner.Interrupted, 1234
+		return end
+	}
+	f := newFleet(t, agent)
+	dir, req := f.request("a")
+	req.Cap = 2 * budget.Dollar
+	r := f.runner(dir)
+	results := make(chan runner.Result, 1)
+	go func() { results <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
+	<-begun
+	f.engine.End(wire.ID("r-1", "a", 1), remote.Lost)
+	if res := <-results; res.Cost != req.Cap || res.Priced != "cap" {
+		t.Errorf("lost as %+v", res)
+	}
+	other := req
+	other.Attempt = 2
+	if late, err := r.Late(t.Context(), req, other); err != nil || len(late) != 2 || late[0].Outcome != "" {
+		t.Errorf("before it comes back: %+v, %v", late, err)
+	}
+	close(gate)
+	var late []runner.Result
+	for len(late) == 0 || late[0].Outcome == "" {
+		var err error
+		late, err = r.Late(t.Context(), other, req)
+		testrepo.Must(t, err)
+		slices.Reverse(late)
+	}
+	if res := late[0]; res.Cost != 1234 || res.Outcome != runner.Interrupted || late[1].Outcome != "" {
+		t.Errorf("%+v", late)
+	}
+	var err error
+	r.Key, err = wire.NewKey(bytes.Repeat([]byte{1}, wire.KeySize))
+	testrepo.Must(t, err)
+	if late, err := r.Late(t.Context(), req); err != nil || late[0].Outcome != "" {
+		t.Errorf("with another key: %+v, %v", late, err)
 	}
 }
 

@@ -48,6 +48,14 @@ func AttemptsOfRuns(events []event.Event) (runs []map[string][]AttemptRecord) {
 					Attempt: b.Attempt}})
 			}
 			last(b.Task).End, last(b.Task).EndedAt = &b, e.Time
+		case event.CostCorrected:
+			for k := range run[b.Task] {
+				if a := &run[b.Task][k]; a.Attempt == b.Attempt && a.End != nil {
+					end := *a.End
+					end.Result = b.Correct(end.Result)
+					a.End = &end
+				}
+			}
 		case event.CounselSkipped:
 			a := last(b.Task)
 			a.Counsel = append(a.Counsel, AttemptCounsel{Skipped: b.Reason})

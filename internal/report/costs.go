@@ -55,7 +55,7 @@ func (x *Expenses) Add(events []event.Event) {
 	asked := budget.USD(0)            // by the request before it
 	now, rehearsal := Expense{}, false
 	add := func(p Purpose, cost budget.USD) {
-		if now.Purpose, now.Cost = p, cost; cost > 0 && !rehearsal {
+		if now.Purpose, now.Cost = p, cost; cost != 0 && !rehearsal {
 			x.List = append(x.List, now)
 		}
 	}
@@ -91,8 +91,10 @@ func (x *Expenses) Add(events []event.Event) {
 		l.meterEvent(events[i : i+1])
 		now.Notional = l.meter.Notional
 		for p, cost := range costsOf(l.meter.Efforts()) {
-			add(p, cost-spent[p])
-			spent[p] = max(spent[p], cost)
+			if _, corrected := e.Body.(event.CostCorrected); corrected || cost > spent[p] {
+				add(p, cost-spent[p])
+				spent[p] = cost
+			}
 		}
 	}
 }

@@ -95,6 +95,43 @@ func TestExpensesOfRequests(t *testing.T) {
 	}
 }
 
+// A cost that is corrected later, on another day, counts as corrected in the sums, the list of runs and the attempts.
+func TestCorrectedCosts(t *testing.T) {
+	t.Parallel()
+	c := event.DefaultConfig()
+	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
+	c.Run, c.Workers.Engine = "r-1", "temporal://engine.example:7233/default"
+	key := "k"
+	lost := event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Pending,
+		Result: runner.Result{Outcome: runner.Interrupted, Cost: 900_000, Priced: "cap"}}
+	var events []event.Event
+	for i, b := range []event.Body{event.RunStarted{Config: c, Plan: "p", Tasks: 1, Waves: 1},
+		event.AttemptStarted{Task: "a", Key: key, Wave: 1, Attempt: 1, Try: 1, Why: "first", Cap: 900_000}, lost,
+		event.AttemptStarted{Task: "a", Key: key, Wave: 1, Attempt: 2, Try: 1, Why: "again", Cap: 900_000},
+		event.CostCorrected{Task: "a", Key: key, Attempt: 1, Was: 900_000, Cost: 4_000, Priced: "stream",
+			Usage: runner.Usage{Output: 7}}} {
+		events = append(events, event.Event{Seq: int64(i + 1), Time: time.Date(2026, 3, 1+i, 0, 0, 0, 0, time.UTC), Body: b})
+	}
+	for _, by := range report.CostsBy {
+		var sum budget.USD
+		for _, r := range expenses(events).Sum(by) {
+			sum += r.Total
+		}
+		if sum != 4_000 {
+			t.Errorf("by %s: %d", by, sum)
+		}
+	}
+	if r := report.Runs(events, time.Time{}, false)[0]; r.Cost != 4_000 {
+		t.Errorf("the run cost %d", r.Cost)
+	}
+	runs := report.AttemptsOfRuns(events)
+	attempts := runs[len(runs)-1]["a"]
+	if first := attempts[0].End.Result; len(attempts) != 2 || first.Cost != 4_000 || first.Priced != "stream" ||
+		first.Usage.Output != 7 || attempts[1].End != nil || lost.Result.Cost != 900_000 {
+		t.Errorf("%+v", attempts)
+	}
+}
+
 func TestSumCosts(t *testing.T) {
 	t.Parallel()
 	day := func(d, hour int) time.Time { return time.Date(2026, 3, d, hour, 0, 0, 0, time.FixedZone("", 3600)) }

@@ -86,6 +86,34 @@ func (r *Session) adoptElsewhere(e event.AttemptStarted) {
 	r.elsewhere.Adopt(r.config.Run, e.Task, e.Attempt)
 }
 
+// lateCostsTimeout bounds the look for results of lost attempts, at the begin and at the end of a session.
+const lateCostsTimeout = 30 * time.Second
+
+// lateCosts returns the corrections of the costs of lost attempts whose workers have pushed their results.
+func (r *Session) lateCosts(ctx context.Context, unknown []event.CostCorrected) (told []event.CostCorrected) {
+	if r.elsewhere == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lateCostsTimeout)
+	defer cancel()
+	var reqs []runner.Request
+	for _, c := range unknown {
+		reqs = append(reqs, runner.Request{Run: r.config.Run, Task: c.Task, Attempt: c.Attempt})
+	}
+	results, err := r.elsewhere.Late(ctx, reqs...)
+	if err != nil {
+		r.warn(fmt.Errorf("looking for the costs of lost attempts: %w", err))
+	}
+	for i, res := range results {
+		if res.Outcome != "" && res.Priced != "cap" {
+			c := unknown[i]
+			c.Cost, c.Priced, c.Usage = res.Cost, res.Priced, res.Usage
+			told = append(told, c)
+		}
+	}
+	return told
+}
+
 // endElsewhere returns the result of an attempt on another machine that this session does not go on with.
 func (r *Session) endElsewhere(ctx context.Context, e event.AttemptStarted) runner.Result {
 	return r.elsewhere.End(ctx, runner.Request{Run: r.config.Run, Task: e.Task, Attempt: e.Attempt, Session: e.Session,

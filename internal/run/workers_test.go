@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,22 +12,33 @@ import (
 	"testing"
 	"time"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/remote"
 	"wavex/internal/remote/remotetest"
+	"wavex/internal/remote/wire"
 	"wavex/internal/runlog"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 	"wavex/runner"
+	"wavex/runner/runnertest"
+	"wavex/scheduler"
 )
 
 // withWorker makes the attempts of a run on a worker of an engine in memory, with a git remote between them.
 func withWorker(t *testing.T, o *Options) *remotetest.Engine {
 	t.Helper()
+	return withWorkerOf(t, o, nil)
+}
+
+// withWorkerOf is withWorker for a worker with an agent.
+func withWorkerOf(t *testing.T, o *Options, agent runner.Agent) *remotetest.Engine {
+	t.Helper()
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testrepo.Git(t, t.TempDir(), "init", "-q", "--bare", bare)
 	engine := remotetest.New()
-	engine.StartWorker(t, "w1", bare, nil, nil)
+	engine.StartWorker(t, "w1", bare, nil, agent)
 	o.Config.Isolation = event.Isolated
 	o.Workers = &Workers{Engine: engine, Remote: bare, URL: bare, Env: os.Environ(),
 		QueueWait: time.Minute, Heartbeat: time.Minute}
@@ -102,6 +114,71 @@ func TestWorkerOfARunningAttempt(t *testing.T) {
 		t.Errorf("%+v, %v\n%s", out.End, err, said)
 	}
 }
+
+// The cost of an attempt whose worker was lost is corrected when that worker has pushed its result.
+func TestLateCosts(t *testing.T) {
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
+	o, said := options(t, dir, `{"tasks":[{"id":"a","subject":"A","budgetUSD":0.6,"verify":["test -e made.txt"],`+
+		`"files":[{"path":"made.txt","action":"create"}]}]}`)
+	o.Config.Limits = budget.Limits{USD: budget.Dollar, Iterations: 9}
+	o.Config.Workers.Engine = "memory"
+	agent := &frozenAgent{Agent: runnertest.StandIn(runnertest.Works), begun: make(chan int, 9), gate: make(chan struct{})}
+	engine := withWorkerOf(t, &o, agent)
+	go func() {
+		<-agent.begun
+		engine.End(wire.ID(o.Config.Run, "a", 1), remote.Lost)
+	}()
+	s, err := Open(t.Context(), o)
+	testrepo.Must(t, err)
+	defer s.Close(t.Context())
+	var corrected []event.CostCorrected
+	var last event.Body
+	out, err := s.Run(t.Context(), Console{View: &eventView{event: func(e event.Event) {
+		switch b := e.Body.(type) {
+		case event.AttemptEnded:
+			if b.Attempt == 1 {
+				close(agent.gate) // the worker begins the next one afterwards
+			}
+		case event.CostCorrected:
+			corrected = append(corrected, b)
+		}
+		last = e.Body
+	}}})
+	if err != nil || out.End.Status != "complete" || last != event.Body(out.End) {
+		t.Fatalf("%+v, %v, then %+v\n%s", out.End, err, last, said)
+	}
+	if len(corrected) != 1 || corrected[0].Was < budget.Dollar/2 || corrected[0].Cost != frozenCost ||
+		out.End.Cost != out.State.Tasks[0].Cost || out.End.Cost >= corrected[0].Was {
+		t.Errorf("corrected %+v, the run cost %s\n%s", corrected, out.End.Cost, said)
+	}
+}
+
+// frozenAgent is an agent whose first turn is interrupted when gate is closed.
+type frozenAgent struct {
+	runner.Agent
+	begun chan int // the numbers of attempts
+	gate  chan struct{}
+}
+
+const frozenCost = 1234
+
+func (a *frozenAgent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
+	end := a.Agent.Turn(ctx, req, spare)
+	if req.Attempt == 1 {
+		a.begun <- req.Attempt
+		<-a.gate
+		end.Outcome, end.Cost = runner.Interrupted, frozenCost
+	}
+	return end
+}
+
+// eventView calls event for each event.
+type eventView struct {
+	recordingView
+	event func(event.Event)
+}
+
+func (v *eventView) Event(e event.Event, _ *scheduler.State) { v.event(e) }
 
 // cutAfterStart cuts the journal after the start of an attempt at a task, and makes o resume the run.
 func cutAfterStart(t *testing.T, o *Options, task string) {

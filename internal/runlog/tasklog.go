@@ -45,11 +45,13 @@ func ReadTask(dir loop.Dir, id string) *TaskLog {
 	}
 	own := append([]byte(`"data":{"task":`), quoted...)
 	run, back, attempt := []byte(`,"type":"run_`), []byte(`,"type":"rolled_back"`), []byte(`,"type":"attempt_`)
+	corrected := []byte(`,"type":"cost_corrected"`)
 	alive := journal.Locked(dir) // asked first: if it ends now, its end is on record
 	records, err := journal.Select(dir.Path(loop.Journal), func(text []byte) bool {
 		head := text[:min(len(text), 120)] // the type stands behind version, number and time
 		return bytes.Contains(head, run) || bytes.Contains(head, back) ||
-			bytes.Contains(head, attempt) && bytes.Contains(text[:min(len(text), 400)], own)
+			(bytes.Contains(head, attempt) || bytes.Contains(head, corrected)) &&
+				bytes.Contains(text[:min(len(text), 400)], own)
 	})
 	if err != nil {
 		return nil
@@ -77,6 +79,8 @@ func newTaskLog(dir loop.Dir, id string, records [][]byte, alive bool) *TaskLog 
 			l.Events, l.Attempts, open = append(l.Events, e), b.Attempt, true
 		case event.AttemptEnded:
 			l.Events, open = append(l.Events, e), false
+		case event.CostCorrected:
+			l.Events = append(l.Events, e)
 		}
 	}
 	if last == nil || len(l.Events) == 0 || open && !alive {

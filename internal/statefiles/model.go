@@ -129,6 +129,8 @@ func affectedTasks(b event.Body) (ids []string, known bool) {
 		return []string{b.Task}, true
 	case event.AttemptEnded:
 		return append([]string{b.Task}, b.Blocked...), true
+	case event.CostCorrected:
+		return []string{b.Task}, true
 	case event.CounselStarted:
 		return []string{b.Task}, true
 	case event.CounselEnded:

@@ -80,7 +80,7 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 	}
 	switch b := e.Body.(type) {
 	case event.Notice, event.WaveStarted, event.WaveWarmed, event.SpareStarted,
-		event.SpareEnded, event.AttemptAdopted, event.TurnEnded: // change no task
+		event.SpareEnded, event.AttemptAdopted, event.TurnEnded, event.CostCorrected: // change no task
 		return
 	case event.AttemptStarted:
 		m.updateByID(s, b.Task)

@@ -19,6 +19,9 @@ import (
 // good news. It returns no lines for other events.
 func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 	switch b := b.(type) {
+	case event.CostCorrected:
+		return []string{fmt.Sprintf("%s attempt %d: it has cost %s, which its worker told late; it had counted as %s",
+			fitText(b.Task), b.Attempt, b.Cost.Spent(), b.Was.Spent())}, markNone
 	case event.CriteriaStarted:
 		return criteriaStartedLines(b, s), markNone
 	case event.PrecheckStarted:

@@ -78,6 +78,8 @@ func (w *spanBuilder) event(e event.Event) {
 		w.open(Span{Kind: "attempt", From: at, Number: b.Attempt, Text: b.Why}, b.Task)
 	case event.AttemptEnded:
 		w.attempt(b, at)
+	case event.CostCorrected:
+		w.corrected(b, at)
 	case event.CounselStarted:
 		w.open(Span{Kind: "counsel", From: at, Number: b.Panel}, b.Task)
 	case event.CounselEnded:
@@ -170,6 +172,18 @@ func (w *spanBuilder) attempt(b event.AttemptEnded, at int64) {
 				string(b.Result.Outcome)})
 	}
 	w.stop(at, b.Task, b.Stop)
+}
+
+// corrected changes the cost of the span of an attempt.
+func (w *spanBuilder) corrected(b event.CostCorrected, at int64) {
+	i, ok := w.s.Index(b.Task)
+	for k := range w.Spans {
+		if p := &w.Spans[k]; ok && p.Kind == "attempt" && p.Task == i && p.Number == b.Attempt {
+			p.Cost = int64(b.Cost)
+		}
+	}
+	w.note(at, "info", b.Task, fmt.Sprintf("attempt %d has cost %s, and had counted as %s", b.Attempt, b.Cost.Spent(),
+		b.Was.Spent()))
 }
 
 func (w *spanBuilder) review(b event.ReviewEnded, at int64) {
