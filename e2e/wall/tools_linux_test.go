@@ -125,12 +125,21 @@ func cargoSetup(t *testing.T, dir string) {
 	})
 }
 
-// gpgSetup makes a key, whose agent goes on outside of the wall.
+// gpgSetup starts an agent outside of the wall, and makes a key in it. The agent is the child of a program that runs
+// until the test ends: one that gpg starts would be an orphan, and the end of a command of another test would end it.
 func gpgSetup(t *testing.T, dir string) {
 	home := short(t)
 	files(t, dir, map[string]string{"gnupg": home})
-	t.Cleanup(func() { _ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run() })
-	prepare(t, home, `gpg --homedir . -q --batch --passphrase '' --quick-gen-key 'a <a@example.com>' ed25519 sign never`)
+	serve(t, []string{"gpg-agent", "--homedir", home, "--daemon", "/bin/sh", "-c",
+		"echo >" + home + "/ready; exec sleep infinity"})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if !rig.Until(ctx, func() bool { _, err := os.Lstat(home + "/ready"); return err == nil }) {
+		t.Fatal("no gpg-agent")
+	}
+	prepare(t, home, `gpg --homedir . --no-autostart -q --batch --passphrase '' \
+		--quick-gen-key 'a <a@example.com>' ed25519 sign never`)
+	t.Cleanup(func() { must(t, exec.Command("gpgconf", "--homedir", home, "--kill", "gpg-agent").Run()) })
 }
 
 // sshSetup starts an SSH server for a bare repository, and an agent with the key for it.
