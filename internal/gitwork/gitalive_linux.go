@@ -104,7 +104,17 @@ func namesDir(at string, ours []fs.FileInfo) bool {
 		name, path, _ := strings.Cut(text, "=")
 		switch name {
 		case "--git-dir", "GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE":
-			if !filepath.IsAbs(path) || isBelow(path, ours) {
+			if !filepath.IsAbs(path) {
+				dir, err := os.Readlink(filepath.Join(at, "cwd"))
+				if err != nil || path == "" { // it is the next argument
+					return true
+				}
+				path = filepath.Join(dir, path)
+				if _, err := os.Stat(path); err != nil {
+					return true // git has changed its directory since
+				}
+			}
+			if isBelow(path, ours) {
 				return true
 			}
 		}

@@ -59,6 +59,23 @@ func TestLocksOfKilledGit(t *testing.T) {
 	}
 }
 
+// A git at work in another repository does not keep a lock.
+func TestLocksBesideOtherGit(t *testing.T) {
+	t.Parallel()
+	for _, env := range []string{"GIT_DIR=.git", "GIT_DIR=PROJECT/.git"} {
+		r, o, _ := cutOffRun(t, Worktree)
+		lock := filepath.Join(r.dir, ".git", "packed-refs.lock")
+		must(t, os.WriteFile(lock, nil, 0o600))
+		other, _, _ := cutOffRun(t, Worktree)
+		end := heldLock(t, other, "", strings.ReplaceAll(env, "PROJECT", other.dir), nil)
+		r.open(o)
+		if _, err := os.Lstat(lock); err == nil {
+			t.Errorf("beside a git with %s it stays", env)
+		}
+		end()
+	}
+}
+
 // A lock that the killed session cannot have left stays.
 func TestOtherLocksStay(t *testing.T) {
 	t.Parallel()
