@@ -38,7 +38,7 @@ func TestLivePartAgreesWithBoard(t *testing.T) {
 			var m liveModel
 			var next nextTask
 			tell(t, func(e event.Event, s *scheduler.State) {
-				m.update(e, s, &next)
+				m.update(e, s, &next, 0)
 				if s.Ended != nil {
 					return
 				}
@@ -111,7 +111,7 @@ func TestVerifiedTasks(t *testing.T) {
 		for _, r := range list {
 			rows += r.render(200, Options{}) + "\n"
 		}
-		m.update(e, s, &next)
+		m.update(e, s, &next, 0)
 		if _, ok := e.Body.(event.IntegrationStarted); ok {
 			bar := m.lines(e.Time, 120, 20, true)[0]
 			if !strings.Contains(bar, " 75% ") || !strings.Contains(bar, "0/4, 3 verified") {

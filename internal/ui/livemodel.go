@@ -18,7 +18,7 @@ import (
 )
 
 // This file lays out the changing part of the screen: one line for the wave and one for each
-// running task. It is pure: it computes lines from a model, a time and a width.
+// running task. It computes lines from a model, a time and a width, and does no input or output.
 
 // liveModel holds the data of the live part, copied from the state at each event.
 type liveModel struct {
@@ -30,6 +30,7 @@ type liveModel struct {
 	lists    map[string]report.Group // with running items, by id
 	listOf   map[string]string       // by running task of a list: the id of the list
 	observed map[string]observation  // of running attempts, by task
+	failures failures
 	outlook  outlook
 	keys     keyPanel
 }
@@ -66,8 +67,9 @@ func newRunningTask(d event.Activity, ascii bool) runningTask {
 	return r
 }
 
-// update copies the state. c belongs to the same run.
-func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask) {
+// update copies the state. c belongs to the same run. row is the number of the event's first line of record.
+func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask, row int) {
+	m.failures.update(e, s, row)
 	m.outlook.look(s, c, e.Time)
 	m.Figures, m.stopping, m.running = report.FiguresOf(s), s.Stop != nil, s.Activities()
 	m.updateLists(s)
@@ -116,8 +118,13 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 	if tail = tail[max(0, len(tail)-max(room-3, 0)):]; !m.keys.open {
 		tail = nil
 	}
-	room = min(room-len(tail), maxRunning)
+	room -= len(tail)
 	next, entries := m.outlook.nextLine(), m.entries()
+	used := min(len(entries)+1, maxRunning)
+	m.failures.leave(room - used - maxFailureLines + 1)
+	failed := m.failures.lines(columns, min(max(room-used, room/2), maxFailureLines), ascii)
+	out = append(out, failed...)
+	room = min(room-len(failed), maxRunning)
 	if next != "" && !m.stopping && room > len(entries) {
 		room--
 	} else {

@@ -46,9 +46,14 @@ var colorSequence = lazyregexp.New("\x1b\\[[0-9;]*m")
 // table repeats their content.
 func (s *screen) rows(columns int) (n int) {
 	for _, l := range s.live {
-		n += max((textfmt.Width(colorSequence().ReplaceAllString(l, ""))+columns-1)/columns, 1)
+		n += rowsOf(l, columns)
 	}
 	return n
+}
+
+// rowsOf returns the rows that a line takes.
+func rowsOf(line string, columns int) int {
+	return max((textfmt.Width(colorSequence().ReplaceAllString(line, ""))+columns-1)/columns, 1)
 }
 
 // mark is the sign at the start of a line of record.

@@ -38,6 +38,7 @@ type LiveView struct {
 	mu     sync.Mutex
 	model  liveModel
 	above  []row // not yet on the screen
+	drawn  int   // number of the first of them
 	live   bool  // the live part needs a redraw
 	closed bool
 	over   bool          // the last frame is drawn
@@ -82,7 +83,12 @@ func (v *LiveView) draw(s *screen, last bool) {
 	columns, rows := v.opts.width(), v.opts.height()
 	v.readTail()
 	v.mu.Lock()
-	above := v.above
+	text := make([]string, len(v.above))
+	for i, r := range v.above {
+		text[i] = r.render(columns, v.opts)
+		v.model.failures.scroll(v.drawn+i, rowsOf(text[i], columns))
+	}
+	v.drawn += len(v.above)
 	v.above = nil
 	var live []string
 	hidden := v.paused
@@ -91,10 +97,6 @@ func (v *LiveView) draw(s *screen, last bool) {
 	}
 	v.mu.Unlock()
 	if v.err == nil {
-		text := make([]string, len(above))
-		for i, r := range above {
-			text[i] = r.render(columns, v.opts)
-		}
 		v.err = s.show(text, live, columns, rows)
 	}
 	v.mu.Lock()
@@ -213,9 +215,10 @@ func (v *LiveView) Join(s *scheduler.State, now time.Time) {
 	rows := joinRows(s)
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	first := v.drawn + len(v.above)
 	v.above = append(v.above, rows...)
 	v.live = s.Ended == nil
-	v.model.update(event.Event{Time: now}, s, &v.next)
+	v.model.update(event.Event{Time: now}, s, &v.next, first)
 	v.frames.Wake()
 }
 
@@ -270,6 +273,7 @@ func (v *LiveView) Event(e event.Event, s *scheduler.State) {
 	if v.closed {
 		return
 	}
+	first := v.drawn + len(v.above)
 	v.above = append(v.above, rows...)
 	switch e.Body.(type) {
 	case event.RunStarted, event.RunResumed:
@@ -277,7 +281,7 @@ func (v *LiveView) Event(e event.Event, s *scheduler.State) {
 	case event.RunEnded:
 		v.live = false
 	}
-	v.model.update(e, s, &v.next)
+	v.model.update(e, s, &v.next, first)
 	for l := range strings.Lines(table) {
 		v.above = append(v.above, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
 	}
