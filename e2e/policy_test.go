@@ -21,6 +21,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/policy"
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
@@ -404,6 +405,17 @@ func TestPolicyNotInForce(t *testing.T) {
 		}},
 		{name: "bare by a variable", says: "carried out Bash without asking", set: func(_ *testing.T, b *fixture) {
 			b.agent.ExtraEnv = map[string]string{"CLAUDE_CODE_SIMPLE": "1"}
+		}},
+		{name: "callbacks that are not registered", says: "carried out Bash without asking", both: true,
+			set: func(t *testing.T, b *fixture) {
+				b.agent.Argv = []string{executable(t, "#!/bin/sh\ngrep --line-buffered -v wavex-policy | '"+b.agent.Argv[0]+
+					"' \"$@\"\n").path}
+			}},
+		{name: "a hook of the user", says: "a hook changed the input of Bash", set: func(t *testing.T, b *fixture) {
+			repo{t: t, dir: proc.Getenv(b.env, "HOME")}.write(".claude/settings.json", rewrite)
+		}},
+		{name: "a hook of local settings", says: "a hook changed the input of Bash", set: func(t *testing.T, b *fixture) {
+			repo{t: t, dir: b.req.Dir}.write(".claude/settings.local.json", rewrite)
 		}},
 		{name: "a hook of the project", says: "a hook changed the input of Bash", set: func(t *testing.T, b *fixture) {
 			repo{t: t, dir: b.req.Dir}.write(".claude/settings.json", rewrite)
