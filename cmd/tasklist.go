@@ -80,12 +80,12 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	}
 	lost, err := l.Export(ctx, p, native)
 	var full *tasklist.NotEmptyError
-	var group *tasklist.GroupError
+	var unfit *tasklist.UnfitError
 	switch {
 	case errors.As(err, &full):
 		return usage("%s", full)
-	case errors.As(err, &group):
-		return usage("%s", group)
+	case errors.As(err, &unfit):
+		return usage("%s", unfit)
 	}
 	if err != nil {
 		return err

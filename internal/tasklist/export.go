@@ -26,20 +26,36 @@ func (e *NotEmptyError) Error() string {
 		e.List.Name, e.Tasks, e.List.Dir)
 }
 
-// GroupError refuses a plan with lists: a task list has no place for a task for each item.
-type GroupError struct{ Task string }
+// UnfitError refuses a plan with a part without which its tasks mean something else.
+type UnfitError struct{ Part string }
 
-func (e *GroupError) Error() string {
-	return fmt.Sprintf("task %s has a list (foreach), which a task list has no place for; run the plan by its file",
-		e.Task)
+func (e *UnfitError) Error() string {
+	return e.Part + ", which a task list has no place for; run the plan by its file"
+}
+
+// unfit returns the reason why no list can hold the tasks of a plan, or nil. Their ids become numbers, and references
+// would name other tasks.
+func unfit(p *plan.Plan) error {
+	if len(p.Groups) > 0 {
+		return &UnfitError{fmt.Sprintf("task %s has a list (foreach)", p.Groups[0].ID)}
+	}
+	if len(p.Params) > 0 {
+		return &UnfitError{"the plan has parameters"}
+	}
+	for i := range p.Tasks {
+		if uses := p.Tasks[i].Uses(); len(uses) > 0 {
+			return &UnfitError{fmt.Sprintf("task %s refers to the output of %s", p.Tasks[i].ID, uses[0])}
+		}
+	}
+	return nil
 }
 
 // Export writes the plan into the list, which must be empty, and returns the parts that a list
 // cannot hold. native is p as JSON (from convert.Import); the prompts of p are already read from
 // their files.
 func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
-	if len(p.Groups) > 0 {
-		return nil, &GroupError{p.Groups[0].ID}
+	if err := unfit(p); err != nil {
+		return nil, err
 	}
 	if l.Exists() {
 		tasks, bad, err := l.Read(ctx)

@@ -214,3 +214,24 @@ func TestExport(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A plan whose tasks would mean something else in a list is refused, and nothing is written.
+func TestExportRefuses(t *testing.T) {
+	t.Parallel()
+	for want, text := range map[string]string{
+		"task a has a list (foreach)": `{"tasks":[{"id":"a","command":"x","foreach":["i"]}]}`,
+		"the plan has parameters":     `{"params":{"p":{"type":"string","default":"v"}},"tasks":[{"id":"a","command":"x"}]}`,
+		"task b refers to the output of a": `{"tasks":[{"id":"a","command":"x","output":{"type":"object"}},
+			{"id":"b","command":"echo ${tasks.a.output | json}"}]}`,
+	} {
+		p, ds := plan.Parse("plan.json", []byte(text), plan.Options{})
+		if p == nil {
+			t.Fatal(ds)
+		}
+		l := &List{Name: "l", Dir: filepath.Join(t.TempDir(), "l")}
+		var unfit *UnfitError
+		if _, err := l.Export(t.Context(), p, []byte(text)); !errors.As(err, &unfit) || unfit.Part != want || l.Exists() {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
