@@ -95,6 +95,12 @@ func drawnPlan(t *testing.T, d dice) string {
 				one[field.name] = field.value
 			}
 		}
+		if i == 0 {
+			one["output"] = map[string]any{"type": "object"}
+			delete(one, "foreach")
+		} else if d.oneIn(6) {
+			one["foreach"] = "${tasks.t0.output.items}"
+		}
 		one["verify"] = []string{fmt.Sprintf("look %d", d.IntN(3))}
 		if d.oneIn(6) {
 			one["command"] = "make"
@@ -123,6 +129,9 @@ func drawnConfig(d dice) event.Config {
 	c.Schedule = oneOf(d, event.Waves, event.Eager)
 	c.Isolation = oneOf(d, "", "", event.Isolated)
 	c.Limits = budget.Limits{USD: budget.USD(1+d.IntN(30)) * budget.Dollar, Iterations: 5 + d.IntN(40)}
+	if d.oneIn(5) {
+		c.Limits.USD /= 10
+	}
 	if d.oneIn(4) {
 		c.Limits.Wave = budget.Dollar * budget.USD(1+d.IntN(4))
 	}
@@ -138,7 +147,7 @@ func drawnConfig(d dice) event.Config {
 	c.RetrySession = oneOf(d, "same", "fresh", "auto")
 	c.WaitForReset = oneOf(d, 0, 10*time.Hour)
 	c.Review = oneOf(d, event.ReviewOff, event.ReviewLight, event.ReviewThorough, event.ReviewAuto, event.ReviewAuto)
-	c.ReviewRounds = 1 + d.IntN(3)
+	c.ReviewRounds = d.IntN(4)
 	c.SameError, c.SameUnmet = oneOf(d, 0, 3), oneOf(d, 0, 2)
 	c.Stagger = oneOf(d, "", "", event.Staggered)
 	return c
@@ -147,7 +156,8 @@ func drawnConfig(d dice) event.Config {
 // Attempt implements runner.Runner.
 func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	d := f.of("attempt", req.Task, req.Attempt)
-	r := runner.Result{Outcome: runner.Done, Session: req.Session, Cost: min(req.Cap, budget.USD(d.IntN(400_000))),
+	r := runner.Result{Outcome: runner.Done, Output: &runner.Output{Value: json.RawMessage(`{}`)}, Session: req.Session,
+		Cost:   min(req.Cap, budget.USD(d.IntN(400_000))),
 		Priced: "result", Turns: 1 + d.IntN(5), Contained: !d.oneIn(40), Model: "m", Notional: d.oneIn(9)}
 	if d.oneIn(3) {
 		r.Outcome = oneOf(d, runner.Wrong, runner.Wrong, runner.Wrong, runner.OverTurns, runner.TimedOut, runner.Stalled,
@@ -215,7 +225,8 @@ func (f fate) review(_ *State, e event.ReviewStarted) func(context.Context) coun
 		for i := range d.IntN(3) {
 			r.Findings = append(r.Findings, counsel.Finding{ID: fmt.Sprintf("F-%d", i+1), Text: fmt.Sprintf("wrong %d", i),
 				Severity: oneOf(d, counsel.Blocker, counsel.Blocker, counsel.Warning), Expert: "tester",
-				Confirmed: e.Mode == counsel.Thorough && d.oneIn(2), File: oneOf(d, "", "a.go", "c.go", "e.go")})
+				Confirmed: e.Mode == counsel.Thorough && d.oneIn(2), File: oneOf(d, "", "a.go", "c.go", "e.go"), Line: d.IntN(3),
+				Resolution: oneOf(d, "", "", "", "approved", "task", "skipped"), Aspects: some(d, 4, "security")})
 		}
 		f.wait(ctx, time.Minute, "review", e.N)
 		return r
@@ -333,7 +344,13 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 	}
 	l.Runner, l.Panel, l.Integrator, l.Approver = f, f, f, f
 	l.Review, l.Verify, l.Precheck = f.review, f.verify, f.precheck
-	l.Items = func(*State, int) ([]json.RawMessage, error) { return nil, errors.New("no list") }
+	l.Items = func(_ *State, group int) ([]json.RawMessage, error) {
+		d := f.of("items", group)
+		if d.oneIn(6) {
+			return nil, errors.New("no list")
+		}
+		return some(d, 2, json.RawMessage(`"x"`), json.RawMessage(`{"n":1}`)), nil
+	}
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
 	added := make(chan []json.RawMessage, 1)
 	l.AddedTasks = added
@@ -379,6 +396,9 @@ func drawnRun(t *testing.T, seed int) (events []event.Event) {
 		}
 		c.Limits.USD += 4 * budget.Dollar
 		c.Limits.Iterations += 10
+		if c.Only = nil; d.oneIn(5) {
+			c.Only = []string{"t1"}
+		}
 	}
 	return events
 }
@@ -426,7 +446,7 @@ func flatten(name string, v any, out *[]string) {
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
-	for seed := range 100 {
+	for seed := range 150 {
 		synctest.Test(t, func(t *testing.T) {
 			events := drawnRun(t, seed)
 			fmt.Fprintf(&all, "-- run %d --\n", seed)
