@@ -31,6 +31,7 @@ func killedWave() []VerifiedTask {
 
 // helper is a process that is killed, or on a disk of its own: "open PROJECT HOME" prints the mode,
 // "integrate PROJECT RUN PATH HOME" prints the Integration,
+// "steps PROJECT RUN HOME TREES CALLS" is a session of a run that is killed,
 // "delete PROJECT REF" deletes a ref; "relay COUNTER GIT ARG..." is a git whose requests are counted.
 func helper(name string, args []string) int {
 	ctx := context.Background()
@@ -54,6 +55,8 @@ func helper(name string, args []string) int {
 			return 1
 		}
 		return 0
+	case name == "steps" && len(args) == 5:
+		return stepHelper(args[0], args[1], args[2], args[3], args[4])
 	case name != "integrate" || len(args) != 4:
 		return 2
 	}

@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"wavex/internal/safefile"
 )
 
 // This file hands a worktree on to another task before its own task is settled. The task is then parked: a record has
@@ -149,8 +147,7 @@ func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
 	if err != nil {
 		return err
 	}
-	dot := filepath.ToSlash(filepath.Join(to, ".git"))
-	return safefile.Replace(filepath.Join(t.Admin, "gitdir"), []byte(dot+"\n"), 0o644, false)
+	return m.namePath(t)
 }
 
 // endMove lets other worktrees have the path of a number.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"wavex/internal/safefile"
 )
 
 // This file makes, resets, repairs and removes worktrees. It knows the parts of a worktree besides
@@ -160,7 +162,7 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 	}
 	admin, err := adminDir(path)
 	if err == nil && admin == t.Admin && lost == nil {
-		return nil
+		return m.namePath(t)
 	}
 	dot := filepath.Join(path, ".git")
 	if info, err := os.Lstat(dot); err == nil {
@@ -173,9 +175,23 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 		}
 	}
 	if lost == nil {
-		return os.WriteFile(dot, []byte("gitdir: "+filepath.ToSlash(t.Admin)+"\n"), 0o644)
+		if err := os.WriteFile(dot, []byte("gitdir: "+filepath.ToSlash(t.Admin)+"\n"), 0o644); err != nil {
+			return err
+		}
+		return m.namePath(t)
 	}
 	return m.reregisterTree(ctx, t)
+}
+
+// namePath makes the folder of a worktree in the repository name its path. It may name another one after a move that
+// was interrupted, and git would not find the worktree to remove it.
+func (m *Manager) namePath(t *tree) error {
+	file, dot := filepath.Join(t.Admin, "gitdir"), filepath.Join(m.treePathOf(t), ".git")
+	now, err := os.ReadFile(file)
+	if err == nil && resolveLinks(absolute(t.Admin, strings.TrimSpace(string(now)))) == resolveLinks(dot) {
+		return nil
+	}
+	return safefile.Replace(file, []byte(filepath.ToSlash(dot)+"\n"), 0o644, false)
 }
 
 // reregisterTree registers an existing directory as a worktree again. It does not do so for the worktree of
