@@ -252,6 +252,13 @@ func (f fate) verify(s *State, e event.CriteriaStarted) func(context.Context, fu
 		}
 		v.Rechecks = append(v.Rechecks, one)
 	}
+	v.Missing, v.Changed = map[string]string{}, map[string][]string{}
+	for _, id := range e.Earlier {
+		if d.oneIn(6) {
+			v.Missing[id] = "a.go is gone"
+		}
+		v.Changed[id] = some(d, 6, "a.go")
+	}
 	if e.Before {
 		v.Violated = some(d, 3, "break it")
 	}
@@ -339,6 +346,17 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 		t.Fatal(err)
 	}
 	b.journal.events = past
+	if start, ok := l.StartEvent.(event.RunStarted); ok && d.oneIn(5) {
+		var ids []string
+		for i := range p.Tasks {
+			if i < len(p.Tasks)-1 || d.oneIn(2) {
+				ids = append(ids, p.Tasks[i].ID)
+			}
+		}
+		start.Earlier = earlierRun(p, ids...)
+		start.Earlier.Review = oneOf(d, event.ReviewThorough, event.ReviewOff)
+		l.StartEvent = start
+	}
 	if len(past) > 0 {
 		l.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	}
