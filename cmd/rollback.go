@@ -203,6 +203,9 @@ func (b *rollback) run(ctx context.Context) error {
 	if b.target.Exclude, err = points.RelativePaths(b.target.Exclude); err != nil {
 		return err
 	}
+	if err := b.orderFirst(ctx, points); err != nil {
+		return usererr.Blocked(err)
+	}
 	found, err := points.PlanRollback(ctx, b.target)
 	if errors.Is(err, gitwork.ErrNoCheckpoint) {
 		return usage(
@@ -280,8 +283,9 @@ func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 		why = append(why, "tasks that declare no files ran meanwhile, and the changes may be theirs: "+
 			event.ListTasks(b.list.beside, 0))
 	}
-	if b.list.sideBySide {
-		why = append(why, "its first items ran side by side: files of one may be in the checkpoint before another, and stay")
+	if len(b.list.abreast) > 1 {
+		why = append(why, "its first items ran side by side, and it is not known which checkpoint was made first: "+
+			"files of one may be in the checkpoint before another, and stay")
 	}
 	switch n := len(found.ChangedByOthers); {
 	case n == 0:

@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 )
 
 // This file finds the checkpoints between which the tasks of a list ran, for a rollback of the list as a whole.
@@ -31,11 +33,11 @@ type listSpan struct {
 	last  string // the one whose attempt ended last, or did not end
 	// beside lists the other tasks that had an attempt in between and declare no file: their changes cannot be told
 	// apart.
-	beside     []string
-	sideBySide bool // another attempt of the list began before the first one ended
-	partly     bool // some of the tasks were rolled back, others were not
-	begun      map[string]bool
-	meanwhile  []string // since the last attempt of the list that ended
+	beside    []string
+	abreast   []string // tasks of the list whose attempts began before one of the list ended
+	partly    bool     // some of the tasks were rolled back, others were not
+	begun     map[string]bool
+	meanwhile []string // since the last attempt of the list that ended
 }
 
 func (b *rollback) span(inList func(task int) bool) listSpan {
@@ -86,11 +88,28 @@ func (l *listSpan) own(id string, running map[string]bool) {
 		l.last, l.beside, l.meanwhile = id, append(l.beside, l.meanwhile...), nil
 	case l.first == "":
 		l.first, l.meanwhile = id, slices.Collect(maps.Keys(running))
-		l.begun[id] = true
+		fallthrough
 	default:
-		l.sideBySide = l.sideBySide || l.last == ""
+		if l.last == "" && !slices.Contains(l.abreast, id) {
+			l.abreast = append(l.abreast, id)
+		}
 		l.begun[id] = true
 	}
+}
+
+// orderFirst finds the task of the list whose checkpoint was made first. The others of those that began together began
+// after it.
+func (b *rollback) orderFirst(ctx context.Context, points *gitwork.Checkpoints) error {
+	if len(b.list.abreast) < 2 {
+		return nil
+	}
+	first, err := points.FirstOf(ctx, b.list.abreast)
+	if err != nil || first == "" {
+		return err
+	}
+	b.list.first, b.list.abreast = first, []string{first}
+	b.target.Task = first
+	return nil
 }
 
 // rolledBack takes a rollback of tasks.

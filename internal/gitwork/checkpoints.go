@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -52,6 +53,7 @@ type Checkpoints struct {
 	mu    sync.Mutex
 	waves map[int]func() error // each makes a checkpoint once
 	gaps  int                  // between sessions; -1: unknown
+	made  int64                // number of the last checkpoint
 }
 
 // OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
@@ -252,7 +254,20 @@ func (p *Checkpoints) commitOn(ctx context.Context, g git, subject, parent strin
 	if err != nil {
 		return "", err
 	}
-	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gaps), args...)
+	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n%s%d\n", subject, p.run, gapTrailer, gaps,
+		orderTrailer, p.nextNumber()), args...)
+}
+
+// orderTrailer is the trailer of a checkpoint's commit that gives its number. Numbers rise, also from session to
+// session.
+const orderTrailer = "Wavex-Order: "
+
+// nextNumber returns the number of the checkpoint that is being made.
+func (p *Checkpoints) nextNumber() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made = max(p.made+1, time.Now().UnixNano())
+	return p.made
 }
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }

@@ -306,3 +306,44 @@ func TestRollbackIsExact(t *testing.T) {
 		}
 	}
 }
+
+// The order of checkpoints is known although they are made at once and in several sessions, except of one that an older
+// wavex made.
+func TestFirstCheckpoint(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a.txt": "a\n"})
+	tasks := []string{"g[d]", "g[a]", "g[c]", "g[b]"}
+	for _, half := range [][]string{tasks[:1], tasks[1:]} {
+		p := r.checkpoints("run-1")
+		var all sync.WaitGroup
+		for _, task := range half {
+			all.Go(func() {
+				if err := p.BeforeTask(t.Context(), task); err != nil {
+					t.Error(err)
+				}
+				r.write(r.dir, files{task: "made\n"})
+			})
+		}
+		all.Wait()
+		must(t, p.AfterTask(t.Context(), half[0]))
+	}
+	p := r.checkpoints("run-1")
+	first := func(tasks ...string) string {
+		t.Helper()
+		task, err := p.FirstOf(t.Context(), tasks)
+		must(t, err)
+		return task
+	}
+	if got := first(tasks...); got != "g[d]" {
+		t.Errorf("the first is %q", got)
+	}
+	if got := first(tasks[1:]...); len(r.tree(beforeRef("run-1", got))) != 2 {
+		t.Errorf("the checkpoint before %s has %v", got, r.tree(beforeRef("run-1", got)))
+	}
+	r.git("update-ref", beforeRef("run-1", "g[b]"), "HEAD")
+	for _, tasks := range [][]string{tasks, {"g[a]", "none"}, {}} {
+		if got := first(tasks...); got != "" {
+			t.Errorf("of %q the first is %q", tasks, got)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package gitwork
+
+import (
+	"context"
+	"strconv"
+	"strings"
+)
+
+// This file tells which of several checkpoints was made first. Only one is made at a time, and an attempt begins after
+// its own, so the first one has the files from before all of these attempts. The journal cannot tell: the records of
+// their beginnings are older than the checkpoints.
+
+// FirstOf returns the task, of some, whose checkpoint before it was made first. It returns "" if that is not known,
+// because one has no checkpoint or that of an older wavex.
+func (p *Checkpoints) FirstOf(ctx context.Context, tasks []string) (string, error) {
+	out, err := p.g.output(ctx, "for-each-ref", "--format=%(refname)%00%(contents)%00", checkpointPrefix(p.run)+"task/")
+	if err != nil {
+		return "", err
+	}
+	numbers := map[string]int64{} // by ref
+	for parts := splitNUL(out); len(parts) > 1; parts = parts[2:] {
+		for line := range strings.Lines(parts[1]) {
+			if rest, ok := strings.CutPrefix(line, orderTrailer); ok {
+				numbers[strings.TrimSpace(parts[0])], _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+			}
+		}
+	}
+	first, least := "", int64(0)
+	for _, task := range tasks {
+		n := numbers[beforeRef(p.run, task)]
+		if n == 0 {
+			return "", nil
+		}
+		if first == "" || n < least {
+			first, least = task, n
+		}
+	}
+	return first, nil
+}
