@@ -71,7 +71,7 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 		}
 		return nil, err
 	}
-	return &Checkpoints{run: run, g: g.inDir(c.top).asWavex(), waves: map[int]func() error{},
+	return &Checkpoints{run: run, g: g.inDir(c.top).asWavex().withoutHooks(), waves: map[int]func() error{},
 		index: keptIndex{turn: semaphore.NewWeighted(1), user: c.index}, gaps: -1, add: addSparse}, nil
 }
 

@@ -7,12 +7,10 @@ import (
 	"testing"
 )
 
-// While a run works, a commondir file that an agent adds to the repository makes wavex's git run nothing: neither
-// filters nor hooks of the repository that the file names.
-func TestCommonDirOfAnAgent(t *testing.T) {
-	t.Parallel()
+// sessionWork are things that wavex's git does while agents work: each prepares a session, and returns its action.
+func sessionWork() map[string]func(r *repo) (act func()) {
 	shared := func(r *repo) Options { o := r.options("r1"); o.Mode = Shared; return o }
-	for name, prepare := range map[string]func(r *repo) (act func()){
+	return map[string]func(r *repo) (act func()){
 		"checkpoint": func(r *repo) func() {
 			p := r.checkpoints("r1")
 			return func() { must(r.t, p.BeforeTask(r.t.Context(), "x")) }
@@ -37,13 +35,21 @@ func TestCommonDirOfAnAgent(t *testing.T) {
 			r.attempt(m, "x", r.edits(files{"b": "2\n"}))
 			r.integrate(m, 1, "x: ")
 			return func() {
+				_, planted := os.Stat(filepath.Join(r.dir, ".git", "commondir"))
 				d, err := m.Deliver(r.t.Context(), "", true)
-				if err != nil || d.How == "ff" || !strings.Contains(d.Why, "commondir") {
+				if err != nil || planted == nil && (d.How == "ff" || !strings.Contains(d.Why, "commondir")) {
 					r.t.Errorf("it is delivered: %+v, %v", d, err)
 				}
 			}
 		},
-	} {
+	}
+}
+
+// While a run works, a commondir file that an agent adds to the repository makes wavex's git run nothing: neither
+// filters nor hooks of the repository that the file names.
+func TestCommonDirOfAnAgent(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range sessionWork() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n", ".gitattributes": "* filter=evil\n"})
@@ -53,10 +59,7 @@ func TestCommonDirOfAnAgent(t *testing.T) {
 			evil = filepath.Join(evil, "git")
 			r.gitIn(evil, "config", "filter.evil.clean", "touch '"+ran+"'; cat")
 			r.gitIn(evil, "config", "core.hooksPath", filepath.Join(evil, "hooks"))
-			for _, hook := range []string{"reference-transaction", "post-merge", "post-index-change"} {
-				must(t, os.MkdirAll(filepath.Join(evil, "hooks"), 0o700))
-				must(t, os.WriteFile(filepath.Join(evil, "hooks", hook), []byte("#!/bin/sh\ntouch '"+ran+"'\n"), 0o700))
-			}
+			writeHooks(t, filepath.Join(evil, "hooks"), ran)
 			must(t, os.WriteFile(filepath.Join(r.dir, ".git", "commondir"), []byte(evil+"\n"), 0o600))
 			if name != "delivery" {
 				r.write(r.dir, files{"a": "2\n"})
@@ -66,5 +69,60 @@ func TestCommonDirOfAnAgent(t *testing.T) {
 				t.Error("git ran a program of another repository")
 			}
 		})
+	}
+}
+
+// writeHooks makes hooks that leave a file.
+func writeHooks(t *testing.T, dir, ran string) {
+	t.Helper()
+	must(t, os.MkdirAll(dir, 0o700))
+	for _, hook := range []string{"reference-transaction", "post-merge", "post-index-change", "pre-commit",
+		"post-checkout"} {
+		must(t, os.WriteFile(filepath.Join(dir, hook), []byte("#!/bin/sh\ntouch '"+ran+"'\n"), 0o700))
+	}
+}
+
+// A wall cannot close a directory of hooks that is missing. wavex's git runs none of the hooks that an agent makes
+// there.
+func TestHooksOfAnAgent(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range sessionWork() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n"})
+			must(t, os.RemoveAll(filepath.Join(r.dir, ".git", "hooks")))
+			act, ran := prepare(r), filepath.Join(t.TempDir(), "ran")
+			writeHooks(t, filepath.Join(r.dir, ".git", "hooks"), ran)
+			if name != "delivery" {
+				r.write(r.dir, files{"a": "2\n"})
+			}
+			act()
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("git ran a hook that was not there when the session began")
+			}
+		})
+	}
+}
+
+// A resume says which files changed since the last session began from which git runs programs.
+func TestChangedProgramsAreTold(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	var said []string
+	o := r.options("r1")
+	o.Warn = func(err error) { said = append(said, err.Error()) }
+	for _, c := range []struct{ change, want string }{
+		{"", ""}, {"", ""}, {"config x.y z", ".git/config"}, {"", ""},
+	} {
+		if c.change != "" {
+			r.git(strings.Fields(c.change)...)
+		}
+		said = nil
+		m, err := Open(t.Context(), o)
+		must(t, err)
+		must(t, m.Close(t.Context()))
+		if all := strings.Join(said, "\n"); (all == "") != (c.want == "") || !strings.Contains(all, c.want) {
+			t.Errorf("after %q: %q, want %q", c.change, all, c.want)
+		}
 	}
 }

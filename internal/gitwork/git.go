@@ -128,6 +128,11 @@ func (g git) run(ctx context.Context, args ...string) error {
 	return err
 }
 
+// withoutHooks returns a copy of g that runs none of the repository's hooks.
+func (g git) withoutHooks() git {
+	return g.withEnv("GIT_CONFIG_COUNT=8", "GIT_CONFIG_KEY_7=core.hooksPath", "GIT_CONFIG_VALUE_7="+os.DevNull)
+}
+
 // runWithoutHooks runs git without the repository's hooks.
 func (g git) runWithoutHooks(ctx context.Context, args ...string) error {
 	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)

@@ -16,6 +16,7 @@ import (
 
 	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
+	"wavex/runner"
 )
 
 // Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
@@ -160,6 +161,7 @@ func (m *Manager) open(ctx context.Context) error {
 		m.state = *old
 		m.state.moveTo(m.opts.Project)
 	}
+	m.notePrograms(old)
 	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
 		return err
 	}
@@ -182,6 +184,26 @@ func (m *Manager) open(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.save(true)
+}
+
+// notePrograms records the state of the files in which git finds programs to run: its hooks and its configuration. It
+// warns of changes since the last session of the run, whose agents may have made them.
+func (m *Manager) notePrograms(old *savedState) {
+	_, paths := runner.Repository(resolveLinks(m.opts.Project))
+	now, changed := map[string]string{}, []string(nil)
+	for _, path := range paths {
+		now[path] = runner.FileDigest("", path)
+		if old == nil {
+			continue
+		}
+		if was, known := old.Programs[path]; known && was != now[path] { // the project may be in another place now
+			changed = append(changed, path)
+		}
+	}
+	if m.state.Programs = now; len(changed) > 0 {
+		m.warn(fmt.Errorf("since the last session began, files changed in which git finds programs to run, and agents may "+
+			"have changed them: %s", firstFew(changed)))
+	}
 }
 
 // chooseMode chooses the mode of a new run.

@@ -160,6 +160,13 @@ func (m *Manager) findHooks(ctx context.Context) error {
 	m.hooksDir = absolute(m.checkout.top, path)
 	if path == "" {
 		m.hooksDir = filepath.Join(m.checkout.common, "hooks")
+		if _, missing := os.Stat(m.hooksDir); missing != nil && m.opts.Setup == "" { // no wall can close it to agents
+			m.g = m.g.withoutHooks()
+			if m.g.co != nil {
+				m.g.co.close()
+				m.g.co.g = m.g
+			}
+		}
 	}
 	if err != nil || path == "" || filepath.IsAbs(path) || m.opts.NoVerify {
 		return err

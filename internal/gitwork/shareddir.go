@@ -38,7 +38,7 @@ type sharedDir struct {
 const patience = 5 * time.Second
 
 func newSharedDir(g git, o Options) *sharedDir {
-	d := &sharedDir{lock: newSharedLock(), g: g.inDir(o.Project), project: resolveLinks(o.Project),
+	d := &sharedDir{lock: newSharedLock(), g: g.inDir(o.Project).withoutHooks(), project: resolveLinks(o.Project),
 		single: o.Width < 2, writers: map[string]bool{}, early: map[*func()]bool{}}
 	for _, path := range append([]string{string(o.Loop)}, o.Own...) {
 		d.own = append(d.own, resolveLinks(path))
