@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,7 @@ type place struct {
 	Heartbeat          time.Duration
 	Plan               string
 	Budget             budget.USD // of a coordinator
+	Parallel           int        // of a coordinator; 0: 8
 }
 
 func (p *place) key() *wire.Key {
@@ -140,7 +142,8 @@ func coordinate(ctx context.Context, text string) error {
 	}
 	pl.Path = filepath.Join(p.Dir, "plan.json")
 	c := event.DefaultConfig()
-	c.Parallel, c.Run, c.Dir, c.Loop = 8, p.Name, p.Dir, loop.In(p.Dir)
+	c.Parallel, c.Run, c.Dir, c.Loop = cmp.Or(p.Parallel, 8), p.Name, p.Dir, loop.In(p.Dir)
+	c.Workers.Engine = "temporal://" + p.Address + "/" + p.Namespace
 	c.Agent, c.Isolation, c.Counsel, c.Review, c.Judge = agent.Rehearsal, event.Isolated, false, "off", false
 	c.Limits = budget.Limits{USD: p.Budget, NoIterations: true}
 	o := run.Options{Plan: pl, Config: c, Agent: agent.Agent{Name: agent.Rehearsal, Argv: self("agent"),

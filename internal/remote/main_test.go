@@ -18,14 +18,14 @@ import (
 func TestMain(m *testing.M) { testrepo.Main(m) }
 
 // gitIn returns the output of git without its last newline.
-func gitIn(t *testing.T, dir string, args ...string) string {
+func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return strings.TrimSuffix(testrepo.Git(t, dir, args...), "\n")
 }
 
 // fleet is an engine with workers, and a git remote between them and runs.
 type fleet struct {
-	t      *testing.T
+	t      testing.TB
 	engine *remotetest.Engine
 	bare   string
 	agent  runner.Agent // of all workers
@@ -37,7 +37,7 @@ type fleet struct {
 const heartbeat = 3 * time.Second
 
 // newFleet returns a fleet with one worker.
-func newFleet(t *testing.T, agent runner.Agent) *fleet {
+func newFleet(t testing.TB, agent runner.Agent) *fleet {
 	t.Helper()
 	f := &fleet{t: t, engine: remotetest.New(), bare: filepath.Join(t.TempDir(), "bare.git"), agent: agent}
 	gitIn(t, t.TempDir(), "init", "-q", "--bare", f.bare)

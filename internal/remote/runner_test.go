@@ -625,6 +625,21 @@ func TestEngineAway(t *testing.T) {
 	}
 }
 
+// An engine that stays away is given up after the wait for a worker.
+func TestEngineStaysAway(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a")
+	req.Cap = budget.Dollar
+	f.engine.SetAway(true)
+	r := f.runner(dir)
+	r.QueueWait = 50 * time.Millisecond
+	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || f.engine.Starts() != 0 ||
+		!strings.Contains(res.Reason, "the engine of the workers: "+remotetest.ErrAway.Error()) {
+		t.Errorf("%+v", res)
+	}
+}
+
 func TestStops(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 1)
@@ -642,6 +657,41 @@ func TestStops(t *testing.T) {
 	}
 	if text := gitIn(t, dir, "show", res.WIP+":made.txt"); text != "made" {
 		t.Errorf("it left %q", text)
+	}
+}
+
+// An attempt whose worker does not tell its end after it was cancelled counts at its cap.
+func TestStopsWithoutAResult(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil)
+	f.stop()
+	dir, req := f.request("a")
+	req.Cap = budget.Dollar
+	taken, gate := make(chan struct{}), make(chan struct{})
+	serving, end := context.WithCancel(t.Context())
+	var worker2 sync.WaitGroup
+	defer worker2.Wait()
+	defer end()
+	defer close(gate)
+	worker2.Go(func() {
+		f.engine.Serve(serving, remote.Worker{Name: "w2"}, []string{f.key.Queue("")}, 1, func(worker.Task) {
+			close(taken)
+			<-gate
+		})
+	})
+	r := f.runner(dir)
+	r.StopWait = 50 * time.Millisecond
+	ctx, cancel := context.WithCancelCause(t.Context())
+	results := make(chan runner.Result, 1)
+	go func() { results <- r.Attempt(ctx, req, runner.Hooks{}) }()
+	<-taken
+	if ids := r.Awaited(); !slices.Equal(ids, []string{wire.ID("r-1", "a", 1)}) {
+		t.Errorf("awaited %q", ids)
+	}
+	cancel(errors.New("stopped by the test"))
+	if res := <-results; res.Outcome != runner.Interrupted || res.Cost != req.Cap || res.Priced != "cap" ||
+		!strings.Contains(res.Reason, "its worker did not tell the result in time") {
+		t.Errorf("%+v", res)
 	}
 }
 

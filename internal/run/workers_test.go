@@ -115,6 +115,27 @@ func TestWorkerOfARunningAttempt(t *testing.T) {
 	}
 }
 
+// Without a worker the run pauses after the wait, and has spent nothing.
+func TestNobodyTakesAnAttempt(t *testing.T) {
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
+	o, said := options(t, dir, `{"tasks":[{"id":"a","subject":"A","command":"touch a"},`+
+		`{"id":"b","subject":"B","blockedBy":["a"],"command":"touch b"}]}`)
+	withWorker(t, &o)
+	engine := remotetest.New() // has none
+	o.Workers.Engine = engine
+	go func() {
+		id := wire.ID(o.Config.Run, "a", 1)
+		if engine.AwaitStart(t.Context(), id) == nil {
+			engine.End(id, remote.NotTaken)
+		}
+	}()
+	out, _ := run(t, o)
+	if out.End.ExitCode != event.ExitBlocked || out.End.Cost != 0 || engine.Starts() != 1 ||
+		!strings.Contains(out.End.Reason, "no worker took it in 1m0s") {
+		t.Errorf("%+v\n%s", out.End, said)
+	}
+}
+
 // The cost of an attempt whose worker was lost is corrected when that worker has pushed its result.
 func TestLateCosts(t *testing.T) {
 	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
