@@ -326,6 +326,26 @@ func TestRunOnWorker(t *testing.T) {
 	}
 }
 
+// A namespace that keeps results for less than a week is told before a run, and by the commands that look at workers.
+func TestShortRetention(t *testing.T) {
+	_, bare := project(t, `{"tasks":[{"id":"a","subject":"A","command":"true"}]}`)
+	e := remotetest.New()
+	e.StartWorker(t, "w1", bare, nil, nil)
+	for _, command := range []string{"workers", "doctor", "run plan.json --yes"} {
+		for days, want := range map[time.Duration]bool{1: true, 7: false} {
+			std, out, told := onMemory(e)
+			std.dial = func(context.Context, temporal.Options) (engine, error) {
+				return memory{Engine: e, retention: days * 24 * time.Hour}, nil
+			}
+			Main(t.Context(), append(strings.Fields(command), "--workers", onEngine), std)
+			text := out.String() + told.String()
+			if got := strings.Contains(text, "the namespace keeps results for 24h"); got != want {
+				t.Errorf("%s, %d days: told %t\n%s", command, days, got, text)
+			}
+		}
+	}
+}
+
 // A run whose attempts are made on workers needs a CLI on this machine only if it asks models itself.
 func TestCoordinatorWithoutCLI(t *testing.T) {
 	_, bare := project(t, `{"tasks":[{"id":"a","subject":"A","files":[{"path":"made.txt","action":"create"}],`+
