@@ -85,6 +85,16 @@ func TestMakespanBounds(t *testing.T) {
 	}
 }
 
+// The verification of criteria takes no time.
+func TestMakespanOfCriteria(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, `{"criteria":[{"text":"it is fast","verify":"bench"}],"tasks":[`+task("a")+","+task("b", "a")+`]}`)
+	got, err := Makespan(p, event.Waves, 2, func(i int) float64 { return float64(5 + i) })
+	if err != nil || got != 11 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // BenchmarkMakespan compares the orders with the lower bound of every schedule, over 1,000 plans.
 func BenchmarkMakespan(b *testing.B) {
 	plans := randomPlans(b, 1000)

@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,57 @@ func TestChecksOfARepair(t *testing.T) {
 	}
 	if want := []string{"1", "2", "3", "4", "5"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Blockers that a person skipped get no repair: the run pauses and names those that are left.
+func TestSkippedBlockers(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.Config = testConfig()
+	s.Config.ReviewRounds = 2
+	skipped := counsel.Finding{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, Resolution: "skipped", Text: "odd",
+		File: "a.go", Line: 3}
+	last := &event.ReviewEnded{N: 1, Round: 1, Review: counsel.Review{Findings: []counsel.Finding{skipped}}}
+	stop, ok := decideRemediation(s, last).(event.Draining)
+	if !ok || stop.Stop.Reason != "1 blockers remain after round 1 of the thorough review: a.go:3: odd" {
+		t.Errorf("%+v", stop)
+	}
+	other := skipped
+	other.ID, other.Resolution = "F-2", ""
+	last.Review.Findings = append(last.Review.Findings, other)
+	added, ok := decideRemediation(s, last).(event.TasksAdded)
+	if !ok || len(added.Tasks) != 1 || added.Tasks[0].For != "review 1, F-2" {
+		t.Errorf("%+v", added)
+	}
+}
+
+// A repair whose file no plan can have is added without it, and one that no plan can have at all is not added.
+func TestInvalidRepairs(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	ev, err := OnFindings(s, 1, []Remediation{{For: "F-1", Subject: "x", Files: []string{"../out"}},
+		{For: "F-2", Subject: "y", Dir: "../out"}})
+	if err != nil || len(ev.Tasks) != 1 || ev.Tasks[0].For != "F-1" || strings.Contains(string(ev.Tasks[0].Task), "out") {
+		t.Errorf("%+v, %v", ev, err)
+	}
+	if ev, err := OnFindings(s, 1, []Remediation{{Subject: "y", Dir: "../out"}}); !errors.Is(err, ErrNoRemediation) {
+		t.Errorf("%+v, %v", ev, err)
+	}
+	if body := decideCriteriaRemediation(s, nil); body != nil {
+		t.Errorf("without criteria: %+v", body)
+	}
+}
+
+// The review of an earlier run counts while nothing is new.
+func TestReviewOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	for review, want := range map[string]bool{event.ReviewThorough: true, event.ReviewLight: false, "": false} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		s.earlier = earlierWork{EarlierWork: &event.EarlierWork{Review: review}}
+		if got := s.isReviewed(); got != want {
+			t.Errorf("%q: %t", review, got)
+		}
 	}
 }
 

@@ -222,7 +222,7 @@ func (s *suite) run(ctx context.Context, mutant string) (result, error) {
 		limit := 10 * time.Second
 		for _, t := range tests[:min(size, len(tests))] {
 			names = append(names, t.name)
-			limit += 10 * t.took
+			limit += 3 * t.took
 		}
 		r, err := s.test(ctx, mutant, names, limit)
 		if failed := r.failed; failed != "" && !r.timeout && err == nil {

@@ -88,6 +88,41 @@ func TestAskArguments(t *testing.T) {
 	}
 }
 
+// A question asks for the form of its answer, if it has one, and has no tools, model or cap that it does not name.
+func TestPlainAskArguments(t *testing.T) {
+	t.Parallel()
+	for schema, flags := range map[string][]string{"": nil, `{"type":"object"}`: {"--json-schema", `{"type":"object"}`}} {
+		got, err := askArgs(runner.Question{Schema: json.RawMessage(schema)})
+		want := append(append(slices.Clone(protocolFlags), "--tools", "", "--no-session-persistence", "--strict-mcp-config"),
+			flags...)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("arguments %q, want %q; %v", got, want, err)
+		}
+	}
+}
+
+// A wavex that is asked to stop is gone within seven seconds, whatever the agent does. A turn that is over or failed by
+// itself has more time. The settings of the agent win.
+func TestStopWait(t *testing.T) {
+	t.Parallel()
+	long := StopWait{Interrupt: 10 * time.Second, Close: 3 * time.Second, Terminate: 5 * time.Second}
+	c := &conversation{agent: &Agent{}}
+	for _, cause := range []error{nil, errTimeout, errIdle, errNoise} {
+		if got := c.stopWait(cause); got != long {
+			t.Errorf("%v: %+v, want %+v", cause, got, long)
+		}
+	}
+	w := c.stopWait(context.Canceled)
+	if w != (StopWait{2500 * time.Millisecond, time.Second, time.Second}) ||
+		w.Interrupt+w.Close+w.Terminate > 7*time.Second {
+		t.Errorf("stopped: %+v", w)
+	}
+	c.agent.StopWait = StopWait{Interrupt: 1, Terminate: 3}
+	if got := c.stopWait(nil); got != (StopWait{1, long.Close, 3}) {
+		t.Errorf("with settings: %+v", got)
+	}
+}
+
 // A question whose files have no place is not asked.
 func TestAskWithoutAPlace(t *testing.T) {
 	t.Parallel()
