@@ -123,6 +123,19 @@ func TestStopWait(t *testing.T) {
 	}
 }
 
+// During a turn the CLI is asked for the cost of its subagents.
+func TestCostOfSubagentsIsAsked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "dump")
+	b := setup(t, script{Steps: then(prints(initLine, `{"type":"system","subtype":"task_progress"}`),
+		step{Await: usageID}, step{Dump: file}, step{Print: usageAnswer}, step{Exit: new(1)})})
+	b.req.Settings.Timeout = 5 * time.Second
+	r := b.attempt(t.Context())
+	if r.Cost != 12_500 || r.Priced != "stream" || !strings.Contains(readDump(t, file).Heard, usageLine) {
+		t.Errorf("cost %s by %q", r.Cost, r.Priced)
+	}
+}
+
 // A question whose files have no place is not asked.
 func TestAskWithoutAPlace(t *testing.T) {
 	t.Parallel()
