@@ -298,6 +298,10 @@ func TestNoBase(t *testing.T) {
 		"a directory": {func(b *fixture) { must(os.Mkdir(b.req.Baseline, 0o700)) }, runner.Broken,
 			"reading the digests of the declared files: "},
 		"no place": {func(b *fixture) { b.req.Baseline = filepath.Join(os.DevNull, "x", "base.json") }, runner.Broken, ""},
+		"a place that cannot be made": {func(b *fixture) {
+			b.req.Baseline = filepath.Join(filepath.Dir(b.dir), "link", "base.json")
+			must(os.Symlink("gone", filepath.Dir(b.req.Baseline)))
+		}, runner.Broken, "mkdir "},
 		"checks": {func(b *fixture) {
 			b.hooks.Directory = &stoppingDirectory{stop: func() error { return io.ErrNoProgress }}
 		}, runner.Broken, io.ErrNoProgress.Error()},
