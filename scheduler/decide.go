@@ -237,11 +237,11 @@ func decideChecks(s *State, i int) event.Body {
 		Session: t.Turn.Result.Session, Advised: t.Advice != nil}
 }
 
-// taskBudget returns the plan's budget for a task less its cost so far; 0: no budget.
+// taskBudget returns the plan's budget for a task less its known cost so far; 0: no budget.
 func (s *State) taskBudget(i int) budget.USD {
 	own := s.Plan.Tasks[i].BudgetUSD
 	if own > 0 {
-		own = max(own-s.Tasks[i].Cost, min(own, budget.MinReservation))
+		own = max(own-s.Tasks[i].Cost+s.unknownCost(i), min(own, budget.MinReservation))
 	}
 	return own
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"wavex/budget"
 	"wavex/internal/event"
 )
 
@@ -24,6 +25,16 @@ func (s *State) noteCap(b event.AttemptEnded, open event.Body) {
 		s.atCap[j.key] = cappedAttempt{j, event.CostCorrected{Task: b.Task, Key: b.Key, Attempt: b.Attempt,
 			Was: b.Result.Cost}}
 	}
+}
+
+// unknownCost returns the part of the cost of task i that counts at the caps of attempts.
+func (s *State) unknownCost(i int) (sum budget.USD) {
+	for _, a := range s.atCap {
+		if a.correction.Task == s.Plan.Tasks[i].ID && a.correction.Key == s.Tasks[i].Key {
+			sum += a.correction.Was
+		}
+	}
+	return sum
 }
 
 func (s *State) applyCostCorrected(b event.CostCorrected) error {

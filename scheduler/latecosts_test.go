@@ -102,6 +102,22 @@ func TestLateCostsOfAResumedRun(t *testing.T) {
 	}
 }
 
+// The budget of a task holds for the known costs: an attempt whose worker was lost leaves the next one its money.
+func TestBudgetOfATaskAfterALoss(t *testing.T) {
+	t.Parallel()
+	text := `{"tasks":[{"id":"a","subject":"A","verify":["true"],"budgetUSD":2}]}`
+	b := newFixture(t, mustPlan(t, text), onWorkers())
+	b.runner.results["a"] = []runner.Result{lost(2 * budget.Dollar), outcome(runner.Interrupted), wrong("no"), wrong("no")}
+	b.run(t)
+	var caps []budget.USD
+	for _, s := range of[event.AttemptStarted](b.journal) {
+		caps = append(caps, s.Cap)
+	}
+	if len(caps) < 3 || caps[0] != 2*budget.Dollar || caps[1] != 2*budget.Dollar || caps[2] != 2*budget.Dollar-300 {
+		t.Errorf("caps %v", caps)
+	}
+}
+
 // Only attempts on workers are asked for, and only those at their caps.
 func TestNoLateCosts(t *testing.T) {
 	t.Parallel()
