@@ -17,6 +17,7 @@ function askStop() {
   const n = runningTasks().length, dialog = $("stop");
   const words = n === 1 ? "1 running attempt is interrupted. It counts" : n ? `${n} running attempts are interrupted. They count` : "";
   const button = (word, f, more) => h("button", { type: "button", class: "small", ...more, on: { click: () => { dialog.close(); f(); } } }, word);
+  fill(dialog, { "aria-labelledby": "stop-title", "aria-describedby": "stop-text" }, []);
   dialog.replaceChildren(h("h2", { id: "stop-title" }, "Stop the run?"),
     h("p", { id: "stop-text" }, words ? words + " as no failure, and wavex resume goes on." : "No attempt is running. wavex resume goes on."),
     h("p", { class: "chips" }, button("Keep running", () => {}, { autofocus: true }), button("Stop the run", () => act("stop", "Asking …"))));
