@@ -412,12 +412,40 @@ func drawnRun(t *testing.T, seed int) (events []event.Event) {
 		if d.oneIn(2) {
 			events = slices.Clone(events[:1+d.IntN(len(events))])
 		}
+		if d.oneIn(5) {
+			events = rolledBack(t, text, events, d)
+		}
 		c.Limits.USD += 4 * budget.Dollar
 		c.Limits.Iterations += 10
 		if c.Only = nil; d.oneIn(5) {
 			c.Only = []string{"t1"}
 		}
 	}
+	return events
+}
+
+// rolledBack returns the journal after a person rolled back the work of some tasks.
+func rolledBack(t *testing.T, text string, events []event.Event, d dice) []event.Event {
+	t.Helper()
+	s := NewState(mustPlan(t, text))
+	if err := s.Replay(events); err != nil {
+		t.Fatal(err)
+	}
+	b := event.RolledBack{What: "wave-2", From: "c", Undo: "u"}
+	for i := range s.Tasks {
+		if s.Tasks[i].Status != event.Pending && d.oneIn(2) {
+			b.Tasks = append(b.Tasks, s.Plan.Tasks[i].ID)
+		}
+	}
+	apply := func(b event.Body) {
+		e := event.Event{Seq: s.Seq + 1, Time: s.Time, Body: b}
+		if err := s.apply(e); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	apply(b)
+	apply(EndAfterRollback(s, b.What))
 	return events
 }
 
