@@ -120,13 +120,15 @@ func (g git) inAny() git {
 	return g
 }
 
-// otherRepository says that git would find another repository than when the session began, or "". Commands that run
-// hooks need it: hooks may work in repositories of their own, so their environment names none.
-func (m *Manager) otherRepository() string {
-	if now, _ := runner.Repository(resolveLinks(m.opts.Project)); m.repository == "" || now == m.repository {
-		return ""
+// forHooks returns g for a command that runs hooks. These may work in repositories of their own, so their environment
+// names none. It returns an error if git would find another repository than when the session began.
+func (m *Manager) forHooks(g git) (git, error) {
+	now, _ := runner.Repository(resolveLinks(g.dir))
+	if m.repository != "" && resolveLinks(now) != resolveLinks(m.repository) {
+		return g, fmt.Errorf("a file of git for %s, such as commondir, names another repository than %s since the session "+
+			"began", g.dir, m.repository)
 	}
-	return "a file in " + m.repository + ", such as commondir, names another repository since the session began"
+	return g.inAny(), nil
 }
 
 // readVersion reads the version of git. It returns an *Error if worktrees need a newer one.

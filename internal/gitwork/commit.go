@@ -149,9 +149,13 @@ func (g git) putOnBranch(ctx context.Context, onBranch bool, branch, commit stri
 func (m *Manager) commitIndex(ctx context.Context, g git, req runner.Request) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, errHookTimeout)
 	defer cancel()
+	g, err := m.forHooks(g)
+	if err != nil {
+		return err
+	}
 	args := append(m.hookArgs(), "commit", "-q", "--allow-empty", "--cleanup=whitespace", "-F", "-")
 	g.mark = fmt.Sprintf("%s/%s/%d", req.Run, req.Task, req.Attempt)
-	_, err := g.outputOf(ctx, m.taskMessage(req.Task), args...)
+	_, err = g.outputOf(ctx, m.taskMessage(req.Task), args...)
 	var failed *gitError
 	switch {
 	case errors.As(err, &failed) && failed.code == 1:

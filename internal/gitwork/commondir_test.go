@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/proc/proctest"
+	"wavex/runner"
 )
 
 // sessionWork are things that wavex's git does while agents work: each prepares a session, and returns its action.
@@ -124,5 +127,45 @@ func TestChangedProgramsAreTold(t *testing.T) {
 		if all := strings.Join(said, "\n"); (all == "") != (c.want == "") || !strings.Contains(all, c.want) {
 			t.Errorf("after %q: %q, want %q", c.change, all, c.want)
 		}
+	}
+}
+
+// A hook may work in a repository of its own: wavex's git names no repository to it.
+func TestHooksInOtherRepositories(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	other := t.TempDir()
+	proctest.Script(t, filepath.Join(r.dir, ".git", "hooks", "pre-commit"), "#!/bin/sh\nset -e\n"+
+		"unset GIT_DIR GIT_INDEX_FILE GIT_PREFIX\ncd '"+other+"'\ngit init -q .\necho 1 > f\ngit add f\n"+
+		"git -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m other\n")
+	before := r.git("rev-parse", "main")
+	m := r.open(r.options("r1"))
+	r.attempt(m, "x", r.edits(files{"b": "2\n"}))
+	if now := r.git("rev-parse", "main"); now != before {
+		t.Errorf("the hook's commit is on main of the project: %s", r.git("log", "--format=%s", "main"))
+	}
+	if said := r.gitIn(other, "log", "-1", "--format=%s"); said != "other" {
+		t.Errorf("the hook's own repository has %q", said)
+	}
+}
+
+// An agent that names another repository in the files of a worktree makes no hook of that one run.
+func TestCommonDirOfAWorktree(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	evil, ran := filepath.Join(t.TempDir(), "git"), filepath.Join(t.TempDir(), "ran")
+	copyAll(t, evil, filepath.Join(r.dir, ".git"))
+	writeHooks(t, filepath.Join(evil, "hooks"), ran)
+	o := r.options("r1")
+	o.Trees = TreesPool
+	m := r.open(o)
+	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(dir string, _ runner.Request) error {
+		r.write(dir, files{"b": "2\n"})
+		admin, err := adminDir(dir)
+		must(t, err)
+		return os.WriteFile(filepath.Join(admin, "commondir"), []byte(evil+"\n"), 0o600)
+	})
+	if _, err := os.Stat(ran); err == nil || res.Outcome != runner.Broken || !strings.Contains(res.Reason, "commondir") {
+		t.Errorf("%s: %s; a hook ran: %v", res.Outcome, res.Reason, err == nil)
 	}
 }

@@ -101,10 +101,10 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 	is := func(problem, format string, args ...any) (*Error, error) {
 		return &Error{Problem: problem, Text: fmt.Sprintf(format, args...)}, nil
 	}
-	other := m.otherRepository()
+	_, other := m.forHooks(m.g)
 	switch {
-	case other != "":
-		return is(NotForward, "%s", other)
+	case other != nil:
+		return is(NotForward, "%v", other)
 	case !complete && !asked:
 		return is(Incomplete, "the run is not complete")
 	case c.branch == "":

@@ -309,7 +309,11 @@ func (g git) withCommitEnv(ctx context.Context) (git, error) {
 func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args []string) error {
 	said := ""
 	g.stderr = &said
-	err := g.run(ctx, slices.Concat(m.hookArgs(), []string{"hook", "run", "--ignore-missing", hook, "--"}, args)...)
+	g, err := m.forHooks(g)
+	if err != nil {
+		return err
+	}
+	err = g.run(ctx, slices.Concat(m.hookArgs(), []string{"hook", "run", "--ignore-missing", hook, "--"}, args)...)
 	var failed *gitError
 	switch {
 	case errors.Is(err, errHookProbeTimeout) && args == nil:

@@ -72,10 +72,11 @@ func (m *Manager) pushBranch(ctx context.Context, d Delivery) (remote string, er
 		return "", &Error{NoRemote, "there is no remote to push to",
 			"add one with git remote add origin URL; the work is on " + d.Ref}
 	}
-	if why := m.otherRepository(); why != "" {
-		return "", &Error{PushFailed, why, "the work is on " + d.Ref}
+	g, err := m.forHooks(m.g)
+	if err != nil {
+		return "", &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
 	}
-	err = m.g.inAny().withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":"+runBranch(m.opts.Run))
+	err = g.withBatchSSH(ctx).run(ctx, "push", "-q", remote, d.Commit+":"+runBranch(m.opts.Run))
 	var failed *gitError
 	if errors.As(err, &failed) {
 		return "", &Error{PushFailed, err.Error(), "the work is on " + d.Ref}
