@@ -1,7 +1,6 @@
 package gitwork
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,7 +31,8 @@ func gitMayHold(lock string, dirs []string) bool {
 			continue
 		}
 		at := filepath.Join("/proc", e.Name())
-		if hasOpen(at, lock) || isGit(at) && worksIn(at, ours, root) {
+		// A git that ends meanwhile seems to work anywhere. It loses its arguments first.
+		if hasOpen(at, lock) || isGit(at) && worksIn(at, ours, root) && isGit(at) {
 			return true
 		}
 	}
@@ -66,10 +66,6 @@ func worksIn(at string, ours []fs.FileInfo, root fs.FileInfo) bool {
 	var above fs.FileInfo
 	for dir := at + "/cwd"; ; dir += "/.." {
 		info, err := os.Stat(dir)
-		if errors.Is(err, fs.ErrNotExist) && above == nil {
-			_, err = os.Stat(at)
-			return err == nil // else the process has ended
-		}
 		if err != nil {
 			return true
 		}
@@ -100,17 +96,21 @@ func namesDir(at string, ours []fs.FileInfo) bool {
 	if err != nil || failed != nil {
 		return true
 	}
-	for _, text := range strings.Split(string(args)+string(env), "\x00") {
+	dir, err := os.Readlink(filepath.Join(at, "cwd"))
+	if err != nil {
+		return true
+	}
+	all := strings.Split(string(args)+string(env), "\x00")
+	for i, text := range all {
 		name, path, _ := strings.Cut(text, "=")
 		switch name {
 		case "--git-dir", "GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE":
+			if text == "--git-dir" && i+1 < len(all) {
+				path = all[i+1]
+			}
 			if !filepath.IsAbs(path) {
-				dir, err := os.Readlink(filepath.Join(at, "cwd"))
-				if err != nil || path == "" { // it is the next argument
-					return true
-				}
 				path = filepath.Join(dir, path)
-				if _, err := os.Stat(path); err != nil {
+				if _, err := os.Stat(path); err != nil && name != "GIT_INDEX_FILE" {
 					return true // git has changed its directory since
 				}
 			}

@@ -289,7 +289,7 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 // checks the shares, and finds the hooks, the signatures and a name for commits.
 func (m *Manager) prepareRepo(ctx context.Context) error {
 	m.g = m.g.inDir(m.checkout.top)
-	if err := m.removeStaleLocks(); err != nil {
+	if err := m.removeStaleLocks(ctx); err != nil {
 		return err
 	}
 	for _, s := range m.opts.Share {

@@ -9,13 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"wavex/internal/async"
 )
 
 // This file removes lock files that a killed git has left. A git that is asked to end removes its own.
 
 // removeStaleLocks removes the lock files of the run's own refs and worktrees. Their owners were killed,
 // since this process holds the run's lock.
-func (m *Manager) removeStaleLocks() error {
+func (m *Manager) removeStaleLocks(ctx context.Context) error {
 	var stale []string
 	for _, pattern := range []string{
 		"refs/heads/wavex/" + m.opts.Run + ".lock", "refs/heads/wavex/" + m.opts.Run + ".tasks/*.lock",
@@ -38,13 +41,16 @@ func (m *Manager) removeStaleLocks() error {
 			return err
 		}
 	}
-	return m.removeSharedLocks()
+	return m.removeSharedLocks(ctx)
 }
+
+// lockWait is how long a session waits for a git that may hold a lock.
+const lockWait = time.Second
 
 // removeSharedLocks removes the lock files of the repository and the checkout, which any git may hold, if the last
 // session of the run was killed, the file was made since that session began, and no git that may hold it is alive. On
 // systems where the last cannot be known it removes none.
-func (m *Manager) removeSharedLocks() error {
+func (m *Manager) removeSharedLocks(ctx context.Context) error {
 	if m.opts.CutOff.IsZero() {
 		return nil
 	}
@@ -56,12 +62,18 @@ func (m *Manager) removeSharedLocks() error {
 		if err != nil {
 			return err
 		}
-		if gitMayHold(path, m.gitDirs()) {
-			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git is at work here", path))
-			continue
+		held := gitMayHold(path, m.gitDirs())
+		for began := time.Now(); held && time.Since(began) < lockWait; held = gitMayHold(path, m.gitDirs()) {
+			if err := async.Sleep(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
 		}
 		if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) || !now.ModTime().Equal(info.ModTime()) {
-			continue // another git has made it
+			continue // another git has removed it, or made it
+		}
+		if held {
+			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git is at work here", path))
+			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -118,5 +130,5 @@ func (m *Manager) removeLocksOfShared(ctx context.Context) error {
 		return err
 	}
 	m.checkout = c
-	return m.removeSharedLocks()
+	return m.removeSharedLocks(ctx)
 }
