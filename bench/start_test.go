@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,8 @@ func BenchmarkStart(b *testing.B) {
 		scores := race(b, "wavex version", []competitor{{name: "without the SDK", argv: []string{without, "version"}},
 			{name: "wavex", argv: []string{with, "version"}}})
 		older, newer := scores["without the SDK"], scores["wavex"]
-		checkBound(b, "ms more", newer.median()-older.median(), 3)
+		// Beside other work a median of the wall has their turns in it too.
+		checkBound(b, "ms more, the least of each", slices.Min(newer.wall)-slices.Min(older.wall), 3)
 		checkBound(b, "ms of CPU more", median(newer.cpu)-median(older.cpu), 3)
 		checkBound(b, "MB more", size-smaller, 10)
 		fmt.Printf("  the binary has %.1f MB, and %.1f MB without the SDK\n", size, smaller)
