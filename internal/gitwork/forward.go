@@ -90,21 +90,11 @@ func (m *Manager) endForward(f forward, done bool) error {
 // recoverForward puts on record a fast-forward that git completed before wavex was killed, and undoes one that git has
 // begun: then the checkout is clean again, except for changes of a person.
 func (m *Manager) recoverForward(ctx context.Context) error {
-	m.mu.Lock()
-	work := m.state.Forward
-	m.mu.Unlock()
-	if work == nil {
-		return nil
-	}
-	c, err := m.readCheckout(ctx)
-	if err != nil {
+	work, c, err := m.findForward(ctx)
+	if work == nil || err != nil {
 		return err
 	}
-	done, err := m.isAncestor(ctx, work.To, c.head)
-	if err != nil {
-		return err
-	}
-	if !done && c.branch == m.state.Branch && c.head == work.From && len(c.dirty) > 0 {
+	if c.branch == m.state.Branch && c.head == work.From && len(c.dirty) > 0 {
 		if err := m.undoForward(ctx, *work); exitCode(err) > 0 {
 			m.warn(fmt.Errorf("the checkout has a part of the work of a delivery that was cut off: %w", err))
 			return nil // the delivery names the files
@@ -112,7 +102,27 @@ func (m *Manager) recoverForward(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.endForward(*work, done)
+	return m.endForward(*work, false)
+}
+
+// findForward returns the fast-forward on record that git has not completed, or nil, and the checkout. One that git has
+// completed it puts on record as such.
+func (m *Manager) findForward(ctx context.Context) (*forward, checkout, error) {
+	m.mu.Lock()
+	work := m.state.Forward
+	m.mu.Unlock()
+	if work == nil {
+		return nil, checkout{}, nil
+	}
+	c, err := m.readCheckout(ctx)
+	if err != nil {
+		return nil, c, err
+	}
+	done, err := m.isAncestor(ctx, work.To, c.head)
+	if done {
+		return nil, c, m.endForward(*work, true)
+	}
+	return work, c, err
 }
 
 // undoForward restores the files and the index entries that a fast-forward which failed or was cut off has written. It

@@ -113,6 +113,20 @@ func TestDeliveryKilledWithinMerge(t *testing.T) {
 	}
 }
 
+// A delivery that git completed before wavex was killed can be undone at once.
+func TestUndeliveryOfKilledMerge(t *testing.T) {
+	t.Parallel()
+	c := newCutOff(t).in(t)
+	m := c.open(c.o)
+	c.git("stash", "-q") // plan.json
+	c.git("merge", "-q", "--ff-only", c.to)
+	u, err := m.PlanUndelivery(t.Context())
+	must(t, err)
+	equal(t, "it goes", u.From+" "+u.To, c.to+" "+c.from)
+	must(t, m.Undeliver(t.Context(), u))
+	equal(t, "main", c.git("rev-parse", "main"), c.from)
+}
+
 // Changes of a person before the run goes on stay, after any of the steps, and the delivery names them.
 func TestDeliveryKilledWithinMergeBesideAPerson(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,9 @@ type Undelivery struct {
 // PlanUndelivery computes how the last delivery is undone, without changes. It returns an *Error if nothing was
 // delivered by a fast-forward, or if other work builds on it.
 func (m *Manager) PlanUndelivery(ctx context.Context) (*Undelivery, error) {
+	if _, _, err := m.findForward(ctx); err != nil {
+		return nil, err
+	}
 	if m.state.Delivered == "" {
 		return nil, &Error{Problem: BuiltOn, Text: "wavex did not move your branch in run " + m.opts.Run,
 			Fix: "its work is on " + branchName(runBranch(m.opts.Run))}
@@ -41,8 +44,9 @@ func (m *Manager) PlanUndelivery(ctx context.Context) (*Undelivery, error) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
 		c := Change{path, changes[path].action()}
-		if _, err := os.Lstat(filepath.Join(m.checkout.top, filepath.FromSlash(path))); err == nil && !cut &&
-			changes[path].status == 'A' {
+		// Git looks into a folder itself, which has taken the place of a file.
+		if info, err := os.Lstat(filepath.Join(m.checkout.top, filepath.FromSlash(path))); err == nil && !cut &&
+			changes[path].status == 'A' && !info.IsDir() {
 			return nil, &Error{Problem: BuiltOn, Text: path + ", which git ignores, is in the way", Fix: "move it away"}
 		}
 		u.Changes = append(u.Changes, c)
