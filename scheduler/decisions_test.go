@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,13 +38,35 @@ func (f fate) of(work ...any) dice {
 	return dice{rand.New(rand.NewPCG(h.Sum64(), 1))}
 }
 
-// wait lets the work take a time that no other work takes, and reports whether it was not interrupted.
+// wait lets the work take a time that no other work takes, and reports whether it was not interrupted. No two works end
+// at once, so that their order is always the same.
 func (f fate) wait(ctx context.Context, most time.Duration, work ...any) bool {
+	d := f.of("time", work)
 	select {
-	case <-time.After(time.Duration(1 + f.of("time", work).Int64N(int64(most)))):
+	case <-time.After(time.Duration(1 + d.Int64N(int64(most)))):
 		return true
 	case <-ctx.Done():
+		time.Sleep(time.Duration(1 + d.Int64N(int64(time.Second)))) // of the synctest bubble
 		return false
+	}
+}
+
+// spare is a process that waits for its attempt.
+type spare struct {
+	fate
+	req   runner.Request
+	taken chan struct{}
+}
+
+// Run implements runner.Spare.
+func (p *spare) Run(ctx context.Context) (cost budget.USD, used bool) {
+	d := p.of("spare", p.req.Task, p.req.Attempt)
+	select {
+	case <-p.taken:
+		return 0, true
+	case <-ctx.Done():
+		time.Sleep(time.Duration(1 + d.Int64N(int64(time.Second)))) // as in wait
+		return budget.USD(d.IntN(2) * 700), false
 	}
 }
 
@@ -156,6 +179,9 @@ func drawnConfig(d dice) event.Config {
 // Attempt implements runner.Runner.
 func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	d := f.of("attempt", req.Task, req.Attempt)
+	if p, ok := hooks.Spare.(*spare); ok {
+		close(p.taken)
+	}
 	r := runner.Result{Outcome: runner.Done, Output: &runner.Output{Value: json.RawMessage(`{}`)}, Session: req.Session,
 		Cost:   min(req.Cap, budget.USD(d.IntN(400_000))),
 		Priced: "result", Turns: 1 + d.IntN(5), Contained: !d.oneIn(40), Model: "m", Notional: d.oneIn(9)}
@@ -369,21 +395,24 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 		}
 		return some(d, 2, json.RawMessage(`"x"`), json.RawMessage(`{"n":1}`)), nil
 	}
+	l.NewSpare = func(req runner.Request) runner.Spare { return &spare{f, req, make(chan struct{})} }
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
 	added := make(chan []json.RawMessage, 1)
 	l.AddedTasks = added
 	ctx, end := context.WithCancel(t.Context())
+	var people sync.WaitGroup
+	defer people.Wait()
 	defer end()
 	if d.oneIn(6) {
-		go func() {
+		people.Go(func() {
 			if f.wait(ctx, 2*time.Hour, "added", n) {
 				added <- []json.RawMessage{[]byte(task(fmt.Sprintf("late%d", n), "t0")), []byte(task("t0"))}
 			}
-		}()
+		})
 	}
-	if d.oneIn(6) {
-		go func() {
-			for k := range 1 + d.IntN(2) {
+	if signals := 1 + d.IntN(2); d.oneIn(6) {
+		people.Go(func() {
+			for k := range signals {
 				if !f.wait(ctx, 3*time.Hour, "signal", n, k) {
 					return
 				}
@@ -393,7 +422,7 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 					return
 				}
 			}
-		}()
+		})
 	}
 	if _, err := l.Run(ctx); err != nil {
 		t.Fatal(err)
