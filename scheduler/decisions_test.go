@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -540,15 +539,20 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := ""
-	old := strings.Split(string(want), "\n")
-	for i, now := range strings.Split(all.String(), "\n") {
-		before := cmp.Or(append(old, make([]string, i+1)...)[i], "(nothing)")
-		if strings.HasPrefix(now, "-- ") {
-			run = now
+	run, old, now := "", strings.Split(string(want), "\n"), strings.Split(all.String(), "\n")
+	for i := range max(len(old), len(now)) {
+		decided, before := "(nothing)", "(nothing)"
+		if i < len(now) {
+			decided = now[i]
 		}
-		if now != before && now != "" {
-			t.Fatalf("%s, line %d of %s: decided\n%s\nand on file is\n%s", run, i+1, path, now, before)
+		if i < len(old) {
+			before = old[i]
+		}
+		if strings.HasPrefix(decided, "-- ") {
+			run = decided
+		}
+		if decided != before {
+			t.Fatalf("%s, line %d of %s: decided\n%s\nand on file is\n%s", run, i+1, path, decided, before)
 		}
 	}
 }
