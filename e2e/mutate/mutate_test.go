@@ -115,6 +115,23 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A process that ends for another reason than a mutation is no verdict on it.
+func TestBusyMachine(t *testing.T) {
+	t.Parallel()
+	dir := module(t, "busy.txtar")
+	var out strings.Builder
+	r := &report{out: &out, root: dir, seeds: []uint64{1}, n: 100, deadline: time.Now().Add(time.Hour)}
+	if err := r.mutate(t.Context(), "shop", nil); err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := os.ReadFile(filepath.Join(dir, "shop", "runs")); len(runs) != 4 || err != nil {
+		t.Errorf("the test ran %d times, %v", len(runs), err)
+	}
+	if !maps.Equal(r.rows[0].count, map[verdict]int{survived: 1}) {
+		t.Errorf("the verdicts are %v\n%s", r.rows[0].count, out.String())
+	}
+}
+
 // Without a mutation that was tried the aim is not reached.
 func TestPercent(t *testing.T) {
 	t.Parallel()

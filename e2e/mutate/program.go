@@ -208,8 +208,9 @@ var (
 	crash   = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 )
 
-// run runs the tests that reach a mutation with it, more and more at once, until the first failure. A
-// failed test is run once more, because it may fail on a busy machine without the mutation too.
+// run runs the tests that reach a mutation with it, more and more at once, until the first failure. On a
+// busy machine tests fail without the mutation too: a failed test is run once more, and a process that did
+// not end in time, or ended otherwise, counts only if the same tests then pass without the mutation.
 func (s *suite) run(ctx context.Context, mutant string) (result, error) {
 	tests, err := s.timed()
 	if err != nil {
@@ -231,6 +232,9 @@ func (s *suite) run(ctx context.Context, mutant string) (result, error) {
 				continue
 			}
 		}
+		if !r.ok && r.failed == "" && err == nil {
+			r, err = s.confirm(ctx, mutant, names, limit, r)
+		}
 		if !r.ok || err != nil {
 			return r, err
 		}
@@ -240,7 +244,25 @@ func (s *suite) run(ctx context.Context, mutant string) (result, error) {
 	return result{ok: true}, nil
 }
 
-// test runs some tests with a mutation, until the first failure.
+// confirm returns the result of tests whose process did not end in time, or ended otherwise: the first one,
+// or while the same tests do so without the mutation too, that of another try with twice the time.
+func (s *suite) confirm(ctx context.Context, mutant string, names []string, limit time.Duration,
+	first result) (r result, err error) {
+	r = first
+	for range 3 {
+		plain, err := s.test(ctx, "0", names, limit)
+		if plain.ok || err != nil {
+			return r, err
+		}
+		limit *= 2
+		if r, err = s.test(ctx, mutant, names, limit); r.ok || r.failed != "" || err != nil {
+			return r, err
+		}
+	}
+	return result{}, fmt.Errorf("the tests %s of %s do not pass without a mutation", strings.Join(names, ", "), s.tests)
+}
+
+// test runs some tests with a mutation, or with "0" without one, until the first failure.
 func (s *suite) test(ctx context.Context, mutant string, names []string, limit time.Duration) (result, error) {
 	p, err := s.compile()
 	if err != nil {
