@@ -58,7 +58,10 @@ func refreshTouched(index, top string, before time.Time, all bool) (again bool, 
 		return false, err
 	}
 	entries, newHash := parseIndex(text)
-	if !all && (len(entries) < statSample || !mostTouched(entries, top, before)) { // git is as fast
+	switch {
+	case len(entries) == 0 && all:
+		return false, os.Chtimes(index, time.Time{}, time.Unix(1, 0)) // git reads files that are as new as the index
+	case len(entries) == 0, !all && (len(entries) < statSample || !mostTouched(entries, top, before)): // git is as fast
 		return false, nil
 	}
 	var next atomic.Int64
@@ -92,7 +95,7 @@ func refreshTouched(index, top string, before time.Time, all bool) (again bool, 
 	if newest < before.Unix() {
 		return false, nil
 	}
-	return true, os.Chtimes(index, time.Time{}, time.Unix(newest+1, 0)) // git reads files that are as new as the index
+	return true, os.Chtimes(index, time.Time{}, time.Unix(newest+1, 0))
 }
 
 // refresher refreshes entries of an index.

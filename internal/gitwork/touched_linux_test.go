@@ -188,6 +188,37 @@ func TestRefreshTouchedSplitIndex(t *testing.T) {
 	}
 }
 
+// An index without a checksum, as with index.skipHash, stays as it is. If its entries must be compared, git reads the
+// files.
+func TestRefreshTouchedOtherIndex(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	index := filepath.Join(r.dir, ".git", "index")
+	before, err := os.ReadFile(index)
+	must(t, err)
+	clear(before[len(before)-20:])
+	must(t, os.WriteFile(index, before, 0o600))
+	touched := time.Now().Add(-time.Hour).Truncate(time.Second)
+	setTime(t, filepath.Join(r.dir, "a"), touched)
+	r.git("update-index", "-q", "--refresh")
+	must(t, os.WriteFile(filepath.Join(r.dir, "a"), []byte("2\n"), 0o600))
+	setTime(t, filepath.Join(r.dir, "a"), touched.Add(time.Millisecond))
+	before, err = os.ReadFile(index)
+	must(t, err)
+	clear(before[len(before)-20:])
+	must(t, os.WriteFile(index, before, 0o600))
+
+	if refresh(t, index, r.dir, time.Now(), true) {
+		t.Error("it must be compared again")
+	}
+	now, err := os.ReadFile(index)
+	must(t, err)
+	if !bytes.Equal(before, now) {
+		t.Error("an index of another kind is changed")
+	}
+	equal(t, "files that differ", r.git(append(coarse, "diff-files", "--name-only")...), "a")
+}
+
 // BenchmarkRefreshTouched touches 6,000 files of 18 KB, whose contents and folders are those of make bench-repos.
 func BenchmarkRefreshTouched(b *testing.B) {
 	const files, size = 6000, 18 << 10
