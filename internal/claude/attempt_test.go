@@ -320,12 +320,26 @@ func TestInterrupted(t *testing.T) {
 			cancel(errors.New("the user pressed Ctrl-C"))
 		}
 	}
+	b.agent.StopWait.Interrupt = time.Minute // the answer ends the wait
 	r := b.attempt(ctx)
 	if r.Outcome != runner.Interrupted || !strings.Contains(r.Reason, "Ctrl-C") || r.Priced != "result" || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
 	}
+	if r.Duration >= b.agent.StopWait.Interrupt {
+		t.Errorf("it took %s", r.Duration)
+	}
 	if r := b.attempt(ctx); r.Outcome != runner.Interrupted || r.Priced != "" {
 		t.Errorf("with a context that has ended already: %+v", r)
+	}
+}
+
+// An agent that does not exit after its turn gets SIGTERM, so that it can end by itself.
+func TestTerminatedAfterItsTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: then(prints(initLine), step{Term: new(3)}, step{Print: resultGood}, step{Hang: true})})
+	b.agent.Grace, b.agent.StopWait.Terminate = time.Millisecond, time.Minute
+	if r := b.attempt(t.Context()); r.ExitCode != 3 || r.Duration >= time.Minute {
+		t.Errorf("exit code %d after %s: %+v", r.ExitCode, r.Duration, r)
 	}
 }
 

@@ -55,7 +55,7 @@ type conversation struct {
 // run starts the process, holds the conversation, and returns when the process and the reader have
 // ended.
 func (c *conversation) run(ctx context.Context) {
-	c.end = turnEnd{exit: -1, timeout: c.wall, idle: c.idle}
+	c.end = turnEnd{timeout: c.wall, idle: c.idle}
 	c.exit = proc.Exit{Code: -1, Contained: true}
 	out, err := c.agent.CreateLog(c.logDir, loop.StreamFile)
 	if err != nil {

@@ -408,6 +408,7 @@ func TestSameInput(t *testing.T) {
 		{`{"file_path":"a.txt"}`, `{"file_path":"/project/b.txt"}`, false, false},
 		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, false, false},
 		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, true, true},
+		{`{"a":1,"limit":0}`, `{"a":1}`, false, true},
 		{`{"a":1}`, `broken`, false, false},
 		{`{}`, `broken`, false, false},
 	} {

@@ -122,7 +122,8 @@ func TestIsSingleRule(t *testing.T) {
 // An & inside quotes, also at the beginning, starts no background job.
 func TestQuotedAmpersand(t *testing.T) {
 	t.Parallel()
-	for command, want := range map[string]bool{`"a & b" c`: false, `a & b`: true, `& b`: true} {
+	for command, want := range map[string]bool{`"a & b" c`: false, `a & b`: true, `& b`: true, `a \& b`: false,
+		`a \\& b`: true} {
 		if needsWholeTool(command) != want {
 			t.Errorf("%s needs a rule for the whole tool: %v", command, !want)
 		}
