@@ -329,7 +329,8 @@ func TestGuardsBetweenAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		second int // number of the second attempt
 		want   int // guarded files that it changed
-	}{"a person": {2, 0}, "killed": {1, 1}} {
+		state  bool
+	}{"a person": {2, 0, true}, "killed": {1, 1, true}, "killed before it left its state": {1, 1, false}} {
 		b := setup(t, runnertest.StandIn(runnertest.Idles))
 		at := filepath.Join(b.dir, "check.sh")
 		must(os.WriteFile(at, []byte("exit 1\n"), 0o600))
@@ -338,6 +339,9 @@ func TestGuardsBetweenAttempts(t *testing.T) {
 			t.Errorf("%s: first %+v", name, r.Tampered)
 		}
 		must(os.WriteFile(at, []byte("exit 0\n"), 0o600))
+		if !c.state {
+			must(os.Remove(filepath.Join(filepath.Dir(b.req.Baseline), loop.FinalState)))
+		}
 		b.req.Attempt = c.second
 		if r := b.attempt(t.Context()); len(r.Tampered) != c.want {
 			t.Errorf("%s: second %+v", name, r.Tampered)

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,6 +75,20 @@ func TestKeptValues(t *testing.T) {
 	}
 	if _, err := keepOutput(filepath.Join(os.DevNull, "x"), value); err == nil {
 		t.Error("kept in no folder")
+	}
+}
+
+// A value whose place is taken is not kept, and leaves no file.
+func TestKeepFileInATakenPlace(t *testing.T) {
+	t.Parallel()
+	dir, value := t.TempDir(), []byte("large")
+	sum := sha256.Sum256(value)
+	mustDo(t, os.Mkdir(outputFile(dir, hex.EncodeToString(sum[:])), 0o700))
+	if path, err := KeepFile(dir, value); err == nil || path != "" {
+		t.Errorf("kept as %q: %v", path, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
 	}
 }
 
