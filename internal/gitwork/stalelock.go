@@ -87,15 +87,19 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 // temporary files beside them without which git could not make them again.
 func (m *Manager) sharedLocks() []string {
 	c := &m.checkout
-	paths := []string{c.index + ".lock", filepath.Join(c.dir, "HEAD.lock")}
+	paths := []string{c.index + ".lock"}
+	for _, name := range []string{"HEAD.lock", "ORIG_HEAD.lock", "reftable/tables.list.lock"} {
+		paths = append(paths, filepath.Join(c.dir, filepath.FromSlash(name)))
+	}
 	for _, name := range []string{"packed-refs.lock", "packed-refs.new", "config.lock", "shallow.lock",
-		"refs/stash.lock"} {
+		"refs/stash.lock", "reftable/tables.list.lock"} {
 		paths = append(paths, filepath.Join(c.common, filepath.FromSlash(name)))
 	}
 	if m.state.Branch != "" {
 		paths = append(paths, filepath.Join(c.common, filepath.FromSlash(m.state.Branch)+".lock"))
 	}
-	return paths
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // gitDirs returns the directories in which a git of this repository can work: those of the repository, of the checkout

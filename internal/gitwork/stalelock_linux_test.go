@@ -36,10 +36,12 @@ func TestLocksOfKilledGit(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			r, o, warned := cutOffRun(t, mode)
-			locks := []string{"packed-refs.lock", "packed-refs.new", "index.lock", "HEAD.lock", "config.lock"}
+			locks := []string{"packed-refs.lock", "packed-refs.new", "index.lock", "HEAD.lock", "ORIG_HEAD.lock", "config.lock",
+				"reftable/tables.list.lock"}
 			if mode == Worktree {
 				locks = append(locks, "refs/heads/main.lock")
 			}
+			must(t, os.Mkdir(filepath.Join(r.dir, ".git", "reftable"), 0o755))
 			for _, name := range locks {
 				must(t, os.WriteFile(filepath.Join(r.dir, ".git", name), nil, 0o600))
 			}
