@@ -20,6 +20,7 @@ type attempt struct {
 	began time.Time
 
 	observed runner.Observation // the last one
+	taken    bool               // a worker has told its progress
 	worker   string             // the last that has told its progress; "": none
 	cost     budget.USD         // so far, as the worker has told
 	turn     *runner.Turn       // the reported end of the turn

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wavex/internal/async"
@@ -36,22 +37,35 @@ func (a *attempt) exists(ctx context.Context, id string) bool {
 	return err != nil || end != Gone
 }
 
+// known holds the knowledge about the workers that the attempts of a run share.
+type known struct {
+	made   atomic.Int64 // awaited attempts that a worker makes
+	busy   shared[bool]
+	unsure sync.Once   // Warn was told that the engine does not tell whether workers are busy
+	alone  atomic.Bool // Warn was told that there is no worker
+}
+
 // busy reports whether workers make attempts, of this run or of others.
-func (a *attempt) busy(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, max(a.Poll, time.Second))
-	defer cancel()
-	busy, err := a.Engine.Busy(ctx, a.Key.Queue(""))
-	return err == nil && busy
+func (a *attempt) busy(ctx context.Context) (bool, error) {
+	if a.known.made.Load() > 0 {
+		return true, nil
+	}
+	return a.known.busy.get(ctx, a.Poll, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, max(a.Poll, time.Second))
+		defer cancel()
+		return a.Engine.Busy(ctx, a.Key.Queue(""))
+	})
 }
 
 // warnAlone tells once that there is no worker which would take the attempt.
 func (a *attempt) warnAlone(ctx context.Context) {
-	if a.worker != "" || !a.alone.CompareAndSwap(false, true) {
+	if a.taken || !a.known.alone.CompareAndSwap(false, true) {
 		return
 	}
 	queue := a.Key.Queue("")
-	if list, err := a.Engine.Workers(ctx, queue); err != nil || len(list) > 0 || a.busy(ctx) {
-		a.alone.Store(false)
+	list, err := a.Engine.Workers(ctx, queue)
+	if busy, _ := a.busy(ctx); err != nil || len(list) > 0 || busy {
+		a.known.alone.Store(false)
 		return
 	}
 	a.Warn(fmt.Errorf("no worker asks for attempts of queue %s; %s waits for one", queue, a.id))
@@ -107,6 +121,12 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 	})
 	a.running.Add(1)
 	defer a.running.Add(-1)
+	defer func() {
+		if a.taken {
+			a.taken = false
+			a.known.made.Add(-1)
+		}
+	}()
 	a.awaited.Store(a.id, true)
 	defer a.awaited.Delete(a.id)
 	look := time.NewTimer(a.lookDelay(min(a.Poll, firstLook)))
@@ -181,6 +201,10 @@ func (a *attempt) look(ctx context.Context) {
 		return
 	}
 	a.worker, a.cost = p.Worker, p.Cost
+	if !a.taken {
+		a.taken = true
+		a.known.made.Add(1)
+	}
 	o := runner.Observation{Task: a.req.Task, Attempt: a.req.Attempt, Kind: p.Kind, Text: p.Text, Cost: p.Cost,
 		Worker: p.Worker}
 	if a.Observe != nil && o != a.observed {

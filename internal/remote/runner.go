@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -47,7 +48,7 @@ type Runner struct {
 	running atomic.Int64 // attempts that are awaited
 	awaited sync.Map     // their ids
 	adopted sync.Map     // ids of attempts that an earlier session may have started
-	alone   atomic.Bool  // Warn was told that there is no worker
+	known   known
 }
 
 // Adopt says that an earlier session of the run may have started an attempt. It must be called before Attempt.
@@ -162,14 +163,27 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		a.req.Prompt = cmp.Or(a.req.FullPrompt, a.req.Prompt)
 	}
 	replaced := a.req.Session != session
-	for {
+	for unsure := false; ; {
 		res, end := a.startAndAwait(ctx, adopted, "", a.QueueWait)
 		res.SessionReplaced = res.SessionReplaced || replaced
 		next := wire.NextID(a.id)
-		if end != NotTaken || next == "" || !a.busy(ctx) && !(adopted && a.exists(ctx, next)) {
+		if end != NotTaken || next == "" {
 			return res
 		}
-		a.id = next // the workers are busy with other attempts, or were
+		switch busy, err := a.busy(ctx); {
+		case busy:
+			unsure = false
+		case adopted && a.exists(ctx, next): // they were busy
+		case err == nil || unsure || ctx.Err() != nil:
+			return res
+		default:
+			unsure = true
+			a.known.unsure.Do(func() {
+				a.Warn(fmt.Errorf("the engine does not tell whether workers are busy; attempts wait for another %s: %w",
+					a.QueueWait, err))
+			})
+		}
+		a.id = next
 	}
 }
 

@@ -1,0 +1,117 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wavex/internal/remote"
+	"wavex/internal/remote/remotetest"
+	"wavex/internal/remote/wire"
+	"wavex/internal/testrepo"
+	"wavex/runner"
+)
+
+// scriptedEngine is an engine whose answers about workers are functions. It counts them.
+type scriptedEngine struct {
+	*remotetest.Engine
+	asked   atomic.Int32
+	busy    func() (bool, error)
+	workers func(context.Context) ([]remote.Worker, error)
+}
+
+func (e *scriptedEngine) Busy(context.Context, string) (bool, error) {
+	e.asked.Add(1)
+	return e.busy()
+}
+
+func (e *scriptedEngine) Workers(ctx context.Context, _ string) ([]remote.Worker, error) {
+	return e.workers(ctx)
+}
+
+// attemptsOf returns a function that makes an attempt of a task in the background.
+func attemptsOf(t *testing.T, r *remote.Runner, req runner.Request) func(task string) <-chan runner.Result {
+	return func(task string) <-chan runner.Result {
+		req, res := req, make(chan runner.Result, 1)
+		req.Task, req.LogDir = task, filepath.Join(t.TempDir(), task, "attempt-1")
+		go func() { res <- r.Attempt(t.Context(), req, runner.Hooks{}) }()
+		return res
+	}
+}
+
+// While workers make attempts of the run itself, the engine is not asked whether they are busy.
+func TestBusyWithTheRun(t *testing.T) {
+	t.Parallel()
+	begun, gate := make(chan string, 9), make(chan struct{})
+	f := newFleet(t, waits(begun, gate))
+	f.stop()
+	f.engine.Slots = 1
+	f.addWorker("w2")
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, nil }}
+	r.Engine, r.Poll = engine, time.Minute
+	told := make(chan runner.Observation, 9)
+	r.Observe = func(o runner.Observation) { told <- o }
+	attempt := attemptsOf(t, r, req)
+	a := attempt("a")
+	<-told
+	b := attempt("b")
+	id := wire.ID("r-1", "b", 1)
+	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+	f.engine.End(id, remote.NotTaken)
+	testrepo.Must(t, f.engine.AwaitStart(t.Context(), wire.NextID(id)))
+	close(gate)
+	for _, res := range []runner.Result{<-a, <-b} {
+		if res.Outcome != runner.Done {
+			t.Errorf("%+v", res)
+		}
+	}
+	if n := engine.asked.Load(); n != 0 {
+		t.Errorf("the engine was asked %d times", n)
+	}
+}
+
+// Attempts that none took at the same time share the answer whether workers are busy. Without an answer they wait once
+// more, and one of them says so.
+func TestBusyIsShared(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	f.stop()
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	refusal := errors.New("too many requests")
+	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, refusal }}
+	warned := make(chan error, 9)
+	r.Engine, r.Poll, r.Warn = engine, time.Hour, func(err error) { warned <- err }
+	attempt := attemptsOf(t, r, req)
+	const attempts = 3
+	var results []<-chan runner.Result
+	var ids []string
+	for i := range attempts {
+		task := fmt.Sprint("t", i)
+		results, ids = append(results, attempt(task)), append(ids, wire.ID("r-1", task, 1))
+	}
+	for range 2 {
+		for i, id := range ids {
+			testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+			f.engine.End(id, remote.NotTaken)
+			ids[i] = wire.NextID(id)
+		}
+	}
+	for _, res := range results {
+		if res := <-res; res.Outcome != runner.Broken || res.Reason != "no worker took it in 1m0s" {
+			t.Errorf("%+v", res)
+		}
+	}
+	if n := engine.asked.Load(); n != 1 || f.engine.Starts() != 2*attempts {
+		t.Errorf("the engine was asked %d times, after %d starts", n, f.engine.Starts())
+	}
+	if err := <-warned; len(warned) > 0 || !errors.Is(err, refusal) {
+		t.Errorf("told %v, and %d more", err, len(warned))
+	}
+}
