@@ -259,7 +259,6 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 // runChecks makes the task's checks. stop says why not all of them were made.
 func (t *attempt) runChecks(ctx context.Context) (checks []check.Evidence, stop error) {
 	checks, outputs, stop := check.RunWithOutput(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
-	t.failed = nil
 	for i := range checks { // the verdict quotes the checks
 		checks[i].Check = t.redact(checks[i].Check)
 		if c := checks[i]; !c.Passed {

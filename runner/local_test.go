@@ -349,6 +349,20 @@ func TestGuardsBetweenAttempts(t *testing.T) {
 	}
 }
 
+// A plan that protects files only since its task has begun blames no attempt for those that were there.
+func TestProtectedSinceAnEdit(t *testing.T) {
+	t.Parallel()
+	b := setup(t, runnertest.StandIn(runnertest.Idles))
+	must(os.WriteFile(filepath.Join(b.dir, "golden.txt"), nil, 0o600))
+	b.req.Checks = []plan.Check{{File: "golden.txt"}}
+	for b.req.Attempt = 1; b.req.Attempt <= 2; b.req.Attempt++ {
+		if r := b.attempt(t.Context()); r.Outcome != runner.Done {
+			t.Errorf("attempt %d is %s: %s", b.req.Attempt, r.Outcome, r.Reason)
+		}
+		b.req.Protect = &runner.Protect{Patterns: []string{"*.txt"}}
+	}
+}
+
 // A turn that failed keeps its outcome if the directory does not become quiet for its mustNot conditions.
 func TestFailedTurnInABusyDirectory(t *testing.T) {
 	t.Parallel()
