@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/sourcegraph/conc/panics"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -58,17 +61,81 @@ func (s *State) applyCostCorrected(b event.CostCorrected) error {
 	return nil
 }
 
-// decideCorrections returns the corrections of the costs that workers have told since.
-func (r *running) decideCorrections() (out []event.Body) {
-	if r.LateCosts == nil || len(r.s.atCap) == 0 || r.kill.Err() != nil {
-		return nil
+// costSearch is the search for the costs that workers have told since. It runs beside the other work. Only decisions to
+// end, or to give work up for want of money, wait for it.
+type costSearch struct {
+	results  chan []event.CostCorrected
+	running  bool
+	cancel   context.CancelFunc // of the running one
+	upToDate bool               // nothing was decided, and no work has ended, since the last one began
+}
+
+// searchCosts starts a search for costs, if there are any to search for.
+func (r *running) searchCosts() {
+	r.costs.upToDate = true
+	if r.LateCosts == nil || len(r.s.atCap) == 0 || r.costs.running || r.kill.Err() != nil {
+		return
 	}
-	var open []event.CostCorrected
+	var unknown []event.CostCorrected
 	for _, key := range slices.Sorted(maps.Keys(r.s.atCap)) {
-		open = append(open, r.s.atCap[key].correction)
+		unknown = append(unknown, r.s.atCap[key].correction)
 	}
-	for _, b := range r.LateCosts(r.kill, open) {
-		out = append(out, b)
+	ctx, cancel := context.WithCancel(r.kill)
+	r.costs.running, r.costs.cancel = true, cancel
+	r.background.Go(func() error {
+		defer cancel()
+		var told []event.CostCorrected
+		_ = panics.Try(func() { told = r.LateCosts(ctx, unknown) }) // without an answer the caps count
+		r.costs.results <- told
+		return nil
+	})
+}
+
+// awaitsCosts reports whether a decision must wait for a search for costs. It starts one, unless nothing else has
+// happened since the last one.
+func (r *running) awaitsCosts(b event.Body) bool {
+	if !needsCosts(r.s, b) {
+		r.costs.upToDate = false
+		return false
 	}
-	return out
+	if !r.costs.running && !r.costs.upToDate {
+		r.searchCosts()
+	}
+	return r.costs.running
+}
+
+// needsCosts reports whether a decision ends the session, or gives work up for want of money. After a stop for want of
+// money no cost is corrected: its advice counts with the costs at that time.
+func needsCosts(s *State, b event.Body) bool {
+	switch b := b.(type) {
+	case event.RunEnded:
+		return s.Stop == nil || !isMoneyStop(s.Stop)
+	case event.Draining:
+		return isMoneyStop(&b.Stop)
+	case event.ItemsFailed:
+		return true
+	}
+	return false
+}
+
+func isMoneyStop(s *event.Stop) bool {
+	return s.Limit == budget.LimitMoney || s.Limit == budget.LimitWave
+}
+
+// onCosts records the corrections of a search that has ended.
+func (r *running) onCosts(told []event.CostCorrected) error {
+	r.costs.running = false
+	for _, b := range told {
+		if err := r.emit(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop cancels the search if it is running.
+func (c *costSearch) stop() {
+	if c.running {
+		c.cancel()
+	}
 }

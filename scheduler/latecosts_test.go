@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -14,6 +15,10 @@ import (
 // lost returns the result of an attempt whose worker was lost.
 func lost(limit budget.USD) runner.Result {
 	return runner.Result{Outcome: runner.Interrupted, Reason: "lost", Cost: limit, Priced: "cap", Worker: "w1"}
+}
+
+func doneFor(cost budget.USD) runner.Result {
+	return runner.Result{Outcome: runner.Done, Session: "s", Cost: cost, Priced: "result", Turns: 1}
 }
 
 // onWorkers returns a configuration of a run on workers.
@@ -133,4 +138,109 @@ func TestNoLateCosts(t *testing.T) {
 			t.Errorf("%s: %+v, asked for %+v", name, end, slices.Clone(asked))
 		}
 	}
+}
+
+// While the loop waits for costs, all events are durable: a kill loses nothing that was paid for.
+func TestSearchOfCostsLeavesNothingUnwritten(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"))), onWorkers())
+	b.runner.results["a"] = []runner.Result{lost(budget.Dollar), doneFor(1)}
+	var asked []event.CostCorrected
+	told := tells("a", 1, 1, &asked)
+	b.LateCosts = func(ctx context.Context, unknown []event.CostCorrected) []event.CostCorrected {
+		b.journal.mu.Lock()
+		defer b.journal.mu.Unlock()
+		if len(b.journal.pending) > 0 || len(of[event.AttemptEnded](b.journal)) != 2 {
+			t.Errorf("%d events are written, %d are not", len(b.journal.events), len(b.journal.pending))
+		}
+		return told(ctx, unknown)
+	}
+	if end := b.run(t); end.ExitCode != 0 || len(asked) != 1 {
+		t.Errorf("%+v, asked for %+v", end, asked)
+	}
+}
+
+// A resumed run works on while it searches for costs.
+func TestWorkGoesOnDuringASearchOfCosts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := onWorkers()
+		c.Limits.Iterations = 1
+		text := planText(task("a"), task("b", "a"))
+		first := newFixture(t, mustPlan(t, text), c)
+		first.runner.results["a"] = []runner.Result{lost(budget.Dollar)}
+		first.runner.results["a"][0].Outcome = runner.OverCap // it counts as an iteration
+		if end := first.run(t); end.Status != event.RunPaused {
+			t.Fatalf("ended as %+v", end)
+		}
+		c.Limits.Iterations = 9
+		again := resumed(t, text, c, first.journal.events)
+		ended := make(chan struct{})
+		again.Views = []View{viewFunc(func(e event.Event, _ *State) {
+			if b, is := e.Body.(event.AttemptEnded); is && b.Task == "a" {
+				close(ended)
+			}
+		})}
+		var asked []event.CostCorrected
+		told := tells("a", 1, 1, &asked)
+		again.LateCosts = func(ctx context.Context, unknown []event.CostCorrected) []event.CostCorrected {
+			<-ended
+			return told(ctx, unknown)
+		}
+		if end := again.run(t); end.ExitCode != 0 || end.Cost != 2001 || len(asked) != 1 {
+			t.Errorf("%+v, asked for %+v", end, asked)
+		}
+	})
+}
+
+// A run that an unknown cost has brought to its budget asks for that cost before it stops: it goes on, or stops with an
+// advice for the costs as they are then. At its end it asks for the attempts that were lost since.
+func TestLateCostsBeforeAMoneyStop(t *testing.T) {
+	t.Parallel()
+	c := onWorkers()
+	for name, told := range map[string]int{"nothing": 0, "the first": 1, "both": 2} {
+		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), c)
+		b.runner.results["a"] = []runner.Result{lost(c.Limits.USD), doneFor(1000)}
+		b.runner.results["b"] = []runner.Result{lost(budget.Dollar), doneFor(1000)}
+		var asked [][]event.CostCorrected
+		b.LateCosts = func(_ context.Context, unknown []event.CostCorrected) (out []event.CostCorrected) {
+			if asked = append(asked, unknown); len(asked) <= told {
+				u := unknown[0]
+				u.Cost, u.Priced = 10, "stream"
+				out = append(out, u)
+			}
+			return out
+		}
+		end := b.run(t)
+		stops := of[event.Draining](b.journal)
+		cost, times := []budget.USD{c.Limits.USD, budget.Dollar + 2010, 2020}[told], []int{1, 2, 2}[told]
+		if (end.Status == event.RunComplete) != (told > 0) || end.Cost != cost || len(asked) != times ||
+			(len(stops) > 0) != (told == 0) || len(of[event.CostCorrected](b.journal)) != told {
+			t.Errorf("%s told: %+v, %d stops, asked for %+v", name, end, len(stops), asked)
+		}
+		for _, unknown := range asked {
+			if len(unknown) != 1 {
+				t.Errorf("%s told: asked for %+v", name, asked)
+			}
+		}
+	}
+}
+
+// A signal ends a search for costs, and with it the run that has nothing else to do.
+func TestSignalEndsASearchOfCosts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture(t, mustPlan(t, planText(task("a"))), onWorkers())
+		b.runner.results["a"] = []runner.Result{lost(budget.Dollar), doneFor(1)}
+		calls := 0
+		b.LateCosts = func(ctx context.Context, _ []event.CostCorrected) []event.CostCorrected {
+			calls++
+			b.signals <- Signal{Name: "SIGINT", Code: 130}
+			<-ctx.Done()
+			return nil
+		}
+		if end := b.run(t); end.ExitCode != 130 || b.Interrupted || calls != 1 {
+			t.Errorf("%+v, interrupted %t, %d searches", end, b.Interrupted, calls)
+		}
+	})
 }

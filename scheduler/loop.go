@@ -98,7 +98,8 @@ type Loop struct {
 	// adopted attempts again, and must wait for their ends.
 	Recover func(ctx context.Context) Recovery
 	// LateCosts completes and returns those of the corrections whose attempts have told their costs since. It is called
-	// from the loop's goroutine at the begin and at the end of a session with such attempts. nil: none does.
+	// from its own goroutine at the begin and at the end of a session with such attempts, one call at a time, and must
+	// return soon after ctx does. nil: none does.
 	LateCosts func(ctx context.Context, unknown []event.CostCorrected) []event.CostCorrected
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
 	// the challenge fails, which stops the run if Config.Precheck is set.
@@ -138,7 +139,8 @@ type message func() event.Body
 func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
 	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, spares: map[string]*spareProcess{},
-		starting: map[string]bool{}, turns: map[string]chan struct{}{}}
+		starting: map[string]bool{}, turns: map[string]chan struct{}{},
+		costs: costSearch{results: make(chan []event.CostCorrected, 1)}}
 	defer r.stop()
 	if err := r.settleUnfinished(ctx); err != nil {
 		return event.RunEnded{}, err
@@ -156,9 +158,10 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	// An attempt sends two messages: its turn and its end.
 	r.results, r.jobs = make(chan message, 2*(size+len(adopted))+3+r.s.Config.Spares), make(chan func())
 	r.group.SetLimit(size)
-	if err := r.commit(append(adopted, r.decideCorrections()...)...); err != nil {
+	if err := r.commit(adopted...); err != nil {
 		return event.RunEnded{}, err
 	}
+	r.searchCosts()
 	return r.loop(ctx)
 }
 
@@ -183,8 +186,8 @@ type running struct {
 	batch         []pendingEvent // applied, not yet durable
 	written       int            // the part of the batch that is written; its covered events have been acted on
 	announcedWave int            // the open wave, if its record is durable; else 0
-	lateAsked     bool           // LateCosts was called for the end of the session
-	syncBy        time.Time      // deadline of making the batch durable; zero: none
+	costs         costSearch
+	syncBy        time.Time // deadline of making the batch durable; zero: none
 }
 
 // pendingEvent is an event that is applied and not yet durable.
@@ -210,7 +213,10 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 		select {
 		case m := <-r.results:
 			err = r.onMessages(m)
+		case told := <-r.costs.results:
+			err = r.onCosts(told)
 		case sig := <-r.Signals:
+			r.costs.stop()
 			signalCount++
 			body, interrupt = onSignal(r.s, sig.Code, sig.Name), signalCount > 1 || sig.Interrupt
 		case task := <-r.FirstResponse:
@@ -256,6 +262,7 @@ func (r *running) wakeDelay() time.Duration {
 // soon, so that one fsync serves them all.
 func (r *running) onMessages(m message) error {
 	var delay *time.Timer
+	r.costs.upToDate = false
 	for {
 		if err := r.emit(m()); err != nil {
 			return err
@@ -299,12 +306,8 @@ func (r *running) advance() error {
 		if body == nil {
 			break
 		}
-		if _, ends := body.(event.RunEnded); ends && !r.lateAsked {
-			r.lateAsked = true
-			if err := r.commit(r.decideCorrections()...); err != nil {
-				return err
-			}
-			continue
+		if r.awaitsCosts(body) {
+			break
 		}
 		if err := r.emit(body); err != nil {
 			return err

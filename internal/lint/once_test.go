@@ -30,8 +30,9 @@ var once = []struct {
 		"scheduler/recover.go": "all of them",
 	}},
 	{"a panic of work in the background", `background\.Go\(`, map[string]string{
-		"scheduler/workers.go": "work that sends its end",
-		"scheduler/spare.go":   "a process without an end to send if its attempt takes it",
+		"scheduler/workers.go":   "work that sends its end",
+		"scheduler/spare.go":     "a process without an end to send if its attempt takes it",
+		"scheduler/latecosts.go": "a search that sends any number of events",
 	}},
 	{"the end of a run", `event\.RunEnded\{\w`, map[string]string{
 		"scheduler/end.go":                      "all ends",
