@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,5 +168,67 @@ func TestCommonDirOfAWorktree(t *testing.T) {
 	})
 	if _, err := os.Stat(ran); err == nil || res.Outcome != runner.Broken || !strings.Contains(res.Reason, "commondir") {
 		t.Errorf("%s: %s; a hook ran: %v", res.Outcome, res.Reason, err == nil)
+	}
+}
+
+// Hooks of a directory that was missing when the run began run in no session of it and in no delivery, until the user
+// accepts them.
+func TestHooksMadeInARun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ setup, path string }{
+		"missing": {}, "missing after setup": {setup: "true"}, "missing path": {path: ".husky"},
+		"missing path after setup": {setup: "true", path: ".husky"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n"})
+			must(t, os.RemoveAll(filepath.Join(r.dir, ".git", "hooks")))
+			dir, ran := filepath.Join(r.dir, ".git", "hooks"), filepath.Join(t.TempDir(), "ran")
+			if c.path != "" {
+				dir = filepath.Join(r.dir, c.path)
+				r.git("config", "core.hooksPath", c.path)
+			}
+			var said []string
+			o := r.options("r1")
+			o.Setup, o.Warn = c.setup, func(err error) { said = append(said, err.Error()) }
+			session := func(open func(context.Context, Options) (*Manager, error), work func(m *Manager)) string {
+				said = nil
+				m, err := open(t.Context(), o)
+				must(t, err)
+				work(m)
+				must(t, m.Close(t.Context()))
+				return strings.Join(said, "\n")
+			}
+			work := func(m *Manager, task string, wave int) {
+				res := r.ask(m, runner.Request{Task: task, Attempt: 1}, func(tree string, _ runner.Request) error {
+					r.write(tree, files{task: "2\n"})
+					if c.path != "" && wave == 1 {
+						writeHooks(t, filepath.Join(tree, c.path), ran)
+					} else if wave == 1 {
+						writeHooks(t, dir, ran)
+					}
+					return nil
+				})
+				equal(t, "outcome", res.Outcome, runner.Done)
+				r.integrate(m, wave, task+": ")
+			}
+			session(Open, func(m *Manager) { work(m, "x", 1) })
+			accept := "git config core.hooksPath " + dir
+			told := session(Reattach, func(m *Manager) { equal(t, "delivery", r.deliver(m, "ff").How, "ff") })
+			if c.path == "" && !strings.Contains(told, accept) {
+				t.Errorf("the delivery says %q, and not %q", told, accept)
+			}
+			if told := session(Open, func(m *Manager) { work(m, "y", 2) }); !strings.Contains(told, accept) {
+				t.Errorf("the resume says %q, and not %q", told, accept)
+			}
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("git ran a hook that was not there when the run began")
+			}
+			r.git("config", "core.hooksPath", dir)
+			session(Open, func(m *Manager) { work(m, "z", 3) })
+			if _, err := os.Stat(ran); err != nil {
+				t.Error("git ran no accepted hook:", err)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"wavex/internal/lazyregexp"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
 
@@ -160,24 +161,31 @@ func (m *Manager) findHooks(ctx context.Context) error {
 	m.hooksDir = absolute(m.checkout.top, path)
 	if path == "" {
 		m.hooksDir = filepath.Join(m.checkout.common, "hooks")
-		if _, missing := os.Stat(m.hooksDir); missing != nil && m.opts.Setup == "" { // no wall can close it to agents
-			m.g = m.g.withoutHooks()
-			if m.g.co != nil {
-				m.g.co.close()
-				m.g.co.g = m.g
-			}
-		}
 	}
-	if err != nil || path == "" || filepath.IsAbs(path) || m.opts.NoVerify {
+	_, missing := os.Stat(m.hooksDir)
+	switch {
+	case err != nil:
 		return err
-	}
-	dir := m.hooksDir
-	if _, err := os.Stat(dir); err != nil {
-		if m.opts.Setup == "" {
+	case m.state.NoHooks == m.hooksSetting():
+		if missing == nil {
+			m.warn(fmt.Errorf("there were no hooks when the run began, and agents may have made %s: its hooks do not run; "+
+				"to accept them: git config core.hooksPath %s", m.hooksDir, plan.ShellQuote(m.hooksDir)))
+		}
+		m.disableHooks()
+		return nil
+	case missing != nil:
+		if m.opts.Setup != "" && !m.opts.NoVerify && (path != "" || m.state.Mode == "") {
+			return nil // setup may make them, see probeTree
+		}
+		if path != "" && !m.opts.NoVerify {
 			m.notice("core.hooksPath is %s, which does not exist: no hooks run", path)
 		}
+		m.disableHooks()
+		return nil
+	case path == "" || filepath.IsAbs(path) || m.opts.NoVerify:
 		return nil
 	}
+	dir := m.hooksDir
 	untracked, err := m.g.output(ctx, "ls-files", "-z", "--others", "--", dir)
 	inside, _ := filepath.Rel(m.checkout.common, dir)
 	if exitCode(err) > 0 || untracked != "" || filepath.IsLocal(inside) { // outside of the repository, or not in git
@@ -185,6 +193,22 @@ func (m *Manager) findHooks(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// hooksSetting returns the setting that names the directory of the hooks.
+func (m *Manager) hooksSetting() string {
+	return "core.hooksPath=" + m.settings.value("core.hookspath")
+}
+
+// disableHooks makes git run no hooks, also in later sessions of the run with this setting: the directory is missing,
+// and no wall can close it to agents.
+func (m *Manager) disableHooks() {
+	m.state.NoHooks = m.hooksSetting()
+	m.g = m.g.withoutHooks()
+	if m.g.co != nil {
+		m.g.co.close()
+		m.g.co.g = m.g
+	}
 }
 
 // hookArgs returns the arguments before a git command that runs hooks.
@@ -233,8 +257,21 @@ func (m *Manager) probeTree(ctx context.Context) error {
 		return &Error{NoCheckout, "no worktree can be made: " + err.Error(),
 			"let git fetch what it lacks, or run with --isolation shared"}
 	}
-	if err != nil || len(hooks) == 0 || slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
+	if err != nil || len(hooks) == 0 {
 		return err
+	}
+	if _, missing := os.Stat(m.hooksDir); missing != nil { // else setup has made it
+		dir, err := m.gitIn(t).output(ctx, "rev-parse", "--git-path", "hooks") // setup may have set another one
+		if err != nil {
+			return err
+		}
+		if _, missing := os.Stat(absolute(m.treePathOf(t), dir)); missing != nil {
+			m.disableHooks()
+			return nil
+		}
+	}
+	if slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
+		return nil
 	}
 	return m.probeHooks(ctx, t, hooks)
 }

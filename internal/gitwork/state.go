@@ -26,6 +26,8 @@ type savedState struct {
 	Temp    string `json:"temp,omitempty"`    // folder of the slots' TMPDIRs
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
 	Programs map[string]string `json:"programs,omitempty"`
+	// NoHooks is the setting, see hooksSetting, whose directory of hooks did not exist; "": it did.
+	NoHooks string `json:"no_hooks,omitempty"`
 	// Delivered is the tip that was delivered by a fast-forward, DeliveredOn the commit that the branch was at before
 	// the first one; "" in the state of an older wavex.
 	Delivered   string             `json:"delivered,omitempty"`
