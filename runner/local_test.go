@@ -349,6 +349,22 @@ func TestGuardsBetweenAttempts(t *testing.T) {
 	}
 }
 
+// An attempt that only checks the work of an earlier turn has no prompt, and says nothing about the login of the agent.
+func TestChecksOfATurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a turn") }))
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.req.Turn = &runner.Turn{Result: runner.Result{Outcome: runner.Done, Cost: 7, Priced: "result", Notional: true,
+		Window: &runner.Window{Name: "five_hour"}, Turns: 3}}
+	r := b.attempt(t.Context())
+	if r.Outcome != runner.Done || r.Cost != 0 || r.Priced != "" || r.Notional || r.Window != nil || r.Turns != 3 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(b.logs, loop.PromptFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the prompt: %v", err)
+	}
+}
+
 // A plan that protects files only since its task has begun blames no attempt for those that were there.
 func TestProtectedSinceAnEdit(t *testing.T) {
 	t.Parallel()

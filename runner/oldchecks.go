@@ -125,10 +125,8 @@ func (t *attempt) checkWithOld(ctx context.Context, changed []changedFile,
 
 // relative makes a path of the project relative to the attempt's directory.
 func (r *Request) relative(file string) string {
-	rel, err := filepath.Rel(filepath.FromSlash(path.Clean(r.CheckFiles.Under)), filepath.FromSlash(file))
-	if err != nil {
-		return file
-	}
+	under := filepath.FromSlash(path.Clean(r.CheckFiles.Under))
+	rel, _ := filepath.Rel(under, filepath.FromSlash(file)) // both are in the project
 	return filepath.ToSlash(rel)
 }
 
