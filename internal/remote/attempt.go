@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"wavex/budget"
@@ -20,7 +21,7 @@ type attempt struct {
 	began time.Time
 
 	observed runner.Observation // the last one
-	taken    bool               // a worker has told its progress
+	taken    atomic.Bool        // a worker has told its progress
 	worker   string             // the last that has told its progress; "": none
 	cost     budget.USD         // so far, as the worker has told
 	turn     *runner.Turn       // the reported end of the turn

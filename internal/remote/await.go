@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,10 +40,20 @@ func (a *attempt) exists(ctx context.Context, id string) bool {
 
 // known holds the knowledge about the workers that the attempts of a run share.
 type known struct {
-	made   atomic.Int64 // awaited attempts that a worker makes
-	busy   shared[bool]
-	unsure sync.Once   // Warn was told that the engine does not tell whether workers are busy
-	alone  atomic.Bool // Warn was told that there is no worker
+	made    atomic.Int64 // awaited attempts that a worker makes
+	busy    shared[bool]
+	workers shared[[]Worker]
+	unsure  sync.Once   // Warn was told that the engine does not tell whether workers are busy
+	alone   atomic.Bool // Warn was told that there is no worker
+}
+
+// ask asks the engine about the workers of the run, unless another attempt did within Poll.
+func ask[T any](ctx context.Context, a *attempt, s *shared[T], f func(context.Context, string) (T, error)) (T, error) {
+	return s.get(ctx, a.Poll, func(ctx context.Context) (T, error) {
+		ctx, cancel := context.WithTimeout(ctx, max(a.Poll, time.Second))
+		defer cancel()
+		return f(ctx, a.Key.Queue(""))
+	})
 }
 
 // busy reports whether workers make attempts, of this run or of others.
@@ -50,25 +61,24 @@ func (a *attempt) busy(ctx context.Context) (bool, error) {
 	if a.known.made.Load() > 0 {
 		return true, nil
 	}
-	return a.known.busy.get(ctx, a.Poll, func(ctx context.Context) (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, max(a.Poll, time.Second))
-		defer cancel()
-		return a.Engine.Busy(ctx, a.Key.Queue(""))
-	})
+	return ask(ctx, a, &a.known.busy, a.Engine.Busy)
 }
 
-// warnAlone tells once that there is no worker which would take the attempt.
+// seenRecently is the time for which a worker counts as there after it asked for attempts: an idle one asks again each
+// minute, and engines go on to list one that was killed.
+const seenRecently = 75 * time.Second
+
+// warnAlone waits until there is no worker which would take the attempt, and tells that once.
 func (a *attempt) warnAlone(ctx context.Context) {
-	if a.taken || !a.known.alone.CompareAndSwap(false, true) {
-		return
+	for async.Sleep(ctx, 2*a.Poll) == nil && !a.taken.Load() && !a.known.alone.Load() {
+		list, err := ask(ctx, a, &a.known.workers, a.Engine.Workers)
+		if err != nil || slices.ContainsFunc(list, func(w Worker) bool { return time.Since(w.Seen) < seenRecently }) {
+			continue
+		}
+		if busy, err := a.busy(ctx); err == nil && !busy && a.known.alone.CompareAndSwap(false, true) {
+			a.Warn(fmt.Errorf("no worker asks for attempts of queue %s; %s waits for one", a.Key.Queue(""), a.id))
+		}
 	}
-	queue := a.Key.Queue("")
-	list, err := a.Engine.Workers(ctx, queue)
-	if busy, _ := a.busy(ctx); err != nil || len(list) > 0 || busy {
-		a.known.alone.Store(false)
-		return
-	}
-	a.Warn(fmt.Errorf("no worker asks for attempts of queue %s; %s waits for one", queue, a.id))
 }
 
 // cancel asks for the end of the attempt until the engine has taken that, or ctx ends.
@@ -119,11 +129,11 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 		data, end, err := a.wait(waiting)
 		ends <- over{data, end, err}
 	})
+	watching.Go(func() { a.warnAlone(waiting) })
 	a.running.Add(1)
 	defer a.running.Add(-1)
 	defer func() {
-		if a.taken {
-			a.taken = false
+		if a.taken.Swap(false) {
 			a.known.made.Add(-1)
 		}
 	}()
@@ -131,7 +141,6 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 	defer a.awaited.Delete(a.id)
 	look := time.NewTimer(a.lookDelay(min(a.Poll, firstLook)))
 	defer look.Stop()
-	alone := time.After(2 * a.Poll)
 	for {
 		select {
 		case o := <-ends:
@@ -142,8 +151,6 @@ func (a *attempt) await(ctx context.Context) (res runner.Result, end End) {
 		case <-look.C:
 			a.look(waiting)
 			look.Reset(a.lookDelay(a.Poll))
-		case <-alone:
-			a.warnAlone(waiting)
 		}
 	}
 }
@@ -201,8 +208,7 @@ func (a *attempt) look(ctx context.Context) {
 		return
 	}
 	a.worker, a.cost = p.Worker, p.Cost
-	if !a.taken {
-		a.taken = true
+	if !a.taken.Swap(true) {
 		a.known.made.Add(1)
 	}
 	o := runner.Observation{Task: a.req.Task, Attempt: a.req.Attempt, Kind: p.Kind, Text: p.Text, Cost: p.Cost,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -113,5 +114,69 @@ func TestBusyIsShared(t *testing.T) {
 	}
 	if err := <-warned; len(warned) > 0 || !errors.Is(err, refusal) {
 		t.Errorf("told %v, and %d more", err, len(warned))
+	}
+}
+
+// A missing worker is told also if the engine did not answer at first, or still listed a worker that was killed.
+func TestNoWorkerIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	f.stop()
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	answers, calls := make(chan remote.Worker, 1), make(chan struct{}, 9)
+	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, nil }}
+	engine.workers = func(ctx context.Context) ([]remote.Worker, error) {
+		select {
+		case calls <- struct{}{}:
+		default:
+		}
+		select {
+		case w := <-answers:
+			return []remote.Worker{w}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	answers <- remote.Worker{Name: "killed", Seen: time.Now()}
+	warned := make(chan error, 9)
+	r.Engine, r.Poll, r.Warn = engine, time.Millisecond, func(err error) { warned <- err }
+	res := attemptsOf(t, r, req)("a")
+	for range 3 { // with an answer, without one, and once more
+		<-calls
+	}
+	if len(warned) > 0 {
+		t.Errorf("told too early: %v", <-warned)
+	}
+	answers <- remote.Worker{Name: "killed", Seen: time.Now().Add(-2 * time.Minute)}
+	if err := <-warned; !strings.Contains(err.Error(), "no worker asks for attempts of queue "+f.key.Queue("")) {
+		t.Error(err)
+	}
+	f.engine.End(wire.ID("r-1", "a", 1), remote.NotTaken)
+	if res := <-res; res.Outcome != runner.Broken {
+		t.Errorf("%+v", res)
+	}
+}
+
+// An engine that does not tell its workers does not hide the end of an attempt.
+func TestEndWhileWorkersAreAsked(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	f.stop()
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	asked := make(chan struct{}, 99)
+	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, nil }}
+	engine.workers = func(ctx context.Context) ([]remote.Worker, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	r.Engine = engine
+	res := attemptsOf(t, r, req)("a")
+	<-asked
+	f.engine.End(wire.ID("r-1", "a", 1), remote.NotTaken)
+	if res := <-res; res.Outcome != runner.Broken {
+		t.Errorf("%+v", res)
 	}
 }

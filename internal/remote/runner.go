@@ -36,8 +36,8 @@ type Runner struct {
 
 	QueueWait time.Duration // see Limits.Queue; also how long an engine may be away before a start
 	Heartbeat time.Duration // see Limits.Heartbeat
-	// Poll is the time between two looks at the progress of an attempt, or longer if many run. After twice that time a
-	// missing worker is told.
+	// Poll is the time between two looks at the progress of an attempt, or longer if many run. An attempt that no worker
+	// makes looks for workers half as often.
 	Poll     time.Duration
 	StopWait time.Duration // for the result of an attempt that was cancelled
 
