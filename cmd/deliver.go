@@ -112,7 +112,8 @@ func (r *journaledRun) deliver(ctx context.Context, how string, warn io.Writer) 
 		}
 		defer func() { _ = lock.Unlock() }()
 	}
-	if d, err = workspace.Deliver(ctx, r.plan, r.config, r.events, how, r.complete); err != nil {
+	say := func(err error) { fmt.Fprintln(warn, "wavex: warning:", err) }
+	if d, err = workspace.Deliver(ctx, r.plan, r.config, r.events, how, r.complete, say); err != nil {
 		return d, usererr.Blocked(err)
 	}
 	if !r.last {

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,6 +161,7 @@ func (m *Manager) open(ctx context.Context) error {
 	if old != nil {
 		m.state = *old
 		m.state.moveTo(m.opts.Project)
+		m.opts.CutOff = cmp.Or(m.state.CutOff, m.opts.CutOff)
 	}
 	m.notePrograms(old)
 	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {

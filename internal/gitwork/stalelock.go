@@ -49,11 +49,12 @@ const lockWait = time.Second
 
 // removeSharedLocks removes the lock files of the repository and the checkout, which any git may hold, if the last
 // session of the run was killed, the file was made since that session began, and no git that may hold it is alive. On
-// systems where the last cannot be known it removes none.
+// systems where the last cannot be known it removes none. The next session tries again to remove one that stays.
 func (m *Manager) removeSharedLocks(ctx context.Context) error {
 	if m.opts.CutOff.IsZero() {
 		return nil
 	}
+	m.state.CutOff = time.Time{}
 	for _, path := range m.sharedLocks() {
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().Before(m.opts.CutOff) {
@@ -72,6 +73,7 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 			continue // another git has removed it, or made it
 		}
 		if held {
+			m.state.CutOff = m.opts.CutOff // the next session tries again
 			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git is at work here", path))
 			continue
 		}

@@ -131,6 +131,13 @@ func TestLocksOfLiveGit(t *testing.T) {
 			}
 			end()
 			must(t, m.Close(t.Context()))
+			lock := filepath.Join(r.dir, ".git", "packed-refs.lock")
+			must(t, os.WriteFile(lock, nil, 0o600)) // as if that git had been killed
+			o.CutOff = time.Time{}
+			r.open(o)
+			if _, err := os.Lstat(lock); err == nil {
+				t.Error("the session after the next one leaves it")
+			}
 		})
 	}
 	t.Run("another program", func(t *testing.T) {

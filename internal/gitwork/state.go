@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"wavex/internal/safefile"
 )
@@ -33,6 +34,7 @@ type savedState struct {
 	Delivered   string             `json:"delivered,omitempty"`
 	DeliveredOn string             `json:"delivered_on,omitempty"`
 	Forward     *forward           `json:"forward,omitempty"` // the fast-forward under way
+	CutOff      time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
 	Trees       []*tree            `json:"trees,omitempty"`
 	Parked      []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
 	Waves       []savedIntegration `json:"waves,omitempty"`

@@ -129,21 +129,3 @@ func TestEarlierWork(t *testing.T) {
 		}
 	}
 }
-
-// The last session was cut off if it has no end on record.
-func TestCutOffSession(t *testing.T) {
-	t.Parallel()
-	at := func(minute int) time.Time { return time.Date(2026, 3, 14, 9, minute, 0, 0, time.UTC) }
-	bodies := []event.Body{event.RunStarted{}, event.WaveStarted{}, event.RunEnded{}, event.RunResumed{},
-		event.WaveStarted{}, event.RunEnded{}}
-	want := []time.Time{{}, at(0), at(0), {}, at(3), at(3), {}}
-	var events []event.Event
-	for n := range want {
-		if got := cutOffSession(events); !got.Equal(want[n]) {
-			t.Errorf("after %d events the session of %s was cut off, want %s", n, got, want[n])
-		}
-		if n < len(bodies) {
-			events = append(events, event.Event{Time: at(n), Body: bodies[n]})
-		}
-	}
-}

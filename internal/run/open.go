@@ -139,7 +139,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 		}
 	}
 	for copied := false; ; copied = true {
-		if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, cutOffSession(events), r.checkWrapper, r.notice,
+		if r.workspace, err = workspace.Open(ctx, r.plan, r.config, base, workspace.CutOff(events), r.checkWrapper, r.notice,
 			r.warn); err != nil {
 			return err
 		}
@@ -171,19 +171,6 @@ func (r *Session) openLoop(ctx context.Context) error {
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
 		Edit: edit, Earlier: r.doubtfulWork(edit, moved)}
 	return nil
-}
-
-// cutOffSession returns the time when the last session began, if it has no end on record; else zero.
-func cutOffSession(events []event.Event) (start time.Time) {
-	for _, e := range events {
-		switch e.Body.(type) {
-		case event.RunStarted, event.RunResumed:
-			start = e.Time
-		case event.RunEnded:
-			start = time.Time{}
-		}
-	}
-	return start
 }
 
 // leaveProject closes the workspace, and copies the project to the directory in which the next one opens. A resumed

@@ -180,27 +180,43 @@ func TestDeliverBetweenSessions(t *testing.T) {
 		return err == nil
 	}
 	var in *gitwork.Error
-	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) ||
+	warn := func(err error) { t.Error(err) }
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true, warn); !errors.As(err, &in) ||
 		in.Problem != gitwork.InUse || there() {
 		t.Errorf("while another works on it: %v, a body: %v", err, there())
 	}
 	testrepo.Must(t, b.Close(t.Context()))
 	other := c
 	other.Run = "r-2"
-	if _, err := Deliver(t.Context(), b.plan, other, events, "pr", true); !errors.As(err, &in) ||
+	if _, err := Deliver(t.Context(), b.plan, other, events, "pr", true, warn); !errors.As(err, &in) ||
 		in.Problem != gitwork.NoRun {
 		t.Errorf("a run that never was: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, ".loop", "runs", "r-2")); err == nil {
 		t.Error("it left a folder")
 	}
-	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true); !errors.As(err, &in) ||
+	if _, err := Deliver(t.Context(), b.plan, c, events, "pr", true, warn); !errors.As(err, &in) ||
 		in.Problem != gitwork.NoRemote || !there() {
 		t.Errorf("without a remote: %v, a body: %v", err, there())
 	}
-	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true)
+	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true, warn)
 	if err != nil || d.How != "ff" {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A delivery after a session that was killed removes the lock which its git has left, and says so.
+func TestDeliverAfterAKill(t *testing.T) {
+	t.Parallel()
+	b := integrated(t)
+	c := config(b.dir, "worktree")
+	events := testrepo.Journal(t, loop.In(t.TempDir()), done(b, c, "a", "b")...)
+	testrepo.Must(t, b.Close(t.Context()))
+	testrepo.Must(t, os.WriteFile(filepath.Join(b.dir, ".git", "index.lock"), nil, 0o600))
+	var said string
+	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true, func(err error) { said += err.Error() })
+	if err != nil || d.How != "ff" || !strings.Contains(said, "removed git's lock file ") {
+		t.Errorf("%+v, %v: %q", d, err, said)
 	}
 }
 

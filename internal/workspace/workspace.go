@@ -78,6 +78,19 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, cutOff
 	return t, nil
 }
 
+// CutOff returns the time when the last session began, if it has no end on record; else zero.
+func CutOff(events []event.Event) (start time.Time) {
+	for _, e := range events {
+		switch e.Body.(type) {
+		case event.RunStarted, event.RunResumed:
+			start = e.Time
+		case event.RunEnded:
+			start = time.Time{}
+		}
+	}
+	return start
+}
+
 // Mode returns where attempts work: gitwork.Shared or gitwork.Worktree.
 func (t *Workspace) Mode() event.Isolation { return event.Isolation(t.Manager.Mode()) }
 
@@ -377,10 +390,12 @@ func Reattach(ctx context.Context, p *plan.Plan, c event.Config) (*gitwork.Manag
 }
 
 // Deliver delivers the integrated work of a past run, between sessions; complete says that the run
-// is complete.
+// is complete. It calls warn, from any goroutine, for problems that do not prevent the delivery.
 func Deliver(ctx context.Context, p *plan.Plan, c event.Config, events []event.Event, how string,
-	complete bool) (d gitwork.Delivery, err error) {
-	space, err := Reattach(ctx, p, c)
+	complete bool, warn func(error)) (d gitwork.Delivery, err error) {
+	o := gitworkOptions(p, c)
+	o.CutOff, o.Warn = CutOff(events), warn
+	space, err := gitwork.Reattach(ctx, o)
 	if err != nil {
 		return d, err
 	}
