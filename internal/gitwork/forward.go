@@ -94,7 +94,10 @@ func (m *Manager) recoverForward(ctx context.Context) error {
 	if work == nil || err != nil {
 		return err
 	}
-	if c.branch == m.state.Branch && c.head == work.From && len(c.dirty) > 0 {
+	if c.head == work.From && len(c.dirty) > 0 {
+		if c.branch != m.state.Branch {
+			return nil // the files may come back with the branch
+		}
 		if err := m.undoForward(ctx, *work); exitCode(err) > 0 {
 			m.warn(fmt.Errorf("the checkout has a part of the work of a delivery that was cut off: %w", err))
 			return nil // the delivery names the files

@@ -113,6 +113,26 @@ func TestDeliveryKilledWithinMerge(t *testing.T) {
 	}
 }
 
+// The record of a delivery that was killed within git merge stays while its files are on another branch, and when the
+// run is cleaned.
+func TestDeliveryKilledWithinMergeIsKept(t *testing.T) {
+	t.Parallel()
+	c := newCutOff(t).in(t)
+	for _, step := range c.steps()[:10] {
+		step(c)
+	}
+	_, err := Clean(t.Context(), c.dir, "", false)
+	must(t, err)
+	c.git("switch", "-q", "-c", "rescue")
+	m, err := Open(t.Context(), c.o)
+	must(t, err)
+	equal(t, "on another branch the delivery", c.deliver(m, "auto").How, "branch")
+	must(t, m.Close(t.Context()))
+	c.git("switch", "-q", "main")
+	equal(t, "delivery", c.deliver(c.open(c.o), "auto").How, "ff")
+	equal(t, "the checkout", c.git("status", "--porcelain"), " M plan.json")
+}
+
 // A delivery that git completed before wavex was killed can be undone at once.
 func TestUndeliveryOfKilledMerge(t *testing.T) {
 	t.Parallel()
