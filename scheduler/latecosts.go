@@ -53,7 +53,7 @@ func (s *State) applyCostCorrected(b event.CostCorrected) error {
 		t := &s.Tasks[i]
 		t.Cost += b.Cost - b.Was
 		t.Usage = t.Usage.Plus(b.Usage)
-		if t.Last != nil && t.Attempts == b.Attempt {
+		if t.Last != nil && t.lastAttempt == b.Attempt {
 			last := b.Correct(*t.Last)
 			t.Last = &last
 		}

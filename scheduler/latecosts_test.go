@@ -244,3 +244,44 @@ func TestSignalEndsASearchOfCosts(t *testing.T) {
 		}
 	})
 }
+
+// A correction changes the last result of a task only if that is of the same attempt, and also after the next attempt
+// has begun.
+func TestLateCostOfTheLastResult(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		results []runner.Result
+		starts  int
+		want    budget.USD
+	}{
+		"the next attempt runs": {[]runner.Result{lost(budget.Dollar)}, 2, 7},
+		"it waits":              {[]runner.Result{lost(budget.Dollar)}, 1, 7},
+		"an earlier failure":    {[]runner.Result{wrong("no"), lost(budget.Dollar)}, 2, wrong("no").Cost},
+	} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		m := simulation{s: s}
+		apply := func(b event.Body) {
+			if err := m.apply(b); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		config := onWorkers()
+		config.Counsel = false
+		apply(event.RunStarted{Config: config})
+		for s.Tasks[0].Attempts < c.starts || s.Running() > 0 && len(c.results) > 0 {
+			body := decideNext(s, epoch)
+			if s.Running() > 0 {
+				body, c.results = onAttempt(s, 0, c.results[0], epoch, 0), c.results[1:]
+			}
+			apply(body)
+		}
+		for _, a := range s.atCap {
+			b := a.correction
+			b.Cost, b.Priced = 7, "stream"
+			apply(b)
+		}
+		if last := s.Tasks[0].Last; last.Cost != c.want || len(s.atCap) > 0 {
+			t.Errorf("%s: the last result is %+v", name, last)
+		}
+	}
+}

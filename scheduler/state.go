@@ -32,6 +32,7 @@ type Task struct {
 	Commit        string         // commit of its work, with isolation; "" before
 	Edited        bool           // an attempt at it changed files, see runner.Result.Edited
 	Last          *runner.Result // of the last attempt; nil before
+	lastAttempt   int            // the attempt of Last
 	Advice        *counsel.Verdict
 	PastAdvice    []string           // advice that was already followed
 	Challenge     *counsel.Challenge // for a task of reversibility 1; nil before its pre-check
