@@ -285,3 +285,19 @@ func TestLateCostOfTheLastResult(t *testing.T) {
 		}
 	}
 }
+
+// The forecast of another run learns the costs as corrected, as a replay of the events does.
+func TestLearnCorrectedCosts(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("a"), task("b")))
+	b := newFixture(t, p, onWorkers())
+	b.runner.results["a"] = []runner.Result{lost(2 * budget.Dollar), doneFor(1000)}
+	var asked []event.CostCorrected
+	b.LateCosts = tells("a", 1, 4000, &asked)
+	b.run(t)
+	next := NewState(p)
+	next.Learn(b.journal.events)
+	if next.costs.done["a"] != 5000 || !reflect.DeepEqual(next.costs, b.State.costs) {
+		t.Errorf("learnt %+v, live %+v", next.costs, b.State.costs)
+	}
+}

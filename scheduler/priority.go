@@ -24,6 +24,8 @@ func (s *State) Learn(events []event.Event) {
 		case event.AttemptEnded:
 			s.learn(b)
 			s.learnCost(b.Task, b.Result.Cost, b.Result.Outcome == runner.Done)
+		case event.CostCorrected:
+			s.correctCost(b.Task, b.Cost-b.Was)
 		}
 	}
 }
