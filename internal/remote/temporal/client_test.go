@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	sdk "go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"wavex/internal/async"
 	"wavex/internal/remote"
 	"wavex/internal/remote/wire"
 )
@@ -134,6 +138,43 @@ func TestWorkersOf(t *testing.T) {
 	if len(got) != 2 || got[0].Name != "7@host" || got[1].Name != "w" || got[1].Slots != 4 {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// farServer is a server with attempts that wait, and a delay before each answer. The methods that Busy does not call
+// are nil.
+type farServer struct {
+	client.Client
+	client.ActivityHandle
+	waiting int
+	delay   time.Duration
+}
+
+func (f farServer) ListActivities(context.Context, client.ListActivitiesOptions) (client.ListActivitiesResult, error) {
+	return client.ListActivitiesResult{Results: func(yield func(*client.ActivityExecutionInfo, error) bool) {
+		for range f.waiting {
+			yield(&client.ActivityExecutionInfo{}, nil)
+		}
+	}}, nil
+}
+
+func (f farServer) GetActivityHandle(client.GetActivityHandleOptions) client.ActivityHandle { return f }
+
+func (f farServer) Describe(ctx context.Context,
+	_ client.DescribeActivityOptions) (*client.ActivityExecutionDescription, error) {
+	return &client.ActivityExecutionDescription{}, async.Sleep(ctx, f.delay)
+}
+
+// TestBusyFarAway: Busy is quick enough for a run also if many attempts wait at a server that is far away.
+func TestBusyFarAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		c := &Client{sdk: farServer{waiting: 2 * maxDescribed, delay: 200 * time.Millisecond}}
+		if busy, err := c.Busy(ctx, "q"); busy || err != nil {
+			t.Errorf("%t, %v", busy, err)
+		}
+	})
 }
 
 // used and released are information of the SDK about a slot. The methods that places do not call are nil.

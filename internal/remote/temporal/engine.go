@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"wavex/internal/remote"
 	"wavex/internal/remote/wire"
@@ -116,8 +117,13 @@ func (c *Client) Workers(ctx context.Context, queue string) ([]remote.Worker, er
 	return workersOf(d.GetPollers()), nil
 }
 
-// maxDescribed bounds the attempts that Busy looks at.
-const maxDescribed = 200
+// maxDescribed bounds the attempts that Busy looks at, and describedAtOnce those at the same time.
+const (
+	maxDescribed    = 200
+	describedAtOnce = 20
+)
+
+var errBusy = errors.New("busy")
 
 // Busy reports whether a worker makes an attempt of a queue, or of one whose name goes on with a dot. It looks at the
 // oldest ones first: those that wait are given up in time.
@@ -135,17 +141,25 @@ func (c *Client) Busy(ctx context.Context, queue string) (bool, error) {
 		open = append(open, info)
 	}
 	slices.SortFunc(open, func(a, b *client.ActivityExecutionInfo) int { return a.ScheduleTime.Compare(b.ScheduleTime) })
+	looks, ctx := errgroup.WithContext(ctx)
+	looks.SetLimit(describedAtOnce)
 	for _, info := range open[:min(len(open), maxDescribed)] {
-		d, err := c.handle(info.ActivityID).Describe(ctx, client.DescribeActivityOptions{})
-		switch {
-		case isNotFound(err):
-		case err != nil:
-			return false, err
-		case d.RunState == enums.PENDING_ACTIVITY_STATE_STARTED, d.RunState == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
-			return true, nil
-		}
+		looks.Go(func() error {
+			d, err := c.handle(info.ActivityID).Describe(ctx, client.DescribeActivityOptions{})
+			switch {
+			case isNotFound(err):
+			case err != nil:
+				return err
+			case d.RunState == enums.PENDING_ACTIVITY_STATE_STARTED, d.RunState == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
+				return errBusy
+			}
+			return nil
+		})
 	}
-	return false, nil
+	if err = looks.Wait(); err == errBusy {
+		return true, nil
+	}
+	return false, err
 }
 
 // workersOf returns the workers behind pollers, by name. One that was started again with another release or other slots
