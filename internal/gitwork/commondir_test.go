@@ -108,27 +108,53 @@ func TestHooksOfAnAgent(t *testing.T) {
 	}
 }
 
-// A resume says which files changed since the last session began from which git runs programs.
+// Deliveries and a resume say which files changed since the last session began from which git runs programs.
 func TestChangedProgramsAreTold(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	var said []string
 	o := r.options("r1")
 	o.Warn = func(err error) { said = append(said, err.Error()) }
-	for _, c := range []struct{ change, want string }{
-		{"", ""}, {"", ""}, {"config x.y z", ".git/config"}, {"", ""},
+	for i, c := range []struct {
+		open   func(context.Context, Options) (*Manager, error)
+		change func()
+		want   string
+	}{
+		{Open, nil, ""}, {Open, nil, ""},
+		{Reattach, func() { r.git("config", "x.y", "z") }, ".git/config"}, {Open, nil, ".git/config"}, {Open, nil, ""},
 	} {
-		if c.change != "" {
-			r.git(strings.Fields(c.change)...)
+		if c.change != nil {
+			c.change()
 		}
 		said = nil
-		m, err := Open(t.Context(), o)
+		m, err := c.open(t.Context(), o)
 		must(t, err)
 		must(t, m.Close(t.Context()))
 		if all := strings.Join(said, "\n"); (all == "") != (c.want == "") || !strings.Contains(all, c.want) {
-			t.Errorf("after %q: %q, want %q", c.change, all, c.want)
+			t.Errorf("%d: %q, want %q", i, all, c.want)
 		}
 	}
+}
+
+// Neither a delivery nor a resume begins in a repository to which an agent has added a commondir file.
+func TestCommonDirAfterASession(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	o := r.options("r1")
+	m, err := Open(t.Context(), o)
+	must(t, err)
+	must(t, m.Close(t.Context()))
+	planted := filepath.Join(r.dir, ".git", "commondir")
+	must(t, os.WriteFile(planted, []byte(t.TempDir()+"\n"), 0o600))
+	for name, open := range map[string]func(context.Context, Options) (*Manager, error){
+		"delivery": Reattach, "resume": Open,
+	} {
+		if _, err := open(t.Context(), o); asProblem(err) == nil || asProblem(err).Problem != OtherRepo {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, os.Remove(planted))
+	r.open(o)
 }
 
 // A hook may work in a repository of its own: wavex's git names no repository to it.

@@ -79,7 +79,9 @@ func newManager(o Options) *Manager {
 // Open chooses the mode of a new run and acquires its resources. For a run that exists it finds the
 // worktrees again and keeps the mode: a run never changes its mode. An *Error is meant for a
 // person.
-func Open(ctx context.Context, o Options) (*Manager, error) {
+func Open(ctx context.Context, o Options) (*Manager, error) { return open(ctx, o, true) }
+
+func open(ctx context.Context, o Options, session bool) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -102,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 		return nil, err
 	}
 	m.trash.start(ctx)
-	if err := m.open(ctx); err != nil {
+	if err := m.open(ctx, session); err != nil {
 		return nil, errors.Join(err, m.Close(context.WithoutCancel(ctx)))
 	}
 	return m, nil
@@ -114,13 +116,13 @@ func Exists(dir loop.Dir, run string) bool {
 	return validRunID(run) && err == nil
 }
 
-// Reattach is like Open for a run that exists. If nothing of the run is left, it returns an *Error
-// with NoRun.
+// Reattach is like Open for a run that exists, between its sessions. If nothing of the run is left, it
+// returns an *Error with NoRun.
 func Reattach(ctx context.Context, o Options) (*Manager, error) {
 	if !Exists(o.Loop, o.Run) {
 		return nil, &Error{Problem: NoRun, Text: fmt.Sprintf("run %s has no workspace in %s", o.Run, o.Loop)}
 	}
-	return Open(ctx, o)
+	return open(ctx, o, false)
 }
 
 // lockRun makes the folder of the worktrees, hides it from git, and locks the run.
@@ -146,7 +148,7 @@ func (m *Manager) lockRun() error {
 	return nil
 }
 
-func (m *Manager) open(ctx context.Context) error {
+func (m *Manager) open(ctx context.Context, session bool) error {
 	old, err := readState(m.opts.Loop.Worktree(m.opts.Run, "json"))
 	if err != nil {
 		return err
@@ -163,7 +165,9 @@ func (m *Manager) open(ctx context.Context) error {
 		m.state.moveTo(m.opts.Project)
 		m.opts.CutOff = cmp.Or(m.state.CutOff, m.opts.CutOff)
 	}
-	m.notePrograms(old)
+	if err = m.notePrograms(old, session); err != nil {
+		return err
+	}
 	if m.state.Temp, err = m.slots.open(m.opts.Run, m.state.Temp); err != nil {
 		return err
 	}
@@ -188,9 +192,10 @@ func (m *Manager) open(ctx context.Context) error {
 	return m.save(true)
 }
 
-// notePrograms records the state of the files in which git finds programs to run: its hooks and its configuration. It
-// warns of changes since the last session of the run, whose agents may have made them.
-func (m *Manager) notePrograms(old *savedState) {
+// notePrograms records for a session the state of the files in which git finds programs to run: its hooks and its
+// configuration. It warns of changes since the last session of the run, whose agents may have made them. It returns an
+// *Error if there is a commondir file since then: git makes none in a repository that exists.
+func (m *Manager) notePrograms(old *savedState, session bool) error {
 	_, paths := runner.Repository(resolveLinks(m.opts.Project))
 	now, changed := map[string]string{}, []string(nil)
 	for _, path := range paths {
@@ -199,13 +204,21 @@ func (m *Manager) notePrograms(old *savedState) {
 			continue
 		}
 		if was, known := old.Programs[path]; known && was != now[path] { // the project may be in another place now
+			if was == "" && filepath.Base(path) == "commondir" {
+				return &Error{OtherRepo, path + " was made since the last session began, and names another repository",
+					"remove it; an agent may have made it, as git does not"}
+			}
 			changed = append(changed, path)
 		}
 	}
-	if m.state.Programs = now; len(changed) > 0 {
+	if session {
+		m.state.Programs = now
+	}
+	if len(changed) > 0 {
 		m.warn(fmt.Errorf("since the last session began, files changed in which git finds programs to run, and agents may "+
 			"have changed them: %s", firstFew(changed)))
 	}
+	return nil
 }
 
 // chooseMode chooses the mode of a new run.

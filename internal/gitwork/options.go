@@ -145,6 +145,7 @@ const (
 	TooLarge   = "too-large"  // a checkpoint would add more than it may
 
 	BadOwner    = "owner"    // git refuses the repository of another user
+	OtherRepo   = "other"    // a file that git does not make names another repository
 	BadBranch   = "branch"   // the branch wavex prevents branches below it
 	BadNames    = "names"    // a checkout cannot have all files, because names differ by case only
 	BadFilter   = "filter"   // a filter that files need fails

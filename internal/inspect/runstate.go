@@ -28,7 +28,8 @@ func (a *Inspection) withWork(ctx context.Context, look func() error) (err error
 	if s == nil || s.Config.Isolation != event.Isolated || !gitwork.Exists(s.Config.Loop, s.Config.Run) {
 		return look()
 	}
-	space, err := workspace.Reattach(ctx, s.Plan, s.Config)
+	warn := func(err error) { fmt.Fprintln(a.Warn, "wavex: warning:", err) }
+	space, err := workspace.Reattach(ctx, s.Plan, s.Config, warn)
 	if err != nil {
 		return usererr.Blocked(err)
 	}

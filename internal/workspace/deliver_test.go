@@ -199,9 +199,11 @@ func TestDeliverBetweenSessions(t *testing.T) {
 		in.Problem != gitwork.NoRemote || !there() {
 		t.Errorf("without a remote: %v, a body: %v", err, there())
 	}
-	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true, warn)
-	if err != nil || d.How != "ff" {
-		t.Errorf("%+v, %v", d, err)
+	testrepo.Git(t, b.dir, "config", "x.y", "z")
+	var said string
+	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true, func(err error) { said += err.Error() })
+	if err != nil || d.How != "ff" || !strings.Contains(said, ".git/config") {
+		t.Errorf("%+v, %v: %q", d, err, said)
 	}
 }
 

@@ -384,9 +384,11 @@ func Follows(ctx context.Context, project, commit string) (bool, error) {
 }
 
 // Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
-// caller must close it.
-func Reattach(ctx context.Context, p *plan.Plan, c event.Config) (*gitwork.Manager, error) {
-	return gitwork.Reattach(ctx, gitworkOptions(p, c))
+// caller must close it. It calls warn as Open does.
+func Reattach(ctx context.Context, p *plan.Plan, c event.Config, warn func(error)) (*gitwork.Manager, error) {
+	o := gitworkOptions(p, c)
+	o.Warn = warn
+	return gitwork.Reattach(ctx, o)
 }
 
 // Deliver delivers the integrated work of a past run, between sessions; complete says that the run
