@@ -141,7 +141,10 @@ func (p repoProject) killedAfter(rng *rand.Rand, records int) bool {
 	complete := end != nil && end.Status == "complete" // it was killed while it removed its worktrees
 	if run != "" && !complete {
 		args = []string{"resume", "--output", "json"}
-		p.Write(".git/packed-refs.lock", "") // a git that is killed too can leave it
+		// A git that is killed too can leave it. In a container it stays, since another git may hold it.
+		if space, _ := os.Readlink("/proc/self/ns/pid"); space == "pid:[4026531836]" {
+			p.Write(".git/packed-refs.lock", "")
+		}
 	}
 	if !complete {
 		if e := p.Run(args...); e.Exit != 0 {

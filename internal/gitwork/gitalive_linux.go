@@ -6,12 +6,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // This file looks for processes that may hold a lock of git. Where it cannot know, it reports that there is one.
 
 // gitMayHold reports whether a process has a lock file open, or is a git that may work in one of the directories.
-func gitMayHold(lock string, dirs []string) bool {
+// allVisible says that /proc shows each git that can work there; else gitMayHold finds out.
+func gitMayHold(lock string, dirs []string, allVisible bool) bool {
+	if !allVisible && (!showsAll("/proc") || isRemote(filepath.Dir(lock))) {
+		return true
+	}
 	all, err := os.ReadDir("/proc")
 	if err != nil {
 		return true
@@ -35,6 +41,31 @@ func gitMayHold(lock string, dirs []string) bool {
 		if hasOpen(at, lock) || isGit(at) && worksIn(at, ours, root) && isGit(at) {
 			return true
 		}
+	}
+	return false
+}
+
+// initialPIDs names the PID namespace of the machine, see PROC_PID_INIT_INO of the kernel.
+const initialPIDs = "pid:[4026531836]"
+
+// showsAll reports whether proc, which is /proc, shows the processes of the whole machine: not in a container, and not
+// if it is mounted with hidepid.
+func showsAll(proc string) bool {
+	space, err := os.Readlink(filepath.Join(proc, "self", "ns", "pid"))
+	_, hidden := os.ReadFile(filepath.Join(proc, "1", "comm"))
+	return err == nil && space == initialPIDs && hidden == nil
+}
+
+// isRemote reports whether other machines may use the file system of a directory.
+func isRemote(dir string) bool {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return true
+	}
+	switch uint32(fs.Type) {
+	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.V9FS_MAGIC,
+		unix.AFS_SUPER_MAGIC, unix.CEPH_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC:
+		return true
 	}
 	return false
 }

@@ -3,4 +3,4 @@
 package gitwork
 
 // gitMayHold is only on Linux: elsewhere a process that holds a lock is not known.
-func gitMayHold(string, []string) bool { return true }
+func gitMayHold(string, []string, bool) bool { return true }

@@ -53,6 +53,8 @@ type Options struct {
 	// CutOff is the time when the last session of the run began, if it was killed; else zero. See removeSharedLocks.
 	CutOff time.Time
 
+	allVisible bool // for tests: gitMayHold's
+
 	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the
 	// checkout dirty, and no check has changed them.
 	Own []string

@@ -63,8 +63,9 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		held := gitMayHold(path, m.gitDirs())
-		for began := time.Now(); held && time.Since(began) < lockWait; held = gitMayHold(path, m.gitDirs()) {
+		mayHold := func() bool { return gitMayHold(path, m.gitDirs(), m.opts.allVisible) }
+		held := mayHold()
+		for began := time.Now(); held && time.Since(began) < lockWait; held = mayHold() {
 			if err := async.Sleep(ctx, 100*time.Millisecond); err != nil {
 				return err
 			}
@@ -74,7 +75,8 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 		}
 		if held {
 			m.state.CutOff = m.opts.CutOff // the next session tries again
-			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git is at work here", path))
+			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git may be at work "+
+				"here; remove it if none is", path))
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,7 @@ func cutOffRun(t *testing.T, mode string) (*repo, Options, *[]string) {
 	r.git("update-ref", "refs/packed", "HEAD")
 	r.git("pack-refs", "--all")
 	o := r.options("r1")
-	o.Mode = mode
+	o.Mode, o.allVisible = mode, true
 	m, err := Open(t.Context(), o)
 	must(t, err)
 	must(t, m.Close(t.Context()))
@@ -96,6 +96,25 @@ func TestOtherLocksStay(t *testing.T) {
 	}
 }
 
+// /proc shows all processes only in the PID namespace of the machine and without hidepid.
+func TestShowsAll(t *testing.T) {
+	t.Parallel()
+	proc := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(proc, "self", "ns"), 0o755))
+	must(t, os.Mkdir(filepath.Join(proc, "1"), 0o755))
+	for _, c := range []struct {
+		space, file string
+		want        bool
+	}{{initialPIDs, "comm", true}, {"pid:[4026532177]", "comm", false}, {initialPIDs, "status", false}} {
+		space, file := filepath.Join(proc, "self", "ns", "pid"), filepath.Join(proc, "1", c.file)
+		must(t, os.Symlink(c.space, space))
+		must(t, os.WriteFile(file, nil, 0o600))
+		equal(t, c.space+" with "+c.file, showsAll(proc), c.want)
+		must(t, os.Remove(space))
+		must(t, os.Remove(file))
+	}
+}
+
 // The lock of a git at work stays, wherever that works, and the lock that another program has open.
 func TestLocksOfLiveGit(t *testing.T) {
 	t.Parallel()
@@ -126,7 +145,7 @@ func TestLocksOfLiveGit(t *testing.T) {
 			if _, err := os.Lstat(filepath.Join(r.dir, ".git", "packed-refs.lock")); err != nil {
 				t.Error(err)
 			}
-			if all := strings.Join(*warned, "\n"); !strings.Contains(all, "a git is at work here") {
+			if all := strings.Join(*warned, "\n"); !strings.Contains(all, "a git may be at work here") {
 				t.Errorf("it says %q", all)
 			}
 			end()
