@@ -28,8 +28,9 @@ func gitMayHold(lock string, dirs []string, allVisible bool) bool {
 			ours = append(ours, info)
 		}
 	}
+	held, gone := os.Stat(lock)
 	root, err := os.Stat("/")
-	if err != nil {
+	if gone != nil || err != nil {
 		return true
 	}
 	for _, e := range all {
@@ -38,7 +39,7 @@ func gitMayHold(lock string, dirs []string, allVisible bool) bool {
 		}
 		at := filepath.Join("/proc", e.Name())
 		// A git that ends meanwhile seems to work anywhere. It loses its arguments first.
-		if hasOpen(at, lock) || isGit(at) && worksIn(at, ours, root) && isGit(at) {
+		if hasOpen(at, held) || isGit(at) && worksIn(at, ours, root) && isGit(at) {
 			return true
 		}
 	}
@@ -71,10 +72,10 @@ func isRemote(dir string) bool {
 }
 
 // hasOpen reports whether a process has a file open. It does not know the files of another user's processes.
-func hasOpen(at, path string) bool {
+func hasOpen(at string, file fs.FileInfo) bool {
 	open, _ := os.ReadDir(filepath.Join(at, "fd")) // it has ended, or is another user's
 	for _, fd := range open {
-		if to, err := os.Readlink(filepath.Join(at, "fd", fd.Name())); err == nil && to == path {
+		if info, err := os.Stat(filepath.Join(at, "fd", fd.Name())); err == nil && os.SameFile(info, file) {
 			return true
 		}
 	}

@@ -162,13 +162,19 @@ func TestLocksOfLiveGit(t *testing.T) {
 	t.Run("another program", func(t *testing.T) {
 		t.Parallel()
 		r, o, _ := cutOffRun(t, Worktree)
-		lock := filepath.Join(r.dir, ".git", "index.lock")
-		held, err := os.Create(lock)
-		must(t, err)
-		defer held.Close()
+		link := filepath.Join(r.dir, "..", "link")
+		must(t, os.Symlink(r.dir, link))
+		o.Project = link
+		for _, name := range []string{"index.lock", "shallow.lock"} {
+			held, err := os.Create(filepath.Join(r.dir, ".git", name))
+			must(t, err)
+			defer held.Close()
+		}
 		r.open(o)
-		if _, err := os.Lstat(lock); err != nil {
-			t.Error(err)
+		for _, name := range []string{"index.lock", "shallow.lock"} {
+			if _, err := os.Lstat(filepath.Join(r.dir, ".git", name)); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
