@@ -109,6 +109,8 @@ func attemptsByTask(s *scheduler.State, events []event.Event) func(task int) []A
 			note(b.Task, n)
 		case event.AttemptEnded:
 			note(b.Task, n)
+		case event.CostCorrected:
+			note(b.Task, n)
 		case event.CounselSkipped:
 			note(b.Task, n)
 		case event.CounselEnded:

@@ -132,6 +132,30 @@ func TestCorrectedCosts(t *testing.T) {
 	}
 }
 
+// The attempts of a task have the corrected cost in the report of its run, whole and in parts.
+func TestCorrectedCostInTheReport(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "lost", reporttest.Tasks{{ID: "a", Subject: "A"}})
+	c := reporttest.Config()
+	c.Workers.Engine = "temporal://engine.example:7233/default"
+	s.StartRun(c).StartWave(1).StartAttempt("a", 0)
+	s.EndAttempt("a", runner.Result{Outcome: runner.Interrupted, Cost: 900_000, Priced: "cap"}, event.Pending, nil)
+	s.Apply(event.CostCorrected{Task: "a", Key: s.S.Tasks[0].Key, Attempt: 1, Was: 900_000, Cost: 4_000, Priced: "stream",
+		Usage: runner.Usage{Output: 7}})
+	task := report.Of(s.S, s.Events).Tasks[0]
+	if len(task.History) != 1 || task.History[0].Cost != 4_000 || task.Cost != 4_000 {
+		t.Errorf("%+v", task)
+	}
+	if r := report.AttemptsOf(s.S, s.Events)[0][0].End.Result; r.Cost != 4_000 || r.Priced != "stream" {
+		t.Errorf("%+v", r)
+	}
+	var b strings.Builder
+	if err := report.WriteJSON(&b, s.S, s.Events, s.Now(), false); err != nil || strings.Contains(b.String(), "0.9") ||
+		!strings.Contains(b.String(), "0.004") {
+		t.Errorf("%v, %s", err, &b)
+	}
+}
+
 func TestSumCosts(t *testing.T) {
 	t.Parallel()
 	day := func(d, hour int) time.Time { return time.Date(2026, 3, d, hour, 0, 0, 0, time.FixedZone("", 3600)) }
