@@ -48,11 +48,19 @@ type Expenses struct {
 	Rehearsals int       // number of runs that were left out
 }
 
-// Add adds the expenses of a journal. Those of a run add up to the cost that Runs returns.
+// attempt names an attempt of a run.
+type attempt struct {
+	task string
+	n    int
+}
+
+// Add adds the expenses of a journal. Those of a run add up to the cost that Runs returns. A cost
+// that was corrected later counts as corrected, at the end of its attempt.
 func (x *Expenses) Add(events []event.Event) {
 	l := runList{meter: scheduler.NewMeter()}
 	spent := map[Purpose]budget.USD{} // by the run so far
 	asked := budget.USD(0)            // by the request before it
+	ended := map[attempt]int{}        // of the run: the index of its cost in the list
 	now, rehearsal := Expense{}, false
 	add := func(p Purpose, cost budget.USD) {
 		if now.Purpose, now.Cost = p, cost; cost != 0 && !rehearsal {
@@ -72,6 +80,7 @@ func (x *Expenses) Add(events []event.Event) {
 		case event.RunStarted:
 			now.Run, now.Plan = b.Config.Run, cmp.Or(b.Name, b.Plan)
 			clear(spent)
+			clear(ended)
 			if b.Origin != nil {
 				spent[Planning] = min(asked, b.Origin.Spent)
 			}
@@ -79,6 +88,11 @@ func (x *Expenses) Add(events []event.Event) {
 			l.all = []RunEntry{{}}
 			if rehearsal = b.Config.Agent == event.Rehearsal; rehearsal {
 				x.Rehearsals++
+			}
+		case event.CostCorrected:
+			if n, ok := ended[attempt{b.Task, b.Attempt}]; ok {
+				x.List[n].Cost += b.Cost - b.Was
+				spent[Work] += b.Cost - b.Was
 			}
 		case event.TurnEnded:
 			now.Model = b.Turn.Result.Model
@@ -90,11 +104,15 @@ func (x *Expenses) Add(events []event.Event) {
 		}
 		l.meterEvent(events[i : i+1])
 		now.Notional = l.meter.Notional
+		before := len(x.List)
 		for p, cost := range costsOf(l.meter.Efforts()) {
-			if _, corrected := e.Body.(event.CostCorrected); corrected || cost > spent[p] {
+			if cost > spent[p] {
 				add(p, cost-spent[p])
 				spent[p] = cost
 			}
+		}
+		if b, ok := e.Body.(event.AttemptEnded); ok && len(x.List) > before {
+			ended[attempt{b.Task, b.Attempt}] = before
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +104,7 @@ func TestCorrectedCosts(t *testing.T) {
 	c.Run, c.Workers.Engine = "r-1", "temporal://engine.example:7233/default"
 	key := "k"
 	lost := event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Pending,
-		Result: runner.Result{Outcome: runner.Interrupted, Cost: 900_000, Priced: "cap"}}
+		Result: runner.Result{Outcome: runner.Interrupted, Cost: 900_000, Priced: "cap", Model: "opus"}}
 	var events []event.Event
 	for i, b := range []event.Body{event.RunStarted{Config: c, Plan: "p", Tasks: 1, Waves: 1},
 		event.AttemptStarted{Task: "a", Key: key, Wave: 1, Attempt: 1, Try: 1, Why: "first", Cap: 900_000}, lost,
@@ -112,14 +113,18 @@ func TestCorrectedCosts(t *testing.T) {
 			Usage: runner.Usage{Output: 7}}} {
 		events = append(events, event.Event{Seq: int64(i + 1), Time: time.Date(2026, 3, 1+i, 0, 0, 0, 0, time.UTC), Body: b})
 	}
-	for _, by := range report.CostsBy {
-		var sum budget.USD
-		for _, r := range expenses(events).Sum(by) {
-			sum += r.Total
+	for by, key := range map[string]string{"day": "2026-03-03", "plan": "p", "model": "opus", "run": "r-1"} {
+		if rows := expenses(events).Sum(by); len(rows) != 1 || rows[0].Key != key || rows[0].Total != 4_000 {
+			t.Errorf("by %s: %+v", by, rows)
 		}
-		if sum != 4_000 {
-			t.Errorf("by %s: %d", by, sum)
-		}
+	}
+	unlimited := slices.Clone(events)
+	free := lost
+	free.Result.Cost = 0 // without a cap
+	unlimited[2].Body = free
+	unlimited[4].Body = event.CostCorrected{Task: "a", Key: key, Attempt: 1, Cost: 4_000, Priced: "stream"}
+	if rows := expenses(unlimited).Sum("day"); len(rows) != 1 || rows[0].Key != "2026-03-05" || rows[0].Total != 4_000 {
+		t.Errorf("without a cap: %+v", rows)
 	}
 	if r := report.Runs(events, time.Time{}, false)[0]; r.Cost != 4_000 {
 		t.Errorf("the run cost %d", r.Cost)
