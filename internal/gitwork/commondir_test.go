@@ -112,6 +112,10 @@ func TestHooksOfAnAgent(t *testing.T) {
 func TestChangedProgramsAreTold(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
+	hooks := filepath.Join(r.dir, ".git", "hooks")
+	r.write(hooks, files{"pre-push": "#!/bin/sh\n", "to/one": "#!/bin/sh\n", "to/two": "#!/bin/sh\n"})
+	link := func(to string) { must(t, os.Symlink(filepath.Join("to", to), filepath.Join(hooks, "post-merge"))) }
+	link("one")
 	var said []string
 	o := r.options("r1")
 	o.Warn = func(err error) { said = append(said, err.Error()) }
@@ -122,6 +126,8 @@ func TestChangedProgramsAreTold(t *testing.T) {
 	}{
 		{Open, nil, ""}, {Open, nil, ""},
 		{Reattach, func() { r.git("config", "x.y", "z") }, ".git/config"}, {Open, nil, ".git/config"}, {Open, nil, ""},
+		{Open, func() { must(t, os.Chmod(filepath.Join(hooks, "pre-push"), 0o755)) }, ".git/hooks"},
+		{Open, func() { must(t, os.Remove(filepath.Join(hooks, "post-merge"))); link("two") }, ".git/hooks"}, {Open, nil, ""},
 	} {
 		if c.change != nil {
 			c.change()

@@ -3,6 +3,8 @@ package gitwork
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -199,7 +201,7 @@ func (m *Manager) notePrograms(old *savedState, session bool) error {
 	_, paths := runner.Repository(resolveLinks(m.opts.Project))
 	now, changed := map[string]string{}, []string(nil)
 	for _, path := range paths {
-		now[path] = runner.FileDigest("", path)
+		now[path] = programDigest(path)
 		if old == nil {
 			continue
 		}
@@ -219,6 +221,23 @@ func (m *Manager) notePrograms(old *savedState, session bool) error {
 			"have changed them: %s", firstFew(changed)))
 	}
 	return nil
+}
+
+// programDigest identifies the content at path as runner.FileDigest does. For a directory of hooks, it includes what
+// the files there link to, and which of them may be executed.
+func programDigest(path string) string {
+	digest := runner.FileDigest("", path)
+	hooks, _ := os.ReadDir(path) // none: a file, or unreadable for FileDigest too
+	for _, hook := range hooks {
+		at := filepath.Join(path, hook.Name())
+		link, _ := os.Readlink(at) // "": no link
+		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
+			link += fmt.Sprintf(" %o %s", info.Mode().Perm()&0o111, runner.FileDigest("", at))
+		}
+		sum := sha256.Sum256([]byte(digest + "\x00" + hook.Name() + "\x00" + link))
+		digest = "hooks " + hex.EncodeToString(sum[:])
+	}
+	return digest
 }
 
 // chooseMode chooses the mode of a new run.
