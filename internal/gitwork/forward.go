@@ -144,6 +144,15 @@ func (m *Manager) undoForward(ctx context.Context, work forward) error {
 	if err := top.restoreStaged(ctx, work, files); err != nil {
 		return err
 	}
+	tracked, err := top.output(ctx, "ls-files", "-t", "-z")
+	if err != nil {
+		return err
+	}
+	for _, entry := range splitNUL(tracked) {
+		if path, outside := strings.CutPrefix(entry, "S "); outside { // of a sparse checkout
+			delete(files, path)
+		}
+	}
 	ours, err := m.writtenBy(ctx, work, files)
 	if err != nil {
 		return err
@@ -243,8 +252,14 @@ func (g git) restoreStaged(ctx context.Context, work forward, files map[string]f
 		return nil
 	}
 	// A file may have been replaced by a folder, so that the new ones must be removed first.
-	_, err = g.outputOf(ctx, removed.String()+old.String(), "update-index", "-z", "--index-info")
-	return err
+	if _, err = g.outputOf(ctx, removed.String()+old.String(), "update-index", "-z", "--index-info"); err != nil {
+		return err
+	}
+	sparse, err := g.output(ctx, "config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
+	if err != nil || sparse != "true" {
+		return err
+	}
+	return g.run(ctx, "sparse-checkout", "reapply") // the old entries do not know that they are outside
 }
 
 // writtenBy returns those of the files that a fast-forward has written or removed in the checkout.

@@ -133,6 +133,35 @@ func TestDeliveryKilledWithinMergeIsKept(t *testing.T) {
 	equal(t, "the checkout", c.git("status", "--porcelain"), " M plan.json")
 }
 
+// In a sparse checkout nothing outside of it appears, whether git was killed before or after it wrote the index.
+func TestDeliveryKilledWithinSparseMerge(t *testing.T) {
+	t.Parallel()
+	whole := newCutOff(t)
+	for name, written := range map[string]bool{"files": false, "index": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := whole.in(t)
+			c.git("status") // the files of the copy are as in its index
+			c.git("sparse-checkout", "set", "--no-cone", "/*", "!/b", "!/gone")
+			if written {
+				c.git("merge", "-q", "--ff-only", c.to)
+				c.git("update-ref", "HEAD", c.from)
+			} else {
+				c.write(c.dir, files{"a": "1\n2\n3\n"})
+			}
+			c.write(c.dir, files{"mine": "2\n"})
+			equal(t, "delivery", c.deliver(c.open(c.o), "auto").How, "branch")
+			equal(t, "the checkout", c.git("status", "--porcelain"), " M mine\n M plan.json")
+			for _, name := range []string{"b", "gone"} {
+				if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
+					t.Errorf("%s appears", name)
+				}
+			}
+			equal(t, "outside", c.git("ls-files", "-t", "b", "gone"), "S b\nS gone")
+		})
+	}
+}
+
 // A delivery that git completed before wavex was killed can be undone at once.
 func TestUndeliveryOfKilledMerge(t *testing.T) {
 	t.Parallel()
