@@ -117,6 +117,33 @@ func TestBusyIsShared(t *testing.T) {
 	}
 }
 
+// An attempt waits once more without an answer, each time after it has got one.
+func TestBusyIsUnknown(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	f.stop()
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	away := remotetest.ErrAway
+	answers := []error{away, nil, away, away}
+	engine := &scriptedEngine{Engine: f.engine}
+	engine.busy = func() (bool, error) {
+		err := answers[engine.asked.Load()-1]
+		return err == nil, err
+	}
+	engine.workers = func(context.Context) ([]remote.Worker, error) { return nil, away }
+	r.Engine, r.Poll = engine, time.Millisecond // an answer is old after a push
+	res, id := attemptsOf(t, r, req)("a"), wire.ID("r-1", "a", 1)
+	for range answers {
+		testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+		f.engine.End(id, remote.NotTaken)
+		id = wire.NextID(id)
+	}
+	if res := <-res; res.Outcome != runner.Broken || f.engine.Starts() != len(answers) {
+		t.Errorf("%+v after %d starts", res, f.engine.Starts())
+	}
+}
+
 // A missing worker is told also if the engine did not answer at first, or still listed a worker that was killed.
 func TestNoWorkerIsTold(t *testing.T) {
 	t.Parallel()
