@@ -39,6 +39,8 @@ func (t *Tracer) Event(e event.Event, s *scheduler.State) {
 			boolAttr("wavex.advised", b.Advised), usdAttr("wavex.cap_usd", b.Cap))
 	case event.AttemptEnded:
 		t.attemptEnded(b, e.Time)
+	case event.CostCorrected:
+		t.costCorrected(b, e.Time)
 	case event.CounselStarted:
 		if task, ok := t.tasks[b.Task]; ok {
 			t.open[panelKey(b.Task, b.Panel)] = t.start(task.ctx, "counsel", e.Time, stringAttr("wavex.task.id", b.Task),
@@ -132,6 +134,15 @@ func (t *Tracer) attemptEnded(b event.AttemptEnded, at time.Time) {
 	}
 	task.End(trace.WithTimestamp(at))
 	delete(t.tasks, b.Task)
+}
+
+// costCorrected adds an event to the span of the run: the span of the attempt has ended.
+func (t *Tracer) costCorrected(b event.CostCorrected, at time.Time) {
+	if t.run.Span != nil {
+		t.run.AddEvent("cost corrected", trace.WithTimestamp(at), trace.WithAttributes(
+			stringAttr("wavex.task.id", b.Task), intAttr("wavex.attempt", b.Attempt), usdAttr("wavex.cost_usd", b.Cost),
+			usdAttr("wavex.counted_usd", b.Was)))
+	}
 }
 
 // checks adds spans for an attempt's checks. They ran one after the other before the attempt

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -21,6 +22,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -179,6 +181,30 @@ func TestEnv(t *testing.T) {
 }
 
 // TestSpansOfACutOffRun: a run that stops in the middle ends its spans too.
+// A cost that is corrected after the span of its attempt has ended is an event of the run's span.
+func TestCorrectedCost(t *testing.T) {
+	t.Parallel()
+	lost := func(t testing.TB, see func(event.Event, *scheduler.State)) *reporttest.FakeRun {
+		s := reporttest.New(t, "lost", reporttest.Tasks{{ID: "a", Subject: "A"}})
+		s.Show = see
+		c := reporttest.Config()
+		c.Workers.Engine = "temporal://engine.example:7233/default"
+		s.StartRun(c).StartWave(1).StartAttempt("a", 0)
+		s.EndAttempt("a", runner.Result{Outcome: runner.Interrupted, Cost: 900_000, Priced: "cap"}, event.Pending, nil)
+		return s.Apply(event.CostCorrected{Task: "a", Key: s.S.Tasks[0].Key, Attempt: 1, Was: 900_000, Cost: 4_000})
+	}
+	spans := record(t, lost, env(), nothing)
+	run := spans[slices.IndexFunc(spans, func(s sdk.ReadOnlySpan) bool { return s.Name() == "run" })]
+	if len(run.Events()) != 1 || run.Events()[0].Name != "cost corrected" {
+		t.Fatalf("%+v", run.Events())
+	}
+	want := []attribute.KeyValue{stringAttr("wavex.task.id", "a"), intAttr("wavex.attempt", 1),
+		usdAttr("wavex.cost_usd", 4_000), usdAttr("wavex.counted_usd", 900_000)}
+	if got := run.Events()[0].Attributes; !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSpansOfACutOffRun(t *testing.T) {
 	t.Parallel()
 	mem := &kept{}
