@@ -58,7 +58,8 @@ var hookKinds = []kind{
 		open: func(_ *repo, o *Options) {
 			o.Setup = "mkdir -p .hooks; cp hook .hooks/pre-commit; chmod +x .hooks/pre-commit"
 		}},
-	{name: "`core.hooksPath` that does not exist", note: "no hook runs, as in the checkout; the run says so",
+	{name: "`core.hooksPath` that does not exist",
+		note: "no hook runs, as in the checkout, and the run says so; nor one that is made later, until you accept it",
 		says: "core.hooksPath is .husky/_, which does not exist: no hooks run",
 		make: func(r *repo) { r.config("core.hooksPath .husky/_") }},
 	{name: "`core.hooksPath` .git/hooks", note: "the hooks of the checkout run, in the worktree", check: hookRan,
