@@ -164,8 +164,8 @@ func (s *State) purse(j job) purse {
 		if g := s.groupOf(i); g != nil {
 			p.group = &g.ledger
 		}
-	} else if id, _, isItem := strings.Cut(j.task, "["); isItem { // an item that the list no longer has
-		if g := s.group(id); g != nil {
+	} else if at := strings.LastIndexByte(j.task, '['); at > 0 { // an item that the list does not have, or not yet
+		if g := s.group(j.task[:at]); g != nil {
 			p.group = &g.ledger
 		}
 	}

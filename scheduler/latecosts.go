@@ -15,9 +15,10 @@ import (
 // This file corrects the costs of attempts that counted at their caps, since their workers were lost. A worker that
 // comes back, or whose work is salvaged, pushes the result of its attempt.
 
-// cappedAttempt is an attempt that has ended with an unknown cost, and the known part of its correction.
+// cappedAttempt is an attempt that has ended with an unknown cost: the ledgers that paid for it, and the known part of
+// its correction.
 type cappedAttempt struct {
-	job        job
+	paid       purse
 	correction event.CostCorrected
 }
 
@@ -25,7 +26,7 @@ type cappedAttempt struct {
 func (s *State) noteCap(b event.AttemptEnded, open event.Body) {
 	if b.Result.Priced == "cap" && s.Config.Workers.Engine != "" && !isPaid(open) {
 		j := jobOf(open)
-		s.atCap[j.key] = cappedAttempt{j, event.CostCorrected{Task: b.Task, Key: b.Key, Attempt: b.Attempt,
+		s.atCap[j.key] = cappedAttempt{s.purse(j), event.CostCorrected{Task: b.Task, Key: b.Key, Attempt: b.Attempt,
 			Was: b.Result.Cost}}
 	}
 }
@@ -47,7 +48,7 @@ func (s *State) applyCostCorrected(b event.CostCorrected) error {
 		return fmt.Errorf("the cost of attempt %d of %s was corrected, but it does not count at %s", b.Attempt, b.Task, b.Was)
 	}
 	delete(s.atCap, key)
-	s.purse(a.job).correct(b.Was, b.Cost, b.Usage.Total())
+	a.paid.correct(b.Was, b.Cost, b.Usage.Total())
 	s.correctCost(b.Task, b.Cost-b.Was)
 	if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 		t := &s.Tasks[i]

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"testing"
@@ -299,5 +300,41 @@ func TestLearnCorrectedCosts(t *testing.T) {
 	next.Learn(b.journal.events)
 	if next.costs.done["a"] != 5000 || !reflect.DeepEqual(next.costs, b.State.costs) {
 		t.Errorf("learnt %+v, live %+v", next.costs, b.State.costs)
+	}
+}
+
+// A correction goes to the ledgers that paid for the attempt. Before its list is there, the group of an attempt is
+// known by the id of its task, which may have a bracket of its own.
+func TestLateCostInAGroup(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"g", "a[b"} {
+		s := NewState(mustPlan(t, planText(`{"id":"x","subject":"List","output":{"type":"object"}}`,
+			`{"id":"`+id+`","subject":"x","verify":["true"],"foreach":"${tasks.x.output.items}"}`)))
+		m, item := simulation{s: s}, id+"[k]"
+		apply := func(bodies ...event.Body) {
+			for _, b := range bodies {
+				if err := m.apply(b); err != nil {
+					t.Fatalf("%s: %v", item, err)
+				}
+			}
+		}
+		list := doneFor(0)
+		list.Output = &runner.Output{Value: json.RawMessage(`{"items":["k"]}`)}
+		apply(event.RunStarted{Config: onWorkers()},
+			event.AttemptStarted{Task: item, Key: "k", Wave: 1, Attempt: 1, Try: 1, Slot: 0, Cap: budget.Dollar},
+			event.AttemptEnded{Task: item, Key: "k", Attempt: 1, Status: event.Pending, Result: lost(budget.Dollar)},
+			event.AttemptStarted{Task: "x", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Slot: 0},
+			event.AttemptEnded{Task: "x", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed, Result: list})
+		if paid := s.GroupCost(id); paid != budget.Dollar {
+			t.Errorf("%s: the group paid %s", item, paid)
+		}
+		apply(event.ItemsAdded{Group: id, Items: []json.RawMessage{json.RawMessage(`"k"`)}, Tasks: []string{item}})
+		if _, ok := s.Index(item); !ok {
+			t.Errorf("%s did not join", item)
+		}
+		apply(event.CostCorrected{Task: item, Key: "k", Attempt: 1, Was: budget.Dollar, Cost: 10})
+		if paid := s.GroupCost(id); paid != 10 || s.Ledger.Spent() != 10 {
+			t.Errorf("%s: the group paid %s, the run %s", item, paid, s.Ledger.Spent())
+		}
 	}
 }
