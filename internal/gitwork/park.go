@@ -66,13 +66,13 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 	err = m.renumber(held, to) // from now on the files of the task are in its record
 	m.freed.Broadcast()
 	m.mu.Unlock()
+	if err == nil && to != t.ID {
+		err = m.moveTree(ctx, t, to)
+	}
 	if err == nil && settled {
 		err = m.deleteTaskBranch(ctx, parked.Task, parked.Done)
 	}
-	if err != nil || to == t.ID {
-		return err
-	}
-	return m.moveTree(ctx, t, to)
+	return err
 }
 
 // renumber gives a worktree that the caller uses another number and saves the state. If the number has changed and err

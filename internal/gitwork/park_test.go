@@ -313,3 +313,25 @@ func useBriefly(t *testing.T, m *Manager, task string, goOn bool) error {
 	}
 	return nil
 }
+
+// A worktree that is handed on moves from its old path even if the branch of its former task cannot be deleted: other
+// tasks wait for the path.
+func TestHandOnWithoutDelete(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	fails := func(string, runner.Request) error { return errors.New("fails") }
+	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, fails)
+	equal(t, "attempt", res.Outcome, runner.Wrong)
+	r.git("update-ref", "refs/wavex/r1.kept/x", "HEAD") // in the way of the branch's commit
+	held := m.lastTree("x")
+	held.settled = true
+	own := *held
+	if err := m.takeOver(t.Context(), held, &own, "y"); err == nil {
+		t.Error("there is no error")
+	}
+	equal(t, "paths to wait for", len(m.left), 0)
+	if _, err := os.Lstat(m.treePathOf(held)); err != nil || own.ID != held.ID {
+		t.Errorf("worktree %d, which was %d: %v", held.ID, own.ID, err)
+	}
+}
