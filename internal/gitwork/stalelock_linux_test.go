@@ -1,6 +1,9 @@
 package gitwork
 
 import (
+	"bufio"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,6 +190,7 @@ func heldLock(t *testing.T, r *repo, dir, env string, args []string) (end func()
 	must(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 	proctest.Script(t, hook, `#!/bin/sh
 [ "$1" = prepared ] && [ -p "$HELD" ] || exit 0
+echo held >&2
 read -r go <"$HELD" || exit 0
 `)
 	release := hook + ".go"
@@ -199,17 +203,26 @@ read -r go <"$HELD" || exit 0
 		cmd.Dir = filepath.Join(r.dir, dir)
 	}
 	cmd.Env = append(append([]string{"HELD=" + release}, r.env...), env)
-	var said strings.Builder
-	cmd.Stderr = &said
-	must(t, cmd.Start())
-	to, err := os.OpenFile(release, os.O_WRONLY, 0) // returns when the hook reads
+	to, err := os.OpenFile(release, os.O_RDWR, 0) // opens it before the hook does
 	must(t, err)
-	return func() {
+	stderr, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	said := bufio.NewReader(stderr)
+	line, _ := said.ReadString('\n')
+	finish := func() {
 		t.Helper()
 		must(t, os.Remove(release)) // git calls the hook once more
-		must(t, to.Close())
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("git: %v: %s", err, said.String())
+		_, err := to.WriteString("\n")
+		must(t, errors.Join(err, to.Close()))
+		rest, _ := io.ReadAll(said)
+		if err := cmd.Wait(); err != nil || line != "held\n" {
+			t.Errorf("git: %v: %s%s", err, line, rest)
 		}
 	}
+	if line != "held\n" {
+		finish()
+		t.FailNow()
+	}
+	return finish
 }
