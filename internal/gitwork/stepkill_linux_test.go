@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +22,9 @@ import (
 	"wavex/runner"
 )
 
-// This file kills a run before each of its system calls that change files or mounts. The kernel hands these calls over
-// to the test, which lets them pass or kills the run.
+// This file kills a run before each of wavex's own system calls that make, rename, truncate or remove files or change
+// mounts, and then its git before the next such call of git. The kernel hands these calls over to the test, which lets
+// them pass or kills the run.
 
 // stepKills is the number of kills, which are spread evenly over the calls, of which there are about 400.
 var stepKills = flag.Int("stepkills", 4, "how often TestKilledAtAnyStep kills in each kind of worktrees")
@@ -151,7 +153,11 @@ func stepHelper(dir, run, home, trees, calls string) int {
 			return 2
 		}
 	}
-	if err := stepSession(context.Background(), dir, run, home, trees); err != nil {
+	began := time.Time{}
+	if calls != "stopped" { // then the session before was killed
+		began = time.Now().Add(-time.Hour)
+	}
+	if err := stepSession(context.Background(), dir, run, home, trees, began); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -159,9 +165,10 @@ func stepHelper(dir, run, home, trees, calls string) int {
 }
 
 // stepSession makes one session of a run of the tasks x, which is half done when y takes its worktree over, and y.
-func stepSession(ctx context.Context, dir, run, home, trees string) (err error) {
+// cutOff is that of Options.
+func stepSession(ctx context.Context, dir, run, home, trees string, cutOff time.Time) (err error) {
 	m, err := Open(ctx, Options{Project: dir, Loop: loop.In(dir), Run: run, Mode: Worktree, Width: 4, Trees: trees,
-		Env: testEnv(home)})
+		Env: testEnv(home), CutOff: cutOff, allVisible: true})
 	if err != nil {
 		return err
 	}
@@ -231,8 +238,8 @@ func stepSession(ctx context.Context, dir, run, home, trees string) (err error) 
 	return nil
 }
 
-// A run that is killed before any call that changes a file or a mount goes on: each attempt finds the files of the last
-// one, both tasks are delivered, and nothing of the worktrees stays.
+// A run that is killed before any of its own calls that change files or mounts goes on: each attempt finds the files of
+// the last one, both tasks are delivered, and nothing of the worktrees stays.
 func TestKilledAtAnyStep(t *testing.T) {
 	t.Parallel()
 	for _, trees := range []string{TreesPool, TreesOverlay} {
