@@ -274,3 +274,26 @@ func TestCarets(t *testing.T) {
 		}
 	}
 }
+
+// Rulers of four and more characters are equal, and other text stays. Of a line that carriage returns overwrite, only
+// the last words stay. The random end of a temporary name goes, and a word stays.
+func TestPartsOfANormalisedLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"=== x": "=== x", "==== x": "==== x", "========= x": "==== x",
+		"aaaaaa": "aaaaaa", "----====": "----===="} {
+		if got := shortenRulers(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"plain": "plain", "\rdone": "done", "10 %\rdone\r": "done", "\r10 %": ""} {
+		if got := lastFrame(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"build-A1aaaa": "build-", "build-release": "build-release",
+		"x.aBcdef": "x."} {
+		if got := cutRandom(text, false); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
