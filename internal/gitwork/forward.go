@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"wavex/internal/safefile"
 )
@@ -19,6 +20,8 @@ import (
 type forward struct {
 	From string `json:"from"` // the commit of the branch
 	To   string `json:"to"`   // the delivered commit
+
+	Began time.Time `json:"began,omitzero"` // git makes its locks later
 }
 
 // fastForward fast-forwards the user's branch. If that is not possible it says why.
@@ -38,7 +41,7 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 		return d, err
 	}
 	if obstacle == nil {
-		work := forward{From: c.head, To: d.Commit}
+		work := forward{From: c.head, To: d.Commit, Began: m.opts.Now().Add(-time.Second)} // file times lag behind
 		if err := m.beginForward(work); err != nil {
 			return d, err
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/runner"
 )
@@ -37,7 +38,7 @@ func newCutOff(t *testing.T) cutOff {
 	r.integrate(m, 1, "x: ")
 	r.write(r.dir, files{"plan.json": "{ }\n"})
 	c := cutOff{r, o, r.git("rev-parse", "main"), m.tip()}
-	must(t, m.beginForward(forward{From: c.from, To: c.to}))
+	must(t, m.beginForward(forward{From: c.from, To: c.to, Began: time.Now().Add(-time.Second)}))
 	must(t, m.Close(t.Context()))
 	return c
 }
@@ -162,6 +163,21 @@ func TestDeliveryKilledWithinSparseMerge(t *testing.T) {
 	}
 }
 
+// A delivery that was killed between sessions, as in wavex deliver, is made although its git left a lock.
+func TestDeliveryKilledBetweenSessions(t *testing.T) {
+	t.Parallel()
+	c := newCutOff(t).in(t)
+	c.git("stash", "-q") // plan.json
+	c.write(c.dir, files{"a": "1\n2\n"})
+	must(t, os.WriteFile(filepath.Join(c.dir, ".git/index.lock"), nil, 0o600))
+	c.o.allVisible, c.o.Warn = true, nil
+	m := c.open(c.o)
+	if _, err := os.Lstat(filepath.Join(c.dir, ".git/index.lock")); err == nil {
+		t.Fatal("the lock stays")
+	}
+	equal(t, "delivery", c.deliver(m, "auto").How, "ff")
+}
+
 // A delivery that git completed before wavex was killed can be undone at once.
 func TestUndeliveryOfKilledMerge(t *testing.T) {
 	t.Parallel()
@@ -232,5 +248,5 @@ func TestDeliveryIsOnRecord(t *testing.T) {
 	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
 	s, err := readState(filepath.Join(r.dir, ".git/seen"))
 	must(t, err)
-	equal(t, "on record", fmt.Sprint(s.Forward), fmt.Sprint(&forward{From: from, To: m.tip()}))
+	equal(t, "on record", s.Forward.From+" "+s.Forward.To, from+" "+m.tip())
 }

@@ -166,6 +166,9 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 		m.state = *old
 		m.state.moveTo(m.opts.Project)
 		m.opts.CutOff = cmp.Or(m.state.CutOff, m.opts.CutOff)
+		if work := m.state.Forward; work != nil { // its wavex was killed, maybe between sessions
+			m.opts.CutOff = cmp.Or(m.opts.CutOff, work.Began)
+		}
 	}
 	if err = m.notePrograms(old, session); err != nil {
 		return err
