@@ -35,6 +35,7 @@ func (s *State) clear() {
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
 	s.groups = map[string]*group{}
+	s.strays = map[string]int{}
 	s.openWork, s.atCap = map[string]event.Body{}, map[string]cappedAttempt{}
 	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
@@ -47,8 +48,10 @@ func (s *State) clear() {
 // addTask adds the next task of the plan, with its content key and its wave.
 func (s *State) addTask(key string, wave int) {
 	i := len(s.Tasks)
-	s.index[s.Plan.Tasks[i].ID] = int32(i)
-	s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: key, Wave: wave, Slot: -1, Next: "first"})
+	id := s.Plan.Tasks[i].ID
+	s.index[id] = int32(i)
+	s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: key, Wave: wave, Slot: -1, Next: "first",
+		Attempts: s.strays[id]})
 	s.tallies[0].All++
 	s.tallies[wave].All++
 	s.queue.members[wave] = append(s.queue.members[wave], int32(i))

@@ -14,8 +14,11 @@ import (
 func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
 	s.noteFirstAttempt()
 	i, ok := s.Index(b.Task)
-	if !ok {
-		return // the task is no longer in the plan
+	if !ok { // the task is no longer in the plan, or is an item of a list that is made again
+		if len(s.Plan.Groups) > 0 {
+			s.strays[b.Task] = b.Attempt
+		}
+		return
 	}
 	t := &s.Tasks[i]
 	t.Attempts, t.Session = b.Attempt, b.Session

@@ -156,3 +156,30 @@ func (r *outputRunner) Attempt(_ context.Context, req runner.Request, _ runner.H
 	res.Session, res.Turns = req.Session, 1
 	return res
 }
+
+// When a list is made again after an edit of the plan, the attempts at its items are counted on: an attempt has a
+// folder and a name on workers of its own.
+func TestAttemptsAtItemsOfANewList(t *testing.T) {
+	t.Parallel()
+	text := func(subject string) string {
+		return planText(`{"id":"x","subject":"`+subject+`","verify":["true"],"output":{"type":"object"}}`,
+			`{"id":"g","subject":"Do ${item}","verify":["true"],"foreach":"${tasks.x.output.items}"}`)
+	}
+	list, cfg := doneFor(1), testConfig()
+	list.Output = &runner.Output{Value: json.RawMessage(`{"items":["k"]}`)}
+	session := func(b *fixture) {
+		b.Items, b.runner.results["x"] = items, []runner.Result{list}
+		b.run(t)
+	}
+	first := newFixture(t, mustPlan(t, text("List")), cfg)
+	session(first)
+	again := resumed(t, text("List anew"), cfg, first.journal.events)
+	session(again)
+	var got []string
+	for _, b := range of[event.AttemptStarted](again.journal) {
+		got = append(got, attemptKey(b.Task, b.Attempt))
+	}
+	if want := []string{"x/1", "g[k]/1", "x/2", "g[k]/2"}; !slices.Equal(got, want) {
+		t.Errorf("attempts %q, want %q", got, want)
+	}
+}

@@ -132,6 +132,7 @@ type State struct {
 	openSpares []event.SpareStarted // spares, in the order of their start
 	costs      costs
 	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
+	strays     map[string]int           // numbers of the last attempts at tasks that are not in the plan, or not yet
 	openWork   map[string]event.Body    // attempts and panels that have not ended, by their ledger key
 	atCap      map[string]cappedAttempt // attempts on workers whose costs are unknown, by their ledger key
 	Counts     event.Counts
