@@ -178,8 +178,8 @@ type running struct {
 	turns        map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
 	stopRechecks context.CancelFunc       // makes the running verification start no further check
 	group        errgroup.Group           // attempts and panels; SetLimit is the parallel limit
-	// background has reviews, integrations and verifications, at most one of each kind, spares, and adopted attempts,
-	// which may be more than the parallel limit of this session.
+	// background has reviews, integrations, verifications and searches for costs, at most one of each kind, spares, and
+	// adopted attempts, which may be more than the parallel limit of this session.
 	background    errgroup.Group
 	results       chan message
 	jobs          chan func()    // to idle workers
