@@ -69,7 +69,7 @@ func refreshTouched(index, top string, before time.Time, all bool) (again bool, 
 	seconds := make([]int64, runtime.GOMAXPROCS(0)) // the last of each goroutine's entries
 	for n := range seconds {
 		group.Go(func() error {
-			r := refresher{folder{top: top, fd: -1}, before, info.ModTime().Unix(), newHash(), make([]byte, 128<<10)}
+			r := refresher{folder{top: top, fd: -1}, before, info.ModTime().Unix(), !all, newHash(), make([]byte, 128<<10)}
 			defer r.close()
 			for {
 				i := int(next.Add(entriesAtOnce)) - entriesAtOnce
@@ -103,6 +103,7 @@ type refresher struct {
 	folder
 	before time.Time
 	index  int64 // second of the index
+	opens  bool  // most files must be read: to open a file and ask for its state costs less than to look it up twice
 	hash   hash.Hash
 	buffer []byte
 }
@@ -110,10 +111,15 @@ type refresher struct {
 // refresh gives an entry the times of its file if it has its contents, and else makes git read the file. It returns the
 // last second of the file's times, or 0 if git reads it.
 func (r *refresher) refresh(e indexEntry) int64 {
-	st, differs := e.differs(&r.folder)
+	f := file{fd: -1}
+	defer f.close()
+	if r.opens {
+		f.open(&r.folder, e.path)
+	}
+	st, differs := e.differs(&r.folder, f)
 	switch {
 	case !differs && e.second() < r.index:
-	case settled(st, r.before) && e.hasContents(&r.folder, st, r.hash, r.buffer):
+	case settled(st, r.before) && f.open(&r.folder, e.path) && e.hasContents(f, st, r.hash, r.buffer):
 		e.setStat(st)
 	default:
 		clear(e.stat[36:]) // git reads a file again whose entry has the size 0
@@ -128,7 +134,7 @@ func mostTouched(entries []indexEntry, top string, before time.Time) bool {
 	defer f.close()
 	touched := 0
 	for i := range statSample {
-		if st, differs := entries[i*len(entries)/statSample].differs(&f); differs && settled(st, before) {
+		if st, differs := entries[i*len(entries)/statSample].differs(&f, file{fd: -1}); differs && settled(st, before) {
 			touched++
 		}
 	}
@@ -213,11 +219,17 @@ func offset(b []byte) (n, size int) {
 	return 0, 0
 }
 
-// differs returns the state of the file of an entry, and reports whether it has other times than the entry, and the
-// same size.
-func (e indexEntry) differs(f *folder) (st unix.Stat_t, differs bool) {
-	name := f.open(e.path)
-	if unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
+// differs returns the state of the file of an entry, which may be open, and reports whether it has other times than the
+// entry, and the same size.
+func (e indexEntry) differs(f *folder, open file) (st unix.Stat_t, differs bool) {
+	var err error
+	if open.fd >= 0 {
+		err = unix.Fstat(open.fd, &st)
+	} else {
+		name := f.open(e.path)
+		err = unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
 		uint32(st.Size) != binary.BigEndian.Uint32(e.stat[36:]) {
 		return st, false
 	}
@@ -249,20 +261,15 @@ func settled(st unix.Stat_t, before time.Time) bool {
 	return time.Unix(st.Ctim.Unix()).Before(before) && time.Unix(st.Mtim.Unix()).Before(before)
 }
 
-// hasContents reports whether the file of an entry has the contents of its blob, without a filter.
-func (e indexEntry) hasContents(f *folder, st unix.Stat_t, h hash.Hash, buffer []byte) bool {
-	fd, err := unix.Openat(f.fd, f.open(e.path), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = unix.Close(fd) }() // read only
+// hasContents reports whether the open file of an entry has the contents of its blob, without a filter.
+func (e indexEntry) hasContents(f file, st unix.Stat_t, h hash.Hash, buffer []byte) bool {
 	h.Reset()
 	filled := copy(buffer, "blob ")
 	filled += len(strconv.AppendInt(buffer[filled:filled], st.Size, 10))
 	buffer[filled] = 0
 	filled++
 	for size := int64(0); ; { // without the poller of the runtime
-		n, err := unix.Read(fd, buffer[filled:])
+		n, err := unix.Read(f.fd, buffer[filled:])
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -276,6 +283,33 @@ func (e indexEntry) hasContents(f *folder, st unix.Stat_t, h hash.Hash, buffer [
 			return size == st.Size && bytes.Equal(h.Sum(buffer[:0]), e.id)
 		}
 		filled = 0
+	}
+}
+
+// file is a file that is open for reading; its fd is -1 if it is not.
+type file struct{ fd int }
+
+// open opens a regular file, unless it is open, and reports whether it is. The time of the last access stays: a file
+// that was touched would get another one, which has to be written.
+func (f *file) open(in *folder, path string) bool {
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	if f.fd >= 0 {
+		return true
+	}
+	name := in.open(path)
+	fd, err := unix.Openat(in.fd, name, flags|unix.O_NOATIME, 0)
+	if err == unix.EPERM { // another user's file
+		fd, err = unix.Openat(in.fd, name, flags, 0)
+	}
+	if err == nil {
+		f.fd = fd
+	}
+	return err == nil
+}
+
+func (f *file) close() {
+	if f.fd >= 0 {
+		_ = unix.Close(f.fd) // read only
 	}
 }
 
