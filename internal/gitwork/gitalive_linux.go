@@ -71,11 +71,16 @@ func isRemote(dir string) bool {
 	return false
 }
 
-// hasOpen reports whether a process has a file open. It does not know the files of another user's processes.
+// hasOpen reports whether a process has a file open under its name. It does not know the files of another user's
+// processes, and asks nothing about files with other names: their file systems may not answer.
 func hasOpen(at string, file fs.FileInfo) bool {
 	open, _ := os.ReadDir(filepath.Join(at, "fd")) // it has ended, or is another user's
 	for _, fd := range open {
-		if info, err := os.Stat(filepath.Join(at, "fd", fd.Name())); err == nil && os.SameFile(info, file) {
+		path := filepath.Join(at, "fd", fd.Name())
+		if name, err := os.Readlink(path); err != nil || filepath.Base(name) != file.Name() {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, file) {
 			return true
 		}
 	}

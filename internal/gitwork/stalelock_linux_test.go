@@ -118,6 +118,22 @@ func TestShowsAll(t *testing.T) {
 	}
 }
 
+// The look for a process that has a lock open does not ask the file systems of its other files, which may hang.
+func TestOpenLockAmongFiles(t *testing.T) {
+	t.Parallel()
+	at, lock := t.TempDir(), filepath.Join(t.TempDir(), "index.lock")
+	must(t, os.Mkdir(filepath.Join(at, "fd"), 0o755))
+	must(t, os.WriteFile(lock, nil, 0o600))
+	other := filepath.Join(t.TempDir(), "other") // to ask for it would find the lock
+	must(t, os.Link(lock, other))
+	info, err := os.Stat(lock)
+	must(t, err)
+	must(t, os.Symlink(other, filepath.Join(at, "fd", "3")))
+	equal(t, "another file", hasOpen(at, info), false)
+	must(t, os.Symlink(lock, filepath.Join(at, "fd", "4")))
+	equal(t, "the lock", hasOpen(at, info), true)
+}
+
 // The lock of a git at work stays, wherever that works, and the lock that another program has open.
 func TestLocksOfLiveGit(t *testing.T) {
 	t.Parallel()
