@@ -207,9 +207,12 @@ func TestCommonDirOfAWorktree(t *testing.T) {
 // accepts them.
 func TestHooksMadeInARun(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ setup, path string }{
+	for name, c := range map[string]struct {
+		setup, path string
+		set         bool // the path of the directory is set, absolute
+	}{
 		"missing": {}, "missing after setup": {setup: "true"}, "missing path": {path: ".husky"},
-		"missing path after setup": {setup: "true", path: ".husky"},
+		"missing path after setup": {setup: "true", path: ".husky"}, "missing absolute path": {set: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -219,6 +222,11 @@ func TestHooksMadeInARun(t *testing.T) {
 			if c.path != "" {
 				dir = filepath.Join(r.dir, c.path)
 				r.git("config", "core.hooksPath", c.path)
+			}
+			accepted := dir
+			if c.set {
+				r.git("config", "core.hooksPath", dir)
+				accepted += "/"
 			}
 			var said []string
 			o := r.options("r1")
@@ -245,7 +253,7 @@ func TestHooksMadeInARun(t *testing.T) {
 				r.integrate(m, wave, task+": ")
 			}
 			session(Open, func(m *Manager) { work(m, "x", 1) })
-			accept := "git config core.hooksPath " + dir
+			accept := "git config core.hooksPath " + accepted
 			told := session(Reattach, func(m *Manager) { equal(t, "delivery", r.deliver(m, "ff").How, "ff") })
 			if c.path == "" && !strings.Contains(told, accept) {
 				t.Errorf("the delivery says %q, and not %q", told, accept)
@@ -256,7 +264,7 @@ func TestHooksMadeInARun(t *testing.T) {
 			if _, err := os.Stat(ran); err == nil {
 				t.Error("git ran a hook that was not there when the run began")
 			}
-			r.git("config", "core.hooksPath", dir)
+			r.git("config", "core.hooksPath", accepted)
 			session(Open, func(m *Manager) { work(m, "z", 3) })
 			if _, err := os.Stat(ran); err != nil {
 				t.Error("git ran no accepted hook:", err)

@@ -168,8 +168,12 @@ func (m *Manager) findHooks(ctx context.Context) error {
 		return err
 	case m.state.NoHooks == m.hooksSetting():
 		if missing == nil {
+			accepted := m.hooksDir
+			if accepted == path {
+				accepted += "/" // the same directory for git, and another setting
+			}
 			m.warn(fmt.Errorf("there were no hooks when the run began, and agents may have made %s: its hooks do not run; "+
-				"to accept them: git config core.hooksPath %s", m.hooksDir, plan.ShellQuote(m.hooksDir)))
+				"to accept them: git config core.hooksPath %s", m.hooksDir, plan.ShellQuote(accepted)))
 		}
 		m.disableHooks()
 		return nil
