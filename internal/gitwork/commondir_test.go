@@ -210,9 +210,13 @@ func TestHooksMadeInARun(t *testing.T) {
 	for name, c := range map[string]struct {
 		setup, path string
 		set         bool // the path of the directory is set, absolute
+		noVerify    bool // in the first session
 	}{
 		"missing": {}, "missing after setup": {setup: "true"}, "missing path": {path: ".husky"},
 		"missing path after setup": {setup: "true", path: ".husky"}, "missing absolute path": {set: true},
+		"missing without verification":           {noVerify: true},
+		"missing after setup, not verified":      {setup: "true", noVerify: true},
+		"missing path after setup, not verified": {setup: "true", path: ".husky", noVerify: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +256,9 @@ func TestHooksMadeInARun(t *testing.T) {
 				equal(t, "outcome", res.Outcome, runner.Done)
 				r.integrate(m, wave, task+": ")
 			}
+			o.NoVerify = c.noVerify
 			session(Open, func(m *Manager) { work(m, "x", 1) })
+			o.NoVerify = false
 			accept := "git config core.hooksPath " + accepted
 			told := session(Reattach, func(m *Manager) { equal(t, "delivery", r.deliver(m, "ff").How, "ff") })
 			if c.path == "" && !strings.Contains(told, accept) {
@@ -270,5 +276,26 @@ func TestHooksMadeInARun(t *testing.T) {
 				t.Error("git ran no accepted hook:", err)
 			}
 		})
+	}
+}
+
+// The hooks that setup makes run in a session that verifies, also after one that does not.
+func TestHooksOfSetupNotVerified(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n", ".gitignore": "/.hooks/\n"})
+	r.git("config", "core.hooksPath", ".hooks")
+	ran := filepath.Join(t.TempDir(), "ran")
+	o := r.options("r1")
+	o.Setup = "mkdir -p .hooks; printf '#!/bin/sh\\ntouch " + ran + "\\n' > .hooks/pre-commit; chmod +x .hooks/pre-commit"
+	for wave, task := range []string{"x", "y"} {
+		o.NoVerify = wave == 0
+		m, err := Open(t.Context(), o)
+		must(t, err)
+		r.attempt(m, task, r.edits(files{task: "2\n"}))
+		r.integrate(m, wave+1, task+": ")
+		must(t, m.Close(t.Context()))
+		if _, err := os.Stat(ran); (err != nil) != o.NoVerify {
+			t.Errorf("with NoVerify %v: the hook ran: %v", o.NoVerify, err == nil)
+		}
 	}
 }

@@ -178,7 +178,7 @@ func (m *Manager) findHooks(ctx context.Context) error {
 		m.disableHooks()
 		return nil
 	case missing != nil:
-		if m.opts.Setup != "" && !m.opts.NoVerify && (path != "" || m.state.Mode == "") {
+		if m.opts.Setup != "" && (path != "" || m.state.Mode == "") {
 			return nil // setup may make them, see probeTree
 		}
 		if path != "" && !m.opts.NoVerify {
@@ -227,13 +227,13 @@ func (m *Manager) hookArgs() []string {
 	return []string{"-c", "core.hooksPath=" + dir}
 }
 
-// commitHooksHere returns the hooks that a commit runs. It says which hooks do not run.
+// commitHooksHere returns the hooks that a commit runs, or may run in a later session. It says which hooks do not run.
 func (m *Manager) commitHooksHere() (run []string) {
-	if m.opts.NoVerify {
-		return nil
-	}
 	if _, err := os.Stat(m.hooksDir); err != nil && m.opts.Setup != "" {
 		return commitHooks // setup may make them
+	}
+	if m.opts.NoVerify {
+		return nil
 	}
 	for _, name := range append(slices.Clone(commitHooks), "post-checkout") {
 		info, err := os.Stat(filepath.Join(m.hooksDir, name))
@@ -274,7 +274,7 @@ func (m *Manager) probeTree(ctx context.Context) error {
 			return nil
 		}
 	}
-	if slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
+	if m.opts.NoVerify || slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
 		return nil
 	}
 	return m.probeHooks(ctx, t, hooks)
