@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -175,6 +176,72 @@ func TestBusyFarAway(t *testing.T) {
 			t.Errorf("%t, %v", busy, err)
 		}
 	})
+}
+
+// limitedServer is a server that refuses to tell of the first attempt, and tells the state of the others later.
+type limitedServer struct {
+	farServer
+	id     string // of the attempt whose handle it is
+	states []enums.PendingActivityState
+}
+
+func (s limitedServer) ListActivities(context.Context,
+	client.ListActivitiesOptions) (client.ListActivitiesResult, error) {
+	return client.ListActivitiesResult{Results: func(yield func(*client.ActivityExecutionInfo, error) bool) {
+		for i := range 1 + len(s.states) {
+			yield(&client.ActivityExecutionInfo{ActivityID: strconv.Itoa(i)}, nil)
+		}
+	}}, nil
+}
+
+func (s limitedServer) GetActivityHandle(o client.GetActivityHandleOptions) client.ActivityHandle {
+	s.id = o.ActivityID
+	return s
+}
+
+func (s limitedServer) Describe(ctx context.Context,
+	_ client.DescribeActivityOptions) (*client.ActivityExecutionDescription, error) {
+	i, err := strconv.Atoi(s.id)
+	if err != nil {
+		return nil, err
+	}
+	if i == 0 {
+		return nil, errLimited
+	}
+	if err := async.Sleep(ctx, time.Duration(i)*s.delay); err != nil {
+		return nil, err
+	}
+	return &client.ActivityExecutionDescription{RunState: s.states[i-1]}, nil
+}
+
+var errLimited = serviceerror.NewResourceExhausted(enums.RESOURCE_EXHAUSTED_CAUSE_RPS_LIMIT, "too many requests")
+
+// An attempt that a worker makes counts also if the server has refused to tell of another, and ends the search.
+func TestBusyWithARefusal(t *testing.T) {
+	t.Parallel()
+	const waits, started = enums.PENDING_ACTIVITY_STATE_SCHEDULED, enums.PENDING_ACTIVITY_STATE_STARTED
+	for name, c := range map[string]struct {
+		states []enums.PendingActivityState
+		busy   bool
+		err    error
+		took   time.Duration
+	}{
+		"started":   {[]enums.PendingActivityState{started, waits, waits}, true, nil, time.Second},
+		"all wait":  {[]enums.PendingActivityState{waits, waits}, false, errLimited, 2 * time.Second},
+		"no others": {nil, false, errLimited, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				engine := &Client{sdk: limitedServer{farServer: farServer{delay: time.Second}, states: c.states}}
+				busy, err := engine.Busy(t.Context(), "q")
+				if took := time.Since(began); busy != c.busy || !errors.Is(err, c.err) || took != c.took {
+					t.Errorf("%t, %v after %s", busy, err, took)
+				}
+			})
+		})
+	}
 }
 
 // used and released are information of the SDK about a slot. The methods that places do not call are nil.

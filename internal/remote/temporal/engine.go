@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -123,8 +124,6 @@ const (
 	describedAtOnce = 20
 )
 
-var errBusy = errors.New("busy")
-
 // Busy reports whether a worker makes an attempt of a queue, or of one whose name goes on with a dot. It looks at the
 // oldest ones first: those that wait are given up in time.
 func (c *Client) Busy(ctx context.Context, queue string) (bool, error) {
@@ -141,7 +140,10 @@ func (c *Client) Busy(ctx context.Context, queue string) (bool, error) {
 		open = append(open, info)
 	}
 	slices.SortFunc(open, func(a, b *client.ActivityExecutionInfo) int { return a.ScheduleTime.Compare(b.ScheduleTime) })
-	looks, ctx := errgroup.WithContext(ctx)
+	ctx, found := context.WithCancel(ctx)
+	defer found()
+	var busy atomic.Bool
+	var looks errgroup.Group // without a context: an attempt that the server does not tell of hides no other
 	looks.SetLimit(describedAtOnce)
 	for _, info := range open[:min(len(open), maxDescribed)] {
 		looks.Go(func() error {
@@ -151,12 +153,13 @@ func (c *Client) Busy(ctx context.Context, queue string) (bool, error) {
 			case err != nil:
 				return err
 			case d.RunState == enums.PENDING_ACTIVITY_STATE_STARTED, d.RunState == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
-				return errBusy
+				busy.Store(true)
+				found()
 			}
 			return nil
 		})
 	}
-	if err = looks.Wait(); err == errBusy {
+	if err = looks.Wait(); busy.Load() {
 		return true, nil
 	}
 	return false, err
