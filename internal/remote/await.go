@@ -30,9 +30,10 @@ func (a *attempt) start(ctx context.Context, activity Activity) error {
 	}
 }
 
-// exists reports whether the engine may know an attempt.
+// exists reports whether the engine may know an attempt. It asks also after ctx has ended: an attempt that was not
+// started again has no cost.
 func (a *attempt) exists(ctx context.Context, id string) bool {
-	ctx, cancel := context.WithTimeout(ctx, a.Poll)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Poll)
 	defer cancel()
 	_, end, err := a.Engine.Wait(ctx, id)
 	return err != nil || end != Gone

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/budget"
 	"wavex/internal/remote"
 	"wavex/internal/remote/remotetest"
 	"wavex/internal/remote/wire"
@@ -32,6 +33,14 @@ func (e *scriptedEngine) Busy(context.Context, string) (bool, error) {
 
 func (e *scriptedEngine) Workers(ctx context.Context, _ string) ([]remote.Worker, error) {
 	return e.workers(ctx)
+}
+
+// Wait returns an error if ctx has ended, as an engine elsewhere does.
+func (e *scriptedEngine) Wait(ctx context.Context, id string) ([]byte, remote.End, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, "", err
+	}
+	return e.Engine.Wait(ctx, id)
 }
 
 // attemptsOf returns a function that makes an attempt of a task in the background.
@@ -205,5 +214,51 @@ func TestEndWhileWorkersAreAsked(t *testing.T) {
 	f.engine.End(wire.ID("r-1", "a", 1), remote.NotTaken)
 	if res := <-res; res.Outcome != runner.Broken {
 		t.Errorf("%+v", res)
+	}
+}
+
+// An attempt that no worker took costs nothing if the next session is stopped before it starts the attempt again. One
+// that was started again counts.
+func TestStoppedBeforeItStartsAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		busy   bool
+		worker string     // has the session
+		next   remote.End // of the attempt that was started again; "": it was not
+		cost   budget.USD
+	}{
+		"idle workers":       {},
+		"busy workers":       {busy: true},
+		"worker of session":  {worker: "gone"},
+		"started again":      {next: remote.Lost, cost: budget.Dollar},
+		"started, and busy":  {busy: true, next: remote.Lost, cost: budget.Dollar},
+		"started, elsewhere": {worker: "gone", next: remote.Lost, cost: budget.Dollar},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, works())
+			f.stop()
+			dir, req := f.request("a")
+			req.Cap, req.Resume, req.Worker = budget.Dollar, c.worker != "", c.worker
+			id := wire.ID("r-1", "a", 1)
+			ends := map[string]remote.End{id: remote.NotTaken, wire.NextID(id): c.next}
+			for id, end := range ends {
+				if end != "" {
+					testrepo.Must(t, f.engine.Start(t.Context(), remote.Activity{ID: id}))
+					f.engine.End(id, end)
+				}
+			}
+			started := f.engine.Starts()
+			r := f.runner(dir)
+			r.Engine = &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return c.busy, nil },
+				workers: func(context.Context) ([]remote.Worker, error) { return nil, remotetest.ErrAway }}
+			r.Adopt("r-1", "a", 1)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(errors.New("stopped by the test"))
+			res := r.Attempt(ctx, req, runner.Hooks{})
+			if res.Outcome == runner.Done || res.Cost != c.cost || f.engine.Starts() != started {
+				t.Errorf("%+v after %d starts", res, f.engine.Starts()-started)
+			}
+		})
 	}
 }

@@ -158,6 +158,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 			return res
 		}
 		a.id = wire.NextID(a.id)
+		adopted = adopted && a.exists(ctx, a.id)
 		// A worker with the same home would find the session, which knows paths of the other worker.
 		a.req.Resume, a.req.Session = false, a.NewSession()
 		a.req.Prompt = cmp.Or(a.req.FullPrompt, a.req.Prompt)
@@ -170,10 +171,11 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		if end != NotTaken || next == "" {
 			return res
 		}
+		adopted = adopted && a.exists(ctx, next)
 		switch busy, err := a.busy(ctx); {
 		case busy:
 			unsure = false
-		case adopted && a.exists(ctx, next): // they were busy
+		case adopted: // they were busy
 		case err == nil || unsure || ctx.Err() != nil:
 			return res
 		default:
