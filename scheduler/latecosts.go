@@ -69,6 +69,7 @@ type costSearch struct {
 	running  bool
 	cancel   context.CancelFunc // of the running one
 	upToDate bool               // nothing was decided, and no work has ended, since the last one began
+	end      event.Body         // the end of the session that waits for the running one; nil: none does
 }
 
 // searchCosts starts a search for costs, if there are any to search for.
@@ -102,6 +103,9 @@ func (r *running) awaitsCosts(b event.Body) bool {
 	if !r.costs.running && !r.costs.upToDate {
 		r.searchCosts()
 	}
+	if end, ok := b.(event.RunEnded); ok && r.costs.running {
+		r.costs.end = end
+	}
 	return r.costs.running
 }
 
@@ -132,6 +136,16 @@ func (r *running) onCosts(told []event.CostCorrected) error {
 		}
 	}
 	return nil
+}
+
+// onStopRequest returns the decision after a signal or a cancellation. It ends a search for costs. If the end of the
+// session has only waited for that, it is the decision: nothing is left to interrupt.
+func (r *running) onStopRequest(code event.ExitCode, name string) event.Body {
+	r.costs.stop()
+	if r.costs.end != nil {
+		return r.costs.end
+	}
+	return onSignal(r.s, code, name)
 }
 
 // stop cancels the search if it is running.

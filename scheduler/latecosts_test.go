@@ -227,23 +227,42 @@ func TestLateCostsBeforeAMoneyStop(t *testing.T) {
 	}
 }
 
-// A signal ends a search for costs, and with it the run that has nothing else to do.
+// A signal or a cancellation ends a search for costs. A run that has only waited for it ends as it would have without
+// them: its work is done. A run that was about to stop for want of money is interrupted.
 func TestSignalEndsASearchOfCosts(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newFixture(t, mustPlan(t, planText(task("a"))), onWorkers())
-		b.runner.results["a"] = []runner.Result{lost(budget.Dollar), doneFor(1)}
-		calls := 0
-		b.LateCosts = func(ctx context.Context, _ []event.CostCorrected) []event.CostCorrected {
-			calls++
-			b.signals <- Signal{Name: "SIGINT", Code: 130}
-			<-ctx.Done()
-			return nil
-		}
-		if end := b.run(t); end.ExitCode != 130 || b.Interrupted || calls != 1 {
-			t.Errorf("%+v, interrupted %t, %d searches", end, b.Interrupted, calls)
-		}
-	})
+	for name, c := range map[string]struct {
+		limit budget.USD // at which the lost attempt counts
+		sig   Signal     // none: a cancellation
+		want  event.ExitCode
+	}{
+		"a signal at the end":                {budget.Dollar, Signal{Name: "SIGINT", Code: 130}, 0},
+		"an interrupting signal at the end":  {budget.Dollar, Signal{Name: "SIGTERM", Code: 143, Interrupt: true}, 0},
+		"a cancellation at the end":          {budget.Dollar, Signal{}, 0},
+		"a signal before a stop for a limit": {25 * budget.Dollar, Signal{Name: "SIGINT", Code: 130}, 130},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFixture(t, mustPlan(t, planText(task("a"))), onWorkers())
+			b.runner.results["a"] = []runner.Result{lost(c.limit), doneFor(1)}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			calls := 0
+			b.LateCosts = func(ctx context.Context, _ []event.CostCorrected) []event.CostCorrected {
+				if calls++; c.sig.Name == "" {
+					cancel()
+				} else {
+					b.signals <- c.sig
+				}
+				<-ctx.Done()
+				return nil
+			}
+			end, err := b.Run(ctx)
+			if err != nil || end.ExitCode != c.want || b.Interrupted || calls != 1 ||
+				(len(of[event.Draining](b.journal)) > 0) != (c.want != 0) {
+				t.Errorf("%s: %+v, %v, interrupted %t, %d searches", name, end, err, b.Interrupted, calls)
+			}
+		})
+	}
 }
 
 // A correction changes the last result of a task only if that is of the same attempt, and also after the next attempt

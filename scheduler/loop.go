@@ -216,9 +216,9 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 		case told := <-r.costs.results:
 			err = r.onCosts(told)
 		case sig := <-r.Signals:
-			r.costs.stop()
 			signalCount++
-			body, interrupt = onSignal(r.s, sig.Code, sig.Name), signalCount > 1 || sig.Interrupt
+			body = r.onStopRequest(sig.Code, sig.Name)
+			interrupt = r.costs.end == nil && (signalCount > 1 || sig.Interrupt)
 		case task := <-r.FirstResponse:
 			body = onFirstResponse(r.s, task)
 		case task := <-r.AwaitingAPI:
@@ -229,7 +229,7 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			body = event.Notice{Level: "warning", Text: text}
 		case <-cancelled:
 			cancelled = nil // workers see the same cancellation, so only wait for them
-			body = onSignal(r.s, 0, "its caller")
+			body = r.onStopRequest(0, "its caller")
 		case <-timer.C:
 			err = r.syncBatch()
 		}
@@ -289,6 +289,7 @@ func (r *running) onMessages(m message) error {
 
 // advance stages all further decisions, makes them durable, and acts on them.
 func (r *running) advance() error {
+	r.costs.end = nil
 	for {
 		if r.endObsoleteSpares() {
 			break
