@@ -256,6 +256,8 @@ func sessionID(run, task string, attempt int) string {
 // panelCap bounds the cost of one panel.
 const panelCap = budget.Dollar
 
+const noMoneyForPanel = "no money left for a panel"
+
 // decidePanel convenes a panel for a stuck task, or records why it is skipped.
 func decidePanel(s *State, i int) event.Body {
 	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
@@ -269,7 +271,7 @@ func decidePanel(s *State, i int) event.Body {
 	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
 		Thorough: t.Stuck >= 3}
 	if short != nil || cap < budget.MinReservation || s.admits(jobOf(ev)) != nil {
-		return event.CounselSkipped{Task: id, Reason: "no money left for a panel"}
+		return event.CounselSkipped{Task: id, Reason: noMoneyForPanel}
 	}
 	return ev
 }

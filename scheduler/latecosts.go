@@ -63,7 +63,7 @@ func (s *State) applyCostCorrected(b event.CostCorrected) error {
 }
 
 // costSearch is the search for the costs that workers have told since. It runs beside the other work. Only decisions to
-// end, or to give work up for want of money, wait for it.
+// end, or to give up work or a panel for want of money, wait for it.
 type costSearch struct {
 	results  chan []event.CostCorrected
 	running  bool
@@ -109,14 +109,17 @@ func (r *running) awaitsCosts(b event.Body) bool {
 	return r.costs.running
 }
 
-// needsCosts reports whether a decision ends the session, or gives work up for want of money. After a stop for want of
-// money no cost is corrected: its advice counts with the costs at that time.
+// needsCosts reports whether a decision ends the session, or gives up work or a panel for want of money. A light review
+// gets only money to spare, so its absence needs no search. After a stop for want of money no cost is corrected: its
+// advice counts with the costs at that time.
 func needsCosts(s *State, b event.Body) bool {
 	switch b := b.(type) {
 	case event.RunEnded:
 		return s.Stop == nil || !isMoneyStop(s.Stop)
 	case event.Draining:
 		return isMoneyStop(&b.Stop)
+	case event.CounselSkipped:
+		return b.Reason == noMoneyForPanel
 	case event.ItemsFailed:
 		return true
 	}

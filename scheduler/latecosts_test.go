@@ -227,6 +227,25 @@ func TestLateCostsBeforeAMoneyStop(t *testing.T) {
 	}
 }
 
+// A panel is skipped for want of money only after a search for costs: the worker of a lost attempt may have told less.
+func TestLateCostsBeforeAPanelIsSkipped(t *testing.T) {
+	t.Parallel()
+	for cost, want := range map[budget.USD]int{1000: 0, 20*budget.Dollar - budget.MinReservation - 1000: 1} {
+		c := onWorkers()
+		c.Limits.USD = 20 * budget.Dollar
+		b := newFixture(t, mustPlan(t, planText(task("a"))), c)
+		// After the loss there is money for an attempt, and after that for nothing more.
+		b.runner.results["a"] = []runner.Result{lost(c.Limits.USD - budget.MinReservation - 1000), wrong("no"), doneFor(1)}
+		var asked []event.CostCorrected
+		b.LateCosts = tells("a", 1, cost, &asked)
+		b.run(t)
+		skipped := of[event.CounselSkipped](b.journal)
+		if len(skipped) != want || len(b.panel.cases) != 1-want || len(asked) != 1 {
+			t.Errorf("%s: skipped %+v, %d panels, asked for %+v", cost, skipped, len(b.panel.cases), asked)
+		}
+	}
+}
+
 // A signal or a cancellation ends a search for costs. A run that has only waited for it ends as it would have without
 // them: its work is done. A run that was about to stop for want of money is interrupted.
 func TestSignalEndsASearchOfCosts(t *testing.T) {

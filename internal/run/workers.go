@@ -86,7 +86,7 @@ func (r *Session) adoptElsewhere(e event.AttemptStarted) {
 	r.elsewhere.Adopt(r.config.Run, e.Task, e.Attempt)
 }
 
-// lateCostsTimeout bounds the look for results of lost attempts, at the begin and at the end of a session.
+// lateCostsTimeout bounds each search of scheduler.Loop.LateCosts for results of lost attempts.
 const lateCostsTimeout = 30 * time.Second
 
 // lateCosts returns the corrections of the costs of lost attempts whose workers have pushed their results.
