@@ -79,7 +79,7 @@ func (c *campaign) startWorker(i int) {
 func (c *campaign) coordinate() *process {
 	c.place.Budget += 1000 * budget.Dollar
 	p := c.place
-	p.Name, p.Dir = fmt.Sprintf("20260101-000000-k%02d", c.round), c.dir
+	p.Name, p.Dir = fmt.Sprintf("20260101-000000-%s", c.name(0)), c.dir
 	return start(c.t, "coordinate", encode(c.t, p))
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -71,7 +72,7 @@ func RemoveOldCgroups(ctx context.Context, run string) (err error) {
 		list, lerr := os.ReadDir(filepath.Dir(own))
 		err = errors.Join(err, lerr)
 		for _, e := range list {
-			if strings.HasPrefix(e.Name(), "wavex-"+run+".") && e.Name() != filepath.Base(own) {
+			if strings.HasPrefix(e.Name(), cgroupPrefix(run)) && e.Name() != filepath.Base(own) {
 				err = errors.Join(err, killCgroup(ctx, filepath.Join(filepath.Dir(own), e.Name())))
 			}
 		}
@@ -97,7 +98,7 @@ const (
 // in the unified hierarchy, beside it, and below our own group in the memory controller of version 1.
 // A nested wavex is in the group of the outer one, and makes its own inside it.
 func cgroupDirs(run string, pid int) (dirs []string) {
-	name := fmt.Sprintf("wavex-%s.%d", run, pid)
+	name := cgroupPrefix(run) + strconv.Itoa(pid)
 	own, err := os.ReadFile(procPath(os.Getpid(), "cgroup"))
 	if err != nil || run == "" || strings.ContainsAny(run, "/\x00") {
 		return nil
@@ -119,6 +120,14 @@ func cgroupDirs(run string, pid int) (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// cgroupPrefix returns the beginning of the names of a run's groups, before the pid of their wavex. It has the PID
+// namespace: in containers that share a hierarchy, other processes have the same pids, and may work on the same run.
+func cgroupPrefix(run string) string {
+	var namespace unix.Stat_t
+	_ = unix.Stat(procPath(os.Getpid(), "ns/pid"), &namespace) // 0 without namespaces
+	return fmt.Sprintf("wavex-%s.%d.", run, namespace.Ino)
 }
 
 // cgroupMount returns the mount point of a controller of version 1, or with "" of version 2; or "".

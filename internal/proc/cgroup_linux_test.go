@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -92,7 +93,7 @@ func TestCgroup(t *testing.T) {
 }
 
 // TestRemoveOldCgroups ends the leftovers of an earlier wavex whose guard was killed too, including
-// those in subgroups.
+// those in subgroups. Those of a wavex in another PID namespace, which may be alive, stay.
 func TestRemoveOldCgroups(t *testing.T) {
 	t.Parallel()
 	run := fmt.Sprintf("left-%d", os.Getpid())
@@ -107,6 +108,11 @@ func TestRemoveOldCgroups(t *testing.T) {
 		}
 		return
 	}
+	foreign := filepath.Join(filepath.Dir(dir), fmt.Sprintf("wavex-%s.1.%d", run, os.Getpid()))
+	if err := os.Mkdir(foreign, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(foreign)
 	p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
 	pid := line(t, bufio.NewReader(p.Stdout))
 	if err := os.WriteFile(dir+"/wavex-inner/cgroup.procs", []byte(pid), 0); err != nil {
@@ -120,6 +126,9 @@ func TestRemoveOldCgroups(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: %v", dir, err)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error(err)
 	}
 	if err := RemoveOldCgroups(t.Context(), run); err != nil {
 		t.Error(err)
