@@ -389,7 +389,10 @@ func TestJudgementsAreOfAskedStatements(t *testing.T) {
 		n      int
 		why    string
 	}{
-		"rules":    {said(7, `{"rulings": [{"id": "C-1", "verdict": "yes", "reason": "r", "file": "../x", "line": -1, "quote": " q\n"}, {"id": "C-1", "verdict": "no", "reason": "again"}, {"id": "C-9", "verdict": "yes", "reason": "r"}]}`), 1, ""},
+		"rules": {said(7, `{"rulings": [
+			{"id": "C-1", "verdict": "yes", "reason": "r", "file": "../x", "line": -1, "quote": " q\n"},
+			{"id": "C-1", "verdict": "no", "reason": "again"},
+			{"id": "C-9", "verdict": "yes", "reason": "r"}]}`), 1, ""},
 		"nonsense": {said(7, `{"rulings": 3}`), 0, "unusable"},
 		"nothing":  {runner.Answer{Outcome: runner.Stalled, Cost: 7}, 0, "stalled"},
 	} {

@@ -45,7 +45,7 @@ func TestShared(t *testing.T) {
 		if n, _ := s.get(t.Context(), time.Minute, ask); n != 2 {
 			t.Errorf("a moment later: %d", n)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // virtual time of the synctest bubble
 		if n, _ := s.get(t.Context(), time.Minute, ask); n != 3 {
 			t.Errorf("a minute later: %d", n)
 		}

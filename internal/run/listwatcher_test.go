@@ -72,7 +72,8 @@ func TestListPoll(t *testing.T) {
 			`no JSON: invalid character '\x00' at start of value`)},
 		{taskFile("7", "é ü 日本 \u202e", ""), "[7]", ""},
 		{testrepo.Files{"8.json": `{"id":"8","subject":"a list","description":"","status":"pending",
-			"blocks":[],"blockedBy":[],"metadata":{"wavex":{"foreach":["a"]}}}`}, "[]", fmt.Sprintf(refused, "8", "a task that is added has no foreach")},
+			"blocks":[],"blockedBy":[],"metadata":{"wavex":{"foreach":["a"]}}}`}, "[]",
+			fmt.Sprintf(refused, "8", "a task that is added has no foreach")},
 	} {
 		step.files.Write(t, dir)
 		if got := fmt.Sprint(look()); got != step.want {

@@ -166,7 +166,7 @@ func TestPulseOfASilentEngine(t *testing.T) {
 			if n > 4 {
 				return errAway
 			}
-			time.Sleep(2 * time.Second) // the way there and back
+			time.Sleep(2 * time.Second) // virtual time: the way there and back
 			return nil
 		}}
 		a := &attempt{Worker: New(Options{}), task: task}
