@@ -180,7 +180,6 @@ func TestEnv(t *testing.T) {
 	}
 }
 
-// TestSpansOfACutOffRun: a run that stops in the middle ends its spans too.
 // A cost that is corrected after the span of its attempt has ended is an event of the run's span.
 func TestCorrectedCost(t *testing.T) {
 	t.Parallel()
@@ -205,6 +204,7 @@ func TestCorrectedCost(t *testing.T) {
 	}
 }
 
+// TestSpansOfACutOffRun: a run that stops in the middle ends its spans too.
 func TestSpansOfACutOffRun(t *testing.T) {
 	t.Parallel()
 	mem := &kept{}
