@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,7 +39,7 @@ func TestProtocolFields(t *testing.T) {
 	had, has := strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")
 	for prefix, lists := range map[string][2][]string{"-": {had, has}, "+": {has, had}} {
 		for _, line := range lists[0] {
-			if !strings.Contains("\n"+strings.Join(lists[1], "\n")+"\n", "\n"+line+"\n") {
+			if !slices.Contains(lists[1], line) {
 				changed = append(changed, prefix+line)
 			}
 		}
@@ -49,10 +50,8 @@ func TestProtocolFields(t *testing.T) {
 
 // writeFields writes the JSON fields of a type, one a line, with those of the types in it.
 func writeFields(to *strings.Builder, typ reflect.Type, path string, seen []reflect.Type) {
-	for _, t := range seen {
-		if t == typ {
-			return
-		}
+	if slices.Contains(seen, typ) {
+		return
 	}
 	own := reflect.TypeFor[json.Marshaler]()
 	switch {
