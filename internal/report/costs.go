@@ -63,7 +63,7 @@ func (x *Expenses) Add(events []event.Event) {
 	ended := map[attempt]int{}        // of the run: the index of its cost in the list
 	now, rehearsal := Expense{}, false
 	add := func(p Purpose, cost budget.USD) {
-		if now.Purpose, now.Cost = p, cost; cost != 0 && !rehearsal {
+		if now.Purpose, now.Cost = p, cost; cost > 0 && !rehearsal {
 			x.List = append(x.List, now)
 		}
 	}
@@ -106,10 +106,8 @@ func (x *Expenses) Add(events []event.Event) {
 		now.Notional = l.meter.Notional
 		before := len(x.List)
 		for p, cost := range costsOf(l.meter.Efforts()) {
-			if cost > spent[p] {
-				add(p, cost-spent[p])
-				spent[p] = cost
-			}
+			add(p, cost-spent[p])
+			spent[p] = max(spent[p], cost)
 		}
 		if b, ok := e.Body.(event.AttemptEnded); ok && len(x.List) > before {
 			ended[attempt{b.Task, b.Attempt}] = before
