@@ -16,17 +16,14 @@ import (
 // This file finds out about the tool calls that were under way when an earlier wavex was killed, and about the files
 // that changed meanwhile.
 
-// These bound the search for changed files.
 const (
-	maxVisited = 50_000
-	maxChanged = 20
+	maxVisited = 50_000 // files and directories of the search for changed files
+	maxListed  = 20     // calls, and changed files
+	maxCutCall = 500    // bytes of the text of one call
 )
 
-// maxCutCall bounds the text of one call, in bytes.
-const maxCutCall = 500
-
-// describeCut says which calls of an attempt had no result when wavex was killed, and which files of its directory
-// changed since; "" if there are none.
+// describeCut returns a text about the calls of an attempt that had no result when wavex was killed, and about the
+// files of its directory that changed since, and shows it as a notice; "" if there is no such call.
 func (r *Session) describeCut(e event.AttemptStarted) string {
 	calls, since, err := claude.CutCalls(r.config.Loop.Task(r.config.Run, e.Task, loop.Attempt(e.Attempt)))
 	if err != nil || len(calls) == 0 {
@@ -34,7 +31,7 @@ func (r *Session) describeCut(e event.AttemptStarted) string {
 	}
 	var b strings.Builder
 	b.WriteString("Calls without a result, which may have run in part:\n")
-	for _, c := range calls[:min(len(calls), maxChanged)] {
+	for _, c := range calls[:min(len(calls), maxListed)] {
 		b.WriteString("- " + textfmt.OneLine(r.opts.Redactor.String(c), maxCutCall) + "\n")
 	}
 	if i, known := r.state.Index(e.Task); known {
@@ -59,7 +56,7 @@ func changedSince(dir string, since time.Time) (files []string) {
 		switch visited++; {
 		case err != nil || outside != nil:
 			return nil // it is gone, or cannot be read
-		case visited > maxVisited || len(files) >= maxChanged:
+		case visited > maxVisited || len(files) >= maxListed:
 			return fs.SkipAll
 		case d.IsDir() && slices.Contains([]string{".git", loop.Name, "node_modules"}, d.Name()):
 			return fs.SkipDir
