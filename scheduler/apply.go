@@ -204,7 +204,7 @@ func (s *State) endPhase() {
 func (s *State) reopen(b event.RunResumed) {
 	again, users := s.reopensFailed(s.selection), b.Users
 	if users == nil { // not recorded
-		users = s.usersOfResumed(b.Config.Only)
+		users = s.usersOfResumed(s.selection)
 	}
 	if len(s.groups) > 0 { // failed tasks that groups allowed may count as completed
 		defer s.resetFrontier()

@@ -147,7 +147,7 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	}
 	start := l.StartEvent
 	if b, ok := start.(event.RunResumed); ok {
-		b.Users = r.s.usersOfResumed(b.Config.Only)
+		b.Users = r.s.usersOfResumed(r.s.selectionOf(b.Config.Only))
 		start = b
 	}
 	if err := r.commit(start); err != nil {

@@ -79,10 +79,9 @@ func (s *State) addUsed(used map[string]bool, i int) {
 	}
 }
 
-// usersOfResumed returns the users of the outputs of groups whose failed items get another chance in a session that is
-// limited to some tasks; none: it is not.
-func (s *State) usersOfResumed(only []string) []string {
-	c := s.selectionOf(only)
+// usersOfResumed returns the users of the outputs of groups whose failed items get another chance in a session with a
+// selection.
+func (s *State) usersOfResumed(c selection) []string {
 	if !s.reopensFailed(c) {
 		return []string{}
 	}
