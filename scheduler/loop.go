@@ -98,7 +98,7 @@ type Loop struct {
 	// adopted attempts again, and must wait for their ends.
 	Recover func(ctx context.Context) Recovery
 	// LateCosts completes and returns those of the corrections whose attempts have told their costs since. It is called
-	// from its own goroutine at the begin and at the end of a session with such attempts, and before work or a panel is
+	// from its own goroutine at the start and at the end of a session with such attempts, and before work or a panel is
 	// given up for want of money, one call at a time. It must return soon after ctx does. nil: none does.
 	LateCosts func(ctx context.Context, unknown []event.CostCorrected) []event.CostCorrected
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
