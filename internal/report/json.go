@@ -32,7 +32,7 @@ type (
 		Regressions []wireRegression `json:"regressions,omitempty"`
 		Reviews     []wireReview     `json:"reviews,omitempty"`
 		Gate        *wireGate        `json:"gate,omitempty"` // absent before the gate
-		Tasks       []wireTask       `json:"tasks"`
+		Tasks       []wireTask       `json:"tasks"`          // the last field, see writeJSON
 	}
 	wireReview struct {
 		Mode     counsel.Mode      `json:"mode"`
@@ -122,6 +122,7 @@ func WriteJSON(w io.Writer, s *scheduler.State, events []event.Event, now time.T
 // jsonChunk is the size from which writeJSON writes, in bytes.
 const jsonChunk = 64 << 10
 
+// writeJSON writes the summary, and in the place of its tasks, the last field, one task after the other.
 func (r *Summary) writeJSON(w io.Writer, tasks int, task func(i int) Task) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
