@@ -144,3 +144,16 @@ func TestQuestionIsCancelledByAStop(t *testing.T) {
 		t.Errorf("asked %q", said)
 	}
 }
+
+// A person who does not want a retry blocks the tasks that wait for it; no answer stops the run and blocks none.
+func TestNoToARetry(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"), task("d"))))
+	q := event.Asked{Gate: event.GateRetry, Task: "a"}
+	if e := onAnswer(s, q, false, nil); !slices.Equal(e.Blocked, []string{"b", "c"}) || e.Stop != nil || e.Yes {
+		t.Errorf("no: %+v", e)
+	}
+	if e := onAnswer(s, q, true, context.Canceled); e.Blocked != nil || e.Stop == nil || e.Yes {
+		t.Errorf("no answer: %+v", e)
+	}
+}

@@ -274,3 +274,19 @@ func TestReservedTasksShareNoMoney(t *testing.T) {
 		t.Errorf("the caps are %s", caps)
 	}
 }
+
+// In a run without a limit of money the attempts of a wave share the limit of the wave.
+func TestShareOfAWave(t *testing.T) {
+	t.Parallel()
+	s, c := NewState(mustPlan(t, planText(task("a"), task("b")))), testConfig()
+	c.Limits.USD, c.Limits.NoUSD, c.Limits.Wave = 0, true, budget.Dollar
+	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, short := s.share(1, 2, 0); short != nil || got != budget.Dollar/2 {
+		t.Errorf("%s, %v", got, short)
+	}
+	if got, short := s.share(1, 1, budget.Dollar/4); short != nil || got != budget.Dollar/4 {
+		t.Errorf("with a limit of the task: %s, %v", got, short)
+	}
+}

@@ -166,3 +166,15 @@ func TestMustNotBeforeTheFirstAttempt(t *testing.T) {
 		t.Errorf("resumed, it ended as %+v, looked %d times, ran %v", end, looked, again.runner.order())
 	}
 }
+
+// The review of an earlier run counts while nothing is new.
+func TestReviewOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	for review, want := range map[string]bool{event.ReviewThorough: true, event.ReviewLight: false, "": false} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		s.earlier = earlierWork{EarlierWork: &event.EarlierWork{Review: review}}
+		if got := s.isReviewed(); got != want {
+			t.Errorf("%q: %t", review, got)
+		}
+	}
+}

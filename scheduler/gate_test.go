@@ -204,3 +204,24 @@ func TestUnavailableReviewStopsWithTheReason(t *testing.T) {
 		})
 	}
 }
+
+// The light review counts in the gate only if one was made.
+func TestReviewOfTheGate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		review string
+		made   bool
+		want   string
+	}{
+		{event.ReviewLight, false, event.ReviewOff}, {event.ReviewLight, true, event.ReviewLight},
+		{event.ReviewOff, true, event.ReviewOff}, {event.ReviewThorough, false, "nothing to review"},
+	} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		if s.Config.Review = tt.review; tt.made {
+			s.Reviews = append(s.Reviews, event.ReviewEnded{Mode: counsel.Light})
+		}
+		if g, ok := s.decideGate(nil).(event.GateEnded); !ok || g.Review != tt.want {
+			t.Errorf("%s, made %t: %+v", tt.review, tt.made, g)
+		}
+	}
+}

@@ -289,3 +289,17 @@ func TestChecksOfAnIntegrationAreNotRechecked(t *testing.T) {
 		})
 	}
 }
+
+// The record of repeated checks names those that passed only when they were run again.
+func TestFlakyChecksAreNamed(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
+	b := event.CriteriaStarted{Round: 1, Rechecks: []event.Recheck{{Tasks: []string{"a"}}, {Tasks: []string{"b"}},
+		{Tasks: []string{"c"}}}}
+	e := onVerification(s, b, Verification{Rechecks: []RecheckResult{{Passed: true, Check: "x"},
+		{Passed: true, Flaky: true, Check: "y"}}}, nil)
+	if got := e.Rechecked; got.Made != 2 || got.Skipped != 1 || !slices.Equal(got.Flaky, []string{"b: y"}) ||
+		len(got.Regressions) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

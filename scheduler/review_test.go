@@ -211,3 +211,42 @@ func TestNoLightReviewAfterAStop(t *testing.T) {
 		t.Errorf("decided %+v", b)
 	}
 }
+
+// Blockers that a person skipped get no repair: the run pauses and names those that are left.
+func TestSkippedBlockers(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.Config = testConfig()
+	s.Config.ReviewRounds = 2
+	skipped := counsel.Finding{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, Resolution: "skipped", Text: "odd",
+		File: "a.go", Line: 3}
+	last := &event.ReviewEnded{N: 1, Round: 1, Review: counsel.Review{Findings: []counsel.Finding{skipped}}}
+	stop, ok := decideRemediation(s, last).(event.Draining)
+	if !ok || stop.Stop.Reason != "1 blockers remain after round 1 of the thorough review: a.go:3: odd" {
+		t.Errorf("%+v", stop)
+	}
+	other := skipped
+	other.ID, other.Resolution = "F-2", ""
+	last.Review.Findings = append(last.Review.Findings, other)
+	added, ok := decideRemediation(s, last).(event.TasksAdded)
+	if !ok || len(added.Tasks) != 1 || added.Tasks[0].For != "review 1, F-2" {
+		t.Errorf("%+v", added)
+	}
+}
+
+// Without money for it the thorough review does not begin: the run pauses.
+func TestNoMoneyForTheThoroughReview(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Review, c.Limits.USD = event.ReviewThorough, budget.Dollar
+	b := newFixture(t, mustPlan(t, planText(task("a"))), c)
+	b.runner.results["a"] = []runner.Result{{Outcome: runner.Done, Cost: budget.Dollar, Priced: "result",
+		Touched: []string{"a.go"}}}
+	b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
+		t.Error("a review begins")
+		return func(context.Context) counsel.Review { return counsel.Review{} }
+	}
+	if end := b.run(t); end.Status != event.RunPaused || end.Tasks.Completed != 1 {
+		t.Errorf("%+v", end)
+	}
+}

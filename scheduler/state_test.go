@@ -1052,3 +1052,37 @@ func TestEndsOfOpenWork(t *testing.T) {
 		t.Errorf("%d ends", seen)
 	}
 }
+
+// A new session tries again what failed too often in the last one: the verification, and a task with transient errors.
+func TestResumeForgetsFailures(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, `{"version":1,"mustNot":[{"text":"no","check":"false"}],"tasks":[`+task("a")+`]}`)
+	s, seq := NewState(p), int64(0)
+	apply := func(b event.Body) {
+		t.Helper()
+		seq++
+		if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(event.RunStarted{Config: testConfig()})
+	for n := range maxUnanswered {
+		begun, ok := decideNext(s, epoch).(event.CriteriaStarted)
+		if !ok || !begun.Before || begun.Round != n+1 {
+			t.Fatalf("verification %d: %+v", n+1, begun)
+		}
+		apply(begun)
+		apply(event.CriteriaEnded{Round: begun.Round, Error: "odd"})
+	}
+	if body := decideNext(s, epoch); body.Type() != "draining" {
+		t.Fatalf("after %d errors: %T", maxUnanswered, body)
+	}
+	s.Tasks[0].SameError, s.Tasks[0].TransientFailures, s.Tasks[0].NotBefore = 2, 3, epoch.Add(time.Hour)
+	apply(event.RunResumed{Config: testConfig()})
+	if _, ok := decideNext(s, epoch).(event.CriteriaStarted); !ok {
+		t.Errorf("after the resume: %T", decideNext(s, epoch))
+	}
+	if one := s.Tasks[0]; one.SameError != 0 || one.TransientFailures != 0 || !one.NotBefore.IsZero() {
+		t.Errorf("after the resume: %+v", one)
+	}
+}
